@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Status codes in words and filling of vly_error.
+ */
+#ifndef VOLLEY_BASE_ERROR_H
+#define VOLLEY_BASE_ERROR_H
+
+#include <volley/volley.h>
+
+#define VLY_ERROR_INIT                                                         \
+    {                                                                          \
+        .struct_size = sizeof(vly_error)                                       \
+    }
+
+/* vly_status_name, _text and _exit_code are declared in volley.h. */
+
+/* Fills *error (NULL is legal) and returns status, so that
+ * `return vly_fail(error, VLY_E_IO, "%s: ...", path)` is one line. */
+vly_status vly_fail(vly_error *error, vly_status status, const char *format,
+                    ...) __attribute__((format(printf, 3, 4)));
+/* The same for E_NOMEM: "out of memory: <what> needs N bytes, M available". */
+vly_status vly_fail_nomem(vly_error *error, uint64_t bytes, const char *what);
+
+/* For functions with one `out:` label and a vly_status named status. */
+#define VLY_TRY(expression)                                                    \
+    do {                                                                       \
+        status = (expression);                                                 \
+        if (status != VLY_OK)                                                  \
+            goto out;                                                          \
+    } while (0)
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Checked sizes and the one allocator of core.
+ *
+ * A block is a plain block of the C library, so that vly_free and sanitizers
+ * know nothing special: the counters below are all there is on top.
+ */
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE_BYTES ((size_t)4096)
+/* From here on a block begins on a page: device copies and mapped files like
+ * it, and the waste is below 0.4%. */
+#define LARGE_BYTES ((size_t)1 << 20)
+
+static _Atomic uint64_t live_blocks;
+static _Atomic uint64_t fail_countdown; /* 0: off */
+
+bool vly_size_mul(size_t a, size_t b, size_t *out)
+{
+    size_t product;
+    if (__builtin_mul_overflow(a, b, &product))
+        return false;
+    *out = product;
+    return true;
+}
+
+bool vly_size_add(size_t a, size_t b, size_t *out)
+{
+    size_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        return false;
+    *out = sum;
+    return true;
+}
+
+void vly_memory_fail_at(uint64_t n)
+{
+    atomic_store(&fail_countdown, n);
+}
+
+uint64_t vly_memory_live(void)
+{
+    return atomic_load(&live_blocks);
+}
+
+/* True if this allocation is the one that a test wants to see fail. */
+static bool fails_now(void)
+{
+    uint64_t left = atomic_load_explicit(&fail_countdown, memory_order_relaxed);
+    while (left != 0)
+        if (atomic_compare_exchange_weak(&fail_countdown, &left, left - 1))
+            return left == 1;
+    return false;
+}
+
+static void *block_made(void *memory)
+{
+    if (memory)
+        atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
+    return memory;
+}
+
+/* bytes > 0; not counted. PTRDIFF_MAX as the limit: nothing larger can be
+ * had, and AddressSanitizer ends the process when it is asked for. */
+static void *block_alloc(size_t bytes)
+{
+    if (bytes > PTRDIFF_MAX - PAGE_BYTES)
+        return NULL;
+    if (bytes < LARGE_BYTES)
+        return malloc(bytes);
+    void *memory = NULL;
+    return posix_memalign(&memory, PAGE_BYTES, bytes) ? NULL : memory;
+}
+
+void *vly_malloc(size_t count, size_t size)
+{
+    size_t bytes;
+    if (!vly_size_mul(count, size, &bytes) || fails_now())
+        return NULL;
+    return block_made(block_alloc(bytes ? bytes : 1));
+}
+
+void *vly_calloc(size_t count, size_t size)
+{
+    size_t bytes;
+    if (!vly_size_mul(count, size, &bytes) || fails_now())
+        return NULL;
+    /* not block_alloc: pages that calloc maps are zero and not touched yet */
+    if (bytes > PTRDIFF_MAX)
+        return NULL;
+    return block_made(calloc(bytes ? bytes : 1, 1));
+}
+
+void *vly_realloc(void *memory, size_t count, size_t size)
+{
+    if (!memory)
+        return vly_malloc(count, size);
+    size_t bytes;
+    if (!vly_size_mul(count, size, &bytes) || bytes > PTRDIFF_MAX ||
+        fails_now())
+        return NULL;
+    /* realloc does not keep a large block on its page: a copy to get back there
+     * would cost more than the alignment is worth */
+    return realloc(memory, bytes ? bytes : 1);
+}
+
+void *vly_aligned(size_t bytes, size_t align)
+{
+    assert(align != 0 && (align & (align - 1)) == 0);
+    if (bytes > PTRDIFF_MAX - PAGE_BYTES || fails_now())
+        return NULL;
+    if (align < sizeof(void *))
+        align = sizeof(void *);
+    void *memory = NULL;
+    if (posix_memalign(&memory, align, bytes ? bytes : 1))
+        return NULL;
+    return block_made(memory);
+}
+
+void vly_free(void *memory)
+{
+    if (!memory)
+        return;
+    atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
+    free(memory);
+}
+
+char *vly_strdup(const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = vly_malloc(bytes, 1);
+    if (copy)
+        memcpy(copy, text, bytes);
+    return copy;
+}
+
+char *vly_format(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    va_list again;
+    va_copy(again, args);
+    char *text = NULL;
+    int length = vsnprintf(NULL, 0, format, args);
+    if (length >= 0)
+        text = vly_malloc((size_t)length + 1, 1);
+    if (text)
+        vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    va_end(args);
+    return text;
+}
+
+uint64_t vly_memory_available(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    if (!file)
+        return 0;
+    char line[256];
+    unsigned long long kib = 0;
+    while (fgets(line, sizeof(line), file))
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
+            break;
+    fclose(file);
+    return (uint64_t)kib * 1024;
+}

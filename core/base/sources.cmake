@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+list(APPEND VOLLEY_CORE_SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/error.c
+    ${CMAKE_CURRENT_LIST_DIR}/memory.c
+    ${CMAKE_CURRENT_LIST_DIR}/number.c
+    ${CMAKE_CURRENT_LIST_DIR}/number_special.c
+    ${CMAKE_CURRENT_LIST_DIR}/random.c
+    ${CMAKE_CURRENT_LIST_DIR}/thread.c)
+# errno for sqrt(-1) would need a call of libm
+set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/number.c
+    PROPERTIES COMPILE_OPTIONS -fno-math-errno)

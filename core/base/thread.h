@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Threads: a loop over tasks on a fixed number of threads, and the concurrent
+ * form that plugins get from the host.
+ */
+#ifndef VOLLEY_BASE_THREAD_H
+#define VOLLEY_BASE_THREAD_H
+
+#include <stdint.h>
+
+#include <volley/plugin.h>
+
+/* Cores this process may use (its affinity mask), at least 1. */
+uint32_t vly_thread_cores(void);
+
+/* Runs body(arg, task) for every task of [0, n_tasks) on at most n_threads
+ * threads, tasks handed out in ascending order; returns when all are done.
+ * Falls back to fewer threads if they cannot be made (the result never
+ * depends on their number). [any-thread], may nest. */
+void vly_thread_loop(uint32_t n_threads, uint64_t n_tasks,
+                     void (*body)(void *arg, uint64_t task), void *arg);
+
+/* All tasks at the same time, each on a thread of its own (task 0 on the
+ * caller): what vly_host.parallel_for promises. Threads are kept for the next
+ * call. Errors E_NOMEM: no task has run. */
+vly_status vly_thread_gang(uint32_t n_tasks,
+                           void (*body)(void *arg, uint32_t task), void *arg);
+
+uint64_t vly_clock_ns(void); /* monotonic */
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The engine's API: load a genome, compile it, choose a backend, run.
+ *
+ *     vly_error error = { .struct_size = sizeof error };
+ *     vly_net *net = NULL;
+ *     if (vly_net_open("brunel.toml", "cpu:4", &net, &error) == VLY_OK &&
+ *         vly_net_run(net, 1000, &error) == VLY_OK)
+ *         printf("%016llx\n", (unsigned long long)vly_net_digest(net));
+ *     vly_net_close(net);
+ *
+ * Every function that can fail returns a vly_status and fills *error (NULL is
+ * legal) with one sentence; out-parameters are then untouched. A handle is
+ * used by one thread at a time unless a function is tagged [any-thread].
+ */
+#ifndef VOLLEY_VOLLEY_H
+#define VOLLEY_VOLLEY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <volley/plugin.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VLY_API VLY_EXPORT
+
+typedef struct vly_genome vly_genome;
+typedef struct vly_connectome vly_connectome;
+typedef struct vly_registry vly_registry;
+typedef struct vly_net vly_net;
+typedef struct vly_state vly_state; /* a snapshot that owns its memory */
+
+VLY_API const char *vly_version(void); /* "0.1.0" */
+VLY_API const char *vly_status_name(vly_status status);
+VLY_API const char *vly_status_text(vly_status status);
+VLY_API int vly_status_exit_code(vly_status status);
+
+/* ---- genome ----------------------------------------------------------- */
+
+typedef struct vly_override {
+    const char *path;  /* "area.E.neurons" */
+    const char *value; /* TOML, or a bare word */
+} vly_override;
+
+VLY_API vly_status vly_genome_load(const char *path,
+                                   const vly_override *overrides,
+                                   uint32_t n_overrides, vly_genome **genome,
+                                   vly_error *error);
+VLY_API vly_status vly_genome_parse(const char *text, size_t n_bytes,
+                                    const char *name,
+                                    const vly_override *overrides,
+                                    uint32_t n_overrides, vly_genome **genome,
+                                    vly_error *error);
+VLY_API void vly_genome_destroy(vly_genome *genome);
+
+/* ---- connectome ------------------------------------------------------- */
+
+VLY_API vly_status vly_connectome_build(const vly_genome *genome,
+                                        uint32_t n_threads,
+                                        vly_connectome **connectome,
+                                        vly_error *error);
+VLY_API vly_status vly_connectome_save(const vly_connectome *connectome,
+                                       const char *path, vly_error *error);
+VLY_API vly_status vly_connectome_load(const char *path, int verify,
+                                       vly_connectome **connectome,
+                                       vly_error *error);
+VLY_API void vly_connectome_destroy(vly_connectome *connectome);
+
+/* ---- plugins ---------------------------------------------------------- */
+
+/* Finds and loads plugins: VOLLEY_PLUGIN_PATH (colon separated), beside
+ * libvolley, the installed folder; never the working folder. A plugin that
+ * cannot be used stays listed with its reason. Lives until the process ends
+ * or destroy; no net may be left then. [main-thread] */
+VLY_API vly_status vly_registry_create(vly_registry **registry,
+                                       vly_error *error);
+VLY_API void vly_registry_destroy(vly_registry *registry);
+/* One more file. Its failure is in *error and in the list. */
+VLY_API vly_status vly_registry_add(vly_registry *registry, const char *path,
+                                    vly_error *error);
+
+typedef struct vly_plugin_info {
+    uint32_t struct_size;
+    int32_t status; /* VLY_OK: usable */
+    const char *id; /* "" if the file could not even be read */
+    const char *path;
+    const char *version;
+    const char *build;
+    const char *reason;     /* why not, "" if usable */
+    const char *interfaces; /* space separated ids it offers */
+    uint64_t hash[2];       /* of the file's bytes */
+} vly_plugin_info;
+
+VLY_API uint32_t vly_registry_count(const vly_registry *registry);
+VLY_API vly_status vly_registry_info(const vly_registry *registry,
+                                     uint32_t index, vly_plugin_info *info);
+/* The interface of the plugin with this id; E_UNSUPPORTED with the reason and
+ * a list of what there is. */
+VLY_API vly_status vly_registry_interface(const vly_registry *registry,
+                                          const char *id,
+                                          const char *interface_id,
+                                          const void **interface_table,
+                                          vly_error *error);
+
+/* ---- net -------------------------------------------------------------- */
+
+/* backend: "auto", "cpu", "cpu:4" (threads), "cuda:1", "vulkan:0" (device);
+ * "id:N,key=value" passes options to the plugin. The connectome must outlive
+ * the net. */
+VLY_API vly_status vly_net_create(const vly_connectome *connectome,
+                                  vly_registry *registry, const char *backend,
+                                  uint32_t n_threads, vly_net **net,
+                                  vly_error *error);
+VLY_API void vly_net_destroy(vly_net *net);
+/* All in one: genome, connectome and registry belong to the net. */
+VLY_API vly_status vly_net_open(const char *genome_path, const char *backend,
+                                vly_net **net, vly_error *error);
+VLY_API void vly_net_close(vly_net *net); /* the counterpart of open */
+
+VLY_API vly_status vly_net_run(vly_net *net, uint64_t n_bursts,
+                               vly_error *error);
+/* Ends a run in another thread or signal handler after the current burst: the
+ * run then returns VLY_E_STOPPED. [any-thread] async-signal-safe */
+VLY_API void vly_net_stop(vly_net *net);
+
+/* Called on the thread of vly_net_run, in order of bursts, for every burst:
+ * ids ascend. VLY_OK to go on. Slower than none: spikes cross to the host. */
+typedef vly_status (*vly_spikes_fn)(void *arg, uint64_t burst,
+                                    const uint32_t *ids, uint32_t n_ids,
+                                    uint64_t burst_digest);
+VLY_API void vly_net_on_spikes(vly_net *net, vly_spikes_fn function, void *arg);
+/* As above but without the ids (NULL, with their number): digests only. */
+VLY_API void vly_net_on_bursts(vly_net *net, vly_spikes_fn function, void *arg);
+
+/* Adds value (unit of the port) to a neuron's input in a burst not yet done.
+ * Values of one neuron, port and burst are summed; the sum is clamped. */
+VLY_API vly_status vly_net_inject(vly_net *net, uint64_t burst,
+                                  const char *area, uint32_t index,
+                                  uint32_t port, double value,
+                                  vly_error *error);
+/* The neurons (global ids, ascending) that fired in the last burst done;
+ * borrowed until the next call on net. */
+VLY_API vly_status vly_net_fired(vly_net *net, const uint32_t **ids,
+                                 uint32_t *n_ids, vly_error *error);
+
+/* State by name, in the field's unit. */
+VLY_API vly_status vly_net_read(vly_net *net, const char *area,
+                                const char *field, uint32_t first,
+                                uint32_t count, double *values,
+                                vly_error *error);
+VLY_API vly_status vly_net_write(vly_net *net, const char *area,
+                                 const char *field, uint32_t first,
+                                 uint32_t count, const double *values,
+                                 vly_error *error);
+/* Changes a parameter from the next burst on: path "area.E.tau_m_ms",
+ * "stimulus.ext.rate_hz", "stimulus.ext.weight", "stimulus.drive.amplitude".
+ * Range and bound are checked again; on failure nothing has changed. */
+VLY_API vly_status vly_net_set(vly_net *net, const char *path, double value,
+                               vly_error *error);
+/* The same for one value a neuron of the area. */
+VLY_API vly_status vly_net_set_each(vly_net *net, const char *area,
+                                    const char *param, const double *values,
+                                    uint32_t n_values, vly_error *error);
+
+typedef struct vly_stats {
+    uint32_t struct_size;
+    uint32_t n_areas;
+    uint64_t bursts; /* done */
+    uint64_t neurons;
+    uint64_t synapses;
+    uint64_t spikes;
+    uint64_t events; /* synaptic */
+    uint64_t candidates;
+    uint64_t run_ns; /* inside vly_net_run */
+    uint64_t delivery_ns;
+    uint64_t dynamics_ns;
+    uint64_t exchange_ns;
+    uint64_t drain_ns;
+    uint64_t host_bytes;
+    uint64_t device_bytes;
+    uint64_t connectome_bytes;
+    double dt_ms;
+    char backend[64]; /* "cpu:4" as resolved */
+    char device[128];
+    char plan[256];
+} vly_stats;
+VLY_API vly_status vly_net_stats(vly_net *net, vly_stats *stats,
+                                 vly_error *error);
+typedef struct vly_area_stats {
+    uint32_t struct_size;
+    uint32_t first;
+    uint32_t n_neurons;
+    uint32_t n_ports;
+    const char *name;
+    const char *model;
+    int32_t q[2];
+    uint64_t spikes; /* counted only while a spikes function is set */
+} vly_area_stats;
+VLY_API vly_status vly_net_area_stats(vly_net *net, uint32_t area,
+                                      vly_area_stats *stats);
+
+VLY_API uint64_t vly_net_burst(const vly_net *net);  /* bursts done */
+VLY_API uint64_t vly_net_digest(const vly_net *net); /* H of the last burst */
+VLY_API vly_status vly_net_state_digest(vly_net *net, uint64_t *digest,
+                                        vly_error *error);
+
+/* The canonical snapshot: fields, fired sets in flight, pending input,
+ * changed parameters, run digest. */
+VLY_API vly_status vly_net_snapshot(vly_net *net, vly_state **state,
+                                    vly_error *error);
+VLY_API vly_status vly_net_restore(vly_net *net, const vly_state *state,
+                                   vly_error *error);
+VLY_API void vly_state_destroy(vly_state *state);
+/* Moves the running net. On failure it stays where it was and can go on. */
+VLY_API vly_status vly_net_swap(vly_net *net, const char *backend,
+                                uint32_t n_threads, vly_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
