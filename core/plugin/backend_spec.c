@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * "cpu:4,isa=scalar" taken apart: which plugin, which number, which options.
+ */
+#include "plugin/backend_spec.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/thread.h"
+#include "plugin/plugin_check.h"
+
+/* as many as vly_host.parallel_for gives */
+#define MAX_THREADS 1024u
+/* more devices than any host has; an early answer to a slip of the finger */
+#define MAX_DEVICE 1023u
+
+static bool number_parse(const char *text, size_t length, uint32_t *number)
+{
+    uint32_t value = 0;
+    if (length == 0 || length > 6)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        value = value * 10 + (uint32_t)(text[i] - '0');
+    }
+    *number = value;
+    return true;
+}
+
+static vly_status number_check(const char *text, const vly_backend_spec *spec,
+                               vly_error *error)
+{
+    if (strcmp(spec->id, "cpu") != 0) {
+        if (spec->number > MAX_DEVICE)
+            return vly_fail(error, VLY_E_INVALID,
+                            "backend \"%s\": device %u, wanted 0 to %u", text,
+                            spec->number, MAX_DEVICE);
+    } else if (spec->number < 1 || spec->number > MAX_THREADS) {
+        return vly_fail(error, VLY_E_INVALID,
+                        "backend \"%s\": %u threads, wanted 1 to %u", text,
+                        spec->number, MAX_THREADS);
+    }
+    return VLY_OK;
+}
+
+/* Is there an option with this key before the end? */
+static bool key_known(const char *options, const char *key, size_t length)
+{
+    for (const char *at = options; at < key; at++) {
+        if (strncmp(at, key, length + 1) == 0) /* with the '=' */
+            return true;
+        at = strchr(at, ',');
+        if (!at)
+            break;
+    }
+    return false;
+}
+
+static vly_status options_check(const char *text, const char *options,
+                                vly_error *error)
+{
+    const char *at = options;
+    for (;;) {
+        size_t whole = strcspn(at, ",");
+        size_t key = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_");
+        if (key == 0 || at[key] != '=' || key + 1 == whole)
+            return vly_fail(error, VLY_E_INVALID,
+                            "backend \"%s\": option \"%.*s\", wanted key=value",
+                            text, (int)whole, at);
+        if (key_known(options, at, key))
+            return vly_fail(error, VLY_E_INVALID,
+                            "backend \"%s\": option %.*s is given twice", text,
+                            (int)key, at);
+        if (at[whole] == 0)
+            return VLY_OK;
+        at += whole + 1;
+    }
+}
+
+static vly_status too_long(const char *text, const char *what, vly_error *error)
+{
+    return vly_fail(error, VLY_E_INVALID, "backend \"%.64s\": %s is too long",
+                    text, what);
+}
+
+vly_status vly_backend_spec_parse(const char *text, vly_backend_spec *spec,
+                                  vly_error *error)
+{
+    vly_backend_spec made = {.number = 0};
+    if (!text || !*text)
+        return vly_fail(error, VLY_E_INVALID,
+                        "backend is empty, wanted for example cpu:4");
+    size_t id_length = strcspn(text, ":,");
+    if (id_length >= sizeof(made.id))
+        return too_long(text, "the id", error);
+    memcpy(made.id, text, id_length);
+    if (strcmp(made.id, "auto") != 0 && !vly_plugin_id_valid(made.id))
+        return vly_fail(error, VLY_E_INVALID,
+                        "backend \"%.64s\": id \"%s\", wanted a name such as "
+                        "cpu (a-z, 0-9 and _)",
+                        text, made.id);
+    const char *at = text + id_length;
+    if (*at && strcmp(made.id, "auto") == 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "backend \"%.64s\": auto takes no number and no "
+                        "options",
+                        text);
+    if (strlen(at) >= sizeof(made.options))
+        return too_long(text, "the list of options", error);
+    if (*at == ':') {
+        size_t length = strcspn(++at, ",");
+        if (!number_parse(at, length, &made.number))
+            return vly_fail(error, VLY_E_INVALID,
+                            "backend \"%s\": \"%.*s\" after the colon, wanted "
+                            "a number",
+                            text, (int)length, at);
+        made.has_number = true;
+        vly_status status = number_check(text, &made, error);
+        if (status != VLY_OK)
+            return status;
+        at += length;
+    }
+    if (*at == ',') {
+        vly_status status = options_check(text, ++at, error);
+        if (status != VLY_OK)
+            return status;
+        memcpy(made.options, at, strlen(at) + 1);
+    }
+    *spec = made;
+    return VLY_OK;
+}
+
+void vly_backend_spec_device(const vly_backend_spec *spec, uint32_t n_threads,
+                             vly_device_spec *device)
+{
+    bool is_cpu = strcmp(spec->id, "cpu") == 0;
+    uint32_t threads = n_threads;
+    if (is_cpu && spec->has_number)
+        threads = spec->number;
+    if (threads == 0)
+        threads = vly_thread_cores();
+    *device = (vly_device_spec){
+        .struct_size = sizeof(*device),
+        .index = is_cpu ? 0 : spec->number,
+        .n_threads = threads < MAX_THREADS ? threads : MAX_THREADS,
+        .options = spec->options[0] ? spec->options : NULL,
+    };
+}

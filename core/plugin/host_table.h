@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the host gives to a plugin, and the plugins that run in this process.
+ */
+#ifndef VOLLEY_PLUGIN_HOST_TABLE_H
+#define VOLLEY_PLUGIN_HOST_TABLE_H
+
+#include <stdint.h>
+
+#include <volley/plugin.h>
+
+/* The engine's own table, for backends that are called without a plugin
+ * around them (tests). [any-thread] */
+const vly_host *vly_host_table(void);
+
+/* Calls init with a table of the plugin's own, unless the plugin runs already
+ * (another registry of this process has it); then it is only counted. plugin:
+ * a checked copy; entry: the symbol in the shared object, which tells plugins
+ * apart.
+ *
+ * Errors   what init said; VLY_E_ABI  too many plugins in this process
+ * Thread   [any-thread] init is called under a lock
+ */
+vly_status vly_plugin_start(const vly_plugin *plugin, const void *entry,
+                            vly_error *error);
+/* The counterpart: the last one calls deinit, and a warning is logged if the
+ * plugin left blocks behind. */
+void vly_plugin_stop(const vly_plugin *plugin, const void *entry);
+/* Blocks that this plugin has and did not free; entry NULL: the engine's own
+ * table. 0 if it never ran. */
+uint64_t vly_plugin_live_blocks(const void *entry);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From a file to the plugin's entry.
+ *
+ * RTLD_NOW: a missing symbol is an answer now, not a crash in burst 10,000.
+ * RTLD_LOCAL: plugins cannot see each other's symbols. No RTLD_DEEPBIND: it
+ * hides the malloc of sanitizers and profilers from the plugin.
+ * No dlclose, not even for a plugin that was refused: its constructors have
+ * run, and what they left (destructors of pthread keys, atexit functions,
+ * registered CUDA fat binaries, threads) would point into unmapped memory.
+ * What it costs is the mapping of a file that is not used.
+ */
+#include "plugin/loader.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "plugin/own_file.h"
+
+static vly_status elf_check(const unsigned char *bytes, size_t n,
+                            vly_error *error)
+{
+    ElfW(Ehdr) header;
+    const ElfW(Ehdr) *own = vly_own_elf();
+    if (n < sizeof(header) || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+        return vly_fail(error, VLY_E_ABI, "is not an ELF file");
+    memcpy(&header, bytes, sizeof(header));
+    if (own && (header.e_ident[EI_CLASS] != own->e_ident[EI_CLASS] ||
+                header.e_ident[EI_DATA] != own->e_ident[EI_DATA] ||
+                header.e_machine != own->e_machine))
+        return vly_fail(error, VLY_E_ABI,
+                        "is for another architecture: ELF machine %u, class "
+                        "%u, wanted machine %u, class %u",
+                        header.e_machine, header.e_ident[EI_CLASS],
+                        own->e_machine, own->e_ident[EI_CLASS]);
+    if (header.e_type != ET_DYN)
+        return vly_fail(error, VLY_E_ABI,
+                        "is not a shared object: ELF type %u, wanted %u",
+                        header.e_type, ET_DYN);
+    return VLY_OK;
+}
+
+static vly_status io_failed(const char *what, vly_error *error)
+{
+    int code = errno;
+    return vly_fail(error, VLY_E_IO, "%s: %s", what, strerror(code));
+}
+
+vly_status vly_plugin_file_read(const char *path, vly_hash *hash,
+                                vly_error *error)
+{
+    vly_status status = VLY_OK;
+    void *bytes = MAP_FAILED;
+    size_t n = 0;
+    struct stat about;
+    /* O_NONBLOCK: a named pipe must not stop the search */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return io_failed("cannot be read", error);
+    if (fstat(file, &about) != 0) {
+        status = io_failed("cannot be read", error);
+        goto out;
+    }
+    if (!S_ISREG(about.st_mode)) {
+        status = vly_fail(error, VLY_E_IO, "cannot be read: not a file");
+        goto out;
+    }
+    n = (size_t)about.st_size;
+    if (n > 0) {
+        bytes = mmap(NULL, n, PROT_READ, MAP_PRIVATE, file, 0);
+        if (bytes == MAP_FAILED) {
+            status = io_failed("cannot be read", error);
+            goto out;
+        }
+    }
+    VLY_TRY(elf_check(bytes, n, error));
+    *hash = vly_hash_bytes((vly_hash){{0, 0}}, bytes, n);
+out:
+    if (bytes != MAP_FAILED)
+        munmap(bytes, n);
+    close(file);
+    return status;
+}
+
+/* text is that of glibc: "<path>: undefined symbol: <name>", "<library>:
+ * cannot open shared object file: ...". Another text is passed on whole. */
+static vly_status load_failed(const char *path, const char *text,
+                              vly_error *error)
+{
+    static const char undefined[] = "undefined symbol: ";
+    static const char missing[] = ": cannot open shared object file";
+    size_t path_length = strlen(path);
+    if (strncmp(text, path, path_length) == 0 &&
+        strncmp(text + path_length, ": ", 2) == 0)
+        text += path_length + 2;
+    const char *symbol = strstr(text, undefined);
+    if (symbol)
+        return vly_fail(error, VLY_E_ABI,
+                        "undefined symbol %s: neither the plugin nor its "
+                        "libraries have it (plugins link no libvolley)",
+                        symbol + sizeof(undefined) - 1);
+    const char *library = strstr(text, missing);
+    if (library)
+        return vly_fail(error, VLY_E_ABI,
+                        "needs the library %.*s, which is not found",
+                        (int)(library - text), text);
+    return vly_fail(error, VLY_E_ABI, "cannot be loaded: %s", text);
+}
+
+vly_status vly_plugin_file_load(const char *path, const void **entry,
+                                vly_error *error)
+{
+    char text[800];
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        /* at once: the next call of the dl family overwrites it */
+        const char *said = dlerror();
+        snprintf(text, sizeof(text), "%s", said ? said : "no reason given");
+        return load_failed(path, text, error);
+    }
+    const void *symbol = dlsym(library, VLY_PLUGIN_SYMBOL);
+    if (!symbol)
+        return vly_fail(error, VLY_E_ABI,
+                        "has no symbol " VLY_PLUGIN_SYMBOL
+                        ": not a Volley plugin");
+    *entry = symbol;
+    return VLY_OK;
+}

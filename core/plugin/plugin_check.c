@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Does a plugin fit this engine?
+ */
+#include "plugin/plugin_check.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+/* Sizes of version 1.0: what every plugin of major 1 has at least. They never
+ * change; those of plugin.h grow. */
+#define PLUGIN_BYTES_1_0 72u
+#define BACKEND_BYTES_1_0 200u
+
+#define MAX_ID 31u
+
+bool vly_plugin_id_valid(const char *id)
+{
+    if (id[0] < 'a' || id[0] > 'z' || strcmp(id, "auto") == 0)
+        return false;
+    size_t length = strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return length <= MAX_ID && id[length] == 0;
+}
+
+vly_status vly_table_copy(void *target, size_t target_size, size_t least_size,
+                          const void *source, const char *what,
+                          vly_error *error)
+{
+    uint32_t size;
+    memcpy(&size, source, sizeof(size));
+    if (size < least_size)
+        return vly_fail(error, VLY_E_ABI,
+                        "%s: struct_size is %u, wanted at least %zu", what,
+                        size, least_size);
+    memset(target, 0, target_size);
+    memcpy(target, source, size < target_size ? size : target_size);
+    return VLY_OK;
+}
+
+static vly_status major_check(const void *entry, vly_error *error)
+{
+    uint32_t head[2]; /* struct_size, abi_version: the same in every major */
+    memcpy(head, entry, sizeof(head));
+    if (head[0] < sizeof(head))
+        return vly_fail(error, VLY_E_ABI,
+                        "vly_plugin: struct_size is %u, wanted at least %u",
+                        head[0], PLUGIN_BYTES_1_0);
+    if (head[1] >> 16 != VLY_ABI_MAJOR)
+        return vly_fail(error, VLY_E_ABI,
+                        "was built for plugin ABI %u.%u, this engine has "
+                        "%u.%u: the major versions differ",
+                        head[1] >> 16, head[1] & 0xffffu, VLY_ABI_MAJOR,
+                        VLY_ABI_MINOR);
+    return VLY_OK;
+}
+
+static vly_status id_check(const char *id, vly_error *error)
+{
+    if (!id || !*id)
+        return vly_fail(error, VLY_E_ABI, "has no id");
+    size_t length = strnlen(id, MAX_ID + 1);
+    if (length > MAX_ID)
+        return vly_fail(error, VLY_E_ABI,
+                        "id \"%.*s...\" is too long, wanted at most %u "
+                        "characters",
+                        (int)MAX_ID, id, MAX_ID);
+    if (!vly_plugin_id_valid(id)) {
+        char shown[MAX_ID + 1]; /* it may hold anything */
+        for (size_t i = 0; i <= length; i++)
+            shown[i] =
+                id[i] == 0 || (id[i] >= ' ' && id[i] <= '~') ? id[i] : '?';
+        return vly_fail(error, VLY_E_ABI,
+                        "id \"%s\" is invalid, wanted a-z, then a-z, 0-9 and "
+                        "_, and not auto",
+                        shown);
+    }
+    return VLY_OK;
+}
+
+static vly_status function_missing(const char *what, const char *name,
+                                   vly_error *error)
+{
+    return vly_fail(error, VLY_E_ABI, "%s: required function %s is missing",
+                    what, name);
+}
+
+vly_status vly_plugin_check(const void *entry, vly_plugin *plugin,
+                            vly_error *error)
+{
+    vly_plugin copy;
+    vly_status status = major_check(entry, error);
+    if (status == VLY_OK)
+        status = vly_table_copy(&copy, sizeof(copy), PLUGIN_BYTES_1_0, entry,
+                                "vly_plugin", error);
+    if (status == VLY_OK)
+        status = id_check(copy.id, error);
+    if (status != VLY_OK)
+        return status;
+    if (!copy.init)
+        return function_missing("vly_plugin", "init", error);
+    if (!copy.deinit)
+        return function_missing("vly_plugin", "deinit", error);
+    if (!copy.get_interface)
+        return function_missing("vly_plugin", "get_interface", error);
+    *plugin = copy;
+    return VLY_OK;
+}
+
+/* Every slot of 1.0 that is not [optional]. A slot of a later minor is never
+ * required: plugins of 1.0 lack it. */
+#define BACKEND_REQUIRED(X)                                                    \
+    X(device_count)                                                            \
+    X(device_info)                                                             \
+    X(supports)                                                                \
+    X(net_create)                                                              \
+    X(net_destroy)                                                             \
+    X(net_info)                                                                \
+    X(net_run)                                                                 \
+    X(field_read)                                                              \
+    X(field_write)                                                             \
+    X(coef_write)                                                              \
+    X(stimulus_write)                                                          \
+    X(snapshot_read)
+
+vly_status vly_backend_check(const void *table, vly_backend *backend,
+                             vly_error *error)
+{
+    vly_backend copy;
+    vly_status status = vly_table_copy(&copy, sizeof(copy), BACKEND_BYTES_1_0,
+                                       table, VLY_BACKEND_INTERFACE, error);
+    if (status != VLY_OK)
+        return status;
+#define BACKEND_CHECK(name)                                                    \
+    if (!copy.name)                                                            \
+        return function_missing(VLY_BACKEND_INTERFACE, #name, error);
+    BACKEND_REQUIRED(BACKEND_CHECK)
+#undef BACKEND_CHECK
+    *backend = copy;
+    return VLY_OK;
+}

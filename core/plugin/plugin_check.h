@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Does a plugin fit this engine? Its tables are copied, never used in place: a
+ * table of an older minor is shorter than ours, and what it lacks counts as
+ * NULL; what a newer one has beyond ours is ignored.
+ */
+#ifndef VOLLEY_PLUGIN_PLUGIN_CHECK_H
+#define VOLLEY_PLUGIN_PLUGIN_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <volley/plugin.h>
+
+/* [a-z][a-z0-9_]*, at most 31 characters, not "auto" */
+bool vly_plugin_id_valid(const char *id);
+
+/* Clears target[target_size], then copies what source has of it. A table
+ * starts with its struct_size, which must be at least least_size.
+ * Errors   VLY_E_ABI, named by what
+ */
+vly_status vly_table_copy(void *target, size_t target_size, size_t least_size,
+                          const void *source, const char *what,
+                          vly_error *error);
+
+/* The entry symbol: size, major version, id, functions. [any-thread]
+ * Errors   VLY_E_ABI  with a sentence for each; plugin untouched
+ */
+vly_status vly_plugin_check(const void *entry, vly_plugin *plugin,
+                            vly_error *error);
+/* A table of volley.backend/1: size, required functions. [any-thread]
+ * Errors   VLY_E_ABI  names the function; backend untouched
+ */
+vly_status vly_backend_check(const void *table, vly_backend *backend,
+                             vly_error *error);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Where plugins are looked for, in order: the entries of VOLLEY_PLUGIN_PATH,
+ * volley/plugins beside libvolley, the installed folder. Never the working
+ * folder: a relative entry is refused.
+ */
+#ifndef VOLLEY_PLUGIN_PLUGIN_SEARCH_H
+#define VOLLEY_PLUGIN_PLUGIN_SEARCH_H
+
+#include <volley/plugin.h>
+
+#define VLY_PLUGIN_PATH_VARIABLE "VOLLEY_PLUGIN_PATH"
+
+/* One file to try, or (reason not NULL) an entry of the variable that cannot
+ * be used: status and reason say why. Anything but VLY_OK ends the search. */
+typedef vly_status (*vly_plugin_found_fn)(void *arg, const char *path,
+                                          vly_status status,
+                                          const char *reason);
+
+/* Calls found for every *.so of a folder in ascending order of the names' bytes
+ * and for every file named in the variable. The same file may come twice.
+ * Errors   VLY_E_NOMEM; what found returned    Thread [main-thread] getenv
+ */
+vly_status vly_plugin_search(vly_plugin_found_fn found, void *arg,
+                             vly_error *error);
+
+#endif

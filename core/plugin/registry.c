@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The plugins of this process: found, checked, started, and why not.
+ *
+ * An entry goes through read, load, check, duplicate, start, interfaces. The
+ * first step that fails leaves its sentence in the entry, which stays listed.
+ * Nothing here fails because a plugin does; only memory can run out.
+ */
+#include "plugin/registry.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "plugin/loader.h"
+#include "plugin/plugin_check.h"
+#include "plugin/plugin_search.h"
+
+/* What a plugin is asked for when it is loaded, to list it. Others can be had
+ * by name. */
+static const char *const known_interfaces[] = {
+    VLY_BACKEND_INTERFACE, "volley.gemm/1",      "volley.attention/1",
+    "volley.wkv/1",        "volley.telemetry/1",
+};
+#define N_KNOWN (sizeof(known_interfaces) / sizeof(known_interfaces[0]))
+
+typedef struct registry_entry {
+    vly_error failure; /* status VLY_OK: usable */
+    char *path;
+    const void *symbol; /* vly_plugin_entry; NULL if it could not be loaded */
+    vly_plugin plugin;
+    vly_backend backend; /* struct_size 0: it offers none */
+    char id[32];
+    char interfaces[160];
+    vly_hash hash;
+    dev_t device; /* with inode: is it the same file? */
+    ino_t inode;
+    int has_inode;
+    int started;
+} registry_entry;
+
+struct vly_registry {
+    registry_entry **entries;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* ---- one plugin ------------------------------------------------------- */
+
+static const registry_entry *usable_find(const vly_registry *registry,
+                                         const char *id)
+{
+    for (uint32_t i = 0; i < registry->count; i++)
+        if (registry->entries[i]->failure.status == VLY_OK &&
+            strcmp(registry->entries[i]->id, id) == 0)
+            return registry->entries[i];
+    return NULL;
+}
+
+/* Any plugin with this id, even one that cannot be used. */
+static const registry_entry *listed_find(const vly_registry *registry,
+                                         const char *id)
+{
+    for (uint32_t i = 0; i < registry->count; i++)
+        if (strcmp(registry->entries[i]->id, id) == 0)
+            return registry->entries[i];
+    return NULL;
+}
+
+/* The first wins even if its init failed: else "cuda" would be another file
+ * on a machine without a driver. */
+static vly_status duplicate_check(const vly_registry *registry, const char *id,
+                                  vly_error *error)
+{
+    const registry_entry *first = listed_find(registry, id);
+    if (!first)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_ABI, "the id %s is taken by %s", id,
+                    first->path);
+}
+
+static vly_status interfaces_ask(registry_entry *entry)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < N_KNOWN; i++) {
+        const void *table = entry->plugin.get_interface(known_interfaces[i]);
+        if (!table)
+            continue;
+        if (strcmp(known_interfaces[i], VLY_BACKEND_INTERFACE) == 0) {
+            vly_status status =
+                vly_backend_check(table, &entry->backend, &entry->failure);
+            if (status != VLY_OK)
+                return status;
+        }
+        used += (size_t)snprintf(entry->interfaces + used,
+                                 sizeof(entry->interfaces) - used, "%s%s",
+                                 used ? " " : "", known_interfaces[i]);
+    }
+    if (used > 0)
+        return VLY_OK;
+    return vly_fail(&entry->failure, VLY_E_ABI,
+                    "get_interface gives NULL for every interface of this "
+                    "engine (%s, ...)",
+                    VLY_BACKEND_INTERFACE);
+}
+
+static void entry_stop(registry_entry *entry)
+{
+    if (entry->started)
+        vly_plugin_stop(&entry->plugin, entry->symbol);
+    entry->started = 0;
+}
+
+/* Fills entry->failure if something is wrong. */
+static void entry_load(const vly_registry *registry, registry_entry *entry)
+{
+    vly_error *error = &entry->failure;
+    if (vly_plugin_file_read(entry->path, &entry->hash, error) != VLY_OK ||
+        vly_plugin_file_load(entry->path, &entry->symbol, error) != VLY_OK ||
+        vly_plugin_check(entry->symbol, &entry->plugin, error) != VLY_OK ||
+        duplicate_check(registry, entry->plugin.id, error) != VLY_OK)
+        return;
+    memcpy(entry->id, entry->plugin.id, strlen(entry->plugin.id) + 1);
+    if (vly_plugin_start(&entry->plugin, entry->symbol, error) != VLY_OK)
+        return;
+    entry->started = 1;
+    if (interfaces_ask(entry) != VLY_OK)
+        entry_stop(entry);
+}
+
+static void entry_destroy(registry_entry *entry)
+{
+    if (!entry)
+        return;
+    entry_stop(entry);
+    vly_free(entry->path);
+    vly_free(entry);
+}
+
+/* ---- the list --------------------------------------------------------- */
+
+static vly_status registry_reserve(vly_registry *registry, vly_error *error)
+{
+    if (registry->count < registry->capacity)
+        return VLY_OK;
+    uint32_t capacity = registry->capacity ? registry->capacity * 2 : 8;
+    registry_entry **entries =
+        vly_realloc(registry->entries, capacity, sizeof(registry->entries[0]));
+    if (!entries)
+        return vly_fail_nomem(error, capacity * sizeof(registry->entries[0]),
+                              "list of plugins");
+    registry->entries = entries;
+    registry->capacity = capacity;
+    return VLY_OK;
+}
+
+static vly_status entry_new(vly_registry *registry, const char *path,
+                            registry_entry **entry, vly_error *error)
+{
+    vly_status status = registry_reserve(registry, error);
+    if (status != VLY_OK)
+        return status;
+    registry_entry *made = vly_calloc(1, sizeof(*made));
+    char *copy = vly_strdup(path);
+    if (!made || !copy) {
+        vly_free(made);
+        vly_free(copy);
+        return vly_fail_nomem(error, sizeof(*made) + strlen(path) + 1,
+                              "list of plugins");
+    }
+    made->path = copy;
+    made->failure.struct_size = sizeof(made->failure);
+    *entry = made;
+    return VLY_OK;
+}
+
+/* By inode, as dlopen does it. The number of a file that was never loaded may
+ * belong to another one by now, so there the path must be the same too. */
+static const registry_entry *same_file(const vly_registry *registry,
+                                       const char *path,
+                                       const struct stat *about)
+{
+    for (uint32_t i = 0; i < registry->count; i++) {
+        const registry_entry *entry = registry->entries[i];
+        if (entry->has_inode && entry->device == about->st_dev &&
+            entry->inode == about->st_ino &&
+            (entry->symbol || strcmp(entry->path, path) == 0))
+            return entry;
+    }
+    return NULL;
+}
+
+/* Lists one file, or finds it listed already. */
+static vly_status file_add(vly_registry *registry, const char *path,
+                           const registry_entry **listed, vly_error *error)
+{
+    struct stat about;
+    int exists = stat(path, &about) == 0;
+    *listed = exists ? same_file(registry, path, &about) : NULL;
+    if (*listed)
+        return VLY_OK;
+    registry_entry *entry = NULL;
+    vly_status status = entry_new(registry, path, &entry, error);
+    if (status != VLY_OK)
+        return status;
+    if (exists) {
+        entry->device = about.st_dev;
+        entry->inode = about.st_ino;
+        entry->has_inode = 1;
+    }
+    entry_load(registry, entry);
+    registry->entries[registry->count++] = entry;
+    *listed = entry;
+    if (entry->failure.status != VLY_OK)
+        vly_log_write(VLY_LOG_INFO, "volley", "plugin %s: %s", path,
+                      entry->failure.message);
+    return VLY_OK;
+}
+
+typedef struct search_state {
+    vly_registry *registry;
+    vly_error *error;
+} search_state;
+
+static vly_status search_found(void *arg, const char *path, vly_status status,
+                               const char *reason)
+{
+    const search_state *state = arg;
+    const registry_entry *listed = NULL;
+    if (!reason)
+        return file_add(state->registry, path, &listed, state->error);
+    registry_entry *entry = NULL;
+    vly_status made = entry_new(state->registry, path, &entry, state->error);
+    if (made != VLY_OK)
+        return made;
+    vly_fail(&entry->failure, status, "%s", reason);
+    state->registry->entries[state->registry->count++] = entry;
+    vly_log_write(VLY_LOG_WARN, "volley", "%s: %s", path, reason);
+    return VLY_OK;
+}
+
+vly_status vly_registry_create(vly_registry **registry, vly_error *error)
+{
+    vly_registry *made = vly_calloc(1, sizeof(*made));
+    if (!made)
+        return vly_fail_nomem(error, sizeof(*made), "list of plugins");
+    search_state state = {.registry = made, .error = error};
+    vly_status status = vly_plugin_search(search_found, &state, error);
+    if (status != VLY_OK) {
+        vly_registry_destroy(made);
+        return status;
+    }
+    *registry = made;
+    return VLY_OK;
+}
+
+void vly_registry_destroy(vly_registry *registry)
+{
+    if (!registry)
+        return;
+    for (uint32_t i = registry->count; i-- > 0;)
+        entry_destroy(registry->entries[i]);
+    vly_free(registry->entries);
+    vly_free(registry);
+}
+
+vly_status vly_registry_add(vly_registry *registry, const char *path,
+                            vly_error *error)
+{
+    const registry_entry *listed = NULL;
+    if (!registry || !path || !*path)
+        return vly_fail(error, VLY_E_INVALID,
+                        "plugin: no path, wanted that of a file");
+    /* dlopen looks for a name without a slash in the system's folders; the
+     * caller means a file. realpath fails if there is none: so said below. */
+    char absolute[PATH_MAX];
+    if (path[0] != '/' && realpath(path, absolute))
+        path = absolute;
+    vly_status status = file_add(registry, path, &listed, error);
+    if (status == VLY_OK && listed->failure.status != VLY_OK)
+        status = vly_fail(error, listed->failure.status, "%s: %s", path,
+                          listed->failure.message);
+    return status;
+}
+
+uint32_t vly_registry_count(const vly_registry *registry)
+{
+    return registry ? registry->count : 0;
+}
+
+vly_status vly_registry_info(const vly_registry *registry, uint32_t index,
+                             vly_plugin_info *info)
+{
+    if (!registry || index >= registry->count || !info ||
+        info->struct_size < sizeof(info->struct_size))
+        return VLY_E_INVALID;
+    const registry_entry *entry = registry->entries[index];
+    const char *version = entry->plugin.version;
+    const char *build = entry->plugin.build;
+    vly_plugin_info full = {
+        .struct_size = info->struct_size,
+        .status = entry->failure.status,
+        .id = entry->plugin.id ? entry->plugin.id : "",
+        .path = entry->path,
+        .version = version ? version : "",
+        .build = build ? build : "",
+        .reason = entry->failure.message,
+        .interfaces = entry->interfaces,
+        .hash = {entry->hash.lane[0], entry->hash.lane[1]},
+    };
+    /* the caller may be older or newer than this library */
+    memcpy(info, &full,
+           info->struct_size < sizeof(full) ? info->struct_size : sizeof(full));
+    return VLY_OK;
+}
+
+/* ---- asking for an interface ------------------------------------------ */
+
+/* "cpu, template"; "none" */
+static void usable_list(const vly_registry *registry, char *text, size_t bytes)
+{
+    size_t used = 0;
+    snprintf(text, bytes, "none");
+    for (uint32_t i = 0; i < registry->count && used + 40 < bytes; i++)
+        if (registry->entries[i]->failure.status == VLY_OK)
+            used +=
+                (size_t)snprintf(text + used, bytes - used, "%s%s",
+                                 used ? ", " : "", registry->entries[i]->id);
+}
+
+/* VLY_E_UNSUPPORTED whatever the reason: who asks can take another plugin. */
+static vly_status not_available(const vly_registry *registry, const char *id,
+                                const char *why, vly_error *error)
+{
+    char usable[256];
+    usable_list(registry, usable, sizeof(usable));
+    return vly_fail(error, VLY_E_UNSUPPORTED, "plugin %s: %.700s (usable: %s)",
+                    id, why, usable);
+}
+
+static vly_status entry_get(const vly_registry *registry, const char *id,
+                            const registry_entry **entry, vly_error *error)
+{
+    if (!registry || !id)
+        return vly_fail(error, VLY_E_INVALID, "plugin: no registry or no id");
+    const registry_entry *found = usable_find(registry, id);
+    if (found) {
+        *entry = found;
+        return VLY_OK;
+    }
+    found = *id ? listed_find(registry, id) : NULL;
+    return not_available(
+        registry, id,
+        found ? found->failure.message : "there is none with this id", error);
+}
+
+static vly_status no_interface(const vly_registry *registry,
+                               const registry_entry *entry,
+                               const char *interface_id, vly_error *error)
+{
+    char why[256];
+    snprintf(why, sizeof(why), "does not offer %.60s, only %s", interface_id,
+             entry->interfaces);
+    return not_available(registry, entry->id, why, error);
+}
+
+vly_status vly_registry_backend(const vly_registry *registry, const char *id,
+                                const vly_backend **backend, vly_error *error)
+{
+    const registry_entry *entry = NULL;
+    vly_status status = entry_get(registry, id, &entry, error);
+    if (status != VLY_OK)
+        return status;
+    if (entry->backend.struct_size == 0)
+        return no_interface(registry, entry, VLY_BACKEND_INTERFACE, error);
+    *backend = &entry->backend;
+    return VLY_OK;
+}
+
+vly_status vly_registry_interface(const vly_registry *registry, const char *id,
+                                  const char *interface_id,
+                                  const void **interface_table,
+                                  vly_error *error)
+{
+    const registry_entry *entry = NULL;
+    vly_status status = entry_get(registry, id, &entry, error);
+    if (status != VLY_OK)
+        return status;
+    if (!interface_id)
+        return vly_fail(error, VLY_E_INVALID, "plugin: no interface named");
+    if (strcmp(interface_id, VLY_BACKEND_INTERFACE) == 0) {
+        const vly_backend *backend = NULL;
+        status = vly_registry_backend(registry, id, &backend, error);
+        if (status == VLY_OK)
+            *interface_table = backend;
+        return status;
+    }
+    const void *table = entry->plugin.get_interface(interface_id);
+    if (!table)
+        return no_interface(registry, entry, interface_id, error);
+    *interface_table = table;
+    return VLY_OK;
+}

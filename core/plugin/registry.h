@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The registry as the engine sees it. vly_registry_create and what else users
+ * call is declared in volley.h.
+ */
+#ifndef VOLLEY_PLUGIN_REGISTRY_H
+#define VOLLEY_PLUGIN_REGISTRY_H
+
+#include <volley/volley.h>
+
+#include "plugin/backend_spec.h"
+#include "plugin/host_log.h"
+#include "plugin/host_table.h"
+
+/* The plugin's volley.backend/1 in the engine's own layout: every required
+ * slot is set, optional slots that the plugin does not have are NULL. Valid
+ * until the registry is destroyed.
+ *
+ * Errors   VLY_E_UNSUPPORTED  no such plugin, no backend, or it cannot be
+ *                             used: with its reason and a list of the usable
+ * Thread   [main-thread]
+ */
+vly_status vly_registry_backend(const vly_registry *registry, const char *id,
+                                const vly_backend **backend, vly_error *error);
+
+#endif

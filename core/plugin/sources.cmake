@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+list(APPEND VOLLEY_CORE_SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/backend_spec.c
+    ${CMAKE_CURRENT_LIST_DIR}/host_log.c
+    ${CMAKE_CURRENT_LIST_DIR}/host_table.c
+    ${CMAKE_CURRENT_LIST_DIR}/loader.c
+    ${CMAKE_CURRENT_LIST_DIR}/own_file.c
+    ${CMAKE_CURRENT_LIST_DIR}/plugin_check.c
+    ${CMAKE_CURRENT_LIST_DIR}/plugin_search.c
+    ${CMAKE_CURRENT_LIST_DIR}/registry.c)

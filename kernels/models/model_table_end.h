@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Ends a table: see model_table.h.
+ */
+#undef VLY_MODEL
+#undef VLY_PORT
+#undef VLY_PARAM
+#undef VLY_FIELD
+#undef VLY_COEF

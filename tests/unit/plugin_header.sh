@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# plugin_header.sh INCLUDE CC CXX NVCC: the public headers alone in a file, in
+# every language they are promised in; static assertions inside them check the
+# sizes.
+set -eu
+include=$1
+cc=$2
+cxx=$3
+nvcc=$4
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+warnings="-Wall -Wextra -Wpedantic -Wundef -Werror"
+
+# compile NAME STANDARD COMPILER SOURCE-SUFFIX HEADER OPTIONS...
+compile() {
+    standard=$1 compiler=$2 suffix=$3 header=$4
+    shift 4
+    source=$folder/use.$suffix
+    # twice: the guard; a function: a file may not be empty
+    printf '#include <volley/%s>\n#include <volley/%s>\n' \
+        "$header" "$header" >"$source"
+    printf 'unsigned use_it(const vly_plugin *p);\n' >>"$source"
+    printf 'unsigned use_it(const vly_plugin *p) { return p->struct_size; }\n' \
+        >>"$source"
+    echo "$compiler -std=$standard $header"
+    "$compiler" "-std=$standard" "$@" -I"$include" -c "$source" \
+        -o "$folder/use.o"
+}
+
+for standard in c11 c17; do
+    compile $standard "$cc" c plugin.h $warnings -Wpadded
+    compile $standard "$cc" c volley.h $warnings
+done
+for standard in c++17 c++20; do
+    compile $standard "$cxx" cpp plugin.h $warnings -Wpadded
+done
+compile c++17 "$cxx" cpp volley.h $warnings
+# "", or what check_language leaves where there is none
+case $nvcc in
+'' | *NOTFOUND) echo "nvcc: none here, not compiled" ;;
+*) compile c++17 "$nvcc" cu plugin.h -Xcompiler -Wall,-Wextra,-Werror ;;
+esac

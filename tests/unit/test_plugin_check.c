@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Tables of older and newer minor versions, without a file around them.
+ */
+#include "plugin/plugin_check.h"
+
+#include "base/error.h"
+#include "plugin/loader.h"
+#include "plugin/own_file.h"
+#include "volley_test.h"
+
+/* The engine of a later minor: two more optional slots at the end. */
+typedef struct table_1_2 {
+    uint32_t struct_size;
+    uint32_t flags;
+    uint64_t slot[4];
+} table_1_2;
+
+static void test_table_sizes(void **state)
+{
+    (void)state;
+    vly_error error = VLY_ERROR_INIT;
+    const size_t size_1_0 = offsetof(table_1_2, slot[2]);
+    table_1_2 source = {.slot = {1, 2, 3, 4}};
+    table_1_2 copy;
+
+    source.struct_size = (uint32_t)size_1_0; /* older than the engine */
+    memset(&copy, 0xee, sizeof(copy));
+    assert_ok(
+        vly_table_copy(&copy, sizeof(copy), size_1_0, &source, "t", &error),
+        error);
+    assert_int_equal(copy.slot[1], 2);
+    assert_int_equal(copy.slot[2], 0);
+    assert_int_equal(copy.slot[3], 0);
+
+    source.struct_size = (uint32_t)offsetof(table_1_2, slot[3]);
+    assert_ok(
+        vly_table_copy(&copy, sizeof(copy), size_1_0, &source, "t", &error),
+        error);
+    assert_int_equal(copy.slot[2], 3);
+    assert_int_equal(copy.slot[3], 0);
+
+    source.struct_size = sizeof(source); /* newer than the engine */
+    memset(&copy, 0xee, sizeof(copy));
+    assert_ok(vly_table_copy(&copy, size_1_0, size_1_0, &source, "t", &error),
+              error);
+    assert_int_equal(copy.slot[1], 2);
+    assert_int_equal(copy.slot[2], UINT64_C(0xeeeeeeeeeeeeeeee));
+
+    source.struct_size = (uint32_t)size_1_0 - 1;
+    assert_int_equal(
+        vly_table_copy(&copy, sizeof(copy), size_1_0, &source, "t", &error),
+        VLY_E_ABI);
+    assert_string_equal(error.message,
+                        "t: struct_size is 23, wanted at least 24");
+}
+
+static vly_status nothing_init(const vly_host *host, vly_error *error)
+{
+    (void)host;
+    (void)error;
+    return VLY_OK;
+}
+
+static void nothing_deinit(void)
+{
+}
+
+static const void *nothing_get(const char *id)
+{
+    (void)id;
+    return NULL;
+}
+
+static vly_plugin good_plugin(void)
+{
+    return (vly_plugin){.struct_size = sizeof(vly_plugin),
+                        .abi_version = VLY_ABI_VERSION,
+                        .id = "good",
+                        .init = nothing_init,
+                        .deinit = nothing_deinit,
+                        .get_interface = nothing_get};
+}
+
+static void test_minor_never_refuses(void **state)
+{
+    (void)state;
+    for (uint32_t minor = 0; minor <= 0xffff; minor += 0x1111) {
+        vly_error error = VLY_ERROR_INIT;
+        vly_plugin given = good_plugin(), taken;
+        given.abi_version = VLY_ABI_MAJOR << 16 | minor;
+        assert_ok(vly_plugin_check(&given, &taken, &error), error);
+        assert_string_equal(taken.id, "good");
+    }
+}
+
+static void test_major_refuses(void **state)
+{
+    (void)state;
+    static const uint32_t versions[] = {0, 1, 0xffff, 2u << 16,
+                                        (VLY_ABI_MAJOR + 1) << 16 | 7};
+    for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+        char wanted[80];
+        vly_error error = VLY_ERROR_INIT;
+        vly_plugin given = good_plugin(), taken = {.id = "untouched"};
+        given.abi_version = versions[i];
+        given.struct_size = 16; /* the major is told before the size */
+        assert_int_equal(vly_plugin_check(&given, &taken, &error), VLY_E_ABI);
+        snprintf(wanted, sizeof(wanted),
+                 "was built for plugin ABI %u.%u, this engine has 1.0",
+                 versions[i] >> 16, versions[i] & 0xffff);
+        assert_memory_equal(error.message, wanted, strlen(wanted));
+        assert_string_equal(taken.id, "untouched");
+    }
+}
+
+static void test_ids(void **state)
+{
+    (void)state;
+    assert_true(vly_plugin_id_valid("a"));
+    assert_true(vly_plugin_id_valid("cpu_2"));
+    assert_true(vly_plugin_id_valid("a234567890123456789012345678901"));
+    assert_false(vly_plugin_id_valid("a2345678901234567890123456789012"));
+    assert_false(vly_plugin_id_valid(""));
+    assert_false(vly_plugin_id_valid("_a"));
+    assert_false(vly_plugin_id_valid("2a"));
+    assert_false(vly_plugin_id_valid("a-b"));
+    assert_false(vly_plugin_id_valid("a\xc3\xa4"));
+    assert_false(vly_plugin_id_valid("auto"));
+}
+
+static void test_own_file(void **state)
+{
+    (void)state;
+    char folder[4096];
+    assert_true(vly_own_folder(folder, sizeof(folder)));
+    assert_int_equal(folder[0], '/');
+    char tiny[2];
+    assert_false(vly_own_folder(tiny, sizeof(tiny)));
+    assert_non_null(vly_own_elf());
+}
+
+/* Writes bytes and gives what the loader says about them. */
+static void read_bytes(const void *bytes, size_t n, vly_error *error)
+{
+    const char *path = VLY_TEST_BINARY_DIR "/elf_check.tmp";
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, n, file), n);
+    fclose(file);
+    vly_hash hash = {{7, 7}};
+    vly_status status = vly_plugin_file_read(path, &hash, error);
+    assert_int_equal(status, error->status);
+    assert_int_equal(hash.lane[0] == 7, error->status != VLY_OK);
+    remove(path);
+}
+
+static void test_elf(void **state)
+{
+    (void)state;
+    vly_error error = VLY_ERROR_INIT;
+    ElfW(Ehdr) header;
+    read_bytes("", 0, &error);
+    assert_string_equal(error.message, "is not an ELF file");
+    read_bytes("#!/bin/sh\necho this is longer than an ELF header is, surely "
+               "and certainly\n",
+               71, &error);
+    assert_string_equal(error.message, "is not an ELF file");
+
+    header = *vly_own_elf();
+    header.e_type = ET_DYN;
+    vly_error none = VLY_ERROR_INIT;
+    read_bytes(&header, sizeof(header), &none);
+    header.e_machine = EM_S390;
+    read_bytes(&header, sizeof(header), &error);
+    assert_memory_equal(error.message, "is for another architecture: ELF mac",
+                        36);
+    header = *vly_own_elf();
+    header.e_ident[EI_CLASS] ^= ELFCLASS32 ^ ELFCLASS64;
+    read_bytes(&header, sizeof(header), &error);
+    assert_memory_equal(error.message, "is for another architecture", 27);
+    header = *vly_own_elf();
+    header.e_type = ET_REL;
+    read_bytes(&header, sizeof(header), &error);
+    assert_memory_equal(error.message, "is not a shared object: ELF type 1",
+                        34);
+    read_bytes(&header, sizeof(header) - 1, &error);
+    assert_string_equal(error.message, "is not an ELF file");
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_table_sizes),
+    cmocka_unit_test(test_minor_never_refuses),
+    cmocka_unit_test(test_major_refuses),
+    cmocka_unit_test(test_ids),
+    cmocka_unit_test(test_own_file),
+    cmocka_unit_test(test_elf),
+};
+
+VLY_TEST_MAIN(tests)

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Backend specs: what is taken apart, and the sentence for what is wrong.
+ */
+#include "plugin/backend_spec.h"
+
+#include "base/error.h"
+#include "volley_test.h"
+
+static void test_good(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *id;
+        bool has_number;
+        uint32_t number;
+        const char *options;
+    } cases[] = {
+        {"cpu", "cpu", false, 0, ""},
+        {"auto", "auto", false, 0, ""},
+        {"cpu:4", "cpu", true, 4, ""},
+        {"cpu:1024", "cpu", true, 1024, ""},
+        {"cuda:0", "cuda", true, 0, ""},
+        {"cuda:1", "cuda", true, 1, ""},
+        {"cpu:4,isa=scalar", "cpu", true, 4, "isa=scalar"},
+        {"my_2nd,a=1,aa=x:y=z,b2=-3", "my_2nd", false, 0, "a=1,aa=x:y=z,b2=-3"},
+        {"a234567890123456789012345678901", "a234567890123456789012345678901",
+         false, 0, ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        vly_error error = VLY_ERROR_INIT;
+        vly_backend_spec spec;
+        assert_ok(vly_backend_spec_parse(cases[i].text, &spec, &error), error);
+        assert_string_equal(spec.id, cases[i].id);
+        assert_int_equal(spec.has_number, cases[i].has_number);
+        assert_int_equal(spec.number, cases[i].number);
+        assert_string_equal(spec.options, cases[i].options);
+    }
+}
+
+static void test_bad(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *message; /* part of it */
+    } cases[] = {
+        {"", "backend is empty"},
+        {":4", "id \"\", wanted a name"},
+        {"CPU", "id \"CPU\", wanted a name"},
+        {"c pu", "id \"c pu\""},
+        {"4cpu", "id \"4cpu\""},
+        {"a2345678901234567890123456789012", "the id is too long"},
+        {"cpu:", "\"\" after the colon, wanted a number"},
+        {"cpu:x", "\"x\" after the colon"},
+        {"cpu:-1", "\"-1\" after the colon"},
+        {"cpu:4x", "\"4x\" after the colon"},
+        {"cpu:4:5", "\"4:5\" after the colon"},
+        {"cpu: 4", "\" 4\" after the colon"},
+        {"cpu:99999999999", "after the colon, wanted a number"},
+        {"cpu:0", "0 threads, wanted 1 to 1024"},
+        {"cpu:1025", "1025 threads, wanted 1 to 1024"},
+        {"cuda:1024", "device 1024, wanted 0 to 1023"},
+        {"cpu,", "option \"\", wanted key=value"},
+        {"cpu,isa", "option \"isa\", wanted key=value"},
+        {"cpu,isa=", "option \"isa=\", wanted key=value"},
+        {"cpu,=x", "option \"=x\", wanted key=value"},
+        {"cpu,Isa=x", "option \"Isa=x\""},
+        {"cpu,a=1,", "option \"\""},
+        {"cpu,a=1,b=2,a=3", "option a is given twice"},
+        {"auto:2", "auto takes no number"},
+        {"auto,a=1", "auto takes no number and no options"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        vly_error error = VLY_ERROR_INIT;
+        vly_backend_spec spec = {.number = 77};
+        assert_int_equal(vly_backend_spec_parse(cases[i].text, &spec, &error),
+                         VLY_E_INVALID);
+        assert_int_equal(spec.number, 77);
+        if (!strstr(error.message, cases[i].message))
+            fail_msg("\"%s\": \"%s\", wanted \"%s\"", cases[i].text,
+                     error.message, cases[i].message);
+    }
+    assert_int_equal(vly_backend_spec_parse(NULL, NULL, NULL), VLY_E_INVALID);
+}
+
+static void test_long_options(void **state)
+{
+    (void)state;
+    char text[400] = "cpu,a=";
+    vly_error error = VLY_ERROR_INIT;
+    vly_backend_spec spec;
+    memset(text + 6, 'x', 253); /* 255 with "a=": just fits */
+    assert_int_equal(vly_backend_spec_parse(text, &spec, &error),
+                     VLY_E_INVALID); /* with the comma one too many */
+    assert_non_null(strstr(error.message, "options is too long"));
+    text[6 + 252] = 0;
+    assert_ok(vly_backend_spec_parse(text, &spec, &error), error);
+    assert_int_equal(strlen(spec.options), 254);
+}
+
+static void test_device(void **state)
+{
+    (void)state;
+    vly_backend_spec spec;
+    vly_device_spec device;
+    assert_int_equal(vly_backend_spec_parse("cpu:4", &spec, NULL), VLY_OK);
+    vly_backend_spec_device(&spec, 2, &device);
+    assert_int_equal(device.struct_size, sizeof(device));
+    assert_int_equal(device.index, 0);
+    assert_int_equal(device.n_threads, 4);
+    assert_null(device.options);
+    assert_int_equal(vly_backend_spec_parse("cuda:3,x=1", &spec, NULL), VLY_OK);
+    vly_backend_spec_device(&spec, 2, &device);
+    assert_int_equal(device.index, 3);
+    assert_int_equal(device.n_threads, 2);
+    assert_string_equal(device.options, "x=1");
+    assert_int_equal(vly_backend_spec_parse("cpu", &spec, NULL), VLY_OK);
+    vly_backend_spec_device(&spec, 0, &device);
+    assert_true(device.n_threads >= 1);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_good),
+    cmocka_unit_test(test_bad),
+    cmocka_unit_test(test_long_options),
+    cmocka_unit_test(test_device),
+};
+
+VLY_TEST_MAIN(tests)
