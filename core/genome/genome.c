@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A genome from a file or from memory: the order of the steps, [run], and the
+ * end of a genome's life.
+ */
+#include "genome/genome.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "genome/expression.h"
+#include "genome/genome_area.h"
+#include "genome/genome_override.h"
+#include "genome/genome_reader.h"
+#include "genome/genome_resolve.h"
+#include "genome/genome_stimulus.h"
+#include "genome/genome_value.h"
+
+/* ---- [run] and the top -------------------------------------------------- */
+
+static vly_status rivals(vly_reader *reader, const vly_toml_node *run,
+                         const char *a, const char *b)
+{
+    const vly_toml_node *node = vly_toml_get(run, b);
+    if (!node || !vly_toml_get(run, a))
+        return VLY_OK;
+    return vly_reader_fail_key(reader, node, "both %s and %s, wanted one", a,
+                               b);
+}
+
+static vly_status read_step(vly_reader *reader, const vly_toml_node *run)
+{
+    vly_genome *genome = reader->genome;
+    const vly_toml_node *dt = vly_toml_get(run, "dt_ms");
+    const vly_toml_node *rate = vly_toml_get(run, "rate_hz");
+    double number = 0;
+    genome->dt_ms = 1;
+    if (dt)
+        return vly_value_ranged(reader, dt, "dt_ms", 1e-4, 1000,
+                                &genome->dt_ms);
+    if (!rate)
+        return VLY_OK;
+    vly_status status =
+        vly_value_ranged(reader, rate, "rate_hz", 1, 1e7, &number);
+    if (status == VLY_OK)
+        genome->dt_ms = 1000 / number;
+    return status;
+}
+
+static vly_status read_length(vly_reader *reader, const vly_toml_node *run)
+{
+    const vly_toml_node *ms = vly_toml_get(run, "ms");
+    const vly_toml_node *bursts = vly_toml_get(run, "bursts");
+    uint64_t n = 0;
+    vly_status status = VLY_OK;
+    if (ms)
+        VLY_TRY(vly_value_bursts(reader, ms, "ms", &n));
+    if (ms && n == 0)
+        return vly_reader_wrong(reader, ms, "ms", "at least one burst");
+    if (bursts)
+        VLY_TRY(vly_value_whole(reader, bursts, "bursts", 1, (uint64_t)1 << 53,
+                                &n));
+    reader->genome->n_bursts = n;
+out:
+    return status;
+}
+
+static vly_status read_run(vly_reader *reader)
+{
+    static const char *const keys[] = {
+        "dt_ms",        "rate_hz",    "ms",         "bursts",
+        "seed_network", "seed_state", "seed_input", NULL};
+    const vly_key_list list = {"[run]", keys, NULL};
+    vly_genome *genome = reader->genome;
+    uint64_t *const seeds[] = {&genome->seed_network, &genome->seed_state,
+                               &genome->seed_input};
+    const vly_toml_node *run = vly_toml_get(&reader->root, "run");
+    vly_status status = VLY_OK;
+    if (run) {
+        VLY_TRY(vly_reader_table(reader, run, "run"));
+        VLY_TRY(vly_reader_keys(reader, run, &list));
+        VLY_TRY(rivals(reader, run, "dt_ms", "rate_hz"));
+        VLY_TRY(rivals(reader, run, "ms", "bursts"));
+    }
+    VLY_TRY(read_step(reader, run));
+    VLY_TRY(read_length(reader, run));
+    for (uint32_t i = 0; i < 3; i++) {
+        const vly_toml_node *seed = vly_toml_get(run, keys[4 + i]);
+        *seeds[i] = i + 1;
+        if (seed)
+            VLY_TRY(vly_value_whole(reader, seed, keys[4 + i], 0, INT64_MAX,
+                                    seeds[i]));
+    }
+out:
+    return status;
+}
+
+static vly_status read_top(vly_reader *reader)
+{
+    static const char *const keys[] = {
+        "format", "title", "source",   "run",    "var",        "model",
+        "area",   "map",   "stimulus", "record", "morphology", NULL};
+    const vly_key_list list = {"the genome", keys, NULL};
+    const vly_toml_node *format = vly_toml_get(&reader->root, "format");
+    const vly_toml_node *title = vly_toml_get(&reader->root, "title");
+    const vly_toml_node *source = vly_toml_get(&reader->root, "source");
+    const char *text = NULL;
+    vly_status status;
+    if (!format)
+        return vly_reader_fail(reader, &reader->root,
+                               "no format, wanted format = 1");
+    if (format->kind != VLY_TOML_INTEGER || format->u.integer != 1)
+        return vly_reader_wrong(reader, format, "format",
+                                "1, the only one this version reads");
+    VLY_TRY(vly_reader_keys(reader, &reader->root, &list));
+    if (source)
+        VLY_TRY(vly_reader_string(reader, source, "source", &text));
+    if (title) {
+        VLY_TRY(vly_reader_string(reader, title, "title", &text));
+        reader->genome->title = vly_strdup(text);
+        if (!reader->genome->title)
+            return vly_reader_nomem(reader, strlen(text) + 1, "the title");
+    }
+out:
+    return status;
+}
+
+/* ---- steps -------------------------------------------------------------- */
+
+static vly_status read_all(vly_reader *reader)
+{
+    vly_status status;
+    VLY_TRY(read_top(reader));
+    VLY_TRY(vly_expression_vars(reader, vly_toml_get(&reader->root, "var")));
+    VLY_TRY(read_run(reader));
+    VLY_TRY(vly_models_read(reader));
+    VLY_TRY(vly_areas_read(reader));
+    VLY_TRY(vly_maps_read(reader));
+    VLY_TRY(vly_stimuli_read(reader));
+    VLY_TRY(vly_records_read(reader));
+    status = vly_genome_make_hash(reader->genome);
+    if (status != VLY_OK)
+        return vly_reader_nomem(reader, 0, "the hash of the genome");
+    VLY_TRY(vly_genome_resolve(reader));
+out:
+    return status;
+}
+
+vly_status vly_genome_parse(const char *text, size_t n_bytes, const char *name,
+                            const vly_override *overrides, uint32_t n_overrides,
+                            vly_genome **genome, vly_error *error)
+{
+    vly_reader reader = {.name = name, .error = error};
+    vly_status status = VLY_OK;
+    if (n_bytes > VLY_GENOME_BYTES_MAX)
+        return vly_fail(error, VLY_E_PARSE,
+                        "%s: %zu bytes, wanted at most %u (64 MiB)", name,
+                        n_bytes, VLY_GENOME_BYTES_MAX);
+    reader.genome = vly_calloc(1, sizeof(vly_genome));
+    if (!reader.genome)
+        return vly_fail_nomem(error, sizeof(vly_genome), "a genome");
+    reader.genome->path = vly_strdup(name);
+    if (!reader.genome->path)
+        VLY_TRY(vly_fail_nomem(error, strlen(name) + 1, "a name"));
+    VLY_TRY(vly_toml_parse(text, n_bytes, name, &reader.root, error));
+    for (uint32_t i = 0; i < n_overrides; i++)
+        VLY_TRY(vly_override_apply(&reader, &overrides[i]));
+    VLY_TRY(read_all(&reader));
+    *genome = reader.genome;
+    reader.genome = NULL;
+out:
+    vly_genome_destroy(reader.genome);
+    vly_reader_deinit(&reader);
+    return status;
+}
+
+/* ---- files -------------------------------------------------------------- */
+
+/* Reads to the end, since standard input has no size to ask for. */
+static vly_status read_file(FILE *file, const char *path, char **text,
+                            size_t *n_bytes, vly_error *error)
+{
+    size_t n = 0, capacity = 1 << 16;
+    char *data = NULL;
+    for (;;) {
+        char *grown = vly_realloc(data, capacity, 1);
+        if (!grown) {
+            vly_free(data);
+            return vly_fail_nomem(error, capacity, "the genome's text");
+        }
+        data = grown;
+        n += fread(data + n, 1, capacity - n, file);
+        if (n < capacity || n > VLY_GENOME_BYTES_MAX)
+            break;
+        capacity *= 2;
+    }
+    if (ferror(file)) {
+        int why = errno;
+        vly_free(data);
+        return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(why));
+    }
+    *text = data;
+    *n_bytes = n;
+    return VLY_OK;
+}
+
+vly_status vly_genome_load(const char *path, const vly_override *overrides,
+                           uint32_t n_overrides, vly_genome **genome,
+                           vly_error *error)
+{
+    bool standard = strcmp(path, "-") == 0;
+    char *text = NULL;
+    size_t n_bytes = 0;
+    FILE *file = standard ? stdin : fopen(path, "rb");
+    if (!file)
+        return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(errno));
+    vly_status status = read_file(file, path, &text, &n_bytes, error);
+    if (!standard)
+        fclose(file);
+    if (status == VLY_OK)
+        status = vly_genome_parse(text, n_bytes, standard ? "<stdin>" : path,
+                                  overrides, n_overrides, genome, error);
+    vly_free(text);
+    return status;
+}
+
+/* ---- end ---------------------------------------------------------------- */
+
+void vly_genome_destroy(vly_genome *genome)
+{
+    if (!genome)
+        return;
+    for (uint32_t i = 0; i < genome->n_areas; i++)
+        vly_area_deinit(&genome->areas[i]);
+    for (uint32_t i = 0; i < genome->n_pairs; i++) {
+        vly_free(genome->pairs[i].map);
+        vly_free(genome->pairs[i].stream);
+        vly_free(genome->pairs[i].vectors);
+    }
+    for (uint32_t i = 0; i < genome->n_stimuli; i++) {
+        vly_free(genome->stimuli[i].id);
+        vly_free(genome->stimuli[i].stream);
+        vly_free(genome->stimuli[i].bursts);
+        vly_free(genome->stimuli[i].neurons);
+    }
+    vly_free(genome->areas);
+    vly_free(genome->pairs);
+    vly_free(genome->stimuli);
+    vly_free(genome->records);
+    vly_free(genome->path);
+    vly_free(genome->title);
+    vly_free(genome->resolved);
+    vly_free(genome);
+}
+
+uint32_t vly_genome_area(const vly_genome *genome, const char *name)
+{
+    for (uint32_t i = 0; i < genome->n_areas; i++)
+        if (strcmp(genome->areas[i].name, name) == 0)
+            return i;
+    return UINT32_MAX;
+}

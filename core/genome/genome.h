@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A genome: a TOML file parsed, its expressions evaluated, overrides applied,
+ * validated. Still small: one entry an area and one a pair of areas, nothing a
+ * neuron or a synapse (given arrays excepted). Areas and maps keep the order
+ * of the file.
+ */
+#ifndef VOLLEY_GENOME_GENOME_H
+#define VOLLEY_GENOME_GENOME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/volley.h>
+
+#include "base/random.h"
+#include "genome/model_info.h"
+
+/* Where a value came from. line 0: not from a file. */
+typedef enum vly_origin_kind {
+    VLY_ORIGIN_DEFAULT,
+    VLY_ORIGIN_MODEL, /* a [model.NAME] table */
+    VLY_ORIGIN_FILE,  /* the entry itself */
+    VLY_ORIGIN_SET    /* --set */
+} vly_origin_kind;
+
+typedef struct vly_origin {
+    vly_origin_kind kind;
+    uint32_t line;
+    uint32_t column;
+} vly_origin;
+
+/* A number, or how to draw one for each neuron or synapse. */
+typedef enum vly_value_kind {
+    VLY_VALUE_NUMBER,      /* a */
+    VLY_VALUE_UNIFORM,     /* in [a, b) */
+    VLY_VALUE_NORMAL,      /* mean a, standard deviation b */
+    VLY_VALUE_LOGNORMAL,   /* exp of a normal with mean a, sd b */
+    VLY_VALUE_EXPONENTIAL, /* mean a */
+    VLY_VALUE_ARRAY,       /* array[n_array], one a neuron */
+    VLY_VALUE_DRAW         /* base + scale * r^power, r the named draw */
+} vly_value_kind;
+
+typedef struct vly_value {
+    vly_value_kind kind;
+    double a;
+    double b;
+    bool clipped;   /* clip given; without it normal and lognormal clip at 6 sd
+                       of the underlying normal */
+    double clip_lo; /* -HUGE_VAL / HUGE_VAL for an open side */
+    double clip_hi;
+    double base; /* VLY_VALUE_DRAW */
+    double scale;
+    double power;
+    char *draw;    /* name of the per-neuron uniform draw; owned */
+    double *array; /* owned */
+    uint32_t n_array;
+    vly_origin origin;
+} vly_value;
+
+typedef struct vly_area {
+    char *name;
+    char *model_name; /* [model.NAME] or the model's own id */
+    const vly_model_info *model;
+    uint32_t n_neurons;
+    uint32_t first; /* global id: sum of the areas before */
+    bool has_voxels;
+    uint32_t voxels[3];         /* x, y, z; neuron order: x outermost, then y,
+                                   z, then the neurons of a voxel */
+    uint32_t neurons_per_voxel; /* 1 without voxels */
+    double at[3];
+    vly_value *params; /* [model->n_params] */
+    vly_value *fields; /* [model->n_fields] initial values; kind NUMBER with
+                          origin DEFAULT means: the table's expression */
+    vly_origin origin;
+} vly_area;
+
+typedef enum vly_rule {
+    VLY_RULE_ONE_TO_ONE,
+    VLY_RULE_ALL_TO_ALL,
+    VLY_RULE_FIXED_TOTAL_NUMBER,
+    VLY_RULE_FIXED_IN_DEGREE,
+    VLY_RULE_PAIRWISE_BERNOULLI,
+    VLY_RULE_VECTORS
+} vly_rule;
+
+/* One pair (from, to) of a [[map]]: a map over lists makes several, `to`
+ * outermost. Pairs that cannot make a synapse (p or count 0) are left out. */
+typedef struct vly_pair {
+    char *map;     /* the map's id; "map:N" (N from 1) without one */
+    char *stream;  /* "MAP/FROM/TO": what its draws are keyed by */
+    uint32_t from; /* area index */
+    uint32_t to;
+    vly_rule rule;
+    double p;              /* pairwise_bernoulli */
+    uint64_t count;        /* fixed_total_number (p already made a count) */
+    uint32_t in_degree;    /* fixed_in_degree */
+    bool self;             /* a neuron may connect to itself */
+    bool multiple;         /* a pair of neurons may have several synapses */
+    int32_t (*vectors)[3]; /* owned */
+    uint32_t n_vectors;
+    vly_value weight;   /* unit of the target's port */
+    vly_value delay_ms; /* NUMBER, UNIFORM, NORMAL, LOGNORMAL or EXPONENTIAL */
+    uint32_t port;      /* 0, 1 or VLY_PORT_BY_SIGN */
+    vly_origin origin;
+} vly_pair;
+
+typedef enum vly_stimulus_kind {
+    VLY_STIMULUS_POISSON,
+    VLY_STIMULUS_NORMAL,
+    VLY_STIMULUS_DC,
+    VLY_STIMULUS_SPIKES
+} vly_stimulus_kind;
+
+/* One [[stimulus]] onto one area: with a list in `to` it makes several. */
+typedef struct vly_stimulus {
+    char *id;     /* given, or "stimulus:N" (N from 1) */
+    char *stream; /* "ID/AREA": what its draws are keyed by */
+    vly_stimulus_kind kind;
+    uint32_t to;    /* area index */
+    uint32_t first; /* neurons [first, first + n) of the area */
+    uint32_t n_neurons;
+    uint32_t port;
+    double rate_hz;    /* poisson: of one neuron's source */
+    double weight;     /* poisson, spikes: unit of the port */
+    double mean;       /* normal, dc: unit of the port (dc: of i_e) */
+    double sd;         /* normal */
+    uint64_t start;    /* first burst */
+    uint64_t stop;     /* first burst after; UINT64_MAX: never */
+    uint64_t *bursts;  /* spikes: [n_spikes] burst of arrival, ascending */
+    uint32_t *neurons; /* spikes: [n_spikes] index in the area */
+    uint64_t n_spikes;
+    vly_origin origin;
+} vly_stimulus;
+
+typedef enum vly_record_kind { VLY_RECORD_SPIKES } vly_record_kind;
+
+/* One [[record]] of one area. */
+typedef struct vly_record {
+    vly_record_kind kind;
+    uint32_t area;
+    vly_origin origin;
+} vly_record;
+
+typedef struct vly_genome {
+    char *path;  /* as given; for messages */
+    char *title; /* optional key `title`; NULL without */
+    double dt_ms;
+    uint64_t n_bursts; /* [run] ms or bursts; 0 if neither is given */
+    uint64_t seed_network;
+    uint64_t seed_state;
+    uint64_t seed_input;
+    vly_area *areas;
+    uint32_t n_areas;
+    uint32_t n_neurons;
+    vly_pair *pairs;
+    uint32_t n_pairs;
+    vly_stimulus *stimuli;
+    uint32_t n_stimuli;
+    vly_record *records; /* empty: spikes of every area, if recording */
+    uint32_t n_records;
+    uint64_t n_synapses_max; /* upper bound (expectation for bernoulli) */
+    vly_hash hash;           /* of the resolved content; no formatting, no
+                                machine choice, no comments */
+    char *resolved;          /* TOML text: every value with its origin as a
+                                comment; parses to the same hash */
+} vly_genome;
+
+/* vly_genome_load, _parse and _destroy are declared in volley.h. load: path
+ * "-" is standard input. An override is one --set PATH=VALUE:
+ * "area.E.neurons", "var.g", "run.ms", "map.EtoI.p", "stimulus.ext.rate_hz".
+ * Errors  E_IO the file cannot be read; E_PARSE "file:line:col: found, wanted";
+ *         E_NOMEM. *genome is untouched on failure.
+ * Thread  [any-thread] */
+
+/* Area by name; UINT32_MAX if there is none. */
+uint32_t vly_genome_area(const vly_genome *genome, const char *name);
+
+#endif

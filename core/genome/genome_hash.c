@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The hash of a genome: over a canonical row of bytes of everything that can
+ * change a spike. Outside are title, origins, formatting, names of models,
+ * what is recorded and how long it runs. Ids and names are inside, because
+ * they key the random streams.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "genome/genome_resolve.h"
+
+static void put_u64(vly_text *text, uint64_t word)
+{
+    unsigned char bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)(word >> (8 * i));
+    vly_text_bytes(text, bytes, sizeof(bytes));
+}
+
+static void put_double(vly_text *text, double number)
+{
+    uint64_t word;
+    number = number + 0.0; /* -0 and 0 are the same value */
+    memcpy(&word, &number, sizeof(word));
+    put_u64(text, word);
+}
+
+static void put_string(vly_text *text, const char *string)
+{
+    size_t n = strlen(string);
+    put_u64(text, n);
+    vly_text_bytes(text, string, n);
+}
+
+static void put_value(vly_text *text, const vly_value *value)
+{
+    put_u64(text, (uint64_t)value->kind);
+    put_double(text, value->a);
+    put_double(text, value->b);
+    put_u64(text, value->clipped);
+    put_double(text, value->clipped ? value->clip_lo : 0);
+    put_double(text, value->clipped ? value->clip_hi : 0);
+    if (value->kind == VLY_VALUE_DRAW) {
+        put_double(text, value->base);
+        put_double(text, value->scale);
+        put_double(text, value->power);
+        put_string(text, value->draw);
+    }
+    put_u64(text, value->n_array);
+    for (uint32_t i = 0; i < value->n_array; i++)
+        put_double(text, value->array[i]);
+}
+
+static void put_area(vly_text *text, const vly_area *area)
+{
+    const vly_model_info *model = area->model;
+    put_string(text, area->name);
+    put_string(text, model->id);
+    put_u64(text, area->n_neurons);
+    put_u64(text, area->has_voxels);
+    for (int i = 0; i < 3; i++)
+        put_u64(text, area->voxels[i]);
+    put_u64(text, area->neurons_per_voxel);
+    for (int i = 0; i < 3; i++)
+        put_double(text, area->at[i]);
+    for (uint32_t i = 0; i < model->n_params; i++)
+        put_value(text, &area->params[i]);
+    for (uint32_t i = 0; i < model->n_fields; i++) {
+        bool given = area->fields[i].origin.kind != VLY_ORIGIN_DEFAULT;
+        put_u64(text, given);
+        if (given)
+            put_value(text, &area->fields[i]);
+    }
+}
+
+static void put_pair(vly_text *text, const vly_pair *pair)
+{
+    put_string(text, pair->stream);
+    put_u64(text, pair->from);
+    put_u64(text, pair->to);
+    put_u64(text, (uint64_t)pair->rule);
+    put_double(text, pair->rule == VLY_RULE_PAIRWISE_BERNOULLI ? pair->p : 0);
+    put_u64(text, pair->count);
+    put_u64(text, pair->in_degree);
+    put_u64(text, pair->self);
+    put_u64(text, pair->multiple);
+    put_u64(text, pair->n_vectors);
+    for (uint32_t i = 0; i < pair->n_vectors; i++)
+        for (int j = 0; j < 3; j++)
+            put_u64(text, (uint64_t)(int64_t)pair->vectors[i][j]);
+    put_value(text, &pair->weight);
+    put_value(text, &pair->delay_ms);
+    put_u64(text, pair->port);
+}
+
+static void put_stimulus(vly_text *text, const vly_stimulus *stimulus)
+{
+    put_string(text, stimulus->stream);
+    put_u64(text, (uint64_t)stimulus->kind);
+    put_u64(text, stimulus->to);
+    put_u64(text, stimulus->first);
+    put_u64(text, stimulus->n_neurons);
+    put_u64(text, stimulus->port);
+    put_double(text, stimulus->rate_hz);
+    put_double(text, stimulus->weight);
+    put_double(text, stimulus->mean);
+    put_double(text, stimulus->sd);
+    put_u64(text, stimulus->start);
+    put_u64(text, stimulus->stop);
+    put_u64(text, stimulus->n_spikes);
+    for (uint64_t i = 0; i < stimulus->n_spikes; i++) {
+        put_u64(text, stimulus->bursts[i]);
+        put_u64(text, stimulus->neurons[i]);
+    }
+}
+
+/* One entry at a time, chained: the bytes of all spikes need not fit. */
+static void chain(vly_genome *genome, vly_text *text)
+{
+    genome->hash = vly_hash_bytes(genome->hash, text->data, text->n);
+    text->n = 0;
+}
+
+vly_status vly_genome_make_hash(vly_genome *genome)
+{
+    vly_text text = {0};
+    memset(&genome->hash, 0, sizeof(genome->hash));
+    put_string(&text, "volley genome 1");
+    put_double(&text, genome->dt_ms);
+    put_u64(&text, genome->seed_network);
+    put_u64(&text, genome->seed_state);
+    put_u64(&text, genome->seed_input);
+    put_u64(&text, genome->n_areas);
+    put_u64(&text, genome->n_pairs);
+    put_u64(&text, genome->n_stimuli);
+    chain(genome, &text);
+    for (uint32_t i = 0; i < genome->n_areas; i++) {
+        put_area(&text, &genome->areas[i]);
+        chain(genome, &text);
+    }
+    for (uint32_t i = 0; i < genome->n_pairs; i++) {
+        put_pair(&text, &genome->pairs[i]);
+        chain(genome, &text);
+    }
+    for (uint32_t i = 0; i < genome->n_stimuli; i++) {
+        put_stimulus(&text, &genome->stimuli[i]);
+        chain(genome, &text);
+    }
+    vly_free(text.data);
+    return text.failed ? VLY_E_NOMEM : VLY_OK;
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * [[map]]: ends, rule and options; then its cells become pairs.
+ */
+#include "genome/genome_map.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "genome/genome_value.h"
+#include "genome/suggest.h"
+
+const char *const vly_rule_names[] = {"one_to_one",
+                                      "all_to_all",
+                                      "fixed_total_number",
+                                      "fixed_in_degree",
+                                      "pairwise_bernoulli",
+                                      "vectors",
+                                      NULL};
+
+static const char *const later_rules[] = {"fixed_out_degree",
+                                          "patterns",
+                                          "composite",
+                                          "function",
+                                          "projector",
+                                          "projector_xy",
+                                          "projector_xz",
+                                          "projector_yz",
+                                          "project_from_end_x",
+                                          "project_from_end_y",
+                                          "project_from_end_z",
+                                          "block_to_block",
+                                          "block_connection",
+                                          "expander_x",
+                                          "reducer_x",
+                                          "randomizer",
+                                          "lateral_pairs_x",
+                                          "last_to_first",
+                                          "distance",
+                                          "file",
+                                          NULL};
+
+/* ---- ends --------------------------------------------------------------- */
+
+static vly_status make_cells(vly_reader *reader, vly_map_entry *map,
+                             const vly_toml_node *node, uint64_t n)
+{
+    uint64_t total = n;
+    for (uint32_t i = 0; i < reader->n_maps; i++)
+        total += reader->maps[i].n_cells;
+    if (total > VLY_PAIRS_MAX)
+        return vly_reader_fail_key(reader, node,
+                                   "%" PRIu64 " pairs of areas in all maps, "
+                                   "wanted at most %u",
+                                   total, VLY_PAIRS_MAX);
+    vly_map_cell *grown = NULL;
+    vly_status status =
+        vly_reader_alloc(reader, (size_t)n, sizeof(vly_map_cell), &grown);
+    if (status != VLY_OK)
+        return status;
+    if (map->n_cells) /* links add up */
+        memcpy(grown, map->cells, map->n_cells * sizeof(vly_map_cell));
+    map->cells = grown;
+    return VLY_OK;
+}
+
+static vly_status read_product(vly_reader *reader, vly_map_entry *map,
+                               const vly_toml_node *from,
+                               const vly_toml_node *to)
+{
+    vly_status status;
+    VLY_TRY(vly_reader_areas(reader, from, "from", &map->from));
+    VLY_TRY(vly_reader_areas(reader, to, "to", &map->to));
+    uint64_t n = (uint64_t)map->from.n * map->to.n;
+    VLY_TRY(make_cells(reader, map, from, n));
+    for (uint32_t i = 0; i < n; i++) {
+        map->cells[i].to = map->to.areas[i / map->from.n];
+        map->cells[i].from = map->from.areas[i % map->from.n];
+    }
+    map->n_cells = (uint32_t)n;
+out:
+    return status;
+}
+
+/* "A -> B", either side a name or a glob */
+static vly_status split_link(vly_reader *reader, const vly_toml_node *node,
+                             char sides[2][2 * VLY_NAME_MAX])
+{
+    const char *text = node->kind == VLY_TOML_STRING ? node->u.string : "";
+    const char *arrow = strstr(text, "->");
+    const char *starts[2] = {text, arrow ? arrow + 2 : text};
+    for (int i = 0; i < 2; i++) {
+        const char *end = i ? text + strlen(text) : arrow;
+        while (arrow && *starts[i] == ' ')
+            starts[i]++;
+        while (arrow && end > starts[i] && end[-1] == ' ')
+            end--;
+        if (!arrow || end <= starts[i] || end - starts[i] >= 2 * VLY_NAME_MAX ||
+            strstr(arrow + 2, "->"))
+            return vly_reader_wrong(reader, node, "link", "\"A -> B\"");
+        memcpy(sides[i], starts[i], (size_t)(end - starts[i]));
+        sides[i][end - starts[i]] = 0;
+    }
+    return VLY_OK;
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+    uint64_t x, y;
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+    return (x > y) - (x < y);
+}
+
+static vly_status check_repeats(vly_reader *reader, const vly_map_entry *map,
+                                const vly_toml_node *node)
+{
+    uint64_t *ends = NULL;
+    vly_status status =
+        vly_reader_alloc(reader, map->n_cells, sizeof(uint64_t), &ends);
+    if (status != VLY_OK)
+        return status;
+    for (uint32_t i = 0; i < map->n_cells; i++)
+        ends[i] = (uint64_t)map->cells[i].from << 32 | map->cells[i].to;
+    qsort(ends, map->n_cells, sizeof(uint64_t), compare_ends);
+    for (uint32_t i = 1; i < map->n_cells; i++)
+        if (ends[i] == ends[i - 1])
+            return vly_reader_fail(
+                reader, node, "link names %s -> %s twice, wanted each once",
+                reader->genome->areas[ends[i] >> 32].name,
+                reader->genome->areas[ends[i] & UINT32_MAX].name);
+    return VLY_OK;
+}
+
+static vly_status count_link(vly_reader *reader, const vly_toml_node *node,
+                             vly_area_list lists[2])
+{
+    char sides[2][2 * VLY_NAME_MAX];
+    vly_status status;
+    VLY_TRY(split_link(reader, node, sides));
+    for (int i = 0; i < 2; i++)
+        VLY_TRY(vly_reader_pattern(reader, node, "link", sides[i], &lists[i]));
+out:
+    return status;
+}
+
+static vly_status read_links(vly_reader *reader, vly_map_entry *map,
+                             const vly_toml_node *node)
+{
+    vly_status status;
+    vly_area_list(*lists)[2] = NULL;
+    uint64_t n = 0;
+    if (node->kind != VLY_TOML_ARRAY || node->n_children == 0 ||
+        node->n_children > VLY_PAIRS_MAX)
+        return vly_reader_wrong(reader, node, "link", "[\"A -> B\", ...]");
+    map->linked = true;
+    VLY_TRY(vly_reader_alloc(reader, node->n_children, sizeof(*lists), &lists));
+    for (uint32_t i = 0; i < node->n_children; i++) {
+        VLY_TRY(count_link(reader, &node->u.children[i], lists[i]));
+        n += (uint64_t)lists[i][0].n * lists[i][1].n;
+    }
+    VLY_TRY(make_cells(reader, map, node, n));
+    for (uint32_t i = 0; i < node->n_children; i++)
+        for (uint32_t to = 0; to < lists[i][1].n; to++)
+            for (uint32_t from = 0; from < lists[i][0].n; from++) {
+                vly_map_cell *cell = &map->cells[map->n_cells++];
+                cell->from = lists[i][0].areas[from];
+                cell->to = lists[i][1].areas[to];
+            }
+    VLY_TRY(check_repeats(reader, map, node));
+out:
+    return status;
+}
+
+static vly_status read_ends(vly_reader *reader, vly_map_entry *map)
+{
+    const vly_toml_node *from = vly_toml_get(map->node, "from");
+    const vly_toml_node *to = vly_toml_get(map->node, "to");
+    const vly_toml_node *link = vly_toml_get(map->node, "link");
+    if (link && (from || to))
+        return vly_reader_fail_key(reader, link,
+                                   "%s has link and %s, wanted one of them",
+                                   map->label, from ? "from" : "to");
+    if (link)
+        return read_links(reader, map, link);
+    if (!from || !to)
+        return vly_reader_fail_key(reader, map->node,
+                                   "%s has no %s, wanted from and to, or link",
+                                   map->label, from ? "to" : "from");
+    return read_product(reader, map, from, to);
+}
+
+/* ---- rule and options --------------------------------------------------- */
+
+static vly_status read_rule(vly_reader *reader, vly_map_entry *map)
+{
+    const char *name = NULL;
+    const vly_toml_node *node = vly_toml_get(map->node, "rule");
+    if (!node)
+        return vly_reader_fail_key(reader, map->node,
+                                   "%s has no rule, wanted one_to_one, "
+                                   "all_to_all, fixed_total_number, "
+                                   "fixed_in_degree, pairwise_bernoulli or "
+                                   "vectors",
+                                   map->label);
+    vly_status status = vly_reader_string(reader, node, "rule", &name);
+    if (status != VLY_OK)
+        return status;
+    vly_suggest suggest = {0};
+    for (uint32_t i = 0; vly_rule_names[i]; i++) {
+        vly_suggest_offer(&suggest, name, vly_rule_names[i]);
+        if (strcmp(name, vly_rule_names[i]) == 0) {
+            map->rule = (vly_rule)i;
+            return VLY_OK;
+        }
+    }
+    for (uint32_t i = 0; later_rules[i]; i++)
+        if (strcmp(name, later_rules[i]) == 0)
+            return vly_reader_fail(reader, node,
+                                   "rule %s is not available in this version, "
+                                   "wanted one_to_one, all_to_all, "
+                                   "fixed_total_number, fixed_in_degree, "
+                                   "pairwise_bernoulli or vectors",
+                                   name);
+    char hint[100];
+    vly_suggest_text(&suggest, hint, sizeof(hint));
+    return vly_reader_fail(reader, node, "no rule \"%.80s\"%s", name,
+                           *hint ? hint
+                                 : ", wanted one_to_one, all_to_all, "
+                                   "fixed_total_number, fixed_in_degree, "
+                                   "pairwise_bernoulli or vectors");
+}
+
+static vly_status read_options(vly_reader *reader, vly_map_entry *map)
+{
+    const vly_toml_node *self = vly_toml_get(map->node, "self");
+    const vly_toml_node *multiple = vly_toml_get(map->node, "multiple");
+    const vly_toml_node *port = vly_toml_get(map->node, "port");
+    bool repeats = map->rule == VLY_RULE_FIXED_TOTAL_NUMBER ||
+                   map->rule == VLY_RULE_FIXED_IN_DEGREE;
+    uint64_t number = 0;
+    vly_status status = VLY_OK;
+    map->self = true;
+    map->multiple = repeats;
+    if (self) {
+        VLY_TRY(vly_reader_bool(reader, self, "self", &map->self));
+        map->self_origin = vly_reader_origin(self, VLY_ORIGIN_FILE);
+    }
+    if (multiple) {
+        VLY_TRY(vly_reader_bool(reader, multiple, "multiple", &map->multiple));
+        map->multiple_origin = vly_reader_origin(multiple, VLY_ORIGIN_FILE);
+        if (map->multiple && !repeats)
+            return vly_reader_fail(reader, multiple,
+                                   "multiple is true, wanted false: rule %s "
+                                   "makes no pair of neurons twice",
+                                   vly_rule_names[map->rule]);
+    }
+    if (port) {
+        VLY_TRY(vly_value_whole(reader, port, "port", 0, 1, &number));
+        for (uint32_t i = 0; i < map->n_cells; i++) {
+            const vly_area *to = &reader->genome->areas[map->cells[i].to];
+            if (number >= to->model->n_ports)
+                return vly_reader_fail(reader, port,
+                                       "port is %u, wanted 0: %s of area %s "
+                                       "has %u port",
+                                       (unsigned)number, to->model->id,
+                                       to->name, to->model->n_ports);
+        }
+        map->port = (uint32_t)number;
+    }
+out:
+    return status;
+}
+
+/* ---- pairs -------------------------------------------------------------- */
+
+static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
+                            const vly_map_cell *cell, vly_pair *pair)
+{
+    const vly_genome *genome = reader->genome;
+    pair->from = cell->from;
+    pair->to = cell->to;
+    pair->rule = map->rule;
+    pair->p = cell->p;
+    pair->count = cell->count;
+    pair->in_degree = cell->in_degree;
+    pair->self = map->self;
+    pair->multiple = map->multiple;
+    pair->weight = cell->weight;
+    pair->delay_ms = cell->delay_ms;
+    pair->port = map->port;
+    pair->origin.kind = VLY_ORIGIN_FILE;
+    pair->origin.line = map->node->key_line;
+    pair->origin.column = map->node->key_column;
+    pair->map = vly_strdup(map->label);
+    pair->stream =
+        vly_format("%s/%s/%s", map->label, genome->areas[cell->from].name,
+                   genome->areas[cell->to].name);
+    if (!pair->map || !pair->stream)
+        return vly_reader_nomem(reader, 256, "a name");
+    if (map->n_vectors) {
+        pair->vectors = vly_malloc(map->n_vectors, sizeof(*pair->vectors));
+        if (!pair->vectors)
+            return vly_reader_nomem(
+                reader, map->n_vectors * sizeof(*pair->vectors), "vectors");
+        memcpy(pair->vectors, map->vectors,
+               map->n_vectors * sizeof(*pair->vectors));
+        pair->n_vectors = map->n_vectors;
+    }
+    return VLY_OK;
+}
+
+static vly_status make_pairs(vly_reader *reader, const vly_map_entry *map,
+                             double *n_synapses)
+{
+    vly_genome *genome = reader->genome;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < map->n_cells; i++)
+        n += vly_cell_synapses(genome, map, &map->cells[i]) > 0;
+    reader->n_vectors += (uint64_t)n * map->n_vectors;
+    if (reader->n_vectors > (uint64_t)1 << 24)
+        return vly_reader_fail_key(reader, map->node,
+                                   "%" PRIu64 " vectors over all pairs of "
+                                   "areas, wanted at most 2^24",
+                                   reader->n_vectors);
+    vly_pair *grown =
+        vly_realloc(genome->pairs, genome->n_pairs + n, sizeof(vly_pair));
+    if (!grown)
+        return vly_reader_nomem(reader, n * sizeof(vly_pair), "the maps");
+    genome->pairs = grown;
+    for (uint32_t i = 0; i < map->n_cells; i++) {
+        double synapses = vly_cell_synapses(genome, map, &map->cells[i]);
+        if (!(synapses > 0))
+            continue;
+        *n_synapses += synapses;
+        vly_pair *pair = &genome->pairs[genome->n_pairs++];
+        memset(pair, 0, sizeof(*pair));
+        vly_status status = make_pair(reader, map, &map->cells[i], pair);
+        if (status != VLY_OK)
+            return status;
+    }
+    if (!(*n_synapses <= (double)VLY_SYNAPSES_MAX))
+        return vly_reader_fail_key(reader, map->node,
+                                   "%s brings the net to %.3g synapses, wanted "
+                                   "at most 2^40 in all",
+                                   map->label, *n_synapses);
+    return VLY_OK;
+}
+
+/* ---- all maps ----------------------------------------------------------- */
+
+static vly_status read_map(vly_reader *reader, const vly_toml_node *node,
+                           vly_map_entry *map, double *n_synapses)
+{
+    static const char *const keys[] = {
+        "id",   "from",     "to",         "link",         "rule",    "count",
+        "p",    "vectors",  "morphology", "in_degree",    "weight*", "delay_ms",
+        "self", "multiple", "port",       "delay_bursts", "except",  NULL};
+    const vly_key_list list = {"a [[map]]", keys, NULL};
+    vly_status status;
+    map->node = node;
+    VLY_TRY(vly_reader_label(reader, node, "map", reader->n_maps, &map->id,
+                             &map->label));
+    VLY_TRY(vly_reader_keys(reader, node, &list));
+    VLY_TRY(read_ends(reader, map));
+    VLY_TRY(read_rule(reader, map));
+    VLY_TRY(vly_map_vectors(reader, map));
+    VLY_TRY(read_options(reader, map));
+    VLY_TRY(vly_cells_read(reader, map));
+    VLY_TRY(make_pairs(reader, map, n_synapses));
+out:
+    return status;
+}
+
+vly_status vly_maps_read(vly_reader *reader)
+{
+    const vly_toml_node *maps = vly_toml_get(&reader->root, "map");
+    double n_synapses = 0;
+    vly_status status;
+    VLY_TRY(vly_morphologies_read(reader));
+    if (!maps)
+        return VLY_OK;
+    VLY_TRY(vly_reader_tables(reader, maps, "map"));
+    VLY_TRY(vly_reader_unique(reader, maps, "map"));
+    VLY_TRY(vly_reader_alloc(reader, maps->n_children, sizeof(vly_map_entry),
+                             &reader->maps));
+    for (uint32_t i = 0; i < maps->n_children; i++) {
+        VLY_TRY(read_map(reader, &maps->u.children[i], &reader->maps[i],
+                         &n_synapses));
+        reader->n_maps++;
+    }
+    reader->genome->n_synapses_max = (uint64_t)n_synapses;
+    if ((double)reader->genome->n_synapses_max < n_synapses)
+        reader->genome->n_synapses_max++;
+out:
+    return status;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * [[map]] and [morphology.NAME]: a map becomes cells, one a pair of areas;
+ * cells that can make a synapse become pairs of the genome.
+ */
+#ifndef VOLLEY_GENOME_GENOME_MAP_H
+#define VOLLEY_GENOME_GENOME_MAP_H
+
+#include "genome/genome_reader.h"
+
+/* What may differ between the pairs of one map. */
+typedef enum vly_cell_key {
+    VLY_CELL_P,
+    VLY_CELL_COUNT,
+    VLY_CELL_IN_DEGREE,
+    VLY_CELL_WEIGHT,
+    VLY_CELL_DELAY,
+    VLY_CELL_KEYS
+} vly_cell_key;
+
+typedef struct vly_map_cell {
+    uint32_t from;
+    uint32_t to;
+    bool has[VLY_CELL_KEYS];
+    vly_origin origin[VLY_CELL_KEYS];
+    const vly_toml_node *node[VLY_CELL_KEYS]; /* for messages */
+    double p;
+    uint64_t count; /* fixed_total_number: final, even if p was given */
+    uint32_t in_degree;
+    vly_value weight;
+    vly_value delay_ms;
+} vly_map_cell;
+
+typedef struct vly_map_entry {
+    const vly_toml_node *node;
+    const char *id; /* NULL if not given */
+    char *label;    /* id or "map:N" */
+    vly_rule rule;
+    bool linked;        /* link instead of from and to */
+    vly_area_list from; /* not linked */
+    vly_area_list to;
+    vly_map_cell *cells; /* not linked: [to.n][from.n] */
+    uint32_t n_cells;
+    bool self;
+    bool multiple;
+    uint32_t port;
+    int32_t (*vectors)[3];
+    uint32_t n_vectors;
+    vly_origin self_origin;
+    vly_origin multiple_origin;
+    vly_origin vectors_origin;
+} vly_map_entry;
+
+extern const char *const vly_rule_names[]; /* ends with NULL */
+
+/* Checks every morphology, then fills reader->maps and genome->pairs. */
+vly_status vly_maps_read(vly_reader *reader);
+
+/* [morphology] and `vectors` or `morphology` of a map (genome_vectors.c). */
+vly_status vly_morphologies_read(vly_reader *reader);
+vly_status vly_map_vectors(vly_reader *reader, vly_map_entry *map);
+
+/* The cells of a map and its exceptions (genome_cell.c). */
+vly_status vly_cells_read(vly_reader *reader, vly_map_entry *map);
+/* Synapses of a cell at most (bernoulli: expected); 0 if it makes none. */
+double vly_cell_synapses(const vly_genome *genome, const vly_map_entry *map,
+                         const vly_map_cell *cell);
+
+#endif

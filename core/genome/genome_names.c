@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Lists of areas by name and glob (* and ?).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "genome/genome_reader.h"
+#include "genome/suggest.h"
+
+/* Goes back to the last star only, so the cost is at most length times
+ * length. */
+bool vly_glob_match(const char *pattern, const char *text)
+{
+    const char *star = NULL;
+    const char *retry = NULL;
+    while (*text) {
+        if (*pattern == '*') {
+            star = pattern++;
+            retry = text;
+        } else if (*pattern == '?' || *pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) {
+            pattern = star + 1;
+            text = ++retry;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == 0;
+}
+
+static vly_status no_area(vly_reader *reader, const vly_toml_node *node,
+                          const char *what, const char *pattern)
+{
+    const vly_genome *genome = reader->genome;
+    if (strpbrk(pattern, "*?"))
+        return vly_reader_fail(
+            reader, node,
+            "%s \"%.80s\" matches no area, wanted a glob that "
+            "matches one at least",
+            what, pattern);
+    vly_suggest suggest = {0};
+    for (uint32_t i = 0; i < genome->n_areas; i++)
+        vly_suggest_offer(&suggest, pattern, genome->areas[i].name);
+    char hint[100];
+    return vly_reader_fail(reader, node, "%s: no area \"%.80s\"%s", what,
+                           pattern,
+                           vly_suggest_text(&suggest, hint, sizeof(hint)));
+}
+
+/* Adds what the pattern names to list (counts only while list->areas is
+ * NULL). */
+static vly_status collect(vly_reader *reader, const vly_toml_node *node,
+                          const char *what, const char *pattern,
+                          vly_area_list *list)
+{
+    const vly_genome *genome = reader->genome;
+    bool glob = strpbrk(pattern, "*?") != NULL;
+    uint32_t before = list->n;
+    for (uint32_t i = 0; i < genome->n_areas; i++) {
+        const char *name = genome->areas[i].name;
+        if (glob ? !vly_glob_match(pattern, name) : strcmp(pattern, name) != 0)
+            continue;
+        if (reader->seen[i] == reader->stamp)
+            return vly_reader_fail(reader, node,
+                                   "%s names area %s twice, wanted each area "
+                                   "once",
+                                   what, name);
+        reader->seen[i] = reader->stamp;
+        if (list->areas)
+            list->areas[list->n] = i;
+        list->n++;
+        if (!glob)
+            break;
+    }
+    if (list->n == before)
+        return no_area(reader, node, what, pattern);
+    return VLY_OK;
+}
+
+static vly_status pass(vly_reader *reader, const vly_toml_node *node,
+                       const char *what, const char *pattern,
+                       vly_area_list *list)
+{
+    reader->stamp++;
+    list->n = 0;
+    if (pattern)
+        return collect(reader, node, what, pattern, list);
+    for (uint32_t i = 0; i < node->n_children; i++) {
+        const vly_toml_node *child = &node->u.children[i];
+        if (child->kind != VLY_TOML_STRING)
+            return vly_reader_wrong(reader, child, what, "names of areas");
+        vly_status status = collect(reader, child, what, child->u.string, list);
+        if (status != VLY_OK)
+            return status;
+    }
+    return VLY_OK;
+}
+
+vly_status vly_reader_pattern(vly_reader *reader, const vly_toml_node *node,
+                              const char *what, const char *pattern,
+                              vly_area_list *list)
+{
+    vly_status status;
+    vly_area_list made = {0};
+    VLY_TRY(pass(reader, node, what, pattern, &made));
+    VLY_TRY(vly_reader_alloc(reader, made.n, sizeof(uint32_t), &made.areas));
+    VLY_TRY(pass(reader, node, what, pattern, &made));
+    *list = made;
+out:
+    return status;
+}
+
+vly_status vly_reader_areas(vly_reader *reader, const vly_toml_node *node,
+                            const char *what, vly_area_list *list)
+{
+    if (node->kind == VLY_TOML_STRING)
+        return vly_reader_pattern(reader, node, what, node->u.string, list);
+    if (node->kind != VLY_TOML_ARRAY || node->n_children == 0)
+        return vly_reader_wrong(reader, node, what,
+                                "the name of an area or a list of names");
+    return vly_reader_pattern(reader, node, what, NULL, list);
+}
+
+/* ---- ids ---------------------------------------------------------------- */
+
+vly_status vly_reader_label(vly_reader *reader, const vly_toml_node *node,
+                            const char *what, uint32_t index, const char **id,
+                            char **label)
+{
+    vly_status status;
+    const vly_toml_node *item = vly_toml_get(node, "id");
+    *id = NULL;
+    VLY_TRY(vly_reader_alloc(reader, VLY_NAME_MAX + 1, 1, label));
+    snprintf(*label, VLY_NAME_MAX + 1, "%s:%u", what, index + 1);
+    if (!item)
+        return VLY_OK;
+    VLY_TRY(vly_reader_string(reader, item, "id", id));
+    if (!vly_name_valid(*id))
+        return vly_reader_wrong(reader, item, "id",
+                                "a letter or _, then letters, digits, _ / -, "
+                                "at most 63");
+    snprintf(*label, VLY_NAME_MAX + 1, "%s", *id);
+out:
+    return status;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const vly_toml_node *const *x = a;
+    const vly_toml_node *const *y = b;
+    int order = strcmp((*x)->u.string, (*y)->u.string);
+    if (order != 0)
+        return order;
+    return ((*x)->line > (*y)->line) - ((*x)->line < (*y)->line);
+}
+
+vly_status vly_reader_unique(vly_reader *reader, const vly_toml_node *list,
+                             const char *what)
+{
+    const vly_toml_node **ids = NULL;
+    uint32_t n = 0;
+    vly_status status;
+    VLY_TRY(vly_reader_alloc(reader, list->n_children, sizeof(*ids), &ids));
+    for (uint32_t i = 0; i < list->n_children; i++) {
+        const vly_toml_node *id = vly_toml_get(&list->u.children[i], "id");
+        if (id && id->kind == VLY_TOML_STRING)
+            ids[n++] = id;
+    }
+    qsort(ids, n, sizeof(*ids), compare_ids);
+    for (uint32_t i = 1; i < n; i++)
+        if (strcmp(ids[i - 1]->u.string, ids[i]->u.string) == 0)
+            return vly_reader_fail(reader, ids[i],
+                                   "id %.80s of a [[%s]] stands on line %u "
+                                   "too, wanted another",
+                                   ids[i]->u.string, what, ids[i - 1]->line);
+out:
+    return status;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Single numbers of a genome, as such or as expressions.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/number.h"
+#include "genome/expression.h"
+#include "genome/genome_value.h"
+
+#define WHOLE_MAX 9007199254740992.0 /* 2^53: doubles beyond have gaps */
+
+vly_status vly_value_number(vly_reader *reader, const vly_toml_node *node,
+                            const char *what, double *out)
+{
+    if (node->kind == VLY_TOML_STRING && node->u.string[0] == '=')
+        return vly_expression_eval(reader, node, out);
+    if (node->kind == VLY_TOML_INTEGER)
+        *out = (double)node->u.integer;
+    else if (node->kind == VLY_TOML_FLOAT && isfinite(node->u.number))
+        *out = node->u.number + 0.0; /* -0 becomes 0 */
+    else
+        return vly_reader_wrong(reader, node, what,
+                                node->kind == VLY_TOML_FLOAT
+                                    ? "a finite number"
+                                    : "a number or \"=expression\"");
+    return VLY_OK;
+}
+
+vly_status vly_value_out_of_range(vly_reader *reader, const vly_toml_node *node,
+                                  const char *what, double found, double lo,
+                                  double hi, const char *kind)
+{
+    char a[VLY_NUMBER_SIZE], b[VLY_NUMBER_SIZE], c[VLY_NUMBER_SIZE];
+    return vly_reader_fail(reader, node, "%s is %s, wanted %s%s to %s", what,
+                           vly_toml_print_number(found, a), kind,
+                           vly_toml_print_number(lo, b),
+                           vly_toml_print_number(hi, c));
+}
+
+vly_status vly_value_ranged(vly_reader *reader, const vly_toml_node *node,
+                            const char *what, double lo, double hi, double *out)
+{
+    double value = 0;
+    vly_status status = vly_value_number(reader, node, what, &value);
+    if (status != VLY_OK)
+        return status;
+    if (!(value >= lo && value <= hi))
+        return vly_value_out_of_range(reader, node, what, value, lo, hi, "");
+    *out = value;
+    return VLY_OK;
+}
+
+vly_status vly_value_whole(vly_reader *reader, const vly_toml_node *node,
+                           const char *what, uint64_t lo, uint64_t hi,
+                           uint64_t *out)
+{
+    double value = 0;
+    if (node->kind == VLY_TOML_INTEGER) {
+        if (node->u.integer >= 0 && (uint64_t)node->u.integer >= lo &&
+            (uint64_t)node->u.integer <= hi) {
+            *out = (uint64_t)node->u.integer;
+            return VLY_OK;
+        }
+        return vly_reader_fail(reader, node,
+                               "%s is %" PRId64 ", wanted a whole number from "
+                               "%" PRIu64 " to %" PRIu64,
+                               what, node->u.integer, lo, hi);
+    }
+    vly_status status = vly_value_number(reader, node, what, &value);
+    if (status != VLY_OK)
+        return status;
+    if (!(value >= 0 && value <= WHOLE_MAX && vly_floor(value) == value) ||
+        (uint64_t)value < lo || (uint64_t)value > hi) {
+        char found[VLY_NUMBER_SIZE];
+        return vly_reader_fail(reader, node,
+                               "%s is %s, wanted a whole number from "
+                               "%" PRIu64 " to %" PRIu64,
+                               what, vly_toml_print_number(value, found), lo,
+                               hi);
+    }
+    *out = (uint64_t)value;
+    return VLY_OK;
+}
+
+vly_status vly_value_bursts(vly_reader *reader, const vly_toml_node *node,
+                            const char *what, uint64_t *out)
+{
+    double ms = 0;
+    vly_status status = vly_value_ranged(reader, node, what, 0, 1e15, &ms);
+    if (status != VLY_OK)
+        return status;
+    if (!vly_bursts_from_ms(ms, reader->genome->dt_ms, out))
+        return vly_reader_wrong(reader, node, what,
+                                "a time of at most 2^53 bursts");
+    return VLY_OK;
+}
+
+vly_status vly_value_vector(vly_reader *reader, const vly_toml_node *node,
+                            const char *what, int32_t out[3])
+{
+    if (node->kind != VLY_TOML_ARRAY || node->n_children != 3)
+        return vly_reader_wrong(reader, node, what, "a list of 3 numbers");
+    for (uint32_t i = 0; i < 3; i++) {
+        double value = 0;
+        vly_status status =
+            vly_value_ranged(reader, &node->u.children[i], what,
+                             -(double)VLY_NEURONS_MAX, VLY_NEURONS_MAX, &value);
+        if (status != VLY_OK)
+            return status;
+        if (vly_floor(value) != value)
+            return vly_reader_wrong(reader, &node->u.children[i], what,
+                                    "whole numbers");
+        out[i] = (int32_t)value;
+    }
+    return VLY_OK;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * --set PATH=VALUE. PATH is dotted, segments in quotes as in TOML; maps and
+ * stimuli are addressed by id or by their number from 1. VALUE is TOML, or a
+ * bare word taken as a string. Which keys a table may have is checked later,
+ * with the same tables as for the file.
+ */
+#include "genome/genome_override.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "genome/suggest.h"
+
+#define SEGMENTS_MAX 8
+#define SEGMENT_SIZE 128
+
+typedef struct override_path {
+    char segments[SEGMENTS_MAX][SEGMENT_SIZE];
+    uint32_t n;
+} override_path;
+
+static vly_status fail(vly_reader *reader, const char *set,
+                       const char *sentence, const char *word, const char *end)
+{
+    return vly_fail(reader->error, VLY_E_PARSE, "--set %.200s: %s%.120s%s", set,
+                    sentence, word, end);
+}
+
+static bool split(const char *path, override_path *out)
+{
+    const char *at = path;
+    out->n = 0;
+    do {
+        size_t n = 0;
+        if (out->n == SEGMENTS_MAX)
+            return false;
+        char *segment = out->segments[out->n++];
+        char quote = *at == '"' || *at == '\'' ? *at++ : 0;
+        while (*at && (quote ? *at != quote : *at != '.')) {
+            if (n + 1 >= SEGMENT_SIZE)
+                return false;
+            segment[n++] = *at++;
+        }
+        if (n == 0 || (quote && *at++ != quote))
+            return false;
+        segment[n] = 0;
+        if (*at && *at != '.')
+            return false;
+    } while (*at++ == '.');
+    return true;
+}
+
+/* ---- value -------------------------------------------------------------- */
+
+/* A word, or an expression without its quotes. */
+static bool is_bare(const char *value)
+{
+    bool word = (*value >= 'a' && *value <= 'z') ||
+                (*value >= 'A' && *value <= 'Z') || *value == '_' ||
+                *value == '=';
+    for (; *value; value++)
+        if ((unsigned char)*value < ' ' || *value == '"' || *value == '\\')
+            return false;
+    return word;
+}
+
+/* Parses `v = VALUE`; *node owns itself. */
+static vly_status parse_value(vly_reader *reader, const char *set,
+                              const char *value, const char *key,
+                              vly_toml_node *node)
+{
+    vly_toml_node root = {0};
+    vly_status status = VLY_E_PARSE;
+    char *text = vly_format("v = %s\n", value);
+    if (!text)
+        return vly_reader_nomem(reader, strlen(value) + 8, "an override");
+    if (!strchr(value, '\n'))
+        status = vly_toml_parse(text, strlen(text), "", &root, NULL);
+    vly_free(text);
+    if (status == VLY_E_PARSE && is_bare(value)) {
+        memset(node, 0, sizeof(*node));
+        node->kind = VLY_TOML_STRING;
+        node->u.string = vly_strdup(value);
+        if (!node->u.string)
+            return vly_reader_nomem(reader, strlen(value), "an override");
+    } else if (status == VLY_E_PARSE) {
+        return fail(reader, set,
+                    "the value does not parse, wanted a TOML value", "", "");
+    } else if (status != VLY_OK) {
+        return vly_reader_nomem(reader, strlen(value), "an override");
+    } else {
+        *node = root.u.children[0];
+        root.u.children[0].key = NULL;
+        root.u.children[0].kind = VLY_TOML_BOOL;
+        vly_toml_deinit(&root);
+    }
+    vly_free(node->key);
+    node->key = vly_strdup(key);
+    if (!node->key) {
+        vly_toml_deinit(node);
+        return vly_reader_nomem(reader, strlen(key) + 1, "an override");
+    }
+    return VLY_OK;
+}
+
+/* ---- path --------------------------------------------------------------- */
+
+static vly_status no_such(vly_reader *reader, const char *set,
+                          const vly_toml_node *among, const char *kind,
+                          const char *word)
+{
+    vly_suggest suggest = {0};
+    char hint[100];
+    char sentence[64];
+    for (uint32_t i = 0; among && i < among->n_children; i++) {
+        const vly_toml_node *child = &among->u.children[i];
+        const vly_toml_node *id = vly_toml_get(child, "id");
+        if (child->key)
+            vly_suggest_offer(&suggest, word, child->key);
+        else if (id && id->kind == VLY_TOML_STRING)
+            vly_suggest_offer(&suggest, word, id->u.string);
+    }
+    vly_suggest_text(&suggest, hint, sizeof(hint));
+    snprintf(sentence, sizeof(sentence), "no %s ", kind);
+    return fail(reader, set, sentence, word,
+                *hint ? hint : ", wanted one of the file");
+}
+
+/* A [[map]] or [[stimulus]] by id or number */
+static vly_toml_node *find_entry(vly_toml_node *list, const char *word)
+{
+    if (!list || list->kind != VLY_TOML_ARRAY)
+        return NULL;
+    char *end = NULL;
+    unsigned long number = strtoul(word, &end, 10);
+    if (*word >= '0' && *word <= '9' && *end == 0)
+        return number >= 1 && number <= list->n_children
+                   ? &list->u.children[number - 1]
+                   : NULL;
+    for (uint32_t i = 0; i < list->n_children; i++) {
+        const vly_toml_node *id = vly_toml_get(&list->u.children[i], "id");
+        if (id && id->kind == VLY_TOML_STRING &&
+            strcmp(id->u.string, word) == 0)
+            return &list->u.children[i];
+    }
+    return NULL;
+}
+
+/* [run] and [var] may be missing in the file. */
+static vly_status make_table(vly_reader *reader, const char *key,
+                             vly_toml_node **table)
+{
+    vly_toml_node made = {.kind = VLY_TOML_TABLE};
+    made.key = vly_strdup(key);
+    if (!made.key || vly_toml_append(&reader->root, &made) != VLY_OK) {
+        vly_free(made.key);
+        return vly_reader_nomem(reader, sizeof(made), "an override");
+    }
+    *table = &reader->root.u.children[reader->root.n_children - 1];
+    return VLY_OK;
+}
+
+/* The table that holds the last segment. */
+static vly_status find_table(vly_reader *reader, const char *set,
+                             const override_path *path, vly_toml_node **table)
+{
+    static const char *const tops[] = {
+        "run",      "var",    "model",      "area",  "map",
+        "stimulus", "record", "morphology", "title", "source"};
+    const uint32_t n_tops = sizeof(tops) / sizeof(tops[0]);
+    const char *top = path->segments[0];
+    uint32_t i = 0;
+    vly_suggest suggest = {0};
+    char hint[100];
+    for (; i < n_tops && strcmp(top, tops[i]) != 0; i++)
+        vly_suggest_offer(&suggest, top, tops[i]);
+    uint32_t depth = i < 2 ? 2 : i < 8 ? 3 : 1;
+    if (i == n_tops) {
+        vly_suggest_text(&suggest, hint, sizeof(hint));
+        return fail(reader, set, "unknown path, no ", top,
+                    *hint ? hint
+                          : ", wanted run, var, model, area, map, stimulus, "
+                            "record, morphology, title or source");
+    }
+    if (path->n < depth || (path->n > depth && depth < 3))
+        return fail(reader, set, "the path has ",
+                    path->n < depth ? "too few parts" : "too many parts",
+                    depth == 3   ? ", wanted KIND.NAME.KEY"
+                    : depth == 2 ? ", wanted KIND.KEY"
+                                 : ", wanted KEY");
+    *table = &reader->root;
+    if (depth == 1)
+        return VLY_OK;
+    vly_toml_node *group = vly_toml_child(&reader->root, top);
+    if (!group && i == 0)
+        return make_table(reader, top, table);
+    *table = group;
+    if (depth == 2)
+        return group && group->kind == VLY_TOML_TABLE
+                   ? VLY_OK
+                   : no_such(reader, set, group, top, path->segments[1]);
+    *table = i >= 4 && i < 7 ? find_entry(group, path->segments[1])
+                             : vly_toml_child(group, path->segments[1]);
+    if (!*table || (*table)->kind != VLY_TOML_TABLE)
+        return no_such(reader, set, group, top, path->segments[1]);
+    for (uint32_t j = 2; j + 1 < path->n; j++) {
+        vly_toml_node *next = vly_toml_child(*table, path->segments[j]);
+        if (!next || next->kind != VLY_TOML_TABLE)
+            return no_such(reader, set, *table, "table", path->segments[j]);
+        *table = next;
+    }
+    return VLY_OK;
+}
+
+/* Setting one of two keys that exclude each other takes the other away. */
+static void remove_rivals(vly_toml_node *table, const char *key)
+{
+    static const char *const rivals[][2] = {
+        {"dt_ms", "rate_hz"},
+        {"ms", "bursts"},
+        {"times_ms", "bursts"},
+        {"p", "count"},
+        {"delay_ms", "delay_bursts"},
+        {"start_ms", "start_burst"},
+        {"stop_ms", "stop_burst"},
+        {"neurons", "voxels"},
+        {"neurons", "neurons_per_voxel"},
+        {"vectors", "morphology"},
+        {"link", "from"},
+        {"link", "to"},
+    };
+    for (uint32_t i = 0; i < sizeof(rivals) / sizeof(rivals[0]); i++) {
+        if (strcmp(key, rivals[i][0]) == 0)
+            vly_toml_remove(table, rivals[i][1]);
+        else if (strcmp(key, rivals[i][1]) == 0 &&
+                 strcmp(key, "neurons_per_voxel") != 0)
+            vly_toml_remove(table, rivals[i][0]);
+    }
+}
+
+vly_status vly_override_apply(vly_reader *reader, const vly_override *override)
+{
+    override_path path;
+    vly_toml_node *table = NULL;
+    vly_toml_node value = {.kind = VLY_TOML_BOOL};
+    char *set = NULL;
+    vly_status status;
+    size_t size = strlen(override->path) + strlen(override->value) + 2;
+    VLY_TRY(vly_reader_alloc(reader, size, 1, &set));
+    snprintf(set, size, "%s=%s", override->path, override->value);
+    if (!split(override->path, &path))
+        return fail(reader, set,
+                    "the path does not parse, wanted area.NAME.KEY", "", "");
+    VLY_TRY(find_table(reader, set, &path, &table));
+    const char *key = path.segments[path.n - 1];
+    if (strcmp(path.segments[0], "var") == 0 && !vly_toml_get(table, key))
+        return no_such(reader, set, table, "variable", key);
+    VLY_TRY(parse_value(reader, set, override->value, key, &value));
+    vly_toml_mark(&value, set);
+    /* rivals of [run] only where the key is one of [run], and so on: a wrong
+       key is refused later in any case */
+    remove_rivals(table, key);
+    vly_toml_node *old = vly_toml_child(table, key);
+    if (old) { /* keeps its place: the order of areas is that of the file */
+        value.key_line = old->key_line;
+        value.key_column = old->key_column;
+        vly_toml_deinit(old);
+        *old = value;
+    } else if (vly_toml_append(table, &value) != VLY_OK) {
+        vly_toml_deinit(&value);
+        return vly_reader_nomem(reader, sizeof(value), "an override");
+    }
+out:
+    return status;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Failing with a place, checks of keys and types: see genome_reader.h.
+ */
+#include "genome/genome_reader.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "genome/suggest.h"
+
+vly_status vly_reader_alloc(vly_reader *reader, size_t count, size_t size,
+                            void *out)
+{
+    if (reader->n_blocks == reader->blocks_capacity) {
+        uint32_t capacity = reader->blocks_capacity * 2 + 64;
+        void **grown = vly_realloc(reader->blocks, capacity, sizeof(void *));
+        if (!grown)
+            return vly_reader_nomem(reader, capacity * sizeof(void *),
+                                    "the genome");
+        reader->blocks = grown;
+        reader->blocks_capacity = capacity;
+    }
+    void *block = vly_calloc(count, size);
+    if (!block)
+        return vly_reader_nomem(reader, (uint64_t)count * size, "the genome");
+    reader->blocks[reader->n_blocks++] = block;
+    memcpy(out, &block, sizeof(block));
+    return VLY_OK;
+}
+
+void vly_reader_deinit(vly_reader *reader)
+{
+    for (uint32_t i = 0; i < reader->n_blocks; i++)
+        vly_free(reader->blocks[i]);
+    vly_free(reader->blocks);
+    vly_toml_deinit(&reader->root);
+}
+
+static vly_status fail_at(vly_reader *reader, const vly_toml_node *node,
+                          uint32_t line, uint32_t column, const char *sentence)
+{
+    if (node && node->set)
+        return vly_fail(reader->error, VLY_E_PARSE, "--set %.200s: %s",
+                        node->set, sentence);
+    return vly_fail(reader->error, VLY_E_PARSE, "%s:%u:%u: %s", reader->name,
+                    line, column, sentence);
+}
+
+vly_status vly_reader_fail(vly_reader *reader, const vly_toml_node *node,
+                           const char *format, ...)
+{
+    char sentence[800];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+    return fail_at(reader, node, node->line, node->column, sentence);
+}
+
+vly_status vly_reader_fail_key(vly_reader *reader, const vly_toml_node *node,
+                               const char *format, ...)
+{
+    char sentence[800];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+    return fail_at(reader, node, node->key_line, node->key_column, sentence);
+}
+
+vly_status vly_reader_nomem(vly_reader *reader, uint64_t bytes,
+                            const char *what)
+{
+    return vly_fail_nomem(reader->error, bytes, what);
+}
+
+vly_status vly_reader_wrong(vly_reader *reader, const vly_toml_node *node,
+                            const char *what, const char *wanted)
+{
+    char found[100];
+    vly_toml_describe(node, found, sizeof(found));
+    return vly_reader_fail(reader, node, "%s is %s, wanted %s", what, found,
+                           wanted);
+}
+
+vly_origin vly_reader_origin(const vly_toml_node *node, vly_origin_kind kind)
+{
+    vly_origin origin = {kind, node->line, node->column};
+    if (node->set) {
+        origin.kind = VLY_ORIGIN_SET;
+        origin.line = origin.column = 0;
+    }
+    return origin;
+}
+
+/* ---- keys --------------------------------------------------------------- */
+
+/* word is the entry, or entry is "stem*" and word is stem or stem_suffix */
+static bool key_matches(const char *entry, const char *word)
+{
+    size_t n = strlen(entry);
+    if (n == 0 || entry[n - 1] != '*')
+        return strcmp(entry, word) == 0;
+    return strncmp(entry, word, n - 1) == 0 &&
+           (word[n - 1] == 0 || word[n - 1] == '_');
+}
+
+static bool model_has(const vly_model_info *model, const char *word)
+{
+    for (uint32_t i = 0; i < model->n_params; i++)
+        if (strcmp(model->params[i].name, word) == 0)
+            return true;
+    for (uint32_t i = 0; i < model->n_fields; i++)
+        if (strcmp(model->fields[i].name, word) == 0)
+            return true;
+    return false;
+}
+
+static bool key_known(const vly_key_list *list, const char *word)
+{
+    for (const char *const *key = list->keys; *key; key++)
+        if (key_matches(*key, word))
+            return true;
+    return list->model && model_has(list->model, word);
+}
+
+static vly_status refuse_key(vly_reader *reader, const vly_toml_node *node,
+                             const vly_key_list *list)
+{
+    const char *alias;
+    for (uint32_t i = 0; (alias = vly_suggest_alias(node->key, i)); i++) {
+        if (list->model && model_has(list->model, alias))
+            return vly_reader_fail_key(reader, node, "%s: %s calls it %s",
+                                       node->key, list->model->id, alias);
+        if (key_known(list, alias))
+            return vly_reader_fail_key(reader, node, "%s: %s calls it %s",
+                                       node->key, list->what, alias);
+    }
+    vly_suggest suggest = {0};
+    for (const char *const *key = list->keys; *key; key++)
+        if (!strchr(*key, '*'))
+            vly_suggest_offer(&suggest, node->key, *key);
+    for (uint32_t i = 0; list->model && i < list->model->n_params; i++)
+        vly_suggest_offer(&suggest, node->key, list->model->params[i].name);
+    for (uint32_t i = 0; list->model && i < list->model->n_fields; i++)
+        vly_suggest_offer(&suggest, node->key, list->model->fields[i].name);
+    char hint[100];
+    vly_suggest_text(&suggest, hint, sizeof(hint));
+    if (list->model)
+        return vly_reader_fail_key(reader, node,
+                                   "unknown key %.80s in %s of %s%s", node->key,
+                                   list->what, list->model->id, hint);
+    return vly_reader_fail_key(reader, node, "unknown key %.80s in %s%s",
+                               node->key, list->what, hint);
+}
+
+vly_status vly_reader_keys(vly_reader *reader, const vly_toml_node *table,
+                           const vly_key_list *list)
+{
+    for (uint32_t i = 0; i < table->n_children; i++)
+        if (!key_known(list, table->u.children[i].key))
+            return refuse_key(reader, &table->u.children[i], list);
+    return VLY_OK;
+}
+
+vly_status vly_reader_suffixed(vly_reader *reader, const vly_toml_node *table,
+                               const char *stem, const char *suffix,
+                               const vly_model_info *model,
+                               const vly_toml_node **node)
+{
+    char wanted[64];
+    char entry[64];
+    snprintf(wanted, sizeof(wanted), "%s%s%s", stem, *suffix ? "_" : "",
+             suffix);
+    snprintf(entry, sizeof(entry), "%s*", stem);
+    const vly_toml_node *found = NULL;
+    for (uint32_t i = 0; i < table->n_children; i++) {
+        const vly_toml_node *child = &table->u.children[i];
+        if (!key_matches(entry, child->key))
+            continue;
+        if (strcmp(child->key, wanted) != 0)
+            return vly_reader_fail_key(reader, child, "%.80s: %s takes %s",
+                                       child->key, model->id, wanted);
+        found = child;
+    }
+    *node = found;
+    return VLY_OK;
+}
+
+/* ---- types -------------------------------------------------------------- */
+
+vly_status vly_reader_table(vly_reader *reader, const vly_toml_node *node,
+                            const char *what)
+{
+    if (node->kind != VLY_TOML_TABLE)
+        return vly_reader_wrong(reader, node, what, "a table");
+    return VLY_OK;
+}
+
+vly_status vly_reader_string(vly_reader *reader, const vly_toml_node *node,
+                             const char *what, const char **out)
+{
+    if (node->kind != VLY_TOML_STRING)
+        return vly_reader_wrong(reader, node, what, "a string");
+    *out = node->u.string;
+    return VLY_OK;
+}
+
+vly_status vly_reader_bool(vly_reader *reader, const vly_toml_node *node,
+                           const char *what, bool *out)
+{
+    if (node->kind != VLY_TOML_BOOL)
+        return vly_reader_wrong(reader, node, what, "true or false");
+    *out = node->u.boolean;
+    return VLY_OK;
+}
+
+vly_status vly_reader_tables(vly_reader *reader, const vly_toml_node *node,
+                             const char *what)
+{
+    bool right = node->kind == VLY_TOML_ARRAY;
+    for (uint32_t i = 0; right && i < node->n_children; i++)
+        right = node->u.children[i].kind == VLY_TOML_TABLE;
+    if (right)
+        return VLY_OK;
+    char wanted[64];
+    snprintf(wanted, sizeof(wanted), "[[%s]] with two brackets", what);
+    return vly_reader_wrong(reader, node, what, wanted);
+}
+
+bool vly_name_valid(const char *name)
+{
+    size_t n = strlen(name);
+    if (n == 0 || n > VLY_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        char c = name[i];
+        bool letter =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        bool later = (c >= '0' && c <= '9') || c == '/' || c == '-';
+        if (!letter && !(later && i > 0))
+            return false;
+    }
+    return true;
+}
+
+vly_status vly_reader_name(vly_reader *reader, const vly_toml_node *node,
+                           const char *what, const char *name)
+{
+    if (vly_name_valid(name))
+        return VLY_OK;
+    return vly_reader_fail_key(
+        reader, node,
+        "%s name \"%.80s\", wanted a letter or _, then letters, digits, "
+        "_ / -, at most 63",
+        what, name);
+}

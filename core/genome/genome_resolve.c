@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * `volley resolve`: the genome as TOML with every value as a number and its
+ * origin as a comment. Models are folded into their areas, maps keep their
+ * form (resolve_map.c). It reads back to the same hash; a test holds that.
+ */
+#include "genome/genome_resolve.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "genome/genome_stimulus.h"
+
+static vly_origin origin_of(const vly_toml_node *table, const char *key)
+{
+    vly_origin none = {VLY_ORIGIN_DEFAULT, 0, 0};
+    const vly_toml_node *node = vly_toml_get(table, key);
+    return node ? vly_reader_origin(node, VLY_ORIGIN_FILE) : none;
+}
+
+/* The origin of the first of two keys that is there. */
+static vly_origin origin_of2(const vly_toml_node *table, const char *a,
+                             const char *b)
+{
+    return vly_toml_get(table, a) ? origin_of(table, a) : origin_of(table, b);
+}
+
+static void put_double(vly_text *text, const char *key, double number)
+{
+    char buffer[VLY_NUMBER_SIZE];
+    vly_text_put(text, "%s = %s", key, vly_toml_print_number(number, buffer));
+}
+
+/* ---- top, [run], [var] -------------------------------------------------- */
+
+static void resolve_top(vly_text *text, const vly_reader *reader)
+{
+    static const char *const strings[] = {"title", "source"};
+    vly_text_put(text, "format = 1\n");
+    for (int i = 0; i < 2; i++) {
+        const vly_toml_node *node = vly_toml_get(&reader->root, strings[i]);
+        if (!node)
+            continue;
+        vly_origin origin = vly_reader_origin(node, VLY_ORIGIN_FILE);
+        vly_text_put(text, "%s = ", strings[i]);
+        vly_text_string(text, node->u.string);
+        vly_text_origin(text, &origin, NULL);
+    }
+}
+
+static void resolve_run(vly_text *text, const vly_reader *reader)
+{
+    const vly_genome *genome = reader->genome;
+    const vly_toml_node *run = vly_toml_get(&reader->root, "run");
+    const char *const names[] = {"seed_network", "seed_state", "seed_input"};
+    const uint64_t seeds[] = {genome->seed_network, genome->seed_state,
+                              genome->seed_input};
+    vly_origin origin = origin_of2(run, "dt_ms", "rate_hz");
+    vly_text_put(text, "\n[run]\n");
+    put_double(text, "dt_ms", genome->dt_ms);
+    vly_text_origin(text, &origin, NULL);
+    if (genome->n_bursts) {
+        origin = origin_of2(run, "ms", "bursts");
+        vly_text_put(text, "bursts = %" PRIu64, genome->n_bursts);
+        vly_text_origin(text, &origin, NULL);
+    }
+    for (int i = 0; i < 3; i++) {
+        origin = origin_of(run, names[i]);
+        vly_text_put(text, "%s = %" PRIu64, names[i], seeds[i]);
+        vly_text_origin(text, &origin, NULL);
+    }
+}
+
+static void resolve_vars(vly_text *text, const vly_reader *reader)
+{
+    if (reader->n_vars)
+        vly_text_put(text, "\n[var]\n");
+    for (uint32_t i = 0; i < reader->n_vars; i++) {
+        const vly_variable *var = &reader->vars[i];
+        vly_origin origin = vly_reader_origin(var->node, VLY_ORIGIN_FILE);
+        put_double(text, var->node->key, var->value);
+        vly_text_origin(text, &origin, NULL);
+    }
+}
+
+/* ---- areas -------------------------------------------------------------- */
+
+static void resolve_size(vly_text *text, const vly_area *area,
+                         const vly_toml_node *node)
+{
+    vly_origin origin = origin_of2(node, "neurons", "voxels");
+    if (!area->has_voxels) {
+        vly_text_put(text, "neurons = %u", area->n_neurons);
+        vly_text_origin(text, &origin, NULL);
+    } else {
+        vly_text_put(text, "voxels = [%u, %u, %u]", area->voxels[0],
+                     area->voxels[1], area->voxels[2]);
+        vly_text_origin(text, &origin, NULL);
+        origin = origin_of(node, "neurons_per_voxel");
+        vly_text_put(text, "neurons_per_voxel = %u", area->neurons_per_voxel);
+        vly_text_origin(text, &origin, NULL);
+    }
+    char a[VLY_NUMBER_SIZE], b[VLY_NUMBER_SIZE], c[VLY_NUMBER_SIZE];
+    origin = origin_of(node, "at");
+    vly_text_put(text, "at = [%s, %s, %s]",
+                 vly_toml_print_number(area->at[0], a),
+                 vly_toml_print_number(area->at[1], b),
+                 vly_toml_print_number(area->at[2], c));
+    vly_text_origin(text, &origin, NULL);
+}
+
+static void resolve_values(vly_text *text, const vly_area *area)
+{
+    const vly_model_info *model = area->model;
+    for (uint32_t i = 0; i < model->n_params; i++) {
+        vly_text_put(text, "%s = ", model->params[i].name);
+        vly_text_value(text, &area->params[i]);
+        vly_text_origin(text, &area->params[i].origin, area->model_name);
+    }
+    for (uint32_t i = 0; i < model->n_fields; i++) {
+        const vly_value *value = &area->fields[i];
+        if (value->origin.kind == VLY_ORIGIN_DEFAULT) {
+            /* an expression over the parameters: a number would hide that */
+            vly_text_put(text, "# %s: default of the model\n",
+                         model->fields[i].name);
+            continue;
+        }
+        vly_text_put(text, "%s = ", model->fields[i].name);
+        vly_text_value(text, value);
+        vly_text_origin(text, &value->origin, area->model_name);
+    }
+}
+
+static void resolve_areas(vly_text *text, const vly_reader *reader)
+{
+    const vly_genome *genome = reader->genome;
+    const vly_toml_node *areas = vly_toml_get(&reader->root, "area");
+    for (uint32_t i = 0; i < genome->n_areas; i++) {
+        const vly_area *area = &genome->areas[i];
+        const vly_toml_node *node = vly_toml_get(areas, area->name);
+        vly_origin origin = origin_of(node, "model");
+        vly_text_put(text, "\n[area.\"%s\"]\n", area->name);
+        vly_text_put(text, "model = \"%s\"", area->model->id);
+        vly_text_origin(text, &origin, NULL);
+        resolve_size(text, area, node);
+        resolve_values(text, area);
+    }
+}
+
+/* ---- stimuli ------------------------------------------------------------ */
+
+static void resolve_numbers(vly_text *text, const vly_reader *reader,
+                            const vly_stimulus_entry *entry, const char *stem,
+                            const char *suffix, size_t offset)
+{
+    const vly_stimulus *first = &reader->genome->stimuli[entry->begin];
+    char key[64];
+    char number[VLY_NUMBER_SIZE];
+    bool same = true;
+    double values[2];
+    snprintf(key, sizeof(key), "%s%s%s", stem, *suffix ? "_" : "", suffix);
+    vly_text_put(text, "%s = ", key);
+    memcpy(&values[0], (const char *)first + offset, sizeof(double));
+    for (uint32_t i = 1; i < entry->to.n; i++) {
+        memcpy(&values[1], (const char *)(first + i) + offset, sizeof(double));
+        same &= values[0] == values[1];
+    }
+    for (uint32_t i = 0; i < (same ? 1 : entry->to.n); i++) {
+        memcpy(&values[1], (const char *)(first + i) + offset, sizeof(double));
+        vly_text_put(text, "%s%s",
+                     same ? ""
+                     : i  ? ", "
+                          : "[",
+                     vly_toml_print_number(values[1], number));
+    }
+    vly_text_put(text, same ? "" : "]");
+    vly_origin origin = origin_of(entry->node, key);
+    vly_text_origin(text, &origin, NULL);
+}
+
+static void put_bursts(vly_text *text, const vly_burst_list *list)
+{
+    vly_text_put(text, "[");
+    for (uint32_t i = 0; i < list->n; i++)
+        vly_text_put(text, "%s%" PRIu64, i ? ", " : "", list->bursts[i]);
+    vly_text_put(text, "]");
+}
+
+static void resolve_spikes(vly_text *text, const vly_stimulus_entry *entry)
+{
+    vly_origin origin;
+    if (entry->neurons) {
+        origin = origin_of(entry->node, "neurons");
+        vly_text_put(text, "neurons = [");
+        for (uint32_t i = 0; i < entry->n_neurons; i++)
+            vly_text_put(text, "%s%u", i ? ", " : "", entry->neurons[i]);
+        vly_text_put(text, "]");
+        vly_text_origin(text, &origin, NULL);
+    }
+    origin = origin_of2(entry->node, "times_ms", "bursts");
+    vly_text_put(text, "bursts = ");
+    if (entry->flat) {
+        put_bursts(text, &entry->lists[0]);
+    } else {
+        vly_text_put(text, "[");
+        for (uint32_t i = 0; i < entry->n_lists; i++) {
+            vly_text_put(text, i ? ",\n    " : "");
+            put_bursts(text, &entry->lists[i]);
+        }
+        vly_text_put(text, "]");
+    }
+    vly_text_origin(text, &origin, NULL);
+}
+
+static void resolve_where(vly_text *text, const vly_reader *reader,
+                          const vly_stimulus_entry *entry)
+{
+    const vly_genome *genome = reader->genome;
+    vly_origin origin = origin_of(entry->node, "to");
+    vly_text_put(text, "to = [");
+    for (uint32_t i = 0; i < entry->to.n; i++)
+        vly_text_put(text, "%s\"%s\"", i ? ", " : "",
+                     genome->areas[entry->to.areas[i]].name);
+    vly_text_put(text, "]");
+    vly_text_origin(text, &origin, NULL);
+    if (entry->first || entry->n) {
+        origin = origin_of(entry->node, "first");
+        vly_text_put(text, "first = %u", entry->first);
+        vly_text_origin(text, &origin, NULL);
+    }
+    if (entry->n) {
+        origin = origin_of(entry->node, "n");
+        vly_text_put(text, "n = %u", entry->n);
+        vly_text_origin(text, &origin, NULL);
+    }
+    if (entry->start) {
+        origin = origin_of2(entry->node, "start_ms", "start_burst");
+        vly_text_put(text, "start_burst = %" PRIu64, entry->start);
+        vly_text_origin(text, &origin, NULL);
+    }
+    if (entry->stop != UINT64_MAX) {
+        origin = origin_of2(entry->node, "stop_ms", "stop_burst");
+        vly_text_put(text, "stop_burst = %" PRIu64, entry->stop);
+        vly_text_origin(text, &origin, NULL);
+    }
+}
+
+static void resolve_stimulus(vly_text *text, const vly_reader *reader,
+                             const vly_stimulus_entry *entry)
+{
+    const vly_genome *genome = reader->genome;
+    const vly_stimulus *first = &genome->stimuli[entry->begin];
+    const vly_model_info *model = genome->areas[first->to].model;
+    const char *suffix = model->ports[first->port].suffix;
+    vly_text_put(text, "\n[[stimulus]]  # line %u\n", entry->node->key_line);
+    if (entry->id)
+        vly_text_put(text, "id = \"%s\"\n", entry->id);
+    vly_text_put(text, "kind = \"%s\"\n", vly_stimulus_names[entry->kind]);
+    resolve_where(text, reader, entry);
+    if (first->port)
+        vly_text_put(text, "port = %u\n", first->port);
+    if (entry->kind == VLY_STIMULUS_POISSON)
+        resolve_numbers(text, reader, entry, "rate_hz", "",
+                        offsetof(vly_stimulus, rate_hz));
+    if (entry->kind == VLY_STIMULUS_POISSON ||
+        entry->kind == VLY_STIMULUS_SPIKES)
+        resolve_numbers(text, reader, entry, "weight", suffix,
+                        offsetof(vly_stimulus, weight));
+    if (entry->kind == VLY_STIMULUS_NORMAL) {
+        resolve_numbers(text, reader, entry, "mean", suffix,
+                        offsetof(vly_stimulus, mean));
+        resolve_numbers(text, reader, entry, "sd", suffix,
+                        offsetof(vly_stimulus, sd));
+    }
+    if (entry->kind == VLY_STIMULUS_DC)
+        resolve_numbers(text, reader, entry, "amplitude", vly_dc_suffix(model),
+                        offsetof(vly_stimulus, mean));
+    if (entry->kind == VLY_STIMULUS_SPIKES)
+        resolve_spikes(text, entry);
+}
+
+/* ---- all ---------------------------------------------------------------- */
+
+vly_status vly_genome_resolve(vly_reader *reader)
+{
+    const vly_genome *genome = reader->genome;
+    vly_text text = {0};
+    resolve_top(&text, reader);
+    resolve_run(&text, reader);
+    resolve_vars(&text, reader);
+    resolve_areas(&text, reader);
+    for (uint32_t i = 0; i < reader->n_maps; i++)
+        vly_resolve_map(&text, genome, &reader->maps[i]);
+    for (uint32_t i = 0; i < reader->n_stimuli; i++)
+        resolve_stimulus(&text, reader, &reader->stimuli[i]);
+    for (uint32_t i = 0; i < genome->n_records; i++) {
+        vly_text_put(&text, "\n[[record]]\nwhat = \"spikes\"\nfrom = \"%s\"",
+                     genome->areas[genome->records[i].area].name);
+        vly_text_origin(&text, &genome->records[i].origin, NULL);
+    }
+    if (text.failed) {
+        vly_free(text.data);
+        return vly_reader_nomem(reader, text.capacity * 2,
+                                "the resolved genome");
+    }
+    reader->genome->resolved = text.data;
+    return VLY_OK;
+}

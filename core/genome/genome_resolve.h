@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The resolved genome as text, and its hash.
+ */
+#ifndef VOLLEY_GENOME_GENOME_RESOLVE_H
+#define VOLLEY_GENOME_GENOME_RESOLVE_H
+
+#include "genome/genome_map.h"
+#include "genome/genome_reader.h"
+
+/* Text that grows; failed stays set once there was no memory. */
+typedef struct vly_text {
+    char *data;
+    size_t n;
+    size_t capacity;
+    bool failed;
+} vly_text;
+void vly_text_put(vly_text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void vly_text_bytes(vly_text *text, const void *bytes, size_t n);
+/* A TOML string with its quotes. */
+void vly_text_string(vly_text *text, const char *string);
+/* A value as TOML. */
+void vly_text_value(vly_text *text, const vly_value *value);
+/* "  # line 12" and the line's end */
+void vly_text_origin(vly_text *text, const vly_origin *origin,
+                     const char *model);
+
+/* Fills genome->resolved. */
+vly_status vly_genome_resolve(vly_reader *reader);
+/* The [[map]] part of it (resolve_map.c). */
+void vly_resolve_map(vly_text *text, const vly_genome *genome,
+                     const vly_map_entry *map);
+/* Fills genome->hash. */
+vly_status vly_genome_make_hash(vly_genome *genome);
+
+#endif

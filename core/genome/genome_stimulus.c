@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * [[stimulus]] and [[record]]: a list in `to` makes one a area.
+ */
+#include "genome/genome_stimulus.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "genome/genome_value.h"
+#include "genome/suggest.h"
+
+/* Poisson tables have at most this many thresholds (design, section 1.1). */
+#define POISSON_TABLE_MAX 256
+
+const char *const vly_stimulus_names[] = {"poisson", "normal", "dc", "spikes",
+                                          NULL};
+
+const char *vly_dc_suffix(const vly_model_info *model)
+{
+    for (uint32_t i = 0; i < model->n_params; i++) {
+        const char *name = model->params[i].name;
+        if (strncmp(name, "i_e_", 4) == 0)
+            return name + 4;
+    }
+    return "";
+}
+
+/* ---- values, one an area ------------------------------------------------ */
+
+static vly_status element(vly_reader *reader, const vly_toml_node *node,
+                          const vly_stimulus_entry *entry, uint32_t index,
+                          const vly_toml_node **out)
+{
+    *out = node;
+    if (node->kind != VLY_TOML_ARRAY)
+        return VLY_OK;
+    if (node->n_children != entry->to.n)
+        return vly_reader_fail(reader, node,
+                               "%s is a list of %u, wanted %u, one an area of "
+                               "`to`",
+                               node->key, node->n_children, entry->to.n);
+    *out = &node->u.children[index];
+    return VLY_OK;
+}
+
+static vly_status read_suffixed(vly_reader *reader,
+                                const vly_stimulus_entry *entry, uint32_t index,
+                                const char *stem, const char *suffix, double lo,
+                                double hi, double *out)
+{
+    const vly_area *area = &reader->genome->areas[entry->to.areas[index]];
+    const vly_toml_node *node = NULL;
+    vly_status status;
+    VLY_TRY(vly_reader_suffixed(reader, entry->node, stem, suffix, area->model,
+                                &node));
+    if (!node)
+        return vly_reader_fail_key(
+            reader, entry->node, "%s onto area %s has no %s, wanted %s%s%s",
+            entry->label, area->name, stem, stem, *suffix ? "_" : "", suffix);
+    const char *what = node->key;
+    VLY_TRY(element(reader, node, entry, index, &node));
+    VLY_TRY(vly_value_ranged(reader, node, what, lo, hi, out));
+out:
+    return status;
+}
+
+/* Thresholds of a Poisson table: until less than 2^-32 is left. */
+static bool poisson_fits(double mean)
+{
+    double term = vly_exp(-mean);
+    double sum = term;
+    for (int k = 1; k < POISSON_TABLE_MAX && sum < 1.0 - 0x1p-32; k++) {
+        term *= mean / k;
+        sum += term;
+    }
+    return sum >= 1.0 - 0x1p-32;
+}
+
+static vly_status read_rate(vly_reader *reader, const vly_stimulus_entry *entry,
+                            uint32_t index, double *out)
+{
+    const vly_toml_node *node = vly_toml_get(entry->node, "rate_hz");
+    char rate[VLY_NUMBER_SIZE], dt[VLY_NUMBER_SIZE];
+    vly_status status;
+    if (!node)
+        return vly_reader_fail_key(reader, entry->node,
+                                   "%s has no rate_hz, kind poisson wants it",
+                                   entry->label);
+    VLY_TRY(element(reader, node, entry, index, &node));
+    VLY_TRY(vly_value_ranged(reader, node, "rate_hz", 0, 1e12, out));
+    if (!poisson_fits(*out * reader->genome->dt_ms * 1e-3))
+        return vly_reader_fail(
+            reader, node,
+            "rate_hz is %s, wanted at most about 165 "
+            "events a burst of dt_ms = %s",
+            vly_toml_print_number(*out, rate),
+            vly_toml_print_number(reader->genome->dt_ms, dt));
+out:
+    return status;
+}
+
+static vly_status read_numbers(vly_reader *reader,
+                               const vly_stimulus_entry *entry, uint32_t index,
+                               vly_stimulus *stimulus)
+{
+    const vly_model_info *model =
+        reader->genome->areas[entry->to.areas[index]].model;
+    const char *suffix = model->ports[stimulus->port].suffix;
+    const double max = VLY_WEIGHT_MAX;
+    vly_status status = VLY_OK;
+    if (entry->kind == VLY_STIMULUS_POISSON)
+        VLY_TRY(read_rate(reader, entry, index, &stimulus->rate_hz));
+    if (entry->kind == VLY_STIMULUS_POISSON ||
+        entry->kind == VLY_STIMULUS_SPIKES)
+        VLY_TRY(read_suffixed(reader, entry, index, "weight", suffix, -max, max,
+                              &stimulus->weight));
+    if (entry->kind == VLY_STIMULUS_NORMAL) {
+        VLY_TRY(read_suffixed(reader, entry, index, "mean", suffix, -max, max,
+                              &stimulus->mean));
+        VLY_TRY(read_suffixed(reader, entry, index, "sd", suffix, 0, max,
+                              &stimulus->sd));
+    }
+    if (entry->kind == VLY_STIMULUS_DC)
+        VLY_TRY(read_suffixed(reader, entry, index, "amplitude",
+                              vly_dc_suffix(model), -max, max,
+                              &stimulus->mean));
+out:
+    return status;
+}
+
+/* ---- the table ---------------------------------------------------------- */
+
+static vly_status read_kind(vly_reader *reader, vly_stimulus_entry *entry)
+{
+    const char *name = NULL;
+    const vly_toml_node *node = vly_toml_get(entry->node, "kind");
+    if (!node)
+        return vly_reader_fail_key(reader, entry->node,
+                                   "%s has no kind, wanted poisson, normal, dc "
+                                   "or spikes",
+                                   entry->label);
+    vly_status status = vly_reader_string(reader, node, "kind", &name);
+    if (status != VLY_OK)
+        return status;
+    vly_suggest suggest = {0};
+    for (uint32_t i = 0; vly_stimulus_names[i]; i++) {
+        vly_suggest_offer(&suggest, name, vly_stimulus_names[i]);
+        if (strcmp(name, vly_stimulus_names[i]) == 0) {
+            entry->kind = (vly_stimulus_kind)i;
+            return VLY_OK;
+        }
+    }
+    if (strcmp(name, "pulse") == 0 || strcmp(name, "pattern") == 0)
+        return vly_reader_fail(reader, node,
+                               "kind %s is not available in this version, "
+                               "wanted poisson, normal, dc or spikes",
+                               name);
+    char hint[100];
+    vly_suggest_text(&suggest, hint, sizeof(hint));
+    return vly_reader_fail(reader, node, "no kind \"%.80s\"%s", name,
+                           *hint ? hint
+                                 : ", wanted poisson, normal, dc or spikes");
+}
+
+static vly_status check_keys(vly_reader *reader,
+                             const vly_stimulus_entry *entry)
+{
+    static const char *const poisson[] = {
+        "kind",    "to",       "id",          "first",   "n",
+        "port",    "start_ms", "start_burst", "stop_ms", "stop_burst",
+        "rate_hz", "weight*",  NULL};
+    static const char *const normal[] = {
+        "kind",  "to",       "id",          "first",   "n",
+        "port",  "start_ms", "start_burst", "stop_ms", "stop_burst",
+        "mean*", "sd*",      NULL};
+    static const char *const dc[] = {
+        "kind",        "to",      "id",         "first",      "n", "start_ms",
+        "start_burst", "stop_ms", "stop_burst", "amplitude*", NULL};
+    static const char *const spikes[] = {
+        "kind",     "to",     "id",      "first",   "n", "port",
+        "times_ms", "bursts", "neurons", "weight*", NULL};
+    static const char *const *const keys[] = {poisson, normal, dc, spikes};
+    char what[48];
+    snprintf(what, sizeof(what), "a [[stimulus]] of kind %s",
+             vly_stimulus_names[entry->kind]);
+    const vly_key_list list = {what, keys[entry->kind], NULL};
+    return vly_reader_keys(reader, entry->node, &list);
+}
+
+static vly_status read_time(vly_reader *reader, const vly_toml_node *table,
+                            const char *ms_key, const char *burst_key,
+                            uint64_t *out)
+{
+    const vly_toml_node *ms = vly_toml_get(table, ms_key);
+    const vly_toml_node *burst = vly_toml_get(table, burst_key);
+    if (ms && burst)
+        return vly_reader_fail_key(reader, burst, "both %s and %s, wanted one",
+                                   ms_key, burst_key);
+    if (ms)
+        return vly_value_bursts(reader, ms, ms_key, out);
+    if (burst)
+        return vly_value_whole(reader, burst, burst_key, 0, (uint64_t)1 << 53,
+                               out);
+    return VLY_OK;
+}
+
+static vly_status read_window(vly_reader *reader, vly_stimulus_entry *entry)
+{
+    vly_status status;
+    entry->stop = UINT64_MAX;
+    VLY_TRY(read_time(reader, entry->node, "start_ms", "start_burst",
+                      &entry->start));
+    VLY_TRY(
+        read_time(reader, entry->node, "stop_ms", "stop_burst", &entry->stop));
+    if (entry->stop <= entry->start)
+        return vly_reader_fail_key(reader, entry->node,
+                                   "%s stops in burst %" PRIu64 ", wanted "
+                                   "after its start in burst %" PRIu64,
+                                   entry->label, entry->stop, entry->start);
+out:
+    return status;
+}
+
+static vly_status read_range(vly_reader *reader, vly_stimulus_entry *entry)
+{
+    const vly_toml_node *first = vly_toml_get(entry->node, "first");
+    const vly_toml_node *n = vly_toml_get(entry->node, "n");
+    uint64_t numbers[2] = {0, 0};
+    vly_status status = VLY_OK;
+    if ((first || n) && vly_toml_get(entry->node, "neurons"))
+        return vly_reader_fail_key(reader, first ? first : n,
+                                   "both neurons and %s, wanted one",
+                                   first ? "first" : "n");
+    if (first)
+        VLY_TRY(vly_value_whole(reader, first, "first", 0, VLY_NEURONS_MAX,
+                                &numbers[0]));
+    if (n)
+        VLY_TRY(
+            vly_value_whole(reader, n, "n", 1, VLY_NEURONS_MAX, &numbers[1]));
+    for (uint32_t i = 0; i < entry->to.n; i++) {
+        const vly_area *area = &reader->genome->areas[entry->to.areas[i]];
+        if (numbers[0] + (n ? numbers[1] : 1) > area->n_neurons)
+            return vly_reader_fail(
+                reader, n ? n : first,
+                "%s reaches neuron %" PRIu64 ", wanted at most %u, the last of "
+                "area %s",
+                entry->label, numbers[0] + (n ? numbers[1] : 1) - 1,
+                area->n_neurons - 1, area->name);
+    }
+    entry->first = (uint32_t)numbers[0];
+    entry->n = (uint32_t)numbers[1];
+out:
+    return status;
+}
+
+static vly_status read_port(vly_reader *reader, const vly_toml_node *node,
+                            const vly_area *area, uint32_t *port)
+{
+    uint64_t number = 0;
+    vly_status status = vly_value_whole(reader, node, "port", 0, 1, &number);
+    if (status == VLY_OK && number >= area->model->n_ports)
+        return vly_reader_fail(reader, node,
+                               "port is %" PRIu64 ", wanted 0: %s of area %s "
+                               "has %u port",
+                               number, area->model->id, area->name,
+                               area->model->n_ports);
+    *port = (uint32_t)number;
+    return status;
+}
+
+static vly_status make_stimulus(vly_reader *reader,
+                                const vly_stimulus_entry *entry, uint32_t index,
+                                vly_stimulus *stimulus)
+{
+    vly_status status;
+    const vly_area *area = &reader->genome->areas[entry->to.areas[index]];
+    const vly_toml_node *port = vly_toml_get(entry->node, "port");
+    stimulus->kind = entry->kind;
+    stimulus->to = entry->to.areas[index];
+    stimulus->first = entry->first;
+    stimulus->n_neurons = entry->n ? entry->n : area->n_neurons - entry->first;
+    stimulus->start = entry->start;
+    stimulus->stop = entry->stop;
+    stimulus->origin.kind = VLY_ORIGIN_FILE;
+    stimulus->origin.line = entry->node->key_line;
+    stimulus->origin.column = entry->node->key_column;
+    stimulus->id = vly_strdup(entry->label);
+    stimulus->stream = vly_format("%s/%s", entry->label, area->name);
+    if (!stimulus->id || !stimulus->stream)
+        return vly_reader_nomem(reader, 256, "a name");
+    if (port)
+        VLY_TRY(read_port(reader, port, area, &stimulus->port));
+    VLY_TRY(read_numbers(reader, entry, index, stimulus));
+    if (entry->kind == VLY_STIMULUS_SPIKES)
+        VLY_TRY(vly_spikes_make(reader, entry, stimulus));
+out:
+    return status;
+}
+
+static vly_status read_stimulus(vly_reader *reader, const vly_toml_node *node,
+                                vly_stimulus_entry *entry)
+{
+    vly_genome *genome = reader->genome;
+    const vly_toml_node *to = vly_toml_get(node, "to");
+    vly_status status;
+    entry->node = node;
+    entry->begin = genome->n_stimuli;
+    VLY_TRY(vly_reader_label(reader, node, "stimulus", reader->n_stimuli,
+                             &entry->id, &entry->label));
+    VLY_TRY(read_kind(reader, entry));
+    VLY_TRY(check_keys(reader, entry));
+    if (!to)
+        return vly_reader_fail_key(reader, node,
+                                   "%s has no to, wanted the name of an area",
+                                   entry->label);
+    VLY_TRY(vly_reader_areas(reader, to, "to", &entry->to));
+    VLY_TRY(read_range(reader, entry));
+    VLY_TRY(read_window(reader, entry));
+    if (entry->kind == VLY_STIMULUS_SPIKES)
+        VLY_TRY(vly_spikes_read(reader, entry));
+    uint64_t total = (uint64_t)genome->n_stimuli + entry->to.n;
+    if (total > VLY_STIMULI_MAX)
+        return vly_reader_fail_key(reader, node,
+                                   "%" PRIu64 " stimuli onto areas, wanted at "
+                                   "most %u",
+                                   total, VLY_STIMULI_MAX);
+    vly_stimulus *grown =
+        vly_realloc(genome->stimuli, (size_t)total, sizeof(vly_stimulus));
+    if (!grown)
+        return vly_reader_nomem(reader, total * sizeof(vly_stimulus),
+                                "the stimuli");
+    genome->stimuli = grown;
+    for (uint32_t i = 0; i < entry->to.n; i++) {
+        vly_stimulus *stimulus = &genome->stimuli[genome->n_stimuli++];
+        memset(stimulus, 0, sizeof(*stimulus));
+        VLY_TRY(make_stimulus(reader, entry, i, stimulus));
+    }
+out:
+    return status;
+}
+
+vly_status vly_stimuli_read(vly_reader *reader)
+{
+    const vly_toml_node *stimuli = vly_toml_get(&reader->root, "stimulus");
+    if (!stimuli)
+        return VLY_OK;
+    vly_status status;
+    VLY_TRY(vly_reader_tables(reader, stimuli, "stimulus"));
+    VLY_TRY(vly_reader_unique(reader, stimuli, "stimulus"));
+    VLY_TRY(vly_reader_alloc(reader, stimuli->n_children,
+                             sizeof(vly_stimulus_entry), &reader->stimuli));
+    for (uint32_t i = 0; i < stimuli->n_children; i++) {
+        VLY_TRY(read_stimulus(reader, &stimuli->u.children[i],
+                              &reader->stimuli[i]));
+        reader->n_stimuli++;
+    }
+out:
+    return status;
+}
+
+/* ---- records ------------------------------------------------------------ */
+
+static vly_status read_record(vly_reader *reader, const vly_toml_node *node)
+{
+    static const char *const keys[] = {"what", "from", NULL};
+    const vly_key_list list = {"a [[record]]", keys, NULL};
+    const vly_toml_node *what = vly_toml_get(node, "what");
+    const vly_toml_node *from = vly_toml_get(node, "from");
+    vly_genome *genome = reader->genome;
+    vly_area_list areas = {0};
+    vly_status status;
+    VLY_TRY(vly_reader_keys(reader, node, &list));
+    if (!what || !from)
+        return vly_reader_fail_key(reader, node,
+                                   "a [[record]] without %s, wanted what = "
+                                   "\"spikes\" and from = areas",
+                                   what ? "from" : "what");
+    if (what->kind != VLY_TOML_STRING || strcmp(what->u.string, "spikes") != 0)
+        return vly_reader_wrong(reader, what, "what", "\"spikes\"");
+    VLY_TRY(vly_reader_areas(reader, from, "from", &areas));
+    if ((uint64_t)genome->n_records + areas.n > VLY_PAIRS_MAX)
+        return vly_reader_fail_key(
+            reader, node, "more than %u records, wanted fewer", VLY_PAIRS_MAX);
+    vly_record *grown = vly_realloc(
+        genome->records, genome->n_records + areas.n, sizeof(vly_record));
+    if (!grown)
+        return vly_reader_nomem(reader, areas.n * sizeof(vly_record),
+                                "the records");
+    genome->records = grown;
+    for (uint32_t i = 0; i < areas.n; i++) {
+        vly_record *record = &genome->records[genome->n_records++];
+        memset(record, 0, sizeof(*record));
+        record->kind = VLY_RECORD_SPIKES;
+        record->area = areas.areas[i];
+        record->origin.kind = VLY_ORIGIN_FILE;
+        record->origin.line = node->key_line;
+        record->origin.column = node->key_column;
+    }
+out:
+    return status;
+}
+
+vly_status vly_records_read(vly_reader *reader)
+{
+    const vly_toml_node *records = vly_toml_get(&reader->root, "record");
+    if (!records)
+        return VLY_OK;
+    vly_status status = vly_reader_tables(reader, records, "record");
+    for (uint32_t i = 0; status == VLY_OK && i < records->n_children; i++)
+        status = read_record(reader, &records->u.children[i]);
+    return status;
+}

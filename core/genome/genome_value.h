@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Numbers, distributions and arrays of a genome.
+ */
+#ifndef VOLLEY_GENOME_GENOME_VALUE_H
+#define VOLLEY_GENOME_GENOME_VALUE_H
+
+#include "genome/genome_reader.h"
+
+/* Default clips: a normal (and the normal under a lognormal) at 6 standard
+ * deviations, an exponential at 20 means; about 2e-9 is cut off each. */
+#define VLY_CLIP_SD 6.0
+#define VLY_CLIP_MEANS 20.0
+
+/* A finite number or an expression; what is the key, for messages. */
+vly_status vly_value_number(vly_reader *reader, const vly_toml_node *node,
+                            const char *what, double *out);
+/* The same within [lo, hi]. */
+vly_status vly_value_ranged(vly_reader *reader, const vly_toml_node *node,
+                            const char *what, double lo, double hi,
+                            double *out);
+/* A whole number of [lo, hi], hi at most 2^63 - 1 (2^53 in expressions). */
+vly_status vly_value_whole(vly_reader *reader, const vly_toml_node *node,
+                           const char *what, uint64_t lo, uint64_t hi,
+                           uint64_t *out);
+/* Milliseconds, not negative, as bursts. */
+vly_status vly_value_bursts(vly_reader *reader, const vly_toml_node *node,
+                            const char *what, uint64_t *out);
+/* n whole numbers of int32 in a list. */
+vly_status vly_value_vector(vly_reader *reader, const vly_toml_node *node,
+                            const char *what, int32_t out[3]);
+
+/* E_PARSE "what is found, wanted <kind>lo to hi". */
+vly_status vly_value_out_of_range(vly_reader *reader, const vly_toml_node *node,
+                                  const char *what, double found, double lo,
+                                  double hi, const char *kind);
+
+typedef struct vly_value_spec {
+    const char *what;
+    double lo;
+    double hi;
+    bool whole;
+    bool boolean; /* true and false too; no distribution */
+    bool neurons; /* an array or a named draw is possible: one a neuron */
+    uint32_t n;   /* length of an array; 0: not checked */
+    bool cut;     /* distributions are cut to [lo, hi] even if a clip asks for
+                     more, numbers are not checked against lo */
+} vly_value_spec;
+
+/* Reads any value and checks its range. Distributions come out in one form:
+ * uniform without a clip, the others with a finite clip inside [lo, hi]; one
+ * that can only give one number is that number.
+ * The value owns its array and draw; on failure it owns nothing. */
+vly_status vly_value_read(vly_reader *reader, const vly_toml_node *node,
+                          const vly_value_spec *spec, vly_value *out);
+void vly_value_deinit(vly_value *value);
+
+/* Smallest and largest value it can give. */
+void vly_value_bounds(const vly_value *value, double *lo, double *hi);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The models' tables as data: kernels/models/NAME.def read as X-macros. A
+ * model that stands in models.def but not here does not compile.
+ */
+#include "genome/model_info.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "kernels/models/table_hash.h"
+
+#define NO_VALUE ((double)NAN)
+#define VLY_BURSTS(ms) vly_floor((ms) / (input->dt_ms) + 0.5)
+
+/* The largest constant that a step may read: 2^40 (design, section 1.1) */
+#define COEF_MAX 1099511627776.0f
+
+double vly_propagator(double dt_ms, double tau_m_ms, double tau_syn_ms)
+{
+    double b = dt_ms * (1.0 / tau_syn_ms - 1.0 / tau_m_ms);
+    /* expm1 of a negative number: neither form can overflow */
+    if (b > 0)
+        return dt_ms * vly_exp(-dt_ms / tau_m_ms) * (-vly_expm1(-b) / b);
+    if (b < 0)
+        return dt_ms * vly_exp(-dt_ms / tau_syn_ms) * (vly_expm1(b) / b);
+    return dt_ms * vly_exp(-dt_ms / tau_m_ms);
+}
+
+static uint32_t coef_word(uint32_t type, double value)
+{
+    if (type == VLY_TYPE_F32)
+        return vly_float_bits(vly_float_store(value, -COEF_MAX, COEF_MAX));
+    /* drawn whole numbers (`refractory_period = { uniform = ... }`) round */
+    value = vly_floor(value + 0.5);
+    if (!(value > 0))
+        return 0;
+    return value < 4294967295.0 ? (uint32_t)value : UINT32_MAX;
+}
+
+#define MODEL feagi
+#define MODEL_TABLE "kernels/models/feagi.def"
+#include "genome/model_table_read.h"
+
+#define MODEL lif_psc_delta
+#define MODEL_TABLE "kernels/models/lif_psc_delta.def"
+#include "genome/model_table_read.h"
+
+#define MODEL lif_psc_exp
+#define MODEL_TABLE "kernels/models/lif_psc_exp.def"
+#include "genome/model_table_read.h"
+
+#define MODEL izhikevich
+#define MODEL_TABLE "kernels/models/izhikevich.def"
+#include "genome/model_table_read.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static vly_model_info models[] = {
+#define VLY_EACH_MODEL(model) {.id = #model},
+#include "kernels/models/models.def"
+};
+
+/* The hash is of a text, so it cannot stand in a constant. */
+static void fill(void)
+{
+    uint32_t i = 0;
+#define VLY_EACH_MODEL(model)                                                  \
+    models[i] = model##_head;                                                  \
+    models[i++].table_hash = vly_model_text_hash(model##_hash_text);
+#include "kernels/models/models.def"
+}
+
+uint32_t vly_model_count(void)
+{
+    return sizeof(models) / sizeof(models[0]);
+}
+
+const vly_model_info *vly_model_at(uint32_t index)
+{
+    if (index >= vly_model_count())
+        return NULL;
+    pthread_once(&once, fill);
+    return &models[index];
+}
+
+const vly_model_info *vly_model_find(const char *id)
+{
+    for (uint32_t i = 0; i < vly_model_count(); i++)
+        if (strcmp(vly_model_at(i)->id, id) == 0)
+            return vly_model_at(i);
+    return NULL;
+}

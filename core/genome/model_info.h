@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The models' tables (kernels/models/NAME.def) as data: for checks, messages,
+ * documentation, and for the coefficients that a backend's step reads.
+ */
+#ifndef VOLLEY_GENOME_MODEL_INFO_H
+#define VOLLEY_GENOME_MODEL_INFO_H
+
+#include <stdint.h>
+
+#include <volley/plugin.h>
+
+typedef struct vly_port_info {
+    const char *suffix; /* "pa": weight_pa; "" none */
+    const char *unit;
+    const char *text;
+} vly_port_info;
+
+typedef struct vly_param_info {
+    const char *name;
+    const char *unit;
+    double init;
+    double lo;
+    double hi;
+    const char *text;
+} vly_param_info;
+
+typedef struct vly_field_info {
+    const char *name;
+    uint32_t type; /* VLY_TYPE_* */
+    const char *unit;
+    double lo;
+    double hi;
+    const char *text;
+} vly_field_info;
+
+typedef struct vly_coef_info {
+    const char *name;
+    uint32_t type;
+} vly_coef_info;
+
+/* What the expressions of a table read. */
+typedef struct vly_model_input {
+    const double *params; /* [n_params] of one neuron */
+    double dt_ms;
+    double dc;
+    double voxel[3];
+} vly_model_input;
+
+typedef struct vly_model_info {
+    const char *id;
+    uint32_t flags; /* VLY_AREA_FEAGI or 0 */
+    const char *text;
+    const char *source;
+    uint64_t table_hash; /* vly_model_hash of kernels/models/table_hash.h */
+    const vly_port_info *ports;
+    const vly_param_info *params;
+    const vly_field_info *fields;
+    const vly_coef_info *coefs;
+    uint32_t n_ports;
+    uint32_t n_params;
+    uint32_t n_fields;
+    uint32_t n_coefs;
+    /* values of all coefficients of one neuron: words[n_coefs] as stored
+     * (F32 through vly_float_store with the bounds +-2^40) */
+    void (*coefs_of)(const vly_model_input *input, uint32_t *words);
+    /* initial values of all fields by the table's expressions, in double;
+     * given[n_fields] (NaN: not given) go first, so that u = b v follows a
+     * given v */
+    void (*fields_of)(const vly_model_input *input, const double *given,
+                      double *values);
+} vly_model_info;
+
+/* Weight of a current that decays with tau_syn on a membrane with tau_m after
+ * one burst, times the capacitance: dt e^(-dt/tau_syn) expm1(b) / b with
+ * b = dt (1/tau_syn - 1/tau_m); exact where the two are equal or near.
+ * Source  Rotter and Diesmann 1999, doi:10.1007/s004220050570 */
+double vly_propagator(double dt_ms, double tau_m_ms, double tau_syn_ms);
+
+/* NULL without such a model. [any-thread] */
+const vly_model_info *vly_model_find(const char *id);
+uint32_t vly_model_count(void);
+const vly_model_info *vly_model_at(uint32_t index);
+
+#endif

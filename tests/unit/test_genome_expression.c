@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Expressions and [var].
+ */
+#include "test_genome_text.h"
+
+#define VARS "a = 3\nb = \"=2*a\"\nc = \"=later\"\nlater = 7.5\n"
+
+static void source_of(char *text, size_t size, const char *expression)
+{
+    snprintf(text, size,
+             "format = 1\n[var]\n" VARS
+             "[area.E]\nmodel = \"lif_psc_exp\"\nneurons = 1\ni_e_pa = %s\n",
+             expression);
+}
+
+static void values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *expression;
+        double value;
+    } cases[] = {
+        {"2", 2},
+        {"-0.0", 0},
+        {"\"=1+2*3\"", 7},
+        {"\"=(1+2)*3\"", 9},
+        {"\"=8/2/2\"", 2},
+        {"\"=8-2-2\"", 4},
+        {"\"= - - 3\"", 3},
+        {"\"=-a*-b\"", 18},
+        {"\"=c\"", 7.5},
+        {"\"=1e3 + .5\"", 1000.5},
+        {"\"=min(3, 1, 2)\"", 1},
+        {"\"=max(3, 1, 2)\"", 3},
+        {"\"=round(2.5)\"", 3},
+        {"\"=round(-2.5)\"", -2},
+        {"\"=round(0.49999999999999994)\"", 0},
+        {"\"=sqrt(2*b + 4)\"", 4},
+        {"\"=log(1)\"", 0},
+        {"\"=min(max(a, b), sqrt(16))\"", 4},
+    };
+    char text[512];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        source_of(text, sizeof(text), cases[i].expression);
+        vly_genome *genome = genome_of(text);
+        const vly_area *area = &genome->areas[0];
+        bool seen = false;
+        for (uint32_t j = 0; j < area->model->n_params; j++) {
+            if (strcmp(area->model->params[j].name, "i_e_pa") != 0)
+                continue;
+            assert_close(area->params[j].a, cases[i].value, 0);
+            seen = true;
+        }
+        assert_true(seen);
+        vly_genome_destroy(genome);
+    }
+}
+
+static void errors(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"=", "\"=\": ends too early, wanted a number, a name or ("},
+        {"=1+", "\"=1+\": ends too early, wanted a number, a name or ("},
+        {"=1 2", "\"=1 2\": unexpected 2 after the expression"},
+        {"=(1", "\"=(1\": a ( without )"},
+        {"=1)", "\"=1)\": unexpected ) after the expression"},
+        {"=d", "\"=d\": no variable d, wanted one of [var]"},
+        {"=latr", "\"=latr\": no variable latr, did you mean later?"},
+        {"=tan(1)",
+         "\"=tan(1)\": no function tan, wanted min, max, round, sqrt or log"},
+        {"=sqrt(1, 2)",
+         "\"=sqrt(1, 2)\": more than one argument for sqrt, wanted one"},
+        {"=sqrt(0-1)", "\"=sqrt(0-1)\": square root of a negative number"},
+        {"=log(0)", "\"=log(0)\": log of a number that is not positive"},
+        {"=1/0", "\"=1/0\": division by zero"},
+        {"=1e308*10", "\"=1e308*10\": does not give a finite number"},
+        {"=2^3", "\"=2^3\": unexpected ^3 after the expression"},
+    };
+    char text[512];
+    char expression[64];
+    char message[256];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(expression, sizeof(expression), "\"%s\"", cases[i][0]);
+        source_of(text, sizeof(text), expression);
+        snprintf(message, sizeof(message), "t:10:10: %s", cases[i][1]);
+        assert_refused(text, message);
+    }
+}
+
+static void depth_is_limited(void **state)
+{
+    (void)state;
+    char text[2048];
+    char expression[1024] = "\"=";
+    memset(expression + 2, '(', 300);
+    memcpy(expression + 302, "1", 1);
+    memset(expression + 303, ')', 300);
+    memcpy(expression + 603, "\"", 2);
+    source_of(text, sizeof(text), expression);
+    vly_error error = VLY_ERROR_INIT;
+    vly_genome *genome = NULL;
+    assert_int_equal(
+        vly_genome_parse(text, strlen(text), "t", NULL, 0, &genome, &error),
+        VLY_E_PARSE);
+    assert_non_null(strstr(error.message, "nested too deep"));
+}
+
+static void cycles_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("format = 1\n[var]\na = \"=a\"\n",
+                   "t:3:5: variable a refers to itself, wanted an expression "
+                   "of others");
+    assert_refused("format = 1\n[var]\na = \"=b\"\nb = \"=c\"\nc = \"=a\"\n",
+                   "t:3:5: variable a refers to itself, wanted an expression "
+                   "of others");
+    assert_refused("format = 1\n[var]\nmin = 1\n",
+                   "t:3:1: variable name \"min\", wanted letters, digits and "
+                   "_, not the name of a function");
+    assert_refused("format = 1\n[var]\na = \"abc\"\n",
+                   "t:3:5: a is \"abc\", wanted a number or \"=expression\"");
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(values),
+    cmocka_unit_test(errors),
+    cmocka_unit_test(depth_is_limited),
+    cmocka_unit_test(cycles_are_refused),
+};
+VLY_TEST_MAIN(tests)

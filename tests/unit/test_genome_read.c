@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * [run], [model], [area]: order, sizes, precedence, distributions.
+ */
+#include "test_genome_text.h"
+
+static const vly_value *param(const vly_genome *genome, uint32_t area,
+                              const char *name)
+{
+    const vly_model_info *model = genome->areas[area].model;
+    for (uint32_t i = 0; i < model->n_params; i++)
+        if (strcmp(model->params[i].name, name) == 0)
+            return &genome->areas[area].params[i];
+    fail_msg("no parameter %s", name);
+    return NULL;
+}
+
+static void order_of_the_file(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"zebra", "apple", "cherry", "berry/1-x",
+                                        "banana"};
+    static const uint32_t firsts[] = {0, 3, 7, 9, 11};
+    vly_error error = VLY_ERROR_INIT;
+    vly_genome *genome = NULL;
+    assert_ok(vly_genome_load(VLY_TEST_SOURCE_DIR
+                              "/tests/golden/genome/source_order.toml",
+                              NULL, 0, &genome, &error),
+              error);
+    assert_int_equal(genome->n_areas, 5);
+    assert_int_equal(genome->n_neurons, 13);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_string_equal(genome->areas[i].name, names[i]);
+        assert_int_equal(genome->areas[i].first, firsts[i]);
+        assert_int_equal(vly_genome_area(genome, names[i]), i);
+    }
+    assert_true(vly_genome_area(genome, "none") == UINT32_MAX);
+    assert_true(genome->n_bursts == 10);
+    vly_genome_destroy(genome);
+}
+
+static void run_defaults(void **state)
+{
+    (void)state;
+    vly_genome *genome =
+        genome_of("format = 1\n[area.a]\nmodel = \"feagi\"\nneurons = 2\n");
+    assert_close(genome->dt_ms, 1, 0);
+    assert_true(genome->n_bursts == 0);
+    assert_true(genome->seed_network == 1 && genome->seed_state == 2);
+    assert_true(genome->seed_input == 3);
+    assert_null(genome->title);
+    assert_int_equal(genome->areas[0].neurons_per_voxel, 1);
+    assert_false(genome->areas[0].has_voxels);
+    vly_genome_destroy(genome);
+}
+
+static void precedence(void **state)
+{
+    (void)state;
+    const vly_override overrides[] = {{"area.B.tau_m_ms", "40"},
+                                      {"model.n.e_l_mv", "-80"}};
+    vly_genome *genome = genome_with(
+        "format = 1\n[model.n]\ntype = \"lif_psc_exp\"\ntau_m_ms = 20\n"
+        "c_m_pf = 200\nv_mv = -70\n[area.A]\nmodel = \"n\"\nneurons = 1\n"
+        "tau_m_ms = 30\n[area.B]\nmodel = \"n\"\nneurons = 1\ntau_m_ms = 30\n",
+        overrides, 2);
+    assert_close(param(genome, 0, "tau_m_ms")->a, 30, 0);
+    assert_int_equal(param(genome, 0, "tau_m_ms")->origin.kind,
+                     VLY_ORIGIN_FILE);
+    assert_int_equal(param(genome, 0, "tau_m_ms")->origin.line, 10);
+    assert_close(param(genome, 1, "tau_m_ms")->a, 40, 0);
+    assert_int_equal(param(genome, 1, "tau_m_ms")->origin.kind, VLY_ORIGIN_SET);
+    assert_close(param(genome, 1, "e_l_mv")->a, -80, 0);
+    assert_int_equal(param(genome, 1, "e_l_mv")->origin.kind, VLY_ORIGIN_SET);
+    assert_close(param(genome, 0, "c_m_pf")->a, 200, 0);
+    assert_int_equal(param(genome, 0, "c_m_pf")->origin.kind, VLY_ORIGIN_MODEL);
+    assert_close(param(genome, 0, "t_ref_ms")->a, 2, 0);
+    assert_int_equal(param(genome, 0, "t_ref_ms")->origin.kind,
+                     VLY_ORIGIN_DEFAULT);
+    assert_close(genome->areas[1].fields[0].a, -70, 0);
+    assert_int_equal(genome->areas[1].fields[1].origin.kind,
+                     VLY_ORIGIN_DEFAULT);
+    vly_genome_destroy(genome);
+}
+
+static vly_value value_of(const char *toml)
+{
+    char text[512];
+    snprintf(text, sizeof(text),
+             "format = 1\n[area.a]\nmodel = \"lif_psc_exp\"\nneurons = 3\n"
+             "t_ref_ms = %s\n",
+             toml);
+    vly_genome *genome = genome_of(text);
+    vly_value value = *param(genome, 0, "t_ref_ms");
+    value.array = NULL;
+    value.draw = NULL;
+    vly_genome_destroy(genome);
+    return value;
+}
+
+/* Later stages read one finite interval, whatever was given. */
+static void distributions(void **state)
+{
+    (void)state;
+    vly_value value = value_of("{ normal = [10, 1] }");
+    assert_int_equal(value.kind, VLY_VALUE_NORMAL);
+    assert_true(value.clipped);
+    assert_close(value.clip_lo, 4, 0);
+    assert_close(value.clip_hi, 16, 0);
+    value = value_of("{ normal = [2, 1] }"); /* -4 is outside the range */
+    assert_close(value.clip_lo, 0, 0);
+    assert_close(value.clip_hi, 8, 0);
+    value = value_of("{ normal = [2, 1], clip = [1, inf] }");
+    assert_close(value.clip_lo, 1, 0);
+    assert_close(value.clip_hi, 8, 0);
+    value = value_of("{ normal = [2, 1], clip = [\"-inf\", \"=2+10\"] }");
+    assert_close(value.clip_lo, 0, 0);
+    assert_close(value.clip_hi, 12, 0);
+    value = value_of("{ normal = [2, 0] }");
+    assert_int_equal(value.kind, VLY_VALUE_NUMBER);
+    assert_close(value.a, 2, 0);
+    value = value_of("{ uniform = [1, 5], clip = [2, inf] }");
+    assert_int_equal(value.kind, VLY_VALUE_UNIFORM);
+    assert_false(value.clipped);
+    assert_close(value.a, 2, 0);
+    assert_close(value.b, 5, 0);
+    value = value_of("{ exponential = 3 }");
+    assert_close(value.clip_lo, 0, 0);
+    assert_close(value.clip_hi, 60, 0);
+    value = value_of("{ lognormal = [0, 0.5] }");
+    assert_close(value.clip_lo * value.clip_hi, 1, 1e-12);
+    value = value_of("{ base = 5, scale = -3, draw = \"r\" }");
+    assert_int_equal(value.kind, VLY_VALUE_DRAW);
+    assert_close(value.power, 1, 0);
+    value = value_of("[1, \"=2\", 3.5]");
+    assert_int_equal(value.kind, VLY_VALUE_ARRAY);
+    assert_int_equal(value.n_array, 3);
+}
+
+#define AREA                                                                   \
+    "format = 1\n[area.a]\nmodel = \"lif_psc_exp\"\nneurons = 3\nt_ref_ms = "
+
+static void refused_distributions(void **state)
+{
+    (void)state;
+    assert_refused(AREA "{ normal = [-100, 1] }\n",
+                   "t:5:12: t_ref_ms cannot give a value of its range, wanted "
+                   "values from 0 to 1000000");
+    assert_refused(AREA "{ normal = [10, 1], clip = [20, 30] }\n",
+                   "t:5:39: clip of t_ref_ms leaves nothing of the "
+                   "distribution, wanted an interval that it reaches");
+    assert_refused(AREA "{ uniform = [-1, 2] }\n",
+                   "t:5:24: t_ref_ms is -1, wanted 0 to 1000000");
+    assert_refused(AREA "{ gauss = [1, 2] }\n",
+                   "t:5:14: unknown key gauss in t_ref_ms");
+    assert_refused(AREA "{ base = 1, scale = 1 }\n",
+                   "t:5:12: t_ref_ms has no draw, wanted draw = \"name\"");
+    assert_refused(AREA "{ lognormal = [900, 2] }\n",
+                   "t:5:26: t_ref_ms has a distribution without finite "
+                   "bounds, wanted smaller numbers");
+    assert_refused(AREA "true\n", "t:5:12: t_ref_ms is true, wanted a number, "
+                                  "\"=expression\" or a distribution");
+    assert_refused(AREA "inf\n",
+                   "t:5:12: t_ref_ms is inf, wanted a finite number");
+    assert_refused(AREA "1979-05-27\n",
+                   "t:5:12: t_ref_ms is a date or time, wanted a number, "
+                   "\"=expression\" or a distribution");
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(order_of_the_file),
+    cmocka_unit_test(run_defaults),
+    cmocka_unit_test(precedence),
+    cmocka_unit_test(distributions),
+    cmocka_unit_test(refused_distributions),
+};
+VLY_TEST_MAIN(tests)
