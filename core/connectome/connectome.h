@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A connectome: every neuron and synapse of a genome as flat arrays, the same
+ * bytes for any number of threads, compiler and machine. Read-only once made;
+ * nets share it. Saved and mapped as one file (README.md has the layout).
+ */
+#ifndef VOLLEY_CONNECTOME_CONNECTOME_H
+#define VOLLEY_CONNECTOME_CONNECTOME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/volley.h>
+
+#include "genome/genome.h"
+
+/* Values of one parameter over one area, as the user gave or drew them. */
+typedef struct vly_param_column {
+    const double *values; /* [1] or [n_neurons] */
+    bool uniform;
+} vly_param_column;
+
+typedef struct vly_connectome_area {
+    const char *name;
+    const vly_model_info *model;
+    uint32_t first;
+    uint32_t n_neurons;
+    bool has_voxels;
+    uint32_t voxels[3];
+    uint32_t neurons_per_voxel;
+    double at[3];
+    int32_t q[2];                   /* port unit = accumulator * 2^-q */
+    const vly_param_column *params; /* [model->n_params] */
+    /* [n_neurons] sum of |weight| * largest gain of the incoming synapses of
+     * each port; what stimuli may add on top is 2^30 less this */
+    const uint32_t *load[2];
+} vly_connectome_area;
+
+/* What the desc's projection of the same index was made from. */
+typedef struct vly_connectome_projection {
+    const char *map;
+    uint64_t n_synapses;
+    double worst_rounding; /* largest |stored - asked| / |asked|, of constants
+                              and of the mean of distributions: port units */
+    double weight_min;     /* extremes as stored, in the port's unit */
+    double weight_max;
+} vly_connectome_projection;
+
+/* A stimulus as given, in numbers: what the engine needs to change it while
+ * the net runs, to feed spike lists and to sum dc. */
+typedef struct vly_connectome_stimulus {
+    const char *id;
+    vly_stimulus_kind kind;
+    uint32_t area;
+    uint32_t first; /* global id */
+    uint32_t n_neurons;
+    uint32_t port;
+    double rate_hz;
+    double weight;
+    double mean;
+    double sd;
+    uint64_t start;
+    uint64_t stop;
+    uint32_t desc_index;     /* poisson, normal: in desc.stimuli */
+    const vly_input *inputs; /* spikes: [n_inputs] sorted as in vly_run */
+    uint64_t n_inputs;
+} vly_connectome_stimulus;
+
+typedef struct vly_connectome {
+    vly_net_desc desc;  /* what a backend gets; points into this */
+    vly_snapshot start; /* burst 0 */
+    const vly_connectome_area *areas;             /* [desc.n_areas] */
+    const vly_connectome_projection *projections; /* [desc.n_projections] */
+    const vly_connectome_stimulus *stimuli;       /* [n_stimuli], genome order,
+                                                     all kinds */
+    uint32_t n_stimuli;
+    uint64_t n_bursts; /* of [run] */
+    uint64_t seed_network;
+    uint64_t seed_state;
+    vly_hash genome_hash;
+    vly_hash hash;        /* of the content */
+    uint64_t n_bytes;     /* memory held (mapped or allocated) */
+    const char *resolved; /* genome text it came from */
+    void *storage;        /* private */
+} vly_connectome;
+
+/* Declared in volley.h:
+ * vly_connectome_build  on n_threads threads; peak memory at most 8 bytes a
+ *     synapse plus what the neurons need.
+ *     Errors  E_PARSE a weight that would become 0, the bound of 2^30 exceeded
+ *     (map, neuron and figures named), a Poisson table over 256; E_NOMEM.
+ * vly_connectome_save  to a temporary file beside path, synced and renamed.
+ * vly_connectome_load  maps the file read-only; verifies magic, version, sizes
+ *     and model table hashes and, if verify is not 0, the checksums of all
+ *     sections and that every index is in range, so that a damaged file cannot
+ *     crash a backend. Errors  E_IO cannot be read; E_PARSE says which part is
+ *     damaged and how. */
+
+/* Coefficient columns of one area for given parameters and dc input: words
+ * [n_coefs][1 or n]. params [model->n_params]; dc in the unit of port 0's
+ * constant input: [1] or [n_neurons] doubles. A column is uniform where all it
+ * depends on is. The caller frees *columns with vly_coefs_free. */
+vly_status vly_coefs_make(const vly_connectome_area *area,
+                          const vly_param_column *params, const double *dc,
+                          bool dc_uniform, double dt_ms, vly_column **columns,
+                          vly_error *error);
+void vly_coefs_free(vly_column *columns);
+
+/* Thresholds of a Poisson or normal stimulus: fills desc's thresholds
+ * (allocated; the caller frees with vly_free), n_thresholds, base, step and
+ * flags from kind, rate_hz, weight, mean, sd, dt and the port's q.
+ * *reach: the largest |base + k step|. */
+vly_status vly_stimulus_table(const vly_connectome_stimulus *stimulus,
+                              double dt_ms, int32_t q, vly_stimulus_desc *desc,
+                              uint64_t *reach, vly_error *error);
+
+#endif

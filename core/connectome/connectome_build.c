@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A genome becomes a connectome, step by step: the memory it will need,
+ * neurons, rows of every pair of areas, delays, stimuli, units and weights, and
+ * the descriptions that backends read.
+ */
+#include "connectome/connectome_make.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "connectome/connectome_image.h"
+#include "connectome/connectome_views.h"
+#include "connectome/synapse_rules.h"
+
+/* ---- memory ----------------------------------------------------------- */
+
+/* Bytes at the peak, roughly from above: synapses, rows, neurons, scratch. */
+static double predicted_bytes(const vly_genome *genome, double *n_synapses)
+{
+    double bytes = (double)(UINT64_C(16) << 20);
+    *n_synapses = 0.0;
+    for (uint32_t p = 0; p < genome->n_pairs; p++) {
+        const vly_pair *pair = &genome->pairs[p];
+        double n = vly_rule_most(genome, pair);
+        *n_synapses += n;
+        bytes += n * (vly_delays_vary(pair) ? 7.0 : 6.0);
+        bytes += 8.0 * ((double)genome->areas[pair->from].n_neurons + 1.0);
+    }
+    for (uint32_t a = 0; a < genome->n_areas; a++) {
+        const vly_area *area = &genome->areas[a];
+        const vly_model_info *model = area->model;
+        bytes += (double)area->n_neurons *
+                 (4.0 * (model->n_fields + model->n_coefs + 1) +
+                  8.0 * model->n_params + 24.0 * model->n_ports);
+    }
+    return bytes;
+}
+
+static vly_status memory_check(const vly_genome *genome, vly_error *error)
+{
+    double n_synapses;
+    double bytes = predicted_bytes(genome, &n_synapses);
+    uint64_t available = vly_memory_available();
+    if (n_synapses >= 1e18)
+        return vly_fail_nomem(error, UINT64_MAX, "a connectome");
+    if (available && bytes > (double)available)
+        return vly_fail_nomem(error, (uint64_t)bytes, "a connectome");
+    return VLY_OK;
+}
+
+static vly_status genome_check(const vly_genome *genome, vly_error *error)
+{
+    if (genome->n_areas == 0)
+        return vly_fail(error, VLY_E_INVALID, "a genome without areas");
+    for (uint32_t a = 0; a < genome->n_areas; a++)
+        if (genome->areas[a].n_neurons == 0)
+            return vly_fail(error, VLY_E_INVALID,
+                            "area %s has 0 neurons, wanted at least 1",
+                            genome->areas[a].name);
+    if (!(genome->dt_ms > 0.0))
+        return vly_fail(error, VLY_E_INVALID,
+                        "dt_ms is %.9g, wanted more than 0", genome->dt_ms);
+    return VLY_OK;
+}
+
+/* ---- neurons ---------------------------------------------------------- */
+
+static vly_status neurons_make(vly_maker *maker, uint64_t *n_state_words)
+{
+    vly_status status;
+    const vly_genome *genome = maker->genome;
+    uint64_t n = 0;
+    for (uint32_t a = 0; a < genome->n_areas; a++)
+        n += (uint64_t)genome->areas[a].n_neurons *
+             genome->areas[a].model->n_fields;
+    maker->state =
+        vly_storage_alloc(maker->storage, n, sizeof(*maker->state), false);
+    if (!maker->state)
+        VLY_TRY(vly_fail_nomem(maker->error, n * 4, "state"));
+    uint32_t *at = maker->state;
+    for (uint32_t a = 0; a < genome->n_areas; a++) {
+        const vly_area *area = &genome->areas[a];
+        vly_made_area *made = &maker->areas[a];
+        VLY_TRY(vly_area_columns_make(maker, a, at));
+        at += (size_t)area->n_neurons * area->model->n_fields;
+        for (uint32_t port = 0; port < area->model->n_ports; port++) {
+            made->load[port] =
+                vly_storage_alloc(maker->storage, area->n_neurons,
+                                  sizeof(*made->load[port]), true);
+            if (!made->load[port])
+                VLY_TRY(vly_fail_nomem(maker->error,
+                                       (uint64_t)area->n_neurons * 4,
+                                       "sums of weights"));
+        }
+    }
+    *n_state_words = n;
+    status = VLY_OK;
+out:
+    return status;
+}
+
+/* ---- synapses --------------------------------------------------------- */
+
+static vly_status pair_make(vly_maker *maker, vly_made_pair *made)
+{
+    vly_status status;
+    vly_rule_job job = {0};
+    VLY_TRY(vly_rule_init(&job, maker->genome, made->pair, maker->error));
+    VLY_TRY(vly_rows_build(&job, maker->n_threads, maker->storage, &made->row,
+                           &made->target, maker->error));
+    made->n_synapses = made->row[job.n_from];
+    VLY_TRY(vly_delays_draw(maker, made));
+out:
+    vly_rule_deinit(&job);
+    return status;
+}
+
+static vly_status out_degree_add(vly_maker *maker, const vly_made_pair *made)
+{
+    const vly_area *from = &maker->genome->areas[made->pair->from];
+    for (uint32_t k = 0; k < from->n_neurons; k++) {
+        uint32_t *degree = &maker->out_degree[from->first + k];
+        uint64_t sum = *degree + (made->row[k + 1] - made->row[k]);
+        if (sum > UINT32_MAX)
+            return vly_fail(maker->error, VLY_E_PARSE,
+                            "area %s, neuron %" PRIu32
+                            ": more than 2^32 outgoing synapses",
+                            from->name, k);
+        *degree = (uint32_t)sum;
+    }
+    return VLY_OK;
+}
+
+static vly_status pairs_check(vly_maker *maker)
+{
+    const vly_genome *genome = maker->genome;
+    for (uint32_t p = 0; p < genome->n_pairs; p++) {
+        vly_made_pair *made = &maker->pairs[p];
+        made->pair = &genome->pairs[p];
+        made->port = made->pair->port;
+        if (genome->areas[made->pair->to].model->n_ports < 2)
+            made->port = 0;
+        vly_status status = vly_weights_check(maker, made);
+        if (status != VLY_OK)
+            return status;
+    }
+    return VLY_OK;
+}
+
+static vly_status synapses_make(vly_maker *maker)
+{
+    vly_status status;
+    const vly_genome *genome = maker->genome;
+    maker->out_degree = vly_storage_alloc(maker->storage, genome->n_neurons,
+                                          sizeof(*maker->out_degree), true);
+    if (!maker->out_degree)
+        VLY_TRY(vly_fail_nomem(maker->error, (uint64_t)genome->n_neurons * 4,
+                               "out_degree"));
+    for (uint32_t p = 0; p < genome->n_pairs; p++) {
+        VLY_TRY(pair_make(maker, &maker->pairs[p]));
+        VLY_TRY(out_degree_add(maker, &maker->pairs[p]));
+    }
+    status = VLY_OK;
+out:
+    return status;
+}
+
+/* ---- stimuli ---------------------------------------------------------- */
+
+static int input_compare(const void *a, const void *b)
+{
+    const vly_input *left = a;
+    const vly_input *right = b;
+    if (left->burst != right->burst)
+        return left->burst < right->burst ? -1 : 1;
+    if (left->neuron != right->neuron)
+        return left->neuron < right->neuron ? -1 : 1;
+    return 0; /* equal in every member */
+}
+
+/* Spikes of a list; the values follow when q is known. */
+static vly_status inputs_make(vly_maker *maker, const vly_stimulus *from,
+                              vly_connectome_stimulus *to)
+{
+    const vly_area *area = &maker->genome->areas[from->to];
+    vly_input *inputs = vly_storage_alloc(maker->storage, from->n_spikes,
+                                          sizeof(*inputs), true);
+    if (!inputs)
+        return vly_fail_nomem(maker->error, from->n_spikes * sizeof(*inputs),
+                              "a spike list");
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < from->n_spikes; i++) {
+        if (from->neurons[i] < from->first ||
+            from->neurons[i] - from->first >= from->n_neurons) {
+            char place[VLY_PLACE_BYTES];
+            vly_place_print(maker->genome, &from->origin, place);
+            return vly_fail(maker->error, VLY_E_PARSE,
+                            "%sstimulus %s: neuron %" PRIu32 ", wanted %" PRIu32
+                            " to %" PRIu64,
+                            place, from->id, from->neurons[i], from->first,
+                            (uint64_t)from->first + from->n_neurons - 1);
+        }
+        if (from->bursts[i] < from->start || from->bursts[i] >= from->stop)
+            continue;
+        inputs[n++] = (vly_input){.burst = from->bursts[i],
+                                  .neuron = area->first + from->neurons[i],
+                                  .port = to->port};
+    }
+    qsort(inputs, n, sizeof(*inputs), input_compare);
+    to->inputs = inputs;
+    to->n_inputs = n;
+    return VLY_OK;
+}
+
+static vly_status stimuli_make(vly_maker *maker)
+{
+    const vly_genome *genome = maker->genome;
+    for (uint32_t s = 0; s < genome->n_stimuli; s++) {
+        const vly_stimulus *from = &genome->stimuli[s];
+        const vly_area *area = &genome->areas[from->to];
+        vly_connectome_stimulus *to = &maker->stimuli[s];
+        uint32_t port = from->port;
+        if (port >= area->model->n_ports) /* by the sign of the weight */
+            port = area->model->n_ports == 2 && from->weight < 0.0 ? 1 : 0;
+        *to = (vly_connectome_stimulus){.kind = from->kind,
+                                        .area = from->to,
+                                        .first = area->first + from->first,
+                                        .n_neurons = from->n_neurons,
+                                        .port = port,
+                                        .rate_hz = from->rate_hz,
+                                        .weight = from->weight,
+                                        .mean = from->mean,
+                                        .sd = from->sd,
+                                        .start = from->start,
+                                        .stop = from->stop,
+                                        .desc_index = VLY_NO_INDEX};
+        to->id = vly_storage_text(maker->storage, from->id);
+        if (!to->id)
+            return vly_fail_nomem(maker->error, strlen(from->id) + 1, "a name");
+        if (from->kind != VLY_STIMULUS_SPIKES)
+            continue;
+        vly_status status = inputs_make(maker, from, to);
+        if (status != VLY_OK)
+            return status;
+    }
+    return VLY_OK;
+}
+
+/* ---- all -------------------------------------------------------------- */
+
+static vly_status maker_init(vly_maker *maker)
+{
+    const vly_genome *genome = maker->genome;
+    maker->areas = vly_calloc(genome->n_areas, sizeof(*maker->areas));
+    maker->pairs = vly_calloc(genome->n_pairs, sizeof(*maker->pairs));
+    maker->stimuli = vly_storage_alloc(maker->storage, genome->n_stimuli,
+                                       sizeof(*maker->stimuli), true);
+    if (!maker->areas || !maker->pairs || !maker->stimuli)
+        return vly_fail_nomem(maker->error,
+                              genome->n_areas * sizeof(*maker->areas) +
+                                  genome->n_pairs * sizeof(*maker->pairs) +
+                                  genome->n_stimuli * sizeof(*maker->stimuli),
+                              "the build");
+    return VLY_OK;
+}
+
+static vly_status connectome_hash(vly_connectome *connectome,
+                                  uint32_t n_threads, vly_error *error)
+{
+    vly_image image;
+    vly_status status = vly_image_init(&image, connectome, n_threads, error);
+    if (status != VLY_OK)
+        return status;
+    connectome->hash = image.header.hash;
+    vly_image_deinit(&image);
+    return VLY_OK;
+}
+
+static vly_status build(const vly_genome *genome, uint32_t n_threads,
+                        vly_connectome *connectome, vly_error *error)
+{
+    vly_status status;
+    vly_storage *storage = connectome->storage;
+    vly_maker maker = {.genome = genome,
+                       .n_threads = n_threads ? n_threads : vly_thread_cores(),
+                       .storage = storage,
+                       .error = error};
+    uint64_t n_state_words = 0;
+    VLY_TRY(genome_check(genome, error));
+    VLY_TRY(memory_check(genome, error));
+    VLY_TRY(maker_init(&maker));
+    VLY_TRY(pairs_check(&maker));
+    VLY_TRY(neurons_make(&maker, &n_state_words));
+    VLY_TRY(stimuli_make(&maker));
+    VLY_TRY(synapses_make(&maker));
+    VLY_TRY(vly_quantise(&maker));
+    VLY_TRY(vly_views_make(&maker, n_state_words, connectome));
+    VLY_TRY(connectome_hash(connectome, maker.n_threads, error));
+    connectome->n_bytes = storage->n_bytes;
+out:
+    vly_free(maker.areas);
+    vly_free(maker.pairs);
+    return status;
+}
+
+vly_status vly_connectome_build(const vly_genome *genome, uint32_t n_threads,
+                                vly_connectome **connectome, vly_error *error)
+{
+    if (!genome || !connectome)
+        return vly_fail(error, VLY_E_INVALID,
+                        "vly_connectome_build: genome or connectome is NULL");
+    vly_connectome *made = vly_calloc(1, sizeof(*made));
+    vly_storage *storage = vly_calloc(1, sizeof(*storage));
+    if (!made || !storage) {
+        vly_free(made);
+        vly_free(storage);
+        return vly_fail_nomem(error, sizeof(*made), "a connectome");
+    }
+    made->storage = storage;
+    vly_status status = build(genome, n_threads, made, error);
+    if (status == VLY_OK)
+        *connectome = made;
+    else
+        vly_connectome_destroy(made);
+    return status;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Saving and mapping a connectome. The layout is in README.md.
+ */
+#include "connectome/connectome_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/thread.h"
+
+/* ---- save ------------------------------------------------------------- */
+
+static bool write_all(int file, const void *data, size_t n)
+{
+    const unsigned char *at = data;
+    while (n > 0) {
+        ssize_t done = write(file, at, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        at += done;
+        n -= (size_t)done;
+    }
+    return true;
+}
+
+static bool write_zeros(int file, uint64_t n)
+{
+    static const unsigned char zeros[64];
+    return n <= sizeof(zeros) && write_all(file, zeros, (size_t)n);
+}
+
+static bool write_image(int file, const vly_image *image, void *buffer)
+{
+    uint64_t at = sizeof(image->header) + sizeof(image->table);
+    if (!write_all(file, &image->header, sizeof(image->header)) ||
+        !write_all(file, image->table, sizeof(image->table)))
+        return false;
+    for (uint32_t s = 0; s < VLY_SECTIONS; s++) {
+        const vly_file_section *section = &image->table[s];
+        if (!write_zeros(file, section->offset - at))
+            return false;
+        for (uint64_t done = 0; done < section->bytes;) {
+            uint64_t left = section->bytes - done;
+            size_t n = (size_t)(left < VLY_FILE_BLOCK ? left : VLY_FILE_BLOCK);
+            if (!write_all(file, vly_image_bytes(image, s, done, n, buffer), n))
+                return false;
+            done += n;
+        }
+        at = section->offset + section->bytes;
+    }
+    return write_zeros(file, image->header.file_bytes - at);
+}
+
+/* The entry of the folder is only safe on disk once the folder is synced. */
+static void folder_sync(const char *path)
+{
+    char *folder = vly_strdup(path);
+    if (!folder)
+        return;
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder ? 1 : 0] = 0;
+    int file = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file >= 0) {
+        fsync(file);
+        close(file);
+    }
+    vly_free(folder);
+}
+
+static vly_status fail_io(vly_error *error, const char *path, const char *what)
+{
+    return vly_fail(error, VLY_E_IO, "%s: cannot %s: %s", path, what,
+                    strerror(errno));
+}
+
+static vly_status save_image(const vly_image *image, const char *path,
+                             char *temporary, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    void *buffer = vly_malloc(1, VLY_FILE_BLOCK);
+    if (!buffer)
+        return vly_fail_nomem(error, VLY_FILE_BLOCK, "a buffer");
+    int file = mkstemp(temporary);
+    if (file < 0) {
+        status = fail_io(error, path, "make a temporary file beside it");
+        goto out;
+    }
+    mode_t mask = umask(0); /* mkstemp gives 0600 whatever the mask */
+    umask(mask);
+    if (!write_image(file, image, buffer) || fchmod(file, 0666 & ~mask) ||
+        fsync(file))
+        status = fail_io(error, path, "write");
+    if (close(file) && status == VLY_OK)
+        status = fail_io(error, path, "write");
+    if (status == VLY_OK && rename(temporary, path))
+        status = fail_io(error, path, "rename the temporary file");
+    if (status != VLY_OK)
+        unlink(temporary);
+    else
+        folder_sync(path);
+out:
+    vly_free(buffer);
+    return status;
+}
+
+vly_status vly_connectome_save(const vly_connectome *connectome,
+                               const char *path, vly_error *error)
+{
+    vly_image image;
+    if (!connectome || !path)
+        return vly_fail(error, VLY_E_INVALID,
+                        "vly_connectome_save: connectome or path is NULL");
+    char *temporary = vly_format("%s.XXXXXX", path);
+    if (!temporary)
+        return vly_fail_nomem(error, strlen(path) + 8, "a path");
+    vly_status status =
+        vly_image_init(&image, connectome, vly_thread_cores(), error);
+    if (status == VLY_OK) {
+        status = save_image(&image, path, temporary, error);
+        vly_image_deinit(&image);
+    }
+    vly_free(temporary);
+    return status;
+}
+
+/* ---- load ------------------------------------------------------------- */
+
+vly_status vly_file_damaged(const vly_file_view *file, const char *format, ...)
+{
+    char text[600];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return vly_fail(file->error, VLY_E_PARSE, "%s: damaged connectome: %s",
+                    file->path, text);
+}
+
+const unsigned char *vly_file_section_bytes(const vly_file_view *file,
+                                            uint32_t section)
+{
+    return file->bytes + file->table[section].offset;
+}
+
+const void *vly_file_array(const vly_file_view *file, uint32_t section,
+                           uint64_t offset, uint64_t n, uint64_t align)
+{
+    const vly_file_section *entry = &file->table[section];
+    if (offset < entry->offset || offset % align)
+        return NULL;
+    uint64_t at = offset - entry->offset;
+    if (at > entry->bytes ||
+        n > (entry->bytes - at) / vly_section_element(section))
+        return NULL;
+    return file->bytes + offset;
+}
+
+static vly_status header_check(vly_file_view *file)
+{
+    vly_file_header *header = &file->header;
+    if (file->n_bytes < VLY_FILE_HEAD_BYTES)
+        return vly_file_damaged(file, "%" PRIu64 " bytes, wanted at least %d",
+                                file->n_bytes, VLY_FILE_HEAD_BYTES);
+    memcpy(header, file->bytes, sizeof(*header));
+    if (memcmp(header->magic, VLY_FILE_MAGIC, sizeof(header->magic)))
+        return vly_fail(file->error, VLY_E_PARSE,
+                        "%s: not a connectome: it does not begin with %s",
+                        file->path, VLY_FILE_MAGIC);
+    if (header->endian != VLY_FILE_ENDIAN)
+        return vly_file_damaged(file, "byte order 0x%08X, wanted 0x%08X",
+                                (unsigned)header->endian,
+                                (unsigned)VLY_FILE_ENDIAN);
+    if (header->version != VLY_FILE_VERSION)
+        return vly_fail(file->error, VLY_E_PARSE,
+                        "%s: connectome of version %" PRIu32
+                        ", this engine reads version %u",
+                        file->path, header->version, VLY_FILE_VERSION);
+    vly_hash sum = vly_header_checksum(header);
+    if (memcmp(&sum, &header->header_checksum, sizeof(sum)))
+        return vly_file_damaged(file, "checksum of the header is wrong");
+    if (header->file_bytes != file->n_bytes)
+        return vly_file_damaged(
+            file, "%" PRIu64 " bytes, wanted %" PRIu64 " (cut or grown)",
+            file->n_bytes, header->file_bytes);
+    if (header->n_sections != VLY_SECTIONS ||
+        header->entry_bytes != sizeof(vly_file_section) ||
+        header->table != sizeof(vly_file_header))
+        return vly_file_damaged(file, "table of sections is not where it "
+                                      "should be");
+    return VLY_OK;
+}
+
+static vly_status table_check(vly_file_view *file)
+{
+    memcpy(file->table, file->bytes + sizeof(vly_file_header),
+           sizeof(file->table));
+    vly_hash sum = vly_table_checksum(file->table);
+    if (memcmp(&sum, &file->header.table_checksum, sizeof(sum)))
+        return vly_file_damaged(file,
+                                "checksum of the table of sections is wrong");
+    uint64_t at = VLY_FILE_HEAD_BYTES;
+    for (uint32_t s = 0; s < VLY_SECTIONS; s++) {
+        const vly_file_section *entry = &file->table[s];
+        if (entry->id != s + 1 || entry->offset != at ||
+            entry->bytes > file->n_bytes - at ||
+            entry->bytes % vly_section_element(s))
+            return vly_file_damaged(file,
+                                    "section %s has id %" PRIu32
+                                    ", offset %" PRIu64 ", %" PRIu64 " bytes",
+                                    vly_section_name(s), entry->id,
+                                    entry->offset, entry->bytes);
+        uint64_t end = at + entry->bytes;
+        at = (end + VLY_FILE_ALIGN - 1) / VLY_FILE_ALIGN * VLY_FILE_ALIGN;
+        if (at > file->n_bytes)
+            return vly_file_damaged(file, "section %s ends after the file",
+                                    vly_section_name(s));
+    }
+    if (at != file->n_bytes)
+        return vly_file_damaged(file,
+                                "%" PRIu64 " bytes after the last "
+                                "section",
+                                file->n_bytes - at);
+    return VLY_OK;
+}
+
+static vly_status file_map(const char *path, vly_storage *storage,
+                           vly_error *error)
+{
+    vly_status status = VLY_OK;
+    struct stat info;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return fail_io(error, path, "open");
+    if (fstat(file, &info)) {
+        status = fail_io(error, path, "read");
+        goto out;
+    }
+    if (!S_ISREG(info.st_mode) || info.st_size < VLY_FILE_HEAD_BYTES) {
+        status = vly_fail(error, VLY_E_PARSE,
+                          "%s: not a connectome: %s of %lld bytes, wanted a "
+                          "file of at least %d",
+                          path, S_ISREG(info.st_mode) ? "file" : "not a file",
+                          (long long)info.st_size, VLY_FILE_HEAD_BYTES);
+        goto out;
+    }
+    void *mapped =
+        mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (mapped == MAP_FAILED) {
+        status = fail_io(error, path, "map");
+        goto out;
+    }
+    storage->mapped = mapped;
+    storage->n_mapped = (size_t)info.st_size;
+    storage->n_bytes += (uint64_t)info.st_size;
+out:
+    close(file);
+    return status;
+}
+
+static vly_status file_read(const char *path, int verify,
+                            vly_connectome *connectome, vly_error *error)
+{
+    vly_status status;
+    vly_storage *storage = connectome->storage;
+    vly_file_view file = {.path = path, .error = error};
+    uint32_t n_threads = vly_thread_cores();
+    VLY_TRY(file_map(path, storage, error));
+    file.bytes = storage->mapped;
+    file.n_bytes = storage->n_mapped;
+    VLY_TRY(header_check(&file));
+    VLY_TRY(table_check(&file));
+    if (verify)
+        VLY_TRY(vly_checksums_verify(&file, n_threads));
+    VLY_TRY(vly_file_records_read(&file, connectome));
+    if (verify)
+        VLY_TRY(vly_content_verify(&file, connectome, n_threads));
+    connectome->n_bytes = storage->n_bytes;
+out:
+    return status;
+}
+
+vly_status vly_connectome_load(const char *path, int verify,
+                               vly_connectome **connectome, vly_error *error)
+{
+    if (!path || !connectome)
+        return vly_fail(error, VLY_E_INVALID,
+                        "vly_connectome_load: path or connectome is NULL");
+    vly_connectome *made = vly_calloc(1, sizeof(*made));
+    vly_storage *storage = vly_calloc(1, sizeof(*storage));
+    if (!made || !storage) {
+        vly_free(made);
+        vly_free(storage);
+        return vly_fail_nomem(error, sizeof(*made), "a connectome");
+    }
+    made->storage = storage;
+    vly_status status = file_read(path, verify, made, error);
+    if (status == VLY_OK)
+        *connectome = made;
+    else
+        vly_connectome_destroy(made);
+    return status;
+}
+
+void vly_connectome_destroy(vly_connectome *connectome)
+{
+    if (!connectome)
+        return;
+    vly_storage_deinit(connectome->storage);
+    vly_free(connectome->storage);
+    vly_free(connectome);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A connectome while it is built: what the steps of connectome_build.c hand to
+ * each other.
+ */
+#ifndef VOLLEY_CONNECTOME_CONNECTOME_MAKE_H
+#define VOLLEY_CONNECTOME_CONNECTOME_MAKE_H
+
+#include "connectome/connectome_work.h"
+#include "connectome/value_law.h"
+
+typedef struct vly_made_pair {
+    const vly_pair *pair;
+    uint32_t port; /* BY_SIGN only if the target has two */
+    const uint64_t *row;
+    const uint32_t *target;
+    uint64_t n_synapses;
+    int16_t *weight;
+    uint8_t *delay;
+    uint32_t base_delay;
+    uint32_t delay_max;
+    vly_law law; /* of the weight */
+    double worst_rounding;
+    int32_t weight_min; /* stored */
+    int32_t weight_max;
+} vly_made_pair;
+
+typedef struct vly_made_area {
+    vly_param_column *params;
+    vly_column *coefs;
+    int32_t q[2];
+    uint32_t *load[2];
+} vly_made_area;
+
+typedef struct vly_maker {
+    const vly_genome *genome;
+    uint32_t n_threads;
+    vly_storage *storage;
+    vly_made_area *areas;
+    vly_made_pair *pairs;
+    vly_connectome_stimulus *stimuli; /* [n_stimuli]; inputs without values
+                                         until q is known */
+    uint32_t *state;
+    uint32_t *out_degree;
+    uint32_t feagi_q;
+    vly_error *error;
+} vly_maker;
+
+/* area_columns.c: params, coefs and state of one area; state points to its
+ * first word. Errors  E_PARSE a drawn value is out of range; E_NOMEM */
+vly_status vly_area_columns_make(vly_maker *maker, uint32_t area,
+                                 uint32_t *state);
+
+/* synapse_values.c: laws, weights (in units of 2^-q) and delays of a pair.
+ * Errors  E_PARSE with its place; E_NOMEM */
+vly_status vly_weights_check(vly_maker *maker, vly_made_pair *made);
+vly_status vly_weights_draw(vly_maker *maker, vly_made_pair *made, int32_t q);
+vly_status vly_delays_draw(vly_maker *maker, vly_made_pair *made);
+/* Whether delays need an array, for the prediction of memory. */
+bool vly_delays_vary(const vly_pair *pair);
+
+/* synapse_loads.c: sums[port * n_neurons + k] = sum of |weight| * largest gain
+ * of the synapses into neuron k of the area; gains at Q count at FEAGI areas.
+ * Errors  E_NOMEM */
+vly_status vly_loads_sum(vly_maker *maker, uint32_t area, uint32_t feagi_q,
+                         uint64_t *sums);
+/* The pair that adds most to one neuron and port, and how much; NULL: none */
+const vly_made_pair *vly_loads_largest(vly_maker *maker, uint32_t area,
+                                       uint32_t feagi_q, uint32_t port,
+                                       uint32_t neuron, uint64_t *share);
+/* Largest gain of a neuron's spikes at FEAGI targets */
+uint32_t vly_gain_largest(const vly_maker *maker, uint32_t area,
+                          uint32_t neuron, uint32_t feagi_q);
+
+/* quantise.c: q of every port, Q, weights and loads.
+ * Errors  E_PARSE a weight that would become 0, the bound; E_NOMEM */
+vly_status vly_quantise(vly_maker *maker);
+
+/* stimulus_table.c: the largest |input| of one burst at scale 2^q for each
+ * neuron of the stimulus' area, added to reach [neurons]; saturates.
+ * Errors  E_PARSE the table is too long; E_NOMEM */
+vly_status vly_stimulus_reach(const vly_connectome_stimulus *stimulus,
+                              double dt_ms, int32_t q, uint32_t area_first,
+                              uint64_t *reach, vly_error *error);
+
+/* floor(weight * 2^q + 0.5) */
+double vly_weight_scaled(double weight, int32_t q);
+
+#endif

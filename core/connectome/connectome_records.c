@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From the records of a mapped file to the views of a connectome. The records
+ * are few, so they are always checked; the arrays they name are checked for
+ * their place only.
+ */
+#include "connectome/connectome_file.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+typedef struct record_reader {
+    const vly_file_view *file;
+    vly_connectome *connectome;
+    vly_storage *storage;
+    vly_connectome_area *areas;
+    vly_area_desc *area_descs;
+    vly_connectome_projection *projections;
+    vly_projection_desc *projection_descs;
+    vly_connectome_stimulus *stimuli;
+    vly_stimulus_desc *stimulus_descs;
+    uint32_t n_columns; /* seen so far */
+    uint32_t n_drawn;
+} record_reader;
+
+static bool is_finite(double x)
+{
+    return x - x == 0.0;
+}
+
+static const char *text_at(const record_reader *reader, uint32_t at)
+{
+    const vly_file_view *file = reader->file;
+    if (at >= file->table[VLY_SECTION_TEXT].bytes)
+        return NULL;
+    return (const char *)vly_file_section_bytes(file, VLY_SECTION_TEXT) + at;
+}
+
+static vly_status counts_check(const vly_file_view *file)
+{
+    const vly_file_header *header = &file->header;
+    const uint64_t wanted[] = {[VLY_SECTION_AREAS] = header->n_areas,
+                               [VLY_SECTION_COLUMNS] = header->n_columns,
+                               [VLY_SECTION_PROJECTIONS] =
+                                   header->n_projections,
+                               [VLY_SECTION_STIMULI] = header->n_stimuli};
+    for (uint32_t s = 0; s <= VLY_SECTION_STIMULI; s++)
+        if (file->table[s].bytes != wanted[s] * vly_section_element(s))
+            return vly_file_damaged(
+                file,
+                "section %s has %" PRIu64 " bytes for %" PRIu64 " records",
+                vly_section_name(s), file->table[s].bytes, wanted[s]);
+    if (file->table[VLY_SECTION_STATE].bytes / 4 != header->n_state_words ||
+        file->table[VLY_SECTION_OUT_DEGREE].bytes / 4 != header->n_neurons)
+        return vly_file_damaged(file, "state or out_degree has a wrong size");
+    const uint32_t texts[] = {VLY_SECTION_TEXT, VLY_SECTION_RESOLVED};
+    for (int i = 0; i < 2; i++) {
+        uint64_t n = file->table[texts[i]].bytes;
+        if (n == 0 || vly_file_section_bytes(file, texts[i])[n - 1] != 0)
+            return vly_file_damaged(file, "section %s does not end with a 0",
+                                    vly_section_name(texts[i]));
+    }
+    if (!(header->dt_ms > 0.0) || !is_finite(header->dt_ms) ||
+        header->max_delay < 1 || header->feagi_q > VLY_FEAGI_Q_MAX ||
+        header->n_drawn > header->n_stimuli)
+        return vly_file_damaged(file,
+                                "header: dt_ms %g, max_delay %" PRIu32
+                                ", Q %" PRIu32 ", drawn stimuli %" PRIu32,
+                                header->dt_ms, header->max_delay,
+                                header->feagi_q, header->n_drawn);
+    return VLY_OK;
+}
+
+/* ---- areas ------------------------------------------------------------ */
+
+static vly_status model_check(const record_reader *reader,
+                              const vly_file_area *record,
+                              vly_connectome_area *area)
+{
+    const char *id = text_at(reader, record->model);
+    area->name = text_at(reader, record->name);
+    if (!id || !area->name)
+        return vly_file_damaged(reader->file, "an area without name or model");
+    area->model = vly_model_find(id);
+    if (!area->model)
+        return vly_fail(reader->file->error, VLY_E_PARSE,
+                        "%s: area %s: unknown model %s", reader->file->path,
+                        area->name, id);
+    if (area->model->table_hash != record->model_hash ||
+        area->model->n_params != record->n_params)
+        return vly_fail(reader->file->error, VLY_E_PARSE,
+                        "%s: area %s: model %s has another table than this "
+                        "engine's; build the connectome again",
+                        reader->file->path, area->name, id);
+    if (record->n_ports != area->model->n_ports ||
+        record->n_fields != area->model->n_fields ||
+        record->n_coefs != area->model->n_coefs ||
+        record->flags != area->model->flags)
+        return vly_file_damaged(
+            reader->file, "area %s does not fit its model %s", area->name, id);
+    return VLY_OK;
+}
+
+static bool shape_good(const record_reader *reader, const vly_file_area *record)
+{
+    const vly_file_header *header = &reader->file->header;
+    uint64_t n = record->neurons_per_voxel;
+    if (record->n_neurons == 0 || record->has_voxels > 1 ||
+        record->first > header->n_neurons ||
+        record->n_neurons > header->n_neurons - record->first)
+        return false;
+    if (!record->has_voxels)
+        return true;
+    for (int i = 0; i < 3; i++) {
+        n *= record->voxels[i];
+        if (n == 0 || n > UINT32_MAX)
+            return false;
+    }
+    return n == record->n_neurons;
+}
+
+static vly_status ports_read(const record_reader *reader,
+                             const vly_file_area *record,
+                             vly_connectome_area *area, vly_area_desc *desc)
+{
+    for (uint32_t port = 0; port < record->n_ports; port++) {
+        int32_t q = record->q[port];
+        area->load[port] =
+            vly_file_array(reader->file, VLY_SECTION_LOADS, record->load[port],
+                           record->n_neurons, VLY_FILE_ALIGN);
+        if (q < VLY_Q_MIN || q > VLY_Q_MAX || !area->load[port] ||
+            record->scale[port] != (float)vly_power_of_two(-q) ||
+            ((record->flags & VLY_AREA_FEAGI) &&
+             q != (int32_t)reader->file->header.feagi_q))
+            return vly_file_damaged(
+                reader->file,
+                "area %s, port %" PRIu32 ": q is %" PRId32 ", scale %g",
+                area->name, port, q, (double)record->scale[port]);
+        area->q[port] = q;
+        desc->scale[port] = record->scale[port];
+    }
+    return VLY_OK;
+}
+
+/* One column of an area: name and type as the model's table says. */
+static const void *column_read(record_reader *reader, const vly_file_area *area,
+                               uint32_t section, const char *name,
+                               uint32_t type, uint64_t align, bool *uniform)
+{
+    const vly_file_view *file = reader->file;
+    if (reader->n_columns >= file->header.n_columns)
+        return NULL;
+    vly_file_column record;
+    memcpy(&record,
+           vly_file_section_bytes(file, VLY_SECTION_COLUMNS) +
+               (size_t)reader->n_columns++ * sizeof(record),
+           sizeof(record));
+    const char *found = text_at(reader, record.name);
+    if (!found || strcmp(found, name) || record.type != type ||
+        record.uniform > 1 ||
+        record.n != (record.uniform ? 1 : area->n_neurons))
+        return NULL;
+    *uniform = record.uniform != 0;
+    return vly_file_array(file, section, record.offset, record.n, align);
+}
+
+static vly_status columns_read(record_reader *reader,
+                               const vly_file_area *record,
+                               vly_connectome_area *area, vly_area_desc *desc,
+                               uint64_t state_word)
+{
+    const vly_file_view *file = reader->file;
+    const vly_model_info *model = area->model;
+    vly_param_column *params = vly_storage_alloc(
+        reader->storage, model->n_params, sizeof(*params), true);
+    vly_column *coefs = vly_storage_alloc(reader->storage, model->n_coefs,
+                                          sizeof(*coefs), true);
+    const unsigned char *state =
+        vly_file_section_bytes(file, VLY_SECTION_STATE);
+    bool uniform = false;
+    if (!params || !coefs)
+        return vly_fail_nomem(file->error, model->n_params * 32, "columns");
+    for (uint32_t p = 0; p < model->n_params; p++) {
+        const char *name = model->params[p].name;
+        params[p].values =
+            column_read(reader, record, VLY_SECTION_PARAMS, name,
+                        VLY_FILE_TYPE_F64, VLY_FILE_ALIGN, &params[p].uniform);
+        if (!params[p].values)
+            return vly_file_damaged(file, "area %s: column of %s", area->name,
+                                    name);
+    }
+    for (uint32_t f = 0; f < model->n_fields; f++) {
+        const char *name = model->fields[f].name;
+        const void *words = column_read(reader, record, VLY_SECTION_STATE, name,
+                                        model->fields[f].type, 4, &uniform);
+        uint64_t at = state_word + (uint64_t)f * area->n_neurons;
+        if (!words || (uniform && area->n_neurons > 1) ||
+            words != state + at * 4)
+            return vly_file_damaged(file, "area %s: column of %s", area->name,
+                                    name);
+    }
+    for (uint32_t c = 0; c < model->n_coefs; c++) {
+        const char *name = model->coefs[c].name;
+        coefs[c].type = model->coefs[c].type;
+        coefs[c].words = column_read(reader, record, VLY_SECTION_COEFS, name,
+                                     coefs[c].type, VLY_FILE_ALIGN, &uniform);
+        coefs[c].uniform = uniform ? 1 : 0;
+        if (!coefs[c].words)
+            return vly_file_damaged(file, "area %s: column of %s", area->name,
+                                    name);
+    }
+    area->params = params;
+    desc->coefs = coefs;
+    return VLY_OK;
+}
+
+static vly_status area_read(record_reader *reader, uint32_t a,
+                            uint64_t *state_word, uint32_t *first)
+{
+    vly_status status;
+    const vly_file_view *file = reader->file;
+    vly_connectome_area *area = &reader->areas[a];
+    vly_area_desc *desc = &reader->area_descs[a];
+    vly_file_area record;
+    memcpy(&record,
+           vly_file_section_bytes(file, VLY_SECTION_AREAS) + a * sizeof(record),
+           sizeof(record));
+    VLY_TRY(model_check(reader, &record, area));
+    if (record.first != *first || !shape_good(reader, &record) ||
+        record.first_column != reader->n_columns)
+        return vly_file_damaged(file,
+                                "area %s: neurons %" PRIu32 " from %" PRIu32
+                                " or its voxels or columns",
+                                area->name, record.n_neurons, record.first);
+    area->first = record.first;
+    area->n_neurons = record.n_neurons;
+    area->has_voxels = record.has_voxels != 0;
+    area->neurons_per_voxel = record.neurons_per_voxel;
+    for (int i = 0; i < 3; i++) {
+        area->voxels[i] = record.voxels[i];
+        area->at[i] = record.at[i];
+    }
+    VLY_TRY(ports_read(reader, &record, area, desc));
+    VLY_TRY(columns_read(reader, &record, area, desc, *state_word));
+    desc->name = area->name;
+    desc->model = area->model->id;
+    desc->model_hash = record.model_hash;
+    desc->first = record.first;
+    desc->n_neurons = record.n_neurons;
+    desc->flags = record.flags;
+    desc->n_ports = record.n_ports;
+    desc->n_coefs = record.n_coefs;
+    desc->n_fields = record.n_fields;
+    *state_word += (uint64_t)record.n_neurons * record.n_fields;
+    *first += record.n_neurons;
+out:
+    return status;
+}
+
+static vly_status areas_read(record_reader *reader)
+{
+    vly_status status;
+    const vly_file_header *header = &reader->file->header;
+    uint64_t state_word = 0;
+    uint32_t first = 0;
+    for (uint32_t a = 0; a < header->n_areas; a++)
+        VLY_TRY(area_read(reader, a, &state_word, &first));
+    if (first != header->n_neurons || state_word != header->n_state_words ||
+        reader->n_columns != header->n_columns)
+        return vly_file_damaged(reader->file,
+                                "areas have %" PRIu32 " neurons, %" PRIu64
+                                " words of state, %" PRIu32 " columns",
+                                first, state_word, reader->n_columns);
+    status = VLY_OK;
+out:
+    return status;
+}
+
+/* ---- projections ------------------------------------------------------ */
+
+static bool projection_good(const record_reader *reader,
+                            const vly_file_projection *record)
+{
+    const vly_file_header *header = &reader->file->header;
+    if (record->source_area >= header->n_areas ||
+        record->target_area >= header->n_areas)
+        return false;
+    const vly_area_desc *to = &reader->area_descs[record->target_area];
+    uint32_t gain = (to->flags & VLY_AREA_FEAGI) ? VLY_PROJECTION_GAIN : 0;
+    bool port = record->port < to->n_ports ||
+                (record->port == VLY_PORT_BY_SIGN && to->n_ports == 2);
+    return port && record->flags == gain && record->base_delay >= 1 &&
+           record->base_delay <= VLY_DELAY_MAX && record->delay_max <= 255 &&
+           (record->delay || !record->delay_max) &&
+           record->base_delay + record->delay_max <= header->max_delay &&
+           is_finite(record->worst_rounding) && is_finite(record->weight_min) &&
+           is_finite(record->weight_max);
+}
+
+static vly_status projection_read(record_reader *reader, uint32_t p)
+{
+    const vly_file_view *file = reader->file;
+    vly_file_projection record;
+    memcpy(&record,
+           vly_file_section_bytes(file, VLY_SECTION_PROJECTIONS) +
+               p * sizeof(record),
+           sizeof(record));
+    const char *map = text_at(reader, record.map);
+    if (!map || !projection_good(reader, &record))
+        return vly_file_damaged(file, "projection %" PRIu32 " (map %s)", p,
+                                map ? map : "?");
+    uint64_t n_rows = (uint64_t)reader->areas[record.source_area].n_neurons + 1;
+    vly_projection_desc *desc = &reader->projection_descs[p];
+    desc->map = map;
+    desc->source_area = record.source_area;
+    desc->target_area = record.target_area;
+    desc->row = vly_file_array(file, VLY_SECTION_ROWS, record.row, n_rows,
+                               VLY_FILE_ALIGN);
+    desc->target = vly_file_array(file, VLY_SECTION_TARGETS, record.target,
+                                  record.n, VLY_FILE_ALIGN);
+    desc->weight = vly_file_array(file, VLY_SECTION_WEIGHTS, record.weight,
+                                  record.n, VLY_FILE_ALIGN);
+    if (record.delay)
+        desc->delay = vly_file_array(file, VLY_SECTION_DELAYS, record.delay,
+                                     record.n, VLY_FILE_ALIGN);
+    desc->base_delay = record.base_delay;
+    desc->delay_max = record.delay_max;
+    desc->port = record.port;
+    desc->flags = record.flags;
+    if (!desc->row || !desc->target || !desc->weight ||
+        (record.delay && !desc->delay) || desc->row[0] != 0 ||
+        desc->row[n_rows - 1] != record.n)
+        return vly_file_damaged(file,
+                                "projection %" PRIu32
+                                " (map %s): its arrays of %" PRIu64 " synapses",
+                                p, map, record.n);
+    reader->projections[p] =
+        (vly_connectome_projection){.map = map,
+                                    .n_synapses = record.n,
+                                    .worst_rounding = record.worst_rounding,
+                                    .weight_min = record.weight_min,
+                                    .weight_max = record.weight_max};
+    return VLY_OK;
+}
+
+static vly_status projections_read(record_reader *reader)
+{
+    const vly_file_header *header = &reader->file->header;
+    uint64_t n = 0;
+    uint32_t longest = 1;
+    for (uint32_t p = 0; p < header->n_projections; p++) {
+        vly_status status = projection_read(reader, p);
+        if (status != VLY_OK)
+            return status;
+        const vly_projection_desc *desc = &reader->projection_descs[p];
+        n += reader->projections[p].n_synapses;
+        if (longest < desc->base_delay + desc->delay_max)
+            longest = desc->base_delay + desc->delay_max;
+    }
+    if (n != header->n_synapses || longest != header->max_delay)
+        return vly_file_damaged(reader->file,
+                                "projections have %" PRIu64
+                                " synapses and delays up to %" PRIu32,
+                                n, longest);
+    return VLY_OK;
+}
+
+/* ---- stimuli ---------------------------------------------------------- */
+
+static bool stimulus_good(const record_reader *reader,
+                          const vly_file_stimulus *record)
+{
+    if (record->kind > VLY_STIMULUS_SPIKES ||
+        record->area >= reader->file->header.n_areas)
+        return false;
+    const vly_area_desc *area = &reader->area_descs[record->area];
+    bool drawn = record->kind == VLY_STIMULUS_POISSON ||
+                 record->kind == VLY_STIMULUS_NORMAL;
+    uint32_t index = drawn ? reader->n_drawn : VLY_NO_INDEX;
+    uint32_t flags =
+        record->kind == VLY_STIMULUS_NORMAL ? VLY_STIMULUS_ALWAYS : 0;
+    int64_t last = record->base + (int64_t)record->step * record->n_thresholds;
+    int64_t bound = (int64_t)VLY_BOUND;
+    return record->first >= area->first &&
+           record->first - area->first <= area->n_neurons &&
+           record->n_neurons <=
+               area->n_neurons - (record->first - area->first) &&
+           record->port < area->n_ports && record->drawn_index == index &&
+           record->flags == flags && record->n_thresholds <= 256 &&
+           record->base >= -bound && record->base <= bound && last >= -bound &&
+           last <= bound && (drawn || record->n_thresholds == 0) &&
+           (record->kind == VLY_STIMULUS_SPIKES || record->n_inputs == 0) &&
+           is_finite(record->rate_hz) && is_finite(record->weight) &&
+           is_finite(record->mean) && is_finite(record->sd);
+}
+
+static vly_status stimulus_read(record_reader *reader, uint32_t s)
+{
+    const vly_file_view *file = reader->file;
+    vly_connectome_stimulus *stimulus = &reader->stimuli[s];
+    vly_file_stimulus record;
+    memcpy(&record,
+           vly_file_section_bytes(file, VLY_SECTION_STIMULI) +
+               s * sizeof(record),
+           sizeof(record));
+    const char *id = text_at(reader, record.id);
+    if (!id || !stimulus_good(reader, &record))
+        return vly_file_damaged(file, "stimulus %" PRIu32 " (%s)", s,
+                                id ? id : "?");
+    *stimulus =
+        (vly_connectome_stimulus){.id = id,
+                                  .kind = (vly_stimulus_kind)record.kind,
+                                  .area = record.area,
+                                  .first = record.first,
+                                  .n_neurons = record.n_neurons,
+                                  .port = record.port,
+                                  .rate_hz = record.rate_hz,
+                                  .weight = record.weight,
+                                  .mean = record.mean,
+                                  .sd = record.sd,
+                                  .start = record.start,
+                                  .stop = record.stop,
+                                  .desc_index = record.drawn_index,
+                                  .n_inputs = record.n_inputs};
+    if (record.n_inputs)
+        stimulus->inputs =
+            vly_file_array(file, VLY_SECTION_INPUTS, record.inputs,
+                           record.n_inputs, VLY_FILE_ALIGN);
+    const uint32_t *thresholds = NULL;
+    if (record.n_thresholds)
+        thresholds =
+            vly_file_array(file, VLY_SECTION_THRESHOLDS, record.thresholds,
+                           record.n_thresholds, VLY_FILE_ALIGN);
+    if ((record.n_inputs && !stimulus->inputs) ||
+        (record.n_thresholds && !thresholds))
+        return vly_file_damaged(file, "stimulus %" PRIu32 " (%s): its array", s,
+                                id);
+    if (record.drawn_index == VLY_NO_INDEX)
+        return VLY_OK;
+    if (reader->n_drawn >= file->header.n_drawn)
+        return vly_file_damaged(file, "more stimuli draw than the header says");
+    reader->stimulus_descs[reader->n_drawn++] =
+        (vly_stimulus_desc){.thresholds = thresholds,
+                            .n_thresholds = record.n_thresholds,
+                            .first = record.first,
+                            .n_neurons = record.n_neurons,
+                            .stream = record.stream,
+                            .start = record.start,
+                            .stop = record.stop,
+                            .base = record.base,
+                            .step = record.step,
+                            .port = record.port,
+                            .flags = record.flags};
+    return VLY_OK;
+}
+
+static vly_status stimuli_read(record_reader *reader)
+{
+    const vly_file_header *header = &reader->file->header;
+    for (uint32_t s = 0; s < header->n_stimuli; s++) {
+        vly_status status = stimulus_read(reader, s);
+        if (status != VLY_OK)
+            return status;
+    }
+    if (reader->n_drawn != header->n_drawn)
+        return vly_file_damaged(reader->file,
+                                "fewer stimuli draw than the header says");
+    return VLY_OK;
+}
+
+/* ---- all -------------------------------------------------------------- */
+
+static bool reader_alloc(record_reader *reader)
+{
+    const vly_file_header *header = &reader->file->header;
+    vly_storage *storage = reader->storage;
+    reader->areas = vly_storage_alloc(storage, header->n_areas,
+                                      sizeof(*reader->areas), true);
+    reader->area_descs = vly_storage_alloc(storage, header->n_areas,
+                                           sizeof(*reader->area_descs), true);
+    reader->projections = vly_storage_alloc(storage, header->n_projections,
+                                            sizeof(*reader->projections), true);
+    reader->projection_descs =
+        vly_storage_alloc(storage, header->n_projections,
+                          sizeof(*reader->projection_descs), true);
+    reader->stimuli = vly_storage_alloc(storage, header->n_stimuli,
+                                        sizeof(*reader->stimuli), true);
+    reader->stimulus_descs = vly_storage_alloc(
+        storage, header->n_drawn, sizeof(*reader->stimulus_descs), true);
+    reader->connectome->start.fired_row =
+        vly_storage_alloc(storage, 1, sizeof(uint64_t), true);
+    return reader->areas && reader->area_descs && reader->projections &&
+           reader->projection_descs && reader->stimuli &&
+           reader->stimulus_descs && reader->connectome->start.fired_row;
+}
+
+static void desc_fill(record_reader *reader)
+{
+    const vly_file_header *header = &reader->file->header;
+    vly_connectome *connectome = reader->connectome;
+    vly_net_desc *desc = &connectome->desc;
+    desc->struct_size = sizeof(*desc);
+    desc->area_size = sizeof(vly_area_desc);
+    desc->projection_size = sizeof(vly_projection_desc);
+    desc->stimulus_size = sizeof(vly_stimulus_desc);
+    desc->n_neurons = header->n_neurons;
+    desc->n_areas = header->n_areas;
+    desc->n_projections = header->n_projections;
+    desc->n_stimuli = header->n_drawn;
+    desc->areas = reader->area_descs;
+    desc->projections = reader->projection_descs;
+    desc->stimuli = reader->stimulus_descs;
+    desc->out_degree = (const uint32_t *)(const void *)vly_file_section_bytes(
+        reader->file, VLY_SECTION_OUT_DEGREE);
+    desc->n_synapses = header->n_synapses;
+    desc->seed_input = header->seed_input;
+    desc->max_delay = header->max_delay;
+    desc->feagi_q = header->feagi_q;
+    desc->dt_ms = header->dt_ms;
+    desc->genome_hash[0] = header->genome_hash.lane[0];
+    desc->genome_hash[1] = header->genome_hash.lane[1];
+}
+
+static void connectome_fill(record_reader *reader)
+{
+    const vly_file_view *file = reader->file;
+    const vly_file_header *header = &file->header;
+    vly_connectome *connectome = reader->connectome;
+    vly_snapshot *start = &connectome->start;
+    start->struct_size = sizeof(*start);
+    start->n_state_words = header->n_state_words;
+    /* the mapping is read-only, and so is a connectome's start */
+    start->state = (uint32_t *)((unsigned char *)reader->storage->mapped +
+                                file->table[VLY_SECTION_STATE].offset);
+    connectome->areas = reader->areas;
+    connectome->projections = reader->projections;
+    connectome->stimuli = reader->stimuli;
+    connectome->n_stimuli = header->n_stimuli;
+    connectome->n_bursts = header->n_bursts;
+    connectome->seed_network = header->seed_network;
+    connectome->seed_state = header->seed_state;
+    connectome->genome_hash = header->genome_hash;
+    connectome->hash = header->hash;
+    connectome->resolved =
+        (const char *)vly_file_section_bytes(file, VLY_SECTION_RESOLVED);
+}
+
+vly_status vly_file_records_read(const vly_file_view *file,
+                            vly_connectome *connectome)
+{
+    vly_status status;
+    record_reader reader = {
+        .file = file, .connectome = connectome, .storage = connectome->storage};
+    VLY_TRY(counts_check(file));
+    if (!reader_alloc(&reader))
+        VLY_TRY(vly_fail_nomem(file->error, file->n_bytes / 16, "records"));
+    VLY_TRY(areas_read(&reader));
+    VLY_TRY(projections_read(&reader));
+    VLY_TRY(stimuli_read(&reader));
+    desc_fill(&reader);
+    connectome_fill(&reader);
+out:
+    return status;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Memory that a connectome owns, keyed draws, loops with slots, places.
+ */
+#include "connectome/connectome_work.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/memory.h"
+#include "base/thread.h"
+
+#define SCRATCH_BYTES (UINT64_C(64) << 20)
+
+static bool storage_grow(vly_storage *storage)
+{
+    if (storage->n_blocks < storage->capacity)
+        return true;
+    size_t capacity = storage->capacity ? storage->capacity * 2 : 64;
+    void **blocks =
+        vly_realloc(storage->blocks, capacity, sizeof(*storage->blocks));
+    if (!blocks)
+        return false;
+    storage->blocks = blocks;
+    storage->capacity = capacity;
+    return true;
+}
+
+void *vly_storage_alloc(vly_storage *storage, size_t count, size_t size,
+                        bool clear)
+{
+    if (!storage_grow(storage))
+        return NULL;
+    void *block = clear ? vly_calloc(count, size) : vly_malloc(count, size);
+    if (!block)
+        return NULL;
+    storage->blocks[storage->n_blocks++] = block;
+    storage->n_bytes += (uint64_t)count * size;
+    return block;
+}
+
+bool vly_storage_adopt(vly_storage *storage, void *block, uint64_t bytes)
+{
+    if (!storage_grow(storage))
+        return false;
+    storage->blocks[storage->n_blocks++] = block;
+    storage->n_bytes += bytes;
+    return true;
+}
+
+char *vly_storage_text(vly_storage *storage, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = vly_storage_alloc(storage, bytes, 1, false);
+    if (copy)
+        memcpy(copy, text, bytes);
+    return copy;
+}
+
+void vly_storage_deinit(vly_storage *storage)
+{
+    for (size_t i = 0; i < storage->n_blocks; i++)
+        vly_free(storage->blocks[i]);
+    vly_free(storage->blocks);
+    if (storage->mapped)
+        munmap(storage->mapped, storage->n_mapped);
+    memset(storage, 0, sizeof(*storage));
+}
+
+vly_status vly_draws_init(vly_draws *draws, uint64_t seed, const char *prefix,
+                          const char *name, const char *separator,
+                          const char *suffix)
+{
+    char *text = vly_format("%s%s%s%s", prefix, name, separator, suffix);
+    if (!text)
+        return VLY_E_NOMEM;
+    vly_hash hash = vly_hash_text(text);
+    vly_free(text);
+    draws->seed = seed;
+    draws->name[0] = (uint32_t)hash.lane[0];
+    draws->name[1] = (uint32_t)hash.lane[1];
+    return VLY_OK;
+}
+
+typedef struct slot_work {
+    _Atomic uint64_t next;
+    uint64_t n_tasks;
+    void (*body)(void *arg, uint32_t slot, uint64_t task);
+    void *arg;
+} slot_work;
+
+static void slot_run(void *arg, uint64_t slot)
+{
+    slot_work *work = arg;
+    for (;;) {
+        uint64_t task =
+            atomic_fetch_add_explicit(&work->next, 1, memory_order_relaxed);
+        if (task >= work->n_tasks)
+            return;
+        work->body(work->arg, (uint32_t)slot, task);
+    }
+}
+
+void vly_slot_loop(uint32_t n_slots, uint64_t n_tasks,
+                   void (*body)(void *arg, uint32_t slot, uint64_t task),
+                   void *arg)
+{
+    slot_work work = {.n_tasks = n_tasks, .body = body, .arg = arg};
+    uint32_t used = n_tasks < n_slots ? (uint32_t)n_tasks : n_slots;
+    vly_thread_loop(used, used, slot_run, &work);
+}
+
+uint32_t vly_slots_for(uint32_t n_threads, uint64_t bytes)
+{
+    uint64_t n = bytes ? SCRATCH_BYTES / bytes : n_threads;
+    if (n > n_threads)
+        n = n_threads;
+    return n ? (uint32_t)n : 1;
+}
+
+void vly_place_print(const vly_genome *genome, const vly_origin *origin,
+                     char text[VLY_PLACE_BYTES])
+{
+    const char *path = genome->path ? genome->path : "genome";
+    if (origin->line)
+        snprintf(text, VLY_PLACE_BYTES, "%.200s:%u:%u: ", path, origin->line,
+                 origin->column);
+    else
+        snprintf(text, VLY_PLACE_BYTES, "%.200s: ", path);
+}
+
+double vly_power_of_two(int32_t n)
+{
+    double x = 1.0;
+    double factor = n < 0 ? 0.5 : 2.0;
+    for (int32_t i = n < 0 ? -n : n; i > 0; i--)
+        x *= factor;
+    return x;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the files of this folder share: memory that a connectome owns, keyed
+ * draws, loops over tasks with scratch per slot, places in the genome for
+ * messages.
+ */
+#ifndef VOLLEY_CONNECTOME_CONNECTOME_WORK_H
+#define VOLLEY_CONNECTOME_CONNECTOME_WORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/random.h"
+#include "connectome/connectome.h"
+
+#define VLY_BOUND (UINT64_C(1) << 30) /* of an accumulator, design 1.1 */
+#define VLY_Q_MIN (-16)
+#define VLY_Q_MAX 24
+#define VLY_Q_EMPTY 12 /* of a port that nothing enters: injection only */
+#define VLY_FEAGI_Q_MAX 16
+#define VLY_DELAY_MAX (UINT32_C(1) << 24) /* bursts, of one synapse */
+
+/* Everything a connectome owns: heap blocks, or one mapped file. */
+typedef struct vly_storage {
+    void **blocks;
+    size_t n_blocks;
+    size_t capacity;
+    uint64_t n_bytes;
+    void *mapped;
+    size_t n_mapped;
+} vly_storage;
+
+/* NULL without memory. Cleared if clear. Freed with the storage. */
+void *vly_storage_alloc(vly_storage *storage, size_t count, size_t size,
+                        bool clear);
+/* Takes a block over; false without memory, then it stays the caller's. */
+bool vly_storage_adopt(vly_storage *storage, void *block, uint64_t bytes);
+char *vly_storage_text(vly_storage *storage, const char *text);
+void vly_storage_deinit(vly_storage *storage);
+
+/* A sequence of words: word n of Philox with counter (n >> 2 low, c1, lane 1,
+ * lane 0 of the name's hash), where c1 is n >> 34 or an index of the caller's.
+ */
+typedef struct vly_draws {
+    uint64_t seed;
+    uint32_t name[2];
+} vly_draws;
+
+/* name: the four texts in a row. Errors E_NOMEM */
+vly_status vly_draws_init(vly_draws *draws, uint64_t seed, const char *prefix,
+                          const char *name, const char *separator,
+                          const char *suffix);
+static inline vly_philox vly_draws_block(const vly_draws *draws, uint64_t block)
+{
+    return vly_philox_block(draws->seed, (uint32_t)block,
+                            (uint32_t)(block >> 32), draws->name[1],
+                            draws->name[0]);
+}
+static inline uint32_t vly_draws_word(const vly_draws *draws, uint64_t n)
+{
+    return vly_draws_block(draws, n >> 2).w[n & 3];
+}
+
+/* A run of words from an own sequence for each index (c1 = index). */
+typedef struct vly_run_of_words {
+    const vly_draws *draws;
+    uint32_t index;
+    uint32_t n;
+    vly_philox block;
+} vly_run_of_words;
+
+static inline uint32_t vly_next_word(vly_run_of_words *run)
+{
+    if ((run->n & 3) == 0)
+        run->block = vly_draws_block(run->draws,
+                                     (uint64_t)run->index << 32 | run->n >> 2);
+    return run->block.w[run->n++ & 3];
+}
+
+/* Runs body(arg, slot, task) for all tasks; a slot is used by one thread at a
+ * time, so that scratch memory is one a slot. */
+void vly_slot_loop(uint32_t n_slots, uint64_t n_tasks,
+                   void (*body)(void *arg, uint32_t slot, uint64_t task),
+                   void *arg);
+/* Slots to use when each needs bytes of scratch: at most n_threads, at most
+ * 64 MiB in all, at least 1. */
+uint32_t vly_slots_for(uint32_t n_threads, uint64_t bytes);
+
+/* "file:line:column: " or "file: " into text */
+#define VLY_PLACE_BYTES 300
+void vly_place_print(const vly_genome *genome, const vly_origin *origin,
+                     char text[VLY_PLACE_BYTES]);
+
+/* 2^n, -1000 < n < 1000 */
+double vly_power_of_two(int32_t n);
+
+#endif

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The unit 2^-q of every port, and Q of the gains at FEAGI areas.
+ *
+ * q starts as the largest in [-16, 24] with which the ends of every weight's
+ * distribution fit int16, and goes down until, for every neuron, the exact sum
+ * of |weight| and the largest values of its stimuli are at most 2^30. The
+ * weights are drawn anew for each q: a neuron's sum is then that of the weights
+ * as stored. Q starts at 16 and goes down in the same way, over all FEAGI
+ * areas together. A port that nothing enters has q = 12: injection reaches
+ * 2^18 units.
+ */
+#include "connectome/connectome_make.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+/* ---- q by the range of int16 ------------------------------------------ */
+
+typedef struct port_plan {
+    int32_t q;
+    bool used;
+    char cause[200]; /* what keeps q from being larger */
+} port_plan;
+
+static bool pair_uses(const vly_made_pair *made, uint32_t area, uint32_t port)
+{
+    return made->pair->to == area &&
+           (made->port == port || made->port == VLY_PORT_BY_SIGN);
+}
+
+static bool pair_fits(const vly_made_pair *made, int32_t q)
+{
+    vly_integers range = vly_law_integers(&made->law, vly_power_of_two(-q),
+                                          VLY_ROUND_INSIDE, -1e300);
+    return range.first >= -32768.0 && range.last <= 32767.0;
+}
+
+static double law_extreme(const vly_law *law)
+{
+    double low = law->lo < 0.0 ? -law->lo : law->lo;
+    double high = law->hi < 0.0 ? -law->hi : law->hi;
+    return low > high ? law->lo : law->hi;
+}
+
+static vly_status fail_pair(vly_maker *maker, const vly_made_pair *made,
+                            const char *text)
+{
+    const vly_pair *pair = made->pair;
+    char place[VLY_PLACE_BYTES];
+    vly_place_print(
+        maker->genome,
+        pair->weight.origin.line ? &pair->weight.origin : &pair->origin, place);
+    return vly_fail(maker->error, VLY_E_PARSE, "%smap %s (%s -> %s): %s", place,
+                    pair->map, maker->genome->areas[pair->from].name,
+                    maker->genome->areas[pair->to].name, text);
+}
+
+static vly_status plan_init(vly_maker *maker, uint32_t area, uint32_t port,
+                            port_plan *plan)
+{
+    const vly_genome *genome = maker->genome;
+    *plan = (port_plan){.q = VLY_Q_MAX};
+    for (uint32_t p = 0; p < genome->n_pairs; p++) {
+        const vly_made_pair *made = &maker->pairs[p];
+        if (!pair_uses(made, area, port))
+            continue;
+        plan->used = true;
+        while (!pair_fits(made, plan->q)) {
+            plan->q--;
+            snprintf(plan->cause, sizeof(plan->cause),
+                     "weight %.9g of map %.100s", law_extreme(&made->law),
+                     made->pair->map);
+            if (plan->q < VLY_Q_MIN)
+                return fail_pair(maker, made,
+                                 "weight too large, wanted at most 2^31");
+        }
+    }
+    for (uint32_t s = 0; s < genome->n_stimuli; s++)
+        if (genome->stimuli[s].to == area && genome->stimuli[s].port == port &&
+            genome->stimuli[s].kind != VLY_STIMULUS_DC)
+            plan->used = true;
+    if (!plan->used)
+        plan->q = VLY_Q_EMPTY;
+    if (plan->q == VLY_Q_MAX)
+        snprintf(plan->cause, sizeof(plan->cause), "24 is the largest");
+    return VLY_OK;
+}
+
+/* A map that sorts its weights by sign needs one unit for both ports. */
+static void plans_join(vly_maker *maker, uint32_t area, port_plan *plans)
+{
+    const vly_genome *genome = maker->genome;
+    if (genome->areas[area].model->n_ports < 2)
+        return;
+    for (uint32_t p = 0; p < genome->n_pairs; p++) {
+        if (maker->pairs[p].pair->to != area ||
+            maker->pairs[p].port != VLY_PORT_BY_SIGN)
+            continue;
+        uint32_t low = plans[0].q < plans[1].q ? 0 : 1;
+        plans[1 - low] = plans[low];
+        return;
+    }
+}
+
+/* ---- what would become 0 ---------------------------------------------- */
+
+static vly_status check_zero(vly_maker *maker, const vly_made_pair *made,
+                             const port_plan *plan)
+{
+    const vly_law *law = &made->law;
+    char text[400];
+    if (law->mean == 0.0 && law->kind == VLY_VALUE_NUMBER)
+        return VLY_OK;
+    bool gone = law->mean != 0.0 && vly_weight_scaled(law->mean, plan->q) == 0;
+    vly_integers range = vly_law_integers(law, vly_power_of_two(-plan->q),
+                                          VLY_ROUND_INSIDE, -1e300);
+    if (!gone && (range.first != 0.0 || range.last != 0.0))
+        return VLY_OK;
+    snprintf(text, sizeof(text),
+             "weight %.9g would become 0: q is %d (units of 2^%d), because of "
+             "%s",
+             law->mean != 0.0 ? law->mean : law_extreme(law), (int)plan->q,
+             (int)-plan->q, plan->cause);
+    return fail_pair(maker, made, text);
+}
+
+static vly_status check_zero_stimuli(vly_maker *maker, uint32_t area,
+                                     uint32_t port, const port_plan *plan)
+{
+    const vly_genome *genome = maker->genome;
+    for (uint32_t s = 0; s < genome->n_stimuli; s++) {
+        const vly_stimulus *stimulus = &genome->stimuli[s];
+        if (stimulus->to != area || stimulus->port != port ||
+            stimulus->kind == VLY_STIMULUS_DC)
+            continue;
+        double asked = stimulus->weight;
+        if (stimulus->kind == VLY_STIMULUS_NORMAL)
+            asked = stimulus->mean != 0.0 ? stimulus->mean : stimulus->sd;
+        if (asked == 0.0 || vly_weight_scaled(asked, plan->q) != 0.0)
+            continue;
+        char place[VLY_PLACE_BYTES];
+        vly_place_print(genome, &stimulus->origin, place);
+        return vly_fail(maker->error, VLY_E_PARSE,
+                        "%sstimulus %s onto area %s: %.9g would become 0: q "
+                        "is %d (units of 2^%d), because of %s",
+                        place, stimulus->id, genome->areas[area].name, asked,
+                        (int)plan->q, (int)-plan->q, plan->cause);
+    }
+    return VLY_OK;
+}
+
+static vly_status check_zeros(vly_maker *maker, uint32_t area, uint32_t port,
+                              const port_plan *plan)
+{
+    for (uint32_t p = 0; p < maker->genome->n_pairs; p++) {
+        if (!pair_uses(&maker->pairs[p], area, port))
+            continue;
+        vly_status status = check_zero(maker, &maker->pairs[p], plan);
+        if (status != VLY_OK)
+            return status;
+    }
+    return check_zero_stimuli(maker, area, port, plan);
+}
+
+/* ---- the bound -------------------------------------------------------- */
+
+static vly_status stimuli_sum(vly_maker *maker, uint32_t area, uint32_t port,
+                              int32_t q, uint64_t *reach)
+{
+    const vly_genome *genome = maker->genome;
+    uint32_t first = genome->areas[area].first;
+    memset(reach, 0, genome->areas[area].n_neurons * sizeof(*reach));
+    for (uint32_t s = 0; s < genome->n_stimuli; s++) {
+        const vly_connectome_stimulus *stimulus = &maker->stimuli[s];
+        if (stimulus->area != area || stimulus->port != port)
+            continue;
+        vly_status status = vly_stimulus_reach(stimulus, genome->dt_ms, q,
+                                               first, reach, maker->error);
+        if (status != VLY_OK)
+            return status;
+    }
+    return VLY_OK;
+}
+
+/* The neuron with the largest sum; loads NULL: of stimuli alone. */
+static uint32_t fullest(const uint64_t *loads, const uint64_t *reach,
+                        uint32_t n, uint64_t *most)
+{
+    uint32_t at = 0;
+    *most = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t sum = (loads ? loads[i] : 0) + reach[i];
+        if (sum > *most) {
+            *most = sum;
+            at = i;
+        }
+    }
+    return at;
+}
+
+static vly_status fail_bound(vly_maker *maker, uint32_t area, uint32_t port,
+                             uint32_t neuron, const uint64_t *loads,
+                             const uint64_t *reach, const char *unit)
+{
+    const vly_genome *genome = maker->genome;
+    uint64_t share = 0;
+    uint64_t load = loads ? loads[neuron] : 0;
+    const vly_made_pair *made =
+        loads ? vly_loads_largest(maker, area, 0, port, neuron, &share) : NULL;
+    char place[VLY_PLACE_BYTES];
+    char largest[300] = "no map enters it";
+    vly_place_print(genome,
+                    made ? &made->pair->origin : &genome->areas[area].origin,
+                    place);
+    if (made)
+        snprintf(largest, sizeof(largest),
+                 "map %.100s from %.100s has the largest share, %" PRIu64,
+                 made->pair->map, genome->areas[made->pair->from].name, share);
+    return vly_fail(maker->error, VLY_E_PARSE,
+                    "%sarea %s, neuron %" PRIu32 ", port %" PRIu32
+                    ": synapses may add %" PRIu64 " and stimuli %" PRIu64
+                    " in one burst, wanted at most 2^30 = %" PRIu64
+                    " together, even at %s; %s",
+                    place, genome->areas[area].name, neuron, port, load,
+                    reach[neuron], VLY_BOUND, unit, largest);
+}
+
+static void store_load(vly_made_area *made, uint32_t port,
+                       const uint64_t *loads, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        made->load[port][i] = (uint32_t)loads[i];
+}
+
+/* ---- areas that are not FEAGI ----------------------------------------- */
+
+typedef struct area_sums {
+    uint32_t area;
+    uint32_t n;
+    uint32_t n_ports;
+    uint64_t *loads; /* [n_ports][n] */
+    uint64_t *reach; /* [n_ports][n] */
+} area_sums;
+
+static vly_status sums_init(vly_maker *maker, uint32_t area, area_sums *sums)
+{
+    const vly_area *of = &maker->genome->areas[area];
+    *sums = (area_sums){
+        .area = area, .n = of->n_neurons, .n_ports = of->model->n_ports};
+    size_t n = (size_t)sums->n * sums->n_ports;
+    sums->loads = vly_calloc(n, 2 * sizeof(*sums->loads));
+    if (!sums->loads)
+        return vly_fail_nomem(maker->error, n * 16, "sums of weights");
+    sums->reach = sums->loads + n;
+    return VLY_OK;
+}
+
+static vly_status lower_q(vly_maker *maker, const area_sums *sums,
+                          uint32_t port, uint32_t neuron, const uint64_t *loads,
+                          port_plan *plans)
+{
+    const uint64_t *reach = sums->reach + (size_t)port * sums->n;
+    if (plans[port].q <= VLY_Q_MIN)
+        return fail_bound(maker, sums->area, port, neuron, loads, reach,
+                          "q = -16");
+    plans[port].q--;
+    snprintf(plans[port].cause, sizeof(plans[port].cause),
+             "the bound of 2^30 at neuron %" PRIu32, neuron);
+    plans_join(maker, sums->area, plans);
+    return VLY_OK;
+}
+
+/* Lowers q until the stimuli alone keep the bound: no weight is drawn yet. */
+static vly_status fit_stimuli(vly_maker *maker, area_sums *sums,
+                              port_plan *plans)
+{
+    for (uint32_t port = 0; port < sums->n_ports; port++) {
+        uint64_t *reach = sums->reach + (size_t)port * sums->n;
+        for (;;) {
+            uint64_t most;
+            vly_status status =
+                stimuli_sum(maker, sums->area, port, plans[port].q, reach);
+            if (status != VLY_OK)
+                return status;
+            uint32_t at = fullest(NULL, reach, sums->n, &most);
+            if (most <= VLY_BOUND)
+                break;
+            status = lower_q(maker, sums, port, at, NULL, plans);
+            if (status != VLY_OK)
+                return status;
+        }
+    }
+    return VLY_OK;
+}
+
+static vly_status draw_weights(vly_maker *maker, uint32_t area,
+                               const port_plan *plans)
+{
+    for (uint32_t p = 0; p < maker->genome->n_pairs; p++) {
+        vly_made_pair *made = &maker->pairs[p];
+        if (made->pair->to != area)
+            continue;
+        uint32_t port = made->port == VLY_PORT_BY_SIGN ? 0 : made->port;
+        vly_status status = vly_weights_draw(maker, made, plans[port].q);
+        if (status != VLY_OK)
+            return status;
+    }
+    return VLY_OK;
+}
+
+/* One try: *fits, or one q is lower by 1. */
+static vly_status try_weights(vly_maker *maker, area_sums *sums,
+                              port_plan *plans, bool *fits)
+{
+    vly_status status = VLY_OK;
+    *fits = true;
+    for (uint32_t port = 0; port < sums->n_ports; port++)
+        VLY_TRY(check_zeros(maker, sums->area, port, &plans[port]));
+    VLY_TRY(draw_weights(maker, sums->area, plans));
+    VLY_TRY(vly_loads_sum(maker, sums->area, 0, sums->loads));
+    for (uint32_t port = 0; *fits && port < sums->n_ports; port++) {
+        uint64_t most;
+        size_t first = (size_t)port * sums->n;
+        VLY_TRY(stimuli_sum(maker, sums->area, port, plans[port].q,
+                            sums->reach + first));
+        uint32_t at =
+            fullest(sums->loads + first, sums->reach + first, sums->n, &most);
+        *fits = most <= VLY_BOUND;
+        if (!*fits)
+            VLY_TRY(lower_q(maker, sums, port, at, sums->loads + first, plans));
+    }
+out:
+    return status;
+}
+
+static vly_status quantise_area(vly_maker *maker, uint32_t area)
+{
+    vly_status status;
+    port_plan plans[2];
+    area_sums sums;
+    bool fits = false;
+    VLY_TRY(sums_init(maker, area, &sums));
+    for (uint32_t port = 0; port < sums.n_ports; port++)
+        VLY_TRY(plan_init(maker, area, port, &plans[port]));
+    plans_join(maker, area, plans);
+    VLY_TRY(fit_stimuli(maker, &sums, plans));
+    while (!fits)
+        VLY_TRY(try_weights(maker, &sums, plans, &fits));
+    for (uint32_t port = 0; port < sums.n_ports; port++) {
+        maker->areas[area].q[port] = plans[port].q;
+        store_load(&maker->areas[area], port,
+                   sums.loads + (size_t)port * sums.n, sums.n);
+    }
+out:
+    vly_free(sums.loads);
+    return status;
+}
+
+/* ---- FEAGI areas ------------------------------------------------------ */
+
+static vly_status feagi_try(vly_maker *maker, uint32_t area, uint32_t feagi_q,
+                            bool *fits)
+{
+    vly_status status;
+    area_sums sums;
+    uint64_t most;
+    VLY_TRY(sums_init(maker, area, &sums));
+    VLY_TRY(vly_loads_sum(maker, area, feagi_q, sums.loads));
+    VLY_TRY(stimuli_sum(maker, area, 0, (int32_t)feagi_q, sums.reach));
+    uint32_t at = fullest(sums.loads, sums.reach, sums.n, &most);
+    *fits = most <= VLY_BOUND;
+    if (*fits)
+        store_load(&maker->areas[area], 0, sums.loads, sums.n);
+    else if (feagi_q == 0)
+        VLY_TRY(
+            fail_bound(maker, area, 0, at, sums.loads, sums.reach, "Q = 0"));
+out:
+    vly_free(sums.loads);
+    return status;
+}
+
+static vly_status quantise_feagi(vly_maker *maker)
+{
+    const vly_genome *genome = maker->genome;
+    port_plan plan = {.used = true};
+    bool fits = false;
+    vly_status status = VLY_OK;
+    maker->feagi_q = VLY_FEAGI_Q_MAX + 1;
+    while (!fits) {
+        fits = true;
+        maker->feagi_q--;
+        for (uint32_t a = 0; fits && a < genome->n_areas; a++)
+            if (genome->areas[a].model->flags & VLY_AREA_FEAGI)
+                VLY_TRY(feagi_try(maker, a, maker->feagi_q, &fits));
+    }
+    plan.q = (int32_t)maker->feagi_q;
+    snprintf(plan.cause, sizeof(plan.cause), "the bound of 2^30");
+    for (uint32_t a = 0; a < genome->n_areas; a++) {
+        if (!(genome->areas[a].model->flags & VLY_AREA_FEAGI))
+            continue;
+        maker->areas[a].q[0] = plan.q;
+        VLY_TRY(check_zero_stimuli(maker, a, 0, &plan));
+    }
+out:
+    return status;
+}
+
+vly_status vly_quantise(vly_maker *maker)
+{
+    vly_status status;
+    const vly_genome *genome = maker->genome;
+    static const port_plan whole = {.used = true};
+    const port_plan plans[2] = {whole, whole};
+    for (uint32_t a = 0; a < genome->n_areas; a++) {
+        if (genome->areas[a].model->flags & VLY_AREA_FEAGI)
+            VLY_TRY(draw_weights(maker, a, plans));
+        else
+            VLY_TRY(quantise_area(maker, a));
+    }
+    VLY_TRY(quantise_feagi(maker));
+out:
+    return status;
+}

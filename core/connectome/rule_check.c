@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a rule needs before its first draw: that it can be obeyed, its
+ * sequences of words, the vectors in order.
+ */
+#include "connectome/synapse_rules.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+
+#define ROW_MEAN_MAX 2147483648.0 /* cursors have 32 bits */
+
+static int vector_compare(const void *a, const void *b)
+{
+    const int32_t *left = a;
+    const int32_t *right = b;
+    for (int i = 0; i < 3; i++)
+        if (left[i] != right[i])
+            return left[i] < right[i] ? -1 : 1;
+    return 0;
+}
+
+/* Sorted by x, y, z the targets of any voxel ascend; equal vectors would give
+ * a pair twice. */
+static vly_status vectors_sort(vly_rule_job *job, vly_error *error)
+{
+    uint32_t n = job->pair->n_vectors;
+    int32_t(*vectors)[3] = vly_malloc(n, sizeof(*vectors));
+    if (!vectors)
+        return vly_fail_nomem(error, (uint64_t)n * sizeof(*vectors),
+                              "a list of vectors");
+    if (n)
+        memcpy(vectors, job->pair->vectors, n * sizeof(*vectors));
+    qsort(vectors, n, sizeof(*vectors), vector_compare);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || vector_compare(vectors[i], vectors[kept - 1]) != 0)
+            memmove(vectors[kept++], vectors[i], sizeof(*vectors));
+    job->vectors = vectors;
+    job->n_vectors = kept;
+    return VLY_OK;
+}
+
+static void voxels_of(const vly_area *area, uint32_t voxels[3])
+{
+    for (int i = 0; i < 3; i++)
+        voxels[i] = area->has_voxels ? area->voxels[i] : 1;
+    if (!area->has_voxels)
+        voxels[0] = area->n_neurons;
+}
+
+static vly_status refuse(const vly_rule_job *job, const vly_genome *genome,
+                         vly_error *error, const char *what, uint64_t found,
+                         uint64_t wanted)
+{
+    char place[VLY_PLACE_BYTES];
+    vly_place_print(genome, &job->pair->origin, place);
+    return vly_fail(error, VLY_E_PARSE,
+                    "%smap %s (%s -> %s): %s is %" PRIu64
+                    ", wanted at most %" PRIu64,
+                    place, job->pair->map, job->from->name, job->to->name, what,
+                    found, wanted);
+}
+
+static vly_status rule_possible(const vly_rule_job *job,
+                                const vly_genome *genome, vly_error *error)
+{
+    const vly_pair *pair = job->pair;
+    uint32_t less = job->no_self ? 1 : 0;
+    uint64_t n_pairs = vly_rule_pairs(job);
+    if (pair->rule == VLY_RULE_ONE_TO_ONE && job->n_from != job->n_to) {
+        char place[VLY_PLACE_BYTES];
+        vly_place_print(genome, &pair->origin, place);
+        return vly_fail(error, VLY_E_PARSE,
+                        "%smap %s: one_to_one from %s (%" PRIu32
+                        " neurons) to %s (%" PRIu32 "), wanted the same number",
+                        place, pair->map, job->from->name, job->n_from,
+                        job->to->name, job->n_to);
+    }
+    double a_row = vly_rule_most(genome, pair) / job->n_from;
+    if (a_row > ROW_MEAN_MAX)
+        return refuse(job, genome, error, "mean number of synapses a source",
+                      (uint64_t)a_row, (uint64_t)ROW_MEAN_MAX);
+    if (pair->rule == VLY_RULE_FIXED_IN_DEGREE) {
+        uint64_t sources = job->n_from - less;
+        if (pair->in_degree && (!sources || !pair->multiple) &&
+            pair->in_degree > sources)
+            return refuse(job, genome, error, "in_degree", pair->in_degree,
+                          sources);
+    }
+    if (pair->rule == VLY_RULE_FIXED_TOTAL_NUMBER) {
+        if (pair->count && (!n_pairs || !pair->multiple) &&
+            pair->count > n_pairs)
+            return refuse(job, genome, error, "count", pair->count, n_pairs);
+    }
+    return VLY_OK;
+}
+
+vly_status vly_rule_init(vly_rule_job *job, const vly_genome *genome,
+                         const vly_pair *pair, vly_error *error)
+{
+    vly_status status;
+    *job = (vly_rule_job){.pair = pair,
+                          .from = &genome->areas[pair->from],
+                          .to = &genome->areas[pair->to]};
+    job->n_from = job->from->n_neurons;
+    job->n_to = job->to->n_neurons;
+    job->no_self = pair->from == pair->to && !pair->self;
+    voxels_of(job->from, job->from_voxels);
+    voxels_of(job->to, job->to_voxels);
+    VLY_TRY(rule_possible(job, genome, error));
+    if (vly_draws_init(&job->source_draws, genome->seed_network,
+                       "map:", pair->stream, ":", "source") != VLY_OK ||
+        vly_draws_init(&job->target_draws, genome->seed_network,
+                       "map:", pair->stream, ":", "target") != VLY_OK)
+        VLY_TRY(vly_fail_nomem(error, strlen(pair->stream) + 16, "a name"));
+    if (pair->rule == VLY_RULE_PAIRWISE_BERNOULLI)
+        job->log_miss = vly_log1p(-pair->p);
+    if (pair->rule == VLY_RULE_VECTORS)
+        VLY_TRY(vectors_sort(job, error));
+    if (pair->rule == VLY_RULE_FIXED_TOTAL_NUMBER && !pair->multiple)
+        VLY_TRY(vly_distinct_init(job, vly_rule_pairs(job), error));
+    return VLY_OK;
+out:
+    vly_rule_deinit(job);
+    return status;
+}
+
+void vly_rule_deinit(vly_rule_job *job)
+{
+    vly_free(job->vectors);
+    vly_free(job->chosen);
+    job->vectors = NULL;
+    job->chosen = NULL;
+}
+
+double vly_rule_most(const vly_genome *genome, const vly_pair *pair)
+{
+    const vly_area *to = &genome->areas[pair->to];
+    double n_from = genome->areas[pair->from].n_neurons;
+    double n_to = to->n_neurons;
+    double mean;
+    switch (pair->rule) {
+    case VLY_RULE_ONE_TO_ONE:
+        return n_from;
+    case VLY_RULE_ALL_TO_ALL:
+        return n_from * n_to;
+    case VLY_RULE_FIXED_TOTAL_NUMBER:
+        return (double)pair->count;
+    case VLY_RULE_FIXED_IN_DEGREE:
+        return n_to * pair->in_degree;
+    case VLY_RULE_PAIRWISE_BERNOULLI:
+        mean = n_from * n_to * pair->p;
+        mean += 8.0 * vly_sqrt(mean * (1.0 - pair->p));
+        return mean < n_from * n_to ? mean : n_from * n_to;
+    default:
+        return n_from * pair->n_vectors *
+               (to->has_voxels ? to->neurons_per_voxel : 1);
+    }
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Stimuli as integers: thresholds from which one word draws k, and base + k
+ * step in units of 2^-q.
+ *
+ * Poisson: the mass of k by p(k + 1) = p(k) mean / (k + 1) from exp(-mean),
+ * which is a normal number for every mean whose table fits 256. Normal: a grid
+ * of at most 241 integers over 6 standard deviations; the outermost cells take
+ * the tails.
+ */
+#include "connectome/connectome_make.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+
+#define TABLE_MAX 256
+#define CDF_END (1.0 - 1.0 / 8589934592.0) /* 1 - 2^-33 */
+#define TWO_32 4294967296.0
+#define GRID_PER_SD 20.0
+#define GRID_HALF 120 /* 6 sd */
+
+typedef struct stimulus_grid {
+    uint32_t thresholds[TABLE_MAX];
+    uint32_t n;
+    double base; /* whole numbers, perhaps too large for an integer */
+    double step;
+} stimulus_grid;
+
+double vly_weight_scaled(double weight, int32_t q)
+{
+    return vly_floor(weight * vly_power_of_two(q) + 0.5);
+}
+
+static bool poisson_fill(stimulus_grid *grid, double mean)
+{
+    double mass = vly_exp(-mean);
+    double below = mass;
+    grid->n = 0;
+    while (below < CDF_END) {
+        if (grid->n == TABLE_MAX)
+            return false;
+        grid->thresholds[grid->n++] = (uint32_t)vly_floor(TWO_32 * below);
+        mass = mass * mean / (double)grid->n;
+        below += mass;
+    }
+    return true;
+}
+
+static void normal_fill(stimulus_grid *grid, double mean, double sd)
+{
+    double half = GRID_HALF;
+    grid->step = 1.0;
+    if (sd < GRID_PER_SD) {
+        half = -vly_floor(-6.0 * sd);
+        if (half > GRID_HALF)
+            half = GRID_HALF;
+    } else {
+        grid->step = vly_floor(sd / GRID_PER_SD + 0.5);
+    }
+    grid->base = vly_floor(mean + 0.5) - half * grid->step;
+    grid->n = (uint32_t)(2.0 * half);
+    for (uint32_t k = 0; k < grid->n; k++) {
+        double edge = grid->base + ((double)k + 0.5) * grid->step;
+        double below = vly_floor(TWO_32 * vly_normal_cdf((edge - mean) / sd));
+        grid->thresholds[k] =
+            below < TWO_32 ? (uint32_t)below : UINT32_C(0xffffffff);
+    }
+}
+
+static vly_status grid_make(const vly_connectome_stimulus *stimulus,
+                            double dt_ms, int32_t q, stimulus_grid *grid,
+                            vly_error *error)
+{
+    memset(grid, 0, sizeof(*grid));
+    if (stimulus->kind == VLY_STIMULUS_NORMAL) {
+        double scale = vly_power_of_two(q);
+        double sd = stimulus->sd * scale;
+        if (!(stimulus->sd >= 0.0) || !(sd < 1e300))
+            return vly_fail(error, VLY_E_INVALID,
+                            "stimulus %s: sd is %.9g, wanted 0 or more",
+                            stimulus->id, stimulus->sd);
+        normal_fill(grid, stimulus->mean * scale, sd);
+        return VLY_OK;
+    }
+    double mean = stimulus->rate_hz * dt_ms / 1000.0;
+    if (!(mean >= 0.0))
+        return vly_fail(error, VLY_E_INVALID,
+                        "stimulus %s: rate_hz is %.9g, wanted 0 or more",
+                        stimulus->id, stimulus->rate_hz);
+    if (mean > 2.0 * TABLE_MAX || !poisson_fill(grid, mean))
+        return vly_fail(error, VLY_E_PARSE,
+                        "stimulus %s: a rate of %.9g/s is a mean of %.9g "
+                        "events a burst; its table would need more than %d "
+                        "entries (wanted a mean of at most about 170)",
+                        stimulus->id, stimulus->rate_hz, mean, TABLE_MAX);
+    grid->step = vly_weight_scaled(stimulus->weight, q);
+    return VLY_OK;
+}
+
+static double magnitude(double x)
+{
+    return x < 0.0 ? -x : x;
+}
+
+static double grid_reach(const stimulus_grid *grid)
+{
+    double one = magnitude(grid->base);
+    double other = magnitude(grid->base + grid->n * grid->step);
+    return one > other ? one : other;
+}
+
+vly_status vly_stimulus_table(const vly_connectome_stimulus *stimulus,
+                              double dt_ms, int32_t q, vly_stimulus_desc *desc,
+                              uint64_t *reach, vly_error *error)
+{
+    stimulus_grid grid;
+    if (stimulus->kind != VLY_STIMULUS_POISSON &&
+        stimulus->kind != VLY_STIMULUS_NORMAL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "stimulus %s does not draw: it has no table",
+                        stimulus->id);
+    vly_status status = grid_make(stimulus, dt_ms, q, &grid, error);
+    if (status != VLY_OK)
+        return status;
+    double most = grid_reach(&grid);
+    /* also the step alone: a Poisson table may be empty */
+    if (!(most <= (double)VLY_BOUND) ||
+        !(magnitude(grid.step) <= (double)VLY_BOUND))
+        return vly_fail(error, VLY_E_PARSE,
+                        "stimulus %s: its largest input is %.9g units of "
+                        "2^%d, wanted at most 2^30",
+                        stimulus->id, most, -q);
+    uint32_t *thresholds = vly_malloc(grid.n, sizeof(*thresholds));
+    if (!thresholds)
+        return vly_fail_nomem(error, grid.n * sizeof(*thresholds),
+                              "a stimulus");
+    memcpy(thresholds, grid.thresholds, grid.n * sizeof(*thresholds));
+    desc->thresholds = thresholds;
+    desc->n_thresholds = grid.n;
+    desc->base = (int32_t)grid.base;
+    desc->step = (int32_t)grid.step;
+    desc->flags =
+        stimulus->kind == VLY_STIMULUS_NORMAL ? VLY_STIMULUS_ALWAYS : 0;
+    *reach = (uint64_t)most;
+    return VLY_OK;
+}
+
+/* ---- what stimuli may add --------------------------------------------- */
+
+/* Spike lists: how often a neuron comes in its fullest burst. */
+static vly_status list_reach(const vly_connectome_stimulus *stimulus,
+                             double each, uint32_t first, uint64_t *reach,
+                             vly_error *error)
+{
+    uint32_t *most = vly_calloc(stimulus->n_neurons, sizeof(*most));
+    if (!most)
+        return vly_fail_nomem(error, (uint64_t)stimulus->n_neurons * 4,
+                              "a spike list");
+    uint32_t run = 0;
+    for (uint64_t i = 0; i < stimulus->n_inputs; i++) {
+        const vly_input *input = &stimulus->inputs[i];
+        bool again = i > 0 && input->neuron == input[-1].neuron &&
+                     input->burst == input[-1].burst;
+        run = again ? run + 1 : 1;
+        uint32_t *at = &most[input->neuron - stimulus->first];
+        if (*at < run)
+            *at = run;
+    }
+    for (uint32_t i = 0; i < stimulus->n_neurons; i++) {
+        double sum = each * most[i];
+        reach[stimulus->first - first + i] +=
+            sum < 1e15 ? (uint64_t)sum : UINT64_C(1000000000000000);
+    }
+    vly_free(most);
+    return VLY_OK;
+}
+
+vly_status vly_stimulus_reach(const vly_connectome_stimulus *stimulus,
+                              double dt_ms, int32_t q, uint32_t area_first,
+                              uint64_t *reach, vly_error *error)
+{
+    if (stimulus->kind == VLY_STIMULUS_DC)
+        return VLY_OK;
+    if (stimulus->kind == VLY_STIMULUS_SPIKES)
+        return list_reach(stimulus,
+                          magnitude(vly_weight_scaled(stimulus->weight, q)),
+                          area_first, reach, error);
+    stimulus_grid grid;
+    vly_status status = grid_make(stimulus, dt_ms, q, &grid, error);
+    if (status != VLY_OK)
+        return status;
+    double most = grid_reach(&grid);
+    uint64_t add = most < 1e15 ? (uint64_t)most : UINT64_C(1000000000000000);
+    for (uint32_t i = 0; i < stimulus->n_neurons; i++)
+        reach[stimulus->first - area_first + i] += add;
+    return VLY_OK;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the synapses can add to each neuron in one burst: the sums that the
+ * bound of 2^30 is checked with. Every slot sums into memory of its own; sums
+ * of integers need no order.
+ */
+#include "connectome/connectome_make.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "kernels/models/feagi.h"
+
+#define ROWS_PER_TASK 64
+
+typedef struct load_work {
+    const vly_made_pair *made;
+    const uint32_t *gains; /* one a source; NULL: 1 */
+    uint32_t n_rows;
+    uint32_t first; /* of the target area */
+    uint32_t n_to;
+    size_t n_sums; /* a slot */
+    uint64_t *sums;
+} load_work;
+
+static void load_task(void *arg, uint32_t slot, uint64_t task)
+{
+    load_work *work = arg;
+    const vly_made_pair *made = work->made;
+    bool by_sign = made->port == VLY_PORT_BY_SIGN;
+    uint64_t *sums = work->sums + slot * work->n_sums;
+    if (!by_sign)
+        sums += (size_t)made->port * work->n_to;
+    uint64_t last = (task + 1) * ROWS_PER_TASK;
+    if (last > work->n_rows)
+        last = work->n_rows;
+    for (uint64_t k = task * ROWS_PER_TASK; k < last; k++) {
+        uint64_t gain = work->gains ? work->gains[k] : 1;
+        for (uint64_t i = made->row[k]; i < made->row[k + 1]; i++) {
+            int32_t weight = made->weight[i];
+            uint32_t size = (uint32_t)(weight < 0 ? -weight : weight);
+            size_t at = made->target[i] - work->first;
+            if (by_sign && weight < 0)
+                at += work->n_to;
+            sums[at] += gain * size;
+        }
+    }
+}
+
+static uint32_t coef_word(const vly_maker *maker, uint32_t area,
+                          const char *name, uint32_t neuron)
+{
+    const vly_model_info *model = maker->genome->areas[area].model;
+    for (uint32_t c = 0; c < model->n_coefs; c++) {
+        const vly_column *column = &maker->areas[area].coefs[c];
+        if (!strcmp(model->coefs[c].name, name))
+            return column->words[column->uniform ? 0 : neuron];
+    }
+    return 0;
+}
+
+uint32_t vly_gain_largest(const vly_maker *maker, uint32_t area,
+                          uint32_t neuron, uint32_t feagi_q)
+{
+    const vly_area *from = &maker->genome->areas[area];
+    if (!(from->model->flags & VLY_AREA_FEAGI))
+        return UINT32_C(1) << feagi_q;
+    uint32_t psp = coef_word(maker, area, "psp", neuron);
+    if (coef_word(maker, area, "mp_driven", neuron) || psp > 255)
+        psp = 255;
+    return vly_feagi_gain(psp, coef_word(maker, area, "uniform_psp", neuron),
+                          feagi_q, maker->out_degree[from->first + neuron]);
+}
+
+static bool feagi_area(const vly_maker *maker, uint32_t area)
+{
+    return maker->genome->areas[area].model->flags & VLY_AREA_FEAGI;
+}
+
+static vly_status pair_sum(vly_maker *maker, load_work *work, uint32_t n_slots,
+                           uint32_t feagi_q)
+{
+    const vly_made_pair *made = work->made;
+    uint32_t *gains = NULL;
+    work->n_rows = maker->genome->areas[made->pair->from].n_neurons;
+    if (feagi_area(maker, made->pair->to)) {
+        gains = vly_malloc(work->n_rows, sizeof(*gains));
+        if (!gains)
+            return vly_fail_nomem(maker->error, (uint64_t)work->n_rows * 4,
+                                  "gains");
+        for (uint32_t k = 0; k < work->n_rows; k++)
+            gains[k] = vly_gain_largest(maker, made->pair->from, k, feagi_q);
+    }
+    work->gains = gains;
+    vly_slot_loop(n_slots,
+                  (work->n_rows + (uint64_t)ROWS_PER_TASK - 1) / ROWS_PER_TASK,
+                  load_task, work);
+    vly_free(gains);
+    return VLY_OK;
+}
+
+vly_status vly_loads_sum(vly_maker *maker, uint32_t area, uint32_t feagi_q,
+                         uint64_t *sums)
+{
+    vly_status status = VLY_OK;
+    const vly_genome *genome = maker->genome;
+    const vly_area *to = &genome->areas[area];
+    load_work work = {.first = to->first, .n_to = to->n_neurons};
+    work.n_sums = (size_t)to->n_neurons * to->model->n_ports;
+    uint32_t n_slots =
+        vly_slots_for(maker->n_threads, work.n_sums * sizeof(*sums));
+    memset(sums, 0, work.n_sums * sizeof(*sums));
+    work.sums = vly_calloc(n_slots * work.n_sums, sizeof(*work.sums));
+    if (!work.sums)
+        return vly_fail_nomem(maker->error, n_slots * work.n_sums * 8,
+                              "sums of weights");
+    for (uint32_t p = 0; p < genome->n_pairs; p++) {
+        work.made = &maker->pairs[p];
+        if (work.made->pair->to == area)
+            VLY_TRY(pair_sum(maker, &work, n_slots, feagi_q));
+    }
+    for (uint32_t slot = 0; slot < n_slots; slot++)
+        for (size_t i = 0; i < work.n_sums; i++)
+            sums[i] += work.sums[slot * work.n_sums + i];
+out:
+    vly_free(work.sums);
+    return status;
+}
+
+/* Only for a message: one pass over all synapses of the area. */
+const vly_made_pair *vly_loads_largest(vly_maker *maker, uint32_t area,
+                                       uint32_t feagi_q, uint32_t port,
+                                       uint32_t neuron, uint64_t *share)
+{
+    const vly_genome *genome = maker->genome;
+    const vly_made_pair *largest = NULL;
+    uint32_t target = genome->areas[area].first + neuron;
+    *share = 0;
+    for (uint32_t p = 0; p < genome->n_pairs; p++) {
+        const vly_made_pair *made = &maker->pairs[p];
+        uint64_t sum = 0;
+        if (made->pair->to != area)
+            continue;
+        uint32_t n_rows = genome->areas[made->pair->from].n_neurons;
+        for (uint32_t k = 0; k < n_rows; k++) {
+            for (uint64_t i = made->row[k]; i < made->row[k + 1]; i++) {
+                int32_t weight = made->weight[i];
+                uint32_t at = made->port == VLY_PORT_BY_SIGN
+                                  ? (weight < 0 ? 1u : 0u)
+                                  : made->port;
+                if (made->target[i] != target || at != port)
+                    continue;
+                uint64_t gain =
+                    feagi_area(maker, area)
+                        ? vly_gain_largest(maker, made->pair->from, k, feagi_q)
+                        : 1;
+                sum += gain * (uint32_t)(weight < 0 ? -weight : weight);
+            }
+        }
+        if (sum > *share) {
+            *share = sum;
+            largest = made;
+        }
+    }
+    return largest;
+}

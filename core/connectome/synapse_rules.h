@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The rules: which neuron of one area has a synapse to which of another. Every
+ * rule counts first, row by row, and then says the same again into memory of
+ * that size; so memory holds what is needed and no order of work matters.
+ */
+#ifndef VOLLEY_CONNECTOME_SYNAPSE_RULES_H
+#define VOLLEY_CONNECTOME_SYNAPSE_RULES_H
+
+#include "connectome/connectome_work.h"
+
+/* One pair of areas while its synapses are made. Targets are indices in the
+ * target area until the rows are done. */
+typedef struct vly_rule_job {
+    const vly_pair *pair;
+    const vly_area *from;
+    const vly_area *to;
+    bool no_self; /* one area, and a neuron may not connect to itself */
+    uint32_t n_from;
+    uint32_t n_to;
+    vly_draws source_draws;
+    vly_draws target_draws;
+    int32_t (*vectors)[3]; /* sorted, no two alike; owned */
+    uint32_t n_vectors;
+    uint64_t *chosen; /* fixed_total_number of few pairs: a bit a pair; owned */
+    uint32_t to_voxels[3];
+    uint32_t from_voxels[3];
+    double log_miss; /* pairwise_bernoulli: log(1 - p) */
+} vly_rule_job;
+
+/* Checks that the rule can be obeyed. Errors E_PARSE, E_NOMEM. */
+vly_status vly_rule_init(vly_rule_job *job, const vly_genome *genome,
+                         const vly_pair *pair, vly_error *error);
+void vly_rule_deinit(vly_rule_job *job);
+/* Synapses at most (bernoulli: the mean and 8 standard deviations). */
+double vly_rule_most(const vly_genome *genome, const vly_pair *pair);
+
+/* True: rows come one by one from vly_rule_row; else from vly_rule_part. */
+bool vly_rule_by_rows(const vly_rule_job *job);
+/* Targets of one source, ascending; targets NULL: only their number. */
+uint32_t vly_rule_row(const vly_rule_job *job, uint32_t source,
+                      uint32_t *targets);
+
+/* Rules that draw pairs: elements (synapses, or neurons of the target area) in
+ * [first, last), first a multiple of 4. cursor[n_from] is one more for each
+ * synapse of a source; targets not NULL: written at row[source] + cursor.
+ * stamps [n_from] is scratch for fixed_in_degree, 0 before the first call. */
+uint64_t vly_rule_elements(const vly_rule_job *job);
+void vly_rule_part(const vly_rule_job *job, uint64_t first, uint64_t last,
+                   uint32_t *cursor, uint32_t *stamps, const uint64_t *row,
+                   uint32_t *targets);
+/* Whether the rows of vly_rule_part come out ascending if parts do. */
+bool vly_rule_ascends(const vly_rule_job *job);
+
+/* fixed_total_number without multiple connections (rule_distinct.c) */
+vly_status vly_distinct_init(vly_rule_job *job, uint64_t n_pairs,
+                             vly_error *error);
+/* Pair number k of a shuffle of [0, n_pairs), n_pairs < 2^63 */
+uint64_t vly_distinct_pair(const vly_rule_job *job, uint64_t k,
+                           uint64_t n_pairs);
+/* Pairs that a total number chooses from; 0 on overflow. */
+uint64_t vly_rule_pairs(const vly_rule_job *job);
+
+/* The rows of one pair: row[n_from + 1] and targets (global ids, ascending in
+ * a row), owned by storage. */
+vly_status vly_rows_build(vly_rule_job *job, uint32_t n_threads,
+                          vly_storage *storage, const uint64_t **row,
+                          const uint32_t **target, vly_error *error);
+#endif

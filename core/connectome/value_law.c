@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Distributions over a finite interval and their tables over integers.
+ *
+ * Only functions of core/base/number.h are used, so that a table has the same
+ * words everywhere. Shares are differences of the tail on whose side the
+ * interval lies, so that an interval far out keeps its precision.
+ */
+#include "connectome/value_law.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+
+#define DEVIATIONS 6.0
+#define TWO_32 4294967296.0
+#define GUIDE_BITS_MIN 8
+#define GUIDE_BITS_MAX 14
+
+static bool is_finite(double x)
+{
+    return x - x == 0.0;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* [lo, hi] of a normal variable for a clip in its own scale */
+static void normal_interval(double mean, double sd, double clip_lo,
+                            double clip_hi, double *lo, double *hi)
+{
+    *lo = larger(clip_lo, smaller(mean, clip_hi) - DEVIATIONS * sd);
+    *hi = smaller(clip_hi, larger(mean, clip_lo) + DEVIATIONS * sd);
+}
+
+static void lognormal_interval(vly_law *law, double clip_lo, double clip_hi)
+{
+    double lo, hi;
+    if (!(clip_hi > 0.0)) {
+        law->lo = 1.0; /* nothing is left */
+        law->hi = 0.0;
+        return;
+    }
+    /* 1e300: an open side; its log need not be exact */
+    double log_lo = clip_lo > 0.0 ? vly_log(clip_lo) : -1e300;
+    double log_hi = clip_hi < 1e300 ? vly_log(clip_hi) : 1e300;
+    normal_interval(law->a, law->b, log_lo, log_hi, &lo, &hi);
+    law->lo = lo == log_lo ? clip_lo : vly_exp(lo);
+    law->hi = hi == log_hi ? clip_hi : vly_exp(hi);
+}
+
+static void exponential_interval(vly_law *law, double clip_lo, double clip_hi)
+{
+    double end = law->a * (1.0 + DEVIATIONS);
+    if (law->a >= 0.0) {
+        law->lo = larger(clip_lo, 0.0);
+        law->hi = smaller(clip_hi, law->lo + end);
+    } else {
+        law->hi = smaller(clip_hi, 0.0);
+        law->lo = larger(clip_lo, law->hi + end);
+    }
+}
+
+static bool law_interval(vly_law *law, const vly_value *value)
+{
+    double clip_lo = value->clipped ? value->clip_lo : -1e308;
+    double clip_hi = value->clipped ? value->clip_hi : 1e308;
+    law->mean = law->a;
+    switch (value->kind) {
+    case VLY_VALUE_NUMBER:
+        law->lo = law->hi = law->a;
+        break;
+    case VLY_VALUE_UNIFORM:
+        law->lo = larger(law->a, clip_lo);
+        law->hi = smaller(law->b, clip_hi);
+        law->mean = law->a + 0.5 * (law->b - law->a);
+        break;
+    case VLY_VALUE_NORMAL:
+        normal_interval(law->a, law->b, clip_lo, clip_hi, &law->lo, &law->hi);
+        break;
+    case VLY_VALUE_LOGNORMAL:
+        lognormal_interval(law, clip_lo, clip_hi);
+        law->mean = vly_exp(law->a + 0.5 * law->b * law->b);
+        break;
+    case VLY_VALUE_EXPONENTIAL:
+        exponential_interval(law, clip_lo, clip_hi);
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
+/* Share below x of the whole distribution (upper: above x). */
+static double law_share(const vly_law *law, double x, bool upper)
+{
+    double z = 0.0;
+    switch (law->kind) {
+    case VLY_VALUE_NORMAL:
+        z = (x - law->a) / law->b;
+        break;
+    case VLY_VALUE_LOGNORMAL:
+        if (x <= 0.0)
+            return upper ? 1.0 : 0.0;
+        z = (vly_log(x) - law->a) / law->b;
+        break;
+    case VLY_VALUE_EXPONENTIAL:
+        z = x / law->a; /* x and a have one sign */
+        return (law->a < 0.0) == upper ? -vly_expm1(-z) : vly_exp(-z);
+    default:
+        z = (x - law->a) / (law->b - law->a);
+        return upper ? 1.0 - z : z;
+    }
+    return vly_normal_cdf(upper ? -z : z);
+}
+
+static bool law_upper(const vly_law *law)
+{
+    if (law->kind == VLY_VALUE_NORMAL)
+        return law->lo > law->a;
+    if (law->kind == VLY_VALUE_LOGNORMAL)
+        return law->lo > vly_exp(law->a);
+    return law->kind == VLY_VALUE_EXPONENTIAL && law->a > 0.0;
+}
+
+double vly_law_below(const vly_law *law, double x)
+{
+    if (x <= law->lo)
+        return 0.0;
+    if (x > law->hi)
+        x = law->hi;
+    bool upper = law_upper(law);
+    double at_lo = law_share(law, law->lo, upper);
+    double at_x = law_share(law, x, upper);
+    return upper ? at_lo - at_x : at_x - at_lo;
+}
+
+bool vly_law_init(vly_law *law, const vly_value *value, const char **reason)
+{
+    *law = (vly_law){.kind = value->kind, .a = value->a, .b = value->b};
+    if (value->kind == VLY_VALUE_ARRAY || value->kind == VLY_VALUE_DRAW) {
+        *reason = "wanted a number or a distribution";
+        return false;
+    }
+    bool spread =
+        value->kind == VLY_VALUE_NORMAL || value->kind == VLY_VALUE_LOGNORMAL;
+    if (!is_finite(law->a) || (spread && !(law->b >= 0.0)) ||
+        !law_interval(law, value) || !is_finite(law->lo) ||
+        !is_finite(law->hi) || !is_finite(law->mean)) {
+        *reason = "has no finite values";
+        return false;
+    }
+    if (law->lo > law->hi) {
+        *reason = "its clip leaves nothing of it";
+        return false;
+    }
+    if (law->lo == law->hi) {
+        law->kind = VLY_VALUE_NUMBER;
+        law->a = law->mean = law->lo;
+        law->share = 1.0;
+        return true;
+    }
+    law->share = vly_law_below(law, law->hi);
+    if (!(law->share > 0.0)) {
+        *reason = "its clip leaves nothing of it";
+        return false;
+    }
+    return true;
+}
+
+double vly_law_value(const vly_law *law, double u)
+{
+    bool upper = law_upper(law);
+    double at_lo = law_share(law, law->lo, upper);
+    double share = upper ? at_lo - u * law->share : at_lo + u * law->share;
+    double x = law->a;
+    switch (law->kind) {
+    case VLY_VALUE_NUMBER:
+        return law->a;
+    case VLY_VALUE_UNIFORM:
+        x = law->lo + u * (law->hi - law->lo);
+        break;
+    case VLY_VALUE_EXPONENTIAL: /* the share is exp(-z) for both signs */
+        x = -law->a * vly_log(share);
+        break;
+    default:
+        x = vly_normal_inverse(share);
+        x = law->a + law->b * (upper ? -x : x);
+        if (law->kind == VLY_VALUE_LOGNORMAL)
+            x = vly_exp(x);
+    }
+    return smaller(larger(x, law->lo), law->hi);
+}
+
+vly_integers vly_law_integers(const vly_law *law, double unit,
+                              vly_rounding rounding, double least)
+{
+    double lo = law->lo / unit;
+    double hi = law->hi / unit;
+    vly_integers range;
+    if (rounding == VLY_ROUND_VALUES || law->lo == law->hi) {
+        range.first = vly_floor(lo + 0.5);
+        range.last = vly_floor(hi + 0.5);
+    } else {
+        range.first = -vly_floor(-lo);
+        range.last = vly_floor(hi);
+        if (range.first > range.last)
+            range.first = range.last = vly_floor(0.5 * (lo + hi) + 0.5);
+    }
+    range.first = larger(range.first, least);
+    return range;
+}
+
+/* Thresholds between the n + 1 integers; as doubles up to 2^32. */
+static void thresholds_fill(const vly_law *law, double unit, vly_integers range,
+                            double *edges, size_t n)
+{
+    double from = vly_law_below(law, (range.first - 0.5) * unit);
+    double to = vly_law_below(law, (range.last + 0.5) * unit);
+    double last = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        double at = vly_law_below(law, (range.first + (double)k + 0.5) * unit);
+        double edge = vly_floor(TWO_32 * ((at - from) / (to - from)));
+        last = smaller(larger(edge, last), TWO_32);
+        edges[k] = last;
+    }
+}
+
+static vly_status guide_fill(vly_discrete *table)
+{
+    uint32_t bits = GUIDE_BITS_MIN;
+    while (bits < GUIDE_BITS_MAX && (UINT32_C(1) << bits) < table->n_thresholds)
+        bits++;
+    size_t n = (size_t)1 << bits;
+    table->shift = 32 - bits;
+    table->guide = vly_malloc(n, sizeof(*table->guide));
+    if (!table->guide)
+        return VLY_E_NOMEM;
+    uint32_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t word = (uint32_t)(i << table->shift);
+        while (k < table->n_thresholds && table->thresholds[k] <= word)
+            k++;
+        table->guide[i] = (uint16_t)k;
+    }
+    return VLY_OK;
+}
+
+vly_status vly_discrete_init(vly_discrete *table, const vly_law *law,
+                             double unit, vly_integers range)
+{
+    vly_discrete made = {0};
+    vly_status status = VLY_E_INVALID;
+    double *edges = NULL;
+    if (!(range.last >= range.first) || range.last - range.first > 65535.0 ||
+        range.first < -2147483648.0 || range.last > 2147483647.0)
+        return VLY_E_INVALID;
+    size_t n = (size_t)(range.last - range.first);
+    if (!(vly_law_below(law, (range.last + 0.5) * unit) >
+          vly_law_below(law, (range.first - 0.5) * unit)) &&
+        n > 0)
+        return VLY_E_INVALID;
+    status = VLY_E_NOMEM;
+    edges = vly_malloc(n, sizeof(*edges));
+    made.thresholds = vly_malloc(n, sizeof(*made.thresholds));
+    if (!edges || !made.thresholds)
+        goto out;
+    thresholds_fill(law, unit, range, edges, n);
+    size_t skipped = 0;
+    while (skipped < n && edges[skipped] == 0.0)
+        skipped++;
+    while (n > skipped && edges[n - 1] == TWO_32)
+        n--;
+    made.first = (int32_t)(range.first + (double)skipped);
+    made.n_thresholds = (uint32_t)(n - skipped);
+    for (size_t k = skipped; k < n; k++)
+        made.thresholds[k - skipped] = (uint32_t)edges[k];
+    status = guide_fill(&made);
+    if (status == VLY_OK) {
+        *table = made;
+        made.thresholds = NULL;
+    }
+out:
+    vly_free(edges);
+    vly_free(made.thresholds);
+    return status;
+}
+
+void vly_discrete_deinit(vly_discrete *table)
+{
+    vly_free(table->thresholds);
+    vly_free(table->guide);
+    memset(table, 0, sizeof(*table));
+}

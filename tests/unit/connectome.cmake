@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+vly_test(test_connectome_rules LABELS unit
+    SOURCES test_connectome_rules.c connectome_builder.c LIBRARIES m)
+vly_test(test_connectome_values LABELS unit
+    SOURCES test_connectome_values.c connectome_builder.c LIBRARIES m)
+vly_test(test_connectome_units LABELS unit
+    SOURCES test_connectome_units.c connectome_builder.c LIBRARIES m)
+vly_test(test_connectome_file LABELS unit
+    SOURCES test_connectome_file.c connectome_builder.c LIBRARIES m)
+vly_test(test_connectome_full LABELS unit slow
+    SOURCES test_connectome_full.c)

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * q, Q, the bound and loads by hand, and what is refused; tables of stimuli.
+ */
+#include "volley_test.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "connectome_builder.h"
+
+static vly_connectome *built(const builder *b)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_connectome *connectome = NULL;
+    assert_ok(vly_connectome_build(&b->genome, 2, &connectome, &error), error);
+    return connectome;
+}
+
+static void assert_refused(const builder *b, const char *text)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_connectome *connectome = NULL;
+    assert_int_equal(vly_connectome_build(&b->genome, 1, &connectome, &error),
+                     VLY_E_PARSE);
+    assert_null(connectome);
+    if (!strstr(error.message, text))
+        fail_msg("\"%s\" lacks \"%s\"", error.message, text);
+}
+
+static void two_areas(builder *b, const char *model, uint32_t n)
+{
+    builder_init(b);
+    builder_area(b, "A", model, n);
+    builder_area(b, "B", model, 1);
+}
+
+/* 20 mV: 20 * 2^10 = 20480 fits int16, 2^11 does not. */
+static void q_of_constants(void **state)
+{
+    (void)state;
+    static const struct {
+        double weight;
+        int q;
+        int stored;
+    } cases[] = {{20.0, 10, 20480},   {-20.0, 10, -20480},  {1.0, 14, 16384},
+                 {-1.0, 15, -32768},  {87.8, 8, 22477},     {0.001, 24, 16777},
+                 {32767.0, 0, 32767}, {32768.0, -1, 16384}, {1e9, -15, 30518},
+                 {0.0, 24, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        builder b;
+        two_areas(&b, "lif_psc_exp", 1);
+        builder_pair(&b, "m", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
+            value_number(cases[i].weight);
+        vly_connectome *c = built(&b);
+        assert_int_equal(c->areas[1].q[0], cases[i].q);
+        assert_int_equal(c->areas[0].q[0], 12);
+        assert_close((double)c->desc.areas[1].scale[0], pow(2.0, -cases[i].q),
+                     0.0);
+        assert_int_equal(c->desc.projections[0].weight[0], cases[i].stored);
+        int load = cases[i].stored < 0 ? -cases[i].stored : cases[i].stored;
+        assert_int_equal(c->areas[1].load[0][0], load);
+        double back = cases[i].stored * pow(2.0, -cases[i].q);
+        assert_close(c->projections[0].weight_max, back, 0.0);
+        if (cases[i].weight != 0.0)
+            assert_close(c->projections[0].worst_rounding,
+                         fabs(back / cases[i].weight - 1.0), 1e-12);
+        vly_connectome_destroy(c);
+    }
+}
+
+static void weights_lost(void **state)
+{
+    (void)state;
+    builder b;
+    two_areas(&b, "lif_psc_exp", 1);
+    builder_pair(&b, "big", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
+        value_number(3000.0);
+    builder_pair(&b, "small", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
+        value_number(0.01);
+    assert_refused(&b, "test.toml:11:1: map small (A -> B): weight 0.01 would "
+                       "become 0: q is 3 (units of 2^-3), because of weight "
+                       "3000 of map big");
+    b.pairs[1].weight = value_number(1e11);
+    assert_refused(&b, "map small (A -> B): weight too large");
+    b.pairs[1].weight = value_normal(0.001, 0.001);
+    assert_refused(&b, "weight 0.001 would become 0");
+    b.pairs[1].weight = value_number(0.0625);
+    vly_connectome *c = built(&b);
+    assert_int_equal(c->desc.projections[1].weight[0], 1);
+    assert_close(c->projections[1].worst_rounding, 1.0, 1e-12);
+    vly_connectome_destroy(c);
+}
+
+/* 70,000 synapses of 1.0: 2^14 each is above 2^30 = 65,536 * 2^14, so q = 13 */
+static void bound_lowers_q(void **state)
+{
+    (void)state;
+    builder b;
+    two_areas(&b, "lif_psc_exp", 70000);
+    builder_pair(&b, "m", 0, 1, VLY_RULE_ALL_TO_ALL);
+    vly_connectome *c = built(&b);
+    assert_int_equal(c->areas[1].q[0], 13);
+    assert_int_equal(c->areas[1].load[0][0], 70000 * 8192);
+    assert_int_equal(c->desc.projections[0].weight[0], 8192);
+    vly_connectome_destroy(c);
+    b.areas[0].n_neurons = 65536;
+    b.areas[1].first = b.genome.n_neurons = 65536;
+    b.genome.n_neurons++;
+    c = built(&b);
+    assert_int_equal(c->areas[1].q[0], 14);
+    assert_int_equal(c->areas[1].load[0][0], 1 << 30);
+    vly_connectome_destroy(c);
+    /* a stimulus of at most 1 * 2^14 on top is one too many */
+    vly_stimulus *list = builder_stimulus(&b, "s", 1, VLY_STIMULUS_SPIKES);
+    static uint64_t bursts[] = {5};
+    static uint32_t neurons[] = {0};
+    list->weight = 1.0;
+    list->bursts = bursts;
+    list->neurons = neurons;
+    list->n_spikes = 1;
+    c = built(&b);
+    assert_int_equal(c->areas[1].q[0], 13);
+    assert_int_equal(c->stimuli[0].inputs[0].value, 8192);
+    vly_connectome_destroy(c);
+}
+
+static void bound_refused(void **state)
+{
+    (void)state;
+    builder b;
+    two_areas(&b, "lif_psc_exp", 40000);
+    builder_pair(&b, "big", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
+        value_number(2e9); /* 30518 at q = -16 */
+    builder_pair(&b, "more", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
+        value_number(1e6);
+    assert_refused(&b,
+                   "test.toml:10:1: area B, neuron 0, port 0: synapses may "
+                   "add 1221320000 and stimuli 0 in one burst, wanted at most "
+                   "2^30 = 1073741824 together, even at q = -16; map big from "
+                   "A has the largest share, 1220720000");
+}
+
+/* A: psp 4, 100 neurons; weight 255 from each: 255 * (4 << Q) * 100 <= 2^30
+ * gives Q = 13. */
+static void feagi_gains(void **state)
+{
+    (void)state;
+    builder b;
+    two_areas(&b, "feagi", 100);
+    *builder_param(&b, 0, "postsynaptic_current") = value_number(4.0);
+    vly_pair *pair = builder_pair(&b, "m", 0, 1, VLY_RULE_ALL_TO_ALL);
+    pair->weight = value_number(-255.0);
+    vly_connectome *c = built(&b);
+    assert_int_equal(c->desc.feagi_q, 13);
+    assert_int_equal(c->areas[1].q[0], 13);
+    assert_close((double)c->desc.areas[1].scale[0], 1.0 / 8192.0, 0.0);
+    assert_int_equal(c->desc.projections[0].flags, VLY_PROJECTION_GAIN);
+    assert_int_equal(c->desc.projections[0].weight[5], -255);
+    assert_close(c->projections[0].weight_min, -255.0, 0.0);
+    assert_int_equal(c->areas[1].load[0][0], 255 * (4 << 13) * 100);
+    vly_connectome_destroy(c);
+    /* driven by the membrane: 255, so 255 * 255 * 100 * 2^Q: Q = 7 */
+    *builder_param(&b, 0, "mp_driven_psp") = value_number(1.0);
+    c = built(&b);
+    assert_int_equal(c->desc.feagi_q, 7);
+    vly_connectome_destroy(c);
+    /* divided by an out-degree of 1: no change; twice the map: half each */
+    *builder_param(&b, 0, "mp_driven_psp") = value_number(0.0);
+    *builder_param(&b, 0, "psp_uniform_distribution") = value_number(0.0);
+    *builder_pair(&b, "n", 0, 0, VLY_RULE_ONE_TO_ONE) = b.pairs[1];
+    b.pairs[1] = b.pairs[0];
+    b.genome.n_pairs = 2;
+    b.pairs[1].stream = b.names[0][2];
+    c = built(&b);
+    assert_int_equal(c->desc.out_degree[7], 2);
+    assert_int_equal(c->desc.feagi_q, 13);
+    assert_int_equal(c->areas[1].load[0][0], 255 * (2 << 13) * 200);
+    vly_connectome_destroy(c);
+    b.pairs[0].weight = value_number(1.5);
+    assert_refused(&b, "wanted whole numbers from -255 to 255");
+    b.pairs[0].weight = value_number(256.0);
+    assert_refused(&b, "wanted whole numbers from -255 to 255");
+}
+
+static void feagi_mixed(void **state)
+{
+    (void)state;
+    builder b;
+    builder_init(&b);
+    builder_area(&b, "A", "lif_psc_exp", 2000);
+    builder_area(&b, "F", "feagi", 1);
+    builder_pair(&b, "m", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
+        value_number(100.0);
+    vly_connectome *c = built(&b);
+    /* 2000 * 100 << Q <= 2^30: Q = 12 */
+    assert_int_equal(c->desc.feagi_q, 12);
+    assert_int_equal(c->areas[1].load[0][0], 200000 << 12);
+    vly_connectome_destroy(c);
+    builder_area(&b, "H", "feagi", 1);
+    *builder_param(&b, 1, "postsynaptic_current") = value_number(255.0);
+    builder_pair(&b, "self", 1, 2, VLY_RULE_FIXED_TOTAL_NUMBER)->count = 20000;
+    b.pairs[1].weight = value_number(255.0);
+    assert_refused(&b, "area H, neuron 0, port 0: synapses may add 1300500000 "
+                       "and stimuli 0 in one burst");
+}
+
+static vly_connectome_stimulus stimulus_of(vly_stimulus_kind kind)
+{
+    static char id[] = "s";
+    return (vly_connectome_stimulus){.id = id, .kind = kind, .n_neurons = 1};
+}
+
+/* Mean and variance of k under the table */
+static void moments(const vly_stimulus_desc *desc, double *mean, double *var)
+{
+    double sum = 0.0, squares = 0.0, last = 0.0;
+    for (uint32_t k = 0; k <= desc->n_thresholds; k++) {
+        double at =
+            k < desc->n_thresholds ? desc->thresholds[k] / 4294967296.0 : 1.0;
+        double x = desc->base + (double)k * desc->step;
+        assert_true(at >= last);
+        sum += (at - last) * x;
+        squares += (at - last) * x * x;
+        last = at;
+    }
+    *mean = sum;
+    *var = squares - sum * sum;
+}
+
+static void poisson_tables(void **state)
+{
+    (void)state;
+    static const double means[] = {0.001, 0.5, 1.28, 20.0, 150.0};
+    for (size_t i = 0; i < 5; i++) {
+        vly_connectome_stimulus s = stimulus_of(VLY_STIMULUS_POISSON);
+        vly_stimulus_desc desc = {0};
+        vly_error error = VLY_ERROR_INIT;
+        uint64_t reach = 0;
+        double mean, var;
+        s.rate_hz = means[i] * 10000.0;
+        s.weight = -2.0;
+        assert_ok(vly_stimulus_table(&s, 0.1, 3, &desc, &reach, &error), error);
+        assert_int_equal(desc.base, 0);
+        assert_int_equal(desc.step, -16);
+        assert_int_equal(desc.flags, 0);
+        assert_int_equal(reach, 16 * desc.n_thresholds);
+        assert_true(desc.n_thresholds <= 256);
+        moments(&desc, &mean, &var);
+        assert_close(mean, -16.0 * means[i], 1e-5 * (1.0 + means[i]));
+        assert_close(var, 256.0 * means[i], 1e-3 * (1.0 + means[i]));
+        assert_int_equal(desc.thresholds[0],
+                         (uint32_t)floor(4294967296.0 * exp(-means[i])));
+        void *thresholds;
+        memcpy(&thresholds, &desc.thresholds, sizeof(thresholds));
+        vly_free(thresholds);
+    }
+}
+
+static void poisson_edges(void **state)
+{
+    (void)state;
+    vly_connectome_stimulus s = stimulus_of(VLY_STIMULUS_POISSON);
+    vly_stimulus_desc desc = {.base = 77};
+    vly_error error = VLY_ERROR_INIT;
+    uint64_t reach = 0;
+    s.weight = 1.0;
+    s.rate_hz = 0.0;
+    assert_ok(vly_stimulus_table(&s, 0.1, 0, &desc, &reach, &error), error);
+    assert_int_equal(desc.n_thresholds, 0);
+    assert_int_equal(reach, 0);
+    void *thresholds;
+    memcpy(&thresholds, &desc.thresholds, sizeof(thresholds));
+    vly_free(thresholds);
+    static const double rates[] = {2.5e6, 1e12};
+    for (int i = 0; i < 2; i++) {
+        s.rate_hz = rates[i];
+        assert_int_equal(vly_stimulus_table(&s, 0.1, 0, &desc, &reach, &error),
+                         VLY_E_PARSE);
+        assert_non_null(strstr(error.message, "more than 256 entries"));
+    }
+    s.rate_hz = -1.0;
+    assert_int_equal(vly_stimulus_table(&s, 0.1, 0, &desc, &reach, &error),
+                     VLY_E_INVALID);
+    s.rate_hz = 10000.0;
+    s.weight = 1e9;
+    assert_int_equal(vly_stimulus_table(&s, 0.1, 4, &desc, &reach, &error),
+                     VLY_E_PARSE);
+    assert_non_null(strstr(error.message, "wanted at most 2^30"));
+}
+
+static void normal_tables(void **state)
+{
+    (void)state;
+    static const struct {
+        double mean, sd;
+        int q;
+    } cases[] = {{0.0, 5.0, 20}, {-3.0, 0.5, 10}, {1.0, 2.0, 2}, {0.3, 0.1, 1},
+                 {7.0, 0.0, 3},  {0.0, 19.9, 0},  {0.0, 20.0, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        vly_connectome_stimulus s = stimulus_of(VLY_STIMULUS_NORMAL);
+        vly_stimulus_desc desc = {0};
+        vly_error error = VLY_ERROR_INIT;
+        uint64_t reach = 0;
+        double mean, var;
+        double unit = pow(2.0, -cases[i].q);
+        s.mean = cases[i].mean;
+        s.sd = cases[i].sd;
+        assert_ok(
+            vly_stimulus_table(&s, 0.1, cases[i].q, &desc, &reach, &error),
+            error);
+        assert_int_equal(desc.flags, VLY_STIMULUS_ALWAYS);
+        assert_true(desc.n_thresholds <= 240);
+        moments(&desc, &mean, &var);
+        double cell = desc.step * unit; /* Sheppard: cell^2 / 12 */
+        double off = s.sd < cell ? 0.5 * cell : 0.01 * cell;
+        assert_close(mean * unit, s.mean, 1e-4 * s.sd + off);
+        if (s.sd >= cell)
+            assert_close(var * unit * unit, s.sd * s.sd + cell * cell / 12.0,
+                         1e-3 * s.sd * s.sd);
+        assert_true(reach <= 1 << 30);
+        void *thresholds;
+        memcpy(&thresholds, &desc.thresholds, sizeof(thresholds));
+        vly_free(thresholds);
+    }
+}
+
+/* Stimuli of a genome: order, ids, streams, spike lists sorted. */
+static void stimuli_of_genome(void **state)
+{
+    (void)state;
+    builder b;
+    builder_everything(&b);
+    vly_connectome *c = built(&b);
+    assert_int_equal(c->n_stimuli, 4);
+    assert_int_equal(c->desc.n_stimuli, 2);
+    assert_int_equal(c->stimuli[0].desc_index, 0);
+    assert_int_equal(c->stimuli[1].desc_index, 1);
+    assert_int_equal(c->stimuli[2].desc_index, UINT32_MAX);
+    assert_int_equal(c->desc.stimuli[0].stream,
+                     vly_stream_from_name("stimulus:poisson/E"));
+    assert_int_equal(c->desc.stimuli[0].step,
+                     (int)floor(87.8 * pow(2.0, c->areas[0].q[0]) + 0.5));
+    const vly_connectome_stimulus *list = &c->stimuli[3];
+    assert_int_equal(list->n_inputs, 3);
+    assert_int_equal(list->inputs[0].neuron, c->areas[4].first + 4);
+    assert_int_equal(list->inputs[1].neuron, c->areas[4].first + 9);
+    assert_int_equal(list->inputs[2].burst, 7);
+    assert_close(list->inputs[0].value, 2.5 * pow(2.0, c->desc.feagi_q), 0.0);
+    assert_int_equal(c->start.burst, 0);
+    assert_int_equal(c->start.fired_row[0], 0);
+    vly_connectome_destroy(c);
+    b.stimuli[0].rate_hz = 1e8;
+    assert_refused(&b, "stimulus poisson: a rate of 100000000/s is a mean of "
+                       "10000 events a burst");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(q_of_constants), cmocka_unit_test(weights_lost),
+        cmocka_unit_test(bound_lowers_q), cmocka_unit_test(bound_refused),
+        cmocka_unit_test(feagi_gains),    cmocka_unit_test(feagi_mixed),
+        cmocka_unit_test(poisson_tables), cmocka_unit_test(poisson_edges),
+        cmocka_unit_test(normal_tables),  cmocka_unit_test(stimuli_of_genome),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
