@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The first half of a burst: what arrives. Each thread walks the rows of all
+ * spikes that are due, but only their part that targets its own slice: rows
+ * ascend by target, so the part is a range, found in the split index.
+ *
+ * Rows lie anywhere in memory, so the ranges of a batch of spikes are looked
+ * up together and rows are prefetched some ahead.
+ */
+#include "cpu_net.h"
+
+#define BATCH 64u
+#define AHEAD 8u
+#define AHEAD_SYNAPSES 128u  /* of each at most; then the hardware follows */
+
+#if defined(__GNUC__)
+#define PREFETCH(address) __builtin_prefetch(address)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define PREFETCH(address) ((void)(address))
+#define INLINE static inline
+#endif
+
+/* ---- split index ------------------------------------------------------- */
+
+typedef struct split_job {
+    vly_backend_net *net;
+    vly_cpu_projection *projection;
+} split_job;
+
+/* The offset of the first synapse of a row whose target is not below bound */
+static uint32_t lower_bound(const uint32_t *target, uint64_t n, uint32_t bound)
+{
+    uint64_t low = 0;
+    while (n > 0) {
+        uint64_t half = n / 2;
+        if (target[low + half] < bound) {
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return (uint32_t)low;
+}
+
+static void split_rows(void *arg, uint32_t task)
+{
+    const split_job *job = arg;
+    const vly_backend_net *net = job->net;
+    const vly_cpu_projection *projection = job->projection;
+    const vly_projection_desc *desc = projection->desc;
+    uint64_t n_sources = net->areas[desc->source_area].n;
+    uint32_t first = net->areas[desc->target_area].first;
+    uint64_t end = n_sources * (task + 1) / net->n_threads;
+    uint32_t n_cuts = projection->n_parts - 1;
+    for (uint64_t k = n_sources * task / net->n_threads; k < end; k++) {
+        const uint32_t *target = desc->target + desc->row[k];
+        uint64_t n = desc->row[k + 1] - desc->row[k];
+        uint32_t done = 0;
+        for (uint32_t i = 0; i < n_cuts; i++) {
+            const vly_cpu_thread *thread =
+                &net->threads[projection->first_slice + i];
+            uint32_t bound = first + thread->high[desc->target_area];
+            done += lower_bound(target + done, n - done, bound);
+            projection->split[k * n_cuts + i] = done;
+        }
+    }
+}
+
+static vly_status create_split(vly_backend_net *net,
+                               vly_cpu_projection *projection,
+                               vly_error *error)
+{
+    uint32_t area = projection->desc->target_area;
+    projection->n_parts = 0;
+    for (uint32_t j = 0; j < net->n_threads; j++) {
+        const vly_cpu_thread *thread = &net->threads[j];
+        if (thread->low[area] >= thread->high[area])
+            continue;
+        if (projection->n_parts == 0)
+            projection->first_slice = j;
+        projection->n_parts = j + 1 - projection->first_slice;
+    }
+    if (projection->n_parts < 2)
+        return VLY_OK;
+    uint64_t n = net->areas[projection->desc->source_area].n;
+    vly_status status =
+        vly_cpu_alloc(net, n * (projection->n_parts - 1), sizeof(uint32_t),
+                      &projection->split, error);
+    if (status != VLY_OK)
+        return status;
+    split_job job = {.net = net, .projection = projection};
+    status = vly_cpu_host->parallel_for(vly_cpu_host->context, net->n_threads,
+                                        split_rows, &job);
+    if (status != VLY_OK)
+        return vly_cpu_fail(error, status, "no %u threads could be started",
+                            net->n_threads);
+    return VLY_OK;
+}
+
+vly_status vly_cpu_delivery_create(vly_backend_net *net, vly_error *error)
+{
+    vly_status status =
+        vly_cpu_alloc(net, net->n_projections, sizeof *net->projections,
+                      &net->projections, error);
+    for (uint32_t i = 0; i < net->n_projections && status == VLY_OK; i++) {
+        net->projections[i].desc = vly_cpu_projection_desc(net->desc, i);
+        status = create_split(net, &net->projections[i], error);
+    }
+    return status;
+}
+
+/* ---- rows -------------------------------------------------------------- */
+
+typedef struct row_range {
+    uint64_t begin;
+    uint64_t end;
+} row_range;
+
+/* Where the events of one projection go in one burst. */
+typedef struct destination {
+    uint32_t *const *slot; /* [delay] inputs */
+    uint8_t *const *mark;  /* [delay] */
+    uint64_t block_offset;
+    uint64_t stride; /* between the ports */
+    uint32_t first;
+    uint32_t port;
+    uint32_t delay_min; /* events of a smaller delay have been delivered */
+} destination;
+
+static row_range find_range(const vly_cpu_projection *projection, uint32_t k,
+                            uint32_t part)
+{
+    const uint64_t *row = projection->desc->row;
+    row_range range = {.begin = row[k], .end = row[k + 1]};
+    if (projection->split == NULL)
+        return range;
+    uint32_t n_cuts = projection->n_parts - 1;
+    const uint32_t *cut = projection->split + (uint64_t)k * n_cuts;
+    if (part < n_cuts)
+        range.end = range.begin + cut[part];
+    if (part > 0)
+        range.begin += cut[part - 1];
+    return range;
+}
+
+INLINE void prefetch_range(const vly_projection_desc *desc, row_range range)
+{
+    uint64_t n = range.end - range.begin;
+    n = n < AHEAD_SYNAPSES ? n : AHEAD_SYNAPSES;
+    if (n == 0)
+        return;
+    const char *target = (const char *)(desc->target + range.begin);
+    const char *weight = (const char *)(desc->weight + range.begin);
+    for (uint64_t at = 0; at < n * sizeof(uint32_t); at += 64)
+        PREFETCH(target + at);
+    PREFETCH(target + n * sizeof(uint32_t) - 1);
+    for (uint64_t at = 0; at < n * sizeof(int16_t); at += 64)
+        PREFETCH(weight + at);
+    PREFETCH(weight + n * sizeof(int16_t) - 1);
+    if (desc->delay != NULL) {
+        PREFETCH(desc->delay + range.begin);
+        PREFETCH(desc->delay + range.begin + n - 1);
+    }
+}
+
+/* The events of one row. gained, delayed and any are constants where it is
+ * called; any: port by sign and a smallest delay. */
+INLINE void deliver_row(const vly_projection_desc *desc,
+                        const destination *to, row_range range, uint32_t gain,
+                        int gained, int delayed, int any)
+{
+    const uint32_t *target = desc->target;
+    const int16_t *weight = desc->weight;
+    const uint8_t *delay = desc->delay;
+    const uint32_t first = to->first;
+    uint32_t *input = to->slot[0] + to->port * to->stride;
+    uint8_t *mark = gained ? to->mark[0] : NULL;
+    for (uint64_t j = range.begin; j < range.end; j++) {
+        uint32_t i = target[j] - first;
+        uint32_t value = (uint32_t)(int32_t)weight[j];
+        if (gained)
+            value *= gain;
+        if (delayed) {
+            uint32_t d = delay[j];
+            if (any && d < to->delay_min)
+                continue;
+            input = to->slot[d] + to->port * to->stride;
+            mark = gained ? to->mark[d] : NULL;
+        }
+        if (any && to->port == VLY_PORT_BY_SIGN)
+            input = (delayed ? to->slot[delay[j]] : to->slot[0]) +
+                    (weight[j] < 0 ? to->stride : 0);
+        input[i] += value;
+        if (gained) {
+            mark[i] = 1;
+            mark[to->block_offset + i / VLY_CPU_SLICE] = 1;
+        }
+    }
+}
+
+INLINE void deliver_batch(const vly_projection_desc *desc,
+                          const destination *to, const row_range *ranges,
+                          const uint32_t *gains, uint32_t n, int gained,
+                          int delayed, int any)
+{
+    for (uint32_t i = 0; i < n && i < AHEAD; i++)
+        prefetch_range(desc, ranges[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i + AHEAD < n)
+            prefetch_range(desc, ranges[i + AHEAD]);
+        deliver_row(desc, to, ranges[i], gains[i], gained, delayed, any);
+    }
+}
+
+/* Delivers spikes ids[n] of the projection's source area. */
+static void deliver_spikes(const vly_cpu_projection *projection, uint32_t part,
+                           const destination *to, uint32_t source_first,
+                           const uint32_t *ids, const uint32_t *gains,
+                           uint32_t n)
+{
+    const vly_projection_desc *desc = projection->desc;
+    int gained = (desc->flags & VLY_PROJECTION_GAIN) != 0;
+    int delayed = desc->delay != NULL && desc->delay_max > 0;
+    int any = to->port == VLY_PORT_BY_SIGN || to->delay_min > 0;
+    row_range ranges[BATCH];
+    for (uint32_t at = 0; at < n; at += BATCH) {
+        uint32_t m = n - at < BATCH ? n - at : BATCH;
+        for (uint32_t i = 0; i < m; i++)
+            ranges[i] =
+                find_range(projection, ids[at + i] - source_first, part);
+        const uint32_t *g = gains + at;
+        if (any && gained)
+            deliver_batch(desc, to, ranges, g, m, 1, delayed, 1);
+        else if (any)
+            deliver_batch(desc, to, ranges, g, m, 0, delayed, 1);
+        else if (gained && delayed)
+            deliver_batch(desc, to, ranges, g, m, 1, 1, 0);
+        else if (gained)
+            deliver_batch(desc, to, ranges, g, m, 1, 0, 0);
+        else if (delayed)
+            deliver_batch(desc, to, ranges, g, m, 0, 1, 0);
+        else
+            deliver_batch(desc, to, ranges, g, m, 0, 0, 0);
+    }
+}
+
+/* Delivers the fired set of age bursts ago: delay 0 goes to the slot given. */
+static void deliver_set(const vly_backend_net *net,
+                        const vly_cpu_thread *thread,
+                        const vly_cpu_projection *projection, uint64_t age,
+                        uint32_t slot, uint32_t delay_min)
+{
+    const vly_projection_desc *desc = projection->desc;
+    const vly_cpu_area *source = &net->areas[desc->source_area];
+    const vly_cpu_area *target = &net->areas[desc->target_area];
+    const uint32_t *ids;
+    const uint32_t *gains;
+    const uint32_t *row = vly_cpu_history_set(net, age, &ids, &gains);
+    uint32_t from = row[desc->source_area];
+    uint32_t n = row[desc->source_area + 1] - from;
+    if (n == 0)
+        return;
+    destination to = {
+        .slot = (uint32_t *const *)target->slot + slot,
+        .mark = target->mark != NULL ? (uint8_t *const *)target->mark + slot
+                                     : NULL,
+        .block_offset = target->block_offset,
+        .stride = target->stride,
+        .first = target->first,
+        .port = desc->port,
+        .delay_min = delay_min,
+    };
+    deliver_spikes(projection, thread->index - projection->first_slice, &to,
+                   source->first, ids + from, gains + from, n);
+}
+
+void vly_cpu_deliver(vly_backend_net *net, vly_cpu_thread *thread)
+{
+    for (uint32_t i = 0; i < net->n_projections; i++) {
+        const vly_cpu_projection *projection = &net->projections[i];
+        uint32_t area = projection->desc->target_area;
+        if (thread->low[area] < thread->high[area])
+            deliver_set(net, thread, projection, projection->desc->base_delay,
+                        net->areas[area].now, 0);
+    }
+}
+
+/* A set of age bursts ago was sent on age - base_delay bursts ago, into what
+ * are slots now - (age - base_delay) + delay: those before now have been
+ * consumed. Adding ring keeps the index in the table, which repeats. */
+void vly_cpu_deliver_restore(vly_backend_net *net, vly_cpu_thread *thread)
+{
+    for (uint32_t i = 0; i < net->n_projections; i++) {
+        const vly_cpu_projection *projection = &net->projections[i];
+        const vly_projection_desc *desc = projection->desc;
+        const vly_cpu_area *area = &net->areas[desc->target_area];
+        if (thread->low[desc->target_area] >= thread->high[desc->target_area])
+            continue;
+        for (uint32_t ago = 1; ago <= desc->delay_max; ago++) {
+            uint64_t age = (uint64_t)desc->base_delay + ago;
+            if (age > net->burst)
+                break;
+            uint32_t slot = area->now >= ago ? area->now - ago
+                                             : area->now + area->ring - ago;
+            deliver_set(net, thread, projection, age, slot, ago);
+        }
+    }
+}
+
+/* ---- input of the host ------------------------------------------------- */
+
+void vly_cpu_deliver_inputs(vly_backend_net *net, vly_cpu_thread *thread,
+                            const vly_input *inputs, uint64_t n_inputs)
+{
+    for (uint64_t i = 0; i < n_inputs; i++) {
+        uint32_t a = vly_cpu_area_of(net->desc, inputs[i].neuron);
+        const vly_cpu_area *area = &net->areas[a];
+        uint32_t k = inputs[i].neuron - area->first;
+        if (k < thread->low[a] || k >= thread->high[a])
+            continue;
+        uint32_t *input = area->slot[area->now] +
+                          inputs[i].port * area->stride + k;
+        *input += (uint32_t)inputs[i].value;
+        if (area->mark != NULL) {
+            uint8_t *mark = area->mark[area->now];
+            mark[k] = 1;
+            mark[area->block_offset + k / VLY_CPU_SLICE] = 1;
+        }
+    }
+}

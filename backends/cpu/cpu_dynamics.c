@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The second half of a burst: stimuli, the update of every neuron (FEAGI
+ * areas: of every candidate) and the fired set of a slice, ascending.
+ */
+#include "cpu_net.h"
+
+#include <string.h>
+
+#include "kernels/models/feagi.h"
+#include "kernels/models/philox.h"
+
+/* ---- coefficients ------------------------------------------------------ */
+
+static vly_status set_column(vly_backend_net *net, const vly_cpu_area *area,
+                             const vly_column *column, uint32_t copy,
+                             vly_cpu_column *out, vly_error *error)
+{
+    vly_cpu_column made = {.words = column->words};
+    made.uniform = column->uniform != 0;
+    made.mask = made.uniform ? 0 : UINT32_MAX;
+    uint64_t n = made.uniform ? 1 : area->n;
+    vly_status status = VLY_OK;
+    if (copy) {
+        status = vly_cpu_alloc(net, n, sizeof(uint32_t), &made.own, error);
+        if (status != VLY_OK)
+            return status;
+        memcpy(made.own, column->words, (size_t)n * sizeof *made.own);
+        made.words = made.own;
+    }
+    if (made.uniform) {
+        status = vly_cpu_alloc(net, VLY_CPU_CHUNK, sizeof(uint32_t),
+                               &made.fill, error);
+        if (status != VLY_OK) {
+            vly_cpu_release(net, made.own);
+            return status;
+        }
+        for (uint32_t i = 0; i < VLY_CPU_CHUNK; i++)
+            made.fill[i] = made.words[0];
+    }
+    *out = made;
+    return VLY_OK;
+}
+
+static void note_uniform(vly_cpu_area *area)
+{
+    area->all_uniform = 1;
+    for (uint32_t i = 0; i < area->model->n_coefs; i++)
+        if (!area->coef[i].uniform)
+            area->all_uniform = 0;
+}
+
+vly_status vly_cpu_dynamics_create(vly_backend_net *net, vly_error *error)
+{
+    for (uint32_t a = 0; a < net->n_areas; a++) {
+        vly_cpu_area *area = &net->areas[a];
+        const vly_area_desc *desc = vly_cpu_area_desc(net->desc, a);
+        for (uint32_t i = 0; i < area->model->n_coefs; i++) {
+            vly_status status = set_column(net, area, &desc->coefs[i], 0,
+                                           &area->coef[i], error);
+            if (status != VLY_OK)
+                return status;
+        }
+        note_uniform(area);
+    }
+    return VLY_OK;
+}
+
+vly_status vly_cpu_coef_write(vly_backend_net *net, uint32_t index,
+                              uint32_t coef, const vly_column *column,
+                              vly_error *error)
+{
+    if (index >= net->n_areas)
+        return vly_cpu_fail(error, VLY_E_INVALID, "area %u, but there are %u",
+                            index, net->n_areas);
+    vly_cpu_area *area = &net->areas[index];
+    if (coef >= area->model->n_coefs)
+        return vly_cpu_fail(error, VLY_E_INVALID,
+                            "area %s: coefficient %u, but model %s has %u",
+                            area->name, coef, area->model->id,
+                            area->model->n_coefs);
+    vly_cpu_column made;
+    vly_status status = set_column(net, area, column, 1, &made, error);
+    if (status != VLY_OK)
+        return status;
+    vly_cpu_release(net, area->coef[coef].own);
+    vly_cpu_release(net, area->coef[coef].fill);
+    area->coef[coef] = made;
+    note_uniform(area);
+    return VLY_OK;
+}
+
+/* ---- time-driven areas ------------------------------------------------- */
+
+/* Appends the neurons of a chunk that fired: eight flags at a time, since
+ * most words are 0. */
+static void collect(vly_cpu_thread *thread, uint32_t first, uint32_t n)
+{
+    uint32_t n_fired = thread->n_fired;
+    for (uint32_t i = 0; i < n; i += 8) {
+        uint64_t word;
+        memcpy(&word, thread->flags + i, sizeof word);
+        if (word == 0)
+            continue;
+        for (uint32_t k = i; k < i + 8 && k < n; k++) {
+            thread->fired[n_fired] = first + k;
+            n_fired += thread->flags[k];
+        }
+    }
+    thread->n_fired = n_fired;
+}
+
+static void update_all(vly_backend_net *net, vly_cpu_thread *thread,
+                       vly_cpu_area *area, uint32_t low, uint32_t high)
+{
+    const vly_cpu_model *model = area->model;
+    vly_cpu_step *step = area->all_uniform
+                             ? net->kernels->step_uniform[model->index]
+                             : net->kernels->step_each[model->index];
+    uint32_t begin = thread->n_fired;
+    vly_cpu_chunk chunk = {.scale = area->scale[0], .fired = thread->flags};
+    for (uint32_t at = low; at < high; at += VLY_CPU_CHUNK) {
+        chunk.n = high - at < VLY_CPU_CHUNK ? high - at : VLY_CPU_CHUNK;
+        if (area->n_stimuli > 0)
+            vly_cpu_stimulus_add(net, area, at, at + chunk.n);
+        chunk.input = area->slot[area->now] + at;
+        for (uint32_t i = 0; i < model->n_fields; i++)
+            chunk.field[i] = area->field[i] + at;
+        for (uint32_t i = 0; i < model->n_coefs; i++)
+            chunk.coef[i] = area->coef[i].uniform ? area->coef[i].fill
+                                                  : area->coef[i].words + at;
+        step(&chunk);
+        collect(thread, area->first + at, chunk.n);
+    }
+    uint32_t gain = 1u << net->desc->feagi_q;
+    for (uint32_t i = begin; i < thread->n_fired; i++)
+        thread->gains[i] = gain;
+    thread->n_candidates += high - low;
+}
+
+/* ---- FEAGI areas ------------------------------------------------------- */
+
+static float word_f32(uint32_t word)
+{
+    float x;
+    memcpy(&x, &word, sizeof x);
+    return x;
+}
+
+static uint32_t word_u32(uint32_t word)
+{
+    return word;
+}
+
+#define LOAD_F32(word) word_f32(word)
+#define LOAD_U32(word) word_u32(word)
+#define STORE_F32(x) vly_bits(x)
+#define STORE_U32(x) word_u32(x)
+
+static void update_candidate(vly_backend_net *net, vly_cpu_thread *thread,
+                             vly_cpu_area *area, uint32_t i)
+{
+    vly_feagi_state s;
+    vly_feagi_coef c;
+    uint32_t index = 0;
+#define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
+    s.name = LOAD_##type(area->field[index++][i]);
+#include "kernels/models/feagi.def"
+    index = 0;
+#define VLY_COEF(name, type, expression)                                       \
+    c.name = LOAD_##type(area->coef[index].words[i & area->coef[index].mask]); \
+    index++;
+#include "kernels/models/feagi.def"
+    uint32_t neuron = area->first + i;
+    uint32_t *input = area->slot[area->now] + i;
+    uint32_t u = 0;
+    if (c.excitability != UINT32_MAX && s.refractory_countdown == 0)
+        u = vly_philox_burst((uint32_t)net->desc->seed_input,
+                             (uint32_t)(net->desc->seed_input >> 32),
+                             (uint32_t)net->burst,
+                             (uint32_t)(net->burst >> 32), neuron,
+                             VLY_FEAGI_STREAM);
+    vly_feagi_out o =
+        vly_feagi_step(s, c, (float)(int32_t)*input * area->scale[0], u);
+    *input = 0;
+    index = 0;
+#define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
+    area->field[index++][i] = STORE_##type(o.s.name);
+#include "kernels/models/feagi.def"
+    thread->n_candidates++;
+    if (o.fired == 0)
+        return;
+    thread->fired[thread->n_fired] = neuron;
+    thread->gains[thread->n_fired] =
+        vly_feagi_gain(o.psp, c.uniform_psp, net->desc->feagi_q,
+                       net->desc->out_degree[neuron]);
+    thread->n_fired++;
+}
+
+/* Candidates of [low, high), ascending. A block without marks costs a look at
+ * one byte, or an eighth of a word. */
+static void update_candidates(vly_backend_net *net, vly_cpu_thread *thread,
+                              vly_cpu_area *area, uint32_t low, uint32_t high)
+{
+    if (area->n_stimuli > 0)
+        vly_cpu_stimulus_add(net, area, low, high);
+    uint8_t *mark = area->mark[area->now];
+    uint8_t *blocks = mark + area->block_offset;
+    uint32_t end = (high + VLY_CPU_SLICE - 1) / VLY_CPU_SLICE;
+    for (uint32_t b = low / VLY_CPU_SLICE; b < end; b++) {
+        uint64_t word = 1;
+        if (b % 8 == 0 && b + 8 <= end)
+            memcpy(&word, blocks + b, sizeof word);
+        if (word == 0) {
+            b += 7;
+            continue;
+        }
+        if (blocks[b] == 0)
+            continue;
+        blocks[b] = 0;
+        uint32_t stop = (b + 1) * VLY_CPU_SLICE;
+        stop = stop < high ? stop : high;
+        for (uint32_t i = b * VLY_CPU_SLICE; i < stop; i++) {
+            if (mark[i] == 0)
+                continue;
+            mark[i] = 0;
+            update_candidate(net, thread, area, i);
+        }
+    }
+}
+
+/* ---- all areas --------------------------------------------------------- */
+
+void vly_cpu_dynamics(vly_backend_net *net, vly_cpu_thread *thread)
+{
+    thread->n_fired = 0;
+    for (uint32_t a = 0; a < net->n_areas; a++) {
+        vly_cpu_area *area = &net->areas[a];
+        uint32_t low = thread->low[a];
+        uint32_t high = thread->high[a];
+        if (low < high) {
+            vly_cpu_stimulus_draw(net, thread, area);
+            if (area->mark != NULL)
+                update_candidates(net, thread, area, low, high);
+            else
+                update_all(net, thread, area, low, high);
+        }
+        thread->area_end[a] = thread->n_fired;
+    }
+    thread->digest = net->kernels->digest(thread->fired, thread->gains,
+                                          thread->n_fired, net->burst);
+    for (uint32_t i = 0; i < thread->n_fired; i++)
+        thread->n_events += net->desc->out_degree[thread->fired[i]];
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Making, describing and freeing a net.
+ */
+#include "cpu_net.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- slices ------------------------------------------------------------ */
+
+/* Cost of one neuron of each area in a burst, in arbitrary units: its update
+ * and its incoming synapses at a rate of some spikes in a hundred bursts. */
+static void estimate_costs(const vly_net_desc *desc, uint64_t *cost)
+{
+    for (uint32_t a = 0; a < desc->n_areas; a++)
+        cost[a] = 200;
+    for (uint32_t i = 0; i < desc->n_projections; i++) {
+        const vly_projection_desc *p = vly_cpu_projection_desc(desc, i);
+        uint64_t n = vly_cpu_area_desc(desc, p->target_area)->n_neurons;
+        uint64_t sources =
+            vly_cpu_area_desc(desc, p->source_area)->n_neurons;
+        if (n > 0)
+            cost[p->target_area] += p->row[sources] / n;
+    }
+}
+
+/* The neuron before which share/n of the cost lies, at a multiple of 64
+ * within its area. */
+static uint32_t find_cut(const vly_net_desc *desc, const uint64_t *cost,
+                         uint64_t wanted)
+{
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        const vly_area_desc *area = vly_cpu_area_desc(desc, a);
+        uint64_t here = cost[a] * area->n_neurons;
+        if (wanted >= here) {
+            wanted -= here;
+            continue;
+        }
+        uint64_t i = (wanted / cost[a] + VLY_CPU_SLICE / 2) / VLY_CPU_SLICE *
+                     VLY_CPU_SLICE;
+        return area->first +
+               (i < area->n_neurons ? (uint32_t)i : area->n_neurons);
+    }
+    return desc->n_neurons;
+}
+
+static vly_status create_slice(vly_backend_net *net, uint32_t index,
+                               uint32_t begin, uint32_t end, vly_error *error)
+{
+    vly_cpu_thread *thread = &net->threads[index];
+    thread->index = index;
+    uint32_t **tables[3] = {&thread->low, &thread->high, &thread->area_end};
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < 3 && status == VLY_OK; i++)
+        status = vly_cpu_alloc(net, net->n_areas, sizeof(uint32_t), tables[i],
+                               error);
+    /* one more: the branchless compaction writes one ahead */
+    uint64_t n = (uint64_t)(end - begin) + 1;
+    if (status == VLY_OK)
+        status =
+            vly_cpu_alloc(net, n, sizeof(uint32_t), &thread->fired, error);
+    if (status == VLY_OK)
+        status =
+            vly_cpu_alloc(net, n, sizeof(uint32_t), &thread->gains, error);
+    if (status == VLY_OK)
+        status = vly_cpu_alloc(net, VLY_CPU_CHUNK, 1, &thread->flags, error);
+    if (status != VLY_OK)
+        return status;
+    for (uint32_t a = 0; a < net->n_areas; a++) {
+        uint32_t first = net->areas[a].first;
+        uint32_t last = first + net->areas[a].n;
+        uint32_t low = begin > first ? begin : first;
+        uint32_t high = end < last ? end : last;
+        if (low < high) {
+            thread->low[a] = low - first;
+            thread->high[a] = high - first;
+        }
+    }
+    return VLY_OK;
+}
+
+static vly_status create_slices(vly_backend_net *net, vly_error *error)
+{
+    const vly_net_desc *desc = net->desc;
+    uint64_t *cost = NULL;
+    vly_status status =
+        vly_cpu_alloc(net, net->n_areas, sizeof *cost, &cost, error);
+    if (status == VLY_OK)
+        status = vly_cpu_alloc(net, net->n_threads, sizeof *net->threads,
+                               &net->threads, error);
+    if (status != VLY_OK)
+        return status;
+    estimate_costs(desc, cost);
+    uint64_t total = 0;
+    for (uint32_t a = 0; a < net->n_areas; a++)
+        total += cost[a] * net->areas[a].n;
+    uint32_t begin = 0;
+    for (uint32_t j = 0; j < net->n_threads && status == VLY_OK; j++) {
+        uint64_t wanted = total / net->n_threads * (j + 1);
+        uint32_t end = j + 1 < net->n_threads ? find_cut(desc, cost, wanted)
+                                              : desc->n_neurons;
+        end = end > begin ? end : begin;
+        status = create_slice(net, j, begin, end, error);
+        begin = end;
+    }
+    vly_cpu_release(net, cost);
+    return status;
+}
+
+/* ---- areas ------------------------------------------------------------- */
+
+static vly_status create_ring(vly_backend_net *net, vly_cpu_area *area,
+                              vly_error *error)
+{
+    uint64_t n = ((uint64_t)area->n + VLY_CPU_SLICE - 1) / VLY_CPU_SLICE *
+                 VLY_CPU_SLICE;
+    uint64_t blocks = n / VLY_CPU_SLICE;
+    blocks = (blocks + VLY_CPU_SLICE - 1) / VLY_CPU_SLICE * VLY_CPU_SLICE;
+    area->stride = n;
+    area->block_offset = n;
+    uint32_t *input = NULL;
+    uint8_t *mark = NULL;
+    uint64_t words = n * area->n_ports;
+    vly_status status = vly_cpu_alloc(net, area->ring * words,
+                                      sizeof(uint32_t), &input, error);
+    if (status == VLY_OK)
+        status = vly_cpu_alloc(net, 2u * area->ring, sizeof(uint32_t *),
+                               &area->slot, error);
+    for (uint32_t i = 0; i < 2 * area->ring && status == VLY_OK; i++)
+        area->slot[i] = input + i % area->ring * words;
+    if (status != VLY_OK || (area->model->flags & VLY_AREA_FEAGI) == 0)
+        return status;
+    status =
+        vly_cpu_alloc(net, area->ring * (n + blocks), 1, &mark, error);
+    if (status == VLY_OK)
+        status = vly_cpu_alloc(net, 2u * area->ring, sizeof(uint8_t *),
+                               &area->mark, error);
+    for (uint32_t i = 0; i < 2 * area->ring && status == VLY_OK; i++)
+        area->mark[i] = mark + i % area->ring * (n + blocks);
+    return status;
+}
+
+static vly_status create_areas(vly_backend_net *net, vly_error *error)
+{
+    vly_status status = vly_cpu_alloc(net, net->n_areas, sizeof *net->areas,
+                                      &net->areas, error);
+    if (status != VLY_OK)
+        return status;
+    for (uint32_t a = 0; a < net->n_areas; a++)
+        net->areas[a].ring = 1;
+    for (uint32_t i = 0; i < net->n_projections; i++) {
+        const vly_projection_desc *p = vly_cpu_projection_desc(net->desc, i);
+        vly_cpu_area *area = &net->areas[p->target_area];
+        if (p->delay_max + 1 > area->ring)
+            area->ring = p->delay_max + 1;
+    }
+    for (uint32_t a = 0; a < net->n_areas && status == VLY_OK; a++) {
+        const vly_area_desc *desc = vly_cpu_area_desc(net->desc, a);
+        vly_cpu_area *area = &net->areas[a];
+        area->model = vly_cpu_model_find(desc->model);
+        area->name = desc->name;
+        area->first = desc->first;
+        area->n = desc->n_neurons;
+        area->n_ports = desc->n_ports;
+        area->scale[0] = desc->scale[0];
+        area->scale[1] = desc->scale[1];
+        area->now = (uint32_t)(net->burst % area->ring);
+        status = create_ring(net, area, error);
+        for (uint32_t i = 0; i < desc->n_fields && status == VLY_OK; i++)
+            status = vly_cpu_alloc(net, area->n, sizeof(uint32_t),
+                                   &area->field[i], error);
+    }
+    return status;
+}
+
+/* ---- options ----------------------------------------------------------- */
+
+#if defined(VLY_CPU_X86)
+static int has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2");
+}
+
+static int has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+const vly_cpu_kernels *vly_cpu_best_kernels(void)
+{
+#if defined(VLY_CPU_X86)
+    if (has_avx512())
+        return &vly_cpu_kernels_avx512;
+    if (has_avx2())
+        return &vly_cpu_kernels_avx2;
+#endif
+    return &vly_cpu_kernels_scalar;
+}
+
+/* options: NULL, "" or "isa=scalar|avx2|avx512" */
+static vly_status choose_kernels(const char *options,
+                                 const vly_cpu_kernels **kernels,
+                                 vly_error *error)
+{
+    *kernels = vly_cpu_best_kernels();
+    if (options == NULL || options[0] == 0)
+        return VLY_OK;
+    if (strcmp(options, "isa=scalar") == 0) {
+        *kernels = &vly_cpu_kernels_scalar;
+        return VLY_OK;
+    }
+    int known = strcmp(options, "isa=avx2") == 0 ||
+                strcmp(options, "isa=avx512") == 0;
+    if (!known)
+        return vly_cpu_fail(error, VLY_E_INVALID,
+                            "cpu option '%s', wanted isa=scalar, isa=avx2 or "
+                            "isa=avx512",
+                            options);
+#if defined(VLY_CPU_X86)
+    if (strcmp(options, "isa=avx2") == 0 && has_avx2()) {
+        *kernels = &vly_cpu_kernels_avx2;
+        return VLY_OK;
+    }
+    if (strcmp(options, "isa=avx512") == 0 && has_avx512()) {
+        *kernels = &vly_cpu_kernels_avx512;
+        return VLY_OK;
+    }
+#endif
+    return vly_cpu_fail(error, VLY_E_UNSUPPORTED,
+                        "cpu option '%s': this processor does not have it",
+                        options);
+}
+
+/* ---- net --------------------------------------------------------------- */
+
+/* Threads that would have no neurons are not started. */
+static uint32_t useful_threads(const vly_net_desc *desc, uint32_t wanted)
+{
+    uint32_t slices = desc->n_neurons / VLY_CPU_SLICE +
+                      (desc->n_neurons % VLY_CPU_SLICE != 0);
+    wanted = wanted < 1024 ? wanted : 1024;
+    wanted = wanted < slices ? wanted : slices;
+    return wanted > 0 ? wanted : 1;
+}
+
+static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
+                           vly_error *error)
+{
+    vly_status status = create_areas(net, error);
+    if (status == VLY_OK)
+        status = create_slices(net, error);
+    if (status == VLY_OK)
+        status = vly_cpu_dynamics_create(net, error);
+    if (status == VLY_OK)
+        status = vly_cpu_stimulus_create(net, error);
+    if (status == VLY_OK)
+        status = vly_cpu_delivery_create(net, error);
+    if (status == VLY_OK)
+        status = vly_cpu_history_create(net, error);
+    if (status == VLY_OK)
+        status = vly_cpu_snapshot_load(net, snapshot, error);
+    return status;
+}
+
+vly_status vly_cpu_net_create(const vly_device_spec *device,
+                              const vly_net_desc *desc,
+                              const vly_snapshot *snapshot,
+                              vly_backend_net **net, vly_error *error)
+{
+    vly_status status = vly_cpu_supports(desc, error);
+    if (status == VLY_OK)
+        status = vly_cpu_snapshot_check(desc, snapshot, error);
+    if (status != VLY_OK)
+        return status;
+    if (device == NULL || device->index != 0 || device->n_threads == 0)
+        return vly_cpu_fail(error, VLY_E_INVALID,
+                            "cpu: wanted device 0 and at least 1 thread");
+    vly_backend_net start = {.desc = desc};
+    status = choose_kernels(device->options, &start.kernels, error);
+    if (status != VLY_OK)
+        return status;
+    start.n_threads = useful_threads(desc, device->n_threads);
+    start.n_areas = desc->n_areas;
+    start.n_projections = desc->n_projections;
+    start.n_stimuli = desc->n_stimuli;
+    start.burst = snapshot->burst;
+    /* The net's own memory is a block of a list that is not its own. */
+    vly_backend_net outer = {.bytes = 0};
+    vly_backend_net *made = NULL;
+    status = vly_cpu_alloc(&outer, 1, sizeof *made, &made, error);
+    if (status != VLY_OK)
+        return status;
+    *made = start;
+    status = fill_net(made, snapshot, error);
+    if (status != VLY_OK) {
+        vly_cpu_net_destroy(made);
+        return status;
+    }
+    *net = made;
+    return VLY_OK;
+}
+
+void vly_cpu_net_destroy(vly_backend_net *net)
+{
+    if (net == NULL)
+        return;
+    vly_cpu_release_all(net);
+    vly_backend_net outer = {.bytes = 0};
+    vly_cpu_release(&outer, net);
+}
+
+vly_status vly_cpu_net_info(const vly_backend_net *net, vly_net_info *info,
+                            vly_error *error)
+{
+    if (info->struct_size < sizeof *info)
+        return vly_cpu_fail(error, VLY_E_INVALID,
+                            "net info: struct_size is %u, wanted %u",
+                            info->struct_size, (uint32_t)sizeof *info);
+    uint32_t ring = 1;
+    for (uint32_t a = 0; a < net->n_areas; a++)
+        ring = net->areas[a].ring > ring ? net->areas[a].ring : ring;
+    info->n_threads = net->n_threads;
+    info->host_bytes = net->bytes;
+    info->device_bytes = 0;
+    snprintf(info->plan, sizeof info->plan,
+             "%u target slices, one thread each; rows read in place; input "
+             "ring of at most %u bursts, fired sets of %u; %s loops",
+             net->n_threads, ring, net->desc->max_delay, net->kernels->isa);
+    return VLY_OK;
+}

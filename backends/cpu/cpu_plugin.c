@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The plugin "cpu": its entry, its one device and its table of functions.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cpu_net.h"
+
+static vly_status init(const vly_host *host, vly_error *error)
+{
+    if (host == NULL || host->struct_size < sizeof(vly_host))
+        return vly_cpu_fail(error, VLY_E_ABI,
+                            "cpu: the host table is smaller than version 1.0");
+    vly_cpu_host = host;
+    return VLY_OK;
+}
+
+static void deinit(void)
+{
+    vly_cpu_host = NULL;
+}
+
+static uint32_t device_count(void)
+{
+    return 1;
+}
+
+/* "model name" of the first processor, or the architecture */
+static void read_name(char *name, size_t size)
+{
+    snprintf(name, size, "processor");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    if (file == NULL)
+        return;
+    char line[256];
+    while (fgets(line, sizeof line, file) != NULL) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || colon == NULL)
+            continue;
+        colon += strspn(colon, ": \t");
+        snprintf(name, size, "%.*s", (int)strcspn(colon, "\n"), colon);
+        break;
+    }
+    fclose(file);
+}
+
+static vly_status device_info(uint32_t index, vly_device_info *info,
+                              vly_error *error)
+{
+    if (index != 0)
+        return vly_cpu_fail(error, VLY_E_DEVICE,
+                            "cpu: device %u, but there is only 0", index);
+    if (info->struct_size < sizeof *info)
+        return vly_cpu_fail(error, VLY_E_INVALID,
+                            "device info: struct_size is %u, wanted %u",
+                            info->struct_size, (uint32_t)sizeof *info);
+    const char *isa = vly_cpu_best_kernels()->isa;
+    const char *text = "portable";
+    if (strcmp(isa, "avx512") == 0)
+        text = "AVX-512";
+    else if (strcmp(isa, "avx2") == 0)
+        text = "AVX2";
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    info->index = 0;
+    read_name(info->name, sizeof info->name);
+    snprintf(info->capability, sizeof info->capability, "%ld core%s, %s",
+             cores > 0 ? cores : 1, cores > 1 ? "s" : "", text);
+    info->memory_bytes = 0;
+#ifdef _SC_PHYS_PAGES
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page > 0)
+        info->memory_bytes = (uint64_t)pages * (uint64_t)page;
+#endif
+    return VLY_OK;
+}
+
+static const vly_backend backend = {
+    .struct_size = sizeof(vly_backend),
+    .device_count = device_count,
+    .device_info = device_info,
+    .supports = vly_cpu_supports,
+    .net_create = vly_cpu_net_create,
+    .net_destroy = vly_cpu_net_destroy,
+    .net_info = vly_cpu_net_info,
+    .net_run = vly_cpu_net_run,
+    .field_read = vly_cpu_field_read,
+    .field_write = vly_cpu_field_write,
+    .coef_write = vly_cpu_coef_write,
+    .stimulus_write = vly_cpu_stimulus_write,
+    .snapshot_read = vly_cpu_snapshot_read,
+    .state_digest = vly_cpu_state_digest,
+};
+
+static const void *get_interface(const char *id)
+{
+    return strcmp(id, VLY_BACKEND_INTERFACE) == 0 ? &backend : NULL;
+}
+
+extern const vly_plugin vly_plugin_entry;
+VLY_EXPORT const vly_plugin vly_plugin_entry = {
+    .struct_size = sizeof(vly_plugin),
+    .abi_version = VLY_ABI_VERSION,
+    .id = "cpu",
+    .version = "0.1.0",
+    .build = VLY_CPU_BUILD,
+    .init = init,
+    .deinit = deinit,
+    .get_interface = get_interface,
+};

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The burst loop. Every thread runs it over its own slice; the last one at
+ * the barrier joins the fired sets and decides whether another burst follows.
+ */
+#include "cpu_net.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cpu_barrier.h"
+
+#define SPINS 4000u /* some 50 us */
+
+typedef struct run_job {
+    vly_backend_net *net;
+    vly_run *run;
+    vly_error *error;
+    uint64_t input_low; /* inputs of the burst to come */
+    uint64_t input_high;
+    vly_status status;
+    uint32_t go; /* 1: another burst */
+    vly_cpu_barrier barrier;
+} run_job;
+
+static void find_inputs(run_job *job)
+{
+    const vly_run *run = job->run;
+    uint64_t i = job->input_high;
+    while (i < run->n_inputs && run->inputs[i].burst < job->net->burst)
+        i++;
+    job->input_low = i;
+    while (i < run->n_inputs && run->inputs[i].burst == job->net->burst)
+        i++;
+    job->input_high = i;
+}
+
+/* Whether one more burst may run: a burst that was begun is finished, so
+ * there must be room for all its spikes. */
+static uint32_t may_go_on(const run_job *job)
+{
+    const vly_run *run = job->run;
+    if (job->status != VLY_OK || run->n_bursts_done == run->n_bursts)
+        return 0;
+    if (run->stop != NULL && run->n_bursts_done > 0 &&
+        __atomic_load_n(run->stop, __ATOMIC_RELAXED) != 0)
+        return 0;
+    return (run->flags & VLY_RUN_RECORD) == 0 ||
+           run->spikes_capacity - run->n_spikes >= job->net->desc->n_neurons;
+}
+
+/* Joins the parts of all threads, which ascend with the threads. */
+static vly_status join_fired(vly_backend_net *net, uint32_t total,
+                             vly_run *run, vly_error *error)
+{
+    uint32_t *ids;
+    uint32_t *gains;
+    uint32_t *row;
+    vly_status status =
+        vly_cpu_history_push(net, total, &ids, &gains, &row, error);
+    if (status != VLY_OK)
+        return status;
+    memset(row, 0, (net->n_areas + 1) * sizeof *row);
+    uint32_t at = 0;
+    for (uint32_t j = 0; j < net->n_threads; j++) {
+        const vly_cpu_thread *thread = &net->threads[j];
+        size_t bytes = thread->n_fired * sizeof *ids;
+        memcpy(ids + at, thread->fired, bytes);
+        memcpy(gains + at, thread->gains, bytes);
+        at += thread->n_fired;
+        for (uint32_t a = 0; a < net->n_areas; a++)
+            row[a + 1] += thread->area_end[a];
+    }
+    if ((run->flags & VLY_RUN_RECORD) == 0)
+        return VLY_OK;
+    memcpy(run->spikes + run->n_spikes, ids, total * sizeof *ids);
+    if (run->spike_gains != NULL)
+        memcpy(run->spike_gains + run->n_spikes, gains, total * sizeof *ids);
+    run->n_spikes += total;
+    return VLY_OK;
+}
+
+static void end_burst(void *arg)
+{
+    run_job *job = arg;
+    vly_backend_net *net = job->net;
+    vly_run *run = job->run;
+    uint32_t total = 0;
+    uint64_t digest = 0;
+    for (uint32_t j = 0; j < net->n_threads; j++) {
+        total += net->threads[j].n_fired;
+        digest += net->threads[j].digest;
+    }
+    job->status = join_fired(net, total, run, job->error);
+    if (run->digests != NULL)
+        run->digests[run->n_bursts_done] = digest;
+    if (run->spike_counts != NULL)
+        run->spike_counts[run->n_bursts_done] = total;
+    run->n_bursts_done++;
+    net->burst++;
+    for (uint32_t a = 0; a < net->n_areas; a++) {
+        vly_cpu_area *area = &net->areas[a];
+        area->now = area->now + 1 < area->ring ? area->now + 1 : 0;
+    }
+    find_inputs(job);
+    job->go = may_go_on(job);
+}
+
+static void run_task(void *arg, uint32_t task)
+{
+    run_job *job = arg;
+    vly_backend_net *net = job->net;
+    vly_cpu_thread *thread = &net->threads[task];
+    void *context = vly_cpu_host->context;
+    uint64_t time = vly_cpu_host->clock_ns(context);
+    do {
+        vly_cpu_deliver(net, thread);
+        if (job->input_low < job->input_high)
+            vly_cpu_deliver_inputs(net, thread,
+                                   job->run->inputs + job->input_low,
+                                   job->input_high - job->input_low);
+        uint64_t delivered = vly_cpu_host->clock_ns(context);
+        vly_cpu_dynamics(net, thread);
+        uint64_t updated = vly_cpu_host->clock_ns(context);
+        vly_cpu_barrier_wait(&job->barrier, end_burst, job);
+        uint64_t end = vly_cpu_host->clock_ns(context);
+        thread->delivery_ns += delivered - time;
+        thread->dynamics_ns += updated - delivered;
+        thread->exchange_ns += end - updated;
+        time = end;
+    } while (job->go);
+}
+
+static vly_status check_inputs(const vly_backend_net *net, const vly_run *run,
+                               vly_error *error)
+{
+    const vly_net_desc *desc = net->desc;
+    for (uint64_t i = 0; i < run->n_inputs; i++) {
+        const vly_input *input = &run->inputs[i];
+        if (i > 0 && input->burst < run->inputs[i - 1].burst)
+            return vly_cpu_fail(error, VLY_E_INVALID,
+                                "input %llu: burst %llu after burst %llu",
+                                (unsigned long long)i,
+                                (unsigned long long)input->burst,
+                                (unsigned long long)run->inputs[i - 1].burst);
+        if (input->neuron >= desc->n_neurons ||
+            input->port >=
+                net->areas[vly_cpu_area_of(desc, input->neuron)].n_ports)
+            return vly_cpu_fail(error, VLY_E_INVALID,
+                                "input %llu: neuron %u, port %u; there are %u "
+                                "neurons",
+                                (unsigned long long)i, input->neuron,
+                                input->port, desc->n_neurons);
+    }
+    return VLY_OK;
+}
+
+static vly_status check_run(const vly_backend_net *net, const vly_run *run,
+                            vly_error *error)
+{
+    if (net->failed != VLY_OK)
+        return vly_cpu_fail(error, net->failed,
+                            "an earlier run of this net failed; it can only "
+                            "be destroyed");
+    if (run->struct_size < sizeof *run)
+        return vly_cpu_fail(error, VLY_E_INVALID,
+                            "run: struct_size is %u, wanted %u",
+                            run->struct_size, (uint32_t)sizeof *run);
+    if ((run->flags & VLY_RUN_RECORD) != 0 &&
+        (run->spikes == NULL || run->spikes_capacity < net->desc->n_neurons))
+        return vly_cpu_fail(error, VLY_E_INVALID,
+                            "run: room for %llu spikes, wanted at least one "
+                            "for each of %u neurons",
+                            (unsigned long long)run->spikes_capacity,
+                            net->desc->n_neurons);
+    return check_inputs(net, run, error);
+}
+
+static void sum_threads(vly_backend_net *net, vly_run *run)
+{
+    run->n_events = 0;
+    run->n_candidates = 0;
+    for (uint32_t j = 0; j < net->n_threads; j++) {
+        run->n_events += net->threads[j].n_events;
+        run->n_candidates += net->threads[j].n_candidates;
+        net->threads[j].n_events = 0;
+        net->threads[j].n_candidates = 0;
+    }
+    /* of one thread: with the waiting they add up to the time of the run */
+    vly_cpu_thread *thread = &net->threads[0];
+    run->delivery_ns += thread->delivery_ns;
+    run->dynamics_ns += thread->dynamics_ns;
+    run->exchange_ns += thread->exchange_ns;
+    thread->delivery_ns = 0;
+    thread->dynamics_ns = 0;
+    thread->exchange_ns = 0;
+}
+
+vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run,
+                           vly_error *error)
+{
+    vly_status status = check_run(net, run, error);
+    if (status != VLY_OK)
+        return status;
+    run_job job = {.net = net, .run = run, .error = error};
+    job.barrier.n_threads = net->n_threads;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    job.barrier.n_spins = cores >= (long)net->n_threads ? SPINS : 16;
+    run->n_bursts_done = 0;
+    run->n_spikes = 0;
+    find_inputs(&job);
+    if (may_go_on(&job)) {
+        if (net->n_threads == 1)
+            run_task(&job, 0);
+        else
+            status = vly_cpu_host->parallel_for(
+                vly_cpu_host->context, net->n_threads, run_task, &job);
+        if (status != VLY_OK)
+            vly_cpu_fail(error, status, "no %u threads could be started",
+                         net->n_threads);
+        else
+            status = job.status;
+    }
+    sum_threads(net, run);
+    net->failed = status;
+    return status;
+}

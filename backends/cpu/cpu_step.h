@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The loop around one model's step, made from its table. Not guarded:
+ * included with VLY_CPU_STEP (name of the function), VLY_CPU_MODEL,
+ * VLY_CPU_TABLE and VLY_CPU_EACH (0: coefficients are uniform, 1: one each).
+ */
+#define PASTE2(a, b) a##b
+#define PASTE(a, b) PASTE2(a, b)
+#define MODEL_PART(part) PASTE(PASTE(vly_, VLY_CPU_MODEL), part)
+
+static void VLY_CPU_STEP(const vly_cpu_chunk *chunk)
+{
+    uint32_t *restrict input = chunk->input;
+    uint8_t *restrict fired = chunk->fired;
+    const float scale = chunk->scale;
+    const uint32_t n = chunk->n;
+    uint32_t index = 0;
+#define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
+    uint32_t *restrict field_##name = chunk->field[index++];
+#include VLY_CPU_TABLE
+    index = 0;
+#define VLY_COEF(name, type, expression)                                       \
+    const uint32_t *restrict coef_##name = chunk->coef[index++];
+#include VLY_CPU_TABLE
+    MODEL_PART(_coef) c;
+#if !VLY_CPU_EACH
+#define VLY_COEF(name, type, expression) c.name = LOAD_##type(coef_##name[0]);
+#include VLY_CPU_TABLE
+#endif
+    VECTORISE
+    for (uint32_t i = 0; i < n; i++) {
+        MODEL_PART(_state) s;
+#define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
+    s.name = LOAD_##type(field_##name[i]);
+#include VLY_CPU_TABLE
+#if VLY_CPU_EACH
+#define VLY_COEF(name, type, expression) c.name = LOAD_##type(coef_##name[i]);
+#include VLY_CPU_TABLE
+#endif
+        MODEL_PART(_out)
+        o = MODEL_PART(_step)(s, c, (float)(int32_t)input[i] * scale);
+#define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
+    field_##name[i] = STORE_##type(o.s.name);
+#include VLY_CPU_TABLE
+        input[i] = 0;
+        fired[i] = (uint8_t)o.fired;
+    }
+}
+
+#undef PASTE2
+#undef PASTE
+#undef MODEL_PART
+#undef VLY_CPU_STEP
+#undef VLY_CPU_EACH

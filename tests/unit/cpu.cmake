@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# The CPU backend straight through its table, without the engine.
+foreach(test models same state)
+    vly_test(test_cpu_${test} LABELS unit
+        SOURCES test_cpu_${test}.c test_cpu_net.c
+        LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu TIMEOUT 120)
+endforeach()

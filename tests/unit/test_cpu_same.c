@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One net, one answer: any number of threads, any instruction set, in pieces
+ * or at once, and from a snapshot of any burst.
+ */
+#include "test_cpu_net.h"
+
+#include <stdlib.h>
+
+enum { BURSTS = 90, SEEDS = 6 };
+
+static void assert_same(const test_run *a, const test_run *b)
+{
+    assert_int_equal(a->run.n_spikes, b->run.n_spikes);
+    assert_int_equal(a->run.n_events, b->run.n_events);
+    assert_int_equal(a->run.n_candidates, b->run.n_candidates);
+    size_t n = a->run.n_bursts;
+    assert_memory_equal(a->digests, b->digests, n * sizeof(uint64_t));
+    assert_memory_equal(a->counts, b->counts, n * sizeof(uint32_t));
+    n = a->run.n_spikes * sizeof(uint32_t);
+    assert_memory_equal(a->spikes, b->spikes, n);
+    assert_memory_equal(a->gains, b->gains, n);
+}
+
+static void assert_same_snapshot(const vly_snapshot *a, const vly_snapshot *b)
+{
+    assert_int_equal(a->burst, b->burst);
+    assert_int_equal(a->n_fired_bursts, b->n_fired_bursts);
+    assert_int_equal(a->n_fired, b->n_fired);
+    assert_memory_equal(a->state, b->state,
+                        a->n_state_words * sizeof(uint32_t));
+    assert_memory_equal(a->fired_row, b->fired_row,
+                        (a->n_fired_bursts + 1u) * sizeof(uint64_t));
+    assert_memory_equal(a->fired, b->fired, a->n_fired * sizeof(uint32_t));
+    assert_memory_equal(a->fired_gain, b->fired_gain,
+                        a->n_fired * sizeof(uint32_t));
+}
+
+static int has_isa(const test_net *net, const char *options)
+{
+    vly_device_spec device = {
+        .struct_size = sizeof device, .n_threads = 1, .options = options};
+    vly_backend_net *made = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    vly_status status = test_backend->net_create(&device, &net->desc,
+                                                 &net->start, &made, &error);
+    test_backend->net_destroy(made);
+    assert_true(status == VLY_OK || status == VLY_E_UNSUPPORTED);
+    return status == VLY_OK;
+}
+
+/* Host input on some neurons of all areas. */
+static uint64_t some_inputs(test_net *net, vly_input *inputs, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        inputs[i] = (vly_input){
+            .burst = i * BURSTS / n,
+            .neuron = (uint32_t)(i * 7919 % net->desc.n_neurons),
+            .value = (int32_t)test_random(net, 2000) - 700};
+    return n;
+}
+
+static void test_threads_and_isa(void **state)
+{
+    (void)state;
+    test_plugin_open();
+    static const uint32_t threads[] = {1, 2, 3, 7, 16};
+    static const char *const options[] = {NULL, "isa=scalar", "isa=avx2",
+                                          "isa=avx512"};
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        test_net net;
+        test_random_net(&net, seed);
+        vly_input inputs[300];
+        uint64_t n_inputs = some_inputs(&net, inputs, 300);
+        vly_backend_net *made = test_create(&net, 1, "isa=scalar", NULL);
+        test_run first;
+        test_run_bursts(&net, made, BURSTS, inputs, n_inputs, &first);
+        vly_snapshot end;
+        test_snapshot(made, &end);
+        uint64_t digest = 0;
+        assert_int_equal(test_backend->state_digest(made, &digest, NULL), 0);
+        test_backend->net_destroy(made);
+        assert_true(first.run.n_spikes > 1000);
+        assert_true(first.run.n_events > 10000);
+        for (uint32_t i = 0; i < 5; i++) {
+            const char *option = options[(i + seed) % 4];
+            if (option != NULL && !has_isa(&net, option))
+                option = NULL;
+            made = test_create(&net, threads[i], option, NULL);
+            test_run run;
+            test_run_bursts(&net, made, BURSTS, inputs, n_inputs, &run);
+            assert_same(&first, &run);
+            vly_snapshot snapshot;
+            test_snapshot(made, &snapshot);
+            assert_same_snapshot(&end, &snapshot);
+            uint64_t other = 1;
+            test_backend->state_digest(made, &other, NULL);
+            assert_true(digest == other);
+            test_snapshot_deinit(&snapshot);
+            test_run_deinit(&run);
+            test_backend->net_destroy(made);
+        }
+        test_snapshot_deinit(&end);
+        test_run_deinit(&first);
+        test_net_deinit(&net);
+    }
+}
+
+/* Compares bursts [at, at + piece) of a whole run with a run of their own. */
+static void assert_piece(const test_run *whole, const test_run *piece,
+                         uint64_t at, uint64_t spikes_before)
+{
+    uint64_t n = piece->run.n_bursts_done;
+    assert_memory_equal(whole->digests + at, piece->digests,
+                        n * sizeof(uint64_t));
+    assert_memory_equal(whole->spikes + spikes_before, piece->spikes,
+                        piece->run.n_spikes * sizeof(uint32_t));
+    assert_memory_equal(whole->gains + spikes_before, piece->gains,
+                        piece->run.n_spikes * sizeof(uint32_t));
+}
+
+static void test_pieces(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 20; seed < 23; seed++) {
+        test_net net;
+        test_random_net(&net, seed);
+        vly_input inputs[100];
+        uint64_t n_inputs = some_inputs(&net, inputs, 100);
+        vly_backend_net *made = test_create(&net, 2, NULL, NULL);
+        test_run whole;
+        test_run_bursts(&net, made, BURSTS, inputs, n_inputs, &whole);
+        test_backend->net_destroy(made);
+        made = test_create(&net, 2, NULL, NULL);
+        uint64_t spikes = 0;
+        for (uint64_t at = 0, n = 1; at < BURSTS; n = 1 + (n * 5 + 2) % 13) {
+            n = n < BURSTS - at ? n : BURSTS - at;
+            test_run run;
+            test_run_bursts(&net, made, n, inputs, n_inputs, &run);
+            assert_int_equal(run.run.n_bursts_done, n);
+            assert_piece(&whole, &run, at, spikes);
+            spikes += run.run.n_spikes;
+            at += n;
+            test_run_deinit(&run);
+        }
+        assert_int_equal(spikes, whole.run.n_spikes);
+        test_backend->net_destroy(made);
+        test_run_deinit(&whole);
+        test_net_deinit(&net);
+    }
+}
+
+static void test_snapshots(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 40; seed < 43; seed++) {
+        test_net net;
+        test_random_net(&net, seed);
+        vly_backend_net *made = test_create(&net, 1, NULL, NULL);
+        test_run whole;
+        test_run_bursts(&net, made, BURSTS, NULL, 0, &whole);
+        test_backend->net_destroy(made);
+        made = test_create(&net, 2, NULL, NULL);
+        uint64_t spikes = 0;
+        for (uint64_t at = 0; at < BURSTS; at++) {
+            /* the net of every burst is a new one, on other threads */
+            vly_snapshot snapshot;
+            test_snapshot(made, &snapshot);
+            assert_int_equal(snapshot.burst, at);
+            test_backend->net_destroy(made);
+            made = test_create(&net, 1 + (uint32_t)(at % 5), NULL, &snapshot);
+            vly_snapshot again;
+            test_snapshot(made, &again);
+            assert_same_snapshot(&snapshot, &again);
+            test_snapshot_deinit(&snapshot);
+            test_snapshot_deinit(&again);
+            test_run run;
+            test_run_bursts(&net, made, 1, NULL, 0, &run);
+            assert_piece(&whole, &run, at, spikes);
+            spikes += run.run.n_spikes;
+            test_run_deinit(&run);
+        }
+        assert_int_equal(spikes, whole.run.n_spikes);
+        test_backend->net_destroy(made);
+        test_run_deinit(&whole);
+        test_net_deinit(&net);
+    }
+}
+
+/* A base delay of thousands of bursts holds what fired, no more. */
+static void test_long_delay(void **state)
+{
+    (void)state;
+    test_net net;
+    test_net_init(&net, 1);
+    uint32_t coefs[6];
+    test_delta_coefs(coefs, 1.0f, 0);
+    test_area(&net, "lif_psc_delta", 2000, coefs, 8);
+    test_synapse(&net, 0, 5, 0, 1999, 256, 5000);
+    test_net_finish(&net);
+    vly_backend_net *made = test_create(&net, 2, NULL, NULL);
+    vly_net_info info = {.struct_size = sizeof info};
+    assert_int_equal(test_backend->net_info(made, &info, NULL), VLY_OK);
+    assert_true(info.host_bytes < 1000000);
+    const vly_input inputs[] = {{.burst = 3, .neuron = 5, .value = 256},
+                                {.burst = 4, .neuron = 5, .value = 256}};
+    test_run run;
+    test_run_bursts(&net, made, 4000, inputs, 2, &run);
+    assert_int_equal(run.run.n_spikes, 2);
+    test_run_deinit(&run);
+    vly_snapshot snapshot;
+    test_snapshot(made, &snapshot);
+    test_backend->net_destroy(made);
+    made = test_create(&net, 1, NULL, &snapshot);
+    test_run_bursts(&net, made, 2000, NULL, 0, &run);
+    assert_int_equal(run.run.n_spikes, 2);
+    assert_int_equal(run.counts[1003], 1);
+    assert_int_equal(run.counts[1004], 1);
+    assert_int_equal(run.spikes[0], 1999);
+    test_run_deinit(&run);
+    test_snapshot_deinit(&snapshot);
+    test_backend->net_destroy(made);
+    test_net_deinit(&net);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_threads_and_isa),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_snapshots),
+        cmocka_unit_test(test_long_delay),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
