@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the files of the engine share: the net and its parts. A net is used by
+ * one thread at a time; only `stop` is touched by others, atomically.
+ */
+#ifndef VOLLEY_ENGINE_ENGINE_H
+#define VOLLEY_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/volley.h>
+
+#include "connectome/connectome.h"
+#include "engine/live.h"
+#include "engine/pending.h"
+
+/* Bursts of one call of the backend: what a burst costs the host (a call, a
+ * look at the inputs) is shared by so many; the digests of a call are 8 KB. */
+#define VLY_CHUNK_BURSTS 1024u
+/* Ids of one recorded call, unless one burst of all neurons needs more. */
+#define VLY_CHUNK_SPIKES (1u << 18)
+/* Largest |input| of the host for one neuron, port and burst. */
+#define VLY_INPUT_MAX ((INT64_C(1) << 30) - 1)
+/* Largest sum of everything else that may arrive there. */
+#define VLY_LOAD_MAX (UINT64_C(1) << 30)
+
+typedef struct vly_counters {
+    uint64_t spikes;
+    uint64_t events;
+    uint64_t candidates;
+} vly_counters;
+
+/* Where a net runs. */
+typedef struct vly_engine_device {
+    const vly_backend *backend;
+    vly_backend_net *net;
+    uint32_t index;     /* of the device */
+    uint32_t n_threads; /* as resolved */
+    char *spec;         /* as resolved, with its options: opens the same */
+    char name[64];      /* "cpu:4" as resolved */
+} vly_engine_device;
+
+/* Buffers of one call of the backend. */
+typedef struct vly_engine_buffers {
+    uint64_t *digests;      /* [VLY_CHUNK_BURSTS] */
+    uint32_t *spike_counts; /* [VLY_CHUNK_BURSTS] */
+    uint32_t *spikes;       /* [spikes_capacity], made when recording */
+    uint64_t spikes_capacity;
+    vly_input *inputs; /* [inputs_capacity] */
+    uint64_t inputs_capacity;
+} vly_engine_buffers;
+
+struct vly_net {
+    const vly_connectome *connectome;
+    vly_registry *registry;
+    vly_genome *own_genome; /* of vly_net_open */
+    vly_connectome *own_connectome;
+    vly_registry *own_registry;
+
+    vly_engine_device device;
+    vly_live live;       /* parameters in force */
+    vly_pending pending; /* injected, not yet delivered */
+    uint64_t burst;      /* done */
+    uint64_t digest;     /* H of the last one */
+    uint64_t dc_next;    /* burst at which dc must be summed again */
+    vly_counters counters;
+    uint64_t *area_spikes; /* [n_areas] */
+    uint64_t run_ns;
+    uint64_t delivery_ns;
+    uint64_t dynamics_ns;
+    uint64_t exchange_ns;
+    uint64_t drain_ns;
+
+    bool running;  /* within vly_net_run: its functions may only look */
+    uint32_t stop; /* atomic: vly_net_stop sets it, a run takes it */
+    vly_spikes_fn on_spikes;
+    void *on_spikes_arg;
+    vly_spikes_fn on_bursts;
+    void *on_bursts_arg;
+
+    vly_engine_buffers buffers;
+    bool fired_asked;      /* fired lists are read: record the last burst */
+    uint64_t fired_burst;  /* bursts done when fired was filled */
+    const uint32_t *fired; /* in buffers.spikes or fired_own */
+    uint32_t n_fired;
+    uint32_t *fired_own;
+
+    vly_error dead; /* status not VLY_OK: the device failed, for ever */
+};
+
+/* What a vly_state owns. */
+struct vly_state {
+    vly_hash connectome_hash;
+    vly_snapshot snapshot;
+    vly_overlay *overlay;
+    vly_pending pending;
+    uint64_t digest;
+    vly_counters counters;
+    uint64_t *area_spikes; /* [n_areas] */
+    uint32_t n_areas;
+};
+
+/* VLY_OK, or the failure that ended the net. Errors E_INVALID from within a
+ * function that vly_net_run calls: the backend is already further. */
+vly_status vly_net_alive(const vly_net *net, vly_error *error);
+/* Copies a failure; either may be NULL. */
+void vly_error_copy(const vly_error *from, vly_error *to);
+/* What the backend said; a device error (or any, if fatal) ends the net. */
+vly_status vly_net_failed(vly_net *net, vly_status status, bool fatal,
+                          const vly_error *what, vly_error *error);
+
+/* Opens the backend of spec ("auto", "cpu:4") for this connectome in the state
+ * of the snapshot. Errors E_INVALID spec; E_UNSUPPORTED, E_DEVICE reason. */
+vly_status vly_device_open(const vly_connectome *connectome,
+                           vly_registry *registry, const char *spec,
+                           uint32_t n_threads, const vly_snapshot *snapshot,
+                           vly_engine_device *device, vly_error *error);
+void vly_device_close(vly_engine_device *device);
+
+/* A snapshot with memory of its own; release frees what it points to. */
+vly_status vly_snapshot_take(const vly_engine_device *device,
+                             vly_snapshot *snapshot, vly_error *error);
+void vly_snapshot_release(vly_snapshot *snapshot);
+/* Sum of vly_state_hash over all fields. */
+uint64_t vly_snapshot_digest(const vly_connectome *connectome,
+                             const vly_snapshot *snapshot);
+
+/* Inputs of bursts [burst, burst + n) in buffers.inputs: spike lists and
+ * injection, sorted, summed, clamped. */
+vly_status vly_net_inputs(vly_net *net, uint64_t n_bursts, uint64_t *n_inputs,
+                          vly_error *error);
+
+/* Area by name. Errors E_INVALID no such area, with the names there are. */
+vly_status vly_net_area(const vly_net *net, const char *name, uint32_t *area,
+                        vly_error *error);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Parameters in force: their making, their way to the backend, their commit.
+ */
+#include "engine/live.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+vly_status vly_live_init(vly_live *live, const vly_connectome *connectome,
+                         vly_error *error)
+{
+    vly_live made = {.n_areas = connectome->desc.n_areas,
+                     .n_stimuli = connectome->desc.n_stimuli};
+    made.columns = vly_calloc(made.n_areas, sizeof *made.columns);
+    made.load = vly_calloc((size_t)made.n_areas * 2, sizeof *made.load);
+    made.stimuli = vly_calloc(made.n_stimuli, sizeof *made.stimuli);
+    made.stimulus_made = vly_calloc(made.n_stimuli, 1);
+    if (!made.columns || !made.load || !made.stimuli || !made.stimulus_made) {
+        vly_live_deinit(&made);
+        return vly_fail_nomem(error, made.n_areas * sizeof *made.columns,
+                              "the parameters in force");
+    }
+    *live = made;
+    return VLY_OK;
+}
+
+static void free_stimulus(vly_stimulus_desc *stimulus)
+{
+    /* thresholds are const in the ABI, but these are ours */
+    void *thresholds = NULL;
+    memcpy(&thresholds, &stimulus->thresholds, sizeof thresholds);
+    vly_free(thresholds);
+    stimulus->thresholds = NULL;
+}
+
+void vly_live_deinit(vly_live *live)
+{
+    for (uint32_t a = 0; live->columns && a < live->n_areas; a++)
+        vly_coefs_free(live->columns[a]);
+    for (uint32_t i = 0; live->load && i < 2 * live->n_areas; i++)
+        vly_free(live->load[i]);
+    for (uint32_t s = 0; live->stimuli && s < live->n_stimuli; s++)
+        free_stimulus(&live->stimuli[s]);
+    vly_free(live->columns);
+    vly_free(live->load);
+    vly_free(live->stimuli);
+    vly_free(live->stimulus_made);
+    vly_overlay_destroy(live->overlay);
+    *live = (vly_live){0};
+}
+
+const vly_column *vly_live_columns(const vly_live *live,
+                                   const vly_connectome *connectome,
+                                   uint32_t area)
+{
+    return live->columns && live->columns[area]
+               ? live->columns[area]
+               : connectome->desc.areas[area].coefs;
+}
+
+const vly_stimulus_desc *vly_live_stimulus(const vly_live *live,
+                                           const vly_connectome *connectome,
+                                           uint32_t index)
+{
+    return live->stimulus_made && live->stimulus_made[index]
+               ? &live->stimuli[index]
+               : &connectome->desc.stimuli[index];
+}
+
+/* ---- dc ---------------------------------------------------------------- */
+
+uint64_t vly_live_dc_next(const vly_connectome *connectome, uint64_t burst)
+{
+    uint64_t next = UINT64_MAX;
+    for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
+        const vly_connectome_stimulus *stimulus = &connectome->stimuli[s];
+        if (stimulus->kind != VLY_STIMULUS_DC)
+            continue;
+        if (stimulus->start > burst && stimulus->start < next)
+            next = stimulus->start;
+        if (stimulus->stop > burst && stimulus->stop < next)
+            next = stimulus->stop;
+    }
+    return next;
+}
+
+bool vly_live_has_dc(const vly_connectome *connectome, uint32_t area)
+{
+    for (uint32_t s = 0; s < connectome->n_stimuli; s++)
+        if (connectome->stimuli[s].kind == VLY_STIMULUS_DC &&
+            connectome->stimuli[s].area == area)
+            return true;
+    return false;
+}
+
+static bool dc_acts(const vly_connectome_stimulus *stimulus, uint32_t area,
+                    uint64_t burst)
+{
+    return stimulus->kind == VLY_STIMULUS_DC && stimulus->area == area &&
+           stimulus->start <= burst && burst < stimulus->stop;
+}
+
+/* Sums dc in genome order into dc[1] if every stimulus covers the area, else
+ * into dc[n_neurons] (allocated, *each). */
+static vly_status dc_sum(const vly_connectome *connectome,
+                         const vly_overlay *overlay, uint32_t area,
+                         uint64_t burst, double *sum, double **each,
+                         vly_error *error)
+{
+    uint32_t n = connectome->areas[area].n_neurons;
+    bool uniform = true;
+    *sum = 0.0;
+    *each = NULL;
+    for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
+        const vly_connectome_stimulus *stimulus = &connectome->stimuli[s];
+        if (!dc_acts(stimulus, area, burst))
+            continue;
+        *sum += overlay->stimuli[s].mean;
+        uniform = uniform && stimulus->n_neurons == n;
+    }
+    if (uniform)
+        return VLY_OK;
+    double *values = vly_calloc(n, sizeof *values);
+    if (!values)
+        return vly_fail_nomem(error, n * sizeof *values, "dc input");
+    for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
+        const vly_connectome_stimulus *stimulus = &connectome->stimuli[s];
+        if (!dc_acts(stimulus, area, burst))
+            continue;
+        uint32_t first = stimulus->first - connectome->areas[area].first;
+        for (uint32_t i = 0; i < stimulus->n_neurons; i++)
+            values[first + i] += overlay->stimuli[s].mean;
+    }
+    *each = values;
+    return VLY_OK;
+}
+
+/* ---- making ------------------------------------------------------------ */
+
+vly_status vly_live_make_columns(vly_live *change,
+                                 const vly_connectome *connectome,
+                                 const vly_overlay *overlay, uint32_t area,
+                                 uint64_t burst, vly_error *error)
+{
+    const vly_connectome_area *target = &connectome->areas[area];
+    vly_param_column *params = NULL;
+    double *each = NULL;
+    double sum = 0.0;
+    vly_column *columns = NULL;
+    vly_status status = VLY_OK;
+    params = vly_calloc(target->model->n_params, sizeof *params);
+    if (!params) {
+        status = vly_fail_nomem(error, sizeof *params, "parameters");
+        goto out;
+    }
+    vly_overlay_params(overlay, connectome, area, params);
+    VLY_TRY(dc_sum(connectome, overlay, area, burst, &sum, &each, error));
+    VLY_TRY(vly_coefs_make(target, params, each ? each : &sum, !each,
+                           connectome->desc.dt_ms, &columns, error));
+    vly_coefs_free(change->columns[area]);
+    change->columns[area] = columns;
+out:
+    vly_free(params);
+    vly_free(each);
+    return status;
+}
+
+vly_status vly_live_make_stimulus(vly_live *change,
+                                  const vly_connectome *connectome,
+                                  const vly_overlay *overlay, uint32_t stimulus,
+                                  vly_error *error)
+{
+    vly_connectome_stimulus now =
+        vly_overlay_stimulus_now(overlay, connectome, stimulus);
+    uint32_t index = now.desc_index;
+    vly_stimulus_desc desc = connectome->desc.stimuli[index];
+    int32_t q = connectome->areas[now.area].q[desc.port];
+    uint64_t reach = 0;
+    vly_status status = VLY_OK;
+    desc.thresholds = NULL;
+    VLY_TRY(vly_stimulus_table(&now, connectome->desc.dt_ms, q, &desc, &reach,
+                               error));
+    free_stimulus(&change->stimuli[index]);
+    change->stimuli[index] = desc;
+    change->stimulus_made[index] = 1;
+out:
+    return status;
+}
+
+vly_status vly_live_make_all(vly_live *change, const vly_connectome *connectome,
+                             const vly_overlay *overlay, uint64_t burst,
+                             vly_error *error)
+{
+    static const vly_live nothing = {0};
+    vly_status status = VLY_OK;
+    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
+        bool changed = vly_overlay_area_changed(overlay, a);
+        if (!changed && !vly_live_has_dc(connectome, a))
+            continue;
+        VLY_TRY(vly_live_make_columns(change, connectome, overlay, a, burst,
+                                      error));
+        if (changed)
+            VLY_TRY(vly_live_make_load(change, &nothing, connectome, a, error));
+    }
+    for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
+        vly_stimulus_kind kind = connectome->stimuli[s].kind;
+        if ((kind == VLY_STIMULUS_POISSON || kind == VLY_STIMULUS_NORMAL) &&
+            vly_overlay_stimulus_changed(overlay, connectome, s))
+            VLY_TRY(
+                vly_live_make_stimulus(change, connectome, overlay, s, error));
+    }
+out:
+    return status;
+}
+
+/* ---- to the backend ---------------------------------------------------- */
+
+static bool same_column(const vly_column *a, const vly_column *b, uint32_t n)
+{
+    size_t words = a->uniform ? 1 : n;
+    return a->uniform == b->uniform &&
+           memcmp(a->words, b->words, words * sizeof *a->words) == 0;
+}
+
+/* One pass over the differences between two settings, in a fixed order, that
+ * writes the first `limit` of them. */
+typedef struct vly_live_pass {
+    const vly_connectome *connectome;
+    const vly_backend *backend;
+    vly_backend_net *net;
+    const vly_live *change;
+    const vly_live *now;
+    bool back; /* write what is in force, not the change */
+    uint64_t limit;
+    uint64_t n_written;
+} vly_live_pass;
+
+static vly_status pass_area(vly_live_pass *pass, uint32_t area,
+                            vly_error *error)
+{
+    const vly_column *old = vly_live_columns(pass->now, pass->connectome, area);
+    const vly_column *new = pass->change->columns[area];
+    const vly_area_desc *desc = &pass->connectome->desc.areas[area];
+    for (uint32_t c = 0; c < desc->n_coefs; c++) {
+        if (same_column(&old[c], &new[c], desc->n_neurons))
+            continue;
+        if (pass->n_written == pass->limit)
+            return VLY_OK;
+        vly_status status = pass->backend->coef_write(
+            pass->net, area, c, pass->back ? &old[c] : &new[c], error);
+        if (status != VLY_OK)
+            return status;
+        pass->n_written++;
+    }
+    return VLY_OK;
+}
+
+static vly_status pass_run(vly_live_pass *pass, vly_error *error)
+{
+    const vly_live *change = pass->change;
+    for (uint32_t a = 0; a < change->n_areas; a++) {
+        vly_status status =
+            change->columns[a] ? pass_area(pass, a, error) : VLY_OK;
+        if (status != VLY_OK)
+            return status;
+    }
+    for (uint32_t s = 0; s < change->n_stimuli; s++) {
+        if (!change->stimulus_made[s])
+            continue;
+        if (pass->n_written == pass->limit)
+            return VLY_OK;
+        const vly_stimulus_desc *old =
+            vly_live_stimulus(pass->now, pass->connectome, s);
+        vly_status status = pass->backend->stimulus_write(
+            pass->net, s, pass->back ? old : &change->stimuli[s], error);
+        if (status != VLY_OK)
+            return status;
+        pass->n_written++;
+    }
+    return VLY_OK;
+}
+
+vly_status vly_live_apply(const vly_live *change, const vly_live *now,
+                          const vly_connectome *connectome,
+                          const vly_backend *backend, vly_backend_net *net,
+                          bool *lost, vly_error *error)
+{
+    vly_live_pass pass = {.connectome = connectome,
+                          .backend = backend,
+                          .net = net,
+                          .change = change,
+                          .now = now,
+                          .limit = UINT64_MAX};
+    *lost = false;
+    vly_status status = pass_run(&pass, error);
+    if (status != VLY_OK && pass.n_written != 0) {
+        pass.back = true;
+        pass.limit = pass.n_written;
+        pass.n_written = 0;
+        *lost = pass_run(&pass, NULL) != VLY_OK;
+    }
+    return status;
+}
+
+void vly_live_commit(vly_live *change, vly_live *now)
+{
+    for (uint32_t a = 0; a < change->n_areas; a++) {
+        if (!change->columns[a])
+            continue;
+        vly_coefs_free(now->columns[a]);
+        now->columns[a] = change->columns[a];
+        change->columns[a] = NULL;
+    }
+    for (uint32_t i = 0; i < 2 * change->n_areas; i++) {
+        if (!change->load[i])
+            continue;
+        vly_free(now->load[i]);
+        now->load[i] = change->load[i];
+        change->load[i] = NULL;
+    }
+    for (uint32_t s = 0; s < change->n_stimuli; s++) {
+        if (!change->stimulus_made[s])
+            continue;
+        free_stimulus(&now->stimuli[s]);
+        now->stimuli[s] = change->stimuli[s];
+        now->stimulus_made[s] = 1;
+        change->stimuli[s].thresholds = NULL;
+        change->stimulus_made[s] = 0;
+    }
+    if (change->overlay) {
+        vly_overlay_destroy(now->overlay);
+        now->overlay = change->overlay;
+        change->overlay = NULL;
+    }
+}

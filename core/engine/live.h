@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Parameters in force while a net runs, over those of the shared connectome,
+ * which is never written: coefficients, stimulus tables, what may arrive at
+ * each neuron. The same struct holds what is in force (NULL: as in the
+ * connectome) and a change to it (NULL: stays). A change is made, checked,
+ * written to the backend and only then committed, so that a failure on the way
+ * changes nothing.
+ */
+#ifndef VOLLEY_ENGINE_LIVE_H
+#define VOLLEY_ENGINE_LIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/overlay.h"
+
+typedef struct vly_live {
+    uint32_t n_areas;
+    uint32_t n_stimuli;         /* of the desc */
+    vly_overlay *overlay;       /* owned */
+    vly_column **columns;       /* [n_areas] of vly_coefs_make */
+    vly_stimulus_desc *stimuli; /* [n_stimuli] where stimulus_made */
+    uint8_t *stimulus_made;     /* [n_stimuli] */
+    uint32_t **load;            /* [2 n_areas] as vly_connectome_area.load */
+} vly_live;
+
+vly_status vly_live_init(vly_live *live, const vly_connectome *connectome,
+                         vly_error *error);
+void vly_live_deinit(vly_live *live);
+
+/* First burst after `burst` at which a dc stimulus starts or stops. */
+uint64_t vly_live_dc_next(const vly_connectome *connectome, uint64_t burst);
+bool vly_live_has_dc(const vly_connectome *connectome, uint32_t area);
+
+/* Adds to a change: the columns of an area with the parameters of the overlay
+ * and the dc of this burst. */
+vly_status vly_live_make_columns(vly_live *change,
+                                 const vly_connectome *connectome,
+                                 const vly_overlay *overlay, uint32_t area,
+                                 uint64_t burst, vly_error *error);
+/* The table of one poisson or normal stimulus (index in the connectome). */
+vly_status vly_live_make_stimulus(vly_live *change,
+                                  const vly_connectome *connectome,
+                                  const vly_overlay *overlay, uint32_t stimulus,
+                                  vly_error *error);
+/* Everything in which the overlay differs from the connectome, and all dc: for
+ * a fresh net of a backend. */
+vly_status vly_live_make_all(vly_live *change, const vly_connectome *connectome,
+                             const vly_overlay *overlay, uint64_t burst,
+                             vly_error *error);
+
+/* The load of the targets of a FEAGI area whose gains change. Adds it to the
+ * change. */
+vly_status vly_live_make_load(vly_live *change, const vly_live *now,
+                              const vly_connectome *connectome, uint32_t area,
+                              vly_error *error);
+/* Load and stimuli of the area together, with the figures of the change's
+ * overlay: at most 2^30 a neuron and port. */
+vly_status vly_live_check(const vly_live *change, const vly_live *now,
+                          const vly_connectome *connectome, uint32_t area,
+                          vly_error *error);
+
+/* What a spike of a list adds in units of the port, for the weight that holds
+ * now. Errors E_INVALID it rounds to 0 or does not fit. */
+vly_status vly_live_spike_value(const vly_connectome *connectome,
+                                const vly_connectome_stimulus *stimulus,
+                                int32_t *value, vly_error *error);
+
+/* Writes what differs to a net of the backend. On failure what was written is
+ * taken back; *lost is set if that failed too. */
+vly_status vly_live_apply(const vly_live *change, const vly_live *now,
+                          const vly_connectome *connectome,
+                          const vly_backend *backend, vly_backend_net *net,
+                          bool *lost, vly_error *error);
+/* Moves the change into now; the change is empty then. */
+void vly_live_commit(vly_live *change, vly_live *now);
+
+/* Columns and stimulus of the desc that are in force. */
+const vly_column *vly_live_columns(const vly_live *live,
+                                   const vly_connectome *connectome,
+                                   uint32_t area);
+const vly_stimulus_desc *vly_live_stimulus(const vly_live *live,
+                                           const vly_connectome *connectome,
+                                           uint32_t index);
+
+#endif

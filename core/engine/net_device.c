@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From "cuda:1" or "auto" to a running net of a backend. A backend that was
+ * asked for and cannot run is an error; auto tries the fastest kind first and
+ * says what it chose and why not the others.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/engine.h"
+#include "plugin/registry.h"
+
+static const char *const auto_order[] = {"cuda", "vulkan", "cpu"};
+#define AUTO_KINDS (sizeof auto_order / sizeof auto_order[0])
+
+static vly_status open_one(const vly_connectome *connectome,
+                           vly_registry *registry, const vly_backend_spec *spec,
+                           uint32_t n_threads, const vly_snapshot *snapshot,
+                           vly_engine_device *device, vly_error *error)
+{
+    const vly_backend *table = NULL;
+    vly_engine_device made = {0};
+    vly_device_spec wanted = {.struct_size = sizeof wanted};
+    vly_error why = VLY_ERROR_INIT;
+    vly_status status = vly_registry_backend(registry, spec->id, &table, error);
+    if (status != VLY_OK)
+        return status;
+    made.backend = table;
+    vly_backend_spec_device(spec, n_threads, &wanted);
+    status = made.backend->supports(&connectome->desc, &why);
+    if (status == VLY_OK)
+        status = made.backend->net_create(&wanted, &connectome->desc, snapshot,
+                                          &made.net, &why);
+    if (status != VLY_OK) {
+        vly_fail(error, status, "backend %s: %s", spec->id,
+                 why.message[0] != 0 ? why.message : "no reason given");
+        if (error) {
+            error->bytes_requested = why.bytes_requested;
+            error->bytes_available = why.bytes_available;
+        }
+        return status;
+    }
+    /* the number of the cpu backend is its threads, else the device */
+    uint32_t number =
+        strcmp(spec->id, "cpu") == 0 ? wanted.n_threads : wanted.index;
+    (void)snprintf(made.name, sizeof made.name, "%s:%u", spec->id, number);
+    made.index = wanted.index;
+    made.n_threads = wanted.n_threads;
+    made.spec = vly_format("%s%s%s", made.name, spec->options[0] ? "," : "",
+                           spec->options);
+    if (!made.spec) {
+        vly_device_close(&made);
+        return vly_fail_nomem(error, sizeof made.name, "a name");
+    }
+    *device = made;
+    return VLY_OK;
+}
+
+static vly_status open_auto(const vly_connectome *connectome,
+                            vly_registry *registry, uint32_t n_threads,
+                            const vly_snapshot *snapshot,
+                            vly_engine_device *device, vly_error *error)
+{
+    char reasons[900] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < AUTO_KINDS; i++) {
+        vly_backend_spec spec;
+        vly_error why = VLY_ERROR_INIT;
+        vly_status status = vly_backend_spec_parse(auto_order[i], &spec, &why);
+        if (status == VLY_OK)
+            status = open_one(connectome, registry, &spec, n_threads, snapshot,
+                              device, &why);
+        if (status == VLY_OK) {
+            vly_log_write(VLY_LOG_INFO, "volley", "backend auto: chose %s%s%s",
+                          device->name, used != 0 ? "; not " : "", reasons);
+            return VLY_OK;
+        }
+        int n = snprintf(reasons + used, sizeof reasons - used, "%s%s (%.200s)",
+                         used != 0 ? ", " : "", auto_order[i], why.message);
+        if (n > 0 && (size_t)n < sizeof reasons - used)
+            used += (size_t)n;
+        if (status == VLY_E_NOMEM && i + 1 == AUTO_KINDS) {
+            vly_error_copy(&why, error);
+            return status;
+        }
+    }
+    return vly_fail(error, VLY_E_UNSUPPORTED,
+                    "backend auto: none can run this net: %s", reasons);
+}
+
+vly_status vly_device_open(const vly_connectome *connectome,
+                           vly_registry *registry, const char *spec,
+                           uint32_t n_threads, const vly_snapshot *snapshot,
+                           vly_engine_device *device, vly_error *error)
+{
+    vly_backend_spec parsed;
+    vly_status status =
+        vly_backend_spec_parse(spec ? spec : "auto", &parsed, error);
+    if (status != VLY_OK)
+        return status;
+    if (strcmp(parsed.id, "auto") == 0)
+        return open_auto(connectome, registry, n_threads, snapshot, device,
+                         error);
+    return open_one(connectome, registry, &parsed, n_threads, snapshot, device,
+                    error);
+}
+
+void vly_device_close(vly_engine_device *device)
+{
+    if (device->net)
+        device->backend->net_destroy(device->net);
+    vly_free(device->spec);
+    *device = (vly_engine_device){0};
+}
+
+/* ---- snapshots of a device --------------------------------------------- */
+
+static vly_status snapshot_alloc(vly_snapshot *snapshot, vly_error *error)
+{
+    snapshot->state =
+        vly_malloc((size_t)snapshot->n_state_words, sizeof(uint32_t));
+    snapshot->fired_row = vly_calloc((size_t)snapshot->n_fired_bursts + 1,
+                                     sizeof *snapshot->fired_row);
+    snapshot->fired = vly_malloc((size_t)snapshot->n_fired, sizeof(uint32_t));
+    snapshot->fired_gain =
+        vly_malloc((size_t)snapshot->n_fired, sizeof(uint32_t));
+    if (snapshot->state && snapshot->fired_row && snapshot->fired &&
+        snapshot->fired_gain)
+        return VLY_OK;
+    uint64_t bytes = 4 * snapshot->n_state_words + 8 * snapshot->n_fired +
+                     8 * (uint64_t)snapshot->n_fired_bursts;
+    vly_snapshot_release(snapshot);
+    return vly_fail_nomem(error, bytes, "a snapshot");
+}
+
+vly_status vly_snapshot_take(const vly_engine_device *device,
+                             vly_snapshot *snapshot, vly_error *error)
+{
+    vly_snapshot made = {.struct_size = sizeof made};
+    vly_status status =
+        device->backend->snapshot_read(device->net, &made, error);
+    if (status == VLY_OK)
+        status = snapshot_alloc(&made, error);
+    if (status != VLY_OK)
+        return status;
+    status = device->backend->snapshot_read(device->net, &made, error);
+    if (status != VLY_OK) {
+        vly_snapshot_release(&made);
+        return status;
+    }
+    *snapshot = made;
+    return VLY_OK;
+}
+
+void vly_snapshot_release(vly_snapshot *snapshot)
+{
+    vly_free(snapshot->state);
+    vly_free(snapshot->fired_row);
+    vly_free(snapshot->fired);
+    vly_free(snapshot->fired_gain);
+    *snapshot = (vly_snapshot){0};
+}
+
+uint64_t vly_snapshot_digest(const vly_connectome *connectome,
+                             const vly_snapshot *snapshot)
+{
+    const uint32_t *word = snapshot->state;
+    uint64_t sum = 0;
+    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
+        const vly_area_desc *area = &connectome->desc.areas[a];
+        for (uint32_t f = 0; f < area->n_fields; f++)
+            for (uint32_t i = 0; i < area->n_neurons; i++)
+                sum += vly_state_hash(area->first + i, f, *word++);
+    }
+    return sum;
+}

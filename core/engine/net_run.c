@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The burst loop: calls of the backend for a chunk of bursts each. A chunk
+ * ends where dc changes, where the record buffer is full, and when a stop is
+ * asked for; its length never shows in a result.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/thread.h"
+#include "engine/engine.h"
+
+/* ---- dc ---------------------------------------------------------------- */
+
+/* Sums dc for the burst that comes next and hands the columns that differ to
+ * the backend. */
+static vly_status update_dc(vly_net *net, vly_error *error)
+{
+    const vly_connectome *connectome = net->connectome;
+    vly_live change = {0};
+    vly_error why = VLY_ERROR_INIT;
+    bool lost = false;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_live_init(&change, connectome, error));
+    for (uint32_t a = 0; a < connectome->desc.n_areas; a++)
+        if (vly_live_has_dc(connectome, a))
+            VLY_TRY(vly_live_make_columns(
+                &change, connectome, net->live.overlay, a, net->burst, error));
+    status = vly_live_apply(&change, &net->live, connectome,
+                            net->device.backend, net->device.net, &lost, &why);
+    if (status != VLY_OK) {
+        status = vly_net_failed(net, status, lost, &why, error);
+        goto out;
+    }
+    vly_live_commit(&change, &net->live);
+    net->dc_next = vly_live_dc_next(connectome, net->burst);
+out:
+    vly_live_deinit(&change);
+    return status;
+}
+
+/* ---- one chunk --------------------------------------------------------- */
+
+static vly_status reserve_spikes(vly_net *net, vly_error *error)
+{
+    vly_engine_buffers *buffers = &net->buffers;
+    uint64_t n = net->connectome->desc.n_neurons;
+    n = n > VLY_CHUNK_SPIKES ? n : VLY_CHUNK_SPIKES;
+    if (buffers->spikes)
+        return VLY_OK;
+    buffers->spikes = vly_malloc((size_t)n, sizeof *buffers->spikes);
+    if (!buffers->spikes)
+        return vly_fail_nomem(error, n * sizeof *buffers->spikes,
+                              "the record of spikes");
+    buffers->spikes_capacity = n;
+    return VLY_OK;
+}
+
+/* The area of id, at or after area `from`. */
+static uint32_t area_of(const vly_net_desc *desc, uint32_t from, uint32_t id)
+{
+    uint32_t low = from;
+    uint32_t high = desc->n_areas - 1;
+    while (low < high) {
+        uint32_t middle = low + (high - low + 1) / 2;
+        if (desc->areas[middle].first <= id)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static void count_areas(vly_net *net, const uint32_t *ids, uint32_t n_ids)
+{
+    const vly_net_desc *desc = &net->connectome->desc;
+    uint32_t area = 0;
+    for (uint32_t i = 0; i < n_ids; i++) {
+        const vly_area_desc *here = &desc->areas[area];
+        if (ids[i] - here->first >= here->n_neurons)
+            area = area_of(desc, area, ids[i]);
+        net->area_spikes[area]++;
+    }
+}
+
+/* Takes over what the backend did, burst by burst. A function that fails is
+ * not called again; the net still takes over the whole chunk, which is done. */
+static vly_status account(vly_net *net, const vly_run *run, vly_error *error)
+{
+    const uint32_t *ids = run->spikes;
+    vly_status status = VLY_OK;
+    for (uint64_t t = 0; t < run->n_bursts_done; t++) {
+        uint64_t burst = net->burst;
+        uint32_t n_ids = run->spike_counts[t];
+        uint64_t digest = run->digests[t];
+        net->digest = vly_mix64(net->digest ^ digest);
+        net->counters.spikes += n_ids;
+        net->burst++;
+        if (net->on_spikes)
+            count_areas(net, ids, n_ids);
+        if (status == VLY_OK && net->on_spikes)
+            status =
+                net->on_spikes(net->on_spikes_arg, burst, ids, n_ids, digest);
+        if (status == VLY_OK && net->on_bursts)
+            status =
+                net->on_bursts(net->on_bursts_arg, burst, NULL, n_ids, digest);
+        if (ids && t + 1 == run->n_bursts_done) {
+            net->fired = ids;
+            net->n_fired = n_ids;
+            net->fired_burst = net->burst;
+        }
+        if (ids)
+            ids += n_ids;
+    }
+    if (status != VLY_OK)
+        return vly_fail(error, status,
+                        "a function called for every burst ended the run");
+    return VLY_OK;
+}
+
+static uint64_t chunk_length(const vly_net *net, uint64_t left, bool *record)
+{
+    uint64_t n = left < VLY_CHUNK_BURSTS ? left : VLY_CHUNK_BURSTS;
+    uint64_t dc = net->dc_next - net->burst;
+    *record = net->on_spikes != NULL;
+    n = n < dc ? n : dc;
+    if (*record || !net->fired_asked || n < left)
+        return n;
+    /* the fired list will be read: the last burst alone is recorded */
+    *record = n == 1;
+    return n == 1 ? 1 : n - 1;
+}
+
+static bool plausible(const vly_run *run)
+{
+    uint64_t sum = 0;
+    if (run->n_bursts_done > run->n_bursts)
+        return false;
+    if ((run->flags & VLY_RUN_RECORD) == 0)
+        return true;
+    for (uint64_t t = 0; t < run->n_bursts_done; t++)
+        sum += run->spike_counts[t];
+    return sum == run->n_spikes && sum <= run->spikes_capacity;
+}
+
+static vly_status run_device(vly_net *net, vly_run *run, vly_error *error)
+{
+    vly_error why = VLY_ERROR_INIT;
+    vly_status status =
+        net->device.backend->net_run(net->device.net, run, &why);
+    if (status == VLY_OK && !plausible(run))
+        status =
+            vly_fail(&why, VLY_E_DEVICE,
+                     "backend %s reported %llu of %llu bursts and %llu "
+                     "spikes, which do not fit its counts",
+                     net->device.name, (unsigned long long)run->n_bursts_done,
+                     (unsigned long long)run->n_bursts,
+                     (unsigned long long)run->n_spikes);
+    if (status == VLY_OK && run->n_bursts_done == 0 &&
+        __atomic_load_n(&net->stop, __ATOMIC_ACQUIRE) == 0)
+        status = vly_fail(&why, VLY_E_DEVICE,
+                          "backend %s did no burst and gave no reason",
+                          net->device.name);
+    if (status != VLY_OK)
+        return vly_net_failed(net, status, true, &why, error);
+    return VLY_OK;
+}
+
+static vly_status run_chunk(vly_net *net, uint64_t left, uint64_t *done,
+                            vly_error *error)
+{
+    vly_engine_buffers *buffers = &net->buffers;
+    vly_run run = {.struct_size = sizeof run};
+    bool record = false;
+    vly_status status = VLY_OK;
+    if (net->burst >= net->dc_next)
+        VLY_TRY(update_dc(net, error));
+    run.n_bursts = chunk_length(net, left, &record);
+    if (record)
+        VLY_TRY(reserve_spikes(net, error));
+    VLY_TRY(vly_net_inputs(net, run.n_bursts, &run.n_inputs, error));
+    run.inputs = buffers->inputs;
+    run.stop = &net->stop;
+    run.digests = buffers->digests;
+    run.spike_counts = buffers->spike_counts;
+    if (record) {
+        run.flags = VLY_RUN_RECORD;
+        run.spikes = buffers->spikes;
+        run.spikes_capacity = buffers->spikes_capacity;
+    }
+    VLY_TRY(run_device(net, &run, error));
+    net->counters.events += run.n_events;
+    net->counters.candidates += run.n_candidates;
+    net->delivery_ns += run.delivery_ns;
+    net->dynamics_ns += run.dynamics_ns;
+    net->exchange_ns += run.exchange_ns;
+    net->drain_ns += run.drain_ns;
+    *done = run.n_bursts_done;
+    status = account(net, &run, error);
+    vly_pending_drop(&net->pending, net->burst);
+out:
+    return status;
+}
+
+/* ---- the run ----------------------------------------------------------- */
+
+static vly_status run_all(vly_net *net, uint64_t n_bursts, vly_error *error)
+{
+    uint64_t left = n_bursts;
+    for (;;) {
+        uint64_t done = 0;
+        /* taken here only, so that a stop between two runs is not lost */
+        if (__atomic_exchange_n(&net->stop, 0u, __ATOMIC_ACQ_REL) != 0)
+            return vly_fail(error, VLY_E_STOPPED,
+                            "stopped with %llu bursts done, %llu of this run "
+                            "left",
+                            (unsigned long long)net->burst,
+                            (unsigned long long)left);
+        if (left == 0)
+            return VLY_OK;
+        vly_status status = run_chunk(net, left, &done, error);
+        if (status != VLY_OK)
+            return status;
+        left -= done;
+    }
+}
+
+vly_status vly_net_run(vly_net *net, uint64_t n_bursts, vly_error *error)
+{
+    vly_status status = vly_net_alive(net, error);
+    if (status != VLY_OK)
+        return status;
+    if (n_bursts > UINT64_MAX - 1 - net->burst)
+        return vly_fail(error, VLY_E_INVALID,
+                        "%llu bursts after burst %llu do not fit in 64 bits",
+                        (unsigned long long)n_bursts,
+                        (unsigned long long)net->burst);
+    uint64_t start = vly_clock_ns();
+    net->running = true;
+    status = run_all(net, n_bursts, error);
+    net->running = false;
+    net->run_ns += vly_clock_ns() - start;
+    return status;
+}
+
+/* ---- the last burst ---------------------------------------------------- */
+
+vly_status vly_net_fired(vly_net *net, const uint32_t **ids, uint32_t *n_ids,
+                         vly_error *error)
+{
+    static const uint32_t none[1] = {0};
+    vly_snapshot snapshot = {0};
+    vly_error why = VLY_ERROR_INIT;
+    vly_status status = vly_net_alive(net, error);
+    if (status != VLY_OK)
+        goto out;
+    if (net->burst != 0 && net->fired_burst != net->burst) {
+        status = vly_snapshot_take(&net->device, &snapshot, &why);
+        if (status != VLY_OK) {
+            status = vly_net_failed(net, status, false, &why, error);
+            goto out;
+        }
+        uint64_t first = snapshot.n_fired_bursts == 0
+                             ? snapshot.n_fired
+                             : snapshot.fired_row[snapshot.n_fired_bursts - 1];
+        uint32_t n = (uint32_t)(snapshot.n_fired - first);
+        memmove(snapshot.fired, snapshot.fired + first,
+                n * sizeof *snapshot.fired);
+        vly_free(net->fired_own);
+        net->fired_own = snapshot.fired;
+        snapshot.fired = NULL;
+        net->fired = net->fired_own;
+        net->n_fired = n;
+        net->fired_burst = net->burst;
+    }
+    /* the next runs record their last burst: no snapshot is needed then */
+    net->fired_asked = true;
+    *ids = net->burst != 0 ? net->fired : none;
+    *n_ids = net->burst != 0 ? net->n_fired : 0;
+out:
+    vly_snapshot_release(&snapshot);
+    return status;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The canonical state of a net: taken, put back, carried to another backend.
+ * A backend has no slot to put a state back: a net is made anew from it, with
+ * the connectome's own parameters, and gets what has been changed since. The
+ * old one goes only when the new one stands.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "engine/engine.h"
+
+static vly_status copy_area_spikes(const uint64_t *from, uint32_t n,
+                                   uint64_t **to, vly_error *error)
+{
+    uint64_t *made = vly_calloc(n, sizeof *made);
+    if (!made)
+        return vly_fail_nomem(error, n * sizeof *made, "spike counts");
+    if (n != 0)
+        memcpy(made, from, n * sizeof *made);
+    *to = made;
+    return VLY_OK;
+}
+
+vly_status vly_net_snapshot(vly_net *net, vly_state **state, vly_error *error)
+{
+    vly_error why = VLY_ERROR_INIT;
+    vly_state *made = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_net_alive(net, error));
+    made = vly_calloc(1, sizeof *made);
+    if (!made) {
+        status = vly_fail_nomem(error, sizeof *made, "a snapshot");
+        goto out;
+    }
+    made->connectome_hash = net->connectome->hash;
+    made->digest = net->digest;
+    made->counters = net->counters;
+    made->n_areas = net->connectome->desc.n_areas;
+    VLY_TRY(copy_area_spikes(net->area_spikes, made->n_areas,
+                             &made->area_spikes, error));
+    VLY_TRY(vly_overlay_copy(net->live.overlay, &made->overlay, error));
+    VLY_TRY(vly_pending_copy(&net->pending, &made->pending, error));
+    status = vly_snapshot_take(&net->device, &made->snapshot, &why);
+    if (status == VLY_OK && made->snapshot.burst != net->burst)
+        status =
+            vly_fail(&why, VLY_E_DEVICE,
+                     "backend %s gave a snapshot of burst %llu, wanted "
+                     "%llu",
+                     net->device.name, (unsigned long long)made->snapshot.burst,
+                     (unsigned long long)net->burst);
+    if (status != VLY_OK) {
+        status = vly_net_failed(net, status, false, &why, error);
+        goto out;
+    }
+    *state = made;
+    made = NULL;
+out:
+    vly_state_destroy(made);
+    return status;
+}
+
+void vly_state_destroy(vly_state *state)
+{
+    if (!state)
+        return;
+    vly_snapshot_release(&state->snapshot);
+    vly_overlay_destroy(state->overlay);
+    vly_pending_deinit(&state->pending);
+    vly_free(state->area_spikes);
+    vly_free(state);
+}
+
+/* ---- put back ---------------------------------------------------------- */
+
+/* Everything a net is made anew with; owns what it holds. */
+typedef struct revival {
+    vly_engine_device device;
+    vly_live live;
+    vly_pending pending;
+    uint64_t *area_spikes;
+} revival;
+
+static void revival_deinit(revival *made)
+{
+    vly_device_close(&made->device);
+    vly_live_deinit(&made->live);
+    vly_pending_deinit(&made->pending);
+    vly_free(made->area_spikes);
+}
+
+static vly_status revive(const vly_net *net, const vly_state *state,
+                         const char *backend, uint32_t n_threads, revival *made,
+                         vly_error *error)
+{
+    static const vly_live nothing = {0};
+    const vly_connectome *connectome = net->connectome;
+    bool lost = false;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_live_init(&made->live, connectome, error));
+    VLY_TRY(vly_overlay_copy(state->overlay, &made->live.overlay, error));
+    VLY_TRY(vly_live_make_all(&made->live, connectome, made->live.overlay,
+                              state->snapshot.burst, error));
+    VLY_TRY(vly_pending_copy(&state->pending, &made->pending, error));
+    VLY_TRY(copy_area_spikes(state->area_spikes, state->n_areas,
+                             &made->area_spikes, error));
+    VLY_TRY(vly_device_open(connectome, net->registry, backend, n_threads,
+                            &state->snapshot, &made->device, error));
+    VLY_TRY(vly_live_apply(&made->live, &nothing, connectome,
+                           made->device.backend, made->device.net, &lost,
+                           error));
+out:
+    return status;
+}
+
+static void take_over(vly_net *net, const vly_state *state, revival *made)
+{
+    vly_engine_device device = net->device;
+    vly_live live = net->live;
+    vly_pending pending = net->pending;
+    uint64_t *area_spikes = net->area_spikes;
+    net->device = made->device;
+    net->live = made->live;
+    net->pending = made->pending;
+    net->area_spikes = made->area_spikes;
+    made->device = device;
+    made->live = live;
+    made->pending = pending;
+    made->area_spikes = area_spikes;
+    net->burst = state->snapshot.burst;
+    net->digest = state->digest;
+    net->counters = state->counters;
+    net->dc_next = vly_live_dc_next(net->connectome, net->burst);
+    net->fired_burst = 0;
+    net->n_fired = 0;
+    net->fired = NULL;
+}
+
+vly_status vly_net_restore(vly_net *net, const vly_state *state,
+                           vly_error *error)
+{
+    revival made = {0};
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_net_alive(net, error));
+    if (memcmp(&state->connectome_hash, &net->connectome->hash,
+               sizeof state->connectome_hash) != 0) {
+        char theirs[33];
+        char ours[33];
+        vly_hash_print(state->connectome_hash, theirs);
+        vly_hash_print(net->connectome->hash, ours);
+        status = vly_fail(error, VLY_E_INVALID,
+                          "the state is of connectome %s, the net of %s",
+                          theirs, ours);
+        goto out;
+    }
+    VLY_TRY(revive(net, state, net->device.spec, net->device.n_threads, &made,
+                   error));
+    take_over(net, state, &made);
+out:
+    revival_deinit(&made);
+    return status;
+}
+
+vly_status vly_net_swap(vly_net *net, const char *backend, uint32_t n_threads,
+                        vly_error *error)
+{
+    vly_state *state = NULL;
+    revival made = {0};
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_net_snapshot(net, &state, error));
+    VLY_TRY(revive(net, state, backend, n_threads, &made, error));
+    take_over(net, state, &made);
+out:
+    revival_deinit(&made);
+    vly_state_destroy(state);
+    return status;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a net has done, and the digest of its state.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/engine.h"
+
+/* Copies as much of a struct as the caller knows; struct_size stays his. */
+static void copy_sized(void *to, const void *from, size_t size)
+{
+    uint32_t theirs = 0;
+    memcpy(&theirs, to, sizeof theirs);
+    size_t n = theirs < size ? theirs : size;
+    if (n > sizeof theirs)
+        memcpy((char *)to + sizeof theirs, (const char *)from + sizeof theirs,
+               n - sizeof theirs);
+}
+
+vly_status vly_net_stats(vly_net *net, vly_stats *stats, vly_error *error)
+{
+    const vly_net_desc *desc = &net->connectome->desc;
+    vly_net_info info = {.struct_size = sizeof info};
+    vly_device_info device = {.struct_size = sizeof device};
+    vly_error why = VLY_ERROR_INIT;
+    if (!stats || stats->struct_size < sizeof stats->struct_size)
+        return vly_fail(error, VLY_E_INVALID,
+                        "stats->struct_size is not set, wanted %zu",
+                        sizeof *stats);
+    vly_stats made = {
+        .n_areas = desc->n_areas,
+        .bursts = net->burst,
+        .neurons = desc->n_neurons,
+        .synapses = desc->n_synapses,
+        .spikes = net->counters.spikes,
+        .events = net->counters.events,
+        .candidates = net->counters.candidates,
+        .run_ns = net->run_ns,
+        .delivery_ns = net->delivery_ns,
+        .dynamics_ns = net->dynamics_ns,
+        .exchange_ns = net->exchange_ns,
+        .drain_ns = net->drain_ns,
+        .connectome_bytes = net->connectome->n_bytes,
+        .dt_ms = desc->dt_ms,
+    };
+    /* a dead net still says what it had done */
+    if (net->dead.status == VLY_OK) {
+        vly_status status =
+            net->device.backend->net_info(net->device.net, &info, &why);
+        if (status != VLY_OK)
+            return vly_net_failed(net, status, false, &why, error);
+        if (net->device.backend->device_info(net->device.index, &device,
+                                             &why) != VLY_OK)
+            device.name[0] = 0;
+    }
+    made.host_bytes = info.host_bytes;
+    made.device_bytes = info.device_bytes;
+    (void)snprintf(made.backend, sizeof made.backend, "%s", net->device.name);
+    (void)snprintf(made.device, sizeof made.device, "%.127s", device.name);
+    (void)snprintf(made.plan, sizeof made.plan, "%.255s", info.plan);
+    copy_sized(stats, &made, sizeof made);
+    return VLY_OK;
+}
+
+vly_status vly_net_area_stats(vly_net *net, uint32_t area,
+                              vly_area_stats *stats)
+{
+    const vly_connectome *connectome = net->connectome;
+    if (!stats || stats->struct_size < sizeof stats->struct_size ||
+        area >= connectome->desc.n_areas)
+        return VLY_E_INVALID;
+    const vly_connectome_area *from = &connectome->areas[area];
+    vly_area_stats made = {
+        .first = from->first,
+        .n_neurons = from->n_neurons,
+        .n_ports = from->model->n_ports,
+        .name = from->name,
+        .model = from->model->id,
+        .q = {from->q[0], from->q[1]},
+        .spikes = net->area_spikes[area],
+    };
+    copy_sized(stats, &made, sizeof made);
+    return VLY_OK;
+}
+
+vly_status vly_net_state_digest(vly_net *net, uint64_t *digest,
+                                vly_error *error)
+{
+    const vly_engine_device *device = &net->device;
+    vly_snapshot snapshot = {0};
+    vly_error why = VLY_ERROR_INIT;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_net_alive(net, error));
+    if (device->backend->state_digest) {
+        uint64_t sum = 0;
+        status = device->backend->state_digest(device->net, &sum, &why);
+        if (status == VLY_OK)
+            *digest = sum;
+    } else {
+        status = vly_snapshot_take(device, &snapshot, &why);
+        if (status == VLY_OK)
+            *digest = vly_snapshot_digest(net->connectome, &snapshot);
+    }
+    if (status != VLY_OK)
+        status = vly_net_failed(net, status, false, &why, error);
+out:
+    vly_snapshot_release(&snapshot);
+    return status;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Changed parameters, copied before every change: a change is tried on the
+ * copy and the copy replaces the old one only when all of it has worked.
+ */
+#include "engine/overlay.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+static vly_overlay *overlay_alloc(uint32_t n_areas, uint32_t n_params,
+                                  uint32_t n_stimuli)
+{
+    vly_overlay *overlay = vly_calloc(1, sizeof *overlay);
+    if (!overlay)
+        return NULL;
+    overlay->n_areas = n_areas;
+    overlay->n_params = n_params;
+    overlay->n_stimuli = n_stimuli;
+    overlay->first = vly_calloc((size_t)n_areas + 1, sizeof *overlay->first);
+    overlay->values = vly_calloc(n_params, sizeof *overlay->values);
+    overlay->n_value = vly_calloc(n_params, sizeof *overlay->n_value);
+    overlay->stimuli = vly_calloc(n_stimuli, sizeof *overlay->stimuli);
+    if (!overlay->first || !overlay->values || !overlay->n_value ||
+        !overlay->stimuli) {
+        vly_overlay_destroy(overlay);
+        return NULL;
+    }
+    return overlay;
+}
+
+static vly_status overlay_nomem(vly_error *error)
+{
+    return vly_fail_nomem(error, sizeof(vly_overlay),
+                          "a copy of the parameters");
+}
+
+vly_status vly_overlay_create(const vly_connectome *connectome,
+                              vly_overlay **overlay, vly_error *error)
+{
+    uint32_t n_areas = connectome->desc.n_areas;
+    uint32_t n_params = 0;
+    for (uint32_t a = 0; a < n_areas; a++)
+        n_params += connectome->areas[a].model->n_params;
+    vly_overlay *made = overlay_alloc(n_areas, n_params, connectome->n_stimuli);
+    if (!made)
+        return overlay_nomem(error);
+    for (uint32_t a = 0; a < n_areas; a++)
+        made->first[a + 1] =
+            made->first[a] + connectome->areas[a].model->n_params;
+    for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
+        const vly_connectome_stimulus *from = &connectome->stimuli[s];
+        made->stimuli[s] = (vly_overlay_stimulus){.rate_hz = from->rate_hz,
+                                                  .weight = from->weight,
+                                                  .mean = from->mean,
+                                                  .sd = from->sd};
+    }
+    *overlay = made;
+    return VLY_OK;
+}
+
+vly_status vly_overlay_copy(const vly_overlay *overlay, vly_overlay **copy,
+                            vly_error *error)
+{
+    vly_overlay *made =
+        overlay_alloc(overlay->n_areas, overlay->n_params, overlay->n_stimuli);
+    if (!made)
+        return overlay_nomem(error);
+    memcpy(made->first, overlay->first,
+           ((size_t)overlay->n_areas + 1) * sizeof *made->first);
+    if (overlay->n_stimuli != 0)
+        memcpy(made->stimuli, overlay->stimuli,
+               overlay->n_stimuli * sizeof *made->stimuli);
+    for (uint32_t p = 0; p < overlay->n_params; p++) {
+        if (!overlay->values[p])
+            continue;
+        size_t n = overlay->n_value[p];
+        made->n_value[p] = overlay->n_value[p];
+        made->values[p] = vly_malloc(n, sizeof **made->values);
+        if (!made->values[p]) {
+            vly_overlay_destroy(made);
+            return overlay_nomem(error);
+        }
+        memcpy(made->values[p], overlay->values[p], n * sizeof **made->values);
+    }
+    *copy = made;
+    return VLY_OK;
+}
+
+void vly_overlay_destroy(vly_overlay *overlay)
+{
+    if (!overlay)
+        return;
+    if (overlay->values)
+        for (uint32_t p = 0; p < overlay->n_params; p++)
+            vly_free(overlay->values[p]);
+    vly_free(overlay->values);
+    vly_free(overlay->n_value);
+    vly_free(overlay->first);
+    vly_free(overlay->stimuli);
+    vly_free(overlay);
+}
+
+vly_status vly_overlay_set(vly_overlay *overlay, uint32_t area, uint32_t param,
+                           const double *values, uint32_t n, vly_error *error)
+{
+    uint32_t p = overlay->first[area] + param;
+    double *kept = vly_malloc(n, sizeof *kept);
+    if (!kept)
+        return vly_fail_nomem(error, n * sizeof *kept, "a parameter");
+    memcpy(kept, values, n * sizeof *kept);
+    vly_free(overlay->values[p]);
+    overlay->values[p] = kept;
+    overlay->n_value[p] = n;
+    return VLY_OK;
+}
+
+bool vly_overlay_area_changed(const vly_overlay *overlay, uint32_t area)
+{
+    for (uint32_t p = overlay->first[area]; p < overlay->first[area + 1]; p++)
+        if (overlay->values[p])
+            return true;
+    return false;
+}
+
+bool vly_overlay_stimulus_changed(const vly_overlay *overlay,
+                                  const vly_connectome *connectome,
+                                  uint32_t stimulus)
+{
+    const vly_overlay_stimulus *now = &overlay->stimuli[stimulus];
+    const vly_connectome_stimulus *was = &connectome->stimuli[stimulus];
+    return now->rate_hz != was->rate_hz || now->weight != was->weight ||
+           now->mean != was->mean || now->sd != was->sd;
+}
+
+void vly_overlay_params(const vly_overlay *overlay,
+                        const vly_connectome *connectome, uint32_t area,
+                        vly_param_column *params)
+{
+    const vly_connectome_area *from = &connectome->areas[area];
+    for (uint32_t i = 0; i < from->model->n_params; i++) {
+        uint32_t p = overlay->first[area] + i;
+        params[i] = from->params[i];
+        if (overlay->values[p])
+            params[i] = (vly_param_column){
+                .values = overlay->values[p],
+                .uniform = overlay->n_value[p] == 1,
+            };
+    }
+}
+
+vly_connectome_stimulus
+vly_overlay_stimulus_now(const vly_overlay *overlay,
+                         const vly_connectome *connectome, uint32_t stimulus)
+{
+    vly_connectome_stimulus now = connectome->stimuli[stimulus];
+    now.rate_hz = overlay->stimuli[stimulus].rate_hz;
+    now.weight = overlay->stimuli[stimulus].weight;
+    now.mean = overlay->stimuli[stimulus].mean;
+    now.sd = overlay->stimuli[stimulus].sd;
+    return now;
+}

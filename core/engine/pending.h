@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Injected input that has not been delivered yet: one entry a call of inject,
+ * in any order; sorted and summed when a chunk of bursts takes it.
+ */
+#ifndef VOLLEY_ENGINE_PENDING_H
+#define VOLLEY_ENGINE_PENDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/volley.h>
+
+typedef struct vly_pending_input {
+    uint64_t burst;
+    int64_t value; /* units of the port's 2^-q, not yet clamped to 2^30 */
+    uint32_t neuron;
+    uint32_t port;
+} vly_pending_input;
+
+typedef struct vly_pending {
+    vly_pending_input *entries; /* [capacity] */
+    uint64_t n;
+    uint64_t capacity;
+    bool sorted; /* by burst, neuron, port; no two alike */
+} vly_pending;
+
+vly_status vly_pending_add(vly_pending *pending, const vly_pending_input *entry,
+                           vly_error *error);
+/* Sorts and sums what is for the same neuron, port and burst. A sum stays
+ * within int64 (it saturates). */
+void vly_pending_sort(vly_pending *pending);
+/* First entry at or after burst; sorted only. */
+uint64_t vly_pending_find(const vly_pending *pending, uint64_t burst);
+/* Forgets what is before burst; sorted only. */
+void vly_pending_drop(vly_pending *pending, uint64_t burst);
+/* *copy gets memory of its own. */
+vly_status vly_pending_copy(const vly_pending *pending, vly_pending *copy,
+                            vly_error *error);
+void vly_pending_deinit(vly_pending *pending);
+
+/* Sum without overflow. */
+int64_t vly_sum_saturated(int64_t a, int64_t b);
+
+#endif

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+list(APPEND VOLLEY_CORE_SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/net_device.c
+    ${CMAKE_CURRENT_LIST_DIR}/live.c
+    ${CMAKE_CURRENT_LIST_DIR}/live_bound.c
+    ${CMAKE_CURRENT_LIST_DIR}/net.c
+    ${CMAKE_CURRENT_LIST_DIR}/net_field.c
+    ${CMAKE_CURRENT_LIST_DIR}/net_input.c
+    ${CMAKE_CURRENT_LIST_DIR}/net_run.c
+    ${CMAKE_CURRENT_LIST_DIR}/net_set.c
+    ${CMAKE_CURRENT_LIST_DIR}/net_state.c
+    ${CMAKE_CURRENT_LIST_DIR}/net_stats.c
+    ${CMAKE_CURRENT_LIST_DIR}/overlay.c
+    ${CMAKE_CURRENT_LIST_DIR}/pending.c
+    ${CMAKE_CURRENT_LIST_DIR}/validate.c
+    ${CMAKE_CURRENT_LIST_DIR}/validate_detail.c)

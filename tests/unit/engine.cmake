@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+# The engine, against the CPU backend and the backends that err on purpose.
+foreach(name run input set field state backend)
+    vly_test(test_engine_${name} LABELS unit
+             SOURCES test_engine_${name}.c engine_fixture.c DEPENDS cpu)
+endforeach()
+foreach(name validate dead memory)
+    vly_test(test_engine_${name} LABELS unit TIMEOUT 120
+             SOURCES test_engine_${name}.c engine_fixture.c
+             DEFINITIONS VLY_TEST_PLUGINS="${VOLLEY_TEST_PLUGIN_DIR}"
+             DEPENDS cpu erring failing)
+endforeach()
