@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Runs of the engine and of the second simulator as traces that can be
+ * compared burst by burst. For the integration tests.
+ */
+#ifndef VOLLEY_ENGINE_TRACE_H
+#define VOLLEY_ENGINE_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/volley.h>
+
+typedef struct trace {
+    uint64_t n_bursts;
+    uint64_t *bursts; /* [n_bursts] digests; owned */
+    uint64_t spikes;
+    uint64_t events;
+    uint64_t digest;
+    uint64_t state_digest;
+} trace;
+
+/* Runs a new net for n_bursts. With swap_to (NULL: none) it moves there after
+ * swap_at bursts. 0, or -1 with the reason in *error. */
+int trace_engine(const vly_connectome *connectome, vly_registry *registry,
+                 const char *backend, uint64_t n_bursts, const char *swap_to,
+                 uint64_t swap_at, trace *out, vly_error *error);
+/* The second simulator on a saved connectome; -1: a sentence is on stderr. */
+int trace_second(const char *path, uint64_t n_bursts, trace *out);
+void trace_free(trace *t);
+
+/* True if equal; else prints what differs first to stderr. */
+bool trace_equal(const trace *a, const char *a_name, const trace *b,
+                 const char *b_name);
+
+#endif

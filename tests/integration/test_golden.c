@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_golden small|large [fill]: the shipped genomes against
+ * genomes/golden.csv. cpu:1 and cpu:3 must give the recorded digests; for the
+ * small ones the second simulator too. With `fill` it prints the rows with what
+ * cpu:1 gives now instead of checking them: how golden.csv is made.
+ */
+#include "volley_test.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "engine_trace.h"
+
+enum { MAX_OVERRIDES = 8 };
+
+/* A row of golden.csv; the strings point into line. */
+typedef struct row {
+    char line[512];
+    const char *genome;
+    const char *size; /* small or large */
+    const char *overrides_text;
+    uint64_t bursts;
+    uint64_t spikes;
+    uint64_t digest;
+    uint64_t state_digest;
+    uint32_t n_overrides;
+    vly_override overrides[MAX_OVERRIDES];
+    char overrides_copy[256];
+} row;
+
+static const char *wanted_size = "small";
+static bool fill;
+static vly_registry *registry;
+static vly_error error = {.struct_size = sizeof error};
+
+/* "var.g=3 var.eta=2" */
+static void split_overrides(row *r)
+{
+    snprintf(r->overrides_copy, sizeof r->overrides_copy, "%s",
+             r->overrides_text);
+    r->n_overrides = 0;
+    char *rest = r->overrides_copy;
+    while (*rest && r->n_overrides < MAX_OVERRIDES) {
+        char *end = strchr(rest, ' ');
+        char *equals = strchr(rest, '=');
+        assert_non_null(equals);
+        *equals = 0;
+        if (end)
+            *end = 0;
+        r->overrides[r->n_overrides++] = (vly_override){rest, equals + 1};
+        rest = end ? end + 1 : equals + 1 + strlen(equals + 1);
+    }
+}
+
+/* False: a comment or the head line. */
+static bool parse_row(row *r)
+{
+    char *fields[7] = {r->line};
+    r->line[strcspn(r->line, "\r\n")] = 0;
+    if (r->line[0] == 0 || r->line[0] == '#' ||
+        strncmp(r->line, "genome,", 7) == 0)
+        return false;
+    for (int k = 1; k < 7; k++) {
+        char *comma = strchr(fields[k - 1], ',');
+        if (!comma)
+            fail_msg("golden.csv: %s has %d fields, wanted 7", r->line, k);
+        *comma = 0;
+        fields[k] = comma + 1;
+    }
+    r->genome = fields[0];
+    r->size = fields[1];
+    r->overrides_text = fields[2];
+    r->bursts = strtoull(fields[3], NULL, 10);
+    r->spikes = strtoull(fields[4], NULL, 10);
+    r->digest = strtoull(fields[5], NULL, 16);
+    r->state_digest = strtoull(fields[6], NULL, 16);
+    split_overrides(r);
+    return true;
+}
+
+static void print_row(const row *r, const trace *t)
+{
+    printf("%s,%s,%s,%" PRIu64 ",%" PRIu64 ",%016" PRIx64 ",%016" PRIx64 "\n",
+           r->genome, r->size, r->overrides_text, r->bursts, t->spikes,
+           t->digest, t->state_digest);
+    fflush(stdout);
+}
+
+static uint64_t check_one(const row *r, const trace *t, const char *who)
+{
+    if (t->spikes == r->spikes && t->digest == r->digest &&
+        t->state_digest == r->state_digest)
+        return 0;
+    fprintf(stderr, "%s %s by %s differs from golden.csv:\n", r->genome,
+            r->overrides_text, who);
+    print_row(r, t);
+    return 1;
+}
+
+static uint64_t check_second(const row *r, const vly_connectome *connectome)
+{
+    char path[512];
+    trace t = {0};
+    snprintf(path, sizeof path, "%s/golden_%ld.connectome", VLY_TEST_BINARY_DIR,
+             (long)getpid());
+    assert_ok(vly_connectome_save(connectome, path, &error), error);
+    int status = trace_second(path, r->bursts, &t);
+    unlink(path);
+    assert_int_equal(status, 0);
+    uint64_t n_failed = check_one(r, &t, "the second simulator");
+    trace_free(&t);
+    return n_failed;
+}
+
+static uint64_t check_row(const row *r)
+{
+    static const char *const backends[] = {"cpu:1", "cpu:3"};
+    char path[512];
+    vly_genome *genome = NULL;
+    vly_connectome *connectome = NULL;
+    uint64_t n_failed = 0;
+    snprintf(path, sizeof path, "%s/genomes/%s", VLY_TEST_SOURCE_DIR,
+             r->genome);
+    assert_ok(
+        vly_genome_load(path, r->overrides, r->n_overrides, &genome, &error),
+        error);
+    assert_ok(vly_connectome_build(genome, 2, &connectome, &error), error);
+    for (int k = 0; k < (fill ? 1 : 2); k++) {
+        trace t = {0};
+        if (trace_engine(connectome, registry, backends[k], r->bursts, NULL, 0,
+                         &t, &error))
+            fail_msg("%s on %s: %s", r->genome, backends[k], error.message);
+        if (fill)
+            print_row(r, &t);
+        else
+            n_failed += check_one(r, &t, backends[k]);
+        trace_free(&t);
+    }
+    if (!fill && strcmp(r->size, "small") == 0)
+        n_failed += check_second(r, connectome);
+    vly_connectome_destroy(connectome);
+    vly_genome_destroy(genome);
+    return n_failed;
+}
+
+static void test_golden(void **state)
+{
+    (void)state;
+    row r;
+    uint64_t n_failed = 0, n_rows = 0;
+    FILE *stream = fopen(VLY_TEST_SOURCE_DIR "/genomes/golden.csv", "r");
+    assert_non_null(stream);
+    assert_ok(vly_registry_create(&registry, &error), error);
+    while (fgets(r.line, sizeof r.line, stream)) {
+        if (!parse_row(&r) || strcmp(r.size, wanted_size) != 0)
+            continue;
+        n_rows++;
+        n_failed += check_row(&r);
+    }
+    fclose(stream);
+    vly_registry_destroy(registry);
+    assert_int_not_equal(n_rows, 0);
+    assert_int_equal(n_failed, 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden)};
+    if (argc > 1)
+        wanted_size = argv[1];
+    fill = argc > 2 && strcmp(argv[2], "fill") == 0;
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}

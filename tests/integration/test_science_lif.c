@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * lif_psc_exp against its closed form in double, and the firing rate of
+ * lif_psc_delta and lif_psc_exp for constant current against theory.
+ *
+ * The bound. One burst computes, in float with u = 2^-24 (half an ulp),
+ *     V <- E + (p22 (V - E) + (p21 I + drive)),  I <- p11 I + arrivals.
+ * With D and J the largest |V - E| and |p21 I + drive|: rounding V - E costs
+ * u D, p22 and its product 2 u D, p21 (or drive), product and sum 3 u J, the
+ * inner sum u (D + J), the outer sum u (|E| + D); store adds nothing. An error
+ * of V is multiplied by p22 in every further burst, so they sum to at most
+ *     u (5 D + 4 J + |E|) / (1 - p22).
+ * I has the relative error 2 u n after n bursts (p11 and its product): it adds
+ * at most sum_n p21 I_0 p11^n 2 u n <= 2 u p21 I_0 / (1 - p11)^2.
+ */
+#include "volley_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include <volley/volley.h>
+
+#include "spike_statistics.h"
+
+static const double U = 0x1p-24;
+static const double DT = 0.1;
+static const double C = 250, TAU = 10, TAU_SYN = 0.5;
+
+typedef struct runner {
+    vly_registry *registry;
+    vly_genome *genome;
+    vly_connectome *connectome;
+    vly_net *net;
+    vly_error error;
+} runner;
+
+static void open_text(runner *r, const char *text)
+{
+    *r = (runner){.error = {.struct_size = sizeof(vly_error)}};
+    assert_ok(vly_registry_create(&r->registry, &r->error), r->error);
+    assert_ok(vly_genome_parse(text, strlen(text), "test.toml", NULL, 0,
+                               &r->genome, &r->error),
+              r->error);
+    assert_ok(vly_connectome_build(r->genome, 1, &r->connectome, &r->error),
+              r->error);
+    assert_ok(vly_net_create(r->connectome, r->registry, "cpu:1", 1, &r->net,
+                             &r->error),
+              r->error);
+}
+
+static void close_text(runner *r)
+{
+    vly_net_destroy(r->net);
+    vly_connectome_destroy(r->connectome);
+    vly_genome_destroy(r->genome);
+    vly_registry_destroy(r->registry);
+}
+
+static double next_v(runner *r)
+{
+    double v;
+    assert_ok(vly_net_run(r->net, 1, &r->error), r->error);
+    assert_ok(vly_net_read(r->net, "A", "v_mv", 0, 1, &v, &r->error), r->error);
+    return v;
+}
+
+static double error_bound(double e_l, double d, double j, double p21_i0)
+{
+    double p22 = exp(-DT / TAU), p11 = exp(-DT / TAU_SYN);
+    return U * (5 * d + 4 * j + fabs(e_l)) / (1 - p22) +
+           2 * U * p21_i0 / ((1 - p11) * (1 - p11));
+}
+
+/* ---- one postsynaptic potential --------------------------------------- */
+
+static void check_psp(double e_l)
+{
+    char text[1000];
+    const double weight = 512; /* pA, exact in int16 steps */
+    const double rise = TAU * TAU_SYN / (TAU - TAU_SYN) / C;
+    const double p21 = rise * (exp(-DT / TAU) - exp(-DT / TAU_SYN));
+    double peak = 0, worst = 0;
+    runner r;
+    snprintf(text, sizeof text,
+             "format = 1\n[run]\ndt_ms = 0.1\nbursts = 600\n[area.A]\n"
+             "model = \"lif_psc_exp\"\nneurons = 1\ne_l_mv = %g\n"
+             "v_th_mv = %g\nv_reset_mv = %g\n[[stimulus]]\n"
+             "kind = \"spikes\"\nto = \"A\"\nneurons = [0]\nbursts = [[0]]\n"
+             "weight_pa = %g\n",
+             e_l, e_l + 15, e_l, weight);
+    open_text(&r, text);
+    for (int n = 0; n < 600; n++) {
+        /* what arrives in burst 0 acts from the end of that burst */
+        double s = n * DT;
+        double exact =
+            e_l + weight * rise * (exp(-s / TAU) - exp(-s / TAU_SYN));
+        double distance = fabs(next_v(&r) - exact);
+        worst = distance > worst ? distance : worst;
+        peak = exact - e_l > peak ? exact - e_l : peak;
+    }
+    double bound = error_bound(e_l, peak, p21 * weight, p21 * weight);
+    printf("PSP, E_L %g mV: peak %.4f mV, worst error %.3g mV, bound %.3g mV\n",
+           e_l, peak, worst, bound);
+    assert_true(peak > 0.8);
+    assert_true(worst <= bound);
+    close_text(&r);
+}
+
+static void test_psp(void **state)
+{
+    (void)state;
+    check_psp(-65);
+    check_psp(0);
+}
+
+/* ---- a step of constant current --------------------------------------- */
+
+static void check_dc_step(double e_l, int start)
+{
+    char text[1000];
+    const double current = 300; /* pA: 12 of the 15 mV to the threshold */
+    const double reach = current * TAU / C;
+    const double drive = reach * (1 - exp(-DT / TAU));
+    double worst = 0;
+    runner r;
+    snprintf(text, sizeof text,
+             "format = 1\n[run]\ndt_ms = 0.1\nbursts = 1000\n[area.A]\n"
+             "model = \"lif_psc_exp\"\nneurons = 1\ne_l_mv = %g\n"
+             "v_th_mv = %g\nv_reset_mv = %g\n[[stimulus]]\n"
+             "kind = \"dc\"\nto = \"A\"\namplitude_pa = %g\nstart_ms = %g\n",
+             e_l, e_l + 15, e_l, current, start * DT);
+    open_text(&r, text);
+    for (int n = 0; n < 1000; n++) {
+        double s = n < start ? 0 : (n + 1 - start) * DT;
+        double exact = e_l + reach * (1 - exp(-s / TAU));
+        double distance = fabs(next_v(&r) - exact);
+        worst = distance > worst ? distance : worst;
+    }
+    double bound = error_bound(e_l, reach, drive, 0);
+    printf("dc step, E_L %g mV, from burst %d: worst error %.3g mV, bound "
+           "%.3g mV\n",
+           e_l, start, worst, bound);
+    assert_true(worst <= bound);
+    close_text(&r);
+}
+
+static void test_dc_step(void **state)
+{
+    (void)state;
+    check_dc_step(-65, 0);
+    check_dc_step(0, 0);
+    check_dc_step(-65, 137);
+}
+
+/* ---- firing rate ------------------------------------------------------ */
+
+/* Intervals between threshold crossings on the grid: theory rounded up to a
+ * whole burst. 1e-3 bursts for the float potential near the threshold. */
+static void check_rates(const char *model)
+{
+    enum { N = 20, N_BURSTS = 20000 };
+    const double t_ref = 2, theta = 15;
+    char text[2000];
+    int length = snprintf(text, sizeof text,
+                          "format = 1\n[run]\ndt_ms = 0.1\nbursts = 1\n"
+                          "[area.A]\nmodel = \"%s\"\nneurons = %d\n"
+                          "t_ref_ms = %g\ni_e_pa = [",
+                          model, (int)N, t_ref);
+    for (int k = 0; k < N; k++)
+        length += snprintf(text + length, sizeof text - (size_t)length, "%d, ",
+                           360 + 37 * k);
+    snprintf(text + length, sizeof text - (size_t)length, "]\n");
+    spike_statistics s;
+    runner r;
+    open_text(&r, text);
+    assert_true(spike_statistics_init(&s, N, 0));
+    vly_net_on_spikes(r.net, spike_statistics_add, &s);
+    assert_ok(vly_net_run(r.net, N_BURSTS, &r.error), r.error);
+    for (int k = 0; k < N; k++) {
+        const neuron_statistics *neuron = &s.neurons[k];
+        double reach = (360 + 37 * k) * TAU / C;
+        if (reach <= theta) { /* 375 pA: never quite there */
+            assert_int_equal(neuron->spikes, 0);
+            continue;
+        }
+        double wanted = (t_ref + TAU * log(reach / (reach - theta))) / DT;
+        double interval = neuron->sum / (neuron->spikes - 1.0);
+        assert_true(neuron->spikes > 10);
+        assert_true(interval >= wanted - 1e-3);
+        assert_true(interval <= wanted + 1 + 1e-3);
+        /* all the same */
+        assert_true(neuron->square * (neuron->spikes - 1.0) ==
+                    neuron->sum * neuron->sum);
+    }
+    spike_statistics_deinit(&s);
+    close_text(&r);
+}
+
+static void test_rates(void **state)
+{
+    (void)state;
+    check_rates("lif_psc_delta");
+    check_rates("lif_psc_exp");
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_psp),
+    cmocka_unit_test(test_dc_step),
+    cmocka_unit_test(test_rates),
+};
+
+VLY_TEST_MAIN(tests)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# Engine, backends and command together.
+
+# ---- digests: shipped genomes, random genomes -----------------------------
+vly_test(test_golden LABELS integration TIMEOUT 120
+         SOURCES test_golden.c engine_trace.c
+         LIBRARIES volley_second DEPENDS cpu ARGUMENTS small)
+vly_test_register(test_golden_large LABELS integration slow
+                  COMMAND test_golden large)
+vly_test(test_random_genomes LABELS integration TIMEOUT 300
+         SOURCES test_random_genomes.c engine_trace.c
+         LIBRARIES volley_second volley_random_genome DEPENDS cpu
+         ARGUMENTS 0 300)
+
+# ---- against theory and the literature ------------------------------------
+vly_test(test_science_lif LABELS integration
+         SOURCES test_science_lif.c spike_statistics.c
+         LIBRARIES m DEPENDS cpu)
+vly_test(test_science_izhikevich LABELS integration
+         SOURCES test_science_izhikevich.c DEPENDS cpu)
+vly_test(test_science_brunel LABELS integration slow
+         SOURCES test_science_brunel.c spike_statistics.c
+         LIBRARIES m DEPENDS cpu)
+vly_test(test_science_microcircuit LABELS integration slow TIMEOUT 3600
+         SOURCES test_science_microcircuit.c spike_statistics.c
+         LIBRARIES m DEPENDS cpu)
+
+# ---- the engine moves while it runs ---------------------------------------
+vly_test(test_engine_swap LABELS integration
+         SOURCES test_engine_swap.c ../unit/engine_fixture.c DEPENDS cpu)
+
+# ---- the command ----------------------------------------------------------
+foreach(name good bad stop)
+    vly_test_register(test_command_${name} LABELS integration TIMEOUT 180
+        COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_${name}.sh
+                $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
+                ${CMAKE_BINARY_DIR}/lib/volley/test-plugins)
+endforeach()

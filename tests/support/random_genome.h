@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Random genomes for tests: valid TOML text from a seed, the same on every
+ * machine, with a count of what was covered.
+ */
+#ifndef VOLLEY_RANDOM_GENOME_H
+#define VOLLEY_RANDOM_GENOME_H
+
+#include <stdint.h>
+
+/* X(name): everything that must come up often enough. */
+#define RANDOM_COVERAGE_TABLE(X)                                               \
+    X(model_feagi)                                                             \
+    X(model_lif_psc_delta)                                                     \
+    X(model_lif_psc_exp)                                                       \
+    X(model_izhikevich)                                                        \
+    X(net_feagi_only)                                                          \
+    X(net_time_driven_only)                                                    \
+    X(net_mixed)                                                               \
+    X(rule_one_to_one)                                                         \
+    X(rule_all_to_all)                                                         \
+    X(rule_fixed_total_number)                                                 \
+    X(rule_fixed_in_degree)                                                    \
+    X(rule_pairwise_bernoulli)                                                 \
+    X(rule_vectors)                                                            \
+    X(stimulus_poisson)                                                        \
+    X(stimulus_normal)                                                         \
+    X(stimulus_dc)                                                             \
+    X(stimulus_spikes)                                                         \
+    X(stimulus_start_stop)                                                     \
+    X(stimulus_range)                                                          \
+    X(dc_start_stop)                                                           \
+    X(stimulus_list)                                                           \
+    X(threshold_met_exactly)                                                   \
+    X(delay_one)                                                               \
+    X(delay_constant)                                                          \
+    X(delay_spread)                                                            \
+    X(delay_spread_wide)                                                       \
+    X(delay_base_over_255)                                                     \
+    X(weight_negative)                                                         \
+    X(weight_distribution)                                                     \
+    X(weight_skewed)                                                           \
+    X(map_matrix)                                                              \
+    X(map_no_self)                                                             \
+    X(map_no_multiple)                                                         \
+    X(param_uniform)                                                           \
+    X(param_normal)                                                            \
+    X(param_draw)                                                              \
+    X(param_array)                                                             \
+    X(voxels)                                                                  \
+    X(feagi_refractory)                                                        \
+    X(feagi_snooze)                                                            \
+    X(feagi_threshold_limit)                                                   \
+    X(feagi_excitability)                                                      \
+    X(feagi_no_accumulation)                                                   \
+    X(feagi_mp_driven)                                                         \
+    X(feagi_divided_psp)
+
+enum {
+#define RANDOM_COVERAGE_ENUM(name) COVER_##name,
+    RANDOM_COVERAGE_TABLE(RANDOM_COVERAGE_ENUM)
+#undef RANDOM_COVERAGE_ENUM
+        COVER_COUNT
+};
+
+typedef struct random_coverage {
+    uint32_t genomes;
+    uint32_t count[COVER_COUNT]; /* genomes that have it, not occurrences */
+} random_coverage;
+
+extern const char *const random_coverage_names[COVER_COUNT];
+
+/* The text of genome number `seed`; the caller frees it. What it has is added
+ * to *coverage. NULL: no memory. */
+char *random_genome(uint64_t seed, random_coverage *coverage);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the parts of the generator of random genomes share.
+ */
+#ifndef VOLLEY_RANDOM_MAKER_H
+#define VOLLEY_RANDOM_MAKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "random_genome.h"
+
+enum { FEAGI, DELTA, EXP, IZHIKEVICH };
+enum { MAX_AREAS = 6, MAX_ARRAY = 64 };
+
+typedef struct area {
+    int model;
+    uint32_t n;
+    bool has_voxels;
+    uint32_t voxels[3];
+    uint32_t per_voxel;
+    bool is_round; /* numbers with which a threshold is met exactly */
+} area;
+
+typedef struct maker {
+    uint64_t state; /* splitmix64 */
+    char *text;
+    size_t length;
+    size_t capacity;
+    bool failed;
+    bool has[COVER_COUNT];
+    double dt_ms;
+    uint32_t bursts;
+    uint32_t n_areas;
+    area areas[MAX_AREAS];
+} maker;
+
+/* Arguments of a call are evaluated in no fixed order: at most one draw in a
+ * call, or the text depends on the compiler. */
+void put(maker *m, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+uint32_t whole(maker *m, uint32_t lo, uint32_t hi); /* in [lo, hi] */
+double between(maker *m, double lo, double hi);     /* in [lo, hi) */
+bool chance(maker *m, uint32_t percent);
+void cover(maker *m, int what);
+
+void choose_areas(maker *m);
+void put_area(maker *m, uint32_t index);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A second simulator, to check the engine against: slow, plain loops, own
+ * reader of the saved connectome. It shares no header with the engine; what it
+ * knows it has from design.md, core/connectome/README.md and the papers.
+ */
+#ifndef VOLLEY_SECOND_SIMULATOR_H
+#define VOLLEY_SECOND_SIMULATOR_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* ---- what second_reader.c makes of the file --------------------------- */
+
+enum { SECOND_FEAGI, SECOND_DELTA, SECOND_EXP, SECOND_IZHIKEVICH };
+enum { SECOND_MAX_COLUMNS = 64 };
+
+/* A column of the file; elements are u32 words or f64. */
+typedef struct second_column {
+    char name[48];
+    int is_f64;
+    int is_uniform;
+    const void *elements;
+} second_column;
+
+typedef struct second_area {
+    char name[64];
+    int model;
+    int is_feagi;
+    uint32_t first;
+    uint32_t n;
+    float scale[2];
+    uint32_t n_params;
+    uint32_t n_fields;
+    uint32_t n_coefs;
+    second_column columns[SECOND_MAX_COLUMNS]; /* params, fields, coefs */
+    uint32_t *state[8];                        /* [n_fields][n], own copy */
+    float *input;                              /* [n] constant input now */
+} second_area;
+
+typedef struct second_projection {
+    uint32_t source_area;
+    uint32_t target_area;
+    uint32_t port;
+    int uses_gain;
+    uint32_t base_delay;
+    uint64_t n;
+    const uint64_t *row;
+    const uint32_t *target;
+    const int16_t *weight;
+    const uint8_t *delay; /* NULL: all 0 */
+} second_projection;
+
+typedef struct second_spike_input {
+    uint64_t burst;
+    uint32_t neuron;
+    int32_t value;
+    uint32_t port;
+    uint32_t reserved;
+} second_spike_input;
+
+typedef struct second_stimulus {
+    uint32_t kind; /* 0 poisson, 1 normal, 2 dc, 3 spike list */
+    uint32_t area;
+    uint32_t first;
+    uint32_t n;
+    uint32_t port;
+    uint32_t stream;
+    double mean;
+    uint64_t start;
+    uint64_t stop;
+    int32_t base;
+    int32_t step;
+    int always;
+    uint32_t n_thresholds;
+    const uint32_t *thresholds;
+    const second_spike_input *inputs;
+    uint64_t n_inputs;
+} second_stimulus;
+
+typedef struct second_file {
+    unsigned char *bytes;
+    uint64_t n_bytes;
+    uint64_t seed_input;
+    double dt_ms;
+    uint64_t n_bursts;
+    uint32_t n_neurons;
+    uint32_t n_areas;
+    uint32_t n_projections;
+    uint32_t n_stimuli;
+    uint32_t max_delay;
+    uint32_t feagi_q;
+    const uint32_t *out_degree;
+    second_area *areas;
+    second_projection *projections;
+    second_stimulus *stimuli;
+} second_file;
+
+/* 0, or -1 with a sentence on stderr. */
+int second_file_read(const char *path, second_file *file);
+void second_file_free(second_file *file);
+uint64_t second_mix64(uint64_t x);
+
+/* ---- the simulation --------------------------------------------------- */
+
+typedef struct second_result {
+    uint64_t spikes;
+    uint64_t events;
+    uint64_t digest;
+    uint64_t state_digest;
+    uint64_t *bursts; /* [n_bursts] burst digests; NULL: not wanted */
+    FILE *spike_log;  /* "burst neuron gain" a line; NULL: not wanted */
+} second_result;
+
+/* Runs the network from burst 0. result->bursts and spike_log are set by the
+ * caller. The areas' state is afterwards that of the last burst. */
+int second_run(second_file *file, uint64_t n_bursts, second_result *result);
+
+#endif

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# The second simulator (plain C, nothing of Volley) and random genomes.
+add_library(volley_second STATIC
+    ${CMAKE_CURRENT_LIST_DIR}/second_reader.c
+    ${CMAKE_CURRENT_LIST_DIR}/second_simulator.c)
+target_include_directories(volley_second PUBLIC ${CMAKE_CURRENT_LIST_DIR})
+target_link_libraries(volley_second PUBLIC m)
+add_executable(second_simulator ${CMAKE_CURRENT_LIST_DIR}/second_main.c)
+target_link_libraries(second_simulator PRIVATE volley_second)
+set_target_properties(second_simulator PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
+add_library(volley_random_genome STATIC
+    ${CMAKE_CURRENT_LIST_DIR}/random_area.c
+    ${CMAKE_CURRENT_LIST_DIR}/random_genome.c)
+target_include_directories(volley_random_genome PUBLIC
+    ${CMAKE_CURRENT_LIST_DIR})
