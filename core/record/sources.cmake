@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+list(APPEND VOLLEY_CORE_SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/writer.c
+    ${CMAKE_CURRENT_LIST_DIR}/spike_csv.c
+    ${CMAKE_CURRENT_LIST_DIR}/digest_log.c
+    ${CMAKE_CURRENT_LIST_DIR}/digest_reader.c)

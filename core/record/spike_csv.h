@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Spikes as CSV: `burst,time_ms,area,neuron`, one line a spike, in the order
+ * of bursts and, within a burst, of neurons. time_ms is the end of the burst,
+ * (burst + 1) * dt; neuron is the index in its area.
+ */
+#ifndef VOLLEY_RECORD_SPIKE_CSV_H
+#define VOLLEY_RECORD_SPIKE_CSV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/plugin.h>
+
+#define VLY_SPIKE_CSV_HEADER "burst,time_ms,area,neuron"
+
+typedef struct vly_spike_csv vly_spike_csv;
+
+/* Neurons of one area have consecutive ids; areas ascend. */
+typedef struct vly_spike_area {
+    const char *name;
+    uint32_t first;
+    uint32_t n_neurons;
+    bool recorded; /* false: its spikes are left out */
+} vly_spike_area;
+
+/* Opens path ("-" is standard output) and writes the header line. */
+vly_status vly_spike_csv_open(const char *path, const vly_spike_area *areas,
+                              uint32_t n_areas, double dt_ms,
+                              vly_spike_csv **csv, vly_error *error);
+/* ids [n_ids] ascending. Errors E_IO: nothing more will be written. */
+vly_status vly_spike_csv_add(vly_spike_csv *csv, uint64_t burst,
+                             const uint32_t *ids, uint32_t n_ids,
+                             vly_error *error);
+/* Spikes written so far. */
+uint64_t vly_spike_csv_count(const vly_spike_csv *csv);
+/* csv is gone, also on failure. NULL is legal. */
+vly_status vly_spike_csv_close(vly_spike_csv *csv, vly_error *error);
+
+#endif

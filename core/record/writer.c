@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Buffered output to a file that loses no error.
+ */
+#include "record/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+enum { BUFFER_BYTES = 1 << 16 };
+
+struct vly_writer {
+    int fd;
+    bool standard; /* descriptor 1, not ours to close */
+    char *path;
+    char *temporary; /* NULL: written directly */
+    size_t n_buffer;
+    vly_error failure; /* the first one */
+    char buffer[BUFFER_BYTES];
+};
+
+static vly_status fail(vly_writer *writer, int number)
+{
+    return vly_fail(&writer->failure, VLY_E_IO, "%s: cannot be written: %s",
+                    writer->standard ? "standard output" : writer->path,
+                    strerror(number));
+}
+
+static vly_status report(const vly_writer *writer, vly_error *error)
+{
+    const vly_error *failure = &writer->failure;
+    if (failure->status == VLY_OK)
+        return VLY_OK;
+    return vly_fail(error, failure->status, "%s", failure->message);
+}
+
+static void write_all(vly_writer *writer, const char *bytes, size_t n)
+{
+    while (n > 0 && writer->failure.status == VLY_OK) {
+        ssize_t done = write(writer->fd, bytes, n);
+        if (done < 0) {
+            if (errno != EINTR)
+                fail(writer, errno);
+            continue;
+        }
+        bytes += done;
+        n -= (size_t)done;
+    }
+}
+
+static void free_writer(vly_writer *writer)
+{
+    vly_free(writer->path);
+    vly_free(writer->temporary);
+    vly_free(writer);
+}
+
+/* A device or a pipe cannot be replaced by a file. */
+static bool is_replaceable(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return true;
+    return S_ISREG(info.st_mode);
+}
+
+static void open_file(vly_writer *writer, bool replace)
+{
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+    if (!replace) {
+        writer->fd = open(writer->path, flags | O_TRUNC, 0666);
+    } else {
+        unlink(writer->temporary); /* of a killed process with our number */
+        writer->fd = open(writer->temporary, flags | O_EXCL, 0666);
+    }
+    if (writer->fd < 0)
+        fail(writer, errno);
+}
+
+vly_status vly_writer_open(const char *path, bool replace, vly_writer **writer,
+                           vly_error *error)
+{
+    vly_writer *made = vly_malloc(1, sizeof *made);
+    if (made == NULL)
+        return vly_fail_nomem(error, sizeof *made, "an output buffer");
+    memset(made, 0, offsetof(vly_writer, buffer));
+    made->failure.struct_size = sizeof made->failure;
+    made->standard = strcmp(path, "-") == 0;
+    made->fd = STDOUT_FILENO;
+    made->path = vly_strdup(path);
+    replace = replace && !made->standard && is_replaceable(path);
+    if (replace)
+        made->temporary = vly_format("%s.%ld.tmp", path, (long)getpid());
+    if (made->path == NULL || (replace && made->temporary == NULL)) {
+        free_writer(made);
+        return vly_fail_nomem(error, strlen(path), "a file name");
+    }
+    if (!made->standard)
+        open_file(made, replace);
+    vly_status status = report(made, error);
+    if (status != VLY_OK) {
+        free_writer(made);
+        return status;
+    }
+    *writer = made;
+    return VLY_OK;
+}
+
+vly_status vly_writer_flush(vly_writer *writer, vly_error *error)
+{
+    write_all(writer, writer->buffer, writer->n_buffer);
+    writer->n_buffer = 0;
+    return report(writer, error);
+}
+
+vly_status vly_writer_bytes(vly_writer *writer, const void *bytes, size_t n,
+                            vly_error *error)
+{
+    if (n > BUFFER_BYTES - writer->n_buffer) {
+        vly_status status = vly_writer_flush(writer, error);
+        if (status != VLY_OK)
+            return status;
+    }
+    if (n > BUFFER_BYTES) {
+        write_all(writer, bytes, n);
+        return report(writer, error);
+    }
+    memcpy(writer->buffer + writer->n_buffer, bytes, n);
+    writer->n_buffer += n;
+    return report(writer, error);
+}
+
+vly_status vly_writer_text(vly_writer *writer, const char *text,
+                           vly_error *error)
+{
+    return vly_writer_bytes(writer, text, strlen(text), error);
+}
+
+vly_status vly_writer_print(vly_writer *writer, vly_error *error,
+                            const char *format, ...)
+{
+    char text[4096];
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (n < 0)
+        return vly_fail(error, VLY_E_INVALID, "%s: bad format", writer->path);
+    size_t length = (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+    return vly_writer_bytes(writer, text, length, error);
+}
+
+static void close_file(vly_writer *writer)
+{
+    if (writer->standard)
+        return;
+    /* a file system without fsync says EINVAL; the bytes are not lost */
+    if (writer->temporary != NULL && writer->failure.status == VLY_OK &&
+        fsync(writer->fd) != 0 && errno != EINVAL && errno != EROFS)
+        fail(writer, errno);
+    if (close(writer->fd) != 0 && errno != EINTR &&
+        writer->failure.status == VLY_OK)
+        fail(writer, errno);
+}
+
+vly_status vly_writer_close(vly_writer *writer, vly_error *error)
+{
+    if (writer == NULL)
+        return VLY_OK;
+    write_all(writer, writer->buffer, writer->n_buffer);
+    close_file(writer);
+    if (writer->temporary != NULL) {
+        if (writer->failure.status == VLY_OK &&
+            rename(writer->temporary, writer->path) != 0)
+            fail(writer, errno);
+        if (writer->failure.status != VLY_OK)
+            unlink(writer->temporary);
+    }
+    vly_status status = report(writer, error);
+    free_writer(writer);
+    return status;
+}
+
+void vly_writer_abandon(vly_writer *writer)
+{
+    if (writer == NULL)
+        return;
+    if (!writer->standard)
+        close(writer->fd);
+    if (writer->temporary != NULL)
+        unlink(writer->temporary);
+    free_writer(writer);
+}
+
+vly_status vly_writer_save(const char *path, const void *bytes, size_t n,
+                           vly_error *error)
+{
+    vly_writer *writer = NULL;
+    vly_status status = vly_writer_open(path, true, &writer, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_writer_bytes(writer, bytes, n, error);
+    if (status != VLY_OK) {
+        vly_writer_abandon(writer);
+        return status;
+    }
+    return vly_writer_close(writer, error);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Buffered output to a file that loses no error. A full disk shows only when a
+ * buffer is written out or the file is closed, so the first failure is kept
+ * and returned by every later call up to close.
+ */
+#ifndef VOLLEY_RECORD_WRITER_H
+#define VOLLEY_RECORD_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <volley/plugin.h>
+
+typedef struct vly_writer vly_writer;
+
+/* path "-" is standard output. replace: the bytes go to a temporary file
+ * beside path, which takes its place in close, so that nobody ever sees half a
+ * file; a path that is no regular file (a pipe, a device) is written directly.
+ * Errors  E_IO "path: cannot be written: reason"; E_NOMEM */
+vly_status vly_writer_open(const char *path, bool replace, vly_writer **writer,
+                           vly_error *error);
+vly_status vly_writer_bytes(vly_writer *writer, const void *bytes, size_t n,
+                            vly_error *error);
+vly_status vly_writer_text(vly_writer *writer, const char *text,
+                           vly_error *error);
+/* At most 4095 characters a call. */
+vly_status vly_writer_print(vly_writer *writer, vly_error *error,
+                            const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+vly_status vly_writer_flush(vly_writer *writer, vly_error *error);
+/* Writes what is left, closes, and renames if it replaces; writer is gone,
+ * also on failure, and the temporary file too. NULL is legal. */
+vly_status vly_writer_close(vly_writer *writer, vly_error *error);
+/* Closes without a word; a temporary file is removed. NULL is legal. */
+void vly_writer_abandon(vly_writer *writer);
+
+/* A whole file at once, replaced. */
+vly_status vly_writer_save(const char *path, const void *bytes, size_t n,
+                           vly_error *error);
+
+#endif

@@ -1,0 +1,144 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Wrong calls and failing machines: exit code and message of each.
+here=$(dirname "$0")
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+
+# ---- the call: 2 ----
+expect 2
+expect 2 runn
+says "did you mean run?"
+expect 2 plot
+says "unknown command plot"
+expect 2 --verbose
+expect 2 run
+says "usage: volley run"
+expect 2 run small.toml other.toml
+expect 2 run small.toml --burst 5
+says "did you mean --bursts?"
+expect 2 run small.toml --resume x
+says "unknown option --resume"
+expect 2 run small.toml --bursts
+says "--bursts wants a value"
+for value in -1 1.5 x "" 1e3 99999999999999999999999; do
+    expect 2 run small.toml --bursts "$value"
+    says "whole number"
+done
+expect 2 run small.toml --threads 0
+expect 2 run small.toml --ms nan
+expect 2 run small.toml --bursts 5 --ms 5
+expect 2 run small.toml --bursts 5 --bursts 6
+says "given twice"
+expect 2 run small.toml --quiet=yes
+expect 2 run small.toml --set nonsense
+says "PATH=VALUE"
+expect 2 run small.toml --set area.F.neurons=3
+expect 2 run small.toml --swap 5
+expect 2 run small.toml --swap x=cpu
+expect 2 run small.toml --swap 201=cpu
+says "the run has 200 bursts"
+expect 2 run small.toml --swap 5=cpu --swap 5=cpu:2
+expect 2 run small.toml --record x --json x
+expect 2 run small.toml --backend "cpu:x"
+expect 2 validate small.toml
+says "--backends is missing"
+expect 2 validate small.toml --backends cpu
+expect 2 check --build --paper small.toml
+expect 2 doc feagy
+says "did you mean feagi?"
+expect 2 bench nonsense
+sed '/^bursts/d' small.toml >endless.toml
+expect 2 run endless.toml
+says "--bursts N"
+
+# ---- the genome: 2 with the place ----
+sed 's/neurons = 80/neuron = 80/' small.toml >typo.toml
+for sub in run check resolve inspect; do
+    expect 2 $sub typo.toml
+    says "typo.toml:7:"
+    says "neurons"
+done
+printf '\000\001\002' >binary
+expect 2 inspect binary
+echo '{"a": [1, 2' >cut.json
+expect 2 inspect cut.json
+echo '{"a": 1}' >other.json
+expect 2 inspect other.json
+expect 2 rerun other.json
+says "no digest"
+
+# ---- device or plugin: 3 ----
+expect 3 run small.toml --backend nonesuch
+says "nonesuch"
+expect 3 run small.toml --swap 5=nonesuch
+expect 3 validate small.toml --backends cpu,nonesuch
+expect 3 bench --backend nonesuch
+expect 3 inspect "$volley"
+# a failure before the run leaves no folder
+expect 3 run small.toml -o never --backend nonesuch
+holds [ ! -e never ]
+
+# ---- files: 4, with the name ----
+expect 4 run missing.toml
+says "missing.toml"
+expect 4 check missing.toml
+expect 4 inspect missing.toml
+expect 4 compare missing.log missing.log
+expect 4 rerun missing.json
+expect 4 run small.toml --quiet --record missing/spikes.csv
+says "missing/spikes.csv"
+expect 4 run small.toml --json missing/x.json
+expect 4 run small.toml -o missing/x
+expect 4 run small.toml --save-connectome missing/x
+if [ -e /dev/full ]; then
+    for option in --record --digest-log --json; do
+        expect 4 run small.toml --quiet $option /dev/full
+        says "/dev/full: cannot be written: No space left"
+    done
+    # the disk fills in the middle of a run: the manifest says so
+    mkdir full
+    ln -s /dev/full full/log.jsonl
+    expect 4 run small.toml -o full --force
+    says "full/log.jsonl: cannot be written: No space left"
+    for sub in "run small.toml" "doc feagi" "plugins" "resolve small.toml"; do
+        checks=$((checks + 1))
+        # shellcheck disable=SC2086 # words of a call
+        "$volley" $sub >/dev/full 2>err
+        code=$?
+        [ $code -eq 4 ] || bad "volley $sub >/dev/full: $code, wanted 4"
+        says "standard output"
+    done
+fi
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir readonly
+    chmod a-w readonly
+    expect 4 run small.toml -o readonly --force
+    expect 4 run small.toml --json readonly/x
+    chmod u+w readonly
+fi
+
+# ---- a folder that is not empty: 2 without --force ----
+mkdir used
+touch used/mine
+expect 2 run small.toml -o used
+says "not empty"
+expect 0 run small.toml -o used --force
+holds [ -e used/mine ]
+holds [ -e used/manifest.json ]
+expect 2 run small.toml -o small.toml
+says "not a folder"
+
+# ---- digest logs that cannot be compared: 2 ----
+expect 0 run small.toml --quiet --digest-log a.log
+expect 0 run small.toml --quiet --digest-log b.log --seed 5
+expect 2 compare a.log b.log
+says "different genomes"
+sed 's/^7 ....../7 000000/' a.log >damaged.log
+expect 2 compare a.log damaged.log
+says "damaged.log:16:"
+head -c 500 a.log >cut.log
+expect 2 compare a.log cut.log
+says "cut off"
+expect 2 compare a.log small.toml
+done_checks

@@ -1,0 +1,156 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every subcommand does what it is for.
+here=$(dirname "$0")
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+
+# ---- help and version ----
+expect 0 --version
+prints "volley 0."
+expect 0 --help
+prints "exit codes"
+for sub in run check validate compare rerun inspect resolve doc plugins bench
+do
+    expect 0 "$sub" --help
+    prints "usage: volley $sub"
+done
+
+# ---- run ----
+expect 0 run "$genomes/three.toml" --backend cpu:1
+prints "rate_hz"
+prints "seeds             network 1, state 2, input 3"
+says "3 neurons, 2 synapses"
+expect 0 run small.toml --json -
+holds is_json out
+for key in genome backend device bursts neurons synapses build_s wall_s rtf \
+    spikes synaptic_events events_per_s digest state_digest areas id rate_hz
+do
+    prints "\"$key\":"
+done
+cp out plain.json
+digest=$(value digest plain.json)
+holds [ "$(value spikes plain.json)" -gt 0 ]
+
+# the digest depends on no thread, swap or recorder, but on the seeds
+expect 0 run small.toml --quiet --json swapped.json --backend cpu:1 \
+    --swap 100=cpu:4 --swap 7=cpu:2 --record spikes.csv --digest-log a.log
+holds [ ! -s out ]
+holds [ ! -s err ]
+holds [ "$(value digest swapped.json)" = "$digest" ]
+holds [ "$(value state_digest swapped.json)" = \
+    "$(value state_digest plain.json)" ]
+holds [ "$(head -n 1 spikes.csv)" = "burst,time_ms,area,neuron" ]
+holds [ "$(($(wc -l <spikes.csv) - 1))" = "$(value spikes plain.json)" ]
+# time is (burst + 1) * dt
+# shellcheck disable=SC2016 # fields of awk
+holds awk -F, 'NR > 1 && ($2 - ($1 + 1) * 0.1) ^ 2 > 1e-12 { exit 1 }' \
+    spikes.csv
+expect 0 run small.toml --quiet --json other.json --seed 77
+holds [ "$(value digest other.json)" != "$digest" ]
+holds [ "$(value network other.json)" = 77 ]
+expect 0 run small.toml --quiet --json short.json --ms 5
+holds [ "$(value bursts short.json)" = 50 ]
+expect 0 run - --quiet --json stdin.json <small.toml
+holds [ "$(value digest stdin.json)" = "$digest" ]
+
+# ---- digest logs ----
+expect 0 run small.toml --quiet --digest-log b.log --threads 1
+expect 0 compare a.log b.log
+prints "identical: 200 bursts"
+expect 0 run small.toml --quiet --digest-log c.log --bursts 150
+expect 1 compare a.log c.log
+prints "c.log ends"
+expect 0 compare --common a.log c.log
+# the number of spikes is not in the chain of digests, the rest is
+sed 's/^\(100 .*\) [0-9]*$/\1 9999/' a.log >d.log
+expect 1 compare a.log d.log
+prints "differ at burst 100"
+for log in one other; do
+    grep '^#' a.log >$log.log
+done
+echo "70 0000000000000001 0000000000000002 3" >>one.log
+echo "70 0000000000000003 0000000000000004 3" >>other.log
+expect 1 compare one.log other.log
+prints "differ at burst 70"
+prints "0000000000000003"
+
+# ---- folder, rerun ----
+expect 0 run small.toml -o folder --set area.E.neurons=60 --swap 3=cpu:2 \
+    --set area.I.neurons=10
+for name in manifest.json summary.json; do
+    holds is_json "folder/$name"
+done
+while read -r line; do
+    echo "$line" >line.json
+    holds is_json line.json
+done <folder/log.jsonl
+for key in command overrides seeds version commit compiler plugins \
+    genome_hash connectome_hash q device driver swaps start end exit_reason \
+    digests drops
+do
+    holds grep -q "\"$key\":" folder/manifest.json
+done
+holds [ "$(value exit_reason folder/manifest.json)" = "done" ]
+expect 0 rerun folder/manifest.json
+prints "identical"
+expect 0 rerun folder/manifest.json --backend cpu:1
+sed 's/"run": "...../"run": "00000/' folder/manifest.json >folder/wrong.json
+expect 1 rerun folder/wrong.json
+prints "differs"
+# a genome that asks for recording
+{
+    cat small.toml
+    printf '[[record]]\nwhat = "spikes"\nfrom = "I"\n'
+} >record.toml
+expect 0 run record.toml -o recorded --quiet
+holds grep -q ',I,' recorded/spikes.csv
+holds [ "$(grep -c ',E,' recorded/spikes.csv)" = 0 ]
+
+# ---- resolve gives the same genome ----
+expect 0 resolve small.toml --set area.E.neurons=70
+cp out resolved.toml
+expect 0 resolve --hash small.toml --set area.E.neurons=70
+cp out hash
+expect 0 resolve --hash resolved.toml
+holds cmp -s out hash
+
+# ---- check, doc, plugins ----
+expect 0 check small.toml
+prints "synapses      1,000 (compiled)"
+expect 0 check --paper small.toml
+prints "synapses      1,000 (exact)"
+expect 0 doc
+prints "lif_psc_delta"
+prints "fixed_in_degree"
+expect 0 doc lif_psc_exp
+prints "tau_m_ms"
+prints "weight_pa"
+expect 0 doc vectors
+expect 0 plugins
+prints "cpu"
+expect 0 plugins --json -
+holds is_json out
+prints '"volley.backend/1'
+
+# ---- inspect tells by content ----
+expect 0 run small.toml --quiet --bursts 5 --save-connectome net.txt
+expect 0 inspect net.txt
+prints "checksums verified"
+prints "1,000"
+for file in small.toml a.log spikes.csv folder/manifest.json \
+    folder/summary.json
+do
+    expect 0 inspect "$file"
+done
+expect 0 inspect "${VOLLEY_PLUGIN_PATH%%:*}/cpu.so"
+prints "plugin cpu"
+
+# ---- validate ----
+expect 0 validate small.toml --backends cpu:1,cpu:4
+prints "identical: cpu:1 cpu:4"
+prints "compared: 200 bursts"
+expect 0 validate small.toml --backends cpu:1,cpu:2,cpu:3 \
+    --set stimulus.kick.rate_hz=0
+says "silent networks always agree"
+done_checks

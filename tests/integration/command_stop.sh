@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Signals, and backends that err or fail on purpose.
+here=$(dirname "$0")
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+
+# started LOG: waits until the run has begun
+# shellcheck disable=SC2317 # called by holds
+started() {
+    tries=0
+    until grep -q '"event": "run"' "$1" 2>/dev/null; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 300 ] || return 1
+        sleep 0.1
+    done
+}
+
+# ---- a signal ends the run after the current burst: 6, all written ----
+for signal in INT TERM; do
+    "$volley" run small.toml --bursts 1000000000000 -o "run$signal" \
+        --digest-log "$signal.log" --record "$signal.csv" >out 2>err &
+    process=$!
+    holds started "run$signal/log.jsonl"
+    sleep 0.2
+    kill -$signal $process
+    wait $process
+    code=$?
+    holds [ $code -eq 6 ]
+    says "stopped by a signal after burst"
+    manifest=run$signal/manifest.json
+    holds is_json "$manifest"
+    holds [ "$(value exit_reason "$manifest")" = signal ]
+    holds [ "$(value exit_code "$manifest")" = 6 ]
+    bursts=$(value bursts "$manifest")
+    holds [ "$bursts" -gt 0 ]
+    # every burst is in the log, every line is whole, the digest is the same
+    holds [ "$(grep -vc '^#' "$signal.log")" = "$bursts" ]
+    holds [ "$(tail -n 1 "$signal.log" | cut -d ' ' -f 3)" = \
+        "$(value run "$manifest")" ]
+    holds [ "$(value spikes "run$signal/summary.json")" = \
+        "$(($(wc -l <"$signal.csv") - 1))" ]
+    holds [ -z "$(find . -name '*.tmp')" ]
+done
+expect 0 rerun runINT/manifest.json --quiet
+prints "identical"
+
+# ---- a backend that errs: 1 with burst, neuron, field, both values ----
+VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$test_plugins/erring.so
+VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$test_plugins/failing.so
+export VOLLEY_PLUGIN_PATH
+expect 0 validate small.toml --backends cpu:1,erring
+expect 1 validate small.toml --backends cpu:2,erring,at=57,neuron=83
+prints "burst 57"
+prints "neuron 83 (I[3])"
+prints "v_mv"
+prints "0x"
+VOLLEY_ERRING_BURST=21 expect 1 validate small.toml --backends erring,cpu
+prints "burst 21"
+# ---- a device that is lost in a run: 3, what was done is written ----
+expect 3 run small.toml --backend failing,at=30 -o lost --digest-log lost.log
+says "device lost"
+holds [ "$(value exit_reason lost/manifest.json)" = error ]
+holds [ "$(value exit_code lost/manifest.json)" = 3 ]
+holds grep -q '"event": "error"' lost/log.jsonl
+# swap to a device that cannot run: the same
+expect 3 run small.toml --swap 10=failing,at=30 --quiet
+done_checks

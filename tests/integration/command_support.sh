@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh disable=SC2034 # variables of the scripts that source it
+# Sourced by the tests of the command: expect, has, and a folder of their own.
+# $1 the command, $2 the source tree, $3 the folder of the tests' plugins
+set -u
+volley=$1
+genomes=$2/genomes
+test_plugins=$3
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failed=0
+checks=0
+
+bad() {
+    failed=$((failed + 1))
+    echo "FAILED: $*"
+    echo "--- stdout"
+    head -n 40 out
+    echo "--- stderr"
+    head -n 40 err
+}
+
+# expect CODE ARGUMENTS...: runs volley, output in the files out and err
+expect() {
+    wanted=$1
+    shift
+    checks=$((checks + 1))
+    "$volley" "$@" >out 2>err
+    found=$?
+    [ "$found" -eq "$wanted" ] ||
+        bad "volley $*: exit code $found, wanted $wanted"
+}
+
+# says TEXT, prints TEXT: the last command's stderr / stdout holds it
+says() {
+    checks=$((checks + 1))
+    grep -qF -- "$1" err || bad "stderr lacks: $1"
+}
+
+prints() {
+    checks=$((checks + 1))
+    grep -qF -- "$1" out || bad "stdout lacks: $1"
+}
+
+# holds COMMAND...: any condition
+holds() {
+    checks=$((checks + 1))
+    "$@" || bad "does not hold: $*"
+}
+
+is_json() {
+    if command -v python3 >/dev/null 2>&1; then
+        python3 -m json.tool "$1" >/dev/null
+    else
+        "$volley" inspect "$1" >/dev/null
+    fi
+}
+
+# value KEY FILE: of JSON, one member a line
+value() {
+    sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" "$2" | head -n 1
+}
+
+done_checks() {
+    echo "$checks checks, $failed failed"
+    [ "$failed" -eq 0 ]
+    exit
+}
+
+# A genome that fires and can be made as long as a test needs.
+cat >small.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+bursts = 200
+[area.E]
+model = "lif_psc_delta"
+neurons = 80
+[area.I]
+model = "lif_psc_delta"
+neurons = 20
+[[map]]
+id = "all"
+from = ["E", "I"]
+to = ["E", "I"]
+rule = "fixed_in_degree"
+in_degree = 5
+weight_mv = 0.2
+delay_ms = 1.5
+[[stimulus]]
+id = "kick"
+kind = "poisson"
+to = ["E", "I"]
+rate_hz = 2000
+weight_mv = 4
+END

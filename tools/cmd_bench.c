@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley bench: how fast, beside what the machine can do.
+ */
+#include "commands.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "bench.h"
+#include "record/writer.h"
+#include "setup.h"
+#include "tool.h"
+#include "volley_build.h"
+
+static const tool_option options[] = {
+    {"quick", 0, false, TOOL_FLAG, NULL, "10 million synapses only", 0, 0},
+    {"backend", 0, false, TOOL_TEXT, "NAME", "default: cpu", 0, 0},
+    {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
+     1, 256},
+    {"genomes", 0, false, TOOL_TEXT, "FOLDER", "where the stress genomes are",
+     0, 0},
+    {"json", 0, false, TOOL_TEXT, "FILE", "results as JSON; - is stdout", 0, 0},
+    {"save", 0, false, TOOL_TEXT, "FILE", "the same, to compare with later", 0,
+     0},
+    {"compare", 0, false, TOOL_TEXT, "FILE", "a file of --save", 0, 0},
+    {"threshold", 0, false, TOOL_NUMBER, "X",
+     "slower by more is a regression; default 0.05", 0, 100},
+    {"fail-on-regression", 0, false, TOOL_FLAG, NULL, "exit 1 on one", 0, 0},
+    {"markdown", 0, false, TOOL_FLAG, NULL, "the table as Markdown", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+/* --genomes, the installed folder, or that of the source tree. */
+static vly_status find_genomes(const tool_args *args, char *folder,
+                               size_t capacity, vly_error *error)
+{
+    static const char share[] = "/share/volley/genomes";
+    char file[PATH_MAX + 32];
+    const char *given = tool_text(args, "genomes");
+    if (given != NULL) {
+        snprintf(folder, capacity, "%s", given);
+        return VLY_OK;
+    }
+    if (tool_prefix(folder, capacity - sizeof share)) {
+        strcat(folder, share);
+        snprintf(file, sizeof file, "%s/stress_100.toml", folder);
+        if (access(file, R_OK) == 0)
+            return VLY_OK;
+    }
+    snprintf(folder, capacity, "%s", VLY_TOOL_SOURCE_GENOMES);
+    snprintf(file, sizeof file, "%s/stress_100.toml", folder);
+    if (access(file, R_OK) == 0)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_IO,
+                    "the stress genomes are neither beside the command nor in "
+                    "%s; wanted --genomes FOLDER",
+                    folder);
+}
+
+static vly_status save(const bench_results *results, const char *path,
+                       vly_error *error)
+{
+    json_writer json;
+    size_t n_text = 0;
+    json_init(&json, true);
+    bench_json(results, &json);
+    const char *text = json_finish(&json, &n_text);
+    vly_status status = text != NULL
+                            ? vly_writer_save(path, text, n_text, error)
+                            : vly_fail_nomem(error, json.capacity, "JSON");
+    json_deinit(&json);
+    return status;
+}
+
+static vly_status measure(const bench_options *bench, const char *suite,
+                          bench_results *results, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    bool all = strcmp(suite, "all") == 0;
+    bench_machine_read(&results->machine);
+    results->quick = bench->quick;
+    tool_message("probing memory and increments");
+    VLY_TRY(bench_probe(bench->n_threads, &results->probes, error));
+    if (all || strcmp(suite, "cpu") == 0)
+        VLY_TRY(bench_stress(bench, results, error));
+    if (all || strcmp(suite, "build") == 0)
+        VLY_TRY(bench_build(bench, results, error));
+out:
+    return status;
+}
+
+static vly_status report(const tool_args *args, const bench_results *results,
+                         int *code, vly_error *error)
+{
+    const char *json = tool_text(args, "json");
+    const char *saved = tool_text(args, "save");
+    const char *before = tool_text(args, "compare");
+    uint32_t slower = 0;
+    vly_status status = VLY_OK;
+    if (json == NULL || strcmp(json, "-") != 0)
+        bench_print(results, tool_has(args, "markdown"));
+    if (json != NULL)
+        VLY_TRY(save(results, json, error));
+    if (saved != NULL)
+        VLY_TRY(save(results, saved, error));
+    if (before != NULL) {
+        VLY_TRY(bench_compare(results, before,
+                              tool_number(args, "threshold", 0.05), &slower,
+                              error));
+        if (slower > 0 && tool_has(args, "fail-on-regression"))
+            *code = TOOL_EXIT_DIFFERS;
+    }
+out:
+    return status;
+}
+
+static int run(const tool_args *args)
+{
+    static bench_results results;
+    static char folder[PATH_MAX];
+    const char *suite = args->n_positional > 0 ? args->positional[0] : "cpu";
+    const char *backend = tool_text(args, "backend");
+    vly_error error = VLY_ERROR_INIT;
+    vly_status status = VLY_OK;
+    int code = TOOL_EXIT_DONE;
+    bench_options bench = {.genomes = folder,
+                           .backend = backend != NULL ? backend : "cpu",
+                           .n_threads = tool_threads(args),
+                           .quick = tool_has(args, "quick")};
+    if (strcmp(suite, "cpu") != 0 && strcmp(suite, "build") != 0 &&
+        strcmp(suite, "all") != 0) {
+        tool_message("unknown suite %s; wanted cpu, build or all", suite);
+        return TOOL_EXIT_WRONG;
+    }
+    memset(&results, 0, sizeof results);
+    VLY_TRY(find_genomes(args, folder, sizeof folder, &error));
+    VLY_TRY(tool_registry_create(&bench.registry, &error));
+    VLY_TRY(tool_backend_check(bench.registry, bench.backend, &error));
+    status = measure(&bench, suite, &results, &error);
+    if (status == VLY_OK || (status == VLY_E_STOPPED && results.n_rows > 0)) {
+        vly_status reported = report(args, &results, &code, &error);
+        status = reported != VLY_OK ? reported : status;
+    }
+out:
+    vly_registry_destroy(bench.registry);
+    return status != VLY_OK ? tool_fail(&error) : code;
+}
+
+const tool_command cmd_bench = {
+    .name = "bench",
+    .arguments = "[cpu|build|all] [options]",
+    .summary =
+        "Times bursts of the stress genomes beside the machine's limits.",
+    .details =
+        "cpu: whole bursts of 100,000 neurons x 100 and x 1000 synapses, 0.1, "
+        "1 and 10%\nfiring, delay 1 and 1 to 16. build: compiling them. Before "
+        "anything is timed,\none thread and all threads must give the same "
+        "digest. The full suite needs\n1.5 GB and some minutes.\n",
+    .options = options,
+    .n_positional_min = 0,
+    .n_positional_max = 1,
+    .run = run};

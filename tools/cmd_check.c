@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley check: a genome compiled on paper. Small ones are compiled really
+ * (and not run), because some errors, such as a weight that rounds to 0 or the
+ * bound of 2^30, show only there.
+ */
+#include "commands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "check_size.h"
+#include "connectome/connectome.h"
+#include "setup.h"
+#include "tool.h"
+
+static const tool_option options[] = {
+    {"set", 0, true, TOOL_TEXT, "PATH=VALUE", "change the genome", 0, 0},
+    {"seed", 0, false, TOOL_COUNT, "N", "all three seeds", 0, 9e18},
+    {"build", 0, false, TOOL_FLAG, NULL, "compile, whatever the size", 0, 0},
+    {"paper", 0, false, TOOL_FLAG, NULL, "compile nothing", 0, 0},
+    {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
+     1, 1024},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+/* About a second of work. */
+static const double build_synapses_max = 2e7;
+
+static const char *const rule_names[] = {
+    "one_to_one",      "all_to_all",         "fixed_total_number",
+    "fixed_in_degree", "pairwise_bernoulli", "vectors"};
+
+static void value_text(const vly_value *value, char *text, size_t n)
+{
+    switch (value->kind) {
+    case VLY_VALUE_NUMBER:
+        snprintf(text, n, "%.6g", value->a);
+        break;
+    case VLY_VALUE_UNIFORM:
+        snprintf(text, n, "uniform %.4g..%.4g", value->a, value->b);
+        break;
+    case VLY_VALUE_NORMAL:
+        snprintf(text, n, "normal %.4g, %.4g", value->a, value->b);
+        break;
+    case VLY_VALUE_LOGNORMAL:
+        snprintf(text, n, "lognormal %.4g, %.4g", value->a, value->b);
+        break;
+    case VLY_VALUE_EXPONENTIAL:
+        snprintf(text, n, "exponential %.4g", value->a);
+        break;
+    case VLY_VALUE_ARRAY:
+        snprintf(text, n, "%u values", value->n_array);
+        break;
+    case VLY_VALUE_DRAW:
+        snprintf(text, n, "drawn by %s", value->draw);
+        break;
+    }
+}
+
+static void print_areas(const vly_genome *genome)
+{
+    tool_print("%-24s %-16s %14s %12s\n", "area", "model", "neurons", "bytes");
+    for (uint32_t a = 0; a < genome->n_areas; a++) {
+        const vly_area *area = &genome->areas[a];
+        tool_print("%-24s %-16s %14s %12s\n", area->name, area->model->id,
+                   tool_thousands(area->n_neurons),
+                   tool_bytes((uint64_t)check_area_bytes(area)));
+    }
+}
+
+static void print_pairs(const vly_genome *genome, const vly_connectome *built)
+{
+    tool_print("\n%-14s %-20s %-18s %16s  %-20s %s\n", "map", "from -> to",
+               "rule", "synapses", "weight", "delay_ms");
+    for (uint32_t i = 0; i < genome->n_pairs; i++) {
+        const vly_pair *pair = &genome->pairs[i];
+        char between[96];
+        char weight[64];
+        char delay[64];
+        snprintf(between, sizeof between, "%.40s -> %.40s",
+                 genome->areas[pair->from].name, genome->areas[pair->to].name);
+        value_text(&pair->weight, weight, sizeof weight);
+        value_text(&pair->delay_ms, delay, sizeof delay);
+        bool exact = check_pair_exact(pair) || built != NULL;
+        uint64_t n = built != NULL && i < built->desc.n_projections &&
+                             built->desc.n_projections == genome->n_pairs
+                         ? built->projections[i].n_synapses
+                         : (uint64_t)(check_pair_synapses(genome, pair) + 0.5);
+        tool_print("%-14s %-20s %-18s %s%*s  %-20s %s\n", pair->map, between,
+                   rule_names[pair->rule], exact ? "" : "~", exact ? 16 : 15,
+                   tool_thousands(n), weight, delay);
+    }
+}
+
+static void print_stimuli(const vly_genome *genome)
+{
+    static const char *const kinds[] = {"poisson", "normal", "dc", "spikes"};
+    if (genome->n_stimuli == 0)
+        return;
+    tool_print("\n%-20s %-10s %-20s %14s\n", "stimulus", "kind", "to",
+               "neurons");
+    for (uint32_t i = 0; i < genome->n_stimuli; i++) {
+        const vly_stimulus *stimulus = &genome->stimuli[i];
+        tool_print("%-20s %-10s %-20s %14s\n", stimulus->id,
+                   kinds[stimulus->kind], genome->areas[stimulus->to].name,
+                   tool_thousands(stimulus->n_neurons));
+    }
+}
+
+static void print_sums(const vly_genome *genome, const vly_connectome *built)
+{
+    check_size size;
+    check_size_of(genome, &size);
+    double biological_ms = (double)genome->n_bursts * genome->dt_ms;
+    uint64_t available = vly_memory_available();
+    tool_print("\nneurons       %s\n", tool_thousands(genome->n_neurons));
+    if (built != NULL) {
+        tool_print("synapses      %s (compiled)\n",
+                   tool_thousands(built->desc.n_synapses));
+        tool_print("memory        connectome %s\n", tool_bytes(built->n_bytes));
+    } else {
+        tool_print("synapses      %s (%s)\n",
+                   tool_thousands((uint64_t)(size.synapses + 0.5)),
+                   size.exact ? "exact" : "expected");
+        tool_print("memory        connectome %s, %s while it is compiled%s%s\n",
+                   tool_bytes((uint64_t)size.bytes),
+                   tool_bytes((uint64_t)size.peak_bytes),
+                   available > 0 ? ", available " : "",
+                   available > 0 ? tool_bytes(available) : "");
+        if (available > 0 && size.peak_bytes > (double)available)
+            tool_message("this machine has not enough memory for it");
+    }
+    tool_print("length        %s bursts of %g ms (%g ms)\n",
+               tool_thousands(genome->n_bursts), genome->dt_ms, biological_ms);
+    tool_print("seeds         network %llu, state %llu, input %llu\n",
+               (unsigned long long)genome->seed_network,
+               (unsigned long long)genome->seed_state,
+               (unsigned long long)genome->seed_input);
+    tool_print("genome hash   %s\n", tool_hash_text(&genome->hash));
+}
+
+static void print_check(const vly_genome *genome, const vly_connectome *built)
+{
+    tool_print("%s%s%s: ok\n\n", genome->path,
+               genome->title != NULL ? ", " : "",
+               genome->title != NULL ? genome->title : "");
+    print_areas(genome);
+    print_pairs(genome, built);
+    print_stimuli(genome);
+    print_sums(genome, built);
+    if (built == NULL)
+        tool_message("on paper only: weights and the bound of 2^30 are not "
+                     "checked without --build");
+}
+
+static int run(const tool_args *args)
+{
+    vly_error error = VLY_ERROR_INIT;
+    tool_overrides overrides;
+    vly_genome *genome = NULL;
+    vly_connectome *built = NULL;
+    check_size size;
+    vly_status status = VLY_OK;
+    if (tool_has(args, "build") && tool_has(args, "paper")) {
+        tool_message("--build and --paper are given, wanted one of them");
+        return TOOL_EXIT_WRONG;
+    }
+    if (tool_overrides_init(args, &overrides, &error) != VLY_OK)
+        return tool_fail(&error);
+    VLY_TRY(vly_genome_load(args->positional[0], overrides.list, overrides.n,
+                            &genome, &error));
+    check_size_of(genome, &size);
+    bool small = size.synapses <= build_synapses_max &&
+                 size.bytes <= 16.0 * build_synapses_max;
+    if (!tool_has(args, "paper") && (small || tool_has(args, "build")))
+        VLY_TRY(
+            vly_connectome_build(genome, tool_threads(args), &built, &error));
+    print_check(genome, built);
+out:
+    vly_connectome_destroy(built);
+    vly_genome_destroy(genome);
+    tool_overrides_deinit(&overrides);
+    return status != VLY_OK ? tool_fail(&error) : TOOL_EXIT_DONE;
+}
+
+const tool_command cmd_check = {
+    .name = "check",
+    .arguments = "GENOME.toml [options]",
+    .summary = "Checks a genome: errors, sizes, memory. Runs nothing.",
+    .details = "Up to 20 million synapses it is compiled too, which finds the "
+               "errors of weights\nand of the bound. ~ marks an expected "
+               "number.\n",
+    .options = options,
+    .n_positional_min = 1,
+    .n_positional_max = 1,
+    .run = run};

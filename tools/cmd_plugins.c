@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley plugins: what was found, and what cannot be used and why.
+ */
+#include "commands.h"
+
+#include "base/error.h"
+#include "json_writer.h"
+#include "plugin/registry.h"
+#include "record/writer.h"
+#include "setup.h"
+#include "tool.h"
+
+static const tool_option options[] = {
+    {"json", 0, false, TOOL_TEXT, "FILE", "the list as JSON; - is stdout", 0,
+     0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+/* NULL if the plugin is no backend or cannot be used. */
+static const vly_backend *backend_of(const vly_registry *registry,
+                                     const vly_plugin_info *info)
+{
+    const vly_backend *backend = NULL;
+    vly_error error = VLY_ERROR_INIT;
+    if (info->status != VLY_OK ||
+        vly_registry_backend(registry, info->id, &backend, &error) != VLY_OK)
+        return NULL;
+    return backend;
+}
+
+static void print_devices(const vly_backend *backend)
+{
+    for (uint32_t i = 0; i < backend->device_count(); i++) {
+        vly_device_info device = {.struct_size = sizeof device};
+        vly_error error = VLY_ERROR_INIT;
+        if (backend->device_info(i, &device, &error) != VLY_OK) {
+            tool_print("    device %u: %s\n", i, error.message);
+            continue;
+        }
+        tool_print("    device %u: %s, %s%s%s\n", i, device.name,
+                   device.capability, device.memory_bytes > 0 ? ", " : "",
+                   device.memory_bytes > 0 ? tool_bytes(device.memory_bytes)
+                                           : "");
+    }
+}
+
+static void print_plugin(const vly_registry *registry,
+                         const vly_plugin_info *info)
+{
+    vly_hash hash = {{info->hash[0], info->hash[1]}};
+    const vly_backend *backend = backend_of(registry, info);
+    tool_print("%s %s: %s\n", info->id[0] != '\0' ? info->id : "?",
+               info->version, info->status == VLY_OK ? "ok" : info->reason);
+    tool_print("    %s\n", info->path);
+    if (info->interfaces[0] != '\0')
+        tool_print("    offers %s\n", info->interfaces);
+    if (info->build[0] != '\0')
+        tool_print("    built with %s\n", info->build);
+    tool_print("    file hash %s\n", tool_hash_text(&hash));
+    if (backend != NULL)
+        print_devices(backend);
+}
+
+static void put_devices(const vly_backend *backend, json_writer *json)
+{
+    uint32_t n = backend != NULL ? backend->device_count() : 0;
+    json_array(json, "devices");
+    for (uint32_t i = 0; i < n; i++) {
+        vly_device_info device = {.struct_size = sizeof device};
+        vly_error error = VLY_ERROR_INIT;
+        vly_status status = backend->device_info(i, &device, &error);
+        json_object(json, NULL);
+        json_u64(json, "index", i);
+        json_text(json, "name", device.name);
+        json_text(json, "capability", device.capability);
+        json_u64(json, "memory_bytes", device.memory_bytes);
+        if (status != VLY_OK)
+            json_text(json, "reason", error.message);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
+static void put_plugin(const vly_registry *registry,
+                       const vly_plugin_info *info, json_writer *json)
+{
+    vly_hash hash = {{info->hash[0], info->hash[1]}};
+    json_object(json, NULL);
+    json_text(json, "id", info->id);
+    json_text(json, "version", info->version);
+    json_text(json, "status", vly_status_name(info->status));
+    json_text(json, "reason", info->reason);
+    json_text(json, "file", info->path);
+    json_text(json, "interfaces", info->interfaces);
+    json_text(json, "build", info->build);
+    json_text(json, "hash", tool_hash_text(&hash));
+    put_devices(backend_of(registry, info), json);
+    json_object_end(json);
+}
+
+static vly_status save(const vly_registry *registry, const char *path,
+                       vly_error *error)
+{
+    json_writer json;
+    size_t n_text = 0;
+    json_init(&json, true);
+    json_object(&json, NULL);
+    json_array(&json, "plugins");
+    for (uint32_t i = 0; i < vly_registry_count(registry); i++) {
+        vly_plugin_info info = {.struct_size = sizeof info};
+        if (vly_registry_info(registry, i, &info) == VLY_OK)
+            put_plugin(registry, &info, &json);
+    }
+    json_array_end(&json);
+    json_object_end(&json);
+    const char *text = json_finish(&json, &n_text);
+    vly_status status = text != NULL
+                            ? vly_writer_save(path, text, n_text, error)
+                            : vly_fail_nomem(error, json.capacity, "JSON");
+    json_deinit(&json);
+    return status;
+}
+
+static int run(const tool_args *args)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_registry *registry = NULL;
+    if (tool_registry_create(&registry, &error) != VLY_OK)
+        return tool_fail(&error);
+    const char *path = tool_text(args, "json");
+    uint32_t n = vly_registry_count(registry);
+    if (path != NULL)
+        save(registry, path, &error);
+    for (uint32_t i = 0; path == NULL && i < n; i++) {
+        vly_plugin_info info = {.struct_size = sizeof info};
+        if (vly_registry_info(registry, i, &info) == VLY_OK)
+            print_plugin(registry, &info);
+    }
+    if (n == 0)
+        tool_message("no plugin found; VOLLEY_PLUGIN_PATH names folders to "
+                     "search");
+    vly_registry_destroy(registry);
+    return error.status != VLY_OK ? tool_fail(&error) : TOOL_EXIT_DONE;
+}
+
+const tool_command cmd_plugins = {
+    .name = "plugins",
+    .arguments = "[--json FILE]",
+    .summary = "Lists plugins, their devices, and why one cannot be used.",
+    .details = "Searched: VOLLEY_PLUGIN_PATH (colon separated), lib beside the "
+               "command,\nthe installed folder; never the working folder.\n",
+    .options = options,
+    .n_positional_min = 0,
+    .n_positional_max = 0,
+    .run = run};

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley run: a genome, burst by burst.
+ */
+#include "commands.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/thread.h"
+#include "run_job.h"
+
+static const tool_option options[] = {
+    {"backend", 0, false, TOOL_TEXT, "NAME",
+     "auto (default), cpu[:THREADS], or another plugin[:DEVICE]", 0, 0},
+    {"bursts", 0, false, TOOL_COUNT, "N", "length; default: [run]", 0, 9e15},
+    {"ms", 0, false, TOOL_NUMBER, "T", "length in biological time", 0, 1e15},
+    {"set", 0, true, TOOL_TEXT, "PATH=VALUE",
+     "change the genome: --set area.E.neurons=100", 0, 0},
+    {"seed", 0, false, TOOL_COUNT, "N", "all three seeds", 0, 9e18},
+    {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
+     1, 1024},
+    {"swap", 0, true, TOOL_TEXT, "BURST=NAME",
+     "move to another backend when BURST bursts are done", 0, 0},
+    {"output", 'o', false, TOOL_TEXT, "FOLDER",
+     "manifest, resolved genome, summary, recording, log", 0, 0},
+    {"force", 0, false, TOOL_FLAG, NULL, "FOLDER need not be empty", 0, 0},
+    {"record", 0, false, TOOL_TEXT, "FILE",
+     "spikes as CSV; the areas of [[record]], or all", 0, 0},
+    {"digest-log", 0, false, TOOL_TEXT, "FILE",
+     "a digest a burst, for volley compare", 0, 0},
+    {"save-connectome", 0, false, TOOL_TEXT, "FILE",
+     "the compiled network, for volley inspect", 0, 0},
+    {"json", 0, false, TOOL_TEXT, "FILE", "summary as JSON; - is stdout", 0, 0},
+    {"quiet", 0, false, TOOL_FLAG, NULL, "errors only", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+static int compare_swaps(const void *left, const void *right)
+{
+    const run_swap *a = left;
+    const run_swap *b = right;
+    return (a->burst > b->burst) - (a->burst < b->burst);
+}
+
+static vly_status read_swap(const char *text, run_swap *swap, vly_error *error)
+{
+    char number[24];
+    const char *equals = strchr(text, '=');
+    size_t n = equals != NULL ? (size_t)(equals - text) : 0;
+    bool good = n > 0 && n < sizeof number && equals[1] != '\0';
+    if (good) {
+        memcpy(number, text, n);
+        number[n] = '\0';
+        good = tool_read_count(number, &swap->burst);
+        swap->backend = equals + 1;
+    }
+    if (!good)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--swap %s: wanted BURST=BACKEND, as in 100=cpu:4",
+                        text);
+    return VLY_OK;
+}
+
+static vly_status read_swaps(const tool_args *args, run_plan *plan,
+                             vly_error *error)
+{
+    const char *text;
+    plan->swaps = calloc((size_t)args->n_values + 1, sizeof *plan->swaps);
+    if (plan->swaps == NULL)
+        return vly_fail_nomem(error, args->n_values, "swaps");
+    for (uint32_t k = 0; (text = tool_text_at(args, "swap", k)) != NULL; k++) {
+        vly_status status = read_swap(text, &plan->swaps[k], error);
+        if (status != VLY_OK)
+            return status;
+        plan->n_swaps = k + 1;
+    }
+    qsort(plan->swaps, plan->n_swaps, sizeof *plan->swaps, compare_swaps);
+    for (uint32_t k = 1; k < plan->n_swaps; k++) {
+        if (plan->swaps[k].burst == plan->swaps[k - 1].burst)
+            return vly_fail(error, VLY_E_INVALID,
+                            "--swap: burst %" PRIu64 " is given twice",
+                            plan->swaps[k].burst);
+    }
+    return VLY_OK;
+}
+
+static vly_status read_plan(const tool_args *args, run_plan *plan,
+                            vly_error *error)
+{
+    const char *backend = tool_text(args, "backend");
+    *plan = (run_plan){
+        .path = args->positional[0],
+        .backend = backend != NULL ? backend : "auto",
+        .n_threads = tool_threads(args),
+        .folder = tool_text(args, "output"),
+        .force = tool_has(args, "force"),
+        .quiet = tool_has(args, "quiet"),
+        .record = tool_text(args, "record"),
+        .digest_log = tool_text(args, "digest-log"),
+        .json = tool_text(args, "json"),
+        .connectome = tool_text(args, "save-connectome"),
+        .argc = args->argc,
+        .argv = args->argv,
+    };
+    vly_status status = VLY_OK;
+    VLY_TRY(read_swaps(args, plan, error));
+    VLY_TRY(tool_overrides_init(args, &plan->overrides, error));
+    uint64_t begin = vly_clock_ns();
+    VLY_TRY(vly_genome_load(plan->path, plan->overrides.list, plan->overrides.n,
+                            &plan->genome, error));
+    plan->load_s = (double)(vly_clock_ns() - begin) * 1e-9;
+    VLY_TRY(tool_bursts(args, plan->genome, &plan->n_bursts, error));
+out:
+    if (status != VLY_OK) {
+        vly_genome_destroy(plan->genome);
+        tool_overrides_deinit(&plan->overrides);
+        free(plan->swaps);
+    }
+    return status;
+}
+
+static bool is_stdout(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+static void report(run_job *job)
+{
+    vly_error *error = &job->result.error;
+    const run_plan *plan = &job->plan;
+    bool stdout_taken = is_stdout(plan->json) || is_stdout(plan->record) ||
+                        is_stdout(plan->digest_log);
+    vly_error failure = VLY_ERROR_INIT;
+    if (plan->json != NULL)
+        run_report_save(job, plan->json, &failure);
+    if (!stdout_taken && !plan->quiet)
+        run_report_print(job);
+    if (failure.status != VLY_OK && error->status == VLY_OK)
+        *error = failure;
+    if (job->result.stopped && !plan->quiet)
+        tool_message("stopped by a signal after burst %" PRIu64 " of %" PRIu64,
+                     vly_net_burst(job->net), plan->n_bursts);
+}
+
+static int run(const tool_args *args)
+{
+    vly_error error = VLY_ERROR_INIT;
+    run_plan plan;
+    run_job job;
+    if (read_plan(args, &plan, &error) != VLY_OK)
+        return tool_fail(&error);
+    if (run_job_init(&job, &plan, &error) != VLY_OK) {
+        run_job_deinit(&job);
+        return tool_fail(&error);
+    }
+    run_report_head(&job);
+    run_job_execute(&job);
+    report(&job);
+    int code = run_job_exit_code(&job);
+    if (job.result.error.status != VLY_OK)
+        tool_fail(&job.result.error);
+    run_job_deinit(&job);
+    return code;
+}
+
+const tool_command cmd_run = {
+    .name = "run",
+    .arguments = "GENOME.toml [options]",
+    .summary = "Compiles a genome and runs it burst by burst.",
+    .details =
+        "GENOME.toml may be - for standard input. A signal (Ctrl-C) ends the\n"
+        "run after the current burst with everything written, exit code 6; a\n"
+        "second one kills it. The digest depends on the genome and its seeds,\n"
+        "not on backend, threads, swaps or machine.\n",
+    .options = options,
+    .n_positional_min = 1,
+    .n_positional_max = 1,
+    .run = run};

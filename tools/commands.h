@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The subcommands, in the order of --help.
+ */
+#ifndef VOLLEY_TOOLS_COMMANDS_H
+#define VOLLEY_TOOLS_COMMANDS_H
+
+#include "options.h"
+
+#define TOOL_COMMANDS(X)                                                       \
+    X(run)                                                                     \
+    X(check)                                                                   \
+    X(validate)                                                                \
+    X(compare)                                                                 \
+    X(rerun)                                                                   \
+    X(inspect)                                                                 \
+    X(resolve)                                                                 \
+    X(doc)                                                                     \
+    X(plugins)                                                                 \
+    X(bench)
+
+#define TOOL_DECLARE(name) extern const tool_command cmd_##name;
+TOOL_COMMANDS(TOOL_DECLARE)
+#undef TOOL_DECLARE
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is in a file, one function a kind.
+ */
+#include "inspect_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "connectome/connectome.h"
+#include "json_reader.h"
+#include "record/digest_log.h"
+#include "record/spike_csv.h"
+#include "tool.h"
+
+vly_status inspect_genome(const char *path, vly_error *error)
+{
+    vly_genome *genome = NULL;
+    vly_status status = vly_genome_load(path, NULL, 0, &genome, error);
+    if (status != VLY_OK)
+        return status;
+    tool_print("genome%s%s\n", genome->title != NULL ? ": " : "",
+               genome->title != NULL ? genome->title : "");
+    tool_print("hash       %s\n", tool_hash_text(&genome->hash));
+    tool_print("length     %s bursts of %g ms\n",
+               tool_thousands(genome->n_bursts), genome->dt_ms);
+    tool_print("neurons    %s in %u areas\n", tool_thousands(genome->n_neurons),
+               genome->n_areas);
+    tool_print("synapses   at most about %s in %u pairs of areas\n",
+               tool_thousands(genome->n_synapses_max), genome->n_pairs);
+    tool_print("stimuli    %u\n", genome->n_stimuli);
+    vly_genome_destroy(genome);
+    return VLY_OK;
+}
+
+/* ---- connectome ------------------------------------------------------- */
+
+static void print_areas(const vly_connectome *connectome)
+{
+    tool_print("\n%-24s %-16s %14s %12s   %s\n", "area", "model", "neurons",
+               "first", "q of the ports");
+    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
+        const vly_connectome_area *area = &connectome->areas[a];
+        tool_print("%-24s %-16s %14s %12s  ", area->name, area->model->id,
+                   tool_thousands(area->n_neurons),
+                   tool_thousands(area->first));
+        for (uint32_t p = 0; p < area->model->n_ports; p++)
+            tool_print(" %d (%s)", area->q[p], area->model->ports[p].unit);
+        tool_print("\n");
+    }
+}
+
+static double projection_bytes(const vly_connectome *connectome, uint32_t i)
+{
+    const vly_projection_desc *desc = &connectome->desc.projections[i];
+    double n = (double)connectome->projections[i].n_synapses;
+    double rows = connectome->areas[desc->source_area].n_neurons + 1.0;
+    return n * (desc->delay != NULL ? 7.0 : 6.0) + 8.0 * rows;
+}
+
+static void print_projections(const vly_connectome *connectome)
+{
+    tool_print("\n%-14s %-20s %14s %10s %22s %12s %9s\n", "map", "from -> to",
+               "synapses", "delay", "weight", "rounding", "bytes");
+    for (uint32_t i = 0; i < connectome->desc.n_projections; i++) {
+        const vly_projection_desc *desc = &connectome->desc.projections[i];
+        const vly_connectome_projection *projection =
+            &connectome->projections[i];
+        char between[96];
+        char weight[64];
+        char delay[32];
+        snprintf(between, sizeof between, "%.40s -> %.40s",
+                 connectome->areas[desc->source_area].name,
+                 connectome->areas[desc->target_area].name);
+        snprintf(weight, sizeof weight, "%.5g..%.5g", projection->weight_min,
+                 projection->weight_max);
+        snprintf(delay, sizeof delay, "%u..%u", desc->base_delay,
+                 desc->base_delay + desc->delay_max);
+        tool_print("%-14s %-20s %14s %10s %22s %12.2g %9s\n", projection->map,
+                   between, tool_thousands(projection->n_synapses), delay,
+                   weight, projection->worst_rounding,
+                   tool_bytes((uint64_t)projection_bytes(connectome, i)));
+    }
+}
+
+vly_status inspect_connectome(const char *path, bool verify, vly_error *error)
+{
+    vly_connectome *connectome = NULL;
+    vly_status status = vly_connectome_load(path, verify, &connectome, error);
+    if (status != VLY_OK)
+        return status;
+    const vly_net_desc *desc = &connectome->desc;
+    tool_print("connectome%s\n", verify ? ", checksums verified" : "");
+    tool_print("hash         %s\n", tool_hash_text(&connectome->hash));
+    tool_print("genome hash  %s\n", tool_hash_text(&connectome->genome_hash));
+    tool_print("neurons      %s\n", tool_thousands(desc->n_neurons));
+    tool_print("synapses     %s\n", tool_thousands(desc->n_synapses));
+    tool_print("largest delay %u bursts, Q %u\n", desc->max_delay,
+               desc->feagi_q);
+    tool_print("length       %s bursts of %g ms\n",
+               tool_thousands(connectome->n_bursts), desc->dt_ms);
+    tool_print("seeds        network %" PRIu64 ", state %" PRIu64
+               ", input %" PRIu64 "\n",
+               connectome->seed_network, connectome->seed_state,
+               desc->seed_input);
+    tool_print("bytes        %s, %.2f a synapse\n",
+               tool_thousands(connectome->n_bytes),
+               desc->n_synapses > 0
+                   ? (double)connectome->n_bytes / (double)desc->n_synapses
+                   : 0.0);
+    print_areas(connectome);
+    print_projections(connectome);
+    vly_connectome_destroy(connectome);
+    return VLY_OK;
+}
+
+/* ---- plugin ----------------------------------------------------------- */
+
+static void print_plugin(const vly_plugin_info *info)
+{
+    vly_hash hash = {{info->hash[0], info->hash[1]}};
+    tool_print("plugin %s %s: %s\n", info->id[0] != '\0' ? info->id : "?",
+               info->version, info->status == VLY_OK ? "ok" : info->reason);
+    tool_print("offers      %s\n", info->interfaces);
+    tool_print("built with  %s\n", info->build);
+    tool_print("file hash   %s\n", tool_hash_text(&hash));
+}
+
+/* The plugin alone: were the usual ones loaded too, another file with its id
+ * would be there first. */
+vly_status inspect_plugin(const char *path, vly_error *error)
+{
+    vly_registry *registry = NULL;
+    char *full = realpath(path, NULL);
+    if (full == NULL)
+        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
+                        strerror(errno));
+    setenv("VOLLEY_PLUGIN_PATH", full, 1);
+    vly_status status = vly_registry_create(&registry, error);
+    if (status == VLY_OK) {
+        vly_error why = VLY_ERROR_INIT;
+        vly_registry_add(registry, full, &why);
+    }
+    uint32_t n = status == VLY_OK ? vly_registry_count(registry) : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        vly_plugin_info info = {.struct_size = sizeof info};
+        if (vly_registry_info(registry, i, &info) != VLY_OK ||
+            strcmp(info.path, full) != 0)
+            continue;
+        print_plugin(&info);
+        if (info.status != VLY_OK)
+            status = vly_fail(error, info.status, "%s: %s", path, info.reason);
+    }
+    vly_registry_destroy(registry);
+    free(full);
+    return status;
+}
+
+/* ---- what a run leaves ------------------------------------------------ */
+
+vly_status inspect_digest_log(const char *path, vly_error *error)
+{
+    vly_digest_header header;
+    vly_digest_reader *reader = NULL;
+    vly_digest_entry entry = {0};
+    uint64_t bursts = 0;
+    uint64_t spikes = 0;
+    bool more = true;
+    vly_status status = vly_digest_reader_open(path, &header, &reader, error);
+    if (status != VLY_OK)
+        return status;
+    for (;;) {
+        status = vly_digest_reader_next(reader, &entry, &more, error);
+        if (status != VLY_OK || !more)
+            break;
+        bursts++;
+        spikes += entry.n_spikes;
+    }
+    vly_digest_reader_close(reader);
+    if (status != VLY_OK)
+        return status;
+    tool_print("digest log\ngenome hash      %s\nconnectome hash  %s\n",
+               tool_hash_text(&header.genome_hash),
+               tool_hash_text(&header.connectome_hash));
+    tool_print("network          %s neurons, %s synapses, dt %g ms\n",
+               tool_thousands(header.n_neurons),
+               tool_thousands(header.n_synapses), header.dt_ms);
+    tool_print("backend          %s\nbursts           %s\n", header.backend,
+               tool_thousands(bursts));
+    tool_print("spikes           %s\ndigest           %016" PRIx64 "\n",
+               tool_thousands(spikes), entry.run_digest);
+    return VLY_OK;
+}
+
+vly_status inspect_spikes(const char *path, vly_error *error)
+{
+    FILE *file = fopen(path, "re");
+    char *line = NULL;
+    size_t capacity = 0;
+    uint64_t lines = 0;
+    uint64_t first = 0;
+    uint64_t last = 0;
+    if (file == NULL)
+        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
+                        strerror(errno));
+    while (getline(&line, &capacity, file) > 0) {
+        if (lines++ == 0)
+            continue;
+        last = strtoull(line, NULL, 10);
+        first = lines == 2 ? last : first;
+    }
+    bool failed = ferror(file) != 0;
+    free(line);
+    fclose(file);
+    if (failed)
+        return vly_fail(error, VLY_E_IO, "%s: cannot be read", path);
+    tool_print("recording of spikes (CSV)\nspikes  %s\n",
+               tool_thousands(lines - 1));
+    if (lines > 1)
+        tool_print("bursts  %s to %s\n", tool_thousands(first),
+                   tool_thousands(last));
+    return VLY_OK;
+}
+
+static void print_member(const json_value *member)
+{
+    if (member->kind == JSON_TEXT)
+        tool_print("%-18s %s\n", member->key, member->text);
+    else if (member->kind == JSON_NUMBER)
+        tool_print("%-18s %s\n", member->key, tool_number_text(member->number));
+    else if (member->kind == JSON_BOOL)
+        tool_print("%-18s %s\n", member->key,
+                   member->number > 0.0 ? "true" : "false");
+    else if (member->kind == JSON_ARRAY)
+        tool_print("%-18s %u entries\n", member->key, member->n_items);
+    for (uint32_t i = 0; member->kind == JSON_OBJECT && i < member->n_items;
+         i++) {
+        const json_value *item = &member->items[i];
+        tool_print("%s.", member->key);
+        print_member(item);
+    }
+}
+
+vly_status inspect_json(const char *path, vly_error *error)
+{
+    json_value root;
+    vly_status status = json_load(path, &root, error);
+    if (status != VLY_OK)
+        return status;
+    const char *what = json_find(&root, "manifest") != NULL
+                           ? "manifest of a run"
+                       : json_find(&root, "bench") != NULL  ? "bench results"
+                       : json_find(&root, "digest") != NULL ? "summary of a run"
+                                                            : NULL;
+    if (what == NULL) {
+        status = vly_fail(error, VLY_E_PARSE,
+                          "%s: JSON, but not a manifest, summary or bench "
+                          "result of volley",
+                          path);
+    } else {
+        tool_print("%s\n", what);
+        for (uint32_t i = 0; i < root.n_items; i++)
+            print_member(&root.items[i]);
+    }
+    json_free(&root);
+    return status;
+}

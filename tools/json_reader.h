@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reads the JSON that the command writes (manifests, bench results) back.
+ */
+#ifndef VOLLEY_TOOLS_JSON_READER_H
+#define VOLLEY_TOOLS_JSON_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <volley/plugin.h>
+
+typedef enum json_kind {
+    JSON_NULL,
+    JSON_BOOL,
+    JSON_NUMBER,
+    JSON_TEXT,
+    JSON_ARRAY,
+    JSON_OBJECT
+} json_kind;
+
+typedef struct json_value {
+    json_kind kind;
+    double number; /* 1 for true */
+    char *text;
+    char *key; /* as a member of an object */
+    struct json_value *items;
+    uint32_t n_items;
+} json_value;
+
+/* Errors  E_IO; E_PARSE "path:line: found, wanted". json_free frees. */
+vly_status json_load(const char *path, json_value *value, vly_error *error);
+vly_status json_parse(const char *text, const char *name, json_value *value,
+                      vly_error *error);
+void json_free(json_value *value);
+
+/* Member of an object by name; NULL if value is NULL or has none. */
+const json_value *json_find(const json_value *value, const char *key);
+/* NULL / fallback if there is no such member of that kind */
+const char *json_find_text(const json_value *value, const char *key);
+double json_find_number(const json_value *value, const char *key,
+                        double fallback);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The volley command: finds the subcommand and runs it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "tool.h"
+#include "volley_build.h"
+
+#define TOOL_ADDRESS(name) &cmd_##name,
+static const tool_command *const commands[] = {TOOL_COMMANDS(TOOL_ADDRESS)
+                                                   NULL};
+#undef TOOL_ADDRESS
+
+static const char *command_name(const void *context, uint32_t k)
+{
+    (void)context;
+    return commands[k] != NULL ? commands[k]->name : NULL;
+}
+
+static void print_usage(FILE *file)
+{
+    fprintf(file, "usage: volley COMMAND [ARGUMENTS]\n\n");
+    for (uint32_t k = 0; commands[k] != NULL; k++)
+        fprintf(file, "  %-10s %s\n", commands[k]->name, commands[k]->summary);
+    fprintf(file,
+            "\n`volley COMMAND --help` lists the options, `volley --version` "
+            "says what this is.\n\n"
+            "exit codes: 0 done, 1 a comparison failed, 2 the call or an "
+            "input is wrong,\n3 device or plugin not available, 4 input or "
+            "output failed, 5 out of memory,\n6 stopped by a signal after the "
+            "current burst, everything written\n");
+}
+
+static void print_version(void)
+{
+    printf("volley %s (%s, %s, %s, %s)\n", VLY_BUILD_VERSION, VLY_BUILD_COMMIT,
+           VLY_BUILD_COMPILER, VLY_BUILD_TYPE, VLY_BUILD_FLAGS);
+}
+
+static int run_command(const tool_command *command, int argc, char **argv)
+{
+    tool_args args;
+    int code = TOOL_EXIT_WRONG;
+    if (tool_args_parse(command, argc, argv, 2, &args)) {
+        code = TOOL_EXIT_DONE;
+        if (args.help)
+            tool_help_print(command, stdout);
+        else
+            code = command->run(&args);
+    }
+    tool_args_deinit(&args);
+    return code;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (name == NULL) {
+        print_usage(stderr);
+        return TOOL_EXIT_WRONG;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        print_usage(stdout);
+        return TOOL_EXIT_DONE;
+    }
+    if (strcmp(name, "--version") == 0) {
+        print_version();
+        return TOOL_EXIT_DONE;
+    }
+    for (uint32_t k = 0; commands[k] != NULL; k++) {
+        if (strcmp(commands[k]->name, name) == 0)
+            return run_command(commands[k], argc, argv);
+    }
+    const char *near = tool_nearest(name, command_name, NULL);
+    const char *what = name[0] == '-' ? "option" : "command";
+    if (near != NULL)
+        tool_message("unknown %s %s; did you mean %s?", what, name, near);
+    else
+        tool_message("unknown %s %s; `volley --help` lists them", what, name);
+    return TOOL_EXIT_WRONG;
+}
+
+int main(int argc, char **argv)
+{
+    tool_signals_init();
+    int code = dispatch(argc, argv);
+    /* a full disk under a redirected stdout shows here */
+    errno = 0;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == TOOL_EXIT_DONE) {
+        tool_message("standard output: cannot be written: %s",
+                     errno != 0 ? strerror(errno) : "an earlier write failed");
+        code = TOOL_EXIT_IO;
+    }
+    return code;
+}

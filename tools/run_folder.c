@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The folder of a run: manifest.json, genome.resolved.toml, summary.json,
+ * log.jsonl. The manifest is written when the run starts and again when it
+ * ends, so that a run that was killed can be told from one that ended.
+ */
+#include "run_job.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "volley_build.h"
+
+char *run_folder_path(const char *folder, const char *name)
+{
+    return vly_format("%s/%s", folder, name);
+}
+
+static vly_status check_empty(const char *folder, vly_error *error)
+{
+    DIR *entries = opendir(folder);
+    if (entries == NULL)
+        return vly_fail(error, errno == ENOTDIR ? VLY_E_INVALID : VLY_E_IO,
+                        "%s: cannot be opened: %s", folder, strerror(errno));
+    const struct dirent *entry;
+    bool empty = true;
+    while (empty && (entry = readdir(entries)) != NULL)
+        empty =
+            strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    closedir(entries);
+    if (empty)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_INVALID,
+                    "%s: the folder is not empty; wanted an empty or a new "
+                    "one, or --force",
+                    folder);
+}
+
+vly_status run_folder_open(const char *folder, bool force, vly_error *error)
+{
+    if (mkdir(folder, 0777) == 0)
+        return VLY_OK;
+    if (errno != EEXIST)
+        return vly_fail(error, VLY_E_IO, "%s: the folder cannot be made: %s",
+                        folder, strerror(errno));
+    struct stat info;
+    if (stat(folder, &info) == 0 && !S_ISDIR(info.st_mode))
+        return vly_fail(error, VLY_E_INVALID, "%s: not a folder", folder);
+    return force ? VLY_OK : check_empty(folder, error);
+}
+
+static vly_status save_text(const char *folder, const char *name,
+                            const char *text, size_t n_text, vly_error *error)
+{
+    char *path = run_folder_path(folder, name);
+    if (path == NULL)
+        return vly_fail_nomem(error, 4096, "a file name");
+    vly_status status = vly_writer_save(path, text, n_text, error);
+    vly_free(path);
+    return status;
+}
+
+static vly_status save_json(const char *folder, const char *name,
+                            json_writer *json, vly_error *error)
+{
+    size_t n_text = 0;
+    const char *text = json_finish(json, &n_text);
+    if (text == NULL)
+        return vly_fail_nomem(error, json->capacity, name);
+    return save_text(folder, name, text, n_text, error);
+}
+
+/* ---- log.jsonl -------------------------------------------------------- */
+
+/* Every line goes out at once: the log is for runs that end badly. */
+static vly_status put_event(run_job *job, const char *event, const char *text,
+                            vly_error *error)
+{
+    json_writer json;
+    size_t n_text = 0;
+    json_init(&json, false);
+    json_object(&json, NULL);
+    json_text(&json, "time", tool_time_text());
+    json_text(&json, "event", event);
+    if (job->net != NULL)
+        json_u64(&json, "burst", vly_net_burst(job->net));
+    if (text != NULL)
+        json_text(&json, "text", text);
+    json_object_end(&json);
+    const char *line = json_finish(&json, &n_text);
+    vly_status status = VLY_OK;
+    if (line != NULL)
+        status = vly_writer_bytes(job->events, line, n_text, error);
+    if (status == VLY_OK)
+        status = vly_writer_flush(job->events, error);
+    json_deinit(&json);
+    return status;
+}
+
+void run_folder_event(run_job *job, const char *event, const char *text)
+{
+    /* a failure is kept by the writer and found when it is closed */
+    if (job->events != NULL)
+        put_event(job, event, text, NULL);
+}
+
+/* ---- manifest.json ---------------------------------------------------- */
+
+static void put_build(const run_job *job, json_writer *json)
+{
+    json_text(json, "version", VLY_BUILD_VERSION);
+    json_text(json, "commit", VLY_BUILD_COMMIT);
+    json_text(json, "compiler", VLY_BUILD_COMPILER);
+    json_text(json, "flags", VLY_BUILD_FLAGS);
+    json_text(json, "build_type", VLY_BUILD_TYPE);
+    json_array(json, "command");
+    for (int i = 0; i < job->plan.argc; i++)
+        json_text(json, NULL, job->plan.argv[i]);
+    json_array_end(json);
+}
+
+static void put_genome(const run_job *job, json_writer *json)
+{
+    const run_plan *plan = &job->plan;
+    const vly_genome *genome = job->build.genome;
+    const vly_connectome *connectome = job->build.connectome;
+    json_text(json, "genome", plan->path);
+    json_text(json, "genome_resolved", "genome.resolved.toml");
+    json_text(json, "genome_hash", tool_hash_text(&genome->hash));
+    json_text(json, "connectome_hash", tool_hash_text(&connectome->hash));
+    json_array(json, "overrides");
+    for (uint32_t i = 0; i < plan->overrides.n; i++) {
+        json_object(json, NULL);
+        json_text(json, "path", plan->overrides.list[i].path);
+        json_text(json, "value", plan->overrides.list[i].value);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_object(json, "seeds");
+    json_u64(json, "network", genome->seed_network);
+    json_u64(json, "state", genome->seed_state);
+    json_u64(json, "input", genome->seed_input);
+    json_object_end(json);
+    json_number(json, "dt_ms", genome->dt_ms);
+    json_u64(json, "neurons", connectome->desc.n_neurons);
+    json_u64(json, "synapses", connectome->desc.n_synapses);
+    json_u64(json, "feagi_q", connectome->desc.feagi_q);
+    json_array(json, "q");
+    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
+        const vly_connectome_area *area = &connectome->areas[a];
+        json_object(json, NULL);
+        json_text(json, "area", area->name);
+        json_array(json, "ports");
+        for (uint32_t p = 0; p < area->model->n_ports; p++)
+            json_i64(json, NULL, area->q[p]);
+        json_array_end(json);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
+static void put_plugins(const run_job *job, json_writer *json)
+{
+    json_array(json, "plugins");
+    for (uint32_t i = 0; i < vly_registry_count(job->registry); i++) {
+        vly_plugin_info info = {.struct_size = sizeof info};
+        if (vly_registry_info(job->registry, i, &info) != VLY_OK)
+            continue;
+        vly_hash hash = {{info.hash[0], info.hash[1]}};
+        json_object(json, NULL);
+        json_text(json, "id", info.id);
+        json_text(json, "version", info.version);
+        json_text(json, "build", info.build);
+        json_text(json, "file", info.path);
+        json_text(json, "hash", tool_hash_text(&hash));
+        json_text(json, "reason", info.reason);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
+static void put_course(const run_job *job, json_writer *json)
+{
+    const run_result *result = &job->result;
+    bool ended = result->end[0] != '\0';
+    json_text(json, "backend_asked", job->plan.backend);
+    json_text(json, "backend", result->stats.backend);
+    json_text(json, "device", result->stats.device);
+    json_text(json, "driver", NULL);
+    json_text(json, "plan", result->stats.plan);
+    json_u64(json, "threads", job->plan.n_threads);
+    json_array(json, "swaps");
+    for (uint32_t i = 0; i < job->plan.n_swaps; i++) {
+        json_object(json, NULL);
+        json_u64(json, "burst", job->plan.swaps[i].burst);
+        json_text(json, "backend", job->plan.swaps[i].backend);
+        json_bool(json, "done", job->plan.swaps[i].done);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_text(json, "recording", job->record_path);
+    json_text(json, "start", result->start);
+    json_text(json, "end", ended ? result->end : NULL);
+    json_u64(json, "bursts_wanted", job->plan.n_bursts);
+    json_u64(json, "bursts", vly_net_burst(job->net));
+    json_text(json, "exit_reason",
+              !ended                           ? "running"
+              : result->error.status != VLY_OK ? "error"
+              : result->stopped                ? "signal"
+                                               : "done");
+    json_text(json, "message",
+              result->error.status != VLY_OK ? result->error.message : NULL);
+    if (ended)
+        json_i64(json, "exit_code", run_job_exit_code(job));
+    json_u64(json, "drops", 0);
+    json_object(json, "digests");
+    json_hex(json, "run", result->digest);
+    json_hex(json, "state", result->state_digest);
+    json_object_end(json);
+}
+
+vly_status run_folder_manifest(const run_job *job, vly_error *error)
+{
+    json_writer json;
+    json_init(&json, true);
+    json_object(&json, NULL);
+    json_u64(&json, "manifest", 1);
+    put_build(job, &json);
+    put_genome(job, &json);
+    put_plugins(job, &json);
+    put_course(job, &json);
+    json_object_end(&json);
+    vly_status status =
+        save_json(job->plan.folder, "manifest.json", &json, error);
+    json_deinit(&json);
+    return status;
+}
+
+/* ---- start and end ---------------------------------------------------- */
+
+vly_status run_folder_begin(run_job *job, vly_error *error)
+{
+    const char *folder = job->plan.folder;
+    const char *resolved = job->build.genome->resolved;
+    vly_status status = VLY_OK;
+    char *path = run_folder_path(folder, "log.jsonl");
+    if (path == NULL)
+        return vly_fail_nomem(error, 4096, "a file name");
+    VLY_TRY(save_text(folder, "genome.resolved.toml", resolved,
+                      strlen(resolved), error));
+    VLY_TRY(vly_writer_open(path, false, &job->events, error));
+    VLY_TRY(put_event(job, "start", job->plan.path, error));
+    VLY_TRY(run_folder_manifest(job, error));
+out:
+    vly_free(path);
+    return status;
+}
+
+static vly_status save_summary(run_job *job, vly_error *error)
+{
+    json_writer json;
+    json_init(&json, true);
+    run_report_json(job, &json);
+    vly_status status =
+        save_json(job->plan.folder, "summary.json", &json, error);
+    json_deinit(&json);
+    return status;
+}
+
+vly_status run_folder_end(run_job *job, vly_error *error)
+{
+    const run_result *result = &job->result;
+    vly_status status = VLY_OK;
+    run_folder_event(job,
+                     result->error.status != VLY_OK ? "error"
+                     : result->stopped              ? "stopped by a signal"
+                                                    : "done",
+                     result->error.status != VLY_OK ? result->error.message
+                                                    : NULL);
+    vly_writer *events = job->events;
+    job->events = NULL;
+    vly_status log_status = vly_writer_close(events, error);
+    vly_error second = VLY_ERROR_INIT;
+    VLY_TRY(save_summary(job, log_status == VLY_OK ? error : &second));
+    VLY_TRY(run_folder_manifest(job, log_status == VLY_OK ? error : &second));
+out:
+    return log_status != VLY_OK ? log_status : status;
+}

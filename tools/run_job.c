@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One run. The net runs in pieces of about a tenth of a second, so that
+ * progress and signals do not depend on how fast it is; where a run is cut
+ * changes nothing in it.
+ */
+#include "run_job.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "plugin/host_log.h"
+
+static const uint64_t piece_ns = 100000000;
+
+static vly_status on_spikes(void *arg, uint64_t burst, const uint32_t *ids,
+                            uint32_t n_ids, uint64_t digest)
+{
+    run_job *job = arg;
+    vly_error *error = &job->result.error;
+    vly_status status = VLY_OK;
+    if (job->csv != NULL)
+        VLY_TRY(vly_spike_csv_add(job->csv, burst, ids, n_ids, error));
+    if (job->digests != NULL)
+        VLY_TRY(vly_digest_log_add(job->digests, burst, digest, n_ids, error));
+    if (tool_signals_stopped())
+        vly_net_stop(job->net);
+    tool_progress_update(&job->progress, burst + 1);
+out:
+    return status;
+}
+
+/* Messages of plugins and engine: to stderr and to log.jsonl. */
+static void on_log(void *arg, int32_t level, const char *source,
+                   const char *message)
+{
+    static const char *const names[] = {"debug", "info", "warn", "error"};
+    run_job *job = arg;
+    uint32_t name = level < 0 ? 0u : level > 3 ? 3u : (uint32_t)level;
+    if (!job->plan.quiet || level >= VLY_LOG_ERROR)
+        tool_message("%s: %s: %s", names[name], source, message);
+    char text[1024];
+    snprintf(text, sizeof text, "%s: %s", source, message);
+    run_folder_event(job, names[name], text);
+}
+
+/* ---- before the run --------------------------------------------------- */
+
+static vly_status open_csv(run_job *job, vly_error *error)
+{
+    const vly_genome *genome = job->build.genome;
+    const vly_connectome *connectome = job->build.connectome;
+    uint32_t n_areas = connectome->desc.n_areas;
+    vly_spike_area *areas = vly_calloc(n_areas, sizeof *areas);
+    if (areas == NULL)
+        return vly_fail_nomem(error, n_areas * sizeof *areas, "areas");
+    for (uint32_t a = 0; a < n_areas; a++) {
+        areas[a].name = connectome->areas[a].name;
+        areas[a].first = connectome->areas[a].first;
+        areas[a].n_neurons = connectome->areas[a].n_neurons;
+        areas[a].recorded = genome->n_records == 0;
+    }
+    for (uint32_t r = 0; r < genome->n_records; r++)
+        areas[genome->records[r].area].recorded = true;
+    vly_status status =
+        vly_spike_csv_open(job->record_path, areas, n_areas,
+                           connectome->desc.dt_ms, &job->csv, error);
+    vly_free(areas);
+    return status;
+}
+
+static vly_status open_digests(run_job *job, vly_error *error)
+{
+    const vly_connectome *connectome = job->build.connectome;
+    vly_digest_header header = {
+        .genome_hash = connectome->genome_hash,
+        .connectome_hash = connectome->hash,
+        .dt_ms = connectome->desc.dt_ms,
+        .n_neurons = connectome->desc.n_neurons,
+        .n_synapses = connectome->desc.n_synapses,
+    };
+    snprintf(header.backend, sizeof header.backend, "%s",
+             job->result.stats.backend);
+    return vly_digest_log_open(job->plan.digest_log, &header, &job->digests,
+                               error);
+}
+
+/* What is recorded where: --record, or spikes.csv in the folder of a genome
+ * that asks for recording. */
+static vly_status choose_record_path(run_job *job, vly_error *error)
+{
+    const run_plan *plan = &job->plan;
+    bool asked = job->build.genome->n_records > 0;
+    if (plan->record != NULL)
+        job->record_path = vly_strdup(plan->record);
+    else if (plan->folder != NULL && asked)
+        job->record_path = run_folder_path(plan->folder, "spikes.csv");
+    else
+        return VLY_OK;
+    if (job->record_path == NULL)
+        return vly_fail_nomem(error, 4096, "a file name");
+    return VLY_OK;
+}
+
+/* Two things in one file would be neither. */
+static vly_status check_paths(const run_plan *plan, vly_error *error)
+{
+    const char *const paths[] = {plan->record, plan->digest_log, plan->json,
+                                 plan->connectome};
+    for (int i = 0; i < 4; i++) {
+        for (int k = 0; k < i; k++) {
+            if (paths[i] == NULL || paths[k] == NULL ||
+                strcmp(paths[i], paths[k]) != 0)
+                continue;
+            return vly_fail(error, VLY_E_INVALID,
+                            "%s is given for two of --record, --digest-log, "
+                            "--json, --save-connectome",
+                            paths[i]);
+        }
+    }
+    return VLY_OK;
+}
+
+static vly_status check_swaps(run_job *job, vly_error *error)
+{
+    const run_plan *plan = &job->plan;
+    for (uint32_t i = 0; i < plan->n_swaps; i++) {
+        const run_swap *swap = &plan->swaps[i];
+        if (swap->burst > plan->n_bursts)
+            return vly_fail(error, VLY_E_INVALID,
+                            "--swap %" PRIu64 "=%s: the run has %" PRIu64
+                            " bursts",
+                            swap->burst, swap->backend, plan->n_bursts);
+        vly_status status =
+            tool_backend_check(job->registry, swap->backend, error);
+        if (status != VLY_OK)
+            return status;
+    }
+    return VLY_OK;
+}
+
+static vly_status build(run_job *job, vly_error *error)
+{
+    uint64_t begin = vly_clock_ns();
+    vly_status status = vly_connectome_build(
+        job->build.genome, job->plan.n_threads, &job->build.connectome, error);
+    job->build.seconds.build = (double)(vly_clock_ns() - begin) * 1e-9;
+    return status;
+}
+
+static vly_status open_net(run_job *job, vly_error *error)
+{
+    const run_plan *plan = &job->plan;
+    vly_status status = VLY_OK;
+    uint64_t begin = vly_clock_ns();
+    VLY_TRY(vly_net_create(job->build.connectome, job->registry, plan->backend,
+                           plan->n_threads, &job->net, error));
+    job->build.seconds.setup = (double)(vly_clock_ns() - begin) * 1e-9;
+    job->result.stats.struct_size = sizeof job->result.stats;
+    VLY_TRY(vly_net_stats(job->net, &job->result.stats, error));
+    vly_net_on_spikes(job->net, on_spikes, job);
+out:
+    return status;
+}
+
+static vly_status open_files(run_job *job, vly_error *error)
+{
+    const run_plan *plan = &job->plan;
+    vly_status status = VLY_OK;
+    VLY_TRY(choose_record_path(job, error));
+    if (job->record_path != NULL)
+        VLY_TRY(open_csv(job, error));
+    if (plan->digest_log != NULL)
+        VLY_TRY(open_digests(job, error));
+    if (plan->folder != NULL)
+        VLY_TRY(run_folder_begin(job, error));
+out:
+    return status;
+}
+
+vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
+{
+    *job = (run_job){.plan = *plan};
+    *plan = (run_plan){0};
+    plan = &job->plan;
+    job->build.genome = plan->genome;
+    job->build.seconds.load = plan->load_s;
+    job->result.error.struct_size = sizeof job->result.error;
+    snprintf(job->result.start, sizeof job->result.start, "%s",
+             tool_time_text());
+    vly_status status = VLY_OK;
+    vly_log_set_sink(on_log, job);
+    /* cheap things first: nobody waits a minute for "no such backend" */
+    VLY_TRY(check_paths(plan, error));
+    VLY_TRY(tool_registry_create(&job->registry, error));
+    VLY_TRY(tool_backend_check(job->registry, plan->backend, error));
+    VLY_TRY(check_swaps(job, error));
+    if (plan->folder != NULL)
+        VLY_TRY(run_folder_open(plan->folder, plan->force, error));
+    VLY_TRY(build(job, error));
+    if (plan->connectome != NULL)
+        VLY_TRY(vly_connectome_save(job->build.connectome, plan->connectome,
+                                    error));
+    uint32_t n_areas = job->build.connectome->desc.n_areas;
+    job->result.area_spikes =
+        vly_calloc(n_areas, sizeof *job->result.area_spikes);
+    if (job->result.area_spikes == NULL)
+        return vly_fail_nomem(error, n_areas * sizeof(uint64_t), "areas");
+    VLY_TRY(open_net(job, error));
+    VLY_TRY(open_files(job, error));
+out:
+    return status;
+}
+
+/* ---- the run ---------------------------------------------------------- */
+
+/* Up to `until` bursts done. */
+static vly_status run_until(run_job *job, uint64_t until)
+{
+    uint64_t piece = 1;
+    vly_error error = VLY_ERROR_INIT;
+    while (vly_net_burst(job->net) < until) {
+        if (tool_signals_stopped())
+            return VLY_E_STOPPED;
+        uint64_t left = until - vly_net_burst(job->net);
+        uint64_t begin = vly_clock_ns();
+        vly_status status =
+            vly_net_run(job->net, piece < left ? piece : left, &error);
+        /* what a file said is more to the point than that the run ended */
+        if (job->result.error.status != VLY_OK)
+            return job->result.error.status;
+        if (status != VLY_OK) {
+            if (status != VLY_E_STOPPED)
+                job->result.error = error;
+            return status;
+        }
+        uint64_t spent = vly_clock_ns() - begin;
+        if (spent < piece_ns / 2)
+            piece *= 2;
+        else if (spent > 2 * piece_ns && piece > 1)
+            piece /= 2;
+        tool_progress_update(&job->progress, vly_net_burst(job->net));
+    }
+    return VLY_OK;
+}
+
+static vly_status run_swaps(run_job *job)
+{
+    for (uint32_t i = 0; i < job->plan.n_swaps; i++) {
+        run_swap *swap = &job->plan.swaps[i];
+        vly_status status = run_until(job, swap->burst);
+        if (status != VLY_OK)
+            return status;
+        char text[160];
+        snprintf(text, sizeof text, "burst %" PRIu64 ": to %s", swap->burst,
+                 swap->backend);
+        status = vly_net_swap(job->net, swap->backend, job->plan.n_threads,
+                              &job->result.error);
+        if (status != VLY_OK)
+            return status;
+        swap->done = true;
+        run_folder_event(job, "swap", text);
+    }
+    return run_until(job, job->plan.n_bursts);
+}
+
+/* Closes what is written burst by burst; the first failure counts. */
+static void close_files(run_job *job)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_error *first = &job->result.error;
+    if (vly_spike_csv_close(job->csv, &error) != VLY_OK &&
+        first->status == VLY_OK)
+        *first = error;
+    job->csv = NULL;
+    if (vly_digest_log_close(job->digests, &error) != VLY_OK &&
+        first->status == VLY_OK)
+        *first = error;
+    job->digests = NULL;
+}
+
+static void collect(run_job *job)
+{
+    run_result *result = &job->result;
+    vly_error error = VLY_ERROR_INIT;
+    vly_status status = vly_net_stats(job->net, &result->stats, &error);
+    result->digest = vly_net_digest(job->net);
+    if (status == VLY_OK)
+        status = vly_net_state_digest(job->net, &result->state_digest, &error);
+    if (status != VLY_OK && result->error.status == VLY_OK)
+        result->error = error;
+    for (uint32_t a = 0; a < job->build.connectome->desc.n_areas; a++) {
+        vly_area_stats area = {.struct_size = sizeof area};
+        if (vly_net_area_stats(job->net, a, &area) == VLY_OK)
+            result->area_spikes[a] = area.spikes;
+    }
+}
+
+void run_job_execute(run_job *job)
+{
+    const run_plan *plan = &job->plan;
+    run_result *result = &job->result;
+    run_folder_event(job, "run", result->stats.backend);
+    tool_signals_watch(job->net);
+    uint64_t first = vly_net_burst(job->net);
+    tool_progress_begin(&job->progress, plan->quiet, first, plan->n_bursts,
+                        result->stats.dt_ms);
+    uint64_t begin = vly_clock_ns();
+    vly_status status = run_swaps(job);
+    result->run_s = (double)(vly_clock_ns() - begin) * 1e-9;
+    tool_progress_end(&job->progress);
+    tool_signals_watch(NULL);
+    result->stopped = status == VLY_E_STOPPED;
+    close_files(job);
+    collect(job);
+    snprintf(result->end, sizeof result->end, "%s", tool_time_text());
+    vly_error error = VLY_ERROR_INIT;
+    if (plan->folder != NULL)
+        status = run_folder_end(job, &error);
+    if (error.status != VLY_OK && result->error.status == VLY_OK)
+        result->error = error;
+}
+
+void run_job_deinit(run_job *job)
+{
+    vly_log_set_sink(NULL, NULL);
+    vly_net_destroy(job->net);
+    vly_spike_csv_close(job->csv, NULL);
+    vly_digest_log_close(job->digests, NULL);
+    vly_writer_abandon(job->events);
+    tool_build_deinit(&job->build);
+    vly_registry_destroy(job->registry);
+    vly_free(job->record_path);
+    vly_free(job->result.area_spikes);
+    tool_overrides_deinit(&job->plan.overrides);
+    free(job->plan.swaps);
+}
+
+int run_job_exit_code(const run_job *job)
+{
+    if (job->result.error.status != VLY_OK)
+        return vly_status_exit_code(job->result.error.status);
+    return job->result.stopped ? TOOL_EXIT_STOPPED : TOOL_EXIT_DONE;
+}

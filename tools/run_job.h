@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One run: what was asked, what is open, what came out. Used by run and rerun.
+ */
+#ifndef VOLLEY_TOOLS_RUN_JOB_H
+#define VOLLEY_TOOLS_RUN_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/volley.h>
+
+#include "json_writer.h"
+#include "record/digest_log.h"
+#include "record/spike_csv.h"
+#include "record/writer.h"
+#include "setup.h"
+#include "tool.h"
+
+typedef struct run_swap {
+    uint64_t burst; /* when exactly so many are done */
+    const char *backend;
+    bool done;
+} run_swap;
+
+/* What was asked. Texts are borrowed from the command line or the manifest. */
+typedef struct run_plan {
+    const char *path;   /* of the genome, as given */
+    vly_genome *genome; /* loaded; owned */
+    double load_s;
+    tool_overrides overrides;
+    const char *backend;
+    uint32_t n_threads;
+    uint64_t n_bursts;
+    run_swap *swaps; /* ascending bursts */
+    uint32_t n_swaps;
+    const char *folder; /* NULL: none */
+    bool force;
+    bool quiet;
+    const char *record; /* NULL: none */
+    const char *digest_log;
+    const char *json;
+    const char *connectome; /* --save-connectome */
+    int argc;               /* for the manifest */
+    char **argv;
+} run_plan;
+
+typedef struct run_result {
+    vly_error error; /* status VLY_OK: all went well */
+    bool stopped;    /* by a signal */
+    double run_s;
+    vly_stats stats;
+    uint64_t digest;
+    uint64_t state_digest;
+    uint64_t *area_spikes; /* [n_areas] */
+    char start[32];
+    char end[32]; /* "" while it runs */
+} run_result;
+
+typedef struct run_job {
+    run_plan plan;
+    tool_build build;
+    vly_registry *registry;
+    vly_net *net;
+    char *record_path; /* what is recorded where; NULL: nothing */
+    vly_spike_csv *csv;
+    vly_digest_log *digests;
+    vly_writer *events; /* log.jsonl */
+    tool_progress progress;
+    run_result result;
+} run_job;
+
+/* Takes the plan (also on failure). Loads, compiles, opens net and files.
+ * deinit is needed in any case. */
+vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error);
+/* Runs, swaps, records; ends early on a signal or an error. Always fills
+ * job->result; files are complete when it returns. */
+void run_job_execute(run_job *job);
+void run_job_deinit(run_job *job);
+/* 0, 6 or the exit code of the error. */
+int run_job_exit_code(const run_job *job);
+
+/* ---- run_folder.c ----------------------------------------------------- */
+
+/* Refuses a folder with something in it, unless force. Makes it if missing.
+ * Errors  E_INVALID not empty, or no folder; E_IO */
+vly_status run_folder_open(const char *folder, bool force, vly_error *error);
+/* genome.resolved.toml and the beginning of log.jsonl. */
+vly_status run_folder_begin(run_job *job, vly_error *error);
+/* manifest.json as things stand; called at the start and at the end. */
+vly_status run_folder_manifest(const run_job *job, vly_error *error);
+/* summary.json, manifest.json, the end of log.jsonl. */
+vly_status run_folder_end(run_job *job, vly_error *error);
+/* A line of log.jsonl, if there is one. */
+void run_folder_event(run_job *job, const char *event, const char *text);
+/* folder/name; the caller frees with vly_free; NULL without memory */
+char *run_folder_path(const char *folder, const char *name);
+
+/* ---- run_report.c ----------------------------------------------------- */
+
+/* The line that says what runs, on stderr. */
+void run_report_head(const run_job *job);
+/* The summary, on stdout. */
+void run_report_print(const run_job *job);
+void run_report_json(const run_job *job, json_writer *json);
+/* JSON of the summary into a file or "-". */
+vly_status run_report_save(const run_job *job, const char *path,
+                           vly_error *error);
+
+#endif

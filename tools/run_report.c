@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a run says: the first line, the summary for people, the same as JSON.
+ */
+#include "run_job.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static double biological_s(const run_job *job)
+{
+    return (double)vly_net_burst(job->net) * job->result.stats.dt_ms * 1e-3;
+}
+
+/* x / y, or 0 where there is nothing to divide by */
+static double ratio(double x, double y)
+{
+    return y > 0.0 ? x / y : 0.0;
+}
+
+static double area_rate(const run_job *job, uint32_t a)
+{
+    const vly_connectome_area *area = &job->build.connectome->areas[a];
+    return ratio((double)job->result.area_spikes[a],
+                 (double)area->n_neurons * biological_s(job));
+}
+
+void run_report_head(const run_job *job)
+{
+    const vly_genome *genome = job->build.genome;
+    const vly_stats *stats = &job->result.stats;
+    if (job->plan.quiet)
+        return;
+    tool_message("%s%s%s: %s neurons, %s synapses (%s), dt %g ms, %s (%s)",
+                 job->plan.path, genome->title != NULL ? ", " : "",
+                 genome->title != NULL ? genome->title : "",
+                 tool_thousands(stats->neurons),
+                 tool_thousands(stats->synapses),
+                 tool_bytes(stats->connectome_bytes), genome->dt_ms,
+                 stats->backend, stats->device);
+    if (genome->n_records > 0 && job->record_path == NULL)
+        tool_message("[[record]] is not written: no -o FOLDER and no "
+                     "--record FILE");
+}
+
+static void print_areas(const run_job *job)
+{
+    const vly_connectome *connectome = job->build.connectome;
+    int width = 4;
+    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
+        int n = (int)strlen(connectome->areas[a].name);
+        width = n > width ? n : width;
+    }
+    width = width > 40 ? 40 : width;
+    tool_print("%-*s %14s %16s %12s\n", width, "area", "neurons", "spikes",
+               "rate_hz");
+    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
+        const vly_connectome_area *area = &connectome->areas[a];
+        tool_print("%-*s %14s %16s %12.4g\n", width, area->name,
+                   tool_thousands(area->n_neurons),
+                   tool_thousands(job->result.area_spikes[a]),
+                   area_rate(job, a));
+    }
+}
+
+void run_report_print(const run_job *job)
+{
+    const vly_genome *genome = job->build.genome;
+    const run_result *result = &job->result;
+    const vly_stats *stats = &result->stats;
+    uint64_t bursts = vly_net_burst(job->net);
+    print_areas(job);
+    tool_print("\nbursts            %s of %s (%g ms)\n", tool_thousands(bursts),
+               tool_thousands(job->plan.n_bursts), biological_s(job) * 1e3);
+    tool_print("spikes            %s\n", tool_thousands(stats->spikes));
+    tool_print("synaptic events   %s, %s/s\n", tool_thousands(stats->events),
+               tool_rate_text(ratio((double)stats->events, result->run_s)));
+    tool_print("time              %s, real-time factor %.3g (compiled in %s)\n",
+               tool_seconds(result->run_s),
+               ratio(result->run_s, biological_s(job)),
+               tool_seconds(job->build.seconds.build));
+    tool_print("memory            connectome %s, net %s\n",
+               tool_bytes(stats->connectome_bytes),
+               tool_bytes(stats->host_bytes + stats->device_bytes));
+    tool_print("seeds             network %" PRIu64 ", state %" PRIu64
+               ", input %" PRIu64 "\n",
+               genome->seed_network, genome->seed_state, genome->seed_input);
+    tool_print("digest            %016" PRIx64 "\n", result->digest);
+    tool_print("state digest      %016" PRIx64 "\n", result->state_digest);
+    if (stats->spikes == 0 && bursts > 0)
+        tool_message("no neuron fired");
+}
+
+static void put_areas(const run_job *job, json_writer *json)
+{
+    const vly_connectome *connectome = job->build.connectome;
+    json_array(json, "areas");
+    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
+        const vly_connectome_area *area = &connectome->areas[a];
+        json_object(json, NULL);
+        json_text(json, "id", area->name);
+        json_text(json, "model", area->model->id);
+        json_u64(json, "neurons", area->n_neurons);
+        json_u64(json, "spikes", job->result.area_spikes[a]);
+        json_number(json, "rate_hz", area_rate(job, a));
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
+void run_report_json(const run_job *job, json_writer *json)
+{
+    const vly_genome *genome = job->build.genome;
+    const run_result *result = &job->result;
+    const vly_stats *stats = &result->stats;
+    json_object(json, NULL);
+    json_text(json, "genome", job->plan.path);
+    json_text(json, "title", genome->title);
+    json_text(json, "genome_hash", tool_hash_text(&genome->hash));
+    json_text(json, "connectome_hash",
+              tool_hash_text(&job->build.connectome->hash));
+    json_text(json, "backend", stats->backend);
+    json_text(json, "device", stats->device);
+    json_text(json, "plan", stats->plan);
+    json_number(json, "dt_ms", stats->dt_ms);
+    json_u64(json, "bursts", vly_net_burst(job->net));
+    json_bool(json, "stopped", result->stopped);
+    json_u64(json, "neurons", stats->neurons);
+    json_u64(json, "synapses", stats->synapses);
+    json_number(json, "load_s", job->build.seconds.load);
+    json_number(json, "build_s", job->build.seconds.build);
+    json_number(json, "setup_s", job->build.seconds.setup);
+    json_number(json, "wall_s", result->run_s);
+    json_number(json, "rtf", ratio(result->run_s, biological_s(job)));
+    json_u64(json, "spikes", stats->spikes);
+    json_u64(json, "synaptic_events", stats->events);
+    json_number(json, "events_per_s",
+                ratio((double)stats->events, result->run_s));
+    json_u64(json, "candidates", stats->candidates);
+    json_u64(json, "connectome_bytes", stats->connectome_bytes);
+    json_u64(json, "host_bytes", stats->host_bytes);
+    json_u64(json, "device_bytes", stats->device_bytes);
+    json_object(json, "seeds");
+    json_u64(json, "network", genome->seed_network);
+    json_u64(json, "state", genome->seed_state);
+    json_u64(json, "input", genome->seed_input);
+    json_object_end(json);
+    json_hex(json, "digest", result->digest);
+    json_hex(json, "state_digest", result->state_digest);
+    put_areas(job, json);
+    json_object_end(json);
+}
+
+vly_status run_report_save(const run_job *job, const char *path,
+                           vly_error *error)
+{
+    json_writer json;
+    size_t n_text = 0;
+    json_init(&json, true);
+    run_report_json(job, &json);
+    const char *text = json_finish(&json, &n_text);
+    vly_status status = VLY_OK;
+    if (text == NULL)
+        status = vly_fail_nomem(error, json.capacity, "the summary");
+    else
+        status = vly_writer_save(path, text, n_text, error);
+    json_deinit(&json);
+    return status;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From options to a net.
+ */
+#include "setup.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/thread.h"
+#include "plugin/backend_spec.h"
+#include "plugin/own_file.h"
+#include "plugin/plugin_search.h"
+#include "tool.h"
+#include "volley_build.h"
+
+/* ---- overrides -------------------------------------------------------- */
+
+vly_status tool_overrides_add(tool_overrides *overrides, const char *text,
+                              vly_error *error)
+{
+    const char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--set %s: wanted PATH=VALUE, as in area.E.neurons=100",
+                        text);
+    size_t n = (size_t)overrides->n + 1;
+    vly_override *list =
+        vly_realloc(overrides->list, n, sizeof *overrides->list);
+    if (list != NULL)
+        overrides->list = list;
+    char **texts = vly_realloc(overrides->texts, n, sizeof *texts);
+    if (texts != NULL)
+        overrides->texts = texts;
+    char *copy = vly_strdup(text);
+    if (list == NULL || texts == NULL || copy == NULL) {
+        vly_free(copy);
+        return vly_fail_nomem(error, n * sizeof *list, "overrides");
+    }
+    char *value = copy + (equals - text);
+    *value++ = '\0';
+    texts[n - 1] = copy;
+    list[n - 1] = (vly_override){.path = copy, .value = value};
+    overrides->n++;
+    return VLY_OK;
+}
+
+static vly_status add_seed(tool_overrides *overrides, uint64_t seed,
+                           vly_error *error)
+{
+    static const char *const names[] = {"seed_network", "seed_state",
+                                        "seed_input"};
+    vly_status status = VLY_OK;
+    for (int i = 0; i < 3 && status == VLY_OK; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "run.%s=%llu", names[i],
+                 (unsigned long long)seed);
+        status = tool_overrides_add(overrides, text, error);
+    }
+    return status;
+}
+
+vly_status tool_overrides_init(const tool_args *args, tool_overrides *overrides,
+                               vly_error *error)
+{
+    *overrides = (tool_overrides){0};
+    vly_status status = VLY_OK;
+    /* --seed first, so that --set run.seed_input=N can change one of them */
+    if (tool_has(args, "seed"))
+        VLY_TRY(add_seed(overrides, tool_count(args, "seed", 0), error));
+    const char *text;
+    for (uint32_t k = 0; (text = tool_text_at(args, "set", k)) != NULL; k++)
+        VLY_TRY(tool_overrides_add(overrides, text, error));
+out:
+    if (status != VLY_OK)
+        tool_overrides_deinit(overrides);
+    return status;
+}
+
+void tool_overrides_deinit(tool_overrides *overrides)
+{
+    for (uint32_t i = 0; i < overrides->n; i++)
+        vly_free(overrides->texts[i]);
+    vly_free(overrides->texts);
+    vly_free(overrides->list);
+    *overrides = (tool_overrides){0};
+}
+
+/* ---- length and threads ----------------------------------------------- */
+
+vly_status tool_bursts(const tool_args *args, const vly_genome *genome,
+                       uint64_t *n_bursts, vly_error *error)
+{
+    bool bursts = tool_has(args, "bursts");
+    if (bursts && tool_has(args, "ms"))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--bursts and --ms are given, wanted one of them");
+    if (bursts) {
+        *n_bursts = tool_count(args, "bursts", 0);
+        return VLY_OK;
+    }
+    double ms = tool_number(args, "ms", -1.0);
+    if (tool_has(args, "ms")) {
+        if (!vly_bursts_from_ms(ms, genome->dt_ms, n_bursts))
+            return vly_fail(error, VLY_E_INVALID,
+                            "--ms %g is too long at a dt of %g ms", ms,
+                            genome->dt_ms);
+        return VLY_OK;
+    }
+    if (genome->n_bursts == 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s says no length in [run]; wanted --bursts N or "
+                        "--ms T",
+                        genome->path);
+    *n_bursts = genome->n_bursts;
+    return VLY_OK;
+}
+
+uint32_t tool_threads(const tool_args *args)
+{
+    return (uint32_t)tool_count(args, "threads", vly_thread_cores());
+}
+
+/* ---- plugins ---------------------------------------------------------- */
+
+bool tool_prefix(char *folder, size_t capacity)
+{
+    if (!vly_own_folder(folder, capacity))
+        return false;
+    char *slash = strrchr(folder, '/');
+    if (slash == NULL || slash == folder)
+        return false;
+    *slash = '\0';
+    return true;
+}
+
+/* The command holds libvolley in itself, so "beside libvolley" would be its own
+ * folder. What beside means is put behind the user's entries of
+ * VOLLEY_PLUGIN_PATH, so that it comes before an installed, maybe older, one.
+ */
+vly_status tool_registry_create(vly_registry **registry, vly_error *error)
+{
+    static const char *const beside[] = {VLY_TOOL_BIN_TO_LIB, "../lib"};
+    char folder[PATH_MAX];
+    const char *given = getenv(VLY_PLUGIN_PATH_VARIABLE);
+    bool known = vly_own_folder(folder, sizeof folder);
+    for (int i = 0; known && i < 2; i++) {
+        char *path =
+            vly_format("%s/%s/%s", folder, beside[i], VLY_BUILD_PLUGIN_SUBDIR);
+        char *real = path != NULL ? realpath(path, NULL) : NULL;
+        vly_free(path);
+        if (real == NULL)
+            continue;
+        known = false; /* the first one that is there */
+        char *list = given != NULL && given[0] != '\0'
+                         ? vly_format("%s:%s", given, real)
+                         : vly_strdup(real);
+        free(real);
+        if (list != NULL)
+            setenv(VLY_PLUGIN_PATH_VARIABLE, list, 1);
+        vly_free(list);
+    }
+    return vly_registry_create(registry, error);
+}
+
+vly_status tool_backend_check(vly_registry *registry, const char *backend,
+                              vly_error *error)
+{
+    vly_backend_spec spec;
+    vly_status status = vly_backend_spec_parse(backend, &spec, error);
+    if (status != VLY_OK || strcmp(spec.id, "auto") == 0)
+        return status;
+    const void *table = NULL;
+    return vly_registry_interface(registry, spec.id, VLY_BACKEND_INTERFACE,
+                                  &table, error);
+}
+
+/* ---- genome and connectome -------------------------------------------- */
+
+vly_status tool_build_init(const char *path, const tool_overrides *overrides,
+                           uint32_t n_threads, tool_build *build,
+                           vly_error *error)
+{
+    *build = (tool_build){0};
+    uint64_t begin = vly_clock_ns();
+    vly_status status = vly_genome_load(path, overrides->list, overrides->n,
+                                        &build->genome, error);
+    if (status != VLY_OK)
+        return status;
+    uint64_t loaded = vly_clock_ns();
+    build->seconds.load = (double)(loaded - begin) * 1e-9;
+    status = vly_connectome_build(build->genome, n_threads, &build->connectome,
+                                  error);
+    if (status != VLY_OK) {
+        tool_build_deinit(build);
+        return status;
+    }
+    build->seconds.build = (double)(vly_clock_ns() - loaded) * 1e-9;
+    return VLY_OK;
+}
+
+void tool_build_deinit(tool_build *build)
+{
+    vly_connectome_destroy(build->connectome);
+    vly_genome_destroy(build->genome);
+    *build = (tool_build){0};
+}

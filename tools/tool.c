@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Messages, numbers for people, signals, progress.
+ */
+#include "tool.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/thread.h"
+
+static vly_net *volatile watched;
+static volatile sig_atomic_t stopped;
+
+void tool_message(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("volley: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+int tool_fail(const vly_error *error)
+{
+    tool_message("%s", error->message);
+    return vly_status_exit_code(error->status);
+}
+
+int tool_fail_nomem(uint64_t bytes, const char *what)
+{
+    tool_message("out of memory: %s needs %" PRIu64 " bytes", what, bytes);
+    return TOOL_EXIT_NOMEM;
+}
+
+void tool_print(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+}
+
+/* ---- numbers for people ----------------------------------------------- */
+
+enum { TEXT_BYTES = 64 };
+
+static char *next_text(void)
+{
+    static char ring[16][TEXT_BYTES];
+    static uint32_t next;
+    return ring[next++ % 16];
+}
+
+const char *tool_thousands(uint64_t value)
+{
+    char digits[24];
+    char *text = next_text();
+    int n = snprintf(digits, sizeof digits, "%" PRIu64, value);
+    int at = 0;
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            text[at++] = ',';
+        text[at++] = digits[i];
+    }
+    text[at] = '\0';
+    return text;
+}
+
+/* Three digits and k, M, G, T; a space before letter or unit. */
+static const char *scaled_text(double value, const char *unit)
+{
+    static const char *const letters[] = {"", "k", "M", "G", "T"};
+    uint32_t k = 0;
+    while (value >= 999.5 && k < 4) {
+        value /= 1000.0;
+        k++;
+    }
+    char *text = next_text();
+    bool space = k > 0 || unit[0] != '\0';
+    snprintf(text, TEXT_BYTES, "%.3g%s%s%s", value, space ? " " : "",
+             letters[k], unit);
+    return text;
+}
+
+const char *tool_rate_text(double value)
+{
+    return scaled_text(value, "");
+}
+
+const char *tool_bytes(uint64_t bytes)
+{
+    return scaled_text((double)bytes, "B");
+}
+
+const char *tool_seconds(double seconds)
+{
+    char *text = next_text();
+    if (seconds < 1e-3)
+        snprintf(text, TEXT_BYTES, "%.3g us", seconds * 1e6);
+    else if (seconds < 1.0)
+        snprintf(text, TEXT_BYTES, "%.3g ms", seconds * 1e3);
+    else if (seconds < 100.0)
+        snprintf(text, TEXT_BYTES, "%.3g s", seconds);
+    else if (seconds < 6000.0)
+        snprintf(text, TEXT_BYTES, "%.0f min %02.0f s", floor(seconds / 60.0),
+                 fmod(seconds, 60.0));
+    else
+        snprintf(text, TEXT_BYTES, "%.0f h %02.0f min", floor(seconds / 3600.0),
+                 floor(fmod(seconds, 3600.0) / 60.0));
+    return text;
+}
+
+const char *tool_hash_text(const vly_hash *hash)
+{
+    char *text = next_text();
+    vly_hash_print(*hash, text);
+    return text;
+}
+
+const char *tool_time_text(void)
+{
+    char *text = next_text();
+    struct timespec now = {0};
+    struct tm parts;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (gmtime_r(&now.tv_sec, &parts) == NULL)
+        return "";
+    size_t n = strftime(text, TEXT_BYTES, "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(text + n, TEXT_BYTES - n, ".%03ldZ", now.tv_nsec / 1000000);
+    return text;
+}
+
+const char *tool_number_text(double value)
+{
+    char *text = next_text();
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, TEXT_BYTES, "%.*g", digits, value);
+        double back = strtod(text, NULL);
+        if (!(back < value) && !(back > value))
+            break;
+    }
+    return text;
+}
+
+/* ---- signals ---------------------------------------------------------- */
+
+static void on_signal(int number)
+{
+    (void)number; /* SA_RESETHAND: the next one kills */
+    stopped = 1;
+    vly_net *net = watched;
+    if (net != NULL)
+        vly_net_stop(net);
+}
+
+void tool_signals_init(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    sigemptyset(&action.sa_mask);
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &action, NULL);
+    action.sa_handler = on_signal;
+    action.sa_flags = (int)(SA_RESETHAND | SA_RESTART);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+void tool_signals_watch(vly_net *net)
+{
+    watched = net;
+}
+
+bool tool_signals_stopped(void)
+{
+    return stopped != 0;
+}
+
+/* ---- progress --------------------------------------------------------- */
+
+static const uint64_t progress_ns = 200000000;
+
+void tool_progress_begin(tool_progress *progress, bool quiet, uint64_t first,
+                         uint64_t last, double dt_ms)
+{
+    progress->shown = !quiet && isatty(STDERR_FILENO) && last > first;
+    progress->begin_ns = vly_clock_ns();
+    progress->next_ns = progress->begin_ns + progress_ns;
+    progress->first = first;
+    progress->last = last;
+    progress->dt_ms = dt_ms;
+}
+
+void tool_progress_update(tool_progress *progress, uint64_t burst)
+{
+    if (!progress->shown)
+        return;
+    uint64_t now = vly_clock_ns();
+    if (now < progress->next_ns || burst <= progress->first)
+        return;
+    progress->next_ns = now + progress_ns;
+    double seconds = (double)(now - progress->begin_ns) * 1e-9;
+    double done = (double)(burst - progress->first);
+    double all = (double)(progress->last - progress->first);
+    fprintf(stderr,
+            "\r%s / %s bursts  %.0f%%  %s bursts/s  real-time factor %.3g  "
+            "%s left\033[K",
+            tool_thousands(burst), tool_thousands(progress->last),
+            100.0 * done / all, tool_rate_text(done / seconds),
+            seconds / (done * progress->dt_ms * 1e-3),
+            tool_seconds(seconds * (all - done) / done));
+    fflush(stderr);
+}
+
+void tool_progress_end(tool_progress *progress)
+{
+    if (progress->shown)
+        fputs("\r\033[K", stderr);
+    progress->shown = false;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What every subcommand uses: messages, exit codes, numbers for people, the
+ * stop flag. Messages go to stderr, results to stdout.
+ */
+#ifndef VOLLEY_TOOLS_TOOL_H
+#define VOLLEY_TOOLS_TOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <volley/volley.h>
+
+#include "base/random.h"
+
+enum {
+    TOOL_EXIT_DONE = 0,
+    TOOL_EXIT_DIFFERS = 1,
+    TOOL_EXIT_WRONG = 2,
+    TOOL_EXIT_DEVICE = 3,
+    TOOL_EXIT_IO = 4,
+    TOOL_EXIT_NOMEM = 5,
+    TOOL_EXIT_STOPPED = 6
+};
+
+/* "volley: ..." and a line break, on stderr. */
+void tool_message(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+/* The error's message; returns the exit code of its status. */
+int tool_fail(const vly_error *error);
+int tool_fail_nomem(uint64_t bytes, const char *what);
+
+/* Numbers for people; the text lies in a ring of 16 buffers. */
+const char *tool_thousands(uint64_t value);       /* "12,500" */
+const char *tool_bytes(uint64_t bytes);           /* "1.25 GB" */
+const char *tool_seconds(double seconds);         /* "3.2 s", "4 min 10 s" */
+const char *tool_hash_text(const vly_hash *hash); /* 32 hex digits */
+const char *tool_time_text(void);                 /* now, UTC, ISO 8601 */
+const char *tool_rate_text(double value);         /* three digits: "12.3 M" */
+const char *tool_number_text(double value);       /* shortest that is exact */
+
+/* printf to stdout; errors of stdout are found once, at the end of main. */
+void tool_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* SIGINT and SIGTERM: the first one sets the flag and stops the watched net
+ * (NULL: none) after its current burst, the second one kills. SIGPIPE is
+ * ignored: a closed pipe is a write error like any other. */
+void tool_signals_init(void);
+void tool_signals_watch(vly_net *net);
+bool tool_signals_stopped(void);
+
+/* Sleepless progress on stderr, only if that is a terminal. */
+typedef struct tool_progress {
+    bool shown;
+    uint64_t begin_ns;
+    uint64_t next_ns;
+    uint64_t first;
+    uint64_t last;
+    double dt_ms;
+} tool_progress;
+void tool_progress_begin(tool_progress *progress, bool quiet, uint64_t first,
+                         uint64_t last, double dt_ms);
+/* bursts done so far; cheap: prints at most five times a second */
+void tool_progress_update(tool_progress *progress, uint64_t burst);
+void tool_progress_end(tool_progress *progress);
+
+#endif
