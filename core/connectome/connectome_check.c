@@ -195,8 +195,8 @@ static bool inputs_good(const vly_connectome *connectome,
         if (input->neuron < area->first ||
             input->neuron - area->first >= area->n_neurons ||
             input->port != stimulus->port ||
-            input->value > (int32_t)VLY_BOUND ||
-            input->value < -(int32_t)VLY_BOUND)
+            input->value >= (int32_t)VLY_BOUND ||
+            input->value <= -(int32_t)VLY_BOUND)
             return false;
         if (i > 0 && (input->burst < input[-1].burst ||
                       (input->burst == input[-1].burst &&

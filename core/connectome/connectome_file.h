@@ -30,7 +30,7 @@ const void *vly_file_array(const vly_file_view *file, uint32_t section,
 /* connectome_records.c: every record checked and made into *connectome, whose
  * storage is set. Errors E_PARSE, E_NOMEM. */
 vly_status vly_file_records_read(const vly_file_view *file,
-                            vly_connectome *connectome);
+                                 vly_connectome *connectome);
 /* connectome_check.c: checksums, gaps, and every index in the arrays. */
 vly_status vly_checksums_verify(const vly_file_view *file, uint32_t n_threads);
 vly_status vly_content_verify(const vly_file_view *file,

@@ -9,33 +9,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/memory.h"
-
-typedef struct record_reader {
-    const vly_file_view *file;
-    vly_connectome *connectome;
-    vly_storage *storage;
-    vly_connectome_area *areas;
-    vly_area_desc *area_descs;
-    vly_connectome_projection *projections;
-    vly_projection_desc *projection_descs;
-    vly_connectome_stimulus *stimuli;
-    vly_stimulus_desc *stimulus_descs;
-    uint32_t n_columns; /* seen so far */
-    uint32_t n_drawn;
-} record_reader;
+#include "connectome/record_reader.h"
 
 static bool is_finite(double x)
 {
     return x - x == 0.0;
-}
-
-static const char *text_at(const record_reader *reader, uint32_t at)
-{
-    const vly_file_view *file = reader->file;
-    if (at >= file->table[VLY_SECTION_TEXT].bytes)
-        return NULL;
-    return (const char *)vly_file_section_bytes(file, VLY_SECTION_TEXT) + at;
 }
 
 static vly_status counts_check(const vly_file_view *file)
@@ -73,214 +51,9 @@ static vly_status counts_check(const vly_file_view *file)
     return VLY_OK;
 }
 
-/* ---- areas ------------------------------------------------------------ */
-
-static vly_status model_check(const record_reader *reader,
-                              const vly_file_area *record,
-                              vly_connectome_area *area)
-{
-    const char *id = text_at(reader, record->model);
-    area->name = text_at(reader, record->name);
-    if (!id || !area->name)
-        return vly_file_damaged(reader->file, "an area without name or model");
-    area->model = vly_model_find(id);
-    if (!area->model)
-        return vly_fail(reader->file->error, VLY_E_PARSE,
-                        "%s: area %s: unknown model %s", reader->file->path,
-                        area->name, id);
-    if (area->model->table_hash != record->model_hash ||
-        area->model->n_params != record->n_params)
-        return vly_fail(reader->file->error, VLY_E_PARSE,
-                        "%s: area %s: model %s has another table than this "
-                        "engine's; build the connectome again",
-                        reader->file->path, area->name, id);
-    if (record->n_ports != area->model->n_ports ||
-        record->n_fields != area->model->n_fields ||
-        record->n_coefs != area->model->n_coefs ||
-        record->flags != area->model->flags)
-        return vly_file_damaged(
-            reader->file, "area %s does not fit its model %s", area->name, id);
-    return VLY_OK;
-}
-
-static bool shape_good(const record_reader *reader, const vly_file_area *record)
-{
-    const vly_file_header *header = &reader->file->header;
-    uint64_t n = record->neurons_per_voxel;
-    if (record->n_neurons == 0 || record->has_voxels > 1 ||
-        record->first > header->n_neurons ||
-        record->n_neurons > header->n_neurons - record->first)
-        return false;
-    if (!record->has_voxels)
-        return true;
-    for (int i = 0; i < 3; i++) {
-        n *= record->voxels[i];
-        if (n == 0 || n > UINT32_MAX)
-            return false;
-    }
-    return n == record->n_neurons;
-}
-
-static vly_status ports_read(const record_reader *reader,
-                             const vly_file_area *record,
-                             vly_connectome_area *area, vly_area_desc *desc)
-{
-    for (uint32_t port = 0; port < record->n_ports; port++) {
-        int32_t q = record->q[port];
-        area->load[port] =
-            vly_file_array(reader->file, VLY_SECTION_LOADS, record->load[port],
-                           record->n_neurons, VLY_FILE_ALIGN);
-        if (q < VLY_Q_MIN || q > VLY_Q_MAX || !area->load[port] ||
-            record->scale[port] != (float)vly_power_of_two(-q) ||
-            ((record->flags & VLY_AREA_FEAGI) &&
-             q != (int32_t)reader->file->header.feagi_q))
-            return vly_file_damaged(
-                reader->file,
-                "area %s, port %" PRIu32 ": q is %" PRId32 ", scale %g",
-                area->name, port, q, (double)record->scale[port]);
-        area->q[port] = q;
-        desc->scale[port] = record->scale[port];
-    }
-    return VLY_OK;
-}
-
-/* One column of an area: name and type as the model's table says. */
-static const void *column_read(record_reader *reader, const vly_file_area *area,
-                               uint32_t section, const char *name,
-                               uint32_t type, uint64_t align, bool *uniform)
-{
-    const vly_file_view *file = reader->file;
-    if (reader->n_columns >= file->header.n_columns)
-        return NULL;
-    vly_file_column record;
-    memcpy(&record,
-           vly_file_section_bytes(file, VLY_SECTION_COLUMNS) +
-               (size_t)reader->n_columns++ * sizeof(record),
-           sizeof(record));
-    const char *found = text_at(reader, record.name);
-    if (!found || strcmp(found, name) || record.type != type ||
-        record.uniform > 1 ||
-        record.n != (record.uniform ? 1 : area->n_neurons))
-        return NULL;
-    *uniform = record.uniform != 0;
-    return vly_file_array(file, section, record.offset, record.n, align);
-}
-
-static vly_status columns_read(record_reader *reader,
-                               const vly_file_area *record,
-                               vly_connectome_area *area, vly_area_desc *desc,
-                               uint64_t state_word)
-{
-    const vly_file_view *file = reader->file;
-    const vly_model_info *model = area->model;
-    vly_param_column *params = vly_storage_alloc(
-        reader->storage, model->n_params, sizeof(*params), true);
-    vly_column *coefs = vly_storage_alloc(reader->storage, model->n_coefs,
-                                          sizeof(*coefs), true);
-    const unsigned char *state =
-        vly_file_section_bytes(file, VLY_SECTION_STATE);
-    bool uniform = false;
-    if (!params || !coefs)
-        return vly_fail_nomem(file->error, model->n_params * 32, "columns");
-    for (uint32_t p = 0; p < model->n_params; p++) {
-        const char *name = model->params[p].name;
-        params[p].values =
-            column_read(reader, record, VLY_SECTION_PARAMS, name,
-                        VLY_FILE_TYPE_F64, VLY_FILE_ALIGN, &params[p].uniform);
-        if (!params[p].values)
-            return vly_file_damaged(file, "area %s: column of %s", area->name,
-                                    name);
-    }
-    for (uint32_t f = 0; f < model->n_fields; f++) {
-        const char *name = model->fields[f].name;
-        const void *words = column_read(reader, record, VLY_SECTION_STATE, name,
-                                        model->fields[f].type, 4, &uniform);
-        uint64_t at = state_word + (uint64_t)f * area->n_neurons;
-        if (!words || (uniform && area->n_neurons > 1) ||
-            words != state + at * 4)
-            return vly_file_damaged(file, "area %s: column of %s", area->name,
-                                    name);
-    }
-    for (uint32_t c = 0; c < model->n_coefs; c++) {
-        const char *name = model->coefs[c].name;
-        coefs[c].type = model->coefs[c].type;
-        coefs[c].words = column_read(reader, record, VLY_SECTION_COEFS, name,
-                                     coefs[c].type, VLY_FILE_ALIGN, &uniform);
-        coefs[c].uniform = uniform ? 1 : 0;
-        if (!coefs[c].words)
-            return vly_file_damaged(file, "area %s: column of %s", area->name,
-                                    name);
-    }
-    area->params = params;
-    desc->coefs = coefs;
-    return VLY_OK;
-}
-
-static vly_status area_read(record_reader *reader, uint32_t a,
-                            uint64_t *state_word, uint32_t *first)
-{
-    vly_status status;
-    const vly_file_view *file = reader->file;
-    vly_connectome_area *area = &reader->areas[a];
-    vly_area_desc *desc = &reader->area_descs[a];
-    vly_file_area record;
-    memcpy(&record,
-           vly_file_section_bytes(file, VLY_SECTION_AREAS) + a * sizeof(record),
-           sizeof(record));
-    VLY_TRY(model_check(reader, &record, area));
-    if (record.first != *first || !shape_good(reader, &record) ||
-        record.first_column != reader->n_columns)
-        return vly_file_damaged(file,
-                                "area %s: neurons %" PRIu32 " from %" PRIu32
-                                " or its voxels or columns",
-                                area->name, record.n_neurons, record.first);
-    area->first = record.first;
-    area->n_neurons = record.n_neurons;
-    area->has_voxels = record.has_voxels != 0;
-    area->neurons_per_voxel = record.neurons_per_voxel;
-    for (int i = 0; i < 3; i++) {
-        area->voxels[i] = record.voxels[i];
-        area->at[i] = record.at[i];
-    }
-    VLY_TRY(ports_read(reader, &record, area, desc));
-    VLY_TRY(columns_read(reader, &record, area, desc, *state_word));
-    desc->name = area->name;
-    desc->model = area->model->id;
-    desc->model_hash = record.model_hash;
-    desc->first = record.first;
-    desc->n_neurons = record.n_neurons;
-    desc->flags = record.flags;
-    desc->n_ports = record.n_ports;
-    desc->n_coefs = record.n_coefs;
-    desc->n_fields = record.n_fields;
-    *state_word += (uint64_t)record.n_neurons * record.n_fields;
-    *first += record.n_neurons;
-out:
-    return status;
-}
-
-static vly_status areas_read(record_reader *reader)
-{
-    vly_status status;
-    const vly_file_header *header = &reader->file->header;
-    uint64_t state_word = 0;
-    uint32_t first = 0;
-    for (uint32_t a = 0; a < header->n_areas; a++)
-        VLY_TRY(area_read(reader, a, &state_word, &first));
-    if (first != header->n_neurons || state_word != header->n_state_words ||
-        reader->n_columns != header->n_columns)
-        return vly_file_damaged(reader->file,
-                                "areas have %" PRIu32 " neurons, %" PRIu64
-                                " words of state, %" PRIu32 " columns",
-                                first, state_word, reader->n_columns);
-    status = VLY_OK;
-out:
-    return status;
-}
-
 /* ---- projections ------------------------------------------------------ */
 
-static bool projection_good(const record_reader *reader,
+static bool projection_good(const vly_record_reader *reader,
                             const vly_file_projection *record)
 {
     const vly_file_header *header = &reader->file->header;
@@ -299,7 +72,7 @@ static bool projection_good(const record_reader *reader,
            is_finite(record->weight_max);
 }
 
-static vly_status projection_read(record_reader *reader, uint32_t p)
+static vly_status projection_read(vly_record_reader *reader, uint32_t p)
 {
     const vly_file_view *file = reader->file;
     vly_file_projection record;
@@ -307,7 +80,7 @@ static vly_status projection_read(record_reader *reader, uint32_t p)
            vly_file_section_bytes(file, VLY_SECTION_PROJECTIONS) +
                p * sizeof(record),
            sizeof(record));
-    const char *map = text_at(reader, record.map);
+    const char *map = vly_record_text(reader, record.map);
     if (!map || !projection_good(reader, &record))
         return vly_file_damaged(file, "projection %" PRIu32 " (map %s)", p,
                                 map ? map : "?");
@@ -345,7 +118,7 @@ static vly_status projection_read(record_reader *reader, uint32_t p)
     return VLY_OK;
 }
 
-static vly_status projections_read(record_reader *reader)
+static vly_status projections_read(vly_record_reader *reader)
 {
     const vly_file_header *header = &reader->file->header;
     uint64_t n = 0;
@@ -369,7 +142,7 @@ static vly_status projections_read(record_reader *reader)
 
 /* ---- stimuli ---------------------------------------------------------- */
 
-static bool stimulus_good(const record_reader *reader,
+static bool stimulus_good(const vly_record_reader *reader,
                           const vly_file_stimulus *record)
 {
     if (record->kind > VLY_STIMULUS_SPIKES ||
@@ -396,7 +169,7 @@ static bool stimulus_good(const record_reader *reader,
            is_finite(record->mean) && is_finite(record->sd);
 }
 
-static vly_status stimulus_read(record_reader *reader, uint32_t s)
+static vly_status stimulus_read(vly_record_reader *reader, uint32_t s)
 {
     const vly_file_view *file = reader->file;
     vly_connectome_stimulus *stimulus = &reader->stimuli[s];
@@ -405,7 +178,7 @@ static vly_status stimulus_read(record_reader *reader, uint32_t s)
            vly_file_section_bytes(file, VLY_SECTION_STIMULI) +
                s * sizeof(record),
            sizeof(record));
-    const char *id = text_at(reader, record.id);
+    const char *id = vly_record_text(reader, record.id);
     if (!id || !stimulus_good(reader, &record))
         return vly_file_damaged(file, "stimulus %" PRIu32 " (%s)", s,
                                 id ? id : "?");
@@ -456,7 +229,7 @@ static vly_status stimulus_read(record_reader *reader, uint32_t s)
     return VLY_OK;
 }
 
-static vly_status stimuli_read(record_reader *reader)
+static vly_status stimuli_read(vly_record_reader *reader)
 {
     const vly_file_header *header = &reader->file->header;
     for (uint32_t s = 0; s < header->n_stimuli; s++) {
@@ -472,7 +245,7 @@ static vly_status stimuli_read(record_reader *reader)
 
 /* ---- all -------------------------------------------------------------- */
 
-static bool reader_alloc(record_reader *reader)
+static bool reader_alloc(vly_record_reader *reader)
 {
     const vly_file_header *header = &reader->file->header;
     vly_storage *storage = reader->storage;
@@ -496,7 +269,7 @@ static bool reader_alloc(record_reader *reader)
            reader->stimulus_descs && reader->connectome->start.fired_row;
 }
 
-static void desc_fill(record_reader *reader)
+static void desc_fill(vly_record_reader *reader)
 {
     const vly_file_header *header = &reader->file->header;
     vly_connectome *connectome = reader->connectome;
@@ -523,7 +296,7 @@ static void desc_fill(record_reader *reader)
     desc->genome_hash[1] = header->genome_hash.lane[1];
 }
 
-static void connectome_fill(record_reader *reader)
+static void connectome_fill(vly_record_reader *reader)
 {
     const vly_file_view *file = reader->file;
     const vly_file_header *header = &file->header;
@@ -548,15 +321,15 @@ static void connectome_fill(record_reader *reader)
 }
 
 vly_status vly_file_records_read(const vly_file_view *file,
-                            vly_connectome *connectome)
+                                 vly_connectome *connectome)
 {
     vly_status status;
-    record_reader reader = {
+    vly_record_reader reader = {
         .file = file, .connectome = connectome, .storage = connectome->storage};
     VLY_TRY(counts_check(file));
     if (!reader_alloc(&reader))
         VLY_TRY(vly_fail_nomem(file->error, file->n_bytes / 16, "records"));
-    VLY_TRY(areas_read(&reader));
+    VLY_TRY(vly_record_areas(&reader));
     VLY_TRY(projections_read(&reader));
     VLY_TRY(stimuli_read(&reader));
     desc_fill(&reader);

@@ -10,6 +10,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/connectome_views.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_work.c
     ${CMAKE_CURRENT_LIST_DIR}/quantise.c
+    ${CMAKE_CURRENT_LIST_DIR}/record_areas.c
     ${CMAKE_CURRENT_LIST_DIR}/row_sort.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_check.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_distinct.c

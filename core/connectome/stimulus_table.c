@@ -171,6 +171,8 @@ static vly_status list_reach(const vly_connectome_stimulus *stimulus,
     }
     for (uint32_t i = 0; i < stimulus->n_neurons; i++) {
         double sum = each * most[i];
+        if (each >= (double)VLY_BOUND) /* an input must be below 2^30 */
+            sum += 1.0;
         reach[stimulus->first - first + i] +=
             sum < 1e15 ? (uint64_t)sum : UINT64_C(1000000000000000);
     }

@@ -343,10 +343,12 @@ static vly_status count_from_p(vly_reader *reader, vly_map_cell *cell)
         return vly_reader_fail(reader, cell->node[VLY_CELL_P],
                                "p is 1, wanted less than 1: no number of "
                                "synapses connects all pairs");
-    /* log, not log1p: the published counts come from this form in double. The
-     * microcircuit has 298,880,968 synapses with it, 298,880,970 without the
-     * rounding of 1 - 1 / pairs. */
-    double k = vly_log(1.0 - cell->p) / vly_log(1.0 - 1.0 / pairs);
+    /* Counts are published in the plain form, in double: the microcircuit has
+     * 298,880,968 synapses by it and 298,880,970 by the exact logarithm. Its
+     * error grows with the pairs (6e-8 there), so large areas take log1p. */
+    double k = pairs <= 0x1p32
+                   ? vly_log(1.0 - cell->p) / vly_log(1.0 - 1.0 / pairs)
+                   : vly_log1p(-cell->p) / vly_log1p(-1.0 / pairs);
     k = vly_floor(k + 0.5);
     if (!(k <= (double)VLY_SYNAPSES_MAX))
         return vly_reader_fail(reader, cell->node[VLY_CELL_P],

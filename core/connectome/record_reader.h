@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reading the records of a mapped file, shared by the two files that do it.
+ */
+#ifndef VOLLEY_CONNECTOME_RECORD_READER_H
+#define VOLLEY_CONNECTOME_RECORD_READER_H
+
+#include "connectome/connectome_file.h"
+
+typedef struct vly_record_reader {
+    const vly_file_view *file;
+    vly_connectome *connectome;
+    vly_storage *storage;
+    vly_connectome_area *areas;
+    vly_area_desc *area_descs;
+    vly_connectome_projection *projections;
+    vly_projection_desc *projection_descs;
+    vly_connectome_stimulus *stimuli;
+    vly_stimulus_desc *stimulus_descs;
+    uint32_t n_columns; /* seen so far */
+    uint32_t n_drawn;
+} vly_record_reader;
+
+/* A text by its place in its section; NULL if that is outside. */
+const char *vly_record_text(const vly_record_reader *reader, uint32_t at);
+/* record_areas.c: areas and their columns. Errors E_PARSE, E_NOMEM */
+vly_status vly_record_areas(vly_record_reader *reader);
+
+#endif
