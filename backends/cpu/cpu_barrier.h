@@ -34,8 +34,7 @@ static inline void vly_cpu_barrier_wait(vly_cpu_barrier *barrier,
     if (before + 1 == barrier->n_threads) {
         last(arg);
         atomic_store_explicit(&barrier->arrived, 0, memory_order_relaxed);
-        atomic_store_explicit(&barrier->round, round + 1,
-                              memory_order_release);
+        atomic_store_explicit(&barrier->round, round + 1, memory_order_release);
         return;
     }
     uint32_t spins = 0;

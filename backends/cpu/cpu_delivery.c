@@ -10,7 +10,7 @@
 
 #define BATCH 64u
 #define AHEAD 8u
-#define AHEAD_SYNAPSES 128u  /* of each at most; then the hardware follows */
+#define AHEAD_SYNAPSES 128u /* of each at most; then the hardware follows */
 
 #if defined(__GNUC__)
 #define PREFETCH(address) __builtin_prefetch(address)
@@ -68,8 +68,7 @@ static void split_rows(void *arg, uint32_t task)
 }
 
 static vly_status create_split(vly_backend_net *net,
-                               vly_cpu_projection *projection,
-                               vly_error *error)
+                               vly_cpu_projection *projection, vly_error *error)
 {
     uint32_t area = projection->desc->target_area;
     projection->n_parts = 0;
@@ -166,9 +165,9 @@ INLINE void prefetch_range(const vly_projection_desc *desc, row_range range)
 
 /* The events of one row. gained, delayed and any are constants where it is
  * called; any: port by sign and a smallest delay. */
-INLINE void deliver_row(const vly_projection_desc *desc,
-                        const destination *to, row_range range, uint32_t gain,
-                        int gained, int delayed, int any)
+INLINE void deliver_row(const vly_projection_desc *desc, const destination *to,
+                        row_range range, uint32_t gain, int gained, int delayed,
+                        int any)
 {
     const uint32_t *target = desc->target;
     const int16_t *weight = desc->weight;
@@ -263,8 +262,8 @@ static void deliver_set(const vly_backend_net *net,
         return;
     destination to = {
         .slot = (uint32_t *const *)target->slot + slot,
-        .mark = target->mark != NULL ? (uint8_t *const *)target->mark + slot
-                                     : NULL,
+        .mark =
+            target->mark != NULL ? (uint8_t *const *)target->mark + slot : NULL,
         .block_offset = target->block_offset,
         .stride = target->stride,
         .first = target->first,
@@ -319,8 +318,8 @@ void vly_cpu_deliver_inputs(vly_backend_net *net, vly_cpu_thread *thread,
         uint32_t k = inputs[i].neuron - area->first;
         if (k < thread->low[a] || k >= thread->high[a])
             continue;
-        uint32_t *input = area->slot[area->now] +
-                          inputs[i].port * area->stride + k;
+        uint32_t *input =
+            area->slot[area->now] + inputs[i].port * area->stride + k;
         *input += (uint32_t)inputs[i].value;
         if (area->mark != NULL) {
             uint8_t *mark = area->mark[area->now];

@@ -28,8 +28,8 @@ static vly_status set_column(vly_backend_net *net, const vly_cpu_area *area,
         made.words = made.own;
     }
     if (made.uniform) {
-        status = vly_cpu_alloc(net, VLY_CPU_CHUNK, sizeof(uint32_t),
-                               &made.fill, error);
+        status = vly_cpu_alloc(net, VLY_CPU_CHUNK, sizeof(uint32_t), &made.fill,
+                               error);
         if (status != VLY_OK) {
             vly_cpu_release(net, made.own);
             return status;
@@ -176,9 +176,8 @@ static void update_candidate(vly_backend_net *net, vly_cpu_thread *thread,
     if (c.excitability != UINT32_MAX && s.refractory_countdown == 0)
         u = vly_philox_burst((uint32_t)net->desc->seed_input,
                              (uint32_t)(net->desc->seed_input >> 32),
-                             (uint32_t)net->burst,
-                             (uint32_t)(net->burst >> 32), neuron,
-                             VLY_FEAGI_STREAM);
+                             (uint32_t)net->burst, (uint32_t)(net->burst >> 32),
+                             neuron, VLY_FEAGI_STREAM);
     vly_feagi_out o =
         vly_feagi_step(s, c, (float)(int32_t)*input * area->scale[0], u);
     *input = 0;

@@ -32,9 +32,9 @@ vly_status vly_cpu_history_create(vly_backend_net *net, vly_error *error)
     vly_status status = vly_cpu_alloc(net, history->n_slots, sizeof(uint64_t),
                                       &history->start, error);
     if (status == VLY_OK)
-        status = vly_cpu_alloc(net,
-                               (uint64_t)history->n_slots * row_length(net),
-                               sizeof(uint32_t), &history->row, error);
+        status =
+            vly_cpu_alloc(net, (uint64_t)history->n_slots * row_length(net),
+                          sizeof(uint32_t), &history->row, error);
     if (status == VLY_OK)
         status = vly_cpu_alloc(net, history->capacity, sizeof(uint32_t),
                                &history->ids, error);

@@ -23,8 +23,8 @@ _Static_assert(sizeof(vly_cpu_block) == ALIGN, "header keeps the alignment");
 
 const vly_host *vly_cpu_host;
 
-vly_status vly_cpu_fail(vly_error *error, vly_status status,
-                        const char *format, ...)
+vly_status vly_cpu_fail(vly_error *error, vly_status status, const char *format,
+                        ...)
 {
     if (error == NULL)
         return status;

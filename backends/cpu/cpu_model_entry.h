@@ -12,12 +12,13 @@
 #define VLY_PORT(index, suffix, unit, help) +1
 #include VLY_CPU_TABLE
     ,
-.n_fields = 0
+    .n_fields = 0
 #define VLY_FIELD(name, type, unit, lo, hi, init, help) +1
 #include VLY_CPU_TABLE
     ,
-.n_coefs = 0
+    .n_coefs = 0
 #define VLY_COEF(name, type, expression) +1
 #include VLY_CPU_TABLE
-    },
+}
+,
 #undef VLY_CPU_TABLE

@@ -17,8 +17,7 @@ static void estimate_costs(const vly_net_desc *desc, uint64_t *cost)
     for (uint32_t i = 0; i < desc->n_projections; i++) {
         const vly_projection_desc *p = vly_cpu_projection_desc(desc, i);
         uint64_t n = vly_cpu_area_desc(desc, p->target_area)->n_neurons;
-        uint64_t sources =
-            vly_cpu_area_desc(desc, p->source_area)->n_neurons;
+        uint64_t sources = vly_cpu_area_desc(desc, p->source_area)->n_neurons;
         if (n > 0)
             cost[p->target_area] += p->row[sources] / n;
     }
@@ -57,11 +56,9 @@ static vly_status create_slice(vly_backend_net *net, uint32_t index,
     /* one more: the branchless compaction writes one ahead */
     uint64_t n = (uint64_t)(end - begin) + 1;
     if (status == VLY_OK)
-        status =
-            vly_cpu_alloc(net, n, sizeof(uint32_t), &thread->fired, error);
+        status = vly_cpu_alloc(net, n, sizeof(uint32_t), &thread->fired, error);
     if (status == VLY_OK)
-        status =
-            vly_cpu_alloc(net, n, sizeof(uint32_t), &thread->gains, error);
+        status = vly_cpu_alloc(net, n, sizeof(uint32_t), &thread->gains, error);
     if (status == VLY_OK)
         status = vly_cpu_alloc(net, VLY_CPU_CHUNK, 1, &thread->flags, error);
     if (status != VLY_OK)
@@ -112,8 +109,8 @@ static vly_status create_slices(vly_backend_net *net, vly_error *error)
 static vly_status create_ring(vly_backend_net *net, vly_cpu_area *area,
                               vly_error *error)
 {
-    uint64_t n = ((uint64_t)area->n + VLY_CPU_SLICE - 1) / VLY_CPU_SLICE *
-                 VLY_CPU_SLICE;
+    uint64_t n =
+        ((uint64_t)area->n + VLY_CPU_SLICE - 1) / VLY_CPU_SLICE * VLY_CPU_SLICE;
     uint64_t blocks = n / VLY_CPU_SLICE;
     blocks = (blocks + VLY_CPU_SLICE - 1) / VLY_CPU_SLICE * VLY_CPU_SLICE;
     area->stride = n;
@@ -121,8 +118,8 @@ static vly_status create_ring(vly_backend_net *net, vly_cpu_area *area,
     uint32_t *input = NULL;
     uint8_t *mark = NULL;
     uint64_t words = n * area->n_ports;
-    vly_status status = vly_cpu_alloc(net, area->ring * words,
-                                      sizeof(uint32_t), &input, error);
+    vly_status status =
+        vly_cpu_alloc(net, area->ring * words, sizeof(uint32_t), &input, error);
     if (status == VLY_OK)
         status = vly_cpu_alloc(net, 2u * area->ring, sizeof(uint32_t *),
                                &area->slot, error);
@@ -130,8 +127,7 @@ static vly_status create_ring(vly_backend_net *net, vly_cpu_area *area,
         area->slot[i] = input + i % area->ring * words;
     if (status != VLY_OK || (area->model->flags & VLY_AREA_FEAGI) == 0)
         return status;
-    status =
-        vly_cpu_alloc(net, area->ring * (n + blocks), 1, &mark, error);
+    status = vly_cpu_alloc(net, area->ring * (n + blocks), 1, &mark, error);
     if (status == VLY_OK)
         status = vly_cpu_alloc(net, 2u * area->ring, sizeof(uint8_t *),
                                &area->mark, error);
@@ -213,8 +209,8 @@ static vly_status choose_kernels(const char *options,
         *kernels = &vly_cpu_kernels_scalar;
         return VLY_OK;
     }
-    int known = strcmp(options, "isa=avx2") == 0 ||
-                strcmp(options, "isa=avx512") == 0;
+    int known =
+        strcmp(options, "isa=avx2") == 0 || strcmp(options, "isa=avx512") == 0;
     if (!known)
         return vly_cpu_fail(error, VLY_E_INVALID,
                             "cpu option '%s', wanted isa=scalar, isa=avx2 or "

@@ -85,15 +85,15 @@ typedef struct vly_cpu_history {
 typedef struct vly_cpu_thread {
     uint32_t index;
     uint32_t n_fired;
-    uint32_t *low;        /* [n_areas] its neurons of each area, from ... */
-    uint32_t *high;       /* [n_areas] ... to, both within the area */
-    uint32_t *fired;      /* [slice] */
-    uint32_t *gains;      /* [slice] */
-    uint32_t *area_end;   /* [n_areas] fired up to and with this area */
-    uint64_t *drawn;      /* [n_stimuli] Philox block in counts; ~0: none */
-    uint8_t *flags;       /* [VLY_CPU_CHUNK] */
-    uint64_t digest;      /* of the burst */
-    uint64_t n_events;    /* of the run */
+    uint32_t *low;      /* [n_areas] its neurons of each area, from ... */
+    uint32_t *high;     /* [n_areas] ... to, both within the area */
+    uint32_t *fired;    /* [slice] */
+    uint32_t *gains;    /* [slice] */
+    uint32_t *area_end; /* [n_areas] fired up to and with this area */
+    uint64_t *drawn;    /* [n_stimuli] Philox block in counts; ~0: none */
+    uint8_t *flags;     /* [VLY_CPU_CHUNK] */
+    uint64_t digest;    /* of the burst */
+    uint64_t n_events;  /* of the run */
     uint64_t n_candidates;
     uint64_t delivery_ns;
     uint64_t dynamics_ns;
@@ -125,9 +125,8 @@ struct vly_backend_net {
 
 extern const vly_host *vly_cpu_host; /* set once by init */
 
-vly_status vly_cpu_fail(vly_error *error, vly_status status,
-                        const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+vly_status vly_cpu_fail(vly_error *error, vly_status status, const char *format,
+                        ...) __attribute__((format(printf, 3, 4)));
 /* count * size bytes, 64-byte aligned, cleared, into *out. Everything a net
  * allocates is freed with it. Errors E_NOMEM, *out untouched */
 vly_status vly_cpu_alloc(vly_backend_net *net, uint64_t count, uint64_t size,

@@ -49,8 +49,8 @@ static uint32_t may_go_on(const run_job *job)
 }
 
 /* Joins the parts of all threads, which ascend with the threads. */
-static vly_status join_fired(vly_backend_net *net, uint32_t total,
-                             vly_run *run, vly_error *error)
+static vly_status join_fired(vly_backend_net *net, uint32_t total, vly_run *run,
+                             vly_error *error)
 {
     uint32_t *ids;
     uint32_t *gains;
@@ -137,11 +137,10 @@ static vly_status check_inputs(const vly_backend_net *net, const vly_run *run,
     for (uint64_t i = 0; i < run->n_inputs; i++) {
         const vly_input *input = &run->inputs[i];
         if (i > 0 && input->burst < run->inputs[i - 1].burst)
-            return vly_cpu_fail(error, VLY_E_INVALID,
-                                "input %llu: burst %llu after burst %llu",
-                                (unsigned long long)i,
-                                (unsigned long long)input->burst,
-                                (unsigned long long)run->inputs[i - 1].burst);
+            return vly_cpu_fail(
+                error, VLY_E_INVALID, "input %llu: burst %llu after burst %llu",
+                (unsigned long long)i, (unsigned long long)input->burst,
+                (unsigned long long)run->inputs[i - 1].burst);
         if (input->neuron >= desc->n_neurons ||
             input->port >=
                 net->areas[vly_cpu_area_of(desc, input->neuron)].n_ports)
@@ -195,8 +194,7 @@ static void sum_threads(vly_backend_net *net, vly_run *run)
     thread->exchange_ns = 0;
 }
 
-vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run,
-                           vly_error *error)
+vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run, vly_error *error)
 {
     vly_status status = check_run(net, run, error);
     if (status != VLY_OK)
@@ -212,8 +210,8 @@ vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run,
         if (net->n_threads == 1)
             run_task(&job, 0);
         else
-            status = vly_cpu_host->parallel_for(
-                vly_cpu_host->context, net->n_threads, run_task, &job);
+            status = vly_cpu_host->parallel_for(vly_cpu_host->context,
+                                                net->n_threads, run_task, &job);
         if (status != VLY_OK)
             vly_cpu_fail(error, status, "no %u threads could be started",
                          net->n_threads);

@@ -46,10 +46,9 @@ static vly_status check_fired(const vly_net_desc *desc,
         from = row[j + 1];
     }
     if (from != snapshot->n_fired)
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "snapshot: %llu spikes, its rows have %llu",
-                            (unsigned long long)snapshot->n_fired,
-                            (unsigned long long)from);
+        return vly_cpu_fail(
+            error, VLY_E_INVALID, "snapshot: %llu spikes, its rows have %llu",
+            (unsigned long long)snapshot->n_fired, (unsigned long long)from);
     return VLY_OK;
 }
 
@@ -78,8 +77,8 @@ vly_status vly_cpu_snapshot_check(const vly_net_desc *desc,
     return check_fired(desc, snapshot, error);
 }
 
-static vly_status load_fired(vly_backend_net *net,
-                             const vly_snapshot *snapshot, vly_error *error)
+static vly_status load_fired(vly_backend_net *net, const vly_snapshot *snapshot,
+                             vly_error *error)
 {
     for (uint32_t j = 0; j < snapshot->n_fired_bursts; j++) {
         uint64_t from = snapshot->fired_row[j];
@@ -123,8 +122,7 @@ static void copy_state(const vly_backend_net *net, uint32_t *words, int out)
 }
 
 vly_status vly_cpu_snapshot_load(vly_backend_net *net,
-                                 const vly_snapshot *snapshot,
-                                 vly_error *error)
+                                 const vly_snapshot *snapshot, vly_error *error)
 {
     if (snapshot->n_state_words > 0)
         copy_state(net, snapshot->state, 0);
@@ -145,8 +143,7 @@ static void read_fired(const vly_backend_net *net, vly_snapshot *snapshot)
         const uint32_t *ids;
         const uint32_t *gains;
         uint32_t age = snapshot->n_fired_bursts - j;
-        uint32_t n =
-            vly_cpu_history_set(net, age, &ids, &gains)[net->n_areas];
+        uint32_t n = vly_cpu_history_set(net, age, &ids, &gains)[net->n_areas];
         snapshot->fired_row[j] = at;
         if (n > 0) {
             memcpy(snapshot->fired + at, ids, n * sizeof *ids);
@@ -203,10 +200,9 @@ static vly_status check_range(const vly_backend_net *net, uint32_t area,
                             "area %s: field %u, but model %s has %u", a->name,
                             field, a->model->id, a->model->n_fields);
     if ((uint64_t)first + count > a->n)
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "area %s: neurons %u to %llu, but it has %u",
-                            a->name, first,
-                            (unsigned long long)first + count, a->n);
+        return vly_cpu_fail(
+            error, VLY_E_INVALID, "area %s: neurons %u to %llu, but it has %u",
+            a->name, first, (unsigned long long)first + count, a->n);
     return VLY_OK;
 }
 
@@ -242,8 +238,8 @@ vly_status vly_cpu_state_digest(vly_backend_net *net, uint64_t *digest,
         for (uint32_t f = 0; f < area->model->n_fields; f++) {
             uint64_t mixed = vly_digest_mix(f);
             for (uint32_t i = 0; i < area->n; i++)
-                sum += vly_digest_pair(mixed, area->first + i,
-                                       area->field[f][i]);
+                sum +=
+                    vly_digest_pair(mixed, area->first + i, area->field[f][i]);
         }
     }
     *digest = sum;

@@ -14,8 +14,8 @@ static vly_status copy_thresholds(vly_backend_net *net,
                                   uint32_t **thresholds, vly_error *error)
 {
     uint32_t *copy = NULL;
-    vly_status status = vly_cpu_alloc(net, desc->n_thresholds,
-                                      sizeof(uint32_t), &copy, error);
+    vly_status status =
+        vly_cpu_alloc(net, desc->n_thresholds, sizeof(uint32_t), &copy, error);
     if (status != VLY_OK)
         return status;
     if (desc->n_thresholds > 0)
@@ -30,8 +30,8 @@ static vly_status create_one(vly_backend_net *net, uint32_t index,
 {
     vly_cpu_stimulus *stimulus = &net->stimuli[index];
     stimulus->desc = *vly_cpu_stimulus_desc(net->desc, index);
-    vly_status status = copy_thresholds(net, &stimulus->desc,
-                                        &stimulus->thresholds, error);
+    vly_status status =
+        copy_thresholds(net, &stimulus->desc, &stimulus->thresholds, error);
     stimulus->desc.thresholds = stimulus->thresholds;
     for (uint32_t w = 0; w < 4 && status == VLY_OK; w++)
         status = vly_cpu_alloc(net, stimulus->desc.n_neurons, sizeof(uint16_t),
@@ -47,9 +47,8 @@ static vly_status create_one(vly_backend_net *net, uint32_t index,
 
 vly_status vly_cpu_stimulus_create(vly_backend_net *net, vly_error *error)
 {
-    vly_status status = vly_cpu_alloc(net, net->n_stimuli,
-                                      sizeof *net->stimuli, &net->stimuli,
-                                      error);
+    vly_status status = vly_cpu_alloc(net, net->n_stimuli, sizeof *net->stimuli,
+                                      &net->stimuli, error);
     /* How many each area has, for the memory of its list. */
     for (uint32_t i = 0; i < net->n_stimuli && status == VLY_OK; i++) {
         const vly_stimulus_desc *desc = vly_cpu_stimulus_desc(net->desc, i);
@@ -148,8 +147,8 @@ void vly_cpu_stimulus_add(vly_backend_net *net, const vly_cpu_area *area,
         const uint16_t *counts = stimulus->counts[net->burst & 3] + from;
         uint32_t first = stimulus->offset + from;
         uint32_t always = (stimulus->desc.flags & VLY_STIMULUS_ALWAYS) != 0;
-        uint32_t *input = area->slot[area->now] +
-                          stimulus->desc.port * area->stride + first;
+        uint32_t *input =
+            area->slot[area->now] + stimulus->desc.port * area->stride + first;
         net->kernels->add(input, counts, to - from,
                           (uint32_t)stimulus->desc.base,
                           (uint32_t)stimulus->desc.step, always);

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #define STRIDED(type, base, size, i)                                           \
-    ((const type *)(const void *)((const char *)(base) +                       \
-                                  (size_t)(i) * (size)))
+    ((const type *)(const void *)((const char *)(base) + (size_t)(i) * (size)))
 
 const vly_area_desc *vly_cpu_area_desc(const vly_net_desc *desc, uint32_t i)
 {
@@ -92,8 +91,7 @@ static vly_status check_area(const vly_area_desc *area, uint64_t first,
     if (area->first != first)
         return vly_cpu_fail(error, VLY_E_INVALID,
                             "area %s: first neuron is %u, wanted %llu",
-                            area->name, area->first,
-                            (unsigned long long)first);
+                            area->name, area->first, (unsigned long long)first);
     return VLY_OK;
 }
 
@@ -133,8 +131,8 @@ static vly_status check_projection(const vly_net_desc *desc,
     if (((p->flags & VLY_PROJECTION_GAIN) != 0) != gain)
         return vly_cpu_fail(error, VLY_E_INVALID,
                             "map %s: %s, but area %s is %s", p->map,
-                            gain ? "without gains" : "with gains",
-                            target->name, gain ? "FEAGI's" : "not FEAGI's");
+                            gain ? "without gains" : "with gains", target->name,
+                            gain ? "FEAGI's" : "not FEAGI's");
     return check_port(target, p->port, p->map, error);
 }
 
@@ -199,7 +197,6 @@ vly_status vly_cpu_supports(const vly_net_desc *desc, vly_error *error)
         status =
             check_projection(desc, vly_cpu_projection_desc(desc, i), error);
     for (uint32_t i = 0; i < desc->n_stimuli && status == VLY_OK; i++)
-        status =
-            check_stimulus(desc, vly_cpu_stimulus_desc(desc, i), i, error);
+        status = check_stimulus(desc, vly_cpu_stimulus_desc(desc, i), i, error);
     return status;
 }

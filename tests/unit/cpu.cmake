@@ -2,6 +2,6 @@
 # The CPU backend straight through its table, without the engine.
 foreach(test models same state)
     vly_test(test_cpu_${test} LABELS unit
-        SOURCES test_cpu_${test}.c test_cpu_net.c
+        SOURCES test_cpu_${test}.c test_cpu_net.c test_cpu_host.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu TIMEOUT 120)
 endforeach()

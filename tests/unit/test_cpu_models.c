@@ -238,7 +238,7 @@ static void test_mixed_gains(void **state)
     test_delta_coefs(coefs, 1.0f, 0);
     coefs[3] = test_float(100.0f);
     test_area(&net, "lif_psc_delta", 1, coefs, 4);
-    test_synapse(&net, 0, 0, 1, 0, 3, 2); /* 3 at the FEAGI neuron: fires */
+    test_synapse(&net, 0, 0, 1, 0, 3, 2);  /* 3 at the FEAGI neuron: fires */
     test_synapse(&net, 1, 0, 2, 0, 40, 1); /* 40 / 16 = 2.5 */
     test_net_finish(&net);
     vly_backend_net *made = test_create(&net, 1, NULL, NULL);
@@ -299,8 +299,8 @@ static void test_digest(void **state)
 static void test_poisson_words(void **state)
 {
     (void)state;
-    static const uint32_t thresholds[] = {0x6627e8d5u, 0x9b00dbd9u,
-                                          0xbc57ac4cu, 0xe169c58eu};
+    static const uint32_t thresholds[] = {0x6627e8d5u, 0x9b00dbd9u, 0xbc57ac4cu,
+                                          0xe169c58eu};
     const int32_t wanted[] = {1, 3, 3, 1}; /* thresholds not above the word */
     for (uint32_t isa = 0; isa < 2; isa++) {
         test_net net;

@@ -1,138 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Nets, host and runs for the tests of a backend plugin.
+ * Nets and runs for the tests of a backend plugin.
  */
 #include "test_cpu_net.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "kernels/models/table_hash.h"
-
-#ifndef TEST_PLUGIN
-#define TEST_PLUGIN VLY_TEST_PLUGIN_DIR "/cpu.so"
-#endif
-
-const vly_backend *test_backend;
-
-/* ---- host -------------------------------------------------------------- */
-
-static _Atomic uint64_t live;
-static _Atomic uint64_t fail_at;
-
-static void *host_alloc(void *context, uint64_t bytes, uint64_t align)
-{
-    (void)context;
-    if (atomic_load(&fail_at) > 0 && atomic_fetch_sub(&fail_at, 1) == 1)
-        return NULL;
-    void *memory = aligned_alloc((size_t)align,
-                                 (size_t)((bytes + align - 1) / align * align));
-    if (memory != NULL)
-        atomic_fetch_add(&live, 1);
-    return memory;
-}
-
-static void host_free(void *context, void *memory)
-{
-    (void)context;
-    if (memory != NULL)
-        atomic_fetch_sub(&live, 1);
-    free(memory);
-}
-
-static void host_log(void *context, int32_t level, const char *message)
-{
-    (void)context;
-    (void)level;
-    (void)message;
-}
-
-typedef struct host_task {
-    void (*body)(void *arg, uint32_t task);
-    void *arg;
-    uint32_t task;
-} host_task;
-
-static void *host_thread(void *arg)
-{
-    const host_task *task = arg;
-    task->body(task->arg, task->task);
-    return NULL;
-}
-
-static vly_status host_parallel_for(void *context, uint32_t n_tasks,
-                                    void (*body)(void *arg, uint32_t task),
-                                    void *arg)
-{
-    (void)context;
-    pthread_t threads[64];
-    host_task tasks[64];
-    assert_true(n_tasks <= 64);
-    for (uint32_t i = 0; i < n_tasks; i++) {
-        tasks[i] = (host_task){.body = body, .arg = arg, .task = i};
-        if (i > 0)
-            assert_int_equal(
-                pthread_create(&threads[i], NULL, host_thread, &tasks[i]), 0);
-    }
-    host_thread(&tasks[0]);
-    for (uint32_t i = 1; i < n_tasks; i++)
-        pthread_join(threads[i], NULL);
-    return VLY_OK;
-}
-
-static uint64_t host_clock_ns(void *context)
-{
-    (void)context;
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-static void host_telemetry(void *context, const char *name, double value)
-{
-    (void)context;
-    (void)name;
-    (void)value;
-}
-
-static const vly_host host = {
-    .struct_size = sizeof(vly_host),
-    .abi_version = VLY_ABI_VERSION,
-    .alloc = host_alloc,
-    .free = host_free,
-    .log = host_log,
-    .parallel_for = host_parallel_for,
-    .clock_ns = host_clock_ns,
-    .telemetry = host_telemetry,
-};
-
-void test_host_fail_at(uint64_t n)
-{
-    atomic_store(&fail_at, n);
-}
-
-uint64_t test_host_live(void)
-{
-    return atomic_load(&live);
-}
-
-void test_plugin_open(void)
-{
-    if (test_backend != NULL)
-        return;
-    void *handle = dlopen(TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL)
-        fail_msg("%s", dlerror());
-    const vly_plugin *plugin = dlsym(handle, VLY_PLUGIN_SYMBOL);
-    assert_non_null(plugin);
-    vly_error error = {.struct_size = sizeof error};
-    assert_ok(plugin->init(&host, &error), error);
-    assert_null(plugin->get_interface("volley.nothing/1"));
-    test_backend = plugin->get_interface(VLY_BACKEND_INTERFACE);
-    assert_non_null(test_backend);
-}
 
 /* ---- building ---------------------------------------------------------- */
 
@@ -179,6 +52,8 @@ void test_net_init(test_net *net, uint64_t seed)
     };
 }
 
+/* table_text.h must come before the table: no sorting */
+/* clang-format off */
 static const char text_feagi[] =
 #include "kernels/models/table_text.h"
 #include "kernels/models/feagi.def"
@@ -195,6 +70,7 @@ static const char text_izhikevich[] =
 #include "kernels/models/table_text.h"
 #include "kernels/models/izhikevich.def"
     ;
+/* clang-format on */
 
 static const struct {
     const char *id;
@@ -253,9 +129,9 @@ void test_area_column(test_net *net, uint32_t area, uint32_t coef,
 }
 
 uint32_t test_projection(test_net *net, uint32_t source, uint32_t target,
-                         uint32_t base_delay, uint64_t n,
-                         const uint32_t *from, const uint32_t *to,
-                         const int16_t *weight, const uint8_t *delay)
+                         uint32_t base_delay, uint64_t n, const uint32_t *from,
+                         const uint32_t *to, const int16_t *weight,
+                         const uint8_t *delay)
 {
     uint32_t p = net->desc.n_projections++;
     assert_true(p < NET_PROJECTIONS);
@@ -465,8 +341,7 @@ static uint32_t random_area(test_net *net, uint32_t kind)
         coefs[7] = 2;
         area = test_area(net, "lif_psc_exp", n, coefs, 8);
     } else {
-        const float values[7] = {0.5f,  0.02f, 0.2f, -65.0f,
-                                 8.0f, 30.0f, 5.0f};
+        const float values[7] = {0.5f, 0.02f, 0.2f, -65.0f, 8.0f, 30.0f, 5.0f};
         for (uint32_t i = 0; i < 7; i++)
             coefs[i] = test_float(values[i]);
         area = test_area(net, "izhikevich", n, coefs, 5);
@@ -501,9 +376,8 @@ void test_random_net(test_net *net, uint64_t seed)
         uint32_t base = 1 + test_random(net, test_random(net, 2) ? 3 : 40);
         uint32_t extra = test_random(net, 3) * test_random(net, 20);
         int32_t high = (net->areas[target].flags != 0) ? 3 : 300;
-        test_random_projection(net, source, target,
-                               1 + test_random(net, 20), -high / 2, high, base,
-                               extra);
+        test_random_projection(net, source, target, 1 + test_random(net, 20),
+                               -high / 2, high, base, extra);
     }
     for (uint32_t a = 0; a < 5; a++) {
         int32_t unit = a == 3 ? 32 : 256;
@@ -577,8 +451,7 @@ void test_snapshot(vly_backend_net *made, vly_snapshot *snapshot)
     snapshot->struct_size = sizeof *snapshot;
     assert_ok(test_backend->snapshot_read(made, snapshot, &error), error);
     snapshot->state = get(snapshot->n_state_words, sizeof(uint32_t));
-    snapshot->fired_row =
-        get(snapshot->n_fired_bursts + 1u, sizeof(uint64_t));
+    snapshot->fired_row = get(snapshot->n_fired_bursts + 1u, sizeof(uint64_t));
     snapshot->fired = get(snapshot->n_fired, sizeof(uint32_t));
     snapshot->fired_gain = get(snapshot->n_fired, sizeof(uint32_t));
     assert_ok(test_backend->snapshot_read(made, snapshot, &error), error);

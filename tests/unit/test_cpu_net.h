@@ -52,9 +52,9 @@ void test_area_column(test_net *net, uint32_t area, uint32_t coef,
                       const uint32_t *words);
 /* Synapse lists in any order, ids within the areas; delay NULL: none. */
 uint32_t test_projection(test_net *net, uint32_t source, uint32_t target,
-                         uint32_t base_delay, uint64_t n,
-                         const uint32_t *from, const uint32_t *to,
-                         const int16_t *weight, const uint8_t *delay);
+                         uint32_t base_delay, uint64_t n, const uint32_t *from,
+                         const uint32_t *to, const int16_t *weight,
+                         const uint8_t *delay);
 /* One synapse. */
 void test_synapse(test_net *net, uint32_t source, uint32_t from,
                   uint32_t target, uint32_t to, int16_t weight,
@@ -72,18 +72,18 @@ void test_stimulus(test_net *net, uint32_t area, const uint32_t *thresholds,
 void test_delta_coefs(uint32_t coefs[6], float p22, uint32_t t_ref);
 void test_feagi_coefs(uint32_t coefs[12]);
 enum { /* indices of feagi's coefficients */
-    FEAGI_THRESHOLD = 0,
-    FEAGI_LIMIT,
-    FEAGI_KEEP,
-    FEAGI_REFRACTORY,
-    FEAGI_FIRE_LIMIT,
-    FEAGI_SNOOZE,
-    FEAGI_EXCITABILITY,
-    FEAGI_ACCUMULATE,
-    FEAGI_PSP,
-    FEAGI_DRIVEN,
-    FEAGI_UNIFORM,
-    FEAGI_CONSTANT
+       FEAGI_THRESHOLD = 0,
+       FEAGI_LIMIT,
+       FEAGI_KEEP,
+       FEAGI_REFRACTORY,
+       FEAGI_FIRE_LIMIT,
+       FEAGI_SNOOZE,
+       FEAGI_EXCITABILITY,
+       FEAGI_ACCUMULATE,
+       FEAGI_PSP,
+       FEAGI_DRIVEN,
+       FEAGI_UNIFORM,
+       FEAGI_CONSTANT
 };
 
 /* All models, delays, base delays and both kinds of targets, drawn from the
@@ -103,12 +103,10 @@ typedef struct test_run {
 
 /* Fails the test if the backend refuses. snapshot NULL: the start. */
 vly_backend_net *test_create(const test_net *net, uint32_t n_threads,
-                             const char *options,
-                             const vly_snapshot *snapshot);
+                             const char *options, const vly_snapshot *snapshot);
 /* Runs n bursts and records; the caller calls test_run_deinit. */
 void test_run_bursts(const test_net *net, vly_backend_net *made, uint64_t n,
-                     const vly_input *inputs, uint64_t n_inputs,
-                     test_run *run);
+                     const vly_input *inputs, uint64_t n_inputs, test_run *run);
 void test_run_deinit(test_run *run);
 /* Takes a snapshot into memory of its own. */
 void test_snapshot(vly_backend_net *made, vly_snapshot *snapshot);

@@ -52,10 +52,10 @@ static int has_isa(const test_net *net, const char *options)
 static uint64_t some_inputs(test_net *net, vly_input *inputs, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++)
-        inputs[i] = (vly_input){
-            .burst = i * BURSTS / n,
-            .neuron = (uint32_t)(i * 7919 % net->desc.n_neurons),
-            .value = (int32_t)test_random(net, 2000) - 700};
+        inputs[i] =
+            (vly_input){.burst = i * BURSTS / n,
+                        .neuron = (uint32_t)(i * 7919 % net->desc.n_neurons),
+                        .value = (int32_t)test_random(net, 2000) - 700};
     return n;
 }
 

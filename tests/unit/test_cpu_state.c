@@ -312,8 +312,8 @@ static void test_create_without_memory(void **state)
         vly_backend_net *made = NULL;
         vly_error error = {.struct_size = sizeof error};
         test_host_fail_at(++n);
-        status = BACKEND->net_create(&device, &net.desc, &net.start, &made,
-                                     &error);
+        status =
+            BACKEND->net_create(&device, &net.desc, &net.start, &made, &error);
         test_host_fail_at(0);
         if (status != VLY_OK) {
             assert_int_equal(status, VLY_E_NOMEM);
@@ -349,8 +349,7 @@ static void test_run_without_memory(void **state)
         test_host_fail_at(0);
         assert_int_equal(status, n <= 4 ? VLY_E_NOMEM : VLY_OK);
         if (status != VLY_OK)
-            assert_int_equal(BACKEND->net_run(made, &run, &error),
-                             VLY_E_NOMEM);
+            assert_int_equal(BACKEND->net_run(made, &run, &error), VLY_E_NOMEM);
         BACKEND->net_destroy(made);
         assert_int_equal(test_host_live(), live);
     }
@@ -363,9 +362,8 @@ static void test_run_without_memory(void **state)
                          VLY_E_NOMEM);
     }
     test_host_fail_at(1);
-    assert_int_equal(
-        BACKEND->stimulus_write(made, 0, &net.stimuli[0], &error),
-        VLY_E_NOMEM);
+    assert_int_equal(BACKEND->stimulus_write(made, 0, &net.stimuli[0], &error),
+                     VLY_E_NOMEM);
     test_host_fail_at(0);
     test_run run;
     test_run_bursts(&net, made, 20, NULL, 0, &run);
