@@ -123,6 +123,16 @@ static vly_status read_numbers(vly_reader *reader,
         VLY_TRY(read_suffixed(reader, entry, index, "sd", suffix, 0, max,
                               &stimulus->sd));
     }
+    if (entry->kind == VLY_STIMULUS_DC && (model->flags & VLY_AREA_FEAGI)) {
+        /* an update without an event does not happen: it would be lost */
+        status = vly_reader_fail(reader, entry->node,
+                                 "dc onto area %s, wanted poisson, normal or "
+                                 "spikes: %s updates a neuron only when "
+                                 "something arrives",
+                                 reader->genome->areas[stimulus->to].name,
+                                 model->id);
+        goto out;
+    }
     if (entry->kind == VLY_STIMULUS_DC)
         VLY_TRY(read_suffixed(reader, entry, index, "amplitude",
                               vly_dc_suffix(model), -max, max,

@@ -31,7 +31,6 @@ VLY_STRUCT(vly_feagi_coef)
     VLY_U32 psp;
     VLY_U32 mp_driven;
     VLY_U32 uniform_psp;
-    VLY_F32 constant_input;
 };
 
 VLY_STRUCT(vly_feagi_out)
@@ -80,8 +79,7 @@ VLY_FN vly_feagi_out vly_feagi_step(vly_feagi_state s, vly_feagi_coef c,
             count = 0u;
     } else {
         VLY_U32 blocked = 0u;
-        v = vly_store(v + (in + c.constant_input), -1073741824.0f,
-                      1073741824.0f);
+        v = vly_store(v + in, -1073741824.0f, 1073741824.0f);
         if (v >= c.threshold && v <= c.threshold_limit) {
             if (limited != 0u && count >= c.fire_limit) {
                 count = 0u;

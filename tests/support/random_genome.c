@@ -302,6 +302,8 @@ static void put_stimulus(maker *m, uint32_t index, uint32_t to, uint32_t kind)
     const area *a = &m->areas[to];
     const char *unit = suffix(a->model);
     double size = strong(a->model);
+    if (kind == 2 && a->model == FEAGI)
+        kind = 0; /* dc is refused there */
     double x = between(m, 0, 1), y = between(m, 0, 1);
     put(m, "\n[[stimulus]]\nid = \"s%u\"\n", (unsigned)index);
     if (put_to(m, to, kind) && index > 0 && kind < 3)

@@ -117,13 +117,13 @@ static float coef_f(const second_area *area, uint32_t index, uint32_t k)
 /* The order of the coefficients by which the steps below read them. */
 static const char *const coef_names[4][12] = {
     {"threshold", "threshold_limit", "keep", "refractory_period", "fire_limit",
-     "snooze", "excitability", "accumulate", "psp", "mp_driven", "uniform_psp",
-     "constant_input"},
+     "snooze", "excitability", "accumulate", "psp", "mp_driven", "uniform_psp"},
     {"p22", "drive", "e_l", "v_th", "v_reset", "t_ref"},
     {"p11", "p22", "p21", "drive", "e_l", "v_th", "v_reset", "t_ref"},
     {"half_dt", "a_dt", "b", "c", "d", "v_peak", "drive"},
 };
-static const uint32_t constant_input_index[4] = {11, 1, 3, 6};
+/* none at FEAGI areas: a genome with dc there is refused */
+static const uint32_t constant_input_index[4] = {0, 1, 3, 6};
 
 static int check_columns(const second_area *area)
 {
@@ -178,7 +178,7 @@ static int update_constant_input(const second_file *file, uint64_t burst)
             changes = 1;
     for (uint32_t a = 0; changes && a < file->n_areas; a++) {
         second_area *area = &file->areas[a];
-        for (uint32_t k = 0; k < area->n; k++) {
+        for (uint32_t k = 0; area->model != SECOND_FEAGI && k < area->n; k++) {
             area->input[k] = constant_input(file, area, k, burst);
             float saved = coef_f(area, constant_input_index[area->model], k);
             if (burst == 0 && bits_of(saved) != bits_of(area->input[k])) {
@@ -314,7 +314,7 @@ static int step_feagi(second_area *area, uint32_t k, float in, uint32_t luck,
             count = 0;
         goto out;
     }
-    v = stored(v + (in + area->input[k]), 1073741824.0f);
+    v = stored(v + in, 1073741824.0f);
     if (v >= coef_f(area, 0, k) && v <= coef_f(area, 1, k)) {
         if (at_limit) {
             count = 0;

@@ -13,7 +13,7 @@
 #include "connectome_builder.h"
 
 /* Of builder_everything: changes only together with the rules or tables. */
-#define GOLDEN "b43d0342ee2bed00bc0e9f4dc2771d70"
+#define GOLDEN "dfda76d386d4156edc7440a907bfc961"
 
 static char path[200];
 

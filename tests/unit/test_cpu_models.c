@@ -95,7 +95,7 @@ static void one_feagi(test_net *net, const uint32_t *coefs)
 static void test_feagi_snooze(void **state)
 {
     (void)state;
-    uint32_t coefs[12];
+    uint32_t coefs[FEAGI_COEFS];
     test_feagi_coefs(coefs);
     coefs[FEAGI_REFRACTORY] = 1;
     coefs[FEAGI_SNOOZE] = 2;
@@ -112,7 +112,7 @@ static void test_feagi_snooze(void **state)
 static void test_feagi_refractory(void **state)
 {
     (void)state;
-    uint32_t coefs[12];
+    uint32_t coefs[FEAGI_COEFS];
     test_feagi_coefs(coefs);
     coefs[FEAGI_REFRACTORY] = 1;
     test_net net;
@@ -130,7 +130,7 @@ static void test_feagi_refractory(void **state)
 static void test_feagi_zero_sum(void **state)
 {
     (void)state;
-    uint32_t coefs[12];
+    uint32_t coefs[FEAGI_COEFS];
     test_feagi_coefs(coefs);
     coefs[FEAGI_KEEP] = test_float(0.5f);
     test_net net;
@@ -159,7 +159,7 @@ static void test_feagi_zero_sum(void **state)
 static void test_feagi_no_accumulation(void **state)
 {
     (void)state;
-    uint32_t coefs[12];
+    uint32_t coefs[FEAGI_COEFS];
     test_feagi_coefs(coefs);
     coefs[FEAGI_ACCUMULATE] = 0;
     test_net net;
@@ -177,7 +177,7 @@ static void test_feagi_no_accumulation(void **state)
 static void gain_case(uint32_t driven, uint32_t uniform, int32_t input,
                       uint32_t gain, float potential)
 {
-    uint32_t coefs[12];
+    uint32_t coefs[FEAGI_COEFS];
     test_feagi_coefs(coefs);
     coefs[FEAGI_PSP] = 5;
     coefs[FEAGI_DRIVEN] = driven;
@@ -227,7 +227,7 @@ static void test_feagi_gains(void **state)
 static void test_mixed_gains(void **state)
 {
     (void)state;
-    uint32_t coefs[12];
+    uint32_t coefs[FEAGI_COEFS];
     test_net net;
     test_net_init(&net, 1);
     test_delta_coefs(coefs, 1.0f, 0);
@@ -338,7 +338,7 @@ static void test_poisson_candidates(void **state)
     (void)state;
     static const uint32_t thresholds[] = {0xffffffffu};
     for (uint32_t always = 0; always < 2; always++) {
-        uint32_t coefs[12];
+        uint32_t coefs[FEAGI_COEFS];
         test_feagi_coefs(coefs);
         test_net net;
         test_net_init(&net, 1);
@@ -360,7 +360,7 @@ static void test_poisson_candidates(void **state)
 static void test_excitability(void **state)
 {
     (void)state;
-    uint32_t coefs[12];
+    uint32_t coefs[FEAGI_COEFS];
     test_feagi_coefs(coefs);
     coefs[FEAGI_EXCITABILITY] = 0x80000000u;
     coefs[FEAGI_ACCUMULATE] = 0;

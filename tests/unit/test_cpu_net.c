@@ -79,7 +79,7 @@ static const struct {
     uint32_t n_fields;
     uint32_t n_coefs;
 } models[] = {
-    {"feagi", text_feagi, VLY_AREA_FEAGI, 3, 12},
+    {"feagi", text_feagi, VLY_AREA_FEAGI, 3, 11},
     {"lif_psc_delta", text_lif_psc_delta, 0, 2, 6},
     {"lif_psc_exp", text_lif_psc_exp, 0, 3, 8},
     {"izhikevich", text_izhikevich, 0, 2, 7},
@@ -278,9 +278,9 @@ void test_delta_coefs(uint32_t coefs[6], float p22, uint32_t t_ref)
     coefs[5] = t_ref;
 }
 
-void test_feagi_coefs(uint32_t coefs[12])
+void test_feagi_coefs(uint32_t coefs[FEAGI_COEFS])
 {
-    memset(coefs, 0, 12 * sizeof *coefs);
+    memset(coefs, 0, FEAGI_COEFS * sizeof *coefs);
     coefs[FEAGI_THRESHOLD] = test_float(1.0f);
     coefs[FEAGI_LIMIT] = test_float(1099511627776.0f);
     coefs[FEAGI_KEEP] = test_float(1.0f);

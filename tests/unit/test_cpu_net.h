@@ -70,7 +70,6 @@ void test_stimulus(test_net *net, uint32_t area, const uint32_t *thresholds,
 /* Coefficients that ask for little thought: lif_psc_delta of threshold 1,
  * resting and reset 0, leak p22; feagi of threshold 1 that always fires. */
 void test_delta_coefs(uint32_t coefs[6], float p22, uint32_t t_ref);
-void test_feagi_coefs(uint32_t coefs[12]);
 enum { /* indices of feagi's coefficients */
        FEAGI_THRESHOLD = 0,
        FEAGI_LIMIT,
@@ -83,8 +82,9 @@ enum { /* indices of feagi's coefficients */
        FEAGI_PSP,
        FEAGI_DRIVEN,
        FEAGI_UNIFORM,
-       FEAGI_CONSTANT
+       FEAGI_COEFS /* how many */
 };
+void test_feagi_coefs(uint32_t coefs[FEAGI_COEFS]);
 
 /* All models, delays, base delays and both kinds of targets, drawn from the
  * seed; about 3,000 neurons, most of which fire. */

@@ -207,7 +207,7 @@ static void test_supports(void **state)
     static const uint32_t table[300];
     test_net net;
     one_delta(&net, 10);
-    uint32_t coefs[12];
+    uint32_t coefs[FEAGI_COEFS];
     test_feagi_coefs(coefs);
     test_area(&net, "feagi", 10, coefs, 8);
     test_synapse(&net, 0, 0, 1, 0, 1, 4);

@@ -34,19 +34,23 @@ static void one_an_area(void **state)
 static void units_follow_the_model(void **state)
 {
     (void)state;
-    vly_genome *genome =
-        genome_of(AREAS "kind = \"dc\"\nto = \"A\"\namplitude_pa = 3\n"
-                        "[[stimulus]]\nkind = \"dc\"\nto = \"F\"\n"
-                        "amplitude = 4\n[[stimulus]]\nkind = \"normal\"\n"
-                        "id = \"n\"\nto = \"A\"\nmean_mv = 1\nsd_mv = 2\n");
+    vly_genome *genome = genome_of(
+        AREAS
+        "kind = \"dc\"\nto = \"A\"\namplitude_pa = 3\n"
+        "[[stimulus]]\nkind = \"normal\"\nto = \"F\"\n"
+        "mean = 4\nsd = 1\n[[stimulus]]\n"
+        "kind = \"normal\"\nid = \"n\"\nto = \"A\"\nmean_mv = 1\nsd_mv = 2\n");
     assert_close(genome->stimuli[0].mean, 3, 0);
     assert_close(genome->stimuli[1].mean, 4, 0);
     assert_close(genome->stimuli[2].sd, 2, 0);
     assert_string_equal(genome->stimuli[2].id, "n");
     assert_true(genome->stimuli[0].stop == UINT64_MAX);
     vly_genome_destroy(genome);
-    assert_refused(AREAS "kind = \"dc\"\nto = \"F\"\namplitude_pa = 3\n",
-                   "t:16:1: amplitude_pa: feagi takes amplitude");
+    assert_refused(AREAS "kind = \"normal\"\nto = \"F\"\nmean_pa = 3\n",
+                   "t:16:1: mean_pa: feagi takes mean");
+    assert_refused(AREAS "kind = \"dc\"\nto = \"F\"\namplitude = 3\n",
+                   "t:13:1: dc onto area F, wanted poisson, normal or spikes: "
+                   "feagi updates a neuron only when something arrives");
     assert_refused(AREAS "kind = \"dc\"\nto = \"A\"\namplitude_pa = 3\n"
                          "rate_hz = 2\n",
                    "t:17:1: unknown key rate_hz in a [[stimulus]] of kind dc");

@@ -138,7 +138,9 @@ enum {
     VLY_AREA_FEAGI = 1u, /* updates candidates only; synapses use gains */
 };
 
-/* Neurons of one area have consecutive global ids. */
+/* Neurons of one area have consecutive global ids; areas follow each other
+ * without gaps, from id 0. The host has checked every value it passes:
+ * coefficients and fields are within the bounds of the model's table. */
 typedef struct vly_area_desc {
     const char *name;
     const char *model;   /* id in kernels/models */
@@ -188,7 +190,8 @@ enum {
  * [start, stop), neuron id draws u = word (t & 3) of Philox4x32-10 with key
  * seed_input and counter ((t >> 2) low, (t >> 2) high, id, stream);
  * k = number of thresholds not above u; base + k * step is added to its port.
- * With k = 0 nothing arrives, unless VLY_STIMULUS_ALWAYS. */
+ * With k = 0 nothing arrives, unless VLY_STIMULUS_ALWAYS. The neurons lie in
+ * one area. */
 typedef struct vly_stimulus_desc {
     const uint32_t *thresholds; /* [n_thresholds] ascending */
     uint32_t n_thresholds;      /* at most 256 */
@@ -271,8 +274,9 @@ typedef struct vly_run {
     uint64_t n_bursts_done;  /* (out) less if spikes is full or stop is set */
     const vly_input *inputs; /* [n_inputs] sorted by burst, neuron, port */
     uint64_t n_inputs;
-    const uint32_t *stop;   /* not 0: end after the current burst; may be
-                               written by a signal handler; or NULL */
+    const uint32_t *stop;   /* not 0: end after the current burst (the first
+                               one is always run); may be written by a signal
+                               handler; or NULL */
     uint64_t *digests;      /* [n_bursts] D_t of design: sum of spike hashes */
     uint32_t *spike_counts; /* [n_bursts] */
     uint32_t *spikes;       /* [spikes_capacity] ids, ascending in a burst */
@@ -339,7 +343,8 @@ typedef struct vly_backend {
     void (*net_destroy)(vly_backend_net *net); /* NULL is legal */
     vly_status (*net_info)(const vly_backend_net *net, vly_net_info *info,
                            vly_error *error);
-    /* [burst-thread] On an error the net can only be destroyed. */
+    /* [burst-thread] E_INVALID: the call was wrong, no burst was run, the net
+     * is as before. After any other error it can only be destroyed. */
     vly_status (*net_run)(vly_backend_net *net, vly_run *run, vly_error *error);
     /* words[count] of neurons [first, first + count) of one area */
     vly_status (*field_read)(vly_backend_net *net, uint32_t area,
