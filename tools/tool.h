@@ -43,8 +43,9 @@ const char *tool_number_text(double value);       /* shortest that is exact */
 void tool_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* SIGINT and SIGTERM: the first one sets the flag and stops the watched net
- * (NULL: none) after its current burst, the second one kills. SIGPIPE is
- * ignored: a closed pipe is a write error like any other. */
+ * (NULL: none) after its current burst, the second one kills. SIGPIPE and
+ * SIGXFSZ are ignored: a closed pipe or a file too large for the user's limit
+ * is a write error like any other. */
 void tool_signals_init(void);
 void tool_signals_watch(vly_net *net);
 bool tool_signals_stopped(void);

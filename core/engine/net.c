@@ -8,6 +8,12 @@
 #include "base/memory.h"
 #include "engine/engine.h"
 #include "genome/suggest.h"
+#include "volley_build.h"
+
+const char *vly_version(void)
+{
+    return VLY_BUILD_VERSION;
+}
 
 /* ---- failures ---------------------------------------------------------- */
 

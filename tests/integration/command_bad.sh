@@ -48,6 +48,8 @@ expect 2 check --build --paper small.toml
 expect 2 doc feagy
 says "did you mean feagi?"
 expect 2 bench nonsense
+expect 0 run small.toml --bursts 0 --quiet --json zero.json
+holds is_json zero.json
 sed '/^bursts/d' small.toml >endless.toml
 expect 2 run endless.toml
 says "--bursts N"
@@ -110,6 +112,18 @@ if [ -e /dev/full ]; then
         says "standard output"
     done
 fi
+# no room in the middle of a run: 4, the rest is written and says so
+checks=$((checks + 1))
+(
+    ulimit -f 40 # blocks of 512 bytes, in some shells of 1024
+    exec "$volley" run small.toml --bursts 20000 -o room --record room.csv
+) >out 2>err
+code=$?
+[ $code -eq 4 ] || bad "run over the file size limit: $code, wanted 4"
+says "room.csv: cannot be written: File too large"
+holds is_json room/manifest.json
+holds [ "$(value exit_reason room/manifest.json)" = error ]
+holds [ "$(value bursts room/manifest.json)" -gt 0 ]
 if [ "$(id -u)" -ne 0 ]; then
     mkdir readonly
     chmod a-w readonly

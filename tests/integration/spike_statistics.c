@@ -55,7 +55,8 @@ group_statistics spike_statistics_group(const spike_statistics *s,
             continue;
         double count = neuron->spikes - 1.0;
         double mean = neuron->sum / count;
-        double variance = neuron->square / count - mean * mean;
+        /* of a sample: with 2 intervals the other one is half as large */
+        double variance = (neuron->square - count * mean * mean) / (count - 1);
         g.cv += sqrt(variance > 0 ? variance : 0) / mean;
         g.n_cv++;
     }

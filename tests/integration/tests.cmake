@@ -7,10 +7,14 @@ vly_test(test_golden LABELS integration TIMEOUT 120
          LIBRARIES volley_second DEPENDS cpu ARGUMENTS small)
 vly_test_register(test_golden_large LABELS integration slow
                   COMMAND test_golden large)
+vly_test(test_known_spikes LABELS integration
+         SOURCES test_known_spikes.c DEPENDS cpu)
 vly_test(test_random_genomes LABELS integration TIMEOUT 300
          SOURCES test_random_genomes.c engine_trace.c
          LIBRARIES volley_second volley_random_genome DEPENDS cpu
          ARGUMENTS 0 300)
+vly_test_register(test_random_genomes_more LABELS integration slow
+                  COMMAND test_random_genomes 300 3000)
 
 # ---- against theory and the literature ------------------------------------
 vly_test(test_science_lif LABELS integration
@@ -28,6 +32,9 @@ vly_test(test_science_microcircuit LABELS integration slow TIMEOUT 3600
 # ---- the engine moves while it runs ---------------------------------------
 vly_test(test_engine_swap LABELS integration
          SOURCES test_engine_swap.c ../unit/engine_fixture.c DEPENDS cpu)
+
+# ---- what a run leaves ----------------------------------------------------
+vly_test(test_record LABELS unit SOURCES ../unit/test_record.c)
 
 # ---- the command ----------------------------------------------------------
 foreach(name good bad stop)

@@ -51,3 +51,11 @@ if(NOT VOLLEY_SANITIZE)
                 ${CMAKE_BINARY_DIR} ${CMAKE_INSTALL_DATADIR}
                 ${CMAKE_C_COMPILER} $<TARGET_FILE:test_plugin_registry>)
 endif()
+
+# sanitizers add symbols of their own
+if(NOT VOLLEY_SANITIZE)
+    vly_test_register(test_api_symbols LABELS unit
+        COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/api_symbols.sh
+                $<TARGET_FILE:volley>
+                ${CMAKE_SOURCE_DIR}/core/include/volley/volley.h)
+endif()

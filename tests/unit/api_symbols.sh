@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# api_symbols.sh LIBVOLLEY VOLLEY_H: the library exports every function that
+# volley.h declares, and nothing else.
+set -euo pipefail
+
+library=$1
+header=$2
+wanted=$(tr '\n' ' ' <"$header" | sed 's,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/,,g' |
+    grep -oE 'VLY_API [^;]*;' | grep -oE 'vly_[a-z0-9_]+ ?\(' |
+    tr -d ' (' | sort -u)
+found=$(nm -D --defined-only "$library" | awk '{print $3}' |
+    sed 's/@.*//' | sort -u)
+if [ "$wanted" != "$found" ]; then
+    echo "declared and not exported (<), exported and not declared (>):" >&2
+    diff <(echo "$wanted") <(echo "$found") >&2 || true
+    exit 1
+fi
+echo "$(echo "$wanted" | wc -l) functions"
