@@ -181,10 +181,10 @@ static void flipped(void **state)
     size_t n;
     unsigned char *bytes = slurp(&n);
     for (size_t k = 0; k < n; k += k < 1100 ? 1 : 1 + n / 400) {
-        bytes[k] ^= 1u << (k % 8);
+        bytes[k] = (unsigned char)(bytes[k] ^ 1u << (k % 8));
         spill(bytes, n);
         assert_damaged(1);
-        bytes[k] ^= 1u << (k % 8);
+        bytes[k] = (unsigned char)(bytes[k] ^ 1u << (k % 8));
     }
     free(bytes);
 }
