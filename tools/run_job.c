@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -106,12 +107,27 @@ static vly_status choose_record_path(run_job *job, vly_error *error)
     return VLY_OK;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x;
+    struct stat y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino && S_ISREG(x.st_mode);
+}
+
 /* Two things in one file would be neither. */
 static vly_status check_paths(const run_plan *plan, vly_error *error)
 {
+    if (plan->connectome != NULL && strcmp(plan->connectome, "-") == 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--save-connectome -: wanted a file name");
     const char *const paths[] = {plan->record, plan->digest_log, plan->json,
                                  plan->connectome};
     for (int i = 0; i < 4; i++) {
+        if (paths[i] != NULL && is_same_file(paths[i], plan->path))
+            return vly_fail(error, VLY_E_INVALID,
+                            "%s is the genome, wanted another file for output",
+                            paths[i]);
         for (int k = 0; k < i; k++) {
             if (paths[i] == NULL || paths[k] == NULL ||
                 strcmp(paths[i], paths[k]) != 0)

@@ -99,7 +99,7 @@ static vly_status value_prepare(const vly_maker *maker,
     }
     vly_status status = vly_draws_init(&work->draws, maker->genome->seed_state,
                                        drawn ? "draw:" : "area:", area->name,
-                                       "/", drawn ? value->draw : target->name);
+                                       "|", drawn ? value->draw : target->name);
     if (status != VLY_OK)
         return vly_fail_nomem(maker->error, 256, "a name");
     work->whole = !strcmp(target->unit, "int") ||
@@ -191,6 +191,23 @@ static void reader_voxels(neuron_reader *reader, bool has_voxels,
     reader->per_voxel = per_voxel;
 }
 
+/* ---- parameters that do not go together ------------------------------- */
+
+/* *text: what the first neuron for which the model's check fails lacks; NULL:
+ * none. The reader stands at that neuron. */
+static uint32_t first_unfit(neuron_reader *reader, uint32_t n_neurons,
+                            const char **text)
+{
+    uint32_t n = reader_uniform(reader) ? 1 : n_neurons;
+    for (uint32_t i = 0; i < n; i++) {
+        reader_at(reader, i);
+        *text = reader->model->check_of(&reader->input);
+        if (*text)
+            return i;
+    }
+    return 0;
+}
+
 /* ---- coefficients ----------------------------------------------------- */
 
 /* varies[c] = 1 where any neuron's word differs from the first one's. */
@@ -249,12 +266,16 @@ static void coefs_fill(neuron_reader *reader, uint32_t n_neurons,
     }
 }
 
-vly_status vly_coefs_make(const vly_connectome_area *area,
-                          const vly_param_column *params, const double *dc,
-                          bool dc_uniform, double dt_ms, vly_column **columns,
-                          vly_error *error)
+/* *unfit: what parameters lack that do not go together; else NULL */
+static vly_status coefs_make(const vly_connectome_area *area,
+                             const vly_param_column *params, const double *dc,
+                             bool dc_uniform, double dt_ms,
+                             vly_column **columns, const char **unfit,
+                             vly_error *error)
 {
     const vly_model_info *model = area->model;
+    vly_status status = VLY_OK;
+    *unfit = NULL;
     neuron_reader reader = {
         .model = model, .columns = params, .dc = dc, .dc_uniform = dc_uniform};
     reader_voxels(&reader, area->has_voxels, area->voxels,
@@ -262,20 +283,35 @@ vly_status vly_coefs_make(const vly_connectome_area *area,
     vly_column *made = NULL;
     uint32_t *words = vly_calloc(model->n_coefs, 3 * sizeof(*words));
     if (reader_init(&reader, dt_ms) && words) {
+        uint32_t at = first_unfit(&reader, area->n_neurons, unfit);
+        if (*unfit)
+            VLY_TRY(
+                vly_unfit_fail(area, reader.params, params, at, *unfit, error));
         uint32_t *varies = words + 2 * (size_t)model->n_coefs;
         coefs_compare(&reader, area->n_neurons, words, varies);
         made = coefs_alloc(model, varies, area->n_neurons);
         if (made)
             coefs_fill(&reader, area->n_neurons, words, made);
     }
+    if (!made)
+        VLY_TRY(vly_fail_nomem(error,
+                               (uint64_t)area->n_neurons * model->n_coefs * 4,
+                               "coefficients"));
+    *columns = made;
+out:
     vly_free(words);
     vly_free(reader.params);
-    if (!made)
-        return vly_fail_nomem(error,
-                              (uint64_t)area->n_neurons * model->n_coefs * 4,
-                              "coefficients");
-    *columns = made;
-    return VLY_OK;
+    return status;
+}
+
+vly_status vly_coefs_make(const vly_connectome_area *area,
+                          const vly_param_column *params, const double *dc,
+                          bool dc_uniform, double dt_ms, vly_column **columns,
+                          vly_error *error)
+{
+    const char *unfit;
+    return coefs_make(area, params, dc, dc_uniform, dt_ms, columns, &unfit,
+                      error);
 }
 
 void vly_coefs_free(vly_column *columns)
@@ -437,8 +473,15 @@ static vly_status coefs_of_area(vly_maker *maker, uint32_t index,
     bool dc_uniform = true;
     vly_column *columns = NULL;
     VLY_TRY(dc_sum(maker, index, scratch, &dc, &dc_uniform));
-    VLY_TRY(vly_coefs_make(&view, made->params, dc, dc_uniform,
-                           maker->genome->dt_ms, &columns, maker->error));
+    const char *unfit = NULL;
+    vly_error why = VLY_ERROR_INIT;
+    status = coefs_make(&view, made->params, dc, dc_uniform,
+                        maker->genome->dt_ms, &columns, &unfit, &why);
+    if (unfit)
+        VLY_TRY(vly_unfit_placed(maker, area, unfit, &why));
+    if (status != VLY_OK)
+        VLY_TRY(
+            vly_fail_nomem(maker->error, why.bytes_requested, "coefficients"));
     uint64_t bytes = coefs_bytes(area->model, columns, area->n_neurons);
     if (!vly_storage_adopt(maker->storage, columns, bytes)) {
         vly_coefs_free(columns);

@@ -39,8 +39,9 @@ typedef struct vly_connectome_area {
 typedef struct vly_connectome_projection {
     const char *map;
     uint64_t n_synapses;
-    double worst_rounding; /* largest |stored - asked| / |asked|, of constants
-                              and of the mean of distributions: port units */
+    double worst_rounding; /* |stored - asked| / |asked| of a constant or of
+                              the mean of a distribution, clipped; 0 where the
+                              mean asked is 0 to within 2^-32 of the width */
     double weight_min;     /* extremes as stored, in the port's unit */
     double weight_max;
 } vly_connectome_projection;
@@ -98,7 +99,9 @@ typedef struct vly_connectome {
 /* Coefficient columns of one area for given parameters and dc input: words
  * [n_coefs][1 or n]. params [model->n_params]; dc in the unit of port 0's
  * constant input: [1] or [n_neurons] doubles. A column is uniform where all it
- * depends on is. The caller frees *columns with vly_coefs_free. */
+ * depends on is. The caller frees *columns with vly_coefs_free.
+ * Errors  E_INVALID parameters that do not go together (VLY_CHECK of the
+ *         model's table): area, neuron, values and what is wanted; E_NOMEM */
 vly_status vly_coefs_make(const vly_connectome_area *area,
                           const vly_param_column *params, const double *dc,
                           bool dc_uniform, double dt_ms, vly_column **columns,
@@ -108,7 +111,8 @@ void vly_coefs_free(vly_column *columns);
 /* Thresholds of a Poisson or normal stimulus: fills desc's thresholds
  * (allocated; the caller frees with vly_free), n_thresholds, base, step and
  * flags from kind, rate_hz, weight, mean, sd, dt and the port's q.
- * *reach: the largest |base + k step|. */
+ * *reach: the largest |base + k step|, of a Poisson stimulus at least |step|,
+ * so that there is room for an event whatever the rate becomes. */
 vly_status vly_stimulus_table(const vly_connectome_stimulus *stimulus,
                               double dt_ms, int32_t q, vly_stimulus_desc *desc,
                               uint64_t *reach, vly_error *error);

@@ -116,23 +116,46 @@ out:
     return status;
 }
 
+/* The file that path means: a link goes on leading to it, and what is there
+ * and no file (a device, a pipe) is left alone. A new string. */
+static vly_status save_target(const char *path, char **target, vly_error *error)
+{
+    struct stat info;
+    *target = NULL;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return vly_fail(error, VLY_E_IO, "%s: not a file, wanted one", path);
+    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)) {
+        char *real = realpath(path, NULL);
+        if (!real)
+            return fail_io(error, path, "follow the link");
+        *target = vly_strdup(real);
+        free(real);
+    } else {
+        *target = vly_strdup(path);
+    }
+    return *target ? VLY_OK : vly_fail_nomem(error, strlen(path), "a path");
+}
+
 vly_status vly_connectome_save(const vly_connectome *connectome,
                                const char *path, vly_error *error)
 {
     vly_image image;
+    char *target = NULL;
+    char *temporary = NULL;
+    vly_status status;
     if (!connectome || !path)
         return vly_fail(error, VLY_E_INVALID,
                         "vly_connectome_save: connectome or path is NULL");
-    char *temporary = vly_format("%s.XXXXXX", path);
+    VLY_TRY(save_target(path, &target, error));
+    temporary = vly_format("%s.XXXXXX", target);
     if (!temporary)
-        return vly_fail_nomem(error, strlen(path) + 8, "a path");
-    vly_status status =
-        vly_image_init(&image, connectome, vly_thread_cores(), error);
-    if (status == VLY_OK) {
-        status = save_image(&image, path, temporary, error);
-        vly_image_deinit(&image);
-    }
+        VLY_TRY(vly_fail_nomem(error, strlen(path) + 8, "a path"));
+    VLY_TRY(vly_image_init(&image, connectome, vly_thread_cores(), error));
+    status = save_image(&image, target, temporary, error);
+    vly_image_deinit(&image);
+out:
     vly_free(temporary);
+    vly_free(target);
     return status;
 }
 

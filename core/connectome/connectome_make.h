@@ -50,6 +50,17 @@ typedef struct vly_maker {
 vly_status vly_area_columns_make(vly_maker *maker, uint32_t area,
                                  uint32_t *state);
 
+/* area_unfit.c: E_INVALID with what is wanted (text, of the model's check_of)
+ * and found (values [n_params] of a neuron; named if it is not like the rest)
+ */
+vly_status vly_unfit_fail(const vly_connectome_area *area, const double *values,
+                          const vly_param_column *params, uint32_t neuron,
+                          const char *text, vly_error *error);
+/* The same as E_PARSE, after the place of the first parameter that text names
+ * and the file gives, or of the area. */
+vly_status vly_unfit_placed(const vly_maker *maker, const vly_area *area,
+                            const char *unfit, const vly_error *why);
+
 /* synapse_values.c: laws, weights (in units of 2^-q) and delays of a pair.
  * Errors  E_PARSE with its place; E_NOMEM */
 vly_status vly_weights_check(vly_maker *maker, vly_made_pair *made);
@@ -81,6 +92,10 @@ vly_status vly_quantise(vly_maker *maker);
 vly_status vly_stimulus_reach(const vly_connectome_stimulus *stimulus,
                               double dt_ms, int32_t q, uint32_t area_first,
                               uint64_t *reach, vly_error *error);
+
+/* The same failure with the stimulus' place before its message; OK stays OK. */
+vly_status vly_stimulus_placed(const vly_maker *maker, uint32_t stimulus,
+                               vly_status status, const vly_error *why);
 
 /* floor(weight * 2^q + 0.5) */
 double vly_weight_scaled(double weight, int32_t q);

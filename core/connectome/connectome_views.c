@@ -139,8 +139,10 @@ static vly_status stimulus_view(vly_maker *maker, uint32_t s,
     uint64_t reach;
     vly_draws draws;
     int32_t q = maker->areas[stimulus->area].q[stimulus->port];
-    VLY_TRY(vly_stimulus_table(stimulus, maker->genome->dt_ms, q, desc, &reach,
-                               maker->error));
+    vly_error why = VLY_ERROR_INIT;
+    status = vly_stimulus_table(stimulus, maker->genome->dt_ms, q, desc, &reach,
+                                &why);
+    VLY_TRY(vly_stimulus_placed(maker, s, status, &why));
     void *thresholds;
     memcpy(&thresholds, &desc->thresholds, sizeof(thresholds));
     if (!vly_storage_adopt(maker->storage, thresholds,

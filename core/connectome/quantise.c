@@ -128,6 +128,27 @@ static vly_status check_zero(vly_maker *maker, const vly_made_pair *made,
     return fail_pair(maker, made, text);
 }
 
+/* At FEAGI areas the unit is 1. A distribution about 0 may have a mean that
+ * rounds to 0, if what is stored has that mean still. */
+static vly_status check_zero_feagi(vly_maker *maker, const vly_made_pair *made)
+{
+    const vly_law *law = &made->law;
+    char text[200];
+    if (law->kind == VLY_VALUE_NUMBER)
+        return VLY_OK;
+    vly_integers range = vly_law_integers(law, 1.0, VLY_ROUND_INSIDE, -1e300);
+    bool none = range.first == 0.0 && range.last == 0.0;
+    bool gone =
+        vly_weight_scaled(law->mean, 0) == 0.0 && made->worst_rounding >= 0.5;
+    if (!none && !gone)
+        return VLY_OK;
+    snprintf(text, sizeof(text),
+             "weight %.9g would become 0, wanted whole numbers from -255 to "
+             "255 (target model feagi)",
+             law->mean != 0.0 ? law->mean : law_extreme(law));
+    return fail_pair(maker, made, text);
+}
+
 static vly_status check_zero_stimuli(vly_maker *maker, uint32_t area,
                                      uint32_t port, const port_plan *plan)
 {
@@ -178,8 +199,10 @@ static vly_status stimuli_sum(vly_maker *maker, uint32_t area, uint32_t port,
         const vly_connectome_stimulus *stimulus = &maker->stimuli[s];
         if (stimulus->area != area || stimulus->port != port)
             continue;
-        vly_status status = vly_stimulus_reach(stimulus, genome->dt_ms, q,
-                                               first, reach, maker->error);
+        vly_error why = VLY_ERROR_INIT;
+        vly_status status =
+            vly_stimulus_reach(stimulus, genome->dt_ms, q, first, reach, &why);
+        status = vly_stimulus_placed(maker, s, status, &why);
         if (status != VLY_OK)
             return status;
     }
@@ -390,6 +413,9 @@ static vly_status quantise_feagi(vly_maker *maker)
     bool fits = false;
     vly_status status = VLY_OK;
     maker->feagi_q = VLY_FEAGI_Q_MAX + 1;
+    for (uint32_t p = 0; p < genome->n_pairs; p++)
+        if (genome->areas[genome->pairs[p].to].model->flags & VLY_AREA_FEAGI)
+            VLY_TRY(check_zero_feagi(maker, &maker->pairs[p]));
     while (!fits) {
         fits = true;
         maker->feagi_q--;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/area_columns.c
+    ${CMAKE_CURRENT_LIST_DIR}/area_unfit.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_build.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_check.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_checksum.c

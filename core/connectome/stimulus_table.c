@@ -3,9 +3,11 @@
  * step in units of 2^-q.
  *
  * Poisson: the mass of k by p(k + 1) = p(k) mean / (k + 1) from exp(-mean),
- * which is a normal number for every mean whose table fits 256. Normal: a grid
- * of at most 241 integers over 6 standard deviations; the outermost cells take
- * the tails.
+ * which is a normal number for every mean whose table fits 256. Normal: clipped
+ * at 6 standard deviations, over a grid of at most 241 whole numbers whose step
+ * is the smallest with which 120 to each side reach that far; the mass of a
+ * cell is what lies of it inside. The deviation of the table is then
+ * sqrt(sd^2 + step^2 / 12), at most 0.05% above sd from 20 units on.
  */
 #include "connectome/connectome_make.h"
 
@@ -20,7 +22,8 @@
 #define CDF_END (1.0 - 1.0 / 8589934592.0) /* 1 - 2^-33 */
 #define TWO_32 4294967296.0
 #define GRID_PER_SD 20.0
-#define GRID_HALF 120 /* 6 sd */
+#define GRID_HALF 120.0 /* 6 sd */
+#define GRID_SDS 6.0
 
 typedef struct stimulus_grid {
     uint32_t thresholds[TABLE_MAX];
@@ -49,24 +52,38 @@ static bool poisson_fill(stimulus_grid *grid, double mean)
     return true;
 }
 
+/* Share of the clipped distribution below z standard deviations, times 2^32 */
+static double normal_below(double z)
+{
+    double from = vly_normal_cdf(-GRID_SDS);
+    double to = vly_normal_cdf(GRID_SDS);
+    if (z <= -GRID_SDS)
+        return 0.0;
+    if (z >= GRID_SDS)
+        return TWO_32;
+    return vly_floor(TWO_32 * ((vly_normal_cdf(z) - from) / (to - from)));
+}
+
 static void normal_fill(stimulus_grid *grid, double mean, double sd)
 {
-    double half = GRID_HALF;
-    grid->step = 1.0;
-    if (sd < GRID_PER_SD) {
-        half = -vly_floor(-6.0 * sd);
-        if (half > GRID_HALF)
-            half = GRID_HALF;
-    } else {
-        grid->step = vly_floor(sd / GRID_PER_SD + 0.5);
-    }
-    grid->base = vly_floor(mean + 0.5) - half * grid->step;
-    grid->n = (uint32_t)(2.0 * half);
-    for (uint32_t k = 0; k < grid->n; k++) {
-        double edge = grid->base + ((double)k + 0.5) * grid->step;
-        double below = vly_floor(TWO_32 * vly_normal_cdf((edge - mean) / sd));
-        grid->thresholds[k] =
-            below < TWO_32 ? (uint32_t)below : UINT32_C(0xffffffff);
+    grid->step = -vly_floor(-sd / GRID_PER_SD);
+    if (grid->step < 1.0)
+        grid->step = 1.0;
+    double half = -vly_floor(-GRID_SDS * sd / grid->step);
+    if (half > GRID_HALF)
+        half = GRID_HALF;
+    double first = vly_floor(mean + 0.5) - half * grid->step;
+    grid->base = first;
+    grid->n = 0;
+    for (uint32_t k = 0; k < (uint32_t)(2.0 * half); k++) {
+        double edge = first + ((double)k + 0.5) * grid->step;
+        double below = normal_below((edge - mean) / sd);
+        if (below >= TWO_32) /* the cells from here on have no mass */
+            break;
+        if (below == 0.0) /* nor have those up to here */
+            grid->base = first + ((double)k + 1.0) * grid->step;
+        else
+            grid->thresholds[grid->n++] = (uint32_t)below;
     }
 }
 
@@ -105,10 +122,15 @@ static double magnitude(double x)
     return x < 0.0 ? -x : x;
 }
 
-static double grid_reach(const stimulus_grid *grid)
+/* The largest |base + k step|. A Poisson table without entries counts as one
+ * event: the rate may rise while the net runs. */
+static double grid_reach(const stimulus_grid *grid, vly_stimulus_kind kind)
 {
+    uint32_t n = grid->n;
+    if (n == 0 && kind == VLY_STIMULUS_POISSON)
+        n = 1;
     double one = magnitude(grid->base);
-    double other = magnitude(grid->base + grid->n * grid->step);
+    double other = magnitude(grid->base + n * grid->step);
     return one > other ? one : other;
 }
 
@@ -125,8 +147,8 @@ vly_status vly_stimulus_table(const vly_connectome_stimulus *stimulus,
     vly_status status = grid_make(stimulus, dt_ms, q, &grid, error);
     if (status != VLY_OK)
         return status;
-    double most = grid_reach(&grid);
-    /* also the step alone: a Poisson table may be empty */
+    double most = grid_reach(&grid, stimulus->kind);
+    /* also the step alone: a normal table may be empty */
     if (!(most <= (double)VLY_BOUND) ||
         !(magnitude(grid.step) <= (double)VLY_BOUND))
         return vly_fail(error, VLY_E_PARSE,
@@ -194,9 +216,22 @@ vly_status vly_stimulus_reach(const vly_connectome_stimulus *stimulus,
     vly_status status = grid_make(stimulus, dt_ms, q, &grid, error);
     if (status != VLY_OK)
         return status;
-    double most = grid_reach(&grid);
+    double most = grid_reach(&grid, stimulus->kind);
     uint64_t add = most < 1e15 ? (uint64_t)most : UINT64_C(1000000000000000);
     for (uint32_t i = 0; i < stimulus->n_neurons; i++)
         reach[stimulus->first - area_first + i] += add;
     return VLY_OK;
+}
+
+vly_status vly_stimulus_placed(const vly_maker *maker, uint32_t stimulus,
+                               vly_status status, const vly_error *why)
+{
+    char place[VLY_PLACE_BYTES];
+    if (status == VLY_OK)
+        return status;
+    if (status == VLY_E_NOMEM)
+        return vly_fail_nomem(maker->error, why->bytes_requested, "a stimulus");
+    vly_place_print(maker->genome, &maker->genome->stimuli[stimulus].origin,
+                    place);
+    return vly_fail(maker->error, status, "%s%s", place, why->message);
 }

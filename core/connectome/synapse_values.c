@@ -152,6 +152,17 @@ static double relative(double stored, double asked)
     return off / (asked < 0.0 ? -asked : asked);
 }
 
+/* Of the mean of a distribution: of the table against what was asked. A mean
+ * that cancels to 0 within what a word resolves has none. */
+static double mean_rounding(const vly_law *law, const vly_discrete *table,
+                            double unit)
+{
+    double asked = vly_law_mean(law);
+    if ((asked < 0.0 ? -asked : asked) <= (law->hi - law->lo) * 0x1p-32)
+        return 0.0;
+    return relative(vly_discrete_mean(table) * unit, asked);
+}
+
 vly_status vly_weights_draw(vly_maker *maker, vly_made_pair *made, int32_t q)
 {
     vly_status status;
@@ -166,9 +177,9 @@ vly_status vly_weights_draw(vly_maker *maker, vly_made_pair *made, int32_t q)
         return vly_fail_nomem(maker->error, made->n_synapses * 2,
                               "weights of a map");
     work.weight = made->weight;
-    made->worst_rounding =
-        relative(vly_weight_scaled(law->mean, q) * unit, law->mean);
     if (law->kind == VLY_VALUE_NUMBER) {
+        made->worst_rounding =
+            relative(vly_weight_scaled(law->a, q) * unit, law->a);
         int32_t value = (int32_t)vly_weight_scaled(law->a, q);
         atomic_init(&work.least, value);
         vly_thread_loop(maker->n_threads, (work.n + CHUNK - 1) / CHUNK,
@@ -185,6 +196,7 @@ vly_status vly_weights_draw(vly_maker *maker, vly_made_pair *made, int32_t q)
     if (status != VLY_OK)
         VLY_TRY(refuse(maker, made, &made->pair->weight, "weight",
                        "its clip leaves nothing of it"));
+    made->worst_rounding = mean_rounding(law, &table, unit);
     draw_all(maker, &work);
     made->weight_min = work.n ? atomic_load(&work.least) : 0;
     made->weight_max = work.n ? atomic_load(&work.most) : 0;

@@ -199,6 +199,54 @@ double vly_law_value(const vly_law *law, double u)
     return smaller(larger(x, law->lo), law->hi);
 }
 
+/* Density of the standard normal distribution, but for 1 / sqrt(2 pi) */
+static double bell(double z)
+{
+    return vly_exp(-0.5 * z * z);
+}
+
+/* Share of a standard normal variable in [from, to], by the tail that is
+ * smaller */
+static double normal_between(double from, double to)
+{
+    if (from > 0.0)
+        return vly_normal_cdf(-from) - vly_normal_cdf(-to);
+    return vly_normal_cdf(to) - vly_normal_cdf(from);
+}
+
+double vly_law_mean(const vly_law *law)
+{
+    const double root_two_pi = 2.5066282746310002;
+    double mean = law->a;
+    double from, to;
+    switch (law->kind) {
+    case VLY_VALUE_UNIFORM:
+        mean = law->lo + 0.5 * (law->hi - law->lo);
+        break;
+    case VLY_VALUE_NORMAL:
+        from = (law->lo - law->a) / law->b;
+        to = (law->hi - law->a) / law->b;
+        mean = law->a +
+               law->b * ((bell(from) - bell(to)) / root_two_pi) / law->share;
+        break;
+    case VLY_VALUE_LOGNORMAL:
+        from = law->lo > 0.0 ? (vly_log(law->lo) - law->a) / law->b : -1e9;
+        to = (vly_log(law->hi) - law->a) / law->b;
+        mean = law->mean *
+               (normal_between(from - law->b, to - law->b) / law->share);
+        break;
+    case VLY_VALUE_EXPONENTIAL: /* distances from 0 in means */
+        from = (law->a > 0.0 ? law->lo : law->hi) / law->a;
+        to = (law->a > 0.0 ? law->hi : law->lo) / law->a;
+        to -= from;
+        mean = law->a * (from + 1.0 - to / vly_expm1(to));
+        break;
+    default:
+        break;
+    }
+    return smaller(larger(mean, law->lo), law->hi);
+}
+
 vly_integers vly_law_integers(const vly_law *law, double unit,
                               vly_rounding rounding, double least)
 {
@@ -291,6 +339,15 @@ out:
     vly_free(edges);
     vly_free(made.thresholds);
     return status;
+}
+
+double vly_discrete_mean(const vly_discrete *table)
+{
+    /* the share of first + k and more, summed over k > 0 */
+    double sum = 0.0;
+    for (uint32_t k = 0; k < table->n_thresholds; k++)
+        sum += TWO_32 - (double)table->thresholds[k];
+    return (double)table->first + sum / TWO_32;
 }
 
 void vly_discrete_deinit(vly_discrete *table)

@@ -31,6 +31,9 @@ double vly_law_below(const vly_law *law, double x);
 /* The value that a share u of (0, 1) of the clipped distribution is below. */
 double vly_law_value(const vly_law *law, double u);
 
+/* Mean of the clipped distribution. */
+double vly_law_mean(const vly_law *law);
+
 /* Integers [first, first + n_thresholds]; integer first + k is drawn where k
  * is the number of thresholds not above the word. guide[word >> shift] is k of
  * the smallest word with these top bits: a draw looks at one or two
@@ -62,6 +65,8 @@ vly_integers vly_law_integers(const vly_law *law, double unit,
  * ends are left out. E_NOMEM; E_INVALID if all have none. */
 vly_status vly_discrete_init(vly_discrete *table, const vly_law *law,
                              double unit, vly_integers range);
+/* Mean of the integers that come out. */
+double vly_discrete_mean(const vly_discrete *table);
 void vly_discrete_deinit(vly_discrete *table);
 
 static inline int32_t vly_discrete_draw(const vly_discrete *table, uint32_t u)

@@ -151,6 +151,8 @@ static vly_status name(parser *p, double *out)
     const char *start = p->at;
     while (is_letter(*p->at) || is_digit(*p->at))
         p->at++;
+    if ((size_t)(p->at - start) > VLY_NAME_MAX)
+        return fail(p, "a name of more than 63 characters: ", start, "");
     snprintf(word, sizeof(word), "%.*s", (int)(p->at - start), start);
     function_id id = function_find(word);
     if (peek(p) == '(') {

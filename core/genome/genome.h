@@ -87,7 +87,8 @@ typedef enum vly_rule {
  * outermost. Pairs that cannot make a synapse (p or count 0) are left out. */
 typedef struct vly_pair {
     char *map;     /* the map's id; "map:N" (N from 1) without one */
-    char *stream;  /* "MAP/FROM/TO": what its draws are keyed by */
+    char *stream;  /* what its draws are keyed by: "MAP|FROM|TO", or
+                      "|FROM|TO|K" for the K-th (from 0) without an id */
     uint32_t from; /* area index */
     uint32_t to;
     vly_rule rule;
@@ -114,7 +115,7 @@ typedef enum vly_stimulus_kind {
 /* One [[stimulus]] onto one area: with a list in `to` it makes several. */
 typedef struct vly_stimulus {
     char *id;     /* given, or "stimulus:N" (N from 1) */
-    char *stream; /* "ID/AREA": what its draws are keyed by */
+    char *stream; /* "ID|AREA", or "|KIND|AREA|K" */
     vly_stimulus_kind kind;
     uint32_t to;    /* area index */
     uint32_t first; /* neurons [first, first + n) of the area */

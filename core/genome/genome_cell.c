@@ -51,20 +51,20 @@ static vly_status check_delay(vly_reader *reader, const vly_toml_node *node,
     double lo = 0, hi = 0;
     uint64_t first = 0, last = 0;
     vly_value_bounds(value, &lo, &hi);
-    bool fits = vly_bursts_from_ms(lo > 0 ? lo : 0, dt_ms, &first) &&
-                vly_bursts_from_ms(hi, dt_ms, &last);
+    bool fits = vly_bursts_from_ms(lo > 0 ? lo : 0, dt_ms, &first);
+    if (fits && first < 1)
+        return vly_reader_fail(reader, node,
+                               "%s is %s ms, wanted at least one burst of "
+                               "dt_ms = %s",
+                               what, vly_toml_print_number(lo, found),
+                               vly_toml_print_number(dt_ms, dt));
+    fits = fits && vly_bursts_from_ms(hi, dt_ms, &last);
     if (!fits || last > VLY_DELAY_BURSTS_MAX)
         return vly_reader_fail(reader, node,
                                "%s reaches %s ms, wanted at most %u bursts of "
                                "%s ms",
                                what, vly_toml_print_number(hi, found),
                                VLY_DELAY_BURSTS_MAX,
-                               vly_toml_print_number(dt_ms, dt));
-    if (first < 1)
-        return vly_reader_fail(reader, node,
-                               "%s is %s ms, wanted at least one burst of "
-                               "dt_ms = %s",
-                               what, vly_toml_print_number(lo, found),
                                vly_toml_print_number(dt_ms, dt));
     if (last - first > VLY_DELAY_SPREAD_MAX)
         return vly_reader_fail(reader, node,

@@ -275,8 +275,29 @@ out:
 
 /* ---- pairs -------------------------------------------------------------- */
 
+/* What the draws of a pair are keyed by: "MAP|FROM|TO". Without an id, the how
+ * manieth of the maps without one between the two areas, so that a map added
+ * elsewhere changes no draw: "|FROM|TO|K". No area's name has a | or begins
+ * with a digit, so no two texts are alike. */
+static char *stream_text(const vly_genome *genome, const vly_map_entry *map,
+                         const vly_map_cell *cell, uint32_t n_before)
+{
+    const char *from = genome->areas[cell->from].name;
+    const char *to = genome->areas[cell->to].name;
+    if (map->id)
+        return vly_format("%s|%s|%s", map->id, from, to);
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < n_before; i++) {
+        const vly_pair *other = &genome->pairs[i];
+        k += other->from == cell->from && other->to == cell->to &&
+             other->stream[0] == '|';
+    }
+    return vly_format("|%s|%s|%" PRIu32, from, to, k);
+}
+
 static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
-                            const vly_map_cell *cell, vly_pair *pair)
+                            const vly_map_cell *cell, uint32_t n_before,
+                            vly_pair *pair)
 {
     const vly_genome *genome = reader->genome;
     pair->from = cell->from;
@@ -294,9 +315,7 @@ static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
     pair->origin.line = map->node->key_line;
     pair->origin.column = map->node->key_column;
     pair->map = vly_strdup(map->label);
-    pair->stream =
-        vly_format("%s/%s/%s", map->label, genome->areas[cell->from].name,
-                   genome->areas[cell->to].name);
+    pair->stream = stream_text(genome, map, cell, n_before);
     if (!pair->map || !pair->stream)
         return vly_reader_nomem(reader, 256, "a name");
     if (map->n_vectors) {
@@ -329,6 +348,7 @@ static vly_status make_pairs(vly_reader *reader, const vly_map_entry *map,
     if (!grown)
         return vly_reader_nomem(reader, n * sizeof(vly_pair), "the maps");
     genome->pairs = grown;
+    uint32_t n_before = genome->n_pairs;
     for (uint32_t i = 0; i < map->n_cells; i++) {
         double synapses = vly_cell_synapses(genome, map, &map->cells[i]);
         if (!(synapses > 0))
@@ -336,7 +356,8 @@ static vly_status make_pairs(vly_reader *reader, const vly_map_entry *map,
         *n_synapses += synapses;
         vly_pair *pair = &genome->pairs[genome->n_pairs++];
         memset(pair, 0, sizeof(*pair));
-        vly_status status = make_pair(reader, map, &map->cells[i], pair);
+        vly_status status =
+            make_pair(reader, map, &map->cells[i], n_before, pair);
         if (status != VLY_OK)
             return status;
     }

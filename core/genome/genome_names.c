@@ -156,7 +156,10 @@ static int compare_ids(const void *a, const void *b)
     int order = strcmp((*x)->u.string, (*y)->u.string);
     if (order != 0)
         return order;
-    return ((*x)->line > (*y)->line) - ((*x)->line < (*y)->line);
+    /* those of --set have no line: they come last and are the ones to blame */
+    uint32_t line_x = (*x)->line - 1;
+    uint32_t line_y = (*y)->line - 1;
+    return (line_x > line_y) - (line_x < line_y);
 }
 
 vly_status vly_reader_unique(vly_reader *reader, const vly_toml_node *list,
@@ -173,11 +176,15 @@ vly_status vly_reader_unique(vly_reader *reader, const vly_toml_node *list,
     }
     qsort(ids, n, sizeof(*ids), compare_ids);
     for (uint32_t i = 1; i < n; i++)
-        if (strcmp(ids[i - 1]->u.string, ids[i]->u.string) == 0)
+        if (strcmp(ids[i - 1]->u.string, ids[i]->u.string) == 0) {
+            char where[40] = "is given twice";
+            if (ids[i - 1]->line)
+                snprintf(where, sizeof(where), "stands on line %u too",
+                         ids[i - 1]->line);
             return vly_reader_fail(reader, ids[i],
-                                   "id %.80s of a [[%s]] stands on line %u "
-                                   "too, wanted another",
-                                   ids[i]->u.string, what, ids[i - 1]->line);
+                                   "id %.80s of a [[%s]] %s, wanted another",
+                                   ids[i]->u.string, what, where);
+        }
 out:
     return status;
 }

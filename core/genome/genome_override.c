@@ -207,7 +207,12 @@ static vly_status find_table(vly_reader *reader, const char *set,
         return no_such(reader, set, group, top, path->segments[1]);
     for (uint32_t j = 2; j + 1 < path->n; j++) {
         vly_toml_node *next = vly_toml_child(*table, path->segments[j]);
-        if (!next || next->kind != VLY_TOML_TABLE)
+        if (next && next->kind != VLY_TOML_TABLE)
+            return fail(reader, set, path->segments[j],
+                        " is no table: its parts cannot be set one by one, "
+                        "wanted its whole value",
+                        "");
+        if (!next)
             return no_such(reader, set, *table, "table", path->segments[j]);
         *table = next;
     }

@@ -281,6 +281,24 @@ static vly_status read_port(vly_reader *reader, const vly_toml_node *node,
     return status;
 }
 
+/* "ID|AREA", or without an id the how manieth of its kind onto the area:
+ * "|KIND|AREA|K" (see stream_text of the maps). */
+static char *stream_text(const vly_genome *genome,
+                         const vly_stimulus_entry *entry, uint32_t to)
+{
+    const char *area = genome->areas[to].name;
+    if (entry->id)
+        return vly_format("%s|%s", entry->id, area);
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < entry->begin; i++) {
+        const vly_stimulus *other = &genome->stimuli[i];
+        k += other->to == to && other->kind == entry->kind &&
+             other->stream[0] == '|';
+    }
+    return vly_format("|%s|%s|%" PRIu32, vly_stimulus_names[entry->kind], area,
+                      k);
+}
+
 static vly_status make_stimulus(vly_reader *reader,
                                 const vly_stimulus_entry *entry, uint32_t index,
                                 vly_stimulus *stimulus)
@@ -298,7 +316,7 @@ static vly_status make_stimulus(vly_reader *reader,
     stimulus->origin.line = entry->node->key_line;
     stimulus->origin.column = entry->node->key_column;
     stimulus->id = vly_strdup(entry->label);
-    stimulus->stream = vly_format("%s/%s", entry->label, area->name);
+    stimulus->stream = stream_text(reader->genome, entry, stimulus->to);
     if (!stimulus->id || !stimulus->stream)
         return vly_reader_nomem(reader, 256, "a name");
     if (port)

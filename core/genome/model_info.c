@@ -16,6 +16,7 @@
 
 /* The largest constant that a step may read: 2^40 (design, section 1.1) */
 #define COEF_MAX 1099511627776.0f
+#define VLY_STORED(x) vly_float_store((x), -COEF_MAX, COEF_MAX)
 
 double vly_propagator(double dt_ms, double tau_m_ms, double tau_syn_ms)
 {
@@ -31,7 +32,7 @@ double vly_propagator(double dt_ms, double tau_m_ms, double tau_syn_ms)
 static uint32_t coef_word(uint32_t type, double value)
 {
     if (type == VLY_TYPE_F32)
-        return vly_float_bits(vly_float_store(value, -COEF_MAX, COEF_MAX));
+        return vly_float_bits(VLY_STORED(value));
     /* drawn whole numbers (`refractory_period = { uniform = ... }`) round */
     value = vly_floor(value + 0.5);
     if (!(value > 0))

@@ -68,6 +68,9 @@ typedef struct vly_model_info {
      * given v */
     void (*fields_of)(const vly_model_input *input, const double *given,
                       double *values);
+    /* what is wanted of parameters that do not go together, by their names
+     * ("v_reset_mv below v_th_mv"); NULL: all is well */
+    const char *(*check_of)(const vly_model_input *input);
 } vly_model_info;
 
 /* Weight of a current that decays with tau_syn on a membrane with tau_m after

@@ -74,6 +74,16 @@ static void NAME(fields_of)(const vly_model_input *input, const double *given,
 #include MODEL_TABLE
 }
 
+static const char *NAME(check_of)(const vly_model_input *input)
+{
+    (void)input;
+#define VLY_CHECK(condition, text)                                             \
+    if (!(condition))                                                          \
+        return text;
+#include MODEL_TABLE
+    return NULL;
+}
+
 #undef P
 #undef F
 #undef DT
@@ -98,6 +108,7 @@ static void NAME(fields_of)(const vly_model_input *input, const double *given,
         .n_coefs = sizeof(NAME(coefs)) / sizeof(vly_coef_info),                \
         .coefs_of = NAME(coefs_of),                                            \
         .fields_of = NAME(fields_of),                                          \
+        .check_of = NAME(check_of),                                            \
     };
 #include MODEL_TABLE
 

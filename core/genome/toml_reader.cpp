@@ -2,7 +2,9 @@
 // The one C++ file of the engine: toml++ to the plain tree of toml_tree.h,
 // children in the order of the file (toml++ sorts keys), strings copied.
 // Numbers are read and printed with <charconv>: exact, whatever the locale.
-// No exceptions, no RTTI; toml++ without streams of its own.
+// Exceptions in this file only: without them toml++ ends the process where
+// there is no memory. None leaves it. No RTTI; toml++ without streams of its
+// own.
 extern "C" {
 #include "base/error.h"
 #include "base/memory.h"
@@ -13,9 +15,10 @@ extern "C" {
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <string_view>
 
-#define TOML_EXCEPTIONS 0
+#define TOML_EXCEPTIONS 1
 #define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_ENABLE_UNRELEASED_FEATURES 0
@@ -261,17 +264,19 @@ extern "C" vly_status vly_toml_parse(const char *text, size_t n_bytes,
                         "%s:%u:1: a dotted key of more than %d parts, wanted "
                         "at most %d",
                         name, scan.line(), max_key_parts, max_key_parts);
-    const toml::parse_result result = toml::parse(view);
-    if (!result) {
-        const toml::parse_error &why = result.error();
+    vly_toml_node made = {};
+    vly_status status = VLY_OK;
+    try {
+        const reading in = {name, error};
+        status = convert_table(in, toml::parse(view), &made);
+    } catch (const toml::parse_error &why) {
         const std::string_view what = why.description();
         return vly_fail(error, VLY_E_PARSE, "%s:%u:%u: %.*s", name,
                         why.source().begin.line, why.source().begin.column,
                         static_cast<int>(what.size()), what.data());
+    } catch (const std::bad_alloc &) {
+        status = vly_fail_nomem(error, n_bytes, "the tables of the genome");
     }
-    const reading in = {name, error};
-    vly_toml_node made = {};
-    const vly_status status = convert_table(in, result.table(), &made);
     if (status != VLY_OK) {
         vly_toml_deinit(&made);
         return status;

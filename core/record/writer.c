@@ -62,11 +62,12 @@ static void free_writer(vly_writer *writer)
     vly_free(writer);
 }
 
-/* A device or a pipe cannot be replaced by a file. */
+/* A device or a pipe cannot be replaced by a file, and a link shall go on
+ * leading to its file. */
 static bool is_replaceable(const char *path)
 {
     struct stat info;
-    if (stat(path, &info) != 0)
+    if (lstat(path, &info) != 0)
         return true;
     return S_ISREG(info.st_mode);
 }

@@ -4,19 +4,24 @@
  * end (model_table_end.h), so that the next inclusion starts afresh.
  *
  *   VLY_MODEL(id, flags, text, source)        flags: 0 or VLY_AREA_FEAGI
- *   VLY_PORT(index, suffix, unit, text)       suffix of weight_<suffix>, ""
- * none VLY_PARAM(name, unit, init, lo, hi, text) a number a user sets
+ *   VLY_PORT(index, suffix, unit, text)       suffix of weight_<suffix>, or ""
+ *   VLY_PARAM(name, unit, init, lo, hi, text) a number a user sets
  *   VLY_FIELD(name, type, unit, lo, hi, init, text)
  *       state: type F32 or U32; lo, hi bound every stored value; init is the
  *       value at burst 0 unless the user gives one. A user sets it like a
  *       parameter.
  *   VLY_COEF(name, type, expression)
  *       what the step reads, computed by core in double and rounded once.
+ *   VLY_CHECK(condition, text)
+ *       what parameters must satisfy together; text says what is wanted with
+ *       their names ("v_reset_mv below v_th_mv"), whose values a message then
+ *       gives. Not part of the table's hash: a backend does not depend on it.
  *
  * Expressions are C over doubles: P(name) a parameter, F(name) a field's
  * initial value declared before, DT the burst in ms, DC the sum of i_e-like
  * input of dc stimuli in the unit of port 0, VX VY VZ the voxel coordinates
- * (0 without voxels), VLY_BURSTS(ms) milliseconds to bursts, and functions of
+ * (0 without voxels), VLY_BURSTS(ms) milliseconds to bursts, VLY_STORED(x) the
+ * float that an F32 coefficient of value x becomes, and functions of
  * core/base/number.h. Booleans are parameters with the range 0 to 1 whose unit
  * is "bool"; whole numbers have the unit "int" or "bursts".
  */
@@ -34,4 +39,7 @@
 #endif
 #ifndef VLY_COEF
 #define VLY_COEF(name, type, expression)
+#endif
+#ifndef VLY_CHECK
+#define VLY_CHECK(condition, text)
 #endif

@@ -6,3 +6,4 @@
 #undef VLY_PARAM
 #undef VLY_FIELD
 #undef VLY_COEF
+#undef VLY_CHECK

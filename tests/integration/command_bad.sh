@@ -143,6 +143,21 @@ holds [ -e used/manifest.json ]
 expect 2 run small.toml -o small.toml
 says "not a folder"
 
+# ---- outputs that would spoil something ----
+mkfifo pipe
+expect 4 run small.toml --bursts 2 --save-connectome pipe
+says "pipe: not a file"
+holds [ -p pipe ]
+: >linked
+ln -s linked link
+expect 0 run small.toml --bursts 2 --quiet --save-connectome link
+holds [ -L link ]
+holds [ -s linked ]
+expect 2 run small.toml --bursts 2 --save-connectome -
+says "wanted a file name"
+expect 2 run small.toml --bursts 2 --record small.toml
+says "is the genome"
+
 # ---- digest logs that cannot be compared: 2 ----
 expect 0 run small.toml --quiet --digest-log a.log
 expect 0 run small.toml --quiet --digest-log b.log --seed 5

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh disable=SC2034 # variables of the scripts that source it
 # Sourced by the tests of the command: expect, has, and a folder of their own.
-# $1 the command, $2 the source tree, $3 the folder of the tests' plugins
+# $1 the command, $2 the source tree, $3 the folder of the tests' plugins, $4
+# json_check
 set -u
 volley=$1
 genomes=$2/genomes
 test_plugins=$3
+json_check=$4
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -50,10 +52,9 @@ holds() {
 }
 
 is_json() {
+    "$json_check" "$1" || return 1
     if command -v python3 >/dev/null 2>&1; then
         python3 -m json.tool "$1" >/dev/null
-    else
-        "$volley" inspect "$1" >/dev/null
     fi
 }
 

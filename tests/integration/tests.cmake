@@ -41,5 +41,6 @@ foreach(name good bad stop)
     vly_test_register(test_command_${name} LABELS integration TIMEOUT 180
         COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_${name}.sh
                 $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
-                ${CMAKE_BINARY_DIR}/lib/volley/test-plugins)
+                ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
+                $<TARGET_FILE:json_check>)
 endforeach()

@@ -15,3 +15,10 @@ add_library(volley_random_genome STATIC
     ${CMAKE_CURRENT_LIST_DIR}/random_genome.c)
 target_include_directories(volley_random_genome PUBLIC
     ${CMAKE_CURRENT_LIST_DIR})
+
+add_executable(json_check ${CMAKE_CURRENT_LIST_DIR}/json_check.c
+                          ${CMAKE_SOURCE_DIR}/tools/json_reader.c)
+target_include_directories(json_check PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+target_link_libraries(json_check PRIVATE volley_internal)
+set_target_properties(json_check PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

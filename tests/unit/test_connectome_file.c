@@ -13,7 +13,7 @@
 #include "connectome_builder.h"
 
 /* Of builder_everything: changes only together with the rules or tables. */
-#define GOLDEN "dfda76d386d4156edc7440a907bfc961"
+#define GOLDEN "2d725b3767a530f761b83a21c53906ed"
 
 static char path[200];
 

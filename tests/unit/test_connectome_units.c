@@ -183,6 +183,41 @@ static void feagi_gains(void **state)
     assert_refused(&b, "wanted whole numbers from -255 to 255");
 }
 
+/* Whole numbers only: a distribution between two of them leaves nothing. */
+static void feagi_lost(void **state)
+{
+    (void)state;
+    const vly_value lost[] = {
+        value_uniform(0.1, 0.4),
+        value_normal(0.2, 0.04),
+        value_normal(0.0, 0.04),
+        value_normal(0.3, 0.12), /* 5% become 1 */
+        {.kind = VLY_VALUE_EXPONENTIAL, .a = -0.2},
+        value_clip(value_normal(3.0, 2.0), -0.4, 0.4),
+    };
+    builder b;
+    two_areas(&b, "feagi", 20);
+    vly_pair *pair = builder_pair(&b, "m", 0, 1, VLY_RULE_ALL_TO_ALL);
+    for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+        pair->weight = lost[i];
+        assert_refused(&b, "would become 0, wanted whole numbers from -255 to "
+                           "255 (target model feagi)");
+    }
+    pair->weight = lost[0];
+    pair->weight.origin.line = 12;
+    pair->weight.origin.column = 8;
+    assert_refused(&b, "test.toml:12:8: map m (A -> B): weight 0.25 would");
+    const vly_value kept[] = {value_uniform(0.0, 1.0), value_uniform(-1.0, 1.0),
+                              value_normal(0.4, 5.0), value_normal(0.0, 1.0),
+                              value_number(0.0)};
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+        pair->weight = kept[i];
+        vly_connectome *c = built(&b);
+        assert_true(c->projections[0].worst_rounding < 0.01);
+        vly_connectome_destroy(c);
+    }
+}
+
 static void feagi_mixed(void **state)
 {
     (void)state;
@@ -268,7 +303,7 @@ static void poisson_edges(void **state)
     s.rate_hz = 0.0;
     assert_ok(vly_stimulus_table(&s, 0.1, 0, &desc, &reach, &error), error);
     assert_int_equal(desc.n_thresholds, 0);
-    assert_int_equal(reach, 0);
+    assert_int_equal(reach, 1); /* the rate may rise */
     void *thresholds;
     memcpy(&thresholds, &desc.thresholds, sizeof(thresholds));
     vly_free(thresholds);
@@ -287,6 +322,79 @@ static void poisson_edges(void **state)
     assert_int_equal(vly_stimulus_table(&s, 0.1, 4, &desc, &reach, &error),
                      VLY_E_PARSE);
     assert_non_null(strstr(error.message, "wanted at most 2^30"));
+}
+
+/* The only input of a port, and it does not come: q leaves room for one. */
+static void poisson_silent(void **state)
+{
+    (void)state;
+    static const double rates[] = {0.0, 1e-6, 8.0};
+    for (int i = 0; i < 3; i++) {
+        builder b;
+        builder_init(&b);
+        builder_area(&b, "A", "lif_psc_exp", 3);
+        vly_stimulus *s = builder_stimulus(&b, "s", 0, VLY_STIMULUS_POISSON);
+        s->rate_hz = rates[i];
+        s->weight = 87.8;
+        vly_connectome *c = built(&b);
+        /* 87.8 2^23 <= 2^30; at 8 Hz the table has 2 entries */
+        int q = i < 2 ? 23 : 22;
+        assert_int_equal(c->areas[0].q[0], q);
+        assert_int_equal(c->desc.stimuli[0].n_thresholds, i < 2 ? 0 : 2);
+        assert_int_equal(c->desc.stimuli[0].step,
+                         (int)floor(87.8 * pow(2.0, q) + 0.5));
+        vly_connectome_destroy(c);
+    }
+}
+
+static void free_thresholds(vly_stimulus_desc *desc)
+{
+    void *thresholds;
+    memcpy(&thresholds, &desc->thresholds, sizeof(thresholds));
+    vly_free(thresholds);
+}
+
+/* Clipped at 6 sd for every sd, in units of 2^-q. Where sd >= 1: the mean
+ * within 1e-6 sd, the variance sd^2 + step^2 / 12 within 1e-6 sd^2 (cut tails
+ * 7e-8, words 2^-32); below, the mean within half a cell. */
+static void normal_clipped(void **state)
+{
+    (void)state;
+    static const double sds[] = {0.05, 0.4,  1.0,  2.5,  19.9,  20.0,
+                                 20.1, 25.0, 30.0, 39.0, 40.0,  41.0,
+                                 50.0, 99.9, 333., 1e4,  12345, 3e6};
+    static const double means[] = {0.0, 0.5, -0.49, 7.3, -1000.2};
+    for (size_t i = 0; i < 5 * sizeof(sds) / sizeof(sds[0]); i++) {
+        vly_connectome_stimulus s = stimulus_of(VLY_STIMULUS_NORMAL);
+        vly_stimulus_desc desc = {0};
+        vly_error error = VLY_ERROR_INIT;
+        uint64_t reach = 0;
+        double mean, var;
+        s.sd = sds[i / 5];
+        s.mean = means[i % 5];
+        assert_ok(vly_stimulus_table(&s, 0.1, 0, &desc, &reach, &error), error);
+        double step = desc.step, n = desc.n_thresholds;
+        assert_int_equal(desc.step, (int)ceil(s.sd / 20.0));
+        assert_true(n <= 240);
+        double low = s.mean - desc.base, high = desc.base + n * step - s.mean;
+        if (s.sd >= 1.0) {
+            /* a cell at the end may have less than one word of 2^32 */
+            assert_true(low >= 6.0 * s.sd - 2.0 * step);
+            assert_true(high >= 6.0 * s.sd - 2.0 * step);
+            assert_true(desc.thresholds[0] > 0);
+        }
+        assert_true(low < 6.0 * s.sd + 0.5 * step);
+        assert_true(high < 6.0 * s.sd + 0.5 * step);
+        moments(&desc, &mean, &var);
+        if (s.sd >= 1.0) {
+            assert_close(mean, s.mean, 1e-6 * s.sd);
+            assert_close(var, s.sd * s.sd + step * step / 12.0,
+                         1e-6 * s.sd * s.sd);
+        } else {
+            assert_close(mean, s.mean, 0.5);
+        }
+        free_thresholds(&desc);
+    }
 }
 
 static void normal_tables(void **state)
@@ -351,18 +459,24 @@ static void stimuli_of_genome(void **state)
     assert_int_equal(c->start.fired_row[0], 0);
     vly_connectome_destroy(c);
     b.stimuli[0].rate_hz = 1e8;
-    assert_refused(&b, "stimulus poisson: a rate of 100000000/s is a mean of "
-                       "10000 events a burst");
+    b.stimuli[0].origin.line = 40;
+    b.stimuli[0].origin.column = 3;
+    assert_refused(
+        &b,
+        "test.toml:40:3: stimulus poisson: a rate of 100000000/s is a mean of "
+        "10000 events a burst");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(q_of_constants), cmocka_unit_test(weights_lost),
-        cmocka_unit_test(bound_lowers_q), cmocka_unit_test(bound_refused),
-        cmocka_unit_test(feagi_gains),    cmocka_unit_test(feagi_mixed),
-        cmocka_unit_test(poisson_tables), cmocka_unit_test(poisson_edges),
-        cmocka_unit_test(normal_tables),  cmocka_unit_test(stimuli_of_genome),
+        cmocka_unit_test(q_of_constants),    cmocka_unit_test(weights_lost),
+        cmocka_unit_test(bound_lowers_q),    cmocka_unit_test(bound_refused),
+        cmocka_unit_test(feagi_gains),       cmocka_unit_test(feagi_lost),
+        cmocka_unit_test(feagi_mixed),       cmocka_unit_test(poisson_tables),
+        cmocka_unit_test(poisson_edges),     cmocka_unit_test(poisson_silent),
+        cmocka_unit_test(normal_clipped),    cmocka_unit_test(normal_tables),
+        cmocka_unit_test(stimuli_of_genome),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

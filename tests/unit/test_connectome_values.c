@@ -340,13 +340,140 @@ static void columns_uniform(void **state)
     assert_null(c);
 }
 
+static void assert_unfit(const builder *b, const char *text)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_connectome *c = NULL;
+    assert_int_equal(vly_connectome_build(&b->genome, 1, &c, &error),
+                     VLY_E_PARSE);
+    assert_null(c);
+    if (!strstr(error.message, text))
+        fail_msg("\"%s\" lacks \"%s\"", error.message, text);
+}
+
+/* A reset at or above the threshold fires in every burst. */
+static void parameters_unfit(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"lif_psc_delta", "lif_psc_exp"};
+    builder b;
+    for (int m = 0; m < 2; m++) {
+        builder_init(&b);
+        builder_area(&b, "N", models[m], 10);
+        b.areas[0].origin.line = 4;
+        b.areas[0].origin.column = 1;
+        *builder_param(&b, 0, "v_reset_mv") = value_number(-50.0);
+        assert_unfit(&b, "test.toml:4:1: area N: v_th_mv is -50, v_reset_mv is "
+                         "-50, wanted v_reset_mv below v_th_mv");
+        builder_param(&b, 0, "v_reset_mv")->origin.line = 9;
+        assert_unfit(&b, "test.toml:9:0: area N: v_th_mv");
+        /* different doubles, the same float */
+        *builder_param(&b, 0, "v_reset_mv") = value_number(-50.0000001);
+        assert_unfit(&b, "wanted v_reset_mv below v_th_mv");
+        *builder_param(&b, 0, "v_reset_mv") = value_number(-50.00001);
+        vly_connectome_destroy(built(&b));
+        double resets[] = {-60, -60, -60, -45, -60, -40, -60, -60, -60, -60};
+        *builder_param(&b, 0, "v_reset_mv") = (vly_value){
+            .kind = VLY_VALUE_ARRAY, .array = resets, .n_array = 10};
+        assert_unfit(&b, "area N, neuron 3: v_th_mv is -50, v_reset_mv is -45, "
+                         "wanted v_reset_mv below v_th_mv");
+    }
+    builder_init(&b);
+    builder_area(&b, "Z", "izhikevich", 2);
+    *builder_param(&b, 0, "c") = value_number(31.0);
+    assert_unfit(&b, "area Z: c is 31, v_peak is 30, wanted c below v_peak");
+}
+
+/* The same when parameters change later: nothing is made. */
+static void columns_unfit(void **state)
+{
+    (void)state;
+    builder b;
+    vly_error error = VLY_ERROR_INIT;
+    builder_init(&b);
+    builder_area(&b, "N", "lif_psc_exp", 10);
+    vly_connectome *c = built(&b);
+    const vly_connectome_area *area = &c->areas[0];
+    vly_param_column params[32];
+    double th = -70.0, dc = 0.0;
+    vly_column *columns = NULL;
+    memcpy(params, area->params, area->model->n_params * sizeof(params[0]));
+    params[5] = (vly_param_column){.values = &th, .uniform = true};
+    assert_int_equal(
+        vly_coefs_make(area, params, &dc, true, 0.1, &columns, &error),
+        VLY_E_INVALID);
+    assert_null(columns);
+    assert_string_equal(error.message,
+                        "area N: v_th_mv is -70, v_reset_mv is -65, wanted "
+                        "v_reset_mv below v_th_mv");
+    th = -60.0;
+    assert_ok(vly_coefs_make(area, params, &dc, true, 0.1, &columns, &error),
+              error);
+    vly_coefs_free(columns);
+    vly_connectome_destroy(c);
+}
+
+/* Closed forms against sums over a fine grid of the cumulative share:
+ * mean = hi - integral of the share below x. */
+static void law_means(void **state)
+{
+    (void)state;
+    const vly_value values[] = {
+        value_uniform(-0.5, 1.5),
+        value_normal(3.0, 2.0),
+        value_clip(value_normal(3.0, 2.0), 0.0, HUGE_VAL),
+        value_clip(value_normal(0.0, 1.0), 8.0, 9.0),
+        value_clip(value_normal(0.0, 1.0), -9.0, -8.0),
+        {.kind = VLY_VALUE_LOGNORMAL, .a = 1.0, .b = 0.5},
+        value_clip((vly_value){.kind = VLY_VALUE_LOGNORMAL, .a = 1.0, .b = 1.5},
+                   0.5, 4.0),
+        {.kind = VLY_VALUE_EXPONENTIAL, .a = 2.0},
+        {.kind = VLY_VALUE_EXPONENTIAL, .a = -2.0},
+        value_clip((vly_value){.kind = VLY_VALUE_EXPONENTIAL, .a = -2.0}, -3.0,
+                   -1.0),
+    };
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        vly_law law;
+        const char *reason = "";
+        assert_true(vly_law_init(&law, &values[i], &reason));
+        double width = law.hi - law.lo, sum = 0.0;
+        for (int k = 0; k < 100000; k++)
+            sum += vly_law_below(&law, law.lo + (k + 0.5) * 1e-5 * width);
+        double mean = law.hi - width * 1e-5 * sum / law.share;
+        assert_close(vly_law_mean(&law), mean, 1e-8 * width);
+    }
+}
+
+/* What a distribution's mean loses: from what is stored, not from its mean
+ * before clipping. */
+static void rounding_of_laws(void **state)
+{
+    (void)state;
+    builder b;
+    builder_init(&b);
+    builder_area(&b, "A", "lif_psc_delta", 20);
+    builder_pair(&b, "big", 0, 0, VLY_RULE_ONE_TO_ONE);
+    builder_pair(&b, "m", 0, 0, VLY_RULE_ALL_TO_ALL);
+    for (int i = 0; i < 2; i++) {
+        b.pairs[0].weight = value_number(i == 0 ? 30000.0 : 1.0);
+        /* mean 1.125; in units of 1 only 1 lies inside */
+        b.pairs[1].weight = value_clip(value_uniform(0.0, 8.0), 0.75, 1.5);
+        vly_connectome *c = built(&b);
+        double wanted = i == 0 ? 0.125 / 1.125 : 0.0;
+        assert_close(c->projections[1].worst_rounding, wanted, 1e-4);
+        vly_connectome_destroy(c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weight_laws),     cmocka_unit_test(delay_laws),
-        cmocka_unit_test(delay_constants), cmocka_unit_test(table_shares),
-        cmocka_unit_test(laws_refused),    cmocka_unit_test(parameter_laws),
-        cmocka_unit_test(named_draws),     cmocka_unit_test(columns_uniform),
+        cmocka_unit_test(weight_laws),      cmocka_unit_test(delay_laws),
+        cmocka_unit_test(delay_constants),  cmocka_unit_test(table_shares),
+        cmocka_unit_test(laws_refused),     cmocka_unit_test(parameter_laws),
+        cmocka_unit_test(named_draws),      cmocka_unit_test(columns_uniform),
+        cmocka_unit_test(parameters_unfit), cmocka_unit_test(columns_unfit),
+        cmocka_unit_test(law_means),        cmocka_unit_test(rounding_of_laws),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

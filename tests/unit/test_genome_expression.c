@@ -66,6 +66,11 @@ static void errors(void **state)
         {"=(1", "\"=(1\": a ( without )"},
         {"=1)", "\"=1)\": unexpected ) after the expression"},
         {"=d", "\"=d\": no variable d, wanted one of [var]"},
+        {"=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+         "\"="
+         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\": "
+         "a name of more than 63 characters: "
+         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},
         {"=latr", "\"=latr\": no variable latr, did you mean later?"},
         {"=tan(1)",
          "\"=tan(1)\": no function tan, wanted min, max, round, sqrt or log"},
@@ -78,7 +83,7 @@ static void errors(void **state)
         {"=2^3", "\"=2^3\": unexpected ^3 after the expression"},
     };
     char text[512];
-    char expression[64];
+    char expression[128];
     char message[256];
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         snprintf(expression, sizeof(expression), "\"%s\"", cases[i][0]);

@@ -43,10 +43,10 @@ static void matrix_and_exception(void **state)
         const char *stream;
         double p, weight, delay;
     } wanted[] = {
-        {"m/E1/I1", 0.1, 9, 1},   {"m/E2/I1", 0.2, 2, 1},
-        {"m/I1/I1", 0.3, -3, 1},  {"m/E1/E1", 0.4, 9, 2},
-        {"m/I1/E1", 0.6, -3, 2},  {"m/E1/E2", 0.25, 9, 0.4},
-        {"m/E2/E2", 0.5, 2, 0.4}, {"m/I1/E2", 0.5, -3, 0.4},
+        {"m|E1|I1", 0.1, 9, 1},   {"m|E2|I1", 0.2, 2, 1},
+        {"m|I1|I1", 0.3, -3, 1},  {"m|E1|E1", 0.4, 9, 2},
+        {"m|I1|E1", 0.6, -3, 2},  {"m|E1|E2", 0.25, 9, 0.4},
+        {"m|E2|E2", 0.5, 2, 0.4}, {"m|I1|E2", 0.5, -3, 0.4},
     };
     assert_int_equal(genome->n_pairs, 8); /* p = 0 is left out */
     for (uint32_t i = 0; i < 8; i++) {
@@ -69,8 +69,7 @@ static void links_and_defaults(void **state)
         genome_of(AREAS "link = [\"E1 -> I1\", \"E* -> E2\"]\n"
                         "rule = \"fixed_in_degree\"\nin_degree = 3\n"
                         "weight_pa = 1\n");
-    static const char *const streams[] = {"map:1/E1/I1", "map:1/E1/E2",
-                                          "map:1/E2/E2"};
+    static const char *const streams[] = {"|E1|I1|0", "|E1|E2|0", "|E2|E2|0"};
     assert_int_equal(genome->n_pairs, 3);
     for (uint32_t i = 0; i < 3; i++) {
         assert_string_equal(genome->pairs[i].stream, streams[i]);
@@ -85,6 +84,25 @@ static void links_and_defaults(void **state)
                    "t:14:8: link names E1 -> I1 twice, wanted each once");
     assert_refused(AREAS "from = [\"E1\", \"E*\"]\nto = \"I1\"\n" RULE,
                    "t:14:15: from names area E1 twice, wanted each area once");
+}
+
+/* A map without an id draws the same whatever other maps stand before it, and
+ * names with / are never taken apart. */
+static void streams_of_maps(void **state)
+{
+    (void)state;
+    vly_genome *genome = genome_of(
+        AREAS "from = \"E1\"\nto = \"I1\"\n" RULE "p = 1\nweight_pa = 1\n"
+              "[[map]]\nid = \"a/E1\"\nfrom = \"E1\"\nto = \"I1\"\n" RULE
+              "p = 1\nweight_pa = 1\n"
+              "[[map]]\nfrom = \"E*\"\nto = \"I1\"\n" RULE
+              "p = 1\nweight_pa = 1\n");
+    static const char *const streams[] = {"|E1|I1|0", "a/E1|E1|I1", "|E1|I1|1",
+                                          "|E2|I1|0"};
+    assert_int_equal(genome->n_pairs, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_string_equal(genome->pairs[i].stream, streams[i]);
+    vly_genome_destroy(genome);
 }
 
 static void total_number_from_p(void **state)
@@ -152,6 +170,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(globs),
     cmocka_unit_test(matrix_and_exception),
     cmocka_unit_test(links_and_defaults),
+    cmocka_unit_test(streams_of_maps),
     cmocka_unit_test(total_number_from_p),
     cmocka_unit_test(delays),
     cmocka_unit_test(vectors_of_voxels),

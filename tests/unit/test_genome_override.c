@@ -88,6 +88,11 @@ static void messages(void **state)
         {"run.\"ms", "1", "the path does not parse, wanted area.NAME.KEY"},
         {"map.EI.delay_ms", "0.1",
          "delay_ms is 0.1 ms, wanted at least one burst of dt_ms = 1"},
+        {"map.2.id", "EI",
+         "id EI of a [[map]] stands on line 13 too, wanted another"},
+        {"map.EI.p.x", "1",
+         "p is no table: its parts cannot be set one by one, wanted its whole "
+         "value"},
         {"area.I.a", "{ normal = [\"=h\", 1] }",
          "\"=h\": no variable h, wanted one of [var]"},
     };

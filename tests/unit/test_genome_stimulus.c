@@ -18,8 +18,8 @@ static void one_an_area(void **state)
     assert_int_equal(genome->n_stimuli, 2);
     const vly_stimulus *b = &genome->stimuli[0];
     const vly_stimulus *a = &genome->stimuli[1];
-    assert_string_equal(b->stream, "stimulus:1/B");
-    assert_string_equal(a->stream, "stimulus:1/A");
+    assert_string_equal(b->stream, "|poisson|B|0");
+    assert_string_equal(a->stream, "|poisson|A|0");
     assert_int_equal(b->to, 1);
     assert_close(b->rate_hz, 100, 0);
     assert_close(a->rate_hz, 200, 0);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Messages about parameters that do not go together (VLY_CHECK of a model's
+ * table): the parameters that the check's sentence names, with their values.
+ */
+#include "connectome/connectome_make.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* Whether the sentence of a check names a parameter. */
+static bool names_param(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    while (*text) {
+        size_t word = strcspn(text, " ,");
+        if (word == n && memcmp(text, name, n) == 0)
+            return true;
+        text += word;
+        text += strspn(text, " ,");
+    }
+    return false;
+}
+
+vly_status vly_unfit_fail(const vly_connectome_area *area, const double *values,
+                          const vly_param_column *params, uint32_t neuron,
+                          const char *text, vly_error *error)
+{
+    const vly_model_info *model = area->model;
+    char found[400] = "";
+    char where[40] = "";
+    size_t used = 0;
+    for (uint32_t p = 0; p < model->n_params; p++) {
+        if (!names_param(text, model->params[p].name) || used >= sizeof(found))
+            continue;
+        used +=
+            (size_t)snprintf(found + used, sizeof(found) - used, "%s is %.9g, ",
+                             model->params[p].name, values[p]);
+        if (!params[p].uniform)
+            snprintf(where, sizeof(where), ", neuron %" PRIu32, neuron);
+    }
+    return vly_fail(error, VLY_E_INVALID, "area %s%s: %swanted %s", area->name,
+                    where, found, text);
+}
+
+vly_status vly_unfit_placed(const vly_maker *maker, const vly_area *area,
+                            const char *unfit, const vly_error *why)
+{
+    const vly_origin *origin = &area->origin;
+    for (uint32_t p = area->model->n_params; p-- > 0;)
+        if (area->params[p].origin.line &&
+            names_param(unfit, area->model->params[p].name))
+            origin = &area->params[p].origin;
+    char place[VLY_PLACE_BYTES];
+    vly_place_print(maker->genome, origin, place);
+    return vly_fail(maker->error, VLY_E_PARSE, "%s%s", place, why->message);
+}
