@@ -15,8 +15,8 @@
 #include "engine/pending.h"
 
 /* Bursts of one call of the backend: what a burst costs the host (a call, a
- * look at the inputs) is shared by so many; the digests of a call are 8 KB. */
-#define VLY_CHUNK_BURSTS 1024u
+ * look at the inputs) is shared by so many; the digests of a call are 32 KB. */
+#define VLY_CHUNK_BURSTS 4096u
 /* Ids of one recorded call, unless one burst of all neurons needs more. */
 #define VLY_CHUNK_SPIKES (1u << 18)
 /* Largest |input| of the host for one neuron, port and burst. */
@@ -45,6 +45,7 @@ typedef struct vly_engine_buffers {
     uint64_t *digests;      /* [VLY_CHUNK_BURSTS] */
     uint32_t *spike_counts; /* [VLY_CHUNK_BURSTS] */
     uint32_t *spikes;       /* [spikes_capacity], made when recording */
+    uint32_t *spike_gains;  /* as many; NULL if all gains are 1 << Q */
     uint64_t spikes_capacity;
     vly_input *inputs; /* [inputs_capacity] */
     uint64_t inputs_capacity;
@@ -105,6 +106,21 @@ struct vly_state {
 vly_status vly_net_alive(const vly_net *net, vly_error *error);
 /* Copies a failure; either may be NULL. */
 void vly_error_copy(const vly_error *from, vly_error *to);
+/* After a slot of a backend: VLY_OK, or a status that a backend may give with
+ * a sentence that ends. Any other status becomes E_DEVICE with what it was. */
+vly_status vly_backend_said(const char *backend, vly_status status,
+                            vly_error *why);
+/* Does what net_run returned fit what it was asked? Recorded spikes are held
+ * against the digests. Errors E_DEVICE what does not */
+vly_status vly_backend_run_check(const vly_net *net, const vly_run *run,
+                                 vly_error *error);
+/* The counts of a snapshot; what it holds. Errors E_DEVICE what is wrong */
+vly_status vly_backend_counts_check(const vly_net *net,
+                                    const vly_snapshot *snapshot,
+                                    vly_error *error);
+vly_status vly_backend_fired_check(const vly_net *net,
+                                   const vly_snapshot *snapshot,
+                                   vly_error *error);
 /* What the backend said; a device error (or any, if fatal) ends the net. */
 vly_status vly_net_failed(vly_net *net, vly_status status, bool fatal,
                           const vly_error *what, vly_error *error);
@@ -117,9 +133,10 @@ vly_status vly_device_open(const vly_connectome *connectome,
                            vly_engine_device *device, vly_error *error);
 void vly_device_close(vly_engine_device *device);
 
-/* A snapshot with memory of its own; release frees what it points to. */
-vly_status vly_snapshot_take(const vly_engine_device *device,
-                             vly_snapshot *snapshot, vly_error *error);
+/* A checked snapshot with memory of its own; release frees what it points to.
+ */
+vly_status vly_snapshot_take(const vly_net *net, vly_snapshot *snapshot,
+                             vly_error *error);
 void vly_snapshot_release(vly_snapshot *snapshot);
 /* Sum of vly_state_hash over all fields. */
 uint64_t vly_snapshot_digest(const vly_connectome *connectome,

@@ -41,18 +41,16 @@ vly_status vly_net_alive(const vly_net *net, vly_error *error)
 vly_status vly_net_failed(vly_net *net, vly_status status, bool fatal,
                           const vly_error *what, vly_error *error)
 {
+    vly_error said = *what;
+    status = vly_backend_said(net->device.name, status, &said);
     if (status != VLY_OK && (fatal || status == VLY_E_DEVICE) &&
         net->dead.status == VLY_OK) {
         net->dead = (vly_error)VLY_ERROR_INIT;
-        vly_fail(&net->dead, status, "%s",
-                 what->message[0] != 0 ? what->message
-                                       : "the backend failed without a reason");
-        net->dead.bytes_requested = what->bytes_requested;
-        net->dead.bytes_available = what->bytes_available;
+        vly_error_copy(&said, &net->dead);
         vly_error_copy(&net->dead, error);
         return status;
     }
-    vly_error_copy(what, error);
+    vly_error_copy(&said, error);
     return status;
 }
 
@@ -109,6 +107,7 @@ void vly_net_destroy(vly_net *net)
     vly_free(net->buffers.digests);
     vly_free(net->buffers.spike_counts);
     vly_free(net->buffers.spikes);
+    vly_free(net->buffers.spike_gains);
     vly_free(net->buffers.inputs);
     vly_free(net->fired_own);
     vly_free(net);

@@ -32,9 +32,12 @@ static vly_status open_one(const vly_connectome *connectome,
     if (status == VLY_OK)
         status = made.backend->net_create(&wanted, &connectome->desc, snapshot,
                                           &made.net, &why);
+    status = vly_backend_said(spec->id, status, &why);
+    if (status == VLY_OK && !made.net)
+        status =
+            vly_fail(&why, VLY_E_DEVICE, "net_create returned ok and no net");
     if (status != VLY_OK) {
-        vly_fail(error, status, "backend %s: %s", spec->id,
-                 why.message[0] != 0 ? why.message : "no reason given");
+        vly_fail(error, status, "backend %s: %s", spec->id, why.message);
         if (error) {
             error->bytes_requested = why.bytes_requested;
             error->bytes_available = why.bytes_available;
@@ -134,17 +137,38 @@ static vly_status snapshot_alloc(vly_snapshot *snapshot, vly_error *error)
     return vly_fail_nomem(error, bytes, "a snapshot");
 }
 
-vly_status vly_snapshot_take(const vly_engine_device *device,
-                             vly_snapshot *snapshot, vly_error *error)
+vly_status vly_snapshot_take(const vly_net *net, vly_snapshot *snapshot,
+                             vly_error *error)
 {
-    vly_snapshot made = {.struct_size = sizeof made};
+    const vly_engine_device *device = &net->device;
+    vly_snapshot first = {.struct_size = sizeof first};
     vly_status status =
-        device->backend->snapshot_read(device->net, &made, error);
+        device->backend->snapshot_read(device->net, &first, error);
     if (status == VLY_OK)
-        status = snapshot_alloc(&made, error);
+        status = vly_backend_counts_check(net, &first, error);
     if (status != VLY_OK)
         return status;
-    status = device->backend->snapshot_read(device->net, &made, error);
+    /* only the counts are the backend's; the memory is ours */
+    vly_snapshot made = {.struct_size = sizeof made,
+                         .n_fired_bursts = first.n_fired_bursts,
+                         .burst = first.burst,
+                         .n_state_words = first.n_state_words,
+                         .n_fired = first.n_fired};
+    status = snapshot_alloc(&made, error);
+    if (status != VLY_OK)
+        return status;
+    vly_snapshot second = made;
+    status = device->backend->snapshot_read(device->net, &second, error);
+    if (status == VLY_OK && (second.n_fired_bursts != made.n_fired_bursts ||
+                             second.burst != made.burst ||
+                             second.n_state_words != made.n_state_words ||
+                             second.n_fired != made.n_fired))
+        status = vly_fail(error, VLY_E_DEVICE,
+                          "backend %s: snapshot with other counts in the "
+                          "second call than in the first",
+                          device->name);
+    if (status == VLY_OK)
+        status = vly_backend_fired_check(net, &made, error);
     if (status != VLY_OK) {
         vly_snapshot_release(&made);
         return status;

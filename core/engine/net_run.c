@@ -42,6 +42,16 @@ out:
 
 /* ---- one chunk --------------------------------------------------------- */
 
+/* Only spikes of FEAGI areas have gains of their own. */
+static bool has_gains(const vly_net *net)
+{
+    const vly_net_desc *desc = &net->connectome->desc;
+    for (uint32_t a = 0; a < desc->n_areas; a++)
+        if ((desc->areas[a].flags & VLY_AREA_FEAGI) != 0)
+            return true;
+    return false;
+}
+
 static vly_status reserve_spikes(vly_net *net, vly_error *error)
 {
     vly_engine_buffers *buffers = &net->buffers;
@@ -49,6 +59,13 @@ static vly_status reserve_spikes(vly_net *net, vly_error *error)
     n = n > VLY_CHUNK_SPIKES ? n : VLY_CHUNK_SPIKES;
     if (buffers->spikes)
         return VLY_OK;
+    if (has_gains(net) && !buffers->spike_gains) {
+        buffers->spike_gains =
+            vly_malloc((size_t)n, sizeof *buffers->spike_gains);
+        if (!buffers->spike_gains)
+            return vly_fail_nomem(error, n * sizeof *buffers->spike_gains,
+                                  "the record of gains");
+    }
     buffers->spikes = vly_malloc((size_t)n, sizeof *buffers->spikes);
     if (!buffers->spikes)
         return vly_fail_nomem(error, n * sizeof *buffers->spikes,
@@ -132,31 +149,13 @@ static uint64_t chunk_length(const vly_net *net, uint64_t left, bool *record)
     return n == 1 ? 1 : n - 1;
 }
 
-static bool plausible(const vly_run *run)
-{
-    uint64_t sum = 0;
-    if (run->n_bursts_done > run->n_bursts)
-        return false;
-    if ((run->flags & VLY_RUN_RECORD) == 0)
-        return true;
-    for (uint64_t t = 0; t < run->n_bursts_done; t++)
-        sum += run->spike_counts[t];
-    return sum == run->n_spikes && sum <= run->spikes_capacity;
-}
-
 static vly_status run_device(vly_net *net, vly_run *run, vly_error *error)
 {
     vly_error why = VLY_ERROR_INIT;
     vly_status status =
         net->device.backend->net_run(net->device.net, run, &why);
-    if (status == VLY_OK && !plausible(run))
-        status =
-            vly_fail(&why, VLY_E_DEVICE,
-                     "backend %s reported %llu of %llu bursts and %llu "
-                     "spikes, which do not fit its counts",
-                     net->device.name, (unsigned long long)run->n_bursts_done,
-                     (unsigned long long)run->n_bursts,
-                     (unsigned long long)run->n_spikes);
+    if (status == VLY_OK)
+        status = vly_backend_run_check(net, run, &why);
     if (status == VLY_OK && run->n_bursts_done == 0 &&
         __atomic_load_n(&net->stop, __ATOMIC_ACQUIRE) == 0)
         status = vly_fail(&why, VLY_E_DEVICE,
@@ -187,6 +186,7 @@ static vly_status run_chunk(vly_net *net, uint64_t left, uint64_t *done,
     if (record) {
         run.flags = VLY_RUN_RECORD;
         run.spikes = buffers->spikes;
+        run.spike_gains = buffers->spike_gains;
         run.spikes_capacity = buffers->spikes_capacity;
     }
     VLY_TRY(run_device(net, &run, error));
@@ -256,7 +256,7 @@ vly_status vly_net_fired(vly_net *net, const uint32_t **ids, uint32_t *n_ids,
     if (status != VLY_OK)
         goto out;
     if (net->burst != 0 && net->fired_burst != net->burst) {
-        status = vly_snapshot_take(&net->device, &snapshot, &why);
+        status = vly_snapshot_take(net, &snapshot, &why);
         if (status != VLY_OK) {
             status = vly_net_failed(net, status, false, &why, error);
             goto out;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "connectome/connectome_make.h"
 #include "engine/engine.h"
 #include "genome/suggest.h"
 
@@ -232,6 +233,18 @@ static vly_status check_weight(const vly_connectome *connectome,
                         "stimulus.%s.weight is %g, wanted the sign of %g: it "
                         "chose the port",
                         was->id, now.weight, was->weight);
+    if (was->kind == VLY_STIMULUS_NORMAL) {
+        /* as when compiled: the deviation counts where the mean is 0 */
+        uint32_t port = connectome->desc.stimuli[now.desc_index].port;
+        int32_t q = connectome->areas[was->area].q[port];
+        double asked = now.mean != 0.0 ? now.mean : now.sd;
+        if (asked != 0.0 && vly_weight_scaled(asked, q) == 0.0)
+            return vly_fail(error, VLY_E_INVALID,
+                            "stimulus.%s.%s is %g, which becomes 0 in units "
+                            "of 2^%d",
+                            was->id, now.mean != 0.0 ? "mean" : "sd", asked,
+                            (int)-q);
+    }
     if (was->kind != VLY_STIMULUS_SPIKES && was->kind != VLY_STIMULUS_POISSON)
         return VLY_OK;
     return vly_live_spike_value(connectome, &now, &value, error);
@@ -309,9 +322,15 @@ vly_status vly_net_set(vly_net *net, const char *path, double value,
     uint32_t area = 0;
     vly_status status = VLY_OK;
     VLY_TRY(vly_net_alive(net, error));
-    if (!path || !isfinite(value)) {
+    if (!path) {
+        status = vly_fail(error, VLY_E_INVALID,
+                          "path is NULL, wanted area.NAME.PARAMETER or "
+                          "stimulus.ID.KEY");
+        goto out;
+    }
+    if (!isfinite(value)) {
         status = vly_fail(error, VLY_E_INVALID, "%s is %g, wanted a number",
-                          path ? path : "(NULL)", value);
+                          path, value);
         goto out;
     }
     copy = vly_strdup(path);

@@ -42,14 +42,7 @@ vly_status vly_net_snapshot(vly_net *net, vly_state **state, vly_error *error)
                              &made->area_spikes, error));
     VLY_TRY(vly_overlay_copy(net->live.overlay, &made->overlay, error));
     VLY_TRY(vly_pending_copy(&net->pending, &made->pending, error));
-    status = vly_snapshot_take(&net->device, &made->snapshot, &why);
-    if (status == VLY_OK && made->snapshot.burst != net->burst)
-        status =
-            vly_fail(&why, VLY_E_DEVICE,
-                     "backend %s gave a snapshot of burst %llu, wanted "
-                     "%llu",
-                     net->device.name, (unsigned long long)made->snapshot.burst,
-                     (unsigned long long)net->burst);
+    status = vly_snapshot_take(net, &made->snapshot, &why);
     if (status != VLY_OK) {
         status = vly_net_failed(net, status, false, &why, error);
         goto out;
@@ -96,6 +89,7 @@ static vly_status revive(const vly_net *net, const vly_state *state,
 {
     static const vly_live nothing = {0};
     const vly_connectome *connectome = net->connectome;
+    vly_error why = VLY_ERROR_INIT;
     bool lost = false;
     vly_status status = VLY_OK;
     VLY_TRY(vly_live_init(&made->live, connectome, error));
@@ -107,9 +101,12 @@ static vly_status revive(const vly_net *net, const vly_state *state,
                              &made->area_spikes, error));
     VLY_TRY(vly_device_open(connectome, net->registry, backend, n_threads,
                             &state->snapshot, &made->device, error));
-    VLY_TRY(vly_live_apply(&made->live, &nothing, connectome,
-                           made->device.backend, made->device.net, &lost,
-                           error));
+    status =
+        vly_live_apply(&made->live, &nothing, connectome, made->device.backend,
+                       made->device.net, &lost, &why);
+    status = vly_backend_said(made->device.name, status, &why);
+    if (status != VLY_OK)
+        vly_error_copy(&why, error);
 out:
     return status;
 }

@@ -99,7 +99,7 @@ vly_status vly_net_state_digest(vly_net *net, uint64_t *digest,
         if (status == VLY_OK)
             *digest = sum;
     } else {
-        status = vly_snapshot_take(device, &snapshot, &why);
+        status = vly_snapshot_take(net, &snapshot, &why);
         if (status == VLY_OK)
             *digest = vly_snapshot_digest(net->connectome, &snapshot);
     }

@@ -154,6 +154,12 @@ vly_status vly_genome_parse(const char *text, size_t n_bytes, const char *name,
 {
     vly_reader reader = {.name = name, .error = error};
     vly_status status = VLY_OK;
+    if (!name)
+        return vly_fail(error, VLY_E_INVALID,
+                        "the genome's name is NULL, wanted one for messages");
+    if (!text && n_bytes != 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s: text is NULL, wanted %zu bytes", name, n_bytes);
     if (n_bytes > VLY_GENOME_BYTES_MAX)
         return vly_fail(error, VLY_E_PARSE,
                         "%s: %zu bytes, wanted at most %u (64 MiB)", name,
@@ -164,7 +170,8 @@ vly_status vly_genome_parse(const char *text, size_t n_bytes, const char *name,
     reader.genome->path = vly_strdup(name);
     if (!reader.genome->path)
         VLY_TRY(vly_fail_nomem(error, strlen(name) + 1, "a name"));
-    VLY_TRY(vly_toml_parse(text, n_bytes, name, &reader.root, error));
+    VLY_TRY(
+        vly_toml_parse(text ? text : "", n_bytes, name, &reader.root, error));
     for (uint32_t i = 0; i < n_overrides; i++)
         VLY_TRY(vly_override_apply(&reader, &overrides[i]));
     VLY_TRY(read_all(&reader));

@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,6 +23,33 @@
 
 #include "base/error.h"
 #include "plugin/own_file.h"
+
+/* The last byte of the file that dlopen will map. Past the end of a file that
+ * was cut off it would end in SIGBUS, not in an error. */
+static uint64_t elf_end(const unsigned char *bytes, size_t n,
+                        const ElfW(Ehdr) * header)
+{
+    uint64_t table = (uint64_t)header->e_phnum * header->e_phentsize;
+    uint64_t end = header->e_phoff > UINT64_MAX - table
+                       ? UINT64_MAX
+                       : header->e_phoff + table;
+    if (end > n || header->e_phentsize < sizeof(ElfW(Phdr)))
+        return end;
+    for (uint32_t i = 0; i < header->e_phnum; i++) {
+        ElfW(Phdr) segment;
+        memcpy(&segment,
+               bytes + header->e_phoff + (uint64_t)i * header->e_phentsize,
+               sizeof(segment));
+        uint64_t first = segment.p_offset;
+        if (segment.p_type != PT_LOAD)
+            continue;
+        uint64_t last = segment.p_filesz > UINT64_MAX - first
+                            ? UINT64_MAX
+                            : first + segment.p_filesz;
+        end = last > end ? last : end;
+    }
+    return end;
+}
 
 static vly_status elf_check(const unsigned char *bytes, size_t n,
                             vly_error *error)
@@ -43,6 +71,11 @@ static vly_status elf_check(const unsigned char *bytes, size_t n,
         return vly_fail(error, VLY_E_ABI,
                         "is not a shared object: ELF type %u, wanted %u",
                         header.e_type, ET_DYN);
+    uint64_t end = elf_end(bytes, n, &header);
+    if (end > n)
+        return vly_fail(error, VLY_E_ABI,
+                        "cut off: %zu bytes, its segments need %" PRIu64, n,
+                        end);
     return VLY_OK;
 }
 

@@ -222,7 +222,9 @@ static vly_status net_run(vly_backend_net *net, vly_run *run, vly_error *error)
     const volatile uint32_t *stop = run->stop; /* a signal may set it */
     run->n_bursts_done = run->n_spikes = 0;
     run->n_events = run->n_candidates = 0;
-    while (run->n_bursts_done < run->n_bursts && !(stop && *stop)) {
+    /* the first burst is run whatever stop says */
+    while (run->n_bursts_done < run->n_bursts &&
+           !(run->n_bursts_done > 0 && stop && *stop)) {
         if (run->flags & VLY_RUN_RECORD &&
             run->spikes_capacity - run->n_spikes < net->n)
             break; /* the next burst might not fit */

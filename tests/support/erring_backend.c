@@ -3,7 +3,8 @@
  *   erring   after burst N the lowest bit of v_mv of one neuron is flipped:
  *            what `volley validate` must find
  *   failing  burst N ends in VLY_E_DEVICE (with VLY_BACKEND_FAILS defined)
- * Options: at=N, neuron=K (default 0). VOLLEY_ERRING_BURST=N where there is no
+ * Options: at=N, neuron=K (default 0), lie=WHAT: what it returns does not fit
+ * the interface, see below. VOLLEY_ERRING_BURST=N where there is no
  * option. Without either they are right.
  */
 #include <stdlib.h>
@@ -23,11 +24,28 @@
 /* Of the net created last: enough for a test. */
 static uint64_t err_at = UINT64_MAX;
 static uint32_t err_neuron;
+static char err_lie[16];
 
 static uint64_t option(const char *options, const char *key, uint64_t fallback)
 {
     const char *found = options ? strstr(options, key) : NULL;
     return found ? strtoull(found + strlen(key), NULL, 10) : fallback;
+}
+
+static int lies(const char *what)
+{
+    return strcmp(err_lie, what) == 0;
+}
+
+static void lie_read(const char *options)
+{
+    const char *found = options ? strstr(options, "lie=") : NULL;
+    size_t length = found ? strcspn(found + 4, ",") : 0;
+    if (length >= sizeof err_lie)
+        length = 0;
+    if (length > 0)
+        memcpy(err_lie, found + 4, length);
+    err_lie[length] = 0;
 }
 
 static vly_status err_create(const vly_device_spec *device,
@@ -39,6 +57,11 @@ static vly_status err_create(const vly_device_spec *device,
     err_at = text && *text ? strtoull(text, NULL, 10) : UINT64_MAX;
     err_at = option(device->options, "at=", err_at);
     err_neuron = (uint32_t)option(device->options, "neuron=", 0);
+    lie_read(device->options);
+    if (lies("no_net"))
+        return VLY_OK;
+    if (lies("create_stop"))
+        return VLY_E_STOPPED;
     if (err_neuron >= desc->n_neurons)
         return fail(error, VLY_E_INVALID, ERRING_ID ": no such neuron");
     return net_create(device, desc, snapshot, net, error);
@@ -81,13 +104,78 @@ static vly_status err_run(vly_backend_net *net, vly_run *run, vly_error *error)
     return VLY_OK;
 }
 
+/* One spike more at the front of the list, the same as the first. */
+static void spike_twice(vly_run *run)
+{
+    uint64_t t = 0;
+    while (run->spike_counts[t] == 0)
+        t++;
+    memmove(run->spikes + 1, run->spikes, run->n_spikes * sizeof *run->spikes);
+    run->spike_counts[t]++;
+    run->n_spikes++;
+}
+
+static vly_status lying_run(vly_backend_net *net, vly_run *run,
+                            vly_error *error)
+{
+    vly_status status = err_run(net, run, error);
+    if (lies("stopped"))
+        return VLY_E_STOPPED;
+    if (lies("unknown"))
+        return 42;
+    if (lies("silent"))
+        return VLY_E_DEVICE;
+    if (lies("endless")) {
+        memset(error->message, 'x', sizeof error->message);
+        return VLY_E_DEVICE;
+    }
+    if (lies("many"))
+        run->n_bursts_done = run->n_bursts + 1;
+    if (lies("count"))
+        run->spike_counts[0] = net->n + 1;
+    if (!(run->flags & VLY_RUN_RECORD) || run->n_spikes == 0)
+        return status;
+    if (lies("sum"))
+        run->n_spikes++;
+    if (lies("id"))
+        run->spikes[0] = net->n;
+    if (lies("other"))
+        run->spikes[0] = (run->spikes[0] + 1) % net->n;
+    if (lies("twice"))
+        spike_twice(run);
+    return status;
+}
+
+static vly_status lying_snapshot(vly_backend_net *net, vly_snapshot *snapshot,
+                                 vly_error *error)
+{
+    int second = snapshot->state != NULL;
+    vly_status status = snapshot_read(net, snapshot, error);
+    if (lies("s_words"))
+        snapshot->n_state_words += second ? 0 : 1;
+    if (lies("s_burst"))
+        snapshot->burst++;
+    if (lies("s_bursts"))
+        snapshot->n_fired_bursts += second ? 0 : 1;
+    if (lies("s_many"))
+        snapshot->n_fired = UINT64_MAX / 8;
+    if (lies("s_grow") && second)
+        snapshot->n_fired += 1000000;
+    if (lies("s_row") && second)
+        snapshot->fired_row[1] = snapshot->n_fired + 1;
+    if (lies("s_id") && second)
+        snapshot->fired[0] = net->n;
+    return status;
+}
+
 static vly_backend err_backend;
 
 static vly_status err_init(const vly_host *given, vly_error *error)
 {
     err_backend = backend;
     err_backend.net_create = err_create;
-    err_backend.net_run = err_run;
+    err_backend.net_run = lying_run;
+    err_backend.snapshot_read = lying_snapshot;
     return init(given, error);
 }
 

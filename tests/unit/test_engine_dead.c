@@ -90,7 +90,114 @@ static void swap_to_another_plugin(void **state)
     fixture_deinit(&f);
 }
 
+/* ---- what is returned does not fit the interface ----------------------- */
+
+static const struct {
+    const char *lie;
+    const char *text;
+} run_lies[] = {
+    {"stopped", "backend erring:0 returned status -8"},
+    {"unknown", "backend erring:0 returned status 42"},
+    {"silent", "no reason given"},
+    {"endless", "xxxx"},
+    {"many", "13 bursts done, which do not fit: wanted at most 12"},
+    {"count", "burst 0 with more spikes than neurons"},
+    {"sum", "2 spikes recorded, which do not fit its counts: 1"},
+    {"id", "burst 10 with the spike of a neuron that there is not"},
+    {"other", "burst 10 with a digest that is not that of its spikes"},
+    {"twice", "burst 10 with spikes that do not ascend"},
+};
+
+static const struct {
+    const char *lie;
+    const char *text;
+} snapshot_lies[] = {
+    {"s_words", "snapshot with n_state_words 7, wanted 6"},
+    {"s_burst", "snapshot with burst 13, wanted 12"},
+    {"s_bursts", "snapshot with n_fired_bursts 13, wanted 12"},
+    {"s_many", "snapshot with n_fired "},
+    {"s_grow", "snapshot with other counts in the second call"},
+    {"s_row", "snapshot with a row that does not ascend"},
+    {"s_id", "snapshot with a neuron that there is not"},
+};
+
+static void erring_init(fixture *f)
+{
+    char path[512];
+    fixture_init(f, genome_three);
+    (void)snprintf(path, sizeof path, "%s/erring.so", VLY_TEST_PLUGINS);
+    assert_ok(vly_registry_add(f->registry, path, &f->error), f->error);
+}
+
+static vly_net *lying_net(fixture *f, const char *lie)
+{
+    char spec[64];
+    (void)snprintf(spec, sizeof spec, "erring,lie=%s", lie);
+    return fixture_net(f, spec);
+}
+
+static void run_that_lies(void **state)
+{
+    static spike_log log;
+    fixture f;
+    (void)state;
+    erring_init(&f);
+    for (size_t i = 0; i < sizeof run_lies / sizeof run_lies[0]; i++) {
+        vly_net *net = lying_net(&f, run_lies[i].lie);
+        log = (spike_log){.fail_at = UINT64_MAX};
+        vly_net_on_spikes(net, spike_log_add, &log);
+        for (int twice = 0; twice < 2; twice++)
+            assert_fails(vly_net_run(net, 12, &f.error), VLY_E_DEVICE, &f.error,
+                         run_lies[i].text);
+        assert_true(memchr(f.error.message, 0, sizeof f.error.message) != NULL);
+        assert_int_equal(log.n_calls, 0);
+        assert_int_equal(vly_net_burst(net), 0);
+        vly_net_destroy(net);
+    }
+    fixture_deinit(&f);
+}
+
+static void snapshot_that_lies(void **state)
+{
+    fixture f;
+    (void)state;
+    erring_init(&f);
+    for (size_t i = 0; i < sizeof snapshot_lies / sizeof snapshot_lies[0];
+         i++) {
+        vly_state *kept = NULL;
+        vly_net *net = lying_net(&f, snapshot_lies[i].lie);
+        assert_ok(vly_net_run(net, 12, &f.error), f.error);
+        assert_fails(vly_net_snapshot(net, &kept, &f.error), VLY_E_DEVICE,
+                     &f.error, snapshot_lies[i].text);
+        assert_null(kept);
+        assert_fails(vly_net_run(net, 1, &f.error), VLY_E_DEVICE, &f.error,
+                     snapshot_lies[i].text);
+        vly_net_destroy(net);
+    }
+    fixture_deinit(&f);
+}
+
+static void create_that_lies(void **state)
+{
+    fixture f;
+    vly_net *net = NULL;
+    (void)state;
+    erring_init(&f);
+    assert_fails(vly_net_create(f.connectome, f.registry, "erring,lie=no_net",
+                                1, &net, &f.error),
+                 VLY_E_DEVICE, &f.error,
+                 "backend erring: net_create returned ok and no net");
+    assert_fails(vly_net_create(f.connectome, f.registry,
+                                "erring,lie=create_stop", 1, &net, &f.error),
+                 VLY_E_DEVICE, &f.error, "returned status -8");
+    assert_null(net);
+    fixture_deinit(&f);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(run_that_lies),
+    cmocka_unit_test(snapshot_that_lies),
+    cmocka_unit_test(create_that_lies),
     cmocka_unit_test(dead_for_ever),
     cmocka_unit_test(swap_to_another_plugin),
 };

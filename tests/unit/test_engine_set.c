@@ -260,7 +260,47 @@ static void weight_of_a_list(void **state)
     fixture_deinit(&f);
 }
 
+static void sentences(void **state)
+{
+    fixture f;
+    (void)state;
+    fixture_init(&f, genome_mixed);
+    vly_net *net = fixture_net(&f, "cpu:1");
+    vly_error *e = &f.error;
+    assert_fails(vly_net_set(net, NULL, 3, e), VLY_E_INVALID, e,
+                 "path is NULL, wanted area.NAME.PARAMETER");
+    /* as when compiled: not 0, and yet nothing of it would be left */
+    assert_fails(vly_net_set(net, "stimulus.hum.mean", 1e-30, e), VLY_E_INVALID,
+                 e, "becomes 0");
+    assert_fails(vly_net_set(net, "stimulus.noise.weight", 1e-30, e),
+                 VLY_E_INVALID, e, "becomes 0");
+    assert_fails(vly_net_set(net, "stimulus.beat.weight", 1e-30, e),
+                 VLY_E_INVALID, e, "becomes 0");
+    assert_ok(vly_net_set(net, "stimulus.hum.mean", 0, e), f.error);
+    assert_fails(vly_net_set(net, "stimulus.hum.sd", 1e-30, e), VLY_E_INVALID,
+                 e, "becomes 0");
+    assert_ok(vly_net_set(net, "stimulus.hum.sd", 0, e), f.error);
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
+static void text_of_nothing(void **state)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_genome *genome = NULL;
+    (void)state;
+    assert_fails(vly_genome_parse("x", 1, NULL, NULL, 0, &genome, &error),
+                 VLY_E_INVALID, &error, "name is NULL");
+    assert_fails(vly_genome_parse(NULL, 5, "g", NULL, 0, &genome, &error),
+                 VLY_E_INVALID, &error, "text is NULL");
+    assert_true(vly_genome_parse(NULL, 0, "g", NULL, 0, &genome, &error) !=
+                VLY_OK);
+    assert_null(genome);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(sentences),
+    cmocka_unit_test(text_of_nothing),
     cmocka_unit_test(as_if_compiled),
     cmocka_unit_test(dc_as_constant_input),
     cmocka_unit_test(one_value_a_neuron),

@@ -141,7 +141,60 @@ static void swap_refused_goes_on(void **state)
     fixture_deinit(&f);
 }
 
+/* The list that was kept is of the burst that is forgotten, even where both
+ * lives have done as many bursts. */
+static void fired_of_the_state(void **state)
+{
+    fixture f;
+    const uint32_t *ids = NULL;
+    uint32_t n = 0;
+    vly_state *kept = NULL;
+    (void)state;
+    fixture_init(&f, genome_three);
+    vly_net *net = fixture_net(&f, "cpu:1");
+    vly_net *other = fixture_net(&f, "cpu:1");
+    assert_ok(vly_net_run(net, 11, &f.error), f.error); /* A fired in 10 */
+    assert_ok(vly_net_snapshot(net, &kept, &f.error), f.error);
+    assert_ok(vly_net_set(other, "stimulus.kick.weight_mv", 1, &f.error),
+              f.error);
+    assert_ok(vly_net_run(other, 11, &f.error), f.error);
+    assert_ok(vly_net_fired(other, &ids, &n, &f.error), f.error);
+    assert_int_equal(n, 0);
+    assert_ok(vly_net_restore(other, kept, &f.error), f.error);
+    assert_ok(vly_net_fired(other, &ids, &n, &f.error), f.error);
+    assert_int_equal(n, 1);
+    assert_int_equal(ids[0], 0);
+    vly_net_destroy(net);
+    vly_net_destroy(other);
+    vly_state_destroy(kept);
+    fixture_deinit(&f);
+}
+
+/* Three neurons that are updated in every burst; restored with the state. */
+static void candidates_counted(void **state)
+{
+    fixture f;
+    vly_stats stats = {.struct_size = sizeof stats};
+    vly_state *kept = NULL;
+    (void)state;
+    fixture_init(&f, genome_three);
+    vly_net *net = fixture_net(&f, "cpu:2");
+    assert_ok(vly_net_run(net, 7, &f.error), f.error);
+    assert_ok(vly_net_snapshot(net, &kept, &f.error), f.error);
+    assert_ok(vly_net_run(net, 13, &f.error), f.error);
+    assert_ok(vly_net_stats(net, &stats, &f.error), f.error);
+    assert_int_equal(stats.candidates, 20 * 3);
+    assert_ok(vly_net_restore(net, kept, &f.error), f.error);
+    assert_ok(vly_net_stats(net, &stats, &f.error), f.error);
+    assert_int_equal(stats.candidates, 7 * 3);
+    vly_net_destroy(net);
+    vly_state_destroy(kept);
+    fixture_deinit(&f);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(fired_of_the_state),
+    cmocka_unit_test(candidates_counted),
     cmocka_unit_test(goes_on_as_before),
     cmocka_unit_test(digest_of_the_state),
     cmocka_unit_test(of_another_connectome),

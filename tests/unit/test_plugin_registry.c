@@ -191,6 +191,29 @@ static void test_files(void **state)
     vly_registry_destroy(NULL);
 }
 
+/* dlopen of a file that was cut off ends in SIGBUS: it must not get there. */
+static void test_cut_off(void **state)
+{
+    (void)state;
+    struct stat about;
+    char path[512], wanted[64];
+    assert_int_equal(stat(TEMPLATE, &about), 0);
+    vly_registry *registry = registry_with("");
+    for (off_t bytes = 64; bytes < 12000; bytes += 997) {
+        vly_error error = VLY_ERROR_INIT;
+        snprintf(path, sizeof(path), "%s/cut_%d.so", scratch, (int)bytes);
+        copy_file(TEMPLATE, path);
+        assert_true(about.st_size > bytes);
+        assert_int_equal(truncate(path, bytes), 0);
+        assert_int_equal(vly_registry_add(registry, path, &error), VLY_E_ABI);
+        snprintf(wanted, sizeof(wanted), "cut off: %d bytes, its segments need",
+                 (int)bytes);
+        if (!strstr(error.message, wanted))
+            fail_msg("message \"%s\"", error.message);
+    }
+    vly_registry_destroy(registry);
+}
+
 static void test_good(void **state)
 {
     (void)state;
@@ -464,6 +487,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_broken),
     cmocka_unit_test(test_reasons_differ),
     cmocka_unit_test(test_files),
+    cmocka_unit_test(test_cut_off),
     cmocka_unit_test(test_good),
     cmocka_unit_test(test_not_available),
     cmocka_unit_test(test_info_sizes),

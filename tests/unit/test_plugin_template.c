@@ -419,7 +419,7 @@ static void test_writes(void **state)
     const uint32_t stop = 1;
     vly_run run = {.struct_size = sizeof(run), .n_bursts = 9, .stop = &stop};
     assert_ok(backend->net_run(net, &run, &error), error);
-    assert_int_equal(run.n_bursts_done, 0);
+    assert_int_equal(run.n_bursts_done, 1); /* the first is always run */
     backend->net_destroy(net);
 }
 

@@ -121,12 +121,23 @@ VLY_API void vly_net_close(vly_net *net); /* the counterpart of open */
 
 VLY_API vly_status vly_net_run(vly_net *net, uint64_t n_bursts,
                                vly_error *error);
-/* Ends a run in another thread or signal handler after the current burst: the
- * run then returns VLY_E_STOPPED. [any-thread] async-signal-safe */
+/* Ends a run in another thread or signal handler after the burst that the
+ * backend is at: the run then returns VLY_E_STOPPED, and the functions below
+ * have been called for all bursts done. From inside one of them that burst is
+ * up to a chunk (4096 bursts) after the one told. A stop between two runs ends
+ * the next one before its first burst. [any-thread] async-signal-safe */
 VLY_API void vly_net_stop(vly_net *net);
 
 /* Called on the thread of vly_net_run, in order of bursts, for every burst:
- * ids ascend. VLY_OK to go on. Slower than none: spikes cross to the host. */
+ * ids ascend and are borrowed for the call. VLY_OK to go on. Slower than none:
+ * spikes cross to the host.
+ * The backend runs a chunk of up to 4096 bursts, then the calls for these
+ * follow. A function that fails or stops the net therefore ends the run, but
+ * the net stands at the end of the chunk, up to 4095 bursts after the one
+ * told. After a failure no function is called for the rest of the chunk, and
+ * the run returns that status; after a stop they still are, for every burst
+ * done. From within, a net may only be asked for its figures (burst, digest,
+ * statistics) and be stopped. */
 typedef vly_status (*vly_spikes_fn)(void *arg, uint64_t burst,
                                     const uint32_t *ids, uint32_t n_ids,
                                     uint64_t burst_digest);

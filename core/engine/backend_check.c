@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a backend returns, looked at before it is believed. A backend is another
+ * program's code: what it gets wrong ends its net with a sentence, not this
+ * process.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "engine/engine.h"
+
+vly_status vly_backend_said(const char *backend, vly_status status,
+                            vly_error *why)
+{
+    if (status == VLY_OK)
+        return VLY_OK;
+    why->struct_size = sizeof *why;
+    why->message[sizeof why->message - 1] = 0;
+    /* stopped is not a failure: a run that is stopped returns VLY_OK */
+    if (status > VLY_OK || status <= VLY_E_STOPPED)
+        return vly_fail(why, VLY_E_DEVICE,
+                        "backend %s returned status %d (%s), which no backend "
+                        "may: %.800s",
+                        backend, (int)status, vly_status_text(status),
+                        why->message[0] != 0 ? why->message
+                                             : "no reason given");
+    if (why->message[0] == 0)
+        return vly_fail(why, status, "backend %s: %s, no reason given", backend,
+                        vly_status_text(status));
+    why->status = status;
+    return status;
+}
+
+/* ---- a run ------------------------------------------------------------- */
+
+static vly_status bad_run(const vly_net *net, uint64_t burst, const char *what,
+                          vly_error *error)
+{
+    return vly_fail(error, VLY_E_DEVICE,
+                    "backend %s: burst %" PRIu64 " with %s", net->device.name,
+                    burst, what);
+}
+
+static vly_status check_list(const vly_net *net, const vly_run *run, uint64_t t,
+                             uint64_t first, vly_error *error)
+{
+    const vly_net_desc *desc = &net->connectome->desc;
+    const uint32_t *ids = run->spikes + first;
+    const uint32_t *gains = run->spike_gains ? run->spike_gains + first : NULL;
+    uint64_t burst = net->burst + t;
+    uint64_t digest = 0;
+    for (uint32_t i = 0; i < run->spike_counts[t]; i++) {
+        if (ids[i] >= desc->n_neurons)
+            return bad_run(net, burst,
+                           "the spike of a neuron that there is "
+                           "not",
+                           error);
+        if (i != 0 && ids[i] <= ids[i - 1])
+            return bad_run(net, burst, "spikes that do not ascend", error);
+        digest += vly_spike_hash(
+            ids[i], gains ? gains[i] : UINT32_C(1) << desc->feagi_q, burst);
+    }
+    if (digest != run->digests[t])
+        return bad_run(net, burst, "a digest that is not that of its spikes",
+                       error);
+    return VLY_OK;
+}
+
+vly_status vly_backend_run_check(const vly_net *net, const vly_run *run,
+                                 vly_error *error)
+{
+    bool record = (run->flags & VLY_RUN_RECORD) != 0;
+    uint64_t n_spikes = 0;
+    vly_status status = VLY_OK;
+    if (run->n_bursts_done > run->n_bursts)
+        return vly_fail(error, VLY_E_DEVICE,
+                        "backend %s: %" PRIu64
+                        " bursts done, which do not fit: wanted at most "
+                        "%" PRIu64,
+                        net->device.name, run->n_bursts_done, run->n_bursts);
+    for (uint64_t t = 0; t < run->n_bursts_done; t++) {
+        if (run->spike_counts[t] > net->connectome->desc.n_neurons)
+            return bad_run(net, net->burst + t, "more spikes than neurons",
+                           error);
+        n_spikes += run->spike_counts[t];
+    }
+    if (!record)
+        return VLY_OK;
+    if (n_spikes != run->n_spikes || n_spikes > run->spikes_capacity)
+        return vly_fail(error, VLY_E_DEVICE,
+                        "backend %s: %" PRIu64 " spikes recorded, which do not "
+                        "fit its counts: %" PRIu64 ", wanted the same and at "
+                        "most %" PRIu64,
+                        net->device.name, run->n_spikes, n_spikes,
+                        run->spikes_capacity);
+    n_spikes = 0;
+    for (uint64_t t = 0; t < run->n_bursts_done; t++) {
+        VLY_TRY(check_list(net, run, t, n_spikes, error));
+        n_spikes += run->spike_counts[t];
+    }
+out:
+    return status;
+}
+
+/* ---- a snapshot -------------------------------------------------------- */
+
+static vly_status bad_count(const vly_net *net, const char *what,
+                            uint64_t found, uint64_t wanted, vly_error *error)
+{
+    return vly_fail(error, VLY_E_DEVICE,
+                    "backend %s: snapshot with %s %" PRIu64 ", wanted %" PRIu64,
+                    net->device.name, what, found, wanted);
+}
+
+vly_status vly_backend_counts_check(const vly_net *net,
+                                    const vly_snapshot *snapshot,
+                                    vly_error *error)
+{
+    const vly_net_desc *desc = &net->connectome->desc;
+    uint64_t bursts =
+        net->burst < desc->max_delay ? net->burst : desc->max_delay;
+    uint64_t most = bursts * desc->n_neurons;
+    uint64_t words = 0;
+    for (uint32_t a = 0; a < desc->n_areas; a++)
+        words += (uint64_t)desc->areas[a].n_fields * desc->areas[a].n_neurons;
+    if (snapshot->burst != net->burst)
+        return bad_count(net, "burst", snapshot->burst, net->burst, error);
+    if (snapshot->n_state_words != words)
+        return bad_count(net, "n_state_words", snapshot->n_state_words, words,
+                         error);
+    if (snapshot->n_fired_bursts != bursts)
+        return bad_count(net, "n_fired_bursts", snapshot->n_fired_bursts,
+                         bursts, error);
+    if (snapshot->n_fired > most)
+        return bad_count(net, "n_fired", snapshot->n_fired, most, error);
+    return VLY_OK;
+}
+
+static vly_status bad_set(const vly_net *net, uint32_t set, const char *what,
+                          vly_error *error)
+{
+    return vly_fail(error, VLY_E_DEVICE,
+                    "backend %s: snapshot with %s in fired set %u",
+                    net->device.name, what, set);
+}
+
+vly_status vly_backend_fired_check(const vly_net *net,
+                                   const vly_snapshot *snapshot,
+                                   vly_error *error)
+{
+    const uint64_t *row = snapshot->fired_row;
+    const uint32_t *ids = snapshot->fired;
+    uint32_t n = snapshot->n_fired_bursts;
+    if (row[0] != 0)
+        return bad_count(net, "fired_row[0]", row[0], 0, error);
+    if (row[n] != snapshot->n_fired)
+        return bad_count(net, "a last fired_row of", row[n], snapshot->n_fired,
+                         error);
+    for (uint32_t j = 0; j < n; j++) {
+        if (row[j + 1] < row[j] || row[j + 1] > snapshot->n_fired)
+            return bad_set(net, j, "a row that does not ascend", error);
+        for (uint64_t i = row[j]; i < row[j + 1]; i++) {
+            if (ids[i] >= net->connectome->desc.n_neurons)
+                return bad_set(net, j, "a neuron that there is not", error);
+            if (i != row[j] && ids[i] <= ids[i - 1])
+                return bad_set(net, j, "ids that do not ascend", error);
+        }
+    }
+    return VLY_OK;
+}
