@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which devices there are.
+ */
+#include "cuda_net.h"
+
+#include <stdio.h>
+
+vly_status vly_cuda_detect(vly_error *error)
+{
+    int count = 0;
+    cudaError_t code = cudaGetDeviceCount(&count);
+    if (code == cudaSuccess && count > 0)
+        return VLY_OK;
+    (void)cudaGetLastError();
+    if (code == cudaSuccess || code == cudaErrorNoDevice)
+        return vly_cuda_fail(error, VLY_E_DEVICE,
+                             "no CUDA device detected: the driver is there, "
+                             "but it lists no device");
+    return vly_cuda_fail(error, VLY_E_DEVICE, "CUDA driver not detected: %s",
+                         cudaGetErrorString(code));
+}
+
+uint32_t vly_cuda_device_count(void)
+{
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    return count > 0 ? (uint32_t)count : 0;
+}
+
+vly_status vly_cuda_device_info(uint32_t index, vly_device_info *info,
+                                vly_error *error)
+{
+    vly_status status = vly_cuda_detect(error);
+    if (status != VLY_OK)
+        return status;
+    uint32_t count = vly_cuda_device_count();
+    if (index >= count)
+        return vly_cuda_fail(error, VLY_E_DEVICE,
+                             "cuda: device %u, but there are %u", index, count);
+    if (info->struct_size < sizeof *info)
+        return vly_cuda_fail(error, VLY_E_INVALID,
+                             "device info: struct_size is %u, wanted %u",
+                             info->struct_size, (uint32_t)sizeof *info);
+    struct cudaDeviceProp properties;
+    status =
+        vly_cuda_check((int)cudaGetDeviceProperties(&properties, (int)index),
+                       "cudaGetDeviceProperties", error);
+    if (status != VLY_OK)
+        return status;
+    info->index = index;
+    snprintf(info->name, sizeof info->name, "%.127s", properties.name);
+    snprintf(info->capability, sizeof info->capability,
+             "compute capability %d.%d, %d multiprocessors", properties.major,
+             properties.minor, properties.multiProcessorCount);
+    info->memory_bytes = properties.totalGlobalMem;
+    return VLY_OK;
+}

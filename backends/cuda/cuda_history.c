@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The log of spikes on the device: what is still to be delivered, what a
+ * snapshot holds, and what a recording reads. It grows when a launch had to
+ * stop for want of room.
+ */
+#include "cuda_net.h"
+
+#include <string.h>
+
+#define FIRST_CAPACITY (UINT64_C(1) << 16)
+
+static uint64_t power_of_two(uint64_t n)
+{
+    uint64_t p = 1;
+    while (p < n)
+        p *= 2;
+    return p;
+}
+
+static vly_status log_alloc(vly_backend_net *net, uint64_t capacity,
+                            uint32_t **ids, uint32_t **gains, vly_error *error)
+{
+    vly_status status =
+        vly_cuda_device_alloc(net, capacity, sizeof **ids, ids, error);
+    if (status == VLY_OK) {
+        status =
+            vly_cuda_device_alloc(net, capacity, sizeof **gains, gains, error);
+        if (status != VLY_OK)
+            vly_cuda_device_release(net, *ids);
+    }
+    return status;
+}
+
+vly_status vly_cuda_history_create(vly_backend_net *net, vly_error *error)
+{
+    uint64_t n_records = power_of_two((uint64_t)net->desc->max_delay +
+                                      VLY_CUDA_LAUNCH_BURSTS + 2);
+    uint64_t capacity = power_of_two(UINT64_C(4) * net->desc->n_neurons);
+    capacity = capacity > FIRST_CAPACITY ? capacity : FIRST_CAPACITY;
+    if (n_records > UINT32_MAX)
+        return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
+                             "net: a delay of %u bursts is too long for the "
+                             "cuda backend",
+                             net->desc->max_delay);
+    vly_status status = log_alloc(net, capacity, &net->view.log_ids,
+                                  &net->view.log_gains, error);
+    if (status == VLY_OK)
+        status =
+            vly_cuda_device_alloc(net, n_records, sizeof *net->view.records,
+                                  &net->view.records, error);
+    if (status == VLY_OK)
+        status =
+            vly_cuda_pinned_alloc(net, VLY_CUDA_LAUNCH_BURSTS,
+                                  sizeof *net->records, &net->records, error);
+    net->view.log_mask = capacity - 1;
+    net->view.record_mask = (uint32_t)(n_records - 1);
+    return status;
+}
+
+/* One or two copies: the records are a ring. */
+int vly_cuda_history_fetch(vly_backend_net *net, uint64_t burst,
+                           uint32_t n_bursts, vly_cuda_record *records)
+{
+    cudaError_t code = cudaSuccess;
+    for (uint32_t done = 0; done < n_bursts && code == cudaSuccess;) {
+        uint32_t at = (uint32_t)(burst + done) & net->view.record_mask;
+        uint32_t n = n_bursts - done;
+        uint32_t room = net->view.record_mask - at + 1;
+        n = n < room ? n : room;
+        code = cudaMemcpyAsync(records + done, net->view.records + at,
+                               n * sizeof *records, cudaMemcpyDeviceToHost,
+                               (cudaStream_t)net->stream);
+        done += n;
+    }
+    return (int)code;
+}
+
+vly_status vly_cuda_history_records(vly_backend_net *net, uint64_t burst,
+                                    uint32_t n_bursts, vly_cuda_record *records,
+                                    vly_error *error)
+{
+    vly_status status =
+        vly_cuda_check(vly_cuda_history_fetch(net, burst, n_bursts, records),
+                       "reading records", error);
+    return status == VLY_OK
+               ? vly_cuda_synchronize(net, "reading records", error)
+               : status;
+}
+
+static uint64_t position_of(vly_backend_net *net, uint64_t burst,
+                            vly_status *status, vly_error *error)
+{
+    vly_cuda_record record = {.start = net->head};
+    if (burst < net->burst && *status == VLY_OK)
+        *status = vly_cuda_history_records(net, burst, 1, &record, error);
+    return record.start;
+}
+
+vly_status vly_cuda_history_reserve(vly_backend_net *net, uint64_t oldest,
+                                    uint64_t n, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    uint64_t from = position_of(net, oldest, &status, error);
+    uint64_t held = net->head - from;
+    uint64_t capacity = power_of_two(2 * (held + n));
+    uint32_t *ids = NULL;
+    uint32_t *gains = NULL;
+    if (status != VLY_OK || capacity <= net->view.log_mask + 1)
+        return status;
+    status = log_alloc(net, capacity, &ids, &gains, error);
+    if (status == VLY_OK)
+        status = vly_cuda_check((int)vly_cuda_launch_log_move(
+                                    &net->view, from, net->head, ids, gains,
+                                    capacity - 1, (cudaStream_t)net->stream),
+                                "moving the spike log", error);
+    if (status == VLY_OK)
+        status = vly_cuda_synchronize(net, "moving the spike log", error);
+    if (status != VLY_OK)
+        return status;
+    vly_cuda_device_release(net, net->view.log_ids);
+    vly_cuda_device_release(net, net->view.log_gains);
+    net->view.log_ids = ids;
+    net->view.log_gains = gains;
+    net->view.log_mask = capacity - 1;
+    return VLY_OK;
+}
+
+static vly_status drain_reserve(vly_backend_net *net, uint64_t n,
+                                vly_error *error)
+{
+    if (n <= net->drain_room)
+        return VLY_OK;
+    uint64_t room = power_of_two(n);
+    uint32_t *ids = NULL;
+    uint32_t *gains = NULL;
+    vly_status status = log_alloc(net, room, &ids, &gains, error);
+    if (status != VLY_OK)
+        return status;
+    vly_cuda_device_release(net, net->drain[0]);
+    vly_cuda_device_release(net, net->drain[1]);
+    net->drain[0] = ids;
+    net->drain[1] = gains;
+    net->drain_room = room;
+    return VLY_OK;
+}
+
+vly_status vly_cuda_history_read(vly_backend_net *net, uint64_t burst,
+                                 uint32_t n_bursts, uint64_t n_spikes,
+                                 uint32_t *ids, uint32_t *gains,
+                                 vly_error *error)
+{
+    if (n_spikes == 0)
+        return VLY_OK;
+    vly_status status = drain_reserve(net, n_spikes, error);
+    if (status == VLY_OK)
+        status = vly_cuda_check((int)vly_cuda_launch_sort(
+                                    &net->view, burst, n_bursts, net->drain[0],
+                                    gains != NULL ? net->drain[1] : NULL,
+                                    (cudaStream_t)net->stream),
+                                "sorting spikes", error);
+    if (status == VLY_OK)
+        status = vly_cuda_download(net, ids, net->drain[0],
+                                   n_spikes * sizeof *ids, error);
+    if (status == VLY_OK && gains != NULL)
+        status = vly_cuda_download(net, gains, net->drain[1],
+                                   n_spikes * sizeof *gains, error);
+    return status;
+}
+
+static vly_status load_records(vly_backend_net *net,
+                               const vly_snapshot *snapshot, vly_error *error)
+{
+    uint64_t first = snapshot->burst - snapshot->n_fired_bursts;
+    vly_status status = VLY_OK;
+    for (uint32_t done = 0;
+         done < snapshot->n_fired_bursts && status == VLY_OK;) {
+        uint32_t at = (uint32_t)(first + done) & net->view.record_mask;
+        uint32_t n = snapshot->n_fired_bursts - done;
+        uint32_t room = net->view.record_mask - at + 1;
+        n = n < room ? n : room;
+        n = n < VLY_CUDA_LAUNCH_BURSTS ? n : VLY_CUDA_LAUNCH_BURSTS;
+        for (uint32_t i = 0; i < n; i++) {
+            const uint64_t *row = snapshot->fired_row + done + i;
+            net->records[i] = (vly_cuda_record){
+                .start = row[0], .count = (uint32_t)(row[1] - row[0])};
+        }
+        status = vly_cuda_upload(net, net->view.records + at, net->records,
+                                 n * sizeof *net->records, error);
+        done += n;
+    }
+    return status;
+}
+
+vly_status vly_cuda_history_load(vly_backend_net *net,
+                                 const vly_snapshot *snapshot, vly_error *error)
+{
+    uint64_t n = snapshot->n_fired;
+    vly_status status = vly_cuda_history_reserve(
+        net, net->burst, n + net->desc->n_neurons, error);
+    if (status == VLY_OK)
+        status = vly_cuda_upload(net, net->view.log_ids, snapshot->fired,
+                                 n * sizeof(uint32_t), error);
+    if (status == VLY_OK)
+        status = vly_cuda_upload(net, net->view.log_gains, snapshot->fired_gain,
+                                 n * sizeof(uint32_t), error);
+    if (status == VLY_OK)
+        status = load_records(net, snapshot, error);
+    net->head = n;
+    if (status == VLY_OK && net->is_resident)
+        status = vly_cuda_resident_restore(net, error);
+    for (uint32_t g = 0; !net->is_resident && g < net->view.n_groups; g++)
+        for (uint32_t ago = 1;
+             ago <= net->groups[g].delay_max && status == VLY_OK; ago++)
+            if (net->burst >= (uint64_t)net->groups[g].base_delay + ago)
+                status = vly_cuda_check(
+                    (int)vly_cuda_launch_restore(&net->view, net->burst, g, ago,
+                                                 (cudaStream_t)net->stream),
+                    "restoring events", error);
+    if (status == VLY_OK)
+        status = vly_cuda_synchronize(net, "restoring events", error);
+    return status;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The models this backend was built with, read from their tables.
+ */
+#include "cuda_models.h"
+
+#include <string.h>
+
+#include <volley/plugin.h>
+
+#include "kernels/models/table_hash.h"
+
+/* table_text.h must come before the table: no sorting */
+/* clang-format off */
+static const char text_feagi[] =
+#include "kernels/models/table_text.h"
+#include "kernels/models/feagi.def"
+    ;
+static const char text_lif_psc_delta[] =
+#include "kernels/models/table_text.h"
+#include "kernels/models/lif_psc_delta.def"
+    ;
+static const char text_lif_psc_exp[] =
+#include "kernels/models/table_text.h"
+#include "kernels/models/lif_psc_exp.def"
+    ;
+static const char text_izhikevich[] =
+#include "kernels/models/table_text.h"
+#include "kernels/models/izhikevich.def"
+    ;
+/* clang-format on */
+
+/* Each entry of a table becomes "+ 1" in the sum of its kind. */
+static const vly_cuda_model models[VLY_CUDA_N_MODELS] = {
+#define VLY_CUDA_TABLE "kernels/models/feagi.def"
+#include "cuda_model_entry.h"
+#define VLY_CUDA_TABLE "kernels/models/lif_psc_delta.def"
+#include "cuda_model_entry.h"
+#define VLY_CUDA_TABLE "kernels/models/lif_psc_exp.def"
+#include "cuda_model_entry.h"
+#define VLY_CUDA_TABLE "kernels/models/izhikevich.def"
+#include "cuda_model_entry.h"
+};
+
+const vly_cuda_model *vly_cuda_model_find(const char *id)
+{
+    for (uint32_t i = 0; i < VLY_CUDA_N_MODELS; i++)
+        if (strcmp(models[i].id, id) == 0)
+            return &models[i];
+    return NULL;
+}
+
+uint64_t vly_cuda_model_hash(const vly_cuda_model *model)
+{
+    return vly_model_text_hash(model->text);
+}

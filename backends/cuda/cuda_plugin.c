@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The plugin "cuda": its entry and its table of functions.
+ */
+#include <string.h>
+
+#include "cuda_net.h"
+
+static vly_status init(const vly_host *host, vly_error *error)
+{
+    if (host == NULL || host->struct_size < sizeof(vly_host))
+        return vly_cuda_fail(error, VLY_E_ABI,
+                             "cuda: the host table is smaller than version "
+                             "1.0");
+    vly_status status = vly_cuda_detect(error);
+    if (status == VLY_OK)
+        vly_cuda_host = host;
+    return status;
+}
+
+static void deinit(void)
+{
+    vly_cuda_host = NULL;
+}
+
+static const vly_backend backend = {
+    .struct_size = sizeof(vly_backend),
+    .device_count = vly_cuda_device_count,
+    .device_info = vly_cuda_device_info,
+    .supports = vly_cuda_supports,
+    .net_create = vly_cuda_net_create,
+    .net_destroy = vly_cuda_net_destroy,
+    .net_info = vly_cuda_net_info,
+    .net_run = vly_cuda_net_run,
+    .field_read = vly_cuda_field_read,
+    .field_write = vly_cuda_field_write,
+    .coef_write = vly_cuda_coef_write,
+    .stimulus_write = vly_cuda_stimulus_write,
+    .snapshot_read = vly_cuda_snapshot_read,
+    .state_digest = vly_cuda_state_digest,
+};
+
+static const void *get_interface(const char *id)
+{
+    return strcmp(id, VLY_BACKEND_INTERFACE) == 0 ? &backend : NULL;
+}
+
+extern const vly_plugin vly_plugin_entry;
+VLY_EXPORT const vly_plugin vly_plugin_entry = {
+    .struct_size = sizeof(vly_plugin),
+    .abi_version = VLY_ABI_VERSION,
+    .id = "cuda",
+    .version = "0.1.0",
+    .build = VLY_CUDA_BUILD,
+    .init = init,
+    .deinit = deinit,
+    .get_interface = get_interface,
+};

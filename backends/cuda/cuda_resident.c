@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The plan with accumulators in shared memory: whether a net fits, and its
+ * segments, which replace the rows by source.
+ */
+#include "cuda_net.h"
+
+#include <string.h>
+
+#define BLOCK_NEURONS 64u /* fewer in a block are not worth an exchange */
+/* More device memory than that is not worth it: padding of short segments. */
+#define SYNAPSE_BYTES 16u
+#define WIDE_QUADS 6u /* longer segments are shared by more threads */
+#define FREE_BYTES (UINT64_C(256) << 20)
+
+/* ---- whether it fits --------------------------------------------------- */
+
+static int has_feagi(const vly_backend_net *net)
+{
+    for (uint32_t a = 0; a < net->desc->n_areas; a++)
+        if ((vly_cuda_area_desc(net->desc, a)->flags & VLY_AREA_FEAGI) != 0)
+            return 1;
+    return 0;
+}
+
+static int set_blocks(vly_backend_net *net, uint32_t n_blocks,
+                      uint64_t shared_bytes)
+{
+    vly_cuda_resident *resident = &net->resident;
+    uint32_t n = net->desc->n_neurons;
+    resident->n_blocks = n_blocks;
+    resident->slice = n / n_blocks + (n % n_blocks != 0);
+    return (uint64_t)resident->slice * net->view.max_delay <= 65536 &&
+           vly_cuda_resident_bytes(&net->view, resident) <= shared_bytes;
+}
+
+/* Chooses the blocks. *why: NULL if the net fits, else the reason. */
+vly_status vly_cuda_resident_fit(vly_backend_net *net, uint32_t wanted,
+                                 const char **why, vly_error *error)
+{
+    int shared_bytes = 0;
+    uint32_t n = net->desc->n_neurons;
+    uint32_t limit = net->n_blocks < VLY_CUDA_MAIL_BLOCKS
+                         ? net->n_blocks
+                         : VLY_CUDA_MAIL_BLOCKS;
+    *why = NULL;
+    if (n == 0)
+        *why = "the net has no neurons";
+    else if (has_feagi(net))
+        *why = "FEAGI areas need gains and candidates";
+    else if (net->view.n_ports > 1 ||
+             net->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
+        *why = "too many ports or areas";
+    if (*why != NULL)
+        return VLY_OK;
+    vly_status status = vly_cuda_check(
+        (int)cudaDeviceGetAttribute(&shared_bytes,
+                                    cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                    net->device),
+        "cudaDeviceGetAttribute", error);
+    if (status != VLY_OK)
+        return status;
+    uint32_t blocks = n / BLOCK_NEURONS + (n % BLOCK_NEURONS != 0);
+    blocks = wanted > 0 ? wanted : blocks;
+    blocks = blocks < limit ? blocks : limit;
+    while (!set_blocks(net, blocks, (uint64_t)shared_bytes)) {
+        if (blocks == limit || wanted > 0) {
+            *why = "its accumulators exceed shared memory";
+            return VLY_OK;
+        }
+        blocks = blocks < limit / 2 ? 2 * blocks : limit;
+    }
+    return VLY_OK;
+}
+
+/* ---- segments ---------------------------------------------------------- */
+
+static vly_status count_segments(vly_backend_net *net, uint32_t *count,
+                                 vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t g = 0; g < net->view.n_groups && status == VLY_OK; g++)
+        status = vly_cuda_check((int)vly_cuda_launch_segment_count(
+                                    &net->view, &net->groups[g], &net->resident,
+                                    count, (cudaStream_t)net->stream),
+                                "counting segments", error);
+    return status;
+}
+
+/* The size of the segments of each area: the largest that occurs. */
+static vly_status size_classes(vly_backend_net *net, const uint32_t *count,
+                               vly_cuda_class *classes, vly_cuda_segments *part,
+                               vly_error *error)
+{
+    uint32_t n_areas = net->view.n_areas;
+    uint32_t n_blocks = net->resident.n_blocks;
+    uint32_t *largest = NULL;
+    vly_status status =
+        vly_cuda_device_alloc(net, n_areas, sizeof *largest, &largest, error);
+    for (uint32_t a = 0; a < n_areas && status == VLY_OK; a++)
+        status =
+            vly_cuda_check((int)vly_cuda_launch_segment_largest(
+                               count + (uint64_t)net->areas[a].first * n_blocks,
+                               (uint64_t)net->areas[a].n * n_blocks,
+                               largest + a, (cudaStream_t)net->stream),
+                           "sizing segments", error);
+    uint32_t host[VLY_CUDA_RESIDENT_AREAS] = {0};
+    if (status == VLY_OK)
+        status = vly_cuda_download(net, host, largest,
+                                   n_areas * sizeof *largest, error);
+    vly_cuda_device_release(net, largest);
+    uint64_t at = 0;
+    uint64_t n_sources = net->desc->n_neurons;
+    for (uint32_t a = 0; a < n_areas; a++) {
+        classes[a].at = at;
+        classes[a].first = net->areas[a].first;
+        classes[a].quads = (host[a] + 3) / 4;
+        at += (uint64_t)classes[a].quads * net->areas[a].n;
+    }
+    part->block_quads = at;
+    part->wide = at > WIDE_QUADS * n_sources;
+    return status;
+}
+
+static vly_status fill_segments(vly_backend_net *net, uint32_t *count,
+                                uint64_t n_counts, uint32_t *const segments[2],
+                                vly_error *error)
+{
+    cudaStream_t stream = (cudaStream_t)net->stream;
+    vly_status status =
+        vly_cuda_check((int)cudaMemsetAsync(
+                           count, 0, (size_t)n_counts * sizeof *count, stream),
+                       "filling segments", error);
+    for (uint32_t g = 0; g < net->view.n_groups && status == VLY_OK; g++)
+        status = vly_cuda_check((int)vly_cuda_launch_segment_fill(
+                                    &net->view, &net->groups[g], &net->resident,
+                                    segments, count, stream),
+                                "filling segments", error);
+    return status == VLY_OK
+               ? vly_cuda_synchronize(net, "filling segments", error)
+               : status;
+}
+
+static vly_status alloc_part(vly_backend_net *net, uint32_t p,
+                             const vly_cuda_class *host, uint32_t **segments,
+                             vly_error *error)
+{
+    vly_cuda_segments *part = &net->resident.part[p];
+    vly_cuda_class *classes = NULL;
+    vly_status status = vly_cuda_device_alloc(net, net->view.n_areas,
+                                              sizeof *classes, &classes, error);
+    if (status == VLY_OK)
+        status = vly_cuda_upload(net, classes, host,
+                                 net->view.n_areas * sizeof *classes, error);
+    if (status == VLY_OK)
+        status = vly_cuda_device_alloc(
+            net, part->block_quads * net->resident.n_blocks, 16, segments,
+            error);
+    part->classes = classes;
+    part->synapses = *segments;
+    return status;
+}
+
+/* n_counts: of one part */
+static vly_status create_segments(vly_backend_net *net, uint32_t forced,
+                                  uint32_t *count, uint64_t n_counts,
+                                  vly_error *error)
+{
+    vly_cuda_class host[VLY_CUDA_N_PARTS][VLY_CUDA_RESIDENT_AREAS] = {{{0}}};
+    uint32_t *segments[VLY_CUDA_N_PARTS] = {NULL, NULL};
+    uint64_t n_quads = 0;
+    vly_status status = count_segments(net, count, error);
+    for (uint32_t p = 0; p < VLY_CUDA_N_PARTS && status == VLY_OK; p++) {
+        vly_cuda_segments *part = &net->resident.part[p];
+        status = size_classes(net, count + p * n_counts, host[p], part, error);
+        n_quads += part->block_quads * net->resident.n_blocks;
+    }
+    if (status != VLY_OK)
+        return status;
+    net->segment_bytes = n_quads * 16;
+    if (!forced &&
+        net->segment_bytes > SYNAPSE_BYTES * net->n_synapses + FREE_BYTES) {
+        net->is_resident = 0;
+        return VLY_OK;
+    }
+    for (uint32_t p = 0; p < VLY_CUDA_N_PARTS && status == VLY_OK; p++)
+        status = alloc_part(net, p, host[p], &segments[p], error);
+    if (status == VLY_OK)
+        status = fill_segments(net, count, VLY_CUDA_N_PARTS * n_counts,
+                               segments, error);
+    return status;
+}
+
+static vly_status create_ring(vly_backend_net *net, vly_error *error)
+{
+    vly_cuda_resident *resident = &net->resident;
+    uint64_t n = (uint64_t)resident->n_blocks * resident->slice;
+    net->mail_words = UINT64_C(8) * VLY_CUDA_MAIL_LINES * resident->n_blocks;
+    net->more_words = 2 * n;
+    vly_status status =
+        vly_cuda_device_alloc(net, n * net->view.max_delay,
+                              sizeof *resident->ring, &resident->ring, error);
+    if (status == VLY_OK)
+        status = vly_cuda_device_alloc(net, net->mail_words + net->more_words,
+                                       sizeof *resident->mail, &resident->mail,
+                                       error);
+    if (status == VLY_OK)
+        resident->mail_more = resident->mail + net->mail_words;
+    return status;
+}
+
+vly_status vly_cuda_resident_create(vly_backend_net *net, uint32_t forced,
+                                    vly_error *error)
+{
+    uint32_t *count = NULL;
+    uint64_t n_counts = (uint64_t)net->desc->n_neurons * net->resident.n_blocks;
+    vly_status status = vly_cuda_device_alloc(net, VLY_CUDA_N_PARTS * n_counts,
+                                              sizeof *count, &count, error);
+    if (status == VLY_OK)
+        status = create_segments(net, forced, count, n_counts, error);
+    vly_cuda_device_release(net, count);
+    if (status != VLY_OK || !net->is_resident)
+        return status;
+    for (uint32_t g = 0; g < net->view.n_groups; g++) {
+        vly_cuda_device_release(net, net->groups[g].row);
+        vly_cuda_device_release(net, net->groups[g].synapses);
+    }
+    net->view.groups = NULL;
+    status = create_ring(net, error);
+    if (status == VLY_OK)
+        status = vly_cuda_check(
+            (int)vly_cuda_resident_prepare(&net->view, &net->resident),
+            "shared memory of a block", error);
+    return status;
+}
+
+/* ---- running ----------------------------------------------------------- */
+
+vly_status vly_cuda_resident_restore(vly_backend_net *net, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t age = 2;
+         age <= net->view.max_delay && age <= net->burst && status == VLY_OK;
+         age++)
+        status = vly_cuda_check((int)vly_cuda_launch_resident_restore(
+                                    &net->view, &net->resident, net->burst, age,
+                                    (cudaStream_t)net->stream),
+                                "restoring events", error);
+    return status;
+}
+
+/* Lines of mail for the spikes a block had in a burst of the last launch: a
+ * line more costs polling, a line less a second read. */
+static uint32_t choose_lines(const vly_backend_net *net)
+{
+    float mean = net->mean_spikes / (float)net->resident.n_blocks;
+    uint32_t lines = mean < 0.5f ? 1 : mean < 2.0f ? 2 : mean < 8.0f ? 4 : 7;
+    uint32_t most = VLY_CUDA_THREADS / net->resident.n_blocks;
+    lines = net->lines_fixed > 0 ? net->lines_fixed : lines;
+    lines = lines < most ? lines : most;
+    return lines < VLY_CUDA_MAIL_LINES ? lines : VLY_CUDA_MAIL_LINES;
+}
+
+int vly_cuda_resident_launch(vly_backend_net *net,
+                             const vly_cuda_launch *launch)
+{
+    cudaStream_t stream = (cudaStream_t)net->stream;
+    vly_cuda_resident *resident = &net->resident;
+    resident->lines = choose_lines(net);
+    cudaError_t code = cudaMemsetAsync(
+        resident->mail, 0,
+        (size_t)(net->mail_words + net->more_words) * sizeof(uint32_t), stream);
+    if (code == cudaSuccess)
+        code = vly_cuda_launch_resident(&net->view, launch, resident, stream);
+    return (int)code;
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The plan for every net: accumulators in global memory, added to by integer
+ * atomics, many bursts in one persistent launch with two grid-wide barriers a
+ * burst:
+ *     deliver | barrier | stimuli, update, spikes to the log | barrier
+ * In burst t every group of rows delivers the spikes of burst t - base_delay;
+ * a further delay d goes to slot (t + d) mod ring.
+ */
+#include "cuda_kernels.h"
+
+#include "grid_barrier.cuh"
+#include "update_neuron.cuh"
+
+#include "kernels/models/digest.h"
+
+#define THREADS VLY_CUDA_THREADS
+#define LIST 4096u /* spikes of a block before they are written */
+#define LIST_TILES (LIST / THREADS) /* tiles that fit for sure */
+#define UNROLL 4
+
+/* What a block keeps in shared memory. */
+struct block_shared {
+    uint32_t ids[LIST];
+    uint32_t gains[LIST];
+    uint32_t n_list;
+    uint32_t base;  /* of the list in the burst's part of the log */
+    uint64_t head;  /* log position of the burst to come */
+    uint32_t go;    /* 1: another burst */
+    long long time; /* end of the last phase */
+    uint64_t cycles[3];
+};
+
+/* By one thread: the time since the last call belongs to the phase. */
+static __device__ __forceinline__ void end_phase(block_shared *shared,
+                                                 int phase)
+{
+    long long now = clock64();
+    shared->cycles[phase] += (uint64_t)(now - shared->time);
+    shared->time = now;
+}
+
+/* ---- delivery ---------------------------------------------------------- */
+
+struct slot_ring {
+    uint32_t *input;
+    uint8_t *mark;
+    uint64_t n; /* neurons */
+    uint32_t ports;
+    uint32_t now; /* slot of the burst in which the spikes are sent on */
+    uint32_t ring;
+    uint32_t delay_min; /* smaller delays have been delivered */
+};
+
+static __device__ __forceinline__ void
+deliver_one(const slot_ring &to, uint64_t synapse, uint32_t gain)
+{
+    uint32_t target = (uint32_t)synapse;
+    uint32_t high = (uint32_t)(synapse >> 32);
+    uint32_t value = (uint32_t)(int32_t)(int16_t)(high & 0xffffu);
+    uint32_t delay = (high >> 16) & 0xffu;
+    uint32_t flags = high >> 24;
+    if (delay < to.delay_min)
+        return;
+    uint32_t slot = to.now + delay;
+    slot = slot >= to.ring ? slot - to.ring : slot;
+    uint64_t port = flags & VLY_CUDA_SYNAPSE_PORT;
+    if ((flags & VLY_CUDA_SYNAPSE_GAIN) != 0) {
+        value *= gain;
+        to.mark[slot * to.n + target] = 1;
+    }
+    atomicAdd(to.input + (slot * to.ports + port) * to.n + target, value);
+}
+
+/* Part `part` of n_parts of one row, by one warp. */
+static __device__ __forceinline__ void
+deliver_part(const vly_cuda_group &group, const slot_ring &to, uint32_t id,
+             uint32_t gain, uint32_t part, uint32_t n_parts)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    const uint64_t begin = group.row[id];
+    const uint64_t end = group.row[id + 1];
+    const uint64_t stride = 32ull * n_parts;
+    uint64_t j = begin + 32ull * part + lane;
+    for (; j + (UNROLL - 1) * stride < end; j += UNROLL * stride) {
+        uint64_t synapse[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++)
+            synapse[u] = __ldcs(group.synapses + j + u * stride);
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++)
+            deliver_one(to, synapse[u], gain);
+    }
+    for (; j < end; j += stride)
+        deliver_one(to, __ldcs(group.synapses + j), gain);
+}
+
+/* All spikes of one burst along one group of rows, by the whole grid. */
+static __device__ void deliver_set(const vly_cuda_view &view,
+                                   const vly_cuda_group &group,
+                                   const slot_ring &to, uint64_t burst)
+{
+    const vly_cuda_record *record =
+        view.records + ((uint32_t)burst & view.record_mask);
+    const uint32_t count = __ldcg(&record->count);
+    if (count == 0)
+        return;
+    const uint64_t start = __ldcg(&record->start);
+    const uint32_t n_warps = gridDim.x * (blockDim.x / 32);
+    const uint32_t warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
+    uint32_t n_parts = 1;
+    while (n_parts < 32 && (uint64_t)count * n_parts * 2 <= n_warps)
+        n_parts *= 2;
+    const uint64_t items = (uint64_t)count * n_parts;
+    for (uint64_t q = warp; q < items; q += n_warps) {
+        uint64_t at = (start + q / n_parts) & view.log_mask;
+        uint32_t id = __ldcg(view.log_ids + at);
+        uint32_t gain = __ldcg(view.log_gains + at);
+        deliver_part(group, to, id, gain, (uint32_t)q % n_parts, n_parts);
+    }
+}
+
+static __device__ void deliver_inputs(const vly_cuda_view &view,
+                                      const vly_cuda_launch &launch,
+                                      const slot_ring &to, uint32_t k)
+{
+    const uint32_t end = launch.input_row[k + 1];
+    uint32_t i = launch.input_row[k] + blockIdx.x * blockDim.x + threadIdx.x;
+    for (; i < end; i += gridDim.x * blockDim.x) {
+        vly_cuda_input input = launch.inputs[i];
+        uint64_t row = (uint64_t)to.now * to.ports + input.port;
+        atomicAdd(view.input + row * to.n + input.neuron,
+                  (uint32_t)input.value);
+        if (input.feagi != 0)
+            to.mark[to.now * to.n + input.neuron] = 1;
+    }
+}
+
+static __device__ void deliver_burst(const vly_cuda_view &view,
+                                     const vly_cuda_launch &launch,
+                                     uint64_t burst, uint32_t k)
+{
+    slot_ring to = {view.input,
+                    view.mark,
+                    view.n_neurons,
+                    view.n_ports,
+                    (uint32_t)(burst % view.ring),
+                    view.ring,
+                    0};
+    if (launch.input_row != nullptr)
+        deliver_inputs(view, launch, to, k);
+    for (uint32_t g = 0; g < view.n_groups; g++) {
+        vly_cuda_group group = view.groups[g];
+        if (burst >= group.base_delay)
+            deliver_set(view, group, to, burst - group.base_delay);
+    }
+}
+
+/* ---- update ------------------------------------------------------------ */
+
+/* 1 if the neuron fired */
+template <int MODEL>
+static __device__ __forceinline__ uint32_t update_neuron(
+    const vly_cuda_view &view, const vly_cuda_area *area, uint32_t i,
+    uint64_t burst, uint32_t slot, uint32_t *gain, uint64_t *n_candidates)
+{
+    const uint32_t neuron = area->first + i;
+    const uint64_t n = view.n_neurons;
+    uint32_t *input = view.input + (uint64_t)slot * view.n_ports * n + neuron;
+    uint32_t drawn[2] = {0, 0};
+    uint32_t any = draw_stimuli(view, area, burst, neuron, drawn);
+    if (area->feagi != 0) {
+        uint8_t *mark = view.mark + slot * n + neuron;
+        if (__ldcg(mark) != 0) {
+            *mark = 0;
+            any = 1;
+        }
+        if (any == 0)
+            return 0;
+    }
+    vly_cuda_words words;
+    load_state<MODEL>(area, i, &words);
+    load_coefs<MODEL>(area, i, &words);
+    uint32_t sum = __ldcg(input) + drawn[0];
+    *input = 0;
+    *n_candidates += 1;
+    uint32_t fired =
+        step_words<MODEL>(view, area->model, burst, neuron,
+                          (float)(int32_t)sum * area->scale[0], &words, gain);
+    store_state<MODEL>(area, i, &words);
+    return fired;
+}
+
+/* Appends to the block's list. */
+static __device__ __forceinline__ void
+list_append(block_shared *shared, uint32_t fired, uint32_t id, uint32_t gain)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t votes = __ballot_sync(0xffffffffu, fired != 0);
+    if (votes == 0)
+        return;
+    uint32_t base = 0;
+    if (lane == 0)
+        base = atomicAdd(&shared->n_list, (uint32_t)__popc(votes));
+    base = __shfl_sync(0xffffffffu, base, 0);
+    if (fired != 0) {
+        uint32_t at = base + (uint32_t)__popc(votes & ((1u << lane) - 1u));
+        shared->ids[at] = id;
+        shared->gains[at] = gain;
+    }
+}
+
+static __device__ __forceinline__ uint64_t warp_sum(uint64_t x)
+{
+    for (int d = 16; d > 0; d /= 2)
+        x += __shfl_xor_sync(0xffffffffu, x, d);
+    return x;
+}
+
+/* Writes the list to the log, with its digest and its events. */
+static __device__ void list_flush(const vly_cuda_view &view,
+                                  block_shared *shared, uint64_t burst,
+                                  uint64_t mixed, uint64_t *n_events)
+{
+    vly_cuda_record *record =
+        view.records + ((uint32_t)burst & view.record_mask);
+    __syncthreads();
+    const uint32_t n = shared->n_list;
+    __syncthreads(); /* nobody appends before all have read it */
+    if (n == 0)
+        return;
+    if (threadIdx.x == 0)
+        shared->base = atomicAdd(&record->count, n);
+    __syncthreads();
+    const uint64_t start = shared->head + shared->base;
+    uint64_t digest = 0;
+    for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) {
+        uint32_t id = shared->ids[i];
+        uint32_t gain = shared->gains[i];
+        uint64_t at = (start + i) & view.log_mask;
+        view.log_ids[at] = id;
+        view.log_gains[at] = gain;
+        digest += vly_digest_pair(mixed, id, gain);
+        *n_events += view.out_degree[id];
+    }
+    digest = warp_sum(digest);
+    if (threadIdx.x % 32 == 0 && threadIdx.x < n)
+        atomicAdd((unsigned long long *)&record->digest,
+                  (unsigned long long)digest);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        shared->n_list = 0;
+    __syncthreads();
+}
+
+template <int MODEL>
+static __device__ void update_burst(const vly_cuda_view &view,
+                                    block_shared *shared, uint64_t burst,
+                                    uint64_t *n_events, uint64_t *n_candidates)
+{
+    const uint64_t mixed = vly_digest_mix(burst);
+    const uint32_t slot = (uint32_t)(burst % view.ring);
+    const uint64_t n_tiles = view.n_tiles;
+    uint32_t tile = (uint32_t)(n_tiles * blockIdx.x / gridDim.x);
+    const uint32_t end = (uint32_t)(n_tiles * (blockIdx.x + 1) / gridDim.x);
+    for (uint32_t held = 0; tile < end; tile++) {
+        const vly_cuda_tile part = view.tiles[tile];
+        const vly_cuda_area *area = view.areas + part.area;
+        const uint32_t i = part.first + threadIdx.x;
+        uint32_t fired = 0;
+        uint32_t gain = 0;
+        if (threadIdx.x < part.n)
+            fired = update_neuron<MODEL>(view, area, i, burst, slot, &gain,
+                                         n_candidates);
+        list_append(shared, fired, area->first + i, gain);
+        if (++held == LIST_TILES) {
+            list_flush(view, shared, burst, mixed, n_events);
+            held = 0;
+        }
+    }
+    list_flush(view, shared, burst, mixed, n_events);
+}
+
+/* ---- the burst loop ---------------------------------------------------- */
+
+/* Whether a burst may begin: even if every neuron fires, no spike that is
+ * still needed may be overwritten. By one thread, after the barrier. */
+static __device__ uint32_t has_room(const vly_cuda_view &view,
+                                    const vly_cuda_launch &launch,
+                                    uint64_t burst, uint64_t head)
+{
+    uint64_t oldest = burst > view.max_delay ? burst - view.max_delay : 0;
+    uint64_t tail = head;
+    if (oldest < burst)
+        tail = __ldcg(&view.records[(uint32_t)oldest & view.record_mask].start);
+    if (launch.keep != 0 && tail > launch.head)
+        tail = launch.head;
+    return head + view.n_neurons - tail <= view.log_mask + 1 &&
+           head + view.n_neurons <= launch.head_limit;
+}
+
+static __device__ void add_counters(vly_cuda_done *done, uint64_t n_events,
+                                    uint64_t n_candidates)
+{
+    n_events = warp_sum(n_events);
+    n_candidates = warp_sum(n_candidates);
+    if (threadIdx.x % 32 != 0)
+        return;
+    if (n_events != 0)
+        atomicAdd((unsigned long long *)&done->n_events,
+                  (unsigned long long)n_events);
+    if (n_candidates != 0)
+        atomicAdd((unsigned long long *)&done->n_candidates,
+                  (unsigned long long)n_candidates);
+}
+
+template <int MODEL>
+static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
+    run_bursts(const __grid_constant__ vly_cuda_view view,
+               const __grid_constant__ vly_cuda_launch launch)
+{
+    __shared__ block_shared shared;
+    uint64_t n_events = 0;
+    uint64_t n_candidates = 0;
+    uint32_t arrivals = 0;
+    uint32_t k = 0;
+    if (threadIdx.x == 0) {
+        shared.n_list = 0;
+        shared.head = launch.head;
+        shared.time = clock64();
+        for (int i = 0; i < 3; i++)
+            shared.cycles[i] = 0;
+        shared.go = has_room(view, launch, launch.burst, launch.head);
+    }
+    __syncthreads();
+    while (k < launch.n_bursts && shared.go != 0) {
+        const uint64_t burst = launch.burst + k;
+        vly_cuda_record *record =
+            view.records + ((uint32_t)burst & view.record_mask);
+        deliver_burst(view, launch, burst, k);
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            if (blockIdx.x == 0)
+                record->start = shared.head;
+            end_phase(&shared, 0);
+            grid_arrive(view.barrier);
+            grid_wait(view.barrier, arrivals + gridDim.x);
+            end_phase(&shared, 2);
+        }
+        __syncthreads();
+        update_burst<MODEL>(view, &shared, burst, &n_events, &n_candidates);
+        __syncthreads();
+        arrivals += 2 * gridDim.x;
+        if (threadIdx.x == 0) {
+            end_phase(&shared, 1);
+            grid_arrive(view.barrier);
+            grid_wait(view.barrier, arrivals);
+            end_phase(&shared, 2);
+            uint64_t head = shared.head + __ldcg(&record->count);
+            shared.head = head;
+            shared.go = has_room(view, launch, burst + 1, head);
+        }
+        __syncthreads();
+        k++;
+    }
+    add_counters(launch.done, n_events, n_candidates);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        launch.done->head = shared.head;
+        launch.done->n_bursts = k;
+        for (int i = 0; i < 3; i++)
+            launch.done->cycles[i] = shared.cycles[i];
+    }
+}
+
+/* What spikes of burst `burst - base_delay - ago` have under way still. */
+static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
+    restore_burst(const __grid_constant__ vly_cuda_view view, uint64_t burst,
+                  uint32_t index, uint32_t ago)
+{
+    const vly_cuda_group group = view.groups[index];
+    slot_ring to = {view.input,
+                    view.mark,
+                    view.n_neurons,
+                    view.n_ports,
+                    (uint32_t)((burst - ago) % view.ring),
+                    view.ring,
+                    ago};
+    deliver_set(view, group, to, burst - ago - group.base_delay);
+}
+
+/* ---- launchers --------------------------------------------------------- */
+
+static const void *pick_kernel(uint32_t model)
+{
+    switch (model) {
+    case VLY_CUDA_MODEL_feagi:
+        return (const void *)run_bursts<VLY_CUDA_MODEL_feagi>;
+    case VLY_CUDA_MODEL_lif_psc_delta:
+        return (const void *)run_bursts<VLY_CUDA_MODEL_lif_psc_delta>;
+    case VLY_CUDA_MODEL_lif_psc_exp:
+        return (const void *)run_bursts<VLY_CUDA_MODEL_lif_psc_exp>;
+    case VLY_CUDA_MODEL_izhikevich:
+        return (const void *)run_bursts<VLY_CUDA_MODEL_izhikevich>;
+    default:
+        return (const void *)run_bursts<VLY_CUDA_N_MODELS>;
+    }
+}
+
+cudaError_t vly_cuda_global_occupancy(const vly_cuda_view *view, int *blocks)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks, pick_kernel(view->model), (int)THREADS, 0);
+}
+
+cudaError_t vly_cuda_launch_global(const vly_cuda_view *view,
+                                   const vly_cuda_launch *launch,
+                                   uint32_t n_blocks, cudaStream_t stream)
+{
+    void *arguments[2] = {(void *)view, (void *)launch};
+    return cudaLaunchCooperativeKernel(pick_kernel(view->model), dim3(n_blocks),
+                                       dim3(THREADS), arguments, 0, stream);
+}
+
+cudaError_t vly_cuda_launch_restore(const vly_cuda_view *view, uint64_t burst,
+                                    uint32_t group, uint32_t ago,
+                                    cudaStream_t stream)
+{
+    restore_burst<<<64, THREADS, 0, stream>>>(*view, burst, group, ago);
+    return cudaGetLastError();
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the CUDA backend asks of its kernels: the structures that lie on the
+ * device and the launchers. Launchers only enqueue; nothing here allocates.
+ *
+ * Spikes go to a log, a ring of ids and gains with one record a burst; within
+ * a burst they lie in any order (vly_cuda_launch_sort puts them in order when
+ * they leave the device). Sums over spikes need no order.
+ */
+#ifndef VOLLEY_CUDA_KERNELS_H
+#define VOLLEY_CUDA_KERNELS_H
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VLY_CUDA_MAX_FIELDS 4
+#define VLY_CUDA_MAX_COEFS 12
+#define VLY_CUDA_THREADS 1024u
+#define VLY_CUDA_THRESHOLDS 256u
+/* bursts of one launch at most: tags of 16 bits and records do not repeat */
+#define VLY_CUDA_LAUNCH_BURSTS 4096u
+
+/* The order of kernels/models/models.def. */
+enum {
+#define VLY_EACH_MODEL(id) VLY_CUDA_MODEL_##id,
+#include "kernels/models/models.def"
+    VLY_CUDA_N_MODELS
+};
+
+typedef struct vly_cuda_area {
+    uint32_t first; /* global id */
+    uint32_t n;
+    uint32_t model; /* VLY_CUDA_MODEL_* */
+    uint32_t feagi; /* 1: updates candidates only */
+    float scale[2];
+    uint32_t stimulus_first; /* its part of vly_cuda_view.stimuli */
+    uint32_t n_stimuli;
+    uint32_t *field[VLY_CUDA_MAX_FIELDS]; /* [n] */
+    const uint32_t *coef[VLY_CUDA_MAX_COEFS];
+    uint32_t coef_mask[VLY_CUDA_MAX_COEFS]; /* 0 if uniform, else ~0 */
+} vly_cuda_area;
+
+typedef struct vly_cuda_stimulus {
+    uint64_t start;
+    uint64_t stop;
+    const uint32_t *thresholds;
+    uint32_t first; /* global id */
+    uint32_t n;
+    uint32_t stream;
+    uint32_t n_thresholds;
+    int32_t base;
+    int32_t step;
+    uint32_t port;
+    uint32_t always;
+} vly_cuda_stimulus;
+
+/* A synapse is one word of 64 bits: target (32), weight (16), delay (8), and
+ * flags (8) from the low end. */
+#define VLY_CUDA_SYNAPSE_PORT 1u /* port 1 */
+#define VLY_CUDA_SYNAPSE_GAIN 2u /* FEAGI target */
+
+/* Every synapse with one base delay, in rows by source. */
+typedef struct vly_cuda_group {
+    const uint64_t *row; /* [n_neurons + 1] */
+    const uint64_t *synapses;
+    uint32_t base_delay;
+    uint32_t delay_max;
+} vly_cuda_group;
+
+typedef struct vly_cuda_tile {
+    uint32_t area;
+    uint32_t first; /* within the area */
+    uint32_t n;     /* at most VLY_CUDA_THREADS */
+} vly_cuda_tile;
+
+/* One burst of the log. */
+typedef struct vly_cuda_record {
+    uint64_t start; /* position of its first spike, modulo the capacity */
+    uint64_t digest;
+    uint32_t count;
+    uint32_t reserved;
+} vly_cuda_record;
+
+/* What does not change within a launch. All pointers are the device's. */
+typedef struct vly_cuda_view {
+    const vly_cuda_area *areas;
+    const vly_cuda_tile *tiles;
+    const vly_cuda_stimulus *stimuli;
+    const vly_cuda_group *groups;
+    const uint32_t *out_degree;
+    uint32_t *input; /* [ring][n_ports][n_neurons] accumulators */
+    uint8_t *mark;   /* [ring][n_neurons] 1: candidate; NULL without FEAGI */
+    uint32_t *log_ids;
+    uint32_t *log_gains;
+    vly_cuda_record *records; /* [record_mask + 1] by burst */
+    uint32_t *barrier;        /* [1] arrivals, 0 before a launch */
+    uint64_t log_mask;
+    uint32_t record_mask;
+    uint32_t n_neurons;
+    uint32_t n_areas;
+    uint32_t n_tiles;
+    uint32_t n_groups;
+    uint32_t n_ports;
+    uint32_t ring; /* slots of input and mark */
+    uint32_t max_delay;
+    uint32_t key_low; /* seed_input */
+    uint32_t key_high;
+    uint32_t feagi_q;
+    uint32_t model; /* the one of all areas, or VLY_CUDA_N_MODELS */
+} vly_cuda_view;
+
+/* Input of the host: vly_input without the burst. */
+typedef struct vly_cuda_input {
+    uint32_t neuron;
+    uint32_t port;
+    int32_t value;
+    uint32_t feagi;
+} vly_cuda_input;
+
+/* What a launch leaves. The backend clears it before. */
+typedef struct vly_cuda_done {
+    uint64_t head;
+    uint64_t n_events;
+    uint64_t n_candidates;
+    uint64_t cycles[3]; /* of one block: delivery, update, waiting */
+    uint64_t digest;    /* room for the state digest */
+    uint32_t n_bursts;
+    uint32_t barrier; /* room for vly_cuda_view.barrier */
+} vly_cuda_done;
+
+/* One launch: bursts [burst, burst + n_bursts), fewer if the log is full. */
+typedef struct vly_cuda_launch {
+    uint64_t burst;
+    uint64_t head;       /* log position of the first spike */
+    uint64_t head_limit; /* no burst may begin that could pass it */
+    uint32_t n_bursts;
+    uint32_t keep; /* 1: spikes from head on have not been drained */
+    const vly_cuda_input *inputs;
+    const uint32_t *input_row; /* [n_bursts + 1], or NULL without inputs */
+    vly_cuda_done *done;
+} vly_cuda_launch;
+
+/* ---- burst_global.cu: accumulators in global memory -------------------- */
+
+/* Blocks of VLY_CUDA_THREADS that can run at once on one multiprocessor, 0 if
+ * there is no code for the device. */
+cudaError_t vly_cuda_global_occupancy(const vly_cuda_view *view, int *blocks);
+/* Runs bursts; records of them and the barrier must be 0. */
+cudaError_t vly_cuda_launch_global(const vly_cuda_view *view,
+                                   const vly_cuda_launch *launch,
+                                   uint32_t n_blocks, cudaStream_t stream);
+/* Delivers again what spikes of bursts before `burst` have under way. */
+cudaError_t vly_cuda_launch_restore(const vly_cuda_view *view, uint64_t burst,
+                                    uint32_t group, uint32_t ago,
+                                    cudaStream_t stream);
+
+/* ---- burst_resident.cu: accumulators in shared memory ------------------ */
+
+/* Sources of one area have segments of the same size. */
+typedef struct vly_cuda_class {
+    uint64_t at;    /* of the first source's segment, in quads of a block */
+    uint32_t first; /* global id */
+    uint32_t quads; /* of four synapses in a segment */
+} vly_cuda_class;
+
+/* What arrives in the next burst is needed before it, the rest is delivered
+ * while mail is on its way: two sets of segments. */
+enum { VLY_CUDA_URGENT, VLY_CUDA_LATER, VLY_CUDA_N_PARTS };
+
+typedef struct vly_cuda_segments {
+    const uint32_t *synapses;      /* [n_blocks][block_quads] of four words */
+    const vly_cuda_class *classes; /* [n_areas] */
+    uint64_t block_quads;
+    uint32_t wide; /* 1: 16 threads share a segment, else 4 */
+    uint32_t reserved;
+} vly_cuda_segments;
+
+/* Neuron id belongs to block id % n_blocks, where it is number id / n_blocks.
+ * A block keeps the accumulators of its neurons for max_delay bursts, and has
+ * a segment for every source: synapses of 4 bytes, which hold (delay - 1) *
+ * slice + number of the target (16 bits) and the weight (16 bits); a weight
+ * of 0 fills up. */
+typedef struct vly_cuda_resident {
+    vly_cuda_segments part[VLY_CUDA_N_PARTS];
+    uint32_t *ring;      /* [n_blocks][max_delay][slice] at rest */
+    uint32_t *mail;      /* [2][MAIL_LINES][n_blocks] of four words */
+    uint32_t *mail_more; /* [2][n_blocks][slice] */
+    uint32_t n_blocks;
+    uint32_t slice; /* neurons of a block at most */
+    uint32_t lines; /* of four words of mail that are polled */
+    uint32_t split; /* 0: everything is urgent */
+} vly_cuda_resident;
+
+#define VLY_CUDA_MAIL_LINES 7u
+#define VLY_CUDA_MAIL_BLOCKS 256u   /* blocks at most */
+#define VLY_CUDA_RESIDENT_AREAS 64u /* areas at most */
+
+/* Bytes of shared memory that a block takes. */
+uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,
+                                 const vly_cuda_resident *resident);
+/* Allows that much; fails if the device has less. */
+cudaError_t vly_cuda_resident_prepare(const vly_cuda_view *view,
+                                      const vly_cuda_resident *resident);
+/* Runs bursts; records of them and all mail must be 0. */
+cudaError_t vly_cuda_launch_resident(const vly_cuda_view *view,
+                                     const vly_cuda_launch *launch,
+                                     const vly_cuda_resident *resident,
+                                     cudaStream_t stream);
+/* Puts into the ring what spikes of age bursts ago, 2 <= age <= max_delay,
+ * have under way at `burst`. */
+cudaError_t vly_cuda_launch_resident_restore(const vly_cuda_view *view,
+                                             const vly_cuda_resident *resident,
+                                             uint64_t burst, uint32_t age,
+                                             cudaStream_t stream);
+
+/* ---- build_segments.cu ------------------------------------------------- */
+
+/* count[part][source][block] += synapses of one group */
+cudaError_t vly_cuda_launch_segment_count(const vly_cuda_view *view,
+                                          const vly_cuda_group *group,
+                                          const vly_cuda_resident *resident,
+                                          uint32_t *count, cudaStream_t stream);
+/* largest[0] = largest count of n */
+cudaError_t vly_cuda_launch_segment_largest(const uint32_t *count, uint64_t n,
+                                            uint32_t *largest,
+                                            cudaStream_t stream);
+/* Fills segments; count is the cursor of each and must be 0 before the first
+ * group. */
+cudaError_t vly_cuda_launch_segment_fill(const vly_cuda_view *view,
+                                         const vly_cuda_group *group,
+                                         const vly_cuda_resident *resident,
+                                         uint32_t *const segments[2],
+                                         uint32_t *count, cudaStream_t stream);
+
+/* ---- spike_log.cu ------------------------------------------------------ */
+
+/* Copies the spikes of n_bursts bursts to ids and gains (NULL: not wanted),
+ * from the start of the first burst on, ascending within each burst. */
+cudaError_t vly_cuda_launch_sort(const vly_cuda_view *view, uint64_t burst,
+                                 uint32_t n_bursts, uint32_t *ids,
+                                 uint32_t *gains, cudaStream_t stream);
+/* Adds the digest of one field of an area to *digest. */
+cudaError_t vly_cuda_launch_state_digest(const uint32_t *words, uint32_t first,
+                                         uint32_t n, uint32_t field,
+                                         uint64_t *digest, cudaStream_t stream);
+/* Copies to larger rings: positions [from, to). */
+cudaError_t vly_cuda_launch_log_move(const vly_cuda_view *view, uint64_t from,
+                                     uint64_t to, uint32_t *ids,
+                                     uint32_t *gains, uint64_t mask,
+                                     cudaStream_t stream);
+
+/* ---- build_rows.cu ----------------------------------------------------- */
+
+/* Rows of n_sources neurons from source_first on, as one projection has them;
+ * pointers to the device, row[0] is the position of the first synapse. */
+typedef struct vly_cuda_part {
+    const uint64_t *row;    /* [n_sources + 1] of the projection */
+    const uint32_t *target; /* from row[0] on */
+    const int16_t *weight;
+    const uint8_t *delay;  /* or NULL */
+    uint32_t source_first; /* global id */
+    uint32_t n_sources;
+    uint32_t port; /* 0, 1 or VLY_PORT_BY_SIGN */
+    uint32_t gain; /* 1: FEAGI target */
+} vly_cuda_part;
+
+/* length[source] += synapses of the part */
+cudaError_t vly_cuda_launch_row_lengths(const vly_cuda_part *part,
+                                        uint64_t *length, cudaStream_t stream);
+/* row[i + 1] = row[1] + ... + row[i + 1] for n rows */
+cudaError_t vly_cuda_launch_row_sums(uint64_t *row, uint32_t n,
+                                     cudaStream_t stream);
+/* Appends the part's synapses to their rows and moves cursor[source] on. */
+cudaError_t vly_cuda_launch_row_fill(const vly_cuda_part *part,
+                                     uint64_t *cursor, uint64_t *synapses,
+                                     cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

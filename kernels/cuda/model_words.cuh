@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Load, step and store of one model on words, made from its table. Not
+ * guarded: included with VLY_CUDA_MODEL, VLY_CUDA_TABLE and, if the step takes
+ * a draw, VLY_CUDA_DRAWS.
+ */
+#define PASTE2(a, b) a##b
+#define PASTE(a, b) PASTE2(a, b)
+#define OF_MODEL(name) PASTE(name##_, VLY_CUDA_MODEL)
+#define MODEL_PART(part) PASTE(PASTE(vly_, VLY_CUDA_MODEL), part)
+
+static __device__ __forceinline__ void
+OF_MODEL(load_coefs)(const vly_cuda_area *area, uint32_t i, vly_cuda_words *w)
+{
+    int k = 0;
+#define VLY_COEF(name, type, expression)                                       \
+    w->c[k] = area->coef[k][i & area->coef_mask[k]];                           \
+    k++;
+#include VLY_CUDA_TABLE
+}
+
+static __device__ __forceinline__ void
+OF_MODEL(load_state)(const vly_cuda_area *area, uint32_t i, vly_cuda_words *w)
+{
+    int k = 0;
+#define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
+    w->s[k] = area->field[k][i];                                               \
+    k++;
+#include VLY_CUDA_TABLE
+}
+
+static __device__ __forceinline__ void
+OF_MODEL(store_state)(const vly_cuda_area *area, uint32_t i,
+                      const vly_cuda_words *w)
+{
+    int k = 0;
+#define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
+    area->field[k][i] = w->s[k];                                               \
+    k++;
+#include VLY_CUDA_TABLE
+}
+
+#if defined(VLY_CUDA_DRAWS)
+#define DRAW_PARAMETER , uint32_t u
+#define DRAW_ARGUMENT , u
+#else
+#define DRAW_PARAMETER
+#define DRAW_ARGUMENT
+#endif
+
+static __device__ __forceinline__ MODEL_PART(_out)
+    OF_MODEL(step_words)(vly_cuda_words *w, float in DRAW_PARAMETER)
+{
+    MODEL_PART(_state) s;
+    MODEL_PART(_coef) c;
+    int k = 0;
+#define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
+    s.name = VLY_CUDA_LOAD_##type(w->s[k]);                                    \
+    k++;
+#include VLY_CUDA_TABLE
+    k = 0;
+#define VLY_COEF(name, type, expression)                                       \
+    c.name = VLY_CUDA_LOAD_##type(w->c[k]);                                    \
+    k++;
+#include VLY_CUDA_TABLE
+    MODEL_PART(_out) o = MODEL_PART(_step)(s, c, in DRAW_ARGUMENT);
+    k = 0;
+#define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
+    w->s[k] = VLY_CUDA_STORE_##type(o.s.name);                                 \
+    k++;
+#include VLY_CUDA_TABLE
+    return o;
+}
+
+#undef PASTE2
+#undef PASTE
+#undef OF_MODEL
+#undef MODEL_PART
+#undef DRAW_PARAMETER
+#undef DRAW_ARGUMENT
+#undef VLY_CUDA_DRAWS
+#undef VLY_CUDA_MODEL
+#undef VLY_CUDA_TABLE

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Spikes on their way off the device: put in order of ids, burst by burst,
+ * through a bitmap in shared memory (one window of ids after the other, if
+ * the net is larger). And the digest of a field.
+ */
+#include "cuda_kernels.h"
+
+#include "kernels/models/digest.h"
+
+#define THREADS 256u
+#define WINDOW_WORDS 4096u /* of bitmap: 131,072 ids, with sums 32 KB */
+
+struct sort_shared {
+    uint32_t bits[WINDOW_WORDS];
+    uint32_t before[WINDOW_WORDS]; /* ids in earlier words */
+    uint32_t total[THREADS];
+};
+
+/* before[] from bits[]; returns the number of ids in the window. */
+static __device__ uint32_t sum_window(sort_shared *shared)
+{
+    const uint32_t t = threadIdx.x;
+    const uint32_t each = WINDOW_WORDS / THREADS;
+    uint32_t sum = 0;
+    for (uint32_t i = t * each; i < (t + 1) * each; i++) {
+        shared->before[i] = sum;
+        sum += (uint32_t)__popc(shared->bits[i]);
+    }
+    shared->total[t] = sum;
+    __syncthreads();
+    for (uint32_t d = 1; d < THREADS; d *= 2) {
+        uint32_t more = t >= d ? shared->total[t - d] : 0;
+        __syncthreads();
+        shared->total[t] += more;
+        __syncthreads();
+    }
+    uint32_t base = t > 0 ? shared->total[t - 1] : 0;
+    for (uint32_t i = t * each; i < (t + 1) * each; i++)
+        shared->before[i] += base;
+    __syncthreads();
+    return shared->total[THREADS - 1];
+}
+
+/* One block a burst. */
+static __global__ void __launch_bounds__(THREADS)
+    sort_spikes(const __grid_constant__ vly_cuda_view view, uint64_t burst,
+                uint32_t *ids, uint32_t *gains)
+{
+    __shared__ sort_shared shared;
+    const uint64_t first =
+        view.records[(uint32_t)burst & view.record_mask].start;
+    const vly_cuda_record record =
+        view.records[(uint32_t)(burst + blockIdx.x) & view.record_mask];
+    const uint64_t to = record.start - first;
+    uint32_t placed = 0;
+    for (uint64_t low = 0; low < view.n_neurons && placed < record.count;
+         low += WINDOW_WORDS * 32ull) {
+        for (uint32_t i = threadIdx.x; i < WINDOW_WORDS; i += THREADS)
+            shared.bits[i] = 0;
+        __syncthreads();
+        for (uint32_t i = threadIdx.x; i < record.count; i += THREADS) {
+            uint64_t id = view.log_ids[(record.start + i) & view.log_mask];
+            if (id - low < WINDOW_WORDS * 32ull)
+                atomicOr(&shared.bits[(id - low) / 32],
+                         1u << (uint32_t)((id - low) % 32));
+        }
+        __syncthreads();
+        const uint32_t n = sum_window(&shared);
+        for (uint32_t i = threadIdx.x; i < record.count; i += THREADS) {
+            uint64_t at = (record.start + i) & view.log_mask;
+            uint64_t id = view.log_ids[at];
+            if (id - low >= WINDOW_WORDS * 32ull)
+                continue;
+            uint32_t word = (uint32_t)((id - low) / 32);
+            uint32_t below = (1u << (uint32_t)((id - low) % 32)) - 1u;
+            uint64_t rank = placed + shared.before[word] +
+                            (uint32_t)__popc(shared.bits[word] & below);
+            ids[to + rank] = (uint32_t)id;
+            if (gains != nullptr)
+                gains[to + rank] = view.log_gains[at];
+        }
+        placed += n;
+        __syncthreads();
+    }
+}
+
+static __global__ void sum_state(const uint32_t *words, uint32_t first,
+                                 uint32_t n, uint32_t field, uint64_t *digest)
+{
+    const uint64_t mixed = vly_digest_mix(field);
+    uint64_t sum = 0;
+    for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += gridDim.x * blockDim.x)
+        sum += vly_digest_pair(mixed, first + i, words[i]);
+    for (int d = 16; d > 0; d /= 2)
+        sum += __shfl_xor_sync(0xffffffffu, sum, d);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd((unsigned long long *)digest, (unsigned long long)sum);
+}
+
+static __global__ void move_log(const __grid_constant__ vly_cuda_view view,
+                                uint64_t from, uint64_t to, uint32_t *ids,
+                                uint32_t *gains, uint64_t mask)
+{
+    for (uint64_t i = from + blockIdx.x * blockDim.x + threadIdx.x; i < to;
+         i += gridDim.x * blockDim.x) {
+        ids[i & mask] = view.log_ids[i & view.log_mask];
+        gains[i & mask] = view.log_gains[i & view.log_mask];
+    }
+}
+
+cudaError_t vly_cuda_launch_sort(const vly_cuda_view *view, uint64_t burst,
+                                 uint32_t n_bursts, uint32_t *ids,
+                                 uint32_t *gains, cudaStream_t stream)
+{
+    if (n_bursts == 0)
+        return cudaSuccess;
+    sort_spikes<<<n_bursts, THREADS, 0, stream>>>(*view, burst, ids, gains);
+    return cudaGetLastError();
+}
+
+cudaError_t vly_cuda_launch_state_digest(const uint32_t *words, uint32_t first,
+                                         uint32_t n, uint32_t field,
+                                         uint64_t *digest, cudaStream_t stream)
+{
+    if (n == 0)
+        return cudaSuccess;
+    uint32_t blocks = (n - 1) / THREADS + 1;
+    blocks = blocks < 256 ? blocks : 256;
+    sum_state<<<blocks, THREADS, 0, stream>>>(words, first, n, field, digest);
+    return cudaGetLastError();
+}
+
+cudaError_t vly_cuda_launch_log_move(const vly_cuda_view *view, uint64_t from,
+                                     uint64_t to, uint32_t *ids,
+                                     uint32_t *gains, uint64_t mask,
+                                     cudaStream_t stream)
+{
+    if (from == to)
+        return cudaSuccess;
+    move_log<<<256, THREADS, 0, stream>>>(*view, from, to, ids, gains, mask);
+    return cudaGetLastError();
+}
