@@ -112,8 +112,6 @@ static vly_status time_blocks(vly_net *net, double *samples, uint64_t *bursts,
     double length = warm > 0.0 ? block_s / warm : 1.0;
     uint64_t block = length < 1.0 ? 1 : length > 1e4 ? 10000 : (uint64_t)length;
     for (uint32_t i = 0; i < BLOCKS && status == VLY_OK; i++) {
-        if (tool_signals_stopped())
-            return vly_fail(error, VLY_E_STOPPED, "stopped by a signal");
         samples[i] = time_block(net, block, &status, error);
     }
     *bursts = BLOCKS * block;
@@ -201,8 +199,6 @@ vly_status bench_stress(const bench_options *options, bench_results *results,
     for (uint32_t i = 0; i < N_CASES; i++) {
         if (options->quick && !cases[i].quick)
             continue;
-        if (tool_signals_stopped())
-            return vly_fail(error, VLY_E_STOPPED, "stopped by a signal");
         vly_status status = run_case(options, &cases[i], results, error);
         if (status != VLY_OK)
             return status;
@@ -226,8 +222,6 @@ vly_status bench_build(const bench_options *options, bench_results *results,
                      cases[i].delay_max, BUILD_REPEATS);
         for (uint32_t k = 0; k < BUILD_REPEATS; k++) {
             tool_build build = {0};
-            if (tool_signals_stopped())
-                return vly_fail(error, VLY_E_STOPPED, "stopped by a signal");
             VLY_TRY(build_case(options, &cases[i], &build, error));
             samples[k] = build.seconds.build;
             row.neurons = build.connectome->desc.n_neurons;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "bench.h"
+#include "json_reader.h"
 #include "record/writer.h"
 #include "setup.h"
 #include "tool.h"
@@ -74,6 +75,27 @@ static vly_status save(const bench_results *results, const char *path,
     return status;
 }
 
+/* What cannot work is said before the minutes of measuring, not after. */
+static vly_status check_files(const tool_args *args, vly_error *error)
+{
+    const char *before = tool_text(args, "compare");
+    json_value parsed = {.kind = JSON_NULL};
+    vly_status status = VLY_OK;
+    if (before == NULL && tool_has(args, "fail-on-regression"))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--fail-on-regression: wanted --compare FILE too");
+    VLY_TRY(tool_output_check(tool_text(args, "json"), error));
+    VLY_TRY(tool_output_check(tool_text(args, "save"), error));
+    if (before != NULL)
+        VLY_TRY(json_load(before, &parsed, error));
+    if (before != NULL && json_find(&parsed, "rows") == NULL)
+        status = vly_fail(error, VLY_E_PARSE,
+                          "%s: no rows in it; wanted a file of --save", before);
+    json_free(&parsed);
+out:
+    return status;
+}
+
 static vly_status measure(const bench_options *bench, const char *suite,
                           bench_results *results, vly_error *error)
 {
@@ -135,13 +157,14 @@ static int run(const tool_args *args)
         return TOOL_EXIT_WRONG;
     }
     memset(&results, 0, sizeof results);
+    VLY_TRY(check_files(args, &error));
     VLY_TRY(find_genomes(args, folder, sizeof folder, &error));
     VLY_TRY(tool_registry_create(&bench.registry, &error));
     VLY_TRY(tool_backend_check(bench.registry, bench.backend, &error));
     status = measure(&bench, suite, &results, &error);
-    if (status == VLY_OK || (status == VLY_E_STOPPED && results.n_rows > 0)) {
-        vly_status reported = report(args, &results, &code, &error);
-        status = reported != VLY_OK ? reported : status;
+    if (status == VLY_OK) {
+        tool_signals_defer(true); /* no half a file is left */
+        status = report(args, &results, &code, &error);
     }
 out:
     vly_registry_destroy(bench.registry);

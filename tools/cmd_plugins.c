@@ -30,16 +30,19 @@ static const vly_backend *backend_of(const vly_registry *registry,
 static void print_devices(const vly_backend *backend)
 {
     for (uint32_t i = 0; i < backend->device_count(); i++) {
+        tool_plain_text a;
+        tool_plain_text b;
         vly_device_info device = {.struct_size = sizeof device};
         vly_error error = VLY_ERROR_INIT;
         if (backend->device_info(i, &device, &error) != VLY_OK) {
-            tool_print("    device %u: %s\n", i, error.message);
+            tool_print("    device %u: %s\n", i, tool_plain(error.message, &a));
             continue;
         }
-        tool_print("    device %u: %s, %s%s%s\n", i, device.name,
-                   device.capability, device.memory_bytes > 0 ? ", " : "",
-                   device.memory_bytes > 0 ? tool_bytes(device.memory_bytes)
-                                           : "");
+        tool_print(
+            "    device %u: %s, %s%s%s\n", i, tool_plain(device.name, &a),
+            tool_plain(device.capability, &b),
+            device.memory_bytes > 0 ? ", " : "",
+            device.memory_bytes > 0 ? tool_bytes(device.memory_bytes) : "");
     }
 }
 
@@ -48,13 +51,18 @@ static void print_plugin(const vly_registry *registry,
 {
     vly_hash hash = {{info->hash[0], info->hash[1]}};
     const vly_backend *backend = backend_of(registry, info);
-    tool_print("%s %s: %s\n", info->id[0] != '\0' ? info->id : "?",
-               info->version, info->status == VLY_OK ? "ok" : info->reason);
-    tool_print("    %s\n", info->path);
+    tool_plain_text a;
+    tool_plain_text b;
+    tool_plain_text c;
+    tool_print("%s %s: %s\n",
+               info->id[0] != '\0' ? tool_plain(info->id, &a) : "?",
+               tool_plain(info->version, &b),
+               info->status == VLY_OK ? "ok" : tool_plain(info->reason, &c));
+    tool_print("    %s\n", tool_plain(info->path, &a));
     if (info->interfaces[0] != '\0')
-        tool_print("    offers %s\n", info->interfaces);
+        tool_print("    offers %s\n", tool_plain(info->interfaces, &a));
     if (info->build[0] != '\0')
-        tool_print("    built with %s\n", info->build);
+        tool_print("    built with %s\n", tool_plain(info->build, &a));
     tool_print("    file hash %s\n", tool_hash_text(&hash));
     if (backend != NULL)
         print_devices(backend);

@@ -5,6 +5,7 @@
 #include "commands.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ static const tool_option options[] = {
 typedef struct rerun {
     json_value manifest;
     char *genome;
+    uint64_t n_bursts;
     uint64_t digest;
     uint64_t state_digest;
 } rerun;
@@ -47,6 +49,21 @@ static vly_status read_digest(const json_value *digests, const char *key,
                     path, key);
 }
 
+/* A whole number that a double holds exactly. */
+static vly_status read_count(const json_value *object, const char *key,
+                             const char *path, uint64_t *count,
+                             vly_error *error)
+{
+    double number = json_find_number(object, key, -1.0);
+    if (!(number >= 0.0 && number <= 0x1p53) || number > floor(number))
+        return vly_fail(error, VLY_E_PARSE,
+                        "%s: \"%s\" is missing or no whole number from 0 to "
+                        "2^53",
+                        path, key);
+    *count = (uint64_t)number;
+    return VLY_OK;
+}
+
 static vly_status read_manifest(rerun *again, const char *path,
                                 vly_error *error)
 {
@@ -56,6 +73,8 @@ static vly_status read_manifest(rerun *again, const char *path,
     const json_value *digests = json_find(&again->manifest, "digests");
     VLY_TRY(read_digest(digests, "run", path, &again->digest, error));
     VLY_TRY(read_digest(digests, "state", path, &again->state_digest, error));
+    VLY_TRY(
+        read_count(&again->manifest, "bursts", path, &again->n_bursts, error));
     const char *reason = json_find_text(&again->manifest, "exit_reason");
     if (reason == NULL || strcmp(reason, "running") == 0)
         return vly_fail(error, VLY_E_INVALID,
@@ -80,11 +99,15 @@ static vly_status read_swaps(const rerun *again, run_plan *plan,
         return vly_fail_nomem(error, n, "swaps");
     for (uint32_t i = 0; i < n; i++) {
         const json_value *swap = &swaps->items[i];
-        double burst = json_find_number(swap, "burst", 0.0);
+        uint64_t burst = 0;
         const char *backend = json_find_text(swap, "backend");
-        if (backend == NULL || burst > (double)plan->n_bursts)
+        vly_status status =
+            read_count(swap, "burst", "a swap of the manifest", &burst, error);
+        if (status != VLY_OK)
+            return status;
+        if (backend == NULL || burst > plan->n_bursts)
             continue; /* after the end of a run that was stopped */
-        plan->swaps[plan->n_swaps].burst = (uint64_t)burst;
+        plan->swaps[plan->n_swaps].burst = burst;
         plan->swaps[plan->n_swaps++].backend = backend;
     }
     return VLY_OK;
@@ -116,7 +139,7 @@ static vly_status make_plan(const tool_args *args, const rerun *again,
         .path = again->genome,
         .backend = backend != NULL ? backend : before,
         .n_threads = tool_threads(args),
-        .n_bursts = (uint64_t)json_find_number(&again->manifest, "bursts", 0.0),
+        .n_bursts = again->n_bursts,
         .digest_log = tool_text(args, "digest-log"),
         .quiet = tool_has(args, "quiet"),
     };

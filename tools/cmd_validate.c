@@ -103,6 +103,7 @@ static vly_status execute(validation *v, const tool_args *args,
                           vly_error *error)
 {
     uint32_t state_every = (uint32_t)tool_count(args, "state-every", 1);
+    tool_signals_defer(true);
     tool_signals_watch(v->nets[0]);
     tool_progress_begin(&v->progress, tool_has(args, "quiet"), 0, v->n_bursts,
                         v->build.genome->dt_ms);

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -107,40 +106,6 @@ static vly_status choose_record_path(run_job *job, vly_error *error)
     return VLY_OK;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x;
-    struct stat y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
-           x.st_ino == y.st_ino && S_ISREG(x.st_mode);
-}
-
-/* Two things in one file would be neither. */
-static vly_status check_paths(const run_plan *plan, vly_error *error)
-{
-    if (plan->connectome != NULL && strcmp(plan->connectome, "-") == 0)
-        return vly_fail(error, VLY_E_INVALID,
-                        "--save-connectome -: wanted a file name");
-    const char *const paths[] = {plan->record, plan->digest_log, plan->json,
-                                 plan->connectome};
-    for (int i = 0; i < 4; i++) {
-        if (paths[i] != NULL && is_same_file(paths[i], plan->path))
-            return vly_fail(error, VLY_E_INVALID,
-                            "%s is the genome, wanted another file for output",
-                            paths[i]);
-        for (int k = 0; k < i; k++) {
-            if (paths[i] == NULL || paths[k] == NULL ||
-                strcmp(paths[i], paths[k]) != 0)
-                continue;
-            return vly_fail(error, VLY_E_INVALID,
-                            "%s is given for two of --record, --digest-log, "
-                            "--json, --save-connectome",
-                            paths[i]);
-        }
-    }
-    return VLY_OK;
-}
-
 static vly_status check_swaps(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
@@ -168,6 +133,15 @@ static vly_status build(run_job *job, vly_error *error)
     return status;
 }
 
+static vly_status save_connectome(const run_job *job, vly_error *error)
+{
+    tool_signals_defer(true); /* no half a file is left */
+    vly_status status =
+        vly_connectome_save(job->build.connectome, job->plan.connectome, error);
+    tool_signals_defer(false);
+    return status;
+}
+
 static vly_status open_net(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
@@ -192,6 +166,8 @@ static vly_status open_files(run_job *job, vly_error *error)
         VLY_TRY(open_csv(job, error));
     if (plan->digest_log != NULL)
         VLY_TRY(open_digests(job, error));
+    /* not before: a pipe that nobody reads is waited for when it is opened */
+    tool_signals_defer(true);
     if (plan->folder != NULL)
         VLY_TRY(run_folder_begin(job, error));
 out:
@@ -211,7 +187,7 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
     vly_status status = VLY_OK;
     vly_log_set_sink(on_log, job);
     /* cheap things first: nobody waits a minute for "no such backend" */
-    VLY_TRY(check_paths(plan, error));
+    VLY_TRY(run_paths_check(plan, error));
     VLY_TRY(tool_registry_create(&job->registry, error));
     VLY_TRY(tool_backend_check(job->registry, plan->backend, error));
     VLY_TRY(check_swaps(job, error));
@@ -219,8 +195,7 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
         VLY_TRY(run_folder_open(plan->folder, plan->force, error));
     VLY_TRY(build(job, error));
     if (plan->connectome != NULL)
-        VLY_TRY(vly_connectome_save(job->build.connectome, plan->connectome,
-                                    error));
+        VLY_TRY(save_connectome(job, error));
     uint32_t n_areas = job->build.connectome->desc.n_areas;
     job->result.area_spikes =
         vly_calloc(n_areas, sizeof *job->result.area_spikes);

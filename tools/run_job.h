@@ -79,6 +79,12 @@ void run_job_deinit(run_job *job);
 /* 0, 6 or the exit code of the error. */
 int run_job_exit_code(const run_job *job);
 
+/* ---- run_paths.c ------------------------------------------------------ */
+
+/* Errors  E_INVALID two outputs in one file, or one in the genome's; two
+ *         spellings of a path are one file */
+vly_status run_paths_check(const run_plan *plan, vly_error *error);
+
 /* ---- run_folder.c ----------------------------------------------------- */
 
 /* Refuses a folder with something in it, unless force. Makes it if missing.

@@ -31,6 +31,8 @@ void run_report_head(const run_job *job)
 {
     const vly_genome *genome = job->build.genome;
     const vly_stats *stats = &job->result.stats;
+    tool_plain_text backend;
+    tool_plain_text device;
     if (job->plan.quiet)
         return;
     tool_message("%s%s%s: %s neurons, %s synapses (%s), dt %g ms, %s (%s)",
@@ -39,7 +41,8 @@ void run_report_head(const run_job *job)
                  tool_thousands(stats->neurons),
                  tool_thousands(stats->synapses),
                  tool_bytes(stats->connectome_bytes), genome->dt_ms,
-                 stats->backend, stats->device);
+                 tool_plain(stats->backend, &backend),
+                 tool_plain(stats->device, &device));
     if (genome->n_records > 0 && job->record_path == NULL)
         tool_message("[[record]] is not written: no -o FOLDER and no "
                      "--record FILE");

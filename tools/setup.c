@@ -3,10 +3,13 @@
  */
 #include "setup.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -177,6 +180,31 @@ vly_status tool_backend_check(vly_registry *registry, const char *backend,
     const void *table = NULL;
     return vly_registry_interface(registry, spec.id, VLY_BACKEND_INTERFACE,
                                   &table, error);
+}
+
+/* ---- files ------------------------------------------------------------ */
+
+vly_status tool_output_check(const char *path, vly_error *error)
+{
+    struct stat info;
+    char folder[PATH_MAX] = ".";
+    int reason = 0;
+    if (path == NULL || strcmp(path, "-") == 0)
+        return VLY_OK;
+    const char *slash = strrchr(path, '/');
+    if (slash != NULL)
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + 1), path);
+    bool there = stat(path, &info) == 0;
+    if (there && S_ISDIR(info.st_mode))
+        reason = EISDIR;
+    else if (there && !S_ISREG(info.st_mode)) /* written, not replaced */
+        reason = access(path, W_OK) == 0 ? 0 : errno;
+    else
+        reason = access(folder, W_OK | X_OK) == 0 ? 0 : errno;
+    if (reason == 0)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_IO, "%s: cannot be written: %s", path,
+                    strerror(reason));
 }
 
 /* ---- genome and connectome -------------------------------------------- */

@@ -45,6 +45,11 @@ vly_status tool_registry_create(vly_registry **registry, vly_error *error);
 vly_status tool_backend_check(vly_registry *registry, const char *backend,
                               vly_error *error);
 
+/* Whether a file can be made there, found out without making it. NULL and "-"
+ * are fine.
+ * Errors  E_IO "path: cannot be written: reason" */
+vly_status tool_output_check(const char *path, vly_error *error);
+
 /* Prefix of an installed or built command: the folder above its own. false if
  * it is not known. */
 bool tool_prefix(char *folder, size_t capacity);

@@ -17,15 +17,41 @@
 
 static vly_net *volatile watched;
 static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t deferred;
+
+/* A plugin, a genome or a file name may hold what a terminal obeys. Besides the
+ * control characters of ASCII these are U+0080 to U+009F. */
+static void make_plain(char *text, bool keep_lines)
+{
+    for (char *c = text; *c != '\0'; c++) {
+        unsigned char first = (unsigned char)c[0];
+        unsigned char second = (unsigned char)c[1];
+        if (first == 0xc2 && second >= 0x80 && second <= 0x9f) {
+            *c++ = '?';
+            *c = '?';
+        } else if (first == 0x7f || (first < 0x20 && first != '\t' &&
+                                     !(keep_lines && first == '\n'))) {
+            *c = '?';
+        }
+    }
+}
+
+const char *tool_plain(const char *text, tool_plain_text *copy)
+{
+    snprintf(copy->text, sizeof copy->text, "%s", text);
+    make_plain(copy->text, false);
+    return copy->text;
+}
 
 void tool_message(const char *format, ...)
 {
+    char text[8192];
     va_list arguments;
     va_start(arguments, format);
-    fputs("volley: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    make_plain(text, true);
+    fprintf(stderr, "volley: %s\n", text);
 }
 
 int tool_fail(const vly_error *error)
@@ -152,9 +178,24 @@ const char *tool_number_text(double value)
 
 /* ---- signals ---------------------------------------------------------- */
 
+static void quit(void)
+{
+    static const char text[] = "volley: stopped by a signal\n";
+    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)written; /* nothing is left to be done about it */
+    _exit(TOOL_EXIT_STOPPED);
+}
+
+/* Only what POSIX calls async-signal-safe. */
 static void on_signal(int number)
 {
-    (void)number; /* SA_RESETHAND: the next one kills */
+    if (!deferred)
+        quit();
+    if (stopped) { /* the second one: of either kind */
+        signal(number, SIG_DFL);
+        raise(number);
+        return;
+    }
     stopped = 1;
     vly_net *net = watched;
     if (net != NULL)
@@ -170,9 +211,16 @@ void tool_signals_init(void)
     sigaction(SIGPIPE, &action, NULL);
     sigaction(SIGXFSZ, &action, NULL);
     action.sa_handler = on_signal;
-    action.sa_flags = (int)(SA_RESETHAND | SA_RESTART);
+    action.sa_flags = SA_RESTART;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+}
+
+void tool_signals_defer(bool on)
+{
+    deferred = on;
+    if (!on && stopped)
+        quit();
 }
 
 void tool_signals_watch(vly_net *net)

@@ -42,11 +42,20 @@ const char *tool_number_text(double value);       /* shortest that is exact */
 /* printf to stdout; errors of stdout are found once, at the end of main. */
 void tool_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* SIGINT and SIGTERM: the first one sets the flag and stops the watched net
- * (NULL: none) after its current burst, the second one kills. SIGPIPE and
+/* The text without what a terminal obeys: control characters become "?". */
+typedef struct tool_plain_text {
+    char text[4096];
+} tool_plain_text;
+const char *tool_plain(const char *text, tool_plain_text *copy);
+
+/* SIGINT and SIGTERM end the command at once, exit code 6, unless deferred:
+ * then the first one sets the flag and stops the watched net (NULL: none) after
+ * its current burst, the second one kills. Deferred is what writes files. The
+ * end of deferring ends the command if a signal came meanwhile. SIGPIPE and
  * SIGXFSZ are ignored: a closed pipe or a file too large for the user's limit
  * is a write error like any other. */
 void tool_signals_init(void);
+void tool_signals_defer(bool on);
 void tool_signals_watch(vly_net *net);
 bool tool_signals_stopped(void);
 

@@ -70,6 +70,70 @@ expect 2 inspect other.json
 expect 2 rerun other.json
 says "no digest"
 
+# numbers of a manifest are not trusted, and both digests count
+expect 0 run small.toml --quiet -o old
+for value in '-5' 1e30 1.5 '"5"' null; do
+    sed "s/\"bursts\": [0-9]*/\"bursts\": $value/" old/manifest.json >old/x.json
+    expect 2 rerun old/x.json
+    says '"bursts" is missing or no whole number'
+done
+sed '/"bursts":/d' old/manifest.json >old/x.json
+expect 2 rerun old/x.json
+expect 0 run small.toml --quiet -o swapped --swap 5=cpu:2
+sed 's/"burst": 5/"burst": -5/' swapped/manifest.json >swapped/x.json
+expect 2 rerun swapped/x.json
+says '"burst" is missing or no whole number'
+sed 's/"state": "...../"state": "00000/' old/manifest.json >old/x.json
+expect 1 rerun old/x.json --quiet
+prints "differs"
+
+# ---- bench: said before it measures ----
+echo '{"rows": []}' >rows.json
+# shellcheck disable=SC2317 # called by holds
+lacks_probing() {
+    ! grep -q probing err
+}
+expect 2 bench --quick --fail-on-regression
+says "wanted --compare"
+expect 4 bench --quick --compare missing.json
+holds lacks_probing
+expect 2 bench --quick --compare other.json
+holds lacks_probing
+expect 4 bench --quick --json missing/x.json
+holds lacks_probing
+expect 4 bench --quick --save .
+holds lacks_probing
+
+# ---- two outputs in one file: 2, however it is spelled ----
+mkdir sub
+ln -s sub sublink
+for other in ./x.log sub/../x.log "$PWD/x.log"; do
+    expect 2 run small.toml --quiet --digest-log x.log --record "$other"
+    says "is given for two"
+done
+expect 2 run small.toml --quiet --json sub/x --record sublink/x
+for name in manifest.json summary.json log.jsonl genome.resolved.toml; do
+    expect 2 run small.toml --quiet -o made --record made/$name
+    says "is what -o made writes there"
+    expect 2 run small.toml --quiet -o ./made/ --json "$PWD/made/$name"
+done
+holds [ ! -e made ]
+expect 0 run small.toml --quiet -o made --record made/spikes.csv
+
+# ---- what a terminal obeys is not printed ----
+escape=$(printf '\033')
+cp "$test_plugins/broken_major.so" "odd${escape}[2J.so"
+# shellcheck disable=SC2317 # called by holds
+has_escape() {
+    grep -q "$escape" out err
+}
+VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$PWD/odd${escape}[2J.so expect 0 plugins
+prints "odd?[2J"
+holds eval "! has_escape"
+expect 4 run "missing${escape}[2J"
+says "missing?[2J"
+holds eval "! has_escape"
+
 # ---- device or plugin: 3 ----
 expect 3 run small.toml --backend nonesuch
 says "nonesuch"

@@ -45,6 +45,73 @@ done
 expect 0 rerun runINT/manifest.json --quiet
 prints "identical"
 
+# ---- before the first burst a signal ends the command at once: 6 ----
+# ends SIGNAL CODE: the process is gone within seconds, with this code
+# shellcheck disable=SC2317 # called by holds
+ends() {
+    kill "-$1" "$process"
+    tries=0
+    while kill -0 "$process" 2>/dev/null; do
+        tries=$((tries + 1))
+        if [ "$tries" -ge 50 ]; then
+            kill -KILL "$process"
+            return 1
+        fi
+        sleep 0.1
+    done
+    wait "$process"
+    [ $? -eq "$2" ]
+}
+# reading
+mkfifo input
+sleep 60 >input &
+writer=$!
+"$volley" run - <input >out 2>err &
+process=$!
+sleep 1
+holds ends TERM 6
+says "volley: stopped by a signal"
+kill $writer
+# compiling: about a second
+"$volley" check "$genomes/stress_1000.toml" --build --threads 1 >out 2>err &
+process=$!
+sleep 0.3
+holds ends TERM 6
+says "volley: stopped by a signal"
+holds [ ! -s out ]
+# measuring
+"$volley" bench build >out 2>err &
+process=$!
+tries=0
+until grep -q compiling err || [ "$tries" -ge 200 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+holds ends TERM 6
+says "volley: stopped by a signal"
+
+# ---- a run that cannot go on: the second signal kills, of either kind ----
+for second in INT TERM; do
+    mkfifo "record$second"
+    # shellcheck disable=SC2217 # opens the pipe and reads nothing
+    sleep 60 <"record$second" &
+    reader=$!
+    "$volley" run small.toml --bursts 100000000 -o "stuck$second" \
+        --record "record$second" >out 2>err &
+    process=$!
+    holds started "stuck$second/log.jsonl"
+    sleep 1
+    kill -INT $process
+    sleep 0.5
+    holds kill -0 $process
+    if [ $second = INT ]; then
+        holds ends INT 130
+    else
+        holds ends TERM 143
+    fi
+    kill $reader
+done
+
 # ---- a backend that errs: 1 with burst, neuron, field, both values ----
 VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$test_plugins/erring.so
 VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$test_plugins/failing.so

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The files of a run do not overwrite each other or the genome. Files that do
+ * not exist yet are compared by the real path of their folder.
+ */
+#include "run_job.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+
+typedef struct output {
+    const char *path; /* NULL: not asked for */
+    char real[PATH_MAX];
+} output;
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x;
+    struct stat y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino && S_ISREG(x.st_mode);
+}
+
+/* As realpath, but the last two parts (the folder of the run and a file in it)
+ * need not exist. A path that is too long is left as it is. */
+static void find_real(const char *path, char *real, int missing)
+{
+    char folder[PATH_MAX];
+    char above[PATH_MAX];
+    snprintf(real, PATH_MAX, "%s", path);
+    if (strcmp(path, "-") == 0 || realpath(path, folder) != NULL) {
+        if (strcmp(path, "-") != 0)
+            memcpy(real, folder, sizeof folder);
+        return;
+    }
+    snprintf(folder, sizeof folder, "%s", path);
+    size_t n = strlen(folder);
+    /* "f/", "f/." */
+    while (n > 1 && (folder[n - 1] == '/' ||
+                     (folder[n - 1] == '.' && folder[n - 2] == '/')))
+        folder[--n] = '\0';
+    const char *name = folder;
+    char *slash = strrchr(folder, '/');
+    if (slash != NULL) {
+        *slash = '\0';
+        name = slash + 1;
+    }
+    const char *parent = slash == NULL ? "." : slash == folder ? "/" : folder;
+    if (missing > 0)
+        find_real(parent, above, missing - 1);
+    else if (realpath(parent, above) == NULL)
+        snprintf(above, sizeof above, "%s", parent);
+    if (strlen(above) + strlen(name) + 2 <= PATH_MAX) {
+        strcpy(real, above);
+        strcat(real, "/");
+        strcat(real, name);
+    }
+}
+
+static vly_status check_folder(const run_plan *plan, const output *outputs,
+                               int n, vly_error *error)
+{
+    static const char *const names[] = {"manifest.json", "summary.json",
+                                        "genome.resolved.toml", "log.jsonl",
+                                        "spikes.csv"};
+    /* spikes.csv is made if the genome asks for it and --record does not */
+    int n_names = plan->record == NULL && plan->genome->n_records > 0 ? 5 : 4;
+    char path[PATH_MAX];
+    char real[PATH_MAX];
+    for (int k = 0; k < n_names; k++) {
+        snprintf(path, sizeof path, "%s/%s", plan->folder, names[k]);
+        find_real(path, real, 1);
+        for (int i = 0; i < n; i++) {
+            if (outputs[i].path != NULL && strcmp(outputs[i].real, real) == 0)
+                return vly_fail(error, VLY_E_INVALID,
+                                "%s is what -o %s writes there, wanted "
+                                "another file",
+                                outputs[i].path, plan->folder);
+        }
+    }
+    return VLY_OK;
+}
+
+vly_status run_paths_check(const run_plan *plan, vly_error *error)
+{
+    if (plan->connectome != NULL && strcmp(plan->connectome, "-") == 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--save-connectome -: wanted a file name");
+    output outputs[] = {{.path = plan->record},
+                        {.path = plan->digest_log},
+                        {.path = plan->json},
+                        {.path = plan->connectome}};
+    for (int i = 0; i < 4; i++) {
+        const char *path = outputs[i].path;
+        if (path == NULL)
+            continue;
+        if (is_same_file(path, plan->path))
+            return vly_fail(error, VLY_E_INVALID,
+                            "%s is the genome, wanted another file for output",
+                            path);
+        find_real(path, outputs[i].real, 1);
+        for (int k = 0; k < i; k++) {
+            if (outputs[k].path == NULL ||
+                (strcmp(outputs[i].real, outputs[k].real) != 0 &&
+                 !is_same_file(path, outputs[k].path)))
+                continue;
+            return vly_fail(error, VLY_E_INVALID,
+                            "%s is given for two of --record, --digest-log, "
+                            "--json, --save-connectome",
+                            path);
+        }
+    }
+    return plan->folder != NULL ? check_folder(plan, outputs, 4, error)
+                                : VLY_OK;
+}
