@@ -37,7 +37,13 @@ vly_test(test_engine_swap LABELS integration
 vly_test(test_record LABELS unit SOURCES ../unit/test_record.c)
 
 # ---- the command ----------------------------------------------------------
-foreach(name good bad stop)
+set(command_tests good bad stop)
+if(VOLLEY_SANITIZE MATCHES "thread")
+    # ThreadSanitizer hands a signal on when the program calls the next function
+    # that it knows, which a loop that computes does not do.
+    list(REMOVE_ITEM command_tests stop)
+endif()
+foreach(name IN LISTS command_tests)
     vly_test_register(test_command_${name} LABELS integration TIMEOUT 180
         COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_${name}.sh
                 $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
