@@ -60,12 +60,6 @@ int tool_fail(const vly_error *error)
     return vly_status_exit_code(error->status);
 }
 
-int tool_fail_nomem(uint64_t bytes, const char *what)
-{
-    tool_message("out of memory: %s needs %" PRIu64 " bytes", what, bytes);
-    return TOOL_EXIT_NOMEM;
-}
-
 void tool_print(const char *format, ...)
 {
     va_list arguments;

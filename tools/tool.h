@@ -28,7 +28,6 @@ void tool_message(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 /* The error's message; returns the exit code of its status. */
 int tool_fail(const vly_error *error);
-int tool_fail_nomem(uint64_t bytes, const char *what);
 
 /* Numbers for people; the text lies in a ring of 16 buffers. */
 const char *tool_thousands(uint64_t value);       /* "12,500" */
