@@ -4,6 +4,7 @@
  * A block is a plain block of the C library, so that vly_free and sanitizers
  * know nothing special: the counters below are all there is on top.
  */
+#define _DEFAULT_SOURCE /* madvise */
 #include "base/memory.h"
 
 #include <assert.h>
@@ -12,11 +13,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define PAGE_BYTES ((size_t)4096)
 /* From here on a block begins on a page: device copies and mapped files like
  * it, and the waste is below 0.4%. */
 #define LARGE_BYTES ((size_t)1 << 20)
+/* A large page of the system; a block of two or more begins on one. Full
+ * microcircuit, 16 threads: 54,000 page faults instead of 521,000, freed in 9
+ * ms instead of 75 to 130; building it took as long with as without. */
+#define HUGE_BYTES ((size_t)2 << 20)
 
 static _Atomic uint64_t live_blocks;
 static _Atomic uint64_t fail_countdown; /* 0: off */
@@ -66,6 +72,19 @@ static void *block_made(void *memory)
     return memory;
 }
 
+/* Asks for large pages, whole ones only, so that no block takes more memory
+ * than without. A refusal changes nothing. */
+static void block_advise(void *memory, size_t bytes)
+{
+#if defined(MADV_HUGEPAGE)
+    if (bytes >= 2 * HUGE_BYTES)
+        (void)madvise(memory, bytes & ~(HUGE_BYTES - 1), MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)bytes;
+#endif
+}
+
 /* bytes > 0; not counted. PTRDIFF_MAX as the limit: nothing larger can be
  * had, and AddressSanitizer ends the process when it is asked for. */
 static void *block_alloc(size_t bytes)
@@ -75,7 +94,11 @@ static void *block_alloc(size_t bytes)
     if (bytes < LARGE_BYTES)
         return malloc(bytes);
     void *memory = NULL;
-    return posix_memalign(&memory, PAGE_BYTES, bytes) ? NULL : memory;
+    size_t align = bytes >= 2 * HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES;
+    if (posix_memalign(&memory, align, bytes))
+        return NULL;
+    block_advise(memory, bytes);
+    return memory;
 }
 
 void *vly_malloc(size_t count, size_t size)

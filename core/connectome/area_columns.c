@@ -1,139 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Neurons of one area: parameters as given or drawn, the state at burst 0, and
- * the coefficients that the model's step reads.
+ * Neurons of one area: parameters, the state at burst 0, and the coefficients
+ * that the model's step reads.
  */
 #include "connectome/connectome_make.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/thread.h"
-
-#define NEURONS_PER_TASK 4096
-#define TWO_32_INVERSE (1.0 / 4294967296.0)
-
-/* ---- values drawn or given -------------------------------------------- */
-
-typedef struct value_work {
-    const vly_value *value;
-    vly_law law;
-    vly_draws draws;
-    bool whole;
-    double *values;
-    uint32_t n;
-} value_work;
-
-static double value_one(const value_work *work, uint32_t neuron)
-{
-    const vly_value *value = work->value;
-    if (value->kind == VLY_VALUE_ARRAY)
-        return value->array[neuron];
-    double u =
-        ((double)vly_draws_word(&work->draws, neuron) + 0.5) * TWO_32_INVERSE;
-    if (value->kind == VLY_VALUE_DRAW)
-        return value->base + value->scale * vly_pow(u, value->power);
-    return vly_law_value(&work->law, u);
-}
-
-static void value_task(void *arg, uint64_t task)
-{
-    value_work *work = arg;
-    uint64_t last = (task + 1) * NEURONS_PER_TASK;
-    if (last > work->n)
-        last = work->n;
-    for (uint64_t i = task * NEURONS_PER_TASK; i < last; i++) {
-        double x = value_one(work, (uint32_t)i);
-        work->values[i] = work->whole ? vly_floor(x + 0.5) : x;
-    }
-}
-
-/* What a parameter or a field of the tables is to a value. */
-typedef struct value_target {
-    const vly_area *area;
-    const char *name;
-    const char *unit;
-    double lo;
-    double hi;
-} value_target;
-
-static vly_status value_range(const vly_maker *maker,
-                              const value_target *target,
-                              const vly_value *value, const double *values,
-                              uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (values[i] >= target->lo && values[i] <= target->hi)
-            continue;
-        char place[VLY_PLACE_BYTES];
-        vly_place_print(maker->genome, &value->origin, place);
-        return vly_fail(maker->error, VLY_E_PARSE,
-                        "%sarea %s: %s of neuron %" PRIu32
-                        " is %.9g, wanted %.9g to %.9g",
-                        place, target->area->name, target->name, i, values[i],
-                        target->lo, target->hi);
-    }
-    return VLY_OK;
-}
-
-static vly_status value_prepare(const vly_maker *maker,
-                                const value_target *target,
-                                const vly_value *value, value_work *work)
-{
-    const vly_area *area = target->area;
-    const char *reason = "wanted one value a neuron";
-    bool good = true;
-    bool drawn = value->kind == VLY_VALUE_DRAW;
-    if (value->kind == VLY_VALUE_ARRAY)
-        good = value->n_array == area->n_neurons;
-    else if (!drawn)
-        good = vly_law_init(&work->law, value, &reason);
-    if (!good) {
-        char place[VLY_PLACE_BYTES];
-        vly_place_print(maker->genome, &value->origin, place);
-        return vly_fail(maker->error, VLY_E_PARSE, "%sarea %s: %s: %s", place,
-                        area->name, target->name, reason);
-    }
-    vly_status status = vly_draws_init(&work->draws, maker->genome->seed_state,
-                                       drawn ? "draw:" : "area:", area->name,
-                                       "|", drawn ? value->draw : target->name);
-    if (status != VLY_OK)
-        return vly_fail_nomem(maker->error, 256, "a name");
-    work->whole = !strcmp(target->unit, "int") ||
-                  !strcmp(target->unit, "bursts") ||
-                  !strcmp(target->unit, "bool");
-    work->value = value;
-    return VLY_OK;
-}
-
-static vly_status value_column(const vly_maker *maker, vly_storage *storage,
-                               const value_target *target,
-                               const vly_value *value, vly_param_column *column)
-{
-    vly_status status;
-    value_work work = {0};
-    VLY_TRY(value_prepare(maker, target, value, &work));
-    bool uniform = value->kind != VLY_VALUE_ARRAY &&
-                   value->kind != VLY_VALUE_DRAW &&
-                   work.law.kind == VLY_VALUE_NUMBER;
-    work.n = uniform ? 1 : target->area->n_neurons;
-    work.values =
-        vly_storage_alloc(storage, work.n, sizeof(*work.values), false);
-    if (!work.values)
-        return vly_fail_nomem(maker->error, (uint64_t)work.n * 8,
-                              "a parameter");
-    vly_thread_loop(maker->n_threads,
-                    (work.n + (uint64_t)NEURONS_PER_TASK - 1) /
-                        NEURONS_PER_TASK,
-                    value_task, &work);
-    VLY_TRY(value_range(maker, target, value, work.values, work.n));
-    *column = (vly_param_column){.values = work.values, .uniform = uniform};
-out:
-    return status;
-}
 
 /* ---- what the expressions of a model read ----------------------------- */
 
@@ -424,10 +300,10 @@ static vly_status state_make(vly_maker *maker, const vly_area *area,
         const vly_field_info *field = &model->fields[f];
         if (!field_given(&area->fields[f]))
             continue;
-        value_target target = {area, field->name, field->unit, field->lo,
-                               field->hi};
-        VLY_TRY(
-            value_column(maker, scratch, &target, &area->fields[f], &given[f]));
+        vly_value_target target = {area, field->name, field->unit, field->lo,
+                                   field->hi};
+        VLY_TRY(vly_value_column(maker, scratch, &target, &area->fields[f],
+                                 &given[f]));
     }
     state_fill(reader, given, area->n_neurons, values, state);
     status = VLY_OK;
@@ -448,10 +324,10 @@ static vly_status params_make(vly_maker *maker, const vly_area *area,
         return vly_fail_nomem(maker->error, model->n_params * 16, "params");
     for (uint32_t p = 0; p < model->n_params; p++) {
         const vly_param_info *param = &model->params[p];
-        value_target target = {area, param->name, param->unit, param->lo,
-                               param->hi};
-        VLY_TRY(value_column(maker, maker->storage, &target, &area->params[p],
-                             &made->params[p]));
+        vly_value_target target = {area, param->name, param->unit, param->lo,
+                                   param->hi};
+        VLY_TRY(vly_value_column(maker, maker->storage, &target,
+                                 &area->params[p], &made->params[p]));
     }
 out:
     return status;

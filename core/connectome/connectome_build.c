@@ -16,6 +16,11 @@
 #include "connectome/connectome_views.h"
 #include "connectome/synapse_rules.h"
 
+/* Built at a time, so that threads wait for each other a few times in all and
+ * not for every pair (16 threads, full microcircuit: 0.70 s pair by pair, 0.51
+ * s so). A rule keeps up to 128 KB until its pairs are done. */
+#define PAIRS_TOGETHER 64u
+
 /* ---- memory ----------------------------------------------------------- */
 
 /* Bytes at the peak, roughly from above: synapses, rows, neurons, scratch. */
@@ -105,17 +110,30 @@ out:
 
 /* ---- synapses --------------------------------------------------------- */
 
-static vly_status pair_make(vly_maker *maker, vly_made_pair *made)
+/* Pairs [first, first + n) */
+static vly_status pairs_make(vly_maker *maker, uint32_t first, uint32_t n)
 {
     vly_status status;
-    vly_rule_job job = {0};
-    VLY_TRY(vly_rule_init(&job, maker->genome, made->pair, maker->error));
-    VLY_TRY(vly_rows_build(&job, maker->n_threads, maker->storage, &made->row,
-                           &made->target, maker->error));
-    made->n_synapses = made->row[job.n_from];
-    VLY_TRY(vly_delays_draw(maker, made));
+    uint32_t n_ready = 0;
+    vly_made_pair *made = maker->pairs + first;
+    vly_rows *rows = vly_calloc(n, sizeof(*rows));
+    if (!rows)
+        return vly_fail_nomem(maker->error, n * sizeof(*rows), "rules");
+    for (; n_ready < n; n_ready++)
+        VLY_TRY(vly_rule_init(&rows[n_ready].job, maker->genome,
+                              made[n_ready].pair, maker->error));
+    VLY_TRY(vly_rows_build(rows, n, maker->n_threads, maker->storage,
+                           maker->error));
+    for (uint32_t i = 0; i < n; i++) {
+        made[i].row = rows[i].row;
+        made[i].target = rows[i].targets;
+        made[i].n_synapses = rows[i].row[rows[i].job.n_from];
+    }
+    VLY_TRY(vly_delays_draw(maker, made, n));
 out:
-    vly_rule_deinit(&job);
+    for (uint32_t i = 0; i < n_ready; i++)
+        vly_rule_deinit(&rows[i].job);
+    vly_free(rows);
     return status;
 }
 
@@ -160,9 +178,12 @@ static vly_status synapses_make(vly_maker *maker)
     if (!maker->out_degree)
         VLY_TRY(vly_fail_nomem(maker->error, (uint64_t)genome->n_neurons * 4,
                                "out_degree"));
-    for (uint32_t p = 0; p < genome->n_pairs; p++) {
-        VLY_TRY(pair_make(maker, &maker->pairs[p]));
-        VLY_TRY(out_degree_add(maker, &maker->pairs[p]));
+    for (uint32_t p = 0; p < genome->n_pairs; p += PAIRS_TOGETHER) {
+        uint32_t n = genome->n_pairs - p;
+        n = n < PAIRS_TOGETHER ? n : PAIRS_TOGETHER;
+        VLY_TRY(pairs_make(maker, p, n));
+        for (uint32_t i = p; i < p + n; i++)
+            VLY_TRY(out_degree_add(maker, &maker->pairs[i]));
     }
     status = VLY_OK;
 out:

@@ -5,6 +5,7 @@
 #include "connectome/connectome_image.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -17,22 +18,79 @@ typedef struct checksum_work {
     const vly_checksum_source *source;
     uint64_t first_block[VLY_SECTIONS + 1];
     vly_hash *blocks;
-    unsigned char *buffers; /* [slots][VLY_FILE_BLOCK] */
+    unsigned char *buffers; /* [slots][TOGETHER][VLY_FILE_BLOCK] */
 } checksum_work;
 
-static void block_task(void *arg, uint32_t slot, uint64_t task)
+/* ---- several blocks at once ------------------------------------------- */
+
+/* A word of a block waits for the one before it, 14 cycles or so; the words of
+ * four blocks do not wait for each other: 1.4 s of one thread for the full
+ * microcircuit became 0.5 s. The same function as vly_hash_bytes. */
+#define TOGETHER 4u
+
+static inline uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+
+static inline void lanes_add(uint64_t a[TOGETHER], uint64_t b[TOGETHER],
+                             const uint64_t words[TOGETHER])
+{
+    for (uint32_t i = 0; i < TOGETHER; i++) {
+        a[i] = mix((a[i] ^ words[i]) + UINT64_C(0x9E3779B97F4A7C15));
+        b[i] = mix((b[i] + words[i]) ^ UINT64_C(0x243F6A8885A308D3));
+    }
+}
+
+/* n: bytes of each block, a multiple of 8 */
+static void blocks_hash(const unsigned char *const blocks[TOGETHER], size_t n,
+                        vly_hash hashes[TOGETHER])
+{
+    uint64_t a[TOGETHER] = {0};
+    uint64_t b[TOGETHER] = {0};
+    uint64_t words[TOGETHER];
+    for (size_t at = 0; at < n; at += 8) {
+        for (uint32_t i = 0; i < TOGETHER; i++)
+            memcpy(&words[i], blocks[i] + at, 8);
+        lanes_add(a, b, words);
+    }
+    for (uint32_t i = 0; i < TOGETHER; i++)
+        words[i] = n;
+    lanes_add(a, b, words);
+    for (uint32_t i = 0; i < TOGETHER; i++)
+        hashes[i] = (vly_hash){{a[i], b[i]}};
+}
+
+/* Blocks [task * TOGETHER, ...) */
+static void blocks_task(void *arg, uint32_t slot, uint64_t task)
 {
     checksum_work *work = arg;
-    uint32_t section = 0;
-    while (task >= work->first_block[section + 1])
-        section++;
-    uint64_t at = (task - work->first_block[section]) * VLY_FILE_BLOCK;
-    uint64_t left = work->source->n_bytes[section] - at;
-    size_t n = (size_t)(left < VLY_FILE_BLOCK ? left : VLY_FILE_BLOCK);
-    const void *bytes =
-        work->source->bytes(work->source->arg, section, at, n,
-                            work->buffers + slot * VLY_FILE_BLOCK);
-    work->blocks[task] = vly_hash_bytes((vly_hash){{0, 0}}, bytes, n);
+    const unsigned char *blocks[TOGETHER];
+    size_t n[TOGETHER];
+    uint64_t first = task * TOGETHER;
+    uint64_t n_blocks = work->first_block[VLY_SECTIONS] - first;
+    uint32_t count = n_blocks < TOGETHER ? (uint32_t)n_blocks : TOGETHER;
+    bool whole = count == TOGETHER;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t section = 0;
+        while (first + i >= work->first_block[section + 1])
+            section++;
+        uint64_t at = (first + i - work->first_block[section]) * VLY_FILE_BLOCK;
+        uint64_t left = work->source->n_bytes[section] - at;
+        n[i] = (size_t)(left < VLY_FILE_BLOCK ? left : VLY_FILE_BLOCK);
+        whole = whole && n[i] == VLY_FILE_BLOCK;
+        blocks[i] = work->source->bytes(work->source->arg, section, at, n[i],
+                                        work->buffers + (slot * TOGETHER + i) *
+                                                            VLY_FILE_BLOCK);
+    }
+    if (whole)
+        blocks_hash(blocks, VLY_FILE_BLOCK, work->blocks + first);
+    else
+        for (uint32_t i = 0; i < count; i++)
+            work->blocks[first + i] =
+                vly_hash_bytes((vly_hash){{0, 0}}, blocks[i], n[i]);
 }
 
 vly_status vly_sections_checksum(const vly_checksum_source *source,
@@ -47,18 +105,20 @@ vly_status vly_sections_checksum(const vly_checksum_source *source,
             work.first_block[s] +
             (source->n_bytes[s] + VLY_FILE_BLOCK - 1) / VLY_FILE_BLOCK;
     uint64_t n = work.first_block[VLY_SECTIONS];
-    uint32_t n_slots = vly_slots_for(n_threads, VLY_FILE_BLOCK);
-    if (n_slots > n)
-        n_slots = (uint32_t)n;
+    uint64_t n_tasks = (n + TOGETHER - 1) / TOGETHER;
+    uint32_t n_slots = vly_slots_for(n_threads, TOGETHER * VLY_FILE_BLOCK);
+    if (n_slots > n_tasks)
+        n_slots = (uint32_t)n_tasks;
     work.blocks = vly_malloc(n, sizeof(*work.blocks));
-    work.buffers = vly_malloc(n_slots, VLY_FILE_BLOCK);
+    work.buffers = vly_malloc(n_slots, TOGETHER * VLY_FILE_BLOCK);
     if (!work.blocks || !work.buffers) {
-        status = vly_fail_nomem(
-            error, n * sizeof(*work.blocks) + n_slots * VLY_FILE_BLOCK,
-            "checksums");
+        status = vly_fail_nomem(error,
+                                n * sizeof(*work.blocks) +
+                                    n_slots * TOGETHER * VLY_FILE_BLOCK,
+                                "checksums");
         goto out;
     }
-    vly_slot_loop(n_slots, n, block_task, &work);
+    vly_slot_loop(n_slots, n_tasks, blocks_task, &work);
     for (uint32_t s = 0; s < VLY_SECTIONS; s++)
         checksums[s] = vly_hash_bytes(
             (vly_hash){{0, 0}}, work.blocks + work.first_block[s],

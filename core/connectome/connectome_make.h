@@ -50,6 +50,19 @@ typedef struct vly_maker {
 vly_status vly_area_columns_make(vly_maker *maker, uint32_t area,
                                  uint32_t *state);
 
+/* area_values.c: what a parameter or a field of the tables is to a value, and
+ * its column, owned by the storage. Errors  E_PARSE with its place; E_NOMEM */
+typedef struct vly_value_target {
+    const vly_area *area;
+    const char *name;
+    const char *unit;
+    double lo;
+    double hi;
+} vly_value_target;
+vly_status vly_value_column(const vly_maker *maker, vly_storage *storage,
+                            const vly_value_target *target,
+                            const vly_value *value, vly_param_column *column);
+
 /* area_unfit.c: E_INVALID with what is wanted (text, of the model's check_of)
  * and found (values [n_params] of a neuron; named if it is not like the rest)
  */
@@ -64,8 +77,11 @@ vly_status vly_unfit_placed(const vly_maker *maker, const vly_area *area,
 /* synapse_values.c: laws, weights (in units of 2^-q) and delays of a pair.
  * Errors  E_PARSE with its place; E_NOMEM */
 vly_status vly_weights_check(vly_maker *maker, vly_made_pair *made);
-vly_status vly_weights_draw(vly_maker *maker, vly_made_pair *made, int32_t q);
-vly_status vly_delays_draw(vly_maker *maker, vly_made_pair *made);
+/* Of all pairs to the area; q of each port, that of port 0 where the sign says
+ * which port. */
+vly_status vly_weights_draw(vly_maker *maker, uint32_t area,
+                            const int32_t q[2]);
+vly_status vly_delays_draw(vly_maker *maker, vly_made_pair *made, uint32_t n);
 /* Whether delays need an array, for the prediction of memory. */
 bool vly_delays_vary(const vly_pair *pair);
 

@@ -119,6 +119,38 @@ uint32_t vly_slots_for(uint32_t n_threads, uint64_t bytes)
     return n ? (uint32_t)n : 1;
 }
 
+typedef struct items_work {
+    vly_item *items;
+    uint32_t n;
+} items_work;
+
+static void items_task(void *arg, uint32_t slot, uint64_t task)
+{
+    const items_work *work = arg;
+    uint32_t low = 0; /* the last item that begins at or before the task */
+    uint32_t high = work->n;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (work->items[middle].first <= task)
+            low = middle;
+        else
+            high = middle;
+    }
+    const vly_item *item = &work->items[low];
+    item->body(item->arg, slot, task - item->first);
+}
+
+void vly_items_loop(uint32_t n_slots, vly_item *items, uint32_t n_items)
+{
+    items_work work = {items, n_items};
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < n_items; i++) {
+        items[i].first = n;
+        n += items[i].n_tasks;
+    }
+    vly_slot_loop(n_slots, n, items_task, &work);
+}
+
 void vly_place_print(const vly_genome *genome, const vly_origin *origin,
                      char text[VLY_PLACE_BYTES])
 {

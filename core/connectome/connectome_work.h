@@ -86,6 +86,16 @@ void vly_slot_loop(uint32_t n_slots, uint64_t n_tasks,
  * 64 MiB in all, at least 1. */
 uint32_t vly_slots_for(uint32_t n_threads, uint64_t bytes);
 
+/* Loops one after the other would each wait for their slowest task; this runs
+ * the tasks of all of them as one loop. */
+typedef struct vly_item {
+    void (*body)(void *arg, uint32_t slot, uint64_t task);
+    void *arg;
+    uint64_t n_tasks;
+    uint64_t first; /* set by vly_items_loop */
+} vly_item;
+void vly_items_loop(uint32_t n_slots, vly_item *items, uint32_t n_items);
+
 /* "file:line:column: " or "file: " into text */
 #define VLY_PLACE_BYTES 300
 void vly_place_print(const vly_genome *genome, const vly_origin *origin,

@@ -320,21 +320,6 @@ static vly_status fit_stimuli(vly_maker *maker, area_sums *sums,
     return VLY_OK;
 }
 
-static vly_status draw_weights(vly_maker *maker, uint32_t area,
-                               const port_plan *plans)
-{
-    for (uint32_t p = 0; p < maker->genome->n_pairs; p++) {
-        vly_made_pair *made = &maker->pairs[p];
-        if (made->pair->to != area)
-            continue;
-        uint32_t port = made->port == VLY_PORT_BY_SIGN ? 0 : made->port;
-        vly_status status = vly_weights_draw(maker, made, plans[port].q);
-        if (status != VLY_OK)
-            return status;
-    }
-    return VLY_OK;
-}
-
 /* One try: *fits, or one q is lower by 1. */
 static vly_status try_weights(vly_maker *maker, area_sums *sums,
                               port_plan *plans, bool *fits)
@@ -343,7 +328,8 @@ static vly_status try_weights(vly_maker *maker, area_sums *sums,
     *fits = true;
     for (uint32_t port = 0; port < sums->n_ports; port++)
         VLY_TRY(check_zeros(maker, sums->area, port, &plans[port]));
-    VLY_TRY(draw_weights(maker, sums->area, plans));
+    const int32_t q[2] = {plans[0].q, plans[sums->n_ports - 1].q};
+    VLY_TRY(vly_weights_draw(maker, sums->area, q));
     VLY_TRY(vly_loads_sum(maker, sums->area, 0, sums->loads));
     for (uint32_t port = 0; *fits && port < sums->n_ports; port++) {
         uint64_t most;
@@ -439,11 +425,10 @@ vly_status vly_quantise(vly_maker *maker)
 {
     vly_status status;
     const vly_genome *genome = maker->genome;
-    static const port_plan whole = {.used = true};
-    const port_plan plans[2] = {whole, whole};
+    static const int32_t whole[2] = {0, 0};
     for (uint32_t a = 0; a < genome->n_areas; a++) {
         if (genome->areas[a].model->flags & VLY_AREA_FEAGI)
-            VLY_TRY(draw_weights(maker, a, plans));
+            VLY_TRY(vly_weights_draw(maker, a, whole));
         else
             VLY_TRY(quantise_area(maker, a));
     }

@@ -229,18 +229,15 @@ static vly_status rows_fill(rows_work *work, uint32_t n_threads,
     return VLY_OK;
 }
 
-vly_status vly_rows_build(vly_rule_job *job, uint32_t n_threads,
-                          vly_storage *storage, const uint64_t **row,
-                          const uint32_t **target, vly_error *error)
+static vly_status pair_build(vly_rows *rows, uint32_t n_threads,
+                             vly_storage *storage, vly_error *error)
 {
     vly_status status;
-    rows_work work = {.job = job, .n_rows = job->n_from, .n_to = job->n_to};
-    work.row = vly_storage_alloc(storage, (size_t)job->n_from + 1,
-                                 sizeof(*work.row), true);
-    if (!work.row)
-        return vly_fail_nomem(error, ((uint64_t)job->n_from + 1) * 8,
-                              "rows of a map");
-    if (!vly_rule_by_rows(job))
+    rows_work work = {.job = &rows->job,
+                      .row = rows->row,
+                      .n_rows = rows->job.n_from,
+                      .n_to = rows->job.n_to};
+    if (!vly_rule_by_rows(&rows->job))
         VLY_TRY(parts_alloc(&work, n_threads, error));
     rows_pass(&work, n_threads);
     if (work.cursors)
@@ -248,11 +245,27 @@ vly_status vly_rows_build(vly_rule_job *job, uint32_t n_threads,
     for (uint32_t k = 0; k < work.n_rows; k++)
         work.row[k + 1] += work.row[k];
     VLY_TRY(rows_fill(&work, n_threads, storage, error));
-    *row = work.row;
-    *target = work.targets;
+    rows->targets = work.targets;
     status = VLY_OK;
 out:
     vly_free(work.cursors);
     vly_free(work.stamps);
+    return status;
+}
+
+vly_status vly_rows_build(vly_rows *rows, uint32_t n, uint32_t n_threads,
+                          vly_storage *storage, vly_error *error)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t n_rows = (uint64_t)rows[i].job.n_from + 1;
+        rows[i].row = vly_storage_alloc(storage, (size_t)n_rows,
+                                        sizeof(*rows[i].row), true);
+        if (!rows[i].row)
+            return vly_fail_nomem(error, n_rows * 8, "rows of a map");
+    }
+    vly_status status = vly_buckets_build(rows, n, n_threads, storage, error);
+    for (uint32_t i = 0; i < n && status == VLY_OK; i++)
+        if (!vly_buckets_suit(&rows[i].job))
+            status = pair_build(&rows[i], n_threads, storage, error);
     return status;
 }

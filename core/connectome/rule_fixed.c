@@ -22,6 +22,46 @@ bool vly_rule_ascends(const vly_rule_job *job)
     return job->pair->rule == VLY_RULE_FIXED_IN_DEGREE;
 }
 
+static void draw_total(const vly_rule_job *job, uint64_t first, uint32_t n,
+                       uint32_t *sources, uint32_t *targets)
+{
+    uint32_t n_from = job->n_from;
+    uint32_t n_to = job->n_to - (job->no_self ? 1 : 0);
+    vly_draws_fill(&job->source_draws, first, n, sources);
+    for (uint32_t i = 0; i < n; i++)
+        sources[i] = vly_below(sources[i], n_from);
+    if (!targets)
+        return;
+    vly_draws_fill(&job->target_draws, first, n, targets);
+    for (uint32_t i = 0; i < n; i++)
+        targets[i] = vly_below(targets[i], n_to);
+}
+
+static void draw_distinct(const vly_rule_job *job, uint64_t first, uint32_t n,
+                          uint32_t *sources, uint32_t *targets)
+{
+    uint64_t n_pairs = vly_rule_pairs(job);
+    uint32_t n_to = job->n_to - (job->no_self ? 1 : 0);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t at = vly_distinct_pair(job, first + i, n_pairs);
+        sources[i] = (uint32_t)(at / n_to);
+        if (targets)
+            targets[i] = (uint32_t)(at % n_to);
+    }
+}
+
+void vly_rule_draw(const vly_rule_job *job, uint64_t first, uint32_t n,
+                   uint32_t sources[VLY_WORDS], uint32_t targets[VLY_WORDS])
+{
+    if (job->pair->multiple)
+        draw_total(job, first, n, sources, targets);
+    else
+        draw_distinct(job, first, n, sources, targets);
+    if (targets && job->no_self)
+        for (uint32_t i = 0; i < n; i++)
+            targets[i] += targets[i] >= sources[i];
+}
+
 static inline void emit(uint32_t source, uint32_t target, uint32_t *cursor,
                         const uint64_t *row, uint32_t *targets)
 {
@@ -30,53 +70,16 @@ static inline void emit(uint32_t source, uint32_t target, uint32_t *cursor,
         targets[row[source] + k] = target;
 }
 
-/* Pass 1 needs no targets, and so draws none. */
-static void count_total(const vly_rule_job *job, uint64_t first, uint64_t last,
-                        uint32_t *cursor)
-{
-    uint32_t n_from = job->n_from;
-    uint64_t k = first;
-    for (; k + 4 <= last; k += 4) {
-        vly_philox words = vly_draws_block(&job->source_draws, k >> 2);
-        for (int i = 0; i < 4; i++)
-            cursor[vly_below(words.w[i], n_from)]++;
-    }
-    for (; k < last; k++)
-        cursor[vly_below(vly_draws_word(&job->source_draws, k), n_from)]++;
-}
-
-static void fill_total(const vly_rule_job *job, uint64_t first, uint64_t last,
+static void part_total(const vly_rule_job *job, uint64_t first, uint64_t last,
                        uint32_t *cursor, const uint64_t *row, uint32_t *targets)
 {
-    uint32_t n_from = job->n_from;
-    uint32_t n_to = job->n_to - (job->no_self ? 1 : 0);
-    for (uint64_t k = first; k < last; k += 4) {
-        vly_philox sources = vly_draws_block(&job->source_draws, k >> 2);
-        vly_philox others = vly_draws_block(&job->target_draws, k >> 2);
-        uint32_t n = last - k < 4 ? (uint32_t)(last - k) : 4;
-        for (uint32_t i = 0; i < n; i++) {
-            uint32_t source = vly_below(sources.w[i], n_from);
-            uint32_t target = vly_below(others.w[i], n_to);
-            if (job->no_self && target >= source)
-                target++;
-            emit(source, target, cursor, row, targets);
-        }
-    }
-}
-
-static void part_distinct(const vly_rule_job *job, uint64_t first,
-                          uint64_t last, uint32_t *cursor, const uint64_t *row,
-                          uint32_t *targets)
-{
-    uint64_t n_pairs = vly_rule_pairs(job);
-    uint32_t n_to = job->n_to - (job->no_self ? 1 : 0);
-    for (uint64_t k = first; k < last; k++) {
-        uint64_t at = vly_distinct_pair(job, k, n_pairs);
-        uint32_t source = (uint32_t)(at / n_to);
-        uint32_t target = (uint32_t)(at % n_to);
-        if (job->no_self && target >= source)
-            target++;
-        emit(source, target, cursor, row, targets);
+    uint32_t sources[VLY_WORDS];
+    uint32_t others[VLY_WORDS];
+    for (uint64_t k = first; k < last; k += VLY_WORDS) {
+        uint32_t n = last - k < VLY_WORDS ? (uint32_t)(last - k) : VLY_WORDS;
+        vly_rule_draw(job, k, n, sources, targets ? others : NULL);
+        for (uint32_t i = 0; i < n; i++)
+            emit(sources[i], targets ? others[i] : 0, cursor, row, targets);
     }
 }
 
@@ -110,14 +113,10 @@ void vly_rule_part(const vly_rule_job *job, uint64_t first, uint64_t last,
                    uint32_t *cursor, uint32_t *stamps, const uint64_t *row,
                    uint32_t *targets)
 {
-    if (job->pair->rule == VLY_RULE_FIXED_IN_DEGREE) {
-        for (uint64_t t = first; t < last; t++)
-            one_in_degree(job, (uint32_t)t, cursor, stamps, row, targets);
-    } else if (!job->pair->multiple) {
-        part_distinct(job, first, last, cursor, row, targets);
-    } else if (targets) {
-        fill_total(job, first, last, cursor, row, targets);
-    } else {
-        count_total(job, first, last, cursor);
+    if (job->pair->rule != VLY_RULE_FIXED_IN_DEGREE) {
+        part_total(job, first, last, cursor, row, targets);
+        return;
     }
+    for (uint64_t t = first; t < last; t++)
+        one_in_degree(job, (uint32_t)t, cursor, stamps, row, targets);
 }

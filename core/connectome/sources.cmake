@@ -2,6 +2,7 @@
 list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/area_columns.c
     ${CMAKE_CURRENT_LIST_DIR}/area_unfit.c
+    ${CMAKE_CURRENT_LIST_DIR}/area_values.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_build.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_check.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_checksum.c
@@ -10,8 +11,10 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/connectome_records.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_views.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_work.c
+    ${CMAKE_CURRENT_LIST_DIR}/draw_words.c
     ${CMAKE_CURRENT_LIST_DIR}/quantise.c
     ${CMAKE_CURRENT_LIST_DIR}/record_areas.c
+    ${CMAKE_CURRENT_LIST_DIR}/row_buckets.c
     ${CMAKE_CURRENT_LIST_DIR}/row_sort.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_check.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_distinct.c

@@ -15,7 +15,7 @@
 
 typedef struct load_work {
     const vly_made_pair *made;
-    const uint32_t *gains; /* one a source; NULL: 1 */
+    uint32_t *gains; /* one a source; NULL: 1 */
     uint32_t n_rows;
     uint32_t first; /* of the target area */
     uint32_t n_to;
@@ -77,34 +77,70 @@ static bool feagi_area(const vly_maker *maker, uint32_t area)
     return maker->genome->areas[area].model->flags & VLY_AREA_FEAGI;
 }
 
-static vly_status pair_sum(vly_maker *maker, load_work *work, uint32_t n_slots,
-                           uint32_t feagi_q)
+/* One pair; its gains are owned by it. */
+static vly_status pair_prepare(vly_maker *maker, load_work *work,
+                               uint32_t feagi_q)
 {
     const vly_made_pair *made = work->made;
-    uint32_t *gains = NULL;
     work->n_rows = maker->genome->areas[made->pair->from].n_neurons;
-    if (feagi_area(maker, made->pair->to)) {
-        gains = vly_malloc(work->n_rows, sizeof(*gains));
-        if (!gains)
-            return vly_fail_nomem(maker->error, (uint64_t)work->n_rows * 4,
-                                  "gains");
-        for (uint32_t k = 0; k < work->n_rows; k++)
-            gains[k] = vly_gain_largest(maker, made->pair->from, k, feagi_q);
-    }
-    work->gains = gains;
-    vly_slot_loop(n_slots,
-                  (work->n_rows + (uint64_t)ROWS_PER_TASK - 1) / ROWS_PER_TASK,
-                  load_task, work);
-    vly_free(gains);
+    if (!feagi_area(maker, made->pair->to))
+        return VLY_OK;
+    work->gains = vly_malloc(work->n_rows, sizeof(*work->gains));
+    if (!work->gains)
+        return vly_fail_nomem(maker->error, (uint64_t)work->n_rows * 4,
+                              "gains");
+    for (uint32_t k = 0; k < work->n_rows; k++)
+        work->gains[k] = vly_gain_largest(maker, made->pair->from, k, feagi_q);
     return VLY_OK;
+}
+
+typedef struct load_batch {
+    load_work *works;
+    vly_item *items;
+    uint32_t n;
+} load_batch;
+
+static vly_status batch_init(vly_maker *maker, const load_work *like,
+                             uint32_t area, uint32_t feagi_q, load_batch *batch)
+{
+    uint32_t n_pairs = maker->genome->n_pairs;
+    *batch = (load_batch){0};
+    batch->works = vly_calloc(n_pairs, sizeof(*batch->works));
+    batch->items = vly_calloc(n_pairs, sizeof(*batch->items));
+    if (!batch->works || !batch->items)
+        return vly_fail_nomem(maker->error, n_pairs * sizeof(*batch->works),
+                              "sums of weights");
+    for (uint32_t p = 0; p < n_pairs; p++) {
+        if (maker->pairs[p].pair->to != area)
+            continue;
+        load_work *work = &batch->works[batch->n];
+        *work = *like;
+        work->made = &maker->pairs[p];
+        vly_status status = pair_prepare(maker, work, feagi_q);
+        if (status != VLY_OK)
+            return status;
+        uint64_t n_tasks =
+            (work->n_rows + (uint64_t)ROWS_PER_TASK - 1) / ROWS_PER_TASK;
+        batch->items[batch->n++] =
+            (vly_item){.body = load_task, .arg = work, .n_tasks = n_tasks};
+    }
+    return VLY_OK;
+}
+
+static void batch_deinit(load_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->n; i++)
+        vly_free(batch->works[i].gains);
+    vly_free(batch->works);
+    vly_free(batch->items);
 }
 
 vly_status vly_loads_sum(vly_maker *maker, uint32_t area, uint32_t feagi_q,
                          uint64_t *sums)
 {
     vly_status status = VLY_OK;
-    const vly_genome *genome = maker->genome;
-    const vly_area *to = &genome->areas[area];
+    const vly_area *to = &maker->genome->areas[area];
+    load_batch batch = {0};
     load_work work = {.first = to->first, .n_to = to->n_neurons};
     work.n_sums = (size_t)to->n_neurons * to->model->n_ports;
     uint32_t n_slots =
@@ -114,15 +150,13 @@ vly_status vly_loads_sum(vly_maker *maker, uint32_t area, uint32_t feagi_q,
     if (!work.sums)
         return vly_fail_nomem(maker->error, n_slots * work.n_sums * 8,
                               "sums of weights");
-    for (uint32_t p = 0; p < genome->n_pairs; p++) {
-        work.made = &maker->pairs[p];
-        if (work.made->pair->to == area)
-            VLY_TRY(pair_sum(maker, &work, n_slots, feagi_q));
-    }
+    VLY_TRY(batch_init(maker, &work, area, feagi_q, &batch));
+    vly_items_loop(n_slots, batch.items, batch.n);
     for (uint32_t slot = 0; slot < n_slots; slot++)
         for (size_t i = 0; i < work.n_sums; i++)
             sums[i] += work.sums[slot * work.n_sums + i];
 out:
+    batch_deinit(&batch);
     vly_free(work.sums);
     return status;
 }

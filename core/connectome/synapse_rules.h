@@ -6,7 +6,7 @@
 #ifndef VOLLEY_CONNECTOME_SYNAPSE_RULES_H
 #define VOLLEY_CONNECTOME_SYNAPSE_RULES_H
 
-#include "connectome/connectome_work.h"
+#include "connectome/draw_words.h"
 
 /* One pair of areas while its synapses are made. Targets are indices in the
  * target area until the rows are done. */
@@ -48,6 +48,11 @@ uint64_t vly_rule_elements(const vly_rule_job *job);
 void vly_rule_part(const vly_rule_job *job, uint64_t first, uint64_t last,
                    uint32_t *cursor, uint32_t *stamps, const uint64_t *row,
                    uint32_t *targets);
+/* fixed_total_number: synapses [first, first + n) as indices in their areas, in
+ * the order of the draws; first a multiple of 4, n at most VLY_WORDS. targets
+ * NULL: only the sources. */
+void vly_rule_draw(const vly_rule_job *job, uint64_t first, uint32_t n,
+                   uint32_t sources[VLY_WORDS], uint32_t targets[VLY_WORDS]);
 /* Whether the rows of vly_rule_part come out ascending if parts do. */
 bool vly_rule_ascends(const vly_rule_job *job);
 
@@ -61,8 +66,21 @@ uint64_t vly_distinct_pair(const vly_rule_job *job, uint64_t k,
 uint64_t vly_rule_pairs(const vly_rule_job *job);
 
 /* The rows of one pair: row[n_from + 1] and targets (global ids, ascending in
- * a row), owned by storage. */
-vly_status vly_rows_build(vly_rule_job *job, uint32_t n_threads,
-                          vly_storage *storage, const uint64_t **row,
-                          const uint32_t **target, vly_error *error);
+ * a row), owned by the storage. */
+typedef struct vly_rows {
+    vly_rule_job job;
+    uint64_t *row;
+    uint32_t *targets;
+} vly_rows;
+
+/* Rows of n pairs whose jobs are ready. */
+vly_status vly_rows_build(vly_rows *rows, uint32_t n, uint32_t n_threads,
+                          vly_storage *storage, vly_error *error);
+
+/* row_buckets.c: fixed_total_number by way of buckets, if the areas are small
+ * enough for that. Builds those of the n pairs that suit; their row arrays are
+ * there. */
+bool vly_buckets_suit(const vly_rule_job *job);
+vly_status vly_buckets_build(vly_rows *rows, uint32_t n, uint32_t n_threads,
+                             vly_storage *storage, vly_error *error);
 #endif

@@ -15,8 +15,9 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/thread.h"
+#include "connectome/draw_words.h"
 
-#define CHUNK (UINT64_C(1) << 16) /* synapses a task; a multiple of 4 */
+#define CHUNK (UINT64_C(64) * VLY_WORDS) /* synapses a task */
 
 /* ---- messages --------------------------------------------------------- */
 
@@ -36,15 +37,54 @@ static vly_status refuse(vly_maker *maker, const vly_made_pair *made,
 
 /* ---- draws ------------------------------------------------------------ */
 
+/* One array of values. */
 typedef struct draw_work {
+    vly_made_pair *made;
     vly_draws draws;
-    const vly_discrete *table;
+    vly_discrete table; /* owned; without a guide: one value */
+    int32_t q;          /* of weights */
+    vly_status status;  /* of the table */
     uint64_t n;
     int16_t *weight; /* one of the two */
     uint8_t *delay;
     _Atomic int32_t least;
     _Atomic int32_t most;
 } draw_work;
+
+/* Drawn together, so that threads wait for each other once. */
+typedef struct draw_batch {
+    draw_work *works;
+    vly_item *items;
+    uint32_t n;
+} draw_batch;
+
+static vly_status batch_init(draw_batch *batch, uint32_t room, vly_error *error)
+{
+    *batch = (draw_batch){0};
+    batch->works = vly_calloc(room, sizeof(*batch->works));
+    batch->items = vly_calloc(room, sizeof(*batch->items));
+    if (!batch->works || !batch->items)
+        return vly_fail_nomem(error, room * sizeof(*batch->works), "draws");
+    return VLY_OK;
+}
+
+static void batch_deinit(draw_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->n; i++)
+        vly_discrete_deinit(&batch->works[i].table);
+    vly_free(batch->works);
+    vly_free(batch->items);
+}
+
+static draw_work *batch_add(draw_batch *batch, vly_made_pair *made)
+{
+    draw_work *work = &batch->works[batch->n++];
+    work->made = made;
+    work->n = made->n_synapses;
+    atomic_init(&work->least, INT32_MAX);
+    atomic_init(&work->most, INT32_MIN);
+    return work;
+}
 
 static void note_extremes(draw_work *work, int32_t least, int32_t most)
 {
@@ -58,48 +98,97 @@ static void note_extremes(draw_work *work, int32_t least, int32_t most)
         ;
 }
 
-static void draw_task(void *arg, uint64_t task)
+typedef struct value_range {
+    int32_t least;
+    int32_t most;
+} value_range;
+
+/* Extremes of the stored type, which vectors have instructions for. */
+static void store_weights(int16_t *weight, const int32_t *values, uint32_t n,
+                          value_range *range)
 {
-    draw_work *work = arg;
-    const vly_discrete *table = work->table;
-    int32_t least = INT32_MAX;
-    int32_t most = INT32_MIN;
-    uint64_t last = (task + 1) * CHUNK;
-    if (last > work->n)
-        last = work->n;
-    for (uint64_t i = task * CHUNK; i < last; i += 4) {
-        vly_philox words = vly_draws_block(&work->draws, i >> 2);
-        uint32_t n = last - i < 4 ? (uint32_t)(last - i) : 4;
-        for (uint32_t k = 0; k < n; k++) {
-            int32_t x = vly_discrete_draw(table, words.w[k]);
-            least = x < least ? x : least;
-            most = x > most ? x : most;
-            if (work->weight)
-                work->weight[i + k] = (int16_t)x;
-            else
-                work->delay[i + k] = (uint8_t)x;
-        }
+    int16_t least = INT16_MAX;
+    int16_t most = INT16_MIN;
+    for (uint32_t j = 0; j < n; j++)
+        weight[j] = (int16_t)values[j];
+    for (uint32_t j = 0; j < n; j++) {
+        least = weight[j] < least ? weight[j] : least;
+        most = weight[j] > most ? weight[j] : most;
     }
-    note_extremes(work, least, most);
+    range->least = least < range->least ? least : range->least;
+    range->most = most > range->most ? most : range->most;
 }
 
-static void constant_task(void *arg, uint64_t task)
+static void store_delays(uint8_t *delay, const int32_t *values, uint32_t n,
+                         value_range *range)
+{
+    uint8_t least = UINT8_MAX;
+    uint8_t most = 0;
+    for (uint32_t j = 0; j < n; j++)
+        delay[j] = (uint8_t)values[j];
+    for (uint32_t j = 0; j < n; j++) {
+        least = delay[j] < least ? delay[j] : least;
+        most = delay[j] > most ? delay[j] : most;
+    }
+    range->least = least < range->least ? least : range->least;
+    range->most = most > range->most ? most : range->most;
+}
+
+/* A loop a step, so that all but the look-up become vectors. (Gathering
+ * sixteen words at a time by AVX-512 took twice as long as that loop.) */
+static void draw_block(const draw_work *work, uint64_t i, uint32_t n,
+                       value_range *range)
+{
+    const vly_discrete table = work->table;
+    int32_t last = (int32_t)table.n_thresholds;
+    uint32_t words[VLY_WORDS];
+    int32_t values[VLY_WORDS];
+    vly_draws_fill(&work->draws, i, n, words);
+    for (uint32_t j = 0; j < n; j++)
+        values[j] = (int32_t)vly_discrete_look(&table, words[j]);
+    for (uint32_t j = 0; j < n; j++)
+        values[j] = table.first + (values[j] < last ? values[j] : last);
+    if (work->weight)
+        store_weights(work->weight + i, values, n, range);
+    else
+        store_delays(work->delay + i, values, n, range);
+}
+
+static void constant_block(const draw_work *work, uint64_t i, uint64_t last)
+{
+    int16_t value = (int16_t)work->table.first;
+    int16_t *weight = work->weight;
+    for (; i < last; i++)
+        weight[i] = value;
+}
+
+static void draw_task(void *arg, uint32_t slot, uint64_t task)
 {
     draw_work *work = arg;
-    int16_t value = (int16_t)atomic_load(&work->least);
+    value_range range = {INT32_MAX, INT32_MIN};
     uint64_t last = (task + 1) * CHUNK;
+    (void)slot;
     if (last > work->n)
         last = work->n;
-    for (uint64_t i = task * CHUNK; i < last; i++)
-        work->weight[i] = value;
+    if (!work->table.guide) {
+        constant_block(work, task * CHUNK, last);
+        return;
+    }
+    for (uint64_t i = task * CHUNK; i < last; i += VLY_WORDS)
+        draw_block(work, i,
+                   last - i < VLY_WORDS ? (uint32_t)(last - i) : VLY_WORDS,
+                   &range);
+    note_extremes(work, range.least, range.most);
 }
 
-static void draw_all(vly_maker *maker, draw_work *work)
+static void batch_draw(vly_maker *maker, draw_batch *batch)
 {
-    uint64_t n_tasks = (work->n + CHUNK - 1) / CHUNK;
-    atomic_init(&work->least, INT32_MAX);
-    atomic_init(&work->most, INT32_MIN);
-    vly_thread_loop(maker->n_threads, n_tasks, draw_task, work);
+    for (uint32_t i = 0; i < batch->n; i++)
+        batch->items[i] =
+            (vly_item){.body = draw_task,
+                       .arg = &batch->works[i],
+                       .n_tasks = (batch->works[i].n + CHUNK - 1) / CHUNK};
+    vly_items_loop(maker->n_threads, batch->items, batch->n);
 }
 
 static vly_status draws_of(vly_maker *maker, const vly_made_pair *made,
@@ -163,45 +252,79 @@ static double mean_rounding(const vly_law *law, const vly_discrete *table,
     return relative(vly_discrete_mean(table) * unit, asked);
 }
 
-vly_status vly_weights_draw(vly_maker *maker, vly_made_pair *made, int32_t q)
+static void weight_table_task(void *arg, uint32_t slot, uint64_t task)
+{
+    draw_work *work = arg;
+    vly_made_pair *made = work->made;
+    const vly_law *law = &made->law;
+    double unit = vly_power_of_two(-work->q);
+    (void)slot;
+    (void)task;
+    if (law->kind == VLY_VALUE_NUMBER) {
+        work->table.first = (int32_t)vly_weight_scaled(law->a, work->q);
+        made->worst_rounding =
+            relative(vly_weight_scaled(law->a, work->q) * unit, law->a);
+        return;
+    }
+    work->status = vly_discrete_init(
+        &work->table, law, unit,
+        vly_law_integers(law, unit, VLY_ROUND_INSIDE, -1e300));
+    if (work->status == VLY_OK)
+        made->worst_rounding = mean_rounding(law, &work->table, unit);
+}
+
+/* Memory, tables and names of the sequences. */
+static vly_status weights_prepare(vly_maker *maker, draw_batch *batch)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < batch->n; i++)
+        batch->items[i] = (vly_item){
+            .body = weight_table_task, .arg = &batch->works[i], .n_tasks = 1};
+    vly_items_loop(maker->n_threads, batch->items, batch->n);
+    for (uint32_t i = 0; i < batch->n; i++) {
+        draw_work *work = &batch->works[i];
+        vly_made_pair *made = work->made;
+        if (work->status == VLY_E_NOMEM)
+            VLY_TRY(
+                vly_fail_nomem(maker->error, 65536 * 8, "a table of weights"));
+        if (work->status != VLY_OK)
+            VLY_TRY(refuse(maker, made, &made->pair->weight, "weight",
+                           "its clip leaves nothing of it"));
+        VLY_TRY(draws_of(maker, made, "weight", &work->draws));
+        if (!made->weight)
+            made->weight = vly_storage_alloc(maker->storage, work->n,
+                                             sizeof(*made->weight), false);
+        if (!made->weight)
+            VLY_TRY(
+                vly_fail_nomem(maker->error, work->n * 2, "weights of a map"));
+        work->weight = made->weight;
+    }
+out:
+    return status;
+}
+
+vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t q[2])
 {
     vly_status status;
-    const vly_law *law = &made->law;
-    double unit = vly_power_of_two(-q);
-    vly_discrete table = {0};
-    draw_work work = {.n = made->n_synapses, .table = &table};
-    if (!made->weight)
-        made->weight = vly_storage_alloc(maker->storage, made->n_synapses,
-                                         sizeof(*made->weight), false);
-    if (!made->weight)
-        return vly_fail_nomem(maker->error, made->n_synapses * 2,
-                              "weights of a map");
-    work.weight = made->weight;
-    if (law->kind == VLY_VALUE_NUMBER) {
-        made->worst_rounding =
-            relative(vly_weight_scaled(law->a, q) * unit, law->a);
-        int32_t value = (int32_t)vly_weight_scaled(law->a, q);
-        atomic_init(&work.least, value);
-        vly_thread_loop(maker->n_threads, (work.n + CHUNK - 1) / CHUNK,
-                        constant_task, &work);
-        made->weight_min = made->weight_max = value;
-        return VLY_OK;
+    draw_batch batch;
+    VLY_TRY(batch_init(&batch, maker->genome->n_pairs, maker->error));
+    for (uint32_t p = 0; p < maker->genome->n_pairs; p++) {
+        vly_made_pair *made = &maker->pairs[p];
+        if (made->pair->to == area)
+            batch_add(&batch, made)->q =
+                q[made->port == VLY_PORT_BY_SIGN ? 0 : made->port];
     }
-    VLY_TRY(draws_of(maker, made, "weight", &work.draws));
-    status = vly_discrete_init(
-        &table, law, unit,
-        vly_law_integers(law, unit, VLY_ROUND_INSIDE, -1e300));
-    if (status == VLY_E_NOMEM)
-        VLY_TRY(vly_fail_nomem(maker->error, 65536 * 8, "a table of weights"));
-    if (status != VLY_OK)
-        VLY_TRY(refuse(maker, made, &made->pair->weight, "weight",
-                       "its clip leaves nothing of it"));
-    made->worst_rounding = mean_rounding(law, &table, unit);
-    draw_all(maker, &work);
-    made->weight_min = work.n ? atomic_load(&work.least) : 0;
-    made->weight_max = work.n ? atomic_load(&work.most) : 0;
+    VLY_TRY(weights_prepare(maker, &batch));
+    batch_draw(maker, &batch);
+    for (uint32_t i = 0; i < batch.n; i++) {
+        draw_work *work = &batch.works[i];
+        bool drawn = work->table.guide && work->n;
+        int32_t value = work->table.guide ? 0 : work->table.first;
+        work->made->weight_min = drawn ? atomic_load(&work->least) : value;
+        work->made->weight_max = drawn ? atomic_load(&work->most) : value;
+    }
 out:
-    vly_discrete_deinit(&table);
+    batch_deinit(&batch);
     return status;
 }
 
@@ -269,30 +392,46 @@ static vly_status delay_table(vly_maker *maker, vly_made_pair *made,
     return VLY_OK;
 }
 
-vly_status vly_delays_draw(vly_maker *maker, vly_made_pair *made)
+static vly_status delay_prepare(vly_maker *maker, draw_batch *batch,
+                                vly_made_pair *made)
 {
-    vly_status status;
     vly_law law;
     const char *reason = "";
-    vly_discrete table = {0};
-    draw_work work = {.n = made->n_synapses, .table = &table};
+    draw_work *work;
+    vly_status status;
     if (!vly_law_init(&law, &made->pair->delay_ms, &reason))
         return refuse(maker, made, &made->pair->delay_ms, "delay", reason);
     if (law.kind == VLY_VALUE_NUMBER)
         return delay_constant(maker, made, law.a);
-    VLY_TRY(delay_table(maker, made, &law, &table));
-    if (table.n_thresholds == 0 || made->n_synapses == 0)
+    work = batch_add(batch, made);
+    VLY_TRY(delay_table(maker, made, &law, &work->table));
+    if (work->table.n_thresholds == 0 || work->n == 0) {
+        vly_discrete_deinit(&work->table);
+        batch->n--;
         goto out;
-    made->delay = vly_storage_alloc(maker->storage, made->n_synapses,
-                                    sizeof(*made->delay), false);
+    }
+    made->delay =
+        vly_storage_alloc(maker->storage, work->n, sizeof(*made->delay), false);
     if (!made->delay)
-        VLY_TRY(
-            vly_fail_nomem(maker->error, made->n_synapses, "delays of a map"));
-    work.delay = made->delay;
-    VLY_TRY(draws_of(maker, made, "delay", &work.draws));
-    draw_all(maker, &work);
-    made->delay_max = (uint32_t)atomic_load(&work.most);
+        VLY_TRY(vly_fail_nomem(maker->error, work->n, "delays of a map"));
+    work->delay = made->delay;
+    VLY_TRY(draws_of(maker, made, "delay", &work->draws));
 out:
-    vly_discrete_deinit(&table);
+    return status;
+}
+
+vly_status vly_delays_draw(vly_maker *maker, vly_made_pair *made, uint32_t n)
+{
+    vly_status status;
+    draw_batch batch;
+    VLY_TRY(batch_init(&batch, n, maker->error));
+    for (uint32_t i = 0; i < n; i++)
+        VLY_TRY(delay_prepare(maker, &batch, &made[i]));
+    batch_draw(maker, &batch);
+    for (uint32_t i = 0; i < batch.n; i++)
+        batch.works[i].made->delay_max =
+            (uint32_t)atomic_load(&batch.works[i].most);
+out:
+    batch_deinit(&batch);
     return status;
 }

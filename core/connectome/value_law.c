@@ -130,16 +130,22 @@ static bool law_upper(const vly_law *law)
     return law->kind == VLY_VALUE_EXPONENTIAL && law->a > 0.0;
 }
 
-double vly_law_below(const vly_law *law, double x)
+/* at_lo: law_share(law, law->lo, upper) */
+static double law_between(const vly_law *law, double x, bool upper,
+                          double at_lo)
 {
     if (x <= law->lo)
         return 0.0;
     if (x > law->hi)
         x = law->hi;
-    bool upper = law_upper(law);
-    double at_lo = law_share(law, law->lo, upper);
     double at_x = law_share(law, x, upper);
     return upper ? at_lo - at_x : at_x - at_lo;
+}
+
+double vly_law_below(const vly_law *law, double x)
+{
+    bool upper = law_upper(law);
+    return law_between(law, x, upper, law_share(law, law->lo, upper));
 }
 
 bool vly_law_init(vly_law *law, const vly_value *value, const char **reason)
@@ -270,11 +276,14 @@ vly_integers vly_law_integers(const vly_law *law, double unit,
 static void thresholds_fill(const vly_law *law, double unit, vly_integers range,
                             double *edges, size_t n)
 {
+    bool upper = law_upper(law);
+    double at_lo = law_share(law, law->lo, upper);
     double from = vly_law_below(law, (range.first - 0.5) * unit);
     double to = vly_law_below(law, (range.last + 0.5) * unit);
     double last = 0.0;
     for (size_t k = 0; k < n; k++) {
-        double at = vly_law_below(law, (range.first + (double)k + 0.5) * unit);
+        double x = (range.first + (double)k + 0.5) * unit;
+        double at = law_between(law, x, upper, at_lo);
         double edge = vly_floor(TWO_32 * ((at - from) / (to - from)));
         last = smaller(larger(edge, last), TWO_32);
         edges[k] = last;
@@ -317,7 +326,7 @@ vly_status vly_discrete_init(vly_discrete *table, const vly_law *law,
         return VLY_E_INVALID;
     status = VLY_E_NOMEM;
     edges = vly_malloc(n, sizeof(*edges));
-    made.thresholds = vly_malloc(n, sizeof(*made.thresholds));
+    made.thresholds = vly_malloc(n + 2, sizeof(*made.thresholds));
     if (!edges || !made.thresholds)
         goto out;
     thresholds_fill(law, unit, range, edges, n);
@@ -330,6 +339,8 @@ vly_status vly_discrete_init(vly_discrete *table, const vly_law *law,
     made.n_thresholds = (uint32_t)(n - skipped);
     for (size_t k = skipped; k < n; k++)
         made.thresholds[k - skipped] = (uint32_t)edges[k];
+    for (size_t k = n; k < n + 2; k++)
+        made.thresholds[k - skipped] = UINT32_MAX;
     status = guide_fill(&made);
     if (status == VLY_OK) {
         *table = made;

@@ -37,7 +37,8 @@ double vly_law_mean(const vly_law *law);
 /* Integers [first, first + n_thresholds]; integer first + k is drawn where k
  * is the number of thresholds not above the word. guide[word >> shift] is k of
  * the smallest word with these top bits: a draw looks at one or two
- * thresholds. */
+ * thresholds. Behind the last one lie two more, 2^32 - 1, so that it may look
+ * without asking whether they are there. */
 typedef struct vly_discrete {
     int32_t first;
     uint32_t n_thresholds;
@@ -69,12 +70,24 @@ vly_status vly_discrete_init(vly_discrete *table, const vly_law *law,
 double vly_discrete_mean(const vly_discrete *table);
 void vly_discrete_deinit(vly_discrete *table);
 
+/* k of a word, or n_thresholds + 1 instead of n_thresholds. The first threshold
+ * is counted without a branch, for whether it counts cannot be predicted; a
+ * second one seldom lies between. */
+static inline uint32_t vly_discrete_look(const vly_discrete *table, uint32_t u)
+{
+    const uint32_t *thresholds = table->thresholds;
+    uint32_t k = table->guide[u >> table->shift];
+    k += thresholds[k] <= u;
+    while (thresholds[k] <= u && k < table->n_thresholds)
+        k++;
+    return k;
+}
+
 static inline int32_t vly_discrete_draw(const vly_discrete *table, uint32_t u)
 {
-    uint32_t k = table->guide[u >> table->shift];
-    while (k < table->n_thresholds && table->thresholds[k] <= u)
-        k++;
-    return table->first + (int32_t)k;
+    uint32_t k = vly_discrete_look(table, u);
+    return table->first +
+           (int32_t)(k < table->n_thresholds ? k : table->n_thresholds);
 }
 
 #endif

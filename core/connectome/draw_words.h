@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Many words of a sequence at once, for the draws that every synapse needs.
+ */
+#ifndef VOLLEY_CONNECTOME_DRAW_WORDS_H
+#define VOLLEY_CONNECTOME_DRAW_WORDS_H
+
+#include "connectome/connectome_work.h"
+
+/* Words that the loops over synapses ask for at a time: 4 KB, so that what a
+ * loop keeps beside them stays in the first-level cache. */
+#define VLY_WORDS 1024u
+
+/* words[i] = word first + i of the sequence, i < n; first a multiple of 4, n at
+ * most VLY_WORDS. Writes up to 3 words more: there is room for VLY_WORDS. */
+void vly_draws_fill(const vly_draws *draws, uint64_t first, uint32_t n,
+                    uint32_t words[VLY_WORDS]);
+
+#endif
