@@ -12,6 +12,7 @@
 
 #include "kernels/models/lif_psc_delta.h"
 #include "kernels/models/table_hash.h"
+#include "template_check.h"
 #include "template_random.h"
 
 static const char model_text[] =
@@ -92,6 +93,8 @@ static vly_status device_info(uint32_t index, vly_device_info *info,
 
 static vly_status supports(const vly_net_desc *desc, vly_error *error)
 {
+    if (desc->struct_size < sizeof *desc)
+        return fail(error, VLY_E_INVALID, "net: struct_size is too small");
     for (uint32_t i = 0; i < desc->n_areas; i++) {
         const vly_area_desc *area = area_at(desc, i);
         if (strcmp(area->model, "lif_psc_delta") != 0)
@@ -100,6 +103,14 @@ static vly_status supports(const vly_net_desc *desc, vly_error *error)
         if (area->model_hash != vly_model_text_hash(model_text))
             return fail(error, VLY_E_UNSUPPORTED,
                         "template was built with another lif_psc_delta");
+    }
+    for (uint32_t i = 0; i < desc->n_projections; i++) {
+        const vly_projection_desc *p = projection_at(desc, i);
+        if (p->source_area >= desc->n_areas || p->target_area >= desc->n_areas)
+            return fail(error, VLY_E_INVALID, "map: no such area");
+        if (p->port != 0 || p->flags != 0)
+            return fail(error, VLY_E_UNSUPPORTED,
+                        "template has one port, no gains, no plasticity");
     }
     return VLY_OK;
 }
@@ -217,9 +228,11 @@ static void burst_run(vly_backend_net *net, vly_run *run)
 
 static vly_status net_run(vly_backend_net *net, vly_run *run, vly_error *error)
 {
-    (void)error; /* nothing here can fail */
     uint64_t input = 0;
     const volatile uint32_t *stop = run->stop; /* a signal may set it */
+    const char *wrong = template_run_wrong(net->desc, run);
+    if (wrong)
+        return fail(error, VLY_E_INVALID, wrong);
     run->n_bursts_done = run->n_spikes = 0;
     run->n_events = run->n_candidates = 0;
     /* the first burst is run whatever stop says */
@@ -240,11 +253,24 @@ static vly_status net_run(vly_backend_net *net, vly_run *run, vly_error *error)
 
 /* ---- state in and out ------------------------------------------------- */
 
+static vly_status range_check(const vly_net_desc *desc, uint32_t area,
+                              uint32_t column, uint32_t n_columns, uint64_t end,
+                              vly_error *error)
+{
+    if (area < desc->n_areas && column < n_columns &&
+        end <= area_at(desc, area)->n_neurons)
+        return VLY_OK;
+    return fail(error, VLY_E_INVALID, "no such area, column or neuron");
+}
+
 static vly_status field_read(vly_backend_net *net, uint32_t area,
                              uint32_t field, uint32_t first, uint32_t count,
                              uint32_t *words, vly_error *error)
 {
-    (void)error;
+    vly_status status = range_check(net->desc, area, field, N_FIELDS,
+                                    (uint64_t)first + count, error);
+    if (status != VLY_OK)
+        return status;
     size_t at = (size_t)field * net->n + area_at(net->desc, area)->first;
     memcpy(words, net->state + at + first, count * sizeof *words);
     return VLY_OK;
@@ -254,7 +280,10 @@ static vly_status field_write(vly_backend_net *net, uint32_t area,
                               uint32_t field, uint32_t first, uint32_t count,
                               const uint32_t *words, vly_error *error)
 {
-    (void)error;
+    vly_status status = range_check(net->desc, area, field, N_FIELDS,
+                                    (uint64_t)first + count, error);
+    if (status != VLY_OK)
+        return status;
     size_t at = (size_t)field * net->n + area_at(net->desc, area)->first;
     memcpy(net->state + at + first, words, count * sizeof *words);
     return VLY_OK;
@@ -263,7 +292,9 @@ static vly_status field_write(vly_backend_net *net, uint32_t area,
 static vly_status coef_write(vly_backend_net *net, uint32_t area, uint32_t coef,
                              const vly_column *column, vly_error *error)
 {
-    (void)error;
+    vly_status status = range_check(net->desc, area, coef, N_COEFS, 0, error);
+    if (status != VLY_OK)
+        return status;
     const vly_area_desc *where = area_at(net->desc, area);
     uint32_t *words = net->coefs + (size_t)coef * net->n + where->first;
     for (uint32_t i = 0; i < where->n_neurons; i++)
@@ -275,8 +306,13 @@ static vly_status stimulus_write(vly_backend_net *net, uint32_t stimulus,
                                  const vly_stimulus_desc *desc,
                                  vly_error *error)
 {
-    if (desc->n_thresholds > N_THRESHOLDS)
-        return fail(error, VLY_E_INVALID, "template takes 256 thresholds");
+    const char *wrong =
+        stimulus >= net->desc->n_stimuli
+            ? "no such stimulus"
+            : template_stimulus_wrong(stimulus_at(net->desc, stimulus), desc,
+                                      N_THRESHOLDS);
+    if (wrong)
+        return fail(error, VLY_E_INVALID, wrong);
     uint32_t *copy = net->thresholds + (size_t)stimulus * N_THRESHOLDS;
     if (desc->n_thresholds > 0)
         memcpy(copy, desc->thresholds, desc->n_thresholds * sizeof *copy);
@@ -288,7 +324,8 @@ static vly_status stimulus_write(vly_backend_net *net, uint32_t stimulus,
 static vly_status snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
                                 vly_error *error)
 {
-    (void)error;
+    if (snapshot->struct_size < sizeof *snapshot)
+        return fail(error, VLY_E_INVALID, "snapshot: struct_size is too small");
     const uint32_t max_delay = net->desc->max_delay;
     uint32_t bursts = net->burst < max_delay ? (uint32_t)net->burst : max_delay;
     uint32_t *state = snapshot->state; /* NULL: only count */
@@ -363,6 +400,9 @@ static vly_status net_create(const vly_device_spec *device,
         status = fail(error, VLY_E_DEVICE, "template has only device 0");
     if (status != VLY_OK)
         return status;
+    const char *wrong = template_snapshot_wrong(desc, N_FIELDS, snapshot);
+    if (wrong)
+        return fail(error, VLY_E_INVALID, wrong);
     vly_backend_net *made = host->alloc(host->context, bytes, 64);
     if (!made)
         return fail(error, VLY_E_NOMEM, "template: out of memory for the net");

@@ -479,6 +479,8 @@ int second_run(second_file *file, uint64_t n_bursts, second_result *result)
     result->spikes = 0;
     result->events = 0;
     for (w.burst = 0; w.burst < n_bursts; w.burst++) {
+        if (result->before)
+            result->before(file, w.burst, result->before_arg);
         if (update_constant_input(file, w.burst)) {
             free(w.pending);
             return -1;

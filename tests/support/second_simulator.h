@@ -109,10 +109,13 @@ typedef struct second_result {
     uint64_t state_digest;
     uint64_t *bursts; /* [n_bursts] burst digests; NULL: not wanted */
     FILE *spike_log;  /* "burst neuron gain" a line; NULL: not wanted */
+    /* called before each burst, to change the network; NULL: nothing does */
+    void (*before)(second_file *file, uint64_t burst, void *arg);
+    void *before_arg;
 } second_result;
 
-/* Runs the network from burst 0. result->bursts and spike_log are set by the
- * caller. The areas' state is afterwards that of the last burst. */
+/* Runs the network from burst 0. result->bursts, spike_log and before are set
+ * by the caller. The areas' state is afterwards that of the last burst. */
 int second_run(second_file *file, uint64_t n_bursts, second_result *result);
 
 #endif

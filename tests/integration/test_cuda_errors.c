@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What goes wrong on a device, through the engine and the command: memory that
+ * runs out, devices that there are not, a device that fails. Nothing is left
+ * allocated, there is one message, and the process can go on with the cpu.
+ */
+#include "device_test.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <sys/wait.h>
+
+#include "connectome/connectome.h"
+
+static vly_registry *registry;
+static vly_error error = {.struct_size = sizeof error};
+
+static void build(const char *text, vly_connectome **connectome)
+{
+    vly_genome *genome = NULL;
+    assert_ok(
+        vly_genome_parse(text, strlen(text), "text", NULL, 0, &genome, &error),
+        error);
+    assert_ok(vly_connectome_build(genome, 4, connectome, &error), error);
+    vly_genome_destroy(genome);
+}
+
+static const char small_net[] =
+    "format = 1\n[run]\ndt_ms = 1\nbursts = 60\n[area.A]\n"
+    "model = \"lif_psc_delta\"\nneurons = 500\n[[map]]\nfrom = \"A\"\n"
+    "to = \"A\"\nrule = \"fixed_in_degree\"\nin_degree = 9\nweight_mv = 1\n"
+    "delay_bursts = 2\n[[stimulus]]\nkind = \"poisson\"\nto = \"A\"\n"
+    "rate_hz = 100\nweight_mv = 9\n";
+
+static uint64_t digest_on(const vly_connectome *connectome, const char *spec)
+{
+    vly_net *net = NULL;
+    assert_ok(vly_net_create(connectome, registry, spec, 1, &net, &error),
+              error);
+    assert_ok(vly_net_run(net, 60, &error), error);
+    uint64_t digest = vly_net_digest(net);
+    vly_net_destroy(net);
+    return digest;
+}
+
+/* ---- free memory of device 0, from the driver -------------------------- */
+
+/* The driver's own functions: the plugin's runtime is inside the plugin, and
+ * both use the primary context. */
+typedef int (*context_retain)(void **context, int device);
+typedef int (*context_set)(void *context);
+typedef int (*memory_info)(size_t *available, size_t *total);
+
+static void *driver_function(const char *name)
+{
+    static void *driver;
+    if (driver == NULL)
+        driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(driver);
+    void *function = dlsym(driver, name);
+    assert_non_null(function);
+    return function;
+}
+
+static uint64_t free_bytes(void)
+{
+    context_retain retain;
+    context_set set;
+    memory_info info;
+    void *functions[3] = {driver_function("cuDevicePrimaryCtxRetain"),
+                          driver_function("cuCtxSetCurrent"),
+                          driver_function("cuMemGetInfo_v2")};
+    /* ISO C has no cast from an object's address to a function's */
+    memcpy(&retain, &functions[0], sizeof retain);
+    memcpy(&set, &functions[1], sizeof set);
+    memcpy(&info, &functions[2], sizeof info);
+    void *context = NULL;
+    size_t available = 0, total = 0;
+    assert_int_equal(retain(&context, 0), 0);
+    assert_int_equal(set(context), 0);
+    assert_int_equal(info(&available, &total), 0);
+    return available;
+}
+
+/* ---- memory ------------------------------------------------------------ */
+
+/* 250 million neurons and delays of 1 to 255 bursts: the accumulators of that
+ * many bursts are 255 GB, on the host it is some GB. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    device_require(registry, "cuda");
+    static const char huge_net[] =
+        "format = 1\n[run]\ndt_ms = 1\nbursts = 10\n[area.A]\n"
+        "model = \"lif_psc_delta\"\nneurons = 250000000\n[area.B]\n"
+        "model = \"lif_psc_delta\"\nneurons = 1\n[[map]]\nfrom = \"B\"\n"
+        "to = \"A\"\nrule = \"fixed_total_number\"\ncount = 5000\n"
+        "weight_mv = 1\ndelay_bursts = { uniform = [0.5, 255.5] }\n";
+    vly_connectome *small = NULL;
+    vly_connectome *huge = NULL;
+    vly_net *net = NULL;
+    build(small_net, &small);
+    build(huge_net, &huge);
+    uint64_t digest = digest_on(small, "cuda:0"); /* what stays is there now */
+    uint64_t before = free_bytes();
+    for (int i = 0; i < 3; i++) {
+        vly_status status =
+            vly_net_create(huge, registry, "cuda:0", 1, &net, &error);
+        if (status != VLY_E_NOMEM)
+            fail_msg("status %d: %s", (int)status, error.message);
+        assert_null(net);
+        assert_true(error.bytes_requested > error.bytes_available);
+        assert_true(error.bytes_available > 0);
+        assert_non_null(strstr(error.message, "bytes"));
+    }
+    printf("%s\n", error.message);
+    vly_connectome_destroy(huge);
+    uint64_t after = free_bytes();
+    if (after + (64u << 20) < before)
+        fail_msg("%" PRIu64 " bytes are not free any more", before - after);
+    assert_true(digest_on(small, "cuda:0") == digest);
+    vly_connectome_destroy(small);
+}
+
+/* Nets that come and go leave nothing. */
+static void test_nothing_left(void **state)
+{
+    (void)state;
+    device_require(registry, "cuda");
+    static const char *const specs[] = {"cuda:0,plan=global",
+                                        "cuda:0,plan=resident",
+                                        "cuda:0,plan=partitioned"};
+    vly_connectome *small = NULL;
+    build(small_net, &small);
+    for (int k = 0; k < 3; k++)
+        digest_on(small, specs[k]);
+    uint64_t before = free_bytes();
+    for (int i = 0; i < 30; i++)
+        digest_on(small, specs[i % 3]);
+    uint64_t after = free_bytes();
+    if (after + (8u << 20) < before)
+        fail_msg("%" PRIu64 " bytes are not free any more", before - after);
+    vly_connectome_destroy(small);
+}
+
+/* ---- what there is not ------------------------------------------------- */
+
+static void test_no_such_device(void **state)
+{
+    (void)state;
+    device_require(registry, "cuda");
+    vly_connectome *small = NULL;
+    vly_net *net = NULL;
+    build(small_net, &small);
+    assert_int_equal(
+        vly_net_create(small, registry, "cuda:999", 1, &net, &error),
+        VLY_E_DEVICE);
+    assert_null(net);
+    assert_non_null(strstr(error.message, "999"));
+    assert_int_equal(
+        vly_net_create(small, registry, "cuda:0,plan=fast", 1, &net, &error),
+        VLY_E_INVALID);
+    assert_non_null(strstr(error.message, "plan=fast"));
+    /* a net that is there moves nowhere and goes on */
+    assert_ok(vly_net_create(small, registry, "cpu:1", 1, &net, &error), error);
+    assert_ok(vly_net_run(net, 30, &error), error);
+    assert_int_equal(vly_net_swap(net, "cuda:999", 1, &error), VLY_E_DEVICE);
+    assert_ok(vly_net_swap(net, "cuda:0", 1, &error), error);
+    assert_ok(vly_net_run(net, 30, &error), error);
+    assert_true(vly_net_digest(net) == digest_on(small, "cpu:1"));
+    vly_net_destroy(net);
+    vly_connectome_destroy(small);
+}
+
+/* ---- the command ------------------------------------------------------- */
+
+/* Exit code of the command; the lines that it wrote to stderr. */
+static int run_command(const char *arguments, char *text, size_t size)
+{
+    char line[2048];
+    snprintf(line, sizeof line,
+             "%s run %s/genomes/three.toml --quiet %s 2>&1 "
+             ">/dev/null",
+             VLY_TEST_COMMAND, VLY_TEST_SOURCE_DIR, arguments);
+    FILE *pipe = popen(line, "r");
+    assert_non_null(pipe);
+    size_t n = fread(text, 1, size - 1, pipe);
+    text[n] = 0;
+    int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_command(void **state)
+{
+    (void)state;
+    device_require(registry, "cuda");
+    char text[4096];
+    assert_int_equal(run_command("--backend cuda:0", text, sizeof text), 0);
+    assert_string_equal(text, "");
+    assert_int_equal(run_command("--backend cuda:999", text, sizeof text), 3);
+    assert_non_null(strstr(text, "999"));
+    static const char *const faults[] = {
+        "--backend cuda:0,fault=1", "--backend cuda:0,plan=global,fault=1",
+        "--backend cuda:0,plan=resident,fault=1",
+        "--backend cuda:0,plan=partitioned,fault=1"};
+    for (int i = 0; i < 4; i++) {
+        int code = run_command(faults[i], text, sizeof text);
+        printf("%s", text);
+        assert_int_equal(code, 3);
+        char *end = strchr(text, '\n');
+        assert_non_null(end);
+        assert_string_equal(end, "\n"); /* one message */
+        assert_non_null(strstr(text, "cuda"));
+    }
+}
+
+/* Last: afterwards the device is lost to this process, not the process. */
+static void test_fault(void **state)
+{
+    (void)state;
+    device_require(registry, "cuda");
+    vly_connectome *small = NULL;
+    vly_net *net = NULL;
+    vly_error first = {.struct_size = sizeof first};
+    vly_error again = {.struct_size = sizeof again};
+    double value = 0;
+    build(small_net, &small);
+    assert_ok(
+        vly_net_create(small, registry, "cuda:0,fault=1", 1, &net, &error),
+        error);
+    assert_int_equal(vly_net_run(net, 10, &first), VLY_E_DEVICE);
+    assert_true(strlen(first.message) > 20);
+    assert_int_equal(vly_net_run(net, 10, &again), VLY_E_DEVICE);
+    assert_string_equal(first.message, again.message);
+    assert_int_equal(vly_net_read(net, "A", "v_mv", 0, 1, &value, &again),
+                     VLY_E_DEVICE);
+    assert_string_equal(first.message, again.message);
+    assert_int_equal(vly_status_exit_code(first.status), 3);
+    vly_net_destroy(net);
+    net = NULL;
+    assert_int_equal(vly_net_create(small, registry, "cuda:0", 1, &net, &again),
+                     VLY_E_DEVICE);
+    assert_null(net);
+    assert_true(digest_on(small, "cpu:1") == digest_on(small, "cpu:2"));
+    vly_connectome_destroy(small);
+}
+
+static int group_setup(void **state)
+{
+    (void)state;
+    return vly_registry_create(&registry, &error);
+}
+
+static int group_teardown(void **state)
+{
+    (void)state;
+    vly_registry_destroy(registry);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_nothing_left),
+        cmocka_unit_test(test_no_such_device),
+        cmocka_unit_test(test_command),
+        cmocka_unit_test(test_fault),
+    };
+    return cmocka_run_group_tests(tests, group_setup, group_teardown) ? 1 : 0;
+}

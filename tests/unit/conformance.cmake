@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# The conformance table over every backend and its ways of working.
+vly_test(test_conformance LABELS unit TIMEOUT 180
+    SOURCES test_conformance.c LIBRARIES volley_conformance
+    DEPENDS cpu template ARGUMENTS cpu:1)
+vly_test_register(test_conformance_threads LABELS unit TIMEOUT 180
+    COMMAND test_conformance cpu:3)
+vly_test_register(test_conformance_scalar LABELS unit TIMEOUT 180
+    COMMAND test_conformance cpu:2,isa=scalar)
+vly_test_register(test_conformance_template LABELS unit TIMEOUT 180
+    COMMAND test_conformance template)
+if(TARGET cuda)
+    add_dependencies(test_conformance cuda)
+    foreach(spec cuda:0 cuda:0,plan=global cuda:0,plan=resident
+            cuda:0,plan=partitioned
+            cuda:0,plan=resident,blocks=3,launch=7,lines=1,split=1
+            cuda:0,plan=global,blocks=2,launch=5
+            cuda:0,plan=partitioned,cluster=1
+            cuda:0,plan=partitioned,cluster=2,unit=1
+            cuda:0,plan=partitioned,cluster=8,unit=4,launch=7
+            cuda:0,change=1,launch=7)
+        string(MAKE_C_IDENTIFIER "test_conformance_${spec}" name)
+        vly_test_register(${name} LABELS gpu TIMEOUT 600
+            COMMAND test_conformance ${spec})
+    endforeach()
+endif()

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_conformance SPEC [PATTERN]: the conformance table on one backend, as in
+ * "cpu:3,isa=scalar" or "cuda:0,plan=global". Every line that is not ok is
+ * printed. A device that is not there: skipped with the reason, failed under
+ * VOLLEY_REQUIRE_GPU=1.
+ */
+#include "volley_test.h"
+
+#include <stdlib.h>
+
+#include "conformance/conformance.h"
+#include "plugin/registry.h"
+
+static const char *spec_text = "cpu:1";
+static const char *pattern;
+static vly_error error = {.struct_size = sizeof error};
+
+static void on_result(void *arg, const vly_conformance_result *result)
+{
+    static const char *const outcomes[] = {"ok", "skipped", "FAILED"};
+    (void)arg;
+    if (result->outcome != VLY_CONFORMS)
+        printf("%s/%s: %s: %s\n", result->net, result->scenario,
+               outcomes[result->outcome], result->text);
+    fflush(stdout);
+}
+
+static void skip_or_fail(void)
+{
+    const char *required = getenv("VOLLEY_REQUIRE_GPU");
+    if (required != NULL && strcmp(required, "1") == 0)
+        fail_msg("%s", error.message);
+    print_message("skipped: %s\n", error.message);
+    skip();
+}
+
+static void test_table(void **state)
+{
+    (void)state;
+    vly_registry *registry = NULL;
+    vly_backend_spec spec;
+    vly_conformance conformance = {.pattern = pattern, .on_result = on_result};
+    assert_ok(vly_backend_spec_parse(spec_text, &spec, &error), error);
+    assert_ok(vly_registry_create(&registry, &error), error);
+    conformance.device.struct_size = sizeof conformance.device;
+    vly_backend_spec_device(&spec, 1, &conformance.device);
+    vly_status status =
+        vly_registry_backend(registry, spec.id, &conformance.backend, &error);
+    if (status != VLY_OK) {
+        vly_registry_destroy(registry);
+        if (strcmp(spec.id, "cpu") == 0 || strcmp(spec.id, "template") == 0)
+            fail_msg("%s", error.message);
+        skip_or_fail();
+    }
+    assert_ok(vly_registry_backend(registry, "cpu", &conformance.other, &error),
+              error);
+    vly_conformance_counts counts = vly_conformance_run(&conformance);
+    printf("%s: %u ok, %u skipped, %u failed\n", spec_text, counts.n[0],
+           counts.n[1], counts.n[2]);
+    vly_registry_destroy(registry);
+    assert_int_equal(counts.n[VLY_CONFORMANCE_FAILED], 0);
+    assert_true(counts.n[VLY_CONFORMS] > 0);
+}
+
+/* With nothing to run there is nothing that can fail. */
+static void test_pattern(void **state)
+{
+    (void)state;
+    vly_conformance conformance = {.pattern = "no_such_net"};
+    vly_conformance_counts counts = vly_conformance_run(&conformance);
+    assert_int_equal(counts.n[0] + counts.n[1] + counts.n[2], 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_table),
+                                       cmocka_unit_test(test_pattern)};
+    if (argc > 1)
+        spec_text = argv[1];
+    if (argc > 2)
+        pattern = argv[2];
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
