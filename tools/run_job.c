@@ -17,14 +17,16 @@
 
 static const uint64_t piece_ns = 100000000;
 
-static vly_status on_spikes(void *arg, uint64_t burst, const uint32_t *ids,
-                            uint32_t n_ids, uint64_t digest)
+/* Of every burst, where something is written of it; ids NULL without
+ * recording. */
+static vly_status on_burst(void *arg, uint64_t burst, const uint32_t *ids,
+                           uint32_t n_ids, uint64_t digest)
 {
     run_job *job = arg;
     vly_error *error = &job->result.error;
     vly_status status = VLY_OK;
-    if (job->csv != NULL)
-        VLY_TRY(vly_spike_csv_add(job->csv, burst, ids, n_ids, error));
+    if (job->record != NULL)
+        VLY_TRY(run_record_add(job->record, burst, ids, n_ids, error));
     if (job->digests != NULL)
         VLY_TRY(vly_digest_log_add(job->digests, burst, digest, n_ids, error));
     if (tool_signals_stopped())
@@ -152,9 +154,18 @@ static vly_status open_net(run_job *job, vly_error *error)
     job->build.seconds.setup = (double)(vly_clock_ns() - begin) * 1e-9;
     job->result.stats.struct_size = sizeof job->result.stats;
     VLY_TRY(vly_net_stats(job->net, &job->result.stats, error));
-    vly_net_on_spikes(job->net, on_spikes, job);
 out:
     return status;
+}
+
+/* Ids cross to the host only where they are recorded. */
+static void choose_functions(run_job *job)
+{
+    vly_net_count_areas(job->net, 1);
+    if (job->record != NULL)
+        vly_net_on_spikes(job->net, on_burst, job);
+    else if (job->digests != NULL)
+        vly_net_on_bursts(job->net, on_burst, job);
 }
 
 static vly_status open_files(run_job *job, vly_error *error)
@@ -162,8 +173,10 @@ static vly_status open_files(run_job *job, vly_error *error)
     const run_plan *plan = &job->plan;
     vly_status status = VLY_OK;
     VLY_TRY(choose_record_path(job, error));
-    if (job->record_path != NULL)
+    if (job->record_path != NULL) {
         VLY_TRY(open_csv(job, error));
+        VLY_TRY(run_record_open(job->csv, &job->record, error));
+    }
     if (plan->digest_log != NULL)
         VLY_TRY(open_digests(job, error));
     /* not before: a pipe that nobody reads is waited for when it is opened */
@@ -203,6 +216,7 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
         return vly_fail_nomem(error, n_areas * sizeof(uint64_t), "areas");
     VLY_TRY(open_net(job, error));
     VLY_TRY(open_files(job, error));
+    choose_functions(job);
 out:
     return status;
 }
@@ -264,6 +278,10 @@ static void close_files(run_job *job)
 {
     vly_error error = VLY_ERROR_INIT;
     vly_error *first = &job->result.error;
+    if (run_record_close(job->record, &error) != VLY_OK &&
+        first->status == VLY_OK)
+        *first = error;
+    job->record = NULL;
     if (vly_spike_csv_close(job->csv, &error) != VLY_OK &&
         first->status == VLY_OK)
         *first = error;
@@ -320,6 +338,7 @@ void run_job_deinit(run_job *job)
 {
     vly_log_set_sink(NULL, NULL);
     vly_net_destroy(job->net);
+    run_record_close(job->record, NULL);
     vly_spike_csv_close(job->csv, NULL);
     vly_digest_log_close(job->digests, NULL);
     vly_writer_abandon(job->events);

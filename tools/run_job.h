@@ -13,6 +13,7 @@
 #include "record/digest_log.h"
 #include "record/spike_csv.h"
 #include "record/writer.h"
+#include "run_record.h"
 #include "setup.h"
 #include "tool.h"
 
@@ -63,6 +64,7 @@ typedef struct run_job {
     vly_net *net;
     char *record_path; /* what is recorded where; NULL: nothing */
     vly_spike_csv *csv;
+    run_record *record; /* writes it */
     vly_digest_log *digests;
     vly_writer *events; /* log.jsonl */
     tool_progress progress;

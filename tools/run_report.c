@@ -84,6 +84,13 @@ void run_report_print(const run_job *job)
                tool_seconds(result->run_s),
                ratio(result->run_s, biological_s(job)),
                tool_seconds(job->build.seconds.build));
+    if (stats->delivery_ns + stats->dynamics_ns > 0)
+        tool_print("phases            delivery %s, dynamics %s, exchange %s, "
+                   "drain %s\n",
+                   tool_seconds((double)stats->delivery_ns * 1e-9),
+                   tool_seconds((double)stats->dynamics_ns * 1e-9),
+                   tool_seconds((double)stats->exchange_ns * 1e-9),
+                   tool_seconds((double)stats->drain_ns * 1e-9));
     tool_print("memory            connectome %s, net %s\n",
                tool_bytes(stats->connectome_bytes),
                tool_bytes(stats->host_bytes + stats->device_bytes));
@@ -137,6 +144,12 @@ void run_report_json(const run_job *job, json_writer *json)
     json_number(json, "setup_s", job->build.seconds.setup);
     json_number(json, "wall_s", result->run_s);
     json_number(json, "rtf", ratio(result->run_s, biological_s(job)));
+    json_object(json, "phases");
+    json_number(json, "delivery_s", (double)stats->delivery_ns * 1e-9);
+    json_number(json, "dynamics_s", (double)stats->dynamics_ns * 1e-9);
+    json_number(json, "exchange_s", (double)stats->exchange_ns * 1e-9);
+    json_number(json, "drain_s", (double)stats->drain_ns * 1e-9);
+    json_object_end(json);
     json_u64(json, "spikes", stats->spikes);
     json_u64(json, "synaptic_events", stats->events);
     json_number(json, "events_per_s",

@@ -78,6 +78,7 @@ static vly_status device_info(uint32_t index, vly_device_info *info,
 
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
+    .flags = VLY_BACKEND_AREA_SPIKES,
     .device_count = device_count,
     .device_info = device_info,
     .supports = vly_cpu_supports,

@@ -70,6 +70,9 @@ static vly_status join_fired(vly_backend_net *net, uint32_t total, vly_run *run,
         for (uint32_t a = 0; a < net->n_areas; a++)
             row[a + 1] += thread->area_end[a];
     }
+    if (run->struct_size >= sizeof *run && run->area_spikes != NULL)
+        for (uint32_t a = 0; a < net->n_areas; a++)
+            run->area_spikes[a] += row[a + 1] - row[a];
     if ((run->flags & VLY_RUN_RECORD) == 0)
         return VLY_OK;
     memcpy(run->spikes + run->n_spikes, ids, total * sizeof *ids);
@@ -160,10 +163,10 @@ static vly_status check_run(const vly_backend_net *net, const vly_run *run,
         return vly_cpu_fail(error, net->failed,
                             "an earlier run of this net failed; it can only "
                             "be destroyed");
-    if (run->struct_size < sizeof *run)
+    if (run->struct_size < VLY_RUN_BYTES_1_0)
         return vly_cpu_fail(error, VLY_E_INVALID,
                             "run: struct_size is %u, wanted %u",
-                            run->struct_size, (uint32_t)sizeof *run);
+                            run->struct_size, VLY_RUN_BYTES_1_0);
     if ((run->flags & VLY_RUN_RECORD) != 0 &&
         (run->spikes == NULL || run->spikes_capacity < net->desc->n_neurons))
         return vly_cpu_fail(error, VLY_E_INVALID,

@@ -42,12 +42,40 @@ static vly_status bad_run(const vly_net *net, uint64_t burst, const char *what,
                     burst, what);
 }
 
+/* The area of id, at or after area `from`. */
+static uint32_t area_of(const vly_net_desc *desc, uint32_t from, uint32_t id)
+{
+    uint32_t low = from;
+    uint32_t high = desc->n_areas - 1;
+    while (low < high) {
+        uint32_t middle = low + (high - low + 1) / 2;
+        if (desc->areas[middle].first <= id)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+void vly_count_areas(const vly_net_desc *desc, const uint32_t *ids,
+                     uint32_t n_ids, uint64_t *counts)
+{
+    uint32_t area = 0;
+    for (uint32_t i = 0; i < n_ids; i++) {
+        const vly_area_desc *here = &desc->areas[area];
+        if (ids[i] - here->first >= here->n_neurons)
+            area = area_of(desc, area, ids[i]);
+        counts[area]++;
+    }
+}
+
 /* Hashing every list cost 6% of a burst of the microcircuit on a GPU and 18% of
  * a busier net's (bench/README.md): a backend that numbers its spikes wrongly
- * shows it in the first bursts, so after those one in 64 is enough. */
-static bool digest_is_checked(uint64_t burst)
+ * shows it in the first bursts it runs, so after those one in 64 is enough. */
+static bool digest_is_checked(const vly_net *net, uint64_t t)
 {
-    return burst < 64 || burst % 64 == 0;
+    return net->device.n_checked + t < VLY_CHECK_BURSTS ||
+           (net->burst + t) % 64 == 0;
 }
 
 static vly_status check_list(const vly_net *net, const vly_run *run, uint64_t t,
@@ -57,23 +85,58 @@ static vly_status check_list(const vly_net *net, const vly_run *run, uint64_t t,
     const uint32_t *ids = run->spikes + first;
     const uint32_t *gains = run->spike_gains ? run->spike_gains + first : NULL;
     uint64_t burst = net->burst + t;
-    bool hashed = digest_is_checked(burst);
+    uint32_t n = run->spike_counts[t];
+    uint32_t bad = 0;
     uint64_t digest = 0;
-    for (uint32_t i = 0; i < run->spike_counts[t]; i++) {
-        if (ids[i] >= desc->n_neurons)
-            return bad_run(net, burst,
-                           "the spike of a neuron that there is "
-                           "not",
-                           error);
-        if (i != 0 && ids[i] <= ids[i - 1])
-            return bad_run(net, burst, "spikes that do not ascend", error);
-        if (hashed)
-            digest += vly_spike_hash(
-                ids[i], gains ? gains[i] : UINT32_C(1) << desc->feagi_q, burst);
-    }
-    if (hashed && digest != run->digests[t])
+    for (uint32_t i = 1; i < n; i++) /* without branches: a vector at a time */
+        bad |= ids[i] <= ids[i - 1];
+    if (n != 0 && bad == 0 && ids[n - 1] >= desc->n_neurons)
+        return bad_run(net, burst, "the spike of a neuron that there is not",
+                       error);
+    if (bad != 0)
+        return bad_run(net, burst, "spikes that do not ascend", error);
+    if (!digest_is_checked(net, t))
+        return VLY_OK;
+    for (uint32_t i = 0; i < n; i++)
+        digest += vly_spike_hash(
+            ids[i], gains ? gains[i] : UINT32_C(1) << desc->feagi_q, burst);
+    if (digest != run->digests[t])
         return bad_run(net, burst, "a digest that is not that of its spikes",
                        error);
+    return VLY_OK;
+}
+
+/* Spikes by area must be as many as spikes, and as the ids say where the net's
+ * first bursts are checked. Every burst of a call is, or none is. */
+static vly_status check_areas(const vly_net *net, const vly_run *run,
+                              uint64_t n_spikes, vly_error *error)
+{
+    const vly_net_desc *desc = &net->connectome->desc;
+    uint64_t sum = 0;
+    for (uint32_t a = 0; a < desc->n_areas; a++)
+        sum += run->area_spikes[a];
+    if (sum != n_spikes)
+        return vly_fail(error, VLY_E_DEVICE,
+                        "backend %s: %" PRIu64 " spikes by area, which do not "
+                        "fit its counts: %" PRIu64,
+                        net->device.name, sum, n_spikes);
+    if ((run->flags & VLY_RUN_RECORD) == 0 ||
+        net->device.n_checked == VLY_CHECK_BURSTS)
+        return VLY_OK;
+    uint64_t *counts = net->buffers.area_spikes + desc->n_areas;
+    memset(counts, 0, desc->n_areas * sizeof *counts);
+    for (uint64_t i = 0, t = 0; t < run->n_bursts_done; t++) {
+        vly_count_areas(desc, run->spikes + i, run->spike_counts[t], counts);
+        i += run->spike_counts[t];
+    }
+    for (uint32_t a = 0; a < desc->n_areas; a++)
+        if (counts[a] != run->area_spikes[a])
+            return vly_fail(
+                error, VLY_E_DEVICE,
+                "backend %s: %" PRIu64 " spikes of area %s after burst %" PRIu64
+                ", its ids say %" PRIu64,
+                net->device.name, run->area_spikes[a],
+                net->connectome->areas[a].name, net->burst, counts[a]);
     return VLY_OK;
 }
 
@@ -96,7 +159,8 @@ vly_status vly_backend_run_check(const vly_net *net, const vly_run *run,
         n_spikes += run->spike_counts[t];
     }
     if (!record)
-        return VLY_OK;
+        return run->area_spikes ? check_areas(net, run, n_spikes, error)
+                                : VLY_OK;
     if (n_spikes != run->n_spikes || n_spikes > run->spikes_capacity)
         return vly_fail(error, VLY_E_DEVICE,
                         "backend %s: %" PRIu64 " spikes recorded, which do not "
@@ -109,6 +173,8 @@ vly_status vly_backend_run_check(const vly_net *net, const vly_run *run,
         VLY_TRY(check_list(net, run, t, n_spikes, error));
         n_spikes += run->spike_counts[t];
     }
+    if (run->area_spikes)
+        VLY_TRY(check_areas(net, run, n_spikes, error));
 out:
     return status;
 }

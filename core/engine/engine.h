@@ -19,6 +19,8 @@
 #define VLY_CHUNK_BURSTS 4096u
 /* Ids of one recorded call, unless one burst of all neurons needs more. */
 #define VLY_CHUNK_SPIKES (1u << 18)
+/* First bursts of a backend's net whose recorded spikes are all checked. */
+#define VLY_CHECK_BURSTS 64u
 /* Largest |input| of the host for one neuron, port and burst. */
 #define VLY_INPUT_MAX ((INT64_C(1) << 30) - 1)
 /* Largest sum of everything else that may arrive there. */
@@ -38,6 +40,8 @@ typedef struct vly_engine_device {
     uint32_t n_threads; /* as resolved */
     char *spec;         /* as resolved, with its options: opens the same */
     char name[64];      /* "cpu:4" as resolved */
+    uint32_t n_checked; /* bursts of this net whose ids were looked at, at most
+                           VLY_CHECK_BURSTS */
 } vly_engine_device;
 
 /* Buffers of one call of the backend. */
@@ -47,7 +51,9 @@ typedef struct vly_engine_buffers {
     uint32_t *spikes;       /* [spikes_capacity], made when recording */
     uint32_t *spike_gains;  /* as many; NULL if all gains are 1 << Q */
     uint64_t spikes_capacity;
-    vly_input *inputs; /* [inputs_capacity] */
+    uint64_t *area_spikes; /* [2][n_areas] of one call: as the backend says,
+                              as its ids say */
+    vly_input *inputs;     /* [inputs_capacity] */
     uint64_t inputs_capacity;
 } vly_engine_buffers;
 
@@ -78,6 +84,7 @@ struct vly_net {
     void *on_spikes_arg;
     vly_spikes_fn on_bursts;
     void *on_bursts_arg;
+    bool count_areas; /* asked for */
 
     vly_engine_buffers buffers;
     bool fired_asked;      /* fired lists are read: record the last burst */
@@ -111,9 +118,12 @@ void vly_error_copy(const vly_error *from, vly_error *to);
 vly_status vly_backend_said(const char *backend, vly_status status,
                             vly_error *why);
 /* Does what net_run returned fit what it was asked? Recorded spikes are held
- * against the digests. Errors E_DEVICE what does not */
+ * against digests and numbers by area. Errors E_DEVICE what does not */
 vly_status vly_backend_run_check(const vly_net *net, const vly_run *run,
                                  vly_error *error);
+/* counts[area] += ids of it; ids ascend and are all of some area. */
+void vly_count_areas(const vly_net_desc *desc, const uint32_t *ids,
+                     uint32_t n_ids, uint64_t *counts);
 /* The counts of a snapshot; what it holds. Errors E_DEVICE what is wrong */
 vly_status vly_backend_counts_check(const vly_net *net,
                                     const vly_snapshot *snapshot,

@@ -61,10 +61,13 @@ static vly_status buffers_init(vly_net *net, vly_error *error)
     vly_engine_buffers *buffers = &net->buffers;
     net->area_spikes =
         vly_calloc(net->connectome->desc.n_areas, sizeof *net->area_spikes);
+    buffers->area_spikes = vly_calloc(net->connectome->desc.n_areas,
+                                      2 * sizeof *buffers->area_spikes);
     buffers->digests = vly_calloc(VLY_CHUNK_BURSTS, sizeof *buffers->digests);
     buffers->spike_counts =
         vly_calloc(VLY_CHUNK_BURSTS, sizeof *buffers->spike_counts);
-    if (!net->area_spikes || !buffers->digests || !buffers->spike_counts)
+    if (!net->area_spikes || !buffers->area_spikes || !buffers->digests ||
+        !buffers->spike_counts)
         return vly_fail_nomem(error, 12u * VLY_CHUNK_BURSTS, "a net");
     return VLY_OK;
 }
@@ -104,6 +107,7 @@ void vly_net_destroy(vly_net *net)
     vly_live_deinit(&net->live);
     vly_pending_deinit(&net->pending);
     vly_free(net->area_spikes);
+    vly_free(net->buffers.area_spikes);
     vly_free(net->buffers.digests);
     vly_free(net->buffers.spike_counts);
     vly_free(net->buffers.spikes);
@@ -169,6 +173,11 @@ void vly_net_on_bursts(vly_net *net, vly_spikes_fn function, void *arg)
     net->on_bursts_arg = arg;
 }
 
+void vly_net_count_areas(vly_net *net, int on)
+{
+    net->count_areas = on != 0;
+}
+
 uint64_t vly_net_burst(const vly_net *net)
 {
     return net->burst;
@@ -205,13 +214,14 @@ vly_status vly_net_area(const vly_net *net, const char *name, uint32_t *area,
     char text[400];
     if (!name)
         return vly_fail(error, VLY_E_INVALID, "area is NULL, wanted a name");
-    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
+    /* two passes: a suggestion costs more than an injection */
+    for (uint32_t a = 0; a < connectome->desc.n_areas; a++)
         if (strcmp(connectome->areas[a].name, name) == 0) {
             *area = a;
             return VLY_OK;
         }
+    for (uint32_t a = 0; a < connectome->desc.n_areas; a++)
         vly_suggest_offer(&near, name, connectome->areas[a].name);
-    }
     vly_suggest_text(&near, text, sizeof text);
     if (text[0] == 0)
         list_areas(connectome, text, sizeof text);

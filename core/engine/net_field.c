@@ -16,13 +16,13 @@ static vly_status find_field(const vly_connectome_area *area, const char *name,
     const vly_model_info *model = area->model;
     vly_suggest near = {0};
     char text[160];
-    for (uint32_t f = 0; name && f < model->n_fields; f++) {
+    for (uint32_t f = 0; name && f < model->n_fields; f++)
         if (strcmp(model->fields[f].name, name) == 0) {
             *field = f;
             return VLY_OK;
         }
+    for (uint32_t f = 0; name && f < model->n_fields; f++)
         vly_suggest_offer(&near, name, model->fields[f].name);
-    }
     return vly_fail(error, VLY_E_INVALID, "%s (area %s) has no field %s%s",
                     model->id, area->name, name ? name : "(NULL)",
                     vly_suggest_text(&near, text, sizeof text));

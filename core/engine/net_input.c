@@ -15,40 +15,77 @@
  * summed in int64 without a thought, and the sum is clamped far below. */
 #define ONE_MAX 1099511627776.0
 
-vly_status vly_net_inject(vly_net *net, uint64_t burst, const char *area,
-                          uint32_t index, uint32_t port, double value,
-                          vly_error *error)
+/* What cannot be injected at all: said before anything is. */
+static vly_status check_place(const vly_net *net, uint64_t burst, uint32_t area,
+                              uint32_t port, vly_error *error)
 {
-    uint32_t a = 0;
-    vly_status status = vly_net_alive(net, error);
-    if (status == VLY_OK)
-        status = vly_net_area(net, area, &a, error);
-    if (status != VLY_OK)
-        return status;
-    const vly_area_desc *desc = &net->connectome->desc.areas[a];
+    const vly_area_desc *desc = &net->connectome->desc.areas[area];
     if (burst < net->burst)
         return vly_fail(
             error, VLY_E_INVALID, "burst %llu is done, wanted %llu or later",
             (unsigned long long)burst, (unsigned long long)net->burst);
-    if (index >= desc->n_neurons)
-        return vly_fail(error, VLY_E_INVALID,
-                        "neuron %u of area %s, which has %u", index, area,
-                        desc->n_neurons);
     if (port >= desc->n_ports)
         return vly_fail(error, VLY_E_INVALID,
-                        "port %u of area %s, which has %u", port, area,
+                        "port %u of area %s, which has %u", port, desc->name,
                         desc->n_ports);
+    return VLY_OK;
+}
+
+static inline vly_status check_one(const vly_area_desc *desc, uint32_t index,
+                                   double value, vly_error *error)
+{
+    if (index >= desc->n_neurons)
+        return vly_fail(error, VLY_E_INVALID,
+                        "neuron %u of area %s, which has %u", index, desc->name,
+                        desc->n_neurons);
     if (!isfinite(value))
         return vly_fail(error, VLY_E_INVALID,
                         "value is %g, wanted a finite number", value);
-    double units = vly_floor(value / (double)desc->scale[port] + 0.5);
+    return VLY_OK;
+}
+
+/* floor(value / scale + 0.5), cut at ONE_MAX, which leaves int64 room. */
+static int64_t to_units(double value, double scale)
+{
+    double units = value / scale + 0.5;
     units = units > -ONE_MAX ? units : -ONE_MAX;
     units = units < ONE_MAX ? units : ONE_MAX;
-    vly_pending_input entry = {.burst = burst,
-                               .value = (int64_t)units,
-                               .neuron = desc->first + index,
-                               .port = port};
-    return vly_pending_add(&net->pending, &entry, error);
+    int64_t whole = (int64_t)units; /* toward 0 */
+    return whole - ((double)whole > units);
+}
+
+vly_status vly_net_inject_many(vly_net *net, uint64_t burst, const char *area,
+                               uint32_t port, const uint32_t *indices,
+                               const double *values, uint32_t n,
+                               vly_error *error)
+{
+    uint32_t a = 0;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_net_alive(net, error));
+    VLY_TRY(vly_net_area(net, area, &a, error));
+    VLY_TRY(check_place(net, burst, a, port, error));
+    const vly_area_desc *desc = &net->connectome->desc.areas[a];
+    for (uint32_t i = 0; i < n; i++)
+        VLY_TRY(check_one(desc, indices[i], values[i], error));
+    VLY_TRY(vly_pending_reserve(&net->pending, n, error));
+    for (uint32_t i = 0; i < n; i++) {
+        vly_pending_input entry = {
+            .burst = burst,
+            .value = to_units(values[i], (double)desc->scale[port]),
+            .neuron = desc->first + indices[i],
+            .port = port};
+        vly_pending_append(&net->pending, &entry);
+    }
+out:
+    return status;
+}
+
+vly_status vly_net_inject(vly_net *net, uint64_t burst, const char *area,
+                          uint32_t index, uint32_t port, double value,
+                          vly_error *error)
+{
+    return vly_net_inject_many(net, burst, area, port, &index, &value, 1,
+                               error);
 }
 
 /* ---- what a chunk takes ------------------------------------------------ */
@@ -98,20 +135,28 @@ out:
     return status;
 }
 
+/* Injection and spike lists of bursts up to `end`, sorted. */
 static vly_status collect(vly_net *net, uint64_t end, vly_pending *taken,
                           vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (uint32_t s = 0; s < net->connectome->n_stimuli; s++)
-        if (net->connectome->stimuli[s].kind == VLY_STIMULUS_SPIKES)
-            VLY_TRY(add_spikes(net, s, net->burst, end, taken, error));
-    vly_pending_sort(&net->pending);
     for (uint64_t i = vly_pending_find(&net->pending, net->burst);
          i < net->pending.n && net->pending.entries[i].burst < end; i++)
         VLY_TRY(vly_pending_add(taken, &net->pending.entries[i], error));
+    for (uint32_t s = 0; s < net->connectome->n_stimuli; s++)
+        if (net->connectome->stimuli[s].kind == VLY_STIMULUS_SPIKES)
+            VLY_TRY(add_spikes(net, s, net->burst, end, taken, error));
     vly_pending_sort(taken);
 out:
     return status;
+}
+
+static bool has_lists(const vly_net *net)
+{
+    for (uint32_t s = 0; s < net->connectome->n_stimuli; s++)
+        if (net->connectome->stimuli[s].kind == VLY_STIMULUS_SPIKES)
+            return true;
+    return false;
 }
 
 static vly_status reserve(vly_engine_buffers *buffers, uint64_t n,
@@ -128,24 +173,40 @@ static vly_status reserve(vly_engine_buffers *buffers, uint64_t n,
     return VLY_OK;
 }
 
+static void clamp_inputs(const vly_pending_input *entries, uint64_t n,
+                         vly_input *inputs)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        int64_t value = entries[i].value;
+        value = value < VLY_INPUT_MAX ? value : VLY_INPUT_MAX;
+        value = value > -VLY_INPUT_MAX ? value : -VLY_INPUT_MAX;
+        inputs[i] = (vly_input){.burst = entries[i].burst,
+                                .neuron = entries[i].neuron,
+                                .value = (int32_t)value,
+                                .port = entries[i].port};
+    }
+}
+
 vly_status vly_net_inputs(vly_net *net, uint64_t n_bursts, uint64_t *n_inputs,
                           vly_error *error)
 {
+    uint64_t end = net->burst + n_bursts;
     vly_pending taken = {0};
     vly_status status = VLY_OK;
-    VLY_TRY(collect(net, net->burst + n_bursts, &taken, error));
-    VLY_TRY(reserve(&net->buffers, taken.n, error));
-    for (uint64_t i = 0; i < taken.n; i++) {
-        const vly_pending_input *entry = &taken.entries[i];
-        int64_t value = entry->value;
-        value = value < VLY_INPUT_MAX ? value : VLY_INPUT_MAX;
-        value = value > -VLY_INPUT_MAX ? value : -VLY_INPUT_MAX;
-        net->buffers.inputs[i] = (vly_input){.burst = entry->burst,
-                                             .neuron = entry->neuron,
-                                             .value = (int32_t)value,
-                                             .port = entry->port};
+    vly_pending_sort(&net->pending);
+    if (has_lists(net)) {
+        VLY_TRY(collect(net, end, &taken, error));
+        VLY_TRY(reserve(&net->buffers, taken.n, error));
+        clamp_inputs(taken.entries, taken.n, net->buffers.inputs);
+        *n_inputs = taken.n;
+    } else {
+        uint64_t from = vly_pending_find(&net->pending, net->burst);
+        uint64_t n = vly_pending_find(&net->pending, end) - from;
+        VLY_TRY(reserve(&net->buffers, n, error));
+        if (n != 0)
+            clamp_inputs(net->pending.entries + from, n, net->buffers.inputs);
+        *n_inputs = n;
     }
-    *n_inputs = taken.n;
 out:
     vly_pending_deinit(&taken);
     return status;

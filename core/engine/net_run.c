@@ -74,39 +74,15 @@ static vly_status reserve_spikes(vly_net *net, vly_error *error)
     return VLY_OK;
 }
 
-/* The area of id, at or after area `from`. */
-static uint32_t area_of(const vly_net_desc *desc, uint32_t from, uint32_t id)
-{
-    uint32_t low = from;
-    uint32_t high = desc->n_areas - 1;
-    while (low < high) {
-        uint32_t middle = low + (high - low + 1) / 2;
-        if (desc->areas[middle].first <= id)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
-static void count_areas(vly_net *net, const uint32_t *ids, uint32_t n_ids)
-{
-    const vly_net_desc *desc = &net->connectome->desc;
-    uint32_t area = 0;
-    for (uint32_t i = 0; i < n_ids; i++) {
-        const vly_area_desc *here = &desc->areas[area];
-        if (ids[i] - here->first >= here->n_neurons)
-            area = area_of(desc, area, ids[i]);
-        net->area_spikes[area]++;
-    }
-}
-
 /* Takes over what the backend did, burst by burst. A function that fails is
  * not called again; the net still takes over the whole chunk, which is done. */
 static vly_status account(vly_net *net, const vly_run *run, vly_error *error)
 {
     const uint32_t *ids = run->spikes;
     vly_status status = VLY_OK;
+    for (uint32_t a = 0; run->area_spikes && a < net->connectome->desc.n_areas;
+         a++)
+        net->area_spikes[a] += run->area_spikes[a];
     for (uint64_t t = 0; t < run->n_bursts_done; t++) {
         uint64_t burst = net->burst;
         uint32_t n_ids = run->spike_counts[t];
@@ -114,8 +90,9 @@ static vly_status account(vly_net *net, const vly_run *run, vly_error *error)
         net->digest = vly_mix64(net->digest ^ digest);
         net->counters.spikes += n_ids;
         net->burst++;
-        if (net->on_spikes)
-            count_areas(net, ids, n_ids);
+        if (ids && !run->area_spikes)
+            vly_count_areas(&net->connectome->desc, ids, n_ids,
+                            net->area_spikes);
         if (status == VLY_OK && net->on_spikes)
             status =
                 net->on_spikes(net->on_spikes_arg, burst, ids, n_ids, digest);
@@ -136,12 +113,27 @@ static vly_status account(vly_net *net, const vly_run *run, vly_error *error)
     return VLY_OK;
 }
 
+/* Spikes by area are wanted, and the backend counts them itself. */
+static bool counts_areas(const vly_net *net)
+{
+    return (net->count_areas || net->on_spikes) &&
+           (net->device.backend->flags & VLY_BACKEND_AREA_SPIKES) != 0;
+}
+
+/* How many bursts, and whether their ids are asked for: by a function, to count
+ * them where the backend does not, or to check its counts in its first bursts.
+ */
 static uint64_t chunk_length(const vly_net *net, uint64_t left, bool *record)
 {
     uint64_t n = left < VLY_CHUNK_BURSTS ? left : VLY_CHUNK_BURSTS;
     uint64_t dc = net->dc_next - net->burst;
-    *record = net->on_spikes != NULL;
+    uint64_t unchecked = VLY_CHECK_BURSTS - net->device.n_checked;
     n = n < dc ? n : dc;
+    *record = net->on_spikes || (net->count_areas && !counts_areas(net));
+    if (!*record && net->count_areas && unchecked > 0) {
+        *record = true;
+        n = n < unchecked ? n : unchecked;
+    }
     if (*record || !net->fired_asked || n < left)
         return n;
     /* the fired list will be read: the last burst alone is recorded */
@@ -166,29 +158,43 @@ static vly_status run_device(vly_net *net, vly_run *run, vly_error *error)
     return VLY_OK;
 }
 
+static vly_status give_memory(vly_net *net, bool record, vly_run *run,
+                              vly_error *error)
+{
+    vly_engine_buffers *buffers = &net->buffers;
+    vly_status status = VLY_OK;
+    if (record)
+        VLY_TRY(reserve_spikes(net, error));
+    run->inputs = buffers->inputs;
+    run->stop = &net->stop;
+    run->digests = buffers->digests;
+    run->spike_counts = buffers->spike_counts;
+    if (record) {
+        run->flags = VLY_RUN_RECORD;
+        run->spikes = buffers->spikes;
+        run->spike_gains = buffers->spike_gains;
+        run->spikes_capacity = buffers->spikes_capacity;
+    }
+    if (counts_areas(net)) {
+        memset(buffers->area_spikes, 0,
+               net->connectome->desc.n_areas * sizeof *buffers->area_spikes);
+        run->area_spikes = buffers->area_spikes;
+    }
+out:
+    return status;
+}
+
 static vly_status run_chunk(vly_net *net, uint64_t left, uint64_t *done,
                             vly_error *error)
 {
-    vly_engine_buffers *buffers = &net->buffers;
     vly_run run = {.struct_size = sizeof run};
     bool record = false;
     vly_status status = VLY_OK;
     if (net->burst >= net->dc_next)
         VLY_TRY(update_dc(net, error));
     run.n_bursts = chunk_length(net, left, &record);
-    if (record)
-        VLY_TRY(reserve_spikes(net, error));
     VLY_TRY(vly_net_inputs(net, run.n_bursts, &run.n_inputs, error));
-    run.inputs = buffers->inputs;
-    run.stop = &net->stop;
-    run.digests = buffers->digests;
-    run.spike_counts = buffers->spike_counts;
-    if (record) {
-        run.flags = VLY_RUN_RECORD;
-        run.spikes = buffers->spikes;
-        run.spike_gains = buffers->spike_gains;
-        run.spikes_capacity = buffers->spikes_capacity;
-    }
+    VLY_TRY(give_memory(net, record, &run, error));
     VLY_TRY(run_device(net, &run, error));
     net->counters.events += run.n_events;
     net->counters.candidates += run.n_candidates;
@@ -197,6 +203,11 @@ static vly_status run_chunk(vly_net *net, uint64_t left, uint64_t *done,
     net->exchange_ns += run.exchange_ns;
     net->drain_ns += run.drain_ns;
     *done = run.n_bursts_done;
+    if (record && net->device.n_checked < VLY_CHECK_BURSTS) {
+        uint64_t checked = net->device.n_checked + run.n_bursts_done;
+        net->device.n_checked =
+            checked < VLY_CHECK_BURSTS ? (uint32_t)checked : VLY_CHECK_BURSTS;
+    }
     status = account(net, &run, error);
     vly_pending_drop(&net->pending, net->burst);
 out:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Injected input that waits for its burst. Entries are appended and sorted
- * once a chunk, so that many injections in any order cost n log n.
+ * once a chunk, which costs nothing where they came in order.
  */
 #include "engine/pending.h"
 
@@ -38,22 +38,114 @@ static bool same_place(const vly_pending_input *a, const vly_pending_input *b)
     return a->burst == b->burst && a->neuron == b->neuron && a->port == b->port;
 }
 
+vly_status vly_pending_reserve(vly_pending *pending, uint64_t n,
+                               vly_error *error)
+{
+    uint64_t capacity = pending->capacity < 16 ? 16 : pending->capacity;
+    if (pending->capacity - pending->n >= n)
+        return VLY_OK;
+    while (capacity - pending->n < n)
+        capacity *= 2;
+    vly_pending_input *grown = vly_realloc(pending->entries, (size_t)capacity,
+                                           sizeof *pending->entries);
+    if (!grown)
+        return vly_fail_nomem(error, capacity * sizeof *grown,
+                              "injected input");
+    pending->entries = grown;
+    pending->capacity = capacity;
+    return VLY_OK;
+}
+
 vly_status vly_pending_add(vly_pending *pending, const vly_pending_input *entry,
                            vly_error *error)
 {
-    if (pending->n == pending->capacity) {
-        uint64_t capacity = pending->capacity < 16 ? 16 : 2 * pending->capacity;
-        vly_pending_input *grown = vly_realloc(
-            pending->entries, (size_t)capacity, sizeof *pending->entries);
-        if (!grown)
-            return vly_fail_nomem(error, capacity * sizeof *grown,
-                                  "injected input");
-        pending->entries = grown;
-        pending->capacity = capacity;
+    vly_status status = vly_pending_reserve(pending, 1, error);
+    if (status == VLY_OK)
+        vly_pending_append(pending, entry);
+    return status;
+}
+
+/* ---- radix sort: a host that injects 1,000 values a burst in any order waits
+ * for it; qsort took 60 us for them ------------------------------------- */
+
+#define DIGIT 11u
+#define DIGITS (UINT32_C(1) << DIGIT)
+
+/* Burst, neuron and port in one word; ports are 0 and 1. */
+static uint64_t sort_key(const vly_pending_input *entry, uint64_t first)
+{
+    return (entry->burst - first) << 33 | (uint64_t)entry->neuron << 1 |
+           entry->port;
+}
+
+static void sort_digit(const vly_pending_input *from, vly_pending_input *to,
+                       uint64_t n, uint64_t first, uint32_t shift)
+{
+    uint32_t place[DIGITS] = {0};
+    uint32_t sum = 0;
+    for (uint64_t i = 0; i < n; i++)
+        place[sort_key(&from[i], first) >> shift & (DIGITS - 1)]++;
+    for (uint32_t d = 0; d < DIGITS; d++) {
+        uint32_t count = place[d];
+        place[d] = sum;
+        sum += count;
     }
-    pending->entries[pending->n++] = *entry;
-    pending->sorted = false;
-    return VLY_OK;
+    for (uint64_t i = 0; i < n; i++)
+        to[place[sort_key(&from[i], first) >> shift & (DIGITS - 1)]++] =
+            from[i];
+}
+
+/* By place only. False if it cannot: bursts too far apart, no memory. */
+static bool radix_sort(vly_pending *pending)
+{
+    uint64_t n = pending->n;
+    uint64_t first = UINT64_MAX;
+    uint64_t last = 0;
+    uint64_t differ = 0;
+    if (n > UINT32_MAX)
+        return false;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t burst = pending->entries[i].burst;
+        first = burst < first ? burst : first;
+        last = burst > last ? burst : last;
+    }
+    if (last - first >= UINT64_C(1) << 31)
+        return false;
+    vly_pending_input *room =
+        vly_malloc((size_t)pending->capacity, sizeof *room);
+    if (!room)
+        return false;
+    for (uint64_t i = 0; i < n; i++)
+        differ |= sort_key(&pending->entries[i], first) ^
+                  sort_key(&pending->entries[0], first);
+    for (uint32_t shift = 0; shift < 64; shift += DIGIT) {
+        if ((differ >> shift & (DIGITS - 1)) == 0)
+            continue;
+        vly_pending_input *from = pending->entries;
+        sort_digit(from, room, n, first, shift);
+        pending->entries = room;
+        room = from;
+    }
+    vly_free(room);
+    return true;
+}
+
+static void sort_places(vly_pending *pending)
+{
+    vly_pending_input *entries = pending->entries;
+    if (pending->n < 64 || !radix_sort(pending)) {
+        qsort(entries, (size_t)pending->n, sizeof *entries, compare);
+        return;
+    }
+    entries = pending->entries;
+    for (uint64_t low = 0, high; low < pending->n; low = high) {
+        for (high = low + 1;
+             high < pending->n && same_place(&entries[low], &entries[high]);)
+            high++;
+        if (high - low > 1)
+            qsort(entries + low, (size_t)(high - low), sizeof *entries,
+                  compare);
+    }
 }
 
 void vly_pending_sort(vly_pending *pending)
@@ -61,8 +153,8 @@ void vly_pending_sort(vly_pending *pending)
     uint64_t kept = 0;
     if (pending->sorted || pending->n == 0)
         return;
-    qsort(pending->entries, (size_t)pending->n, sizeof *pending->entries,
-          compare);
+    pending->sorted = true;
+    sort_places(pending);
     for (uint64_t i = 1; i < pending->n; i++) {
         vly_pending_input *last = &pending->entries[kept];
         if (same_place(last, &pending->entries[i]))
@@ -72,7 +164,6 @@ void vly_pending_sort(vly_pending *pending)
             pending->entries[++kept] = pending->entries[i];
     }
     pending->n = kept + 1;
-    pending->sorted = true;
 }
 
 uint64_t vly_pending_find(const vly_pending *pending, uint64_t burst)

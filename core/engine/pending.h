@@ -24,6 +24,25 @@ typedef struct vly_pending {
     bool sorted; /* by burst, neuron, port; no two alike */
 } vly_pending;
 
+/* Room for n more. Errors E_NOMEM */
+vly_status vly_pending_reserve(vly_pending *pending, uint64_t n,
+                               vly_error *error);
+/* There is room. Entries that come in order stay sorted. */
+static inline void vly_pending_append(vly_pending *pending,
+                                      const vly_pending_input *entry)
+{
+    vly_pending_input *to = pending->entries + pending->n;
+    if (pending->n == 0) {
+        pending->sorted = true;
+    } else if (pending->sorted) {
+        uint64_t left = (uint64_t)to[-1].neuron << 32 | to[-1].port;
+        uint64_t right = (uint64_t)entry->neuron << 32 | entry->port;
+        pending->sorted = to[-1].burst < entry->burst ||
+                          (to[-1].burst == entry->burst && left < right);
+    }
+    *to = *entry;
+    pending->n++;
+}
 vly_status vly_pending_add(vly_pending *pending, const vly_pending_input *entry,
                            vly_error *error);
 /* Sorts and sums what is for the same neuron, port and burst. A sum stays

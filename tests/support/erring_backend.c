@@ -90,7 +90,10 @@ static vly_status err_run(vly_backend_net *net, vly_run *run, vly_error *error)
     run->spike_gains =
         whole.spike_gains ? whole.spike_gains + head.n_spikes : NULL;
     run->spikes_capacity = whole.spikes_capacity - head.n_spikes;
-    net_run(net, run, error);
+    /* refused, all of this as it is, if there is no room for more spikes */
+    run->n_bursts_done = run->n_spikes = 0;
+    run->n_events = run->n_candidates = 0;
+    net_run(net, run, NULL);
     run->n_events += head.n_events;
     run->n_candidates += head.n_candidates;
     run->n_spikes += head.n_spikes;

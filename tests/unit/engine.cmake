@@ -4,6 +4,10 @@ foreach(name run input set field state backend)
     vly_test(test_engine_${name} LABELS unit
              SOURCES test_engine_${name}.c engine_fixture.c DEPENDS cpu)
 endforeach()
+vly_test(test_engine_areas LABELS unit
+         SOURCES test_engine_areas.c engine_fixture.c
+         DEFINITIONS VLY_TEST_PLUGINS="${VOLLEY_TEST_PLUGIN_DIR}"
+         DEPENDS cpu minor_0)
 foreach(name validate dead memory)
     vly_test(test_engine_${name} LABELS unit TIMEOUT 120
              SOURCES test_engine_${name}.c engine_fixture.c

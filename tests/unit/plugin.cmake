@@ -17,6 +17,9 @@ foreach(name no_entry struct_size struct_zero major id_missing id_invalid
     vly_test_plugin(broken_${name} broken_${name})
 endforeach()
 vly_test_plugin(newer_minor newer_minor)
+vly_test_plugin(minor_0 minor_0)
+target_include_directories(minor_0 BEFORE PRIVATE
+    ${CMAKE_SOURCE_DIR}/tests/support/abi_1_0)
 vly_test_plugin(erring erring_backend)
 vly_test_plugin(failing erring_backend)
 target_compile_definitions(failing PRIVATE VLY_BACKEND_FAILS)

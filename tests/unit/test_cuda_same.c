@@ -9,10 +9,24 @@
 
 enum { BURSTS = 90, INPUTS = 300 };
 
-enum { N_OPTIONS = 8 };
+enum { N_OPTIONS = 16 };
 static const char *const options[N_OPTIONS] = {
-    NULL,        "launch=1",          "blocks=1",  "launch=7,blocks=3",
-    "launch=64", "blocks=2,launch=5", "blocks=11", "launch=33",
+    NULL,
+    "launch=1",
+    "blocks=1",
+    "launch=7,blocks=3",
+    "launch=64",
+    "blocks=2,launch=5",
+    "blocks=11",
+    "launch=33",
+    "change=1,launch=9",
+    "launch=2",
+    "blocks=5",
+    "launch=90",
+    "launch=45",
+    "blocks=7,launch=11",
+    "plan=global",
+    "plan=global,blocks=2",
 };
 static const char *const plain_options[N_OPTIONS] = {
     "plan=resident",
@@ -23,6 +37,14 @@ static const char *const plain_options[N_OPTIONS] = {
     "plan=resident,blocks=132,lines=4,launch=31",
     "plan=global",
     "plan=resident,blocks=17,lines=1,split=1",
+    "plan=partitioned",
+    "plan=partitioned,cluster=1,unit=1",
+    "plan=partitioned,cluster=2,launch=1",
+    "plan=partitioned,cluster=4,unit=2,launch=7",
+    "plan=partitioned,cluster=8,launch=31",
+    "plan=partitioned,cluster=2,blocks=6,unit=4",
+    "plan=partitioned,cluster=1,blocks=1",
+    "change=1,launch=7",
 };
 
 static void make_net(test_net *net, uint64_t seed, int plain)

@@ -175,10 +175,103 @@ static void list_equals_injection(void **state)
     fixture_deinit(&g);
 }
 
+/* ---- many at once ------------------------------------------------------ */
+
+enum { MANY = 3000, PLACES = 200, AHEAD = 20 };
+
+/* One genome with room for so many: area P, which keeps what it gets. */
+static const char *const genome_wide =
+    "format = 1\n[run]\ndt_ms = 1\nbursts = 10\n"
+    "[area.O]\nmodel = \"feagi\"\nneurons = 5\nfiring_threshold = 1e9\n"
+    "[area.P]\nmodel = \"feagi\"\nneurons = 200\nfiring_threshold = 1e9\n";
+
+static uint32_t random_below(uint64_t *seed, uint32_t n)
+{
+    *seed = vly_mix64(*seed + 1);
+    return (uint32_t)((*seed >> 32) * n >> 32);
+}
+
+/* In any order, one by one, at once, or a burst at a time: one sum. */
+static void many_in_any_order(void **state)
+{
+    fixture f;
+    fingerprint prints[4];
+    (void)state;
+    fixture_init(&f, genome_wide);
+    for (int way = 0; way < 4; way++) {
+        vly_net *net = fixture_net(&f, "cpu:1");
+        uint64_t seed = 5;
+        for (uint32_t i = 0; i < MANY; i++) {
+            uint64_t burst = random_below(&seed, AHEAD);
+            uint32_t index = random_below(&seed, PLACES);
+            double value = (double)random_below(&seed, 9) - 2.0;
+            if (way < 2)
+                assert_ok(
+                    vly_net_inject(net, burst, "P", index, 0, value, &f.error),
+                    f.error);
+            else
+                assert_ok(vly_net_inject_many(net, burst, "P", 0, &index,
+                                              &value, 1, &f.error),
+                          f.error);
+            if (way % 2 == 1 && i % 50 == 0) /* sorted now and then */
+                vly_pending_sort(&net->pending);
+        }
+        prints[way] = fixture_run(&f, net, AHEAD);
+        assert_int_equal(net->pending.n, 0);
+        if (way > 0)
+            assert_same(&prints[way], &prints[0]);
+        vly_net_destroy(net);
+    }
+    fixture_deinit(&f);
+}
+
+static void all_or_nothing(void **state)
+{
+    static const uint32_t indices[] = {199, 0, 7, 200};
+    static const double values[] = {1, 2, 3, 4};
+    const double bad[] = {1, NAN};
+    fixture f;
+    (void)state;
+    fixture_init(&f, genome_wide);
+    vly_net *net = fixture_net(&f, "cpu:1");
+    assert_fails(
+        vly_net_inject_many(net, 0, "P", 0, indices, values, 4, &f.error),
+        VLY_E_INVALID, &f.error, "neuron 200 of area P, which has 200");
+    assert_fails(vly_net_inject_many(net, 0, "P", 0, indices, bad, 2, &f.error),
+                 VLY_E_INVALID, &f.error, "finite");
+    assert_fails(
+        vly_net_inject_many(net, 0, "P", 1, indices, values, 3, &f.error),
+        VLY_E_INVALID, &f.error, "port 1");
+    assert_fails(
+        vly_net_inject_many(net, 0, "Q", 0, indices, values, 3, &f.error),
+        VLY_E_INVALID, &f.error, "no area Q");
+    assert_int_equal(net->pending.n, 0);
+    assert_ok(vly_net_inject_many(net, 0, "P", 0, indices, values, 0, &f.error),
+              f.error);
+    assert_ok(vly_net_inject_many(net, 0, "P", 0, indices, values, 3, &f.error),
+              f.error);
+    assert_int_equal(net->pending.n, 3);
+    assert_ok(vly_net_run(net, 1, &f.error), f.error);
+    for (int i = 0; i < 3; i++) {
+        double value = NAN;
+        assert_ok(vly_net_read(net, "P", "potential", indices[i], 1, &value,
+                               &f.error),
+                  f.error);
+        assert_true(value == values[i]);
+    }
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(sums_and_order), cmocka_unit_test(rounding),
-    cmocka_unit_test(clamps),         cmocka_unit_test(refused),
-    cmocka_unit_test(far_ahead),      cmocka_unit_test(list_equals_injection),
+    cmocka_unit_test(sums_and_order),
+    cmocka_unit_test(rounding),
+    cmocka_unit_test(clamps),
+    cmocka_unit_test(refused),
+    cmocka_unit_test(far_ahead),
+    cmocka_unit_test(list_equals_injection),
+    cmocka_unit_test(many_in_any_order),
+    cmocka_unit_test(all_or_nothing),
 };
 
 VLY_TEST_MAIN(tests)

@@ -106,8 +106,9 @@ static void test_major_refuses(void **state)
         given.struct_size = 16; /* the major is told before the size */
         assert_int_equal(vly_plugin_check(&given, &taken, &error), VLY_E_ABI);
         snprintf(wanted, sizeof(wanted),
-                 "was built for plugin ABI %u.%u, this engine has 1.0",
-                 versions[i] >> 16, versions[i] & 0xffff);
+                 "was built for plugin ABI %u.%u, this engine has %u.%u",
+                 versions[i] >> 16, versions[i] & 0xffff, VLY_ABI_MAJOR,
+                 VLY_ABI_MINOR);
         assert_memory_equal(error.message, wanted, strlen(wanted));
         assert_string_equal(taken.id, "untouched");
     }

@@ -10,6 +10,8 @@
  *
  * Changelog
  *   1.0  first version: volley.backend/1
+ *   1.1  vly_run.area_spikes, which backends with VLY_BACKEND_AREA_SPIKES in
+ *        vly_backend.flags (reserved, 0, before) fill
  */
 #ifndef VOLLEY_PLUGIN_H
 #define VOLLEY_PLUGIN_H
@@ -27,7 +29,7 @@ extern "C" {
 #endif
 
 #define VLY_ABI_MAJOR 1u
-#define VLY_ABI_MINOR 0u
+#define VLY_ABI_MINOR 1u
 /* version word: major in the high half, minor in the low half */
 #define VLY_ABI_VERSION (VLY_ABI_MAJOR << 16 | VLY_ABI_MINOR)
 
@@ -290,8 +292,14 @@ typedef struct vly_run {
     uint64_t dynamics_ns;
     uint64_t exchange_ns;
     uint64_t drain_ns;
+    /* 1.1, so only where struct_size reaches so far: [n_areas] spikes of these
+     * bursts by area, added to; NULL: not wanted. Asked for only of backends
+     * with VLY_BACKEND_AREA_SPIKES; the others are asked for ids instead. */
+    uint64_t *area_spikes;
 } vly_run;
-VLY_SEAL(vly_run, 144);
+VLY_SEAL(vly_run, 152);
+/* What a backend of any minor may rely on. */
+#define VLY_RUN_BYTES_1_0 144u
 
 typedef struct vly_device_info {
     uint32_t struct_size;
@@ -323,12 +331,16 @@ VLY_SEAL(vly_net_info, 280);
 
 typedef struct vly_backend_net vly_backend_net; /* the backend's own */
 
+enum {
+    VLY_BACKEND_AREA_SPIKES = 1u, /* net_run fills area_spikes where asked */
+};
+
 /* Every function that can fail returns a status and, if error is not NULL,
  * a sentence; out-parameters are then untouched. A net is used by one thread
  * at a time. Slots marked [optional] may be NULL. */
 typedef struct vly_backend {
     uint32_t struct_size;
-    uint32_t reserved_flags;
+    uint32_t flags;                 /* VLY_BACKEND_*, from 1.1 on; 0 before */
     uint32_t (*device_count)(void); /* 0: none, net_create says why */
     vly_status (*device_info)(uint32_t index, vly_device_info *info,
                               vly_error *error);

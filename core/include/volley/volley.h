@@ -151,6 +151,13 @@ VLY_API vly_status vly_net_inject(vly_net *net, uint64_t burst,
                                   const char *area, uint32_t index,
                                   uint32_t port, double value,
                                   vly_error *error);
+/* The same for n neurons of one area at once, all or nothing: what a host that
+ * injects in every burst uses. In ascending order they need not be sorted. */
+VLY_API vly_status vly_net_inject_many(vly_net *net, uint64_t burst,
+                                       const char *area, uint32_t port,
+                                       const uint32_t *indices,
+                                       const double *values, uint32_t n,
+                                       vly_error *error);
 /* The neurons (global ids, ascending) that fired in the last burst done;
  * borrowed until the next call on net. */
 VLY_API vly_status vly_net_fired(vly_net *net, const uint32_t **ids,
@@ -207,8 +214,12 @@ typedef struct vly_area_stats {
     const char *name;
     const char *model;
     int32_t q[2];
-    uint64_t spikes; /* counted only while a spikes function is set */
+    uint64_t spikes; /* while a spikes function is set, or as below */
 } vly_area_stats;
+/* Counts spikes by area from the next burst on (0: no more). Where the backend
+ * counts them itself, ids cross to the host only in its first 64 bursts, to be
+ * held against its counts. */
+VLY_API void vly_net_count_areas(vly_net *net, int on);
 VLY_API vly_status vly_net_area_stats(vly_net *net, uint32_t area,
                                       vly_area_stats *stats);
 
