@@ -1,20 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rows on the device: the synapses of all projections with the same base
- * delay, by source. Projections are uploaded in parts and merged there.
+ * delay, by source. Projections are sent in pieces and merged there.
+ *
+ * A piece is gathered by several threads of the host into one of a few pinned
+ * slots; meanwhile the slot before it crosses the bus and the one before that
+ * is merged. Straight from the pageable arrays of the host every copy went
+ * through a buffer of the driver, on one thread.
  */
 #include "cuda_net.h"
 
 #include <string.h>
+#include <unistd.h>
 
-#define PART_SYNAPSES (UINT64_C(32) << 20) /* 224 MB on the device */
+#define SLOT_BYTES (UINT64_C(8) << 20) /* more only if one row is longer */
+#define N_SLOTS 3u
+#define GATHER_THREADS 8u /* more than fill the bus */
+#define GATHER_ALONE (UINT64_C(1) << 20)
 
-/* What parts are uploaded to. */
-typedef struct staging {
-    uint64_t *row;
-    uint32_t *target;
-    int16_t *weight;
-    uint8_t *delay;
-} staging;
+typedef struct slot {
+    uint8_t *host; /* pinned */
+    uint8_t *device;
+    cudaEvent_t free; /* its piece was merged */
+} slot;
+
+typedef struct conveyor {
+    vly_backend_net *net;
+    slot slots[N_SLOTS];
+    uint64_t slot_bytes;
+    uint32_t next;
+    uint32_t n_threads;
+} conveyor;
 
 static uint32_t n_sources(const vly_net_desc *desc,
                           const vly_projection_desc *p)
@@ -22,129 +37,237 @@ static uint32_t n_sources(const vly_net_desc *desc,
     return vly_cuda_area_desc(desc, p->source_area)->n_neurons;
 }
 
-/* Rows [from, *to) with at most PART_SYNAPSES synapses, at least one row. */
-static uint32_t part_end(const vly_projection_desc *p, uint32_t from,
-                         uint32_t n)
+/* ---- pieces ------------------------------------------------------------ */
+
+/* Rows [from, to) of a projection. */
+typedef struct piece {
+    const vly_projection_desc *p;
+    uint32_t from;
+    uint32_t to;
+    uint32_t has_synapses; /* 0: only how long they are */
+} piece;
+
+enum { ROWS, TARGETS, WEIGHTS, DELAYS, N_ARRAYS };
+
+/* Arrays of a piece as they follow each other in a slot. */
+typedef struct piece_arrays {
+    const void *from[N_ARRAYS];
+    uint64_t at[N_ARRAYS + 1];
+    uint8_t *to;
+    uint32_t n_tasks;
+} piece_arrays;
+
+static void lay_out(const piece *of, piece_arrays *arrays)
 {
-    uint64_t limit = p->row[from] + PART_SYNAPSES;
-    uint32_t low = from + 1;
+    const vly_projection_desc *p = of->p;
+    uint64_t first = p->row[of->from];
+    uint64_t n = of->has_synapses ? p->row[of->to] - first : 0;
+    uint64_t n_delays = p->delay != NULL ? n : 0;
+    memset(arrays, 0, sizeof *arrays);
+    arrays->from[ROWS] = p->row + of->from;
+    arrays->from[TARGETS] = p->target + first;
+    arrays->from[WEIGHTS] = p->weight + first;
+    arrays->from[DELAYS] = p->delay != NULL ? p->delay + first : NULL;
+    arrays->at[TARGETS] = (of->to - of->from + UINT64_C(1)) * sizeof *p->row;
+    arrays->at[WEIGHTS] = arrays->at[TARGETS] + n * sizeof *p->target;
+    arrays->at[DELAYS] = arrays->at[WEIGHTS] + n * sizeof *p->weight;
+    arrays->at[N_ARRAYS] = arrays->at[DELAYS] + n_delays;
+}
+
+static uint64_t piece_bytes(const piece *of)
+{
+    piece_arrays arrays;
+    lay_out(of, &arrays);
+    return arrays.at[N_ARRAYS];
+}
+
+/* As many rows from of->from on as fit a slot, at least one. */
+static void choose_end(piece *of, uint64_t slot_bytes, uint32_t n)
+{
+    uint32_t low = of->from + 1;
     uint32_t high = n;
     while (low < high) {
-        uint32_t middle = low + (high - low + 1) / 2;
-        if (p->row[middle] <= limit)
-            low = middle;
+        of->to = low + (high - low + 1) / 2;
+        if (piece_bytes(of) <= slot_bytes)
+            low = of->to;
         else
-            high = middle - 1;
+            high = of->to - 1;
     }
-    return low;
+    of->to = low;
 }
 
-static vly_status staging_create(vly_backend_net *net, staging *made,
-                                 vly_error *error)
+/* ---- slots ------------------------------------------------------------- */
+
+static uint64_t largest_piece(const vly_net_desc *desc)
 {
-    uint64_t rows = 1;
-    uint64_t synapses = 0;
-    for (uint32_t i = 0; i < net->desc->n_projections; i++) {
-        const vly_projection_desc *p = vly_cuda_projection_desc(net->desc, i);
-        uint32_t n = n_sources(net->desc, p);
-        rows = n + UINT64_C(1) > rows ? n + UINT64_C(1) : rows;
-        for (uint32_t from = 0; from < n;) {
-            uint32_t to = part_end(p, from, n);
-            uint64_t held = p->row[to] - p->row[from];
-            synapses = held > synapses ? held : synapses;
-            from = to;
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < desc->n_projections; i++) {
+        piece at = {.p = vly_cuda_projection_desc(desc, i), .has_synapses = 1};
+        uint32_t n = n_sources(desc, at.p);
+        for (; at.from < n; at.from = at.to) {
+            choose_end(&at, SLOT_BYTES, n);
+            uint64_t bytes = piece_bytes(&at);
+            largest = bytes > largest ? bytes : largest;
         }
     }
-    memset(made, 0, sizeof *made);
-    vly_status status =
-        vly_cuda_device_alloc(net, rows, sizeof(uint64_t), &made->row, error);
-    if (status == VLY_OK)
-        status = vly_cuda_device_alloc(net, synapses, sizeof(uint32_t),
-                                       &made->target, error);
-    if (status == VLY_OK)
-        status = vly_cuda_device_alloc(net, synapses, sizeof(int16_t),
-                                       &made->weight, error);
-    if (status == VLY_OK)
-        status = vly_cuda_device_alloc(net, synapses, 1, &made->delay, error);
-    return status;
+    return largest;
 }
 
-static void staging_release(vly_backend_net *net, const staging *made)
+static vly_status conveyor_open(vly_backend_net *net, conveyor *made,
+                                vly_error *error)
 {
-    vly_cuda_device_release(net, made->row);
-    vly_cuda_device_release(net, made->target);
-    vly_cuda_device_release(net, made->weight);
-    vly_cuda_device_release(net, made->delay);
-}
-
-static vly_cuda_part make_part(const vly_backend_net *net,
-                               const vly_projection_desc *p, const staging *to,
-                               uint32_t from, uint32_t end)
-{
-    const vly_area_desc *source = vly_cuda_area_desc(net->desc, p->source_area);
-    return (vly_cuda_part){
-        .row = to->row,
-        .target = to->target,
-        .weight = to->weight,
-        .delay = p->delay != NULL ? to->delay : NULL,
-        .source_first = source->first + from,
-        .n_sources = end - from,
-        .port = p->port,
-        .gain = (p->flags & VLY_PROJECTION_GAIN) != 0,
-    };
-}
-
-static vly_status add_lengths(vly_backend_net *net,
-                              const vly_projection_desc *p, const staging *to,
-                              uint64_t *row, vly_error *error)
-{
-    uint32_t n = n_sources(net->desc, p);
-    vly_cuda_part part = make_part(net, p, to, 0, n);
-    vly_status status = vly_cuda_upload(net, to->row, p->row,
-                                        (n + UINT64_C(1)) * sizeof *row, error);
-    if (status != VLY_OK)
-        return status;
-    return vly_cuda_check((int)vly_cuda_launch_row_lengths(
-                              &part, row + 1, (cudaStream_t)net->stream),
-                          "lengths of rows", error);
-}
-
-static vly_status add_rows(vly_backend_net *net, const vly_projection_desc *p,
-                           const staging *to, uint64_t *cursor,
-                           uint64_t *synapses, vly_error *error)
-{
-    uint32_t n = n_sources(net->desc, p);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     vly_status status = VLY_OK;
-    for (uint32_t from = 0; from < n && status == VLY_OK;) {
-        uint32_t end = part_end(p, from, n);
-        uint64_t first = p->row[from];
-        uint64_t count = p->row[end] - first;
-        vly_cuda_part part = make_part(net, p, to, from, end);
-        status = vly_cuda_upload(net, to->row, p->row + from,
-                                 (end - from + UINT64_C(1)) * sizeof(uint64_t),
-                                 error);
+    memset(made, 0, sizeof *made);
+    made->net = net;
+    made->n_threads = cores < 1                ? 1
+                      : cores < GATHER_THREADS ? (uint32_t)cores
+                                               : GATHER_THREADS;
+    made->slot_bytes = largest_piece(net->desc);
+    for (uint32_t i = 0; i < N_SLOTS && status == VLY_OK; i++) {
+        slot *s = &made->slots[i];
+        status =
+            vly_cuda_pinned_alloc(net, made->slot_bytes, 1, &s->host, error);
         if (status == VLY_OK)
-            status = vly_cuda_upload(net, to->target, p->target + first,
-                                     count * sizeof(uint32_t), error);
-        if (status == VLY_OK)
-            status = vly_cuda_upload(net, to->weight, p->weight + first,
-                                     count * sizeof(int16_t), error);
-        if (status == VLY_OK && p->delay != NULL)
-            status =
-                vly_cuda_upload(net, to->delay, p->delay + first, count, error);
+            status = vly_cuda_device_alloc(net, made->slot_bytes, 1, &s->device,
+                                           error);
         if (status == VLY_OK)
             status = vly_cuda_check(
-                (int)vly_cuda_launch_row_fill(&part, cursor, synapses,
-                                              (cudaStream_t)net->stream),
-                "filling rows", error);
-        from = end;
+                (int)cudaEventCreateWithFlags(&s->free, cudaEventDisableTiming),
+                "making an event", error);
     }
     return status;
 }
 
-static vly_status group_create(vly_backend_net *net, const staging *to,
-                               vly_cuda_group *group, vly_error *error)
+static void conveyor_close(conveyor *c)
 {
+    (void)cudaStreamSynchronize((cudaStream_t)c->net->stream);
+    for (uint32_t i = 0; i < N_SLOTS; i++) {
+        slot *s = &c->slots[i];
+        if (s->free != NULL)
+            (void)cudaEventDestroy(s->free);
+        vly_cuda_device_release(c->net, s->host);
+        vly_cuda_device_release(c->net, s->device);
+    }
+}
+
+/* A share of every array. */
+static void gather_task(void *arg, uint32_t task)
+{
+    const piece_arrays *arrays = arg;
+    for (uint32_t a = 0; a < N_ARRAYS; a++) {
+        uint64_t bytes = arrays->at[a + 1] - arrays->at[a];
+        uint64_t first = bytes * task / arrays->n_tasks;
+        uint64_t last = bytes * (task + 1) / arrays->n_tasks;
+        if (first < last)
+            memcpy(arrays->to + arrays->at[a] + first,
+                   (const uint8_t *)arrays->from[a] + first,
+                   (size_t)(last - first));
+    }
+}
+
+static void gather(const conveyor *c, piece_arrays *arrays)
+{
+    arrays->n_tasks = arrays->at[N_ARRAYS] < GATHER_ALONE ? 1 : c->n_threads;
+    if (arrays->n_tasks > 1 &&
+        vly_cuda_host->parallel_for(vly_cuda_host->context, arrays->n_tasks,
+                                    gather_task, arrays) == VLY_OK)
+        return;
+    arrays->n_tasks = 1; /* also where no threads could be made */
+    gather_task(arrays, 0);
+}
+
+/* The piece on its way; *part is what a kernel reads. To be followed by
+ * `slot_merged` after that kernel. */
+static vly_status send_piece(conveyor *c, const piece *of, vly_cuda_part *part,
+                             vly_error *error)
+{
+    slot *s = &c->slots[c->next];
+    const vly_area_desc *source =
+        vly_cuda_area_desc(c->net->desc, of->p->source_area);
+    piece_arrays arrays;
+    lay_out(of, &arrays);
+    arrays.to = s->host;
+    vly_status status = vly_cuda_check((int)cudaEventSynchronize(s->free),
+                                       "merging rows", error);
+    if (status != VLY_OK)
+        return status;
+    gather(c, &arrays);
+    const uint8_t *at = s->device;
+    *part = (vly_cuda_part){
+        .row = (const void *)at,
+        .target = (const void *)(at + arrays.at[TARGETS]),
+        .weight = (const void *)(at + arrays.at[WEIGHTS]),
+        .delay = of->p->delay != NULL ? at + arrays.at[DELAYS] : NULL,
+        .source_first = source->first + of->from,
+        .n_sources = of->to - of->from,
+        .port = of->p->port,
+        .gain = (of->p->flags & VLY_PROJECTION_GAIN) != 0,
+    };
+    return vly_cuda_check((int)cudaMemcpyAsync(s->device, s->host,
+                                               (size_t)arrays.at[N_ARRAYS],
+                                               cudaMemcpyHostToDevice,
+                                               (cudaStream_t)c->net->stream),
+                          "copy to the device", error);
+}
+
+static vly_status slot_merged(conveyor *c, cudaError_t launched,
+                              vly_error *error)
+{
+    slot *s = &c->slots[c->next];
+    c->next = (c->next + 1) % N_SLOTS;
+    if (launched == cudaSuccess)
+        launched = cudaEventRecord(s->free, (cudaStream_t)c->net->stream);
+    return vly_cuda_check((int)launched, "merging rows", error);
+}
+
+/* ---- groups ------------------------------------------------------------ */
+
+static vly_status add_lengths(conveyor *c, const vly_projection_desc *p,
+                              uint64_t *row, vly_error *error)
+{
+    uint32_t n = n_sources(c->net->desc, p);
+    vly_status status = VLY_OK;
+    piece at = {.p = p};
+    for (; at.from < n && status == VLY_OK; at.from = at.to) {
+        vly_cuda_part part;
+        choose_end(&at, c->slot_bytes, n);
+        status = send_piece(c, &at, &part, error);
+        if (status == VLY_OK)
+            status =
+                slot_merged(c,
+                            vly_cuda_launch_row_lengths(
+                                &part, row + 1, (cudaStream_t)c->net->stream),
+                            error);
+    }
+    return status;
+}
+
+static vly_status add_rows(conveyor *c, const vly_projection_desc *p,
+                           uint64_t *cursor, uint64_t *synapses,
+                           vly_error *error)
+{
+    uint32_t n = n_sources(c->net->desc, p);
+    vly_status status = VLY_OK;
+    piece at = {.p = p, .has_synapses = 1};
+    for (; at.from < n && status == VLY_OK; at.from = at.to) {
+        vly_cuda_part part;
+        choose_end(&at, c->slot_bytes, n);
+        status = send_piece(c, &at, &part, error);
+        if (status == VLY_OK)
+            status = slot_merged(
+                c,
+                vly_cuda_launch_row_fill(&part, cursor, synapses,
+                                         (cudaStream_t)c->net->stream),
+                error);
+    }
+    return status;
+}
+
+static vly_status group_create(conveyor *c, vly_cuda_group *group,
+                               vly_error *error)
+{
+    vly_backend_net *net = c->net;
     const vly_net_desc *desc = net->desc;
     uint64_t *row = NULL;
     uint64_t *cursor = NULL;
@@ -157,7 +280,7 @@ static vly_status group_create(vly_backend_net *net, const staging *to,
         if (p->base_delay != group->base_delay)
             continue;
         total += p->row[n_sources(desc, p)];
-        status = add_lengths(net, p, to, row, error);
+        status = add_lengths(c, p, row, error);
     }
     if (status == VLY_OK)
         status =
@@ -179,7 +302,7 @@ static vly_status group_create(vly_backend_net *net, const staging *to,
     for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++) {
         const vly_projection_desc *p = vly_cuda_projection_desc(desc, i);
         if (p->base_delay == group->base_delay)
-            status = add_rows(net, p, to, cursor, synapses, error);
+            status = add_rows(c, p, cursor, synapses, error);
     }
     if (status == VLY_OK)
         status = vly_cuda_synchronize(net, "building rows", error);
@@ -210,7 +333,7 @@ static void find_groups(vly_backend_net *net)
 
 vly_status vly_cuda_delivery_create(vly_backend_net *net, vly_error *error)
 {
-    staging to = {0};
+    conveyor c;
     vly_cuda_group *groups = NULL;
     vly_status status =
         vly_cuda_alloc(net, net->desc->n_projections, sizeof *net->groups,
@@ -218,10 +341,10 @@ vly_status vly_cuda_delivery_create(vly_backend_net *net, vly_error *error)
     if (status != VLY_OK)
         return status;
     find_groups(net);
-    status = staging_create(net, &to, error);
+    status = conveyor_open(net, &c, error);
     for (uint32_t g = 0; g < net->view.n_groups && status == VLY_OK; g++)
-        status = group_create(net, &to, &net->groups[g], error);
-    staging_release(net, &to);
+        status = group_create(&c, &net->groups[g], error);
+    conveyor_close(&c);
     if (status == VLY_OK)
         status = vly_cuda_device_alloc(net, net->view.n_groups, sizeof *groups,
                                        &groups, error);

@@ -8,6 +8,13 @@
 
 /* ---- coefficients ------------------------------------------------------ */
 
+static void mark_uniform(vly_cuda_area *area)
+{
+    area->uniform = 1;
+    for (uint32_t i = 0; i < VLY_CUDA_MAX_COEFS; i++)
+        area->uniform &= area->coef_mask[i] == 0;
+}
+
 static vly_status area_upload(vly_backend_net *net, uint32_t a,
                               vly_error *error)
 {
@@ -31,6 +38,7 @@ static vly_status write_column(vly_backend_net *net, uint32_t a, uint32_t coef,
         return status;
     area->coef[coef] = room;
     area->coef_mask[coef] = column->uniform ? 0 : UINT32_MAX;
+    mark_uniform(area);
     return VLY_OK;
 }
 
@@ -91,6 +99,7 @@ static vly_status create_coefs(vly_backend_net *net, vly_error *error)
             net->info[a].coef_room[i] = n;
             at += n;
         }
+        mark_uniform(&net->areas[a]);
     }
     status = vly_cuda_upload(net, all, host, total * sizeof *all, error);
     vly_cuda_release(net, host);

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define FIRST_CAPACITY (UINT64_C(1) << 16)
+/* As far as it grows only to make launches longer. */
+#define GROWN_CAPACITY (UINT64_C(1) << 24)
 
 static uint64_t power_of_two(uint64_t n)
 {
@@ -125,6 +127,41 @@ vly_status vly_cuda_history_reserve(vly_backend_net *net, uint64_t oldest,
     return VLY_OK;
 }
 
+vly_status vly_cuda_history_grow(vly_backend_net *net, vly_error *error)
+{
+    uint32_t delay = net->desc->max_delay;
+    uint64_t oldest = net->burst > delay ? net->burst - delay : 0;
+    uint64_t capacity = net->view.log_mask + 1;
+    return capacity < GROWN_CAPACITY
+               ? vly_cuda_history_reserve(net, oldest, capacity, error)
+               : VLY_OK;
+}
+
+vly_status vly_cuda_history_clear(vly_backend_net *net, uint32_t n_bursts,
+                                  vly_error *error)
+{
+    uint32_t delay = net->desc->max_delay;
+    uint64_t oldest = net->burst > delay ? net->burst - delay : 0;
+    uint64_t end = oldest + net->view.record_mask + 1;
+    cudaError_t code = cudaSuccess;
+    if (net->burst + n_bursts <= net->cleared)
+        return VLY_OK;
+    /* all that no longer matters, for thousands of bursts to come */
+    while (net->cleared < end && code == cudaSuccess) {
+        uint32_t at = (uint32_t)net->cleared & net->view.record_mask;
+        uint64_t n = end - net->cleared;
+        uint64_t room = net->view.record_mask - at + UINT64_C(1);
+        n = n < room ? n : room;
+        code = cudaMemsetAsync(net->view.records + at, 0,
+                               (size_t)n * sizeof *net->view.records,
+                               (cudaStream_t)net->stream);
+        net->cleared += n;
+    }
+    return vly_cuda_check((int)code, "clearing records", error);
+}
+
+/* ---- spikes on their way to the host ----------------------------------- */
+
 static vly_status drain_reserve(vly_backend_net *net, uint64_t n,
                                 vly_error *error)
 {
@@ -133,17 +170,66 @@ static vly_status drain_reserve(vly_backend_net *net, uint64_t n,
     uint64_t room = power_of_two(n);
     uint32_t *ids = NULL;
     uint32_t *gains = NULL;
+    uint32_t *both = NULL;
     vly_status status = log_alloc(net, room, &ids, &gains, error);
     if (status != VLY_OK)
         return status;
+    status = vly_cuda_pinned_alloc(net, room, 2 * sizeof *both, &both, error);
+    if (status != VLY_OK) {
+        vly_cuda_device_release(net, ids);
+        vly_cuda_device_release(net, gains);
+        return status;
+    }
     vly_cuda_device_release(net, net->drain[0]);
     vly_cuda_device_release(net, net->drain[1]);
+    vly_cuda_device_release(net, net->drain_at[0]);
     net->drain[0] = ids;
     net->drain[1] = gains;
+    net->drain_at[0] = both;
+    net->drain_at[1] = both + room;
     net->drain_room = room;
     return VLY_OK;
 }
 
+vly_status vly_cuda_history_sort(vly_backend_net *net, uint64_t burst,
+                                 uint32_t n_bursts, uint64_t room, int gains,
+                                 vly_error *error)
+{
+    uint64_t most = (uint64_t)n_bursts * net->desc->n_neurons;
+    vly_status status = drain_reserve(net, room < most ? room : most, error);
+    return status != VLY_OK
+               ? status
+               : vly_cuda_check((int)vly_cuda_launch_sort(
+                                    &net->view, burst, n_bursts, net->drain[0],
+                                    gains ? net->drain[1] : NULL,
+                                    (cudaStream_t)net->stream),
+                                "sorting spikes", error);
+}
+
+vly_status vly_cuda_history_take(vly_backend_net *net, uint64_t n_spikes,
+                                 uint32_t *ids, uint32_t *gains,
+                                 vly_error *error)
+{
+    uint32_t *to[2] = {ids, gains};
+    size_t bytes = (size_t)n_spikes * sizeof *ids;
+    cudaError_t code = cudaSuccess;
+    if (n_spikes == 0)
+        return VLY_OK;
+    for (int i = 0; i < 2 && code == cudaSuccess; i++)
+        if (to[i] != NULL)
+            code = cudaMemcpyAsync(net->drain_at[i], net->drain[i], bytes,
+                                   cudaMemcpyDeviceToHost,
+                                   (cudaStream_t)net->stream);
+    vly_status status = vly_cuda_check((int)code, "reading spikes", error);
+    if (status == VLY_OK)
+        status = vly_cuda_synchronize(net, "reading spikes", error);
+    for (int i = 0; i < 2 && status == VLY_OK; i++)
+        if (to[i] != NULL)
+            memcpy(to[i], net->drain_at[i], bytes);
+    return status;
+}
+
+/* Of bursts that are done. */
 vly_status vly_cuda_history_read(vly_backend_net *net, uint64_t burst,
                                  uint32_t n_bursts, uint64_t n_spikes,
                                  uint32_t *ids, uint32_t *gains,
@@ -151,20 +237,11 @@ vly_status vly_cuda_history_read(vly_backend_net *net, uint64_t burst,
 {
     if (n_spikes == 0)
         return VLY_OK;
-    vly_status status = drain_reserve(net, n_spikes, error);
-    if (status == VLY_OK)
-        status = vly_cuda_check((int)vly_cuda_launch_sort(
-                                    &net->view, burst, n_bursts, net->drain[0],
-                                    gains != NULL ? net->drain[1] : NULL,
-                                    (cudaStream_t)net->stream),
-                                "sorting spikes", error);
-    if (status == VLY_OK)
-        status = vly_cuda_download(net, ids, net->drain[0],
-                                   n_spikes * sizeof *ids, error);
-    if (status == VLY_OK && gains != NULL)
-        status = vly_cuda_download(net, gains, net->drain[1],
-                                   n_spikes * sizeof *gains, error);
-    return status;
+    vly_status status = vly_cuda_history_sort(net, burst, n_bursts, n_spikes,
+                                              gains != NULL, error);
+    return status == VLY_OK
+               ? vly_cuda_history_take(net, n_spikes, ids, gains, error)
+               : status;
 }
 
 static vly_status load_records(vly_backend_net *net,
@@ -206,16 +283,10 @@ vly_status vly_cuda_history_load(vly_backend_net *net,
     if (status == VLY_OK)
         status = load_records(net, snapshot, error);
     net->head = n;
-    if (status == VLY_OK && net->is_resident)
-        status = vly_cuda_resident_restore(net, error);
-    for (uint32_t g = 0; !net->is_resident && g < net->view.n_groups; g++)
-        for (uint32_t ago = 1;
-             ago <= net->groups[g].delay_max && status == VLY_OK; ago++)
-            if (net->burst >= (uint64_t)net->groups[g].base_delay + ago)
-                status = vly_cuda_check(
-                    (int)vly_cuda_launch_restore(&net->view, net->burst, g, ago,
-                                                 (cudaStream_t)net->stream),
-                    "restoring events", error);
+    net->cleared = net->burst - snapshot->n_fired_bursts +
+                   net->view.record_mask + UINT64_C(1);
+    if (status == VLY_OK)
+        status = vly_cuda_plan_restore(net, error);
     if (status == VLY_OK)
         status = vly_cuda_synchronize(net, "restoring events", error);
     return status;

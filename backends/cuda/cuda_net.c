@@ -8,19 +8,6 @@
 
 /* ---- options ----------------------------------------------------------- */
 
-#define AUTO UINT32_MAX
-
-enum { PLAN_AUTO, PLAN_GLOBAL, PLAN_RESIDENT };
-
-typedef struct options {
-    uint32_t plan;     /* PLAN_* */
-    uint32_t n_blocks; /* 0: as many as fit */
-    uint32_t lines;    /* of mail; 0: by the spikes */
-    uint32_t split;    /* rows of delay 1 apart: 0, 1 or AUTO */
-    uint32_t n_bursts; /* of a launch; 0: by time */
-    uint32_t fault;
-} options;
-
 static int read_number(const char *text, size_t n, const char *name,
                        uint32_t *value)
 {
@@ -40,8 +27,8 @@ static int read_number(const char *text, size_t n, const char *name,
 static int read_plan(const char *text, size_t n, uint32_t *plan)
 {
     static const char *const names[] = {"plan=auto", "plan=global",
-                                        "plan=resident"};
-    for (uint32_t i = 0; i < 3; i++)
+                                        "plan=resident", "plan=partitioned"};
+    for (uint32_t i = 0; i < 4; i++)
         if (strlen(names[i]) == n && strncmp(names[i], text, n) == 0) {
             *plan = i;
             return 1;
@@ -49,25 +36,30 @@ static int read_plan(const char *text, size_t n, uint32_t *plan)
     return 0;
 }
 
-static vly_status read_options(const char *text, options *made,
+static vly_status read_options(const char *text, vly_cuda_options *made,
                                vly_error *error)
 {
     memset(made, 0, sizeof *made);
-    made->split = AUTO;
+    made->split = VLY_CUDA_AUTO;
     while (text != NULL && text[0] != 0) {
         size_t n = strcspn(text, ",");
         int known = n == 0 ||
                     read_number(text, n, "blocks=", &made->n_blocks) ||
                     read_number(text, n, "launch=", &made->n_bursts) ||
                     read_number(text, n, "fault=", &made->fault) ||
+                    read_number(text, n, "change=", &made->change) ||
                     read_number(text, n, "lines=", &made->lines) ||
                     read_number(text, n, "split=", &made->split) ||
+                    read_number(text, n, "cluster=", &made->cluster) ||
+                    read_number(text, n, "unit=", &made->unit) ||
                     read_plan(text, n, &made->plan);
         if (!known)
             return vly_cuda_fail(error, VLY_E_INVALID,
                                  "cuda option '%.*s', wanted plan=auto, "
-                                 "plan=global, plan=resident, blocks=N, "
-                                 "launch=N, lines=N, split=0|1 or fault=1",
+                                 "plan=global, plan=resident, "
+                                 "plan=partitioned, blocks=N, launch=N, "
+                                 "lines=N, split=0|1, cluster=1|2|4|8, "
+                                 "unit=1|2|4, change=1 or fault=1",
                                  (int)n, text);
         text += text[n] == ',' ? n + 1 : n;
     }
@@ -101,9 +93,9 @@ static void start_view(vly_backend_net *net)
 }
 
 /* Synapses of delay 1 hold up the next burst. Where there are some, rows in
- * one piece were faster (microcircuit: 3.86 against 4.16 us a burst on an
- * H200), where there are none, delivery during the exchange (Brunel's net:
- * 3.32 against 3.65). */
+ * one piece were faster (microcircuit: 2.47 against 2.84 us a burst on an
+ * H200), where there are none, delivery during the exchange (Brunel's net, by
+ * an earlier kernel: 3.32 against 3.65). */
 static uint32_t shortest_delay(const vly_net_desc *desc)
 {
     uint32_t shortest = UINT32_MAX;
@@ -112,14 +104,6 @@ static uint32_t shortest_delay(const vly_net_desc *desc)
         shortest = delay < shortest ? delay : shortest;
     }
     return shortest;
-}
-
-static int has_feagi(const vly_net_desc *desc)
-{
-    for (uint32_t a = 0; a < desc->n_areas; a++)
-        if ((vly_cuda_area_desc(desc, a)->flags & VLY_AREA_FEAGI) != 0)
-            return 1;
-    return 0;
 }
 
 /* Blocks that run at once: one for each multiprocessor. */
@@ -143,6 +127,7 @@ static vly_status choose_blocks(vly_backend_net *net, uint32_t wanted,
                              "a block of %u threads does not fit on a "
                              "multiprocessor of this device",
                              VLY_CUDA_THREADS);
+    net->n_units = (uint32_t)units;
     net->n_blocks = (uint32_t)units;
     if (wanted > 0 && wanted < net->n_blocks)
         net->n_blocks = wanted;
@@ -154,36 +139,26 @@ static vly_status choose_blocks(vly_backend_net *net, uint32_t wanted,
 static vly_status open_stream(vly_backend_net *net, vly_error *error)
 {
     cudaStream_t stream = NULL;
-    cudaEvent_t events[2] = {NULL, NULL};
+    cudaEvent_t events[3] = {NULL, NULL, NULL};
     cudaError_t code =
         cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
     net->stream = stream;
-    for (uint32_t i = 0; i < 2 && code == cudaSuccess; i++) {
+    for (uint32_t i = 0; i < 3 && code == cudaSuccess; i++) {
         code = cudaEventCreate(&events[i]);
         net->events[i] = events[i];
     }
     return vly_cuda_check((int)code, "making a stream", error);
 }
 
-static vly_status create_inputs(vly_backend_net *net, vly_error *error)
-{
-    vly_cuda_view *view = &net->view;
-    uint64_t n = (uint64_t)view->ring * view->n_neurons;
-    vly_status status = vly_cuda_device_alloc(
-        net, n, view->n_ports * sizeof(uint32_t), &view->input, error);
-    if (status == VLY_OK && has_feagi(net->desc))
-        status = vly_cuda_device_alloc(net, n, 1, &view->mark, error);
-    return status;
-}
-
 static vly_status create_words(vly_backend_net *net, vly_error *error)
 {
     vly_cuda_view *view = &net->view;
-    vly_status status =
-        vly_cuda_device_alloc(net, 1, sizeof *net->done, &net->done, error);
+    vly_status status = vly_cuda_device_alloc(
+        net, VLY_CUDA_DONES, sizeof *net->dones, &net->dones, error);
     if (status == VLY_OK)
         status = vly_cuda_pinned_alloc(net, 1, sizeof *net->done_at,
                                        &net->done_at, error);
+    net->done = net->dones;
     if (status == VLY_OK)
         view->barrier = &net->done->barrier;
     return status;
@@ -197,47 +172,14 @@ static vly_status upload_areas(vly_backend_net *net, vly_error *error)
                            net->view.n_areas * sizeof *areas, error);
 }
 
-static vly_status choose_plan(vly_backend_net *net, const options *wanted,
-                              vly_error *error)
-{
-    const char *why = NULL;
-    if (wanted->plan == PLAN_GLOBAL)
-        return VLY_OK;
-    vly_status status =
-        vly_cuda_resident_fit(net, wanted->n_blocks, &why, error);
-    if (status != VLY_OK)
-        return status;
-    if (why != NULL && wanted->plan == PLAN_RESIDENT)
-        return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
-                             "cuda option plan=resident: %s", why);
-    net->is_resident = why == NULL;
-    return VLY_OK;
-}
-
-/* Rows, and what a plan keeps for events that are under way. */
-static vly_status create_plan(vly_backend_net *net, const options *wanted,
-                              vly_error *error)
-{
-    uint32_t tried = net->is_resident;
-    vly_status status = vly_cuda_delivery_create(net, error);
-    if (status == VLY_OK && net->is_resident)
-        status =
-            vly_cuda_resident_create(net, wanted->plan == PLAN_RESIDENT, error);
-    if (status == VLY_OK && tried && !net->is_resident)
-        status = create_inputs(net, error);
-    return status;
-}
-
 static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
-                           const options *wanted, vly_error *error)
+                           const vly_cuda_options *wanted, vly_error *error)
 {
     vly_status status = open_stream(net, error);
     if (status == VLY_OK)
         status = choose_blocks(net, wanted->n_blocks, error);
     if (status == VLY_OK)
-        status = choose_plan(net, wanted, error);
-    if (status == VLY_OK && !net->is_resident)
-        status = create_inputs(net, error); /* the largest, before uploads */
+        status = vly_cuda_plan_choose(net, error);
     if (status == VLY_OK)
         status = create_words(net, error);
     if (status == VLY_OK)
@@ -249,7 +191,7 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
     if (status == VLY_OK)
         status = vly_cuda_history_create(net, error);
     if (status == VLY_OK)
-        status = create_plan(net, wanted, error);
+        status = vly_cuda_plan_create(net, error);
     if (status == VLY_OK)
         status = vly_cuda_upload(net, net->state, snapshot->state,
                                  net->n_state_words * sizeof(uint32_t), error);
@@ -263,7 +205,7 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
                                const vly_snapshot *snapshot,
                                vly_backend_net **net, vly_error *error)
 {
-    options wanted;
+    vly_cuda_options wanted;
     vly_status status = vly_cuda_detect(error);
     if (status == VLY_OK)
         status = vly_cuda_supports(desc, error);
@@ -290,13 +232,17 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
     made->desc = desc;
     made->device = (int32_t)device->index;
     made->burst = snapshot->burst;
+    made->wanted = wanted;
     made->fault = wanted.fault;
     made->launch_fixed = wanted.n_bursts;
     made->lines_fixed = wanted.lines;
-    made->resident.split =
-        wanted.split == AUTO ? shortest_delay(desc) > 1 : wanted.split != 0;
+    made->resident.split = wanted.split == VLY_CUDA_AUTO
+                               ? shortest_delay(desc) > 1
+                               : wanted.split != 0;
     start_view(made);
+    vly_cuda_range_begin("volley net");
     status = fill_net(made, snapshot, &wanted, error);
+    vly_cuda_range_end();
     if (status != VLY_OK) {
         vly_cuda_net_destroy(made);
         return status;
@@ -310,7 +256,9 @@ void vly_cuda_net_destroy(vly_backend_net *net)
     if (net == NULL)
         return;
     (void)cudaSetDevice(net->device);
-    for (uint32_t i = 0; i < 2; i++)
+    if (net->stream != NULL) /* it may be writing to what is freed */
+        (void)cudaStreamSynchronize((cudaStream_t)net->stream);
+    for (uint32_t i = 0; i < 3; i++)
         if (net->events[i] != NULL)
             (void)cudaEventDestroy((cudaEvent_t)net->events[i]);
     if (net->stream != NULL)
@@ -338,6 +286,14 @@ vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
                  "%.2f bytes a synapse",
                  net->resident.n_blocks, net->resident.slice,
                  net->view.max_delay, (double)net->segment_bytes / synapses);
+    else if (net->is_partitioned)
+        snprintf(info->plan, sizeof info->plan,
+                 "partitioned: %u slices of targets, %u blocks each; inputs of "
+                 "%u bursts in shared memory, %u reads of a row in units of %u "
+                 "synapses; %.2f bytes a synapse",
+                 net->partition.n_slices, net->partition.cluster,
+                 net->partition.ring, net->partition.n_groups,
+                 net->partition.unit, (double)net->partition_bytes / synapses);
     else
         snprintf(info->plan, sizeof info->plan,
                  "global: %u blocks of %u threads stay on the device for many "

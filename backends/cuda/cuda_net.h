@@ -31,8 +31,61 @@ typedef struct vly_cuda_stimulus_info {
     uint32_t *thresholds; /* on the device: VLY_CUDA_THRESHOLDS words */
 } vly_cuda_stimulus_info;
 
+/* Input of the host for one launch: first of each burst, then the inputs. One
+ * block, so that one copy takes it there. */
+typedef struct vly_cuda_inputs {
+    uint32_t *words;    /* on the device */
+    uint32_t *words_at; /* pinned */
+    uint64_t room;      /* words */
+} vly_cuda_inputs;
+
+/* A range of a field that the host reads after short runs. */
+typedef struct vly_cuda_read {
+    uint32_t area;
+    uint32_t field;
+    uint32_t first;
+    uint32_t count;
+    uint32_t at;           /* in published words */
+    uint32_t is_published; /* 0: it will be after the next short run */
+} vly_cuda_read;
+
+/* What the device writes to the host after a short run: cuda_short.c */
+typedef struct vly_cuda_host_view {
+    vly_cuda_published *published; /* pinned */
+    uint32_t number;               /* of the last short launch */
+    uint32_t is_valid;             /* 1: its words are those of now */
+    uint32_t n_reads;
+    uint32_t n_words;                          /* of all ranges */
+    vly_cuda_read reads[VLY_CUDA_WATCHES - 1]; /* the other: area_spikes */
+    uint32_t *ids;                             /* pinned: [room] ids, gains */
+    uint64_t room;
+} vly_cuda_host_view;
+
+#define VLY_CUDA_AUTO UINT32_MAX
+
+enum {
+    VLY_CUDA_PLAN_AUTO,
+    VLY_CUDA_PLAN_GLOBAL,
+    VLY_CUDA_PLAN_RESIDENT,
+    VLY_CUDA_PLAN_PARTITIONED
+};
+
+/* What the caller may ask for behind the device; cuda_net.c reads it. */
+typedef struct vly_cuda_options {
+    uint32_t plan;     /* VLY_CUDA_PLAN_* */
+    uint32_t n_blocks; /* 0: as many as fit */
+    uint32_t lines;    /* of mail; 0: by the spikes */
+    uint32_t split;    /* rows of delay 1 apart: 0, 1 or VLY_CUDA_AUTO */
+    uint32_t cluster;  /* blocks of a slice; 0: by size */
+    uint32_t unit;     /* synapses read at once; 0: by size */
+    uint32_t n_bursts; /* of a launch; 0: by time */
+    uint32_t change;   /* 1: another plan after every launch, for tests */
+    uint32_t fault;
+} vly_cuda_options;
+
 struct vly_backend_net {
     const vly_net_desc *desc;
+    vly_cuda_options wanted;
     vly_cuda_block *blocks;
     vly_cuda_buffer *buffers;
     uint64_t host_bytes;
@@ -42,19 +95,29 @@ struct vly_backend_net {
     uint64_t burst;    /* done */
     uint64_t head;     /* log position of the next spike */
     uint32_t n_blocks; /* of a launch */
+    uint32_t n_units;  /* multiprocessors of the device */
     uint32_t fault;    /* option fault=1: the next launch fails, for tests */
     uint32_t launch_bursts; /* of the next launch at most */
     uint32_t launch_fixed;  /* option launch=N; 0: by time */
     void *stream;           /* cudaStream_t */
-    void *events[2];        /* cudaEvent_t around a launch */
+    void *events[3]; /* cudaEvent_t before and after a launch, after copies */
     vly_cuda_view view;
     vly_cuda_resident resident;
     uint64_t segment_bytes;
     uint64_t mail_words; /* of resident.mail and resident.mail_more */
     uint64_t more_words;
-    uint32_t is_resident; /* 1: the plan of burst_resident.cu */
-    uint32_t lines_fixed; /* option lines=N; 0: by mean_spikes */
-    float mean_spikes;    /* of a burst, in the last launch */
+    uint32_t is_resident;    /* 1: the plan of burst_resident.cu */
+    uint32_t is_partitioned; /* 1: the plan of burst_partition.cu */
+    uint32_t fits_both;      /* 1: another plan may be chosen later */
+    uint32_t n_changes;      /* of plan */
+    double plan_ns;          /* making this one took */
+    double excess_ns;        /* that another would have saved so far */
+    vly_cuda_partition partition;
+    vly_cuda_partition_group *partition_groups; /* as on the device */
+    uint64_t partition_bytes;
+    uint32_t partition_delay; /* shortest of all */
+    uint32_t lines_fixed;     /* option lines=N; 0: by mean_spikes */
+    float mean_spikes;        /* of a burst, in the last launch */
     uint32_t reserved;
     vly_cuda_area *areas; /* [n_areas] as on the device */
     vly_cuda_area_info *info;
@@ -63,16 +126,19 @@ struct vly_backend_net {
     uint32_t *state;        /* on the device, as in a snapshot */
     uint64_t n_state_words;
     uint64_t n_synapses;
-    vly_cuda_done *done;    /* on the device */
+    vly_cuda_done *dones;   /* on the device: cleared all at once ... */
+    vly_cuda_done *done;    /* ... and this one is of the launch at hand */
     vly_cuda_done *done_at; /* on the host, pinned, as the records */
     vly_cuda_record *records;
-    vly_cuda_input *inputs;    /* on the device */
-    uint32_t *input_row;       /* on the device */
-    vly_cuda_input *inputs_at; /* on the host */
-    uint32_t *input_row_at;
-    uint64_t inputs_room;
-    uint32_t *drain[2]; /* on the device: ids and gains, in order */
+    uint64_t cleared; /* records of bursts up to here are 0 */
+    vly_cuda_inputs inputs;
+    uint32_t *drain[2];    /* on the device: ids and gains, in order */
+    uint32_t *drain_at[2]; /* pinned: the same on their way */
     uint64_t drain_room;
+    uint64_t *area_spikes;    /* on the device: [n_areas] since it began */
+    uint64_t *area_spikes_at; /* pinned */
+    uint64_t *area_spikes_told;
+    vly_cuda_host_view host; /* of short runs */
 };
 
 /* ---- cuda_memory.c ----------------------------------------------------- */
@@ -139,6 +205,21 @@ void vly_cuda_net_destroy(vly_backend_net *net);
 vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
                              vly_error *error);
 
+/* ---- cuda_plan.c ------------------------------------------------------- */
+
+/* Chooses a plan by net->wanted and sizes. */
+vly_status vly_cuda_plan_choose(vly_backend_net *net, vly_error *error);
+/* Rows, and what the plan keeps for events that are under way. */
+vly_status vly_cuda_plan_create(vly_backend_net *net, vly_error *error);
+/* Enqueues what puts events that are under way where the plan has them. */
+vly_status vly_cuda_plan_restore(vly_backend_net *net, vly_error *error);
+/* Enqueues a launch; returns a cudaError_t. */
+int vly_cuda_plan_launch(vly_backend_net *net, const vly_cuda_launch *launch);
+/* After a launch, between bursts: another plan, if the events of the bursts
+ * so far say that it would have been worth making by now. */
+vly_status vly_cuda_plan_review(vly_backend_net *net, uint32_t n_bursts,
+                                uint64_t n_events, vly_error *error);
+
 /* ---- cuda_delivery.c --------------------------------------------------- */
 
 /* Rows by source, one group for each base delay, from the projections. */
@@ -154,11 +235,35 @@ vly_status vly_cuda_resident_fit(vly_backend_net *net, uint32_t wanted,
  * if padding would take too much memory, unless forced. */
 vly_status vly_cuda_resident_create(vly_backend_net *net, uint32_t forced,
                                     vly_error *error);
+/* Frees what create made. */
+void vly_cuda_resident_release(vly_backend_net *net);
 /* Events that are under way, from the log. */
 vly_status vly_cuda_resident_restore(vly_backend_net *net, vly_error *error);
 /* Enqueues a launch; returns a cudaError_t. */
 int vly_cuda_resident_launch(vly_backend_net *net,
                              const vly_cuda_launch *launch);
+
+/* ---- cuda_partition.c -------------------------------------------------- */
+
+/* Chooses slices and clusters of the partitioned plan, on at most `limit`
+ * blocks; cluster and unit are taken if not 0. *why: NULL if the net fits,
+ * else the reason. */
+vly_status vly_cuda_partition_fit(vly_backend_net *net, uint32_t cluster,
+                                  uint32_t unit, uint32_t limit,
+                                  const char **why, vly_error *error);
+/* Rows by slice in place of the groups. */
+vly_status vly_cuda_partition_create(vly_backend_net *net, vly_error *error);
+/* Events that are under way, from the log. */
+vly_status vly_cuda_partition_restore(vly_backend_net *net, vly_error *error);
+/* Enqueues a launch; returns a cudaError_t. */
+int vly_cuda_partition_launch(vly_backend_net *net,
+                              const vly_cuda_launch *launch);
+
+/* cuda_slices.c: the rows of one group. */
+vly_status vly_cuda_slices_create(vly_backend_net *net, uint32_t group,
+                                  vly_error *error);
+/* Frees what create made. */
+void vly_cuda_partition_release(vly_backend_net *net);
 
 /* ---- cuda_stimulus.c --------------------------------------------------- */
 
@@ -186,6 +291,20 @@ vly_status vly_cuda_history_read(vly_backend_net *net, uint64_t burst,
                                  uint32_t n_bursts, uint64_t n_spikes,
                                  uint32_t *ids, uint32_t *gains,
                                  vly_error *error);
+/* Enqueues a launch's spikes on their way to the host: of the n_bursts it may
+ * run, at most `room`. */
+vly_status vly_cuda_history_sort(vly_backend_net *net, uint64_t burst,
+                                 uint32_t n_bursts, uint64_t room, int gains,
+                                 vly_error *error);
+/* The n_spikes of them that there are. */
+vly_status vly_cuda_history_take(vly_backend_net *net, uint64_t n_spikes,
+                                 uint32_t *ids, uint32_t *gains,
+                                 vly_error *error);
+/* Enqueues zeros for the records of n_bursts bursts from net->burst on. */
+vly_status vly_cuda_history_clear(vly_backend_net *net, uint32_t n_bursts,
+                                  vly_error *error);
+/* Makes room in the log after a launch that ran out of it. */
+vly_status vly_cuda_history_grow(vly_backend_net *net, vly_error *error);
 /* Enqueues the copy of the records of n_bursts bursts; a cudaError_t. */
 int vly_cuda_history_fetch(vly_backend_net *net, uint64_t burst,
                            uint32_t n_bursts, vly_cuda_record *records);
@@ -197,10 +316,49 @@ vly_status vly_cuda_history_load(vly_backend_net *net,
                                  const vly_snapshot *snapshot,
                                  vly_error *error);
 
+/* ---- cuda_input.c ------------------------------------------------------ */
+
+/* Errors E_INVALID an input that does not fit the net, or bursts descend */
+vly_status vly_cuda_inputs_check(const vly_backend_net *net, const vly_run *run,
+                                 vly_error *error);
+/* Enqueues the inputs of the bursts of a launch; *from is moved to the first
+ * of them. */
+vly_status vly_cuda_inputs_send(vly_backend_net *net, const vly_run *run,
+                                uint64_t *from, vly_cuda_launch *launch,
+                                vly_error *error);
+
+/* ---- cuda_range.c: what a profiler shows (NVTX) ------------------------ */
+
+void vly_cuda_range_begin(const char *name); /* a literal */
+void vly_cuda_range_end(void);
+
+/* ---- cuda_short.c ------------------------------------------------------ */
+
+/* Whether a launch is short enough for the host to wait for its results by
+ * polling; allocates what that needs. */
+int vly_cuda_short_fits(vly_backend_net *net, const vly_run *run,
+                        const vly_cuda_launch *launch);
+/* Enqueues what follows the launch, waits, and leaves done, records and spikes
+ * by area in the places of a long launch. */
+vly_status vly_cuda_short_finish(vly_backend_net *net, const vly_run *run,
+                                 const vly_cuda_launch *launch,
+                                 vly_error *error);
+/* 1: words[] were filled from what has been published. Otherwise they will be
+ * next time. */
+int vly_cuda_short_read(vly_backend_net *net, uint32_t area, uint32_t field,
+                        uint32_t first, uint32_t count, uint32_t *words);
+/* The state changes: nothing published holds any more. */
+void vly_cuda_short_forget(vly_backend_net *net);
+
 /* ---- cuda_run.c -------------------------------------------------------- */
 
 vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
                             vly_error *error);
+/* NULL: not wanted */
+static inline uint64_t *vly_cuda_run_areas(const vly_run *run)
+{
+    return run->struct_size >= sizeof *run ? run->area_spikes : NULL;
+}
 
 /* ---- cuda_snapshot.c --------------------------------------------------- */
 

@@ -24,6 +24,7 @@ static void deinit(void)
 
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
+    .flags = VLY_BACKEND_AREA_SPIKES,
     .device_count = vly_cuda_device_count,
     .device_info = vly_cuda_device_info,
     .supports = vly_cuda_supports,

@@ -9,8 +9,11 @@
 #define BLOCK_NEURONS 64u /* fewer in a block are not worth an exchange */
 /* More device memory than that is not worth it: padding of short segments. */
 #define SYNAPSE_BYTES 16u
-#define WIDE_QUADS 6u /* longer segments are shared by more threads */
 #define FREE_BYTES (UINT64_C(256) << 20)
+/* Lines polled at most: what they hold fits into the list of a block. */
+#define LINE_THREADS 585u
+#define MAIL_COPIES 8u
+#define SHARE_THREADS 512.0f
 
 /* ---- whether it fits --------------------------------------------------- */
 
@@ -109,15 +112,16 @@ static vly_status size_classes(vly_backend_net *net, const uint32_t *count,
                                    n_areas * sizeof *largest, error);
     vly_cuda_device_release(net, largest);
     uint64_t at = 0;
-    uint64_t n_sources = net->desc->n_neurons;
+    part->quads = 0;
     for (uint32_t a = 0; a < n_areas; a++) {
         classes[a].at = at;
         classes[a].first = net->areas[a].first;
         classes[a].quads = (host[a] + 3) / 4;
         at += (uint64_t)classes[a].quads * net->areas[a].n;
+        if (part->quads < classes[a].quads)
+            part->quads = classes[a].quads;
     }
     part->block_quads = at;
-    part->wide = at > WIDE_QUADS * n_sources;
     return status;
 }
 
@@ -194,7 +198,7 @@ static vly_status create_ring(vly_backend_net *net, vly_error *error)
 {
     vly_cuda_resident *resident = &net->resident;
     uint64_t n = (uint64_t)resident->n_blocks * resident->slice;
-    net->mail_words = UINT64_C(8) * VLY_CUDA_MAIL_LINES * resident->n_blocks;
+    net->mail_words = UINT64_C(8) * VLY_CUDA_MAIL_ROWS * resident->n_blocks;
     net->more_words = 2 * n;
     vly_status status =
         vly_cuda_device_alloc(net, n * net->view.max_delay,
@@ -233,6 +237,18 @@ vly_status vly_cuda_resident_create(vly_backend_net *net, uint32_t forced,
     return status;
 }
 
+void vly_cuda_resident_release(vly_backend_net *net)
+{
+    vly_cuda_resident *resident = &net->resident;
+    for (int p = 0; p < VLY_CUDA_N_PARTS; p++) {
+        vly_cuda_device_release(net, resident->part[p].synapses);
+        vly_cuda_device_release(net, resident->part[p].classes);
+    }
+    vly_cuda_device_release(net, resident->ring);
+    vly_cuda_device_release(net, resident->mail); /* and mail_more */
+    net->segment_bytes = 0;
+}
+
 /* ---- running ----------------------------------------------------------- */
 
 vly_status vly_cuda_resident_restore(vly_backend_net *net, vly_error *error)
@@ -253,11 +269,36 @@ vly_status vly_cuda_resident_restore(vly_backend_net *net, vly_error *error)
 static uint32_t choose_lines(const vly_backend_net *net)
 {
     float mean = net->mean_spikes / (float)net->resident.n_blocks;
-    uint32_t lines = mean < 0.5f ? 1 : mean < 2.0f ? 2 : mean < 8.0f ? 4 : 7;
-    uint32_t most = VLY_CUDA_THREADS / net->resident.n_blocks;
+    uint32_t lines = mean < 1.5f ? 1 : mean < 5.0f ? 2 : mean < 10.0f ? 3 : 4;
+    uint32_t most = LINE_THREADS / net->resident.n_blocks;
     lines = net->lines_fixed > 0 ? net->lines_fixed : lines;
     lines = lines < most ? lines : most;
     return lines < VLY_CUDA_MAIL_LINES ? lines : VLY_CUDA_MAIL_LINES;
+}
+
+/* Threads that share a segment: two quads each are the longest one, or one if
+ * there are enough threads for all spikes of a burst. */
+static uint32_t choose_shift(const vly_backend_net *net, uint32_t quads)
+{
+    uint32_t shift = 2;
+    while (shift < 5 && (UINT32_C(2) << shift) < quads)
+        shift++;
+    if (shift < 5 && (UINT32_C(1) << shift) < quads &&
+        net->mean_spikes * (float)(UINT32_C(4) << shift) <= SHARE_THREADS)
+        shift++;
+    return shift;
+}
+
+static void choose_mail(vly_backend_net *net)
+{
+    vly_cuda_resident *resident = &net->resident;
+    resident->lines = choose_lines(net);
+    resident->line_shift = 0;
+    while ((UINT32_C(1) << resident->line_shift) < resident->lines)
+        resident->line_shift++;
+    uint32_t most = VLY_CUDA_MAIL_ROWS >> resident->line_shift;
+    resident->copies = MAIL_COPIES;
+    resident->copies = resident->copies < most ? resident->copies : most;
 }
 
 int vly_cuda_resident_launch(vly_backend_net *net,
@@ -265,10 +306,17 @@ int vly_cuda_resident_launch(vly_backend_net *net,
 {
     cudaStream_t stream = (cudaStream_t)net->stream;
     vly_cuda_resident *resident = &net->resident;
-    resident->lines = choose_lines(net);
-    cudaError_t code = cudaMemsetAsync(
-        resident->mail, 0,
-        (size_t)(net->mail_words + net->more_words) * sizeof(uint32_t), stream);
+    cudaError_t code = cudaSuccess;
+    choose_mail(net);
+    for (uint32_t p = 0; p < VLY_CUDA_N_PARTS; p++)
+        resident->part[p].shift = choose_shift(net, resident->part[p].quads);
+    if (resident->tag + launch->n_bursts > UINT16_MAX) {
+        resident->tag = 0; /* tags of 16 bits begin again */
+        code = cudaMemsetAsync(resident->mail, 0,
+                               (size_t)(net->mail_words + net->more_words) *
+                                   sizeof(uint32_t),
+                               stream);
+    }
     if (code == cudaSuccess)
         code = vly_cuda_launch_resident(&net->view, launch, resident, stream);
     return (int)code;

@@ -11,30 +11,6 @@
 
 /* ---- checks ------------------------------------------------------------ */
 
-static vly_status check_inputs(const vly_backend_net *net, const vly_run *run,
-                               vly_error *error)
-{
-    const vly_net_desc *desc = net->desc;
-    for (uint64_t i = 0; i < run->n_inputs; i++) {
-        const vly_input *input = &run->inputs[i];
-        if (i > 0 && input->burst < run->inputs[i - 1].burst)
-            return vly_cuda_fail(
-                error, VLY_E_INVALID, "input %llu: burst %llu after burst %llu",
-                (unsigned long long)i, (unsigned long long)input->burst,
-                (unsigned long long)run->inputs[i - 1].burst);
-        if (input->neuron >= desc->n_neurons ||
-            input->port >=
-                vly_cuda_area_desc(desc, vly_cuda_area_of(desc, input->neuron))
-                    ->n_ports)
-            return vly_cuda_fail(error, VLY_E_INVALID,
-                                 "input %llu: neuron %u, port %u; there are "
-                                 "%u neurons",
-                                 (unsigned long long)i, input->neuron,
-                                 input->port, desc->n_neurons);
-    }
-    return VLY_OK;
-}
-
 static vly_status check_run(const vly_backend_net *net, const vly_run *run,
                             vly_error *error)
 {
@@ -42,10 +18,10 @@ static vly_status check_run(const vly_backend_net *net, const vly_run *run,
         return vly_cuda_fail(error, net->failed,
                              "an earlier run of this net failed; it can only "
                              "be destroyed");
-    if (run->struct_size < sizeof *run)
+    if (run->struct_size < VLY_RUN_BYTES_1_0)
         return vly_cuda_fail(error, VLY_E_INVALID,
                              "run: struct_size is %u, wanted %u",
-                             run->struct_size, (uint32_t)sizeof *run);
+                             run->struct_size, VLY_RUN_BYTES_1_0);
     if ((run->flags & VLY_RUN_RECORD) != 0 &&
         (run->spikes == NULL || run->spikes_capacity < net->desc->n_neurons))
         return vly_cuda_fail(error, VLY_E_INVALID,
@@ -53,142 +29,127 @@ static vly_status check_run(const vly_backend_net *net, const vly_run *run,
                              "for each of %u neurons",
                              (unsigned long long)run->spikes_capacity,
                              net->desc->n_neurons);
-    return check_inputs(net, run, error);
-}
-
-/* ---- input of the host ------------------------------------------------- */
-
-static vly_status reserve_inputs(vly_backend_net *net, uint64_t n,
-                                 vly_error *error)
-{
-    vly_status status = VLY_OK;
-    if (net->input_row == NULL)
-        status = vly_cuda_device_alloc(net, VLY_CUDA_LAUNCH_BURSTS + 1,
-                                       sizeof *net->input_row, &net->input_row,
-                                       error);
-    if (status == VLY_OK && net->input_row_at == NULL)
-        status = vly_cuda_alloc(net, VLY_CUDA_LAUNCH_BURSTS + 1,
-                                sizeof *net->input_row_at, &net->input_row_at,
-                                error);
-    if (status != VLY_OK || n <= net->inputs_room)
-        return status;
-    uint64_t room = 2 * n;
-    vly_cuda_input *device = NULL;
-    vly_cuda_input *host = NULL;
-    status = vly_cuda_device_alloc(net, room, sizeof *device, &device, error);
-    if (status == VLY_OK) {
-        status = vly_cuda_alloc(net, room, sizeof *host, &host, error);
-        if (status != VLY_OK)
-            vly_cuda_device_release(net, device);
-    }
-    if (status != VLY_OK)
-        return status;
-    vly_cuda_device_release(net, net->inputs);
-    vly_cuda_release(net, net->inputs_at);
-    net->inputs = device;
-    net->inputs_at = host;
-    net->inputs_room = room;
-    return VLY_OK;
-}
-
-/* The inputs of the bursts of a launch; *from is moved to the first of them.
- */
-static vly_status send_inputs(vly_backend_net *net, const vly_run *run,
-                              uint64_t *from, vly_cuda_launch *launch,
-                              vly_error *error)
-{
-    const vly_net_desc *desc = net->desc;
-    uint64_t end_burst = launch->burst + launch->n_bursts;
-    while (*from < run->n_inputs && run->inputs[*from].burst < launch->burst)
-        (*from)++;
-    uint64_t n = 0;
-    while (*from + n < run->n_inputs &&
-           run->inputs[*from + n].burst < end_burst)
-        n++;
-    launch->input_row = NULL;
-    if (n == 0)
-        return VLY_OK;
-    if (n > UINT32_MAX)
-        return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
-                             "run: %llu inputs in one launch",
-                             (unsigned long long)n);
-    vly_status status = reserve_inputs(net, n, error);
-    if (status != VLY_OK)
-        return status;
-    uint32_t at = 0;
-    for (uint32_t k = 0; k < launch->n_bursts; k++) {
-        net->input_row_at[k] = at;
-        for (; at < n && run->inputs[*from + at].burst == launch->burst + k;
-             at++) {
-            const vly_input *input = &run->inputs[*from + at];
-            uint32_t a = vly_cuda_area_of(desc, input->neuron);
-            net->inputs_at[at] = (vly_cuda_input){
-                input->neuron, input->port, input->value, net->areas[a].feagi};
-        }
-    }
-    net->input_row_at[launch->n_bursts] = at;
-    status = vly_cuda_upload(net, net->inputs, net->inputs_at,
-                             n * sizeof *net->inputs, error);
-    if (status == VLY_OK)
-        status =
-            vly_cuda_upload(net, net->input_row, net->input_row_at,
-                            (launch->n_bursts + 1) * sizeof(uint32_t), error);
-    launch->inputs = net->inputs;
-    launch->input_row = net->input_row;
-    return status;
+    return vly_cuda_inputs_check(net, run, error);
 }
 
 /* ---- one launch -------------------------------------------------------- */
 
-static vly_status clear_records(vly_backend_net *net, uint32_t n_bursts,
-                                vly_error *error)
+/* A done of its own, which is 0: they are cleared all at once. */
+static vly_status next_done(vly_backend_net *net, vly_error *error)
 {
-    cudaStream_t stream = (cudaStream_t)net->stream;
-    uint32_t at = (uint32_t)net->burst & net->view.record_mask;
-    uint32_t room = net->view.record_mask - at + 1;
-    uint32_t first = n_bursts < room ? n_bursts : room;
-    cudaError_t code = cudaMemsetAsync(
-        net->view.records + at, 0, first * sizeof *net->view.records, stream);
-    if (code == cudaSuccess && first < n_bursts)
-        code = cudaMemsetAsync(net->view.records, 0,
-                               (n_bursts - first) * sizeof *net->view.records,
-                               stream);
-    if (code == cudaSuccess)
-        code = cudaMemsetAsync(net->done, 0, sizeof *net->done, stream);
+    uint32_t turn = (uint32_t)(net->done - net->dones) + 1;
+    cudaError_t code = cudaSuccess;
+    if (turn == VLY_CUDA_DONES) {
+        turn = 0;
+        code =
+            cudaMemsetAsync(net->dones, 0, VLY_CUDA_DONES * sizeof *net->dones,
+                            (cudaStream_t)net->stream);
+    }
+    net->done = net->dones + turn;
+    net->view.barrier = &net->done->barrier;
     return vly_cuda_check((int)code, "clearing records", error);
 }
 
-static vly_status launch_bursts(vly_backend_net *net, vly_cuda_launch *launch,
-                                vly_cuda_done *done, float *ms,
-                                vly_error *error)
+static vly_status reserve_areas(vly_backend_net *net, vly_error *error)
+{
+    uint32_t n = net->view.n_areas;
+    vly_status status = VLY_OK;
+    if (net->area_spikes == NULL)
+        status = vly_cuda_device_alloc(net, n, sizeof *net->area_spikes,
+                                       &net->area_spikes, error);
+    if (status == VLY_OK && net->area_spikes_at == NULL)
+        status = vly_cuda_pinned_alloc(net, n, sizeof *net->area_spikes_at,
+                                       &net->area_spikes_at, error);
+    if (status == VLY_OK && net->area_spikes_told == NULL)
+        status = vly_cuda_alloc(net, n, sizeof *net->area_spikes_told,
+                                &net->area_spikes_told, error);
+    return status;
+}
+
+/* Everything up to and with the bursts; nothing is waited for. */
+static vly_status enqueue(vly_backend_net *net, const vly_run *run,
+                          uint64_t *input_from, vly_cuda_launch *launch,
+                          int timed, vly_error *error)
 {
     cudaStream_t stream = (cudaStream_t)net->stream;
-    if (net->fault) /* an address that is nobody's */
-        launch->done = (vly_cuda_done *)(uintptr_t)64;
-    vly_status status = clear_records(net, launch->n_bursts, error);
+    vly_status status =
+        vly_cuda_inputs_send(net, run, input_from, launch, error);
+    if (status == VLY_OK)
+        status = vly_cuda_history_clear(net, launch->n_bursts, error);
+    if (status == VLY_OK)
+        status = next_done(net, error);
     if (status != VLY_OK)
         return status;
-    cudaError_t code = cudaEventRecord((cudaEvent_t)net->events[0], stream);
-    if (code == cudaSuccess && net->is_resident)
-        code = (cudaError_t)vly_cuda_resident_launch(net, launch);
-    else if (code == cudaSuccess)
-        code =
-            vly_cuda_launch_global(&net->view, launch, net->n_blocks, stream);
+    launch->done = net->done;
+    if (net->fault) /* an address that is nobody's */
+        launch->done = (vly_cuda_done *)(uintptr_t)64;
+    cudaError_t code = cudaSuccess;
+    if (timed)
+        code = cudaEventRecord((cudaEvent_t)net->events[0], stream);
     if (code == cudaSuccess)
+        code = (cudaError_t)vly_cuda_plan_launch(net, launch);
+    if (code == cudaSuccess && timed)
         code = cudaEventRecord((cudaEvent_t)net->events[1], stream);
-    if (code == cudaSuccess)
-        code = cudaMemcpyAsync(net->done_at, net->done, sizeof *done,
-                               cudaMemcpyDeviceToHost, stream);
+    if (code == cudaSuccess && vly_cuda_run_areas(run) != NULL)
+        code = vly_cuda_launch_count_areas(&net->view, launch, net->area_spikes,
+                                           stream);
+    return vly_cuda_check((int)code, "running bursts", error);
+}
+
+/* Done, records and spikes by area to the host; spikes are sorted while the
+ * host looks at these. */
+static vly_status finish_long(vly_backend_net *net, const vly_run *run,
+                              const vly_cuda_launch *launch, float *ms,
+                              vly_error *error)
+{
+    cudaStream_t stream = (cudaStream_t)net->stream;
+    cudaEvent_t copied = (cudaEvent_t)net->events[2];
+    vly_status status = VLY_OK;
+    cudaError_t code =
+        cudaMemcpyAsync(net->done_at, net->done, sizeof *net->done_at,
+                        cudaMemcpyDeviceToHost, stream);
     if (code == cudaSuccess)
         code = (cudaError_t)vly_cuda_history_fetch(
             net, launch->burst, launch->n_bursts, net->records);
+    if (code == cudaSuccess && vly_cuda_run_areas(run) != NULL)
+        code = cudaMemcpyAsync(net->area_spikes_at, net->area_spikes,
+                               net->view.n_areas * sizeof *net->area_spikes_at,
+                               cudaMemcpyDeviceToHost, stream);
     if (code == cudaSuccess)
-        code = cudaStreamSynchronize(stream);
-    *done = *net->done_at;
+        code = cudaEventRecord(copied, stream);
+    if (code == cudaSuccess && (run->flags & VLY_RUN_RECORD) != 0)
+        status = vly_cuda_history_sort(net, launch->burst, launch->n_bursts,
+                                       run->spikes_capacity - run->n_spikes,
+                                       run->spike_gains != NULL, error);
+    if (status != VLY_OK)
+        return status;
+    if (code == cudaSuccess)
+        code = cudaEventSynchronize(copied);
     if (code == cudaSuccess)
         code = cudaEventElapsedTime(ms, (cudaEvent_t)net->events[0],
                                     (cudaEvent_t)net->events[1]);
     return vly_cuda_check((int)code, "running bursts", error);
+}
+
+/* A launch and its results but for spikes. *ms: what it took; of a short one,
+ * as the host sees it. */
+static vly_status launch_bursts(vly_backend_net *net, const vly_run *run,
+                                uint64_t *input_from, vly_cuda_launch *launch,
+                                int is_short, float *ms, vly_error *error)
+{
+    uint64_t begin = vly_cuda_host->clock_ns(vly_cuda_host->context);
+    vly_cuda_range_begin("volley launch");
+    vly_cuda_short_forget(net);
+    vly_status status = enqueue(net, run, input_from, launch, !is_short, error);
+    if (status == VLY_OK && is_short)
+        status = vly_cuda_short_finish(net, run, launch, error);
+    else if (status == VLY_OK)
+        status = finish_long(net, run, launch, ms, error);
+    if (is_short)
+        *ms = (float)(vly_cuda_host->clock_ns(vly_cuda_host->context) - begin) *
+              1e-6f;
+    vly_cuda_range_end();
+    return status;
 }
 
 static void choose_length(vly_backend_net *net, uint32_t n_bursts, float ms)
@@ -210,11 +171,22 @@ static void share_time(const vly_cuda_done *done, float ms, vly_run *run)
     run->exchange_ns += (uint64_t)(ns * (float)done->cycles[2]);
 }
 
-/* Reads what the bursts of a launch have left. */
-static vly_status drain(vly_backend_net *net, uint32_t n_bursts, vly_run *run,
-                        vly_error *error)
+static void add_areas(vly_backend_net *net, const vly_run *run)
+{
+    uint64_t *area_spikes = vly_cuda_run_areas(run);
+    for (uint32_t a = 0; area_spikes != NULL && a < net->view.n_areas; a++) {
+        area_spikes[a] += net->area_spikes_at[a] - net->area_spikes_told[a];
+        net->area_spikes_told[a] = net->area_spikes_at[a];
+    }
+}
+
+/* Takes over what the bursts of a launch have left. */
+static vly_status drain(vly_backend_net *net, uint32_t n_bursts, int is_short,
+                        vly_run *run, vly_error *error)
 {
     uint64_t n_spikes = 0;
+    uint32_t *gains = run->spike_gains;
+    vly_status status = VLY_OK;
     for (uint32_t i = 0; i < n_bursts; i++) {
         const vly_cuda_record *record = &net->records[i];
         n_spikes += record->count;
@@ -224,19 +196,25 @@ static vly_status drain(vly_backend_net *net, uint32_t n_bursts, vly_run *run,
             run->spike_counts[run->n_bursts_done + i] = record->count;
     }
     net->mean_spikes = (float)n_spikes / (float)n_bursts;
+    add_areas(net, run);
     if ((run->flags & VLY_RUN_RECORD) == 0)
         return VLY_OK;
-    uint32_t *gains = run->spike_gains;
-    vly_status status = vly_cuda_history_read(
-        net, net->burst, n_bursts, n_spikes, run->spikes + run->n_spikes,
-        gains != NULL ? gains + run->n_spikes : NULL, error);
+    gains = gains != NULL ? gains + run->n_spikes : NULL;
+    if (is_short && n_spikes > 0) {
+        size_t bytes = (size_t)n_spikes * sizeof *gains;
+        memcpy(run->spikes + run->n_spikes, net->host.ids, bytes);
+        if (gains != NULL)
+            memcpy(gains, net->host.ids + net->host.room, bytes);
+    } else {
+        status = vly_cuda_history_take(
+            net, n_spikes, run->spikes + run->n_spikes, gains, error);
+    }
     run->n_spikes += n_spikes;
     return status;
 }
 
-/* *more: 0 if the record is full */
-static vly_status run_launch(vly_backend_net *net, vly_run *run,
-                             uint64_t *input_from, int *more, vly_error *error)
+static vly_cuda_launch next_launch(const vly_backend_net *net,
+                                   const vly_run *run)
 {
     uint64_t left = run->n_bursts - run->n_bursts_done;
     int record = (run->flags & VLY_RUN_RECORD) != 0;
@@ -247,38 +225,67 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
                              : UINT64_MAX,
         .n_bursts =
             left < net->launch_bursts ? (uint32_t)left : net->launch_bursts,
-        .keep = (uint32_t)record,
-        .done = net->done,
+        .keep = record || vly_cuda_run_areas(run) != NULL,
     };
-    *more =
-        !record || run->spikes_capacity - run->n_spikes >= net->desc->n_neurons;
-    if (!*more)
-        return VLY_OK;
     if (run->stop != NULL && __atomic_load_n(run->stop, __ATOMIC_RELAXED) != 0)
         launch.n_bursts = 1;
-    vly_cuda_done done = {0};
+    return launch;
+}
+
+/* The log was full before its time: a larger one makes longer launches. */
+static vly_status make_room(vly_backend_net *net, const vly_cuda_launch *launch,
+                            uint32_t n_bursts, vly_error *error)
+{
+    uint32_t delay = net->desc->max_delay;
+    if (n_bursts == 0)
+        return vly_cuda_history_reserve(
+            net, net->burst > delay ? net->burst - delay : 0,
+            net->desc->n_neurons, error);
+    if (n_bursts == launch->n_bursts || !launch->keep ||
+        net->head + net->desc->n_neurons > launch->head_limit)
+        return VLY_OK;
+    vly_status status = vly_cuda_history_grow(net, error);
+    return status == VLY_E_NOMEM ? VLY_OK : status; /* it does without */
+}
+
+/* *more: 0 if the record is full */
+static vly_status run_launch(vly_backend_net *net, vly_run *run,
+                             uint64_t *input_from, int *more, vly_error *error)
+{
+    vly_cuda_launch launch = next_launch(net, run);
     float ms = 0.0f;
-    vly_status status = send_inputs(net, run, input_from, &launch, error);
-    if (status == VLY_OK)
-        status = launch_bursts(net, &launch, &done, &ms, error);
+    *more = (run->flags & VLY_RUN_RECORD) == 0 ||
+            run->spikes_capacity - run->n_spikes >= net->desc->n_neurons;
+    if (!*more)
+        return VLY_OK;
+    vly_status status =
+        vly_cuda_run_areas(run) != NULL ? reserve_areas(net, error) : VLY_OK;
     if (status != VLY_OK)
         return status;
+    int is_short = vly_cuda_short_fits(net, run, &launch);
+    status = launch_bursts(net, run, input_from, &launch, is_short, &ms, error);
+    if (status != VLY_OK)
+        return status;
+    const vly_cuda_done done = *net->done_at;
     uint64_t time = vly_cuda_host->clock_ns(vly_cuda_host->context);
-    if (done.n_bursts == 0) {
-        uint64_t oldest = net->burst > net->desc->max_delay
-                              ? net->burst - net->desc->max_delay
-                              : 0;
-        return vly_cuda_history_reserve(net, oldest, net->desc->n_neurons,
-                                        error);
+    if (done.n_bursts > 0) {
+        vly_cuda_range_begin("volley drain");
+        if (!is_short)
+            choose_length(net, done.n_bursts, ms);
+        share_time(&done, ms, run);
+        run->n_events += done.n_events;
+        run->n_candidates += done.n_candidates;
+        status = drain(net, done.n_bursts, is_short, run, error);
+        net->burst += done.n_bursts;
+        net->head = done.head;
+        net->resident.tag += done.n_bursts;
+        run->n_bursts_done += done.n_bursts;
+        vly_cuda_range_end();
     }
-    choose_length(net, done.n_bursts, ms);
-    share_time(&done, ms, run);
-    run->n_events += done.n_events;
-    run->n_candidates += done.n_candidates;
-    status = drain(net, done.n_bursts, run, error);
-    net->burst += done.n_bursts;
-    net->head = done.head;
-    run->n_bursts_done += done.n_bursts;
+    if (status == VLY_OK)
+        status = make_room(net, &launch, done.n_bursts, error);
+    if (status == VLY_OK)
+        status = vly_cuda_plan_review(net, done.n_bursts, done.n_events, error);
     run->drain_ns += vly_cuda_host->clock_ns(vly_cuda_host->context) - time;
     return status;
 }

@@ -92,8 +92,8 @@ static vly_status read_all(vly_backend_net *net, vly_snapshot *snapshot,
     return status;
 }
 
-vly_status vly_cuda_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
-                                  vly_error *error)
+static vly_status snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
+                                vly_error *error)
 {
     if (snapshot->struct_size < sizeof *snapshot)
         return vly_cuda_fail(error, VLY_E_INVALID,
@@ -131,6 +131,15 @@ vly_status vly_cuda_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
     return VLY_OK;
 }
 
+vly_status vly_cuda_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
+                                  vly_error *error)
+{
+    vly_cuda_range_begin("volley snapshot");
+    vly_status status = snapshot_read(net, snapshot, error);
+    vly_cuda_range_end();
+    return status;
+}
+
 /* ---- fields ------------------------------------------------------------ */
 
 static vly_status check_range(const vly_backend_net *net, uint32_t area,
@@ -160,6 +169,8 @@ vly_status vly_cuda_field_read(vly_backend_net *net, uint32_t area,
     vly_status status = check_range(net, area, field, first, count, error);
     if (status != VLY_OK)
         return status;
+    if (vly_cuda_short_read(net, area, field, first, count, words))
+        return VLY_OK;
     return vly_cuda_download(net, words, net->areas[area].field[field] + first,
                              count * sizeof *words, error);
 }
@@ -171,6 +182,7 @@ vly_status vly_cuda_field_write(vly_backend_net *net, uint32_t area,
     vly_status status = check_range(net, area, field, first, count, error);
     if (status != VLY_OK)
         return status;
+    vly_cuda_short_forget(net);
     return vly_cuda_upload(net, net->areas[area].field[field] + first, words,
                            count * sizeof *words, error);
 }

@@ -13,6 +13,12 @@ later_bursts(const vly_cuda_group &group, uint64_t synapse)
     return group.base_delay - 1 + ((uint32_t)(synapse >> 48) & 0xffu);
 }
 
+/* Synapses of weight 0 have no place: words of 0 end a segment. */
+static __device__ __forceinline__ uint32_t weight_of(uint64_t synapse)
+{
+    return (uint32_t)(synapse >> 32) & 0xffffu;
+}
+
 /* One warp a source. */
 static __global__ void count_targets(vly_cuda_group group, uint32_t n_neurons,
                                      uint32_t n_blocks, uint32_t split,
@@ -26,6 +32,8 @@ static __global__ void count_targets(vly_cuda_group group, uint32_t n_neurons,
     const uint64_t part = (uint64_t)n_neurons * n_blocks;
     for (uint64_t j = group.row[source] + threadIdx.x % 32; j < end; j += 32) {
         const uint64_t synapse = group.synapses[j];
+        if (weight_of(synapse) == 0)
+            continue;
         const uint64_t at =
             split == 0 || later_bursts(group, synapse) == 0 ? 0 : part;
         atomicAdd(counts + at + (uint32_t)synapse % n_blocks, 1u);
@@ -81,7 +89,9 @@ static __global__ void fill_segments(vly_cuda_group group, uint32_t n_neurons,
     for (uint64_t j = group.row[source] + threadIdx.x % 32; j < end; j += 32) {
         const uint64_t synapse = group.synapses[j];
         const uint32_t target = (uint32_t)synapse;
-        const uint32_t weight = (uint32_t)(synapse >> 32) & 0xffffu;
+        const uint32_t weight = weight_of(synapse);
+        if (weight == 0)
+            continue;
         const uint32_t block = target % n_blocks;
         const uint32_t later = later_bursts(group, synapse);
         const uint32_t to = later * resident.slice + target / n_blocks;

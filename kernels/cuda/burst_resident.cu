@@ -3,108 +3,19 @@
  * dealt out to the blocks, one of which stays on every multiprocessor, and a
  * burst takes one exchange between them, by mail:
  *     deliver | stimuli, update | mail out ... mail in
- * Ids travel in the polled words themselves, with a tag of the burst in every
- * word, so there is no flag, no fence and no second read. A block overwrites
+ * Ids travel in the polled lines themselves, with a tag of the burst in every
+ * line, so there is no flag, no fence and no second read. A block overwrites
  * its mail of two bursts ago; by then all have read it, since none sends mail
  * of a burst before it has that of the burst before from all.
+ * A multiprocessor issues one instruction of a warp at a time in each of four
+ * parts, so what all warps do costs six times its length: what the mail and
+ * the segments need comes first, everything else while they are on their way.
  */
-#include "resident_deliver.cuh"
-#include "resident_update.cuh"
+#include "resident_block.cuh"
 
+#define MIN_THREADS 512u
 #define FEW_THREADS 768u
 #define MANY_THREADS VLY_CUDA_THREADS
-
-/* Cycles of the phases, as thread 0 of a block sees them: 32 bits are enough
- * for one launch of some milliseconds. */
-struct phase_clock {
-    uint32_t cycles[3]; /* delivery, update, exchange */
-    uint32_t time;
-};
-
-static __device__ __forceinline__ void end_phase(phase_clock *phases, int phase)
-{
-    const uint32_t now = (uint32_t)clock();
-    phases->cycles[phase] += now - phases->time;
-    phases->time = now;
-}
-
-/* As in burst_global.cu; every block comes to the same answer. */
-static __device__ __forceinline__ uint32_t
-has_room(const vly_cuda_view &view, const vly_cuda_launch &launch,
-         uint64_t head, uint64_t held)
-{
-    uint64_t tail = head - held;
-    if (launch.keep != 0 && tail > launch.head)
-        tail = launch.head;
-    return head + view.n_neurons - tail <= view.log_mask + 1 &&
-           head + view.n_neurons <= launch.head_limit;
-}
-
-static __device__ void block_load(const vly_cuda_view &view,
-                                  const vly_cuda_launch &launch,
-                                  const vly_cuda_resident &resident,
-                                  const resident_block &block)
-{
-    resident_shared *shared = block.shared;
-    const uint32_t *ring =
-        resident.ring + (uint64_t)blockIdx.x * block.ring_words;
-    for (uint32_t i = threadIdx.x; i < block.ring_words; i += blockDim.x)
-        block.ring[i] = ring[i];
-    for (uint32_t i = threadIdx.x; i < view.max_delay; i += blockDim.x) {
-        /* burst i of those since launch.burst - max_delay */
-        uint64_t burst = launch.burst + i;
-        uint32_t n = 0;
-        if (burst >= view.max_delay) {
-            burst -= view.max_delay;
-            n = view.records[(uint32_t)burst & view.record_mask].count;
-        }
-        block.counts[(launch.burst + i) % view.max_delay] = n;
-    }
-    for (uint32_t i = threadIdx.x; i < view.n_areas; i += blockDim.x) {
-        for (int p = 0; p < VLY_CUDA_N_PARTS; p++)
-            shared->classes[p][i] = resident.part[p].classes[i];
-    }
-    if (threadIdx.x == 0) {
-        shared->n_list = 0;
-        shared->n_total = 0;
-        shared->n_over = 0;
-        shared->n_fired = 0;
-    }
-    __syncthreads();
-}
-
-/* Sum of the counts: spikes that the log has to keep. */
-static __device__ uint64_t sum_counts(const vly_cuda_view &view,
-                                      const resident_block &block)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = threadIdx.x % 32; i < view.max_delay; i += 32)
-        sum += block.counts[i];
-    return warp_sum(sum);
-}
-
-static __device__ void block_store(const vly_cuda_view &view,
-                                   const vly_cuda_launch &launch,
-                                   const vly_cuda_resident &resident,
-                                   const resident_block &block, uint32_t k,
-                                   uint64_t head, uint64_t n_events,
-                                   const phase_clock &phases)
-{
-    uint32_t *ring = resident.ring + (uint64_t)blockIdx.x * block.ring_words;
-    for (uint32_t i = threadIdx.x; i < block.ring_words; i += blockDim.x)
-        ring[i] = block.ring[i];
-    n_events = warp_sum(n_events);
-    if (threadIdx.x % 32 == 0 && n_events != 0)
-        atomicAdd((unsigned long long *)&launch.done->n_events,
-                  (unsigned long long)n_events);
-    if (blockIdx.x != 0 || threadIdx.x != 0)
-        return;
-    launch.done->n_candidates = (uint64_t)k * view.n_neurons;
-    launch.done->head = head;
-    launch.done->n_bursts = k;
-    for (int i = 0; i < 3; i++)
-        launch.done->cycles[i] = phases.cycles[i];
-}
 
 /* All neurons of the block in one burst. KEEP: one a thread, in registers. */
 template <int MODEL, bool KEEP>
@@ -114,104 +25,169 @@ update_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
              resident_neuron *neuron, uint64_t *n_events)
 {
     if constexpr (KEEP) {
-        neuron_update<MODEL>(view, block, burst, threadIdx.x, base, neuron);
+        neuron_update<MODEL, true>(view, block, burst, threadIdx.x, base,
+                                   neuron);
     } else {
         for (uint32_t low = 0; low < resident.slice; low += blockDim.x) {
             const uint32_t number = low + threadIdx.x;
+            uint32_t drawn[2] = {0, 0};
             neuron_load<MODEL>(view, resident, number, neuron);
-            neuron_draw(view, burst, 1, neuron);
-            neuron_update<MODEL>(view, block, burst, number, base, neuron);
-            neuron_account(view, burst, neuron, n_events);
             if (neuron->id != 0xffffffffu)
-                store_state<MODEL>(neuron->area,
-                                   neuron->id - neuron->area->first,
-                                   &neuron->words);
+                draw_stimuli(view, view.areas + neuron->area, burst, neuron->id,
+                             drawn);
+            neuron->drawn = drawn[0];
+            neuron_update<MODEL, false>(view, block, burst, number, base,
+                                        neuron);
+            neuron_account(view, burst, neuron);
+            *n_events += neuron_events(view, neuron);
+            neuron_store<MODEL>(view, neuron);
         }
     }
 }
 
-static __device__ __forceinline__ resident_block
-make_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
-           resident_shared *shared, uint32_t *dynamic)
+/* The warp that sends waits for those that update, which need not wait. */
+static __device__ __forceinline__ void meet(const vly_cuda_resident &resident,
+                                            bool sends, bool keep)
 {
-    const uint32_t words = view.max_delay * resident.slice;
-    resident_block block = {shared,
-                            dynamic,
-                            dynamic + words,
-                            dynamic + words + view.max_delay,
-                            shared->list[0],
-                            words,
-                            view.n_areas,
-                            {nullptr, nullptr},
-                            {resident.part[0].wide, resident.part[1].wide}};
-    for (int p = 0; p < VLY_CUDA_N_PARTS; p++)
-        block.segments[p] = (const uint4 *)resident.part[p].synapses +
-                            blockIdx.x * resident.part[p].block_quads;
-    return block;
+    const uint32_t neurons = neuron_threads(resident, keep);
+    const uint32_t n = neurons < blockDim.x ? neurons + 32 : blockDim.x;
+    __syncwarp();
+    if (sends)
+        asm volatile("bar.sync 1, %0;" ::"r"(n) : "memory");
+    else
+        asm volatile("bar.arrive 1, %0;" ::"r"(n) : "memory");
 }
 
-/* What a thread does during the exchange. */
-struct thread_roles {
-    uint32_t from; /* block whose mail it waits for ... */
-    uint32_t line; /* ... and the line, none if too large */
-    uint32_t first_deliver;
-    uint32_t n_deliver; /* threads that deliver what is not urgent */
-};
-
-static __device__ __forceinline__ thread_roles
-assign_roles(const vly_cuda_resident &resident, bool keep)
+/* By one thread: the account of the burst whose spikes have come. */
+static __device__ __forceinline__ void
+keep_account(const vly_cuda_view &view, resident_shared *shared,
+             uint32_t *counts, uint32_t tag, uint64_t burst, uint32_t slot,
+             uint32_t total)
 {
-    /* the last threads have the least to update */
-    const uint32_t back = blockDim.x - 1 - threadIdx.x;
-    thread_roles roles = {back % resident.n_blocks, back / resident.n_blocks, 0,
-                          blockDim.x};
-    /* few lines: their warps wait for mail, the others deliver meanwhile */
-    const uint32_t waiting = resident.lines * resident.n_blocks;
-    if (waiting <= blockDim.x / 2)
-        roles.n_deliver -= (waiting + 31) / 32 * 32;
-    const uint32_t neurons = (resident.slice + 31) / 32 * 32;
-    if (keep && roles.n_deliver >= neurons + 8 * WIDE) {
-        roles.first_deliver = neurons; /* nor do those that draw */
-        roles.n_deliver -= neurons;
+    const uint64_t head = shared->head;
+    counts[slot] = total;
+    shared->log_from = head;
+    shared->head = head + total;
+    shared->got[(tag + 1) & 1] = make_uint2(0, 0);
+    if (blockIdx.x == 0) {
+        vly_cuda_record *record =
+            view.records + ((uint32_t)burst & view.record_mask);
+        record->start = head;
+        record->count = total;
     }
-    return roles;
 }
 
-/* Mail out, mail in, and what can be done in between: the account of this
- * burst, the draws of the next, log and delivery of the last. */
+/* From the update of a burst to the spikes of all blocks, and what can be done
+ * in between: draws for the next burst, account of this one, log and delivery
+ * of the one before, which has n_before spikes in the list. */
 template <bool KEEP>
 static __device__ __forceinline__ void
 exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
-         resident_block *block, const thread_roles &roles, uint64_t burst,
-         uint32_t tag, uint32_t base, uint64_t log_start, uint32_t n_log,
-         uint32_t n_later, resident_neuron *neuron, uint64_t *n_events)
+         const resident_block &block, const warp_roles &roles, uint64_t burst,
+         uint32_t k, uint32_t base, uint32_t n_before, bool logs,
+         resident_neuron *neuron)
 {
-    resident_shared *shared = block->shared;
-    const uint32_t *sent = block->list;
-    send_mail(resident, *block, tag);
-    if (KEEP) {
-        neuron_account(view, burst, neuron, n_events);
-        neuron_draw(view, burst + 1, 0, neuron);
+    resident_shared *shared = block.shared;
+    const uint32_t tag = resident.tag + k + 1;
+    if (roles.sends) {
+        uint32_t *at = send_place(resident, tag);
+        meet(resident, true, KEEP);
+        send_mail(resident, block, tag, at);
+        if (roles.keeps)
+            end_phase(shared, 1);
+    } else if (roles.updates) {
+        meet(resident, false, KEEP);
     }
-    block->list = sent == shared->list[0] ? shared->list[1] : shared->list[0];
-    write_log(view, sent, log_start, n_log);
+    if (KEEP && roles.updates) {
+        neuron_draw(view, shared, burst + 1, k + 1, false, neuron);
+        neuron_account(view, burst, neuron);
+    }
+    const uint32_t *list = shared->list[(tag + 1) & 1];
+    if (logs)
+        log_list(view, list, n_before, {shared->log_from, true});
     if (resident.split != 0)
-        deliver_part(*block, VLY_CUDA_LATER, sent, n_later, base,
-                     roles.first_deliver, roles.n_deliver);
-    if (roles.line < resident.lines)
-        receive_mail(resident, *block, tag, roles.from, roles.line);
+        deliver_list(block, VLY_CUDA_LATER, resident, list, n_before, base,
+                     later_groups(resident, KEEP), NOT_READ, false);
+    if (roles.waits)
+        receive_mail<KEEP>(resident, block, tag, blockDim.x - 1 - threadIdx.x);
+    if (roles.keeps)
+        end_phase(shared, 2);
 }
 
-/* By one thread of the block that logs a burst. */
-static __device__ __forceinline__ void write_record(const vly_cuda_view &view,
-                                                    uint64_t burst,
-                                                    uint64_t start,
-                                                    uint32_t count)
+/* Where a launch is. */
+struct launch_state {
+    uint32_t k;        /* bursts done */
+    uint32_t slot;     /* of the ring, for the next burst ... */
+    uint32_t base;     /* ... and its first word */
+    uint32_t room;     /* spikes until the log is asked again */
+    uint32_t turn;     /* bursts until this block logs one */
+    uint32_t n_before; /* spikes of the burst before in the list */
+    bool more;         /* there is a next burst */
+};
+
+/* Whether this block logs the burst before. */
+static __device__ __forceinline__ bool
+is_logged(const vly_cuda_resident &resident, const launch_state &at)
 {
-    vly_cuda_record *record =
-        view.records + ((uint32_t)burst & view.record_mask);
-    record->start = start;
-    record->count = count;
+    return at.turn == resident.n_blocks - 1;
+}
+
+static __device__ __forceinline__ launch_state
+start_launch(const vly_cuda_view &view, const vly_cuda_launch &launch,
+             const vly_cuda_resident &resident, const resident_block &block)
+{
+    launch_state at;
+    at.room = log_room(view, launch, block);
+    at.slot = (uint32_t)(launch.burst % view.max_delay);
+    at.base = at.slot * resident.slice;
+    at.k = 0;
+    at.turn = blockIdx.x;
+    at.n_before = 0;
+    at.more = launch.n_bursts > 0 && at.room >= view.n_neurons;
+    return at;
+}
+
+/* Delivers the spikes of the burst, whose mail has come, and moves on. What is
+ * not needed for that comes while segments are read. */
+template <bool KEEP>
+static __device__ __forceinline__ void
+finish_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
+             const vly_cuda_resident &resident, const resident_block &block,
+             const warp_roles &roles, uint64_t burst, launch_state *at)
+{
+    resident_shared *shared = block.shared;
+    const uint32_t tag = resident.tag + at->k + 1;
+    const list_groups urgent = make_groups(resident.part[VLY_CUDA_URGENT].shift,
+                                           threadIdx.x, blockDim.x);
+    const uint2 got = shared->got[tag & 1];
+    const uint32_t *list = shared->list[tag & 1];
+    segment_part part = NOT_READ;
+    if (urgent.group < got.x)
+        part = read_segment(shared->classes[VLY_CUDA_URGENT],
+                            list[urgent.group], urgent);
+    uint32_t total = got.x;
+    if (got.y != 0)
+        total += count_over(shared, got.y);
+    if (roles.keeps)
+        keep_account(view, shared, block.counts, tag, burst, at->slot, total);
+    at->k++;
+    at->n_before = got.x;
+    at->turn = at->turn == 0 ? resident.n_blocks - 1 : at->turn - 1;
+    at->slot = at->slot + 1 < view.max_delay ? at->slot + 1 : 0;
+    at->base = at->slot * resident.slice;
+    at->room -= total;
+    if (at->room < view.n_neurons)
+        at->room = log_room(view, launch, block);
+    at->more = at->k < launch.n_bursts && at->room >= view.n_neurons;
+    if (at->more)
+        deliver_list(block, VLY_CUDA_URGENT, resident, list, got.x, at->base,
+                     urgent, part, true);
+    __syncthreads();
+    if (got.y != 0)
+        take_over<KEEP>(view, resident, block, tag, at->base, got.y, at->more,
+                        {shared->log_from + got.x, is_logged(resident, *at)});
+    if (roles.keeps)
+        end_phase(shared, 0);
 }
 
 template <int MODEL, bool KEEP, uint32_t THREADS>
@@ -220,77 +196,46 @@ static __global__ void __launch_bounds__(THREADS, 1)
                  const __grid_constant__ vly_cuda_launch launch,
                  const __grid_constant__ vly_cuda_resident resident)
 {
-    __shared__ resident_shared shared;
-    extern __shared__ uint32_t dynamic[];
-    resident_block block = make_block(view, resident, &shared, dynamic);
-    const thread_roles roles = assign_roles(resident, KEEP);
+    extern __shared__ uint4 dynamic[];
+    const resident_block block = make_block(view, resident, dynamic);
+    resident_shared *shared = block.shared;
+    const warp_roles roles = assign_roles(resident, KEEP);
     block_load(view, launch, resident, block);
-    uint64_t held = sum_counts(view, block);
-    uint64_t head = launch.head;
+    if (KEEP)
+        sources_load(view, launch.burst, shared);
     uint64_t n_events = 0;
-    uint32_t k = 0;
-    uint32_t slot = (uint32_t)(launch.burst % view.max_delay);
-    uint32_t before = 0; /* slot, spikes and list of the burst before */
-    uint32_t total = 0;
-    uint32_t n_later = 0;
-    uint32_t turn = 0; /* block that writes the log */
-    uint32_t logs = 0; /* 1: it was this one's turn */
-    uint32_t more = launch.n_bursts > 0 && has_room(view, launch, head, held);
+    launch_state at = start_launch(view, launch, resident, block);
+    if (at.more)
+        deliver_log(view, launch, resident, block, at.base);
     resident_neuron neuron;
-    if (KEEP) {
+    neuron.id = 0xffffffffu;
+    if (KEEP && roles.updates) {
         neuron_load<MODEL>(view, resident, threadIdx.x, &neuron);
-        neuron_draw(view, launch.burst, 1, &neuron);
+        neuron_draw(view, shared, launch.burst, 0, true, &neuron);
     }
-    if (more)
-        deliver_log(view, launch, block, slot * resident.slice);
-    phase_clock phases = {{0, 0, 0}, (uint32_t)clock()};
-    while (more) {
-        const uint64_t burst = launch.burst + k;
-        const uint32_t base = slot * resident.slice;
-        take_inputs(launch, resident, block, k, base);
+    if (roles.keeps)
+        shared->time = (uint32_t)clock();
+    while (at.more) {
+        const uint64_t burst = launch.burst + at.k;
+        if (launch.input_row != nullptr)
+            take_inputs(launch, resident, block, at.k, at.base);
+        if (roles.updates)
+            update_block<MODEL, KEEP>(view, resident, block, burst, at.base,
+                                      &neuron, &n_events);
+        exchange<KEEP>(view, resident, block, roles, burst, at.k, at.base,
+                       at.n_before, is_logged(resident, at), &neuron);
         __syncthreads();
-        if (threadIdx.x == 0) {
-            end_phase(&phases, 0);
-            shared.n_list = 0;
-            shared.n_total = 0;
-            shared.n_over = 0;
-            if (k > 0)
-                block.counts[before] = total;
-        }
-        update_block<MODEL, KEEP>(view, resident, block, burst, base, &neuron,
-                                  &n_events);
-        __syncthreads();
-        if (threadIdx.x == 0)
-            end_phase(&phases, 1);
-        k++;
-        exchange<KEEP>(view, resident, &block, roles, burst, k, base,
-                       head - n_later, logs ? n_later : 0, n_later, &neuron,
-                       &n_events);
-        __syncthreads();
-        total = shared.n_total;
-        held += (uint64_t)total - block.counts[slot];
-        more =
-            k < launch.n_bursts && has_room(view, launch, head + total, held);
-        logs = turn == blockIdx.x;
-        turn = turn + 1 < resident.n_blocks ? turn + 1 : 0;
-        before = slot;
-        slot = slot + 1 < view.max_delay ? slot + 1 : 0;
-        if (threadIdx.x == 0) {
-            end_phase(&phases, 2);
-            shared.n_fired = 0;
-            if (logs)
-                write_record(view, burst, head, total);
-        }
-        n_later = take_spikes(view, resident, block, k, head,
-                              slot * resident.slice, more, logs);
-        head += total;
+        finish_burst<KEEP>(view, launch, resident, block, roles, burst, &at);
     }
-    __syncthreads();
-    if (KEEP && k > 0 && neuron.id != 0xffffffffu)
-        store_state<MODEL>(neuron.area, neuron.id - neuron.area->first,
-                           &neuron.words);
-    if (k > 0)
-        block_store(view, launch, resident, block, k, head, n_events, phases);
+    if (is_logged(resident, at))
+        log_list(view, shared->list[(resident.tag + at.k) & 1], at.n_before,
+                 {shared->log_from, true});
+    if (KEEP && at.k > 0) {
+        neuron_store<MODEL>(view, &neuron);
+        n_events = neuron_events(view, &neuron);
+    }
+    if (at.k > 0)
+        block_store(view, launch, resident, block, at.k, n_events, roles);
 }
 
 static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
@@ -347,38 +292,41 @@ static const void *pick_resident(uint32_t model)
     }
 }
 
-/* Fewer threads have more registers, and fewer warps that share an issue
- * slot; more have more mail and rows in flight. */
+/* Threads of a block: as many as there are neurons and lines of mail, so that
+ * no warp has both. Fewer have more registers, and fewer warps that share an
+ * issue slot. */
 static uint32_t n_threads(const vly_cuda_resident *resident)
 {
-    return resident->slice <= FEW_THREADS &&
-                   resident->lines * resident->n_blocks <= FEW_THREADS / 2
-               ? FEW_THREADS
-               : MANY_THREADS;
+    const uint64_t neurons = ((uint64_t)resident->slice + 31) / 32 * 32;
+    const uint64_t waiting =
+        ((uint64_t)resident->lines * resident->n_blocks + 31) / 32 * 32;
+    if (neurons + waiting <= MIN_THREADS)
+        return MIN_THREADS;
+    return neurons + waiting <= FEW_THREADS ? FEW_THREADS : MANY_THREADS;
+}
+
+static bool is_kept(const vly_cuda_view *view,
+                    const vly_cuda_resident *resident)
+{
+    return resident->slice <= PACKED_NEURONS && view->n_areas <= PACKED_AREAS;
 }
 
 static const void *pick(const vly_cuda_view *view,
                         const vly_cuda_resident *resident)
 {
-    if (n_threads(resident) == FEW_THREADS)
-        return pick_resident<true, FEW_THREADS>(view->model);
-    return resident->slice <= MANY_THREADS
-               ? pick_resident<true, MANY_THREADS>(view->model)
-               : pick_resident<false, MANY_THREADS>(view->model);
-}
-
-static uint64_t dynamic_bytes(const vly_cuda_view *view,
-                              const vly_cuda_resident *resident)
-{
-    return ((uint64_t)view->max_delay * resident->slice + view->max_delay +
-            resident->slice) *
-           sizeof(uint32_t);
+    if (!is_kept(view, resident))
+        return pick_resident<false, MANY_THREADS>(view->model);
+    return n_threads(resident) <= FEW_THREADS
+               ? pick_resident<true, FEW_THREADS>(view->model)
+               : pick_resident<true, MANY_THREADS>(view->model);
 }
 
 uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,
                                  const vly_cuda_resident *resident)
 {
-    return dynamic_bytes(view, resident) + sizeof(resident_shared);
+    return fired_lines(*resident) * sizeof(uint4) + sizeof(resident_shared) +
+           ((uint64_t)view->max_delay * resident->slice + view->max_delay) *
+               sizeof(uint32_t);
 }
 
 cudaError_t vly_cuda_resident_prepare(const vly_cuda_view *view,
@@ -391,12 +339,12 @@ cudaError_t vly_cuda_resident_prepare(const vly_cuda_view *view,
     many.lines = VLY_CUDA_MAIL_LINES * VLY_CUDA_THREADS;
     cudaError_t code = cudaFuncSetAttribute(
         pick(view, &few), cudaFuncAttributeMaxDynamicSharedMemorySize,
-        (int)dynamic_bytes(view, resident));
+        (int)vly_cuda_resident_bytes(view, resident));
     if (code != cudaSuccess)
         return code;
     return cudaFuncSetAttribute(pick(view, &many),
                                 cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                (int)dynamic_bytes(view, resident));
+                                (int)vly_cuda_resident_bytes(view, resident));
 }
 
 cudaError_t vly_cuda_launch_resident(const vly_cuda_view *view,
@@ -407,8 +355,8 @@ cudaError_t vly_cuda_launch_resident(const vly_cuda_view *view,
     void *arguments[3] = {(void *)view, (void *)launch, (void *)resident};
     return cudaLaunchCooperativeKernel(
         pick(view, resident), dim3(resident->n_blocks),
-        dim3(n_threads(resident)), arguments,
-        (size_t)dynamic_bytes(view, resident), stream);
+        dim3(is_kept(view, resident) ? n_threads(resident) : MANY_THREADS),
+        arguments, (size_t)vly_cuda_resident_bytes(view, resident), stream);
 }
 
 cudaError_t vly_cuda_launch_resident_restore(const vly_cuda_view *view,

@@ -41,6 +41,8 @@ typedef struct vly_cuda_area {
     uint32_t *field[VLY_CUDA_MAX_FIELDS]; /* [n] */
     const uint32_t *coef[VLY_CUDA_MAX_COEFS];
     uint32_t coef_mask[VLY_CUDA_MAX_COEFS]; /* 0 if uniform, else ~0 */
+    uint32_t uniform;                       /* 1: all of them are */
+    uint32_t reserved;
 } vly_cuda_area;
 
 typedef struct vly_cuda_stimulus {
@@ -120,6 +122,8 @@ typedef struct vly_cuda_input {
     uint32_t feagi;
 } vly_cuda_input;
 
+#define VLY_CUDA_DONES 64u /* cleared at once, one for each launch */
+
 /* What a launch leaves. The backend clears it before. */
 typedef struct vly_cuda_done {
     uint64_t head;
@@ -130,6 +134,33 @@ typedef struct vly_cuda_done {
     uint32_t n_bursts;
     uint32_t barrier; /* room for vly_cuda_view.barrier */
 } vly_cuda_done;
+
+/* What the host waits for after a few bursts, written by the device. */
+#define VLY_CUDA_SHORT_BURSTS 8u     /* bursts of such a launch at most */
+#define VLY_CUDA_WATCHES 5u          /* ranges at most */
+#define VLY_CUDA_PUBLISH_WORDS 4096u /* of all ranges */
+
+/* Words of the device that the host wants, at `at` of words[]. */
+typedef struct vly_cuda_watch {
+    const uint32_t *from;
+    uint32_t n;
+    uint32_t at;
+} vly_cuda_watch;
+
+typedef struct vly_cuda_watches {
+    vly_cuda_watch list[VLY_CUDA_WATCHES];
+    uint32_t n;
+    uint32_t number; /* of the launch: published in flag when all is there */
+} vly_cuda_watches;
+
+/* Pinned memory of the host, written by the device. */
+typedef struct vly_cuda_published {
+    uint32_t flag;
+    uint32_t reserved[3];
+    vly_cuda_done done;
+    vly_cuda_record records[VLY_CUDA_SHORT_BURSTS];
+    uint32_t words[VLY_CUDA_PUBLISH_WORDS];
+} vly_cuda_published;
 
 /* One launch: bursts [burst, burst + n_bursts), fewer if the log is full. */
 typedef struct vly_cuda_launch {
@@ -174,8 +205,8 @@ typedef struct vly_cuda_segments {
     const uint32_t *synapses;      /* [n_blocks][block_quads] of four words */
     const vly_cuda_class *classes; /* [n_areas] */
     uint64_t block_quads;
-    uint32_t wide; /* 1: 16 threads share a segment, else 4 */
-    uint32_t reserved;
+    uint32_t quads; /* of the longest segment */
+    uint32_t shift; /* 1 << shift threads share a segment */
 } vly_cuda_segments;
 
 /* Neuron id belongs to block id % n_blocks, where it is number id / n_blocks.
@@ -186,15 +217,21 @@ typedef struct vly_cuda_segments {
 typedef struct vly_cuda_resident {
     vly_cuda_segments part[VLY_CUDA_N_PARTS];
     uint32_t *ring;      /* [n_blocks][max_delay][slice] at rest */
-    uint32_t *mail;      /* [2][MAIL_LINES][n_blocks] of four words */
+    uint32_t *mail;      /* [2][MAIL_ROWS][n_blocks] of 16 bytes */
     uint32_t *mail_more; /* [2][n_blocks][slice] */
     uint32_t n_blocks;
-    uint32_t slice; /* neurons of a block at most */
-    uint32_t lines; /* of four words of mail that are polled */
-    uint32_t split; /* 0: everything is urgent */
+    uint32_t slice;      /* neurons of a block at most */
+    uint32_t lines;      /* of 16 bytes of mail that are polled */
+    uint32_t split;      /* 0: everything is urgent */
+    uint32_t copies;     /* of the mail */
+    uint32_t line_shift; /* 1 << line_shift lines a copy, not all in use */
+    uint32_t tag; /* burst k of a launch has tag + k + 1 in its mail: none
+                     that is left there from an earlier launch */
+    uint32_t reserved;
 } vly_cuda_resident;
 
 #define VLY_CUDA_MAIL_LINES 7u
+#define VLY_CUDA_MAIL_ROWS 32u      /* lines in all copies of the mail */
 #define VLY_CUDA_MAIL_BLOCKS 256u   /* blocks at most */
 #define VLY_CUDA_RESIDENT_AREAS 64u /* areas at most */
 
@@ -204,7 +241,8 @@ uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,
 /* Allows that much; fails if the device has less. */
 cudaError_t vly_cuda_resident_prepare(const vly_cuda_view *view,
                                       const vly_cuda_resident *resident);
-/* Runs bursts; records of them and all mail must be 0. */
+/* Runs bursts; records of them must be 0, and no mail may have a tag of
+ * theirs, which must stay below 65536. */
 cudaError_t vly_cuda_launch_resident(const vly_cuda_view *view,
                                      const vly_cuda_launch *launch,
                                      const vly_cuda_resident *resident,
@@ -235,6 +273,113 @@ cudaError_t vly_cuda_launch_segment_fill(const vly_cuda_view *view,
                                          uint32_t *const segments[2],
                                          uint32_t *count, cudaStream_t stream);
 
+/* ---- burst_partition.cu: many events a burst ---------------------------- */
+
+/* neurons of a tile that a lane updates at most */
+#define VLY_CUDA_TILE_ROWS 4u
+#define VLY_CUDA_PARTITION_BLOCKS 256u /* blocks at most */
+#define VLY_CUDA_PARTITION_DELAY 4096u /* max_delay at most */
+#define VLY_CUDA_CLUSTER 8u            /* blocks of a slice at most */
+
+/* Consecutive neurons of one area that a warp updates together. Tile T belongs
+ * to slice T % n_slices, where it is number T / n_slices. */
+typedef struct vly_cuda_slice_tile {
+    uint32_t area;
+    uint32_t state; /* word of the first field of the first neuron */
+    uint32_t n;     /* at most that of the partition */
+    uint32_t id;    /* global id of the first neuron */
+} vly_cuda_slice_tile;
+
+/* Synapses whose delay is in [base_delay, base_delay + ring), in rows by
+ * source; within a row they lie by slice, filled up with weights of 0 to units
+ * of 1, 2 or 4 synapses that are read at once. row and offset, of 16 bits if
+ * narrow, count units; offset from row[source] on: slice s has [offset[s],
+ * offset[s + 1]). A synapse is one word: (delay - base_delay) * slice + place
+ * of its target (16 bits) and the weight (16 bits). */
+typedef struct vly_cuda_partition_group {
+    const uint32_t *row; /* [n_neurons] */
+    const void *offset;  /* [n_neurons][n_slices + 1] */
+    const uint32_t *synapses;
+    uint32_t base_delay;
+    uint32_t narrow;
+} vly_cuda_partition_group;
+
+/* Every slice has its accumulators in the shared memory of each block of a
+ * cluster; each of them delivers a part of the spikes, and the update adds
+ * their copies up. */
+typedef struct vly_cuda_partition {
+    const vly_cuda_partition_group *groups; /* [n_groups] */
+    const vly_cuda_slice_tile *tiles;       /* [n_tiles] */
+    const uint32_t *area_tile;              /* [n_areas] first tile */
+    uint32_t *state;                        /* of the net, as in a snapshot */
+    uint32_t *at_rest; /* [n_slices][ring][slice] what is under way */
+    uint32_t *draws;   /* [n_tiles * tile] of four bursts, packed */
+    uint32_t *gate;    /* [2][n_blocks] tag and spikes of each block */
+    uint32_t *mail;    /* [2][n_blocks][mail_room] their ids */
+    uint32_t n_groups;
+    uint32_t n_tiles;
+    uint32_t tile; /* neurons of a tile: 32 times 1 to VLY_CUDA_TILE_ROWS */
+    uint32_t n_slices;
+    uint32_t cluster;   /* blocks of a slice: 1, 2, 4 or 8 */
+    uint32_t ring;      /* bursts of accumulators */
+    uint32_t slice;     /* accumulators of one burst, in a block */
+    uint32_t mail_room; /* neurons that a block updates at most */
+    uint32_t unit;      /* synapses read at once: 1, 2 or 4 */
+} vly_cuda_partition;
+
+/* Bytes of shared memory that a block takes. */
+uint64_t vly_cuda_partition_bytes(const vly_cuda_view *view,
+                                  const vly_cuda_partition *partition);
+/* Clusters of so many blocks with so much shared memory that run at once; 0
+ * where the device has no clusters or too little memory. Allows that much
+ * memory to launches of the same view and unit. */
+cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
+                                        uint32_t unit, uint32_t cluster,
+                                        uint64_t bytes, uint32_t *n_clusters);
+/* Runs bursts; records of them and the gate must be 0. */
+cudaError_t vly_cuda_launch_partition(const vly_cuda_view *view,
+                                      const vly_cuda_launch *launch,
+                                      const vly_cuda_partition *partition,
+                                      cudaStream_t stream);
+/* Puts into at_rest what spikes delivered along a group `ago` bursts before
+ * `burst` have under way. */
+cudaError_t vly_cuda_launch_partition_restore(
+    const vly_cuda_view *view, const vly_cuda_partition *partition,
+    uint64_t burst, uint32_t group, uint32_t ago, cudaStream_t stream);
+
+/* ---- build_partition.cu ------------------------------------------------ */
+
+/* offset[source][slice + 1] += synapses of `from` that belong to a group */
+cudaError_t vly_cuda_launch_partition_count(const vly_cuda_view *view,
+                                            const vly_cuda_group *from,
+                                            const vly_cuda_partition *partition,
+                                            uint32_t base_delay,
+                                            uint32_t *offset,
+                                            cudaStream_t stream);
+/* Counts to starts: offset[s + 1] is where slice s begins, in synapses filled
+ * up to units; length[source] the whole row in units, *longest the longest. */
+cudaError_t vly_cuda_launch_partition_scan(uint32_t n_neurons,
+                                           const vly_cuda_partition *partition,
+                                           uint32_t *offset, uint64_t *length,
+                                           uint32_t *longest,
+                                           cudaStream_t stream);
+/* Puts synapses in their places, which must be 0 before; offset[s + 1] moves
+ * to the end of slice s. */
+cudaError_t vly_cuda_launch_partition_fill(const vly_cuda_view *view,
+                                           const vly_cuda_group *from,
+                                           const vly_cuda_partition *partition,
+                                           uint32_t base_delay,
+                                           const uint64_t *row,
+                                           uint32_t *offset, uint32_t *synapses,
+                                           cudaStream_t stream);
+/* Ends in synapses to units: wide[i] itself, and to narrow[i] if not NULL. */
+cudaError_t vly_cuda_launch_partition_ends(uint32_t *wide, uint64_t n,
+                                           uint32_t unit, uint16_t *narrow,
+                                           cudaStream_t stream);
+/* to[i] = (uint32_t)from[i] */
+cudaError_t vly_cuda_launch_row_starts(const uint64_t *from, uint32_t n,
+                                       uint32_t *to, cudaStream_t stream);
+
 /* ---- spike_log.cu ------------------------------------------------------ */
 
 /* Copies the spikes of n_bursts bursts to ids and gains (NULL: not wanted),
@@ -242,6 +387,11 @@ cudaError_t vly_cuda_launch_segment_fill(const vly_cuda_view *view,
 cudaError_t vly_cuda_launch_sort(const vly_cuda_view *view, uint64_t burst,
                                  uint32_t n_bursts, uint32_t *ids,
                                  uint32_t *gains, cudaStream_t stream);
+/* counts[area] += spikes of a launch that has been enqueued before and keeps
+ * the log (launch->keep). */
+cudaError_t vly_cuda_launch_count_areas(const vly_cuda_view *view,
+                                        const vly_cuda_launch *launch,
+                                        uint64_t *counts, cudaStream_t stream);
 /* Adds the digest of one field of an area to *digest. */
 cudaError_t vly_cuda_launch_state_digest(const uint32_t *words, uint32_t first,
                                          uint32_t n, uint32_t field,
@@ -251,6 +401,16 @@ cudaError_t vly_cuda_launch_log_move(const vly_cuda_view *view, uint64_t from,
                                      uint64_t to, uint32_t *ids,
                                      uint32_t *gains, uint64_t mask,
                                      cudaStream_t stream);
+
+/* ---- publish.cu -------------------------------------------------------- */
+
+/* Of a launch that has been enqueued before: its done, its records, the ranges,
+ * then the flag. */
+cudaError_t vly_cuda_launch_publish(const vly_cuda_view *view,
+                                    const vly_cuda_launch *launch,
+                                    const vly_cuda_watches *watches,
+                                    vly_cuda_published *published,
+                                    cudaStream_t stream);
 
 /* ---- build_rows.cu ----------------------------------------------------- */
 

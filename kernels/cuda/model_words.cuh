@@ -8,6 +8,11 @@
 #define OF_MODEL(name) PASTE(name##_, VLY_CUDA_MODEL)
 #define MODEL_PART(part) PASTE(PASTE(vly_, VLY_CUDA_MODEL), part)
 
+static constexpr uint32_t OF_MODEL(n_fields) = 0
+#define VLY_FIELD(name, type, unit, lo, hi, init, text) +1
+#include VLY_CUDA_TABLE
+    ;
+
 static __device__ __forceinline__ void
 OF_MODEL(load_coefs)(const vly_cuda_area *area, uint32_t i, vly_cuda_words *w)
 {

@@ -8,197 +8,235 @@
 
 #include "resident_mail.cuh"
 
-#define NARROW 4u /* threads that share a segment */
-#define WIDE 16u
-#define FLIGHT 2 /* segments of such a group in flight */
-
 static __device__ __forceinline__ void add_event(const resident_block &block,
                                                  uint32_t base, uint32_t word)
 {
-    uint32_t weight = (uint32_t)((int32_t)word >> 16);
-    if (weight == 0)
-        return;
-    uint32_t at = base + (word & 0xffffu);
-    at = at >= block.ring_words ? at - block.ring_words : at;
-    atomicAdd(block.ring + at, weight);
+    const uint32_t at = base + (word & 0xffffu);
+    /* the smaller one: at - ring_words wraps if at is in the ring */
+    const uint32_t wrapped = min(at, at - block.ring_words);
+    atomicAdd(block.ring + wrapped, (uint32_t)((int32_t)word >> 16));
 }
 
-static __device__ __forceinline__ const uint4 *
-find_segment(const resident_block &block, uint32_t part, uint32_t source,
-             uint32_t *quads)
-{
-    const vly_cuda_class *classes = block.shared->classes[part];
-    uint32_t low = 0;
-    uint32_t high = block.n_areas;
-    while (high - low > 1) {
-        uint32_t middle = (low + high) / 2;
-        if (classes[middle].first <= source)
-            low = middle;
-        else
-            high = middle;
-    }
-    const vly_cuda_class c = classes[low];
-    *quads = c.quads;
-    return block.segments[part] + c.at + (uint64_t)(source - c.first) * c.quads;
-}
-
+/* Segments are filled from the front with words that are not 0: padding is
+ * seen at the first word of a quad, or adds up to three times 0 somewhere. */
 static __device__ __forceinline__ void add_quad(const resident_block &block,
                                                 uint32_t base, uint4 v)
 {
+    if (v.x == 0)
+        return;
     add_event(block, base, v.x);
     add_event(block, base, v.y);
     add_event(block, base, v.z);
     add_event(block, base, v.w);
 }
 
-/* The spikes of a list, by n_threads threads from first_thread on in groups of
- * SHARE; base: word of the ring for a delay of 1. */
-template <uint32_t SHARE>
-static __device__ __forceinline__ void
-deliver_list(const resident_block &block, uint32_t part, const uint32_t *list,
-             uint32_t n, uint32_t base, uint32_t first_thread,
-             uint32_t n_threads)
+/* c: a resident_class, read in one piece */
+static __device__ __forceinline__ const uint4 *class_segments(uint4 c)
 {
-    const uint32_t thread = threadIdx.x - first_thread; /* wraps: too large */
-    if (thread >= n_threads || thread >= n * SHARE)
-        return; /* most warps: their instructions would hold up the others */
-    const uint32_t lane = thread % SHARE;
-    const uint32_t stride = n_threads / SHARE;
-    for (uint32_t e = thread / SHARE; e < n; e += FLIGHT * stride) {
-        const uint4 *segment[FLIGHT];
-        uint32_t quads[FLIGHT];
-        uint32_t most = 0;
-#pragma unroll
-        for (int f = 0; f < FLIGHT; f++) {
-            quads[f] = 0;
-            segment[f] = nullptr;
-            if (e + f * stride < n)
-                segment[f] =
-                    find_segment(block, part, list[e + f * stride], &quads[f]);
-            most = quads[f] > most ? quads[f] : most;
-        }
-        for (uint32_t q = lane; q < most; q += SHARE) {
-            uint4 v[FLIGHT];
-#pragma unroll
-            for (int f = 0; f < FLIGHT; f++)
-                v[f] = q < quads[f] ? __ldcs(segment[f] + q)
-                                    : make_uint4(0, 0, 0, 0);
-#pragma unroll
-            for (int f = 0; f < FLIGHT; f++)
-                if (q < quads[f])
-                    add_quad(block, base, v[f]);
-        }
+    return (const uint4 *)((uint64_t)c.y << 32 | c.x);
+}
+
+/* Where a block writes the spikes it takes from a list, if it is its turn. */
+struct list_log {
+    uint64_t start; /* place of the first entry */
+    bool writes;
+};
+
+static __device__ __forceinline__ void write_log(const vly_cuda_view &view,
+                                                 const list_log &log,
+                                                 uint32_t i, uint32_t entry)
+{
+    const uint64_t place = (log.start + i) & view.log_mask;
+    view.log_ids[place] = entry & ID_MASK;
+    view.log_gains[place] = 1u << view.feagi_q;
+}
+
+/* Groups of 1 << shift threads share a segment; group is one of n_groups. */
+struct list_groups {
+    uint32_t shift;
+    uint32_t group;
+    uint32_t n_groups;
+};
+
+static __device__ __forceinline__ list_groups make_groups(uint32_t shift,
+                                                          uint32_t thread,
+                                                          uint32_t n_threads)
+{
+    return {shift, thread >> shift, n_threads >> shift};
+}
+
+/* What a thread reads of a segment at once: a read that waits for another
+ * costs as much as an exchange. */
+struct segment_part {
+    uint4 v;
+    uint4 w;
+};
+
+static __device__ __forceinline__ const uint4 *
+find_segment(const resident_class *classes, uint32_t entry, uint32_t *quads)
+{
+    const uint4 c = *(const uint4 *)(classes + (entry >> AREA_SHIFT));
+    *quads = c.w;
+    return class_segments(c) + (uint64_t)(entry & ID_MASK) * c.w;
+}
+
+static __device__ __forceinline__ segment_part read_segment(
+    const resident_class *classes, uint32_t entry, const list_groups &groups)
+{
+    const uint32_t share = 1u << groups.shift;
+    const uint32_t q = threadIdx.x & (share - 1);
+    uint32_t quads;
+    const uint4 *segment = find_segment(classes, entry, &quads) + q;
+    segment_part part = {make_uint4(0, 0, 0, 0), make_uint4(0, 0, 0, 0)};
+    if (q < quads)
+        part.v = __ldcs(segment);
+    if (q + share < quads)
+        part.w = __ldcs(segment + share);
+    return part;
+}
+
+/* What a segment has beyond that. */
+static __device__ __forceinline__ void add_rest(const resident_block &block,
+                                                const resident_class *classes,
+                                                uint32_t entry, uint32_t base,
+                                                const list_groups &groups)
+{
+    const uint32_t share = 1u << groups.shift;
+    uint32_t quads;
+    const uint4 *segment = find_segment(classes, entry, &quads);
+#pragma unroll 1
+    for (uint32_t q = (threadIdx.x & (share - 1)) + 2 * share; q < quads;
+         q += share)
+        add_quad(block, base, __ldcs(segment + q));
+}
+
+/* Spikes [groups.group, n) of a list, every n_groups-th; part: of the first
+ * of them, if it has been read. base: word of the ring for a delay of 1. */
+static __device__ __forceinline__ void
+deliver_list(const resident_block &block, uint32_t p,
+             const vly_cuda_resident &resident, const uint32_t *list,
+             uint32_t n, uint32_t base, const list_groups &groups,
+             segment_part part, bool is_read)
+{
+    const resident_class *classes = block.shared->classes[p];
+    const bool has_rest = resident.part[p].quads > 2u << groups.shift;
+#pragma unroll 1
+    for (uint32_t e = groups.group; e < n; e += groups.n_groups) {
+        if (!is_read)
+            part = read_segment(classes, list[e], groups);
+        is_read = false;
+        add_quad(block, base, part.v);
+        add_quad(block, base, part.w);
+        if (has_rest)
+            add_rest(block, classes, list[e], base, groups);
     }
 }
 
-static __device__ __forceinline__ void
-deliver_part(const resident_block &block, uint32_t part, const uint32_t *list,
-             uint32_t n, uint32_t base, uint32_t first_thread,
-             uint32_t n_threads)
-{
-    if (block.wide[part])
-        deliver_list<WIDE>(block, part, list, n, base, first_thread, n_threads);
-    else
-        deliver_list<NARROW>(block, part, list, n, base, first_thread,
-                             n_threads);
-}
-
-static __device__ void deliver_both(const resident_block &block, uint32_t n,
-                                    uint32_t base)
-{
-    deliver_part(block, VLY_CUDA_URGENT, block.list, n, base, 0, blockDim.x);
-    deliver_part(block, VLY_CUDA_LATER, block.list, n, base, 0, blockDim.x);
-}
-
-static __device__ void write_log(const vly_cuda_view &view,
-                                 const uint32_t *list, uint64_t start,
-                                 uint32_t n)
-{
-    for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) {
-        view.log_ids[(start + i) & view.log_mask] = list[i];
-        view.log_gains[(start + i) & view.log_mask] = 1u << view.feagi_q;
+#define NOT_READ                                                               \
+    {                                                                          \
+        {0, 0, 0, 0},                                                          \
+        {                                                                      \
+            0, 0, 0, 0                                                         \
+        }                                                                      \
     }
+
+/* Both parts, by all threads. */
+static __device__ __forceinline__ void
+deliver_both(const vly_cuda_resident &resident, const resident_block &block,
+             const uint32_t *list, uint32_t n, uint32_t base)
+{
+#pragma unroll 1
+    for (uint32_t p = 0; p < VLY_CUDA_N_PARTS; p++)
+        deliver_list(
+            block, p, resident, list, n, base,
+            make_groups(resident.part[p].shift, threadIdx.x, blockDim.x),
+            NOT_READ, false);
+}
+
+static __device__ __forceinline__ void log_list(const vly_cuda_view &view,
+                                                const uint32_t *list,
+                                                uint32_t n, const list_log &log)
+{
+    if (log.writes)
+        for (uint32_t i = threadIdx.x; i < n; i += blockDim.x)
+            write_log(view, log, i, list[i]);
 }
 
 /* Spikes of the burst before the launch, from the log. */
-static __device__ void deliver_log(const vly_cuda_view &view,
-                                   const vly_cuda_launch &launch,
-                                   const resident_block &block, uint32_t base)
+static __device__ __forceinline__ void
+deliver_log(const vly_cuda_view &view, const vly_cuda_launch &launch,
+            const vly_cuda_resident &resident, const resident_block &block,
+            uint32_t base)
 {
-    if (launch.burst == 0)
-        return;
-    const vly_cuda_record record =
-        view.records[(uint32_t)(launch.burst - 1) & view.record_mask];
+    uint32_t *list = block.shared->list[0];
+    vly_cuda_record record = {0, 0, 0, 0};
+    if (launch.burst > 0)
+        record = view.records[(uint32_t)(launch.burst - 1) & view.record_mask];
     for (uint32_t from = 0; from < record.count; from += LIST) {
         uint32_t n = record.count - from < LIST ? record.count - from : LIST;
-        for (uint32_t i = threadIdx.x; i < n; i += blockDim.x)
-            block.list[i] =
+        for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) {
+            uint32_t id =
                 view.log_ids[(record.start + from + i) & view.log_mask];
+            list[i] = class_of(block, id) << AREA_SHIFT | id;
+        }
         __syncthreads();
-        deliver_both(block, n, base);
+        deliver_both(resident, block, list, n, base);
         __syncthreads();
     }
 }
 
-/* Takes the spikes whose mail has come and delivers what is urgent, if there
- * is another burst. Returns how many spikes of the list are still to be
- * logged, if it is this block's turn, and to be delivered later; more than
- * the list holds are done with at once. All threads. */
-static __device__ uint32_t take_spikes(const vly_cuda_view &view,
-                                       const vly_cuda_resident &resident,
-                                       const resident_block &block,
-                                       uint32_t tag, uint64_t start,
-                                       uint32_t base, uint32_t deliver,
-                                       uint32_t logs)
+/* Spikes that did not fit into the lines of their blocks, n_over of them.
+ * Delivers them, if wanted, through the other list, which is done with. log:
+ * behind what the lines hold. All threads, and none goes on before all are
+ * done. */
+template <bool PACKED>
+static __device__ __forceinline__ void
+take_over(const vly_cuda_view &view, const vly_cuda_resident &resident,
+          const resident_block &block, uint32_t tag, uint32_t base,
+          uint32_t n_over, bool deliver, list_log log)
 {
     resident_shared *shared = block.shared;
-    const uint32_t n_over = shared->n_over;
-    const uint32_t fits = shared->n_total <= LIST;
-    if (n_over != 0 && fits) {
-        for (uint32_t o = 0; o < n_over; o++)
-            read_more(resident, block, tag, shared->over[o], 0,
-                      shared->over_n[o]);
+    uint32_t *list = shared->list[(tag + 1) & 1];
+    uint32_t o = 0;
+    uint32_t low = 0;
+    while (o < n_over) {
+        uint32_t filled = 0;
+        while (o < n_over && filled < LIST) {
+            uint32_t n = shared->over_n[o] - low;
+            n = n < LIST - filled ? n : LIST - filled;
+            for (uint32_t i = threadIdx.x; i < n; i += blockDim.x)
+                list[filled + i] = read_more<PACKED>(resident, block, tag,
+                                                     shared->over[o], low + i);
+            filled += n;
+            low += n;
+            if (low == shared->over_n[o]) {
+                o++;
+                low = 0;
+            }
+        }
+        __syncthreads();
+        if (deliver)
+            deliver_both(resident, block, list, filled, base);
+        log_list(view, list, filled, log);
+        log.start += filled;
         __syncthreads();
     }
-    uint32_t n = shared->n_list;
-    if (deliver)
-        deliver_part(block, VLY_CUDA_URGENT, block.list, n, base, 0,
-                     blockDim.x);
-    if (deliver && !fits)
-        deliver_part(block, VLY_CUDA_LATER, block.list, n, base, 0, blockDim.x);
-    if (fits && deliver)
-        return n;
-    if (logs)
-        write_log(view, block.list, start, n);
-    if (fits)
-        return 0;
-    for (uint32_t o = 0; o < n_over; o++)
-        for (uint32_t low = 0; low < shared->over_n[o]; low += LIST) {
-            uint32_t high = shared->over_n[o];
-            high = high - low < LIST ? high : low + LIST;
-            start += n;
-            __syncthreads();
-            if (threadIdx.x == 0)
-                shared->n_list = 0;
-            __syncthreads();
-            read_more(resident, block, tag, shared->over[o], low, high);
-            __syncthreads();
-            n = high - low;
-            if (logs)
-                write_log(view, block.list, start, n);
-            if (deliver)
-                deliver_both(block, n, base);
-        }
-    return 0;
 }
 
-static __device__ void take_inputs(const vly_cuda_launch &launch,
-                                   const vly_cuda_resident &resident,
-                                   const resident_block &block, uint32_t k,
-                                   uint32_t base)
+/* n_over blocks have more spikes than their lines hold: how many. */
+static __device__ __forceinline__ uint32_t
+count_over(const resident_shared *shared, uint32_t n_over)
 {
-    if (launch.input_row == nullptr)
-        return;
+    uint32_t n = 0;
+    for (uint32_t o = 0; o < n_over; o++)
+        n += shared->over_n[o];
+    return n;
+}
+
+static __device__ __forceinline__ void
+take_inputs(const vly_cuda_launch &launch, const vly_cuda_resident &resident,
+            const resident_block &block, uint32_t k, uint32_t base)
+{
     const uint32_t end = launch.input_row[k + 1];
     for (uint32_t i = launch.input_row[k] + threadIdx.x; i < end;
          i += blockDim.x) {
@@ -207,6 +245,7 @@ static __device__ void take_inputs(const vly_cuda_launch &launch,
             atomicAdd(block.ring + base + input.neuron / resident.n_blocks,
                       (uint32_t)input.value);
     }
+    __syncthreads();
 }
 
 #endif

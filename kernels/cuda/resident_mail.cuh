@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The exchange of the resident plan: every block writes the numbers of its
- * neurons that fired into lines that all others poll. Every 32-bit word has a
- * tag of the burst in its high half, so a line is valid when all its words
- * have the tag, in whatever order they came; what does not fit in the lines
- * is read from a second place, word by word in the same way.
+ * The exchange of the resident plan: every block writes the codes of its
+ * neurons that fired into lines that all others poll. A line is 16 bytes,
+ * written and read in one access: a tag of the burst and seven codes. What
+ * does not fit is read from a second place, in words that have the tag too.
  */
 #ifndef VOLLEY_CUDA_RESIDENT_MAIL_CUH
 #define VOLLEY_CUDA_RESIDENT_MAIL_CUH
@@ -11,37 +10,77 @@
 #include "cuda_kernels.h"
 
 #define LIST 4096u     /* spikes delivered at a time */
-#define NOBODY 0xffffu /* in place of an id */
+#define LINE_CODES 7u  /* of neurons */
+#define NOBODY 0xffffu /* in place of a code */
+#define OVER 0xfffeu   /* more than the lines hold; their number follows */
+#define AREA_SHIFT 26  /* an entry of the list: area, id */
+#define ID_MASK 0x3ffffffu
+#define PACKED_NEURONS 1024u /* a code has 10 bits of number, 6 of area ... */
+#define PACKED_AREAS 63u     /* ... and the last area is NOBODY, OVER */
 
-struct resident_shared {
-    uint32_t list[2][LIST]; /* ids of the spikes of this burst, the last */
-    alignas(16) uint32_t n_list;
-    uint32_t n_total; /* spikes of the burst */
-    uint32_t n_over;  /* blocks with more than their lines hold */
-    uint32_t n_fired; /* of this block */
+/* Segments of the sources of an area: that of id begins at segments +
+ * id * quads. */
+struct alignas(16) resident_class {
+    const uint4 *segments;
+    uint32_t first;
+    uint32_t quads;
+};
+
+/* The first stimulus of an area, for one launch. */
+struct alignas(16) resident_source {
+    uint32_t from; /* bursts of the launch in which it acts */
+    uint32_t until;
+    uint32_t base;
+    uint32_t step;
+    uint32_t n; /* thresholds */
+    uint32_t always;
+    uint32_t at; /* its table, or NO_TABLE */
+    uint32_t stream;
+    uint32_t n_stimuli;
+    uint32_t reserved[3];
+};
+
+#define NO_TABLE 0xffffffffu
+#define TABLE_WORDS 2048u
+#define GUIDE_WORDS 64u /* 256 bytes before the thresholds of a table */
+#define GUIDE_MOST 255u /* in a byte: so many or more */
+
+struct alignas(16) resident_shared {
+    uint32_t list[2][LIST]; /* spikes, by the parity of the burst */
+    resident_class classes[VLY_CUDA_N_PARTS][VLY_CUDA_RESIDENT_AREAS];
+    resident_source sources[VLY_CUDA_RESIDENT_AREAS];
+    uint32_t tables[TABLE_WORDS];
+    uint2 got[2];  /* spikes in the list, blocks with more than lines hold */
+    uint64_t head; /* log position of the first spike of this burst ... */
+    uint64_t log_from; /* ... and of the one before */
+    uint32_t n_fired;  /* of this block */
     uint32_t over[VLY_CUDA_MAIL_BLOCKS];
     uint32_t over_n[VLY_CUDA_MAIL_BLOCKS];
-    vly_cuda_class classes[VLY_CUDA_N_PARTS][VLY_CUDA_RESIDENT_AREAS];
+    /* Cycles of delivery, update and exchange, as the last thread sees them:
+     * 32 bits are enough for one launch of some milliseconds. */
+    uint32_t cycles[3];
+    uint32_t time;
 };
 
-/* Dynamic shared memory: ring [max_delay][slice], counts [max_delay] of the
- * last bursts, fired [slice]. */
+/* Shared memory: fired, resident_shared, ring [max_delay][slice], counts
+ * [max_delay] of the last bursts. */
 struct resident_block {
     resident_shared *shared;
+    uint16_t *fired; /* codes, laid out as lines without their tags */
     uint32_t *ring;
     uint32_t *counts;
-    uint32_t *fired;
-    uint32_t *list; /* shared->list[0] or [1]: that of this burst */
     uint32_t ring_words;
     uint32_t n_areas;
-    const uint4 *segments[VLY_CUDA_N_PARTS];
-    uint32_t wide[VLY_CUDA_N_PARTS];
 };
 
+/* one access: 16 aligned bytes cannot be torn */
 static __device__ __forceinline__ uint4 mail_read(const uint32_t *at)
 {
     uint4 v;
-    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("{\n\t.reg .b128 q;\n\t.reg .b64 a, b;\n\t"
+                 "ld.relaxed.gpu.global.b128 q, [%4];\n\t"
+                 "mov.b128 {a, b}, q;\n\t"
+                 "mov.b64 {%0, %1}, a;\n\tmov.b64 {%2, %3}, b;\n\t}"
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
                  : "l"(at)
                  : "memory");
@@ -50,10 +89,12 @@ static __device__ __forceinline__ uint4 mail_read(const uint32_t *at)
 
 static __device__ __forceinline__ void mail_write(uint32_t *at, uint4 v)
 {
-    asm volatile(
-        "st.relaxed.gpu.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at),
-        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
-        : "memory");
+    asm volatile("{\n\t.reg .b128 q;\n\t.reg .b64 a, b;\n\t"
+                 "mov.b64 a, {%1, %2};\n\tmov.b64 b, {%3, %4};\n\t"
+                 "mov.b128 q, {a, b};\n\t"
+                 "st.relaxed.gpu.global.b128 [%0], q;\n\t}" ::"l"(at),
+                 "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
 }
 
 static __device__ __forceinline__ uint32_t word_read(const uint32_t *at)
@@ -73,102 +114,167 @@ static __device__ __forceinline__ void word_write(uint32_t *at, uint32_t v)
 }
 
 /* A line of the mail of a block; those of all blocks lie side by side, so that
- * a warp polls few sectors. */
+ * a warp polls few sectors. There are copies, since many that poll one line
+ * hold up each other and the writer. */
 static __device__ __forceinline__ uint32_t *
-mail_line(const vly_cuda_resident &resident, uint32_t tag, uint32_t line,
-          uint32_t from)
+mail_line(const vly_cuda_resident &resident, uint32_t tag, uint32_t copy,
+          uint32_t line, uint32_t from)
 {
-    uint32_t row = (tag & 1) * VLY_CUDA_MAIL_LINES + line;
+    const uint32_t row =
+        (tag & 1) * VLY_CUDA_MAIL_ROWS + (copy << resident.line_shift) + line;
     return resident.mail + 4 * (row * resident.n_blocks + from);
 }
 
-/* Word i of the mail: 0 the count, then numbers of neurons. */
-static __device__ __forceinline__ uint32_t
-mail_word(const resident_block &block, uint32_t tag, uint32_t i, uint32_t n,
-          uint32_t room)
+/* place of the code of spike i of the block */
+static __device__ __forceinline__ uint32_t fired_at(uint32_t i)
 {
-    uint32_t value = NOBODY;
-    if (i == 0)
-        value = n;
-    else if (n <= room && i - 1 < n)
-        value = block.fired[i - 1];
-    return tag << 16 | value;
-}
-
-static __device__ void send_mail(const vly_cuda_resident &resident,
-                                 const resident_block &block, uint32_t tag)
-{
-    const uint32_t t = threadIdx.x;
-    const uint32_t n = block.shared->n_fired;
-    const uint32_t room = 4 * resident.lines - 1;
-    const uint64_t box = (tag & 1) * resident.n_blocks + blockIdx.x;
-    if (t < resident.lines) {
-        uint4 v;
-        v.x = mail_word(block, tag, 4 * t, n, room);
-        v.y = mail_word(block, tag, 4 * t + 1, n, room);
-        v.z = mail_word(block, tag, 4 * t + 2, n, room);
-        v.w = mail_word(block, tag, 4 * t + 3, n, room);
-        mail_write(mail_line(resident, tag, t, blockIdx.x), v);
-    }
-    if (n > room)
-        for (uint32_t i = t; i < n; i += blockDim.x)
-            word_write(resident.mail_more + box * resident.slice + i,
-                       tag << 16 | block.fired[i]);
+    return i + i / LINE_CODES + 1;
 }
 
 static __device__ __forceinline__ void
-list_add(const vly_cuda_resident &resident, const resident_block &block,
-         uint32_t from, uint32_t word)
+send_more(const vly_cuda_resident &resident, const uint16_t *fired,
+          uint32_t tag, uint32_t n)
 {
-    uint32_t number = word & 0xffffu;
-    if (number != NOBODY)
-        block.list[atomicAdd(&block.shared->n_list, 1u)] =
-            number * resident.n_blocks + from;
+    const uint64_t box = (tag & 1) * resident.n_blocks + blockIdx.x;
+    for (uint32_t i = threadIdx.x % 32; i < n; i += 32)
+        word_write(resident.mail_more + box * resident.slice + i,
+                   tag << 16 | fired[fired_at(i)]);
 }
 
-/* Each thread waits for one line of one block. */
-static __device__ void receive_mail(const vly_cuda_resident &resident,
-                                    const resident_block &block, uint32_t tag,
-                                    uint32_t from, uint32_t line)
+#define NO_CODES 0xffffffffu
+
+/* By one warp, when all spikes of the block are known; makes room for those of
+ * the next burst. at: where the lane writes, or NULL. */
+static __device__ __forceinline__ void
+send_mail(const vly_cuda_resident &resident, const resident_block &block,
+          uint32_t tag, uint32_t *at)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t line = lane & ((1u << resident.line_shift) - 1);
+    const uint32_t n = block.shared->n_fired;
+    uint4 *lines = (uint4 *)block.fired;
+    uint4 v = lines[line];
+    if (n > LINE_CODES * resident.lines) {
+        v = make_uint4(NO_CODES, NO_CODES, NO_CODES, NO_CODES);
+        if (line == 0) {
+            v.x = OVER << 16;
+            v.y = n;
+        }
+    }
+    v.x = (v.x & 0xffff0000u) | tag;
+    if (at != nullptr)
+        mail_write(at, v);
+    if (n == 0)
+        return;
+    if (n > LINE_CODES * resident.lines)
+        send_more(resident, block.fired, tag, n);
+    __syncwarp();
+    if (lane < resident.lines)
+        lines[lane] = make_uint4(NO_CODES, NO_CODES, NO_CODES, NO_CODES);
+    if (lane == 0)
+        block.shared->n_fired = 0;
+}
+
+/* Where a lane of the warp that sends writes. */
+static __device__ __forceinline__ uint32_t *
+send_place(const vly_cuda_resident &resident, uint32_t tag)
+{
+    const uint32_t line = threadIdx.x & ((1u << resident.line_shift) - 1);
+    const uint32_t copy = threadIdx.x % 32 >> resident.line_shift;
+    return line < resident.lines && copy < resident.copies
+               ? mail_line(resident, tag, copy, line, blockIdx.x)
+               : nullptr;
+}
+
+static __device__ __forceinline__ uint32_t class_of(const resident_block &block,
+                                                    uint32_t id)
+{
+    const resident_class *classes = block.shared->classes[0];
+    uint32_t low = 0;
+    uint32_t high = block.n_areas;
+    while (high - low > 1) {
+        uint32_t middle = (low + high) / 2;
+        if (classes[middle].first <= id)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* An entry of the list. PACKED: a code has the area, else it is searched. */
+template <bool PACKED>
+static __device__ __forceinline__ uint32_t
+make_entry(const vly_cuda_resident &resident, const resident_block &block,
+           uint32_t from, uint32_t code)
+{
+    if (PACKED)
+        return code / PACKED_NEURONS << AREA_SHIFT |
+               (code % PACKED_NEURONS * resident.n_blocks + from);
+    const uint32_t id = code * resident.n_blocks + from;
+    return class_of(block, id) << AREA_SHIFT | id;
+}
+
+/* Each thread waits for one line of one block: line number of all. */
+template <bool PACKED>
+static __device__ __forceinline__ void
+receive_mail(const vly_cuda_resident &resident, const resident_block &block,
+             uint32_t tag, uint32_t number)
 {
     resident_shared *shared = block.shared;
-    const uint32_t *at = mail_line(resident, tag, line, from);
+    const uint32_t from = number % resident.n_blocks;
+    const uint32_t line = number / resident.n_blocks;
+    const uint32_t *at =
+        mail_line(resident, tag, blockIdx.x % resident.copies, line, from);
     uint4 v;
     do {
         v = mail_read(at);
-    } while (v.x >> 16 != tag || v.y >> 16 != tag || v.z >> 16 != tag ||
-             v.w >> 16 != tag);
-    if (line == 0) {
-        uint32_t n = v.x & 0xffffu;
-        if (n != 0)
-            atomicAdd(&shared->n_total, n);
-        if (n > 4 * resident.lines - 1) {
-            uint32_t o = atomicAdd(&shared->n_over, 1u);
-            shared->over[o] = from;
-            shared->over_n[o] = n;
-        }
-    } else {
-        list_add(resident, block, from, v.x);
+    } while ((v.x & 0xffffu) != tag);
+    uint32_t code = v.x >> 16;
+    if (code == NOBODY)
+        return; /* nor does any follow */
+    if (code == OVER) {
+        uint32_t o = atomicAdd(&shared->got[tag & 1].y, 1u);
+        shared->over[o] = from;
+        shared->over_n[o] = v.y;
+        return;
     }
-    list_add(resident, block, from, v.y);
-    list_add(resident, block, from, v.z);
-    list_add(resident, block, from, v.w);
+    if ((v.y & 0xffffu) == NOBODY) { /* most of them */
+        shared->list[tag & 1][atomicAdd(&shared->got[tag & 1].x, 1u)] =
+            make_entry<PACKED>(resident, block, from, code);
+        return;
+    }
+    uint32_t n = 2;
+    n += (v.y >> 16) != NOBODY;
+    n += (v.z & 0xffffu) != NOBODY;
+    n += (v.z >> 16) != NOBODY;
+    n += (v.w & 0xffffu) != NOBODY;
+    n += (v.w >> 16) != NOBODY;
+    uint32_t *list =
+        shared->list[tag & 1] + atomicAdd(&shared->got[tag & 1].x, n);
+    list[0] = make_entry<PACKED>(resident, block, from, code);
+    for (uint32_t i = 1; i < n; i++) {
+        code = v.y & 0xffffu;
+        v.y = v.y >> 16 | v.z << 16;
+        v.z = v.z >> 16 | v.w << 16;
+        v.w = v.w >> 16;
+        list[i] = make_entry<PACKED>(resident, block, from, code);
+    }
 }
 
-/* Appends spikes [low, high) of a block that has more than its lines hold. */
-static __device__ void read_more(const vly_cuda_resident &resident,
-                                 const resident_block &block, uint32_t tag,
-                                 uint32_t from, uint32_t low, uint32_t high)
+/* Spike i of a block that has more than its lines hold, as an entry. */
+template <bool PACKED>
+static __device__ __forceinline__ uint32_t
+read_more(const vly_cuda_resident &resident, const resident_block &block,
+          uint32_t tag, uint32_t from, uint32_t i)
 {
     const uint64_t box = (tag & 1) * resident.n_blocks + from;
-    const uint32_t *at = resident.mail_more + box * resident.slice;
-    for (uint32_t i = low + threadIdx.x; i < high; i += blockDim.x) {
-        uint32_t word;
-        do {
-            word = word_read(at + i);
-        } while (word >> 16 != tag);
-        list_add(resident, block, from, word);
-    }
+    const uint32_t *at = resident.mail_more + box * resident.slice + i;
+    uint32_t word;
+    do {
+        word = word_read(at);
+    } while (word >> 16 != tag);
+    return make_entry<PACKED>(resident, block, from, word & 0xffffu);
 }
 
 #endif

@@ -10,21 +10,25 @@
 
 #include "kernels/models/digest.h"
 
-/* What a thread knows of its neuron between bursts. */
+/* What a thread knows of its neuron between bursts: little, since all of it is
+ * in registers while the thread delivers. */
 struct resident_neuron {
     vly_cuda_words words;
-    const vly_cuda_area *area;
-    const vly_cuda_stimulus *stimulus; /* first of its area, or NULL */
-    vly_philox_words draw;             /* of that, for four bursts */
-    uint32_t id;                       /* 0xffffffff: none */
+    vly_philox_words draw; /* of the first stimulus, for four bursts */
+    vly_philox_words next; /* the same for the next four, in work */
+    uint32_t id;           /* 0xffffffff: none */
+    uint32_t area;
+    uint32_t stimulus;
     uint32_t drawn;
-    uint32_t degree;
-    uint32_t fired; /* in this burst */
+    uint32_t fired;   /* in this burst */
+    uint32_t n_fired; /* bursts */
     float scale;
 };
 
-static __device__ const vly_cuda_area *find_area(const vly_cuda_view &view,
-                                                 uint32_t id)
+/* resident_neuron.stimulus */
+enum { NO_STIMULUS, OTHER_STIMULI, FIRST_STIMULUS };
+
+static __device__ uint32_t find_area(const vly_cuda_view &view, uint32_t id)
 {
     uint32_t low = 0;
     uint32_t high = view.n_areas;
@@ -35,7 +39,7 @@ static __device__ const vly_cuda_area *find_area(const vly_cuda_view &view,
         else
             high = middle;
     }
-    return view.areas + low;
+    return low;
 }
 
 template <int MODEL>
@@ -44,48 +48,200 @@ neuron_load(const vly_cuda_view &view, const vly_cuda_resident &resident,
             uint32_t number, resident_neuron *neuron)
 {
     neuron->id = 0xffffffffu;
-    neuron->stimulus = nullptr;
+    neuron->stimulus = NO_STIMULUS;
     uint64_t id = (uint64_t)number * resident.n_blocks + blockIdx.x;
     if (id >= view.n_neurons)
         return;
     neuron->id = (uint32_t)id;
     neuron->area = find_area(view, neuron->id);
-    neuron->degree = view.out_degree[neuron->id];
-    neuron->scale = neuron->area->scale[0];
-    if (neuron->area->n_stimuli > 0)
-        neuron->stimulus = view.stimuli + neuron->area->stimulus_first;
-    load_state<MODEL>(neuron->area, neuron->id - neuron->area->first,
-                      &neuron->words);
-    load_coefs<MODEL>(neuron->area, neuron->id - neuron->area->first,
-                      &neuron->words);
+    const vly_cuda_area *area = view.areas + neuron->area;
+    neuron->n_fired = 0;
+    neuron->scale = area->scale[0];
+    if (area->n_stimuli > 0) {
+        const vly_cuda_stimulus *first = view.stimuli + area->stimulus_first;
+        neuron->stimulus = neuron->id - first->first < first->n ? FIRST_STIMULUS
+                                                                : OTHER_STIMULI;
+    }
+    load_state<MODEL>(area, neuron->id - area->first, &neuron->words);
+    load_coefs<MODEL>(area, neuron->id - area->first, &neuron->words);
 }
 
-/* What its stimuli give the neuron in a burst. One draw of the first serves
- * four bursts; fresh: there is none yet. */
-static __device__ __forceinline__ void neuron_draw(const vly_cuda_view &view,
-                                                   uint64_t burst,
-                                                   uint32_t fresh,
-                                                   resident_neuron *neuron)
+template <int MODEL>
+static __device__ __forceinline__ void neuron_store(const vly_cuda_view &view,
+                                                    resident_neuron *neuron)
+{
+    if (neuron->id == 0xffffffffu)
+        return;
+    const vly_cuda_area *area = view.areas + neuron->area;
+    store_state<MODEL>(area, neuron->id - area->first, &neuron->words);
+}
+
+/* ---- stimuli ----------------------------------------------------------- */
+
+static __device__ __forceinline__ uint32_t clamp_burst(uint64_t burst,
+                                                       uint64_t first)
+{
+    const uint64_t k = burst > first ? burst - first : 0;
+    return k < 0xffffffffu ? (uint32_t)k : 0xffffffffu;
+}
+
+/* By one thread for each area. */
+static __device__ void source_load(const vly_cuda_view &view, uint64_t burst,
+                                   uint32_t a, resident_source *source)
+{
+    const vly_cuda_area *area = view.areas + a;
+    resident_source s = {0, 0, 0, 0, 0, 0, NO_TABLE, 0, area->n_stimuli};
+    if (s.n_stimuli > 0) {
+        const vly_cuda_stimulus *first = view.stimuli + area->stimulus_first;
+        s.from = clamp_burst(first->start, burst);
+        s.until = clamp_burst(first->stop, burst);
+        s.base = (uint32_t)first->base;
+        s.step = (uint32_t)first->step;
+        s.n = first->n_thresholds;
+        s.always = first->always;
+        s.stream = first->stream;
+    }
+    *source = s;
+}
+
+/* The first stimulus of each area, with a guide to its thresholds: how many
+ * are not above the first number of each 256th. Those that there is no room
+ * for are searched in global memory. All threads. */
+static __device__ void sources_load(const vly_cuda_view &view, uint64_t burst,
+                                    resident_shared *shared)
+{
+    const uint32_t a = threadIdx.x;
+    uint32_t at = 0;
+    if (a < view.n_areas)
+        source_load(view, burst, a, &shared->sources[a]);
+    __syncthreads();
+    for (uint32_t i = 0; i < a && i < view.n_areas; i++)
+        at += shared->sources[i].n + GUIDE_WORDS;
+    __syncthreads();
+    if (a < view.n_areas && shared->sources[a].n_stimuli > 0 &&
+        at + GUIDE_WORDS + shared->sources[a].n <= TABLE_WORDS)
+        shared->sources[a].at = at;
+    __syncthreads();
+    for (uint32_t i = threadIdx.x / 32; i < view.n_areas;
+         i += blockDim.x / 32) {
+        const resident_source s = shared->sources[i];
+        if (s.at == NO_TABLE)
+            continue;
+        const uint32_t *thresholds =
+            view.stimuli[view.areas[i].stimulus_first].thresholds;
+        for (uint32_t j = threadIdx.x % 32; j < s.n; j += 32)
+            shared->tables[s.at + GUIDE_WORDS + j] = thresholds[j];
+    }
+    __syncthreads();
+    for (uint32_t j = threadIdx.x; j < 256 * view.n_areas; j += blockDim.x) {
+        const resident_source s = shared->sources[j / 256];
+        if (s.at == NO_TABLE)
+            continue;
+        uint32_t *table = shared->tables + s.at;
+        const uint32_t k = count_thresholds(table + GUIDE_WORDS, s.n, j << 24);
+        ((uint8_t *)table)[j % 256] =
+            (uint8_t)(k < GUIDE_MOST ? k : GUIDE_MOST);
+    }
+}
+
+/* As count_thresholds, in few steps. */
+static __device__ __forceinline__ uint32_t
+count_guided(const vly_cuda_view &view, const resident_shared *shared,
+             const resident_source &s, uint32_t area, uint32_t u)
+{
+    if (s.at == NO_TABLE)
+        return count_thresholds(
+            view.stimuli[view.areas[area].stimulus_first].thresholds, s.n, u);
+    const uint32_t *table = shared->tables + s.at;
+    const uint8_t *guide = (const uint8_t *)table;
+    const uint32_t cell = u >> 24;
+    uint32_t low = guide[cell];
+    uint32_t high = cell < 255 ? guide[cell + 1] : GUIDE_MOST;
+    high = high < GUIDE_MOST ? high : s.n;
+#pragma unroll 1
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+        if (table[GUIDE_WORDS + middle] <= u)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Rounds [from, to) of vly_philox_draw. */
+static __device__ __forceinline__ void draw_rounds(const vly_cuda_view &view,
+                                                   uint32_t from, uint32_t to,
+                                                   vly_philox_words *c)
+{
+    uint32_t key_low = view.key_low + from * VLY_PHILOX_W0;
+    uint32_t key_high = view.key_high + from * VLY_PHILOX_W1;
+#pragma unroll 1
+    for (uint32_t i = from; i < to; i++) {
+        const uint64_t p0 = (uint64_t)VLY_PHILOX_M0 * c->w0;
+        const uint64_t p1 = (uint64_t)VLY_PHILOX_M1 * c->w2;
+        c->w0 = (uint32_t)(p1 >> 32) ^ c->w1 ^ key_low;
+        c->w1 = (uint32_t)p1;
+        c->w2 = (uint32_t)(p0 >> 32) ^ c->w3 ^ key_high;
+        c->w3 = (uint32_t)p0;
+        key_low += VLY_PHILOX_W0;
+        key_high += VLY_PHILOX_W1;
+    }
+}
+
+/* The four bursts that `burst` is one of, before any round. */
+static __device__ __forceinline__ vly_philox_words
+draw_counter(const resident_neuron *neuron, uint32_t stream, uint64_t burst)
+{
+    vly_philox_words c;
+    c.w0 = (uint32_t)(burst >> 2);
+    c.w1 = (uint32_t)(burst >> 34);
+    c.w2 = neuron->id;
+    c.w3 = stream;
+    return c;
+}
+
+#define BURST_ROUNDS 3u /* of the next draw, in each of four bursts */
+
+/* What its stimuli give the neuron in burst k of the launch, which is `burst`.
+ * A draw serves four bursts, and a part of the next one is done in each of
+ * them, so that all take the same time; fresh: nothing has been done. */
+static __device__ __forceinline__ void
+neuron_draw(const vly_cuda_view &view, const resident_shared *shared,
+            uint64_t burst, uint32_t k, bool fresh, resident_neuron *neuron)
 {
     neuron->drawn = 0;
-    const vly_cuda_stimulus *s = neuron->stimulus;
-    if (s == nullptr)
+    if (neuron->stimulus == NO_STIMULUS)
         return;
-    if (fresh || (burst & 3) == 0)
-        neuron->draw =
-            vly_philox_draw(view.key_low, view.key_high, (uint32_t)(burst >> 2),
-                            (uint32_t)(burst >> 34), neuron->id, s->stream);
-    if (burst >= s->start && burst < s->stop && neuron->id - s->first < s->n) {
-        uint32_t k =
-            count_thresholds(s->thresholds, s->n_thresholds,
-                             vly_philox_pick(neuron->draw, (uint32_t)burst));
-        if ((k | s->always) != 0)
-            neuron->drawn = (uint32_t)s->base + k * (uint32_t)s->step;
+    const uint32_t phase = (uint32_t)burst & 3;
+    const uint32_t stream = shared->sources[neuron->area].stream;
+    uint32_t from = phase * BURST_ROUNDS;
+    if (phase == 0)
+        neuron->draw = neuron->next;
+    if (fresh) {
+        neuron->draw = draw_counter(neuron, stream, burst);
+        draw_rounds(view, 0, VLY_PHILOX_ROUNDS, &neuron->draw);
+        from = 0;
     }
-    const uint32_t n = neuron->area->n_stimuli;
-    for (uint32_t i = 1; i < n; i++) {
+    if (fresh || phase == 0)
+        neuron->next = draw_counter(neuron, stream, burst + 4);
+    draw_rounds(view, from,
+                phase == 3 ? VLY_PHILOX_ROUNDS : (phase + 1) * BURST_ROUNDS,
+                &neuron->next);
+    const resident_source s = shared->sources[neuron->area];
+    if (neuron->stimulus == FIRST_STIMULUS && k >= s.from && k < s.until) {
+        const uint32_t n =
+            count_guided(view, shared, s, neuron->area,
+                         vly_philox_pick(neuron->draw, (uint32_t)burst));
+        if ((n | s.always) != 0)
+            neuron->drawn = s.base + n * s.step;
+    }
+#pragma unroll 1
+    for (uint32_t i = 1; i < s.n_stimuli; i++) {
         uint32_t drawn[2] = {0, 0};
-        draw_stimulus(view, s + i, burst, neuron->id, drawn);
+        draw_stimulus(
+            view, view.stimuli + view.areas[neuron->area].stimulus_first + i,
+            burst, neuron->id, drawn);
         neuron->drawn += drawn[0];
     }
 }
@@ -98,7 +254,7 @@ static __device__ __forceinline__ uint64_t warp_sum(uint64_t x)
 }
 
 /* One burst of the neuron of this thread. */
-template <int MODEL>
+template <int MODEL, bool PACKED>
 static __device__ __forceinline__ void
 neuron_update(const vly_cuda_view &view, const resident_block &block,
               uint64_t burst, uint32_t number, uint32_t base,
@@ -112,16 +268,27 @@ neuron_update(const vly_cuda_view &view, const resident_block &block,
     uint32_t sum = *input + neuron->drawn;
     *input = 0;
     neuron->fired = step_words<MODEL>(
-        view, neuron->area->model, burst, neuron->id,
+        view, view.areas[neuron->area].model, burst, neuron->id,
         (float)(int32_t)sum * neuron->scale, &neuron->words, &gain);
     if (neuron->fired != 0)
-        block.fired[atomicAdd(&block.shared->n_fired, 1u)] = number;
+        block.fired[fired_at(atomicAdd(&block.shared->n_fired, 1u))] =
+            (uint16_t)(PACKED ? neuron->area * PACKED_NEURONS | number
+                              : number);
 }
 
-/* Digest and events of a spike: while the mail is on its way. Whole warps. */
-static __device__ __forceinline__ void
-neuron_account(const vly_cuda_view &view, uint64_t burst,
-               const resident_neuron *neuron, uint64_t *n_events)
+/* Synaptic events that the spikes of the neuron were. */
+static __device__ __forceinline__ uint64_t
+neuron_events(const vly_cuda_view &view, const resident_neuron *neuron)
+{
+    return neuron->id == 0xffffffffu || neuron->n_fired == 0
+               ? 0
+               : (uint64_t)neuron->n_fired * view.out_degree[neuron->id];
+}
+
+/* Digest and number of spikes: while the mail is on its way. Whole warps. */
+static __device__ __forceinline__ void neuron_account(const vly_cuda_view &view,
+                                                      uint64_t burst,
+                                                      resident_neuron *neuron)
 {
     if (__ballot_sync(0xffffffffu, neuron->fired != 0) == 0)
         return;
@@ -129,7 +296,7 @@ neuron_account(const vly_cuda_view &view, uint64_t burst,
     if (neuron->fired != 0) {
         digest = vly_digest_pair(vly_digest_mix(burst), neuron->id,
                                  1u << view.feagi_q);
-        *n_events += neuron->degree;
+        neuron->n_fired++;
     }
     digest = warp_sum(digest);
     uint64_t *sum = &view.records[(uint32_t)burst & view.record_mask].digest;

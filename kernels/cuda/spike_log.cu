@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Spikes on their way off the device: put in order of ids, burst by burst,
  * through a bitmap in shared memory (one window of ids after the other, if
- * the net is larger). And the digest of a field.
+ * the net is larger). Spikes that stay there, counted by area. And the digest
+ * of a field.
  */
 #include "cuda_kernels.h"
 
@@ -9,6 +10,8 @@
 
 #define THREADS 256u
 #define WINDOW_WORDS 4096u /* of bitmap: 131,072 ids, with sums 32 KB */
+#define COUNT_AREAS 2048u  /* counted at a time */
+#define COUNT_BLOCKS 128u
 
 struct sort_shared {
     uint32_t bits[WINDOW_WORDS];
@@ -84,6 +87,56 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* Areas low to low + n - 1 of the view: where they begin, and a counter. */
+struct count_shared {
+    uint32_t first[COUNT_AREAS];
+    uint32_t count[COUNT_AREAS];
+};
+
+/* Windows of areas, all of them together are the net: most nets have one. */
+static __global__ void __launch_bounds__(THREADS)
+    count_areas(const __grid_constant__ vly_cuda_view view, uint64_t head,
+                const vly_cuda_done *done, uint64_t *counts)
+{
+    __shared__ count_shared shared;
+    if (done->n_bursts == 0)
+        return;
+    const uint64_t end = done->head;
+    const uint64_t stride = (uint64_t)gridDim.x * THREADS;
+    for (uint32_t low = 0; low < view.n_areas; low += COUNT_AREAS) {
+        const uint32_t left = view.n_areas - low;
+        const uint32_t n = left < COUNT_AREAS ? left : COUNT_AREAS;
+        for (uint32_t a = threadIdx.x; a < n; a += THREADS) {
+            shared.first[a] = view.areas[low + a].first;
+            shared.count[a] = 0;
+        }
+        const uint32_t limit =
+            n < left ? view.areas[low + n].first : view.n_neurons;
+        __syncthreads();
+        uint64_t i = head + (uint64_t)blockIdx.x * THREADS + threadIdx.x;
+        for (; i < end; i += stride) {
+            const uint32_t id = view.log_ids[i & view.log_mask];
+            uint32_t from = 0;
+            uint32_t to = n;
+            while (to - from > 1) {
+                uint32_t middle = (from + to) / 2;
+                if (shared.first[middle] <= id)
+                    from = middle;
+                else
+                    to = middle;
+            }
+            if (id >= shared.first[0] && id < limit)
+                atomicAdd(&shared.count[from], 1u);
+        }
+        __syncthreads();
+        for (uint32_t a = threadIdx.x; a < n; a += THREADS)
+            if (shared.count[a] != 0)
+                atomicAdd((unsigned long long *)(counts + low + a),
+                          (unsigned long long)shared.count[a]);
+        __syncthreads();
+    }
+}
+
 static __global__ void sum_state(const uint32_t *words, uint32_t first,
                                  uint32_t n, uint32_t field, uint64_t *digest)
 {
@@ -116,6 +169,17 @@ cudaError_t vly_cuda_launch_sort(const vly_cuda_view *view, uint64_t burst,
     if (n_bursts == 0)
         return cudaSuccess;
     sort_spikes<<<n_bursts, THREADS, 0, stream>>>(*view, burst, ids, gains);
+    return cudaGetLastError();
+}
+
+cudaError_t vly_cuda_launch_count_areas(const vly_cuda_view *view,
+                                        const vly_cuda_launch *launch,
+                                        uint64_t *counts, cudaStream_t stream)
+{
+    const uint32_t blocks =
+        launch->n_bursts <= VLY_CUDA_SHORT_BURSTS ? 4 : COUNT_BLOCKS;
+    count_areas<<<blocks, THREADS, 0, stream>>>(*view, launch->head,
+                                                launch->done, counts);
     return cudaGetLastError();
 }
 

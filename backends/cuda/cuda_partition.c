@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The partitioned plan: whether a net fits, how many slices of how many
+ * blocks, its tiles, and what a launch needs.
+ */
+#include "cuda_net.h"
+
+#include <string.h>
+
+#define MIN_NEURONS 128u /* of a block: fewer are not worth an exchange */
+#define SHARE_FIRED 0.01 /* of the neurons in a burst, as it is assumed */
+/* Instructions of an update, counted in the machine code. */
+#define TURN_COST 150u
+#define NEURON_COST 100u
+/* Measured on an H200: bytes a nanosecond from its second-level cache to all
+ * multiprocessors, and from a neighbour's shared memory to one. */
+#define CACHE_BYTES_NS 5500.0
+#define REMOTE_BYTES_NS 40.0
+#define SECTOR 32.0
+/* Bytes of a synapse, all in, that units may take: without and with delays. */
+#define SYNAPSE_BYTES 4.58
+#define DELAYED_BYTES 5.58
+
+/* ---- sizes ------------------------------------------------------------- */
+
+typedef struct delay_range {
+    uint32_t first; /* shortest delay */
+    uint32_t n;     /* from it to the longest */
+} delay_range;
+
+static delay_range find_delays(const vly_net_desc *desc)
+{
+    uint32_t low = UINT32_MAX;
+    uint32_t high = 1;
+    for (uint32_t i = 0; i < desc->n_projections; i++) {
+        const vly_projection_desc *p = vly_cuda_projection_desc(desc, i);
+        uint32_t most = p->base_delay + (p->delay != NULL ? p->delay_max : 0);
+        low = p->base_delay < low ? p->base_delay : low;
+        high = most > high ? most : high;
+    }
+    low = low < high ? low : high;
+    return (delay_range){low, high - low + 1};
+}
+
+static uint32_t count_tiles(const vly_net_desc *desc, uint32_t tile)
+{
+    uint64_t n = 0;
+    for (uint32_t a = 0; a < desc->n_areas; a++)
+        n += ((uint64_t)vly_cuda_area_desc(desc, a)->n_neurons + tile - 1) /
+             tile;
+    return n < UINT32_MAX / tile ? (uint32_t)n : UINT32_MAX / tile;
+}
+
+static uint32_t divide_up(uint32_t n, uint32_t by)
+{
+    return n / by + (n % by != 0);
+}
+
+/* Tiles so large that the warps of a block take the least time: a turn costs
+ * TURN_COST by itself and NEURON_COST for each neuron of a lane. */
+static void choose_tile(const vly_backend_net *net, uint32_t n_slices,
+                        vly_cuda_partition *made)
+{
+    uint32_t best = UINT32_MAX;
+    uint32_t warps = VLY_CUDA_THREADS / 32;
+    for (uint32_t rows = 1; rows <= VLY_CUDA_TILE_ROWS; rows++) {
+        uint32_t n = count_tiles(net->desc, 32 * rows);
+        uint32_t own = divide_up(divide_up(n, n_slices), made->cluster);
+        uint32_t cost =
+            divide_up(own, warps) * (TURN_COST + NEURON_COST * rows);
+        if (cost < best) {
+            best = cost;
+            made->tile = 32 * rows;
+            made->n_tiles = n;
+        }
+    }
+}
+
+/* Sizes for clusters of so many blocks; 0 if it does not fit. */
+static uint32_t set_sizes(const vly_backend_net *net, delay_range delays,
+                          uint32_t n_slices, uint64_t shared_bytes,
+                          vly_cuda_partition *made)
+{
+    choose_tile(net, n_slices, made);
+    n_slices = n_slices < made->n_tiles ? n_slices : made->n_tiles;
+    uint32_t tiles = divide_up(made->n_tiles, n_slices);
+    made->n_slices = n_slices;
+    made->slice = tiles * made->tile;
+    made->mail_room = divide_up(tiles, made->cluster) * made->tile;
+    made->ring = 1;
+    uint64_t one = vly_cuda_partition_bytes(&net->view, made);
+    if (one > shared_bytes || made->slice > 65536)
+        return 0;
+    uint64_t more = (shared_bytes - one) / (made->slice * sizeof(uint32_t));
+    more = more < 65536 / made->slice - 1 ? more : 65536 / made->slice - 1;
+    made->n_groups =
+        delays.n <= more + 1 ? 1 : divide_up(delays.n, (uint32_t)more + 1);
+    made->ring = divide_up(delays.n, made->n_groups);
+    return 1;
+}
+
+/* Nanoseconds of a burst that depend on the choice: what is read of the rows,
+ * by sectors, and of the copies in a cluster. */
+static double predict_ns(const vly_backend_net *net,
+                         const vly_cuda_partition *partition)
+{
+    double n = net->desc->n_neurons;
+    double spikes = n * SHARE_FIRED;
+    double row = (double)net->desc->n_synapses / (n > 0.0 ? n : 1.0);
+    double parts = (double)partition->n_slices * partition->n_groups;
+    double sectors = row * 4.0 + parts * 2.0 * SECTOR;
+    double copies = (double)(partition->cluster - 1) / partition->cluster *
+                    partition->slice * sizeof(uint32_t);
+    return spikes * sectors / CACHE_BYTES_NS + copies / REMOTE_BYTES_NS;
+}
+
+/* Bytes a synapse if the parts of rows are filled up to units. */
+static double predict_bytes(const vly_backend_net *net,
+                            const vly_cuda_partition *partition, uint32_t unit)
+{
+    double n = net->desc->n_neurons > 0 ? net->desc->n_neurons : 1.0;
+    double row = (double)net->desc->n_synapses / n;
+    double parts = (double)partition->n_slices * partition->n_groups;
+    double filled = row < parts ? row : parts; /* parts that are not empty */
+    double words = row + filled * 0.5 * (unit - 1);
+    return row > 0.0 ? (words * 4.0 + parts * 2.0 + 8.0) / row : 4.0;
+}
+
+/* Synapses that are read at once: as many as the memory allows. */
+static uint32_t choose_unit(const vly_backend_net *net,
+                            const vly_cuda_partition *partition)
+{
+    double limit = partition->ring * partition->n_groups > 1 ? DELAYED_BYTES
+                                                             : SYNAPSE_BYTES;
+    uint32_t unit = 4;
+    while (unit > 1 && predict_bytes(net, partition, unit) > limit)
+        unit /= 2;
+    return unit;
+}
+
+static vly_status try_cluster(vly_backend_net *net, delay_range delays,
+                              uint32_t cluster, uint32_t limit,
+                              uint64_t shared_bytes, double *best,
+                              vly_error *error)
+{
+    vly_cuda_partition made = {.cluster = cluster};
+    uint32_t n_clusters = 0;
+    vly_status status =
+        vly_cuda_check((int)vly_cuda_partition_clusters(
+                           &net->view, 4, cluster, shared_bytes, &n_clusters),
+                       "clusters of blocks", error);
+    if (status != VLY_OK)
+        return status;
+    limit =
+        limit < VLY_CUDA_PARTITION_BLOCKS ? limit : VLY_CUDA_PARTITION_BLOCKS;
+    n_clusters = n_clusters < limit / cluster ? n_clusters : limit / cluster;
+    uint32_t most = divide_up(net->desc->n_neurons, MIN_NEURONS * cluster);
+    n_clusters = n_clusters < most ? n_clusters : most;
+    if (n_clusters == 0 ||
+        !set_sizes(net, delays, n_clusters, shared_bytes, &made))
+        return VLY_OK;
+    double ns = predict_ns(net, &made);
+    if (*best < 0.0 || ns < *best) {
+        *best = ns;
+        made.unit = choose_unit(net, &made);
+        net->partition = made;
+    }
+    return VLY_OK;
+}
+
+static const char *refuse(const vly_backend_net *net)
+{
+    for (uint32_t a = 0; a < net->desc->n_areas; a++)
+        if ((vly_cuda_area_desc(net->desc, a)->flags & VLY_AREA_FEAGI) != 0)
+            return "FEAGI areas need gains and candidates";
+    if (net->desc->n_neurons == 0)
+        return "the net has no neurons";
+    if (net->view.n_ports > 1 || net->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
+        return "too many ports or areas";
+    if (net->desc->n_neurons > UINT32_MAX / VLY_CUDA_MAX_FIELDS)
+        return "too many neurons";
+    if (net->view.max_delay > VLY_CUDA_PARTITION_DELAY)
+        return "its longest delay exceeds 4096 bursts";
+    return NULL;
+}
+
+vly_status vly_cuda_partition_fit(vly_backend_net *net, uint32_t cluster,
+                                  uint32_t unit, uint32_t limit,
+                                  const char **why, vly_error *error)
+{
+    int shared_bytes = 0;
+    *why = refuse(net);
+    if (*why != NULL)
+        return VLY_OK;
+    vly_status status = vly_cuda_check(
+        (int)cudaDeviceGetAttribute(&shared_bytes,
+                                    cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                    net->device),
+        "cudaDeviceGetAttribute", error);
+    delay_range delays = find_delays(net->desc);
+    double best = -1.0;
+    for (uint32_t c = 1; c <= VLY_CUDA_CLUSTER && status == VLY_OK; c *= 2)
+        if (cluster == 0 || cluster == c)
+            status = try_cluster(net, delays, c, limit, (uint64_t)shared_bytes,
+                                 &best, error);
+    if (status == VLY_OK && best < 0.0 && cluster > 1) /* not on this device */
+        status = try_cluster(net, delays, 1, limit, (uint64_t)shared_bytes,
+                             &best, error);
+    if (status == VLY_OK && best < 0.0)
+        *why = "its accumulators exceed shared memory";
+    net->partition_delay = delays.first;
+    if (unit == 1 || unit == 2 || unit == 4)
+        net->partition.unit = unit;
+    return status;
+}
+
+/* ---- making ------------------------------------------------------------ */
+
+/* Shared memory for the kernel that will run: of one model, if all areas have
+ * the same. */
+static vly_status prepare(vly_backend_net *net, vly_error *error)
+{
+    uint32_t n_clusters = 0;
+    vly_status status = vly_cuda_check(
+        (int)vly_cuda_partition_clusters(
+            &net->view, net->partition.unit, net->partition.cluster,
+            vly_cuda_partition_bytes(&net->view, &net->partition), &n_clusters),
+        "shared memory of a block", error);
+    if (status == VLY_OK && n_clusters < net->partition.n_slices)
+        status = vly_cuda_fail(error, VLY_E_DEVICE,
+                               "the device runs %u clusters of %u blocks at "
+                               "once, wanted %u",
+                               n_clusters, net->partition.cluster,
+                               net->partition.n_slices);
+    return status;
+}
+
+/* Tiles area by area, and where those of each begin. */
+static vly_status create_tiles(vly_backend_net *net, vly_error *error)
+{
+    vly_cuda_partition *partition = &net->partition;
+    uint32_t n_areas = net->view.n_areas;
+    vly_cuda_slice_tile *tiles = NULL;
+    vly_cuda_slice_tile *host = NULL;
+    uint32_t *first = NULL;
+    uint32_t *first_host = NULL;
+    vly_status status = vly_cuda_device_alloc(net, partition->n_tiles,
+                                              sizeof *tiles, &tiles, error);
+    if (status == VLY_OK)
+        status =
+            vly_cuda_device_alloc(net, n_areas, sizeof *first, &first, error);
+    if (status == VLY_OK)
+        status =
+            vly_cuda_alloc(net, partition->n_tiles, sizeof *host, &host, error);
+    if (status == VLY_OK)
+        status = vly_cuda_alloc(net, n_areas, sizeof *first_host, &first_host,
+                                error);
+    if (status != VLY_OK)
+        return status;
+    uint32_t at = 0;
+    for (uint32_t a = 0; a < n_areas; a++) {
+        first_host[a] = at;
+        for (uint32_t i = 0; i < net->areas[a].n; at++) {
+            uint32_t left = net->areas[a].n - i;
+            uint32_t n = left < partition->tile ? left : partition->tile;
+            host[at] =
+                (vly_cuda_slice_tile){a, (uint32_t)net->info[a].state_at + i, n,
+                                      net->areas[a].first + i};
+            i += n;
+        }
+    }
+    status = vly_cuda_upload(net, tiles, host,
+                             partition->n_tiles * sizeof *tiles, error);
+    if (status == VLY_OK)
+        status = vly_cuda_upload(net, first, first_host,
+                                 n_areas * sizeof *first, error);
+    vly_cuda_release(net, host);
+    vly_cuda_release(net, first_host);
+    partition->state = net->state;
+    partition->tiles = tiles;
+    partition->area_tile = first;
+    return status;
+}
+
+static vly_status create_exchange(vly_backend_net *net, vly_error *error)
+{
+    vly_cuda_partition *p = &net->partition;
+    uint64_t n_blocks = (uint64_t)p->n_slices * p->cluster;
+    vly_status status = vly_cuda_device_alloc(
+        net, p->ring > 1 ? (uint64_t)p->n_slices * p->ring * p->slice : 1,
+        sizeof *p->at_rest, &p->at_rest, error);
+    if (status == VLY_OK)
+        status = vly_cuda_device_alloc(net, (uint64_t)p->n_tiles * p->tile,
+                                       sizeof *p->draws, &p->draws, error);
+    if (status == VLY_OK)
+        status = vly_cuda_device_alloc(net, 2 * n_blocks, sizeof *p->gate,
+                                       &p->gate, error);
+    if (status == VLY_OK)
+        status = vly_cuda_device_alloc(net, 2 * n_blocks * p->mail_room,
+                                       sizeof *p->mail, &p->mail, error);
+    return status;
+}
+
+vly_status vly_cuda_partition_create(vly_backend_net *net, vly_error *error)
+{
+    uint32_t n = net->partition.n_groups;
+    vly_cuda_partition_group *groups = NULL;
+    vly_status status = prepare(net, error);
+    if (status == VLY_OK)
+        status = create_tiles(net, error);
+    if (status == VLY_OK)
+        status = vly_cuda_alloc(net, n, sizeof *net->partition_groups,
+                                &net->partition_groups, error);
+    for (uint32_t g = 0; g < n && status == VLY_OK; g++)
+        status = vly_cuda_slices_create(net, g, error);
+    if (status == VLY_OK)
+        status = vly_cuda_device_alloc(net, n, sizeof *groups, &groups, error);
+    if (status == VLY_OK)
+        status = vly_cuda_upload(net, groups, net->partition_groups,
+                                 n * sizeof *groups, error);
+    net->partition.groups = groups;
+    if (status == VLY_OK)
+        status = vly_cuda_synchronize(net, "rows by slice", error);
+    for (uint32_t g = 0; g < net->view.n_groups && status == VLY_OK; g++) {
+        vly_cuda_device_release(net, net->groups[g].row);
+        vly_cuda_device_release(net, net->groups[g].synapses);
+    }
+    net->view.groups = NULL;
+    return status == VLY_OK ? create_exchange(net, error) : status;
+}
+
+void vly_cuda_partition_release(vly_backend_net *net)
+{
+    vly_cuda_partition *p = &net->partition;
+    for (uint32_t g = 0; g < p->n_groups; g++) {
+        vly_cuda_device_release(net, net->partition_groups[g].row);
+        vly_cuda_device_release(net, net->partition_groups[g].offset);
+        vly_cuda_device_release(net, net->partition_groups[g].synapses);
+    }
+    vly_cuda_release(net, net->partition_groups);
+    net->partition_groups = NULL;
+    net->partition_bytes = 0;
+    vly_cuda_device_release(net, p->groups);
+    vly_cuda_device_release(net, p->tiles);
+    vly_cuda_device_release(net, p->area_tile);
+    vly_cuda_device_release(net, p->at_rest);
+    vly_cuda_device_release(net, p->draws);
+    vly_cuda_device_release(net, p->gate);
+    vly_cuda_device_release(net, p->mail);
+}
+
+/* ---- running ----------------------------------------------------------- */
+
+vly_status vly_cuda_partition_restore(vly_backend_net *net, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t g = 0; g < net->partition.n_groups; g++)
+        for (uint32_t ago = 1; ago < net->partition.ring && status == VLY_OK;
+             ago++)
+            if (net->burst >=
+                (uint64_t)net->partition_groups[g].base_delay + ago)
+                status =
+                    vly_cuda_check((int)vly_cuda_launch_partition_restore(
+                                       &net->view, &net->partition, net->burst,
+                                       g, ago, (cudaStream_t)net->stream),
+                                   "restoring events", error);
+    return status;
+}
+
+int vly_cuda_partition_launch(vly_backend_net *net,
+                              const vly_cuda_launch *launch)
+{
+    cudaStream_t stream = (cudaStream_t)net->stream;
+    const vly_cuda_partition *p = &net->partition;
+    cudaError_t code = cudaMemsetAsync(
+        p->gate, 0, 2 * (size_t)p->n_slices * p->cluster * sizeof *p->gate,
+        stream);
+    if (code == cudaSuccess)
+        code = vly_cuda_launch_partition(&net->view, launch, p, stream);
+    return (int)code;
+}

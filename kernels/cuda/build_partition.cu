@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rows by source, in parts by slice of targets, out of rows by source: count,
+ * make starts, fill. The order within a part has no meaning. And what spikes
+ * have under way when a net is made in the middle of its life.
+ */
+#include "partition_deliver.cuh"
+
+#define BUILD_THREADS 256u
+#define BUILD_WARPS (BUILD_THREADS / 32)
+
+/* Delay beyond base_delay of a synapse; not below ring if of another group. */
+static __device__ __forceinline__ uint32_t beyond(const vly_cuda_group &from,
+                                                  uint32_t base_delay,
+                                                  uint64_t synapse)
+{
+    return from.base_delay + ((uint32_t)(synapse >> 48) & 0xffu) - base_delay;
+}
+
+struct place {
+    uint32_t slice;
+    uint32_t at; /* among the accumulators of a burst */
+};
+
+static __device__ __forceinline__ place
+find_place(const vly_cuda_view &view, const vly_cuda_partition &partition,
+           uint32_t target)
+{
+    uint32_t low = 0;
+    uint32_t high = view.n_areas;
+    while (high - low > 1) {
+        uint32_t middle = (low + high) / 2;
+        if (view.areas[middle].first <= target)
+            low = middle;
+        else
+            high = middle;
+    }
+    const uint32_t i = target - view.areas[low].first;
+    const uint32_t tile = partition.area_tile[low] + i / partition.tile;
+    return {tile % partition.n_slices,
+            tile / partition.n_slices * partition.tile + i % partition.tile};
+}
+
+/* One warp a source. */
+static __global__ void
+count_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
+            const __grid_constant__ vly_cuda_partition partition,
+            uint32_t base_delay, uint32_t *offset)
+{
+    const uint32_t source = (blockIdx.x * BUILD_THREADS + threadIdx.x) / 32;
+    if (source >= view.n_neurons)
+        return;
+    uint32_t *counts = offset + (uint64_t)source * (partition.n_slices + 1) + 1;
+    const uint64_t end = from.row[source + 1];
+    for (uint64_t j = from.row[source] + threadIdx.x % 32; j < end; j += 32) {
+        const uint64_t synapse = from.synapses[j];
+        if (beyond(from, base_delay, synapse) < partition.ring)
+            atomicAdd(counts +
+                          find_place(view, partition, (uint32_t)synapse).slice,
+                      1u);
+    }
+}
+
+/* One warp a source. */
+static __global__ void scan_parts(uint32_t n_neurons, uint32_t n_slices,
+                                  uint32_t unit, uint32_t *offset,
+                                  uint64_t *length, uint32_t *longest)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t source = (blockIdx.x * BUILD_THREADS + threadIdx.x) / 32;
+    if (source >= n_neurons)
+        return;
+    uint32_t *counts = offset + (uint64_t)source * (n_slices + 1) + 1;
+    uint32_t before = 0;
+    for (uint32_t low = 0; low < n_slices; low += 32) {
+        uint32_t n = low + lane < n_slices ? counts[low + lane] : 0;
+        n = (n + unit - 1) / unit * unit;
+        uint32_t sum = n;
+        for (uint32_t d = 1; d < 32; d *= 2) {
+            uint32_t other = __shfl_up_sync(0xffffffffu, sum, d);
+            sum += lane >= d ? other : 0;
+        }
+        if (low + lane < n_slices)
+            counts[low + lane] = before + sum - n;
+        before += __shfl_sync(0xffffffffu, sum, 31);
+    }
+    if (lane == 0) {
+        length[source] = before / unit;
+        atomicMax(longest, before / unit);
+    }
+}
+
+/* One warp a source. */
+static __global__ void
+fill_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
+           const __grid_constant__ vly_cuda_partition partition,
+           uint32_t base_delay, const uint64_t *row, uint32_t *offset,
+           uint32_t *synapses)
+{
+    const uint32_t source = (blockIdx.x * BUILD_THREADS + threadIdx.x) / 32;
+    if (source >= view.n_neurons)
+        return;
+    uint32_t *cursor = offset + (uint64_t)source * (partition.n_slices + 1) + 1;
+    uint32_t *out = synapses + row[source] * partition.unit;
+    const uint64_t end = from.row[source + 1];
+    for (uint64_t j = from.row[source] + threadIdx.x % 32; j < end; j += 32) {
+        const uint64_t synapse = from.synapses[j];
+        const uint32_t later = beyond(from, base_delay, synapse);
+        if (later >= partition.ring)
+            continue;
+        const place to = find_place(view, partition, (uint32_t)synapse);
+        const uint32_t weight = (uint32_t)(synapse >> 32) & 0xffffu;
+        out[atomicAdd(cursor + to.slice, 1u)] =
+            weight << 16 | (later * partition.slice + to.at);
+    }
+}
+
+static __global__ void make_ends(uint32_t *wide, uint64_t n, uint32_t unit,
+                                 uint16_t *narrow)
+{
+    const uint64_t stride = (uint64_t)gridDim.x * blockDim.x;
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n;
+         i += stride) {
+        const uint32_t end = (wide[i] + unit - 1) / unit;
+        if (narrow != nullptr)
+            narrow[i] = (uint16_t)end;
+        else
+            wide[i] = end;
+    }
+}
+
+static __global__ void make_starts(const uint64_t *from, uint32_t n,
+                                   uint32_t *to)
+{
+    const uint32_t i = blockIdx.x * BUILD_THREADS + threadIdx.x;
+    if (i < n)
+        to[i] = (uint32_t)from[i];
+}
+
+/* One block a slice, one warp a spike. */
+static __global__ void __launch_bounds__(THREADS, 1)
+    restore_slice(const __grid_constant__ vly_cuda_view view,
+                  const __grid_constant__ vly_cuda_partition partition,
+                  uint64_t burst, uint32_t index, uint32_t ago)
+{
+    const vly_cuda_partition_group group = partition.groups[index];
+    const vly_cuda_record record =
+        view.records[(uint32_t)(burst - ago - group.base_delay) &
+                     view.record_mask];
+    const uint32_t words = partition.ring * partition.slice;
+    const uint32_t base =
+        (uint32_t)((burst - ago) % partition.ring) * partition.slice;
+    uint32_t *rest = partition.at_rest + (uint64_t)blockIdx.x * words;
+    for (uint32_t s = threadIdx.x / 32; s < record.count; s += WARPS) {
+        const uint32_t id = view.log_ids[(record.start + s) & view.log_mask];
+        const row_part part = find_part(partition, group, blockIdx.x, id);
+        const uint32_t n = part.n * partition.unit;
+        for (uint32_t i = threadIdx.x % 32; i < n; i += 32) {
+            const uint32_t word =
+                group.synapses[(uint64_t)part.at * partition.unit + i];
+            if ((word & 0xffffu) / partition.slice < ago)
+                continue; /* it arrived before this burst */
+            uint32_t at = base + (word & 0xffffu);
+            at = at >= words ? at - words : at;
+            atomicAdd(rest + at, (uint32_t)((int32_t)word >> 16));
+        }
+    }
+}
+
+static uint32_t n_grid(uint32_t n_neurons)
+{
+    return (uint32_t)(((uint64_t)n_neurons + BUILD_WARPS - 1) / BUILD_WARPS);
+}
+
+cudaError_t vly_cuda_launch_partition_count(const vly_cuda_view *view,
+                                            const vly_cuda_group *from,
+                                            const vly_cuda_partition *partition,
+                                            uint32_t base_delay,
+                                            uint32_t *offset,
+                                            cudaStream_t stream)
+{
+    count_parts<<<n_grid(view->n_neurons), BUILD_THREADS, 0, stream>>>(
+        *view, *from, *partition, base_delay, offset);
+    return cudaGetLastError();
+}
+
+cudaError_t vly_cuda_launch_partition_scan(uint32_t n_neurons,
+                                           const vly_cuda_partition *partition,
+                                           uint32_t *offset, uint64_t *length,
+                                           uint32_t *longest,
+                                           cudaStream_t stream)
+{
+    scan_parts<<<n_grid(n_neurons), BUILD_THREADS, 0, stream>>>(
+        n_neurons, partition->n_slices, partition->unit, offset, length,
+        longest);
+    return cudaGetLastError();
+}
+
+cudaError_t vly_cuda_launch_partition_fill(const vly_cuda_view *view,
+                                           const vly_cuda_group *from,
+                                           const vly_cuda_partition *partition,
+                                           uint32_t base_delay,
+                                           const uint64_t *row,
+                                           uint32_t *offset, uint32_t *synapses,
+                                           cudaStream_t stream)
+{
+    fill_parts<<<n_grid(view->n_neurons), BUILD_THREADS, 0, stream>>>(
+        *view, *from, *partition, base_delay, row, offset, synapses);
+    return cudaGetLastError();
+}
+
+cudaError_t vly_cuda_launch_partition_ends(uint32_t *wide, uint64_t n,
+                                           uint32_t unit, uint16_t *narrow,
+                                           cudaStream_t stream)
+{
+    make_ends<<<1024, BUILD_THREADS, 0, stream>>>(wide, n, unit, narrow);
+    return cudaGetLastError();
+}
+
+cudaError_t vly_cuda_launch_row_starts(const uint64_t *from, uint32_t n,
+                                       uint32_t *to, cudaStream_t stream)
+{
+    make_starts<<<n / BUILD_THREADS + 1, BUILD_THREADS, 0, stream>>>(from, n,
+                                                                     to);
+    return cudaGetLastError();
+}
+
+cudaError_t vly_cuda_launch_partition_restore(
+    const vly_cuda_view *view, const vly_cuda_partition *partition,
+    uint64_t burst, uint32_t group, uint32_t ago, cudaStream_t stream)
+{
+    restore_slice<<<partition->n_slices, THREADS, 0, stream>>>(
+        *view, *partition, burst, group, ago);
+    return cudaGetLastError();
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a block of the partitioned plan keeps, and how the blocks of a cluster
+ * reach each other's shared memory. Where a device has no clusters, a slice
+ * has one block and none of this is called.
+ */
+#ifndef VOLLEY_CUDA_PARTITION_BLOCK_CUH
+#define VOLLEY_CUDA_PARTITION_BLOCK_CUH
+
+#include "cuda_kernels.h"
+
+#define THREADS VLY_CUDA_THREADS
+#define WARPS (THREADS / 32)
+
+#define GATE_WARPS (VLY_CUDA_PARTITION_BLOCKS / 32)
+
+#define GATE_WARPS (VLY_CUDA_PARTITION_BLOCKS / 32)
+
+/* What an update needs of an area and of its first stimulus, in one place:
+ * registers are short here, and the way to it through pointers is long. */
+struct partition_area {
+    uint64_t start; /* of the stimulus */
+    uint64_t stop;
+    float scale;
+    uint32_t first; /* global id */
+    uint32_t n;
+    uint32_t uniform; /* 1: coefs are those of all its neurons */
+    uint32_t coefs[VLY_CUDA_MAX_COEFS];
+    uint32_t model;
+    uint32_t n_stimuli;
+    uint32_t packed; /* 1: counts of the first stimulus are kept */
+    uint32_t stimulus_first;
+    uint32_t stimulus_n;
+    uint32_t always;
+    uint32_t base;
+    uint32_t step;
+};
+
+struct partition_shared {
+    /* spikes of the blocks before each in its group of 32, and of groups */
+    uint32_t before[VLY_CUDA_PARTITION_BLOCKS];
+    uint32_t group_sum[GATE_WARPS];
+    uint32_t n_mail;  /* spikes of this block */
+    uint32_t n_own;   /* of the burst before */
+    uint64_t meet[2]; /* MEET_*: arrivals of the cluster's blocks */
+    uint64_t head;    /* log position of the next burst */
+    uint64_t held;    /* spikes that the log has to keep */
+    unsigned long long digest;
+    unsigned long long n_events;
+    uint64_t cycles[3]; /* delivery, update, exchange, by thread 0 */
+    uint32_t time;
+    partition_area areas[VLY_CUDA_RESIDENT_AREAS];
+};
+
+/* Dynamic shared memory: accumulators [ring][slice], counts [max_delay] of
+ * the last bursts. */
+struct partition_block {
+    partition_shared *shared;
+    uint32_t *ring;
+    uint32_t *counts;
+    uint32_t slice;
+    uint32_t rank; /* in the cluster */
+    uint32_t ring_words;
+    uint32_t n_own; /* tiles that the block updates */
+};
+
+/* Where the blocks of a cluster wait for each other in every burst: all have
+ * delivered; all have read each other's accumulators. */
+enum { MEET_DELIVERED, MEET_READ };
+
+/* Once a launch. */
+static __device__ __forceinline__ void
+cluster_sync(const vly_cuda_partition &partition)
+{
+    __syncthreads();
+#if __CUDA_ARCH__ >= 900
+    if (partition.cluster > 1) {
+        asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+        asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    }
+#else
+    (void)partition;
+#endif
+}
+
+static __device__ __forceinline__ void
+meet_init(const vly_cuda_partition &partition, partition_shared *shared)
+{
+#if __CUDA_ARCH__ >= 900
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < 2; i++)
+            asm volatile(
+                "mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(
+                    (uint32_t)__cvta_generic_to_shared(&shared->meet[i])),
+                "r"(partition.cluster)
+                : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+#else
+    (void)partition;
+    (void)shared;
+#endif
+}
+
+/* After __syncthreads. Relaxed, as the wait is: a release would fence all
+ * memory and an acquire empty the first-level cache, twice a burst (on an H200
+ * they took half of the update). What is ordered here is shared memory of one
+ * multiprocessor, by the barrier of the block before the arrival, which is
+ * itself an access to it, as are the reads of others that come after it. */
+static __device__ __forceinline__ void
+meet_arrive(const vly_cuda_partition &partition, partition_shared *shared,
+            int meet)
+{
+#if __CUDA_ARCH__ >= 900
+    if (threadIdx.x < partition.cluster) {
+        uint32_t at = (uint32_t)__cvta_generic_to_shared(&shared->meet[meet]);
+        asm volatile("mapa.shared::cluster.u32 %0, %0, %1;"
+                     : "+r"(at)
+                     : "r"(threadIdx.x));
+        asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, "
+                     "[%0];" ::"r"(at)
+                     : "memory");
+    }
+#else
+    (void)partition;
+    (void)shared;
+    (void)meet;
+#endif
+}
+
+/* k: bursts of the launch before this one */
+static __device__ __forceinline__ void meet_wait(partition_shared *shared,
+                                                 int meet, uint32_t k)
+{
+#if __CUDA_ARCH__ >= 900
+    const uint32_t at = (uint32_t)__cvta_generic_to_shared(&shared->meet[meet]);
+    uint32_t done;
+    do {
+        asm volatile("{\n"
+                     ".reg .pred p;\n"
+                     "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 "
+                     "p, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, p;\n"
+                     "}"
+                     : "=r"(done)
+                     : "r"(at), "r"(k & 1)
+                     : "memory");
+    } while (done == 0);
+#else
+    (void)shared;
+    (void)meet;
+    (void)k;
+#endif
+}
+
+/* The words at[0], at[32], ... below n of the block `away` ranks on. */
+static __device__ __forceinline__ void
+add_remote(const vly_cuda_partition &partition, const partition_block &block,
+           const uint32_t *at, uint32_t away, uint32_t n,
+           uint32_t sum[VLY_CUDA_TILE_ROWS])
+{
+#if __CUDA_ARCH__ >= 900
+    uint32_t to = (uint32_t)__cvta_generic_to_shared(at);
+    const uint32_t rank = (block.rank + away) & (partition.cluster - 1);
+    uint32_t v[VLY_CUDA_TILE_ROWS];
+    asm volatile("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(to) : "r"(rank));
+#pragma unroll
+    for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++) {
+        v[j] = 0;
+        if (32 * j < n)
+            asm volatile("ld.shared::cluster.u32 %0, [%1];"
+                         : "=r"(v[j])
+                         : "r"(to + 128 * j));
+    }
+#pragma unroll
+    for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
+        sum[j] += v[j];
+#else
+    (void)partition;
+    (void)block;
+    (void)at;
+    (void)away;
+    (void)n;
+    (void)sum;
+#endif
+}
+
+/* Accumulators at[0], at[32], ... below n over all copies. */
+static __device__ __forceinline__ void
+read_slice(const vly_cuda_partition &partition, const partition_block &block,
+           const uint32_t *at, uint32_t n, uint32_t sum[VLY_CUDA_TILE_ROWS])
+{
+#pragma unroll
+    for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
+        sum[j] = 32 * j < n ? at[32 * j] : 0;
+    for (uint32_t c = 1; c < partition.cluster; c++)
+        add_remote(partition, block, at, c, n, sum);
+}
+
+/* By thread 0. */
+static __device__ __forceinline__ void end_phase(partition_shared *shared,
+                                                 int phase)
+{
+    const uint32_t now = (uint32_t)clock();
+    shared->cycles[phase] += now - shared->time;
+    shared->time = now;
+}
+
+static __device__ __forceinline__ uint64_t warp_sum(uint64_t x)
+{
+    for (int d = 16; d > 0; d /= 2)
+        x += __shfl_xor_sync(0xffffffffu, x, d);
+    return x;
+}
+
+/* The tile that the block updates as its number q, or n_tiles and more. */
+static __device__ __forceinline__ uint32_t
+own_tile(const vly_cuda_partition &partition, const partition_block &block,
+         uint32_t q)
+{
+    return (block.rank + q * partition.cluster) * partition.n_slices +
+           block.slice;
+}
+
+/* Ids of the spikes of a burst, by its tag: block by block, and this one's. */
+static __device__ __forceinline__ uint32_t *
+mail_of(const vly_cuda_partition &partition, uint32_t tag)
+{
+    return partition.mail +
+           (uint64_t)(tag & 1) * gridDim.x * partition.mail_room;
+}
+
+static __device__ __forceinline__ uint32_t *
+own_mail(const vly_cuda_partition &partition, uint32_t tag)
+{
+    return mail_of(partition, tag) + (uint64_t)blockIdx.x * partition.mail_room;
+}
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Delivery of the partitioned plan: for every spike the part of its row that
+ * belongs to the slice is added to the block's accumulators. The warps of a
+ * cluster deal the spikes out in ranges; a warp reads where the parts of 32
+ * spikes lie while it delivers the 32 before them.
+ */
+#ifndef VOLLEY_CUDA_PARTITION_DELIVER_CUH
+#define VOLLEY_CUDA_PARTITION_DELIVER_CUH
+
+#include "partition_block.cuh"
+
+/* Units that a thread has under way. */
+template <uint32_t UNIT> static constexpr uint32_t FLIGHT = UNIT == 4 ? 4 : 8;
+
+/* Where ids come from: the mail of the last burst, or the log. */
+struct spike_source {
+    const uint32_t *mail; /* [n_blocks][mail_room], or NULL */
+    uint64_t start;       /* in the log */
+    uint32_t count;
+};
+
+/* From the second-level cache, where it is once the gate has been passed. */
+static __device__ __forceinline__ uint32_t mail_read(const uint32_t *at)
+{
+    uint32_t v;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(at));
+    return v;
+}
+
+static __device__ __forceinline__ uint32_t
+fetch_id(const vly_cuda_view &view, const vly_cuda_partition &partition,
+         const partition_block &block, const spike_source &from, uint32_t i)
+{
+    if (from.mail == nullptr)
+        return __ldcg(view.log_ids + ((from.start + i) & view.log_mask));
+    const partition_shared *shared = block.shared;
+    uint32_t low = 0; /* the group of 32 blocks, then the block */
+    while (low + 32 < gridDim.x && i >= shared->group_sum[low / 32]) {
+        i -= shared->group_sum[low / 32];
+        low += 32;
+    }
+    for (uint32_t step = 16; step > 0; step /= 2)
+        if (low + step < gridDim.x && shared->before[low + step] <= i)
+            low += step;
+    return mail_read(from.mail + (uint64_t)low * partition.mail_room + i -
+                     shared->before[low]);
+}
+
+static __device__ __forceinline__ uint32_t read_once(const uint32_t *at)
+{
+    uint32_t v;
+    asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(v) : "l"(at));
+    return v;
+}
+
+static __device__ __forceinline__ uint32_t read_once(const uint16_t *at)
+{
+    uint16_t v;
+    asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(at));
+    return v;
+}
+
+/* A row's part: where it lies and of how many units it is. */
+struct row_part {
+    uint32_t at;
+    uint32_t n;
+};
+
+static __device__ __forceinline__ row_part find_part(
+    const vly_cuda_partition &partition, const vly_cuda_partition_group &group,
+    uint32_t slice, uint32_t source)
+{
+    const uint64_t at = (uint64_t)source * (partition.n_slices + 1) + slice;
+    const uint32_t row = read_once(group.row + source);
+    uint32_t begin;
+    uint32_t end;
+    if (group.narrow != 0) {
+        begin = read_once((const uint16_t *)group.offset + at);
+        end = read_once((const uint16_t *)group.offset + at + 1);
+    } else {
+        begin = read_once((const uint32_t *)group.offset + at);
+        end = read_once((const uint32_t *)group.offset + at + 1);
+    }
+    return {row + begin, end - begin};
+}
+
+template <uint32_t UNIT> struct unit_words {
+    uint32_t w[UNIT];
+};
+
+/* Read once, so not kept in the first-level cache, which the update needs. */
+template <uint32_t UNIT>
+static __device__ __forceinline__ unit_words<UNIT>
+read_unit(const uint32_t *synapses, uint32_t place)
+{
+    const uint32_t *at = synapses + (uint64_t)place * UNIT;
+    unit_words<UNIT> v;
+    if constexpr (UNIT == 4)
+        asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+            : "=r"(v.w[0]), "=r"(v.w[1]), "=r"(v.w[2]), "=r"(v.w[3])
+            : "l"(at));
+    else if constexpr (UNIT == 2)
+        asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+            : "=r"(v.w[0]), "=r"(v.w[1])
+            : "l"(at));
+    else
+        asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];"
+            : "=r"(v.w[0])
+            : "l"(at));
+    return v;
+}
+
+/* Where a burst's accumulators begin in shared memory, and where the ring of
+ * them ends; in bytes of its own window, which saves the address arithmetic
+ * of pointers. */
+struct ring_place {
+    uint32_t base;
+    uint32_t end;
+    uint32_t bytes;
+};
+
+/* Words that fill up have a weight of 0, which adds nothing. */
+static __device__ __forceinline__ void add_synapse(const ring_place &ring,
+                                                   uint32_t word)
+{
+    uint32_t at = ring.base + ((word & 0xffffu) << 2);
+    at = at >= ring.end ? at - ring.bytes : at;
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "setp.ne.s32 p, %1, 0;\n"
+                 "@p red.shared.add.u32 [%0], %1;\n"
+                 "}" ::"r"(at),
+                 "r"((int32_t)word >> 16)
+                 : "memory");
+}
+
+/* The parts of the lanes as one sequence of units: lane r has the r-th part
+ * that is not empty. */
+struct part_sequence {
+    uint32_t begin; /* in the sequence; out of range where there is none */
+    uint32_t shift; /* from a place in the sequence to one in the rows */
+    uint32_t total;
+};
+
+static __device__ __forceinline__ part_sequence
+make_sequence(const row_part &part)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t sum = part.n;
+    for (uint32_t d = 1; d < 32; d *= 2) {
+        const uint32_t other = __shfl_up_sync(0xffffffffu, sum, d);
+        sum += lane >= d ? other : 0;
+    }
+    part_sequence s = {sum - part.n, part.at - (sum - part.n),
+                       __shfl_sync(0xffffffffu, sum, 31)};
+    const uint32_t full = __ballot_sync(0xffffffffu, part.n != 0);
+    if ((full & (full + 1)) != 0) { /* an empty part before one that is not */
+        const uint32_t from = __fns(full, 0, (int)lane + 1);
+        s.begin = __shfl_sync(0xffffffffu, s.begin, (int)(from & 31));
+        s.shift = __shfl_sync(0xffffffffu, s.shift, (int)(from & 31));
+    }
+    if (lane >= (uint32_t)__popc(full))
+        s.begin = 0xffffffffu;
+    return s;
+}
+
+/* The parts of up to 32 spikes, which the lanes hold. In every round the 32
+ * lanes take the next 32 units, of whatever part: a bit for each place where
+ * a part begins says which. */
+template <uint32_t UNIT>
+static __device__ __forceinline__ void deliver_parts(const ring_place &ring,
+                                                     const uint32_t *synapses,
+                                                     const row_part &part)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    const part_sequence s = make_sequence(part);
+    const uint32_t upto = (2u << lane) - 1; /* bits 0 to lane */
+    uint32_t seen = 0;
+    for (uint32_t low = 0; low < s.total; low += 32 * FLIGHT<UNIT>) {
+        unit_words<UNIT> unit[FLIGHT<UNIT>];
+#pragma unroll
+        for (uint32_t f = 0; f < FLIGHT<UNIT>; f++) {
+            const uint32_t place = low + 32 * f;
+            const uint32_t first = s.begin - place;
+            const uint32_t starts =
+                __reduce_or_sync(0xffffffffu, first < 32 ? 1u << first : 0);
+            const uint32_t rank = seen + (uint32_t)__popc(starts & upto) - 1;
+            const uint32_t shift =
+                __shfl_sync(0xffffffffu, s.shift, (int)(rank & 31));
+            seen += (uint32_t)__popc(starts);
+            unit[f] = {};
+            if (place + lane < s.total)
+                unit[f] = read_unit<UNIT>(synapses, shift + place + lane);
+        }
+#pragma unroll
+        for (uint32_t f = 0; f < FLIGHT<UNIT>; f++)
+#pragma unroll
+            for (uint32_t i = 0; i < UNIT; i++)
+                add_synapse(ring, unit[f].w[i]);
+    }
+}
+
+/* The spikes of one burst along one group; base: word of the ring for its
+ * shortest delay. */
+template <uint32_t UNIT>
+static __device__ __forceinline__ void
+deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
+               const partition_block &block,
+               const vly_cuda_partition_group &group, const spike_source &from,
+               uint32_t base)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t n_warps = partition.cluster * WARPS;
+    const uint32_t warp = block.rank * WARPS + threadIdx.x / 32;
+    uint32_t i = (uint32_t)((uint64_t)from.count * warp / n_warps);
+    const uint32_t end =
+        (uint32_t)((uint64_t)from.count * (warp + 1) / n_warps);
+    const uint32_t first = (uint32_t)__cvta_generic_to_shared(block.ring);
+    const ring_place ring = {first + base * 4, first + block.ring_words * 4,
+                             block.ring_words * 4};
+    row_part next = {0, 0};
+    if (i + lane < end)
+        next = find_part(partition, group, block.slice,
+                         fetch_id(view, partition, block, from, i + lane));
+    while (i < end) {
+        const row_part part = next;
+        next = {0, 0};
+        i += 32;
+        if (i + lane < end)
+            next = find_part(partition, group, block.slice,
+                             fetch_id(view, partition, block, from, i + lane));
+        deliver_parts<UNIT>(ring, group.synapses, part);
+    }
+}
+
+/* Input of the host, by the first block of a cluster. */
+static __device__ void take_inputs(const vly_cuda_view &view,
+                                   const vly_cuda_launch &launch,
+                                   const vly_cuda_partition &partition,
+                                   const partition_block &block, uint32_t k,
+                                   uint32_t base)
+{
+    if (launch.input_row == nullptr || block.rank != 0)
+        return;
+    const uint32_t end = launch.input_row[k + 1];
+    for (uint32_t j = launch.input_row[k] + threadIdx.x; j < end;
+         j += THREADS) {
+        const vly_cuda_input input = launch.inputs[j];
+        uint32_t low = 0;
+        uint32_t high = view.n_areas;
+        while (high - low > 1) {
+            uint32_t middle = (low + high) / 2;
+            if (view.areas[middle].first <= input.neuron)
+                low = middle;
+            else
+                high = middle;
+        }
+        const uint32_t i = input.neuron - view.areas[low].first;
+        const uint32_t tile = partition.area_tile[low] + i / partition.tile;
+        if (tile % partition.n_slices == block.slice)
+            atomicAdd(block.ring + base +
+                          tile / partition.n_slices * partition.tile +
+                          i % partition.tile,
+                      (uint32_t)input.value);
+    }
+}
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Update of the partitioned plan: a warp takes tiles of its block in turn,
+ * reads the state of the next while it computes, and posts the ids of those
+ * that fired.
+ */
+#ifndef VOLLEY_CUDA_PARTITION_UPDATE_CUH
+#define VOLLEY_CUDA_PARTITION_UPDATE_CUH
+
+#include "partition_block.cuh"
+#include "update_neuron.cuh"
+
+#include "kernels/models/digest.h"
+
+/* Once a launch, by one thread an area. */
+template <int MODEL>
+static __device__ void load_area(const vly_cuda_view &view, uint32_t index,
+                                 partition_area *to)
+{
+    const vly_cuda_area *area = view.areas + index;
+    to->scale = area->scale[0];
+    to->first = area->first;
+    to->n = area->n;
+    to->uniform = area->uniform;
+    to->model = area->model;
+    to->n_stimuli = area->n_stimuli;
+    to->packed = 0;
+    vly_cuda_words words = {{0}, {0}};
+    if (area->n > 0)
+        load_coefs<MODEL>(area, 0, &words);
+    for (uint32_t i = 0; i < VLY_CUDA_MAX_COEFS; i++)
+        to->coefs[i] = words.c[i];
+    if (area->n_stimuli == 0)
+        return;
+    const vly_cuda_stimulus *s = view.stimuli + area->stimulus_first;
+    to->packed = s->n_thresholds < 256;
+    to->start = s->start;
+    to->stop = s->stop;
+    to->stimulus_first = s->first;
+    to->stimulus_n = s->n;
+    to->always = s->always;
+    to->base = (uint32_t)s->base;
+    to->step = (uint32_t)s->step;
+}
+
+/* Counts of thresholds of an area's first stimulus in four bursts, 8 bits
+ * each: one Philox block holds the draws of four, so three updates of four
+ * read a word instead of drawing. */
+static __device__ __noinline__ uint32_t draw_four(const vly_cuda_stimulus *s,
+                                                  uint32_t key_low,
+                                                  uint32_t key_high,
+                                                  uint64_t burst, uint32_t id)
+{
+    const vly_philox_words w =
+        vly_philox_draw(key_low, key_high, (uint32_t)(burst >> 2),
+                        (uint32_t)(burst >> 34), id, s->stream);
+    const uint32_t n = s->n_thresholds;
+    const uint32_t *thresholds = s->thresholds;
+    uint32_t counts = 0;
+    if (n <= 16) { /* all four in one pass */
+        for (uint32_t i = 0; i < n; i++) {
+            const uint32_t t = __ldg(thresholds + i);
+            counts += (t <= w.w0 ? 1u : 0u) + (t <= w.w1 ? 1u << 8 : 0u) +
+                      (t <= w.w2 ? 1u << 16 : 0u) + (t <= w.w3 ? 1u << 24 : 0u);
+        }
+        return counts;
+    }
+    return count_thresholds(thresholds, n, w.w0) |
+           count_thresholds(thresholds, n, w.w1) << 8 |
+           count_thresholds(thresholds, n, w.w2) << 16 |
+           count_thresholds(thresholds, n, w.w3) << 24;
+}
+
+/* A tile at hand: neuron j of a lane is number 32 * j + lane. */
+struct tile_work {
+    vly_cuda_slice_tile tile;
+    const partition_area *area;
+    uint32_t *kept; /* packed counts of the lane's first neuron */
+    uint32_t state[VLY_CUDA_TILE_ROWS][VLY_CUDA_MAX_FIELDS];
+    uint32_t draws[VLY_CUDA_TILE_ROWS];
+    uint32_t sum[VLY_CUDA_TILE_ROWS];
+};
+
+template <int MODEL>
+static __device__ __forceinline__ uint32_t fields_of(uint32_t model)
+{
+    switch (MODEL == VLY_CUDA_N_MODELS ? model : (uint32_t)MODEL) {
+#define VLY_CUDA_CASE(name)                                                    \
+    case VLY_CUDA_MODEL_##name:                                                \
+        return n_fields_##name;
+        VLY_CUDA_EACH_TIME_DRIVEN(VLY_CUDA_CASE)
+#undef VLY_CUDA_CASE
+    }
+    return 0;
+}
+
+/* Everything that is read of a tile: a lane has the reads of all its neurons
+ * under way, and their addresses are one. */
+template <int MODEL>
+static __device__ __forceinline__ void
+read_tile(const vly_cuda_partition &partition, const partition_block &block,
+          uint32_t base, uint32_t q, tile_work *work)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t number = own_tile(partition, block, q);
+    const uint4 v = __ldg((const uint4 *)partition.tiles + number);
+    work->tile = {v.x, v.y, v.z, v.w};
+    const partition_area *area = block.shared->areas + v.x;
+    work->area = area;
+    work->kept = partition.draws + number * partition.tile + lane;
+    const uint32_t n = fields_of<MODEL>(area->model);
+#pragma unroll
+    for (uint32_t i = 0; i < VLY_CUDA_MAX_FIELDS; i++) {
+        const uint32_t *state = partition.state + v.y + i * area->n + lane;
+#pragma unroll
+        for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
+            if (i < n && 32 * j + lane < v.z)
+                work->state[j][i] = state[32 * j];
+    }
+    const uint32_t packed = area->packed;
+#pragma unroll
+    for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
+        if (packed != 0 && 32 * j + lane < v.z)
+            work->draws[j] = work->kept[32 * j];
+    const uint32_t place =
+        (block.rank + q * partition.cluster) * partition.tile + lane;
+    read_slice(partition, block, block.ring + base + place, v.z, work->sum);
+}
+
+/* What the stimuli of its area give a neuron. */
+static __device__ __forceinline__ uint32_t
+draw_lane(const vly_cuda_view &view, const partition_area *area, uint32_t index,
+          uint64_t burst, uint32_t fresh, uint32_t id, uint32_t counts,
+          uint32_t *kept)
+{
+    uint32_t drawn[2] = {0, 0};
+    if (area->n_stimuli == 0)
+        return 0;
+    const uint32_t packed = area->packed;
+    if (packed != 0) {
+        if (fresh != 0 || (burst & 3) == 0) {
+            counts = draw_four(view.stimuli + view.areas[index].stimulus_first,
+                               view.key_low, view.key_high, burst, id);
+            *kept = counts;
+        }
+        const uint32_t k = counts >> (8 * ((uint32_t)burst & 3)) & 0xffu;
+        if ((k | area->always) != 0 && burst >= area->start &&
+            burst < area->stop && id - area->stimulus_first < area->stimulus_n)
+            drawn[0] = area->base + k * area->step;
+    }
+    if (area->n_stimuli > packed) {
+        const vly_cuda_stimulus *s =
+            view.stimuli + view.areas[index].stimulus_first;
+        for (uint32_t i = packed; i < area->n_stimuli; i++)
+            draw_stimulus(view, s + i, burst, id, drawn);
+    }
+    return drawn[0];
+}
+
+/* 1 if neuron j of the lane fired */
+template <int MODEL>
+static __device__ __forceinline__ uint32_t
+update_neuron(const vly_cuda_view &view, const vly_cuda_partition &partition,
+              uint64_t burst, uint32_t fresh, const tile_work &work,
+              const uint32_t coefs[VLY_CUDA_MAX_COEFS], uint32_t j)
+{
+    const uint32_t id = work.tile.id + 32 * j + threadIdx.x % 32;
+    const partition_area *area = work.area;
+    const uint32_t sum =
+        work.sum[j] + draw_lane(view, area, work.tile.area, burst, fresh, id,
+                                work.draws[j], work.kept + 32 * j);
+    vly_cuda_words words;
+#pragma unroll
+    for (uint32_t i = 0; i < VLY_CUDA_MAX_FIELDS; i++)
+        words.s[i] = work.state[j][i];
+#pragma unroll
+    for (uint32_t i = 0; i < VLY_CUDA_MAX_COEFS; i++)
+        words.c[i] = coefs[i];
+    if (area->uniform == 0)
+        load_coefs<MODEL>(view.areas + work.tile.area, id - area->first,
+                          &words);
+    uint32_t gain;
+    const uint32_t fired =
+        step_words<MODEL>(view, area->model, burst, id,
+                          (float)(int32_t)sum * area->scale, &words, &gain);
+    uint32_t *state =
+        partition.state + work.tile.state + 32 * j + threadIdx.x % 32;
+    const uint32_t n = fields_of<MODEL>(area->model);
+#pragma unroll
+    for (uint32_t i = 0; i < VLY_CUDA_MAX_FIELDS; i++)
+        if (i < n)
+            state[i * area->n] = words.s[i];
+    return fired;
+}
+
+/* Ids of a tile's spikes, a bit for each neuron of a lane, to the block's
+ * mail, in any order, and their digest. Whole warps. */
+static __device__ __forceinline__ uint64_t
+post_mail(const vly_cuda_view &view, const vly_cuda_partition &partition,
+          const partition_block &block, uint32_t tag, uint64_t burst,
+          uint32_t fired, uint32_t id)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    if (__ballot_sync(0xffffffffu, fired != 0) == 0)
+        return 0;
+    uint32_t before = 0;
+    uint32_t total = 0;
+    uint32_t votes[VLY_CUDA_TILE_ROWS];
+#pragma unroll
+    for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++) {
+        votes[j] = __ballot_sync(0xffffffffu, (fired >> j & 1) != 0);
+        total += (uint32_t)__popc(votes[j]);
+    }
+    if (lane == 0)
+        before = atomicAdd(&block.shared->n_mail, total);
+    before = __shfl_sync(0xffffffffu, before, 0);
+    const uint64_t mixed = vly_digest_mix(burst);
+    uint32_t *mail = own_mail(partition, tag);
+    uint64_t digest = 0;
+#pragma unroll
+    for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++) {
+        if ((fired >> j & 1) != 0) {
+            mail[before + (uint32_t)__popc(votes[j] & ((1u << lane) - 1))] =
+                id + 32 * j;
+            digest += vly_digest_pair(mixed, id + 32 * j, 1u << view.feagi_q);
+        }
+        before += (uint32_t)__popc(votes[j]);
+    }
+    return digest;
+}
+
+/* All tiles of the block, spikes to its mail, their digest to the block's. */
+template <int MODEL>
+static __device__ __forceinline__ void
+update_tiles(const vly_cuda_view &view, const vly_cuda_partition &partition,
+             const partition_block &block, uint64_t burst, uint32_t tag,
+             uint32_t base)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    uint64_t digest = 0;
+    for (uint32_t q = threadIdx.x / 32; q < block.n_own; q += WARPS) {
+        tile_work work;
+        read_tile<MODEL>(partition, block, base, q, &work);
+        uint32_t coefs[VLY_CUDA_MAX_COEFS];
+#pragma unroll
+        for (uint32_t i = 0; i < VLY_CUDA_MAX_COEFS; i++)
+            coefs[i] = work.area->coefs[i];
+        uint32_t fired = 0;
+#pragma unroll
+        for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
+            if (32 * j + lane < work.tile.n)
+                fired |= update_neuron<MODEL>(view, partition, burst, tag == 1,
+                                              work, coefs, j)
+                         << j;
+        digest += post_mail(view, partition, block, tag, burst, fired,
+                            work.tile.id + lane);
+    }
+    if (__ballot_sync(0xffffffffu, digest != 0) != 0) {
+        digest = warp_sum(digest);
+        if (lane == 0)
+            atomicAdd(&block.shared->digest, (unsigned long long)digest);
+    }
+}
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A block of the resident plan: which warp does what, its shared memory, and
+ * what it loads before and stores after a launch.
+ */
+#ifndef VOLLEY_CUDA_RESIDENT_BLOCK_CUH
+#define VOLLEY_CUDA_RESIDENT_BLOCK_CUH
+
+#include "resident_deliver.cuh"
+#include "resident_update.cuh"
+
+/* By the thread that keeps the account. */
+static __device__ __forceinline__ void end_phase(resident_shared *shared,
+                                                 int phase)
+{
+    const uint32_t now = (uint32_t)clock();
+    shared->cycles[phase] += now - shared->time;
+    shared->time = now;
+}
+
+/* What a warp does: the first ones have neurons, the last ones wait for mail;
+ * all deliver. */
+struct warp_roles {
+    bool updates; /* the warp has neurons */
+    bool sends;   /* the warp sends the mail */
+    bool keeps;   /* the thread keeps the block's account */
+    bool waits;   /* the thread waits for a line of mail */
+};
+
+static __device__ __forceinline__ uint32_t
+neuron_threads(const vly_cuda_resident &resident, bool keep)
+{
+    return keep ? (resident.slice + 31) / 32 * 32 : blockDim.x;
+}
+
+static __device__ __forceinline__ warp_roles
+assign_roles(const vly_cuda_resident &resident, bool keep)
+{
+    const uint32_t back = blockDim.x - 1 - threadIdx.x;
+    return {threadIdx.x < neuron_threads(resident, keep), back < 32, back == 0,
+            back < resident.lines * resident.n_blocks};
+}
+
+/* The threads that deliver what is not urgent, while others wait for mail or
+ * have neurons. */
+static __device__ __forceinline__ list_groups
+later_groups(const vly_cuda_resident &resident, bool keep)
+{
+    const uint32_t shift = resident.part[VLY_CUDA_LATER].shift;
+    const uint32_t waiting =
+        (resident.lines * resident.n_blocks + 31) / 32 * 32;
+    const uint32_t neurons = neuron_threads(resident, keep);
+    uint32_t n = waiting <= blockDim.x / 2 ? blockDim.x - waiting : blockDim.x;
+    uint32_t first = 0;
+    if (keep && n >= neurons + 128) {
+        first = neurons;
+        n -= neurons;
+    }
+    /* wraps, so that it is too large, for the threads before the first */
+    if (threadIdx.x - first >= n)
+        return {shift, 0xffffffffu, 1};
+    return make_groups(shift, threadIdx.x - first, n);
+}
+
+/* Spikes that are in the log because they are under way, or not drained. */
+static __device__ uint64_t sum_counts(const vly_cuda_view &view,
+                                      const resident_block &block)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = threadIdx.x % 32; i < view.max_delay; i += 32)
+        sum += block.counts[i];
+    return warp_sum(sum);
+}
+
+/* Spikes that may come before this is asked again, since the log would be
+ * full; less than there are neurons: no burst may begin. All blocks come to
+ * the same answer. */
+static __device__ __forceinline__ uint32_t
+log_room(const vly_cuda_view &view, const vly_cuda_launch &launch,
+         const resident_block &block)
+{
+    __syncthreads();
+    const uint64_t head = block.shared->head;
+    uint64_t tail = head - sum_counts(view, block);
+    if (launch.keep != 0 && tail > launch.head)
+        tail = launch.head;
+    uint64_t room = view.log_mask + 1 - (head - tail);
+    if (room > launch.head_limit - head)
+        room = launch.head_limit - head;
+    return room < 0xffffffffu ? (uint32_t)room : 0xffffffffu;
+}
+
+static __device__ void block_load(const vly_cuda_view &view,
+                                  const vly_cuda_launch &launch,
+                                  const vly_cuda_resident &resident,
+                                  const resident_block &block)
+{
+    resident_shared *shared = block.shared;
+    const uint32_t *ring =
+        resident.ring + (uint64_t)blockIdx.x * block.ring_words;
+#pragma unroll 8
+    for (uint32_t i = threadIdx.x; i < block.ring_words; i += blockDim.x)
+        block.ring[i] = ring[i];
+    for (uint32_t i = threadIdx.x; i < view.max_delay; i += blockDim.x) {
+        /* burst i of those since launch.burst - max_delay */
+        uint64_t burst = launch.burst + i;
+        uint32_t n = 0;
+        if (burst >= view.max_delay) {
+            burst -= view.max_delay;
+            n = view.records[(uint32_t)burst & view.record_mask].count;
+        }
+        block.counts[(launch.burst + i) % view.max_delay] = n;
+    }
+    for (uint32_t i = threadIdx.x; i < view.n_areas; i += blockDim.x) {
+        for (int p = 0; p < VLY_CUDA_N_PARTS; p++) {
+            const vly_cuda_segments &part = resident.part[p];
+            const vly_cuda_class c = part.classes[i];
+            const uint4 *segments =
+                (const uint4 *)part.synapses + blockIdx.x * part.block_quads;
+            shared->classes[p][i] = {segments + c.at -
+                                         (uint64_t)c.first * c.quads,
+                                     c.first, c.quads};
+        }
+    }
+    for (uint32_t i = threadIdx.x; i < resident.lines * (LINE_CODES + 1);
+         i += blockDim.x)
+        block.fired[i] = NOBODY;
+    if (threadIdx.x == 0) {
+        shared->got[0] = make_uint2(0, 0);
+        shared->got[1] = make_uint2(0, 0);
+        shared->n_fired = 0;
+        shared->head = launch.head;
+        for (int i = 0; i < 3; i++)
+            shared->cycles[i] = 0;
+    }
+}
+
+static __device__ void block_store(const vly_cuda_view &view,
+                                   const vly_cuda_launch &launch,
+                                   const vly_cuda_resident &resident,
+                                   const resident_block &block, uint32_t k,
+                                   uint64_t n_events, const warp_roles &roles)
+{
+    uint32_t *ring = resident.ring + (uint64_t)blockIdx.x * block.ring_words;
+    for (uint32_t i = threadIdx.x; i < block.ring_words; i += blockDim.x)
+        ring[i] = block.ring[i];
+    n_events = warp_sum(n_events);
+    if (threadIdx.x % 32 == 0 && n_events != 0)
+        atomicAdd((unsigned long long *)&launch.done->n_events,
+                  (unsigned long long)n_events);
+    if (blockIdx.x != 0 || !roles.keeps)
+        return;
+    launch.done->n_candidates = (uint64_t)k * view.n_neurons;
+    launch.done->head = block.shared->head;
+    launch.done->n_bursts = k;
+    for (int i = 0; i < 3; i++)
+        launch.done->cycles[i] = block.shared->cycles[i];
+}
+
+/* Room for the codes of all neurons of a block, and for all lines. */
+static __host__ __device__ __forceinline__ uint32_t
+fired_lines(const vly_cuda_resident &resident)
+{
+    return resident.slice / LINE_CODES + 1 + VLY_CUDA_MAIL_LINES;
+}
+
+/* The structure lies behind an offset that is read at run time: addresses
+ * known to the compiler are made anew at each use, from a slow register. */
+static __device__ __forceinline__ resident_block
+make_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
+           uint4 *dynamic)
+{
+    const uint32_t words = view.max_delay * resident.slice;
+    resident_shared *shared =
+        (resident_shared *)(dynamic + fired_lines(resident));
+    uint32_t *ring = (uint32_t *)(shared + 1);
+    return {shared, (uint16_t *)dynamic, ring, ring + words,
+            words,  view.n_areas};
+}
+
+#endif
