@@ -13,7 +13,13 @@
 
 #include "json_writer.h"
 
-enum { BENCH_ROWS_MAX = 32, BENCH_SAMPLES_MAX = 64, BENCH_ID_BYTES = 48 };
+enum {
+    BENCH_ROWS_MAX = 32,
+    BENCH_CASES_MAX = 32,
+    BENCH_PEERS_MAX = 3,
+    BENCH_SAMPLES_MAX = 64,
+    BENCH_ID_BYTES = 48
+};
 
 typedef struct bench_machine {
     char cpu[128];
@@ -56,9 +62,88 @@ typedef struct bench_row {
     const char *peer;
 } bench_row;
 
+/* ---- suite cuda: a device beside the CPU backend of its machine --------- */
+
+/* What the figure of a case is; lower is better in both. */
+typedef enum bench_metric {
+    BENCH_US, /* microseconds a burst */
+    BENCH_RTF /* real-time factor: seconds of running a second of model time */
+} bench_metric;
+
+/* What others reached, in the unit of the case; value 0: name says it all. */
+typedef struct bench_peer {
+    const char *name;
+    double value;
+} bench_peer;
+
+typedef struct bench_limit {
+    double required; /* 0: none */
+    double aim;
+} bench_limit;
+
+/* Blocks of bursts of one net. */
+typedef struct bench_blocks {
+    char backend[64];     /* as resolved: "cuda:0"; "": not timed */
+    bench_spread seconds; /* of a burst; n blocks */
+    uint64_t block_bursts;
+    double share;  /* fired: spikes / (neurons * bursts) */
+    double events; /* synaptic, a burst */
+} bench_blocks;
+
+typedef struct bench_case {
+    char id[BENCH_ID_BYTES]; /* "1M x1000 d1 1%" */
+    bench_metric metric;
+    bench_limit limit;       /* unit of the metric, for one H200 */
+    bench_limit start_limit; /* seconds: load_s + build_s + setup_s */
+    bench_peer peers[BENCH_PEERS_MAX];
+    bool skipped; /* does not fit: reason, bytes; nothing below */
+    char reason[1000];
+    uint64_t bytes_requested;
+    uint64_t bytes_available;
+    double dt_ms;
+    uint64_t neurons;
+    uint64_t synapses;
+    uint64_t checked_bursts; /* digests equal to the CPU backend's */
+    uint64_t checked_spikes; /* in these */
+    bench_blocks device;
+    bench_blocks cpu;
+    double load_s;  /* genome file read */
+    double build_s; /* connectome */
+    double setup_s; /* net made, first burst done */
+    uint64_t device_bytes;
+    uint64_t host_bytes;
+    uint64_t connectome_bytes;
+    char plan[256];
+} bench_case;
+
+/* Energy by the board's own counter. */
+typedef struct bench_energy {
+    bool wanted;      /* the case it belongs to was run */
+    char reason[256]; /* why there is no figure; "": there is one */
+    char matched[64]; /* how the board was found */
+    char driver[80];
+    double seconds; /* of running */
+    double joules;
+    uint64_t events; /* synaptic */
+    double joules_per_event;
+    double idle_w;     /* before the run, net on the device, nothing running */
+    double idle_share; /* of joules, at that power */
+    double step_s;     /* the counter moves so often */
+    double step_j;     /* by so much, at the least seen */
+    bench_limit limit; /* joules an event */
+} bench_energy;
+
+typedef struct bench_device {
+    char name[128];
+    char capability[64];
+    uint64_t memory_bytes;
+    uint32_t index;
+} bench_device;
+
 typedef struct bench_options {
     const char *genomes; /* folder */
     const char *backend;
+    const char *pattern; /* of --case: cases whose id has it; NULL: all */
     uint32_t n_threads;
     bool quick;
     vly_registry *registry;
@@ -72,9 +157,17 @@ typedef struct bench_results {
     bool quick;
     bench_row rows[BENCH_ROWS_MAX];
     uint32_t n_rows;
+    bench_device gpu; /* name "" but for suite cuda */
+    bench_case cases[BENCH_CASES_MAX];
+    uint32_t n_cases;
+    bench_energy energy;
+    char failure[1000]; /* what ended it early; "": nothing */
 } bench_results;
 
 void bench_machine_read(bench_machine *machine);
+/* What this process can still get: of the machine, or less where its control
+ * group says so. 0 if unknown. */
+uint64_t bench_memory_available(void);
 /* Errors  E_NOMEM */
 vly_status bench_probe(uint32_t n_threads, bench_probes *probes,
                        vly_error *error);
@@ -87,8 +180,32 @@ vly_status bench_stress(const bench_options *options, bench_results *results,
 vly_status bench_build(const bench_options *options, bench_results *results,
                        vly_error *error);
 
+/* Adds rows: a host that injects, runs one burst and reads, in every burst.
+ * Errors  as run; E_DEVICE if the backend and the CPU backend do not agree */
+vly_status bench_loop(const bench_options *options, bench_results *results,
+                      vly_error *error);
+
+/* Fails before anything is measured if no case has the pattern.
+ * Errors  E_INVALID lists the cases */
+vly_status bench_cuda_check(const bench_options *options, vly_error *error);
+/* Adds cases. A case that does not fit into memory is added as skipped.
+ * Errors  as run; E_DEVICE if device and CPU backend do not agree: then that
+ * case and those after it were not timed. */
+vly_status bench_cuda(const bench_options *options, bench_results *results,
+                      vly_error *error);
+/* Is the case one of those asked for? */
+bool bench_case_wanted(const bench_options *options, const char *id);
+/* A new case with this id, cleared; NULL if there is no room. */
+bench_case *bench_case_add(bench_results *results, const char *id);
+/* The figure: a time of a burst in the unit of the case. */
+double bench_case_value(const bench_case *one, double seconds);
+
 void bench_print(const bench_results *results, bool markdown);
+void bench_cases_print(const bench_results *results, bool markdown);
 void bench_json(const bench_results *results, json_writer *json);
+/* One object a case into the open array; then energy and device. */
+void bench_cases_json(const bench_results *results, json_writer *json);
+void bench_energy_json(const bench_results *results, json_writer *json);
 /* Prints the rows that both have; *n_slower: those slower by more than the
  * threshold. Errors E_IO, E_PARSE */
 vly_status bench_compare(const bench_results *results, const char *path,

@@ -24,12 +24,14 @@ static void print_head(const bench_results *results, const char *begin)
     if (results->backend[0] != '\0')
         tool_print("%sbackend %s (%s)\n", begin, results->backend,
                    results->device);
-    tool_print("%sthe machine, %u threads: reads %s/s in order; %s/s random "
-               "increments of int32, %s accumulators\n\n",
-               begin, probes->threads,
-               tool_bytes((uint64_t)probes->read_bytes_per_s),
-               tool_rate_text(probes->increments_per_s),
-               tool_thousands(probes->increment_elements));
+    if (probes->threads > 0)
+        tool_print(
+            "%sthe machine, %u threads: reads %s/s in order; %s/s random "
+            "increments of int32, %s accumulators\n\n",
+            begin, probes->threads,
+            tool_bytes((uint64_t)probes->read_bytes_per_s),
+            tool_rate_text(probes->increments_per_s),
+            tool_thousands(probes->increment_elements));
     if (machine->load > 0.5)
         tool_message("the machine was not idle (load %.2f): figures are too "
                      "slow",
@@ -76,9 +78,10 @@ static void print_row(const bench_row *row, const char *format)
     tool_print("%s\n", line);
 }
 
-void bench_print(const bench_results *results, bool markdown)
+static void print_rows(const bench_results *results, bool markdown)
 {
-    print_head(results, markdown ? "- " : "");
+    if (results->n_rows == 0)
+        return;
     if (markdown)
         tool_print("| case | median | 10..90%% | fired | events/s | of "
                    "bandwidth | of increments | faster than |\n"
@@ -92,6 +95,15 @@ void bench_print(const bench_results *results, bool markdown)
     tool_print("\nA burst is delivery, dynamics, compaction and digest; median "
                "of blocks. A build's\nevents are synapses made. of bandwidth: "
                "bytes of the synapses read.\n");
+}
+
+void bench_print(const bench_results *results, bool markdown)
+{
+    print_head(results, markdown ? "- " : "");
+    print_rows(results, markdown);
+    bench_cases_print(results, markdown);
+    if (results->failure[0] != '\0')
+        tool_print("\nNOT COMPLETE: %s\n", results->failure);
 }
 
 static void put_machine(const bench_results *results, json_writer *json)
@@ -146,11 +158,15 @@ void bench_json(const bench_results *results, json_writer *json)
     json_text(json, "backend", results->backend);
     json_text(json, "device", results->device);
     json_bool(json, "quick", results->quick);
+    json_text(json, "failure",
+              results->failure[0] != '\0' ? results->failure : NULL);
     put_machine(results, json);
     json_array(json, "rows");
     for (uint32_t i = 0; i < results->n_rows; i++)
         put_row(&results->rows[i], json);
+    bench_cases_json(results, json);
     json_array_end(json);
+    bench_energy_json(results, json);
     json_object_end(json);
 }
 
@@ -164,6 +180,20 @@ static const json_value *find_row(const json_value *rows, const char *id)
             return &rows->items[i];
     }
     return NULL;
+}
+
+static void compare_one(const json_value *rows, const char *id, double seconds,
+                        double threshold, uint32_t *compared, uint32_t *slower)
+{
+    double old = json_find_number(find_row(rows, id), "median_s", 0.0);
+    if (!(old > 0.0))
+        return;
+    double change = seconds / old - 1.0;
+    bool worse = change > threshold;
+    tool_print("%-22s %10s -> %10s  %+6.1f%%%s\n", id, tool_seconds(old),
+               tool_seconds(seconds), 100.0 * change, worse ? "  slower" : "");
+    *compared += 1;
+    *slower += worse;
 }
 
 vly_status bench_compare(const bench_results *results, const char *path,
@@ -180,19 +210,14 @@ vly_status bench_compare(const bench_results *results, const char *path,
     if (cpu != NULL && strcmp(cpu, results->machine.cpu) != 0)
         tool_message("%s is of another machine (%s)", path, cpu);
     tool_print("\ncompared with %s, threshold %g%%\n", path, 100.0 * threshold);
-    for (uint32_t i = 0; i < results->n_rows; i++) {
-        const bench_row *row = &results->rows[i];
-        double old = json_find_number(find_row(rows, row->id), "median_s", 0.0);
-        if (!(old > 0.0))
-            continue;
-        double change = row->seconds.median / old - 1.0;
-        bool worse = change > threshold;
-        tool_print("%-18s %10s -> %10s  %+6.1f%%%s\n", row->id,
-                   tool_seconds(old), tool_seconds(row->seconds.median),
-                   100.0 * change, worse ? "  slower" : "");
-        compared++;
-        slower += worse;
-    }
+    for (uint32_t i = 0; i < results->n_rows; i++)
+        compare_one(rows, results->rows[i].id, results->rows[i].seconds.median,
+                    threshold, &compared, &slower);
+    for (uint32_t i = 0; i < results->n_cases; i++)
+        if (!results->cases[i].skipped)
+            compare_one(rows, results->cases[i].id,
+                        results->cases[i].device.seconds.median, threshold,
+                        &compared, &slower);
     json_free(&before);
     if (compared == 0)
         return vly_fail(error, VLY_E_PARSE,

@@ -9,13 +9,21 @@
 
 #include "base/error.h"
 #include "inspect_file.h"
+#include "inspect_net.h"
 #include "record/digest_log.h"
 #include "record/spike_csv.h"
+#include "setup.h"
 #include "tool.h"
 
 static const tool_option options[] = {
     {"no-verify", 0, false, TOOL_FLAG, NULL,
      "connectome: map it without reading the checksums", 0, 0},
+    {"backend", 0, false, TOOL_TEXT, "NAME",
+     "genome, connectome: the plan of cuda, cuda:1, cpu:4, ...", 0, 0},
+    {"set", 0, true, TOOL_TEXT, "PATH=VALUE", "change the genome", 0, 0},
+    {"seed", 0, false, TOOL_COUNT, "N", "all three seeds", 0, 9e18},
+    {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
+     1, 1024},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 enum { HEAD_BYTES = 64 };
@@ -43,50 +51,116 @@ static vly_status read_head(const char *path, char *head, size_t *n_head,
     return status;
 }
 
-static vly_status inspect(const char *path, bool verify, vly_error *error)
+typedef enum file_kind {
+    FILE_CONNECTOME,
+    FILE_PLUGIN,
+    FILE_DIGEST_LOG,
+    FILE_SPIKES,
+    FILE_JSON,
+    FILE_OTHER, /* none of ours */
+    FILE_GENOME
+} file_kind;
+
+static file_kind kind_of(const char *head, size_t n)
 {
-    char head[HEAD_BYTES];
-    size_t n = 0;
-    vly_status status = read_head(path, head, &n, error);
-    if (status != VLY_OK)
-        return status;
-    if (begins(head, n, "VOLLEYCN"))
-        return inspect_connectome(path, verify, error);
-    if (begins(head, n, "\177ELF"))
-        return inspect_plugin(path, error);
-    if (begins(head, n, VLY_DIGEST_LOG_MAGIC))
-        return inspect_digest_log(path, error);
-    if (begins(head, n, VLY_SPIKE_CSV_HEADER))
-        return inspect_spikes(path, error);
     size_t space = 0;
+    if (begins(head, n, "VOLLEYCN"))
+        return FILE_CONNECTOME;
+    if (begins(head, n, "\177ELF"))
+        return FILE_PLUGIN;
+    if (begins(head, n, VLY_DIGEST_LOG_MAGIC))
+        return FILE_DIGEST_LOG;
+    if (begins(head, n, VLY_SPIKE_CSV_HEADER))
+        return FILE_SPIKES;
     while (space < n && strchr(" \t\r\n", head[space]) != NULL &&
            head[space] != '\0')
         space++;
     if (space < n && head[space] == '{')
+        return FILE_JSON;
+    return memchr(head, '\0', n) != NULL ? FILE_OTHER : FILE_GENOME;
+}
+
+static vly_status inspect(const char *path, file_kind kind, bool verify,
+                          const tool_overrides *overrides, vly_error *error)
+{
+    switch (kind) {
+    case FILE_CONNECTOME:
+        return inspect_connectome(path, verify, error);
+    case FILE_PLUGIN:
+        return inspect_plugin(path, error);
+    case FILE_DIGEST_LOG:
+        return inspect_digest_log(path, error);
+    case FILE_SPIKES:
+        return inspect_spikes(path, error);
+    case FILE_JSON:
         return inspect_json(path, error);
-    if (memchr(head, '\0', n) != NULL)
-        return vly_fail(error, VLY_E_PARSE,
-                        "%s: not a genome, connectome, plugin, digest log, "
-                        "recording or manifest",
+    case FILE_GENOME:
+        return inspect_genome(path, overrides, error);
+    case FILE_OTHER:
+        break;
+    }
+    return vly_fail(error, VLY_E_PARSE,
+                    "%s: not a genome, connectome, plugin, digest log, "
+                    "recording or manifest",
+                    path);
+}
+
+/* The device is looked for first: compiling may take long. */
+static vly_status inspect_with(const char *path, file_kind kind, bool verify,
+                               inspect_target *target, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    if (kind != FILE_GENOME && kind != FILE_CONNECTOME)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--backend: %s is neither a genome nor a connectome",
                         path);
-    return inspect_genome(path, error);
+    VLY_TRY(inspect_target_init(target, error));
+    VLY_TRY(inspect(path, kind, verify, target->overrides, error));
+    tool_print("\n");
+    status = kind == FILE_GENOME
+                 ? inspect_genome_net(path, target, error)
+                 : inspect_connectome_net(path, false, target, error);
+out:
+    inspect_target_deinit(target);
+    return status;
 }
 
 static int run(const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
+    const char *path = args->positional[0];
+    char head[HEAD_BYTES];
+    size_t n = 0;
     bool verify = !tool_has(args, "no-verify");
-    if (inspect(args->positional[0], verify, &error) != VLY_OK)
-        return tool_fail(&error);
-    return TOOL_EXIT_DONE;
+    tool_overrides overrides = {0};
+    inspect_target target = {.backend = tool_text(args, "backend"),
+                             .n_threads = tool_threads(args),
+                             .overrides = &overrides};
+    vly_status status = VLY_OK;
+    VLY_TRY(read_head(path, head, &n, &error));
+    VLY_TRY(tool_overrides_init(args, &overrides, &error));
+    file_kind kind = kind_of(head, n);
+    if (overrides.n > 0 && kind != FILE_GENOME)
+        status = vly_fail(&error, VLY_E_INVALID,
+                          "--set, --seed: %s is not a genome", path);
+    else if (target.backend != NULL)
+        status = inspect_with(path, kind, verify, &target, &error);
+    else
+        status = inspect(path, kind, verify, &overrides, &error);
+out:
+    tool_overrides_deinit(&overrides);
+    return status != VLY_OK ? tool_fail(&error) : TOOL_EXIT_DONE;
 }
 
 const tool_command cmd_inspect = {
     .name = "inspect",
-    .arguments = "FILE",
+    .arguments = "FILE [options]",
     .summary = "Says what a file is and what is in it.",
     .details = "Genome, saved connectome, plugin, digest log, recording, "
-               "manifest.\n",
+               "manifest.\n\n--backend makes the net and prints how it would "
+               "run there: plan, bytes on the\ndevice and the host, bytes a "
+               "synapse. No burst is run. Without that device:\nexit code "
+               "3.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

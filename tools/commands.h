@@ -16,6 +16,7 @@
     X(resolve)                                                                 \
     X(doc)                                                                     \
     X(plugins)                                                                 \
+    X(conformance)                                                             \
     X(bench)
 
 #define TOOL_DECLARE(name) extern const tool_command cmd_##name;

@@ -16,10 +16,12 @@
 #include "record/spike_csv.h"
 #include "tool.h"
 
-vly_status inspect_genome(const char *path, vly_error *error)
+vly_status inspect_genome(const char *path, const tool_overrides *overrides,
+                          vly_error *error)
 {
     vly_genome *genome = NULL;
-    vly_status status = vly_genome_load(path, NULL, 0, &genome, error);
+    vly_status status =
+        vly_genome_load(path, overrides->list, overrides->n, &genome, error);
     if (status != VLY_OK)
         return status;
     tool_print("genome%s%s\n", genome->title != NULL ? ": " : "",

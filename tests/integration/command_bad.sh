@@ -234,4 +234,25 @@ head -c 500 a.log >cut.log
 expect 2 compare a.log cut.log
 says "cut off"
 expect 2 compare a.log small.toml
+# ---- conformance ----
+expect 1 conformance "$test_plugins/erring.so" --options at=99,neuron=3 \
+    --case delay_one/whole --json wrong.json
+prints "delay_one/whole: FAILED: state digest"
+prints "erring: 0 ok, 0 skipped, 1 failed"
+holds [ "$(value outcome wrong.json)" = FAILED ]
+expect 1 conformance "$test_plugins/failing.so" --options at=7 \
+    --case delay_one/digests
+prints "VLY_E_DEVICE"
+expect 2 conformance
+says "which plugin"
+expect 4 conformance nothing.so
+says "nothing.so: no such file"
+expect 3 conformance "$test_plugins/broken_major.so"
+says "broken_major.so"
+expect 2 conformance "$test_plugins/erring.so" --case nothing
+says "nothing matches"
+expect 2 conformance --print delay_on
+says "did you mean delay_one"
+expect 4 conformance "$test_plugins/erring.so" --json nowhere/x.json
+
 done_checks

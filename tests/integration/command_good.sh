@@ -10,7 +10,8 @@ expect 0 --version
 prints "volley 0."
 expect 0 --help
 prints "exit codes"
-for sub in run check validate compare rerun inspect resolve doc plugins bench
+for sub in run check validate compare rerun inspect resolve doc plugins conformance \
+    bench
 do
     expect 0 "$sub" --help
     prints "usage: volley $sub"
@@ -145,6 +146,28 @@ do
 done
 expect 0 inspect "${VOLLEY_PLUGIN_PATH%%:*}/cpu.so"
 prints "plugin cpu"
+
+# ---- conformance ----
+cpu=${VOLLEY_PLUGIN_PATH%%:*}/cpu.so
+template=${VOLLEY_PLUGIN_PATH%%:*}/template.so
+expect 0 conformance --list
+prints "delay_one"
+prints "scenarios: whole"
+expect 0 conformance --print delay_one
+cp out delay_one.toml
+expect 0 validate delay_one.toml --backends cpu,template
+expect 0 conformance "$cpu" --case delay_one
+prints "delay_one/whole: ok"
+prints "cpu: 16 ok, 0 skipped, 0 failed"
+expect 0 conformance "$cpu" --threads 3 --options isa=scalar --case 'feagi_*/sw*'
+prints "feagi_driven/swap: ok"
+expect 0 conformance "$template" --case '*/pieces_7' --json conformance.json
+prints "feagi_driven/*: skipped: template runs only"
+holds is_json conformance.json
+holds [ "$(value failed conformance.json)" = 0 ]
+expect 0 conformance "$cpu" --case whole --json -
+cp out conformance.json
+holds is_json conformance.json
 
 # ---- validate ----
 expect 0 validate small.toml --backends cpu:1,cpu:4

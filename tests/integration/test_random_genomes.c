@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_random_genomes FIRST COUNT: random genomes by seed. For each one: its
- * resolved text parses to the same hash; 1 and 3 threads build the same
- * connectome; the second simulator on the saved connectome, cpu:1, cpu:4 and a
- * run that swaps halfway give the same digests burst by burst. At least 90%
- * must fire, and everything of RANDOM_COVERAGE_TABLE come up ten times.
+ * test_random_genomes FIRST COUNT [BACKENDS]: random genomes by seed. For each
+ * one: its resolved text parses to the same hash; 1 and 3 threads build the
+ * same connectome; the second simulator on the saved connectome, cpu:1, cpu:4
+ * and a run that swaps halfway give the same digests burst by burst and the
+ * same state. At least 90% must fire, and everything of RANDOM_COVERAGE_TABLE
+ * come up ten times.
+ * BACKENDS, as in cpu,cuda:1, are taken instead of cpu:1 and cpu:4; the run
+ * that swaps goes from the last to the first. Where one of them has no device
+ * the test is skipped with the reason, or fails under VOLLEY_REQUIRE_GPU=1.
  */
 #include "volley_test.h"
 
@@ -16,8 +20,18 @@
 #include "genome/genome.h"
 #include "random_genome.h"
 
+enum { BACKENDS_MAX = 8 };
+
+typedef struct test_run {
+    const char *backend;
+    const char *swap_to; /* NULL: stays */
+} test_run;
+
 static uint64_t first_seed = 0;
 static uint64_t n_genomes = 300;
+static test_run runs[BACKENDS_MAX + 1] = {
+    {"cpu:1", NULL}, {"cpu:4", NULL}, {"cpu:3", "cpu:2"}};
+static uint32_t n_runs = 3;
 
 static random_coverage coverage;
 static uint64_t n_fired;
@@ -88,24 +102,23 @@ static bool build(candidate *c, vly_error *error)
 static bool compare(const candidate *c, vly_registry *registry,
                     vly_error *error)
 {
-    static const struct {
-        const char *backend, *swap_to;
-    } runs[] = {{"cpu:1", NULL}, {"cpu:4", NULL}, {"cpu:3", "cpu:2"}};
     uint64_t n = c->genome->n_bursts;
     trace second = {0};
     bool equal = true;
     if (trace_second(c->path, n, &second))
         return complain(c, "second simulator", error);
-    for (size_t k = 0; equal && k < sizeof runs / sizeof runs[0]; k++) {
+    for (uint32_t k = 0; equal && k < n_runs; k++) {
         trace engine = {0};
+        char name[160];
+        snprintf(name, sizeof name, "%.70s%s%.70s", runs[k].backend,
+                 runs[k].swap_to ? ", then " : "",
+                 runs[k].swap_to ? runs[k].swap_to : "");
         if (trace_engine(c->connectome, registry, runs[k].backend, n,
                          runs[k].swap_to, n / 2, &engine, error)) {
             trace_free(&second);
-            return complain(c, runs[k].backend, error);
+            return complain(c, name, error);
         }
-        equal = trace_equal(&second, "the second simulator", &engine,
-                            runs[k].swap_to ? "cpu:3, then cpu:2"
-                                            : runs[k].backend);
+        equal = trace_equal(&second, "the second simulator", &engine, name);
         trace_free(&engine);
     }
     n_fired += second.spikes > 0;
@@ -115,11 +128,21 @@ static bool compare(const candidate *c, vly_registry *registry,
     return equal;
 }
 
+/* The folder it was built in, or a temporary one where that is not: the program
+ * may have been carried to a machine with a device. */
+static const char *folder(void)
+{
+    const char *temporary = getenv("TMPDIR");
+    if (access(VLY_TEST_BINARY_DIR, W_OK) == 0)
+        return VLY_TEST_BINARY_DIR;
+    return temporary && temporary[0] ? temporary : "/tmp";
+}
+
 static void keep(const candidate *c)
 {
     char path[600];
-    snprintf(path, sizeof path, "%s/random_%" PRIu64 ".toml",
-             VLY_TEST_BINARY_DIR, c->seed);
+    snprintf(path, sizeof path, "%.500s/random_%" PRIu64 ".toml", folder(),
+             c->seed);
     FILE *stream = fopen(path, "w");
     if (!stream)
         return;
@@ -135,8 +158,8 @@ static bool one_genome(uint64_t seed, vly_registry *registry)
     c.text = random_genome(seed, &coverage);
     if (!c.text)
         return false;
-    snprintf(c.path, sizeof c.path, "%s/random_%ld.connectome",
-             VLY_TEST_BINARY_DIR, (long)getpid());
+    snprintf(c.path, sizeof c.path, "%.400s/random_%ld.connectome", folder(),
+             (long)getpid());
     bool good = build(&c, &error) && compare(&c, registry, &error);
     if (!good)
         keep(&c);
@@ -147,12 +170,35 @@ static bool one_genome(uint64_t seed, vly_registry *registry)
     return good;
 }
 
+/* Skips the test if a backend has no device. */
+static void need_devices(vly_registry *registry)
+{
+    const char *required = getenv("VOLLEY_REQUIRE_GPU");
+    for (uint32_t k = 0; k < n_runs; k++) {
+        char id[32];
+        const void *table = NULL;
+        vly_error error = {.struct_size = sizeof error};
+        snprintf(id, sizeof id, "%.*s", (int)strcspn(runs[k].backend, ":,"),
+                 runs[k].backend);
+        if (vly_registry_interface(registry, id, VLY_BACKEND_INTERFACE, &table,
+                                   &error) == VLY_OK)
+            continue;
+        if (strcmp(id, "cpu") == 0 || (required && !strcmp(required, "1")))
+            fail_msg("%s", error.message);
+        printf("skipped: %s\n", error.message);
+        n_genomes = 0;
+        vly_registry_destroy(registry);
+        skip();
+    }
+}
+
 static void test_random_genomes(void **state)
 {
     (void)state;
     vly_error error = {.struct_size = sizeof error};
     vly_registry *registry = NULL;
     assert_ok(vly_registry_create(&registry, &error), error);
+    need_devices(registry);
     for (uint64_t k = 0; k < n_genomes && n_failed < 10; k++)
         n_failed += !one_genome(first_seed + k, registry);
     vly_registry_destroy(registry);
@@ -177,6 +223,33 @@ static void test_coverage(void **state)
     assert_int_equal(n_missing, 0);
 }
 
+/* Cuts "cpu,cuda:0,plan=global,x=1" before "cuda": what has a '=' belongs to
+ * the backend before it. NULL at the end. */
+static char *next_backend(char **list)
+{
+    char *first = *list;
+    char *comma = first ? strchr(first, ',') : NULL;
+    while (comma && comma[1 + strcspn(comma + 1, ",=")] == '=')
+        comma = strchr(comma + 1, ',');
+    *list = comma ? comma + 1 : NULL;
+    if (comma)
+        *comma = '\0';
+    return first && first[0] ? first : NULL;
+}
+
+/* Each of them, then from the last to the first. */
+static void set_backends(char *list)
+{
+    char *name;
+    n_runs = 0;
+    while (n_runs < BACKENDS_MAX && (name = next_backend(&list)))
+        runs[n_runs++] = (test_run){name, NULL};
+    if (n_runs > 0) {
+        runs[n_runs] = (test_run){runs[n_runs - 1].backend, runs[0].backend};
+        n_runs++;
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -187,5 +260,7 @@ int main(int argc, char **argv)
         first_seed = strtoull(argv[1], NULL, 10);
     if (argc > 2)
         n_genomes = strtoull(argv[2], NULL, 10);
+    if (argc > 3)
+        set_backends(argv[3]);
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

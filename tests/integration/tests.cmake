@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # Engine, backends and command together.
 
+# what the options of the cuda backend can force
+set(plans cuda:0,plan=global cuda:0,plan=resident cuda:0,plan=partitioned
+    cuda:0,plan=partitioned,cluster=1 cuda:0,plan=partitioned,cluster=2
+    cuda:0,plan=partitioned,cluster=4,unit=2
+    cuda:0,plan=partitioned,unit=1,launch=7 cuda:0,plan=global,launch=5
+    cuda:0,change=1,launch=5)
+
 # ---- digests: shipped genomes, random genomes -----------------------------
 vly_test(test_golden LABELS integration TIMEOUT 120
          SOURCES test_golden.c engine_trace.c
          LIBRARIES volley_second DEPENDS cpu ARGUMENTS small)
 vly_test_register(test_golden_large LABELS integration slow
                   COMMAND test_golden large)
+vly_test(test_conformance_golden LABELS integration TIMEOUT 120
+         SOURCES test_conformance_golden.c
+         LIBRARIES volley_second volley_conformance)
 vly_test(test_known_spikes LABELS integration
          SOURCES test_known_spikes.c DEPENDS cpu)
 vly_test(test_random_genomes LABELS integration TIMEOUT 300
@@ -15,6 +25,26 @@ vly_test(test_random_genomes LABELS integration TIMEOUT 300
          ARGUMENTS 0 300)
 vly_test_register(test_random_genomes_more LABELS integration slow
                   COMMAND test_random_genomes 300 3000)
+if(TARGET cuda)
+    add_dependencies(test_random_genomes cuda)
+    vly_test_register(test_random_genomes_cuda LABELS gpu TIMEOUT 900
+                      COMMAND test_random_genomes 0 500 cpu:2,cuda)
+endif()
+
+# ---- odd shapes, on every backend -----------------------------------------
+vly_test(test_device_shapes LABELS integration TIMEOUT 300
+         SOURCES test_device_shapes.c DEPENDS cpu
+         ARGUMENTS cpu:2 cpu:5,isa=scalar)
+if(TARGET cuda)
+    vly_test_register(test_device_shapes_cuda LABELS gpu TIMEOUT 900
+        COMMAND test_device_shapes cuda:0 ${plans})
+    vly_test_register(test_golden_cuda LABELS gpu TIMEOUT 600
+        COMMAND test_golden small cuda:0 ${plans})
+    vly_test_register(test_golden_cuda_large LABELS gpu slow
+        COMMAND test_golden large cuda:0 cuda:0,plan=global)
+    vly_test(test_cuda_errors LABELS gpu TIMEOUT 300
+        SOURCES test_cuda_errors.c LIBRARIES ${CMAKE_DL_LIBS} DEPENDS cpu cuda)
+endif()
 
 # ---- against theory and the literature ------------------------------------
 vly_test(test_science_lif LABELS integration
@@ -37,7 +67,7 @@ vly_test(test_engine_swap LABELS integration
 vly_test(test_record LABELS unit SOURCES ../unit/test_record.c)
 
 # ---- the command ----------------------------------------------------------
-set(command_tests good bad stop)
+set(command_tests good bad stop device)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
     # that it knows, which a loop that computes does not do.
