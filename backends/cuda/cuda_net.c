@@ -36,6 +36,11 @@ static int read_plan(const char *text, size_t n, uint32_t *plan)
     return 0;
 }
 
+static int is_power(uint32_t n, uint32_t most)
+{
+    return (n & (n - 1)) == 0 && n <= most; /* 0: not asked for */
+}
+
 static vly_status read_options(const char *text, vly_cuda_options *made,
                                vly_error *error)
 {
@@ -53,7 +58,8 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
                     read_number(text, n, "cluster=", &made->cluster) ||
                     read_number(text, n, "unit=", &made->unit) ||
                     read_plan(text, n, &made->plan);
-        if (!known)
+        if (!known || !is_power(made->cluster, VLY_CUDA_CLUSTER) ||
+            !is_power(made->unit, 4))
             return vly_cuda_fail(error, VLY_E_INVALID,
                                  "cuda option '%.*s', wanted plan=auto, "
                                  "plan=global, plan=resident, "

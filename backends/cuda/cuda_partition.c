@@ -16,6 +16,10 @@
 #define CACHE_BYTES_NS 5500.0
 #define REMOTE_BYTES_NS 40.0
 #define SECTOR 32.0
+#define MOST_GROUPS 8u  /* more reads of a row are not worth it */
+#define MOST_BYTES 16.0 /* of a synapse, nor is that, beyond FREE_BYTES */
+#define FREE_BYTES 268435456.0
+#define MOST_UNITS 4.0e9 /* 32 bits count them */
 /* Bytes of a synapse, all in, that units may take: without and with delays. */
 #define SYNAPSE_BYTES 4.58
 #define DELAYED_BYTES 5.58
@@ -88,7 +92,7 @@ static uint32_t set_sizes(const vly_backend_net *net, delay_range delays,
     made->mail_room = divide_up(tiles, made->cluster) * made->tile;
     made->ring = 1;
     uint64_t one = vly_cuda_partition_bytes(&net->view, made);
-    if (one > shared_bytes || made->slice > 65536)
+    if (one > shared_bytes || made->slice > 65536 || made->mail_room > 65535)
         return 0;
     uint64_t more = (shared_bytes - one) / (made->slice * sizeof(uint32_t));
     more = more < 65536 / made->slice - 1 ? more : 65536 / made->slice - 1;
@@ -131,8 +135,10 @@ static uint32_t choose_unit(const vly_backend_net *net,
 {
     double limit = partition->ring * partition->n_groups > 1 ? DELAYED_BYTES
                                                              : SYNAPSE_BYTES;
+    double synapses = (double)net->desc->n_synapses;
     uint32_t unit = 4;
-    while (unit > 1 && predict_bytes(net, partition, unit) > limit)
+    while (unit > 1 && predict_bytes(net, partition, unit) > limit &&
+           synapses / (unit / 2) < MOST_UNITS)
         unit /= 2;
     return unit;
 }
@@ -158,10 +164,15 @@ static vly_status try_cluster(vly_backend_net *net, delay_range delays,
     if (n_clusters == 0 ||
         !set_sizes(net, delays, n_clusters, shared_bytes, &made))
         return VLY_OK;
+    made.unit = choose_unit(net, &made);
+    double bytes =
+        predict_bytes(net, &made, made.unit) * (double)net->desc->n_synapses;
+    if (made.n_groups > MOST_GROUPS ||
+        bytes > MOST_BYTES * (double)net->desc->n_synapses + FREE_BYTES)
+        return VLY_OK;
     double ns = predict_ns(net, &made);
     if (*best < 0.0 || ns < *best) {
         *best = ns;
-        made.unit = choose_unit(net, &made);
         net->partition = made;
     }
     return VLY_OK;
@@ -206,7 +217,7 @@ vly_status vly_cuda_partition_fit(vly_backend_net *net, uint32_t cluster,
         status = try_cluster(net, delays, 1, limit, (uint64_t)shared_bytes,
                              &best, error);
     if (status == VLY_OK && best < 0.0)
-        *why = "its accumulators exceed shared memory";
+        *why = "its accumulators, for all delays, exceed shared memory";
     net->partition_delay = delays.first;
     if (unit == 1 || unit == 2 || unit == 4)
         net->partition.unit = unit;
@@ -319,24 +330,30 @@ vly_status vly_cuda_partition_create(vly_backend_net *net, vly_error *error)
                                  n * sizeof *groups, error);
     net->partition.groups = groups;
     if (status == VLY_OK)
+        status = create_exchange(net, error);
+    if (status == VLY_OK)
         status = vly_cuda_synchronize(net, "rows by slice", error);
-    for (uint32_t g = 0; g < net->view.n_groups && status == VLY_OK; g++) {
+    if (status != VLY_OK)
+        return status; /* the rows by source are still there */
+    for (uint32_t g = 0; g < net->view.n_groups; g++) {
         vly_cuda_device_release(net, net->groups[g].row);
         vly_cuda_device_release(net, net->groups[g].synapses);
     }
+    vly_cuda_device_release(net, net->view.groups);
     net->view.groups = NULL;
-    return status == VLY_OK ? create_exchange(net, error) : status;
+    return VLY_OK;
 }
 
 void vly_cuda_partition_release(vly_backend_net *net)
 {
     vly_cuda_partition *p = &net->partition;
-    for (uint32_t g = 0; g < p->n_groups; g++) {
-        vly_cuda_device_release(net, net->partition_groups[g].row);
-        vly_cuda_device_release(net, net->partition_groups[g].offset);
-        vly_cuda_device_release(net, net->partition_groups[g].synapses);
+    vly_cuda_partition_group *groups = net->partition_groups;
+    for (uint32_t g = 0; groups != NULL && g < p->n_groups; g++) {
+        vly_cuda_device_release(net, groups[g].row);
+        vly_cuda_device_release(net, groups[g].offset);
+        vly_cuda_device_release(net, groups[g].synapses);
     }
-    vly_cuda_release(net, net->partition_groups);
+    vly_cuda_release(net, groups);
     net->partition_groups = NULL;
     net->partition_bytes = 0;
     vly_cuda_device_release(net, p->groups);
@@ -346,6 +363,13 @@ void vly_cuda_partition_release(vly_backend_net *net)
     vly_cuda_device_release(net, p->draws);
     vly_cuda_device_release(net, p->gate);
     vly_cuda_device_release(net, p->mail);
+    p->groups = NULL;
+    p->tiles = NULL;
+    p->area_tile = NULL;
+    p->at_rest = NULL;
+    p->draws = NULL;
+    p->gate = NULL;
+    p->mail = NULL;
 }
 
 /* ---- running ----------------------------------------------------------- */

@@ -58,9 +58,12 @@ vly_status vly_cuda_plan_choose(vly_backend_net *net, vly_error *error)
     const char *resident = NULL; /* why not */
     const char *partition = NULL;
     uint32_t plan = net->wanted.plan;
-    vly_status status =
-        vly_cuda_resident_fit(net, net->wanted.n_blocks, &resident, error);
-    if (status == VLY_OK)
+    int any = plan == VLY_CUDA_PLAN_AUTO;
+    vly_status status = VLY_OK;
+    if (any || plan == VLY_CUDA_PLAN_RESIDENT)
+        status =
+            vly_cuda_resident_fit(net, net->wanted.n_blocks, &resident, error);
+    if (status == VLY_OK && (any || plan == VLY_CUDA_PLAN_PARTITIONED))
         status = fit_partition(net, &partition, error);
     if (status != VLY_OK)
         return status;
@@ -68,7 +71,6 @@ vly_status vly_cuda_plan_choose(vly_backend_net *net, vly_error *error)
         return refuse("resident", resident, error);
     if (plan == VLY_CUDA_PLAN_PARTITIONED && partition != NULL)
         return refuse("partitioned", partition, error);
-    int any = plan == VLY_CUDA_PLAN_AUTO;
     if (any && partition == NULL && resident == NULL &&
         net->resident.slice > VLY_CUDA_THREADS)
         resident = "its state does not fit into registers";
@@ -101,6 +103,14 @@ vly_status vly_cuda_plan_create(vly_backend_net *net, vly_error *error)
     }
     if (status == VLY_OK && net->is_partitioned)
         status = vly_cuda_partition_create(net, error);
+    if (net->is_partitioned && net->wanted.plan == VLY_CUDA_PLAN_AUTO &&
+        (status == VLY_E_NOMEM || status == VLY_E_UNSUPPORTED)) {
+        /* it needs rows in both forms for a while, the global plan does not */
+        vly_cuda_partition_release(net);
+        net->is_partitioned = 0;
+        net->fits_both = 0;
+        status = create_inputs(net, error);
+    }
     net->plan_ns = (double)(host->clock_ns(host->context) - begin);
     return status;
 }
@@ -150,22 +160,46 @@ static double partition_ns(double events)
     return PARTITION_BURST_NS + events * PARTITION_EVENT_NS;
 }
 
-static vly_status change_plan(vly_backend_net *net, vly_error *error)
+/* Everything that a plan keeps, whichever it is. */
+static void release_plan(vly_backend_net *net)
 {
-    if (net->is_resident)
-        vly_cuda_resident_release(net);
-    else
-        vly_cuda_partition_release(net);
+    vly_cuda_resident_release(net);
+    vly_cuda_partition_release(net);
+    for (uint32_t g = 0; net->view.groups != NULL && g < net->view.n_groups;
+         g++) {
+        vly_cuda_device_release(net, net->groups[g].row);
+        vly_cuda_device_release(net, net->groups[g].synapses);
+    }
+    vly_cuda_device_release(net, net->view.groups);
+    net->view.groups = NULL;
     vly_cuda_release(net, net->groups);
     net->groups = NULL;
-    net->is_partitioned = net->is_resident;
-    net->is_resident = !net->is_partitioned;
-    net->n_changes++;
+}
+
+static vly_status make_plan(vly_backend_net *net, uint32_t resident,
+                            vly_error *error)
+{
+    release_plan(net);
+    net->is_resident = resident;
+    net->is_partitioned = !resident;
     vly_status status = vly_cuda_plan_create(net, error);
     if (status == VLY_OK)
         status = vly_cuda_plan_restore(net, error);
     if (status == VLY_OK)
         status = vly_cuda_synchronize(net, "another plan", error);
+    return status;
+}
+
+/* The old plan once more, if memory is too short for the other one now. */
+static vly_status change_plan(vly_backend_net *net, vly_error *error)
+{
+    uint32_t resident = net->is_resident;
+    net->n_changes++;
+    vly_status status = make_plan(net, !resident, error);
+    if (status == VLY_E_NOMEM || status == VLY_E_UNSUPPORTED) {
+        net->fits_both = 0;
+        status = make_plan(net, resident, error);
+    }
     return status;
 }
 

@@ -32,7 +32,9 @@ static int set_blocks(vly_backend_net *net, uint32_t n_blocks,
     uint32_t n = net->desc->n_neurons;
     resident->n_blocks = n_blocks;
     resident->slice = n / n_blocks + (n % n_blocks != 0);
-    return (uint64_t)resident->slice * net->view.max_delay <= 65536 &&
+    /* numbers of neurons leave two codes of 16 bits free */
+    return resident->slice <= 65534 &&
+           (uint64_t)resident->slice * net->view.max_delay <= 65536 &&
            vly_cuda_resident_bytes(&net->view, resident) <= shared_bytes;
 }
 
@@ -209,6 +211,7 @@ static vly_status create_ring(vly_backend_net *net, vly_error *error)
                                        error);
     if (status == VLY_OK)
         resident->mail_more = resident->mail + net->mail_words;
+    resident->tag = 0; /* new mail is all 0 */
     return status;
 }
 
@@ -228,6 +231,7 @@ vly_status vly_cuda_resident_create(vly_backend_net *net, uint32_t forced,
         vly_cuda_device_release(net, net->groups[g].row);
         vly_cuda_device_release(net, net->groups[g].synapses);
     }
+    vly_cuda_device_release(net, net->view.groups);
     net->view.groups = NULL;
     status = create_ring(net, error);
     if (status == VLY_OK)
@@ -241,11 +245,16 @@ void vly_cuda_resident_release(vly_backend_net *net)
 {
     vly_cuda_resident *resident = &net->resident;
     for (int p = 0; p < VLY_CUDA_N_PARTS; p++) {
-        vly_cuda_device_release(net, resident->part[p].synapses);
-        vly_cuda_device_release(net, resident->part[p].classes);
+        vly_cuda_segments *part = &resident->part[p];
+        vly_cuda_device_release(net, part->synapses);
+        vly_cuda_device_release(net, part->classes);
+        part->synapses = NULL;
+        part->classes = NULL;
     }
     vly_cuda_device_release(net, resident->ring);
     vly_cuda_device_release(net, resident->mail); /* and mail_more */
+    resident->ring = NULL;
+    resident->mail = NULL;
     net->segment_bytes = 0;
 }
 

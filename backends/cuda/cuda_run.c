@@ -270,7 +270,7 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
     uint64_t time = vly_cuda_host->clock_ns(vly_cuda_host->context);
     if (done.n_bursts > 0) {
         vly_cuda_range_begin("volley drain");
-        if (!is_short)
+        if (!is_short || launch.n_bursts == net->launch_bursts)
             choose_length(net, done.n_bursts, ms);
         share_time(&done, ms, run);
         run->n_events += done.n_events;
@@ -278,7 +278,8 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
         status = drain(net, done.n_bursts, is_short, run, error);
         net->burst += done.n_bursts;
         net->head = done.head;
-        net->resident.tag += done.n_bursts;
+        if (net->is_resident)
+            net->resident.tag += done.n_bursts;
         run->n_bursts_done += done.n_bursts;
         vly_cuda_range_end();
     }

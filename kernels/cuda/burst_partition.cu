@@ -321,7 +321,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
                   const __grid_constant__ vly_cuda_partition partition)
 {
     __shared__ partition_shared shared;
-    extern __shared__ uint32_t dynamic[];
+    extern __shared__ __align__(16) uint32_t dynamic[];
     const partition_block block = make_block(partition, &shared, dynamic);
     block_load<MODEL>(view, launch, partition, block);
     if (threadIdx.x < 32)
@@ -430,7 +430,9 @@ cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
     int device = 0;
     int units = 0;
     int major = 0;
+    int most = 0;
     int n = 0;
+    cudaFuncAttributes own;
     *n_clusters = 0;
     cudaError_t code = cudaGetDevice(&device);
     if (code == cudaSuccess)
@@ -439,10 +441,18 @@ cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
     if (code == cudaSuccess)
         code = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
                                       device);
-    const uint64_t dynamic = bytes - STATIC_BYTES;
     if (code == cudaSuccess)
-        code = cudaFuncSetAttribute(
-            kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)dynamic);
+        code = cudaDeviceGetAttribute(
+            &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (code == cudaSuccess)
+        code = cudaFuncGetAttributes(&own, kernel);
+    /* all that there is: the limit is the kernel's, not the net's, and a
+     * smaller one set for another net would stop this one */
+    if (code == cudaSuccess)
+        code = cudaFuncSetAttribute(kernel,
+                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    most - (int)own.sharedSizeBytes);
+    const uint64_t dynamic = bytes - STATIC_BYTES;
     if (code != cudaSuccess)
         return code;
     if (cluster == 1) {

@@ -329,6 +329,26 @@ uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,
                sizeof(uint32_t);
 }
 
+/* All that the device has: the limit is the kernel's, not the net's, and a
+ * smaller one set for another net would stop this one. */
+static cudaError_t allow_shared(const void *kernel)
+{
+    int device = 0;
+    int most = 0;
+    cudaFuncAttributes own;
+    cudaError_t code = cudaGetDevice(&device);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(
+            &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (code == cudaSuccess)
+        code = cudaFuncGetAttributes(&own, kernel);
+    if (code == cudaSuccess)
+        code = cudaFuncSetAttribute(kernel,
+                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    most - (int)own.sharedSizeBytes);
+    return code;
+}
+
 cudaError_t vly_cuda_resident_prepare(const vly_cuda_view *view,
                                       const vly_cuda_resident *resident)
 {
@@ -337,14 +357,8 @@ cudaError_t vly_cuda_resident_prepare(const vly_cuda_view *view,
     vly_cuda_resident many = *resident;
     few.lines = 0;
     many.lines = VLY_CUDA_MAIL_LINES * VLY_CUDA_THREADS;
-    cudaError_t code = cudaFuncSetAttribute(
-        pick(view, &few), cudaFuncAttributeMaxDynamicSharedMemorySize,
-        (int)vly_cuda_resident_bytes(view, resident));
-    if (code != cudaSuccess)
-        return code;
-    return cudaFuncSetAttribute(pick(view, &many),
-                                cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                (int)vly_cuda_resident_bytes(view, resident));
+    cudaError_t code = allow_shared(pick(view, &few));
+    return code == cudaSuccess ? allow_shared(pick(view, &many)) : code;
 }
 
 cudaError_t vly_cuda_launch_resident(const vly_cuda_view *view,

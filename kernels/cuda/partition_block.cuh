@@ -13,8 +13,6 @@
 
 #define GATE_WARPS (VLY_CUDA_PARTITION_BLOCKS / 32)
 
-#define GATE_WARPS (VLY_CUDA_PARTITION_BLOCKS / 32)
-
 /* What an update needs of an area and of its first stimulus, in one place:
  * registers are short here, and the way to it through pointers is long. */
 struct partition_area {
@@ -167,9 +165,10 @@ add_remote(const vly_cuda_partition &partition, const partition_block &block,
     for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++) {
         v[j] = 0;
         if (32 * j < n)
-            asm volatile("ld.shared::cluster.u32 %0, [%1];"
+            asm volatile("ld.relaxed.cluster.shared::cluster.u32 %0, [%1];"
                          : "=r"(v[j])
-                         : "r"(to + 128 * j));
+                         : "r"(to + 128 * j)
+                         : "memory");
     }
 #pragma unroll
     for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)

@@ -33,8 +33,10 @@ static __global__ void __launch_bounds__(THREADS)
                    watches.list[w].n);
     __threadfence_system();
     __syncthreads();
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
+        __threadfence_system();
         *(volatile uint32_t *)&published->flag = watches.number;
+    }
 }
 
 cudaError_t vly_cuda_launch_publish(const vly_cuda_view *view,
