@@ -3,6 +3,8 @@
  */
 #include "check_size.h"
 
+#include "genome/voxel_rule.h"
+
 /* Of one axis: positions of [0, from) that land in [0, to) after a shift. */
 static double overlap(uint32_t from, uint32_t to, int32_t shift)
 {
@@ -68,12 +70,17 @@ double check_pair_synapses(const vly_genome *genome, const vly_pair *pair)
         return pair->p * pairs;
     case VLY_RULE_VECTORS:
         return vector_synapses(from, to, pair);
+    case VLY_RULE_FIXED_OUT_DEGREE:
+        return (double)pair->out_degree * n_from;
+    default:
+        return vly_voxel_synapses(genome, pair);
     }
-    return 0.0;
 }
 
 bool check_pair_exact(const vly_pair *pair)
 {
+    if (pair->rule > VLY_RULE_VECTORS && vly_rule_of_voxels(pair->rule))
+        return vly_voxel_exact(pair);
     return pair->rule != VLY_RULE_PAIRWISE_BERNOULLI || pair->p >= 1.0;
 }
 

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "check_size.h"
 #include "connectome/connectome.h"
+#include "genome/genome_map.h"
 #include "setup.h"
 #include "tool.h"
 
@@ -27,10 +28,6 @@ static const tool_option options[] = {
 
 /* About a second of work. */
 static const double build_synapses_max = 2e7;
-
-static const char *const rule_names[] = {
-    "one_to_one",      "all_to_all",         "fixed_total_number",
-    "fixed_in_degree", "pairwise_bernoulli", "vectors"};
 
 static void value_text(const vly_value *value, char *text, size_t n)
 {
@@ -89,8 +86,8 @@ static void print_pairs(const vly_genome *genome, const vly_connectome *built)
                          ? built->projections[i].n_synapses
                          : (uint64_t)(check_pair_synapses(genome, pair) + 0.5);
         tool_print("%-14s %-20s %-18s %s%*s  %-20s %s\n", pair->map, between,
-                   rule_names[pair->rule], exact ? "" : "~", exact ? 16 : 15,
-                   tool_thousands(n), weight, delay);
+                   vly_rule_names[pair->rule], exact ? "" : "~",
+                   exact ? 16 : 15, tool_thousands(n), weight, delay);
     }
 }
 

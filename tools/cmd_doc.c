@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "genome/genome.h"
+#include "genome/voxel_rule.h"
 #include "tool.h"
 
 static const tool_option options[] = {
@@ -28,8 +29,75 @@ static const rule_text rules[] = {
     {"pairwise_bernoulli", "p, self", "every pair with probability p"},
     {"vectors", "vectors, self",
      "voxel to voxel + vector, for each [x, y, z] of vectors"},
+    {"fixed_out_degree", "out_degree, self, multiple",
+     "so many outgoing synapses a neuron of from, targets drawn"},
+    {"patterns", "patterns, self",
+     "voxels whose coordinates fit a [[x, y, z], [x, y, z]] of patterns"},
+    {"composite", "composite, self",
+     "the source in tiles, each mapped as if it were a source of its own"},
+    {"projector", "self",
+     "scaled to the target's size: a voxel to what it covers there"},
+    {"projector_xy", "self", "projector with x and y of the source exchanged"},
+    {"projector_xz", "self", "projector with x and z of the source exchanged"},
+    {"projector_yz", "self", "projector with y and z of the source exchanged"},
+    {"project_from_end_x", "self",
+     "the last layer of x to x = 0, along y and z projector"},
+    {"project_from_end_y", "self",
+     "the last layer of y to y = 0, along x and z projector"},
+    {"project_from_end_z", "self",
+     "the last layer of z to z = 0, along x and y projector"},
+    {"block_to_block", "self", "voxel to the voxel at the same place"},
+    {"block_connection", "self", "voxel x, y, z to voxel floor(x / 10), y, z"},
+    {"expander_x", "self",
+     "voxel x, any y and z, to all x of the target (y = z = 0) whose bit x, "
+     "counted from the lowest, is 1"},
+    {"reducer_x", "self",
+     "voxel x, any y and z, to all k of the target's x (y = z = 0) with bit k "
+     "of x, counted from the lowest, 1: expander_x backwards"},
+    {"randomizer", "self",
+     "every neuron of from to one voxel of to, drawn; all are equally likely"},
+    {"lateral_pairs_x", "self",
+     "x to x + 1 for even x of the source, to x - 1 for odd x"},
+    {"last_to_first", "self",
+     "the last voxel (of every axis) to voxel 0, 0, 0"},
+    {"lateral_+x", "self", "voxel x, y, z to x + 1, y, z"},
+    {"lateral_-x", "self", "voxel x, y, z to x - 1, y, z"},
+    {"lateral_+y", "self", "voxel x, y, z to x, y + 1, z"},
+    {"lateral_-y", "self", "voxel x, y, z to x, y - 1, z"},
+    {"lateral_+z", "self", "voxel x, y, z to x, y, z + 1"},
+    {"lateral_-z", "self", "voxel x, y, z to x, y, z - 1"},
+    {"0-0-0_to_all", "self", "voxel 0, 0, 0 to every voxel"},
+    {"all_to_0-0-0", "self", "every voxel to voxel 0, 0, 0"},
 };
 enum { N_RULES = sizeof rules / sizeof rules[0] };
+_Static_assert((int)N_RULES == (int)VLY_RULES, "one a rule");
+
+/* What a line has no room for. */
+static const struct {
+    vly_rule rule;
+    const char *text;
+} notes[] = {
+    {VLY_RULE_PATTERNS,
+     "Each side of a pattern has a number or a sign for each axis: a number is "
+     "that\ncoordinate, \"*\" any, \"?\" the other side's, \"!\" any but the "
+     "other side's; both\nsides have to hold. Patterns add up; two voxels that "
+     "several fit are connected\nonce. At most 64; or morphology = NAME.\n"},
+    {VLY_RULE_COMPOSITE,
+     "composite = { src_seed = [x, y, z], src_pattern = [[choose, skip], ...], "
+     "mapper }:\nthe source is cut into tiles of src_seed voxels; along x, y "
+     "and z `choose` tiles\nare taken, `skip` left out, and so on; a tile that "
+     "the end cuts is left out. A\ntile is mapped as if it were a whole source "
+     "of that size. mapper: a function, a\n[morphology], { vectors = ... } or "
+     "{ patterns = ... }. Or morphology = NAME.\n"},
+    {VLY_RULE_PROJECTOR,
+     "For each axis: in a smaller or equal target c reaches floor(c * to / "
+     "from), in a\nlarger one all v with floor(v * from / to) = c; ratios are "
+     "exact.\n"},
+    {VLY_RULE_RANDOMIZER,
+     "Drawn from the map's own stream of the network's seed. With self = false "
+     "a neuron\nthat draws its own voxel leaves itself out and draws no "
+     "other.\n"},
+};
 
 static void print_ports(const vly_model_info *model)
 {
@@ -82,6 +150,19 @@ static void print_rule(const rule_text *rule)
     tool_print("rule %s: %s\n", rule->name, rule->text);
     if (rule->keys[0] != '\0')
         tool_print("keys: %s\n", rule->keys);
+    vly_rule number = (vly_rule)(rule - rules);
+    for (uint32_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
+        if (notes[i].rule == number)
+            tool_print("%s", notes[i].text);
+    if (vly_rule_of_voxels(number))
+        tool_print("Both areas need voxels. All neurons of a voxel connect to "
+                   "all of the target\nvoxel; what falls outside the target "
+                   "is left out.\n");
+    if (vly_rule_is_function(number))
+        tool_print("Also as rule = \"function\" with a [morphology.NAME] that "
+                   "has function = \"%s\",\nand as the mapper of a composite. "
+                   "Source: FEAGI's function of that name.\n",
+                   rule->name);
 }
 
 static void print_list(void)

@@ -26,7 +26,8 @@ typedef struct rows_work {
     uint32_t n_to;
     uint32_t n_parts;
     uint32_t *cursors; /* [n_parts][n_from] */
-    uint32_t *stamps;  /* [n_parts][n_from] or NULL */
+    uint32_t *stamps;  /* [n_parts][n_stamps] or NULL */
+    uint32_t n_stamps;
     uint32_t *scratch; /* [slots][n_to] */
 } rows_work;
 
@@ -144,7 +145,9 @@ static void part_task(void *arg, uint64_t part)
     rows_work *work = arg;
     size_t at = (size_t)part * work->n_rows;
     vly_rule_part(work->job, part_first(work, part), part_first(work, part + 1),
-                  work->cursors + at, work->stamps ? work->stamps + at : NULL,
+                  work->cursors + at,
+                  work->stamps ? work->stamps + (size_t)part * work->n_stamps
+                               : NULL,
                   work->row, work->targets);
 }
 
@@ -166,16 +169,17 @@ static void parts_prefix(rows_work *work)
 static vly_status parts_alloc(rows_work *work, uint32_t n_threads,
                               vly_error *error)
 {
-    uint64_t bytes = (uint64_t)work->n_rows * sizeof(*work->cursors);
-    bool stamps = work->job->pair->rule == VLY_RULE_FIXED_IN_DEGREE &&
-                  !work->job->pair->multiple;
-    work->n_parts = vly_slots_for(n_threads, stamps ? 2 * bytes : bytes);
-    size_t n = (size_t)work->n_parts * work->n_rows;
-    work->cursors = vly_calloc(n, sizeof(*work->cursors));
-    if (stamps)
-        work->stamps = vly_calloc(n, sizeof(*work->stamps));
-    if (!work->cursors || (stamps && !work->stamps))
-        return vly_fail_nomem(error, n * 8, "counts of a map");
+    work->n_stamps = vly_rule_stamps(work->job);
+    uint64_t n_words = (uint64_t)work->n_rows + work->n_stamps;
+    work->n_parts = vly_slots_for(n_threads, n_words * sizeof(uint32_t));
+    size_t n_parts = work->n_parts;
+    work->cursors = vly_calloc(n_parts * work->n_rows, sizeof(*work->cursors));
+    if (work->n_stamps)
+        work->stamps =
+            vly_calloc(n_parts * work->n_stamps, sizeof(*work->stamps));
+    if (!work->cursors || (work->n_stamps && !work->stamps))
+        return vly_fail_nomem(error, n_parts * n_words * sizeof(uint32_t),
+                              "counts of a map");
     return VLY_OK;
 }
 
@@ -216,7 +220,7 @@ static vly_status rows_fill(rows_work *work, uint32_t n_threads,
     work->targets = targets;
     if (work->stamps) /* marks of the first pass */
         memset(work->stamps, 0,
-               (size_t)work->n_parts * work->n_rows * sizeof(*work->stamps));
+               (size_t)work->n_parts * work->n_stamps * sizeof(*work->stamps));
     rows_pass(work, n_threads);
     if (work->cursors && !vly_rule_ascends(work->job)) {
         vly_status status = rows_sort(work, n_threads, error);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "genome/voxel_rule.h"
 
 #define ROW_MEAN_MAX 2147483648.0 /* cursors have 32 bits */
 
@@ -92,6 +93,13 @@ static vly_status rule_possible(const vly_rule_job *job,
             return refuse(job, genome, error, "in_degree", pair->in_degree,
                           sources);
     }
+    if (pair->rule == VLY_RULE_FIXED_OUT_DEGREE) {
+        uint64_t targets = job->n_to - less;
+        if (pair->out_degree && (!targets || !pair->multiple) &&
+            pair->out_degree > targets)
+            return refuse(job, genome, error, "out_degree", pair->out_degree,
+                          targets);
+    }
     if (pair->rule == VLY_RULE_FIXED_TOTAL_NUMBER) {
         if (pair->count && (!n_pairs || !pair->multiple) &&
             pair->count > n_pairs)
@@ -108,6 +116,7 @@ vly_status vly_rule_init(vly_rule_job *job, const vly_genome *genome,
                           .from = &genome->areas[pair->from],
                           .to = &genome->areas[pair->to]};
     job->n_from = job->from->n_neurons;
+    job->mapper = vly_pair_mapper(pair);
     job->n_to = job->to->n_neurons;
     job->no_self = pair->from == pair->to && !pair->self;
     voxels_of(job->from, job->from_voxels);
@@ -120,7 +129,7 @@ vly_status vly_rule_init(vly_rule_job *job, const vly_genome *genome,
         VLY_TRY(vly_fail_nomem(error, strlen(pair->stream) + 16, "a name"));
     if (pair->rule == VLY_RULE_PAIRWISE_BERNOULLI)
         job->log_miss = vly_log1p(-pair->p);
-    if (pair->rule == VLY_RULE_VECTORS)
+    if (job->mapper == VLY_RULE_VECTORS)
         VLY_TRY(vectors_sort(job, error));
     if (pair->rule == VLY_RULE_FIXED_TOTAL_NUMBER && !pair->multiple)
         VLY_TRY(vly_distinct_init(job, vly_rule_pairs(job), error));
@@ -157,8 +166,12 @@ double vly_rule_most(const vly_genome *genome, const vly_pair *pair)
         mean = n_from * n_to * pair->p;
         mean += 8.0 * vly_sqrt(mean * (1.0 - pair->p));
         return mean < n_from * n_to ? mean : n_from * n_to;
-    default:
+    case VLY_RULE_FIXED_OUT_DEGREE:
+        return n_from * pair->out_degree;
+    case VLY_RULE_VECTORS:
         return n_from * pair->n_vectors *
                (to->has_voxels ? to->neurons_per_voxel : 1);
+    default:
+        return vly_voxel_synapses(genome, pair);
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules that draw pairs: fixed_total_number and fixed_in_degree.
+ * Rules that draw pairs: fixed_total_number, fixed_in_degree and
+ * fixed_out_degree.
  *
  * fixed_total_number: synapse k has source below(word k of ":source", n_from)
  * and target below(word k of ":target", n_to). Where a neuron may not connect
@@ -7,14 +8,30 @@
  * that every allowed pair has the same probability and nothing is drawn again.
  * fixed_in_degree: target t has a sequence of words of its own (c1 = t); the
  * same skip. Without multiple connections: Floyd's algorithm (Bentley and
- * Floyd 1987, doi:10.1145/30401.315746).
+ * Floyd 1987, doi:10.1145/30401.315746). fixed_out_degree is the same from the
+ * other side, with the words of ":target" and c1 = source.
  */
 #include "connectome/synapse_rules.h"
 
 uint64_t vly_rule_elements(const vly_rule_job *job)
 {
-    return job->pair->rule == VLY_RULE_FIXED_IN_DEGREE ? job->n_to
-                                                       : job->pair->count;
+    switch (job->pair->rule) {
+    case VLY_RULE_FIXED_IN_DEGREE:
+        return job->n_to;
+    case VLY_RULE_FIXED_OUT_DEGREE:
+        return job->n_from;
+    default:
+        return job->pair->count;
+    }
+}
+
+uint32_t vly_rule_stamps(const vly_rule_job *job)
+{
+    if (job->pair->multiple)
+        return 0;
+    if (job->pair->rule == VLY_RULE_FIXED_OUT_DEGREE)
+        return job->n_to;
+    return job->pair->rule == VLY_RULE_FIXED_IN_DEGREE ? job->n_from : 0;
 }
 
 bool vly_rule_ascends(const vly_rule_job *job)
@@ -83,7 +100,22 @@ static void part_total(const vly_rule_job *job, uint64_t first, uint64_t last,
     }
 }
 
-/* stamps[s] == target + 1: s is already a source of target. */
+/* One end of synapse i of `degree`, of n neurons: the word's, or by Floyd one
+ * that mark (not 0, one a fixed end) does not stand at. */
+static inline uint32_t other_end(const vly_rule_job *job, uint32_t word,
+                                 uint32_t i, uint32_t degree, uint32_t n,
+                                 uint32_t mark, uint32_t *stamps)
+{
+    if (job->pair->multiple)
+        return vly_below(word, n);
+    uint32_t newest = n - degree + i;
+    uint32_t end = vly_below(word, newest + 1);
+    if (stamps[end] == mark)
+        end = newest;
+    stamps[end] = mark;
+    return end;
+}
+
 static void one_in_degree(const vly_rule_job *job, uint32_t target,
                           uint32_t *cursor, uint32_t *stamps,
                           const uint64_t *row, uint32_t *targets)
@@ -92,19 +124,30 @@ static void one_in_degree(const vly_rule_job *job, uint32_t target,
     uint32_t n = job->n_from - (job->no_self ? 1 : 0);
     uint32_t degree = job->pair->in_degree;
     for (uint32_t i = 0; i < degree; i++) {
-        uint32_t word = vly_next_word(&words);
-        uint32_t source;
-        if (job->pair->multiple) {
-            source = vly_below(word, n);
-        } else {
-            uint32_t newest = n - degree + i;
-            source = vly_below(word, newest + 1);
-            if (stamps[source] == target + 1)
-                source = newest;
-            stamps[source] = target + 1;
-        }
+        uint32_t source = other_end(job, vly_next_word(&words), i, degree, n,
+                                    target + 1, stamps);
         if (job->no_self && source >= target)
             source++;
+        emit(source, target, cursor, row, targets);
+    }
+}
+
+static void one_out_degree(const vly_rule_job *job, uint32_t source,
+                           uint32_t *cursor, uint32_t *stamps,
+                           const uint64_t *row, uint32_t *targets)
+{
+    vly_run_of_words words = {.draws = &job->target_draws, .index = source};
+    uint32_t n = job->n_to - (job->no_self ? 1 : 0);
+    uint32_t degree = job->pair->out_degree;
+    if (!targets) { /* counting needs no draw */
+        cursor[source] += degree;
+        return;
+    }
+    for (uint32_t i = 0; i < degree; i++) {
+        uint32_t target = other_end(job, vly_next_word(&words), i, degree, n,
+                                    source + 1, stamps);
+        if (job->no_self && target >= source)
+            target++;
         emit(source, target, cursor, row, targets);
     }
 }
@@ -113,10 +156,14 @@ void vly_rule_part(const vly_rule_job *job, uint64_t first, uint64_t last,
                    uint32_t *cursor, uint32_t *stamps, const uint64_t *row,
                    uint32_t *targets)
 {
-    if (job->pair->rule != VLY_RULE_FIXED_IN_DEGREE) {
+    vly_rule rule = job->pair->rule;
+    if (rule != VLY_RULE_FIXED_IN_DEGREE && rule != VLY_RULE_FIXED_OUT_DEGREE) {
         part_total(job, first, last, cursor, row, targets);
         return;
     }
-    for (uint64_t t = first; t < last; t++)
-        one_in_degree(job, (uint32_t)t, cursor, stamps, row, targets);
+    for (uint64_t k = first; k < last; k++)
+        if (rule == VLY_RULE_FIXED_IN_DEGREE)
+            one_in_degree(job, (uint32_t)k, cursor, stamps, row, targets);
+        else
+            one_out_degree(job, (uint32_t)k, cursor, stamps, row, targets);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rules that give the row of a source at once, targets ascending: one_to_one,
- * all_to_all, pairwise_bernoulli, vectors, and the chosen pairs of
- * rule_distinct.c.
+ * all_to_all, pairwise_bernoulli, and the chosen pairs of rule_distinct.c.
+ * Those between voxels are in rule_voxels.c.
  *
  * pairwise_bernoulli jumps over the misses: the number of them before the next
  * hit is floor(log(u) / log(1 - p)), u of 53 random bits from the source's own
@@ -60,39 +60,6 @@ static uint32_t row_bernoulli(const vly_rule_job *job, uint32_t source,
     }
 }
 
-static uint32_t row_vectors(const vly_rule_job *job, uint32_t source,
-                            uint32_t *targets)
-{
-    uint32_t per_source =
-        job->from->has_voxels ? job->from->neurons_per_voxel : 1;
-    uint32_t per_target = job->to->has_voxels ? job->to->neurons_per_voxel : 1;
-    const uint32_t *size = job->to_voxels;
-    uint32_t voxel = source / per_source;
-    int64_t z = voxel % job->from_voxels[2];
-    int64_t y = voxel / job->from_voxels[2] % job->from_voxels[1];
-    int64_t x = voxel / job->from_voxels[2] / job->from_voxels[1];
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < job->n_vectors; i++) {
-        int64_t to[3] = {x + job->vectors[i][0], y + job->vectors[i][1],
-                         z + job->vectors[i][2]};
-        if (to[0] < 0 || to[0] >= size[0] || to[1] < 0 || to[1] >= size[1] ||
-            to[2] < 0 || to[2] >= size[2])
-            continue;
-        uint32_t first =
-            (((uint32_t)to[0] * size[1] + (uint32_t)to[1]) * size[2] +
-             (uint32_t)to[2]) *
-            per_target;
-        for (uint32_t target = first; target < first + per_target; target++) {
-            if (job->no_self && target == source)
-                continue;
-            if (targets)
-                targets[n] = target;
-            n++;
-        }
-    }
-    return n;
-}
-
 static uint32_t row_chosen(const vly_rule_job *job, uint32_t source,
                            uint32_t *targets)
 {
@@ -113,6 +80,7 @@ static uint32_t row_chosen(const vly_rule_job *job, uint32_t source,
 bool vly_rule_by_rows(const vly_rule_job *job)
 {
     return job->chosen || (job->pair->rule != VLY_RULE_FIXED_IN_DEGREE &&
+                           job->pair->rule != VLY_RULE_FIXED_OUT_DEGREE &&
                            job->pair->rule != VLY_RULE_FIXED_TOTAL_NUMBER);
 }
 
@@ -127,9 +95,9 @@ uint32_t vly_rule_row(const vly_rule_job *job, uint32_t source,
     case VLY_RULE_PAIRWISE_BERNOULLI:
         return job->pair->p >= 1.0 ? row_all(job, source, targets)
                                    : row_bernoulli(job, source, targets);
-    case VLY_RULE_VECTORS:
-        return row_vectors(job, source, targets);
-    default:
+    case VLY_RULE_FIXED_TOTAL_NUMBER:
         return row_chosen(job, source, targets);
+    default:
+        return vly_voxel_row(job, source, targets);
     }
 }

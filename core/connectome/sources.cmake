@@ -20,6 +20,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/rule_distinct.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_fixed.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_rows.c
+    ${CMAKE_CURRENT_LIST_DIR}/rule_voxels.c
     ${CMAKE_CURRENT_LIST_DIR}/stimulus_table.c
     ${CMAKE_CURRENT_LIST_DIR}/synapse_loads.c
     ${CMAKE_CURRENT_LIST_DIR}/synapse_values.c

@@ -21,6 +21,7 @@ typedef struct vly_rule_job {
     vly_draws target_draws;
     int32_t (*vectors)[3]; /* sorted, no two alike; owned */
     uint32_t n_vectors;
+    vly_rule mapper;  /* composite: of its tiles; else the rule */
     uint64_t *chosen; /* fixed_total_number of few pairs: a bit a pair; owned */
     uint32_t to_voxels[3];
     uint32_t from_voxels[3];
@@ -40,11 +41,14 @@ bool vly_rule_by_rows(const vly_rule_job *job);
 uint32_t vly_rule_row(const vly_rule_job *job, uint32_t source,
                       uint32_t *targets);
 
-/* Rules that draw pairs: elements (synapses, or neurons of the target area) in
- * [first, last), first a multiple of 4. cursor[n_from] is one more for each
- * synapse of a source; targets not NULL: written at row[source] + cursor.
- * stamps [n_from] is scratch for fixed_in_degree, 0 before the first call. */
+/* Rules that draw pairs: elements (synapses, or neurons of the area whose
+ * degree is fixed) in [first, last), first a multiple of 4. cursor[n_from] is
+ * one more for each synapse of a source; targets not NULL: written at
+ * row[source] + cursor. stamps [vly_rule_stamps] is scratch, 0 before the first
+ * call. */
 uint64_t vly_rule_elements(const vly_rule_job *job);
+/* Marks that a fixed degree without multiple connections needs; 0: none. */
+uint32_t vly_rule_stamps(const vly_rule_job *job);
 void vly_rule_part(const vly_rule_job *job, uint64_t first, uint64_t last,
                    uint32_t *cursor, uint32_t *stamps, const uint64_t *row,
                    uint32_t *targets);
@@ -55,6 +59,11 @@ void vly_rule_draw(const vly_rule_job *job, uint64_t first, uint32_t n,
                    uint32_t sources[VLY_WORDS], uint32_t targets[VLY_WORDS]);
 /* Whether the rows of vly_rule_part come out ascending if parts do. */
 bool vly_rule_ascends(const vly_rule_job *job);
+
+/* vectors, patterns, composite and the functions of voxels (rule_voxels.c): as
+ * vly_rule_row */
+uint32_t vly_voxel_row(const vly_rule_job *job, uint32_t source,
+                       uint32_t *targets);
 
 /* fixed_total_number without multiple connections (rule_distinct.c) */
 vly_status vly_distinct_init(vly_rule_job *job, uint64_t n_pairs,

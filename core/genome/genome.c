@@ -245,6 +245,7 @@ void vly_genome_destroy(vly_genome *genome)
         vly_free(genome->pairs[i].map);
         vly_free(genome->pairs[i].stream);
         vly_free(genome->pairs[i].vectors);
+        vly_free(genome->pairs[i].patterns);
     }
     for (uint32_t i = 0; i < genome->n_stimuli; i++) {
         vly_free(genome->stimuli[i].id);

@@ -80,8 +80,52 @@ typedef enum vly_rule {
     VLY_RULE_FIXED_TOTAL_NUMBER,
     VLY_RULE_FIXED_IN_DEGREE,
     VLY_RULE_PAIRWISE_BERNOULLI,
-    VLY_RULE_VECTORS
+    VLY_RULE_VECTORS,
+    VLY_RULE_FIXED_OUT_DEGREE,
+    VLY_RULE_PATTERNS,
+    VLY_RULE_COMPOSITE,
+    VLY_RULE_PROJECTOR, /* the first of the functions of voxels */
+    VLY_RULE_PROJECTOR_XY,
+    VLY_RULE_PROJECTOR_XZ,
+    VLY_RULE_PROJECTOR_YZ,
+    VLY_RULE_PROJECT_FROM_END_X,
+    VLY_RULE_PROJECT_FROM_END_Y,
+    VLY_RULE_PROJECT_FROM_END_Z,
+    VLY_RULE_BLOCK_TO_BLOCK,
+    VLY_RULE_BLOCK_CONNECTION,
+    VLY_RULE_EXPANDER_X,
+    VLY_RULE_REDUCER_X,
+    VLY_RULE_RANDOMIZER,
+    VLY_RULE_LATERAL_PAIRS_X,
+    VLY_RULE_LAST_TO_FIRST,
+    VLY_RULE_LATERAL_PLUS_X,
+    VLY_RULE_LATERAL_MINUS_X,
+    VLY_RULE_LATERAL_PLUS_Y,
+    VLY_RULE_LATERAL_MINUS_Y,
+    VLY_RULE_LATERAL_PLUS_Z,
+    VLY_RULE_LATERAL_MINUS_Z,
+    VLY_RULE_ORIGIN_TO_ALL,
+    VLY_RULE_ALL_TO_ORIGIN, /* the last of them */
+    VLY_RULES
 } vly_rule;
+
+/* One pair of patterns: for each axis of the source and of the target voxel a
+ * coordinate or one of VLY_PATTERN_*. */
+#define VLY_PATTERN_ANY (-1)   /* "*" */
+#define VLY_PATTERN_SAME (-2)  /* "?", the other side's coordinate */
+#define VLY_PATTERN_OTHER (-3) /* "!", any but the other side's */
+typedef struct vly_pattern {
+    int32_t from[3];
+    int32_t to[3];
+} vly_pattern;
+
+/* composite: the source cut into tiles of seed voxels; along each axis choose
+ * tiles are taken, skip left out, and so on. */
+typedef struct vly_tiles {
+    uint32_t seed[3];
+    uint32_t choose[3];
+    uint32_t skip[3];
+} vly_tiles;
 
 /* One pair (from, to) of a [[map]]: a map over lists makes several, `to`
  * outermost. Pairs that cannot make a synapse (p or count 0) are left out. */
@@ -95,10 +139,16 @@ typedef struct vly_pair {
     double p;              /* pairwise_bernoulli */
     uint64_t count;        /* fixed_total_number (p already made a count) */
     uint32_t in_degree;    /* fixed_in_degree */
+    uint32_t out_degree;   /* fixed_out_degree */
     bool self;             /* a neuron may connect to itself */
     bool multiple;         /* a pair of neurons may have several synapses */
     int32_t (*vectors)[3]; /* owned */
     uint32_t n_vectors;
+    vly_pattern *patterns; /* owned */
+    uint32_t n_patterns;
+    vly_rule mapper;    /* composite: of each tile; vectors, patterns or a
+                           function */
+    vly_tiles tiles;    /* composite */
     vly_value weight;   /* unit of the target's port */
     vly_value delay_ms; /* NUMBER, UNIFORM, NORMAL, LOGNORMAL or EXPONENTIAL */
     uint32_t port;      /* 0, 1 or VLY_PORT_BY_SIGN */

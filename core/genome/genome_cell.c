@@ -12,8 +12,12 @@
 #include "genome/genome_map.h"
 #include "genome/genome_value.h"
 
-static const char *const rule_wants[] = {NULL,        NULL, "count",
-                                         "in_degree", "p",  NULL};
+static const char *const rule_wants[VLY_RULES] = {
+    [VLY_RULE_FIXED_TOTAL_NUMBER] = "count",
+    [VLY_RULE_FIXED_IN_DEGREE] = "in_degree",
+    [VLY_RULE_FIXED_OUT_DEGREE] = "out_degree",
+    [VLY_RULE_PAIRWISE_BERNOULLI] = "p",
+};
 
 /* ---- one cell ----------------------------------------------------------- */
 
@@ -113,9 +117,11 @@ static vly_status read_cell(vly_reader *reader, const vly_toml_node *node,
         cell->has[VLY_CELL_P] = false;
         break;
     case VLY_CELL_IN_DEGREE:
+    case VLY_CELL_OUT_DEGREE:
         VLY_TRY(
             vly_value_whole(reader, node, what, 0, VLY_NEURONS_MAX, &whole));
-        cell->in_degree = (uint32_t)whole;
+        *(key == VLY_CELL_IN_DEGREE ? &cell->in_degree : &cell->out_degree) =
+            (uint32_t)whole;
         break;
     case VLY_CELL_WEIGHT:
         VLY_TRY(read_weight(reader, node, what, cell));
@@ -216,7 +222,7 @@ static vly_status check_size_key(vly_reader *reader, const vly_toml_node *node,
 {
     const char *wanted = rule_wants[rule];
     if (rule == VLY_RULE_FIXED_TOTAL_NUMBER &&
-        strcmp(node->key, "in_degree") != 0)
+        strstr(node->key, "_degree") == NULL)
         return VLY_OK;
     if (wanted && strcmp(node->key, wanted) == 0)
         return VLY_OK;
@@ -269,6 +275,7 @@ static vly_status read_keys(vly_reader *reader, vly_map_entry *map,
         {"p", VLY_CELL_P},
         {"count", VLY_CELL_COUNT},
         {"in_degree", VLY_CELL_IN_DEGREE},
+        {"out_degree", VLY_CELL_OUT_DEGREE},
         {"delay_ms", VLY_CELL_DELAY},
         {"delay_bursts", VLY_CELL_DELAY},
     };
@@ -293,7 +300,8 @@ static vly_status read_exception(vly_reader *reader, vly_map_entry *map,
 {
     static const char *const keys[] = {"from",     "to",           "p",
                                        "count",    "in_degree",    "weight*",
-                                       "delay_ms", "delay_bursts", NULL};
+                                       "delay_ms", "delay_bursts", "out_degree",
+                                       NULL};
     const vly_key_list list = {"except", keys, NULL};
     const vly_toml_node *ends[2] = {vly_toml_get(node, "from"),
                                     vly_toml_get(node, "to")};
@@ -368,7 +376,8 @@ static vly_status finish_cell(vly_reader *reader, vly_map_entry *map,
     const vly_area *areas = reader->genome->areas;
     const vly_area *to = &areas[cell->to];
     bool sized = !wanted || cell->has[VLY_CELL_P] ||
-                 cell->has[VLY_CELL_COUNT] || cell->has[VLY_CELL_IN_DEGREE];
+                 cell->has[VLY_CELL_COUNT] || cell->has[VLY_CELL_IN_DEGREE] ||
+                 cell->has[VLY_CELL_OUT_DEGREE];
     const char *suffix = to->model->ports[0].suffix;
     if (!sized)
         return vly_reader_fail_key(reader, map->node,
@@ -397,22 +406,23 @@ static vly_status check_room(vly_reader *reader, const vly_map_entry *map,
 {
     const vly_area *from = &reader->genome->areas[cell->from];
     const vly_area *to = &reader->genome->areas[cell->to];
-    uint64_t sources = from->n_neurons;
+    bool outward = map->rule == VLY_RULE_FIXED_OUT_DEGREE;
+    uint64_t room = outward ? to->n_neurons : from->n_neurons;
+    uint64_t n = outward ? cell->out_degree : cell->in_degree;
+    vly_cell_key key = outward ? VLY_CELL_OUT_DEGREE : VLY_CELL_IN_DEGREE;
     if (from == to && !map->self)
-        sources--;
-    uint64_t room = sources * to->n_neurons;
-    bool total = map->rule == VLY_RULE_FIXED_TOTAL_NUMBER;
-    if (total ? cell->count > 0 &&
-                    (room == 0 || (!map->multiple && cell->count > room))
-              : cell->in_degree > 0 &&
-                    (sources == 0 ||
-                     (!map->multiple && cell->in_degree > sources)))
+        room--;
+    if (map->rule == VLY_RULE_FIXED_TOTAL_NUMBER) {
+        room *= to->n_neurons;
+        n = cell->count;
+        key = VLY_CELL_COUNT;
+    }
+    if (n > 0 && (room == 0 || (!map->multiple && n > room)))
         return vly_reader_fail(
-            reader, cell->node[total ? VLY_CELL_COUNT : VLY_CELL_IN_DEGREE],
+            reader, cell->node[key],
             "%s is %" PRIu64 ", wanted at most %" PRIu64 " from %s to %s%s%s",
-            total ? "count" : "in_degree",
-            total ? cell->count : cell->in_degree, total ? room : sources,
-            from->name, to->name, map->multiple ? "" : " with multiple = false",
+            rule_wants[map->rule], n, room, from->name, to->name,
+            map->multiple ? "" : " with multiple = false",
             map->self ? "" : " and self = false");
     return VLY_OK;
 }
@@ -428,16 +438,11 @@ static vly_status check_cell(vly_reader *reader, const vly_map_entry *map,
                                    "(%u), wanted equal sizes",
                                    from->name, from->n_neurons, to->name,
                                    to->n_neurons);
-    if (map->rule == VLY_RULE_VECTORS && !(from->has_voxels && to->has_voxels))
-        return vly_reader_fail_key(reader, map->node,
-                                   "vectors from %s to %s, wanted voxels = "
-                                   "[x, y, z] for area %s",
-                                   from->name, to->name,
-                                   from->has_voxels ? to->name : from->name);
     if (map->rule == VLY_RULE_FIXED_TOTAL_NUMBER ||
-        map->rule == VLY_RULE_FIXED_IN_DEGREE)
+        map->rule == VLY_RULE_FIXED_IN_DEGREE ||
+        map->rule == VLY_RULE_FIXED_OUT_DEGREE)
         return check_room(reader, map, cell);
-    return VLY_OK;
+    return vly_shape_check(reader, map, cell);
 }
 
 double vly_cell_synapses(const vly_genome *genome, const vly_map_entry *map,
@@ -456,10 +461,14 @@ double vly_cell_synapses(const vly_genome *genome, const vly_map_entry *map,
         return (double)cell->count;
     case VLY_RULE_FIXED_IN_DEGREE:
         return (double)cell->in_degree * n_to;
+    case VLY_RULE_FIXED_OUT_DEGREE:
+        return (double)cell->out_degree * n_from;
     case VLY_RULE_PAIRWISE_BERNOULLI:
         return cell->p * n_from * n_to;
-    default:
+    case VLY_RULE_VECTORS:
         return map->n_vectors * n_from * to->neurons_per_voxel;
+    default:
+        return vly_shape_synapses(genome, map, cell);
     }
 }
 

@@ -74,6 +74,28 @@ static void put_area(vly_text *text, const vly_area *area)
     }
 }
 
+/* What came with later rules: pairs of the first ones keep their bytes. */
+static void put_shape(vly_text *text, const vly_pair *pair)
+{
+    if (pair->rule == VLY_RULE_FIXED_OUT_DEGREE)
+        put_u64(text, pair->out_degree);
+    if (pair->rule == VLY_RULE_COMPOSITE) {
+        put_u64(text, (uint64_t)pair->mapper);
+        for (int i = 0; i < 3; i++) {
+            put_u64(text, pair->tiles.seed[i]);
+            put_u64(text, pair->tiles.choose[i]);
+            put_u64(text, pair->tiles.skip[i]);
+        }
+    }
+    if (pair->n_patterns)
+        put_u64(text, pair->n_patterns);
+    for (uint32_t i = 0; i < pair->n_patterns; i++)
+        for (int j = 0; j < 3; j++) {
+            put_u64(text, (uint64_t)(int64_t)pair->patterns[i].from[j]);
+            put_u64(text, (uint64_t)(int64_t)pair->patterns[i].to[j]);
+        }
+}
+
 static void put_pair(vly_text *text, const vly_pair *pair)
 {
     put_string(text, pair->stream);
@@ -89,6 +111,7 @@ static void put_pair(vly_text *text, const vly_pair *pair)
     for (uint32_t i = 0; i < pair->n_vectors; i++)
         for (int j = 0; j < 3; j++)
             put_u64(text, (uint64_t)(int64_t)pair->vectors[i][j]);
+    put_shape(text, pair);
     put_value(text, &pair->weight);
     put_value(text, &pair->delay_ms);
     put_u64(text, pair->port);

@@ -11,35 +11,30 @@
 #include "genome/genome_value.h"
 #include "genome/suggest.h"
 
-const char *const vly_rule_names[] = {"one_to_one",
-                                      "all_to_all",
-                                      "fixed_total_number",
-                                      "fixed_in_degree",
-                                      "pairwise_bernoulli",
-                                      "vectors",
-                                      NULL};
+const char *const vly_rule_names[] = {
+    "one_to_one",         "all_to_all",
+    "fixed_total_number", "fixed_in_degree",
+    "pairwise_bernoulli", "vectors",
+    "fixed_out_degree",   "patterns",
+    "composite",          "projector",
+    "projector_xy",       "projector_xz",
+    "projector_yz",       "project_from_end_x",
+    "project_from_end_y", "project_from_end_z",
+    "block_to_block",     "block_connection",
+    "expander_x",         "reducer_x",
+    "randomizer",         "lateral_pairs_x",
+    "last_to_first",      "lateral_+x",
+    "lateral_-x",         "lateral_+y",
+    "lateral_-y",         "lateral_+z",
+    "lateral_-z",         "0-0-0_to_all",
+    "all_to_0-0-0",       NULL};
 
-static const char *const later_rules[] = {"fixed_out_degree",
-                                          "patterns",
-                                          "composite",
-                                          "function",
-                                          "projector",
-                                          "projector_xy",
-                                          "projector_xz",
-                                          "projector_yz",
-                                          "project_from_end_x",
-                                          "project_from_end_y",
-                                          "project_from_end_z",
-                                          "block_to_block",
-                                          "block_connection",
-                                          "expander_x",
-                                          "reducer_x",
-                                          "randomizer",
-                                          "lateral_pairs_x",
-                                          "last_to_first",
-                                          "distance",
-                                          "file",
-                                          NULL};
+static const char *const later_rules[] = {"distance", "file", NULL};
+
+#define RULES_WANTED                                                           \
+    "one_to_one, all_to_all, fixed_total_number, fixed_in_degree, "            \
+    "fixed_out_degree, pairwise_bernoulli, vectors, patterns, composite or a " \
+    "function (volley doc lists them)"
 
 /* ---- ends --------------------------------------------------------------- */
 
@@ -199,14 +194,13 @@ static vly_status read_rule(vly_reader *reader, vly_map_entry *map)
     const vly_toml_node *node = vly_toml_get(map->node, "rule");
     if (!node)
         return vly_reader_fail_key(reader, map->node,
-                                   "%s has no rule, wanted one_to_one, "
-                                   "all_to_all, fixed_total_number, "
-                                   "fixed_in_degree, pairwise_bernoulli or "
-                                   "vectors",
+                                   "%s has no rule, wanted " RULES_WANTED,
                                    map->label);
     vly_status status = vly_reader_string(reader, node, "rule", &name);
     if (status != VLY_OK)
         return status;
+    if (strcmp(name, "function") == 0)
+        return vly_map_function(reader, map);
     vly_suggest suggest = {0};
     for (uint32_t i = 0; vly_rule_names[i]; i++) {
         vly_suggest_offer(&suggest, name, vly_rule_names[i]);
@@ -219,17 +213,12 @@ static vly_status read_rule(vly_reader *reader, vly_map_entry *map)
         if (strcmp(name, later_rules[i]) == 0)
             return vly_reader_fail(reader, node,
                                    "rule %s is not available in this version, "
-                                   "wanted one_to_one, all_to_all, "
-                                   "fixed_total_number, fixed_in_degree, "
-                                   "pairwise_bernoulli or vectors",
+                                   "wanted " RULES_WANTED,
                                    name);
     char hint[100];
     vly_suggest_text(&suggest, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no rule \"%.80s\"%s", name,
-                           *hint ? hint
-                                 : ", wanted one_to_one, all_to_all, "
-                                   "fixed_total_number, fixed_in_degree, "
-                                   "pairwise_bernoulli or vectors");
+                           *hint ? hint : ", wanted " RULES_WANTED);
 }
 
 static vly_status read_options(vly_reader *reader, vly_map_entry *map)
@@ -238,7 +227,8 @@ static vly_status read_options(vly_reader *reader, vly_map_entry *map)
     const vly_toml_node *multiple = vly_toml_get(map->node, "multiple");
     const vly_toml_node *port = vly_toml_get(map->node, "port");
     bool repeats = map->rule == VLY_RULE_FIXED_TOTAL_NUMBER ||
-                   map->rule == VLY_RULE_FIXED_IN_DEGREE;
+                   map->rule == VLY_RULE_FIXED_IN_DEGREE ||
+                   map->rule == VLY_RULE_FIXED_OUT_DEGREE;
     uint64_t number = 0;
     vly_status status = VLY_OK;
     map->self = true;
@@ -306,6 +296,7 @@ static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
     pair->p = cell->p;
     pair->count = cell->count;
     pair->in_degree = cell->in_degree;
+    pair->out_degree = cell->out_degree;
     pair->self = map->self;
     pair->multiple = map->multiple;
     pair->weight = cell->weight;
@@ -318,6 +309,17 @@ static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
     pair->stream = stream_text(genome, map, cell, n_before);
     if (!pair->map || !pair->stream)
         return vly_reader_nomem(reader, 256, "a name");
+    pair->mapper = map->mapper;
+    pair->tiles = map->tiles;
+    if (map->n_patterns) {
+        pair->patterns = vly_malloc(map->n_patterns, sizeof(*pair->patterns));
+        if (!pair->patterns)
+            return vly_reader_nomem(
+                reader, map->n_patterns * sizeof(*pair->patterns), "patterns");
+        memcpy(pair->patterns, map->patterns,
+               map->n_patterns * sizeof(*pair->patterns));
+        pair->n_patterns = map->n_patterns;
+    }
     if (map->n_vectors) {
         pair->vectors = vly_malloc(map->n_vectors, sizeof(*pair->vectors));
         if (!pair->vectors)
@@ -337,11 +339,11 @@ static vly_status make_pairs(vly_reader *reader, const vly_map_entry *map,
     uint32_t n = 0;
     for (uint32_t i = 0; i < map->n_cells; i++)
         n += vly_cell_synapses(genome, map, &map->cells[i]) > 0;
-    reader->n_vectors += (uint64_t)n * map->n_vectors;
+    reader->n_vectors += (uint64_t)n * (map->n_vectors + map->n_patterns);
     if (reader->n_vectors > (uint64_t)1 << 24)
         return vly_reader_fail_key(reader, map->node,
-                                   "%" PRIu64 " vectors over all pairs of "
-                                   "areas, wanted at most 2^24",
+                                   "%" PRIu64 " vectors and patterns over all "
+                                   "pairs of areas, wanted at most 2^24",
                                    reader->n_vectors);
     vly_pair *grown =
         vly_realloc(genome->pairs, genome->n_pairs + n, sizeof(vly_pair));
@@ -375,9 +377,12 @@ static vly_status read_map(vly_reader *reader, const vly_toml_node *node,
                            vly_map_entry *map, double *n_synapses)
 {
     static const char *const keys[] = {
-        "id",   "from",     "to",         "link",         "rule",    "count",
-        "p",    "vectors",  "morphology", "in_degree",    "weight*", "delay_ms",
-        "self", "multiple", "port",       "delay_bursts", "except",  NULL};
+        "id",         "from",      "to",         "link",
+        "rule",       "count",     "p",          "vectors",
+        "morphology", "in_degree", "weight*",    "delay_ms",
+        "self",       "multiple",  "port",       "delay_bursts",
+        "except",     "patterns",  "out_degree", "composite",
+        NULL};
     const vly_key_list list = {"a [[map]]", keys, NULL};
     vly_status status;
     map->node = node;
@@ -386,7 +391,7 @@ static vly_status read_map(vly_reader *reader, const vly_toml_node *node,
     VLY_TRY(vly_reader_keys(reader, node, &list));
     VLY_TRY(read_ends(reader, map));
     VLY_TRY(read_rule(reader, map));
-    VLY_TRY(vly_map_vectors(reader, map));
+    VLY_TRY(vly_map_shape(reader, map));
     VLY_TRY(read_options(reader, map));
     VLY_TRY(vly_cells_read(reader, map));
     VLY_TRY(make_pairs(reader, map, n_synapses));

@@ -12,6 +12,7 @@ typedef enum vly_cell_key {
     VLY_CELL_P,
     VLY_CELL_COUNT,
     VLY_CELL_IN_DEGREE,
+    VLY_CELL_OUT_DEGREE,
     VLY_CELL_WEIGHT,
     VLY_CELL_DELAY,
     VLY_CELL_KEYS
@@ -26,6 +27,7 @@ typedef struct vly_map_cell {
     double p;
     uint64_t count; /* fixed_total_number: final, even if p was given */
     uint32_t in_degree;
+    uint32_t out_degree;
     vly_value weight;
     vly_value delay_ms;
 } vly_map_cell;
@@ -47,7 +49,11 @@ typedef struct vly_map_entry {
     uint32_t n_vectors;
     vly_origin self_origin;
     vly_origin multiple_origin;
-    vly_origin vectors_origin;
+    vly_pattern *patterns;
+    uint32_t n_patterns;
+    vly_rule mapper; /* composite: of its tiles; else the rule */
+    vly_tiles tiles;
+    vly_origin shape_origin; /* of vectors, patterns or composite */
 } vly_map_entry;
 
 extern const char *const vly_rule_names[]; /* ends with NULL */
@@ -55,9 +61,22 @@ extern const char *const vly_rule_names[]; /* ends with NULL */
 /* Checks every morphology, then fills reader->maps and genome->pairs. */
 vly_status vly_maps_read(vly_reader *reader);
 
-/* [morphology] and `vectors` or `morphology` of a map (genome_vectors.c). */
+/* [morphology] and `vectors`, `patterns`, `composite` or `morphology` of a map
+ * (genome_morphology.c). A rule "function" becomes the morphology's. */
 vly_status vly_morphologies_read(vly_reader *reader);
-vly_status vly_map_vectors(vly_reader *reader, vly_map_entry *map);
+vly_status vly_map_function(vly_reader *reader, vly_map_entry *map);
+vly_status vly_map_shape(vly_reader *reader, vly_map_entry *map);
+/* The lists of them (genome_vectors.c). */
+vly_status vly_vectors_read(vly_reader *reader, const vly_toml_node *node,
+                            vly_map_entry *map);
+vly_status vly_patterns_read(vly_reader *reader, const vly_toml_node *node,
+                             vly_map_entry *map);
+/* The area of a cell without the voxels that the map's rule needs, or a
+ * composite's tile that is larger than its source. */
+vly_status vly_shape_check(vly_reader *reader, const vly_map_entry *map,
+                           const vly_map_cell *cell);
+double vly_shape_synapses(const vly_genome *genome, const vly_map_entry *map,
+                          const vly_map_cell *cell);
 
 /* The cells of a map and its exceptions (genome_cell.c). */
 vly_status vly_cells_read(vly_reader *reader, vly_map_entry *map);

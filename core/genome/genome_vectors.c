@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * [morphology.NAME] and the vectors of a [[map]].
+ * Lists of vectors and of patterns, of a [[map]] or a [morphology.NAME].
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "genome/genome_map.h"
 #include "genome/genome_value.h"
-#include "genome/suggest.h"
+#include "genome/voxel_rule.h"
+
+/* ---- vectors ------------------------------------------------------------ */
 
 static int compare_vectors(const void *a, const void *b)
 {
     return memcmp(a, b, 3 * sizeof(int32_t));
 }
 
-static vly_status read_vectors(vly_reader *reader, const vly_toml_node *node,
-                               vly_map_entry *map)
+vly_status vly_vectors_read(vly_reader *reader, const vly_toml_node *node,
+                            vly_map_entry *map)
 {
     vly_status status;
     uint32_t n = node->n_children;
@@ -36,83 +38,84 @@ static vly_status read_vectors(vly_reader *reader, const vly_toml_node *node,
                                    "each once",
                                    sorted[i][0], sorted[i][1], sorted[i][2]);
     map->n_vectors = n;
-    map->vectors_origin = vly_reader_origin(node, VLY_ORIGIN_FILE);
 out:
     return status;
 }
 
-static vly_status read_morphology(vly_reader *reader, const vly_toml_node *node)
-{
-    static const char *const later[] = {"patterns", "composite", "function"};
-    static const char *const keys[] = {"vectors", NULL};
-    const vly_key_list list = {"a [morphology]", keys, NULL};
-    vly_map_entry scratch = {0};
-    vly_status status;
-    VLY_TRY(vly_reader_table(reader, node, "morphology"));
-    VLY_TRY(vly_reader_name(reader, node, "morphology", node->key));
-    for (uint32_t i = 0; i < 3; i++) {
-        const vly_toml_node *item = vly_toml_get(node, later[i]);
-        if (item)
-            return vly_reader_fail_key(reader, item,
-                                       "morphology kind %s is not available "
-                                       "in this version, wanted vectors",
-                                       later[i]);
-    }
-    VLY_TRY(vly_reader_keys(reader, node, &list));
-    const vly_toml_node *vectors = vly_toml_get(node, "vectors");
-    if (!vectors)
-        return vly_reader_fail_key(reader, node,
-                                   "[morphology.%s] has no vectors, wanted "
-                                   "vectors = [[dx, dy, dz], ...]",
-                                   node->key);
-    VLY_TRY(read_vectors(reader, vectors, &scratch));
-out:
-    return status;
-}
+/* ---- patterns ----------------------------------------------------------- */
 
-vly_status vly_map_vectors(vly_reader *reader, vly_map_entry *map)
+static vly_status read_token(vly_reader *reader, const vly_toml_node *node,
+                             int32_t *token)
 {
-    const vly_toml_node *vectors = vly_toml_get(map->node, "vectors");
-    const vly_toml_node *morphology = vly_toml_get(map->node, "morphology");
-    const char *name = NULL;
-    if (map->rule != VLY_RULE_VECTORS) {
-        const vly_toml_node *extra = vectors ? vectors : morphology;
-        if (extra)
-            return vly_reader_fail_key(reader, extra,
-                                       "%s: rule %s takes no such key",
-                                       extra->key, vly_rule_names[map->rule]);
-        return VLY_OK;
-    }
-    if (!vectors == !morphology)
-        return vly_reader_fail_key(reader, map->node,
-                                   "%s has %s, wanted vectors or morphology",
-                                   map->label, vectors ? "both" : "neither");
-    if (vectors)
-        return read_vectors(reader, vectors, map);
-    vly_status status =
-        vly_reader_string(reader, morphology, "morphology", &name);
-    if (status != VLY_OK)
+    const char *word = node->kind == VLY_TOML_STRING ? node->u.string : "";
+    uint64_t number = 0;
+    if (strcmp(word, "*") == 0) {
+        *token = VLY_PATTERN_ANY;
+    } else if (strcmp(word, "?") == 0) {
+        *token = VLY_PATTERN_SAME;
+    } else if (strcmp(word, "!") == 0) {
+        *token = VLY_PATTERN_OTHER;
+    } else if (node->kind == VLY_TOML_INTEGER || *word == '=') {
+        vly_status status = vly_value_whole(
+            reader, node, "a coordinate of a pattern", 0, INT32_MAX, &number);
+        *token = (int32_t)number;
         return status;
-    const vly_toml_node *all = vly_toml_get(&reader->root, "morphology");
-    const vly_toml_node *found = vly_toml_get(all, name);
-    if (found)
-        return read_vectors(reader, vly_toml_get(found, "vectors"), map);
-    vly_suggest suggest = {0};
-    char hint[100];
-    for (uint32_t i = 0; all && i < all->n_children; i++)
-        vly_suggest_offer(&suggest, name, all->u.children[i].key);
-    return vly_reader_fail(reader, morphology, "no morphology \"%.80s\"%s",
-                           name,
-                           vly_suggest_text(&suggest, hint, sizeof(hint)));
+    } else {
+        return vly_reader_wrong(reader, node, "a coordinate of a pattern",
+                                "a whole number, \"*\", \"?\" or \"!\"");
+    }
+    return VLY_OK;
 }
 
-vly_status vly_morphologies_read(vly_reader *reader)
+static vly_status read_pattern(vly_reader *reader, const vly_toml_node *node,
+                               vly_pattern *pattern)
 {
-    const vly_toml_node *all = vly_toml_get(&reader->root, "morphology");
-    if (!all)
-        return VLY_OK;
-    vly_status status = vly_reader_table(reader, all, "morphology");
-    for (uint32_t i = 0; status == VLY_OK && i < all->n_children; i++)
-        status = read_morphology(reader, &all->u.children[i]);
+    vly_status status;
+    bool pair = node->kind == VLY_TOML_ARRAY && node->n_children == 2;
+    for (uint32_t side = 0; pair && side < 2; side++)
+        pair = node->u.children[side].kind == VLY_TOML_ARRAY &&
+               node->u.children[side].n_children == 3;
+    if (!pair)
+        return vly_reader_wrong(reader, node, "a pattern",
+                                "[[x, y, z] of the source, [x, y, z] of the "
+                                "target]");
+    const vly_toml_node *from = node->u.children[0].u.children;
+    const vly_toml_node *to = node->u.children[1].u.children;
+    for (uint32_t i = 0; i < 3; i++) {
+        VLY_TRY(read_token(reader, &from[i], &pattern->from[i]));
+        VLY_TRY(read_token(reader, &to[i], &pattern->to[i]));
+        if (pattern->from[i] + pattern->to[i] ==
+                VLY_PATTERN_SAME + VLY_PATTERN_OTHER)
+            return vly_reader_fail(reader, &to[i],
+                                   "\"?\" and \"!\" on axis %c of a pattern "
+                                   "never hold together, wanted one of them",
+                                   "xyz"[i]);
+    }
+out:
+    return status;
+}
+
+vly_status vly_patterns_read(vly_reader *reader, const vly_toml_node *node,
+                             vly_map_entry *map)
+{
+    vly_status status;
+    uint32_t n = node->n_children;
+    if (node->kind != VLY_TOML_ARRAY || n == 0 || n > VLY_PATTERNS_MAX)
+        return vly_reader_wrong(reader, node, "patterns",
+                                "a list of 1 to 64 [[x, y, z], [x, y, z]]");
+    VLY_TRY(
+        vly_reader_alloc(reader, n, sizeof(*map->patterns), &map->patterns));
+    for (uint32_t i = 0; i < n; i++) {
+        VLY_TRY(read_pattern(reader, &node->u.children[i], &map->patterns[i]));
+        for (uint32_t k = 0; k < i; k++)
+            if (memcmp(&map->patterns[k], &map->patterns[i],
+                       sizeof(vly_pattern)) == 0)
+                return vly_reader_fail(reader, &node->u.children[i],
+                                       "pattern %u is pattern %u again, wanted "
+                                       "each once",
+                                       i + 1, k + 1);
+    }
+    map->n_patterns = n;
+out:
     return status;
 }

@@ -24,6 +24,8 @@ static bool same_cell(const vly_map_cell *a, const vly_map_cell *b,
         return a->count == b->count;
     case VLY_CELL_IN_DEGREE:
         return a->in_degree == b->in_degree;
+    case VLY_CELL_OUT_DEGREE:
+        return a->out_degree == b->out_degree;
     case VLY_CELL_WEIGHT:
         return same_value(&a->weight, &b->weight);
     default:
@@ -44,6 +46,9 @@ static void put_cell(vly_text *text, const vly_map_cell *cell, vly_cell_key key)
     case VLY_CELL_IN_DEGREE:
         vly_text_put(text, "%u", cell->in_degree);
         break;
+    case VLY_CELL_OUT_DEGREE:
+        vly_text_put(text, "%u", cell->out_degree);
+        break;
     case VLY_CELL_WEIGHT:
         vly_text_value(text, &cell->weight);
         break;
@@ -57,8 +62,8 @@ static void put_key(vly_text *text, const vly_genome *genome,
                     const vly_map_entry *map, const vly_map_cell *cell,
                     vly_cell_key key)
 {
-    static const char *const names[] = {"p", "count", "in_degree", "weight",
-                                        "delay_ms"};
+    static const char *const names[] = {"p",          "count",  "in_degree",
+                                        "out_degree", "weight", "delay_ms"};
     const vly_model_info *model = genome->areas[cell->to].model;
     const char *suffix =
         key == VLY_CELL_WEIGHT ? model->ports[map->port].suffix : "";
@@ -167,14 +172,74 @@ static void resolve_ends(vly_text *text, const vly_genome *genome,
     vly_text_put(text, "]\n");
 }
 
-static void resolve_vectors(vly_text *text, const vly_map_entry *map)
+static void put_vectors(vly_text *text, const vly_map_entry *map)
 {
     vly_text_put(text, "vectors = [");
     for (uint32_t i = 0; i < map->n_vectors; i++)
         vly_text_put(text, "%s[%d, %d, %d]", i ? ", " : "", map->vectors[i][0],
                      map->vectors[i][1], map->vectors[i][2]);
     vly_text_put(text, "]");
-    vly_text_origin(text, &map->vectors_origin, NULL);
+}
+
+static void put_tokens(vly_text *text, const int32_t tokens[3])
+{
+    static const char *const words[] = {"\"*\"", "\"?\"", "\"!\""};
+    for (int i = 0; i < 3; i++) {
+        vly_text_put(text, i ? ", " : "[");
+        if (tokens[i] < 0)
+            vly_text_put(text, "%s", words[VLY_PATTERN_ANY - tokens[i]]);
+        else
+            vly_text_put(text, "%d", tokens[i]);
+    }
+    vly_text_put(text, "]");
+}
+
+static void put_patterns(vly_text *text, const vly_map_entry *map)
+{
+    vly_text_put(text, "patterns = [");
+    for (uint32_t i = 0; i < map->n_patterns; i++) {
+        vly_text_put(text, i ? ", [" : "[");
+        put_tokens(text, map->patterns[i].from);
+        vly_text_put(text, ", ");
+        put_tokens(text, map->patterns[i].to);
+        vly_text_put(text, "]");
+    }
+    vly_text_put(text, "]");
+}
+
+/* A mapper of vectors or patterns stands in the place of its morphology. */
+static void put_composite(vly_text *text, const vly_map_entry *map)
+{
+    const vly_tiles *tiles = &map->tiles;
+    vly_text_put(text, "composite = { src_seed = [%u, %u, %u], src_pattern = ",
+                 tiles->seed[0], tiles->seed[1], tiles->seed[2]);
+    for (int i = 0; i < 3; i++)
+        vly_text_put(text, "%s[%u, %u]", i ? ", " : "[", tiles->choose[i],
+                     tiles->skip[i]);
+    vly_text_put(text, "], mapper = ");
+    if (map->mapper == VLY_RULE_VECTORS || map->mapper == VLY_RULE_PATTERNS) {
+        vly_text_put(text, "{ ");
+        if (map->mapper == VLY_RULE_VECTORS)
+            put_vectors(text, map);
+        else
+            put_patterns(text, map);
+        vly_text_put(text, " } }");
+    } else {
+        vly_text_put(text, "\"%s\" }", vly_rule_names[map->mapper]);
+    }
+}
+
+static void resolve_shape(vly_text *text, const vly_map_entry *map)
+{
+    if (map->rule == VLY_RULE_VECTORS)
+        put_vectors(text, map);
+    else if (map->rule == VLY_RULE_PATTERNS)
+        put_patterns(text, map);
+    else if (map->rule == VLY_RULE_COMPOSITE)
+        put_composite(text, map);
+    else
+        return;
+    vly_text_origin(text, &map->shape_origin, NULL);
 }
 
 void vly_resolve_map(vly_text *text, const vly_genome *genome,
@@ -188,6 +253,8 @@ void vly_resolve_map(vly_text *text, const vly_genome *genome,
         keys[n_keys++] = VLY_CELL_COUNT;
     if (map->rule == VLY_RULE_FIXED_IN_DEGREE)
         keys[n_keys++] = VLY_CELL_IN_DEGREE;
+    if (map->rule == VLY_RULE_FIXED_OUT_DEGREE)
+        keys[n_keys++] = VLY_CELL_OUT_DEGREE;
     keys[n_keys++] = VLY_CELL_WEIGHT;
     keys[n_keys++] = VLY_CELL_DELAY;
     vly_text_put(text, "\n[[map]]  # line %u\n", map->node->key_line);
@@ -195,8 +262,7 @@ void vly_resolve_map(vly_text *text, const vly_genome *genome,
         vly_text_put(text, "id = \"%s\"\n", map->id);
     resolve_ends(text, genome, map);
     vly_text_put(text, "rule = \"%s\"\n", vly_rule_names[map->rule]);
-    if (map->n_vectors)
-        resolve_vectors(text, map);
+    resolve_shape(text, map);
     for (uint32_t k = 0; k < n_keys; k++)
         resolve_key(text, genome, map, keys[k]);
     vly_text_put(text, "self = %s", map->self ? "true" : "false");

@@ -6,6 +6,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_hash.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_map.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_morphology.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_names.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_number.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_override.c
@@ -21,4 +22,5 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/suggest.c
     ${CMAKE_CURRENT_LIST_DIR}/toml_reader.cpp
     ${CMAKE_CURRENT_LIST_DIR}/toml_tree.c
+    ${CMAKE_CURRENT_LIST_DIR}/voxel_rule.c
 )

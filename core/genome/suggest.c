@@ -90,6 +90,7 @@ const char *vly_suggest_alias(const char *word, uint32_t index)
         {"U_m", "u"},
         {"V_min", "c"},
         {"indegree", "in_degree"},
+        {"outdegree", "out_degree"},
         {"N", "count"},
         {"delay", "delay_ms"},
         {"allow_autapses", "self"},
