@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_random_genomes FIRST COUNT [BACKENDS]: random genomes by seed. For each
  * one: its resolved text parses to the same hash; 1 and 3 threads build the
- * same connectome; the second simulator on the saved connectome, cpu:1, cpu:4
+ * same connectome, and every map has the synapses that the second rules say;
+ * the second simulator on the saved connectome, cpu:1, cpu:4
  * and a run that swaps halfway give the same digests burst by burst and the
  * same state. At least 90% must fire, and everything of RANDOM_COVERAGE_TABLE
  * come up ten times.
@@ -19,6 +20,7 @@
 #include "engine_trace.h"
 #include "genome/genome.h"
 #include "random_genome.h"
+#include "second_rules.h"
 
 enum { BACKENDS_MAX = 8 };
 
@@ -91,6 +93,12 @@ static bool build(candidate *c, vly_error *error)
         fprintf(stderr,
                 "random genome %" PRIu64 ": 1 and 3 threads build different "
                 "connectomes\n",
+                c->seed);
+        return false;
+    }
+    if (second_rules_check(c->genome, c->connectome) > 0) {
+        fprintf(stderr,
+                "random genome %" PRIu64 ": synapses that no rule says\n",
                 c->seed);
         return false;
     }

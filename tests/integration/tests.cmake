@@ -21,7 +21,8 @@ vly_test(test_known_spikes LABELS integration
          SOURCES test_known_spikes.c DEPENDS cpu)
 vly_test(test_random_genomes LABELS integration TIMEOUT 300
          SOURCES test_random_genomes.c engine_trace.c
-         LIBRARIES volley_second volley_random_genome DEPENDS cpu
+         LIBRARIES volley_second volley_second_rules volley_random_genome
+         DEPENDS cpu
          ARGUMENTS 0 300)
 vly_test_register(test_random_genomes_more LABELS integration slow
                   COMMAND test_random_genomes 300 3000)

@@ -30,7 +30,7 @@ static double strong(int model)
     return weights[model];
 }
 
-static void put_weight(maker *m, int model, bool few)
+void put_weight(maker *m, int model, bool few)
 {
     double size = strong(model) * (few ? 0.5 : 0.08);
     double sign = chance(m, 30) ? -1 : 1;
@@ -86,7 +86,7 @@ static void put_delay_range(maker *m, uint32_t lo, uint32_t hi)
             hi * unit);
 }
 
-static void put_delay(maker *m)
+void put_delay(maker *m)
 {
     uint32_t lo = 1, hi = 1;
     int kind = COVER_delay_one;
@@ -115,7 +115,7 @@ static void put_delay(maker *m)
 
 /* ---- maps ------------------------------------------------------------- */
 
-static void put_flags(maker *m, bool same_area, bool can_forbid_multiple)
+void put_flags(maker *m, bool same_area, bool can_forbid_multiple)
 {
     if (same_area && chance(m, 40)) {
         put(m, "self = false\n");
@@ -128,10 +128,10 @@ static void put_flags(maker *m, bool same_area, bool can_forbid_multiple)
 }
 
 /* Up to four different vectors of [-2, 2]^3. */
-static void put_vectors(maker *m)
+void put_vectors(maker *m)
 {
     uint32_t chosen[4], n = whole(m, 1, 4);
-    put(m, "rule = \"vectors\"\nvectors = [");
+    put(m, "vectors = [");
     for (uint32_t k = 0; k < n; k++) {
         bool twice = false;
         chosen[k] = whole(m, 0, 124);
@@ -142,8 +142,7 @@ static void put_vectors(maker *m)
         put(m, "[%d, %d, %d], ", (int)(chosen[k] % 5) - 2,
             (int)(chosen[k] / 5 % 5) - 2, (int)(chosen[k] / 25) - 2);
     }
-    put(m, "]\n");
-    cover(m, COVER_rule_vectors);
+    put(m, "]");
 }
 
 /* Writes the rule; true if a neuron gets only a few synapses by it. */
@@ -153,7 +152,10 @@ static bool put_rule(maker *m, const area *from, const area *to)
     uint64_t pairs = (uint64_t)from->n * to->n;
     uint32_t pick = whole(m, 0, 5);
     if (from->has_voxels && to->has_voxels && chance(m, 50)) {
+        put(m, "rule = \"vectors\"\n");
         put_vectors(m);
+        put(m, "\n");
+        cover(m, COVER_rule_vectors);
         return true;
     }
     if (from->n == to->n && !same && chance(m, 50)) {
@@ -356,6 +358,7 @@ char *random_genome(uint64_t seed, random_coverage *coverage)
         uint32_t to = whole(&m, 0, m.n_areas - 1);
         put_stimulus(&m, k, to, whole(&m, 0, 3));
     }
+    put_more_maps(&m, n_maps + 1);
     static const char *const seeds[] = {"network", "state", "input"};
     put(&m, "\n[run]\ndt_ms = %.4g\nbursts = %u\n", m.dt_ms,
         (unsigned)m.bursts);

@@ -22,6 +22,35 @@
     X(rule_fixed_in_degree)                                                    \
     X(rule_pairwise_bernoulli)                                                 \
     X(rule_vectors)                                                            \
+    X(rule_fixed_out_degree)                                                   \
+    X(rule_patterns)                                                           \
+    X(rule_composite)                                                          \
+    X(rule_projector)                                                          \
+    X(rule_projector_xy)                                                       \
+    X(rule_projector_xz)                                                       \
+    X(rule_projector_yz)                                                       \
+    X(rule_project_from_end_x)                                                 \
+    X(rule_project_from_end_y)                                                 \
+    X(rule_project_from_end_z)                                                 \
+    X(rule_block_to_block)                                                     \
+    X(rule_block_connection)                                                   \
+    X(rule_expander_x)                                                         \
+    X(rule_reducer_x)                                                          \
+    X(rule_randomizer)                                                         \
+    X(rule_lateral_pairs_x)                                                    \
+    X(rule_last_to_first)                                                      \
+    X(rule_lateral_plus_x)                                                     \
+    X(rule_lateral_minus_x)                                                    \
+    X(rule_lateral_plus_y)                                                     \
+    X(rule_lateral_minus_y)                                                    \
+    X(rule_lateral_plus_z)                                                     \
+    X(rule_lateral_minus_z)                                                    \
+    X(rule_origin_to_all)                                                      \
+    X(rule_all_to_origin)                                                      \
+    X(pattern_same)                                                            \
+    X(pattern_other)                                                           \
+    X(composite_of_vectors)                                                    \
+    X(composite_of_patterns)                                                   \
     X(stimulus_poisson)                                                        \
     X(stimulus_normal)                                                         \
     X(stimulus_dc)                                                             \

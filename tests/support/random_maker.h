@@ -44,6 +44,14 @@ double between(maker *m, double lo, double hi);     /* in [lo, hi) */
 bool chance(maker *m, uint32_t percent);
 void cover(maker *m, int what);
 
+/* random_genome.c */
+void put_weight(maker *m, int model, bool few);
+void put_delay(maker *m);
+void put_flags(maker *m, bool same_area, bool can_forbid_multiple);
+void put_vectors(maker *m); /* without an end of line */
+/* random_voxels.c: maps of the rules that came later */
+void put_more_maps(maker *m, uint32_t index);
+/* random_area.c */
 void choose_areas(maker *m);
 void put_area(maker *m, uint32_t index);
 

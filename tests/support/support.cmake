@@ -12,9 +12,16 @@ set_target_properties(second_simulator PROPERTIES
 
 add_library(volley_random_genome STATIC
     ${CMAKE_CURRENT_LIST_DIR}/random_area.c
-    ${CMAKE_CURRENT_LIST_DIR}/random_genome.c)
+    ${CMAKE_CURRENT_LIST_DIR}/random_genome.c
+    ${CMAKE_CURRENT_LIST_DIR}/random_voxels.c)
 target_include_directories(volley_random_genome PUBLIC
     ${CMAKE_CURRENT_LIST_DIR})
+
+add_library(volley_second_rules STATIC
+    ${CMAKE_CURRENT_LIST_DIR}/second_rules.c)
+target_include_directories(volley_second_rules PUBLIC
+    ${CMAKE_CURRENT_LIST_DIR})
+target_link_libraries(volley_second_rules PRIVATE volley_internal)
 
 add_executable(json_check ${CMAKE_CURRENT_LIST_DIR}/json_check.c
                           ${CMAKE_SOURCE_DIR}/tools/json_reader.c)
