@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 vly_test(test_connectome_rules LABELS unit
     SOURCES test_connectome_rules.c connectome_builder.c LIBRARIES m)
+vly_test(test_connectome_voxels LABELS unit SOURCES test_connectome_voxels.c)
 vly_test(test_connectome_values LABELS unit
     SOURCES test_connectome_values.c connectome_builder.c LIBRARIES m)
 vly_test(test_connectome_units LABELS unit

@@ -4,3 +4,5 @@ foreach(name model expression read map stimulus override invalid memory)
 endforeach()
 vly_test(test_genome_resolve LABELS unit SOURCES test_genome_resolve.c
          LIBRARIES volley_random_genome)
+vly_test(test_genome_gallery LABELS unit SOURCES test_genome_gallery.c
+         LIBRARIES volley_second_rules)

@@ -248,6 +248,46 @@ static void in_degree_rule(void **state)
     }
 }
 
+/* The same from the other side; 200 of 200 targets without repetition. */
+static void out_degree_rule(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        builder b;
+        double degrees[200] = {0}, chi2 = 0.0;
+        builder_init(&b);
+        builder_area(&b, "A", "lif_psc_delta", 200);
+        vly_pair *pair = builder_pair(&b, "m", 0, 0, VLY_RULE_FIXED_OUT_DEGREE);
+        pair->out_degree = 150;
+        pair->self = i & 1;
+        pair->multiple = i & 2;
+        vly_connectome *c = built(&b);
+        const vly_projection_desc *desc = &c->desc.projections[0];
+        assert_rows(c, 0);
+        for (uint32_t k = 0; k < 200; k++)
+            assert_int_equal(desc->row[k], 150 * k);
+        uint64_t own = count_self(desc, 200);
+        uint64_t twice = count_twice(desc, 200);
+        assert_true(pair->self ? own > 0 : own == 0);
+        assert_true(pair->multiple ? twice > 0 : twice == 0);
+        for (uint64_t k = 0; k < c->desc.n_synapses; k++)
+            degrees[desc->target[k]]++;
+        for (int t = 0; t < 200; t++)
+            chi2 += (degrees[t] - 150.0) * (degrees[t] - 150.0) / 150.0;
+        assert_true(chi2 < chi2_limit(199));
+        vly_connectome_destroy(c);
+        pair->multiple = false;
+        pair->out_degree = pair->self ? 200 : 199;
+        c = built(&b);
+        assert_int_equal(count_twice(&c->desc.projections[0], 200), 0);
+        vly_connectome_destroy(c);
+        pair->out_degree++;
+        assert_refused(&b, pair->self
+                               ? "out_degree is 201, wanted at most 200"
+                               : "out_degree is 200, wanted at most 199");
+    }
+}
+
 static void bernoulli_rule(void **state)
 {
     (void)state;
@@ -400,6 +440,7 @@ int main(void)
         cmocka_unit_test(total_number_no_self),
         cmocka_unit_test(total_number_once),
         cmocka_unit_test(in_degree_rule),
+        cmocka_unit_test(out_degree_rule),
         cmocka_unit_test(bernoulli_rule),
         cmocka_unit_test(bernoulli_gaps),
         cmocka_unit_test(vectors_rule),

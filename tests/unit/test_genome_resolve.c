@@ -47,6 +47,7 @@ static void every_genome(void **state)
     (void)state;
     assert_true(each_genome("tests/golden/genome", fixed_point) >= 5);
     each_genome("genomes", fixed_point);
+    assert_true(each_genome("genomes/gallery", fixed_point) >= 30);
 }
 
 static void every_random_genome(void **state)
