@@ -128,6 +128,11 @@ expect 0 doc lif_psc_exp
 prints "tau_m_ms"
 prints "weight_pa"
 expect 0 doc vectors
+for rule in fixed_out_degree patterns composite projector expander_x \
+    lateral_+x 0-0-0_to_all; do
+    expect 0 doc "$rule"
+    prints "rule $rule: "
+done
 expect 0 plugins
 prints "cpu"
 expect 0 plugins --json -

@@ -254,7 +254,17 @@ static bool in_degrees_right(const projection *p)
     return right;
 }
 
-static bool projection_right(const projection *p, uint32_t *k)
+/* What was counted before anything was made. */
+static bool number_right(const vly_genome *genome, const projection *p,
+                         uint64_t n)
+{
+    double counted = vly_voxel_synapses(genome, p->pair);
+    return vly_voxel_exact(p->pair) ? (double)n == counted
+                                    : (double)n <= counted;
+}
+
+static bool projection_right(const vly_genome *genome, const projection *p,
+                             uint32_t *k)
 {
     for (*k = 0; *k < p->from->n_neurons; (*k)++) {
         if (!row_allowed(p, *k) || (!draws(p->pair) && !row_exact(p, *k)))
@@ -264,6 +274,8 @@ static bool projection_right(const projection *p, uint32_t *k)
             return false;
     }
     uint64_t n = p->row[p->from->n_neurons];
+    if (vly_rule_of_voxels(p->pair->rule) && !number_right(genome, p, n))
+        return false;
     if (p->pair->rule == VLY_RULE_FIXED_TOTAL_NUMBER)
         return n == p->pair->count;
     return p->pair->rule != VLY_RULE_FIXED_IN_DEGREE || in_degrees_right(p);
@@ -279,13 +291,14 @@ uint32_t second_rules_check(const vly_genome *genome,
         projection p = {pair, &genome->areas[pair->from],
                         &genome->areas[pair->to], desc->row, desc->target};
         uint32_t k = 0;
-        if (projection_right(&p, &k))
+        if (projection_right(genome, &p, &k))
             continue;
         fprintf(stderr,
-                "second rules: map %s, %s -> %s: the targets of neuron %u are "
-                "not what rule %s says\n",
-                pair->map, p.from->name, p.to->name, (unsigned)k,
-                vly_rule_names[pair->rule]);
+                "second rules: map %s, %s -> %s: the %s of neuron %u are not "
+                "what rule %s says\n",
+                pair->map, p.from->name, p.to->name,
+                k < p.from->n_neurons ? "targets" : "synapses up to that",
+                (unsigned)k, vly_rule_names[pair->rule]);
         n_wrong++;
     }
     return n_wrong;

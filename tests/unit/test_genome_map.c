@@ -105,6 +105,27 @@ static void streams_of_maps(void **state)
     vly_genome_destroy(genome);
 }
 
+static void out_degrees(void **state)
+{
+    (void)state;
+    vly_genome *genome =
+        genome_of(AREAS "from = [\"E1\", \"I1\"]\nto = [\"E2\", \"E1\"]\n"
+                        "rule = \"fixed_out_degree\"\n"
+                        "out_degree = [[3, 0], [5, 6]]\nweight_pa = 1\n"
+                        "except = [{ from = \"I1\", to = \"E1\", "
+                        "out_degree = 7 }]\n");
+    static const uint32_t wanted[] = {3, 5, 7};
+    assert_int_equal(genome->n_pairs, 3); /* 0 is left out */
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(genome->pairs[i].out_degree, wanted[i]);
+    assert_true(genome->pairs[0].multiple);
+    assert_true(genome->n_synapses_max == 10 * 3 + 10 * 5 + 5 * 7);
+    vly_genome_destroy(genome);
+    assert_refused(AREAS "from = \"E1\"\nto = \"I1\"\nrule = "
+                         "\"fixed_out_degree\"\noutdegree = 3\n",
+                   "t:17:1: outdegree: a [[map]] calls it out_degree");
+}
+
 static void total_number_from_p(void **state)
 {
     (void)state;
@@ -171,6 +192,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(matrix_and_exception),
     cmocka_unit_test(links_and_defaults),
     cmocka_unit_test(streams_of_maps),
+    cmocka_unit_test(out_degrees),
     cmocka_unit_test(total_number_from_p),
     cmocka_unit_test(delays),
     cmocka_unit_test(vectors_of_voxels),
