@@ -337,14 +337,16 @@ static vly_status make_pairs(vly_reader *reader, const vly_map_entry *map,
 {
     vly_genome *genome = reader->genome;
     uint32_t n = 0;
-    for (uint32_t i = 0; i < map->n_cells; i++)
-        n += vly_cell_synapses(genome, map, &map->cells[i]) > 0;
-    reader->n_vectors += (uint64_t)n * (map->n_vectors + map->n_patterns);
+    /* before they are counted: that takes a while for each of them */
+    reader->n_vectors +=
+        (uint64_t)map->n_cells * (map->n_vectors + map->n_patterns);
     if (reader->n_vectors > (uint64_t)1 << 24)
         return vly_reader_fail_key(reader, map->node,
                                    "%" PRIu64 " vectors and patterns over all "
                                    "pairs of areas, wanted at most 2^24",
                                    reader->n_vectors);
+    for (uint32_t i = 0; i < map->n_cells; i++)
+        n += vly_cell_synapses(genome, map, &map->cells[i]) > 0;
     vly_pair *grown =
         vly_realloc(genome->pairs, genome->n_pairs + n, sizeof(vly_pair));
     if (!grown)

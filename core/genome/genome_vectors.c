@@ -84,8 +84,10 @@ static vly_status read_pattern(vly_reader *reader, const vly_toml_node *node,
     for (uint32_t i = 0; i < 3; i++) {
         VLY_TRY(read_token(reader, &from[i], &pattern->from[i]));
         VLY_TRY(read_token(reader, &to[i], &pattern->to[i]));
-        if (pattern->from[i] + pattern->to[i] ==
-                VLY_PATTERN_SAME + VLY_PATTERN_OTHER)
+        if ((pattern->from[i] == VLY_PATTERN_SAME &&
+             pattern->to[i] == VLY_PATTERN_OTHER) ||
+            (pattern->from[i] == VLY_PATTERN_OTHER &&
+             pattern->to[i] == VLY_PATTERN_SAME))
             return vly_reader_fail(reader, &to[i],
                                    "\"?\" and \"!\" on axis %c of a pattern "
                                    "never hold together, wanted one of them",

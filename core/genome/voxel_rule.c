@@ -228,7 +228,8 @@ double vly_voxel_synapses(const vly_genome *genome, const vly_pair *pair)
     double sum = 0;
     for (int i = 0; composite && i < 3; i++)
         each *= tiles_of(&pair->tiles, i, from->voxels[i]);
-    if (vly_pair_mapper(pair) == VLY_RULE_RANDOMIZER) /* a voxel for each neuron */
+    if (vly_pair_mapper(pair) ==
+        VLY_RULE_RANDOMIZER) /* a voxel for each neuron */
         return each * size[0] * size[1] * size[2];
     for (uint32_t k = 0; k < vly_voxel_rule_count(pair); k++) {
         vly_voxel_rule rule;
@@ -245,5 +246,6 @@ double vly_voxel_synapses(const vly_genome *genome, const vly_pair *pair)
 bool vly_voxel_exact(const vly_pair *pair)
 {
     return (pair->self || pair->from != pair->to) &&
-           (vly_pair_mapper(pair) != VLY_RULE_PATTERNS || pair->n_patterns == 1);
+           (vly_pair_mapper(pair) != VLY_RULE_PATTERNS ||
+            pair->n_patterns == 1);
 }
