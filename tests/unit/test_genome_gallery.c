@@ -126,6 +126,37 @@ static void numbers(void **state)
     }
 }
 
+/* The 1st, 2nd, 3rd ... allocation of the connectome fails. */
+static void every_allocation(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"fixed_out_degree", "composite",
+                                        "vectors"};
+    for (int i = 0; i < 3; i++) {
+        char path[1024];
+        vly_status status;
+        uint64_t n = 0;
+        snprintf(path, sizeof path, "%s/genomes/gallery/%s.toml",
+                 VLY_TEST_SOURCE_DIR, files[i]);
+        vly_genome *genome = load(path);
+        uint64_t before = vly_memory_live();
+        do {
+            vly_error error = VLY_ERROR_INIT;
+            vly_connectome *connectome = NULL;
+            vly_memory_fail_at(++n);
+            status = vly_connectome_build(genome, 2, &connectome, &error);
+            vly_memory_fail_at(0);
+            if (status != VLY_OK)
+                assert_int_equal(status, VLY_E_NOMEM);
+            vly_connectome_destroy(connectome);
+            assert_true(vly_memory_live() == before);
+        } while (status != VLY_OK && n < 10000);
+        assert_int_equal(status, VLY_OK);
+        assert_true(n > 10);
+        vly_genome_destroy(genome);
+    }
+}
+
 static void one_file(const char *path)
 {
     (void)path;
@@ -148,6 +179,7 @@ static void complete(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(numbers),
+    cmocka_unit_test(every_allocation),
     cmocka_unit_test(complete),
 };
 VLY_TEST_MAIN(tests)
