@@ -227,7 +227,7 @@ static vly_status check_weight(const vly_connectome *connectome,
     vly_connectome_stimulus now =
         vly_overlay_stimulus_now(overlay, connectome, s);
     int32_t value = 0;
-    if (was->port == VLY_PORT_BY_SIGN &&
+    if (connectome->desc.areas[was->area].n_ports == 2 &&
         (was->weight < 0.0) != (now.weight < 0.0))
         return vly_fail(error, VLY_E_INVALID,
                         "stimulus.%s.weight is %g, wanted the sign of %g: it "

@@ -258,6 +258,7 @@ static vly_status read_options(vly_reader *reader, vly_map_entry *map)
                                        to->name, to->model->n_ports);
         }
         map->port = (uint32_t)number;
+        map->has_port = true;
     }
 out:
     return status;
@@ -285,11 +286,32 @@ static char *stream_text(const vly_genome *genome, const vly_map_entry *map,
     return vly_format("|%s|%s|%" PRIu32, from, to, k);
 }
 
+/* Ports of conductances take one sign each. */
+static vly_status check_sign(vly_reader *reader, const vly_map_entry *map,
+                             const vly_map_cell *cell)
+{
+    const vly_model_info *model = reader->genome->areas[cell->to].model;
+    char number[VLY_NUMBER_SIZE];
+    if (!map->has_port || cell->weight.kind != VLY_VALUE_NUMBER ||
+        vly_port_takes(model, map->port, cell->weight.a))
+        return VLY_OK;
+    return vly_reader_fail(
+        reader, cell->node[VLY_CELL_WEIGHT],
+        "weight_%s is %s at port %u, wanted 0 or %s: %s of area %s has a port "
+        "for each sign",
+        model->ports[0].suffix, vly_toml_print_number(cell->weight.a, number),
+        (unsigned)map->port, map->port ? "less" : "more", model->id,
+        reader->genome->areas[cell->to].name);
+}
+
 static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
                             const vly_map_cell *cell, uint32_t n_before,
                             vly_pair *pair)
 {
     const vly_genome *genome = reader->genome;
+    vly_status status = check_sign(reader, map, cell);
+    if (status != VLY_OK)
+        return status;
     pair->from = cell->from;
     pair->to = cell->to;
     pair->rule = map->rule;
@@ -302,6 +324,8 @@ static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
     pair->weight = cell->weight;
     pair->delay_ms = cell->delay_ms;
     pair->port = map->port;
+    if (!map->has_port && genome->areas[cell->to].model->n_ports == 2)
+        pair->port = VLY_PORT_BY_SIGN;
     pair->origin.kind = VLY_ORIGIN_FILE;
     pair->origin.line = map->node->key_line;
     pair->origin.column = map->node->key_column;

@@ -44,6 +44,7 @@ typedef struct vly_map_entry {
     uint32_t n_cells;
     bool self;
     bool multiple;
+    bool has_port; /* not given: by the sign, or the only one */
     uint32_t port;
     int32_t (*vectors)[3];
     uint32_t n_vectors;

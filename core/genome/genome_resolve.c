@@ -258,7 +258,7 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
         vly_text_put(text, "id = \"%s\"\n", entry->id);
     vly_text_put(text, "kind = \"%s\"\n", vly_stimulus_names[entry->kind]);
     resolve_where(text, reader, entry);
-    if (first->port)
+    if (vly_toml_get(entry->node, "port"))
         vly_text_put(text, "port = %u\n", first->port);
     if (entry->kind == VLY_STIMULUS_POISSON)
         resolve_numbers(text, reader, entry, "rate_hz", "",

@@ -281,6 +281,28 @@ static vly_status read_port(vly_reader *reader, const vly_toml_node *node,
     return status;
 }
 
+/* Without a port the sign chooses it, where there are two. */
+static vly_status choose_port(vly_reader *reader,
+                              const vly_stimulus_entry *entry, bool given,
+                              vly_stimulus *stimulus)
+{
+    const vly_area *area = &reader->genome->areas[stimulus->to];
+    double value = stimulus->kind == VLY_STIMULUS_NORMAL ? stimulus->mean
+                                                         : stimulus->weight;
+    char number[VLY_NUMBER_SIZE];
+    if (stimulus->kind == VLY_STIMULUS_DC)
+        return VLY_OK;
+    if (!given && area->model->n_ports == 2)
+        stimulus->port = value < 0.0 ? 1 : 0;
+    if (vly_port_takes(area->model, stimulus->port, value))
+        return VLY_OK;
+    return vly_reader_fail(
+        reader, vly_toml_get(entry->node, "port"),
+        "port is %u for %s, wanted %u: %s of area %s has a port for each sign",
+        (unsigned)stimulus->port, vly_toml_print_number(value, number),
+        (unsigned)(1 - stimulus->port), area->model->id, area->name);
+}
+
 /* "ID|AREA", or without an id the how manieth of its kind onto the area:
  * "|KIND|AREA|K" (see stream_text of the maps). */
 static char *stream_text(const vly_genome *genome,
@@ -322,6 +344,7 @@ static vly_status make_stimulus(vly_reader *reader,
     if (port)
         VLY_TRY(read_port(reader, port, area, &stimulus->port));
     VLY_TRY(read_numbers(reader, entry, index, stimulus));
+    VLY_TRY(choose_port(reader, entry, port != NULL, stimulus));
     if (entry->kind == VLY_STIMULUS_SPIKES)
         VLY_TRY(vly_spikes_make(reader, entry, stimulus));
 out:

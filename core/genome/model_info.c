@@ -29,6 +29,13 @@ double vly_propagator(double dt_ms, double tau_m_ms, double tau_syn_ms)
     return dt_ms * vly_exp(-dt_ms / tau_m_ms);
 }
 
+int vly_port_takes(const vly_model_info *model, uint32_t port, double weight)
+{
+    if (strcmp(model->ports[port].suffix, "ns") != 0)
+        return 1;
+    return port == 0 ? weight >= 0.0 : weight <= 0.0;
+}
+
 static uint32_t coef_word(uint32_t type, double value)
 {
     if (type == VLY_TYPE_F32)

@@ -79,6 +79,10 @@ typedef struct vly_model_info {
  * Source  Rotter and Diesmann 1999, doi:10.1007/s004220050570 */
 double vly_propagator(double dt_ms, double tau_m_ms, double tau_syn_ms);
 
+/* Whether a port takes a weight of this sign: those of conductances (nS) take 0
+ * and more at port 0, 0 and less at port 1; others take both. */
+int vly_port_takes(const vly_model_info *model, uint32_t port, double weight);
+
 /* NULL without such a model. [any-thread] */
 const vly_model_info *vly_model_find(const char *id);
 uint32_t vly_model_count(void);

@@ -269,7 +269,7 @@ void vly_resolve_map(vly_text *text, const vly_genome *genome,
     vly_text_origin(text, &map->self_origin, NULL);
     vly_text_put(text, "multiple = %s", map->multiple ? "true" : "false");
     vly_text_origin(text, &map->multiple_origin, NULL);
-    if (map->port)
+    if (map->has_port)
         vly_text_put(text, "port = %u\n", map->port);
     if (map->linked)
         resolve_exceptions(text, genome, map, keys, n_keys);
