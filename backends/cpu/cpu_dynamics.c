@@ -117,12 +117,14 @@ static void update_all(vly_backend_net *net, vly_cpu_thread *thread,
                              ? net->kernels->step_uniform[model->index]
                              : net->kernels->step_each[model->index];
     uint32_t begin = thread->n_fired;
-    vly_cpu_chunk chunk = {.scale = area->scale[0], .fired = thread->flags};
+    vly_cpu_chunk chunk = {.scale = {area->scale[0], area->scale[1]},
+                           .fired = thread->flags};
     for (uint32_t at = low; at < high; at += VLY_CPU_CHUNK) {
         chunk.n = high - at < VLY_CPU_CHUNK ? high - at : VLY_CPU_CHUNK;
         if (area->n_stimuli > 0)
             vly_cpu_stimulus_add(net, area, at, at + chunk.n);
-        chunk.input = area->slot[area->now] + at;
+        for (uint32_t i = 0; i < model->n_ports; i++)
+            chunk.input[i] = area->slot[area->now] + i * area->stride + at;
         for (uint32_t i = 0; i < model->n_fields; i++)
             chunk.field[i] = area->field[i] + at;
         for (uint32_t i = 0; i < model->n_coefs; i++)

@@ -14,9 +14,9 @@
 
 typedef struct vly_cpu_chunk {
     uint32_t n;
-    float scale;
-    uint32_t *input; /* port 0, 2's complement; set to 0 */
-    uint8_t *fired;  /* [n] 0 or 1 */
+    float scale[2];     /* a port */
+    uint32_t *input[2]; /* a port, 2's complement; set to 0 */
+    uint8_t *fired;     /* [n] 0 or 1 */
     uint32_t *field[VLY_CPU_MAX_FIELDS];
     const uint32_t *coef[VLY_CPU_MAX_COEFS];
 } vly_cpu_chunk;

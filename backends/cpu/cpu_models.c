@@ -27,6 +27,18 @@ static const char text_izhikevich[] =
 #include "kernels/models/table_text.h"
 #include "kernels/models/izhikevich.def"
     ;
+static const char text_lif_cond_exp[] =
+#include "kernels/models/table_text.h"
+#include "kernels/models/lif_cond_exp.def"
+    ;
+static const char text_adex[] =
+#include "kernels/models/table_text.h"
+#include "kernels/models/adex.def"
+    ;
+static const char text_lif_psc_exp2[] =
+#include "kernels/models/table_text.h"
+#include "kernels/models/lif_psc_exp2.def"
+    ;
 /* clang-format on */
 
 /* Each entry of a table becomes "+ 1" in the sum of its kind. */
@@ -38,6 +50,12 @@ static const vly_cpu_model models[VLY_CPU_N_MODELS] = {
 #define VLY_CPU_TABLE "kernels/models/lif_psc_exp.def"
 #include "cpu_model_entry.h"
 #define VLY_CPU_TABLE "kernels/models/izhikevich.def"
+#include "cpu_model_entry.h"
+#define VLY_CPU_TABLE "kernels/models/lif_cond_exp.def"
+#include "cpu_model_entry.h"
+#define VLY_CPU_TABLE "kernels/models/adex.def"
+#include "cpu_model_entry.h"
+#define VLY_CPU_TABLE "kernels/models/lif_psc_exp2.def"
 #include "cpu_model_entry.h"
 };
 

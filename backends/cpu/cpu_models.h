@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define VLY_CPU_MAX_FIELDS 8
-#define VLY_CPU_MAX_COEFS 16
+#define VLY_CPU_MAX_COEFS 20
 
 enum {
 #define VLY_EACH_MODEL(id) VLY_CPU_MODEL_##id,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The loop around one model's step, made from its table. Not guarded:
  * included with VLY_CPU_STEP (name of the function), VLY_CPU_MODEL,
- * VLY_CPU_TABLE and VLY_CPU_EACH (0: coefficients are uniform, 1: one each).
+ * VLY_CPU_TABLE, VLY_CPU_PORTS (1 or 2) and VLY_CPU_EACH (0: coefficients are
+ * uniform, 1: one each).
  */
 #define PASTE2(a, b) a##b
 #define PASTE(a, b) PASTE2(a, b)
@@ -9,9 +10,13 @@
 
 static void VLY_CPU_STEP(const vly_cpu_chunk *chunk)
 {
-    uint32_t *restrict input = chunk->input;
+    uint32_t *restrict input = chunk->input[0];
     uint8_t *restrict fired = chunk->fired;
-    const float scale = chunk->scale;
+    const float scale = chunk->scale[0];
+#if VLY_CPU_PORTS == 2
+    uint32_t *restrict input1 = chunk->input[1];
+    const float scale1 = chunk->scale[1];
+#endif
     const uint32_t n = chunk->n;
     uint32_t index = 0;
 #define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
@@ -36,12 +41,18 @@ static void VLY_CPU_STEP(const vly_cpu_chunk *chunk)
 #define VLY_COEF(name, type, expression) c.name = LOAD_##type(coef_##name[i]);
 #include VLY_CPU_TABLE
 #endif
-        MODEL_PART(_out)
-        o = MODEL_PART(_step)(s, c, (float)(int32_t)input[i] * scale);
+        float in = (float)(int32_t)input[i] * scale;
+        input[i] = 0;
+#if VLY_CPU_PORTS == 2
+        float in1 = (float)(int32_t)input1[i] * scale1;
+        input1[i] = 0;
+        MODEL_PART(_out) o = MODEL_PART(_step)(s, c, in, in1);
+#else
+        MODEL_PART(_out) o = MODEL_PART(_step)(s, c, in);
+#endif
 #define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
     field_##name[i] = STORE_##type(o.s.name);
 #include VLY_CPU_TABLE
-        input[i] = 0;
         fired[i] = (uint8_t)o.fired;
     }
 }

@@ -20,14 +20,6 @@ static const char *const area_keys[] = {
 static vly_status no_model(vly_reader *reader, const vly_toml_node *node,
                            const char *what, const char *id, bool named)
 {
-    static const char *const later[] = {"lif_cond_exp", "adex"};
-    for (uint32_t i = 0; i < 2; i++)
-        if (strcmp(id, later[i]) == 0)
-            return vly_reader_fail(reader, node,
-                                   "%s %s is not available in this version, "
-                                   "wanted feagi, lif_psc_delta, lif_psc_exp "
-                                   "or izhikevich",
-                                   what, id);
     vly_suggest suggest = {0};
     char hint[100];
     const vly_toml_node *models = vly_toml_get(&reader->root, "model");
@@ -40,9 +32,11 @@ static vly_status no_model(vly_reader *reader, const vly_toml_node *node,
                            *hint ? hint
                            : named
                                ? ", wanted a [model], feagi, lif_psc_delta, "
-                                 "lif_psc_exp or izhikevich"
-                               : ", wanted feagi, lif_psc_delta, lif_psc_exp "
-                                 "or izhikevich");
+                                 "lif_psc_exp, lif_psc_exp2, lif_cond_exp, "
+                                 "izhikevich or adex"
+                               : ", wanted feagi, lif_psc_delta, lif_psc_exp, "
+                                 "lif_psc_exp2, lif_cond_exp, izhikevich or "
+                                 "adex");
 }
 
 /* `type` of a [model] */

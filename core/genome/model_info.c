@@ -63,6 +63,18 @@ static uint32_t coef_word(uint32_t type, double value)
 #define MODEL_TABLE "kernels/models/izhikevich.def"
 #include "genome/model_table_read.h"
 
+#define MODEL lif_cond_exp
+#define MODEL_TABLE "kernels/models/lif_cond_exp.def"
+#include "genome/model_table_read.h"
+
+#define MODEL adex
+#define MODEL_TABLE "kernels/models/adex.def"
+#include "genome/model_table_read.h"
+
+#define MODEL lif_psc_exp2
+#define MODEL_TABLE "kernels/models/lif_psc_exp2.def"
+#include "genome/model_table_read.h"
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static vly_model_info models[] = {
 #define VLY_EACH_MODEL(model) {.id = #model},

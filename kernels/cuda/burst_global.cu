@@ -182,10 +182,16 @@ static __device__ __forceinline__ uint32_t update_neuron(
     load_coefs<MODEL>(area, i, &words);
     uint32_t sum = __ldcg(input) + drawn[0];
     *input = 0;
+    float in1 = 0.0f;
+    if (view.n_ports > 1) {
+        uint32_t sum1 = __ldcg(input + n) + drawn[1];
+        input[n] = 0;
+        in1 = (float)(int32_t)sum1 * area->scale[1];
+    }
     *n_candidates += 1;
-    uint32_t fired =
-        step_words<MODEL>(view, area->model, burst, neuron,
-                          (float)(int32_t)sum * area->scale[0], &words, gain);
+    uint32_t fired = step_words<MODEL>(view, area->model, burst, neuron,
+                                       (float)(int32_t)sum * area->scale[0],
+                                       &words, gain, in1);
     store_state<MODEL>(area, i, &words);
     return fired;
 }
@@ -400,6 +406,12 @@ static const void *pick_kernel(uint32_t model)
         return (const void *)run_bursts<VLY_CUDA_MODEL_lif_psc_exp>;
     case VLY_CUDA_MODEL_izhikevich:
         return (const void *)run_bursts<VLY_CUDA_MODEL_izhikevich>;
+    case VLY_CUDA_MODEL_lif_cond_exp:
+        return (const void *)run_bursts<VLY_CUDA_MODEL_lif_cond_exp>;
+    case VLY_CUDA_MODEL_adex:
+        return (const void *)run_bursts<VLY_CUDA_MODEL_adex>;
+    case VLY_CUDA_MODEL_lif_psc_exp2:
+        return (const void *)run_bursts<VLY_CUDA_MODEL_lif_psc_exp2>;
     default:
         return (const void *)run_bursts<VLY_CUDA_N_MODELS>;
     }

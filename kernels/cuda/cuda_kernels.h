@@ -16,8 +16,8 @@
 extern "C" {
 #endif
 
-#define VLY_CUDA_MAX_FIELDS 4
-#define VLY_CUDA_MAX_COEFS 12
+#define VLY_CUDA_MAX_FIELDS 5
+#define VLY_CUDA_MAX_COEFS 20
 #define VLY_CUDA_THREADS 1024u
 #define VLY_CUDA_THRESHOLDS 256u
 /* bursts of one launch at most: tags of 16 bits and records do not repeat */

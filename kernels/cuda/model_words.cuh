@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Load, step and store of one model on words, made from its table. Not
  * guarded: included with VLY_CUDA_MODEL, VLY_CUDA_TABLE and, if the step takes
- * a draw, VLY_CUDA_DRAWS.
+ * a draw or the input of a second port, VLY_CUDA_DRAWS or VLY_CUDA_TWO_PORTS.
  */
 #define PASTE2(a, b) a##b
 #define PASTE(a, b) PASTE2(a, b)
@@ -45,15 +45,18 @@ OF_MODEL(store_state)(const vly_cuda_area *area, uint32_t i,
 }
 
 #if defined(VLY_CUDA_DRAWS)
-#define DRAW_PARAMETER , uint32_t u
-#define DRAW_ARGUMENT , u
+#define SECOND_PARAMETER , uint32_t u
+#define SECOND_ARGUMENT , u
+#elif defined(VLY_CUDA_TWO_PORTS)
+#define SECOND_PARAMETER , float in1
+#define SECOND_ARGUMENT , in1
 #else
-#define DRAW_PARAMETER
-#define DRAW_ARGUMENT
+#define SECOND_PARAMETER
+#define SECOND_ARGUMENT
 #endif
 
 static __device__ __forceinline__ MODEL_PART(_out)
-    OF_MODEL(step_words)(vly_cuda_words *w, float in DRAW_PARAMETER)
+    OF_MODEL(step_words)(vly_cuda_words *w, float in SECOND_PARAMETER)
 {
     MODEL_PART(_state) s;
     MODEL_PART(_coef) c;
@@ -67,7 +70,7 @@ static __device__ __forceinline__ MODEL_PART(_out)
     c.name = VLY_CUDA_LOAD_##type(w->c[k]);                                    \
     k++;
 #include VLY_CUDA_TABLE
-    MODEL_PART(_out) o = MODEL_PART(_step)(s, c, in DRAW_ARGUMENT);
+    MODEL_PART(_out) o = MODEL_PART(_step)(s, c, in SECOND_ARGUMENT);
     k = 0;
 #define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
     w->s[k] = VLY_CUDA_STORE_##type(o.s.name);                                 \
@@ -80,8 +83,9 @@ static __device__ __forceinline__ MODEL_PART(_out)
 #undef PASTE
 #undef OF_MODEL
 #undef MODEL_PART
-#undef DRAW_PARAMETER
-#undef DRAW_ARGUMENT
+#undef SECOND_PARAMETER
+#undef SECOND_ARGUMENT
 #undef VLY_CUDA_DRAWS
+#undef VLY_CUDA_TWO_PORTS
 #undef VLY_CUDA_MODEL
 #undef VLY_CUDA_TABLE

@@ -10,10 +10,13 @@
 
 #include "cuda_kernels.h"
 
+#include "kernels/models/adex.h"
 #include "kernels/models/feagi.h"
 #include "kernels/models/izhikevich.h"
+#include "kernels/models/lif_cond_exp.h"
 #include "kernels/models/lif_psc_delta.h"
 #include "kernels/models/lif_psc_exp.h"
+#include "kernels/models/lif_psc_exp2.h"
 #include "kernels/models/philox.h"
 
 #define VLY_CUDA_LOAD_F32(word) __uint_as_float(word)
@@ -41,10 +44,30 @@ struct vly_cuda_words {
 #define VLY_CUDA_DRAWS 1
 #include "model_words.cuh"
 
-#define VLY_CUDA_EACH_TIME_DRIVEN(X)                                           \
+#define VLY_CUDA_MODEL lif_cond_exp
+#define VLY_CUDA_TABLE "kernels/models/lif_cond_exp.def"
+#define VLY_CUDA_TWO_PORTS 1
+#include "model_words.cuh"
+#define VLY_CUDA_MODEL adex
+#define VLY_CUDA_TABLE "kernels/models/adex.def"
+#define VLY_CUDA_TWO_PORTS 1
+#include "model_words.cuh"
+#define VLY_CUDA_MODEL lif_psc_exp2
+#define VLY_CUDA_TABLE "kernels/models/lif_psc_exp2.def"
+#define VLY_CUDA_TWO_PORTS 1
+#include "model_words.cuh"
+
+#define VLY_CUDA_EACH_ONE_PORT(X)                                              \
     X(lif_psc_delta)                                                           \
     X(lif_psc_exp)                                                             \
     X(izhikevich)
+#define VLY_CUDA_EACH_TWO_PORTS(X)                                             \
+    X(lif_cond_exp)                                                            \
+    X(adex)                                                                    \
+    X(lif_psc_exp2)
+#define VLY_CUDA_EACH_TIME_DRIVEN(X)                                           \
+    VLY_CUDA_EACH_ONE_PORT(X)                                                  \
+    VLY_CUDA_EACH_TWO_PORTS(X)
 
 template <int MODEL>
 static __device__ __forceinline__ uint32_t pick_model(const vly_cuda_area *area)
@@ -103,11 +126,13 @@ store_state(const vly_cuda_area *area, uint32_t i, const vly_cuda_words *w)
     }
 }
 
-/* One burst of a neuron: 1 if it fired; *gain is what its spike carries. */
+/* One burst of a neuron: 1 if it fired; *gain is what its spike carries. in1 is
+ * the input of the second port, which plans for nets of one port do not have.
+ */
 template <int MODEL>
-static __device__ __forceinline__ uint32_t
-step_words(const vly_cuda_view &view, uint32_t model, uint64_t burst,
-           uint32_t neuron, float in, vly_cuda_words *w, uint32_t *gain)
+static __device__ __forceinline__ uint32_t step_words(
+    const vly_cuda_view &view, uint32_t model, uint64_t burst, uint32_t neuron,
+    float in, vly_cuda_words *w, uint32_t *gain, float in1 = 0.0f)
 {
     if (MODEL != VLY_CUDA_N_MODELS)
         model = MODEL;
@@ -133,7 +158,12 @@ step_words(const vly_cuda_view &view, uint32_t model, uint64_t burst,
 #define VLY_CUDA_CASE(name)                                                    \
     case VLY_CUDA_MODEL_##name:                                                \
         return step_words_##name(w, in).fired;
-        VLY_CUDA_EACH_TIME_DRIVEN(VLY_CUDA_CASE)
+        VLY_CUDA_EACH_ONE_PORT(VLY_CUDA_CASE)
+#undef VLY_CUDA_CASE
+#define VLY_CUDA_CASE(name)                                                    \
+    case VLY_CUDA_MODEL_##name:                                                \
+        return step_words_##name(w, in, in1).fired;
+        VLY_CUDA_EACH_TWO_PORTS(VLY_CUDA_CASE)
 #undef VLY_CUDA_CASE
     }
     return 0;

@@ -12,8 +12,10 @@
 #define VLY_U32 uint
 #define VLY_I32 int
 #define VLY_BITS(x) floatBitsToUint(x)
+#define VLY_FLOAT(bits) uintBitsToFloat(bits)
 #define VLY_TO_F32(x) float(x)
 #define VLY_TO_U32(x) uint(x)
+#define VLY_TO_I32(x) int(x)
 #define VLY_STRUCT(name) struct name
 #else
 #include <stdint.h>
@@ -28,7 +30,9 @@
 #define VLY_I32 int32_t
 #define VLY_TO_F32(x) ((float)(x))
 #define VLY_TO_U32(x) ((uint32_t)(x))
+#define VLY_TO_I32(x) ((int32_t)(x))
 #define VLY_BITS(x) vly_bits(x)
+#define VLY_FLOAT(bits) vly_float(bits)
 #define VLY_STRUCT(name)                                                       \
     typedef struct name name;                                                  \
     struct name
@@ -40,6 +44,16 @@ VLY_FN uint32_t vly_bits(float x)
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
+#endif
+}
+VLY_FN float vly_float(uint32_t bits)
+{
+#if defined(__CUDA_ARCH__)
+    return __uint_as_float(bits);
+#else
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
 #endif
 }
 #endif

@@ -19,7 +19,7 @@
  *
  * Expressions are C over doubles: P(name) a parameter, F(name) a field's
  * initial value declared before, DT the burst in ms, DC the sum of i_e-like
- * input of dc stimuli in the unit of port 0, VX VY VZ the voxel coordinates
+ * input of dc stimuli in the unit of i_e, VX VY VZ the voxel coordinates
  * (0 without voxels), VLY_BURSTS(ms) milliseconds to bursts, VLY_STORED(x) the
  * float that an F32 coefficient of value x becomes, and functions of
  * core/base/number.h. Booleans are parameters with the range 0 to 1 whose unit

@@ -166,6 +166,10 @@ static void put_lif(maker *m, const area *a)
     put_param(m, a, "tau_m_ms", 5, 30);
     if (a->model == EXP)
         put_param(m, a, "tau_syn_ms", 0.3, 6);
+    if (a->model == EXP2) {
+        put_param(m, a, "tau_ex_ms", 0.3, 6);
+        put_param(m, a, "tau_in_ms", 0.3, 12);
+    }
     put_param(m, a, "t_ref_ms", 0, 4);
     if (a->is_round) { /* one event of 16 mV ends exactly at the threshold */
         put(m, "e_l_mv = -64\nv_th_mv = -48\nv_reset_mv = -64\n");
@@ -181,6 +185,44 @@ static void put_lif(maker *m, const area *a)
         put_param(m, a, "v_mv", -70, -50);
     if (a->model == EXP && chance(m, 30))
         put_param(m, a, "i_syn_pa", -100, 300);
+    if (a->model == EXP2 && chance(m, 30))
+        put_param(m, a, "i_in_pa", -200, 0);
+}
+
+/* What lif_cond_exp and adex share. */
+static void put_conductances(maker *m, const area *a)
+{
+    put_param(m, a, "c_m_pf", 100, 300);
+    put_param(m, a, "g_l_ns", 8, 30);
+    put_param(m, a, "e_l_mv", -72, -60);
+    put_param(m, a, "v_reset_mv", -70, -56);
+    put_param(m, a, "tau_ex_ms", 0.5, 8);
+    put_param(m, a, "tau_in_ms", 1, 12);
+    put_param(m, a, "t_ref_ms", 0, 4);
+    if (chance(m, 30))
+        put_param(m, a, "e_ex_mv", -10, 10);
+    if (chance(m, 30))
+        put_param(m, a, "e_in_mv", -90, -70);
+    if (chance(m, 60))
+        put_param(m, a, "v_mv", -70, -55);
+    if (chance(m, 30))
+        put_param(m, a, "g_ex_ns", 0, 20);
+    if (chance(m, 30))
+        put_param(m, a, "i_e_pa", 0, 400);
+}
+
+static void put_adex(maker *m, const area *a)
+{
+    put_conductances(m, a);
+    put_param(m, a, "v_t_mv", -54, -48);
+    put_param(m, a, "delta_t_mv", 0.5, 4);
+    put_param(m, a, "a_ns", -4, 6);
+    put_param(m, a, "b_pa", 0, 120);
+    put_param(m, a, "tau_w_ms", 20, 300);
+    if (chance(m, 50))
+        put_param(m, a, "v_peak_mv", -30, 20);
+    if (chance(m, 30))
+        put_param(m, a, "w_pa", -50, 100);
 }
 
 static void put_izhikevich(maker *m, const area *a)
@@ -224,8 +266,9 @@ static void choose_size(maker *m, area *a, const area *before)
 
 void put_area(maker *m, uint32_t index)
 {
-    static const char *const names[] = {"feagi", "lif_psc_delta", "lif_psc_exp",
-                                        "izhikevich"};
+    static const char *const names[] = {
+        "feagi",        "lif_psc_delta", "lif_psc_exp", "izhikevich",
+        "lif_cond_exp", "adex",          "lif_psc_exp2"};
     const area *a = &m->areas[index];
     put(m, "\n[area.a%u]\nmodel = \"%s\"\n", (unsigned)index, names[a->model]);
     cover(m, COVER_model_feagi + a->model);
@@ -241,7 +284,12 @@ void put_area(maker *m, uint32_t index)
         put_feagi(m, a);
     else if (a->model == IZHIKEVICH)
         put_izhikevich(m, a);
-    else
+    else if (a->model == ADEX)
+        put_adex(m, a);
+    else if (a->model == COND) {
+        put_conductances(m, a);
+        put_param(m, a, "v_th_mv", -54, -48);
+    } else
         put_lif(m, a);
 }
 
@@ -253,7 +301,7 @@ void choose_areas(maker *m)
         m->n_areas = 2;
     for (uint32_t k = 0; k < m->n_areas; k++) {
         area *a = &m->areas[k];
-        a->model = (int)whole(m, 1, 3);
+        a->model = (int)whole(m, 1, N_MODELS - 1);
         if (kind == 0 || (kind == 2 && (k == 0 || (k > 1 && chance(m, 40)))))
             a->model = FEAGI;
         choose_size(m, a, k ? &m->areas[k - 1] : NULL);

@@ -4,6 +4,7 @@
  */
 #include "random_genome.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,15 +20,33 @@ const char *const random_coverage_names[COVER_COUNT] = {
 
 static const char *suffix(int model)
 {
-    static const char *const suffixes[] = {"", "_mv", "_pa", ""};
+    static const char *const suffixes[] = {"",    "_mv", "_pa", "",
+                                           "_ns", "_ns", "_pa"};
     return suffixes[model];
 }
 
 /* What moves a neuron of this model a good way to its threshold. */
 static double strong(int model)
 {
-    static const double weights[] = {30, 15, 1500, 30};
+    static const double weights[] = {30, 15, 1500, 30, 30, 30, 1500};
     return weights[model];
+}
+
+/* Of a map onto a model with two ports: the sign chooses, or a port is named,
+ * which a conductance takes with its sign only. */
+static void put_port(maker *m, int model, bool negative)
+{
+    if (model < COND)
+        return;
+    if (chance(m, 60)) {
+        cover(m, COVER_port_by_sign);
+        return;
+    }
+    uint32_t port = negative;
+    if (model == EXP2 && chance(m, 50))
+        port = 1 - port;
+    put(m, "port = %u\n", (unsigned)port);
+    cover(m, COVER_port_given);
 }
 
 void put_weight(maker *m, int model, bool few)
@@ -39,6 +58,7 @@ void put_weight(maker *m, int model, bool few)
         cover(m, COVER_weight_negative);
     if (spread)
         cover(m, COVER_weight_distribution);
+    put_port(m, model, sign < 0);
     if (model == FEAGI) {
         int lo = (int)whole(m, 1, 6), hi = lo + (int)whole(m, 1, 8);
         if (spread)
@@ -300,13 +320,17 @@ static bool put_to(maker *m, uint32_t to, uint32_t kind)
 
 static void put_stimulus(maker *m, uint32_t index, uint32_t to, uint32_t kind)
 {
-    static const double constant[] = {5, 700, 700, 12};
+    static const double constant[] = {5, 700, 700, 12, 500, 700, 700};
     const area *a = &m->areas[to];
     const char *unit = suffix(a->model);
     double size = strong(a->model);
     if (kind == 2 && a->model == FEAGI)
         kind = 0; /* dc is refused there */
     double x = between(m, 0, 1), y = between(m, 0, 1);
+    if (a->model >= COND && index > 0 && kind < 2 && chance(m, 20)) {
+        size = -size;
+        cover(m, COVER_stimulus_negative);
+    }
     put(m, "\n[[stimulus]]\nid = \"s%u\"\n", (unsigned)index);
     if (put_to(m, to, kind) && index > 0 && kind < 3)
         put_range(m, a);
@@ -320,13 +344,13 @@ static void put_stimulus(maker *m, uint32_t index, uint32_t to, uint32_t kind)
         break;
     case 1:
         put(m, "kind = \"normal\"\nmean%s = %.4g\nsd%s = %.4g\n", unit,
-            size * 0.2 * x, unit, size * (0.05 + 0.5 * y));
+            size * 0.2 * x, unit, fabs(size) * (0.05 + 0.5 * y));
         cover(m, COVER_stimulus_normal);
         put_start_stop(m);
         break;
     case 2:
         put(m, "kind = \"dc\"\namplitude%s = %.4g\n",
-            a->model == DELTA ? "_pa" : unit,
+            a->model == IZHIKEVICH ? "" : "_pa",
             (0.3 + 1.2 * x) * constant[a->model]);
         cover(m, COVER_stimulus_dc);
         if (put_start_stop(m))

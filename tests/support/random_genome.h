@@ -13,6 +13,9 @@
     X(model_lif_psc_delta)                                                     \
     X(model_lif_psc_exp)                                                       \
     X(model_izhikevich)                                                        \
+    X(model_lif_cond_exp)                                                      \
+    X(model_adex)                                                              \
+    X(model_lif_psc_exp2)                                                      \
     X(net_feagi_only)                                                          \
     X(net_time_driven_only)                                                    \
     X(net_mixed)                                                               \
@@ -68,6 +71,9 @@
     X(weight_negative)                                                         \
     X(weight_distribution)                                                     \
     X(weight_skewed)                                                           \
+    X(port_by_sign)                                                            \
+    X(port_given)                                                              \
+    X(stimulus_negative)                                                       \
     X(map_matrix)                                                              \
     X(map_no_self)                                                             \
     X(map_no_multiple)                                                         \

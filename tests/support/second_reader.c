@@ -163,9 +163,10 @@ static int read_header(second_file *file)
 
 static int model_of(const char *name)
 {
-    static const char *const names[] = {"feagi", "lif_psc_delta", "lif_psc_exp",
-                                        "izhikevich"};
-    for (int k = 0; k < 4; k++)
+    static const char *const names[] = {
+        "feagi",        "lif_psc_delta", "lif_psc_exp", "izhikevich",
+        "lif_cond_exp", "adex",          "lif_psc_exp2"};
+    for (int k = 0; k < SECOND_N_MODELS; k++)
         if (strcmp(name, names[k]) == 0)
             return k;
     fprintf(stderr, "second simulator: unknown model %s\n", name);

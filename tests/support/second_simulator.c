@@ -123,10 +123,17 @@ static const char *const coef_names[4][12] = {
     {"half_dt", "a_dt", "b", "c", "d", "v_peak", "drive"},
 };
 /* none at FEAGI areas: a genome with dc there is refused */
-static const uint32_t constant_input_index[4] = {0, 1, 3, 6};
+static uint32_t constant_input_index(const second_area *area)
+{
+    static const uint32_t index[] = {0, 1, 3, 6};
+    return area->model < SECOND_COND ? index[area->model]
+                                     : second_drive_index(area);
+}
 
 static int check_columns(const second_area *area)
 {
+    if (area->model >= SECOND_COND)
+        return second_check_ports(area);
     for (uint32_t k = 0; k < 12 && coef_names[area->model][k]; k++) {
         const second_column *c =
             &area->columns[area->n_params + area->n_fields + k];
@@ -158,7 +165,11 @@ static float constant_input(const second_file *file, const second_area *area,
             dc += stimulus->mean;
     }
     double x = dc;
-    if (area->model == SECOND_DELTA || area->model == SECOND_EXP) {
+    if (area->model == SECOND_COND || area->model == SECOND_ADEX)
+        x = file->dt_ms / param(area, "c_m_pf", k) *
+            (param(area, "i_e_pa", k) + dc);
+    if (area->model == SECOND_DELTA || area->model == SECOND_EXP ||
+        area->model == SECOND_EXP2) {
         double tau = param(area, "tau_m_ms", k);
         x = -expm1(-file->dt_ms / tau) * tau / param(area, "c_m_pf", k) *
             (param(area, "i_e_pa", k) + dc);
@@ -180,7 +191,7 @@ static int update_constant_input(const second_file *file, uint64_t burst)
         second_area *area = &file->areas[a];
         for (uint32_t k = 0; area->model != SECOND_FEAGI && k < area->n; k++) {
             area->input[k] = constant_input(file, area, k, burst);
-            float saved = coef_f(area, constant_input_index[area->model], k);
+            float saved = coef_f(area, constant_input_index(area), k);
             if (burst == 0 && bits_of(saved) != bits_of(area->input[k])) {
                 fprintf(stderr,
                         "second simulator: constant input of %s[%u] is %a in "
@@ -383,7 +394,6 @@ static int update(world *w, second_area *area, uint32_t k, uint32_t *gain)
     arrivals a = *pending_of(w, w->burst, id);
     uint32_t psp = 0;
     int fires = 0;
-    /* every model has one port so far */
     float in = (float)a.sum[0] * area->scale[0];
     *gain = 1u << file->feagi_q;
     if (area->model == SECOND_DELTA)
@@ -392,6 +402,9 @@ static int update(world *w, second_area *area, uint32_t k, uint32_t *gain)
         fires = step_exp(area, k, in);
     if (area->model == SECOND_IZHIKEVICH)
         fires = step_izhikevich(area, k, in);
+    if (area->model >= SECOND_COND)
+        fires =
+            second_step_ports(area, k, in, (float)a.sum[1] * area->scale[1]);
     if (area->model == SECOND_FEAGI && a.any) {
         uint32_t luck = draw(file->seed_input, w->burst, id, 0x66656167u);
         fires = step_feagi(area, k, in, luck, &psp);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A second simulator, to check the engine against: slow, plain loops, own
- * reader of the saved connectome. It shares no header with the engine; what it
- * knows it has from design.md, core/connectome/README.md and the papers.
+ * reader of the saved connectome. What it knows it has from design.md,
+ * core/connectome/README.md and the papers. It shares no header with the engine
+ * but the steps of the models with two ports (second_ports.c), which the tests
+ * test_science_* check against doubles.
  */
 #ifndef VOLLEY_SECOND_SIMULATOR_H
 #define VOLLEY_SECOND_SIMULATOR_H
@@ -11,7 +13,16 @@
 
 /* ---- what second_reader.c makes of the file --------------------------- */
 
-enum { SECOND_FEAGI, SECOND_DELTA, SECOND_EXP, SECOND_IZHIKEVICH };
+enum {
+    SECOND_FEAGI,
+    SECOND_DELTA,
+    SECOND_EXP,
+    SECOND_IZHIKEVICH,
+    SECOND_COND,
+    SECOND_ADEX,
+    SECOND_EXP2,
+    SECOND_N_MODELS
+};
 enum { SECOND_MAX_COLUMNS = 64 };
 
 /* A column of the file; elements are u32 words or f64. */
@@ -99,6 +110,16 @@ typedef struct second_file {
 int second_file_read(const char *path, second_file *file);
 void second_file_free(second_file *file);
 uint64_t second_mix64(uint64_t x);
+
+/* ---- models with two ports (second_ports.c) ---------------------------- */
+
+/* Updates neuron k of the area with what arrived at the ports; 1 if it fires.
+ */
+int second_step_ports(second_area *area, uint32_t k, float in0, float in1);
+/* 0 if the coefficients of the file stand in the order of the steps. */
+int second_check_ports(const second_area *area);
+/* The coefficient that holds the constant input. */
+uint32_t second_drive_index(const second_area *area);
 
 /* ---- the simulation --------------------------------------------------- */
 

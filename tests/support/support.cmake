@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# The second simulator (plain C, nothing of Volley) and random genomes.
+# The second simulator (plain C, of Volley only steps of models) and random
+# genomes.
 add_library(volley_second STATIC
     ${CMAKE_CURRENT_LIST_DIR}/second_reader.c
+    ${CMAKE_CURRENT_LIST_DIR}/second_ports.c
     ${CMAKE_CURRENT_LIST_DIR}/second_simulator.c)
-target_include_directories(volley_second PUBLIC ${CMAKE_CURRENT_LIST_DIR})
+target_include_directories(volley_second PUBLIC ${CMAKE_CURRENT_LIST_DIR}
+                                         PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(volley_second PUBLIC m)
 add_executable(second_simulator ${CMAKE_CURRENT_LIST_DIR}/second_main.c)
 target_link_libraries(second_simulator PRIVATE volley_second)

@@ -382,6 +382,13 @@ static void parameters_unfit(void **state)
     builder_area(&b, "Z", "izhikevich", 2);
     *builder_param(&b, 0, "c") = value_number(31.0);
     assert_unfit(&b, "area Z: c is 31, v_peak is 30, wanted c below v_peak");
+    builder_init(&b);
+    builder_area(&b, "X", "adex", 2);
+    *builder_param(&b, 0, "v_reset_mv") = value_number(20.0);
+    assert_unfit(&b, "wanted v_reset_mv below v_peak_mv");
+    *builder_param(&b, 0, "v_reset_mv") = value_number(-60.0);
+    *builder_param(&b, 0, "v_t_mv") = value_number(20.5);
+    assert_unfit(&b, "wanted v_t_mv below v_peak_mv");
 }
 
 /* The same when parameters change later: nothing is made. */
