@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * lif_psc_exp against its closed form in double, and the firing rate of
- * lif_psc_delta and lif_psc_exp for constant current against theory.
+ * lif_psc_exp and lif_psc_exp2 against their closed form in double, and the
+ * firing rate of all leaky integrate-and-fire models for constant current
+ * against theory.
  *
  * The bound. One burst computes, in float with u = 2^-24 (half an ulp),
  *     V <- E + (p22 (V - E) + (p21 I + drive)),  I <- p11 I + arrivals.
@@ -10,7 +11,8 @@
  * of V is multiplied by p22 in every further burst, so they sum to at most
  *     u (5 D + 4 J + |E|) / (1 - p22).
  * I has the relative error 2 u n after n bursts (p11 and its product): it adds
- * at most sum_n p21 I_0 p11^n 2 u n <= 2 u p21 I_0 / (1 - p11)^2.
+ * at most sum_n p21 I_0 p11^n 2 u n <= 2 u p21 I_0 / (1 - p11)^2. With two
+ * currents there is one more sum, u J, and such a term for each.
  */
 #include "volley_test.h"
 
@@ -63,11 +65,17 @@ static double next_v(runner *r)
     return v;
 }
 
+/* What the error of a current that starts with i0 and decays adds. */
+static double current_bound(double p21_i0, double tau_syn)
+{
+    double p11 = exp(-DT / tau_syn);
+    return 2 * U * p21_i0 / ((1 - p11) * (1 - p11));
+}
+
 static double error_bound(double e_l, double d, double j, double p21_i0)
 {
-    double p22 = exp(-DT / TAU), p11 = exp(-DT / TAU_SYN);
-    return U * (5 * d + 4 * j + fabs(e_l)) / (1 - p22) +
-           2 * U * p21_i0 / ((1 - p11) * (1 - p11));
+    return U * (5 * d + 4 * j + fabs(e_l)) / (1 - exp(-DT / TAU)) +
+           current_bound(p21_i0, TAU_SYN);
 }
 
 /* ---- one postsynaptic potential --------------------------------------- */
@@ -110,6 +118,57 @@ static void test_psp(void **state)
     (void)state;
     check_psp(-65);
     check_psp(0);
+}
+
+/* ---- two time constants ----------------------------------------------- */
+
+/* What a current that was `weight` at time 0 does to V until s. */
+static double psp(double weight, double tau_syn, double s)
+{
+    double rise = TAU * tau_syn / (TAU - tau_syn) / C;
+    return s < 0 ? 0 : weight * rise * (exp(-s / TAU) - exp(-s / tau_syn));
+}
+
+/* Excitation in burst 0, inhibition in burst 50, by the sign of the weight. */
+static void check_two(double e_l)
+{
+    char text[1000];
+    const double ex = 512, in = -256, tau_ex = 0.5, tau_in = 4;
+    double d = 0, worst = 0;
+    runner r;
+    snprintf(text, sizeof text,
+             "format = 1\n[run]\ndt_ms = 0.1\nbursts = 600\n[area.A]\n"
+             "model = \"lif_psc_exp2\"\nneurons = 1\ne_l_mv = %g\n"
+             "v_th_mv = %g\nv_reset_mv = %g\ntau_ex_ms = %g\ntau_in_ms = %g\n"
+             "[[stimulus]]\nkind = \"spikes\"\nto = \"A\"\nneurons = [0]\n"
+             "bursts = [[0]]\nweight_pa = %g\n[[stimulus]]\nkind = "
+             "\"spikes\"\nto = \"A\"\nneurons = [0]\nbursts = [[50]]\n"
+             "weight_pa = %g\n",
+             e_l, e_l + 15, e_l - 1, tau_ex, tau_in, ex, in);
+    open_text(&r, text);
+    for (int n = 0; n < 600; n++) {
+        double moved = psp(ex, tau_ex, n * DT) + psp(in, tau_in, (n - 50) * DT);
+        double distance = fabs(next_v(&r) - (e_l + moved));
+        worst = distance > worst ? distance : worst;
+        d = fabs(moved) > d ? fabs(moved) : d;
+    }
+    double j_ex = psp(ex, tau_ex, DT), j_in = fabs(psp(in, tau_in, DT));
+    double bound =
+        U * (5 * d + 5 * (j_ex + j_in) + fabs(e_l)) / (1 - exp(-DT / TAU)) +
+        current_bound(j_ex, tau_ex) + current_bound(j_in, tau_in);
+    printf("two time constants, E_L %g mV: largest %.4f mV, worst error %.3g "
+           "mV, bound %.3g mV\n",
+           e_l, d, worst, bound);
+    assert_true(d > 0.8);
+    assert_true(worst <= bound);
+    close_text(&r);
+}
+
+static void test_two(void **state)
+{
+    (void)state;
+    check_two(-65);
+    check_two(0);
 }
 
 /* ---- a step of constant current --------------------------------------- */
@@ -155,16 +214,16 @@ static void test_dc_step(void **state)
 
 /* Intervals between threshold crossings on the grid: theory rounded up to a
  * whole burst. 1e-3 bursts for the float potential near the threshold. */
-static void check_rates(const char *model)
+static void check_rates(const char *model, const char *parameters)
 {
     enum { N = 20, N_BURSTS = 20000 };
     const double t_ref = 2, theta = 15;
     char text[2000];
     int length = snprintf(text, sizeof text,
                           "format = 1\n[run]\ndt_ms = 0.1\nbursts = 1\n"
-                          "[area.A]\nmodel = \"%s\"\nneurons = %d\n"
+                          "[area.A]\nmodel = \"%s\"\n%sneurons = %d\n"
                           "t_ref_ms = %g\ni_e_pa = [",
-                          model, (int)N, t_ref);
+                          model, parameters, (int)N, t_ref);
     for (int k = 0; k < N; k++)
         length += snprintf(text + length, sizeof text - (size_t)length, "%d, ",
                            360 + 37 * k);
@@ -198,12 +257,16 @@ static void check_rates(const char *model)
 static void test_rates(void **state)
 {
     (void)state;
-    check_rates("lif_psc_delta");
-    check_rates("lif_psc_exp");
+    check_rates("lif_psc_delta", "");
+    check_rates("lif_psc_exp", "");
+    check_rates("lif_psc_exp2", "");
+    check_rates("lif_cond_exp", "g_l_ns = 25\ne_l_mv = -65\nv_th_mv = -50\n"
+                                "v_reset_mv = -65\n");
 }
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_psp),
+    cmocka_unit_test(test_two),
     cmocka_unit_test(test_dc_step),
     cmocka_unit_test(test_rates),
 };

@@ -5,6 +5,9 @@ endforeach()
 # libm is allowed in a test: nextafter and floor as references
 target_link_libraries(test_base_number PRIVATE m)
 
+vly_test(test_model_exponential LABELS unit
+         SOURCES test_model_exponential.c LIBRARIES m)
+
 # The bits of base/number.h, from every compiler and set of options at hand.
 # Linked without libm: a call of it would not link.
 set(number_bits_sources
