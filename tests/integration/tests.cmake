@@ -51,6 +51,8 @@ endif()
 vly_test(test_science_lif LABELS integration
          SOURCES test_science_lif.c spike_statistics.c
          LIBRARIES m DEPENDS cpu)
+vly_test(test_science_cond LABELS integration
+         SOURCES test_science_cond.c science_net.c LIBRARIES m DEPENDS cpu)
 vly_test(test_science_izhikevich LABELS integration
          SOURCES test_science_izhikevich.c DEPENDS cpu)
 vly_test(test_science_brunel LABELS integration slow
