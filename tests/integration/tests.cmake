@@ -53,6 +53,8 @@ vly_test(test_science_lif LABELS integration
          LIBRARIES m DEPENDS cpu)
 vly_test(test_science_cond LABELS integration
          SOURCES test_science_cond.c science_net.c LIBRARIES m DEPENDS cpu)
+vly_test(test_science_adex LABELS integration
+         SOURCES test_science_adex.c science_net.c LIBRARIES m DEPENDS cpu)
 vly_test(test_science_izhikevich LABELS integration
          SOURCES test_science_izhikevich.c DEPENDS cpu)
 vly_test(test_science_brunel LABELS integration slow
