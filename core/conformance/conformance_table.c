@@ -96,6 +96,29 @@ static const vly_conformance_change changed_stimuli[] = {
     STIMULUS(90, 0, 1, 0, 0),
 };
 
+/* lif_cond_exp: k_ex, p_in, e_in, v_th; adex: sharpness, v_t, v_peak, a, b;
+ * lif_psc_exp2: p_ex, p_in, v_th */
+static const vly_conformance_change changed_ports[] = {
+    COEF(15, 0, 1, 1, 0x3a800000u, 0x80000u),
+    COEF(16, 0, 9, 1, MINUS_60, 0 - QUARTER),
+    COEF(20, 1, 15, 0, 0xc2200000u, 0), /* peak at -40 mV */
+    COEF(25, 1, 5, 1, 0x3f000000u, 0x100000u),
+    FIELD(30, 1, 1, 3, 20, 0xc3800000u, 0x80000u), /* w from -256 pA down */
+    FIELD(30, 0, 2, 5, 20, 0x41000000u, 0x80000u),
+    FIELD(31, 0, 3, 0, 33, 0, 1),
+    FIELD(40, 2, 2, 0, 16, 0xc4000000u, 0x80000u), /* -512 pA and more */
+    FIELD(41, 1, 2, 0, 31, 0x42000000u, 0x80000u),
+    COEF(50, 0, 8, 0, 0xc28c0000u, 0), /* -70 mV */
+    COEF(55, 1, 14, 1, MINUS_52, 0x4000u),
+    COEF(60, 2, 0, 1, 0x3e800000u, 0x80000u),
+    COEF(64, 2, 1, 0, 0x3f400000u, 0),
+    COEF(65, 1, 17, 1, 0x3f800000u, 0x100000u),
+    COEF(66, 1, 18, 0, 0, 0),
+    FIELD(70, 1, 4, 0, 31, 0, 1),
+    COEF(80, 0, 4, 0, 0x3f000000u, 0),
+    COEF(90, 2, 7, 0, MINUS_60, 0),
+};
+
 #define CHANGES(name)                                                          \
     {                                                                          \
 #name, name, sizeof name / sizeof name[0]                              \
@@ -104,12 +127,12 @@ static const struct {
     const char *name;
     const vly_conformance_change *changes;
     size_t n;
-} changes[] = {CHANGES(changed_fields), CHANGES(changed_coefs),
-               CHANGES(changed_models), CHANGES(changed_feagi),
-               CHANGES(changed_stimuli)};
+} changes[] = {CHANGES(changed_fields),  CHANGES(changed_coefs),
+               CHANGES(changed_models),  CHANGES(changed_feagi),
+               CHANGES(changed_stimuli), CHANGES(changed_ports)};
 
 static const char *const every_allocation[] = {"delays", "mixed",
-                                               "feagi_divided"};
+                                               "feagi_divided", "conductances"};
 
 /* ---- genomes and digests ----------------------------------------------- */
 
