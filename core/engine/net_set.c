@@ -219,6 +219,25 @@ static vly_status find_key(const vly_connectome *connectome, uint32_t stimulus,
                     target->id, name, list);
 }
 
+/* The sign chose the port when the net was compiled, if there are two. */
+static vly_status check_sign(const vly_connectome *connectome,
+                             const vly_connectome_stimulus *was,
+                             const vly_connectome_stimulus *now,
+                             vly_error *error)
+{
+    bool normal = was->kind == VLY_STIMULUS_NORMAL;
+    double before = normal ? was->mean : was->weight;
+    double after = normal ? now->mean : now->weight;
+    if (was->kind == VLY_STIMULUS_DC ||
+        connectome->desc.areas[was->area].n_ports < 2 ||
+        (before < 0.0) == (after < 0.0))
+        return VLY_OK;
+    return vly_fail(error, VLY_E_INVALID,
+                    "stimulus.%s.%s is %g, wanted the sign of %g: it goes with "
+                    "the port",
+                    was->id, normal ? "mean" : "weight", after, before);
+}
+
 static vly_status check_weight(const vly_connectome *connectome,
                                const vly_overlay *overlay, uint32_t s,
                                vly_error *error)
@@ -227,12 +246,9 @@ static vly_status check_weight(const vly_connectome *connectome,
     vly_connectome_stimulus now =
         vly_overlay_stimulus_now(overlay, connectome, s);
     int32_t value = 0;
-    if (connectome->desc.areas[was->area].n_ports == 2 &&
-        (was->weight < 0.0) != (now.weight < 0.0))
-        return vly_fail(error, VLY_E_INVALID,
-                        "stimulus.%s.weight is %g, wanted the sign of %g: it "
-                        "chose the port",
-                        was->id, now.weight, was->weight);
+    vly_status status = check_sign(connectome, was, &now, error);
+    if (status != VLY_OK)
+        return status;
     if (was->kind == VLY_STIMULUS_NORMAL) {
         /* as when compiled: the deviation counts where the mean is 0 */
         uint32_t port = connectome->desc.stimuli[now.desc_index].port;

@@ -5,12 +5,14 @@
  * Exponential Euler with the conductances' means over the burst, which the
  * host puts into k_ex and k_in: second order in the burst. V does not pass the
  * potential it is driven to while the burst is shorter than 16 membrane time
- * constants, and does not grow up to 32. Order: V with the old conductances (held while refractory),
- * decay of the conductances, arrivals, threshold:
- *     a = k_ex g_ex, b = k_in g_in, x = k_l + a + b (bursts per time constant)
+ * constants, and does not grow up to 32. Order: V with the old conductances
+ * (held while refractory), decay of the conductances, arrivals, threshold:
+ *     a = k_ex g_ex, b = k_in g_in
+ *     x = k_l + (a + b), the burst in time constants of the moment
  *     m = ((k_l (E_L - V) + a (E_ex - V)) + b (E_in - V)) + drive
- *     V <- V + mean(x) m,  g_ex <- p_ex g_ex + in_ex,  g_in <- p_in g_in -
- * in_in Inhibitory weights are negative, and a conductance is never below 0.
+ *     V <- V + mean(x) m
+ *     g_ex <- p_ex g_ex + in_ex,  g_in <- p_in g_in - in_in
+ * Inhibitory weights are negative, and a conductance is never below 0.
  * Source: NEST's iaf_cond_exp (equations, order of operations, defaults);
  * Hochbruck and Ostermann 2010, doi:10.1017/S0962492910000048
  */

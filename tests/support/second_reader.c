@@ -213,6 +213,32 @@ static int read_area(const second_file *file, uint32_t index)
     return area->input ? 0 : -1;
 }
 
+/* The order of the coefficients by which the steps below read them. */
+static const char *const coef_names[4][12] = {
+    {"threshold", "threshold_limit", "keep", "refractory_period", "fire_limit",
+     "snooze", "excitability", "accumulate", "psp", "mp_driven", "uniform_psp"},
+    {"p22", "drive", "e_l", "v_th", "v_reset", "t_ref"},
+    {"p11", "p22", "p21", "drive", "e_l", "v_th", "v_reset", "t_ref"},
+    {"half_dt", "a_dt", "b", "c", "d", "v_peak", "drive"},
+};
+int second_check_columns(const second_area *area)
+{
+    if (area->model >= SECOND_COND)
+        return second_check_ports(area);
+    for (uint32_t k = 0; k < 12 && coef_names[area->model][k]; k++) {
+        const second_column *c =
+            &area->columns[area->n_params + area->n_fields + k];
+        if (k >= area->n_coefs ||
+            strcmp(c->name, coef_names[area->model][k]) != 0) {
+            fprintf(stderr,
+                    "second simulator: coefficient %u of %s is not %s\n",
+                    (unsigned)k, area->name, coef_names[area->model][k]);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static void read_projection(const second_file *file, uint32_t index)
 {
     const unsigned char *p = section(file, 3, NULL) + 96 * (uint64_t)index;

@@ -114,38 +114,12 @@ static float coef_f(const second_area *area, uint32_t index, uint32_t k)
     return float_of(coef_u(area, index, k));
 }
 
-/* The order of the coefficients by which the steps below read them. */
-static const char *const coef_names[4][12] = {
-    {"threshold", "threshold_limit", "keep", "refractory_period", "fire_limit",
-     "snooze", "excitability", "accumulate", "psp", "mp_driven", "uniform_psp"},
-    {"p22", "drive", "e_l", "v_th", "v_reset", "t_ref"},
-    {"p11", "p22", "p21", "drive", "e_l", "v_th", "v_reset", "t_ref"},
-    {"half_dt", "a_dt", "b", "c", "d", "v_peak", "drive"},
-};
 /* none at FEAGI areas: a genome with dc there is refused */
 static uint32_t constant_input_index(const second_area *area)
 {
     static const uint32_t index[] = {0, 1, 3, 6};
     return area->model < SECOND_COND ? index[area->model]
                                      : second_drive_index(area);
-}
-
-static int check_columns(const second_area *area)
-{
-    if (area->model >= SECOND_COND)
-        return second_check_ports(area);
-    for (uint32_t k = 0; k < 12 && coef_names[area->model][k]; k++) {
-        const second_column *c =
-            &area->columns[area->n_params + area->n_fields + k];
-        if (k >= area->n_coefs ||
-            strcmp(c->name, coef_names[area->model][k]) != 0) {
-            fprintf(stderr,
-                    "second simulator: coefficient %u of %s is not %s\n",
-                    (unsigned)k, area->name, coef_names[area->model][k]);
-            return -1;
-        }
-    }
-    return 0;
 }
 
 /* ---- constant input --------------------------------------------------- */
@@ -483,7 +457,7 @@ int second_run(second_file *file, uint64_t n_bursts, second_result *result)
     world w = {.file = file, .n_slots = file->max_delay + 1, .result = result};
     uint64_t digest = 0;
     for (uint32_t a = 0; a < file->n_areas; a++)
-        if (check_columns(&file->areas[a]))
+        if (second_check_columns(&file->areas[a]))
             return -1;
     w.pending =
         calloc((size_t)w.n_slots * file->n_neurons + 1, sizeof *w.pending);

@@ -111,12 +111,15 @@ int second_file_read(const char *path, second_file *file);
 void second_file_free(second_file *file);
 uint64_t second_mix64(uint64_t x);
 
+/* 0 if the coefficients of the file stand in the order of the steps. */
+int second_check_columns(const second_area *area);
+
 /* ---- models with two ports (second_ports.c) ---------------------------- */
 
 /* Updates neuron k of the area with what arrived at the ports; 1 if it fires.
  */
 int second_step_ports(second_area *area, uint32_t k, float in0, float in1);
-/* 0 if the coefficients of the file stand in the order of the steps. */
+/* second_check_columns of them */
 int second_check_ports(const second_area *area);
 /* The coefficient that holds the constant input. */
 uint32_t second_drive_index(const second_area *area);

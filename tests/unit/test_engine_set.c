@@ -174,6 +174,32 @@ static void refused_without_change(void **state)
     fixture_deinit(&f);
 }
 
+/* With two ports the sign chose one. */
+static void signs_stay(void **state)
+{
+    static const char *const text =
+        "format = 1\n[run]\ndt_ms = 0.5\nbursts = 60\n"
+        "[area.E]\nmodel = \"lif_cond_exp\"\nneurons = 2\n"
+        "[[stimulus]]\nid = \"a\"\nkind = \"poisson\"\nto = \"E\"\n"
+        "rate_hz = 100\nweight_ns = -20\n"
+        "[[stimulus]]\nid = \"b\"\nkind = \"normal\"\nto = \"E\"\n"
+        "mean_ns = 3\nsd_ns = 2\n";
+    fixture f;
+    (void)state;
+    fixture_init(&f, text);
+    vly_net *net = fixture_net(&f, "cpu:1");
+    assert_int_equal(f.connectome->stimuli[0].port, 1);
+    assert_int_equal(f.connectome->stimuli[1].port, 0);
+    assert_fails(vly_net_set(net, "stimulus.a.weight", 20, &f.error),
+                 VLY_E_INVALID, &f.error, "wanted the sign of -20");
+    assert_fails(vly_net_set(net, "stimulus.b.mean", -3, &f.error),
+                 VLY_E_INVALID, &f.error, "wanted the sign of 3");
+    assert_ok(vly_net_set(net, "stimulus.a.weight", -10, &f.error), f.error);
+    assert_ok(vly_net_set(net, "stimulus.b.mean", 1, &f.error), f.error);
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
 /* ---- the bound --------------------------------------------------------- */
 
 /* 200 sources with weight 100 and psp 100: with Q at its largest for that,
@@ -305,6 +331,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(dc_as_constant_input),
     cmocka_unit_test(one_value_a_neuron),
     cmocka_unit_test(refused_without_change),
+    cmocka_unit_test(signs_stay),
     cmocka_unit_test(bound_checked_again),
     cmocka_unit_test(weight_of_a_list),
 };

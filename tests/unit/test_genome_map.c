@@ -187,6 +187,32 @@ static void vectors_of_voxels(void **state)
     vly_genome_destroy(genome);
 }
 
+/* Without a port the sign chooses, where there are two. */
+static void ports(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        uint32_t port;
+    } cases[] = {{"", VLY_PORT_BY_SIGN}, {"port = 0\n", 0}, {"port = 1\n", 1}};
+    for (int k = 0; k < 3; k++) {
+        char text[500];
+        snprintf(text, sizeof text,
+                 "format = 1\n[area.A]\nmodel = \"lif_psc_exp\"\n"
+                 "neurons = 3\n[area.B]\nmodel = \"lif_psc_exp2\"\n"
+                 "neurons = 3\n[[map]]\nfrom = \"A\"\nto = \"B\"\n"
+                 "rule = \"one_to_one\"\nweight_pa = -5\n%s[[map]]\n"
+                 "from = \"B\"\nto = \"A\"\nrule = \"one_to_one\"\n"
+                 "weight_pa = -5\n",
+                 cases[k].line);
+        vly_genome *genome = genome_of(text);
+        assert_int_equal(genome->pairs[0].port, cases[k].port);
+        assert_int_equal(genome->pairs[1].port, 0);
+        assert_int_equal(strstr(genome->resolved, "port = ") != NULL, k > 0);
+        vly_genome_destroy(genome);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(globs),
     cmocka_unit_test(matrix_and_exception),
@@ -196,5 +222,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(total_number_from_p),
     cmocka_unit_test(delays),
     cmocka_unit_test(vectors_of_voxels),
+    cmocka_unit_test(ports),
 };
 VLY_TEST_MAIN(tests)
