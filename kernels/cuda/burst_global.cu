@@ -8,6 +8,7 @@
  */
 #include "cuda_kernels.h"
 
+#define VLY_CUDA_TWO_PORT_MODELS 1
 #include "grid_barrier.cuh"
 #include "update_neuron.cuh"
 

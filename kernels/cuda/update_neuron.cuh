@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One update of one neuron of any model, on words, and the input it draws
  * from its stimuli. MODEL is a constant: VLY_CUDA_N_MODELS means that the
- * model is looked up for each neuron.
+ * model is looked up for each neuron. Models with two ports are there if
+ * VLY_CUDA_TWO_PORT_MODELS is defined.
  */
 #ifndef VOLLEY_CUDA_UPDATE_NEURON_CUH
 #define VOLLEY_CUDA_UPDATE_NEURON_CUH
@@ -44,6 +45,7 @@ struct vly_cuda_words {
 #define VLY_CUDA_DRAWS 1
 #include "model_words.cuh"
 
+#if defined(VLY_CUDA_TWO_PORT_MODELS)
 #define VLY_CUDA_MODEL lif_cond_exp
 #define VLY_CUDA_TABLE "kernels/models/lif_cond_exp.def"
 #define VLY_CUDA_TWO_PORTS 1
@@ -56,15 +58,22 @@ struct vly_cuda_words {
 #define VLY_CUDA_TABLE "kernels/models/lif_psc_exp2.def"
 #define VLY_CUDA_TWO_PORTS 1
 #include "model_words.cuh"
+#endif
 
 #define VLY_CUDA_EACH_ONE_PORT(X)                                              \
     X(lif_psc_delta)                                                           \
     X(lif_psc_exp)                                                             \
     X(izhikevich)
+/* Kernels that look a model up for each neuron hold the registers of them all:
+ * those of plans for one port only leave these out. */
+#if defined(VLY_CUDA_TWO_PORT_MODELS)
 #define VLY_CUDA_EACH_TWO_PORTS(X)                                             \
     X(lif_cond_exp)                                                            \
     X(adex)                                                                    \
     X(lif_psc_exp2)
+#else
+#define VLY_CUDA_EACH_TWO_PORTS(X)
+#endif
 #define VLY_CUDA_EACH_TIME_DRIVEN(X)                                           \
     VLY_CUDA_EACH_ONE_PORT(X)                                                  \
     VLY_CUDA_EACH_TWO_PORTS(X)

@@ -146,6 +146,48 @@ static void extreme(genome_text *g, uint32_t n, double mean_mv)
         mean_mv);
 }
 
+enum { COND, ADEX, EXP2, ALL_PORTS };
+
+static void port_area(genome_text *g, int kind, uint32_t n)
+{
+    static const char *const models[] = {"lif_cond_exp", "adex",
+                                         "lif_psc_exp2"};
+    static const char *const names[] = {"C", "X", "E"};
+    static const char *const units[] = {"ns", "ns", "pa"};
+    static const int sizes[] = {5, 8, 90};
+    area(g, names[kind], models[kind], n);
+    add(g,
+        "tau_ex_ms = 3\n[[map]]\nfrom = \"%s\"\nto = \"%s\"\n"
+        "rule = \"fixed_in_degree\"\nin_degree = 12\n"
+        "weight_%s = { uniform = [%d, %d] }\n"
+        "delay_bursts = { uniform = [0.5, 5.5] }\n[[stimulus]]\n"
+        "kind = \"poisson\"\nto = \"%s\"\nrate_hz = 250\nweight_%s = %d\n"
+        "[[stimulus]]\nkind = \"poisson\"\nto = \"%s\"\nrate_hz = 50\n"
+        "weight_%s = %d\n",
+        names[kind], names[kind], units[kind], -sizes[kind], sizes[kind],
+        names[kind], units[kind], 4 * sizes[kind], names[kind], units[kind],
+        -2 * sizes[kind]);
+}
+
+/* A model with two ports, or all of them beside models with one. */
+static void ports(genome_text *g, int kind, uint32_t n)
+{
+    begin(g, 120);
+    if (kind != ALL_PORTS) {
+        port_area(g, kind, n);
+        return;
+    }
+    for (int k = 0; k < ALL_PORTS; k++)
+        port_area(g, k, n);
+    area(g, "D", "lif_psc_delta", n);
+    area(g, "F", "feagi", n);
+    add(g, "[[map]]\nfrom = \"X\"\nto = \"D\"\nrule = \"one_to_one\"\n"
+           "weight_mv = 20\ndelay_bursts = 3\n[[map]]\nfrom = \"C\"\n"
+           "to = \"F\"\nrule = \"one_to_one\"\nweight = 2\n[[map]]\n"
+           "from = \"F\"\nto = \"E\"\nrule = \"one_to_one\"\n"
+           "weight_pa = -400\ndelay_bursts = 2\n");
+}
+
 /* ---- beside the reference ---------------------------------------------- */
 
 static uint64_t validate(const char *name, const vly_connectome *connectome)
@@ -296,6 +338,23 @@ static void test_areas(void **state)
     run_shape("300 areas, some FEAGI's", &text, true);
 }
 
+static void test_ports(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"lif_cond_exp", "adex", "lif_psc_exp2",
+                                        "all with two ports"};
+    static const uint32_t sizes[] = {13, 257, 5000};
+    char name[64];
+    require_all();
+    for (int k = 0; k <= ALL_PORTS; k++)
+        for (uint32_t i = 0; i < 3; i++) {
+            snprintf(name, sizeof name, "%s, %u neurons", kinds[k],
+                     (unsigned)sizes[i]);
+            ports(&text, k, sizes[i]);
+            run_shape(name, &text, true);
+        }
+}
+
 static void test_delays(void **state)
 {
     (void)state;
@@ -372,9 +431,10 @@ static int group_teardown(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),    cmocka_unit_test(test_areas),
-        cmocka_unit_test(test_delays),   cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_extremes), cmocka_unit_test(test_all_ran),
+        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_areas),
+        cmocka_unit_test(test_ports),   cmocka_unit_test(test_delays),
+        cmocka_unit_test(test_rows),    cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_all_ran),
     };
     if (argc < 2 || argc - 1 > MAX_SPECS)
         return 2;
