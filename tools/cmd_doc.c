@@ -108,6 +108,8 @@ static void print_ports(const vly_model_info *model)
                    port->suffix[0] != '\0' ? "_" : "", port->suffix, port->unit,
                    port->text);
     }
+    if (model->n_ports == 2)
+        tool_print("  the sign of a weight chooses, or port = 0 or 1 does\n");
 }
 
 static void print_params(const vly_model_info *model)
