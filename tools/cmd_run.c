@@ -4,6 +4,7 @@
 #include "commands.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,11 @@ static const tool_option options[] = {
      1, 1024},
     {"swap", 0, true, TOOL_TEXT, "BURST=NAME",
      "move to another backend when BURST bursts are done", 0, 0},
+    {"pace", 0, false, TOOL_CHOICE, "[slip|skip|stop]",
+     "in real time; what a missed deadline does, default slip", 0, 0},
+    {"pace-hz", 0, false, TOOL_NUMBER, "N",
+     "bursts a second; default: [run] rate_hz, that is 1000 / dt_ms", 1e-3,
+     1e7},
     {"output", 'o', false, TOOL_TEXT, "FOLDER",
      "manifest, resolved genome, summary, recording, log", 0, 0},
     {"force", 0, false, TOOL_FLAG, NULL, "FOLDER need not be empty", 0, 0},
@@ -85,6 +91,29 @@ static vly_status read_swaps(const tool_args *args, run_plan *plan,
     return VLY_OK;
 }
 
+/* dt_ms is 1000 / rate_hz: back to the number of the genome. */
+static double genome_rate(const vly_genome *genome)
+{
+    double rate = 1000 / genome->dt_ms;
+    double whole = round(rate);
+    bool exact = whole >= 1 && fabs(1000 / whole - genome->dt_ms) <= 0;
+    return exact ? whole : rate;
+}
+
+static vly_status read_pace(const tool_args *args, run_plan *plan,
+                            vly_error *error)
+{
+    bool rate = tool_has(args, "pace-hz");
+    if (rate && !tool_has(args, "pace"))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--pace-hz without --pace, wanted both");
+    if (tool_has(args, "pace"))
+        plan->pace = run_pace_policy_read(tool_text(args, "pace"));
+    plan->pace_hz = genome_rate(plan->genome);
+    plan->pace_hz = tool_number(args, "pace-hz", plan->pace_hz);
+    return VLY_OK;
+}
+
 static vly_status read_plan(const tool_args *args, run_plan *plan,
                             vly_error *error)
 {
@@ -111,6 +140,7 @@ static vly_status read_plan(const tool_args *args, run_plan *plan,
                             &plan->genome, error));
     plan->load_s = (double)(vly_clock_ns() - begin) * 1e-9;
     VLY_TRY(tool_bursts(args, plan->genome, &plan->n_bursts, error));
+    VLY_TRY(read_pace(args, plan, error));
 out:
     if (status != VLY_OK) {
         vly_genome_destroy(plan->genome);
@@ -140,6 +170,10 @@ static void report(run_job *job)
         *error = failure;
     if (job->result.stopped && !plan->quiet)
         tool_message("stopped by a signal after burst %" PRIu64 " of %" PRIu64,
+                     vly_net_burst(job->net), plan->n_bursts);
+    if (job->result.late && !plan->quiet)
+        tool_message("--pace stop: burst %" PRIu64 " of %" PRIu64
+                     " missed its deadline",
                      vly_net_burst(job->net), plan->n_bursts);
 }
 
@@ -172,7 +206,17 @@ const tool_command cmd_run = {
         "GENOME.toml may be - for standard input. A signal (Ctrl-C) ends the\n"
         "run after the current burst with everything written, exit code 6; a\n"
         "second one kills it. The digest depends on the genome and its seeds,\n"
-        "not on backend, threads, swaps or machine.\n",
+        "not on backend, threads, swaps, pace or machine.\n"
+        "\n"
+        "With --pace a burst starts no earlier than it is due, and must be "
+        "done\nwhen the next one is due, its deadline. After one that was "
+        "missed:\n"
+        "  slip  the next burst is due at once, all later ones as much later\n"
+        "  skip  the next burst is due at the next time of the schedule that "
+        "has\n        not passed; no burst is left out, the run falls behind "
+        "the clock\n"
+        "  stop  the run ends after that burst with everything written, exit "
+        "code 7\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

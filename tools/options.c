@@ -139,6 +139,19 @@ static bool check_value(const tool_value *value)
     return false;
 }
 
+/* "slip" is one of "[slip|skip]". */
+static bool is_choice(const tool_option *option, const char *word)
+{
+    size_t n_word = strlen(word);
+    for (const char *at = option->metavar; *at != '\0';) {
+        size_t n = strcspn(at, "[|]");
+        if (n > 0 && n == n_word && strncmp(at, word, n) == 0)
+            return true;
+        at += n + (at[n] != '\0');
+    }
+    return false;
+}
+
 static bool add_value(tool_args *args, const tool_option *option,
                       const char *text)
 {
@@ -158,6 +171,12 @@ static bool add_value(tool_args *args, const tool_option *option,
         read = tool_read_count(text, &value->count);
     else if (option->kind == TOOL_NUMBER)
         read = tool_read_number(text, &value->number);
+    if (option->kind == TOOL_CHOICE && text != NULL &&
+        !is_choice(option, text)) {
+        tool_message("--%s is \"%s\", wanted one of %s", option->name, text,
+                     option->metavar);
+        return false;
+    }
     if (!read) {
         tool_message("--%s is \"%s\", wanted a %s", option->name, text,
                      option->kind == TOOL_COUNT ? "whole number" : "number");
@@ -201,9 +220,11 @@ static bool parse_option(tool_args *args, int argc, char **argv, int *at)
         tool_message("--%s takes no value", option->name);
         return false;
     }
-    if (value == NULL && *at + 1 < argc)
+    bool choice = option->kind == TOOL_CHOICE;
+    if (value == NULL && *at + 1 < argc &&
+        (!choice || is_choice(option, argv[*at + 1])))
         value = argv[++*at];
-    if (value == NULL) {
+    if (value == NULL && !choice) {
         tool_message("--%s wants a value: %s", option->name, option->metavar);
         return false;
     }

@@ -211,6 +211,7 @@ static void put_course(const run_job *job, json_writer *json)
               !ended                           ? "running"
               : result->error.status != VLY_OK ? "error"
               : result->stopped                ? "signal"
+              : result->late                   ? "deadline"
                                                : "done");
     json_text(json, "message",
               result->error.status != VLY_OK ? result->error.message : NULL);
@@ -278,6 +279,7 @@ vly_status run_folder_end(run_job *job, vly_error *error)
     run_folder_event(job,
                      result->error.status != VLY_OK ? "error"
                      : result->stopped              ? "stopped by a signal"
+                     : result->late                 ? "a deadline was missed"
                                                     : "done",
                      result->error.status != VLY_OK ? result->error.message
                                                     : NULL);

@@ -253,11 +253,43 @@ static vly_status run_until(run_job *job, uint64_t until)
     return VLY_OK;
 }
 
+/* As above in real time, one burst a call. */
+static vly_status run_paced(run_job *job, uint64_t until)
+{
+    vly_error error = VLY_ERROR_INIT;
+    while (vly_net_burst(job->net) < until) {
+        if (!run_pace_wait(&job->pace, tool_signals_stopped))
+            return VLY_E_STOPPED;
+        run_pace_started(&job->pace, vly_clock_ns());
+        vly_status status = vly_net_run(job->net, 1, &error);
+        if (job->result.error.status != VLY_OK)
+            return job->result.error.status;
+        if (status != VLY_OK) {
+            if (status != VLY_E_STOPPED)
+                job->result.error = error;
+            return status;
+        }
+        if (!run_pace_done(&job->pace, vly_clock_ns()) &&
+            job->plan.pace == RUN_PACE_STOP) {
+            job->result.late = true;
+            return VLY_E_STOPPED;
+        }
+        tool_progress_update(&job->progress, vly_net_burst(job->net));
+    }
+    return VLY_OK;
+}
+
+static vly_status run_to(run_job *job, uint64_t until)
+{
+    bool paced = job->plan.pace != RUN_PACE_NONE;
+    return paced ? run_paced(job, until) : run_until(job, until);
+}
+
 static vly_status run_swaps(run_job *job)
 {
     for (uint32_t i = 0; i < job->plan.n_swaps; i++) {
         run_swap *swap = &job->plan.swaps[i];
-        vly_status status = run_until(job, swap->burst);
+        vly_status status = run_to(job, swap->burst);
         if (status != VLY_OK)
             return status;
         char text[160];
@@ -270,7 +302,7 @@ static vly_status run_swaps(run_job *job)
         swap->done = true;
         run_folder_event(job, "swap", text);
     }
-    return run_until(job, job->plan.n_bursts);
+    return run_to(job, job->plan.n_bursts);
 }
 
 /* Closes what is written burst by burst; the first failure counts. */
@@ -319,11 +351,13 @@ void run_job_execute(run_job *job)
     tool_progress_begin(&job->progress, plan->quiet, first, plan->n_bursts,
                         result->stats.dt_ms);
     uint64_t begin = vly_clock_ns();
+    if (plan->pace != RUN_PACE_NONE)
+        run_pace_begin(&job->pace, plan->pace, plan->pace_hz, begin);
     vly_status status = run_swaps(job);
     result->run_s = (double)(vly_clock_ns() - begin) * 1e-9;
     tool_progress_end(&job->progress);
     tool_signals_watch(NULL);
-    result->stopped = status == VLY_E_STOPPED;
+    result->stopped = status == VLY_E_STOPPED && !result->late;
     close_files(job);
     collect(job);
     snprintf(result->end, sizeof result->end, "%s", tool_time_text());
@@ -354,5 +388,7 @@ int run_job_exit_code(const run_job *job)
 {
     if (job->result.error.status != VLY_OK)
         return vly_status_exit_code(job->result.error.status);
+    if (job->result.late)
+        return TOOL_EXIT_LATE;
     return job->result.stopped ? TOOL_EXIT_STOPPED : TOOL_EXIT_DONE;
 }

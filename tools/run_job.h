@@ -13,6 +13,7 @@
 #include "record/digest_log.h"
 #include "record/spike_csv.h"
 #include "record/writer.h"
+#include "run_pace.h"
 #include "run_record.h"
 #include "setup.h"
 #include "tool.h"
@@ -41,13 +42,16 @@ typedef struct run_plan {
     const char *digest_log;
     const char *json;
     const char *connectome; /* --save-connectome */
-    int argc;               /* for the manifest */
+    run_pace_policy pace;
+    double pace_hz;
+    int argc; /* for the manifest */
     char **argv;
 } run_plan;
 
 typedef struct run_result {
     vly_error error; /* status VLY_OK: all went well */
     bool stopped;    /* by a signal */
+    bool late;       /* stopped by --pace stop */
     double run_s;
     vly_stats stats;
     uint64_t digest;
@@ -68,6 +72,7 @@ typedef struct run_job {
     vly_digest_log *digests;
     vly_writer *events; /* log.jsonl */
     tool_progress progress;
+    run_pace pace; /* where plan.pace is not RUN_PACE_NONE */
     run_result result;
 } run_job;
 
@@ -78,7 +83,7 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error);
  * job->result; files are complete when it returns. */
 void run_job_execute(run_job *job);
 void run_job_deinit(run_job *job);
-/* 0, 6 or the exit code of the error. */
+/* 0, 6, 7 or the exit code of the error. */
 int run_job_exit_code(const run_job *job);
 
 /* ---- run_paths.c ------------------------------------------------------ */

@@ -4,6 +4,7 @@
 #include "run_job.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,6 +69,24 @@ static void print_areas(const run_job *job)
     }
 }
 
+static void print_pace(const run_job *job)
+{
+    const run_pace *pace = &job->pace;
+    if (job->plan.pace == RUN_PACE_NONE)
+        return;
+    tool_print("pace              %g bursts/s, %s: %s of %s deadlines missed, "
+               "%s skipped, %s slipped\n",
+               pace->rate_hz, run_pace_policy_name(pace->policy),
+               tool_thousands(pace->n_missed), tool_thousands(pace->n_bursts),
+               tool_thousands(pace->n_skipped),
+               tool_seconds((double)pace->slipped_ns * 1e-9));
+    tool_print(
+        "jitter            half below %s, 99%% below %s, most %s\n",
+        tool_seconds((double)run_pace_jitter_below_us(pace, 0.5) * 1e-6),
+        tool_seconds((double)run_pace_jitter_below_us(pace, 0.99) * 1e-6),
+        tool_seconds((double)pace->jitter_max_ns * 1e-9));
+}
+
 void run_report_print(const run_job *job)
 {
     const vly_genome *genome = job->build.genome;
@@ -91,6 +110,7 @@ void run_report_print(const run_job *job)
                    tool_seconds((double)stats->dynamics_ns * 1e-9),
                    tool_seconds((double)stats->exchange_ns * 1e-9),
                    tool_seconds((double)stats->drain_ns * 1e-9));
+    print_pace(job);
     tool_print("memory            connectome %s, net %s\n",
                tool_bytes(stats->connectome_bytes),
                tool_bytes(stats->host_bytes + stats->device_bytes));
@@ -101,6 +121,38 @@ void run_report_print(const run_job *job)
     tool_print("state digest      %016" PRIx64 "\n", result->state_digest);
     if (stats->spikes == 0 && bursts > 0)
         tool_message("no neuron fired");
+}
+
+/* null where the run was not paced */
+static void put_pace(const run_job *job, json_writer *json)
+{
+    const run_pace *pace = &job->pace;
+    if (job->plan.pace == RUN_PACE_NONE) {
+        json_text(json, "pace", NULL);
+        return;
+    }
+    json_object(json, "pace");
+    json_text(json, "policy", run_pace_policy_name(pace->policy));
+    json_number(json, "pace_hz", pace->rate_hz);
+    json_u64(json, "missed", pace->n_missed);
+    json_u64(json, "skipped", pace->n_skipped);
+    json_number(json, "slipped_s", (double)pace->slipped_ns * 1e-9);
+    json_number(json, "jitter_mean_s",
+                ratio(pace->jitter_sum_ns * 1e-9, (double)pace->n_bursts));
+    json_number(json, "jitter_max_s", (double)pace->jitter_max_ns * 1e-9);
+    json_array(json, "jitter");
+    for (uint32_t b = 0; b < RUN_PACE_BINS; b++) {
+        bool last = b == RUN_PACE_BINS - 1;
+        if (pace->bins[b] == 0)
+            continue;
+        json_object(json, NULL);
+        json_number(json, "below_s",
+                    last ? INFINITY : (double)(UINT64_C(1) << b) * 1e-6);
+        json_u64(json, "bursts", pace->bins[b]);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_object_end(json);
 }
 
 static void put_areas(const run_job *job, json_writer *json)
@@ -144,6 +196,7 @@ void run_report_json(const run_job *job, json_writer *json)
     json_number(json, "setup_s", job->build.seconds.setup);
     json_number(json, "wall_s", result->run_s);
     json_number(json, "rtf", ratio(result->run_s, biological_s(job)));
+    put_pace(job, json);
     json_object(json, "phases");
     json_number(json, "delivery_s", (double)stats->delivery_ns * 1e-9);
     json_number(json, "dynamics_s", (double)stats->dynamics_ns * 1e-9);

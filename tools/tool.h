@@ -20,7 +20,8 @@ enum {
     TOOL_EXIT_DEVICE = 3,
     TOOL_EXIT_IO = 4,
     TOOL_EXIT_NOMEM = 5,
-    TOOL_EXIT_STOPPED = 6
+    TOOL_EXIT_STOPPED = 6,
+    TOOL_EXIT_LATE = 7
 };
 
 /* "volley: ..." and a line break, on stderr. */

@@ -72,7 +72,10 @@ vly_test(test_engine_swap LABELS integration
 vly_test(test_record LABELS unit SOURCES ../unit/test_record.c)
 
 # ---- the command ----------------------------------------------------------
-set(command_tests good bad stop device)
+vly_test(test_run_pace LABELS integration
+         SOURCES test_run_pace.c ../../tools/run_pace.c)
+target_include_directories(test_run_pace PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+set(command_tests good bad stop device pace)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
     # that it knows, which a loop that computes does not do.

@@ -3,11 +3,13 @@
  *   erring   after burst N the lowest bit of v_mv of one neuron is flipped:
  *            what `volley validate` must find
  *   failing  burst N ends in VLY_E_DEVICE (with VLY_BACKEND_FAILS defined)
- * Options: at=N, neuron=K (default 0), lie=WHAT: what it returns does not fit
- * the interface, see below. VOLLEY_ERRING_BURST=N where there is no
- * option. Without either they are right.
+ * Options: at=N, neuron=K (default 0), slow=MS: so long a burst, lie=WHAT: what
+ * it returns does not fit the interface, see below. VOLLEY_ERRING_BURST=N where
+ * there is no option. Without either they are right.
  */
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include <stdlib.h>
+#include <time.h>
 
 #define vly_plugin_entry template_entry
 #include "../../plugins/template/template.c"
@@ -24,6 +26,7 @@
 /* Of the net created last: enough for a test. */
 static uint64_t err_at = UINT64_MAX;
 static uint32_t err_neuron;
+static uint64_t err_slow_ms;
 static char err_lie[16];
 
 static uint64_t option(const char *options, const char *key, uint64_t fallback)
@@ -57,6 +60,7 @@ static vly_status err_create(const vly_device_spec *device,
     err_at = text && *text ? strtoull(text, NULL, 10) : UINT64_MAX;
     err_at = option(device->options, "at=", err_at);
     err_neuron = (uint32_t)option(device->options, "neuron=", 0);
+    err_slow_ms = option(device->options, "slow=", 0);
     lie_read(device->options);
     if (lies("no_net"))
         return VLY_OK;
@@ -121,6 +125,12 @@ static void spike_twice(vly_run *run)
 static vly_status lying_run(vly_backend_net *net, vly_run *run,
                             vly_error *error)
 {
+    uint64_t ms = err_slow_ms * run->n_bursts;
+    if (ms > 0) {
+        const struct timespec time = {(time_t)(ms / 1000),
+                                      (long)(ms % 1000 * 1000000)};
+        nanosleep(&time, NULL);
+    }
     vly_status status = err_run(net, run, error);
     if (lies("stopped"))
         return VLY_E_STOPPED;
