@@ -94,9 +94,10 @@ static vly_status read_swaps(const rerun *again, run_plan *plan,
 {
     const json_value *swaps = json_find(&again->manifest, "swaps");
     uint32_t n = swaps != NULL ? swaps->n_items : 0;
-    plan->swaps = calloc((size_t)n + 1, sizeof *plan->swaps);
+    plan->swaps = vly_calloc((size_t)n + 1, sizeof *plan->swaps);
     if (plan->swaps == NULL)
-        return vly_fail_nomem(error, n, "swaps");
+        return vly_fail_nomem(error, (n + UINT64_C(1)) * sizeof *plan->swaps,
+                              "swaps");
     for (uint32_t i = 0; i < n; i++) {
         const json_value *swap = &swaps->items[i];
         uint64_t burst = 0;
@@ -152,7 +153,7 @@ static vly_status make_plan(const tool_args *args, const rerun *again,
 out:
     if (status != VLY_OK) {
         vly_genome_destroy(plan->genome);
-        free(plan->swaps);
+        vly_free(plan->swaps);
     }
     return status;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/thread.h"
 #include "run_job.h"
 
@@ -72,9 +73,11 @@ static vly_status read_swaps(const tool_args *args, run_plan *plan,
                              vly_error *error)
 {
     const char *text;
-    plan->swaps = calloc((size_t)args->n_values + 1, sizeof *plan->swaps);
+    plan->swaps = vly_calloc((size_t)args->n_values + 1, sizeof *plan->swaps);
     if (plan->swaps == NULL)
-        return vly_fail_nomem(error, args->n_values, "swaps");
+        return vly_fail_nomem(
+            error, (args->n_values + UINT64_C(1)) * sizeof *plan->swaps,
+            "swaps");
     for (uint32_t k = 0; (text = tool_text_at(args, "swap", k)) != NULL; k++) {
         vly_status status = read_swap(text, &plan->swaps[k], error);
         if (status != VLY_OK)
@@ -145,7 +148,7 @@ out:
     if (status != VLY_OK) {
         vly_genome_destroy(plan->genome);
         tool_overrides_deinit(&plan->overrides);
-        free(plan->swaps);
+        vly_free(plan->swaps);
     }
     return status;
 }

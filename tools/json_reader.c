@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 
 enum { DEPTH_MAX = 64, FILE_BYTES_MAX = 64 << 20 };
 
@@ -91,7 +92,7 @@ static vly_status parse_text(parser *p, char **text)
     if (*p->at != '"')
         return wanted(p, "a string");
     p->at++;
-    char *out = malloc(strcspn(p->at, "\n") + 8);
+    char *out = vly_malloc(strcspn(p->at, "\n") + 8, 1);
     size_t n = 0;
     if (out == NULL)
         return vly_fail_nomem(p->error, 64, "a string");
@@ -104,7 +105,7 @@ static vly_status parse_text(parser *p, char **text)
             out[n++] = *p->at++;
         }
         if (!good) {
-            free(out);
+            vly_free(out);
             return wanted(p, "a character of a string");
         }
     }
@@ -119,7 +120,8 @@ static vly_status add_item(parser *p, json_value *group, json_value **item)
     uint32_t n = group->n_items;
     if ((n & (n - 1)) == 0) { /* full at every power of two */
         size_t room = n == 0 ? 1 : 2 * (size_t)n;
-        json_value *grown = realloc(group->items, room * sizeof *group->items);
+        json_value *grown =
+            vly_realloc(group->items, room, sizeof *group->items);
         if (grown == NULL)
             return vly_fail_nomem(p->error, room * sizeof *grown, "JSON");
         group->items = grown;
@@ -230,9 +232,9 @@ static vly_status read_text(FILE *file, const char *path, char **text,
     char *out = NULL;
     do {
         room *= 2;
-        char *grown = room > FILE_BYTES_MAX ? NULL : realloc(out, room);
+        char *grown = room > FILE_BYTES_MAX ? NULL : vly_realloc(out, room, 1);
         if (grown == NULL) {
-            free(out);
+            vly_free(out);
             return vly_fail_nomem(error, room, path);
         }
         out = grown;
@@ -240,7 +242,7 @@ static vly_status read_text(FILE *file, const char *path, char **text,
     } while (n == room - 1);
     out[n] = '\0';
     if (ferror(file)) {
-        free(out);
+        vly_free(out);
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                         strerror(errno));
     }
@@ -259,7 +261,7 @@ vly_status json_load(const char *path, json_value *value, vly_error *error)
     fclose(file);
     if (status == VLY_OK)
         status = json_parse(text, path, value, error);
-    free(text);
+    vly_free(text);
     return status;
 }
 
@@ -267,9 +269,9 @@ void json_free(json_value *value)
 {
     for (uint32_t i = 0; i < value->n_items; i++)
         json_free(&value->items[i]);
-    free(value->items);
-    free(value->text);
-    free(value->key);
+    vly_free(value->items);
+    vly_free(value->text);
+    vly_free(value->key);
     memset(value, 0, sizeof *value);
 }
 

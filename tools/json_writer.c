@@ -5,9 +5,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "tool.h"
 
 void json_init(json_writer *json, bool lines)
@@ -17,7 +17,7 @@ void json_init(json_writer *json, bool lines)
 
 void json_deinit(json_writer *json)
 {
-    free(json->text);
+    vly_free(json->text);
     json->text = NULL;
 }
 
@@ -27,7 +27,7 @@ static void put(json_writer *json, const char *text, size_t n)
         return;
     if (n >= json->capacity - json->n_text) {
         size_t capacity = 2 * (json->capacity + n) + 256;
-        char *grown = realloc(json->text, capacity);
+        char *grown = vly_realloc(json->text, capacity, 1);
         if (grown == NULL) {
             json->failed = true;
             return;

@@ -44,14 +44,13 @@ static void print_version(void)
 static int run_command(const tool_command *command, int argc, char **argv)
 {
     tool_args args;
-    int code = TOOL_EXIT_WRONG;
-    if (tool_args_parse(command, argc, argv, 2, &args)) {
-        code = TOOL_EXIT_DONE;
-        if (args.help)
-            tool_help_print(command, stdout);
-        else
-            code = command->run(&args);
-    }
+    int code = TOOL_EXIT_DONE;
+    if (!tool_args_parse(command, argc, argv, 2, &args))
+        code = args.exit_code;
+    else if (args.help)
+        tool_help_print(command, stdout);
+    else
+        code = command->run(&args);
     tool_args_deinit(&args);
     return code;
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/memory.h"
 #include "tool.h"
 
 static const tool_option help_option = {
@@ -260,11 +262,16 @@ bool tool_args_parse(const tool_command *command, int argc, char **argv,
                      int first, tool_args *args)
 {
     size_t most = (size_t)argc + 1;
-    *args = (tool_args){.command = command, .argc = argc, .argv = argv};
-    args->positional = calloc(most, sizeof *args->positional);
-    args->values = calloc(most, sizeof *args->values);
+    *args = (tool_args){.command = command,
+                        .exit_code = TOOL_EXIT_WRONG,
+                        .argc = argc,
+                        .argv = argv};
+    args->positional = vly_calloc(most, sizeof *args->positional);
+    args->values = vly_calloc(most, sizeof *args->values);
     if (args->positional == NULL || args->values == NULL) {
-        tool_message("out of memory");
+        vly_error error = VLY_ERROR_INIT;
+        vly_fail_nomem(&error, most * sizeof *args->values, "the options");
+        args->exit_code = tool_fail(&error);
         return false;
     }
     return parse_words(args, argc, argv, first);
@@ -272,8 +279,8 @@ bool tool_args_parse(const tool_command *command, int argc, char **argv,
 
 void tool_args_deinit(tool_args *args)
 {
-    free(args->positional);
-    free(args->values);
+    vly_free(args->positional);
+    vly_free(args->values);
 }
 
 static void print_option(const tool_option *option, FILE *file)

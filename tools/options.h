@@ -55,11 +55,12 @@ struct tool_args {
     tool_value *values; /* in the order given */
     uint32_t n_values;
     bool help;
-    int argc; /* the whole command line, for manifests */
+    int exit_code; /* of a line that cannot be parsed */
+    int argc;      /* the whole command line, for manifests */
     char **argv;
 };
 
-/* Parses argv[first ...]. False: a message went to stderr. */
+/* Parses argv[first ...]. False: a message went to stderr, exit_code is set. */
 bool tool_args_parse(const tool_command *command, int argc, char **argv,
                      int first, tool_args *args);
 void tool_args_deinit(tool_args *args);

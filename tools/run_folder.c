@@ -92,9 +92,9 @@ static vly_status put_event(run_job *job, const char *event, const char *text,
         json_text(&json, "text", text);
     json_object_end(&json);
     const char *line = json_finish(&json, &n_text);
-    vly_status status = VLY_OK;
-    if (line != NULL)
-        status = vly_writer_bytes(job->events, line, n_text, error);
+    vly_status status = line != NULL
+                            ? vly_writer_bytes(job->events, line, n_text, error)
+                            : vly_fail_nomem(error, 256, "a line of log.jsonl");
     if (status == VLY_OK)
         status = vly_writer_flush(job->events, error);
     json_deinit(&json);
@@ -103,9 +103,10 @@ static vly_status put_event(run_job *job, const char *event, const char *text,
 
 void run_folder_event(run_job *job, const char *event, const char *text)
 {
-    /* a failure is kept by the writer and found when it is closed */
-    if (job->events != NULL)
-        put_event(job, event, text, NULL);
+    vly_error error = VLY_ERROR_INIT;
+    /* found when the log is closed */
+    if (job->events != NULL && put_event(job, event, text, &error) != VLY_OK)
+        job->event_lost = error;
 }
 
 /* ---- manifest.json ---------------------------------------------------- */
@@ -272,23 +273,29 @@ static vly_status save_summary(run_job *job, vly_error *error)
     return status;
 }
 
-vly_status run_folder_end(run_job *job, vly_error *error)
+static void keep_first(vly_error *first, const vly_error *next)
 {
-    const run_result *result = &job->result;
-    vly_status status = VLY_OK;
+    if (first->status == VLY_OK && next->status != VLY_OK)
+        *first = *next;
+}
+
+void run_folder_end(run_job *job)
+{
+    vly_error *first = &job->result.error;
+    vly_error next = VLY_ERROR_INIT;
     run_folder_event(job,
-                     result->error.status != VLY_OK ? "error"
-                     : result->stopped              ? "stopped by a signal"
-                     : result->late                 ? "a deadline was missed"
-                                                    : "done",
-                     result->error.status != VLY_OK ? result->error.message
-                                                    : NULL);
-    vly_writer *events = job->events;
+                     first->status != VLY_OK ? "error"
+                     : job->result.stopped   ? "stopped by a signal"
+                     : job->result.late      ? "a deadline was missed"
+                                             : "done",
+                     first->status != VLY_OK ? first->message : NULL);
+    vly_writer_close(job->events, &next);
     job->events = NULL;
-    vly_status log_status = vly_writer_close(events, error);
-    vly_error second = VLY_ERROR_INIT;
-    VLY_TRY(save_summary(job, log_status == VLY_OK ? error : &second));
-    VLY_TRY(run_folder_manifest(job, log_status == VLY_OK ? error : &second));
-out:
-    return log_status != VLY_OK ? log_status : status;
+    keep_first(first, &next);
+    keep_first(first, &job->event_lost);
+    save_summary(job, &next);
+    keep_first(first, &next);
+    /* last, so that it says what failed before */
+    run_folder_manifest(job, &next);
+    keep_first(first, &next);
 }

@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -361,11 +360,8 @@ void run_job_execute(run_job *job)
     close_files(job);
     collect(job);
     snprintf(result->end, sizeof result->end, "%s", tool_time_text());
-    vly_error error = VLY_ERROR_INIT;
     if (plan->folder != NULL)
-        status = run_folder_end(job, &error);
-    if (error.status != VLY_OK && result->error.status == VLY_OK)
-        result->error = error;
+        run_folder_end(job);
 }
 
 void run_job_deinit(run_job *job)
@@ -381,7 +377,7 @@ void run_job_deinit(run_job *job)
     vly_free(job->record_path);
     vly_free(job->result.area_spikes);
     tool_overrides_deinit(&job->plan.overrides);
-    free(job->plan.swaps);
+    vly_free(job->plan.swaps);
 }
 
 int run_job_exit_code(const run_job *job)

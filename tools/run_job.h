@@ -70,7 +70,8 @@ typedef struct run_job {
     vly_spike_csv *csv;
     run_record *record; /* writes it */
     vly_digest_log *digests;
-    vly_writer *events; /* log.jsonl */
+    vly_writer *events;   /* log.jsonl */
+    vly_error event_lost; /* of a line that could not be written */
     tool_progress progress;
     run_pace pace; /* where plan.pace is not RUN_PACE_NONE */
     run_result result;
@@ -101,8 +102,9 @@ vly_status run_folder_open(const char *folder, bool force, vly_error *error);
 vly_status run_folder_begin(run_job *job, vly_error *error);
 /* manifest.json as things stand; called at the start and at the end. */
 vly_status run_folder_manifest(const run_job *job, vly_error *error);
-/* summary.json, manifest.json, the end of log.jsonl. */
-vly_status run_folder_end(run_job *job, vly_error *error);
+/* summary.json, manifest.json, the end of log.jsonl: each is tried whatever
+ * became of the others; the first failure goes to job->result.error. */
+void run_folder_end(run_job *job);
 /* A line of log.jsonl, if there is one. */
 void run_folder_event(run_job *job, const char *event, const char *text);
 /* folder/name; the caller frees with vly_free; NULL without memory */

@@ -154,7 +154,9 @@ vly_status tool_registry_create(vly_registry **registry, vly_error *error)
     for (int i = 0; known && i < 2; i++) {
         char *path =
             vly_format("%s/%s/%s", folder, beside[i], VLY_BUILD_PLUGIN_SUBDIR);
-        char *real = path != NULL ? realpath(path, NULL) : NULL;
+        if (path == NULL)
+            return vly_fail_nomem(error, sizeof folder, "the search path");
+        char *real = realpath(path, NULL);
         vly_free(path);
         if (real == NULL)
             continue;
@@ -163,8 +165,9 @@ vly_status tool_registry_create(vly_registry **registry, vly_error *error)
                          ? vly_format("%s:%s", given, real)
                          : vly_strdup(real);
         free(real);
-        if (list != NULL)
-            setenv(VLY_PLUGIN_PATH_VARIABLE, list, 1);
+        if (list == NULL)
+            return vly_fail_nomem(error, sizeof folder, "the search path");
+        setenv(VLY_PLUGIN_PATH_VARIABLE, list, 1);
         vly_free(list);
     }
     return vly_registry_create(registry, error);

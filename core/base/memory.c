@@ -45,9 +45,9 @@ bool vly_size_add(size_t a, size_t b, size_t *out)
     return true;
 }
 
-void vly_memory_fail_at(uint64_t n)
+uint64_t vly_memory_fail_at(uint64_t n)
 {
-    atomic_store(&fail_countdown, n);
+    return atomic_exchange(&fail_countdown, n);
 }
 
 uint64_t vly_memory_live(void)

@@ -29,8 +29,9 @@ char *vly_strdup(const char *text);
 char *vly_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* For tests: allocation number n from now (1 is the next) fails, and only
- * that; 0 switches it off. Live blocks of this process. */
-void vly_memory_fail_at(uint64_t n);
+ * that; 0 switches it off. Returns what was left of the n before: 0, it has
+ * failed or was off. Live blocks of this process. */
+uint64_t vly_memory_fail_at(uint64_t n);
 uint64_t vly_memory_live(void);
 /* MemAvailable of the machine in bytes, 0 if unknown */
 uint64_t vly_memory_available(void);

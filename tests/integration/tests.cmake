@@ -75,6 +75,13 @@ vly_test(test_record LABELS unit SOURCES ../unit/test_record.c)
 vly_test(test_run_pace LABELS integration
          SOURCES test_run_pace.c ../../tools/run_pace.c)
 target_include_directories(test_run_pace PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+# the objects of the command without its main
+vly_test(test_tools_memory LABELS integration TIMEOUT 180
+         SOURCES test_tools_memory.c
+         LIBRARIES volley_conformance m DEPENDS cpu template)
+target_sources(test_tools_memory PRIVATE
+    $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
+target_include_directories(test_tools_memory PRIVATE ${CMAKE_SOURCE_DIR}/tools)
 set(command_tests good bad stop device pace)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
