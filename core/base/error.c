@@ -112,6 +112,8 @@ vly_status vly_fail_nomem(vly_error *error, uint64_t bytes, const char *what)
     if (!error)
         return VLY_E_NOMEM;
     uint64_t available = vly_memory_available();
+    if (bytes == 0)
+        bytes = vly_memory_refused();
     if (available)
         fill_nomem(error, bytes, available,
                    "out of memory: %s needs %" PRIu64 " bytes, %" PRIu64

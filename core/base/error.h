@@ -17,7 +17,8 @@
  * `return vly_fail(error, VLY_E_IO, "%s: ...", path)` is one line. */
 vly_status vly_fail(vly_error *error, vly_status status, const char *format,
                     ...) __attribute__((format(printf, 3, 4)));
-/* The same for E_NOMEM: "out of memory: <what> needs N bytes, M available". */
+/* The same for E_NOMEM: "out of memory: <what> needs N bytes, M available".
+ * bytes 0: the caller does not know, those of the allocation that failed. */
 vly_status vly_fail_nomem(vly_error *error, uint64_t bytes, const char *what);
 
 /* For functions with one `out:` label and a vly_status named status. */

@@ -26,6 +26,7 @@
 
 static _Atomic uint64_t live_blocks;
 static _Atomic uint64_t fail_countdown; /* 0: off */
+static _Atomic uint64_t refused_bytes;
 
 bool vly_size_mul(size_t a, size_t b, size_t *out)
 {
@@ -65,10 +66,24 @@ static bool fails_now(void)
     return false;
 }
 
-static void *block_made(void *memory)
+/* NULL, and how much it would have been: a block of 0 bytes takes one. */
+static void *refuse(size_t bytes)
 {
-    if (memory)
-        atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
+    atomic_store_explicit(&refused_bytes, bytes ? bytes : 1,
+                          memory_order_relaxed);
+    return NULL;
+}
+
+uint64_t vly_memory_refused(void)
+{
+    return atomic_load_explicit(&refused_bytes, memory_order_relaxed);
+}
+
+static void *block_made(void *memory, size_t bytes)
+{
+    if (!memory)
+        return refuse(bytes);
+    atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
     return memory;
 }
 
@@ -104,20 +119,22 @@ static void *block_alloc(size_t bytes)
 void *vly_malloc(size_t count, size_t size)
 {
     size_t bytes;
-    if (!vly_size_mul(count, size, &bytes) || fails_now())
-        return NULL;
-    return block_made(block_alloc(bytes ? bytes : 1));
+    if (!vly_size_mul(count, size, &bytes))
+        return refuse(SIZE_MAX);
+    if (fails_now())
+        return refuse(bytes);
+    return block_made(block_alloc(bytes ? bytes : 1), bytes);
 }
 
 void *vly_calloc(size_t count, size_t size)
 {
     size_t bytes;
-    if (!vly_size_mul(count, size, &bytes) || fails_now())
-        return NULL;
+    if (!vly_size_mul(count, size, &bytes))
+        return refuse(SIZE_MAX);
     /* not block_alloc: pages that calloc maps are zero and not touched yet */
-    if (bytes > PTRDIFF_MAX)
-        return NULL;
-    return block_made(calloc(bytes ? bytes : 1, 1));
+    if (fails_now() || bytes > PTRDIFF_MAX)
+        return refuse(bytes);
+    return block_made(calloc(bytes ? bytes : 1, 1), bytes);
 }
 
 void *vly_realloc(void *memory, size_t count, size_t size)
@@ -125,25 +142,27 @@ void *vly_realloc(void *memory, size_t count, size_t size)
     if (!memory)
         return vly_malloc(count, size);
     size_t bytes;
-    if (!vly_size_mul(count, size, &bytes) || bytes > PTRDIFF_MAX ||
-        fails_now())
-        return NULL;
+    if (!vly_size_mul(count, size, &bytes))
+        return refuse(SIZE_MAX);
+    if (bytes > PTRDIFF_MAX || fails_now())
+        return refuse(bytes);
     /* realloc does not keep a large block on its page: a copy to get back there
      * would cost more than the alignment is worth */
-    return realloc(memory, bytes ? bytes : 1);
+    void *grown = realloc(memory, bytes ? bytes : 1);
+    return grown ? grown : refuse(bytes);
 }
 
 void *vly_aligned(size_t bytes, size_t align)
 {
     assert(align != 0 && (align & (align - 1)) == 0);
     if (bytes > PTRDIFF_MAX - PAGE_BYTES || fails_now())
-        return NULL;
+        return refuse(bytes);
     if (align < sizeof(void *))
         align = sizeof(void *);
     void *memory = NULL;
     if (posix_memalign(&memory, align, bytes ? bytes : 1))
-        return NULL;
-    return block_made(memory);
+        return refuse(bytes);
+    return block_made(memory, bytes);
 }
 
 void vly_free(void *memory)

@@ -33,6 +33,8 @@ char *vly_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * failed or was off. Live blocks of this process. */
 uint64_t vly_memory_fail_at(uint64_t n);
 uint64_t vly_memory_live(void);
+/* Bytes of the last allocation of this process that failed, 0 if none has. */
+uint64_t vly_memory_refused(void);
 /* MemAvailable of the machine in bytes, 0 if unknown */
 uint64_t vly_memory_available(void);
 

@@ -327,8 +327,11 @@ static vly_status step_run(const step *at, uint64_t fail_at)
     else
         status = vly_connectome_build(&at->b->genome, 2, &made, &error);
     vly_memory_fail_at(0);
-    if (status != VLY_OK)
+    if (status != VLY_OK) {
         assert_null(made);
+        assert_non_null(strstr(error.message, "out of memory"));
+        assert_true(error.bytes_requested > 0);
+    }
     vly_connectome_destroy(made);
     return status;
 }

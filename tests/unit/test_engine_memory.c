@@ -6,6 +6,16 @@
 
 #include "engine/validate.h"
 
+/* A failure for want of memory says so, and how much was wanted. */
+static void assert_says_so(vly_status status, const vly_error *error)
+{
+    assert_int_equal(status, VLY_E_NOMEM);
+    assert_int_equal(error->status, VLY_E_NOMEM);
+    if (!strstr(error->message, "out of memory") || error->bytes_requested == 0)
+        fail_msg("%s (%llu bytes)", error->message,
+                 (unsigned long long)error->bytes_requested);
+}
+
 typedef vly_status (*step_fn)(fixture *f, vly_net *net, vly_error *error);
 
 static vly_status do_run(fixture *f, vly_net *net, vly_error *error)
@@ -71,6 +81,59 @@ static vly_status do_restore(fixture *f, vly_net *net, vly_error *error)
     return status;
 }
 
+static vly_status do_snapshot(fixture *f, vly_net *net, vly_error *error)
+{
+    vly_state *kept = NULL;
+    (void)f;
+    vly_status status = vly_net_snapshot(net, &kept, error);
+    if (status != VLY_OK)
+        assert_null(kept);
+    vly_state_destroy(kept);
+    return status;
+}
+
+/* all or nothing: the net that goes on beside shows it */
+static vly_status do_inject_many(fixture *f, vly_net *net, vly_error *error)
+{
+    static const uint32_t indices[] = {7, 3, 3, 0};
+    static const double values[] = {2, 1, 1, 5};
+    (void)f;
+    return vly_net_inject_many(net, vly_net_burst(net) + 1, "F", 0, indices,
+                               values, 4, error);
+}
+
+static vly_status do_set_each(fixture *f, vly_net *net, vly_error *error)
+{
+    double values[30];
+    (void)f;
+    for (int i = 0; i < 30; i++)
+        values[i] = 8 + i % 3;
+    return vly_net_set_each(net, "D", "tau_m_ms", values, 30, error);
+}
+
+static vly_status do_read(fixture *f, vly_net *net, vly_error *error)
+{
+    double values[25];
+    uint64_t digest = 0;
+    (void)f;
+    vly_status status = vly_net_read(net, "X", "v_mv", 0, 25, values, error);
+    return status == VLY_OK ? vly_net_state_digest(net, &digest, error)
+                            : status;
+}
+
+/* recorded: ids and gains cross to the host */
+static vly_status do_record(fixture *f, vly_net *net, vly_error *error)
+{
+    static spike_log log;
+    log = (spike_log){.fail_at = UINT64_MAX};
+    vly_net_on_spikes(net, spike_log_add, &log);
+    vly_net_count_areas(net, 1);
+    vly_status status = do_run(f, net, error);
+    vly_net_on_spikes(net, NULL, NULL);
+    vly_net_count_areas(net, 0);
+    return status;
+}
+
 /* Tries a step with every allocation failing in turn until it succeeds; the
  * net must be as it was after each failure. */
 static void until_it_works(fixture *f, vly_net *net, vly_net *twin,
@@ -80,11 +143,12 @@ static void until_it_works(fixture *f, vly_net *net, vly_net *twin,
         uint64_t burst = vly_net_burst(net);
         vly_memory_fail_at(n);
         vly_status status = step(f, net, &f->error);
-        vly_memory_fail_at(0);
-        if (status == VLY_OK)
+        bool came = vly_memory_fail_at(0) == 0;
+        if (status == VLY_OK) {
+            assert_false(came);
             break;
-        assert_int_equal(status, VLY_E_NOMEM);
-        assert_int_equal(f->error.status, VLY_E_NOMEM);
+        }
+        assert_says_so(status, &f->error);
         if (step != do_run)
             assert_int_equal(vly_net_burst(net), burst);
         assert_true(n < 500);
@@ -95,17 +159,17 @@ static void until_it_works(fixture *f, vly_net *net, vly_net *twin,
     assert_same(&a, &b);
 }
 
-static void a_standing_net(void **state)
+static void steps_on(const char *backend)
 {
-    static const step_fn steps[] = {do_inject,  do_run,   do_set,   do_stimulus,
-                                    do_dc,      do_fired, do_write, do_swap,
-                                    do_restore, do_run};
+    static const step_fn steps[] = {
+        do_inject, do_run,      do_set,      do_stimulus, do_dc,
+        do_fired,  do_write,    do_snapshot, do_record,   do_inject_many,
+        do_read,   do_set_each, do_swap,     do_restore,  do_run};
     fixture f;
-    (void)state;
     fixture_init(&f, genome_mixed);
     uint64_t live = vly_memory_live();
-    vly_net *net = fixture_net(&f, "cpu:1");
-    vly_net *twin = fixture_net(&f, "cpu:1");
+    vly_net *net = fixture_net(&f, backend);
+    vly_net *twin = fixture_net(&f, backend);
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
         until_it_works(&f, net, twin, steps[i]);
     vly_net_destroy(net);
@@ -114,21 +178,28 @@ static void a_standing_net(void **state)
     fixture_deinit(&f);
 }
 
-static void creation(void **state)
+static void a_standing_net(void **state)
+{
+    (void)state;
+    steps_on("cpu:1");
+    steps_on("cpu:3");
+}
+
+static void creation_on(const char *backend)
 {
     fixture f;
     vly_net *net = NULL;
-    (void)state;
     fixture_init(&f, genome_mixed);
+    vly_net_destroy(fixture_net(&f, backend)); /* threads are kept */
     uint64_t live = vly_memory_live();
     for (uint64_t n = 1; !net; n++) {
         vly_memory_fail_at(n);
-        vly_status status = vly_net_create(f.connectome, f.registry, "cpu:1", 1,
+        vly_status status = vly_net_create(f.connectome, f.registry, backend, 1,
                                            &net, &f.error);
         vly_memory_fail_at(0);
         if (status == VLY_OK)
             break;
-        assert_int_equal(status, VLY_E_NOMEM);
+        assert_says_so(status, &f.error);
         assert_null(net);
         assert_int_equal(vly_memory_live(), live);
     }
@@ -137,9 +208,46 @@ static void creation(void **state)
     fixture_deinit(&f);
 }
 
+static void creation(void **state)
+{
+    (void)state;
+    creation_on("cpu:1");
+    creation_on("cpu:3");
+    creation_on("auto");
+}
+
+/* Genome, connectome, plugins and net in one call. */
+static void all_in_one(void **state)
+{
+    (void)state;
+    static const char path[] = VLY_TEST_SOURCE_DIR "/genomes/three.toml";
+    vly_error error = VLY_ERROR_INIT;
+    vly_net *net = NULL;
+    assert_ok(vly_net_open(path, "cpu:1", &net, &error), error);
+    vly_net_close(net);
+    uint64_t live = vly_memory_live();
+    uint64_t n_failed = 0;
+    uint64_t left = 0;
+    for (uint64_t n = 1; left == 0; n++) {
+        net = NULL;
+        vly_memory_fail_at(n);
+        vly_status status = vly_net_open(path, "cpu:1", &net, &error);
+        left = vly_memory_fail_at(0);
+        if (status != VLY_OK) {
+            assert_says_so(status, &error);
+            assert_null(net);
+            n_failed++;
+        }
+        vly_net_close(net);
+        assert_int_equal(vly_memory_live(), live);
+    }
+    assert_true(n_failed > 100);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_standing_net),
     cmocka_unit_test(creation),
+    cmocka_unit_test(all_in_one),
 };
 
 VLY_TEST_MAIN(tests)

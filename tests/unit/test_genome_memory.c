@@ -24,6 +24,8 @@ static void every_allocation(const char *path)
         if (status != VLY_OK) {
             assert_int_equal(status, VLY_E_NOMEM);
             assert_int_equal(error.status, VLY_E_NOMEM);
+            assert_non_null(strstr(error.message, "out of memory"));
+            assert_true(error.bytes_requested > 0);
             assert_null(genome);
         }
         vly_genome_destroy(genome);
@@ -37,6 +39,7 @@ static void every_genome(void **state)
 {
     (void)state;
     assert_true(each_genome("tests/golden/genome", every_allocation) >= 5);
+    assert_true(each_genome("genomes", every_allocation) >= 3);
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

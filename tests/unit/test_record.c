@@ -218,27 +218,82 @@ static void test_digest_log_damage(void **state)
     assert_int_equal(refused, wanted);
 }
 
-/* The first, second, third ... allocation fails: a status, and nothing kept. */
+static vly_status write_csv(vly_error *error)
+{
+    const vly_spike_area areas[] = {{"A", 0, 2, true}, {"B", 2, 3, true}};
+    const uint32_t ids[] = {1, 4};
+    vly_spike_csv *csv = NULL;
+    vly_status status =
+        vly_spike_csv_open(path_of("x"), areas, 2, 1.0, &csv, error);
+    if (status != VLY_OK) {
+        assert_null(csv);
+        return status;
+    }
+    assert_ok(vly_spike_csv_add(csv, 3, ids, 2, error), *error);
+    return vly_spike_csv_close(csv, error);
+}
+
+static vly_status write_log(vly_error *error)
+{
+    vly_digest_log *log = NULL;
+    vly_digest_header header = {.dt_ms = 1, .backend = "cpu"};
+    vly_status status = vly_digest_log_open(path_of("x"), &header, &log, error);
+    if (status != VLY_OK) {
+        assert_null(log);
+        return status;
+    }
+    assert_ok(vly_digest_log_add(log, 0, 1, 1, error), *error);
+    return vly_digest_log_close(log, error);
+}
+
+static vly_status read_log(vly_error *error)
+{
+    vly_digest_reader *reader = NULL;
+    vly_digest_header header;
+    vly_status status =
+        vly_digest_reader_open(path_of("log"), &header, &reader, error);
+    if (status == VLY_OK)
+        vly_digest_reader_close(reader);
+    else
+        assert_null(reader);
+    return status;
+}
+
+static vly_status save_whole(vly_error *error)
+{
+    return vly_writer_save(path_of("kept"), "new", 3, error);
+}
+
+/* The first, second, third ... allocation fails: a status, a sentence with
+ * bytes, nothing kept, and what was there before is still there. */
 static void test_no_memory(void **state)
 {
     (void)state;
-    const vly_spike_area areas[] = {{"A", 0, 2, true}, {"B", 2, 3, true}};
-    uint64_t live = vly_memory_live();
+    static vly_status (*const steps[])(vly_error * error) = {
+        write_csv, write_log, read_log, save_whole};
+    char text[16];
+    vly_error error = VLY_ERROR_INIT;
     make_log(path_of("log"), 3);
-    for (uint64_t n = 1; n < 12; n++) {
-        vly_error error = VLY_ERROR_INIT;
-        vly_spike_csv *csv = NULL;
-        vly_digest_reader *reader = NULL;
-        vly_digest_header header;
-        vly_memory_fail_at(n);
-        if (vly_spike_csv_open(path_of("x"), areas, 2, 1.0, &csv, &error) ==
-            VLY_OK)
-            vly_spike_csv_close(csv, &error);
-        if (vly_digest_reader_open(path_of("log"), &header, &reader, &error) ==
-            VLY_OK)
-            vly_digest_reader_close(reader);
-        vly_memory_fail_at(0);
-        assert_int_equal(vly_memory_live(), live);
+    assert_ok(vly_writer_save(path_of("kept"), "old", 3, &error), error);
+    uint64_t live = vly_memory_live();
+    uint32_t n_files = count_files() + 1; /* x */
+    for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
+        uint64_t left = 0;
+        for (uint64_t n = 1; left == 0; n++) {
+            vly_memory_fail_at(n);
+            vly_status status = steps[k](&error);
+            left = vly_memory_fail_at(0);
+            assert_int_equal(status, left == 0 ? VLY_E_NOMEM : VLY_OK);
+            if (left == 0) {
+                assert_non_null(strstr(error.message, "out of memory"));
+                assert_true(error.bytes_requested > 0);
+            }
+            assert_int_equal(vly_memory_live(), live);
+            read_all(path_of("kept"), text, sizeof text);
+            bool saved = steps[k] == save_whole && left != 0;
+            assert_string_equal(text, saved ? "new" : "old");
+        }
+        assert_int_equal(count_files(), n_files);
     }
 }
 
