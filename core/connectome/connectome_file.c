@@ -234,6 +234,11 @@ static vly_status table_check(vly_file_view *file)
     if (memcmp(&sum, &file->header.table_checksum, sizeof(sum)))
         return vly_file_damaged(file,
                                 "checksum of the table of sections is wrong");
+    for (size_t k = sizeof(vly_file_header) + sizeof(file->table);
+         k < VLY_FILE_HEAD_BYTES; k++)
+        if (file->bytes[k] != 0)
+            return vly_file_damaged(
+                file, "byte %zu, after the table of sections, is not 0", k);
     uint64_t at = VLY_FILE_HEAD_BYTES;
     for (uint32_t s = 0; s < VLY_SECTIONS; s++) {
         const vly_file_section *entry = &file->table[s];

@@ -158,10 +158,24 @@ vly_status vly_writer_print(vly_writer *writer, vly_error *error,
     return vly_writer_bytes(writer, text, length, error);
 }
 
+/* A file that someone removed or replaced while it was written: every write
+ * went well, and nothing of it can be found. */
+static void find_vanished(vly_writer *writer)
+{
+    struct stat info;
+    if (writer->failure.status != VLY_OK || fstat(writer->fd, &info) != 0 ||
+        !S_ISREG(info.st_mode) || info.st_nlink > 0)
+        return;
+    vly_fail(&writer->failure, VLY_E_IO,
+             "%s: cannot be written: the file was removed meanwhile",
+             writer->path);
+}
+
 static void close_file(vly_writer *writer)
 {
     if (writer->standard)
         return;
+    find_vanished(writer);
     /* a file system without fsync says EINVAL; the bytes are not lost */
     if (writer->temporary != NULL && writer->failure.status == VLY_OK &&
         fsync(writer->fd) != 0 && errno != EINVAL && errno != EROFS)

@@ -30,7 +30,8 @@ vly_status vly_writer_print(vly_writer *writer, vly_error *error,
     __attribute__((format(printf, 3, 4)));
 vly_status vly_writer_flush(vly_writer *writer, vly_error *error);
 /* Writes what is left, closes, and renames if it replaces; writer is gone,
- * also on failure, and the temporary file too. NULL is legal. */
+ * also on failure, and the temporary file too. NULL is legal.
+ * Errors  E_IO also where the file was removed while it was written */
 vly_status vly_writer_close(vly_writer *writer, vly_error *error);
 /* Closes without a word; a temporary file is removed. NULL is legal. */
 void vly_writer_abandon(vly_writer *writer);

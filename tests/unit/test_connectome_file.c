@@ -4,7 +4,10 @@
  */
 #include "volley_test.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -143,7 +146,8 @@ static void assert_damaged(int verify)
     assert_int_equal(vly_connectome_load(path, verify, &c, &error),
                      VLY_E_PARSE);
     assert_null(c);
-    assert_non_null(strstr(error.message, path));
+    assert_ptr_equal(strstr(error.message, path), error.message);
+    assert_null(strchr(error.message, '\n')); /* one sentence */
 }
 
 static void truncated(void **state)
@@ -155,10 +159,14 @@ static void truncated(void **state)
     vly_connectome_destroy(c);
     size_t n;
     unsigned char *bytes = slurp(&n);
-    for (size_t k = 0; k < n; k += k < 2000 ? 37 : n / 50) {
-        spill(bytes, k);
+    /* every byte of the header and the table, then steps */
+    spill(bytes, n);
+    for (size_t k = n - 1; k > 0; k -= k > 1100 && k > n / 300 ? n / 300 : 1) {
+        assert_int_equal(truncate(path, (off_t)k), 0);
         assert_damaged(0);
     }
+    spill(bytes, 0);
+    assert_damaged(0);
     spill(bytes, n - 1);
     assert_damaged(0);
     unsigned char *longer = calloc(n + 64, 1);
@@ -187,6 +195,33 @@ static void flipped(void **state)
         bytes[k] = (unsigned char)(bytes[k] ^ 1u << (k % 8));
     }
     free(bytes);
+}
+
+/* Every bit of the header and of the table, without any other check asked for:
+ * what they say is believed. */
+static void flipped_head(void **state)
+{
+    (void)state;
+    vly_error error = VLY_ERROR_INIT;
+    vly_connectome *c = built(1);
+    assert_ok(vly_connectome_save(c, path, &error), error);
+    vly_connectome_destroy(c);
+    int file = open(path, O_RDWR);
+    assert_true(file >= 0);
+    for (off_t at = 0; at < VLY_FILE_HEAD_BYTES; at++) {
+        unsigned char byte;
+        assert_int_equal(pread(file, &byte, 1, at), 1);
+        for (int bit = 0; bit < 8; bit++) {
+            unsigned char wrong = (unsigned char)(byte ^ 1u << bit);
+            assert_int_equal(pwrite(file, &wrong, 1, at), 1);
+            if (vly_connectome_load(path, 0, &c, &error) != VLY_E_PARSE)
+                fail_msg("bit %d of byte %d is believed", bit, (int)at);
+        }
+        assert_int_equal(pwrite(file, &byte, 1, at), 1);
+    }
+    close(file);
+    assert_ok(vly_connectome_load(path, 1, &c, &error), error);
+    vly_connectome_destroy(c);
 }
 
 /* A file whose checksums are right, but whose content is not. */
@@ -305,6 +340,55 @@ static void crafted_arrays(void **state)
     free(bytes);
 }
 
+static void not_a_file(void **state)
+{
+    (void)state;
+    vly_error error = VLY_ERROR_INIT;
+    vly_connectome *c = NULL;
+    assert_int_equal(vly_connectome_load("/tmp", 1, &c, &error), VLY_E_PARSE);
+    assert_non_null(strstr(error.message, "/tmp: not a connectome"));
+    assert_int_equal(vly_connectome_load("/no/such/file", 1, &c, &error),
+                     VLY_E_IO);
+    assert_non_null(strstr(error.message, "/no/such/file: cannot open"));
+    assert_null(c);
+    c = built(1);
+    assert_int_equal(vly_connectome_save(c, "/tmp", &error), VLY_E_IO);
+    assert_non_null(strstr(error.message, "/tmp: not a file"));
+    assert_int_equal(vly_connectome_save(c, "/no/such/file", &error), VLY_E_IO);
+    assert_non_null(strstr(error.message, "/no/such/file: cannot make"));
+    vly_connectome_destroy(c);
+}
+
+/* No room while a connectome is saved over another one: that one stays. */
+static void no_room(void **state)
+{
+    (void)state;
+    vly_error error = VLY_ERROR_INIT;
+    struct rlimit old;
+    vly_connectome *c = built(1);
+    assert_ok(vly_connectome_save(c, path, &error), error);
+    size_t n, n_after;
+    unsigned char *before = slurp(&n);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    for (rlim_t room = 0; room < n; room += 1 + n / 13) {
+        struct rlimit small = {room, old.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        vly_status status = vly_connectome_save(c, path, &error);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+        assert_int_equal(status, VLY_E_IO);
+        assert_ptr_equal(strstr(error.message, path), error.message);
+        assert_non_null(strstr(error.message, "cannot write: File too large"));
+    }
+    signal(SIGXFSZ, handler);
+    unsigned char *after = slurp(&n_after);
+    assert_int_equal(n, n_after);
+    assert_memory_equal(before, after, n);
+    free(before);
+    free(after);
+    vly_connectome_destroy(c);
+}
+
 /* ---- the n-th allocation fails ---------------------------------------- */
 
 typedef struct step {
@@ -392,6 +476,9 @@ int main(void)
         cmocka_unit_test(round_trip),
         cmocka_unit_test(truncated),
         cmocka_unit_test(flipped),
+        cmocka_unit_test(flipped_head),
+        cmocka_unit_test(not_a_file),
+        cmocka_unit_test(no_room),
         cmocka_unit_test(crafted),
         cmocka_unit_test(crafted_arrays),
         cmocka_unit_test(allocations),
