@@ -320,6 +320,14 @@ out:
     return status;
 }
 
+/* Names of a damaged file may hold anything: the message stays one line. */
+static void make_plain(vly_error *error)
+{
+    for (char *c = error ? error->message : NULL; c && *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+}
+
 vly_status vly_connectome_load(const char *path, int verify,
                                vly_connectome **connectome, vly_error *error)
 {
@@ -335,10 +343,12 @@ vly_status vly_connectome_load(const char *path, int verify,
     }
     made->storage = storage;
     vly_status status = file_read(path, verify, made, error);
-    if (status == VLY_OK)
+    if (status == VLY_OK) {
         *connectome = made;
-    else
+    } else {
         vly_connectome_destroy(made);
+        make_plain(error);
+    }
     return status;
 }
 

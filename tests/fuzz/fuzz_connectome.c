@@ -45,7 +45,10 @@ static int make_file(const uint8_t *data, size_t size, char *path)
     return file;
 }
 
-static void same_again(const vly_connectome *connectome)
+/* Saved and loaded. Bytes that only
+ * a made-up file has (reserved members, say) are not saved again, so that a
+ * file with mended sums need only be the same from the second time on. */
+static vly_connectome *saved_again(const vly_connectome *connectome, bool same)
 {
     vly_connectome *again = NULL;
     vly_error error = VLY_ERROR_INIT;
@@ -56,12 +59,13 @@ static void same_again(const vly_connectome *connectome)
     vly_status status = vly_connectome_load(path, 1, &again, &error);
     unlink(path);
     demand(status == VLY_OK, error.message);
-    demand(memcmp(&connectome->hash, &again->hash, sizeof(vly_hash)) == 0,
+    demand(!same ||
+               memcmp(&connectome->hash, &again->hash, sizeof(vly_hash)) == 0,
            "saved again it has another hash");
-    vly_connectome_destroy(again);
+    return again;
 }
 
-static void try_bytes(const uint8_t *data, size_t size)
+static void try_bytes(const uint8_t *data, size_t size, bool mended)
 {
     vly_connectome *connectome = NULL;
     vly_error error = VLY_ERROR_INIT;
@@ -71,12 +75,15 @@ static void try_bytes(const uint8_t *data, size_t size)
         return;
     vly_status status = vly_connectome_load(path, 1, &connectome, &error);
     if (status == VLY_OK) {
-        same_again(connectome);
+        vly_connectome *once = saved_again(connectome, !mended);
+        vly_connectome *twice = saved_again(once, true);
+        vly_connectome_destroy(twice);
+        vly_connectome_destroy(once);
     } else {
         demand(status == VLY_E_PARSE || status == VLY_E_NOMEM,
                "refused with another status");
         demand(strlen(error.message) > 10 && !strchr(error.message, '\n'),
-               "refused without a sentence");
+               error.message); /* no sentence, or more than a line */
         demand(connectome == NULL, "refused, and there is a connectome");
     }
     vly_connectome_destroy(connectome);
@@ -113,14 +120,14 @@ static void mend(uint8_t *bytes, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint64_t before = vly_memory_live();
-    try_bytes(data, size);
+    try_bytes(data, size, false);
     if (size >= VLY_FILE_HEAD_BYTES && size < VLY_FILE_BLOCK) {
         uint8_t *copy = malloc(size);
         if (!copy)
             return 0;
         memcpy(copy, data, size);
         mend(copy, size);
-        try_bytes(copy, size);
+        try_bytes(copy, size, true);
         free(copy);
     }
     demand(vly_memory_live() == before, "memory is left");
