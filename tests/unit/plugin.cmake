@@ -17,9 +17,35 @@ foreach(name no_entry struct_size struct_zero major id_missing id_invalid
     vly_test_plugin(broken_${name} broken_${name})
 endforeach()
 vly_test_plugin(newer_minor newer_minor)
-vly_test_plugin(minor_0 minor_0)
-target_include_directories(minor_0 BEFORE PRIVATE
-    ${CMAKE_SOURCE_DIR}/tests/support/abi_1_0)
+# vly_old_plugin(minor sha256): a plugin of ABI 1.MINOR. Its header is what
+# plugins out there were built with, so a change of it is an error.
+function(vly_old_plugin minor sha256)
+    set(folder ${CMAKE_SOURCE_DIR}/tests/support/abi_1_${minor})
+    file(SHA256 ${folder}/volley/plugin.h found)
+    if(NOT found STREQUAL sha256)
+        message(FATAL_ERROR "${folder}/volley/plugin.h was changed; it is "
+                            "the header of ABI 1.${minor} as it was")
+    endif()
+    vly_test_plugin(minor_${minor} minor_${minor})
+    set(VOLLEY_TEST_PLUGINS ${VOLLEY_TEST_PLUGINS} PARENT_SCOPE)
+    target_include_directories(minor_${minor} BEFORE PRIVATE ${folder})
+    vly_test_register(test_plugin_minor_${minor} LABELS unit
+        COMMAND volley_command conformance $<TARGET_FILE:minor_${minor}>)
+endfunction()
+vly_old_plugin(0
+    01ca28bd9df342ffa94cd11d4776d7482e4323f464810ce0dbb07c49f51c218d)
+vly_old_plugin(1
+    44912256184e7962b47250a3f779066cbd6e683d0564b2928a3ea4fbd1a566ef)
+# every minor before the one of today has its plugin
+file(STRINGS ${CMAKE_SOURCE_DIR}/core/include/volley/plugin.h minor
+     REGEX "^#define VLY_ABI_MINOR")
+string(REGEX MATCH "[0-9]+" minor "${minor}")
+foreach(older RANGE ${minor})
+    if(older LESS minor AND NOT TARGET minor_${older})
+        message(FATAL_ERROR "the ABI is 1.${minor}, but there is no plugin of "
+                            "1.${older} in tests/support: see README.md there")
+    endif()
+endforeach()
 vly_test_plugin(erring erring_backend)
 vly_test_plugin(failing erring_backend)
 target_compile_definitions(failing PRIVATE VLY_BACKEND_FAILS)
