@@ -12,6 +12,7 @@
     X(validate)                                                                \
     X(compare)                                                                 \
     X(rerun)                                                                   \
+    X(sweep)                                                                   \
     X(inspect)                                                                 \
     X(resolve)                                                                 \
     X(doc)                                                                     \

@@ -82,11 +82,11 @@ vly_test(test_tools_memory LABELS integration TIMEOUT 180
 target_sources(test_tools_memory PRIVATE
     $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
 target_include_directories(test_tools_memory PRIVATE ${CMAKE_SOURCE_DIR}/tools)
-set(command_tests good bad stop device pace files)
+set(command_tests good bad sweep stop device pace files)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
     # that it knows, which a loop that computes does not do.
-    list(REMOVE_ITEM command_tests stop)
+    list(REMOVE_ITEM command_tests stop sweep)
 endif()
 foreach(name IN LISTS command_tests)
     vly_test_register(test_command_${name} LABELS integration TIMEOUT 180

@@ -1,0 +1,153 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# volley sweep: the grid, what fails in it, a second call, a killed one.
+here=$(dirname "$0")
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+
+# column NAME FILE: of a CSV without quoted commas before it
+column() {
+    awk -F, -v name="$1" '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+        { print $at }' "$2"
+}
+
+# without the times, which no two runs share
+timeless() {
+    awk -F, -v OFS=, 'NR == 1 {
+        for (i = 1; i <= NF; i++) if ($i ~ /_s$/) drop[i] = 1 }
+        { for (i in drop) $i = ""; print }' "$1"
+}
+
+sed 's/^\[area.E\]/[var]\nw = 4\n&/; s/weight_mv = 4/weight_mv = "=w"/' \
+    small.toml >swept.toml
+holds grep -q '"=w"' swept.toml
+
+# ---- the grid: order, settings, digests ----
+expect 0 sweep swept.toml --set var.w=3:4:0.5 --set area.E.neurons=60,80 \
+    --seeds 1:2 --jobs 3 --threads 1 -o grid
+prints "12 points: 12 run, 0 done before, 0 failed, 0 not run"
+says "12 of 12: "
+holds [ "$(wc -l <grid/results.csv)" = 13 ]
+holds [ "$(column point grid/results.csv | tr '\n' ' ')" = \
+    "0 1 2 3 4 5 6 7 8 9 10 11 " ]
+holds [ "$(column var.w grid/results.csv | tr '\n' ' ')" = \
+    "3 3 3 3 3.5 3.5 3.5 3.5 4 4 4 4 " ]
+holds [ "$(column area.E.neurons grid/results.csv | tr '\n' ' ')" = \
+    "60 60 80 80 60 60 80 80 60 60 80 80 " ]
+holds [ "$(column seed_input grid/results.csv | tr '\n' ' ')" = \
+    "1 2 1 2 1 2 1 2 1 2 1 2 " ]
+for key in rate_hz.E rate_hz.I spikes synaptic_events wall_s; do
+    holds [ "$(column $key grid/results.csv | grep -c '^[0-9]')" = 12 ]
+done
+# a point is the run with its settings
+expect 0 run swept.toml --quiet --json one.json --set var.w=3.5 \
+    --set area.E.neurons=80 --seed 2
+holds [ "$(column digest grid/results.csv | sed -n 8p)" = \
+    "$(value digest one.json)" ]
+holds [ "$(column state_digest grid/results.csv | sed -n 8p)" = \
+    "$(value state_digest one.json)" ]
+
+# ---- again: nothing runs, the same rows, whatever the number of jobs ----
+timeless grid/results.csv >before
+expect 0 sweep swept.toml --set var.w=3:4:0.5 --set area.E.neurons=60,80 \
+    --seeds 1:2 --jobs 1 -o grid
+prints "0 run, 12 done before"
+timeless grid/results.csv >after
+holds cmp -s before after
+expect 0 sweep swept.toml --set var.w=3:4:0.5 --set area.E.neurons=60,80 \
+    --seeds 1:2 --jobs 1 --threads 1 -o other --quiet
+timeless other/results.csv >after
+holds cmp -s before after
+# a longer list keeps what is there; another length or genome does not
+expect 0 sweep swept.toml --set var.w=3,4,5 --set area.E.neurons=60,80 \
+    --seeds 1:2 -o grid
+prints "4 run, 8 done before"
+expect 0 sweep swept.toml --set var.w=3,4 --set area.E.neurons=60,80 \
+    --seeds 1:2 -o grid --bursts 100
+prints "8 run, 0 done before"
+sed 's/in_degree = 5/in_degree = 6/' swept.toml >changed.toml
+expect 0 sweep changed.toml --set var.w=3,4 --set area.E.neurons=60,80 \
+    --seeds 1:2 -o grid --bursts 100
+prints "8 run, 0 done before"
+
+# ---- a point that fails stops no other ----
+expect 2 sweep swept.toml --set area.I.neurons=20,0,10 -o partly
+prints "3 points: 2 run, 0 done before, 1 failed, 0 not run"
+says "failed: --set area.I.neurons=0"
+holds [ "$(column status partly/results.csv | tr '\n' ' ')" = \
+    "done failed done " ]
+holds grep -q 'wanted a whole number from 1' partly/results.csv
+# one that fails when it is compiled, in its own process
+expect 2 sweep swept.toml --set var.w=4,1e9 -o compiled
+prints "1 run, 0 done before, 1 failed"
+holds grep -q ',failed,.*swept.toml' compiled/results.csv
+
+# ---- values with commas and colons of their own ----
+expect 0 sweep swept.toml --set 'stimulus.kick.rate_hz=[2000,0],[0,2000]' \
+    --set 'title="a:b"' -o lists
+holds grep -qF '"[2000,0]"' lists/results.csv
+
+# ---- refused before anything runs ----
+for bad in var.w=3:4:0 var.w=4:3:0.5 var.w=3:4:-1 var.w=3:x var.w=1:2:3:4 \
+    var.w=: var.w=1,,2 var.w= var.w=1,1 var.w=0:1e9 var.w
+do
+    expect 2 sweep swept.toml --set "$bad" -o bad
+    says "wanted"
+done
+expect 2 sweep swept.toml --set var.w=4:3:0.5 -o bad
+says "a step of 0.5 does not lead from 4 to 3, wanted one below 0"
+expect 2 sweep swept.toml --set var.w=1,2 --set var.w=3 -o bad
+says "comes twice"
+expect 2 sweep swept.toml --seeds 1:2:0.5 -o bad
+says "1.5 is no seed"
+expect 2 sweep swept.toml --set var.w=0:999 --seeds 1:1000 -o bad
+says "more than 100000 points"
+expect 2 sweep swept.toml -o bad
+expect 2 sweep swept.toml --set var.w=1
+expect 2 sweep - --set var.w=1 -o bad
+expect 3 sweep swept.toml --set var.w=1 -o bad --backend nonsense
+expect 4 sweep nowhere.toml --set var.w=1 -o bad
+holds [ ! -e bad ]
+mkdir full && touch full/file
+expect 2 sweep swept.toml --set var.w=1 -o full
+says "not empty"
+
+# ---- killed and gone on with ----
+slow="--set run.bursts=400001:400040 --jobs 2 -o killed"
+# shellcheck disable=SC2086 # words
+"$volley" sweep swept.toml $slow >out 2>err &
+process=$!
+tries=0
+while [ "$(find killed/points -name '*.json' 2>/dev/null | wc -l)" -lt 2 ] &&
+    [ $tries -lt 600 ]
+do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+kill -9 $process
+wait $process 2>/dev/null
+there=$(find killed/points -name '*.json' | wc -l)
+holds [ "$there" -lt 40 ]
+# half a summary and one of a run that was stopped are no summaries
+file=$(find killed/points -name '*.json' | head -n 1)
+head -c 100 "$file" >half && cp half "$file"
+short="--set run.bursts=400001:400002 --jobs 2 -o killed"
+# shellcheck disable=SC2086
+expect 0 sweep swept.toml $short
+holds [ "$(column status killed/results.csv | tr '\n' ' ')" = \
+    "done done " ]
+holds [ "$(column bursts killed/results.csv | tr '\n' ' ')" = \
+    "400001 400002 " ]
+
+# a signal: what runs ends after its burst, the table is written
+# shellcheck disable=SC2086
+"$volley" sweep swept.toml $slow >out 2>err &
+process=$!
+sleep 1
+kill -TERM $process
+wait $process
+holds [ $? = 6 ]
+holds grep -q ',not run,' killed/results.csv
+holds [ "$(column status killed/results.csv | grep -c failed)" = 0 ]
+done_checks
