@@ -69,10 +69,9 @@ out:
 
 static vly_status read_run(vly_reader *reader)
 {
-    static const char *const keys[] = {
-        "dt_ms",        "rate_hz",    "ms",         "bursts",
-        "seed_network", "seed_state", "seed_input", NULL};
-    const vly_key_list list = {"[run]", keys, NULL};
+    static const char *const keys[] = {"seed_network", "seed_state",
+                                       "seed_input"};
+    const vly_key_list list = {"[run]", vly_keys_run, NULL};
     vly_genome *genome = reader->genome;
     uint64_t *const seeds[] = {&genome->seed_network, &genome->seed_state,
                                &genome->seed_input};
@@ -87,11 +86,11 @@ static vly_status read_run(vly_reader *reader)
     VLY_TRY(read_step(reader, run));
     VLY_TRY(read_length(reader, run));
     for (uint32_t i = 0; i < 3; i++) {
-        const vly_toml_node *seed = vly_toml_get(run, keys[4 + i]);
+        const vly_toml_node *seed = vly_toml_get(run, keys[i]);
         *seeds[i] = i + 1;
         if (seed)
-            VLY_TRY(vly_value_whole(reader, seed, keys[4 + i], 0, INT64_MAX,
-                                    seeds[i]));
+            VLY_TRY(
+                vly_value_whole(reader, seed, keys[i], 0, INT64_MAX, seeds[i]));
     }
 out:
     return status;
@@ -99,10 +98,7 @@ out:
 
 static vly_status read_top(vly_reader *reader)
 {
-    static const char *const keys[] = {
-        "format", "title", "source",   "run",    "var",        "model",
-        "area",   "map",   "stimulus", "record", "morphology", NULL};
-    const vly_key_list list = {"the genome", keys, NULL};
+    const vly_key_list list = {"the genome", vly_keys_top, NULL};
     const vly_toml_node *format = vly_toml_get(&reader->root, "format");
     const vly_toml_node *title = vly_toml_get(&reader->root, "title");
     const vly_toml_node *source = vly_toml_get(&reader->root, "source");

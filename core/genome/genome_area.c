@@ -11,10 +11,6 @@
 #include "genome/genome_value.h"
 #include "genome/suggest.h"
 
-static const char *const model_keys[] = {"type", NULL};
-static const char *const area_keys[] = {
-    "neurons", "voxels", "neurons_per_voxel", "model", "at", NULL};
-
 /* ---- models ------------------------------------------------------------- */
 
 static vly_status no_model(vly_reader *reader, const vly_toml_node *node,
@@ -138,7 +134,7 @@ static vly_status read_model(vly_reader *reader, const vly_toml_node *node)
                                    "model, wanted another name",
                                    node->key);
     VLY_TRY(model_type(reader, node, &area.model));
-    const vly_key_list list = {"a [model]", model_keys, area.model};
+    const vly_key_list list = {"a [model]", vly_keys_model, area.model};
     VLY_TRY(vly_reader_keys(reader, node, &list));
     VLY_TRY(make_values(reader, &area));
     VLY_TRY(read_values(reader, node, VLY_ORIGIN_MODEL, &area));
@@ -261,7 +257,7 @@ static vly_status read_area(vly_reader *reader, const vly_toml_node *node,
     if (!area->name)
         return vly_reader_nomem(reader, strlen(node->key) + 1, "a name");
     VLY_TRY(find_model(reader, node, area, &model));
-    const vly_key_list list = {"an [area]", area_keys, area->model};
+    const vly_key_list list = {"an [area]", vly_keys_area, area->model};
     VLY_TRY(vly_reader_keys(reader, node, &list));
     VLY_TRY(read_size(reader, node, area));
     VLY_TRY(make_values(reader, area));

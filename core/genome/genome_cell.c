@@ -298,11 +298,7 @@ out:
 static vly_status read_exception(vly_reader *reader, vly_map_entry *map,
                                  const vly_toml_node *node, bool *use)
 {
-    static const char *const keys[] = {"from",     "to",           "p",
-                                       "count",    "in_degree",    "weight*",
-                                       "delay_ms", "delay_bursts", "out_degree",
-                                       NULL};
-    const vly_key_list list = {"except", keys, NULL};
+    const vly_key_list list = {"except", vly_keys_except, NULL};
     const vly_toml_node *ends[2] = {vly_toml_get(node, "from"),
                                     vly_toml_get(node, "to")};
     bool any = false;

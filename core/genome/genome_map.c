@@ -402,14 +402,7 @@ static vly_status make_pairs(vly_reader *reader, const vly_map_entry *map,
 static vly_status read_map(vly_reader *reader, const vly_toml_node *node,
                            vly_map_entry *map, double *n_synapses)
 {
-    static const char *const keys[] = {
-        "id",         "from",      "to",         "link",
-        "rule",       "count",     "p",          "vectors",
-        "morphology", "in_degree", "weight*",    "delay_ms",
-        "self",       "multiple",  "port",       "delay_bursts",
-        "except",     "patterns",  "out_degree", "composite",
-        NULL};
-    const vly_key_list list = {"a [[map]]", keys, NULL};
+    const vly_key_list list = {"a [[map]]", vly_keys_map, NULL};
     vly_status status;
     map->node = node;
     VLY_TRY(vly_reader_label(reader, node, "map", reader->n_maps, &map->id,

@@ -156,9 +156,8 @@ out:
 static vly_status read_composite(vly_reader *reader, const vly_toml_node *node,
                                  vly_map_entry *map)
 {
-    static const char *const keys[] = {"src_seed", "src_pattern", "mapper",
-                                       NULL};
-    const vly_key_list list = {"a composite", keys, NULL};
+    static const char *const keys[] = {"src_seed", "src_pattern", "mapper"};
+    const vly_key_list list = {"a composite", vly_keys_composite, NULL};
     const vly_toml_node *items[3];
     vly_status status;
     VLY_TRY(vly_reader_table(reader, node, "composite"));
@@ -197,9 +196,7 @@ static vly_status read_kind(vly_reader *reader, const vly_toml_node *node,
 
 static vly_status read_morphology(vly_reader *reader, const vly_toml_node *node)
 {
-    static const char *const keys[] = {"vectors", "patterns", "composite",
-                                       "function", NULL};
-    const vly_key_list list = {"a [morphology]", keys, NULL};
+    const vly_key_list list = {"a [morphology]", vly_keys_morphology, NULL};
     vly_map_entry scratch = {0};
     int kind = N_KINDS;
     vly_status status;

@@ -97,16 +97,6 @@ vly_origin vly_reader_origin(const vly_toml_node *node, vly_origin_kind kind)
 
 /* ---- keys --------------------------------------------------------------- */
 
-/* word is the entry, or entry is "stem*" and word is stem or stem_suffix */
-static bool key_matches(const char *entry, const char *word)
-{
-    size_t n = strlen(entry);
-    if (n == 0 || entry[n - 1] != '*')
-        return strcmp(entry, word) == 0;
-    return strncmp(entry, word, n - 1) == 0 &&
-           (word[n - 1] == 0 || word[n - 1] == '_');
-}
-
 static bool model_has(const vly_model_info *model, const char *word)
 {
     for (uint32_t i = 0; i < model->n_params; i++)
@@ -120,8 +110,8 @@ static bool model_has(const vly_model_info *model, const char *word)
 
 static bool key_known(const vly_key_list *list, const char *word)
 {
-    for (const char *const *key = list->keys; *key; key++)
-        if (key_matches(*key, word))
+    for (const vly_key *key = list->keys; key->name; key++)
+        if (vly_key_matches(key->name, word))
             return true;
     return list->model && model_has(list->model, word);
 }
@@ -139,9 +129,9 @@ static vly_status refuse_key(vly_reader *reader, const vly_toml_node *node,
                                        node->key, list->what, alias);
     }
     vly_suggest suggest = {0};
-    for (const char *const *key = list->keys; *key; key++)
-        if (!strchr(*key, '*'))
-            vly_suggest_offer(&suggest, node->key, *key);
+    for (const vly_key *key = list->keys; key->name; key++)
+        if (!strchr(key->name, '*'))
+            vly_suggest_offer(&suggest, node->key, key->name);
     for (uint32_t i = 0; list->model && i < list->model->n_params; i++)
         vly_suggest_offer(&suggest, node->key, list->model->params[i].name);
     for (uint32_t i = 0; list->model && i < list->model->n_fields; i++)
@@ -178,7 +168,7 @@ vly_status vly_reader_suffixed(vly_reader *reader, const vly_toml_node *table,
     const vly_toml_node *found = NULL;
     for (uint32_t i = 0; i < table->n_children; i++) {
         const vly_toml_node *child = &table->u.children[i];
-        if (!key_matches(entry, child->key))
+        if (!vly_key_matches(entry, child->key))
             continue;
         if (strcmp(child->key, wanted) != 0)
             return vly_reader_fail_key(reader, child, "%.80s: %s takes %s",

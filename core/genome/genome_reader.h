@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "genome/genome.h"
+#include "genome/genome_keys.h"
 #include "genome/toml_tree.h"
 
 /* Limits against bad input. */
@@ -85,8 +86,7 @@ vly_origin vly_reader_origin(const vly_toml_node *node, vly_origin_kind kind);
 /* Which keys a table may have. */
 typedef struct vly_key_list {
     const char *what;            /* "[run]" */
-    const char *const *keys;     /* ends with NULL; "weight*" stands for weight
-                                    and weight_<suffix> */
+    const vly_key *keys;         /* a table of genome_keys.c */
     const vly_model_info *model; /* its parameters and fields too, or NULL */
 } vly_key_list;
 /* Refuses unknown keys with a suggestion. */

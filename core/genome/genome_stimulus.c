@@ -178,21 +178,8 @@ static vly_status read_kind(vly_reader *reader, vly_stimulus_entry *entry)
 static vly_status check_keys(vly_reader *reader,
                              const vly_stimulus_entry *entry)
 {
-    static const char *const poisson[] = {
-        "kind",    "to",       "id",          "first",   "n",
-        "port",    "start_ms", "start_burst", "stop_ms", "stop_burst",
-        "rate_hz", "weight*",  NULL};
-    static const char *const normal[] = {
-        "kind",  "to",       "id",          "first",   "n",
-        "port",  "start_ms", "start_burst", "stop_ms", "stop_burst",
-        "mean*", "sd*",      NULL};
-    static const char *const dc[] = {
-        "kind",        "to",      "id",         "first",      "n", "start_ms",
-        "start_burst", "stop_ms", "stop_burst", "amplitude*", NULL};
-    static const char *const spikes[] = {
-        "kind",     "to",     "id",      "first",   "n", "port",
-        "times_ms", "bursts", "neurons", "weight*", NULL};
-    static const char *const *const keys[] = {poisson, normal, dc, spikes};
+    static const vly_key *const keys[] = {vly_keys_poisson, vly_keys_normal,
+                                          vly_keys_dc, vly_keys_spikes};
     char what[48];
     snprintf(what, sizeof(what), "a [[stimulus]] of kind %s",
              vly_stimulus_names[entry->kind]);
@@ -416,8 +403,7 @@ out:
 
 static vly_status read_record(vly_reader *reader, const vly_toml_node *node)
 {
-    static const char *const keys[] = {"what", "from", NULL};
-    const vly_key_list list = {"a [[record]]", keys, NULL};
+    const vly_key_list list = {"a [[record]]", vly_keys_record, NULL};
     const vly_toml_node *what = vly_toml_get(node, "what");
     const vly_toml_node *from = vly_toml_get(node, "from");
     vly_genome *genome = reader->genome;

@@ -287,14 +287,9 @@ out:
 static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
                              const vly_value_spec *spec, vly_value *value)
 {
-    static const char *const pair_keys[] = {
-        "normal", "uniform", "lognormal", "exponential", "clip", NULL};
-    static const char *const draw_keys[] = {"base", "scale", "power", "draw",
-                                            NULL};
-    static const char *const all_keys[] = {
-        "normal", "uniform", "lognormal", "exponential", "clip",
-        "base",   "scale",   "power",     "draw",        NULL};
-    const vly_key_list any = {spec->what, all_keys, NULL};
+    static const char *const kind_keys[] = {"normal", "uniform", "lognormal",
+                                            "exponential"};
+    const vly_key_list any = {spec->what, vly_keys_value, NULL};
     vly_status status = vly_reader_keys(reader, node, &any);
     if (status != VLY_OK)
         return status;
@@ -304,11 +299,11 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
                                spec->what);
     uint32_t kinds = 0;
     for (uint32_t i = 0; i < 4; i++)
-        kinds += vly_toml_get(node, pair_keys[i]) != NULL;
+        kinds += vly_toml_get(node, kind_keys[i]) != NULL;
     if (kinds == 0 &&
         (vly_toml_get(node, "base") || vly_toml_get(node, "draw")) &&
         spec->neurons) {
-        const vly_key_list list = {"a draw", draw_keys, NULL};
+        const vly_key_list list = {"a draw", vly_keys_draw, NULL};
         status = vly_reader_keys(reader, node, &list);
         return status ? status : read_draw(reader, node, spec, value);
     }
@@ -317,7 +312,7 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
                                "%s is a table with %u distributions, wanted "
                                "one of normal, uniform, lognormal, exponential",
                                spec->what, kinds);
-    const vly_key_list list = {"a distribution", pair_keys, NULL};
+    const vly_key_list list = {"a distribution", vly_keys_distribution, NULL};
     status = vly_reader_keys(reader, node, &list);
     return status ? status : read_pair(reader, node, spec, value);
 }

@@ -5,6 +5,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_area.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_hash.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_keys.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_map.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_morphology.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_names.c

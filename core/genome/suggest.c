@@ -49,10 +49,14 @@ void vly_suggest_offer(vly_suggest *suggest, const char *word,
     uint32_t distance = vly_suggest_distance(word, candidate);
     uint32_t length = (uint32_t)strlen(word);
     uint32_t limit = length < 4 ? 1 : length < 9 ? 2 : 3;
+    const char *alias;
     /* tau_m for tau_m_ms, L4 for L4/E: what was left out is near enough */
     if (length > 1 && strncmp(word, candidate, length) == 0 &&
         (candidate[length] == '_' || candidate[length] == '/'))
         distance = least(distance, limit);
+    for (uint32_t i = 0; (alias = vly_suggest_alias(word, i)); i++)
+        if (strcmp(alias, candidate) == 0)
+            distance = 0;
     if (distance > limit || distance >= (uint32_t)strlen(candidate))
         return;
     if (!suggest->best || distance < suggest->distance) {
@@ -70,7 +74,9 @@ const char *vly_suggest_text(const vly_suggest *suggest, char *out,
     return out;
 }
 
-const char *vly_suggest_alias(const char *word, uint32_t index)
+/* Names of NEST and Brian 2 (and of papers), and ours. A name may have several:
+ * the parser takes the one that is known where the name stands. */
+static const char *const (*alias_table(uint32_t *n))[2]
 {
     static const char *const aliases[][2] = {
         {"C_m", "c_m_pf"},
@@ -115,8 +121,67 @@ const char *vly_suggest_alias(const char *word, uint32_t index)
         {"dt", "dt_ms"},
         {"n_neurons", "neurons"},
         {"size", "neurons"},
+        /* Brian 2 */
+        {"threshold", "v_th_mv"},
+        {"threshold", "firing_threshold"},
+        {"reset", "v_reset_mv"},
+        {"v_rest", "e_l_mv"},
+        {"E_leak", "e_l_mv"},
+        {"tau", "tau_m_ms"},
+        {"refractory_period", "t_ref_ms"},
+        {"rates", "rate_hz"},
+        {"w", "weight"},
+        {"indices", "neurons"},
+        {"times", "times_ms"},
+        {"spike_times", "times_ms"},
+        {"duration", "ms"},
+        {"connect", "map"},
+        {"Connect", "map"},
+        {"Synapses", "map"},
+        {"Create", "area"},
+        {"NeuronGroup", "area"},
+        {"SpikeMonitor", "record"},
+        {"spike_recorder", "record"},
+        /* models */
+        {"iaf_psc_exp", "lif_psc_exp"},
+        {"iaf_psc_delta", "lif_psc_delta"},
+        {"iaf_cond_exp", "lif_cond_exp"},
+        {"aeif_cond_exp", "adex"},
+        /* rules */
+        {"fixed_indegree", "fixed_in_degree"},
+        {"fixed_outdegree", "fixed_out_degree"},
+        {"pairwise_poisson", "fixed_total_number"},
+        {"bernoulli", "pairwise_bernoulli"},
+        /* stimuli */
+        {"poisson_generator", "poisson"},
+        {"PoissonInput", "poisson"},
+        {"PoissonGroup", "poisson"},
+        {"noise_generator", "normal"},
+        {"dc_generator", "dc"},
+        {"spike_generator", "spikes"},
+        {"SpikeGeneratorGroup", "spikes"},
     };
-    for (uint32_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
+    *n = sizeof(aliases) / sizeof(aliases[0]);
+    return aliases;
+}
+
+bool vly_suggest_alias_at(uint32_t index, const char **theirs,
+                          const char **ours)
+{
+    uint32_t n = 0;
+    const char *const(*aliases)[2] = alias_table(&n);
+    if (index >= n)
+        return false;
+    *theirs = aliases[index][0];
+    *ours = aliases[index][1];
+    return true;
+}
+
+const char *vly_suggest_alias(const char *word, uint32_t index)
+{
+    uint32_t n = 0;
+    const char *const(*aliases)[2] = alias_table(&n);
+    for (uint32_t i = 0; i < n; i++)
         if (strcmp(word, aliases[i][0]) == 0 && index-- == 0)
             return aliases[i][1];
     return NULL;

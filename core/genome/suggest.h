@@ -4,6 +4,7 @@
 #ifndef VOLLEY_GENOME_SUGGEST_H
 #define VOLLEY_GENOME_SUGGEST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Edit distance with swaps of neighbours, case of letters ignored; words are
@@ -24,5 +25,8 @@ const char *vly_suggest_text(const vly_suggest *suggest, char *out,
 /* Our name for a name of NEST or Brian 2 ("C_m": "c_m_pf"); NULL without. The
  * second call gives the next (I_e is i_e_pa or i_e): index from 0. */
 const char *vly_suggest_alias(const char *word, uint32_t index);
+/* Row index of that table; false after the last. */
+bool vly_suggest_alias_at(uint32_t index, const char **theirs,
+                          const char **ours);
 
 #endif

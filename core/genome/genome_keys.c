@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The tables of keys: see genome_keys.h.
+ */
+#include "genome/genome_keys.h"
+
+#include <string.h>
+
+#define END                                                                    \
+    {                                                                          \
+        NULL, VLY_FORM_TEXT, NULL                                              \
+    }
+
+const vly_key vly_keys_top[] = {
+    {"format", VLY_FORM_FORMAT, "version of the format: 1"},
+    {"title", VLY_FORM_TEXT, "one line; in no hash"},
+    {"source", VLY_FORM_TEXT, "where the network comes from; in no hash"},
+    {"run", VLY_FORM_SECTION, "time step, length, seeds"},
+    {"var", VLY_FORM_NUMBERS, "names for expressions: \"=4*order\""},
+    {"model", VLY_FORM_NAMED, "a model with parameters, for several areas"},
+    {"area", VLY_FORM_NAMED, "neurons of one model"},
+    {"map", VLY_FORM_LIST, "synapses between areas"},
+    {"stimulus", VLY_FORM_LIST, "input without synapses"},
+    {"record", VLY_FORM_LIST, "what a run writes down; in no hash"},
+    {"morphology", VLY_FORM_NAMED, "vectors by name, for several maps"},
+    END};
+
+const vly_key vly_keys_run[] = {
+    {"dt_ms", VLY_FORM_NUMBER, "duration of a burst; default 1"},
+    {"rate_hz", VLY_FORM_NUMBER, "bursts a second, instead of dt_ms"},
+    {"ms", VLY_FORM_NUMBER, "length of a run, if the command gives none"},
+    {"bursts", VLY_FORM_WHOLE, "the same in bursts"},
+    {"seed_network", VLY_FORM_WHOLE, "of connections and weights; default 1"},
+    {"seed_state", VLY_FORM_WHOLE, "of parameters and state; default 2"},
+    {"seed_input", VLY_FORM_WHOLE, "of stimuli and noise; default 3"},
+    END};
+
+const vly_key vly_keys_model[] = {
+    {"type", VLY_FORM_TYPE, "a model's id: `volley doc` lists them"}, END};
+
+const vly_key vly_keys_area[] = {
+    {"neurons", VLY_FORM_WHOLE, "how many"},
+    {"voxels", VLY_FORM_TRIPLE, "size in voxels, instead of neurons"},
+    {"neurons_per_voxel", VLY_FORM_WHOLE, "default 1"},
+    {"model", VLY_FORM_MODEL, "a [model] or a model's id"},
+    {"at", VLY_FORM_TRIPLE, "position; default [0, 0, 0]"},
+    END};
+
+#define PATTERNS                                                               \
+    {                                                                          \
+        "patterns", VLY_FORM_PATTERNS,                                         \
+            "[[source], [target]] for each axis: a number, \"*\", \"?\", "     \
+            "\"!\""                                                            \
+    }
+#define COMPOSITE                                                              \
+    {                                                                          \
+        "composite", VLY_FORM_SECTION, "a rule over tiles of the source"       \
+    }
+
+const vly_key vly_keys_morphology[] = {
+    {"vectors", VLY_FORM_TRIPLES, "voxel to voxel + [dx, dy, dz]"},
+    PATTERNS,
+    COMPOSITE,
+    {"function", VLY_FORM_TEXT, "a rule between voxels, by name"},
+    END};
+
+const vly_key vly_keys_composite[] = {
+    {"src_seed", VLY_FORM_TRIPLE, "size of a tile"},
+    {"src_pattern", VLY_FORM_PAIRS, "[taken, left out] tiles of each axis"},
+    {"mapper", VLY_FORM_TEXT, "a [morphology] or a rule between voxels"},
+    END};
+
+const vly_key vly_keys_map[] = {
+    {"id", VLY_FORM_TEXT, "keys its draws, addresses it in --set"},
+    {"from", VLY_FORM_AREAS, "presynaptic areas"},
+    {"to", VLY_FORM_AREAS, "postsynaptic areas"},
+    {"link", VLY_FORM_LINKS, "pairs of areas, instead of from and to"},
+    {"rule", VLY_FORM_RULE, "which neurons: `volley doc` lists the rules"},
+    {"count", VLY_FORM_CELL, "synapses (fixed_total_number)"},
+    {"p", VLY_FORM_CELL, "probability of a pair of neurons"},
+    {"vectors", VLY_FORM_TRIPLES, "voxel to voxel + [dx, dy, dz]"},
+    {"morphology", VLY_FORM_TEXT, "a [morphology], instead of vectors"},
+    {"in_degree", VLY_FORM_CELL, "synapses onto a neuron (fixed_in_degree)"},
+    {"out_degree", VLY_FORM_CELL, "synapses of a neuron (fixed_out_degree)"},
+    PATTERNS,
+    COMPOSITE,
+    {"weight*", VLY_FORM_CELL, "in the unit of the target's port"},
+    {"delay_ms", VLY_FORM_CELL, "from spike to arrival; default one burst"},
+    {"self", VLY_FORM_BOOL, "a neuron may connect to itself; default true"},
+    {"multiple", VLY_FORM_BOOL, "a pair of neurons may have several synapses"},
+    {"port", VLY_FORM_WHOLE, "of the target; default 0"},
+    {"delay_bursts", VLY_FORM_CELL, "the same in bursts"},
+    {"except", VLY_FORM_LIST, "other values for some pairs of areas"},
+    END};
+
+const vly_key vly_keys_except[] = {
+    {"from", VLY_FORM_AREAS, "presynaptic areas"},
+    {"to", VLY_FORM_AREAS, "postsynaptic areas"},
+    {"p", VLY_FORM_CELL, "as of the map"},
+    {"count", VLY_FORM_CELL, "as of the map"},
+    {"in_degree", VLY_FORM_CELL, "as of the map"},
+    {"out_degree", VLY_FORM_CELL, "as of the map"},
+    {"weight*", VLY_FORM_CELL, "as of the map"},
+    {"delay_ms", VLY_FORM_CELL, "as of the map"},
+    {"delay_bursts", VLY_FORM_CELL, "as of the map"},
+    END};
+
+const vly_key vly_keys_record[] = {
+    {"what", VLY_FORM_KIND, "spikes"}, {"from", VLY_FORM_AREAS, "areas"}, END};
+
+#define DISTRIBUTION                                                           \
+    {"normal", VLY_FORM_PAIR, "[mean, standard deviation]; clip at 6 sd"},     \
+        {"uniform", VLY_FORM_PAIR, "[low, high]"},                             \
+        {"lognormal", VLY_FORM_PAIR, "[mu, sigma] of the logarithm"},          \
+        {"exponential", VLY_FORM_NUMBER, "mean; clip at 20 means"},            \
+    {                                                                          \
+        "clip", VLY_FORM_CLIP, "[low, high], redrawn; inf for none"            \
+    }
+#define DRAW                                                                   \
+    {"base", VLY_FORM_NUMBER, "base + scale * r^power"},                       \
+        {"scale", VLY_FORM_NUMBER, "see base"},                                \
+        {"power", VLY_FORM_NUMBER, "see base; default 1"},                     \
+    {                                                                          \
+        "draw", VLY_FORM_TEXT,                                                 \
+            "name of r, uniform in [0, 1), one a neuron; "                     \
+            "the same name is the same draw"                                   \
+    }
+
+const vly_key vly_keys_value[] = {DISTRIBUTION, DRAW, END};
+const vly_key vly_keys_distribution[] = {DISTRIBUTION, END};
+const vly_key vly_keys_draw[] = {DRAW, END};
+
+/* Of every stimulus. */
+#define STIMULUS                                                               \
+    {"kind", VLY_FORM_KIND, "poisson, normal, dc, ..."},                       \
+        {"to", VLY_FORM_AREAS,                                                 \
+         "areas; each has neurons and draws of its own"},                      \
+        {"id", VLY_FORM_TEXT, "keys its draws, addresses it in --set"},        \
+        {"first", VLY_FORM_WHOLE, "first neuron of the area; default 0"},      \
+    {                                                                          \
+        "n", VLY_FORM_WHOLE, "how many neurons; default all from first on"     \
+    }
+#define PORT                                                                   \
+    {                                                                          \
+        "port", VLY_FORM_WHOLE, "of the target; default 0"                     \
+    }
+#define WINDOW                                                                 \
+    {"start_ms", VLY_FORM_NUMBER, "default 0"},                                \
+        {"start_burst", VLY_FORM_WHOLE, "the same in bursts"},                 \
+        {"stop_ms", VLY_FORM_NUMBER, "first time after; default never"},       \
+    {                                                                          \
+        "stop_burst", VLY_FORM_WHOLE, "the same in bursts"                     \
+    }
+#define TIMES                                                                  \
+    {"times_ms", VLY_FORM_TIMES, "arrivals: one list for all, or one each"},   \
+    {                                                                          \
+        "bursts", VLY_FORM_TIMES, "the same in bursts"                         \
+    }
+#define WEIGHT                                                                 \
+    {                                                                          \
+        "weight*", VLY_FORM_EACH, "of one event, in the port's unit"           \
+    }
+
+const vly_key vly_keys_poisson[] = {
+    STIMULUS, PORT,
+    WINDOW,   {"rate_hz", VLY_FORM_EACH, "events a second onto each neuron"},
+    WEIGHT,   END};
+
+const vly_key vly_keys_normal[] = {
+    STIMULUS,
+    PORT,
+    WINDOW,
+    {"mean*", VLY_FORM_EACH, "of what is added in a burst"},
+    {"sd*", VLY_FORM_EACH, "its standard deviation"},
+    END};
+
+const vly_key vly_keys_dc[] = {
+    STIMULUS,
+    WINDOW,
+    {"amplitude*", VLY_FORM_EACH, "constant input, in the unit of i_e"},
+    END};
+
+const vly_key vly_keys_spikes[] = {
+    STIMULUS, PORT,
+    TIMES,    {"neurons", VLY_FORM_INDEXES, "indexes, instead of first and n"},
+    WEIGHT,   END};
+
+const vly_key_section vly_key_sections[] = {
+    {"top", "the genome", vly_keys_top, false},
+    {"run", "[run]", vly_keys_run, false},
+    {"model", "[model.NAME]", vly_keys_model, true},
+    {"area", "[area.NAME]", vly_keys_area, true},
+    {"morphology", "[morphology.NAME]", vly_keys_morphology, false},
+    {"morphology.composite", "a composite", vly_keys_composite, false},
+    {"map", "[[map]]", vly_keys_map, false},
+    {"map.composite", "a composite", vly_keys_composite, false},
+    {"map.except", "except of a [[map]]", vly_keys_except, false},
+    {"stimulus.poisson", "[[stimulus]]", vly_keys_poisson, false},
+    {"stimulus.normal", "[[stimulus]]", vly_keys_normal, false},
+    {"stimulus.dc", "[[stimulus]]", vly_keys_dc, false},
+    {"stimulus.spikes", "[[stimulus]]", vly_keys_spikes, false},
+    {"value.distribution", "a distribution", vly_keys_distribution, false},
+    {"value.draw", "a draw", vly_keys_draw, false},
+    {"record.spikes", "[[record]]", vly_keys_record, false},
+    {NULL, NULL, NULL, false}};
+
+const vly_key_section *vly_key_section_find(const char *name)
+{
+    for (const vly_key_section *s = vly_key_sections; s->name; s++)
+        if (strcmp(s->name, name) == 0)
+            return s;
+    return NULL;
+}
+
+bool vly_key_matches(const char *key, const char *word)
+{
+    size_t n = strlen(key);
+    if (n == 0 || key[n - 1] != '*')
+        return strcmp(key, word) == 0;
+    return strncmp(key, word, n - 1) == 0 &&
+           (word[n - 1] == 0 || word[n - 1] == '_');
+}
