@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "bench.h"
@@ -37,31 +36,15 @@ static const tool_option options[] = {
     {"markdown", 0, false, TOOL_FLAG, NULL, "the table as Markdown", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-/* --genomes, the installed folder, or that of the source tree. */
+/* --genomes, or the shipped ones. */
 static vly_status find_genomes(const tool_args *args, char *folder,
                                size_t capacity, vly_error *error)
 {
-    static const char share[] = "/share/volley/genomes";
-    char file[PATH_MAX + 32];
     const char *given = tool_text(args, "genomes");
-    if (given != NULL) {
-        snprintf(folder, capacity, "%s", given);
-        return VLY_OK;
-    }
-    if (tool_prefix(folder, capacity - sizeof share)) {
-        strcat(folder, share);
-        snprintf(file, sizeof file, "%s/stress_100.toml", folder);
-        if (access(file, R_OK) == 0)
-            return VLY_OK;
-    }
-    snprintf(folder, capacity, "%s", VLY_TOOL_SOURCE_GENOMES);
-    snprintf(file, sizeof file, "%s/stress_100.toml", folder);
-    if (access(file, R_OK) == 0)
-        return VLY_OK;
-    return vly_fail(error, VLY_E_IO,
-                    "the stress genomes are neither beside the command nor in "
-                    "%s; wanted --genomes FOLDER",
-                    folder);
+    if (given == NULL)
+        return tool_genomes_folder(folder, capacity, error);
+    snprintf(folder, capacity, "%s", given);
+    return VLY_OK;
 }
 
 static vly_status save(const bench_results *results, const char *path,

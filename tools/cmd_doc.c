@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * volley doc: models and rules, from the tables that the checks use.
+ * volley doc: models, rules, keys and the names of other simulators, from the
+ * tables that the checks use.
  */
 #include "commands.h"
 
 #include <string.h>
 
+#include "doc_keys.h"
 #include "genome/genome.h"
 #include "genome/voxel_rule.h"
 #include "tool.h"
@@ -177,6 +179,10 @@ static void print_list(void)
     tool_print("\nrules\n");
     for (uint32_t i = 0; i < N_RULES; i++)
         tool_print("  %-20s %s\n", rules[i].name, rules[i].text);
+    tool_print("\nkeys\n");
+    doc_sections_list();
+    tool_print("\nnest                   names of NEST and Brian 2, and "
+               "ours\n");
 }
 
 static const char *name_at(const void *context, uint32_t k)
@@ -185,7 +191,9 @@ static const char *name_at(const void *context, uint32_t k)
     if (k < vly_model_count())
         return vly_model_at(k)->id;
     k -= vly_model_count();
-    return k < N_RULES ? rules[k].name : NULL;
+    if (k < N_RULES)
+        return rules[k].name;
+    return doc_section_name(k - N_RULES);
 }
 
 static int run(const tool_args *args)
@@ -206,19 +214,26 @@ static int run(const tool_args *args)
             return TOOL_EXIT_DONE;
         }
     }
+    if (doc_section_print(name))
+        return TOOL_EXIT_DONE;
+    if (doc_aliases_print(strcmp(name, "nest") == 0 ? NULL : name))
+        return TOOL_EXIT_DONE;
     const char *near = tool_nearest(name, name_at, NULL);
     if (near != NULL)
-        tool_message("no model or rule %s; did you mean %s?", name, near);
+        tool_message("%s is not known; did you mean %s?", name, near);
     else
-        tool_message("no model or rule %s; `volley doc` lists them", name);
+        tool_message("%s is not known; `volley doc` lists what is", name);
     return TOOL_EXIT_WRONG;
 }
 
 const tool_command cmd_doc = {
     .name = "doc",
-    .arguments = "[MODEL|RULE]",
-    .summary = "Describes a model or a rule; lists them without one.",
-    .details = NULL,
+    .arguments = "[MODEL|RULE|PART|nest|NAME]",
+    .summary = "Describes models, rules and keys; lists them without a name.",
+    .details =
+        "PART is a part of a genome: run, area, map, stimulus, poisson, ...\n"
+        "`volley doc nest` lists names of NEST and Brian 2 with ours;\n"
+        "`volley doc C_m` answers one.\n",
     .options = options,
     .n_positional_min = 0,
     .n_positional_max = 1,

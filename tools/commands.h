@@ -14,7 +14,9 @@
     X(rerun)                                                                   \
     X(sweep)                                                                   \
     X(inspect)                                                                 \
+    X(new)                                                                     \
     X(resolve)                                                                 \
+    X(schema)                                                                  \
     X(doc)                                                                     \
     X(plugins)                                                                 \
     X(conformance)                                                             \

@@ -196,6 +196,12 @@ void json_hex(json_writer *json, const char *key, uint64_t value)
     json_text(json, key, text);
 }
 
+void json_raw(json_writer *json, const char *key, const char *value)
+{
+    begin_member(json, key);
+    put_text(json, value);
+}
+
 const char *json_finish(json_writer *json, size_t *n_text)
 {
     put_text(json, "\n");

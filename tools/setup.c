@@ -210,6 +210,23 @@ vly_status tool_output_check(const char *path, vly_error *error)
                     strerror(reason));
 }
 
+vly_status tool_genomes_folder(char *folder, size_t capacity, vly_error *error)
+{
+    static const char share[] = "/share/volley/genomes";
+    if (tool_prefix(folder, capacity - sizeof share)) {
+        strcat(folder, share);
+        if (access(folder, R_OK | X_OK) == 0)
+            return VLY_OK;
+    }
+    snprintf(folder, capacity, "%s", VLY_TOOL_SOURCE_GENOMES);
+    if (access(folder, R_OK | X_OK) == 0)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_IO,
+                    "the shipped genomes are neither beside the command nor in "
+                    "%s",
+                    folder);
+}
+
 /* ---- genome and connectome -------------------------------------------- */
 
 vly_status tool_build_init(const char *path, const tool_overrides *overrides,

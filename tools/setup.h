@@ -54,6 +54,11 @@ vly_status tool_output_check(const char *path, vly_error *error);
  * it is not known. */
 bool tool_prefix(char *folder, size_t capacity);
 
+/* Where the shipped genomes are: beside an installed command, or in the source
+ * tree.
+ * Errors  E_IO in neither */
+vly_status tool_genomes_folder(char *folder, size_t capacity, vly_error *error);
+
 typedef struct tool_seconds_spent {
     double load;
     double build;

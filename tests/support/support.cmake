@@ -26,9 +26,11 @@ target_include_directories(volley_second_rules PUBLIC
     ${CMAKE_CURRENT_LIST_DIR})
 target_link_libraries(volley_second_rules PRIVATE volley_internal)
 
-add_executable(json_check ${CMAKE_CURRENT_LIST_DIR}/json_check.c
-                          ${CMAKE_SOURCE_DIR}/tools/json_reader.c)
-target_include_directories(json_check PRIVATE ${CMAKE_SOURCE_DIR}/tools)
-target_link_libraries(json_check PRIVATE volley_internal)
-set_target_properties(json_check PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+foreach(name json_check schema_check)
+    add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c
+                           ${CMAKE_SOURCE_DIR}/tools/json_reader.c)
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+    target_link_libraries(${name} PRIVATE volley_internal m)
+    set_target_properties(${name} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endforeach()

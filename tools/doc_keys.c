@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What `volley doc` says of keys and of other simulators' names, from the
+ * tables of core/genome by which a genome is read.
+ */
+#include "doc_keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "genome/genome_keys.h"
+#include "genome/genome_map.h"
+#include "genome/model_info.h"
+#include "genome/suggest.h"
+#include "tool.h"
+
+/* In the order of vly_key_form. */
+static const char *const form_texts[VLY_FORMS] = {
+    [VLY_FORM_TEXT] = "text",
+    [VLY_FORM_BOOL] = "true or false",
+    [VLY_FORM_NUMBER] = "number",
+    [VLY_FORM_WHOLE] = "whole number",
+    [VLY_FORM_CELL] = "number, distribution or matrix",
+    [VLY_FORM_EACH] = "number, or one an area",
+    [VLY_FORM_AREAS] = "names or globs",
+    [VLY_FORM_LINKS] = "[\"A -> B\", ...]",
+    [VLY_FORM_TRIPLE] = "[x, y, z]",
+    [VLY_FORM_TRIPLES] = "[[x, y, z], ...]",
+    [VLY_FORM_TIMES] = "list, or lists",
+    [VLY_FORM_INDEXES] = "list of whole numbers",
+    [VLY_FORM_MODEL] = "[model] or model",
+    [VLY_FORM_TYPE] = "model",
+    [VLY_FORM_RULE] = "rule",
+    [VLY_FORM_KIND] = "text",
+    [VLY_FORM_FORMAT] = "1",
+    [VLY_FORM_SECTION] = "table",
+    [VLY_FORM_NAMED] = "tables by name",
+    [VLY_FORM_LIST] = "list of tables",
+    [VLY_FORM_NUMBERS] = "numbers by name",
+    [VLY_FORM_PAIR] = "[a, b]",
+    [VLY_FORM_CLIP] = "[low, high]",
+};
+
+/* ---- keys ------------------------------------------------------------- */
+
+/* "poisson" of "stimulus.poisson" */
+static const char *short_name(const vly_key_section *section)
+{
+    const char *point = strchr(section->name, '.');
+    return point != NULL ? point + 1 : section->name;
+}
+
+const char *doc_section_name(uint32_t k)
+{
+    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++)
+        if (k-- == 0)
+            return short_name(s);
+    return NULL;
+}
+
+void doc_sections_list(void)
+{
+    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++)
+        tool_print("  %-20s %s\n", short_name(s), s->what);
+}
+
+static void print_section(const vly_key_section *section)
+{
+    if (strchr(section->name, '.') != NULL)
+        tool_print("%s, %s\n", section->what, short_name(section));
+    else
+        tool_print("%s\n", section->what);
+    for (const vly_key *key = section->keys; key->name != NULL; key++) {
+        char name[64];
+        size_t n = strlen(key->name);
+        bool unit = key->name[n - 1] == '*';
+        snprintf(name, sizeof name, "%.*s%s", (int)(unit ? n - 1 : n),
+                 key->name, unit ? "_<unit>" : "");
+        tool_print("  %-18s %-32s %s\n", name, form_texts[key->form],
+                   key->text);
+    }
+    if (section->models)
+        tool_print("  and parameters and initial values of the model: "
+                   "`volley doc MODEL`\n");
+}
+
+bool doc_section_print(const char *name)
+{
+    size_t n = strlen(name);
+    uint32_t n_found = 0;
+    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++) {
+        bool group = strncmp(s->name, name, n) == 0 && s->name[n] == '.' &&
+                     vly_key_section_find(name) == NULL;
+        if (!group && strcmp(s->name, name) != 0 &&
+            strcmp(short_name(s), name) != 0)
+            continue;
+        if (n_found++ > 0)
+            tool_print("\n");
+        print_section(s);
+    }
+    return n_found > 0;
+}
+
+/* ---- names of other simulators ---------------------------------------- */
+
+typedef struct doc_places {
+    char text[512];
+    size_t n;
+} doc_places;
+
+static void add_place(doc_places *places, const char *kind, const char *of)
+{
+    if (places->n + 1 >= sizeof places->text)
+        return;
+    int n = snprintf(places->text + places->n, sizeof places->text - places->n,
+                     "%s%s%s", places->n > 0 ? ", " : "", kind, of);
+    places->n += n > 0 ? (size_t)n : 0;
+}
+
+static bool model_has(const vly_model_info *model, const char *word)
+{
+    for (uint32_t i = 0; i < model->n_params; i++)
+        if (strcmp(model->params[i].name, word) == 0)
+            return true;
+    for (uint32_t i = 0; i < model->n_fields; i++)
+        if (strcmp(model->fields[i].name, word) == 0)
+            return true;
+    return false;
+}
+
+/* Where one of our words may stand. */
+static void find_places(const char *word, doc_places *places)
+{
+    if (vly_model_find(word) != NULL)
+        add_place(places, "model", "");
+    for (uint32_t i = 0; vly_rule_names[i] != NULL; i++)
+        if (strcmp(vly_rule_names[i], word) == 0)
+            add_place(places, "rule", "");
+    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++) {
+        if (strncmp(s->name, "stimulus.", 9) == 0 &&
+            strcmp(short_name(s), word) == 0)
+            add_place(places, "kind of [[stimulus]]", "");
+        for (const vly_key *key = s->keys; key->name != NULL; key++)
+            if (vly_key_matches(key->name, word))
+                add_place(places, "", short_name(s));
+    }
+    for (uint32_t i = 0; i < vly_model_count(); i++)
+        if (model_has(vly_model_at(i), word))
+            add_place(places, "", vly_model_at(i)->id);
+}
+
+bool doc_aliases_print(const char *word)
+{
+    const char *theirs = NULL;
+    const char *ours = NULL;
+    bool found = false;
+    for (uint32_t i = 0; vly_suggest_alias_at(i, &theirs, &ours); i++) {
+        doc_places places = {0};
+        if (word != NULL && strcmp(word, theirs) != 0)
+            continue;
+        if (!found)
+            tool_print("%-20s %-20s of\n", "NEST, Brian 2", "Volley");
+        found = true;
+        find_places(ours, &places);
+        tool_print("%-20s %-20s %s\n", theirs, ours,
+                   places.n > 0 ? places.text : "(not in this version)");
+    }
+    return found;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley doc: keys of a genome, and the names of other simulators.
+ */
+#ifndef VOLLEY_TOOLS_DOC_KEYS_H
+#define VOLLEY_TOOLS_DOC_KEYS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Name of the k-th part of a genome: "run", "map", "poisson"; NULL after the
+ * last. */
+const char *doc_section_name(uint32_t k);
+void doc_sections_list(void);
+/* The keys of one part; false: there is no such part. */
+bool doc_section_print(const char *name);
+
+/* NEST and Brian 2 to Volley; word NULL prints all. False: word is not in the
+ * table. */
+bool doc_aliases_print(const char *word);
+
+#endif
