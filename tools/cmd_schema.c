@@ -63,6 +63,9 @@ static const char *const form_texts[VLY_FORMS] = {
     [VLY_FORM_NUMBERS] =
         "{\"type\": \"object\", \"additionalProperties\": {\"$ref\": "
         "\"#/$defs/number\"}}",
+    [VLY_FORM_TEXTS] = "{\"type\": \"object\", \"additionalProperties\": "
+                       "{\"type\": \"string\"}}",
+    [VLY_FORM_SET] = "{\"type\": \"object\"}",
     [VLY_FORM_PAIR] = "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
                       "\"items\": {\"$ref\": \"#/$defs/number\"}}",
     [VLY_FORM_CLIP] = "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "

@@ -36,6 +36,8 @@ static const char *const form_texts[VLY_FORMS] = {
     [VLY_FORM_NAMED] = "tables by name",
     [VLY_FORM_LIST] = "list of tables",
     [VLY_FORM_NUMBERS] = "numbers by name",
+    [VLY_FORM_TEXTS] = "texts by name",
+    [VLY_FORM_SET] = "values by path",
     [VLY_FORM_PAIR] = "[a, b]",
     [VLY_FORM_CLIP] = "[low, high]",
 };

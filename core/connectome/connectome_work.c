@@ -155,6 +155,8 @@ void vly_place_print(const vly_genome *genome, const vly_origin *origin,
                      char text[VLY_PLACE_BYTES])
 {
     const char *path = genome->path ? genome->path : "genome";
+    if (origin->file)
+        path = genome->files[origin->file - 1];
     if (origin->line)
         snprintf(text, VLY_PLACE_BYTES, "%.200s:%u:%u: ", path, origin->line,
                  origin->column);

@@ -12,10 +12,10 @@
 #include "base/number.h"
 #include "genome/expression.h"
 #include "genome/genome_area.h"
-#include "genome/genome_override.h"
 #include "genome/genome_reader.h"
 #include "genome/genome_resolve.h"
 #include "genome/genome_stimulus.h"
+#include "genome/genome_use.h"
 #include "genome/genome_value.h"
 
 /* ---- [run] and the top -------------------------------------------------- */
@@ -96,12 +96,11 @@ out:
     return status;
 }
 
-static vly_status read_top(vly_reader *reader)
+vly_status vly_top_check(vly_reader *reader)
 {
+    static const char *const texts[] = {"title", "source"};
     const vly_key_list list = {"the genome", vly_keys_top, NULL};
     const vly_toml_node *format = vly_toml_get(&reader->root, "format");
-    const vly_toml_node *title = vly_toml_get(&reader->root, "title");
-    const vly_toml_node *source = vly_toml_get(&reader->root, "source");
     const char *text = NULL;
     vly_status status;
     if (!format)
@@ -111,16 +110,25 @@ static vly_status read_top(vly_reader *reader)
         return vly_reader_wrong(reader, format, "format",
                                 "1, the only one this version reads");
     VLY_TRY(vly_reader_keys(reader, &reader->root, &list));
-    if (source)
-        VLY_TRY(vly_reader_string(reader, source, "source", &text));
-    if (title) {
-        VLY_TRY(vly_reader_string(reader, title, "title", &text));
-        reader->genome->title = vly_strdup(text);
-        if (!reader->genome->title)
-            return vly_reader_nomem(reader, strlen(text) + 1, "the title");
+    for (uint32_t i = 0; i < 2; i++) {
+        const vly_toml_node *node = vly_toml_get(&reader->root, texts[i]);
+        if (node)
+            VLY_TRY(vly_reader_string(reader, node, texts[i], &text));
     }
 out:
     return status;
+}
+
+static vly_status read_title(vly_reader *reader)
+{
+    const vly_toml_node *title = vly_toml_get(&reader->root, "title");
+    if (!title)
+        return VLY_OK;
+    reader->genome->title = vly_strdup(title->u.string);
+    if (!reader->genome->title)
+        return vly_reader_nomem(reader, strlen(title->u.string) + 1,
+                                "the title");
+    return VLY_OK;
 }
 
 /* ---- steps -------------------------------------------------------------- */
@@ -128,7 +136,8 @@ out:
 static vly_status read_all(vly_reader *reader)
 {
     vly_status status;
-    VLY_TRY(read_top(reader));
+    VLY_TRY(vly_top_check(reader));
+    VLY_TRY(read_title(reader));
     VLY_TRY(vly_expression_vars(reader, vly_toml_get(&reader->root, "var")));
     VLY_TRY(read_run(reader));
     VLY_TRY(vly_models_read(reader));
@@ -168,8 +177,7 @@ vly_status vly_genome_parse(const char *text, size_t n_bytes, const char *name,
         VLY_TRY(vly_fail_nomem(error, strlen(name) + 1, "a name"));
     VLY_TRY(
         vly_toml_parse(text ? text : "", n_bytes, name, &reader.root, error));
-    for (uint32_t i = 0; i < n_overrides; i++)
-        VLY_TRY(vly_override_apply(&reader, &overrides[i]));
+    VLY_TRY(vly_uses_expand(&reader, overrides, n_overrides));
     VLY_TRY(read_all(&reader));
     *genome = reader.genome;
     reader.genome = NULL;
@@ -181,9 +189,8 @@ out:
 
 /* ---- files -------------------------------------------------------------- */
 
-/* Reads to the end, since standard input has no size to ask for. */
-static vly_status read_file(FILE *file, const char *path, char **text,
-                            size_t *n_bytes, vly_error *error)
+vly_status vly_genome_text(FILE *file, const char *path, char **text,
+                           size_t *n_bytes, vly_error *error)
 {
     size_t n = 0, capacity = 1 << 16;
     char *data = NULL;
@@ -219,7 +226,7 @@ vly_status vly_genome_load(const char *path, const vly_override *overrides,
     FILE *file = standard ? stdin : fopen(path, "rb");
     if (!file)
         return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(errno));
-    vly_status status = read_file(file, path, &text, &n_bytes, error);
+    vly_status status = vly_genome_text(file, path, &text, &n_bytes, error);
     if (!standard)
         fclose(file);
     if (status == VLY_OK)
@@ -249,6 +256,9 @@ void vly_genome_destroy(vly_genome *genome)
         vly_free(genome->stimuli[i].bursts);
         vly_free(genome->stimuli[i].neurons);
     }
+    for (uint32_t i = 0; i < genome->n_files; i++)
+        vly_free(genome->files[i]);
+    vly_free(genome->files);
     vly_free(genome->areas);
     vly_free(genome->pairs);
     vly_free(genome->stimuli);

@@ -27,6 +27,7 @@ typedef struct vly_origin {
     vly_origin_kind kind;
     uint32_t line;
     uint32_t column;
+    uint32_t file; /* 0: genome->path, k: genome->files[k - 1] */
 } vly_origin;
 
 /* A number, or how to draw one for each neuron or synapse. */
@@ -193,8 +194,10 @@ typedef struct vly_record {
 } vly_record;
 
 typedef struct vly_genome {
-    char *path;  /* as given; for messages */
-    char *title; /* optional key `title`; NULL without */
+    char *path;   /* as given; for messages */
+    char *title;  /* optional key `title`; NULL without */
+    char **files; /* those that [use] included, as in messages */
+    uint32_t n_files;
     double dt_ms;
     uint64_t n_bursts; /* [run] ms or bursts; 0 if neither is given */
     uint64_t seed_network;

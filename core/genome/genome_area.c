@@ -253,6 +253,7 @@ static vly_status read_area(vly_reader *reader, const vly_toml_node *node,
     area->origin.kind = VLY_ORIGIN_FILE;
     area->origin.line = node->key_line;
     area->origin.column = node->key_column;
+    area->origin.file = node->file;
     area->name = vly_strdup(node->key);
     if (!area->name)
         return vly_reader_nomem(reader, strlen(node->key) + 1, "a name");

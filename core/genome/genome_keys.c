@@ -17,6 +17,7 @@ const vly_key vly_keys_top[] = {
     {"run", VLY_FORM_SECTION, "time step, length, seeds"},
     {"var", VLY_FORM_NUMBERS, "names for expressions: \"=4*order\""},
     {"model", VLY_FORM_NAMED, "a model with parameters, for several areas"},
+    {"use", VLY_FORM_NAMED, "another genome as a part of this one"},
     {"area", VLY_FORM_NAMED, "neurons of one model"},
     {"map", VLY_FORM_LIST, "synapses between areas"},
     {"stimulus", VLY_FORM_LIST, "input without synapses"},
@@ -107,6 +108,17 @@ const vly_key vly_keys_except[] = {
 const vly_key vly_keys_record[] = {
     {"what", VLY_FORM_KIND, "spikes"}, {"from", VLY_FORM_AREAS, "areas"}, END};
 
+const vly_key vly_keys_use[] = {
+    {"file", VLY_FORM_TEXT, "the genome; relative to the file that names it"},
+    {"prefix", VLY_FORM_TEXT, "of its names: E is PREFIX/E; default NAME"},
+    {"areas", VLY_FORM_TEXTS,
+     "areas of this genome that stand in for its: "
+     "{ E = \"cortex\" }"},
+    {"set", VLY_FORM_SET,
+     "changes it as --set does: "
+     "{ \"var.g\" = 5 }; expressions are of this genome"},
+    END};
+
 #define DISTRIBUTION                                                           \
     {"normal", VLY_FORM_PAIR, "[mean, standard deviation]; clip at 6 sd"},     \
         {"uniform", VLY_FORM_PAIR, "[low, high]"},                             \
@@ -188,6 +200,7 @@ const vly_key_section vly_key_sections[] = {
     {"top", "the genome", vly_keys_top, false},
     {"run", "[run]", vly_keys_run, false},
     {"model", "[model.NAME]", vly_keys_model, true},
+    {"use", "[use.NAME]", vly_keys_use, false},
     {"area", "[area.NAME]", vly_keys_area, true},
     {"morphology", "[morphology.NAME]", vly_keys_morphology, false},
     {"morphology.composite", "a composite", vly_keys_composite, false},

@@ -34,6 +34,8 @@ typedef enum vly_key_form {
     VLY_FORM_NAMED,    /* tables by name, each the section of this name */
     VLY_FORM_LIST,     /* a list of tables, each the section of this name */
     VLY_FORM_NUMBERS,  /* numbers by name */
+    VLY_FORM_TEXTS,    /* texts by name */
+    VLY_FORM_SET,      /* values by path: "area.E.neurons" = 100 */
     VLY_FORM_PAIR,     /* [a, b] */
     VLY_FORM_CLIP,     /* [low, high]; inf leaves a side open */
     VLY_FORMS
@@ -60,6 +62,7 @@ extern const vly_key vly_keys_morphology[];
 extern const vly_key vly_keys_composite[];
 extern const vly_key vly_keys_map[];
 extern const vly_key vly_keys_except[];
+extern const vly_key vly_keys_use[];
 extern const vly_key vly_keys_record[];
 extern const vly_key vly_keys_value[]; /* distribution and draw */
 extern const vly_key vly_keys_distribution[];

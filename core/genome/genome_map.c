@@ -329,6 +329,7 @@ static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
     pair->origin.kind = VLY_ORIGIN_FILE;
     pair->origin.line = map->node->key_line;
     pair->origin.column = map->node->key_column;
+    pair->origin.file = map->node->file;
     pair->map = vly_strdup(map->label);
     pair->stream = stream_text(genome, map, cell, n_before);
     if (!pair->map || !pair->stream)

@@ -21,11 +21,11 @@ typedef struct override_path {
     uint32_t n;
 } override_path;
 
-static vly_status fail(vly_reader *reader, const char *set,
+/* at: "--set ..." or the place of a value that [use.X] gives. */
+static vly_status fail(vly_reader *reader, const vly_toml_node *at,
                        const char *sentence, const char *word, const char *end)
 {
-    return vly_fail(reader->error, VLY_E_PARSE, "--set %.200s: %s%.120s%s", set,
-                    sentence, word, end);
+    return vly_reader_fail_key(reader, at, "%s%.120s%s", sentence, word, end);
 }
 
 static bool split(const char *path, override_path *out)
@@ -67,11 +67,11 @@ static bool is_bare(const char *value)
 }
 
 /* Parses `v = VALUE`; *node owns itself. */
-static vly_status parse_value(vly_reader *reader, const char *set,
-                              const char *value, const char *key,
-                              vly_toml_node *node)
+static vly_status parse_value(vly_reader *reader, const vly_toml_node *at,
+                              const char *value, vly_toml_node *node)
 {
     vly_toml_node root = {0};
+    vly_toml_node made = {.kind = VLY_TOML_STRING};
     vly_status status = VLY_E_PARSE;
     char *text = vly_format("v = %s\n", value);
     if (!text)
@@ -80,34 +80,27 @@ static vly_status parse_value(vly_reader *reader, const char *set,
         status = vly_toml_parse(text, strlen(text), "", &root, NULL);
     vly_free(text);
     if (status == VLY_E_PARSE && is_bare(value)) {
-        memset(node, 0, sizeof(*node));
-        node->kind = VLY_TOML_STRING;
-        node->u.string = vly_strdup(value);
-        if (!node->u.string)
+        made.u.string = vly_strdup(value);
+        if (!made.u.string)
             return vly_reader_nomem(reader, strlen(value), "an override");
     } else if (status == VLY_E_PARSE) {
-        return fail(reader, set,
-                    "the value does not parse, wanted a TOML value", "", "");
+        return fail(reader, at, "the value does not parse, wanted a TOML value",
+                    "", "");
     } else if (status != VLY_OK) {
         return vly_reader_nomem(reader, strlen(value), "an override");
     } else {
-        *node = root.u.children[0];
+        made = root.u.children[0];
         root.u.children[0].key = NULL;
         root.u.children[0].kind = VLY_TOML_BOOL;
         vly_toml_deinit(&root);
     }
-    vly_free(node->key);
-    node->key = vly_strdup(key);
-    if (!node->key) {
-        vly_toml_deinit(node);
-        return vly_reader_nomem(reader, strlen(key) + 1, "an override");
-    }
+    *node = made;
     return VLY_OK;
 }
 
 /* ---- path --------------------------------------------------------------- */
 
-static vly_status no_such(vly_reader *reader, const char *set,
+static vly_status no_such(vly_reader *reader, const vly_toml_node *at,
                           const vly_toml_node *among, const char *kind,
                           const char *word)
 {
@@ -124,7 +117,7 @@ static vly_status no_such(vly_reader *reader, const char *set,
     }
     vly_suggest_text(&suggest, hint, sizeof(hint));
     snprintf(sentence, sizeof(sentence), "no %s ", kind);
-    return fail(reader, set, sentence, word,
+    return fail(reader, at, sentence, word,
                 *hint ? hint : ", wanted one of the file");
 }
 
@@ -148,27 +141,27 @@ static vly_toml_node *find_entry(vly_toml_node *list, const char *word)
     return NULL;
 }
 
-/* [run] and [var] may be missing in the file. */
-static vly_status make_table(vly_reader *reader, const char *key,
-                             vly_toml_node **table)
+/* [run] and `set` of a [use] may be missing in the file. */
+static vly_status make_table(vly_reader *reader, vly_toml_node *parent,
+                             const char *key, vly_toml_node **table)
 {
     vly_toml_node made = {.kind = VLY_TOML_TABLE};
     made.key = vly_strdup(key);
-    if (!made.key || vly_toml_append(&reader->root, &made) != VLY_OK) {
+    if (!made.key || vly_toml_append(parent, &made) != VLY_OK) {
         vly_free(made.key);
         return vly_reader_nomem(reader, sizeof(made), "an override");
     }
-    *table = &reader->root.u.children[reader->root.n_children - 1];
+    *table = &parent->u.children[parent->n_children - 1];
     return VLY_OK;
 }
 
 /* The table that holds the last segment. */
-static vly_status find_table(vly_reader *reader, const char *set,
+static vly_status find_table(vly_reader *reader, const vly_toml_node *at,
                              const override_path *path, vly_toml_node **table)
 {
     static const char *const tops[] = {
-        "run",      "var",    "model",      "area",  "map",
-        "stimulus", "record", "morphology", "title", "source"};
+        "run",    "var",        "model", "area",  "map",   "stimulus",
+        "record", "morphology", "use",   "title", "source"};
     const uint32_t n_tops = sizeof(tops) / sizeof(tops[0]);
     const char *top = path->segments[0];
     uint32_t i = 0;
@@ -176,16 +169,16 @@ static vly_status find_table(vly_reader *reader, const char *set,
     char hint[100];
     for (; i < n_tops && strcmp(top, tops[i]) != 0; i++)
         vly_suggest_offer(&suggest, top, tops[i]);
-    uint32_t depth = i < 2 ? 2 : i < 8 ? 3 : 1;
+    uint32_t depth = i < 2 ? 2 : i < 9 ? 3 : 1;
     if (i == n_tops) {
         vly_suggest_text(&suggest, hint, sizeof(hint));
-        return fail(reader, set, "unknown path, no ", top,
+        return fail(reader, at, "unknown path, no ", top,
                     *hint ? hint
                           : ", wanted run, var, model, area, map, stimulus, "
-                            "record, morphology, title or source");
+                            "record, morphology, use, title or source");
     }
     if (path->n < depth || (path->n > depth && depth < 3))
-        return fail(reader, set, "the path has ",
+        return fail(reader, at, "the path has ",
                     path->n < depth ? "too few parts" : "too many parts",
                     depth == 3   ? ", wanted KIND.NAME.KEY"
                     : depth == 2 ? ", wanted KIND.KEY"
@@ -195,25 +188,32 @@ static vly_status find_table(vly_reader *reader, const char *set,
         return VLY_OK;
     vly_toml_node *group = vly_toml_child(&reader->root, top);
     if (!group && i == 0)
-        return make_table(reader, top, table);
+        return make_table(reader, &reader->root, top, table);
     *table = group;
     if (depth == 2)
         return group && group->kind == VLY_TOML_TABLE
                    ? VLY_OK
-                   : no_such(reader, set, group, top, path->segments[1]);
+                   : no_such(reader, at, group, top, path->segments[1]);
     *table = i >= 4 && i < 7 ? find_entry(group, path->segments[1])
                              : vly_toml_child(group, path->segments[1]);
     if (!*table || (*table)->kind != VLY_TOML_TABLE)
-        return no_such(reader, set, group, top, path->segments[1]);
+        return no_such(reader, at, group, top, path->segments[1]);
     for (uint32_t j = 2; j + 1 < path->n; j++) {
         vly_toml_node *next = vly_toml_child(*table, path->segments[j]);
         if (next && next->kind != VLY_TOML_TABLE)
-            return fail(reader, set, path->segments[j],
+            return fail(reader, at, path->segments[j],
                         " is no table: its parts cannot be set one by one, "
                         "wanted its whole value",
                         "");
+        if (!next && strcmp(top, "use") == 0 &&
+            strcmp(path->segments[j], "set") == 0) {
+            vly_status status = make_table(reader, *table, "set", table);
+            if (status != VLY_OK)
+                return status;
+            continue;
+        }
         if (!next)
-            return no_such(reader, set, *table, "table", path->segments[j]);
+            return no_such(reader, at, *table, "table", path->segments[j]);
         *table = next;
     }
     return VLY_OK;
@@ -245,38 +245,57 @@ static void remove_rivals(vly_toml_node *table, const char *key)
     }
 }
 
-vly_status vly_override_apply(vly_reader *reader, const vly_override *override)
+vly_status vly_override_put(vly_reader *reader, const char *text,
+                            vly_toml_node *value)
 {
     override_path path;
     vly_toml_node *table = NULL;
+    vly_status status;
+    if (!split(text, &path))
+        return fail(reader, value,
+                    "the path does not parse, wanted area.NAME.KEY", "", "");
+    VLY_TRY(find_table(reader, value, &path, &table));
+    const char *key = path.segments[path.n - 1];
+    if (strcmp(path.segments[0], "var") == 0 && !vly_toml_get(table, key))
+        return no_such(reader, value, table, "variable", key);
+    char *copy = vly_strdup(key);
+    if (!copy)
+        return vly_reader_nomem(reader, strlen(key) + 1, "an override");
+    vly_free(value->key);
+    value->key = copy;
+    /* rivals of [run] only where the key is one of [run], and so on: a wrong
+       key is refused later in any case */
+    remove_rivals(table, key);
+    vly_toml_node *old = vly_toml_child(table, key);
+    if (old) { /* keeps its place: the order of areas is that of the file */
+        if (value->set) {
+            value->key_line = old->key_line;
+            value->key_column = old->key_column;
+        }
+        vly_toml_deinit(old);
+        *old = *value;
+    } else if (vly_toml_append(table, value) != VLY_OK) {
+        return vly_reader_nomem(reader, sizeof(*value), "an override");
+    }
+    value->key = NULL;
+    value->kind = VLY_TOML_BOOL;
+out:
+    return status;
+}
+
+vly_status vly_override_apply(vly_reader *reader, const vly_override *override)
+{
     vly_toml_node value = {.kind = VLY_TOML_BOOL};
     char *set = NULL;
     vly_status status;
     size_t size = strlen(override->path) + strlen(override->value) + 2;
     VLY_TRY(vly_reader_alloc(reader, size, 1, &set));
     snprintf(set, size, "%s=%s", override->path, override->value);
-    if (!split(override->path, &path))
-        return fail(reader, set,
-                    "the path does not parse, wanted area.NAME.KEY", "", "");
-    VLY_TRY(find_table(reader, set, &path, &table));
-    const char *key = path.segments[path.n - 1];
-    if (strcmp(path.segments[0], "var") == 0 && !vly_toml_get(table, key))
-        return no_such(reader, set, table, "variable", key);
-    VLY_TRY(parse_value(reader, set, override->value, key, &value));
+    value.set = set;
+    VLY_TRY(parse_value(reader, &value, override->value, &value));
     vly_toml_mark(&value, set);
-    /* rivals of [run] only where the key is one of [run], and so on: a wrong
-       key is refused later in any case */
-    remove_rivals(table, key);
-    vly_toml_node *old = vly_toml_child(table, key);
-    if (old) { /* keeps its place: the order of areas is that of the file */
-        value.key_line = old->key_line;
-        value.key_column = old->key_column;
-        vly_toml_deinit(old);
-        *old = value;
-    } else if (vly_toml_append(table, &value) != VLY_OK) {
-        vly_toml_deinit(&value);
-        return vly_reader_nomem(reader, sizeof(value), "an override");
-    }
+    VLY_TRY(vly_override_put(reader, override->path, &value));
 out:
+    vly_toml_deinit(&value);
     return status;
 }

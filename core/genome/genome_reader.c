@@ -44,8 +44,11 @@ static vly_status fail_at(vly_reader *reader, const vly_toml_node *node,
     if (node && node->set)
         return vly_fail(reader->error, VLY_E_PARSE, "--set %.200s: %s",
                         node->set, sentence);
-    return vly_fail(reader->error, VLY_E_PARSE, "%s:%u:%u: %s", reader->name,
-                    line, column, sentence);
+    const char *name = node && node->file
+                           ? reader->genome->files[node->file - 1]
+                           : reader->genome->path;
+    return vly_fail(reader->error, VLY_E_PARSE, "%s:%u:%u: %s", name, line,
+                    column, sentence);
 }
 
 vly_status vly_reader_fail(vly_reader *reader, const vly_toml_node *node,
@@ -87,10 +90,10 @@ vly_status vly_reader_wrong(vly_reader *reader, const vly_toml_node *node,
 
 vly_origin vly_reader_origin(const vly_toml_node *node, vly_origin_kind kind)
 {
-    vly_origin origin = {kind, node->line, node->column};
+    vly_origin origin = {kind, node->line, node->column, node->file};
     if (node->set) {
         origin.kind = VLY_ORIGIN_SET;
-        origin.line = origin.column = 0;
+        origin.line = origin.column = origin.file = 0;
     }
     return origin;
 }

@@ -14,7 +14,7 @@
 
 static vly_origin origin_of(const vly_toml_node *table, const char *key)
 {
-    vly_origin none = {VLY_ORIGIN_DEFAULT, 0, 0};
+    vly_origin none = {VLY_ORIGIN_DEFAULT, 0, 0, 0};
     const vly_toml_node *node = vly_toml_get(table, key);
     return node ? vly_reader_origin(node, VLY_ORIGIN_FILE) : none;
 }
@@ -285,7 +285,7 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
 vly_status vly_genome_resolve(vly_reader *reader)
 {
     const vly_genome *genome = reader->genome;
-    vly_text text = {0};
+    vly_text text = {.files = genome->files};
     resolve_top(&text, reader);
     resolve_run(&text, reader);
     resolve_vars(&text, reader);

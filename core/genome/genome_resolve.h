@@ -13,6 +13,7 @@ typedef struct vly_text {
     size_t n;
     size_t capacity;
     bool failed;
+    char *const *files; /* of the genome, for origins; NULL: without */
 } vly_text;
 void vly_text_put(vly_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

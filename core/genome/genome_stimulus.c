@@ -324,6 +324,7 @@ static vly_status make_stimulus(vly_reader *reader,
     stimulus->origin.kind = VLY_ORIGIN_FILE;
     stimulus->origin.line = entry->node->key_line;
     stimulus->origin.column = entry->node->key_column;
+    stimulus->origin.file = entry->node->file;
     stimulus->id = vly_strdup(entry->label);
     stimulus->stream = stream_text(reader->genome, entry, stimulus->to);
     if (!stimulus->id || !stimulus->stream)
@@ -435,6 +436,7 @@ static vly_status read_record(vly_reader *reader, const vly_toml_node *node)
         record->origin.kind = VLY_ORIGIN_FILE;
         record->origin.line = node->key_line;
         record->origin.column = node->key_column;
+        record->origin.file = node->file;
     }
 out:
     return status;

@@ -141,7 +141,11 @@ void vly_text_value(vly_text *text, const vly_value *value)
 void vly_text_origin(vly_text *text, const vly_origin *origin,
                      const char *model)
 {
-    if (origin->kind == VLY_ORIGIN_DEFAULT)
+    if (origin->file && text->files)
+        vly_text_put(text, "  # %s", text->files[origin->file - 1]);
+    if (origin->file && text->files)
+        vly_text_put(text, " line %u\n", origin->line);
+    else if (origin->kind == VLY_ORIGIN_DEFAULT)
         vly_text_put(text, "  # default\n");
     else if (origin->kind == VLY_ORIGIN_SET)
         vly_text_put(text, "  # --set\n");

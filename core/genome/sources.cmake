@@ -16,6 +16,8 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_spikes.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_stimulus.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_text.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_use.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_use_names.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_value.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_vectors.c
     ${CMAKE_CURRENT_LIST_DIR}/model_info.c

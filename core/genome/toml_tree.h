@@ -29,6 +29,7 @@ typedef enum vly_toml_kind {
 typedef struct vly_toml_node {
     char *key;       /* owned; NULL for elements of arrays and the root */
     const char *set; /* "PATH=VALUE" if --set put it here; borrowed */
+    uint32_t file;   /* as of vly_origin */
     vly_toml_kind kind;
     uint32_t line; /* of the value, from 1 */
     uint32_t column;

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * [use.NAME]: files are read, changed by `set`, their own [use] expanded, their
+ * expressions evaluated with their own [var]; then their names get the prefix
+ * and their tables go into the tree of who included them. So everything after
+ * this step, the hash too, sees one genome. Their [run] counts only where they
+ * are run themselves.
+ */
+#include "genome/genome_use.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "genome/expression.h"
+#include "genome/genome_override.h"
+#include "genome/suggest.h"
+
+#define USE_DEPTH_MAX 16
+#define USE_FILES_MAX 256
+
+/* The files that are being read, the innermost first. */
+typedef struct use_chain {
+    const struct use_chain *outer;
+    const char *name; /* as written */
+    bool known;       /* it is a file */
+    dev_t device;
+    ino_t inode;
+} use_chain;
+
+/* What is changed in a file before its [use] is looked at, or after. */
+typedef struct use_changes {
+    const vly_override *overrides; /* of the command, or */
+    uint32_t n_overrides;
+    vly_toml_node *set; /* of the [use]; its values are moved out */
+} use_changes;
+
+static vly_status expand(vly_reader *reader, const use_chain *chain);
+
+/* ---- changes ---------------------------------------------------------- */
+
+static bool comes_first(const char *path)
+{
+    return strncmp(path, "use.", 4) == 0 || strncmp(path, "var.", 4) == 0;
+}
+
+static vly_status change(vly_reader *reader, const use_changes *changes,
+                         bool first)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < changes->n_overrides; i++)
+        if (comes_first(changes->overrides[i].path) == first)
+            VLY_TRY(vly_override_apply(reader, &changes->overrides[i]));
+    for (uint32_t i = 0; changes->set && i < changes->set->n_children; i++) {
+        vly_toml_node *value = &changes->set->u.children[i];
+        if (!value->key || comes_first(value->key) != first)
+            continue;
+        char *path = NULL;
+        VLY_TRY(vly_reader_alloc(reader, strlen(value->key) + 1, 1, &path));
+        strcpy(path, value->key);
+        /* moves the value out and leaves a node without a key */
+        VLY_TRY(vly_override_put(reader, path, value));
+    }
+out:
+    return status;
+}
+
+static vly_status change_and_expand(vly_reader *reader, const use_chain *chain,
+                                    const use_changes *changes)
+{
+    vly_status status;
+    VLY_TRY(change(reader, changes, true));
+    VLY_TRY(expand(reader, chain));
+    VLY_TRY(change(reader, changes, false));
+out:
+    return status;
+}
+
+vly_status vly_uses_expand(vly_reader *reader, const vly_override *overrides,
+                           uint32_t n_overrides)
+{
+    const use_changes changes = {overrides, n_overrides, NULL};
+    const char *slash = strrchr(reader->name, '/');
+    use_chain chain = {.name = slash ? slash + 1 : reader->name};
+    struct stat info;
+    if (stat(reader->name, &info) == 0) {
+        chain.known = true;
+        chain.device = info.st_dev;
+        chain.inode = info.st_ino;
+    }
+    return change_and_expand(reader, &chain, &changes);
+}
+
+/* ---- expressions ------------------------------------------------------ */
+
+/* Numbers in place of expressions: they are of the file that they stand in. */
+static vly_status freeze(vly_reader *reader, vly_toml_node *node)
+{
+    vly_status status = VLY_OK;
+    double number = 0;
+    if (node->kind == VLY_TOML_STRING && node->u.string[0] == '=') {
+        VLY_TRY(vly_expression_eval(reader, node, &number));
+        vly_free(node->u.string);
+        node->kind = VLY_TOML_FLOAT;
+        node->u.number = number;
+    }
+    if (node->kind == VLY_TOML_TABLE || node->kind == VLY_TOML_ARRAY)
+        for (uint32_t i = 0; i < node->n_children; i++)
+            VLY_TRY(freeze(reader, &node->u.children[i]));
+out:
+    return status;
+}
+
+static vly_status freeze_file(vly_reader *reader)
+{
+    static const char *const tables[] = {"area",     "model",  "map",
+                                         "stimulus", "record", "morphology"};
+    vly_status status;
+    VLY_TRY(vly_expression_vars(reader, vly_toml_get(&reader->root, "var")));
+    for (uint32_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        vly_toml_node *table = vly_toml_child(&reader->root, tables[i]);
+        if (table)
+            VLY_TRY(freeze(reader, table));
+    }
+out:
+    return status;
+}
+
+/* ---- into the tree ---------------------------------------------------- */
+
+static vly_status take_child(vly_reader *reader, vly_toml_node *parent,
+                             vly_toml_node *child)
+{
+    if (vly_toml_append(parent, child) != VLY_OK)
+        return vly_reader_nomem(reader, sizeof(*child), "an included genome");
+    child->key = NULL;
+    child->kind = VLY_TOML_BOOL;
+    return VLY_OK;
+}
+
+static vly_status make_group(vly_reader *reader, const vly_toml_node *like,
+                             vly_toml_node **group)
+{
+    vly_toml_node made = {.kind = like->kind, .file = like->file};
+    made.line = made.key_line = like->key_line;
+    made.column = made.key_column = like->key_column;
+    made.key = vly_strdup(like->key);
+    if (!made.key || vly_toml_append(&reader->root, &made) != VLY_OK) {
+        vly_free(made.key);
+        return vly_reader_nomem(reader, sizeof(made), "an included genome");
+    }
+    *group = &reader->root.u.children[reader->root.n_children - 1];
+    return VLY_OK;
+}
+
+/* Moves [area], [[map]], ... of the included file to those of the genome. */
+static vly_status take_group(vly_reader *reader, const vly_toml_node *use,
+                             vly_toml_node *from, const vly_use_names *names)
+{
+    vly_toml_node *group = vly_toml_child(&reader->root, from->key);
+    bool areas = from->kind == VLY_TOML_TABLE && strcmp(from->key, "area") == 0;
+    size_t n_prefix = strlen(names->prefix);
+    vly_status status = VLY_OK;
+    if (!group)
+        VLY_TRY(make_group(reader, from, &group));
+    if (from->kind != group->kind)
+        return vly_reader_wrong(
+            reader, from->kind == VLY_TOML_TABLE ? group : from, from->key,
+            from->kind == VLY_TOML_TABLE ? "a table" : "as in the other file");
+    for (uint32_t i = 0; i < from->n_children; i++) {
+        vly_toml_node *child = &from->u.children[i];
+        if (areas && vly_toml_get(names->bound, child->key + n_prefix))
+            continue;
+        if (child->key && vly_toml_get(group, child->key))
+            return vly_reader_fail_key(reader, use,
+                                       "[use.%s] makes %s %s, which is there "
+                                       "already, wanted another prefix",
+                                       use->key, from->key, child->key);
+        VLY_TRY(take_child(reader, group, child));
+    }
+out:
+    return status;
+}
+
+static vly_status take_file(vly_reader *reader, const vly_toml_node *use,
+                            vly_reader *part, const vly_use_names *names)
+{
+    static const char *const groups[] = {"area",     "model",  "map",
+                                         "stimulus", "record", "morphology"};
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        vly_toml_node *group = vly_toml_child(&part->root, groups[i]);
+        if (group && group->kind != VLY_TOML_TABLE &&
+            group->kind != VLY_TOML_ARRAY)
+            return vly_reader_wrong(part, group, group->key, "a table");
+        if (group)
+            VLY_TRY(take_group(reader, use, group, names));
+    }
+out:
+    return status;
+}
+
+/* ---- one file --------------------------------------------------------- */
+
+static void mark_file(vly_toml_node *node, uint32_t file)
+{
+    node->file = file;
+    if (node->kind == VLY_TOML_TABLE || node->kind == VLY_TOML_ARRAY)
+        for (uint32_t i = 0; i < node->n_children; i++)
+            mark_file(&node->u.children[i], file);
+}
+
+/* FILE of the [use], beside the file that names it. */
+static vly_status add_file(vly_reader *reader, const vly_toml_node *node)
+{
+    vly_genome *genome = reader->genome;
+    const char *file = node->u.string;
+    const char *slash = file[0] == '/' ? NULL : strrchr(reader->name, '/');
+    if (genome->n_files == USE_FILES_MAX)
+        return vly_reader_fail(reader, node,
+                               "more than %d files are included, wanted fewer",
+                               USE_FILES_MAX);
+    char **grown =
+        vly_realloc(genome->files, (size_t)genome->n_files + 1, sizeof(char *));
+    if (grown)
+        genome->files = grown;
+    char *path =
+        vly_format("%.*s%s", slash ? (int)(slash + 1 - reader->name) : 0,
+                   reader->name, file);
+    if (!grown || !path) {
+        vly_free(path);
+        return vly_reader_nomem(reader, strlen(file), "a file name");
+    }
+    genome->files[genome->n_files++] = path;
+    return VLY_OK;
+}
+
+static vly_status check_circle(vly_reader *reader, const vly_toml_node *node,
+                               const use_chain *chain)
+{
+    char text[600] = "";
+    uint32_t depth = 0;
+    for (const use_chain *c = chain->outer; c; c = c->outer) {
+        if (++depth > USE_DEPTH_MAX)
+            return vly_reader_fail(reader, node,
+                                   "included %d files deep, wanted less",
+                                   USE_DEPTH_MAX);
+        if (!c->known || c->device != chain->device || c->inode != chain->inode)
+            continue;
+        /* from the outer one to this one */
+        for (const use_chain *k = chain; k != c->outer; k = k->outer) {
+            char longer[600];
+            snprintf(longer, sizeof(longer), "%.120s%s%.400s", k->name,
+                     *text ? " -> " : "", text);
+            strcpy(text, longer);
+        }
+        return vly_reader_fail(reader, node,
+                               "includes itself: %s, wanted no circle", text);
+    }
+    return VLY_OK;
+}
+
+/* Parses the file into part->root. */
+static vly_status open_file(vly_reader *reader, const vly_toml_node *node,
+                            use_chain *chain, vly_reader *part)
+{
+    char *text = NULL;
+    size_t n_bytes = 0;
+    struct stat info;
+    vly_status status;
+    FILE *file = fopen(part->name, "rb");
+    bool known = file && fstat(fileno(file), &info) == 0;
+    if (!known || !S_ISREG(info.st_mode)) {
+        int why = file ? EISDIR : errno;
+        if (file)
+            fclose(file);
+        return vly_reader_fail(
+            reader, node, "file is \"%.200s\": %s", node->u.string,
+            why == EISDIR ? "not a regular file" : strerror(why));
+    }
+    chain->known = true;
+    chain->device = info.st_dev;
+    chain->inode = info.st_ino;
+    status = check_circle(reader, node, chain);
+    if (status == VLY_OK)
+        status =
+            vly_genome_text(file, part->name, &text, &n_bytes, reader->error);
+    fclose(file);
+    if (status != VLY_OK)
+        return status;
+    if (n_bytes > VLY_GENOME_BYTES_MAX)
+        status = vly_reader_fail(reader, node,
+                                 "file has more than %u bytes, wanted fewer",
+                                 VLY_GENOME_BYTES_MAX);
+    else
+        status = vly_toml_parse(text, n_bytes, part->name, &part->root,
+                                reader->error);
+    vly_free(text);
+    if (status == VLY_OK)
+        mark_file(&part->root, reader->genome->n_files);
+    return status;
+}
+
+/* ---- a [use] ---------------------------------------------------------- */
+
+static vly_status read_prefix(vly_reader *reader, const vly_toml_node *use,
+                              const char **out)
+{
+    const vly_toml_node *node = vly_toml_get(use, "prefix");
+    const char *word = use->key;
+    char *prefix = NULL;
+    vly_status status = VLY_OK;
+    if (node)
+        VLY_TRY(vly_reader_string(reader, node, "prefix", &word));
+    if (*word && !vly_name_valid(word))
+        return node ? vly_reader_wrong(reader, node, "prefix",
+                                       "a letter or _, then letters, digits, "
+                                       "_ / -, or nothing")
+                    : vly_reader_name(reader, use, "use", word);
+    VLY_TRY(vly_reader_alloc(reader, strlen(word) + 2, 1, &prefix));
+    snprintf(prefix, strlen(word) + 2, "%s%s", word, *word ? "/" : "");
+    *out = prefix;
+out:
+    return status;
+}
+
+static vly_status no_area(vly_reader *reader, const vly_toml_node *node,
+                          const char *word, const vly_toml_node *areas,
+                          const char *whose)
+{
+    vly_suggest suggest = {0};
+    char hint[100];
+    for (uint32_t i = 0; areas && i < areas->n_children; i++)
+        if (areas->u.children[i].key)
+            vly_suggest_offer(&suggest, word, areas->u.children[i].key);
+    return vly_reader_fail_key(reader, node, "areas: no area \"%.80s\" in %s%s",
+                               word, whose,
+                               vly_suggest_text(&suggest, hint, sizeof(hint)));
+}
+
+/* { E = "cortex" }: E of the file, cortex of the genome so far. */
+static vly_status check_bound(vly_reader *reader, const vly_toml_node *bound,
+                              const vly_toml_node *areas)
+{
+    const vly_toml_node *own = vly_toml_get(&reader->root, "area");
+    const char *name = NULL;
+    vly_status status;
+    VLY_TRY(vly_reader_table(reader, bound, "areas"));
+    for (uint32_t i = 0; i < bound->n_children; i++) {
+        const vly_toml_node *node = &bound->u.children[i];
+        VLY_TRY(vly_reader_string(reader, node, "areas", &name));
+        if (!vly_toml_get(areas, node->key))
+            return no_area(reader, node, node->key, areas, "the file");
+        if (!vly_toml_get(own, name))
+            return no_area(reader, node, name, own, "this genome");
+    }
+out:
+    return status;
+}
+
+static vly_status read_part(vly_reader *reader, const vly_toml_node *use,
+                            vly_reader *part, use_chain *chain,
+                            vly_toml_node *set)
+{
+    vly_use_names names = {.bound = vly_toml_get(use, "areas")};
+    const use_changes changes = {NULL, 0, set};
+    vly_status status;
+    VLY_TRY(open_file(reader, vly_toml_get(use, "file"), chain, part));
+    VLY_TRY(vly_top_check(part));
+    VLY_TRY(change_and_expand(part, chain, &changes));
+    VLY_TRY(freeze_file(part));
+    VLY_TRY(read_prefix(reader, use, &names.prefix));
+    const vly_toml_node *areas = vly_toml_get(&part->root, "area");
+    names.areas = areas && areas->kind == VLY_TOML_TABLE ? areas : NULL;
+    if (names.bound)
+        VLY_TRY(check_bound(reader, names.bound, names.areas));
+    VLY_TRY(vly_use_rename(reader, &part->root, &names));
+    VLY_TRY(take_file(reader, use, part, &names));
+out:
+    return status;
+}
+
+static vly_status expand_one(vly_reader *reader, const use_chain *chain,
+                             vly_toml_node *use)
+{
+    const vly_key_list list = {"a [use]", vly_keys_use, NULL};
+    const vly_toml_node *node = vly_toml_get(use, "file");
+    vly_toml_node *set = vly_toml_child(use, "set");
+    vly_reader part = {.genome = reader->genome, .error = reader->error};
+    use_chain inner = {.outer = chain};
+    vly_status status;
+    VLY_TRY(vly_reader_table(reader, use, "use"));
+    VLY_TRY(vly_reader_keys(reader, use, &list));
+    if (!node)
+        return vly_reader_fail_key(reader, use,
+                                   "[use.%s] has no file, wanted file = "
+                                   "\"other.toml\"",
+                                   use->key);
+    VLY_TRY(vly_reader_string(reader, node, "file", &inner.name));
+    for (const char *c = inner.name; *c; c++)
+        if ((unsigned char)*c < ' ') /* it comes in messages and comments */
+            return vly_reader_wrong(reader, node, "file", "a plain file name");
+    if (set) { /* its expressions are of the including genome */
+        VLY_TRY(vly_reader_table(reader, set, "set"));
+        VLY_TRY(freeze(reader, set));
+    }
+    VLY_TRY(add_file(reader, node));
+    part.name = reader->genome->files[reader->genome->n_files - 1];
+    status = read_part(reader, use, &part, &inner, set);
+out:
+    vly_reader_deinit(&part);
+    return status;
+}
+
+static vly_status expand(vly_reader *reader, const use_chain *chain)
+{
+    vly_toml_node *uses = vly_toml_child(&reader->root, "use");
+    vly_toml_node taken = {.kind = VLY_TOML_BOOL};
+    vly_status status;
+    if (!uses)
+        return VLY_OK;
+    VLY_TRY(vly_reader_table(reader, uses, "use"));
+    VLY_TRY(vly_expression_vars(reader, vly_toml_get(&reader->root, "var")));
+    /* out of the tree first: the children of the root move as it grows */
+    taken = *uses;
+    uses->key = vly_strdup("use");
+    uses->kind = VLY_TOML_BOOL;
+    uses->n_children = 0;
+    if (!uses->key)
+        VLY_TRY(vly_reader_nomem(reader, 4, "a name"));
+    vly_toml_remove(&reader->root, "use");
+    for (uint32_t i = 0; i < taken.n_children; i++)
+        VLY_TRY(expand_one(reader, chain, &taken.u.children[i]));
+out:
+    vly_toml_deinit(&taken);
+    return status;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * [use.NAME]: another genome as a part of this one.
+ */
+#ifndef VOLLEY_GENOME_GENOME_USE_H
+#define VOLLEY_GENOME_GENOME_USE_H
+
+#include <stdio.h>
+
+#include "genome/genome_reader.h"
+
+/* Applies the overrides and puts the content of every included file into the
+ * tree; no [use] is left. What a file gives comes behind what is there, in the
+ * order of the [use] tables, so an include changes no id of the including
+ * genome's own neurons. Overrides of `use` and `var` come first, because they
+ * decide what is included; the others may address what was. */
+vly_status vly_uses_expand(vly_reader *reader, const vly_override *overrides,
+                           uint32_t n_overrides);
+
+/* The areas of an included file as the including genome calls them. */
+typedef struct vly_use_names {
+    const char *prefix;         /* "V1/" or "" */
+    const vly_toml_node *areas; /* its [area], a table, or NULL */
+    const vly_toml_node *bound; /* `areas` of the [use], or NULL */
+} vly_use_names;
+
+/* Renames everything in the tree of an included file (genome_use_names.c):
+ * globs become the lists of what they match in that file, so that they reach
+ * nothing else.
+ * Errors  E_NOMEM */
+vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
+                          const vly_use_names *names);
+
+/* ---- genome.c --------------------------------------------------------- */
+
+/* format, the keys at the top, title and source. */
+vly_status vly_top_check(vly_reader *reader);
+/* Reads to the end, since standard input has no size to ask for. */
+vly_status vly_genome_text(FILE *file, const char *path, char **text,
+                           size_t *n_bytes, vly_error *error);
+
+#endif

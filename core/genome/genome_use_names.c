@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Names of an included genome: areas, models, morphologies and ids get the
+ * prefix, bound areas the name of what stands in for them.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "genome/genome_use.h"
+
+static vly_status no_memory(vly_reader *reader)
+{
+    return vly_reader_nomem(reader, 256, "a name");
+}
+
+/* ---- texts ------------------------------------------------------------ */
+
+static const char *bound_name(const vly_use_names *names, const char *area)
+{
+    const vly_toml_node *to = vly_toml_get(names->bound, area);
+    return to ? to->u.string : NULL;
+}
+
+static char *area_name(const vly_use_names *names, const char *area)
+{
+    const char *bound = bound_name(names, area);
+    return bound ? vly_strdup(bound) : vly_format("%s%s", names->prefix, area);
+}
+
+static vly_status set_text(vly_reader *reader, char **place, char *text)
+{
+    if (!text)
+        return no_memory(reader);
+    vly_free(*place);
+    *place = text;
+    return VLY_OK;
+}
+
+static vly_status put_prefix(vly_reader *reader, const vly_use_names *names,
+                             char **place)
+{
+    return set_text(reader, place, vly_format("%s%s", names->prefix, *place));
+}
+
+/* A string at the place of another node, moved into a list. */
+static vly_status add_text(vly_reader *reader, const vly_toml_node *like,
+                           char *text, vly_toml_node *list)
+{
+    vly_toml_node node = *like;
+    node.key = NULL;
+    node.kind = VLY_TOML_STRING;
+    node.n_children = 0;
+    node.u.string = text;
+    if (text && vly_toml_append(list, &node) == VLY_OK)
+        return VLY_OK;
+    vly_free(text);
+    return no_memory(reader);
+}
+
+/* ---- areas ------------------------------------------------------------ */
+
+static bool is_glob(const char *pattern)
+{
+    return strpbrk(pattern, "*?") != NULL;
+}
+
+/* The k-th area that a name or a glob means, NULL after the last; a name that
+ * is none is kept, for the message of who looks for it. */
+static const char *meant(const vly_use_names *names, const char *pattern,
+                         uint32_t k)
+{
+    uint32_t n_found = 0;
+    if (!is_glob(pattern))
+        return k == 0 ? pattern : NULL;
+    for (uint32_t i = 0; names->areas && i < names->areas->n_children; i++)
+        if (vly_glob_match(pattern, names->areas->u.children[i].key) &&
+            n_found++ == k)
+            return names->areas->u.children[i].key;
+    return n_found == 0 && k == 0 ? pattern : NULL;
+}
+
+/* Replaces the content of a node by a list made of it. */
+static void replace(vly_toml_node *node, vly_toml_node *list)
+{
+    char *key = node->key;
+    node->key = NULL;
+    vly_toml_deinit(node);
+    node->key = key;
+    node->kind = VLY_TOML_ARRAY;
+    node->n_children = list->n_children;
+    node->u.children = list->u.children;
+}
+
+static vly_status rename_areas(vly_reader *reader, vly_toml_node *node,
+                               const vly_use_names *names)
+{
+    vly_toml_node list = {.kind = VLY_TOML_ARRAY};
+    bool one = node && node->kind == VLY_TOML_STRING;
+    vly_status status = VLY_OK;
+    const char *area;
+    if (one && !is_glob(node->u.string))
+        return set_text(reader, &node->u.string,
+                        area_name(names, node->u.string));
+    if (!one && (!node || node->kind != VLY_TOML_ARRAY))
+        return VLY_OK; /* who reads it says what is wrong */
+    for (uint32_t i = 0; i < (one ? 1 : node->n_children); i++) {
+        const vly_toml_node *item = one ? node : &node->u.children[i];
+        if (item->kind != VLY_TOML_STRING) {
+            vly_toml_deinit(&list);
+            return VLY_OK;
+        }
+        for (uint32_t k = 0; (area = meant(names, item->u.string, k)); k++)
+            VLY_TRY(add_text(reader, item, area_name(names, area), &list));
+    }
+    replace(node, &list);
+    return VLY_OK;
+out:
+    vly_toml_deinit(&list);
+    return status;
+}
+
+static bool split_link(const char *text, char sides[2][256])
+{
+    const char *arrow = strstr(text, "->");
+    for (int i = 0; arrow && i < 2; i++) {
+        const char *begin = i ? arrow + 2 : text;
+        const char *end = i ? text + strlen(text) : arrow;
+        while (begin < end && *begin == ' ')
+            begin++;
+        while (end > begin && end[-1] == ' ')
+            end--;
+        if (begin == end || end - begin > 255)
+            return false;
+        memcpy(sides[i], begin, (size_t)(end - begin));
+        sides[i][end - begin] = 0;
+    }
+    return arrow && !strstr(arrow + 2, "->");
+}
+
+/* "A -> B", either side a name or a glob; `to` outermost, as the reader
+ * does. */
+static vly_status rename_link(vly_reader *reader, const vly_toml_node *item,
+                              const vly_use_names *names, vly_toml_node *list)
+{
+    char sides[2][256];
+    vly_status status;
+    const char *from, *to;
+    if (!split_link(item->u.string, sides)) /* the reader says what is wrong */
+        return add_text(reader, item, vly_strdup(item->u.string), list);
+    for (uint32_t t = 0; (to = meant(names, sides[1], t)); t++)
+        for (uint32_t f = 0; (from = meant(names, sides[0], f)); f++) {
+            char *a = area_name(names, from);
+            char *b = area_name(names, to);
+            char *text = a && b ? vly_format("%s -> %s", a, b) : NULL;
+            vly_free(a);
+            vly_free(b);
+            status = add_text(reader, item, text, list);
+            if (status != VLY_OK)
+                return status;
+        }
+    return VLY_OK;
+}
+
+static vly_status rename_links(vly_reader *reader, vly_toml_node *node,
+                               const vly_use_names *names)
+{
+    vly_toml_node list = {.kind = VLY_TOML_ARRAY};
+    vly_status status = VLY_OK;
+    if (!node || node->kind != VLY_TOML_ARRAY)
+        return VLY_OK;
+    for (uint32_t i = 0; i < node->n_children; i++) {
+        const vly_toml_node *item = &node->u.children[i];
+        if (item->kind != VLY_TOML_STRING) {
+            vly_toml_deinit(&list);
+            return VLY_OK;
+        }
+        VLY_TRY(rename_link(reader, item, names, &list));
+    }
+    replace(node, &list);
+    return VLY_OK;
+out:
+    vly_toml_deinit(&list);
+    return status;
+}
+
+/* ---- tables ----------------------------------------------------------- */
+
+static vly_status rename_entry(vly_reader *reader, vly_toml_node *entry,
+                               const vly_use_names *names)
+{
+    static const char *const ends[] = {"from", "to"};
+    static const char *const words[] = {"id", "morphology"};
+    vly_toml_node *except = vly_toml_child(entry, "except");
+    vly_status status = VLY_OK;
+    for (int i = 0; i < 2; i++) {
+        vly_toml_node *word = vly_toml_child(entry, words[i]);
+        VLY_TRY(rename_areas(reader, vly_toml_child(entry, ends[i]), names));
+        if (word && word->kind == VLY_TOML_STRING)
+            VLY_TRY(put_prefix(reader, names, &word->u.string));
+    }
+    VLY_TRY(rename_links(reader, vly_toml_child(entry, "link"), names));
+    if (except && except->kind == VLY_TOML_ARRAY)
+        for (uint32_t i = 0; i < except->n_children; i++)
+            for (int end = 0; end < 2; end++)
+                VLY_TRY(rename_areas(
+                    reader, vly_toml_child(&except->u.children[i], ends[end]),
+                    names));
+out:
+    return status;
+}
+
+static vly_status rename_lists(vly_reader *reader, vly_toml_node *root,
+                               const vly_use_names *names)
+{
+    static const char *const lists[] = {"map", "stimulus", "record"};
+    vly_status status = VLY_OK;
+    for (int i = 0; i < 3; i++) {
+        vly_toml_node *list = vly_toml_child(root, lists[i]);
+        for (uint32_t k = 0;
+             list && list->kind == VLY_TOML_ARRAY && k < list->n_children; k++)
+            VLY_TRY(rename_entry(reader, &list->u.children[k], names));
+    }
+out:
+    return status;
+}
+
+vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
+                          const vly_use_names *names)
+{
+    static const char *const tables[] = {"area", "model", "morphology"};
+    vly_toml_node *models = vly_toml_child(root, "model");
+    vly_status status = VLY_OK;
+    VLY_TRY(rename_lists(reader, root, names));
+    vly_toml_node *areas = vly_toml_child(root, "area");
+    for (uint32_t i = 0; names->areas && i < areas->n_children; i++) {
+        vly_toml_node *model = vly_toml_child(&areas->u.children[i], "model");
+        if (model && model->kind == VLY_TOML_STRING &&
+            vly_toml_get(models, model->u.string))
+            VLY_TRY(put_prefix(reader, names, &model->u.string));
+    }
+    for (int t = 0; t < 3; t++) {
+        vly_toml_node *table = vly_toml_child(root, tables[t]);
+        for (uint32_t i = 0;
+             table && table->kind == VLY_TOML_TABLE && i < table->n_children;
+             i++)
+            VLY_TRY(put_prefix(reader, names, &table->u.children[i].key));
+    }
+out:
+    return status;
+}
