@@ -84,19 +84,16 @@ static void put_ref(json_writer *json, const char *key, const char *name)
 
 /* ---- keys that depend on the section ---------------------------------- */
 
-/* The section of this name, or one of those whose names begin with it. */
+/* One of the sections whose names are this or begin with it. */
 static void put_section_ref(json_writer *json, const char *key,
                             const char *name)
 {
     size_t n = strlen(name);
-    if (vly_key_section_find(name) != NULL) {
-        put_ref(json, key, name);
-        return;
-    }
     json_object(json, key);
     json_array(json, "anyOf");
     for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++)
-        if (strncmp(s->name, name, n) == 0 && s->name[n] == '.')
+        if (strncmp(s->name, name, n) == 0 &&
+            (s->name[n] == '.' || s->name[n] == '\0'))
             put_ref(json, NULL, s->name);
     json_array_end(json);
     json_object_end(json);
@@ -115,9 +112,6 @@ static void put_form(json_writer *json, const vly_key_section *section,
                      const vly_key *key)
 {
     char name[64];
-    bool top = strcmp(section->name, "top") == 0;
-    snprintf(name, sizeof name, "%s%s%s", top ? "" : section->name,
-             top ? "" : ".", key->name);
     switch (key->form) {
     case VLY_FORM_KIND:
         json_text(json, "const", strrchr(section->name, '.') + 1);
@@ -137,11 +131,11 @@ static void put_form(json_writer *json, const vly_key_section *section,
         break;
     case VLY_FORM_NAMED:
         json_text(json, "type", "object");
-        put_section_ref(json, "additionalProperties", name);
+        put_section_ref(json, "additionalProperties", key->name);
         break;
     case VLY_FORM_LIST:
         json_text(json, "type", "array");
-        put_section_ref(json, "items", name);
+        put_section_ref(json, "items", key->name);
         break;
     default:
         snprintf(name, sizeof name, "#/$defs/form%d", (int)key->form);

@@ -90,8 +90,7 @@ bool doc_section_print(const char *name)
     size_t n = strlen(name);
     uint32_t n_found = 0;
     for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++) {
-        bool group = strncmp(s->name, name, n) == 0 && s->name[n] == '.' &&
-                     vly_key_section_find(name) == NULL;
+        bool group = strncmp(s->name, name, n) == 0 && s->name[n] == '.';
         if (!group && strcmp(s->name, name) != 0 &&
             strcmp(short_name(s), name) != 0)
             continue;

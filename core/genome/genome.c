@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "genome/expression.h"
 #include "genome/genome_area.h"
+#include "genome/genome_generator.h"
 #include "genome/genome_reader.h"
 #include "genome/genome_resolve.h"
 #include "genome/genome_stimulus.h"
@@ -144,6 +145,7 @@ static vly_status read_all(vly_reader *reader)
     VLY_TRY(vly_areas_read(reader));
     VLY_TRY(vly_maps_read(reader));
     VLY_TRY(vly_stimuli_read(reader));
+    VLY_TRY(vly_generators_check(reader));
     VLY_TRY(vly_records_read(reader));
     status = vly_genome_make_hash(reader->genome);
     if (status != VLY_OK)
@@ -178,6 +180,7 @@ vly_status vly_genome_parse(const char *text, size_t n_bytes, const char *name,
     VLY_TRY(
         vly_toml_parse(text ? text : "", n_bytes, name, &reader.root, error));
     VLY_TRY(vly_uses_expand(&reader, overrides, n_overrides));
+    VLY_TRY(vly_generators_expand(&reader));
     VLY_TRY(read_all(&reader));
     *genome = reader.genome;
     reader.genome = NULL;

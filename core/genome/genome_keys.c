@@ -196,21 +196,68 @@ const vly_key vly_keys_spikes[] = {
     TIMES,    {"neurons", VLY_FORM_INDEXES, "indexes, instead of first and n"},
     WEIGHT,   END};
 
+#define TRAIN                                                                  \
+    {"period_ms", VLY_FORM_NUMBER, "from pulse to pulse; default one pulse"},  \
+        {"period_bursts", VLY_FORM_WHOLE, "the same in bursts"},               \
+        {"width_ms", VLY_FORM_NUMBER, "of a pulse; default one burst"},        \
+        {"width_bursts", VLY_FORM_WHOLE, "the same in bursts"},                \
+    {                                                                          \
+        "count", VLY_FORM_WHOLE, "of pulses; or the train ends with stop"      \
+    }
+
+const vly_key vly_keys_pulse[] = {STIMULUS, PORT, WINDOW, TRAIN, WEIGHT, END};
+
+const vly_key vly_keys_pattern[] = {
+    {"kind", VLY_FORM_KIND, "poisson, normal, dc, ..."},
+    {"to", VLY_FORM_AREAS, "areas with voxels"},
+    {"id", VLY_FORM_TEXT, "addresses it in --set"},
+    PORT,
+    {"voxels", VLY_FORM_TRIPLES, "[[x, y, z], ...]: all neurons of each"},
+    TIMES,
+    WEIGHT,
+    END};
+
+/* Areas that only fire. */
+#define GENERATOR                                                              \
+    {"generator", VLY_FORM_KIND, "poisson, spikes or pulse; no model"},        \
+        {"neurons", VLY_FORM_WHOLE, "how many"},                               \
+        {"voxels", VLY_FORM_TRIPLE, "size in voxels, instead of neurons"},     \
+        {"neurons_per_voxel", VLY_FORM_WHOLE, "default 1"},                    \
+    {                                                                          \
+        "at", VLY_FORM_TRIPLE, "position; default [0, 0, 0]"                   \
+    }
+
+const vly_key vly_keys_area_poisson[] = {
+    GENERATOR,
+    WINDOW,
+    {"rate_hz", VLY_FORM_NUMBER, "of each neuron; one spike a burst at most"},
+    END};
+
+const vly_key vly_keys_area_spikes[] = {GENERATOR, TIMES, END};
+
+const vly_key vly_keys_area_pulse[] = {GENERATOR, WINDOW, TRAIN, END};
+
 const vly_key_section vly_key_sections[] = {
     {"top", "the genome", vly_keys_top, false},
     {"run", "[run]", vly_keys_run, false},
     {"model", "[model.NAME]", vly_keys_model, true},
     {"use", "[use.NAME]", vly_keys_use, false},
     {"area", "[area.NAME]", vly_keys_area, true},
+    {"area.poisson", "[area.NAME] with a generator", vly_keys_area_poisson,
+     false},
+    {"area.spikes", "[area.NAME] with a generator", vly_keys_area_spikes,
+     false},
+    {"area.pulse", "[area.NAME] with a generator", vly_keys_area_pulse, false},
     {"morphology", "[morphology.NAME]", vly_keys_morphology, false},
-    {"morphology.composite", "a composite", vly_keys_composite, false},
+    {"composite", "a composite", vly_keys_composite, false},
     {"map", "[[map]]", vly_keys_map, false},
-    {"map.composite", "a composite", vly_keys_composite, false},
-    {"map.except", "except of a [[map]]", vly_keys_except, false},
+    {"except", "except of a [[map]]", vly_keys_except, false},
     {"stimulus.poisson", "[[stimulus]]", vly_keys_poisson, false},
     {"stimulus.normal", "[[stimulus]]", vly_keys_normal, false},
     {"stimulus.dc", "[[stimulus]]", vly_keys_dc, false},
     {"stimulus.spikes", "[[stimulus]]", vly_keys_spikes, false},
+    {"stimulus.pulse", "[[stimulus]]", vly_keys_pulse, false},
+    {"stimulus.pattern", "[[stimulus]]", vly_keys_pattern, false},
     {"value.distribution", "a distribution", vly_keys_distribution, false},
     {"value.draw", "a draw", vly_keys_draw, false},
     {"record.spikes", "[[record]]", vly_keys_record, false},

@@ -58,6 +58,9 @@ extern const vly_key vly_keys_top[];
 extern const vly_key vly_keys_run[];
 extern const vly_key vly_keys_model[];
 extern const vly_key vly_keys_area[];
+extern const vly_key vly_keys_area_poisson[];
+extern const vly_key vly_keys_area_spikes[];
+extern const vly_key vly_keys_area_pulse[];
 extern const vly_key vly_keys_morphology[];
 extern const vly_key vly_keys_composite[];
 extern const vly_key vly_keys_map[];
@@ -71,6 +74,8 @@ extern const vly_key vly_keys_poisson[];
 extern const vly_key vly_keys_normal[];
 extern const vly_key vly_keys_dc[];
 extern const vly_key vly_keys_spikes[];
+extern const vly_key vly_keys_pulse[];
+extern const vly_key vly_keys_pattern[];
 
 /* All sections; the last has name NULL. */
 extern const vly_key_section vly_key_sections[];

@@ -229,6 +229,8 @@ static void remove_rivals(vly_toml_node *table, const char *key)
         {"p", "count"},
         {"delay_ms", "delay_bursts"},
         {"start_ms", "start_burst"},
+        {"period_ms", "period_bursts"},
+        {"width_ms", "width_bursts"},
         {"stop_ms", "stop_burst"},
         {"neurons", "voxels"},
         {"neurons", "neurons_per_voxel"},

@@ -55,6 +55,8 @@ typedef struct vly_reader {
     uint32_t n_maps;
     struct vly_stimulus_entry *stimuli;
     uint32_t n_stimuli;
+    uint32_t *generators; /* [n_generators] areas, ascending */
+    uint32_t n_generators;
     uint64_t n_vectors; /* in all pairs */
     uint64_t n_spikes;  /* in all stimuli */
     void **blocks;      /* what vly_reader_alloc gave */

@@ -187,9 +187,50 @@ static void put_bursts(vly_text *text, const vly_burst_list *list)
     vly_text_put(text, "]");
 }
 
+static void put_time(vly_text *text, const vly_stimulus_entry *entry,
+                     const char *stem, uint64_t number)
+{
+    char keys[2][32];
+    snprintf(keys[0], sizeof(keys[0]), "%s_ms", stem);
+    snprintf(keys[1], sizeof(keys[1]), "%s_bursts", stem);
+    vly_origin origin = origin_of2(entry->node, keys[0], keys[1]);
+    vly_text_put(text, "%s = %" PRIu64, keys[1], number);
+    vly_text_origin(text, &origin, NULL);
+}
+
+static void resolve_pulse(vly_text *text, const vly_stimulus_entry *entry)
+{
+    const vly_pulse *pulse = &entry->pulse;
+    put_time(text, entry, "width", pulse->width);
+    if (pulse->period)
+        put_time(text, entry, "period", pulse->period);
+    if (pulse->count) {
+        vly_origin origin = origin_of(entry->node, "count");
+        vly_text_put(text, "count = %" PRIu64, pulse->count);
+        vly_text_origin(text, &origin, NULL);
+    }
+}
+
+static void resolve_voxels(vly_text *text, const vly_stimulus_entry *entry)
+{
+    vly_origin origin = origin_of(entry->node, "voxels");
+    vly_text_put(text, "voxels = [");
+    for (uint32_t i = 0; i < entry->n_voxels; i++)
+        vly_text_put(text, "%s[%u, %u, %u]", i ? ", " : "", entry->voxels[i][0],
+                     entry->voxels[i][1], entry->voxels[i][2]);
+    vly_text_put(text, "]");
+    vly_text_origin(text, &origin, NULL);
+}
+
 static void resolve_spikes(vly_text *text, const vly_stimulus_entry *entry)
 {
     vly_origin origin;
+    if (entry->form == VLY_STIMULUS_FORM_PULSE) {
+        resolve_pulse(text, entry);
+        return;
+    }
+    if (entry->voxels)
+        resolve_voxels(text, entry);
     if (entry->neurons) {
         origin = origin_of(entry->node, "neurons");
         vly_text_put(text, "neurons = [");
@@ -234,14 +275,17 @@ static void resolve_where(vly_text *text, const vly_reader *reader,
         vly_text_put(text, "n = %u", entry->n);
         vly_text_origin(text, &origin, NULL);
     }
-    if (entry->start) {
+    bool pulse = entry->form == VLY_STIMULUS_FORM_PULSE;
+    uint64_t start = pulse ? entry->pulse.start : entry->start;
+    uint64_t stop = pulse ? entry->pulse.stop : entry->stop;
+    if (start) {
         origin = origin_of2(entry->node, "start_ms", "start_burst");
-        vly_text_put(text, "start_burst = %" PRIu64, entry->start);
+        vly_text_put(text, "start_burst = %" PRIu64, start);
         vly_text_origin(text, &origin, NULL);
     }
-    if (entry->stop != UINT64_MAX) {
+    if (stop != UINT64_MAX) {
         origin = origin_of2(entry->node, "stop_ms", "stop_burst");
-        vly_text_put(text, "stop_burst = %" PRIu64, entry->stop);
+        vly_text_put(text, "stop_burst = %" PRIu64, stop);
         vly_text_origin(text, &origin, NULL);
     }
 }
@@ -256,7 +300,7 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
     vly_text_put(text, "\n[[stimulus]]  # line %u\n", entry->node->key_line);
     if (entry->id)
         vly_text_put(text, "id = \"%s\"\n", entry->id);
-    vly_text_put(text, "kind = \"%s\"\n", vly_stimulus_names[entry->kind]);
+    vly_text_put(text, "kind = \"%s\"\n", vly_stimulus_names[entry->form]);
     resolve_where(text, reader, entry);
     if (vly_toml_get(entry->node, "port"))
         vly_text_put(text, "port = %u\n", first->port);

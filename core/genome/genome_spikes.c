@@ -56,10 +56,10 @@ out:
     return status;
 }
 
-vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry)
+vly_status vly_times_read(vly_reader *reader, vly_stimulus_entry *entry,
+                          uint32_t n, const char *of)
 {
     vly_status status;
-    const vly_toml_node *neurons = vly_toml_get(entry->node, "neurons");
     const vly_toml_node *times = vly_toml_get(entry->node, "times_ms");
     const vly_toml_node *bursts = vly_toml_get(entry->node, "bursts");
     const vly_toml_node *node = times ? times : bursts;
@@ -68,8 +68,6 @@ vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry)
         return vly_reader_fail_key(reader, entry->node,
                                    "%s has %s, wanted times_ms or bursts",
                                    entry->label, times ? "both" : "no times");
-    if (neurons)
-        VLY_TRY(read_neurons(reader, neurons, entry));
     if (node->kind != VLY_TOML_ARRAY)
         return vly_reader_wrong(reader, node, what,
                                 "a list, or one list a neuron");
@@ -80,17 +78,29 @@ vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry)
                              &entry->lists));
     if (entry->flat)
         return read_list(reader, node, what, times != NULL, &entry->lists[0]);
-    if (entry->n_lists != entry->n_neurons)
+    if (entry->n_lists != n)
         return vly_reader_fail(reader, node,
-                               "%s has %u lists for %u in neurons, wanted one "
-                               "a neuron",
-                               what, entry->n_lists, entry->n_neurons);
+                               "%s has %u lists for %u in %s, wanted one a "
+                               "%s",
+                               what, entry->n_lists, n, of,
+                               *of == 'v' ? "voxel" : "neuron");
     for (uint32_t i = 0; i < entry->n_lists; i++) {
         const vly_toml_node *item = &node->u.children[i];
         if (item->kind != VLY_TOML_ARRAY)
             return vly_reader_wrong(reader, item, what, "a list a neuron");
         VLY_TRY(read_list(reader, item, what, times != NULL, &entry->lists[i]));
     }
+out:
+    return status;
+}
+
+vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry)
+{
+    const vly_toml_node *neurons = vly_toml_get(entry->node, "neurons");
+    vly_status status = VLY_OK;
+    if (neurons)
+        VLY_TRY(read_neurons(reader, neurons, entry));
+    VLY_TRY(vly_times_read(reader, entry, entry->n_neurons, "neurons"));
 out:
     return status;
 }
@@ -109,22 +119,41 @@ static int compare_spikes(const void *a, const void *b)
     return (x->neuron > y->neuron) - (x->neuron < y->neuron);
 }
 
-static uint64_t count_spikes(const vly_stimulus_entry *entry, uint32_t n)
+/* The i-th neuron that a stimulus is for, and its list. A voxel has several
+ * neurons; they are in a row, x outermost. */
+static uint32_t target_of(const vly_stimulus_entry *entry, const vly_area *area,
+                          uint32_t first, uint32_t i, uint32_t *list)
+{
+    uint32_t n = area->neurons_per_voxel;
+    *list = entry->flat ? 0 : entry->voxels ? i / n : i;
+    if (entry->neurons)
+        return entry->neurons[i];
+    if (!entry->voxels)
+        return first + i;
+    const uint32_t *at = entry->voxels[i / n];
+    return ((at[0] * area->voxels[1] + at[1]) * area->voxels[2] + at[2]) * n +
+           i % n;
+}
+
+static uint64_t count_spikes(const vly_stimulus_entry *entry,
+                             const vly_area *area, uint64_t n)
 {
     uint64_t total = 0;
     if (entry->flat)
-        return (uint64_t)n * entry->lists[0].n;
+        return n * entry->lists[0].n;
     for (uint32_t i = 0; i < entry->n_lists; i++)
         total += entry->lists[i].n;
-    return total;
+    return entry->voxels ? total * area->neurons_per_voxel : total;
 }
 
-static void collect_spikes(const vly_stimulus_entry *entry, uint32_t first,
-                           uint32_t n, spike *spikes)
+static void collect_spikes(const vly_stimulus_entry *entry,
+                           const vly_area *area, uint32_t first, uint64_t n,
+                           spike *spikes)
 {
     for (uint32_t i = 0; i < n; i++) {
-        const vly_burst_list *list = &entry->lists[entry->flat ? 0 : i];
-        uint32_t neuron = entry->neurons ? entry->neurons[i] : first + i;
+        uint32_t k = 0;
+        uint32_t neuron = target_of(entry, area, first, i, &k);
+        const vly_burst_list *list = &entry->lists[k];
         for (uint32_t j = 0; j < list->n; j++) {
             spikes->burst = list->bursts[j];
             spikes->neuron = neuron;
@@ -136,10 +165,14 @@ static void collect_spikes(const vly_stimulus_entry *entry, uint32_t first,
 vly_status vly_spikes_make(vly_reader *reader, const vly_stimulus_entry *entry,
                            vly_stimulus *stimulus)
 {
-    uint32_t n = entry->neurons ? entry->n_neurons : stimulus->n_neurons;
-    uint64_t total = count_spikes(entry, n);
+    const vly_area *area = &reader->genome->areas[stimulus->to];
+    uint64_t n = entry->voxels
+                     ? (uint64_t)entry->n_voxels * area->neurons_per_voxel
+                 : entry->neurons ? entry->n_neurons
+                                  : stimulus->n_neurons;
+    uint64_t total = count_spikes(entry, area, n);
     reader->n_spikes += total;
-    if (reader->n_spikes > VLY_SPIKES_MAX)
+    if (reader->n_spikes > VLY_SPIKES_MAX || n > VLY_NEURONS_MAX)
         return vly_reader_fail_key(reader, entry->node,
                                    "%" PRIu64 " given spikes in all stimuli, "
                                    "wanted at most 2^28",
@@ -152,7 +185,7 @@ vly_status vly_spikes_make(vly_reader *reader, const vly_stimulus_entry *entry,
         return vly_reader_nomem(reader, total * (sizeof(spike) + 12),
                                 "the spikes of a stimulus");
     }
-    collect_spikes(entry, stimulus->first, n, spikes);
+    collect_spikes(entry, area, stimulus->first, n, spikes);
     qsort(spikes, (size_t)total, sizeof(spike), compare_spikes);
     for (uint64_t i = 0; i < total; i++) {
         stimulus->bursts[i] = spikes[i].burst;

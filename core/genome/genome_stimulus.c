@@ -15,8 +15,8 @@
 /* Poisson tables have at most this many thresholds (design, section 1.1). */
 #define POISSON_TABLE_MAX 256
 
-const char *const vly_stimulus_names[] = {"poisson", "normal", "dc", "spikes",
-                                          NULL};
+const char *const vly_stimulus_names[] = {"poisson", "normal",  "dc", "spikes",
+                                          "pulse",   "pattern", NULL};
 
 const char *vly_dc_suffix(const vly_model_info *model)
 {
@@ -148,10 +148,11 @@ static vly_status read_kind(vly_reader *reader, vly_stimulus_entry *entry)
     const char *name = NULL;
     const vly_toml_node *node = vly_toml_get(entry->node, "kind");
     if (!node)
-        return vly_reader_fail_key(reader, entry->node,
-                                   "%s has no kind, wanted poisson, normal, dc "
-                                   "or spikes",
-                                   entry->label);
+        return vly_reader_fail_key(
+            reader, entry->node,
+            "%s has no kind, wanted poisson, normal, dc, "
+            "spikes, pulse or pattern",
+            entry->label);
     vly_status status = vly_reader_string(reader, node, "kind", &name);
     if (status != VLY_OK)
         return status;
@@ -159,37 +160,36 @@ static vly_status read_kind(vly_reader *reader, vly_stimulus_entry *entry)
     for (uint32_t i = 0; vly_stimulus_names[i]; i++) {
         vly_suggest_offer(&suggest, name, vly_stimulus_names[i]);
         if (strcmp(name, vly_stimulus_names[i]) == 0) {
-            entry->kind = (vly_stimulus_kind)i;
+            entry->form = i;
+            entry->kind = i < VLY_STIMULUS_SPIKES ? (vly_stimulus_kind)i
+                                                  : VLY_STIMULUS_SPIKES;
             return VLY_OK;
         }
     }
-    if (strcmp(name, "pulse") == 0 || strcmp(name, "pattern") == 0)
-        return vly_reader_fail(reader, node,
-                               "kind %s is not available in this version, "
-                               "wanted poisson, normal, dc or spikes",
-                               name);
     char hint[100];
     vly_suggest_text(&suggest, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no kind \"%.80s\"%s", name,
                            *hint ? hint
-                                 : ", wanted poisson, normal, dc or spikes");
+                                 : ", wanted poisson, normal, dc, spikes, "
+                                   "pulse or pattern");
 }
 
 static vly_status check_keys(vly_reader *reader,
                              const vly_stimulus_entry *entry)
 {
     static const vly_key *const keys[] = {vly_keys_poisson, vly_keys_normal,
-                                          vly_keys_dc, vly_keys_spikes};
+                                          vly_keys_dc,      vly_keys_spikes,
+                                          vly_keys_pulse,   vly_keys_pattern};
     char what[48];
     snprintf(what, sizeof(what), "a [[stimulus]] of kind %s",
-             vly_stimulus_names[entry->kind]);
-    const vly_key_list list = {what, keys[entry->kind], NULL};
+             vly_stimulus_names[entry->form]);
+    const vly_key_list list = {what, keys[entry->form], NULL};
     return vly_reader_keys(reader, entry->node, &list);
 }
 
-static vly_status read_time(vly_reader *reader, const vly_toml_node *table,
-                            const char *ms_key, const char *burst_key,
-                            uint64_t *out)
+vly_status vly_time_read(vly_reader *reader, const vly_toml_node *table,
+                         const char *ms_key, const char *burst_key,
+                         uint64_t *out)
 {
     const vly_toml_node *ms = vly_toml_get(table, ms_key);
     const vly_toml_node *burst = vly_toml_get(table, burst_key);
@@ -208,10 +208,10 @@ static vly_status read_window(vly_reader *reader, vly_stimulus_entry *entry)
 {
     vly_status status;
     entry->stop = UINT64_MAX;
-    VLY_TRY(read_time(reader, entry->node, "start_ms", "start_burst",
-                      &entry->start));
-    VLY_TRY(
-        read_time(reader, entry->node, "stop_ms", "stop_burst", &entry->stop));
+    VLY_TRY(vly_time_read(reader, entry->node, "start_ms", "start_burst",
+                          &entry->start));
+    VLY_TRY(vly_time_read(reader, entry->node, "stop_ms", "stop_burst",
+                          &entry->stop));
     if (entry->stop <= entry->start)
         return vly_reader_fail_key(reader, entry->node,
                                    "%s stops in burst %" PRIu64 ", wanted "
@@ -358,7 +358,11 @@ static vly_status read_stimulus(vly_reader *reader, const vly_toml_node *node,
     VLY_TRY(vly_reader_areas(reader, to, "to", &entry->to));
     VLY_TRY(read_range(reader, entry));
     VLY_TRY(read_window(reader, entry));
-    if (entry->kind == VLY_STIMULUS_SPIKES)
+    if (entry->form == VLY_STIMULUS_FORM_PULSE)
+        VLY_TRY(vly_pulse_read(reader, entry));
+    else if (entry->form == VLY_STIMULUS_FORM_PATTERN)
+        VLY_TRY(vly_pattern_read(reader, entry));
+    else if (entry->kind == VLY_STIMULUS_SPIKES)
         VLY_TRY(vly_spikes_read(reader, entry));
     uint64_t total = (uint64_t)genome->n_stimuli + entry->to.n;
     if (total > VLY_STIMULI_MAX)

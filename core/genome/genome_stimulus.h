@@ -12,11 +12,30 @@ typedef struct vly_burst_list {
     uint32_t n;
 } vly_burst_list;
 
+/* How a stimulus is written. pulse and pattern become lists of spikes, so the
+ * compiler and the backends know nothing of them. In the order of
+ * vly_stimulus_names; the first ones are vly_stimulus_kind. */
+typedef enum vly_stimulus_form {
+    VLY_STIMULUS_FORM_PULSE = VLY_STIMULUS_SPIKES + 1,
+    VLY_STIMULUS_FORM_PATTERN
+} vly_stimulus_form;
+
+/* Events in the bursts [start + k period, start + k period + width) below
+ * stop. */
+typedef struct vly_pulse {
+    uint64_t start;
+    uint64_t stop;
+    uint64_t period; /* 0: one pulse */
+    uint64_t width;
+    uint64_t count; /* of pulses; 0: up to stop */
+} vly_pulse;
+
 /* A [[stimulus]] as given: genome->stimuli [begin, begin + to.n) are its. */
 typedef struct vly_stimulus_entry {
     const vly_toml_node *node;
     const char *id;
     char *label;
+    uint32_t form; /* vly_stimulus_kind or vly_stimulus_form */
     vly_stimulus_kind kind;
     vly_area_list to;
     uint32_t begin;
@@ -29,6 +48,9 @@ typedef struct vly_stimulus_entry {
     vly_burst_list *lists; /* spikes: one for all or one a neuron */
     uint32_t n_lists;
     bool flat; /* one list for all */
+    vly_pulse pulse;
+    uint32_t (*voxels)[3]; /* pattern */
+    uint32_t n_voxels;
 } vly_stimulus_entry;
 
 extern const char *const vly_stimulus_names[]; /* ends with NULL */
@@ -40,6 +62,16 @@ vly_status vly_records_read(vly_reader *reader);
 vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry);
 vly_status vly_spikes_make(vly_reader *reader, const vly_stimulus_entry *entry,
                            vly_stimulus *stimulus);
+/* The same for what pulse and pattern have instead (genome_pulse.c). */
+vly_status vly_pulse_read(vly_reader *reader, vly_stimulus_entry *entry);
+vly_status vly_pattern_read(vly_reader *reader, vly_stimulus_entry *entry);
+/* times_ms or bursts, for n lists if there are several. */
+vly_status vly_times_read(vly_reader *reader, vly_stimulus_entry *entry,
+                          uint32_t n, const char *of);
+/* A pair of keys for one time, in ms or in bursts; *out is kept without. */
+vly_status vly_time_read(vly_reader *reader, const vly_toml_node *table,
+                         const char *ms_key, const char *burst_key,
+                         uint64_t *out);
 /* Suffix of the amplitude of a dc stimulus: the unit of i_e. */
 const char *vly_dc_suffix(const vly_model_info *model);
 

@@ -4,6 +4,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_area.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_generator.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_hash.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_keys.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_map.c
@@ -11,6 +12,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_names.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_number.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_override.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_pulse.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_reader.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_resolve.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_spikes.c

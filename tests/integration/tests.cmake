@@ -82,7 +82,7 @@ vly_test(test_tools_memory LABELS integration TIMEOUT 180
 target_sources(test_tools_memory PRIVATE
     $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
 target_include_directories(test_tools_memory PRIVATE ${CMAKE_SOURCE_DIR}/tools)
-set(command_tests good bad schema sweep stop device pace files)
+set(command_tests good bad input schema sweep stop device pace files)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
     # that it knows, which a loop that computes does not do.

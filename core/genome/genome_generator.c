@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Generator areas, made of what is there: a neuron of lif_psc_delta at rest,
+ * half a millivolt below its threshold and without a refractory period, fires
+ * in exactly those bursts in which anything arrives; its potential is reset in
+ * the same burst, so nothing is left of it. A stimulus of 1 mV drives it. So
+ * generators have ids and stand in the digest, and no backend has code for
+ * them. A neuron fires once in a burst: a Poisson generator with a mean of m
+ * events a burst fires with probability 1 - exp(-m).
+ */
+#include "genome/genome_generator.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "genome/genome_map.h"
+#include "genome/genome_stimulus.h"
+#include "genome/suggest.h"
+
+#define PREFIX "generator/"
+
+typedef struct generator_kind {
+    const char *name;
+    const vly_key *keys;
+} generator_kind;
+
+static const generator_kind kinds[] = {
+    {"poisson", vly_keys_area_poisson},
+    {"spikes", vly_keys_area_spikes},
+    {"pulse", vly_keys_area_pulse},
+};
+enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+/* ---- nodes -------------------------------------------------------------- */
+
+/* A new child of table, at the place of another node. */
+static vly_status add_child(vly_reader *reader, vly_toml_node *table,
+                            const vly_toml_node *like, const char *key,
+                            vly_toml_kind kind, vly_toml_node **out)
+{
+    vly_toml_node node = {.kind = kind, .set = like->set, .file = like->file};
+    node.line = node.key_line = like->key_line;
+    node.column = node.key_column = like->key_column;
+    node.key = key ? vly_strdup(key) : NULL;
+    if ((key && !node.key) || vly_toml_append(table, &node) != VLY_OK) {
+        vly_free(node.key);
+        return vly_reader_nomem(reader, sizeof(node), "a generator");
+    }
+    *out = &table->u.children[table->n_children - 1];
+    return VLY_OK;
+}
+
+static vly_status add_text(vly_reader *reader, vly_toml_node *table,
+                           const vly_toml_node *like, const char *key,
+                           const char *text)
+{
+    vly_toml_node *node = NULL;
+    char *copy = vly_strdup(text);
+    if (!copy)
+        return vly_reader_nomem(reader, strlen(text) + 1, "a generator");
+    /* a bool until it has its text, so that it can be freed at any time */
+    vly_status status =
+        add_child(reader, table, like, key, VLY_TOML_BOOL, &node);
+    if (status != VLY_OK) {
+        vly_free(copy);
+        return status;
+    }
+    node->kind = VLY_TOML_STRING;
+    node->u.string = copy;
+    return VLY_OK;
+}
+
+static vly_status add_number(vly_reader *reader, vly_toml_node *table,
+                             const vly_toml_node *like, const char *key,
+                             double number)
+{
+    vly_toml_node *node = NULL;
+    vly_status status =
+        add_child(reader, table, like, key, VLY_TOML_FLOAT, &node);
+    if (status == VLY_OK)
+        node->u.number = number;
+    return status;
+}
+
+/* Moves a child of one table to the end of another. */
+static vly_status move_child(vly_reader *reader, vly_toml_node *from,
+                             const char *key, vly_toml_node *to)
+{
+    vly_toml_node *child = vly_toml_child(from, key);
+    char *copy = vly_strdup(key);
+    if (!copy || vly_toml_append(to, child) != VLY_OK) {
+        vly_free(copy);
+        return vly_reader_nomem(reader, sizeof(*child), "a generator");
+    }
+    child->key = copy;
+    child->kind = VLY_TOML_BOOL;
+    vly_toml_remove(from, key);
+    return VLY_OK;
+}
+
+/* ---- one area ----------------------------------------------------------- */
+
+static bool of_area(const char *key)
+{
+    static const char *const keys[] = {"neurons", "voxels", "neurons_per_voxel",
+                                       "at", "model"};
+    for (uint32_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+static vly_status find_kind(vly_reader *reader, const vly_toml_node *node,
+                            const generator_kind **kind)
+{
+    const char *name = NULL;
+    vly_status status = vly_reader_string(reader, node, "generator", &name);
+    if (status != VLY_OK)
+        return status;
+    vly_suggest suggest = {0};
+    char hint[100];
+    for (uint32_t i = 0; i < N_KINDS; i++) {
+        vly_suggest_offer(&suggest, name, kinds[i].name);
+        if (strcmp(name, kinds[i].name) != 0)
+            continue;
+        *kind = &kinds[i];
+        return VLY_OK;
+    }
+    vly_suggest_text(&suggest, hint, sizeof(hint));
+    return vly_reader_fail(reader, node, "no generator \"%.80s\"%s", name,
+                           *hint ? hint : ", wanted poisson, spikes or pulse");
+}
+
+static vly_status check_area(vly_reader *reader, const vly_toml_node *area,
+                             const generator_kind *kind)
+{
+    char what[64];
+    const vly_toml_node *model = vly_toml_get(area, "model");
+    if (model)
+        return vly_reader_fail_key(reader, model,
+                                   "both model and generator, wanted one");
+    /* [[stimulus]] ids have the limit of all names */
+    if (strlen(area->key) + strlen(PREFIX) > VLY_NAME_MAX)
+        return vly_reader_fail_key(reader, area,
+                                   "generator %.80s, wanted a name of at most "
+                                   "%u characters",
+                                   area->key,
+                                   VLY_NAME_MAX - (unsigned)strlen(PREFIX));
+    snprintf(what, sizeof(what), "an [area] with generator %s", kind->name);
+    const vly_key_list list = {what, kind->keys, NULL};
+    return vly_reader_keys(reader, area, &list);
+}
+
+/* One list a neuron: the stimulus wants to be told which. */
+static vly_status add_neurons(vly_reader *reader, vly_toml_node *stimulus)
+{
+    const vly_toml_node *lists = vly_toml_get(stimulus, "bursts");
+    vly_toml_node *neurons = NULL;
+    vly_toml_node *item = NULL;
+    lists = lists ? lists : vly_toml_get(stimulus, "times_ms");
+    if (!lists || lists->kind != VLY_TOML_ARRAY || lists->n_children == 0 ||
+        lists->u.children[0].kind != VLY_TOML_ARRAY)
+        return VLY_OK;
+    vly_toml_node like = *lists; /* the children move as they grow */
+    like.key_line = like.line;
+    like.key_column = like.column;
+    vly_status status;
+    VLY_TRY(add_child(reader, stimulus, &like, "neurons", VLY_TOML_ARRAY,
+                      &neurons));
+    for (uint32_t i = 0; i < like.n_children; i++) {
+        VLY_TRY(
+            add_child(reader, neurons, &like, NULL, VLY_TOML_INTEGER, &item));
+        item->u.integer = i;
+    }
+out:
+    return status;
+}
+
+static vly_status make_stimulus(vly_reader *reader, vly_toml_node *area,
+                                const generator_kind *kind,
+                                vly_toml_node *stimulus)
+{
+    char id[VLY_NAME_MAX + 1];
+    vly_status status = VLY_OK;
+    snprintf(id, sizeof(id), "%s%s", PREFIX, area->key);
+    for (uint32_t i = area->n_children; i-- > 0;)
+        if (!of_area(area->u.children[i].key)) {
+            char key[VLY_NAME_MAX + 1];
+            snprintf(key, sizeof(key), "%s", area->u.children[i].key);
+            if (strcmp(key, "generator") == 0)
+                vly_toml_remove(area, key);
+            else
+                VLY_TRY(move_child(reader, area, key, stimulus));
+        }
+    VLY_TRY(add_text(reader, stimulus, area, "id", id));
+    VLY_TRY(add_text(reader, stimulus, area, "kind", kind->name));
+    VLY_TRY(add_text(reader, stimulus, area, "to", area->key));
+    VLY_TRY(add_number(reader, stimulus, area, "weight_mv", 1.0));
+    VLY_TRY(add_neurons(reader, stimulus));
+out:
+    return status;
+}
+
+static vly_status make_relay(vly_reader *reader, vly_toml_node *area)
+{
+    static const struct {
+        const char *key;
+        double number;
+    } values[] = {
+        {"e_l_mv", 0.0},
+        {"v_reset_mv", 0.0},
+        {"v_th_mv", 0.5},
+        {"t_ref_ms", 0.0},
+    };
+    vly_status status = add_text(reader, area, area, "model", "lif_psc_delta");
+    for (uint32_t i = 0;
+         status == VLY_OK && i < sizeof(values) / sizeof(values[0]); i++)
+        status =
+            add_number(reader, area, area, values[i].key, values[i].number);
+    return status;
+}
+
+static vly_status find_stimuli(vly_reader *reader, const vly_toml_node *like,
+                               vly_toml_node **stimuli)
+{
+    *stimuli = vly_toml_child(&reader->root, "stimulus");
+    if (!*stimuli)
+        return add_child(reader, &reader->root, like, "stimulus",
+                         VLY_TOML_ARRAY, stimuli);
+    return vly_reader_tables(reader, *stimuli, "stimulus");
+}
+
+/* index: of the area, because the root's children may move */
+static vly_status expand_area(vly_reader *reader, uint32_t index)
+{
+    const generator_kind *kind = NULL;
+    vly_toml_node *areas = vly_toml_child(&reader->root, "area");
+    vly_toml_node *area = &areas->u.children[index];
+    vly_toml_node *stimuli = NULL;
+    vly_toml_node *stimulus = NULL;
+    vly_status status;
+    VLY_TRY(find_kind(reader, vly_toml_get(area, "generator"), &kind));
+    VLY_TRY(check_area(reader, area, kind));
+    VLY_TRY(find_stimuli(reader, area, &stimuli));
+    area = &vly_toml_child(&reader->root, "area")->u.children[index];
+    VLY_TRY(add_child(reader, stimuli, area, NULL, VLY_TOML_TABLE, &stimulus));
+    VLY_TRY(make_stimulus(reader, area, kind, stimulus));
+    VLY_TRY(make_relay(reader, area));
+    reader->generators[reader->n_generators++] = index;
+out:
+    return status;
+}
+
+vly_status vly_generators_expand(vly_reader *reader)
+{
+    const vly_toml_node *areas = vly_toml_get(&reader->root, "area");
+    vly_status status = VLY_OK;
+    if (!areas || areas->kind != VLY_TOML_TABLE)
+        return VLY_OK;
+    uint32_t n = areas->n_children;
+    VLY_TRY(vly_reader_alloc(reader, n, sizeof(uint32_t), &reader->generators));
+    for (uint32_t i = 0; i < n; i++) {
+        areas = vly_toml_get(&reader->root, "area");
+        if (vly_toml_get(&areas->u.children[i], "generator"))
+            VLY_TRY(expand_area(reader, i));
+    }
+out:
+    return status;
+}
+
+/* ---- after reading ------------------------------------------------------ */
+
+static bool is_generator(const vly_reader *reader, uint32_t area)
+{
+    for (uint32_t i = 0; i < reader->n_generators; i++)
+        if (reader->generators[i] == area)
+            return true;
+    return false;
+}
+
+/* More lists than neurons are refused when they are read. */
+static vly_status check_lists(vly_reader *reader,
+                              const vly_stimulus_entry *entry)
+{
+    const vly_area *area = &reader->genome->areas[entry->to.areas[0]];
+    const vly_toml_node *node = vly_toml_get(entry->node, "bursts");
+    if (entry->form != VLY_STIMULUS_SPIKES || entry->flat ||
+        entry->n_lists == area->n_neurons)
+        return VLY_OK;
+    node = node ? node : vly_toml_get(entry->node, "times_ms");
+    return vly_reader_fail(reader, node,
+                           "%s has %u lists for %u neurons of generator %s, "
+                           "wanted one list, or one a neuron",
+                           node->key, entry->n_lists, area->n_neurons,
+                           area->name);
+}
+
+static vly_status check_maps(vly_reader *reader)
+{
+    for (uint32_t m = 0; m < reader->n_maps; m++) {
+        const vly_map_entry *map = &reader->maps[m];
+        for (uint32_t i = 0; i < map->n_cells; i++) {
+            uint32_t to = map->cells[i].to;
+            if (is_generator(reader, to))
+                return vly_reader_fail_key(
+                    reader, map->node,
+                    "%s goes to %s, wanted another area: a generator has no "
+                    "input",
+                    map->label, reader->genome->areas[to].name);
+        }
+    }
+    return VLY_OK;
+}
+
+/* Stimuli up to n_own are not those of generators. */
+static vly_status check_stimuli(vly_reader *reader, uint32_t n_own)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t s = 0; s < n_own; s++) {
+        const vly_stimulus_entry *entry = &reader->stimuli[s];
+        for (uint32_t i = 0; i < entry->to.n; i++) {
+            uint32_t to = entry->to.areas[i];
+            if (is_generator(reader, to))
+                return vly_reader_fail_key(
+                    reader, entry->node,
+                    "%s is onto %s, wanted another area: a generator has no "
+                    "input but its own",
+                    entry->label, reader->genome->areas[to].name);
+        }
+    }
+    for (uint32_t s = n_own; status == VLY_OK && s < reader->n_stimuli; s++)
+        status = check_lists(reader, &reader->stimuli[s]);
+    return status;
+}
+
+vly_status vly_generators_check(vly_reader *reader)
+{
+    if (reader->n_generators == 0)
+        return VLY_OK;
+    vly_status status = check_maps(reader);
+    if (status == VLY_OK)
+        status =
+            check_stimuli(reader, reader->n_stimuli - reader->n_generators);
+    return status;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Pulses, patterns and generator areas become lists of spikes, areas and
+ * stimuli that the rest of the engine has.
+ */
+#include "test_genome_text.h"
+
+#define AREAS                                                                  \
+    "format = 1\n"                                                             \
+    "[run]\n"                                                                  \
+    "dt_ms = 0.5\n"                                                            \
+    "[area.E]\n"                                                               \
+    "model = \"lif_psc_delta\"\n"                                              \
+    "neurons = 2\n"                                                            \
+    "[area.V]\n"                                                               \
+    "model = \"lif_psc_delta\"\n"                                              \
+    "voxels = [2, 3, 2]\n"                                                     \
+    "neurons_per_voxel = 2\n"                                                  \
+    "[area.W]\n"                                                               \
+    "model = \"lif_psc_delta\"\n"                                              \
+    "voxels = [4, 4, 4]\n"
+
+#define STIMULUS AREAS "[[stimulus]]\nid = \"s\"\nweight_mv = 1\n"
+
+static void expect_spikes(const vly_stimulus *stimulus, const uint64_t *bursts,
+                          const uint32_t *neurons, uint64_t n)
+{
+    assert_int_equal(stimulus->kind, VLY_STIMULUS_SPIKES);
+    assert_true(stimulus->start == 0 && stimulus->stop == UINT64_MAX);
+    assert_true(stimulus->n_spikes == n);
+    for (uint64_t i = 0; i < n; i++) {
+        assert_true(stimulus->bursts[i] == bursts[i]);
+        assert_int_equal(stimulus->neurons[i], neurons[i]);
+    }
+}
+
+/* The genome says the same as this list of spikes: the same hash. */
+static void same_as(const vly_genome *genome, const char *text)
+{
+    vly_genome *other = genome_of(text);
+    vly_genome *again = genome_of(genome->resolved);
+    assert_memory_equal(&genome->hash, &other->hash, sizeof(vly_hash));
+    assert_memory_equal(&genome->hash, &again->hash, sizeof(vly_hash));
+    vly_genome_destroy(other);
+    vly_genome_destroy(again);
+}
+
+static void pulses(void **state)
+{
+    (void)state;
+    static const uint64_t bursts[] = {4, 4, 5, 5, 9, 9, 10, 10, 14, 14};
+    static const uint32_t neurons[] = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
+    vly_genome *genome = genome_of(
+        STIMULUS "kind = \"pulse\"\nto = \"E\"\nstart_ms = 2\n"
+                 "period_ms = 2.5\nwidth_bursts = 2\nstop_burst = 15\n");
+    expect_spikes(&genome->stimuli[0], bursts, neurons, 10);
+    same_as(genome, STIMULUS "kind = \"spikes\"\nto = \"E\"\n"
+                             "bursts = [4, 5, 9, 10, 14]\n");
+    vly_genome_destroy(genome);
+    genome =
+        genome_of(STIMULUS "kind = \"pulse\"\nto = \"E\"\nfirst = 1\n"
+                           "start_burst = 3\nperiod_bursts = 1\ncount = 2\n");
+    same_as(genome, STIMULUS "kind = \"spikes\"\nto = \"E\"\nfirst = 1\n"
+                             "bursts = [3, 4]\n");
+    vly_genome_destroy(genome);
+    genome = genome_of(STIMULUS "kind = \"pulse\"\nto = \"E\"\n");
+    same_as(genome, STIMULUS "kind = \"spikes\"\nto = \"E\"\nbursts = [0]\n");
+    vly_genome_destroy(genome);
+    /* no run is long enough for the second one */
+    genome = genome_of(STIMULUS "kind = \"pulse\"\nto = \"E\"\n"
+                                "period_bursts = 9007199254740992\n"
+                                "start_burst = 1\ncount = 1000000\n");
+    assert_true(genome->stimuli[0].n_spikes == 2);
+    vly_genome_destroy(genome);
+    static const vly_override other = {"stimulus.s.period_ms", "5"};
+    genome = genome_with(STIMULUS "kind = \"pulse\"\nto = \"E\"\n"
+                                  "period_bursts = 3\ncount = 2\n",
+                         &other, 1);
+    assert_true(genome->stimuli[0].bursts[3] == 10);
+    vly_genome_destroy(genome);
+    assert_refused(AREAS "[[stimulus]]\nkind = \"pulse\"\nto = \"V\"\n"
+                         "weight_mv = 1\nwidth_bursts = 100000000\n",
+                   "t:14:1: 2400000000 given spikes in all stimuli, wanted at "
+                   "most 2^28");
+}
+
+static void patterns(void **state)
+{
+    (void)state;
+    static const uint64_t bursts[] = {1, 1, 1, 1, 5, 5};
+    static const uint32_t neurons[] = {10, 11, 18, 19, 10, 11};
+    /* [0, 2, 1] is voxel 5, [1, 1, 1] voxel 9 of [2, 3, 2] */
+    vly_genome *genome = genome_of(
+        STIMULUS "kind = \"pattern\"\nto = [\"V\", \"W\"]\n"
+                 "voxels = [[0, 2, 1], [1, 1, 1]]\nbursts = [[1, 5], [1]]\n");
+    expect_spikes(&genome->stimuli[0], bursts, neurons, 6);
+    static const uint64_t bursts_w[] = {1, 1, 5};
+    static const uint32_t neurons_w[] = {9, 21, 9};
+    expect_spikes(&genome->stimuli[1], bursts_w, neurons_w, 3);
+    vly_genome *again = genome_of(genome->resolved);
+    assert_memory_equal(&genome->hash, &again->hash, sizeof(vly_hash));
+    vly_genome_destroy(again);
+    vly_genome_destroy(genome);
+    genome = genome_of(STIMULUS "kind = \"pattern\"\nto = \"V\"\n"
+                                "voxels = [[0, 0, \"=1\"]]\ntimes_ms = [1]\n");
+    same_as(genome, STIMULUS "kind = \"spikes\"\nto = \"V\"\n"
+                             "neurons = [2, 3]\nbursts = [2]\n");
+    vly_genome_destroy(genome);
+}
+
+static void generators(void **state)
+{
+    (void)state;
+    vly_genome *genome =
+        genome_of(AREAS "[area.P]\ngenerator = \"poisson\"\nneurons = 5\n"
+                        "rate_hz = 7\nstop_ms = 3\n"
+                        "[area.L]\ngenerator = \"spikes\"\nneurons = 2\n"
+                        "times_ms = [[1], [2, 3]]\n"
+                        "[area.T]\ngenerator = \"pulse\"\nneurons = 1\n"
+                        "at = [1, 2, 3]\nwidth_ms = 1\n"
+                        "[[map]]\nfrom = \"?\"\nto = \"E\"\n"
+                        "rule = \"all_to_all\"\nweight_mv = 1\n"
+                        "[[stimulus]]\nid = \"own\"\nkind = \"poisson\"\n"
+                        "to = \"E\"\nrate_hz = 1\nweight_mv = 1\n");
+    assert_int_equal(genome->n_areas, 6);
+    assert_int_equal(genome->areas[3].n_neurons, 5);
+    assert_string_equal(genome->areas[3].model->id, "lif_psc_delta");
+    assert_true(genome->areas[5].at[1] == 2);
+    assert_int_equal(genome->n_stimuli, 4);
+    assert_string_equal(genome->stimuli[0].stream, "own|E");
+    assert_string_equal(genome->stimuli[1].stream, "generator/P|P");
+    assert_true(genome->stimuli[1].rate_hz == 7);
+    assert_true(genome->stimuli[1].stop == 6);
+    static const uint64_t bursts[] = {2, 4, 6};
+    static const uint32_t neurons[] = {0, 1, 1};
+    expect_spikes(&genome->stimuli[2], bursts, neurons, 3);
+    assert_true(genome->stimuli[3].n_spikes == 2);
+    vly_genome *again = genome_of(genome->resolved);
+    assert_memory_equal(&genome->hash, &again->hash, sizeof(vly_hash));
+    vly_genome_destroy(again);
+    vly_genome_destroy(genome);
+    assert_refused(AREAS "[area.P]\ngenerator = \"poisson\"\nneurons = 5\n",
+                   "t:14:7: generator/P has no rate_hz, kind poisson wants it");
+    assert_refused(AREAS "[area.P]\ngenerator = \"spikes\"\nneurons = 5\n"
+                         "bursts = [[1], [2]]\n",
+                   "t:17:10: bursts has 2 lists for 5 neurons of generator P, "
+                   "wanted one list, or one a neuron");
+    assert_refused(AREAS "[area.P]\ngenerator = \"spikes\"\nneurons = 1\n"
+                         "bursts = [[1], [2]]\n",
+                   "t:17:10: neuron 1, wanted 0 to 0 of area P");
+}
+
+/* The n-th allocation fails, for every n. */
+static void memory(void **state)
+{
+    (void)state;
+    static const char text[] =
+        STIMULUS "kind = \"pattern\"\nto = \"V\"\nvoxels = [[0, 0, 0]]\n"
+                 "bursts = [1]\n"
+                 "[[stimulus]]\nkind = \"pulse\"\nto = \"E\"\nweight_mv = 1\n"
+                 "[area.L]\ngenerator = \"spikes\"\nneurons = 2\n"
+                 "times_ms = [[1], [2, 3]]\n";
+    uint64_t before = vly_memory_live();
+    for (uint64_t n = 1;; n++) {
+        vly_error error = VLY_ERROR_INIT;
+        vly_genome *genome = NULL;
+        vly_memory_fail_at(n);
+        vly_status status =
+            vly_genome_parse(text, strlen(text), "t", NULL, 0, &genome, &error);
+        vly_memory_fail_at(0);
+        vly_genome_destroy(genome);
+        assert_true(vly_memory_live() == before);
+        if (status == VLY_OK)
+            break;
+        assert_int_equal(status, VLY_E_NOMEM);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(pulses),
+    cmocka_unit_test(patterns),
+    cmocka_unit_test(generators),
+    cmocka_unit_test(memory),
+};
+VLY_TEST_MAIN(tests)
