@@ -50,6 +50,16 @@ static const char *const form_texts[VLY_FORMS] = {
         "{\"type\": \"array\", \"minItems\": 1, \"items\": "
         "{\"type\": \"array\", \"minItems\": 3, \"maxItems\": 3, "
         "\"items\": {\"$ref\": \"#/$defs/number\"}}}",
+    [VLY_FORM_PATTERNS] =
+        "{\"type\": \"array\", \"minItems\": 1, \"items\": "
+        "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
+        "\"items\": {\"type\": \"array\", \"minItems\": 3, \"maxItems\": "
+        "3, \"items\": {\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, "
+        "{\"enum\": [\"*\", \"?\", \"!\"]}]}}}}",
+    [VLY_FORM_PAIRS] =
+        "{\"type\": \"array\", \"minItems\": 1, \"items\": "
+        "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
+        "\"items\": {\"$ref\": \"#/$defs/number\"}}}",
     [VLY_FORM_TIMES] =
         "{\"type\": \"array\", \"items\": {\"anyOf\": [{\"$ref\": "
         "\"#/$defs/number\"}, {\"type\": \"array\", \"items\": {\"$ref\": "

@@ -155,6 +155,31 @@ static vly_status make_table(vly_reader *reader, vly_toml_node *parent,
     return VLY_OK;
 }
 
+/* From KIND.NAME on to the table that holds the last segment. */
+static vly_status descend(vly_reader *reader, const vly_toml_node *at,
+                          const override_path *path, vly_toml_node **table)
+{
+    bool use = strcmp(path->segments[0], "use") == 0;
+    for (uint32_t j = 2; j + 1 < path->n; j++) {
+        vly_toml_node *next = vly_toml_child(*table, path->segments[j]);
+        if (next && next->kind != VLY_TOML_TABLE)
+            return fail(reader, at, path->segments[j],
+                        " is no table: its parts cannot be set one by one, "
+                        "wanted its whole value",
+                        "");
+        if (!next && use && strcmp(path->segments[j], "set") == 0) {
+            vly_status status = make_table(reader, *table, "set", table);
+            if (status != VLY_OK)
+                return status;
+            continue;
+        }
+        if (!next)
+            return no_such(reader, at, *table, "table", path->segments[j]);
+        *table = next;
+    }
+    return VLY_OK;
+}
+
 /* The table that holds the last segment. */
 static vly_status find_table(vly_reader *reader, const vly_toml_node *at,
                              const override_path *path, vly_toml_node **table)
@@ -198,25 +223,7 @@ static vly_status find_table(vly_reader *reader, const vly_toml_node *at,
                              : vly_toml_child(group, path->segments[1]);
     if (!*table || (*table)->kind != VLY_TOML_TABLE)
         return no_such(reader, at, group, top, path->segments[1]);
-    for (uint32_t j = 2; j + 1 < path->n; j++) {
-        vly_toml_node *next = vly_toml_child(*table, path->segments[j]);
-        if (next && next->kind != VLY_TOML_TABLE)
-            return fail(reader, at, path->segments[j],
-                        " is no table: its parts cannot be set one by one, "
-                        "wanted its whole value",
-                        "");
-        if (!next && strcmp(top, "use") == 0 &&
-            strcmp(path->segments[j], "set") == 0) {
-            vly_status status = make_table(reader, *table, "set", table);
-            if (status != VLY_OK)
-                return status;
-            continue;
-        }
-        if (!next)
-            return no_such(reader, at, *table, "table", path->segments[j]);
-        *table = next;
-    }
-    return VLY_OK;
+    return descend(reader, at, path, table);
 }
 
 /* Setting one of two keys that exclude each other takes the other away. */

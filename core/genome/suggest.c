@@ -76,101 +76,94 @@ const char *vly_suggest_text(const vly_suggest *suggest, char *out,
 
 /* Names of NEST and Brian 2 (and of papers), and ours. A name may have several:
  * the parser takes the one that is known where the name stands. */
-static const char *const (*alias_table(uint32_t *n))[2]
-{
-    static const char *const aliases[][2] = {
-        {"C_m", "c_m_pf"},
-        {"tau_m", "tau_m_ms"},
-        {"tau_syn_ex", "tau_syn_ms"},
-        {"tau_syn_in", "tau_syn_ms"},
-        {"tau_syn", "tau_syn_ms"},
-        {"tau_syn_ex", "tau_ex_ms"},
-        {"tau_syn_in", "tau_in_ms"},
-        {"g_L", "g_l_ns"},
-        {"E_ex", "e_ex_mv"},
-        {"E_in", "e_in_mv"},
-        {"Delta_T", "delta_t_mv"},
-        {"V_peak", "v_peak_mv"},
-        {"tau_w", "tau_w_ms"},
-        {"a", "a_ns"},
-        {"b", "b_pa"},
-        {"w", "w_pa"},
-        {"t_ref", "t_ref_ms"},
-        {"E_L", "e_l_mv"},
-        {"V_th", "v_th_mv"},
-        {"V_reset", "v_reset_mv"},
-        {"I_e", "i_e_pa"},
-        {"I_e", "i_e"},
-        {"V_m", "v_mv"},
-        {"V_m", "v"},
-        {"V_m", "potential"},
-        {"U_m", "u"},
-        {"V_min", "c"},
-        {"indegree", "in_degree"},
-        {"outdegree", "out_degree"},
-        {"N", "count"},
-        {"delay", "delay_ms"},
-        {"allow_autapses", "self"},
-        {"autapses", "self"},
-        {"allow_multapses", "multiple"},
-        {"multapses", "multiple"},
-        {"rate", "rate_hz"},
-        {"start", "start_ms"},
-        {"stop", "stop_ms"},
-        {"resolution", "dt_ms"},
-        {"dt", "dt_ms"},
-        {"n_neurons", "neurons"},
-        {"size", "neurons"},
-        /* Brian 2 */
-        {"threshold", "v_th_mv"},
-        {"threshold", "firing_threshold"},
-        {"reset", "v_reset_mv"},
-        {"v_rest", "e_l_mv"},
-        {"E_leak", "e_l_mv"},
-        {"tau", "tau_m_ms"},
-        {"refractory_period", "t_ref_ms"},
-        {"rates", "rate_hz"},
-        {"w", "weight"},
-        {"indices", "neurons"},
-        {"times", "times_ms"},
-        {"spike_times", "times_ms"},
-        {"duration", "ms"},
-        {"connect", "map"},
-        {"Connect", "map"},
-        {"Synapses", "map"},
-        {"Create", "area"},
-        {"NeuronGroup", "area"},
-        {"SpikeMonitor", "record"},
-        {"spike_recorder", "record"},
-        /* models */
-        {"iaf_psc_exp", "lif_psc_exp"},
-        {"iaf_psc_delta", "lif_psc_delta"},
-        {"iaf_cond_exp", "lif_cond_exp"},
-        {"aeif_cond_exp", "adex"},
-        /* rules */
-        {"fixed_indegree", "fixed_in_degree"},
-        {"fixed_outdegree", "fixed_out_degree"},
-        {"pairwise_poisson", "fixed_total_number"},
-        {"bernoulli", "pairwise_bernoulli"},
-        /* stimuli */
-        {"poisson_generator", "poisson"},
-        {"PoissonInput", "poisson"},
-        {"PoissonGroup", "poisson"},
-        {"noise_generator", "normal"},
-        {"dc_generator", "dc"},
-        {"spike_generator", "spikes"},
-        {"SpikeGeneratorGroup", "spikes"},
-    };
-    *n = sizeof(aliases) / sizeof(aliases[0]);
-    return aliases;
-}
+static const char *const aliases[][2] = {
+    {"C_m", "c_m_pf"},
+    {"tau_m", "tau_m_ms"},
+    {"tau_syn_ex", "tau_syn_ms"},
+    {"tau_syn_in", "tau_syn_ms"},
+    {"tau_syn", "tau_syn_ms"},
+    {"tau_syn_ex", "tau_ex_ms"},
+    {"tau_syn_in", "tau_in_ms"},
+    {"g_L", "g_l_ns"},
+    {"E_ex", "e_ex_mv"},
+    {"E_in", "e_in_mv"},
+    {"Delta_T", "delta_t_mv"},
+    {"V_peak", "v_peak_mv"},
+    {"tau_w", "tau_w_ms"},
+    {"a", "a_ns"},
+    {"b", "b_pa"},
+    {"w", "w_pa"},
+    {"t_ref", "t_ref_ms"},
+    {"E_L", "e_l_mv"},
+    {"V_th", "v_th_mv"},
+    {"V_reset", "v_reset_mv"},
+    {"I_e", "i_e_pa"},
+    {"I_e", "i_e"},
+    {"V_m", "v_mv"},
+    {"V_m", "v"},
+    {"V_m", "potential"},
+    {"U_m", "u"},
+    {"V_min", "c"},
+    {"indegree", "in_degree"},
+    {"outdegree", "out_degree"},
+    {"N", "count"},
+    {"delay", "delay_ms"},
+    {"allow_autapses", "self"},
+    {"autapses", "self"},
+    {"allow_multapses", "multiple"},
+    {"multapses", "multiple"},
+    {"rate", "rate_hz"},
+    {"start", "start_ms"},
+    {"stop", "stop_ms"},
+    {"resolution", "dt_ms"},
+    {"dt", "dt_ms"},
+    {"n_neurons", "neurons"},
+    {"size", "neurons"},
+    /* Brian 2 */
+    {"threshold", "v_th_mv"},
+    {"threshold", "firing_threshold"},
+    {"reset", "v_reset_mv"},
+    {"v_rest", "e_l_mv"},
+    {"E_leak", "e_l_mv"},
+    {"tau", "tau_m_ms"},
+    {"refractory_period", "t_ref_ms"},
+    {"rates", "rate_hz"},
+    {"w", "weight"},
+    {"indices", "neurons"},
+    {"times", "times_ms"},
+    {"spike_times", "times_ms"},
+    {"duration", "ms"},
+    {"connect", "map"},
+    {"Connect", "map"},
+    {"Synapses", "map"},
+    {"Create", "area"},
+    {"NeuronGroup", "area"},
+    {"SpikeMonitor", "record"},
+    {"spike_recorder", "record"},
+    /* models */
+    {"iaf_psc_exp", "lif_psc_exp"},
+    {"iaf_psc_delta", "lif_psc_delta"},
+    {"iaf_cond_exp", "lif_cond_exp"},
+    {"aeif_cond_exp", "adex"},
+    /* rules */
+    {"fixed_indegree", "fixed_in_degree"},
+    {"fixed_outdegree", "fixed_out_degree"},
+    {"pairwise_poisson", "fixed_total_number"},
+    {"bernoulli", "pairwise_bernoulli"},
+    /* stimuli */
+    {"poisson_generator", "poisson"},
+    {"PoissonInput", "poisson"},
+    {"PoissonGroup", "poisson"},
+    {"noise_generator", "normal"},
+    {"dc_generator", "dc"},
+    {"spike_generator", "spikes"},
+    {"SpikeGeneratorGroup", "spikes"},
+};
 
 bool vly_suggest_alias_at(uint32_t index, const char **theirs,
                           const char **ours)
 {
-    uint32_t n = 0;
-    const char *const(*aliases)[2] = alias_table(&n);
-    if (index >= n)
+    if (index >= sizeof(aliases) / sizeof(aliases[0]))
         return false;
     *theirs = aliases[index][0];
     *ours = aliases[index][1];
@@ -179,9 +172,7 @@ bool vly_suggest_alias_at(uint32_t index, const char **theirs,
 
 const char *vly_suggest_alias(const char *word, uint32_t index)
 {
-    uint32_t n = 0;
-    const char *const(*aliases)[2] = alias_table(&n);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
         if (strcmp(word, aliases[i][0]) == 0 && index-- == 0)
             return aliases[i][1];
     return NULL;
