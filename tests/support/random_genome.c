@@ -361,6 +361,84 @@ static void put_stimulus(maker *m, uint32_t index, uint32_t to, uint32_t kind)
     }
 }
 
+/* ---- pulses, patterns, generators ------------------------------------- */
+
+static void put_train(maker *m)
+{
+    uint32_t width = whole(m, 1, 3);
+    uint32_t period = width + whole(m, 0, 20);
+    put(m, "start_burst = %u\n", (unsigned)whole(m, 0, 20));
+    put(m, "width_bursts = %u\nperiod_ms = %.6g\n", (unsigned)width,
+        period * m->dt_ms);
+    if (chance(m, 50))
+        put(m, "count = %u\n", (unsigned)whole(m, 1, 9));
+    else
+        put(m, "stop_burst = %u\n", (unsigned)whole(m, 21, 150));
+}
+
+static void put_generator(maker *m)
+{
+    const area *to = &m->areas[whole(m, 0, m->n_areas - 1)];
+    uint32_t kind = whole(m, 0, 2);
+    uint32_t n = whole(m, 1, 20);
+    put(m, "\n[area.g]\nneurons = %u\n", (unsigned)n);
+    if (kind == 0) {
+        put(m, "generator = \"poisson\"\nrate_hz = %.5g\n",
+            1000 / m->dt_ms * between(m, 0.01, 2));
+        put_start_stop(m);
+        cover(m, COVER_generator_poisson);
+    } else if (kind == 1) {
+        put(m, "generator = \"spikes\"\nbursts = [");
+        for (uint32_t k = 0; k < n; k++)
+            put(m, "[%u, %u], ", (unsigned)k, (unsigned)(2 * k + 1));
+        put(m, "]\n");
+        cover(m, COVER_generator_spikes);
+    } else {
+        put(m, "generator = \"pulse\"\n");
+        put_train(m);
+        cover(m, COVER_generator_pulse);
+    }
+    put(m,
+        "\n[[map]]\nid = \"from_g\"\nfrom = \"g\"\nto = \"a%u\"\n"
+        "rule = \"pairwise_bernoulli\"\np = 0.3\nweight%s = %u\n",
+        (unsigned)(to - m->areas), suffix(to->model),
+        to->model == FEAGI ? 9u : (unsigned)strong(to->model));
+}
+
+static void put_pattern(maker *m, uint32_t to)
+{
+    const area *a = &m->areas[to];
+    put(m, "kind = \"pattern\"\nvoxels = [");
+    for (uint32_t k = whole(m, 1, 4); k > 0; k--) {
+        put(m, "[");
+        for (int i = 0; i < 3; i++)
+            put(m, "%u, ", (unsigned)whole(m, 0, a->voxels[i] - 1));
+        put(m, "], ");
+    }
+    put(m, "]\nbursts = [3, 4, 50]\n");
+    cover(m, COVER_stimulus_pattern);
+}
+
+/* Behind everything else, so that what was drawn before is what it was. */
+static void put_later_kinds(maker *m)
+{
+    uint32_t to = whole(m, 0, m->n_areas - 1);
+    const area *a = &m->areas[to];
+    if (chance(m, 30))
+        put_generator(m);
+    if (chance(m, 60))
+        return;
+    put(m, "\n[[stimulus]]\nid = \"later\"\nto = \"a%u\"\nweight%s = %.4g\n",
+        (unsigned)to, suffix(a->model), a->is_round ? 16 : strong(a->model));
+    if (a->has_voxels && chance(m, 70)) {
+        put_pattern(m, to);
+        return;
+    }
+    put(m, "kind = \"pulse\"\n");
+    put_train(m);
+    cover(m, COVER_stimulus_pulse);
+}
+
 /* ---- the whole -------------------------------------------------------- */
 
 char *random_genome(uint64_t seed, random_coverage *coverage)
@@ -388,6 +466,7 @@ char *random_genome(uint64_t seed, random_coverage *coverage)
         (unsigned)m.bursts);
     for (int k = 0; k < 3; k++)
         put(&m, "seed_%s = %u\n", seeds[k], (unsigned)whole(&m, 0, 1u << 30));
+    put_later_kinds(&m);
     char *whole_text = malloc(m.length + 32);
     if (m.failed || !whole_text) {
         free(m.text);

@@ -61,6 +61,11 @@
     X(stimulus_start_stop)                                                     \
     X(stimulus_range)                                                          \
     X(dc_start_stop)                                                           \
+    X(stimulus_pulse)                                                          \
+    X(stimulus_pattern)                                                        \
+    X(generator_poisson)                                                       \
+    X(generator_spikes)                                                        \
+    X(generator_pulse)                                                         \
     X(stimulus_list)                                                           \
     X(threshold_met_exactly)                                                   \
     X(delay_one)                                                               \
