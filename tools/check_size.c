@@ -5,6 +5,8 @@
 
 #include "genome/voxel_rule.h"
 
+#include "genome/genome_space.h"
+
 /* Of one axis: positions of [0, from) that land in [0, to) after a shift. */
 static double overlap(uint32_t from, uint32_t to, int32_t shift)
 {
@@ -70,6 +72,10 @@ double check_pair_synapses(const vly_genome *genome, const vly_pair *pair)
         return pair->p * pairs;
     case VLY_RULE_VECTORS:
         return vector_synapses(from, to, pair);
+    case VLY_RULE_FILE:
+        return (double)pair->edges->n;
+    case VLY_RULE_DISTANCE:
+        return vly_space_synapses(from, to, &pair->space);
     case VLY_RULE_FIXED_OUT_DEGREE:
         return (double)pair->out_degree * n_from;
     default:
@@ -81,6 +87,8 @@ bool check_pair_exact(const vly_pair *pair)
 {
     if (pair->rule > VLY_RULE_VECTORS && vly_rule_of_voxels(pair->rule))
         return vly_voxel_exact(pair);
+    if (pair->rule == VLY_RULE_DISTANCE)
+        return pair->space.draw != VLY_SPACE_BERNOULLI;
     return pair->rule != VLY_RULE_PAIRWISE_BERNOULLI || pair->p >= 1.0;
 }
 

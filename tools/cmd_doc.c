@@ -70,6 +70,10 @@ static const rule_text rules[] = {
     {"lateral_-z", "self", "voxel x, y, z to x, y, z - 1"},
     {"0-0-0_to_all", "self", "voxel 0, 0, 0 to every voxel"},
     {"all_to_0-0-0", "self", "every voxel to voxel 0, 0, 0"},
+    {"file", "file, population, self, multiple",
+     "the synapses in a file: comma-separated text or SONATA edges"},
+    {"distance", "draw, p or degree, kernel, mask, periodic, self",
+     "pairs by the distance between neurons"},
 };
 enum { N_RULES = sizeof rules / sizeof rules[0] };
 _Static_assert((int)N_RULES == (int)VLY_RULES, "one a rule");

@@ -56,6 +56,7 @@ static const char *const form_texts[VLY_FORMS] = {
         "\"items\": {\"type\": \"array\", \"minItems\": 3, \"maxItems\": "
         "3, \"items\": {\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, "
         "{\"enum\": [\"*\", \"?\", \"!\"]}]}}}}",
+    [VLY_FORM_ANY] = "true",
     [VLY_FORM_PAIRS] =
         "{\"type\": \"array\", \"minItems\": 1, \"items\": "
         "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
@@ -109,14 +110,6 @@ static void put_section_ref(json_writer *json, const char *key,
     json_object_end(json);
 }
 
-static void put_names(json_writer *json, const char *const *names)
-{
-    json_array(json, "enum");
-    for (; *names != NULL; names++)
-        json_text(json, NULL, *names);
-    json_array_end(json);
-}
-
 /* Members of the schema of a key, besides its description. */
 static void put_form(json_writer *json, const vly_key_section *section,
                      const vly_key *key)
@@ -127,7 +120,11 @@ static void put_form(json_writer *json, const vly_key_section *section,
         json_text(json, "const", strrchr(section->name, '.') + 1);
         break;
     case VLY_FORM_RULE:
-        put_names(json, vly_rule_names);
+        json_array(json, "enum");
+        for (uint32_t i = 0; vly_rule_names[i] != NULL; i++)
+            json_text(json, NULL, vly_rule_names[i]);
+        json_text(json, NULL, "function"); /* the one of its morphology */
+        json_array_end(json);
         break;
     case VLY_FORM_TYPE:
         json_array(json, "enum");

@@ -26,6 +26,7 @@ static const char *const form_texts[VLY_FORMS] = {
     [VLY_FORM_TRIPLE] = "[x, y, z]",
     [VLY_FORM_TRIPLES] = "[[x, y, z], ...]",
     [VLY_FORM_PATTERNS] = "[[[x, y, z], [x, y, z]], ...]",
+    [VLY_FORM_ANY] = "see there",
     [VLY_FORM_PAIRS] = "[[a, b], ...]",
     [VLY_FORM_TIMES] = "list, or lists",
     [VLY_FORM_INDEXES] = "list of whole numbers",

@@ -128,6 +128,8 @@ static vly_status pairs_make(vly_maker *maker, uint32_t first, uint32_t n)
         made[i].row = rows[i].row;
         made[i].target = rows[i].targets;
         made[i].n_synapses = rows[i].row[rows[i].job.n_from];
+        if (rows[i].job.near)
+            VLY_TRY(vly_distance_values(maker, &made[i], rows[i].job.near));
     }
     VLY_TRY(vly_delays_draw(maker, made, n));
 out:
@@ -160,6 +162,7 @@ static vly_status pairs_check(vly_maker *maker)
         vly_made_pair *made = &maker->pairs[p];
         made->pair = &genome->pairs[p];
         made->port = made->pair->port;
+        made->given = made->pair->edges;
         if (genome->areas[made->pair->to].model->n_ports < 2)
             made->port = 0;
         vly_status status = vly_weights_check(maker, made);

@@ -18,7 +18,8 @@ typedef struct vly_made_pair {
     uint8_t *delay;
     uint32_t base_delay;
     uint32_t delay_max;
-    vly_law law; /* of the weight */
+    const vly_edge_list *given; /* what each synapse has given; NULL: nothing */
+    vly_law law;                /* of the weight */
     double worst_rounding;
     int32_t weight_min; /* stored */
     int32_t weight_max;
@@ -84,6 +85,26 @@ vly_status vly_weights_draw(vly_maker *maker, uint32_t area,
 vly_status vly_delays_draw(vly_maker *maker, vly_made_pair *made, uint32_t n);
 /* Whether delays need an array, for the prediction of memory. */
 bool vly_delays_vary(const vly_pair *pair);
+
+/* synapse_given.c: weights and delays that each synapse of a pair has given,
+ * by a file. The law stands for them in what q is chosen by: its ends are
+ * theirs, its mean is the one nearest to 0 that is not 0. */
+bool vly_weights_given(const vly_made_pair *made);
+bool vly_delays_given(const vly_made_pair *made);
+void vly_given_law(vly_made_pair *made);
+/* Largest relative rounding at 2^-q. */
+double vly_given_rounding(const vly_made_pair *made, int32_t q);
+/* Stores weights [first, last); widens [*least, *most] to them. */
+void vly_given_weights(const vly_made_pair *made, int32_t q, uint64_t first,
+                       uint64_t last, int32_t *least, int32_t *most);
+/* base_delay, delay_max and delay. Errors  E_PARSE; E_NOMEM */
+vly_status vly_given_delays(vly_maker *maker, vly_made_pair *made);
+
+/* synapse_distance.c: values that change with distance become given ones.
+ * Errors  E_PARSE a value out of range; E_NOMEM */
+struct vly_near;
+vly_status vly_distance_values(vly_maker *maker, vly_made_pair *made,
+                               const struct vly_near *near);
 
 /* synapse_loads.c: sums[port * n_neurons + k] = sum of |weight| * largest gain
  * of the synapses into neuron k of the area; gains at Q count at FEAGI areas.

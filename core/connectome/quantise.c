@@ -34,8 +34,10 @@ static bool pair_uses(const vly_made_pair *made, uint32_t area, uint32_t port)
 
 static bool pair_fits(const vly_made_pair *made, int32_t q)
 {
-    vly_integers range = vly_law_integers(&made->law, vly_power_of_two(-q),
-                                          VLY_ROUND_INSIDE, -1e300);
+    /* a given weight becomes the nearest integer, which may lie outside */
+    vly_integers range = vly_law_integers(
+        &made->law, vly_power_of_two(-q),
+        vly_weights_given(made) ? VLY_ROUND_VALUES : VLY_ROUND_INSIDE, -1e300);
     return range.first >= -32768.0 && range.last <= 32767.0;
 }
 

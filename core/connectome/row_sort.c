@@ -269,7 +269,9 @@ vly_status vly_rows_build(vly_rows *rows, uint32_t n, uint32_t n_threads,
     }
     vly_status status = vly_buckets_build(rows, n, n_threads, storage, error);
     for (uint32_t i = 0; i < n && status == VLY_OK; i++)
-        if (!vly_buckets_suit(&rows[i].job))
+        if (rows[i].job.near)
+            status = vly_distance_build(&rows[i], n_threads, storage, error);
+        else if (!vly_buckets_suit(&rows[i].job))
             status = pair_build(&rows[i], n_threads, storage, error);
     return status;
 }

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "connectome/near_neurons.h"
+#include "genome/genome_space.h"
 #include "genome/voxel_rule.h"
 
 #define ROW_MEAN_MAX 2147483648.0 /* cursors have 32 bits */
@@ -129,6 +131,10 @@ vly_status vly_rule_init(vly_rule_job *job, const vly_genome *genome,
         VLY_TRY(vly_fail_nomem(error, strlen(pair->stream) + 16, "a name"));
     if (pair->rule == VLY_RULE_PAIRWISE_BERNOULLI)
         job->log_miss = vly_log1p(-pair->p);
+    if (pair->rule == VLY_RULE_DISTANCE)
+        VLY_TRY(vly_near_create(&job->near, genome, pair, error));
+    if (pair->rule == VLY_RULE_FILE)
+        VLY_TRY(vly_file_rule_init(job, error));
     if (job->mapper == VLY_RULE_VECTORS)
         VLY_TRY(vectors_sort(job, error));
     if (pair->rule == VLY_RULE_FIXED_TOTAL_NUMBER && !pair->multiple)
@@ -143,6 +149,10 @@ void vly_rule_deinit(vly_rule_job *job)
 {
     vly_free(job->vectors);
     vly_free(job->chosen);
+    vly_free(job->edge_row);
+    vly_near_destroy(job->near);
+    job->near = NULL;
+    job->edge_row = NULL;
     job->vectors = NULL;
     job->chosen = NULL;
 }
@@ -166,6 +176,10 @@ double vly_rule_most(const vly_genome *genome, const vly_pair *pair)
         mean = n_from * n_to * pair->p;
         mean += 8.0 * vly_sqrt(mean * (1.0 - pair->p));
         return mean < n_from * n_to ? mean : n_from * n_to;
+    case VLY_RULE_FILE:
+        return (double)pair->edges->n;
+    case VLY_RULE_DISTANCE:
+        return vly_space_synapses(&genome->areas[pair->from], to, &pair->space);
     case VLY_RULE_FIXED_OUT_DEGREE:
         return n_from * pair->out_degree;
     case VLY_RULE_VECTORS:

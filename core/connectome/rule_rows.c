@@ -95,6 +95,8 @@ uint32_t vly_rule_row(const vly_rule_job *job, uint32_t source,
     case VLY_RULE_PAIRWISE_BERNOULLI:
         return job->pair->p >= 1.0 ? row_all(job, source, targets)
                                    : row_bernoulli(job, source, targets);
+    case VLY_RULE_FILE:
+        return vly_file_rule_row(job, source, targets);
     case VLY_RULE_FIXED_TOTAL_NUMBER:
         return row_chosen(job, source, targets);
     default:

@@ -12,16 +12,21 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/connectome_views.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_work.c
     ${CMAKE_CURRENT_LIST_DIR}/draw_words.c
+    ${CMAKE_CURRENT_LIST_DIR}/near_neurons.c
     ${CMAKE_CURRENT_LIST_DIR}/quantise.c
     ${CMAKE_CURRENT_LIST_DIR}/record_areas.c
     ${CMAKE_CURRENT_LIST_DIR}/row_buckets.c
     ${CMAKE_CURRENT_LIST_DIR}/row_sort.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_check.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_distinct.c
+    ${CMAKE_CURRENT_LIST_DIR}/rule_distance.c
+    ${CMAKE_CURRENT_LIST_DIR}/rule_file.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_fixed.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_rows.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_voxels.c
     ${CMAKE_CURRENT_LIST_DIR}/stimulus_table.c
+    ${CMAKE_CURRENT_LIST_DIR}/synapse_distance.c
+    ${CMAKE_CURRENT_LIST_DIR}/synapse_given.c
     ${CMAKE_CURRENT_LIST_DIR}/synapse_loads.c
     ${CMAKE_CURRENT_LIST_DIR}/synapse_values.c
     ${CMAKE_CURRENT_LIST_DIR}/value_law.c)

@@ -25,7 +25,9 @@ typedef struct vly_rule_job {
     uint64_t *chosen; /* fixed_total_number of few pairs: a bit a pair; owned */
     uint32_t to_voxels[3];
     uint32_t from_voxels[3];
-    double log_miss; /* pairwise_bernoulli: log(1 - p) */
+    struct vly_near *near; /* distance; owned */
+    uint64_t *edge_row;    /* file: where a source begins in its edges; owned */
+    double log_miss;       /* pairwise_bernoulli: log(1 - p) */
 } vly_rule_job;
 
 /* Checks that the rule can be obeyed. Errors E_PARSE, E_NOMEM. */
@@ -65,6 +67,12 @@ bool vly_rule_ascends(const vly_rule_job *job);
 uint32_t vly_voxel_row(const vly_rule_job *job, uint32_t source,
                        uint32_t *targets);
 
+/* rule_file.c: edges of a file. Errors  E_PARSE an id out of range, not in
+ * order; E_NOMEM */
+vly_status vly_file_rule_init(vly_rule_job *job, vly_error *error);
+uint32_t vly_file_rule_row(const vly_rule_job *job, uint32_t source,
+                           uint32_t *targets);
+
 /* fixed_total_number without multiple connections (rule_distinct.c) */
 vly_status vly_distinct_init(vly_rule_job *job, uint64_t n_pairs,
                              vly_error *error);
@@ -85,6 +93,11 @@ typedef struct vly_rows {
 /* Rows of n pairs whose jobs are ready. */
 vly_status vly_rows_build(vly_rows *rows, uint32_t n, uint32_t n_threads,
                           vly_storage *storage, vly_error *error);
+
+/* rule_distance.c: pairs drawn by distance; the row array is there. Errors
+ * E_PARSE a neuron has too few others in reach; E_NOMEM */
+vly_status vly_distance_build(vly_rows *rows, uint32_t n_threads,
+                              vly_storage *storage, vly_error *error);
 
 /* row_buckets.c: fixed_total_number by way of buckets, if the areas are small
  * enough for that. Builds those of the n pairs that suit; their row arrays are

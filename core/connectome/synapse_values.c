@@ -42,6 +42,7 @@ typedef struct draw_work {
     vly_made_pair *made;
     vly_draws draws;
     vly_discrete table; /* owned; without a guide: one value */
+    bool given;         /* weights that the map gives, synapse_given.c */
     int32_t q;          /* of weights */
     vly_status status;  /* of the table */
     uint64_t n;
@@ -170,6 +171,12 @@ static void draw_task(void *arg, uint32_t slot, uint64_t task)
     (void)slot;
     if (last > work->n)
         last = work->n;
+    if (work->given) {
+        vly_given_weights(work->made, work->q, task * CHUNK, last, &range.least,
+                          &range.most);
+        note_extremes(work, range.least, range.most);
+        return;
+    }
     if (!work->table.guide) {
         constant_block(work, task * CHUNK, last);
         return;
@@ -215,7 +222,10 @@ vly_status vly_weights_check(vly_maker *maker, vly_made_pair *made)
 {
     const vly_value *value = &made->pair->weight;
     const char *reason = "";
-    if (!vly_law_init(&made->law, value, &reason))
+    bool given = vly_weights_given(made);
+    if (given)
+        vly_given_law(made);
+    if (!given && !vly_law_init(&made->law, value, &reason))
         return refuse(maker, made, value, "weight", reason);
     if (!feagi_target(maker, made))
         return VLY_OK;
@@ -260,6 +270,10 @@ static void weight_table_task(void *arg, uint32_t slot, uint64_t task)
     double unit = vly_power_of_two(-work->q);
     (void)slot;
     (void)task;
+    if (work->given) {
+        made->worst_rounding = vly_given_rounding(made, work->q);
+        return;
+    }
     if (law->kind == VLY_VALUE_NUMBER) {
         work->table.first = (int32_t)vly_weight_scaled(law->a, work->q);
         made->worst_rounding =
@@ -310,15 +324,17 @@ vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t q[2])
     VLY_TRY(batch_init(&batch, maker->genome->n_pairs, maker->error));
     for (uint32_t p = 0; p < maker->genome->n_pairs; p++) {
         vly_made_pair *made = &maker->pairs[p];
-        if (made->pair->to == area)
-            batch_add(&batch, made)->q =
-                q[made->port == VLY_PORT_BY_SIGN ? 0 : made->port];
+        if (made->pair->to != area)
+            continue;
+        draw_work *work = batch_add(&batch, made);
+        work->q = q[made->port == VLY_PORT_BY_SIGN ? 0 : made->port];
+        work->given = vly_weights_given(made);
     }
     VLY_TRY(weights_prepare(maker, &batch));
     batch_draw(maker, &batch);
     for (uint32_t i = 0; i < batch.n; i++) {
         draw_work *work = &batch.works[i];
-        bool drawn = work->table.guide && work->n;
+        bool drawn = (work->table.guide || work->given) && work->n;
         int32_t value = work->table.guide ? 0 : work->table.first;
         work->made->weight_min = drawn ? atomic_load(&work->least) : value;
         work->made->weight_max = drawn ? atomic_load(&work->most) : value;
@@ -334,6 +350,9 @@ bool vly_delays_vary(const vly_pair *pair)
 {
     vly_law law;
     const char *reason;
+    if (pair->edges ? pair->edges->delay != NULL
+                    : pair->space.delay_slope_ms != 0.0)
+        return true;
     return vly_law_init(&law, &pair->delay_ms, &reason) &&
            law.kind != VLY_VALUE_NUMBER;
 }
@@ -399,6 +418,8 @@ static vly_status delay_prepare(vly_maker *maker, draw_batch *batch,
     const char *reason = "";
     draw_work *work;
     vly_status status;
+    if (vly_delays_given(made))
+        return vly_given_delays(maker, made);
     if (!vly_law_init(&law, &made->pair->delay_ms, &reason))
         return refuse(maker, made, &made->pair->delay_ms, "delay", reason);
     if (law.kind == VLY_VALUE_NUMBER)

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "genome/edge_list.h"
 #include "genome/expression.h"
 #include "genome/genome_area.h"
 #include "genome/genome_generator.h"
@@ -262,6 +263,9 @@ void vly_genome_destroy(vly_genome *genome)
     for (uint32_t i = 0; i < genome->n_files; i++)
         vly_free(genome->files[i]);
     vly_free(genome->files);
+    for (uint32_t i = 0; i < genome->n_edge_lists; i++)
+        vly_edges_destroy(genome->edges[i]);
+    vly_free(genome->edges);
     vly_free(genome->areas);
     vly_free(genome->pairs);
     vly_free(genome->stimuli);

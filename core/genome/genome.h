@@ -69,11 +69,62 @@ typedef struct vly_area {
                                    z, then the neurons of a voxel */
     uint32_t neurons_per_voxel; /* 1 without voxels */
     double at[3];
-    vly_value *params; /* [model->n_params] */
+    bool has_positions;     /* else neurons lie at their voxels */
+    vly_value positions[3]; /* x, y, z of each neuron; `at` is added */
+    vly_value *params;      /* [model->n_params] */
     vly_value *fields; /* [model->n_fields] initial values; kind NUMBER with
                           origin DEFAULT means: the table's expression */
     vly_origin origin;
 } vly_area;
+
+/* Synapses that a file gives, sorted by source, then target; equal ones keep
+ * the order of the file. */
+typedef struct vly_edge_list {
+    uint64_t n;
+    uint32_t *source; /* index in its area */
+    uint32_t *target;
+    double *weight;  /* unit of the target's port; NULL: the map's */
+    uint32_t *delay; /* bursts; NULL: the map's */
+} vly_edge_list;
+
+/* Rule distance. d is target - source, each axis wrapped to half a period. */
+typedef enum vly_space_draw {
+    VLY_SPACE_BERNOULLI, /* every pair with probability kernel(|d|) */
+    VLY_SPACE_IN_DEGREE, /* degree sources a target, weighted by the kernel */
+    VLY_SPACE_OUT_DEGREE
+} vly_space_draw;
+
+typedef enum vly_kernel_kind {
+    VLY_KERNEL_CONSTANT,    /* amplitude */
+    VLY_KERNEL_GAUSSIAN,    /* amplitude exp(-(d / length)^2 / 2) */
+    VLY_KERNEL_EXPONENTIAL, /* amplitude exp(-d / length) */
+    VLY_KERNEL_LINEAR       /* amplitude (1 - d / length), at least 0 */
+} vly_kernel_kind;
+
+typedef enum vly_mask_kind {
+    VLY_MASK_NONE,
+    VLY_MASK_BOX,    /* lo <= d <= hi on every axis */
+    VLY_MASK_SPHERE, /* |d| <= outer */
+    VLY_MASK_CIRCLE, /* the same of x and y alone */
+    VLY_MASK_RING    /* inner <= |d| <= outer */
+} vly_mask_kind;
+
+typedef struct vly_space {
+    vly_space_draw draw;
+    uint32_t degree;
+    vly_kernel_kind kernel;
+    double length;
+    double amplitude;
+    double cutoff; /* a kernel below it counts as 0 */
+    vly_mask_kind mask;
+    double lo[3];
+    double hi[3];
+    double inner;
+    double outer;
+    double period[3];      /* 0: this axis has ends */
+    double weight_slope;   /* weight + slope * |d| */
+    double delay_slope_ms; /* delay + slope * |d| */
+} vly_space;
 
 typedef enum vly_rule {
     VLY_RULE_ONE_TO_ONE,
@@ -107,6 +158,8 @@ typedef enum vly_rule {
     VLY_RULE_LATERAL_MINUS_Z,
     VLY_RULE_ORIGIN_TO_ALL,
     VLY_RULE_ALL_TO_ORIGIN, /* the last of them */
+    VLY_RULE_FILE,
+    VLY_RULE_DISTANCE,
     VLY_RULES
 } vly_rule;
 
@@ -147,10 +200,12 @@ typedef struct vly_pair {
     uint32_t n_vectors;
     vly_pattern *patterns; /* owned */
     uint32_t n_patterns;
-    vly_rule mapper;    /* composite: of each tile; vectors, patterns or a
-                           function */
-    vly_tiles tiles;    /* composite */
-    vly_value weight;   /* unit of the target's port */
+    vly_rule mapper; /* composite: of each tile; vectors, patterns or a
+                        function */
+    vly_tiles tiles; /* composite */
+    const vly_edge_list *edges; /* file; owned by the genome */
+    vly_space space;            /* distance */
+    vly_value weight;           /* unit of the target's port */
     vly_value delay_ms; /* NUMBER, UNIFORM, NORMAL, LOGNORMAL or EXPONENTIAL */
     uint32_t port;      /* 0, 1 or VLY_PORT_BY_SIGN */
     vly_origin origin;
@@ -208,6 +263,8 @@ typedef struct vly_genome {
     uint32_t n_neurons;
     vly_pair *pairs;
     uint32_t n_pairs;
+    vly_edge_list **edges; /* of the pairs */
+    uint32_t n_edge_lists;
     vly_stimulus *stimuli;
     uint32_t n_stimuli;
     vly_record *records; /* empty: spikes of every area, if recording */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "genome/genome_space.h"
 #include "genome/genome_value.h"
 #include "genome/suggest.h"
 
@@ -116,6 +117,8 @@ void vly_area_deinit(vly_area *area)
         vly_value_deinit(&area->params[i]);
     for (uint32_t i = 0; area->fields && i < area->model->n_fields; i++)
         vly_value_deinit(&area->fields[i]);
+    for (uint32_t i = 0; i < 3; i++)
+        vly_value_deinit(&area->positions[i]);
     vly_free(area->params);
     vly_free(area->fields);
     vly_free(area->name);
@@ -267,6 +270,7 @@ static vly_status read_area(vly_reader *reader, const vly_toml_node *node,
     for (uint32_t i = 0; at && i < 3; i++)
         VLY_TRY(vly_value_ranged(reader, &at->u.children[i], "at", -1e9, 1e9,
                                  &area->at[i]));
+    VLY_TRY(vly_area_positions(reader, node, area));
     if (model)
         VLY_TRY(read_values(reader, model, VLY_ORIGIN_MODEL, area));
     VLY_TRY(read_values(reader, node, VLY_ORIGIN_FILE, area));

@@ -10,6 +10,7 @@
 
 #include "base/number.h"
 #include "genome/genome_map.h"
+#include "genome/genome_space.h"
 #include "genome/genome_value.h"
 
 static const char *const rule_wants[VLY_RULES] = {
@@ -381,7 +382,8 @@ static vly_status finish_cell(vly_reader *reader, vly_map_entry *map,
                                    "it",
                                    map->label, areas[cell->from].name, to->name,
                                    wanted, vly_rule_names[map->rule]);
-    if (!cell->has[VLY_CELL_WEIGHT])
+    bool listed = map->edges && map->edges->weight;
+    if (!cell->has[VLY_CELL_WEIGHT] && !listed)
         return vly_reader_fail_key(reader, map->node,
                                    "%s from %s to %s has no weight, wanted "
                                    "weight%s%s",
@@ -434,6 +436,8 @@ static vly_status check_cell(vly_reader *reader, const vly_map_entry *map,
                                    "(%u), wanted equal sizes",
                                    from->name, from->n_neurons, to->name,
                                    to->n_neurons);
+    if (map->rule == VLY_RULE_DISTANCE)
+        return vly_space_check(reader, map, cell);
     if (map->rule == VLY_RULE_FIXED_TOTAL_NUMBER ||
         map->rule == VLY_RULE_FIXED_IN_DEGREE ||
         map->rule == VLY_RULE_FIXED_OUT_DEGREE)
@@ -461,6 +465,10 @@ double vly_cell_synapses(const vly_genome *genome, const vly_map_entry *map,
         return (double)cell->out_degree * n_from;
     case VLY_RULE_PAIRWISE_BERNOULLI:
         return cell->p * n_from * n_to;
+    case VLY_RULE_FILE:
+        return (double)map->edges->n;
+    case VLY_RULE_DISTANCE:
+        return vly_space_synapses(from, to, &map->space);
     case VLY_RULE_VECTORS:
         return map->n_vectors * n_from * to->neurons_per_voxel;
     default:

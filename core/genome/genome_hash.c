@@ -64,6 +64,8 @@ static void put_area(vly_text *text, const vly_area *area)
     put_u64(text, area->neurons_per_voxel);
     for (int i = 0; i < 3; i++)
         put_double(text, area->at[i]);
+    for (int i = 0; i < 3 && area->has_positions; i++)
+        put_value(text, &area->positions[i]);
     for (uint32_t i = 0; i < model->n_params; i++)
         put_value(text, &area->params[i]);
     for (uint32_t i = 0; i < model->n_fields; i++) {
@@ -96,6 +98,37 @@ static void put_shape(vly_text *text, const vly_pair *pair)
         }
 }
 
+static void put_edges(vly_text *text, const vly_edge_list *edges)
+{
+    put_u64(text, edges->n);
+    put_u64(text, edges->weight ? 1 : 0);
+    put_u64(text, edges->delay ? 1 : 0);
+    for (uint64_t i = 0; i < edges->n; i++) {
+        put_u64(text, (uint64_t)edges->source[i] << 32 | edges->target[i]);
+        if (edges->weight)
+            put_double(text, edges->weight[i]);
+        if (edges->delay)
+            put_u64(text, edges->delay[i]);
+    }
+}
+
+static void put_space(vly_text *text, const vly_space *space)
+{
+    const double numbers[] = {
+        space->length,        space->amplitude, space->cutoff,
+        space->lo[0],         space->lo[1],     space->lo[2],
+        space->hi[0],         space->hi[1],     space->hi[2],
+        space->inner,         space->outer,     space->weight_slope,
+        space->period[0],     space->period[1], space->period[2],
+        space->delay_slope_ms};
+    put_u64(text, (uint64_t)space->draw);
+    put_u64(text, space->degree);
+    put_u64(text, (uint64_t)space->kernel);
+    put_u64(text, (uint64_t)space->mask);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        put_double(text, numbers[i]);
+}
+
 static void put_pair(vly_text *text, const vly_pair *pair)
 {
     put_string(text, pair->stream);
@@ -115,6 +148,10 @@ static void put_pair(vly_text *text, const vly_pair *pair)
     put_value(text, &pair->weight);
     put_value(text, &pair->delay_ms);
     put_u64(text, pair->port);
+    if (pair->edges)
+        put_edges(text, pair->edges);
+    if (pair->rule == VLY_RULE_DISTANCE)
+        put_space(text, &pair->space);
 }
 
 static void put_stimulus(vly_text *text, const vly_stimulus *stimulus)

@@ -44,6 +44,7 @@ const vly_key vly_keys_area[] = {
     {"neurons_per_voxel", VLY_FORM_WHOLE, "default 1"},
     {"model", VLY_FORM_MODEL, "a [model] or a model's id"},
     {"at", VLY_FORM_TRIPLE, "position; default [0, 0, 0]"},
+    {"positions", VLY_FORM_SECTION, "of single neurons, for rule distance"},
     END};
 
 #define PATTERNS                                                               \
@@ -67,7 +68,35 @@ const vly_key vly_keys_morphology[] = {
 const vly_key vly_keys_composite[] = {
     {"src_seed", VLY_FORM_TRIPLE, "size of a tile"},
     {"src_pattern", VLY_FORM_PAIRS, "[taken, left out] tiles of each axis"},
-    {"mapper", VLY_FORM_TEXT, "a [morphology] or a rule between voxels"},
+    {"mapper", VLY_FORM_ANY, "vectors, patterns or a rule between voxels"},
+    END};
+
+const vly_key vly_keys_positions[] = {
+    {"x", VLY_FORM_ANY, "of each neuron: a value as of a parameter"},
+    {"y", VLY_FORM_ANY, "the same"},
+    {"z", VLY_FORM_ANY, "the same"},
+    {"file", VLY_FORM_TEXT, "columns x, y and z, instead of them"},
+    END};
+
+const vly_key vly_keys_kernel[] = {
+    {"constant", VLY_FORM_ANY, "the same at every distance"},
+    {"gaussian", VLY_FORM_NUMBER, "exp(-d^2 / (2 length^2))"},
+    {"exponential", VLY_FORM_NUMBER, "exp(-d / length)"},
+    {"linear", VLY_FORM_NUMBER, "1 - d / length, 0 beyond"},
+    {"cutoff", VLY_FORM_NUMBER, "less than this is 0"},
+    {"amplitude", VLY_FORM_NUMBER, "factor; default 1"},
+    END};
+
+const vly_key vly_keys_mask[] = {
+    {"box", VLY_FORM_ANY, "[[x, y, z], [x, y, z]] from the source"},
+    {"sphere", VLY_FORM_ANY, "radius"},
+    {"circle", VLY_FORM_ANY, "radius in x and y"},
+    {"ring", VLY_FORM_ANY, "[inner, outer] radius in x and y"},
+    END};
+
+const vly_key vly_keys_column[] = {
+    {"file", VLY_FORM_TEXT, "comma-separated, with a header"},
+    {"column", VLY_FORM_TEXT, "name in the header: a line a neuron"},
     END};
 
 const vly_key vly_keys_map[] = {
@@ -91,6 +120,16 @@ const vly_key vly_keys_map[] = {
     {"port", VLY_FORM_WHOLE, "of the target; default 0"},
     {"delay_bursts", VLY_FORM_CELL, "the same in bursts"},
     {"except", VLY_FORM_LIST, "other values for some pairs of areas"},
+    {"file", VLY_FORM_TEXT, "synapses as text or SONATA edges (file)"},
+    {"population", VLY_FORM_TEXT, "of SONATA edges, if there are several"},
+    {"draw", VLY_FORM_TEXT,
+     "distance: pairwise_bernoulli, fixed_in_degree, fixed_out_degree"},
+    {"degree", VLY_FORM_WHOLE, "of such draws"},
+    {"kernel", VLY_FORM_SECTION, "probability or weight by distance"},
+    {"mask", VLY_FORM_SECTION, "where targets may be"},
+    {"periodic", VLY_FORM_ANY, "[x, y, z]: period of an axis, or true"},
+    {"slope_weight*", VLY_FORM_NUMBER, "added for each unit of distance"},
+    {"slope_delay_ms", VLY_FORM_NUMBER, "the same of the delay"},
     END};
 
 const vly_key vly_keys_except[] = {
@@ -137,7 +176,13 @@ const vly_key vly_keys_use[] = {
             "the same name is the same draw"                                   \
     }
 
-const vly_key vly_keys_value[] = {DISTRIBUTION, DRAW, END};
+#define COLUMN                                                                 \
+    {"file", VLY_FORM_TEXT, "comma-separated, with a header"},                 \
+    {                                                                          \
+        "column", VLY_FORM_TEXT, "name in the header: a line a neuron"         \
+    }
+
+const vly_key vly_keys_value[] = {DISTRIBUTION, DRAW, COLUMN, END};
 const vly_key vly_keys_distribution[] = {DISTRIBUTION, END};
 const vly_key vly_keys_draw[] = {DRAW, END};
 
@@ -250,6 +295,10 @@ const vly_key_section vly_key_sections[] = {
     {"area.pulse", "[area.NAME] with a generator", vly_keys_area_pulse, false},
     {"morphology", "[morphology.NAME]", vly_keys_morphology, false},
     {"composite", "a composite", vly_keys_composite, false},
+    {"positions", "positions of an area", vly_keys_positions, false},
+    {"kernel", "a kernel", vly_keys_kernel, false},
+    {"mask", "a mask", vly_keys_mask, false},
+    {"value.column", "a value from a file", vly_keys_column, false},
     {"map", "[[map]]", vly_keys_map, false},
     {"except", "except of a [[map]]", vly_keys_except, false},
     {"stimulus.poisson", "[[stimulus]]", vly_keys_poisson, false},

@@ -37,6 +37,7 @@ typedef enum vly_key_form {
     VLY_FORM_TEXTS,    /* texts by name */
     VLY_FORM_SET,      /* values by path: "area.E.neurons" = 100 */
     VLY_FORM_PAIR,     /* [a, b] */
+    VLY_FORM_ANY,      /* see the text */
     VLY_FORM_CLIP,     /* [low, high]; inf leaves a side open */
     VLY_FORMS
 } vly_key_form;
@@ -63,6 +64,10 @@ extern const vly_key vly_keys_area_spikes[];
 extern const vly_key vly_keys_area_pulse[];
 extern const vly_key vly_keys_morphology[];
 extern const vly_key vly_keys_composite[];
+extern const vly_key vly_keys_positions[];
+extern const vly_key vly_keys_kernel[];
+extern const vly_key vly_keys_mask[];
+extern const vly_key vly_keys_column[];
 extern const vly_key vly_keys_map[];
 extern const vly_key vly_keys_except[];
 extern const vly_key vly_keys_use[];

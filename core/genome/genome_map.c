@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "genome/genome_file.h"
+#include "genome/genome_space.h"
 #include "genome/genome_value.h"
 #include "genome/suggest.h"
 
@@ -27,13 +29,13 @@ const char *const vly_rule_names[] = {
     "lateral_-x",         "lateral_+y",
     "lateral_-y",         "lateral_+z",
     "lateral_-z",         "0-0-0_to_all",
-    "all_to_0-0-0",       NULL};
-
-static const char *const later_rules[] = {"distance", "file", NULL};
+    "all_to_0-0-0",       "file",
+    "distance",           NULL};
 
 #define RULES_WANTED                                                           \
     "one_to_one, all_to_all, fixed_total_number, fixed_in_degree, "            \
-    "fixed_out_degree, pairwise_bernoulli, vectors, patterns, composite or a " \
+    "fixed_out_degree, pairwise_bernoulli, vectors, patterns, composite, "     \
+    "distance, file or a "                                                     \
     "function (volley doc lists them)"
 
 /* ---- ends --------------------------------------------------------------- */
@@ -209,12 +211,6 @@ static vly_status read_rule(vly_reader *reader, vly_map_entry *map)
             return VLY_OK;
         }
     }
-    for (uint32_t i = 0; later_rules[i]; i++)
-        if (strcmp(name, later_rules[i]) == 0)
-            return vly_reader_fail(reader, node,
-                                   "rule %s is not available in this version, "
-                                   "wanted " RULES_WANTED,
-                                   name);
     char hint[100];
     vly_suggest_text(&suggest, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no rule \"%.80s\"%s", name,
@@ -226,9 +222,12 @@ static vly_status read_options(vly_reader *reader, vly_map_entry *map)
     const vly_toml_node *self = vly_toml_get(map->node, "self");
     const vly_toml_node *multiple = vly_toml_get(map->node, "multiple");
     const vly_toml_node *port = vly_toml_get(map->node, "port");
+    bool listed = map->rule == VLY_RULE_FILE; /* twice only if asked for */
     bool repeats = map->rule == VLY_RULE_FIXED_TOTAL_NUMBER ||
                    map->rule == VLY_RULE_FIXED_IN_DEGREE ||
-                   map->rule == VLY_RULE_FIXED_OUT_DEGREE;
+                   map->rule == VLY_RULE_FIXED_OUT_DEGREE ||
+                   (map->rule == VLY_RULE_DISTANCE &&
+                    map->space.draw != VLY_SPACE_BERNOULLI);
     uint64_t number = 0;
     vly_status status = VLY_OK;
     map->self = true;
@@ -240,7 +239,7 @@ static vly_status read_options(vly_reader *reader, vly_map_entry *map)
     if (multiple) {
         VLY_TRY(vly_reader_bool(reader, multiple, "multiple", &map->multiple));
         map->multiple_origin = vly_reader_origin(multiple, VLY_ORIGIN_FILE);
-        if (map->multiple && !repeats)
+        if (map->multiple && !repeats && !listed)
             return vly_reader_fail(reader, multiple,
                                    "multiple is true, wanted false: rule %s "
                                    "makes no pair of neurons twice",
@@ -319,6 +318,8 @@ static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
     pair->count = cell->count;
     pair->in_degree = cell->in_degree;
     pair->out_degree = cell->out_degree;
+    pair->edges = map->edges;
+    pair->space = map->space;
     pair->self = map->self;
     pair->multiple = map->multiple;
     pair->weight = cell->weight;
@@ -412,7 +413,9 @@ static vly_status read_map(vly_reader *reader, const vly_toml_node *node,
     VLY_TRY(read_ends(reader, map));
     VLY_TRY(read_rule(reader, map));
     VLY_TRY(vly_map_shape(reader, map));
+    VLY_TRY(vly_map_space(reader, map));
     VLY_TRY(read_options(reader, map));
+    VLY_TRY(vly_map_file(reader, map));
     VLY_TRY(vly_cells_read(reader, map));
     VLY_TRY(make_pairs(reader, map, n_synapses));
 out:

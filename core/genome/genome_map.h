@@ -48,6 +48,10 @@ typedef struct vly_map_entry {
     uint32_t port;
     int32_t (*vectors)[3];
     uint32_t n_vectors;
+    char *file; /* rule file: its path */
+    const char *population;
+    const vly_edge_list *edges; /* owned by the genome */
+    vly_space space;
     vly_origin self_origin;
     vly_origin multiple_origin;
     vly_pattern *patterns;

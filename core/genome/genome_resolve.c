@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "genome/genome_space.h"
 #include "genome/genome_stimulus.h"
 
 static vly_origin origin_of(const vly_toml_node *table, const char *key)
@@ -102,6 +103,7 @@ static void resolve_size(vly_text *text, const vly_area *area,
         vly_text_origin(text, &origin, NULL);
     }
     char a[VLY_NUMBER_SIZE], b[VLY_NUMBER_SIZE], c[VLY_NUMBER_SIZE];
+    vly_resolve_positions(text, area);
     origin = origin_of(node, "at");
     vly_text_put(text, "at = [%s, %s, %s]",
                  vly_toml_print_number(area->at[0], a),

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "genome/genome_file.h"
 
 /* ---- bounds of distributions -------------------------------------------- */
 
@@ -293,10 +294,12 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
     vly_status status = vly_reader_keys(reader, node, &any);
     if (status != VLY_OK)
         return status;
-    if (spec->boolean)
+    if (spec->boolean && !vly_toml_get(node, "file"))
         return vly_reader_fail(reader, node,
                                "%s is a distribution, wanted true or false",
                                spec->what);
+    if (vly_toml_get(node, "file"))
+        return vly_value_from_file(reader, node, spec, value);
     uint32_t kinds = 0;
     for (uint32_t i = 0; i < 4; i++)
         kinds += vly_toml_get(node, kind_keys[i]) != NULL;

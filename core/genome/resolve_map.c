@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "genome/genome_resolve.h"
+#include "genome/genome_space.h"
 
 static bool same_value(const vly_value *a, const vly_value *b)
 {
@@ -242,6 +243,18 @@ static void resolve_shape(vly_text *text, const vly_map_entry *map)
     vly_text_origin(text, &map->shape_origin, NULL);
 }
 
+static void resolve_file(vly_text *text, const vly_map_entry *map)
+{
+    vly_text_put(text, "file = ");
+    vly_text_string(text, map->file);
+    vly_text_put(text, "\n");
+    if (!map->population)
+        return;
+    vly_text_put(text, "population = ");
+    vly_text_string(text, map->population);
+    vly_text_put(text, "\n");
+}
+
 void vly_resolve_map(vly_text *text, const vly_genome *genome,
                      const vly_map_entry *map)
 {
@@ -255,14 +268,20 @@ void vly_resolve_map(vly_text *text, const vly_genome *genome,
         keys[n_keys++] = VLY_CELL_IN_DEGREE;
     if (map->rule == VLY_RULE_FIXED_OUT_DEGREE)
         keys[n_keys++] = VLY_CELL_OUT_DEGREE;
-    keys[n_keys++] = VLY_CELL_WEIGHT;
-    keys[n_keys++] = VLY_CELL_DELAY;
+    if (!(map->edges && map->edges->weight))
+        keys[n_keys++] = VLY_CELL_WEIGHT;
+    if (!(map->edges && map->edges->delay))
+        keys[n_keys++] = VLY_CELL_DELAY;
     vly_text_put(text, "\n[[map]]  # line %u\n", map->node->key_line);
     if (map->id)
         vly_text_put(text, "id = \"%s\"\n", map->id);
     resolve_ends(text, genome, map);
     vly_text_put(text, "rule = \"%s\"\n", vly_rule_names[map->rule]);
     resolve_shape(text, map);
+    if (map->file)
+        resolve_file(text, map);
+    if (map->rule == VLY_RULE_DISTANCE)
+        vly_resolve_space(text, genome, map);
     for (uint32_t k = 0; k < n_keys; k++)
         resolve_key(text, genome, map, keys[k]);
     vly_text_put(text, "self = %s", map->self ? "true" : "false");

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 list(APPEND VOLLEY_CORE_SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/csv_reader.c
+    ${CMAKE_CURRENT_LIST_DIR}/edge_list.c
+    ${CMAKE_CURRENT_LIST_DIR}/edge_sonata.c
+    ${CMAKE_CURRENT_LIST_DIR}/edge_table.c
     ${CMAKE_CURRENT_LIST_DIR}/expression.c
     ${CMAKE_CURRENT_LIST_DIR}/genome.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_area.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_generator.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_file.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_hash.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_keys.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_map.c
@@ -15,6 +20,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_pulse.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_reader.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_resolve.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_space.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_spikes.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_stimulus.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_text.c

@@ -4,6 +4,24 @@
 # too: build/tests/fuzz_genome_run tests/fuzz/corpus/genome
 option(VOLLEY_FUZZ "Build the fuzzers (needs clang)" OFF)
 
+# Files of synapses: comma-separated text, and SONATA where it is built.
+set(edge_targets edges)
+if(VOLLEY_SONATA)
+    list(APPEND edge_targets sonata)
+endif()
+foreach(name IN LISTS edge_targets)
+    add_executable(fuzz_${name} ${CMAKE_CURRENT_LIST_DIR}/fuzz_edges.c
+                                ${CMAKE_CURRENT_LIST_DIR}/fuzz_replay.c)
+    target_link_libraries(fuzz_${name} PRIVATE volley_internal)
+    set_target_properties(fuzz_${name} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    vly_test_register(fuzz_${name} LABELS fuzz COMMAND fuzz_${name}
+        ${CMAKE_CURRENT_LIST_DIR}/corpus/${name})
+endforeach()
+if(VOLLEY_SONATA)
+    target_compile_definitions(fuzz_sonata PRIVATE FUZZ_SONATA)
+endif()
+
 if(VOLLEY_FUZZ)
     if(NOT CMAKE_C_COMPILER_ID MATCHES Clang)
         message(FATAL_ERROR "VOLLEY_FUZZ needs clang, this is "
@@ -14,6 +32,17 @@ if(VOLLEY_FUZZ)
         message(FATAL_ERROR "VOLLEY_FUZZ needs VOLLEY_SANITIZE as well")
     endif()
     target_compile_options(volley_objects PRIVATE -fsanitize=fuzzer-no-link)
+    foreach(name IN LISTS edge_targets)
+        add_executable(fuzz_${name}_run ${CMAKE_CURRENT_LIST_DIR}/fuzz_edges.c)
+        target_compile_options(fuzz_${name}_run PRIVATE -fsanitize=fuzzer)
+        target_link_options(fuzz_${name}_run PRIVATE -fsanitize=fuzzer)
+        target_link_libraries(fuzz_${name}_run PRIVATE volley_internal)
+        set_target_properties(fuzz_${name}_run PROPERTIES
+            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    endforeach()
+    if(VOLLEY_SONATA)
+        target_compile_definitions(fuzz_sonata_run PRIVATE FUZZ_SONATA)
+    endif()
 endif()
 
 # vly_fuzz(name folder...): fuzz_NAME.c, replayed over the folders

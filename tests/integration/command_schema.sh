@@ -25,7 +25,7 @@ for name in brain izhikevich microcircuit_10; do
 done
 # what a schema can see is seen
 for name in param_typo top_key_unknown run_key_unknown map_rule_unknown \
-    stimulus_kind param_nest_name morphology_kind record_what format_newer \
+    stimulus_kind param_nest_name record_what format_newer \
     format_missing
 do
     checks=$((checks + 1))

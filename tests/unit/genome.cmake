@@ -6,3 +6,14 @@ vly_test(test_genome_resolve LABELS unit SOURCES test_genome_resolve.c
          LIBRARIES volley_random_genome)
 vly_test(test_genome_gallery LABELS unit SOURCES test_genome_gallery.c
          LIBRARIES volley_second_rules)
+vly_test(test_genome_file LABELS unit SOURCES test_genome_file.c)
+vly_test(test_gallery_space LABELS unit SOURCES test_gallery_space.c)
+if(VOLLEY_SONATA)
+    target_compile_definitions(test_gallery_space PRIVATE VLY_TEST_SONATA)
+    target_compile_definitions(test_genome_file PRIVATE VLY_TEST_SONATA)
+    target_compile_definitions(test_genome_resolve PRIVATE VLY_TEST_SONATA)
+    vly_test(test_genome_sonata LABELS unit
+        SOURCES test_genome_sonata.c ../support/sonata_writer.c)
+    target_include_directories(test_genome_sonata SYSTEM PRIVATE
+                               ${VOLLEY_HDF5_INCLUDE})
+endif()

@@ -27,6 +27,10 @@ static void fixed_point(const char *path)
     vly_error error = VLY_ERROR_INIT;
     vly_genome *genome = NULL;
     vly_genome *again = NULL;
+#if !defined(VLY_TEST_SONATA)
+    if (strstr(path, "/sonata.toml") != NULL)
+        return; /* built without HDF5 */
+#endif
     assert_ok(vly_genome_load(path, NULL, 0, &genome, &error), error);
     assert_ok(vly_genome_parse(genome->resolved, strlen(genome->resolved), path,
                                NULL, 0, &again, &error),

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Positions of the neurons of two areas, and which of one are near a neuron of
+ * the other: kernel, mask and periodic edges of rule distance, over a grid of
+ * buckets, so that the cost follows what is in reach and not all pairs.
+ */
+#ifndef VOLLEY_CONNECTOME_NEAR_NEURONS_H
+#define VOLLEY_CONNECTOME_NEAR_NEURONS_H
+
+#include "connectome/connectome_work.h"
+#include "genome/genome_space.h"
+
+typedef struct vly_near {
+    const vly_genome *genome;
+    const vly_pair *pair;
+    const vly_space *space;
+    bool backwards;  /* a target seeks sources */
+    bool no_self;    /* one area, and a neuron may not connect to itself */
+    uint32_t n_seek; /* neurons that look around */
+    uint32_t n_found;
+    uint32_t room;     /* largest number of neurons that one has to look at */
+    double (*seek)[3]; /* their positions; owned */
+    double (*found)[3];
+    double reach_lo[3]; /* box of found - seek that can pass */
+    double reach_hi[3];
+    double origin[3]; /* of the grid */
+    double edge[3];   /* of a bucket */
+    uint32_t n_buckets[3];
+    uint32_t *start; /* [buckets + 1] into order; owned */
+    uint32_t *order; /* [n_found] ids, ascending in a bucket; owned */
+} vly_near;
+
+/* Errors  E_PARSE a position out of range; E_NOMEM */
+vly_status vly_near_create(vly_near **near, const vly_genome *genome,
+                           const vly_pair *pair, vly_error *error);
+void vly_near_destroy(vly_near *near);
+
+/* Neurons in reach of one that have a kernel above 0, each as id << 32 | word:
+ * with Bernoulli a draw connects if it is not above the word; else word + 1 is
+ * the kernel as a share of its largest value, in units of 2^-32. In no
+ * order. Room for near->room. */
+uint32_t vly_near_list(const vly_near *near, uint32_t seeker, uint64_t *list);
+
+/* |target - source| by periodic edges */
+double vly_near_distance(const vly_near *near, uint32_t source,
+                         uint32_t target);
+
+#endif

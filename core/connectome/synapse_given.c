@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Weights and delays that each synapse has given. Synapse i of the pair is edge
+ * i of the list: both are sorted by source, then target.
+ */
+#include "connectome/connectome_make.h"
+
+#include "base/error.h"
+#include "base/number.h"
+
+bool vly_weights_given(const vly_made_pair *made)
+{
+    return made->given && made->given->weight;
+}
+
+bool vly_delays_given(const vly_made_pair *made)
+{
+    return made->given && made->given->delay;
+}
+
+static double size_of(double x)
+{
+    return x < 0.0 ? -x : x;
+}
+
+void vly_given_law(vly_made_pair *made)
+{
+    const vly_edge_list *edges = made->given;
+    vly_law *law = &made->law;
+    *law = (vly_law){.kind = VLY_VALUE_NUMBER, .share = 1.0};
+    for (uint64_t i = 0; i < edges->n; i++) {
+        double weight = edges->weight[i];
+        law->lo = i == 0 || weight < law->lo ? weight : law->lo;
+        law->hi = i == 0 || weight > law->hi ? weight : law->hi;
+        if (weight != 0.0 &&
+            (law->mean == 0.0 || size_of(weight) < size_of(law->mean)))
+            law->mean = weight;
+    }
+    law->a = law->lo;
+    law->b = law->hi;
+    if (law->lo < law->hi)
+        law->kind = VLY_VALUE_UNIFORM;
+}
+
+double vly_given_rounding(const vly_made_pair *made, int32_t q)
+{
+    const vly_edge_list *edges = made->given;
+    double unit = vly_power_of_two(-q);
+    double worst = 0.0;
+    for (uint64_t i = 0; i < edges->n; i++) {
+        double weight = edges->weight[i];
+        if (weight == 0.0)
+            continue;
+        double off = size_of(vly_weight_scaled(weight, q) * unit - weight);
+        off /= size_of(weight);
+        worst = off > worst ? off : worst;
+    }
+    return worst;
+}
+
+void vly_given_weights(const vly_made_pair *made, int32_t q, uint64_t first,
+                       uint64_t last, int32_t *least, int32_t *most)
+{
+    const vly_edge_list *edges = made->given;
+    for (uint64_t i = first; i < last; i++) {
+        int32_t weight = (int32_t)vly_weight_scaled(edges->weight[i], q);
+        made->weight[i] = (int16_t)weight;
+        *least = weight < *least ? weight : *least;
+        *most = weight > *most ? weight : *most;
+    }
+}
+
+vly_status vly_given_delays(vly_maker *maker, vly_made_pair *made)
+{
+    const vly_edge_list *edges = made->given;
+    uint32_t least = UINT32_MAX;
+    uint32_t most = 0;
+    for (uint64_t i = 0; i < edges->n; i++) {
+        least = edges->delay[i] < least ? edges->delay[i] : least;
+        most = edges->delay[i] > most ? edges->delay[i] : most;
+    }
+    if (least < 1 || most > VLY_DELAY_MAX || most - least > UINT8_MAX)
+        return vly_fail(maker->error, VLY_E_PARSE,
+                        "map %s: delays of %u to %u bursts, wanted 1 or more, "
+                        "and at most 256 values",
+                        made->pair->map, least, most);
+    made->base_delay = least;
+    if (least == most)
+        return VLY_OK;
+    made->delay = vly_storage_alloc(maker->storage, (size_t)edges->n,
+                                    sizeof(*made->delay), false);
+    if (!made->delay)
+        return vly_fail_nomem(maker->error, edges->n, "delays of a map");
+    for (uint64_t i = 0; i < edges->n; i++)
+        made->delay[i] = (uint8_t)(edges->delay[i] - least);
+    made->delay_max = most - least;
+    return VLY_OK;
+}

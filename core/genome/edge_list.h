@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Synapses given by a file: what each must keep to, and the list in order.
+ */
+#ifndef VOLLEY_GENOME_EDGE_LIST_H
+#define VOLLEY_GENOME_EDGE_LIST_H
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "genome/genome.h"
+
+#define VLY_EDGES_MAX 2147483647u
+
+typedef enum vly_edge_part {
+    VLY_EDGE_SOURCE,
+    VLY_EDGE_TARGET,
+    VLY_EDGE_WEIGHT,
+    VLY_EDGE_DELAY,
+    VLY_EDGE_PARTS
+} vly_edge_part;
+
+/* What the map says of its file. */
+typedef struct vly_edge_spec {
+    const vly_area *from;
+    const vly_area *to;
+    const char *weight_suffix; /* of the target's port, "" without */
+    const char *population;    /* SONATA; NULL: the only one */
+    bool self;
+    bool multiple;
+    bool map_weight; /* the map gives it: the file must not */
+    bool map_delay;
+    double dt_ms;
+} vly_edge_spec;
+
+typedef struct vly_edge {
+    uint32_t source;
+    uint32_t target;
+    double weight;
+    double delay;   /* ms, or bursts */
+    uint64_t place; /* line or index, for messages */
+} vly_edge;
+
+#define VLY_EDGE_SENTENCE 240
+
+/* A list while it grows. */
+typedef struct vly_edge_maker {
+    const vly_edge_spec *spec;
+    vly_error *error;
+    bool has_weight;
+    bool has_delay;
+    bool delay_bursts; /* not milliseconds */
+    uint32_t *source;
+    uint32_t *target;
+    double *weight;
+    uint32_t *delay;
+    uint32_t *place; /* cut to 32 bits */
+    uint64_t n;
+    uint64_t capacity;
+    uint32_t delay_least;
+    uint32_t delay_most;
+} vly_edge_maker;
+
+void vly_edges_init(vly_edge_maker *maker, const vly_edge_spec *spec,
+                    vly_error *error);
+void vly_edges_deinit(vly_edge_maker *maker);
+/* Appends an edge. *part: which part is wrong, VLY_EDGE_PARTS if none, and why
+ * in the sentence. Ids are in range already. Errors  E_NOMEM */
+vly_status vly_edges_add(vly_edge_maker *maker, const vly_edge *edge,
+                         vly_edge_part *part, char sentence[VLY_EDGE_SENTENCE]);
+/* Sorts. *twice: place of an edge that was there before, 0 if none: then there
+ * is no list. The list is the caller's: vly_edges_destroy. Errors  E_NOMEM */
+vly_status vly_edges_finish(vly_edge_maker *maker, uint64_t *twice,
+                            vly_edge_list **list);
+void vly_edges_destroy(vly_edge_list *list);
+
+/* Readers. name is for messages: "name:line:column: ...", "name: ...".
+ * Errors  E_PARSE; E_NOMEM. */
+vly_status vly_edges_from_table(FILE *file, const char *name,
+                                const vly_edge_spec *spec, vly_edge_list **list,
+                                vly_error *error);
+/* E_UNSUPPORTED: this build has no HDF5. */
+vly_status vly_edges_from_sonata(const char *path, const char *name,
+                                 const vly_edge_spec *spec,
+                                 vly_edge_list **list, vly_error *error);
+
+#endif

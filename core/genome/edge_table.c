@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Synapses from comma-separated text: columns source and target (indices in
+ * their areas, from 0), weight or weight_<unit of the target's port>, delay or
+ * delay_ms or delay_bursts.
+ */
+#include <string.h>
+
+#include "genome/csv_reader.h"
+#include "genome/edge_list.h"
+
+/* ---- columns ------------------------------------------------------------ */
+
+/* The part that a name stands for; VLY_EDGE_PARTS if it is none. */
+static vly_edge_part part_of(const char *name)
+{
+    if (strcmp(name, "source") == 0)
+        return VLY_EDGE_SOURCE;
+    if (strcmp(name, "target") == 0)
+        return VLY_EDGE_TARGET;
+    if (strcmp(name, "weight") == 0 || strncmp(name, "weight_", 7) == 0)
+        return VLY_EDGE_WEIGHT;
+    if (strcmp(name, "delay") == 0 || strncmp(name, "delay_", 6) == 0)
+        return VLY_EDGE_DELAY;
+    return VLY_EDGE_PARTS;
+}
+
+static vly_status check_unit(vly_csv *csv, uint32_t field, vly_edge_part part,
+                             const vly_edge_spec *spec)
+{
+    const char *name = csv->names[field];
+    const char *suffix = spec->weight_suffix;
+    if (part == VLY_EDGE_WEIGHT && name[6] && strcmp(name + 7, suffix) != 0)
+        return vly_csv_fail(csv, field, "%.40s: %s takes weight%s%s", name,
+                            spec->to->model->id, *suffix ? "_" : "", suffix);
+    if (part == VLY_EDGE_DELAY && name[5] && strcmp(name, "delay_ms") != 0 &&
+        strcmp(name, "delay_bursts") != 0)
+        return vly_csv_fail(
+            csv, field, "column %.40s, wanted delay_ms or delay_bursts", name);
+    bool given = part == VLY_EDGE_WEIGHT  ? spec->map_weight
+                 : part == VLY_EDGE_DELAY ? spec->map_delay
+                                          : false;
+    if (given)
+        return vly_csv_fail(csv, field,
+                            "column %.40s, but the map has a %s too, wanted "
+                            "one of them",
+                            name, part == VLY_EDGE_WEIGHT ? "weight" : "delay");
+    return VLY_OK;
+}
+
+/* fields[part]: its column; n_fields: none */
+static vly_status find_columns(vly_csv *csv, const vly_edge_spec *spec,
+                               uint32_t fields[VLY_EDGE_PARTS])
+{
+    static const char *const names[] = {"source", "target", "weight", "delay"};
+    for (int part = 0; part < VLY_EDGE_PARTS; part++)
+        fields[part] = csv->n_fields;
+    for (uint32_t i = 0; i < csv->n_fields; i++) {
+        vly_edge_part part = part_of(csv->names[i]);
+        if (part == VLY_EDGE_PARTS)
+            return vly_csv_fail(csv, i,
+                                "column %.40s, wanted source, target, weight "
+                                "and delay, separated by commas",
+                                csv->names[i]);
+        if (fields[part] < csv->n_fields)
+            return vly_csv_fail(csv, i, "column %.40s beside %.40s, wanted one",
+                                csv->names[i], csv->names[fields[part]]);
+        fields[part] = i;
+        vly_status status = check_unit(csv, i, part, spec);
+        if (status != VLY_OK)
+            return status;
+    }
+    for (int part = 0; part < VLY_EDGE_PARTS; part++) {
+        bool needed = part < VLY_EDGE_WEIGHT ||
+                      (part == VLY_EDGE_WEIGHT && !spec->map_weight);
+        if (needed && fields[part] == csv->n_fields)
+            return vly_csv_fail(
+                csv, csv->n_fields, "no column %s%s, wanted it", names[part],
+                part == VLY_EDGE_WEIGHT ? " and no weight in the map" : "");
+    }
+    return VLY_OK;
+}
+
+/* ---- lines -------------------------------------------------------------- */
+
+static vly_status read_line(vly_csv *csv, const uint32_t fields[VLY_EDGE_PARTS],
+                            vly_edge_maker *maker)
+{
+    vly_status status;
+    vly_edge edge = {.place = csv->line};
+    vly_edge_part wrong;
+    char sentence[VLY_EDGE_SENTENCE];
+    VLY_TRY(vly_csv_index(csv, fields[VLY_EDGE_SOURCE],
+                          maker->spec->from->n_neurons, &edge.source));
+    VLY_TRY(vly_csv_index(csv, fields[VLY_EDGE_TARGET],
+                          maker->spec->to->n_neurons, &edge.target));
+    if (maker->has_weight)
+        VLY_TRY(vly_csv_number(csv, fields[VLY_EDGE_WEIGHT], &edge.weight));
+    if (maker->has_delay)
+        VLY_TRY(vly_csv_number(csv, fields[VLY_EDGE_DELAY], &edge.delay));
+    VLY_TRY(vly_edges_add(maker, &edge, &wrong, sentence));
+    if (wrong != VLY_EDGE_PARTS)
+        VLY_TRY(vly_csv_fail(csv, fields[wrong], "%s", sentence));
+out:
+    return status;
+}
+
+vly_status vly_edges_from_table(FILE *file, const char *name,
+                                const vly_edge_spec *spec, vly_edge_list **list,
+                                vly_error *error)
+{
+    vly_status status;
+    vly_csv csv;
+    vly_edge_maker maker;
+    uint32_t fields[VLY_EDGE_PARTS];
+    bool more = true;
+    uint64_t twice = 0;
+    vly_edges_init(&maker, spec, error);
+    VLY_TRY(vly_csv_init(&csv, file, name, error));
+    VLY_TRY(find_columns(&csv, spec, fields));
+    maker.has_weight = fields[VLY_EDGE_WEIGHT] < csv.n_fields;
+    maker.has_delay = fields[VLY_EDGE_DELAY] < csv.n_fields;
+    maker.delay_bursts =
+        maker.has_delay &&
+        strcmp(csv.names[fields[VLY_EDGE_DELAY]], "delay_bursts") == 0;
+    for (;;) {
+        VLY_TRY(vly_csv_next(&csv, &more));
+        if (!more)
+            break;
+        VLY_TRY(read_line(&csv, fields, &maker));
+    }
+    VLY_TRY(vly_edges_finish(&maker, &twice, list));
+    if (twice) {
+        csv.line = twice;
+        VLY_TRY(vly_csv_fail(&csv, csv.n_fields,
+                             "the second synapse from this source to this "
+                             "target, wanted one, or multiple = true in the "
+                             "map"));
+    }
+out:
+    vly_csv_deinit(&csv);
+    vly_edges_deinit(&maker);
+    return status;
+}

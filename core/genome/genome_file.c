@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Files that a genome names. A path is relative to the folder of the genome
+ * (to the working folder if the genome came from standard input). What is in
+ * the file becomes part of the genome and of its hash; the path does not. Only
+ * regular files are read: a pipe or a device could wait for ever.
+ */
+#include "genome/genome_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "genome/csv_reader.h"
+#include "genome/edge_list.h"
+#include "genome/genome_keys.h"
+
+#define VALUES_MAX VLY_NEURONS_MAX
+
+/* ---- paths -------------------------------------------------------------- */
+
+static vly_status find_path(vly_reader *reader, const char *given, char **path)
+{
+    const char *slash = strrchr(reader->name, '/');
+    size_t n_folder = slash ? (size_t)(slash - reader->name) + 1 : 0;
+    size_t n_given = strlen(given);
+    if (*given == '/')
+        n_folder = 0;
+    vly_status status =
+        vly_reader_alloc(reader, n_folder + n_given + 1, 1, path);
+    if (status != VLY_OK)
+        return status;
+    memcpy(*path, reader->name, n_folder);
+    memcpy(*path + n_folder, given, n_given);
+    return VLY_OK;
+}
+
+/* *file is open; node is the path's, for messages. */
+static vly_status open_file(vly_reader *reader, const vly_toml_node *node,
+                            char **path, FILE **file)
+{
+    struct stat about;
+    const char *given = NULL;
+    vly_status status;
+    VLY_TRY(vly_reader_string(reader, node, "file", &given));
+    if (!*given)
+        return vly_reader_wrong(reader, node, "file", "the path of a file");
+    VLY_TRY(find_path(reader, given, path));
+    if (stat(*path, &about) != 0)
+        return vly_reader_fail(reader, node, "%.300s: %s", given,
+                               strerror(errno));
+    if (!S_ISREG(about.st_mode))
+        return vly_reader_fail(
+            reader, node, "%.300s is %s, wanted a file", given,
+            S_ISDIR(about.st_mode) ? "a folder" : "no regular file");
+    *file = fopen(*path, "rb");
+    if (!*file)
+        return vly_reader_fail(reader, node, "%.300s: %s", given,
+                               strerror(errno));
+out:
+    return status;
+}
+
+/* The same failure with the genome's place before it. */
+static vly_status placed(vly_reader *reader, const vly_toml_node *node,
+                         vly_status status, const vly_error *why)
+{
+    if (status == VLY_OK)
+        return VLY_OK;
+    if (status == VLY_E_NOMEM)
+        return vly_reader_nomem(reader, why->bytes_requested, node->u.string);
+    return vly_reader_fail(reader, node, "%s", why->message);
+}
+
+/* ---- synapses ----------------------------------------------------------- */
+
+static bool key_begins(const vly_toml_node *table, const char *stem)
+{
+    size_t n = strlen(stem);
+    for (uint32_t i = 0; i < table->n_children; i++) {
+        const char *key = table->u.children[i].key;
+        if (strncmp(key, stem, n) == 0 && (key[n] == 0 || key[n] == '_'))
+            return true;
+    }
+    return false;
+}
+
+static vly_status check_map(vly_reader *reader, const vly_map_entry *map)
+{
+    const vly_toml_node *except = vly_toml_get(map->node, "except");
+    if (map->n_cells != 1)
+        return vly_reader_fail_key(reader, map->node,
+                                   "%s has %u pairs of areas, wanted one: rule "
+                                   "file takes one area in from and in to",
+                                   map->label, map->n_cells);
+    if (except)
+        return vly_reader_fail_key(reader, except,
+                                   "except: rule file takes no such key");
+    return VLY_OK;
+}
+
+/* HDF5 begins so (its specification III.A); comma-separated text does not. */
+static bool is_sonata(FILE *file)
+{
+    static const char mark[] = "\x89HDF\r\n\x1a\n";
+    char first[8];
+    bool same = fread(first, 1, 8, file) == 8 && memcmp(first, mark, 8) == 0;
+    rewind(file);
+    return same;
+}
+
+/* The genome owns the list from here. */
+static vly_status keep_edges(vly_reader *reader, vly_edge_list *edges)
+{
+    vly_genome *genome = reader->genome;
+    vly_edge_list **grown = vly_realloc(
+        genome->edges, genome->n_edge_lists + (size_t)1, sizeof(*grown));
+    if (!grown) {
+        vly_edges_destroy(edges);
+        return vly_reader_nomem(reader, sizeof(*grown), "the maps");
+    }
+    genome->edges = grown;
+    genome->edges[genome->n_edge_lists++] = edges;
+    return VLY_OK;
+}
+
+/* Absolute where that can be known, so that the resolved genome can be read
+ * from another folder. */
+static vly_status keep_path(vly_reader *reader, vly_map_entry *map,
+                            const char *path)
+{
+    char *absolute = realpath(path, NULL);
+    const char *kept = absolute ? absolute : path;
+    vly_status status =
+        vly_reader_alloc(reader, strlen(kept) + 1, 1, &map->file);
+    if (status == VLY_OK)
+        memcpy(map->file, kept, strlen(kept));
+    free(absolute);
+    return status;
+}
+
+static vly_status read_edges(vly_reader *reader, vly_map_entry *map,
+                             const vly_toml_node *node, const char *path,
+                             FILE *file)
+{
+    const vly_area *areas = reader->genome->areas;
+    const vly_area *to = &areas[map->cells[0].to];
+    vly_error why = VLY_ERROR_INIT;
+    vly_edge_list *edges = NULL;
+    const vly_edge_spec spec = {
+        .from = &areas[map->cells[0].from],
+        .to = to,
+        .weight_suffix = to->model->ports[map->port].suffix,
+        .population = map->population,
+        .self = map->self,
+        .multiple = map->multiple,
+        .map_weight = key_begins(map->node, "weight"),
+        .map_delay = key_begins(map->node, "delay"),
+        .dt_ms = reader->genome->dt_ms,
+    };
+    vly_status status;
+    if (is_sonata(file))
+        status =
+            vly_edges_from_sonata(path, node->u.string, &spec, &edges, &why);
+    else if (map->population)
+        status = vly_fail(&why, VLY_E_PARSE,
+                          "%.300s is no HDF5 file, wanted one, or no "
+                          "population",
+                          node->u.string);
+    else
+        status =
+            vly_edges_from_table(file, node->u.string, &spec, &edges, &why);
+    if (status == VLY_OK && edges->n == 0) {
+        vly_edges_destroy(edges);
+        status = vly_fail(&why, VLY_E_PARSE,
+                          "%.300s has no synapse, wanted one at least",
+                          node->u.string);
+    }
+    status = placed(reader, node, status, &why);
+    if (status != VLY_OK)
+        return status;
+    map->edges = edges;
+    return keep_edges(reader, edges);
+}
+
+vly_status vly_map_file(vly_reader *reader, vly_map_entry *map)
+{
+    const vly_toml_node *node = vly_toml_get(map->node, "file");
+    const vly_toml_node *population = vly_toml_get(map->node, "population");
+    FILE *file = NULL;
+    char *path = NULL;
+    vly_status status = VLY_OK;
+    if (map->rule != VLY_RULE_FILE) {
+        const vly_toml_node *extra = node ? node : population;
+        if (extra)
+            return vly_reader_fail_key(reader, extra,
+                                       "%s: rule %s takes no such key",
+                                       extra->key, vly_rule_names[map->rule]);
+        return VLY_OK;
+    }
+    if (!node)
+        return vly_reader_fail_key(reader, map->node,
+                                   "%s has no file, wanted file = \"NAME\"",
+                                   map->label);
+    VLY_TRY(check_map(reader, map));
+    if (population)
+        VLY_TRY(vly_reader_string(reader, population, "population",
+                                  &map->population));
+    VLY_TRY(open_file(reader, node, &path, &file));
+    VLY_TRY(read_edges(reader, map, node, path, file));
+    VLY_TRY(keep_path(reader, map, path));
+out:
+    if (file)
+        fclose(file);
+    return status;
+}
+
+/* ---- values ------------------------------------------------------------- */
+
+typedef struct value_column {
+    const vly_value_spec *spec;
+    vly_csv csv;
+    uint32_t field;
+    double *values;
+    uint32_t n;
+    uint32_t capacity;
+} value_column;
+
+static vly_status check_value(value_column *column, double value)
+{
+    const vly_value_spec *spec = column->spec;
+    char a[VLY_NUMBER_SIZE], b[VLY_NUMBER_SIZE], c[VLY_NUMBER_SIZE];
+    if (!(value >= spec->lo && value <= spec->hi))
+        return vly_csv_fail(&column->csv, column->field,
+                            "%s is %s, wanted %s to %s", spec->what,
+                            vly_toml_print_number(value, a),
+                            vly_toml_print_number(spec->lo, b),
+                            vly_toml_print_number(spec->hi, c));
+    if ((spec->whole || spec->boolean) && vly_floor(value) != value)
+        return vly_csv_fail(&column->csv, column->field,
+                            "%s is %s, wanted a whole number", spec->what,
+                            vly_toml_print_number(value, a));
+    return VLY_OK;
+}
+
+static vly_status add_value(value_column *column)
+{
+    double value = 0;
+    vly_status status = vly_csv_number(&column->csv, column->field, &value);
+    if (status == VLY_OK)
+        status = check_value(column, value);
+    if (status != VLY_OK)
+        return status;
+    uint32_t most = column->spec->n ? column->spec->n : VALUES_MAX;
+    if (column->n == most)
+        return vly_csv_fail(&column->csv, column->csv.n_fields,
+                            "more than %u lines of values, wanted one a neuron",
+                            most);
+    if (column->n == column->capacity) {
+        size_t room = column->capacity ? (size_t)column->capacity * 2 : 1024;
+        double *grown = vly_realloc(column->values, room, sizeof(*grown));
+        if (!grown)
+            return vly_fail_nomem(column->csv.error, room * sizeof(*grown),
+                                  column->spec->what);
+        column->values = grown;
+        column->capacity = (uint32_t)room;
+    }
+    column->values[column->n++] = value;
+    return VLY_OK;
+}
+
+static vly_status read_column(value_column *column, FILE *file,
+                              const char *name, const char *wanted,
+                              vly_error *error)
+{
+    vly_status status;
+    vly_csv *csv = &column->csv;
+    uint32_t n = column->spec->n;
+    bool more = true;
+    VLY_TRY(vly_csv_init(csv, file, name, error));
+    column->field = vly_csv_column(csv, wanted);
+    if (column->field == csv->n_fields)
+        return vly_csv_fail(csv, csv->n_fields,
+                            "no column %.80s, wanted it, or column = \"NAME\" "
+                            "in the genome",
+                            wanted);
+    for (;;) {
+        VLY_TRY(vly_csv_next(csv, &more));
+        if (!more)
+            break;
+        VLY_TRY(add_value(column));
+    }
+    if (column->n == 0 || (n && column->n != n))
+        return vly_fail(error, VLY_E_PARSE,
+                        "%.300s has %u lines of values, wanted %u, one a "
+                        "neuron",
+                        name, column->n, n ? n : 1);
+out:
+    return status;
+}
+
+vly_status vly_value_from_file(vly_reader *reader, const vly_toml_node *node,
+                               const vly_value_spec *spec, vly_value *value)
+{
+    const vly_key_list list = {"a value from a file", vly_keys_column, NULL};
+    const vly_toml_node *given = vly_toml_get(node, "file");
+    const vly_toml_node *named = vly_toml_get(node, "column");
+    const char *wanted = spec->what;
+    vly_error why = VLY_ERROR_INIT;
+    value_column column = {.spec = spec};
+    FILE *file = NULL;
+    char *path = NULL;
+    vly_status status;
+    VLY_TRY(vly_reader_keys(reader, node, &list));
+    if (!spec->neurons)
+        return vly_reader_wrong(reader, given, spec->what,
+                                "a number or a distribution");
+    if (named)
+        VLY_TRY(vly_reader_string(reader, named, "column", &wanted));
+    VLY_TRY(open_file(reader, given, &path, &file));
+    status = read_column(&column, file, given->u.string, wanted, &why);
+    VLY_TRY(placed(reader, given, status, &why));
+    value->kind = VLY_VALUE_ARRAY;
+    value->array = column.values;
+    value->n_array = column.n;
+    column.values = NULL;
+out:
+    if (file)
+        fclose(file);
+    vly_csv_deinit(&column.csv);
+    vly_free(column.values);
+    return status;
+}

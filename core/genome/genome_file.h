@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Files that a genome names: synapses of a map, a parameter's values.
+ */
+#ifndef VOLLEY_GENOME_GENOME_FILE_H
+#define VOLLEY_GENOME_GENOME_FILE_H
+
+#include "genome/genome_map.h"
+#include "genome/genome_value.h"
+
+/* `file` and `population` of a map, read if its rule is file; else they are
+ * refused. */
+vly_status vly_map_file(vly_reader *reader, vly_map_entry *map);
+
+/* { file = "NAME", column = "NAME" }: becomes an array. Without `column` the
+ * column is called what the value is. Checks every number against the range. */
+vly_status vly_value_from_file(vly_reader *reader, const vly_toml_node *node,
+                               const vly_value_spec *spec, vly_value *value);
+
+#endif

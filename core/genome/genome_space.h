@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Positions of neurons and rule "distance": kernel, mask, periodic edges.
+ */
+#ifndef VOLLEY_GENOME_GENOME_SPACE_H
+#define VOLLEY_GENOME_GENOME_SPACE_H
+
+#include "genome/genome_map.h"
+#include "genome/genome_resolve.h"
+
+/* `positions` of an area. */
+vly_status vly_area_positions(vly_reader *reader, const vly_toml_node *node,
+                              vly_area *area);
+/* The keys of rule distance; refused with any other rule. */
+vly_status vly_map_space(vly_reader *reader, vly_map_entry *map);
+/* That both ends have positions and values do not ask for too much. */
+vly_status vly_space_check(vly_reader *reader, const vly_map_entry *map,
+                           const vly_map_cell *cell);
+/* Where kernel and mask can be above 0: a box of d, huge where it is open. */
+void vly_space_reach(const vly_space *space, double lo[3], double hi[3]);
+/* Synapses, for Bernoulli roughly from above. */
+double vly_space_synapses(const vly_area *from, const vly_area *to,
+                          const vly_space *space);
+
+void vly_resolve_positions(vly_text *text, const vly_area *area);
+void vly_resolve_space(vly_text *text, const vly_genome *genome,
+                       const vly_map_entry *map);
+
+#endif
