@@ -91,16 +91,30 @@ holds ends TERM 6
 says "volley: stopped by a signal"
 
 # ---- a run that cannot go on: the second signal kills, of either kind ----
+# blocked: the process has used no time for a while, so the pipe is full. How
+# long that takes depends on the load.
+# shellcheck disable=SC2317 # called by holds
+blocked() {
+    tries=0
+    while [ "$tries" -lt 200 ]; do
+        before=$(cut -d ' ' -f 14-15 "/proc/$process/stat") || return 1
+        sleep 0.5
+        after=$(cut -d ' ' -f 14-15 "/proc/$process/stat") || return 1
+        [ "$before" = "$after" ] && return 0
+        tries=$((tries + 1))
+    done
+    return 1
+}
 for second in INT TERM; do
     mkfifo "record$second"
     # shellcheck disable=SC2217 # opens the pipe and reads nothing
     sleep 60 <"record$second" &
     reader=$!
     "$volley" run small.toml --bursts 100000000 -o "stuck$second" \
-        --record "record$second" >out 2>err &
+        --threads 1 --record "record$second" >out 2>err &
     process=$!
     holds started "stuck$second/log.jsonl"
-    sleep 1
+    holds blocked
     kill -INT $process
     sleep 0.5
     holds kill -0 $process
