@@ -288,7 +288,7 @@ static void circles(void **state)
     /* twice is no circle, but no end may come of it either */
     put("e0.toml", OWN);
     for (int i = 1; i < 10; i++) {
-        char name[16];
+        char name[32];
         char *text = vly_format(OWN "[use.a]\nfile = \"e%d.toml\"\n"
                                     "[use.b]\nfile = \"e%d.toml\"\n",
                                 i - 1, i - 1);
@@ -306,7 +306,7 @@ static void circles(void **state)
     assert_non_null(strstr(error.message,
                            "more than 256 files are included, wanted fewer"));
     for (int i = 0; i < 20; i++) {
-        char name[16];
+        char name[32];
         char *text =
             i == 0 ? vly_format(OWN)
                    : vly_format(OWN "[use.a]\nfile = \"f%d.toml\"\n", i - 1);
