@@ -8,11 +8,12 @@
 
 #define MIN_NEURONS 128u /* of a block: fewer are not worth an exchange */
 #define SHARE_FIRED 0.01 /* of the neurons in a burst, as it is assumed */
-/* Instructions of an update, counted in the machine code. */
+/* Instructions of an update: estimates, only their ratio matters. */
 #define TURN_COST 150u
 #define NEURON_COST 100u
-/* Measured on an H200: bytes a nanosecond from its second-level cache to all
- * multiprocessors, and from a neighbour's shared memory to one. */
+/* Bytes a nanosecond from the second-level cache to all multiprocessors, and
+ * from a neighbour's shared memory to one: assumed, not measured. They chose
+ * the fastest of 1, 2, 4 blocks for 1 M x 1000 on an H200 (bench/README.md). */
 #define CACHE_BYTES_NS 5500.0
 #define REMOTE_BYTES_NS 40.0
 #define SECTOR 32.0

@@ -4,9 +4,10 @@
  */
 #include "cuda_net.h"
 
-/* Nanoseconds of a burst by its events, fitted to whole bursts of the stress
- * nets on an H200 (bench/README.md): a resident burst costs less by itself, a
- * partitioned one less for each event. */
+/* Nanoseconds of a burst by its events: a resident burst costs less by itself,
+ * a partitioned one less for each event. From bursts of the stress nets on an
+ * H200 (bench/README.md): those of the partitioned plan medians of 31 blocks,
+ * those of the resident plan single runs of an earlier state, so rough. */
 #define RESIDENT_BURST_NS 2000.0
 #define RESIDENT_EVENT_NS 0.009
 #define RESIDENT_MORE_NS 0.0077 /* on top, beyond RESIDENT_EVENTS of them */
@@ -106,6 +107,9 @@ vly_status vly_cuda_plan_create(vly_backend_net *net, vly_error *error)
     if (net->is_partitioned && net->wanted.plan == VLY_CUDA_PLAN_AUTO &&
         (status == VLY_E_NOMEM || status == VLY_E_UNSUPPORTED)) {
         /* it needs rows in both forms for a while, the global plan does not */
+        vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_WARN,
+                           "cuda: the partitioned plan does not fit into "
+                           "memory, the net runs by the slower global one");
         vly_cuda_partition_release(net);
         net->is_partitioned = 0;
         net->fits_both = 0;
@@ -197,6 +201,9 @@ static vly_status change_plan(vly_backend_net *net, vly_error *error)
     net->n_changes++;
     vly_status status = make_plan(net, !resident, error);
     if (status == VLY_E_NOMEM || status == VLY_E_UNSUPPORTED) {
+        vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_WARN,
+                           "cuda: a faster plan for these events does not fit "
+                           "into memory, the net stays as it was");
         net->fits_both = 0;
         status = make_plan(net, resident, error);
     }

@@ -16,30 +16,6 @@ static __device__ __forceinline__ uint32_t beyond(const vly_cuda_group &from,
     return from.base_delay + ((uint32_t)(synapse >> 48) & 0xffu) - base_delay;
 }
 
-struct place {
-    uint32_t slice;
-    uint32_t at; /* among the accumulators of a burst */
-};
-
-static __device__ __forceinline__ place
-find_place(const vly_cuda_view &view, const vly_cuda_partition &partition,
-           uint32_t target)
-{
-    uint32_t low = 0;
-    uint32_t high = view.n_areas;
-    while (high - low > 1) {
-        uint32_t middle = (low + high) / 2;
-        if (view.areas[middle].first <= target)
-            low = middle;
-        else
-            high = middle;
-    }
-    const uint32_t i = target - view.areas[low].first;
-    const uint32_t tile = partition.area_tile[low] + i / partition.tile;
-    return {tile % partition.n_slices,
-            tile / partition.n_slices * partition.tile + i % partition.tile};
-}
-
 /* One warp a source. */
 static __global__ void
 count_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
@@ -107,7 +83,7 @@ fill_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
         const uint32_t later = beyond(from, base_delay, synapse);
         if (later >= partition.ring)
             continue;
-        const place to = find_place(view, partition, (uint32_t)synapse);
+        const neuron_place to = find_place(view, partition, (uint32_t)synapse);
         const uint32_t weight = (uint32_t)(synapse >> 32) & 0xffffu;
         out[atomicAdd(cursor + to.slice, 1u)] =
             weight << 16 | (later * partition.slice + to.at);

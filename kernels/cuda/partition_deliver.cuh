@@ -246,22 +246,9 @@ static __device__ void take_inputs(const vly_cuda_view &view,
     for (uint32_t j = launch.input_row[k] + threadIdx.x; j < end;
          j += THREADS) {
         const vly_cuda_input input = launch.inputs[j];
-        uint32_t low = 0;
-        uint32_t high = view.n_areas;
-        while (high - low > 1) {
-            uint32_t middle = (low + high) / 2;
-            if (view.areas[middle].first <= input.neuron)
-                low = middle;
-            else
-                high = middle;
-        }
-        const uint32_t i = input.neuron - view.areas[low].first;
-        const uint32_t tile = partition.area_tile[low] + i / partition.tile;
-        if (tile % partition.n_slices == block.slice)
-            atomicAdd(block.ring + base +
-                          tile / partition.n_slices * partition.tile +
-                          i % partition.tile,
-                      (uint32_t)input.value);
+        const neuron_place to = find_place(view, partition, input.neuron);
+        if (to.slice == block.slice)
+            atomicAdd(block.ring + base + to.at, (uint32_t)input.value);
     }
 }
 
