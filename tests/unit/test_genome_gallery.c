@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * genomes/gallery: each rule of the format has a genome there, with the numbers
- * of neurons and synapses that were worked out by hand, and with the synapses
- * that the second rules say, for any number of threads.
+ * genomes/gallery: each rule of the format has a genome there, and so have
+ * generator areas and [use], with the numbers of neurons and synapses that were
+ * worked out by hand, and with the synapses that the second rules say, for any
+ * number of threads.
  */
 #include "test_genome_text.h"
 
@@ -79,6 +80,12 @@ static const struct {
     {"0-0-0_to_all", "0-0-0_to_all", 32, 24},
     /* one for each of the 4 * 3 * 2 voxels of A */
     {"all_to_0-0-0", "all_to_0-0-0", 32, 24},
+    /* 8 neurons of generators and 6 that each hears of all of them */
+    {"generators", "all_to_all", 14, 48},
+    /* 2 * 8 in, 8 * 7 + 8 * 2 out of E, 2 * 8 back */
+    {"column", "all_to_all", 12, 104},
+    /* 3 * 8 + 88, 8 * 8 + 88, 8 back; the genome's own map comes first */
+    {"use", "one_to_one", 23, 272},
 };
 enum { N_GALLERY = sizeof gallery / sizeof gallery[0] };
 
