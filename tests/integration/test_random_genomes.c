@@ -35,6 +35,7 @@ static test_run runs[BACKENDS_MAX + 1] = {
     {"cpu:1", NULL}, {"cpu:4", NULL}, {"cpu:3", "cpu:2"}};
 static uint32_t n_runs = 3;
 
+static char own_folder[512]; /* for the files of one genome */
 static random_coverage coverage;
 static uint64_t n_fired;
 static uint64_t n_failed;
@@ -44,6 +45,7 @@ static uint64_t n_events;
 typedef struct candidate {
     uint64_t seed;
     char *text;
+    char *edges; /* of its file; NULL: it names none */
     vly_genome *genome;
     vly_connectome *connectome;
     char path[512];
@@ -74,11 +76,26 @@ static bool check_resolved(const candidate *c, vly_error *error)
     return same;
 }
 
+static bool put_file(const char *in, const char *name, const char *text)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%.500s/%.80s", in, name);
+    FILE *stream = fopen(path, "w");
+    if (!stream)
+        return false;
+    bool good = fputs(text, stream) >= 0;
+    return fclose(stream) == 0 && good;
+}
+
 static bool build(candidate *c, vly_error *error)
 {
     vly_connectome *other = NULL;
-    if (vly_genome_parse(c->text, strlen(c->text), "random.toml", NULL, 0,
-                         &c->genome, error))
+    char name[512];
+    snprintf(name, sizeof name, "%.400s/random.toml", own_folder);
+    if (c->edges && !put_file(own_folder, RANDOM_EDGES_FILE, c->edges))
+        return complain(c, "its file of synapses", error);
+    if (vly_genome_parse(c->text, strlen(c->text), name, NULL, 0, &c->genome,
+                         error))
         return complain(c, "parse", error);
     if (!check_resolved(c, error))
         return false;
@@ -148,26 +165,26 @@ static const char *folder(void)
 
 static void keep(const candidate *c)
 {
-    char path[600];
-    snprintf(path, sizeof path, "%.500s/random_%" PRIu64 ".toml", folder(),
-             c->seed);
-    FILE *stream = fopen(path, "w");
-    if (!stream)
+    char name[80];
+    snprintf(name, sizeof name, "random_%" PRIu64 ".toml", c->seed);
+    if (!put_file(folder(), name, c->text))
         return;
-    fputs(c->text, stream);
-    fclose(stream);
-    fprintf(stderr, "random genome %" PRIu64 ": kept as %s\n", c->seed, path);
+    fprintf(stderr, "random genome %" PRIu64 ": kept as %s/%s\n", c->seed,
+            folder(), name);
+    snprintf(name, sizeof name, "random_%" PRIu64 ".csv", c->seed);
+    if (c->edges && put_file(folder(), name, c->edges))
+        fprintf(stderr, "its file %s as %s beside it\n", RANDOM_EDGES_FILE,
+                name);
 }
 
 static bool one_genome(uint64_t seed, vly_registry *registry)
 {
     vly_error error = {.struct_size = sizeof error};
     candidate c = {.seed = seed};
-    c.text = random_genome(seed, &coverage);
+    c.text = random_genome(seed, &coverage, &c.edges);
     if (!c.text)
         return false;
-    snprintf(c.path, sizeof c.path, "%.400s/random_%ld.connectome", folder(),
-             (long)getpid());
+    snprintf(c.path, sizeof c.path, "%.400s/random.connectome", own_folder);
     bool good = build(&c, &error) && compare(&c, registry, &error);
     if (!good)
         keep(&c);
@@ -175,7 +192,16 @@ static bool one_genome(uint64_t seed, vly_registry *registry)
     vly_connectome_destroy(c.connectome);
     vly_genome_destroy(c.genome);
     free(c.text);
+    free(c.edges);
     return good;
+}
+
+static void remove_folder(void)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%.500s/%s", own_folder, RANDOM_EDGES_FILE);
+    unlink(path);
+    rmdir(own_folder);
 }
 
 /* Skips the test if a backend has no device. */
@@ -207,9 +233,12 @@ static void test_random_genomes(void **state)
     vly_registry *registry = NULL;
     assert_ok(vly_registry_create(&registry, &error), error);
     need_devices(registry);
+    snprintf(own_folder, sizeof own_folder, "%.400s/random_XXXXXX", folder());
+    assert_non_null(mkdtemp(own_folder));
     for (uint64_t k = 0; k < n_genomes && n_failed < 10; k++)
         n_failed += !one_genome(first_seed + k, registry);
     vly_registry_destroy(registry);
+    remove_folder();
     printf("%" PRIu64 " genomes, %" PRIu64 " fire, %" PRIu64 " spikes, %" PRIu64
            " synaptic events\n",
            n_genomes, n_fired, n_spikes, n_events);

@@ -18,15 +18,14 @@ const char *const random_coverage_names[COVER_COUNT] = {
 
 /* ---- weights and delays ----------------------------------------------- */
 
-static const char *suffix(int model)
+const char *suffix(int model)
 {
     static const char *const suffixes[] = {"",    "_mv", "_pa", "",
                                            "_ns", "_ns", "_pa"};
     return suffixes[model];
 }
 
-/* What moves a neuron of this model a good way to its threshold. */
-static double strong(int model)
+double strong(int model)
 {
     static const double weights[] = {30, 15, 1500, 30, 30, 30, 1500};
     return weights[model];
@@ -441,7 +440,7 @@ static void put_later_kinds(maker *m)
 
 /* ---- the whole -------------------------------------------------------- */
 
-char *random_genome(uint64_t seed, random_coverage *coverage)
+char *random_genome(uint64_t seed, random_coverage *coverage, char **edges)
 {
     static const double steps[] = {0.1, 0.25, 0.5, 1};
     maker m = {.state = seed * 0xD1342543DE82EF95u + 1, .bursts = 150};
@@ -467,10 +466,15 @@ char *random_genome(uint64_t seed, random_coverage *coverage)
     for (int k = 0; k < 3; k++)
         put(&m, "seed_%s = %u\n", seeds[k], (unsigned)whole(&m, 0, 1u << 30));
     put_later_kinds(&m);
+    if (edges)
+        *edges = NULL;
+    put_space_and_file(&m, edges);
     char *whole_text = malloc(m.length + 32);
     if (m.failed || !whole_text) {
         free(m.text);
         free(whole_text);
+        if (edges)
+            free(*edges);
         return NULL;
     }
     snprintf(whole_text, m.length + 32, "format = 1\n%s", m.text);

@@ -66,6 +66,28 @@
     X(generator_poisson)                                                       \
     X(generator_spikes)                                                        \
     X(generator_pulse)                                                         \
+    X(rule_distance)                                                           \
+    X(draw_bernoulli)                                                          \
+    X(draw_in_degree)                                                          \
+    X(draw_out_degree)                                                         \
+    X(kernel_constant)                                                         \
+    X(kernel_gaussian)                                                         \
+    X(kernel_exponential)                                                      \
+    X(kernel_linear)                                                           \
+    X(kernel_cutoff)                                                           \
+    X(mask_box)                                                                \
+    X(mask_sphere)                                                             \
+    X(mask_circle)                                                             \
+    X(mask_ring)                                                               \
+    X(edges_periodic)                                                          \
+    X(positions_voxels)                                                        \
+    X(positions_drawn)                                                         \
+    X(positions_listed)                                                        \
+    X(slope_weight)                                                            \
+    X(slope_delay)                                                             \
+    X(rule_file)                                                               \
+    X(file_weight)                                                             \
+    X(file_delay)                                                              \
     X(stimulus_list)                                                           \
     X(threshold_met_exactly)                                                   \
     X(delay_one)                                                               \
@@ -109,8 +131,12 @@ typedef struct random_coverage {
 
 extern const char *const random_coverage_names[COVER_COUNT];
 
+#define RANDOM_EDGES_FILE "random_edges.csv"
+
 /* The text of genome number `seed`; the caller frees it. What it has is added
- * to *coverage. NULL: no memory. */
-char *random_genome(uint64_t seed, random_coverage *coverage);
+ * to *coverage. NULL: no memory. *edges: what has to stand in the file
+ * RANDOM_EDGES_FILE beside it, the caller's too; NULL if it names no file. With
+ * edges NULL genomes name none, and are the same otherwise. */
+char *random_genome(uint64_t seed, random_coverage *coverage, char **edges);
 
 #endif

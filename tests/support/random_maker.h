@@ -32,7 +32,7 @@ typedef struct maker {
     double dt_ms;
     uint32_t bursts;
     uint32_t n_areas;
-    area areas[MAX_AREAS];
+    area areas[MAX_AREAS + 1]; /* one with positions */
 } maker;
 
 /* Arguments of a call are evaluated in no fixed order: at most one draw in a
@@ -45,12 +45,16 @@ bool chance(maker *m, uint32_t percent);
 void cover(maker *m, int what);
 
 /* random_genome.c */
+const char *suffix(int model); /* of weights */
+double strong(int model); /* a weight that goes a good way to the threshold */
 void put_weight(maker *m, int model, bool few);
 void put_delay(maker *m);
 void put_flags(maker *m, bool same_area, bool can_forbid_multiple);
 void put_vectors(maker *m); /* without an end of line */
 /* random_voxels.c: maps of the rules that came later */
 void put_more_maps(maker *m, uint32_t index);
+/* random_space.c: with edges NULL no map of a file */
+void put_space_and_file(maker *m, char **edges);
 /* random_area.c */
 void choose_areas(maker *m);
 void put_area(maker *m, uint32_t index);

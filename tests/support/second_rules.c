@@ -3,6 +3,8 @@
  */
 #include "second_rules.h"
 
+#include "second_space.h"
+
 #include "genome/genome_map.h"
 #include "genome/voxel_rule.h"
 
@@ -281,6 +283,23 @@ static bool projection_right(const vly_genome *genome, const projection *p,
     return p->pair->rule != VLY_RULE_FIXED_IN_DEGREE || in_degrees_right(p);
 }
 
+/* True: a rule of second_space.h, *why NULL if it is right. */
+static bool of_space(const vly_genome *genome, const vly_connectome *connectome,
+                     uint32_t index, const char **why)
+{
+    vly_rule rule = genome->pairs[index].rule;
+    bool right = false;
+    if (rule == VLY_RULE_DISTANCE)
+        right = second_distance_check(genome, connectome, index, why);
+    else if (rule == VLY_RULE_FILE)
+        right = second_file_check(genome, connectome, index, why);
+    else
+        return false;
+    if (right)
+        *why = NULL;
+    return true;
+}
+
 uint32_t second_rules_check(const vly_genome *genome,
                             const vly_connectome *connectome)
 {
@@ -291,6 +310,15 @@ uint32_t second_rules_check(const vly_genome *genome,
         projection p = {pair, &genome->areas[pair->from],
                         &genome->areas[pair->to], desc->row, desc->target};
         uint32_t k = 0;
+        const char *why = NULL;
+        if (of_space(genome, connectome, i, &why)) {
+            if (!why)
+                continue;
+            fprintf(stderr, "second rules: map %s, %s -> %s: wrong %s\n",
+                    pair->map, p.from->name, p.to->name, why);
+            n_wrong++;
+            continue;
+        }
         if (projection_right(genome, &p, &k))
             continue;
         fprintf(stderr,

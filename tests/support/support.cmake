@@ -16,15 +16,17 @@ set_target_properties(second_simulator PROPERTIES
 add_library(volley_random_genome STATIC
     ${CMAKE_CURRENT_LIST_DIR}/random_area.c
     ${CMAKE_CURRENT_LIST_DIR}/random_genome.c
+    ${CMAKE_CURRENT_LIST_DIR}/random_space.c
     ${CMAKE_CURRENT_LIST_DIR}/random_voxels.c)
 target_include_directories(volley_random_genome PUBLIC
     ${CMAKE_CURRENT_LIST_DIR})
 
 add_library(volley_second_rules STATIC
-    ${CMAKE_CURRENT_LIST_DIR}/second_rules.c)
+    ${CMAKE_CURRENT_LIST_DIR}/second_rules.c
+    ${CMAKE_CURRENT_LIST_DIR}/second_space.c)
 target_include_directories(volley_second_rules PUBLIC
     ${CMAKE_CURRENT_LIST_DIR})
-target_link_libraries(volley_second_rules PRIVATE volley_internal)
+target_link_libraries(volley_second_rules PRIVATE volley_internal m)
 
 foreach(name json_check schema_check)
     add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the second rules say of rule distance and of synapses from a file.
+ */
+#ifndef VOLLEY_SECOND_SPACE_H
+#define VOLLEY_SECOND_SPACE_H
+
+#include <stdbool.h>
+
+#include "connectome/connectome.h"
+#include "genome/genome.h"
+
+/* Projection `index` of the connectome is that of pair `index`. False, with
+ * what is wrong in *why: synapses that the rule does not say, or weights and
+ * delays that a slope or the file does not give. */
+bool second_distance_check(const vly_genome *genome,
+                           const vly_connectome *connectome, uint32_t index,
+                           const char **why);
+bool second_file_check(const vly_genome *genome,
+                       const vly_connectome *connectome, uint32_t index,
+                       const char **why);
+
+#endif
