@@ -195,6 +195,7 @@ static vly_status read_plan(const tool_args *args, sweep_plan *plan,
     if (access(plan->path, R_OK) != 0)
         VLY_TRY(
             vly_fail(error, VLY_E_IO, "%s: %s", plan->path, strerror(errno)));
+    VLY_TRY(sweep_points_check(plan, error));
 out:
     vly_registry_destroy(registry);
     return status;
@@ -268,10 +269,11 @@ const tool_command cmd_sweep = {
         "still.\n"
         "A point that fails is recorded with its reason; the exit code is "
         "that\n"
-        "of the first one. The same call again runs what is not done yet, "
-        "also\n"
-        "after a kill; longer lists keep what is there. Times in results.csv\n"
-        "are those of jobs that ran side by side.\n",
+        "of the first one. If the genome can be read at no point, nothing "
+        "runs.\n"
+        "The same call again runs what is not done yet, also after a kill;\n"
+        "longer lists keep what is there. Times in results.csv are those of\n"
+        "jobs that ran side by side.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

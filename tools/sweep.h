@@ -74,6 +74,11 @@ const char *sweep_value(const sweep_plan *plan, uint64_t point, uint32_t axis);
 /* "var.g=3 seed=1", for people */
 void sweep_point_text(const sweep_plan *plan, const sweep_point *point,
                       char *out, size_t size);
+/* Before the first point runs: reads the genome with the settings of points,
+ * evenly spaced, until one can be read; what is wrong with a path or with the
+ * file is wrong at every point, and is said once.
+ * Errors  that of the first point, if none of them can be read */
+vly_status sweep_points_check(const sweep_plan *plan, vly_error *error);
 /* Reads the genome with the point's settings: then it waits, is done (found
  * in the folder), or has failed. */
 vly_status sweep_point_prepare(const sweep_plan *plan, sweep_point *point,

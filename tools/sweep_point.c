@@ -15,6 +15,9 @@
 #include "setup.h"
 #include "tool.h"
 
+/* Points that are read before the first one runs, if all of them fail. */
+enum { TRIES_MAX = 1000 };
+
 const char *sweep_value(const sweep_plan *plan, uint64_t point, uint32_t axis)
 {
     for (uint32_t a = plan->n_axes; a-- > axis + 1;)
@@ -109,23 +112,48 @@ bool sweep_point_summary(const sweep_plan *plan, const sweep_point *point,
     return fits;
 }
 
+/* The genome with the point's settings, and the point's length. */
+static vly_status load_genome(const sweep_plan *plan, sweep_point *point,
+                              vly_genome **genome, vly_error *error)
+{
+    tool_overrides overrides = {0};
+    vly_status status = make_overrides(plan, point, &overrides, error);
+    if (status == VLY_OK)
+        status = vly_genome_load(plan->path, overrides.list, overrides.n,
+                                 genome, error);
+    if (status == VLY_OK)
+        status = tool_bursts(plan->args, *genome, &point->n_bursts, error);
+    tool_overrides_deinit(&overrides);
+    return status;
+}
+
+vly_status sweep_points_check(const sweep_plan *plan, vly_error *error)
+{
+    uint64_t n = plan->n_points < TRIES_MAX ? plan->n_points : TRIES_MAX;
+    vly_status first = VLY_OK;
+    for (uint64_t i = 0; i < n; i++) {
+        vly_error why = VLY_ERROR_INIT;
+        vly_genome *genome = NULL;
+        sweep_point point = {.index = i * plan->n_points / n};
+        vly_status status = load_genome(plan, &point, &genome, &why);
+        vly_genome_destroy(genome);
+        if (status == VLY_OK)
+            return VLY_OK;
+        if (i == 0) {
+            first = status;
+            *error = why;
+        }
+    }
+    return first;
+}
+
 vly_status sweep_point_prepare(const sweep_plan *plan, sweep_point *point,
                                vly_error *error)
 {
-    tool_overrides overrides = {0};
     vly_genome *genome = NULL;
     vly_error why = VLY_ERROR_INIT;
     make_name(plan, point);
-    vly_status status = make_overrides(plan, point, &overrides, error);
-    if (status != VLY_OK) {
-        tool_overrides_deinit(&overrides);
-        return status;
-    }
-    status =
-        vly_genome_load(plan->path, overrides.list, overrides.n, &genome, &why);
-    if (status == VLY_OK)
-        status = tool_bursts(plan->args, genome, &point->n_bursts, &why);
-    tool_overrides_deinit(&overrides);
+    vly_status status = load_genome(plan, point, &genome, &why);
     if (status != VLY_OK) {
         vly_genome_destroy(genome);
         point->state = SWEEP_FAILED;

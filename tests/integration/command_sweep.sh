@@ -89,6 +89,7 @@ expect 0 sweep swept.toml --set 'stimulus.kick.rate_hz=[2000,0],[0,2000]' \
 holds grep -qF '"[2000,0]"' lists/results.csv
 
 # ---- refused before anything runs ----
+echo 'format = ' >broken.toml
 for bad in var.w=3:4:0 var.w=4:3:0.5 var.w=3:4:-1 var.w=3:x var.w=1:2:3:4 \
     var.w=: var.w=1,,2 var.w= var.w=1,1 var.w=0:1e9 var.w
 do
@@ -108,6 +109,20 @@ expect 2 sweep swept.toml --set var.w=1
 expect 2 sweep - --set var.w=1 -o bad
 expect 3 sweep swept.toml --set var.w=1 -o bad --backend nonsense
 expect 4 sweep nowhere.toml --set var.w=1 -o bad
+holds [ ! -e bad ]
+# what is wrong at every point is said once, with the code of a wrong call
+for bad in vra.w=1:100 var.q=1:100 area.E.neurnos=1:100 area.F.neurons=1:100 \
+    var.w=true,false
+do
+    expect 2 sweep swept.toml --set run.ms=3:4 --set "$bad" -o bad
+    says "volley: --set ${bad%%=*}"
+    holds [ "$(wc -l <err)" = 1 ]
+    holds [ ! -s out ]
+done
+expect 2 sweep swept.toml --set area.E.neurnos=60,80 -o bad
+says "did you mean neurons?"
+expect 2 sweep broken.toml --set var.w=1:100 -o bad
+holds [ "$(wc -l <err)" = 1 ]
 holds [ ! -e bad ]
 mkdir full && touch full/file
 expect 2 sweep swept.toml --set var.w=1 -o full
