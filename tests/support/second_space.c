@@ -32,7 +32,8 @@ typedef struct space_check {
     place *targets;
     double mean; /* of the number of synapses, and its variance */
     double variance;
-    uint32_t *in; /* degrees */
+    double unsure; /* what is at an edge: in it or not, all of it alike */
+    uint32_t *in;  /* degrees */
 } space_check;
 
 /* ---- places ------------------------------------------------------------- */
@@ -202,7 +203,8 @@ static bool target_right(space_check *c, uint32_t k, uint32_t t, uint64_t *i)
         n++;
     }
     c->mean += p;
-    c->variance += p * (1 - p) + (sure ? 0 : p);
+    c->variance += p * (1 - p);
+    c->unsure += sure ? 0 : p;
     c->in[t] += (uint32_t)n;
     if (!c->pair->multiple || c->space->draw == VLY_SPACE_BERNOULLI)
         return n <= 1 && (p < 1 || !sure || n == 1 ||
@@ -223,7 +225,8 @@ static bool numbers_right(const space_check *c)
         if (c->desc->row[k + 1] - c->desc->row[k] != s->degree)
             return false;
     return s->draw != VLY_SPACE_BERNOULLI ||
-           fabs(n - c->mean) <= DEVIATIONS * (sqrt(c->variance) + 1);
+           fabs(n - c->mean) <=
+               DEVIATIONS * (sqrt(c->variance) + 1) + c->unsure;
 }
 
 static bool distance_right(space_check *c, const char **why)
