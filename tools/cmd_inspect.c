@@ -140,6 +140,8 @@ static int run(const tool_args *args)
     VLY_TRY(read_head(path, head, &n, &error));
     VLY_TRY(tool_overrides_init(args, &overrides, &error));
     file_kind kind = kind_of(head, n);
+    if (kind == FILE_CONNECTOME)
+        tool_signals_guard(path);
     if (overrides.n > 0 && kind != FILE_GENOME)
         status = vly_fail(&error, VLY_E_INVALID,
                           "--set, --seed: %s is not a genome", path);
@@ -148,6 +150,7 @@ static int run(const tool_args *args)
     else
         status = inspect(path, kind, verify, &overrides, &error);
 out:
+    tool_signals_guard(NULL);
     tool_overrides_deinit(&overrides);
     return status != VLY_OK ? tool_fail(&error) : TOOL_EXIT_DONE;
 }

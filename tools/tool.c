@@ -18,6 +18,7 @@
 static vly_net *volatile watched;
 static volatile sig_atomic_t stopped;
 static volatile sig_atomic_t deferred;
+static const char *volatile guarded; /* a file that is mapped */
 
 /* A plugin, a genome or a file name may hold what a terminal obeys. Besides the
  * control characters of ASCII these are U+0080 to U+009F. */
@@ -172,11 +173,15 @@ const char *tool_number_text(double value)
 
 /* ---- signals ---------------------------------------------------------- */
 
+static void tell(const char *text)
+{
+    ssize_t written = write(STDERR_FILENO, text, strlen(text));
+    (void)written; /* nothing is left to be done about it */
+}
+
 static void quit(void)
 {
-    static const char text[] = "volley: stopped by a signal\n";
-    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
-    (void)written; /* nothing is left to be done about it */
+    tell("volley: stopped by a signal\n");
     _exit(TOOL_EXIT_STOPPED);
 }
 
@@ -194,6 +199,35 @@ static void on_signal(int number)
     vly_net *net = watched;
     if (net != NULL)
         vly_net_stop(net);
+}
+
+/* The page that was touched has no file behind it any more. Anything else is
+ * not ours: the default action takes it when the instruction is tried again. */
+static void on_bus(int number, siginfo_t *info, void *context)
+{
+    const char *path = guarded;
+    (void)context;
+    if (path == NULL || info->si_code != BUS_ADRERR) {
+        signal(number, SIG_DFL);
+        return;
+    }
+    tell("volley: ");
+    tell(path);
+    tell(": was cut, or could not be read, while it was looked at\n");
+    _exit(TOOL_EXIT_IO);
+}
+
+void tool_signals_guard(const char *path)
+{
+    struct sigaction action;
+    guarded = path;
+    memset(&action, 0, sizeof action);
+    sigemptyset(&action.sa_mask);
+    action.sa_sigaction = on_bus;
+    action.sa_flags = SA_SIGINFO;
+    if (path == NULL)
+        action.sa_handler = SIG_DFL;
+    sigaction(SIGBUS, &action, NULL);
 }
 
 void tool_signals_init(void)

@@ -58,6 +58,9 @@ void tool_signals_init(void);
 void tool_signals_defer(bool on);
 void tool_signals_watch(vly_net *net);
 bool tool_signals_stopped(void);
+/* While a file is mapped: a page that is not there any more ends the command
+ * with a sentence and exit code 4 instead of SIGBUS. NULL: no longer. */
+void tool_signals_guard(const char *path);
 
 /* Sleepless progress on stderr, only if that is a terminal. */
 typedef struct tool_progress {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A connectome: every neuron and synapse of a genome as flat arrays, the same
  * bytes for any number of threads, compiler and machine. Read-only once made;
- * nets share it. Saved and mapped as one file (README.md has the layout).
+ * nets share it. Saved and loaded as one file (README.md has the layout).
  */
 #ifndef VOLLEY_CONNECTOME_CONNECTOME_H
 #define VOLLEY_CONNECTOME_CONNECTOME_H
@@ -90,11 +90,13 @@ typedef struct vly_connectome {
  *     Errors  E_PARSE a weight that would become 0, the bound of 2^30 exceeded
  *     (map, neuron and figures named), a Poisson table over 256; E_NOMEM.
  * vly_connectome_save  to a temporary file beside path, synced and renamed.
- * vly_connectome_load  maps the file read-only; verifies magic, version, sizes
- *     and model table hashes and, if verify is not 0, the checksums of all
- *     sections and that every index is in range, so that a damaged file cannot
- *     crash a backend. Errors  E_IO cannot be read; E_PARSE says which part is
- *     damaged and how. */
+ * vly_connectome_load  verifies magic, version, sizes and model table hashes
+ *     and, if verify is not 0, reads the file into memory and verifies the
+ *     checksums of all sections and that every index is in range, so that a
+ *     damaged file cannot crash a backend. With verify 0 the file is mapped
+ *     read-only and trusted: who cuts it while the connectome lives ends the
+ *     process with SIGBUS. Errors  E_IO cannot be read; E_PARSE says which
+ *     part is damaged and how; E_NOMEM. */
 
 /* Coefficient columns of one area for given parameters and dc input: words
  * [n_coefs][1 or n]. params [model->n_params]; dc in the unit of port 0's

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Saving and mapping a connectome. The layout is in README.md.
+ * Saving and loading a connectome. The layout is in README.md. A file that is
+ * verified is read into memory; a mapped one could be cut or overwritten behind
+ * the checks, which ends in SIGBUS or in other spikes.
  */
 #include "connectome/connectome_file.h"
 
@@ -7,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +162,8 @@ out:
     return status;
 }
 
+#define COPY_BYTES (UINT64_C(8) << 20) /* read by one task */
+
 /* ---- load ------------------------------------------------------------- */
 
 vly_status vly_file_damaged(const vly_file_view *file, const char *format, ...)
@@ -264,38 +269,89 @@ static vly_status table_check(vly_file_view *file)
     return VLY_OK;
 }
 
-static vly_status file_map(const char *path, vly_storage *storage,
-                           vly_error *error)
+/* *size: at least a head's, and no more than memory can have. */
+static vly_status file_open(const char *path, int *file, uint64_t *size,
+                            vly_error *error)
 {
-    vly_status status = VLY_OK;
     struct stat info;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
+    *file = open(path, O_RDONLY | O_CLOEXEC);
+    if (*file < 0)
         return fail_io(error, path, "open");
-    if (fstat(file, &info)) {
-        status = fail_io(error, path, "read");
-        goto out;
+    if (fstat(*file, &info))
+        return fail_io(error, path, "read");
+    if (!S_ISREG(info.st_mode) || info.st_size < VLY_FILE_HEAD_BYTES)
+        return vly_fail(error, VLY_E_PARSE,
+                        "%s: not a connectome: %s of %lld bytes, wanted a "
+                        "file of at least %d",
+                        path, S_ISREG(info.st_mode) ? "file" : "not a file",
+                        (long long)info.st_size, VLY_FILE_HEAD_BYTES);
+    *size = (uint64_t)info.st_size;
+    return VLY_OK;
+}
+
+static vly_status file_map(vly_file_view *view, int file, vly_storage *storage)
+{
+    void *mapped = mmap(NULL, view->n_bytes, PROT_READ, MAP_PRIVATE, file, 0);
+    if (mapped == MAP_FAILED)
+        return fail_io(view->error, view->path, "map");
+    view->bytes = storage->mapped = mapped;
+    storage->n_mapped = view->n_bytes;
+    storage->n_bytes += view->n_bytes;
+    return VLY_OK;
+}
+
+typedef struct copy_work {
+    int file;
+    unsigned char *bytes;
+    uint64_t n_bytes;
+    _Atomic int reason;    /* errno of a read that failed */
+    _Atomic uint64_t ends; /* where the file ended, if before n_bytes */
+} copy_work;
+
+static void copy_task(void *arg, uint64_t task)
+{
+    copy_work *work = arg;
+    uint64_t at = task * COPY_BYTES;
+    uint64_t last = at + COPY_BYTES;
+    if (last > work->n_bytes)
+        last = work->n_bytes;
+    while (at < last) {
+        ssize_t n =
+            pread(work->file, work->bytes + at, (size_t)(last - at), (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            atomic_store(&work->reason, errno);
+        if (n == 0)
+            atomic_store(&work->ends, at);
+        if (n <= 0)
+            return;
+        at += (uint64_t)n;
     }
-    if (!S_ISREG(info.st_mode) || info.st_size < VLY_FILE_HEAD_BYTES) {
-        status = vly_fail(error, VLY_E_PARSE,
-                          "%s: not a connectome: %s of %lld bytes, wanted a "
-                          "file of at least %d",
-                          path, S_ISREG(info.st_mode) ? "file" : "not a file",
-                          (long long)info.st_size, VLY_FILE_HEAD_BYTES);
-        goto out;
-    }
-    void *mapped =
-        mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (mapped == MAP_FAILED) {
-        status = fail_io(error, path, "map");
-        goto out;
-    }
-    storage->mapped = mapped;
-    storage->n_mapped = (size_t)info.st_size;
-    storage->n_bytes += (uint64_t)info.st_size;
-out:
-    close(file);
-    return status;
+}
+
+/* Into memory: what was verified there cannot be changed or cut by anyone. */
+static vly_status file_copy(vly_file_view *view, int file, vly_storage *storage,
+                            uint32_t n_threads)
+{
+    copy_work work = {.file = file, .n_bytes = view->n_bytes};
+    work.bytes = vly_storage_alloc(storage, view->n_bytes, 1, false);
+    if (!work.bytes)
+        return vly_fail_nomem(view->error, view->n_bytes, "a connectome");
+    atomic_init(&work.reason, 0);
+    atomic_init(&work.ends, view->n_bytes);
+    vly_thread_loop(n_threads, (view->n_bytes + COPY_BYTES - 1) / COPY_BYTES,
+                    copy_task, &work);
+    errno = atomic_load(&work.reason);
+    if (errno != 0)
+        return fail_io(view->error, view->path, "read");
+    if (atomic_load(&work.ends) < view->n_bytes)
+        return vly_file_damaged(view,
+                                "%" PRIu64 " bytes, and no more than %" PRIu64
+                                " could be read: cut meanwhile",
+                                view->n_bytes, atomic_load(&work.ends));
+    view->bytes = work.bytes;
+    return VLY_OK;
 }
 
 static vly_status file_read(const char *path, int verify,
@@ -303,20 +359,23 @@ static vly_status file_read(const char *path, int verify,
 {
     vly_status status;
     vly_storage *storage = connectome->storage;
-    vly_file_view file = {.path = path, .error = error};
+    vly_file_view view = {.path = path, .error = error};
     uint32_t n_threads = vly_thread_cores();
-    VLY_TRY(file_map(path, storage, error));
-    file.bytes = storage->mapped;
-    file.n_bytes = storage->n_mapped;
-    VLY_TRY(header_check(&file));
-    VLY_TRY(table_check(&file));
+    int file = -1;
+    VLY_TRY(file_open(path, &file, &view.n_bytes, error));
+    VLY_TRY(verify ? file_copy(&view, file, storage, n_threads)
+                   : file_map(&view, file, storage));
+    VLY_TRY(header_check(&view));
+    VLY_TRY(table_check(&view));
     if (verify)
-        VLY_TRY(vly_checksums_verify(&file, n_threads));
-    VLY_TRY(vly_file_records_read(&file, connectome));
+        VLY_TRY(vly_checksums_verify(&view, n_threads));
+    VLY_TRY(vly_file_records_read(&view, connectome));
     if (verify)
-        VLY_TRY(vly_content_verify(&file, connectome, n_threads));
+        VLY_TRY(vly_content_verify(&view, connectome, n_threads));
     connectome->n_bytes = storage->n_bytes;
 out:
+    if (file >= 0)
+        close(file);
     return status;
 }
 

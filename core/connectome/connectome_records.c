@@ -304,9 +304,9 @@ static void connectome_fill(vly_record_reader *reader)
     vly_snapshot *start = &connectome->start;
     start->struct_size = sizeof(*start);
     start->n_state_words = header->n_state_words;
-    /* the mapping is read-only, and so is a connectome's start */
-    start->state = (uint32_t *)((unsigned char *)reader->storage->mapped +
-                                file->table[VLY_SECTION_STATE].offset);
+    /* may be mapped read-only, and so is a connectome's start */
+    start->state =
+        (uint32_t *)(uintptr_t)vly_file_section_bytes(file, VLY_SECTION_STATE);
     connectome->areas = reader->areas;
     connectome->projections = reader->projections;
     connectome->stimuli = reader->stimuli;

@@ -20,7 +20,7 @@
 #define VLY_FEAGI_Q_MAX 16
 #define VLY_DELAY_MAX (UINT32_C(1) << 24) /* bursts, of one synapse */
 
-/* Everything a connectome owns: heap blocks, or one mapped file. */
+/* Everything a connectome owns: heap blocks, and maybe one mapped file. */
 typedef struct vly_storage {
     void **blocks;
     size_t n_blocks;

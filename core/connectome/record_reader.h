@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reading the records of a mapped file, shared by the two files that do it.
+ * Reading the records of a file, shared by the two files that do it.
  */
 #ifndef VOLLEY_CONNECTOME_RECORD_READER_H
 #define VOLLEY_CONNECTOME_RECORD_READER_H

@@ -79,9 +79,13 @@ target_include_directories(test_run_pace PRIVATE ${CMAKE_SOURCE_DIR}/tools)
 vly_test(test_tools_memory LABELS integration TIMEOUT 180
          SOURCES test_tools_memory.c
          LIBRARIES volley_conformance m DEPENDS cpu template)
-target_sources(test_tools_memory PRIVATE
-    $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
-target_include_directories(test_tools_memory PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+vly_test(test_tools_guard LABELS integration SOURCES test_tools_guard.c
+         LIBRARIES volley_conformance m)
+foreach(name test_tools_memory test_tools_guard)
+    target_sources(${name} PRIVATE
+        $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+endforeach()
 set(command_tests good bad input schema sweep stop device pace files)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function

@@ -8,6 +8,8 @@ vly_test(test_connectome_units LABELS unit
     SOURCES test_connectome_units.c connectome_builder.c LIBRARIES m)
 vly_test(test_connectome_file LABELS unit
     SOURCES test_connectome_file.c connectome_builder.c LIBRARIES m)
+vly_test(test_connectome_cut LABELS unit
+    SOURCES test_connectome_cut.c connectome_builder.c LIBRARIES m)
 vly_test(test_connectome_full LABELS unit slow
     SOURCES test_connectome_full.c)
 vly_test(test_connectome_distance LABELS unit
