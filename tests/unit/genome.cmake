@@ -14,6 +14,9 @@ if(VOLLEY_SONATA)
     target_compile_definitions(test_genome_resolve PRIVATE VLY_TEST_SONATA)
     vly_test(test_genome_sonata LABELS unit
         SOURCES test_genome_sonata.c ../support/sonata_writer.c)
-    target_include_directories(test_genome_sonata SYSTEM PRIVATE
-                               ${VOLLEY_HDF5_INCLUDE})
+    vly_test(test_sonata_crash LABELS unit SOURCES test_sonata_crash.c)
+    foreach(name test_genome_sonata test_sonata_crash)
+        target_include_directories(${name} SYSTEM PRIVATE
+                                   ${VOLLEY_HDF5_INCLUDE})
+    endforeach()
 endif()
