@@ -42,7 +42,7 @@ static vly_status check_empty(const char *folder, vly_error *error)
 
 vly_status run_folder_open(const char *folder, bool force, vly_error *error)
 {
-    if (mkdir(folder, 0777) == 0)
+    if (tool_folder_make(folder) == VLY_OK)
         return VLY_OK;
     if (errno != EEXIST)
         return vly_fail(error, VLY_E_IO, "%s: the folder cannot be made: %s",

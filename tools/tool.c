@@ -3,13 +3,16 @@
  */
 #include "tool.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +21,7 @@
 static vly_net *volatile watched;
 static volatile sig_atomic_t stopped;
 static volatile sig_atomic_t deferred;
+static char made_folder[PATH_MAX]; /* by this call, or "" */
 static const char *volatile guarded; /* a file that is mapped */
 
 /* A plugin, a genome or a file name may hold what a terminal obeys. Besides the
@@ -55,9 +59,17 @@ void tool_message(const char *format, ...)
     fprintf(stderr, "volley: %s\n", text);
 }
 
+/* Only while nothing is in it: else this fails, and is meant to. */
+static void folder_remove(void)
+{
+    if (made_folder[0] != '\0')
+        rmdir(made_folder);
+}
+
 int tool_fail(const vly_error *error)
 {
     tool_message("%s", error->message);
+    folder_remove();
     return vly_status_exit_code(error->status);
 }
 
@@ -179,8 +191,22 @@ static void tell(const char *text)
     (void)written; /* nothing is left to be done about it */
 }
 
+vly_status tool_folder_make(const char *folder)
+{
+    bool was = deferred;
+    deferred = true;
+    int failed = mkdir(folder, 0777);
+    int reason = errno;
+    if (failed == 0)
+        snprintf(made_folder, sizeof made_folder, "%s", folder);
+    tool_signals_defer(was);
+    errno = reason;
+    return failed == 0 ? VLY_OK : VLY_E_IO;
+}
+
 static void quit(void)
 {
+    folder_remove();
     tell("volley: stopped by a signal\n");
     _exit(TOOL_EXIT_STOPPED);
 }

@@ -58,6 +58,9 @@ void tool_signals_init(void);
 void tool_signals_defer(bool on);
 void tool_signals_watch(vly_net *net);
 bool tool_signals_stopped(void);
+/* mkdir; errno says why not. If the command fails, or is stopped by a signal,
+ * before anything is in the folder, it is removed again. */
+vly_status tool_folder_make(const char *folder);
 /* While a file is mapped: a page that is not there any more ends the command
  * with a sentence and exit code 4 instead of SIGBUS. NULL: no longer. */
 void tool_signals_guard(const char *path);

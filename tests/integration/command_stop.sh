@@ -79,6 +79,27 @@ sleep 0.3
 holds ends TERM 6
 says "volley: stopped by a signal"
 holds [ ! -s out ]
+# the folder goes again, unless it was there
+mkdir there
+for folder in new there; do
+    "$volley" run "$genomes/stress_1000.toml" --threads 1 -o $folder \
+        >out 2>err &
+    process=$!
+    tries=0
+    until [ -d new ] || [ $folder = there ] || [ "$tries" -ge 200 ]; do
+        tries=$((tries + 1))
+        sleep 0.02
+    done
+    sleep 0.3
+    holds [ -d $folder ]
+    holds ends TERM 6
+    says "volley: stopped by a signal"
+done
+holds [ ! -e new ]
+holds [ -d there ]
+# and where the network cannot be compiled
+expect 2 run small.toml --set stimulus.kick.weight_mv=1e9 -o new
+holds [ ! -e new ]
 # measuring
 "$volley" bench build >out 2>err &
 process=$!
