@@ -21,7 +21,7 @@
 static vly_net *volatile watched;
 static volatile sig_atomic_t stopped;
 static volatile sig_atomic_t deferred;
-static char made_folder[PATH_MAX]; /* by this call, or "" */
+static char made_folder[PATH_MAX];   /* by this call, or "" */
 static const char *volatile guarded; /* a file that is mapped */
 
 /* A plugin, a genome or a file name may hold what a terminal obeys. Besides the
