@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <sys/wait.h>
 
+#include "base/memory.h"
 #include "connectome/connectome.h"
 
 static vly_registry *registry;
@@ -30,6 +31,17 @@ static const char small_net[] =
     "to = \"A\"\nrule = \"fixed_in_degree\"\nin_degree = 9\nweight_mv = 1\n"
     "delay_bursts = 2\n[[stimulus]]\nkind = \"poisson\"\nto = \"A\"\n"
     "rate_hz = 100\nweight_mv = 9\n";
+
+static vly_status count_spikes(void *arg, uint64_t burst, const uint32_t *ids,
+                               uint32_t n_ids, uint64_t digest)
+{
+    uint64_t *n_spikes = arg;
+    (void)burst;
+    (void)ids;
+    (void)digest;
+    *n_spikes += n_ids;
+    return VLY_OK;
+}
 
 static uint64_t digest_on(const vly_connectome *connectome, const char *spec)
 {
@@ -139,6 +151,90 @@ static void test_nothing_left(void **state)
     uint64_t after = free_bytes();
     if (after + (8u << 20) < before)
         fail_msg("%" PRIu64 " bytes are not free any more", before - after);
+    vly_connectome_destroy(small);
+}
+
+/* ---- the n-th allocation on the host ------------------------------------ */
+
+/* Everything that a net does to the host's memory: created, run with and
+ * without spikes and counts, read, moved to another net and back. */
+static vly_status use_net(const vly_connectome *connectome, const char *spec,
+                          uint64_t *digest, uint64_t *state_digest)
+{
+    vly_net *net = NULL;
+    vly_state *kept = NULL;
+    uint64_t n_spikes = 0;
+    double values[7];
+    vly_status status =
+        vly_net_create(connectome, registry, spec, 1, &net, &error);
+    if (status != VLY_OK)
+        assert_null(net);
+    if (status == VLY_OK)
+        status = vly_net_run(net, 20, &error);
+    if (status == VLY_OK) {
+        vly_net_on_spikes(net, count_spikes, &n_spikes);
+        vly_net_count_areas(net, 1);
+        status = vly_net_inject(net, 25, "A", 3, 0, 5, &error);
+    }
+    if (status == VLY_OK)
+        status = vly_net_run(net, 20, &error);
+    if (status == VLY_OK)
+        status = vly_net_read(net, "A", "v_mv", 0, 7, values, &error);
+    if (status == VLY_OK)
+        status = vly_net_snapshot(net, &kept, &error);
+    if (status == VLY_OK)
+        status = vly_net_restore(net, kept, &error);
+    if (status == VLY_OK)
+        status = vly_net_run(net, 20, &error);
+    if (status == VLY_OK)
+        status = vly_net_state_digest(net, state_digest, &error);
+    if (status == VLY_OK)
+        *digest = vly_net_digest(net);
+    vly_state_destroy(kept);
+    vly_net_destroy(net);
+    return status;
+}
+
+/* A failure is NOMEM with a sentence and leaves no block. Where the backend
+ * does without what it did not get, the digests are the same. */
+static void walk_allocations(const vly_connectome *connectome, const char *spec)
+{
+    uint64_t wanted[2], found[2];
+    uint64_t left = 0, n = 0, n_failed = 0;
+    vly_status status = use_net(connectome, spec, &wanted[0], &wanted[1]);
+    if (device_refuses("a small net", spec, status, &error))
+        return;
+    uint64_t live = vly_memory_live();
+    while (left == 0) {
+        vly_memory_fail_at(++n);
+        status = use_net(connectome, spec, &found[0], &found[1]);
+        left = vly_memory_fail_at(0);
+        n_failed += status != VLY_OK;
+        if (status == VLY_OK)
+            assert_memory_equal(found, wanted, sizeof wanted);
+        else if (status != VLY_E_NOMEM ||
+                 strstr(error.message, "out of memory") == NULL)
+            fail_msg("%s, allocation %" PRIu64 ": status %d: %s", spec, n,
+                     (int)status, error.message);
+        if (vly_memory_live() != live)
+            fail_msg("%s, allocation %" PRIu64 ": blocks are left", spec, n);
+    }
+    printf("%s: %" PRIu64 " of %" PRIu64 " allocations end it\n", spec,
+           n_failed, n - 1);
+    assert_true(n_failed >= 20); /* the engine's own are more than that */
+}
+
+static void test_host_allocations(void **state)
+{
+    (void)state;
+    device_require(registry, "cuda");
+    static const char *const specs[] = {"cuda:0", "cuda:0,plan=global",
+                                        "cuda:0,plan=resident",
+                                        "cuda:0,plan=partitioned"};
+    vly_connectome *small = NULL;
+    build(small_net, &small);
+    for (int k = 0; k < 4; k++)
+        walk_allocations(small, specs[k]);
     vly_connectome_destroy(small);
 }
 
@@ -262,6 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_nothing_left),
+        cmocka_unit_test(test_host_allocations),
         cmocka_unit_test(test_no_such_device),
         cmocka_unit_test(test_command),
         cmocka_unit_test(test_fault),
