@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { DEPTH_MAX = 64, FILE_BYTES_MAX = 64 << 20 };
+enum { DEPTH_MAX = 64, FILE_BYTES_MAX = 64 << 20, FOUND_MAX = 12 };
 
 typedef struct parser {
     const char *name;
@@ -26,8 +26,10 @@ static vly_status parse_value(parser *p, json_value *value);
 
 static vly_status wanted(const parser *p, const char *what)
 {
-    return vly_fail(p->error, VLY_E_PARSE, "%s:%u: found \"%.12s\", wanted %s",
-                    p->name, p->line, p->at, what);
+    size_t n = strcspn(p->at, "\r\n"); /* a message is one line */
+    return vly_fail(p->error, VLY_E_PARSE, "%s:%u: found \"%.*s\", wanted %s",
+                    p->name, p->line, n < FOUND_MAX ? (int)n : FOUND_MAX, p->at,
+                    what);
 }
 
 static void skip_space(parser *p)

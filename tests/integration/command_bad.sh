@@ -69,6 +69,10 @@ echo '{"a": 1}' >other.json
 expect 2 inspect other.json
 expect 2 rerun other.json
 says "no digest"
+# what was found is one line of the message, whatever follows it in the file
+expect 2 rerun small.toml
+holds [ "$(wc -l <err)" = 1 ]
+says 'small.toml:1: found "'
 
 # numbers of a manifest are not trusted, and both digests count
 expect 0 run small.toml --quiet -o old
