@@ -295,51 +295,30 @@ static vly_status check_lists(vly_reader *reader,
                            area->name);
 }
 
-static vly_status check_maps(vly_reader *reader)
+vly_status vly_generator_spared(vly_reader *reader, const vly_toml_node *node,
+                                const char *label, bool map, uint32_t to)
 {
-    for (uint32_t m = 0; m < reader->n_maps; m++) {
-        const vly_map_entry *map = &reader->maps[m];
-        for (uint32_t i = 0; i < map->n_cells; i++) {
-            uint32_t to = map->cells[i].to;
-            if (is_generator(reader, to))
-                return vly_reader_fail_key(
-                    reader, map->node,
-                    "%s goes to %s, wanted another area: a generator has no "
-                    "input",
-                    map->label, reader->genome->areas[to].name);
-        }
-    }
-    return VLY_OK;
+    if (!is_generator(reader, to))
+        return VLY_OK;
+    return vly_reader_fail_key(
+        reader, node,
+        map ? "%s goes to %s, wanted another area: a generator has no input"
+            : "%s is onto %s, wanted another area: a generator has no input "
+              "but its own",
+        label, reader->genome->areas[to].name);
 }
 
-/* Stimuli up to n_own are not those of generators. */
-static vly_status check_stimuli(vly_reader *reader, uint32_t n_own)
+bool vly_generator_own(const vly_reader *reader, const vly_toml_node *stimuli,
+                       uint32_t index)
 {
-    vly_status status = VLY_OK;
-    for (uint32_t s = 0; s < n_own; s++) {
-        const vly_stimulus_entry *entry = &reader->stimuli[s];
-        for (uint32_t i = 0; i < entry->to.n; i++) {
-            uint32_t to = entry->to.areas[i];
-            if (is_generator(reader, to))
-                return vly_reader_fail_key(
-                    reader, entry->node,
-                    "%s is onto %s, wanted another area: a generator has no "
-                    "input but its own",
-                    entry->label, reader->genome->areas[to].name);
-        }
-    }
-    for (uint32_t s = n_own; status == VLY_OK && s < reader->n_stimuli; s++)
-        status = check_lists(reader, &reader->stimuli[s]);
-    return status;
+    return index + reader->n_generators >= stimuli->n_children;
 }
 
 vly_status vly_generators_check(vly_reader *reader)
 {
-    if (reader->n_generators == 0)
-        return VLY_OK;
-    vly_status status = check_maps(reader);
-    if (status == VLY_OK)
-        status =
-            check_stimuli(reader, reader->n_stimuli - reader->n_generators);
+    vly_status status = VLY_OK;
+    uint32_t first = reader->n_stimuli - reader->n_generators;
+    for (uint32_t s = first; status == VLY_OK && s < reader->n_stimuli; s++)
+        status = check_lists(reader, &reader->stimuli[s]);
     return status;
 }

@@ -10,7 +10,15 @@
  * [[stimulus]] "generator/NAME" behind the others; what reads the tree later
  * sees only those. */
 vly_status vly_generators_expand(vly_reader *reader);
-/* Nothing reaches a generator: no map and no other stimulus. */
+/* Nothing reaches a generator: E_PARSE if area `to` of a map or a stimulus is
+ * one. Asked before units are, which are those of a model nobody wrote. */
+vly_status vly_generator_spared(vly_reader *reader, const vly_toml_node *node,
+                                const char *label, bool map, uint32_t to);
+/* Whether [[stimulus]] `index` is one that vly_generators_expand has written.
+ */
+bool vly_generator_own(const vly_reader *reader, const vly_toml_node *stimuli,
+                       uint32_t index);
+/* After all is read: as many lists of spikes as neurons. */
 vly_status vly_generators_check(vly_reader *reader);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "genome/genome_file.h"
+#include "genome/genome_generator.h"
 #include "genome/genome_space.h"
 #include "genome/genome_value.h"
 #include "genome/suggest.h"
@@ -411,6 +412,9 @@ static vly_status read_map(vly_reader *reader, const vly_toml_node *node,
                              &map->label));
     VLY_TRY(vly_reader_keys(reader, node, &list));
     VLY_TRY(read_ends(reader, map));
+    for (uint32_t i = 0; i < map->n_cells; i++)
+        VLY_TRY(vly_generator_spared(reader, node, map->label, true,
+                                     map->cells[i].to));
     VLY_TRY(read_rule(reader, map));
     VLY_TRY(vly_map_shape(reader, map));
     VLY_TRY(vly_map_space(reader, map));

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "genome/genome_generator.h"
 #include "genome/genome_value.h"
 #include "genome/suggest.h"
 
@@ -339,8 +340,9 @@ out:
     return status;
 }
 
+/* own: a generator's */
 static vly_status read_stimulus(vly_reader *reader, const vly_toml_node *node,
-                                vly_stimulus_entry *entry)
+                                bool own, vly_stimulus_entry *entry)
 {
     vly_genome *genome = reader->genome;
     const vly_toml_node *to = vly_toml_get(node, "to");
@@ -356,6 +358,9 @@ static vly_status read_stimulus(vly_reader *reader, const vly_toml_node *node,
                                    "%s has no to, wanted the name of an area",
                                    entry->label);
     VLY_TRY(vly_reader_areas(reader, to, "to", &entry->to));
+    for (uint32_t i = 0; !own && i < entry->to.n; i++)
+        VLY_TRY(vly_generator_spared(reader, node, entry->label, false,
+                                     entry->to.areas[i]));
     VLY_TRY(read_range(reader, entry));
     VLY_TRY(read_window(reader, entry));
     if (entry->form == VLY_STIMULUS_FORM_PULSE)
@@ -397,6 +402,7 @@ vly_status vly_stimuli_read(vly_reader *reader)
                              sizeof(vly_stimulus_entry), &reader->stimuli));
     for (uint32_t i = 0; i < stimuli->n_children; i++) {
         VLY_TRY(read_stimulus(reader, &stimuli->u.children[i],
+                              vly_generator_own(reader, stimuli, i),
                               &reader->stimuli[i]));
         reader->n_stimuli++;
     }
