@@ -72,7 +72,9 @@ static const rule_text rules[] = {
     {"all_to_0-0-0", "self", "every voxel to voxel 0, 0, 0"},
     {"file", "file, population, self, multiple",
      "the synapses in a file: comma-separated text or SONATA edges"},
-    {"distance", "draw, p or degree, kernel, mask, periodic, self",
+    {"distance",
+     "draw, degree, kernel, mask, periodic, slope_weight_*, slope_delay_ms, "
+     "self, multiple",
      "pairs by the distance between neurons"},
 };
 enum { N_RULES = sizeof rules / sizeof rules[0] };
@@ -95,6 +97,19 @@ static const struct {
      "the end cuts is left out. A\ntile is mapped as if it were a whole source "
      "of that size. mapper: a function, a\n[morphology], { vectors = ... } or "
      "{ patterns = ... }. Or morphology = NAME.\n"},
+    {VLY_RULE_FILE,
+     "Text: a header with source, target (indices in the areas, from 0), "
+     "weight or\nweight_UNIT, delay, delay_ms or delay_bursts, then a line a "
+     "synapse; # begins a\ncomment. What the map gives must not be a column. "
+     "SONATA edges: HDF5, with\n/edges/POPULATION/source_node_id, "
+     "target_node_id, 0/syn_weight, 0/delay; what the\nmap gives counts.\n"},
+    {VLY_RULE_DISTANCE,
+     "draw: pairwise_bernoulli (every pair with probability kernel(distance)), "
+     "or\nfixed_in_degree, fixed_out_degree with degree = N (the kernel weighs "
+     "the draw).\nPositions: of the area (`volley doc positions`), else its "
+     "voxels. periodic =\n[x, y, z]: periods, 0 for an axis with ends. "
+     "slope_*: added for each unit of\ndistance. `volley doc kernel`, `volley "
+     "doc mask`.\n"},
     {VLY_RULE_PROJECTOR,
      "For each axis: in a smaller or equal target c reaches floor(c * to / "
      "from), in a\nlarger one all v with floor(v * from / to) = c; ratios are "

@@ -102,8 +102,8 @@ static vly_status move_child(vly_reader *reader, vly_toml_node *from,
 
 static bool of_area(const char *key)
 {
-    static const char *const keys[] = {"neurons", "voxels", "neurons_per_voxel",
-                                       "at", "model"};
+    static const char *const keys[] = {
+        "neurons", "voxels", "neurons_per_voxel", "positions", "at", "model"};
     for (uint32_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (strcmp(key, keys[i]) == 0)
             return true;

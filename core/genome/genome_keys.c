@@ -268,6 +268,7 @@ const vly_key vly_keys_pattern[] = {
         {"neurons", VLY_FORM_WHOLE, "how many"},                               \
         {"voxels", VLY_FORM_TRIPLE, "size in voxels, instead of neurons"},     \
         {"neurons_per_voxel", VLY_FORM_WHOLE, "default 1"},                    \
+        {"positions", VLY_FORM_SECTION, "of neurons, for rule distance"},      \
     {                                                                          \
         "at", VLY_FORM_TRIPLE, "position; default [0, 0, 0]"                   \
     }
