@@ -12,17 +12,18 @@
 #if defined(VLY_GLSL)
 #define VLY_U64 uint64_t
 #define VLY_TO_U64(x) uint64_t(x)
-#define VLY_U64_C(x) x##ul
 #else
 #define VLY_U64 uint64_t
 #define VLY_TO_U64(x) ((uint64_t)(x))
-#define VLY_U64_C(x) UINT64_C(x)
 #endif
+/* Of two halves: GLSL's preprocessor reads no number above 32 bits that has its
+ * suffix pasted on. */
+#define VLY_U64_OF(high, low) ((VLY_TO_U64(high) << 32) | VLY_TO_U64(low))
 
 VLY_FN VLY_U64 vly_digest_mix(VLY_U64 x)
 {
-    x = (x ^ (x >> 30)) * VLY_U64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * VLY_U64_C(0x94d049bb133111eb);
+    x = (x ^ (x >> 30)) * VLY_U64_OF(0xbf58476du, 0x1ce4e5b9u);
+    x = (x ^ (x >> 27)) * VLY_U64_OF(0x94d049bbu, 0x133111ebu);
     return x ^ (x >> 31);
 }
 

@@ -62,9 +62,9 @@ VLY_FN VLY_U32 vly_feagi_gain(VLY_U32 psp, VLY_U32 uniform_psp, VLY_U32 q,
     return gain;
 }
 
-/* in: what arrived; u: its draw, used only if excitability < 2^32 - 1 */
+/* arrived: what came; u: its draw, used only if excitability < 2^32 - 1 */
 VLY_FN vly_feagi_out vly_feagi_step(vly_feagi_state s, vly_feagi_coef c,
-                                    VLY_F32 in, VLY_U32 u)
+                                    VLY_F32 arrived, VLY_U32 u)
 {
     vly_feagi_out o;
     VLY_F32 v = s.potential;
@@ -79,7 +79,7 @@ VLY_FN vly_feagi_out vly_feagi_step(vly_feagi_state s, vly_feagi_coef c,
             count = 0u;
     } else {
         VLY_U32 blocked = 0u;
-        v = vly_store(v + in, -1073741824.0f, 1073741824.0f);
+        v = vly_store(v + arrived, -1073741824.0f, 1073741824.0f);
         if (v >= c.threshold && v <= c.threshold_limit) {
             if (limited != 0u && count >= c.fire_limit) {
                 count = 0u;

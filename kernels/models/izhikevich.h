@@ -32,12 +32,13 @@ VLY_STRUCT(vly_izhikevich_out)
     VLY_U32 fired;
 };
 
-/* in: what arrived in this burst, mV/ms, for the length of the burst */
+/* arrived: what came in this burst, mV/ms, for the length of the burst */
 VLY_FN vly_izhikevich_out vly_izhikevich_step(vly_izhikevich_state s,
-                                              vly_izhikevich_coef c, VLY_F32 in)
+                                              vly_izhikevich_coef c,
+                                              VLY_F32 arrived)
 {
     vly_izhikevich_out o;
-    VLY_F32 i = in + c.drive;
+    VLY_F32 i = arrived + c.drive;
     VLY_F32 v = s.v;
     VLY_F32 u = s.u;
     v = v + c.half_dt * ((((0.04f * v + 5.0f) * v + 140.0f) - u) + i);

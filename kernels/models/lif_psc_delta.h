@@ -32,14 +32,14 @@ VLY_STRUCT(vly_lif_psc_delta_out)
     VLY_U32 fired;
 };
 
-/* in: what arrived in this burst, mV */
+/* arrived: what came in this burst, mV */
 VLY_FN vly_lif_psc_delta_out vly_lif_psc_delta_step(vly_lif_psc_delta_state s,
                                                     vly_lif_psc_delta_coef c,
-                                                    VLY_F32 in)
+                                                    VLY_F32 arrived)
 {
     vly_lif_psc_delta_out o;
     VLY_F32 d = s.v_mv - c.e_l;
-    VLY_F32 moved = (c.e_l + (c.p22 * d + c.drive)) + in;
+    VLY_F32 moved = (c.e_l + (c.p22 * d + c.drive)) + arrived;
     VLY_F32 v = s.refractory == 0u ? moved : s.v_mv;
     VLY_U32 left = s.refractory == 0u ? 0u : s.refractory - 1u;
     v = vly_store(v, -16384.0f, 16384.0f);

@@ -36,17 +36,17 @@ VLY_STRUCT(vly_lif_psc_exp_out)
     VLY_U32 fired;
 };
 
-/* in: what arrived in this burst, pA */
+/* arrived: what came in this burst, pA */
 VLY_FN vly_lif_psc_exp_out vly_lif_psc_exp_step(vly_lif_psc_exp_state s,
                                                 vly_lif_psc_exp_coef c,
-                                                VLY_F32 in)
+                                                VLY_F32 arrived)
 {
     vly_lif_psc_exp_out o;
     VLY_F32 d = s.v_mv - c.e_l;
     VLY_F32 drift = c.p21 * s.i_syn_pa + c.drive;
     VLY_F32 moved = c.e_l + (c.p22 * d + drift);
     VLY_F32 v = s.refractory == 0u ? moved : s.v_mv;
-    VLY_F32 i = c.p11 * s.i_syn_pa + in;
+    VLY_F32 i = c.p11 * s.i_syn_pa + arrived;
     VLY_U32 left = s.refractory == 0u ? 0u : s.refractory - 1u;
     v = vly_store(v, -16384.0f, 16384.0f);
     o.fired = v >= c.v_th ? 1u : 0u;
