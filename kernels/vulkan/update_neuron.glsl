@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One update of one neuron, and the input it draws from its stimuli. A shader
+ * is built for one model (MODEL_<id> is defined), so that it holds the
+ * registers of that model only and reads no model number; a net has a dispatch
+ * for each model. The shader says, before it includes this file, where the
+ * words are:
+ *
+ *   STATE(k, i)      field k of neuron i of the area: a uint to read and write
+ *   COEF(k, i)       coefficient k of it: a uint to read
+ *   THRESHOLD(at)    word `at` of the thresholds of all stimuli
+ *   OUT_DEGREE(id)   of the neuron with that global id; feagi only
+ *
+ * They are used in functions of their own, so that no name here hides one of
+ * theirs but id, at, i, k, loaded and stored. MODEL_PORTS is 1 or 2;
+ * MODEL_CANDIDATES is defined for models whose areas update candidates only.
+ */
+#ifndef VOLLEY_VULKAN_UPDATE_NEURON_GLSL
+#define VOLLEY_VULKAN_UPDATE_NEURON_GLSL
+
+#include "kernels/models/philox.h"
+#include "neuron_types.glsl"
+
+#if defined(MODEL_feagi)
+#include "kernels/models/feagi.h"
+#define MODEL_PART(part) vly_feagi##part
+#define MODEL_CANDIDATES 1
+#define MODEL_PORTS 1
+#elif defined(MODEL_lif_psc_delta)
+#include "kernels/models/lif_psc_delta.h"
+#define MODEL_PART(part) vly_lif_psc_delta##part
+#define MODEL_PORTS 1
+#elif defined(MODEL_lif_psc_exp)
+#include "kernels/models/lif_psc_exp.h"
+#define MODEL_PART(part) vly_lif_psc_exp##part
+#define MODEL_PORTS 1
+#elif defined(MODEL_izhikevich)
+#include "kernels/models/izhikevich.h"
+#define MODEL_PART(part) vly_izhikevich##part
+#define MODEL_PORTS 1
+#elif defined(MODEL_lif_cond_exp)
+#include "kernels/models/lif_cond_exp.h"
+#define MODEL_PART(part) vly_lif_cond_exp##part
+#define MODEL_PORTS 2
+#elif defined(MODEL_adex)
+#include "kernels/models/adex.h"
+#define MODEL_PART(part) vly_adex##part
+#define MODEL_PORTS 2
+#elif defined(MODEL_lif_psc_exp2)
+#include "kernels/models/lif_psc_exp2.h"
+#define MODEL_PART(part) vly_lif_psc_exp2##part
+#define MODEL_PORTS 2
+#endif
+
+/* ---- the step ---------------------------------------------------------- */
+
+#define VLY_LOAD_F32(word) VLY_FLOAT(word)
+#define VLY_LOAD_U32(word) (word)
+#define VLY_STORE_F32(x) VLY_BITS(x)
+#define VLY_STORE_U32(x) (x)
+
+MODEL_PART(_state) vly_load_state(uint i)
+{
+    MODEL_PART(_state) loaded;
+    uint k = 0u;
+#define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
+    loaded.name = VLY_LOAD_##type(STATE(k, i));                                     \
+    k++;
+#include "model_table.glsl"
+    return loaded;
+}
+
+void vly_store_state(uint i, MODEL_PART(_state) stored)
+{
+    uint k = 0u;
+#define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
+    STATE(k, i) = VLY_STORE_##type(stored.name);                                    \
+    k++;
+#include "model_table.glsl"
+}
+
+MODEL_PART(_coef) vly_load_coefs(uint i)
+{
+    MODEL_PART(_coef) loaded;
+    uint k = 0u;
+#define VLY_COEF(name, type, expression)                                       \
+    loaded.name = VLY_LOAD_##type(COEF(k, i));                                      \
+    k++;
+#include "model_table.glsl"
+    return loaded;
+}
+
+#if defined(MODEL_feagi)
+uint vly_out_degree(uint id)
+{
+    return OUT_DEGREE(id);
+}
+#endif
+
+/* One burst of neuron i of the area, whose global id is neuron: 1 if it fired;
+ * gain is what its spike carries.
+ *
+ * sum0, sum1     what arrived at the ports, stimuli included; sum1 is not read
+ *                where the model has one port
+ * scale0, scale1 of the area: units of a port in one of its integers
+ */
+uint vly_update_neuron(vly_burst burst, uint i, uint neuron, uint sum0,
+                       uint sum1, float scale0, float scale1, out uint gain)
+{
+    MODEL_PART(_state) s = vly_load_state(i);
+    MODEL_PART(_coef) c = vly_load_coefs(i);
+    float in0 = VLY_TO_F32(VLY_TO_I32(sum0)) * scale0;
+    gain = 1u << burst.feagi_q;
+#if defined(MODEL_feagi)
+    uint u = 0u;
+    if (c.excitability != 0xffffffffu && s.refractory_countdown == 0u)
+        u = vly_philox_burst(burst.key_low, burst.key_high, uint(burst.t),
+                             uint(burst.t >> 32), neuron, VLY_FEAGI_STREAM);
+    vly_feagi_out o = vly_feagi_step(s, c, in0, u);
+    if (o.fired != 0u)
+        gain = vly_feagi_gain(o.psp, c.uniform_psp, burst.feagi_q,
+                              vly_out_degree(neuron));
+#elif MODEL_PORTS == 2
+    float in1 = VLY_TO_F32(VLY_TO_I32(sum1)) * scale1;
+    MODEL_PART(_out) o = MODEL_PART(_step)(s, c, in0, in1);
+#else
+    MODEL_PART(_out) o = MODEL_PART(_step)(s, c, in0);
+#endif
+    vly_store_state(i, o.s);
+    return o.fired;
+}
+
+/* ---- stimuli ----------------------------------------------------------- */
+
+uint vly_threshold(uint at)
+{
+    return THRESHOLD(at);
+}
+
+/* Of n thresholds from at on, the number not above u. */
+uint vly_count_thresholds(uint at, uint n, uint u)
+{
+    uint low = 0u;
+    uint high = n;
+    while (low < high) {
+        uint middle = (low + high) >> 1;
+        if (vly_threshold(at + middle) <= u)
+            low = middle + 1u;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* What one stimulus gives a neuron in a burst, added to sum0 or sum1; 1 if it
+ * is an event, which makes a candidate of its target. */
+uint vly_draw_stimulus(vly_burst burst, vly_stimulus s, uint neuron,
+                       inout uint sum0, inout uint sum1)
+{
+    if (burst.t < s.start || burst.t >= s.stop || neuron - s.first >= s.n)
+        return 0u;
+    uint k = 0u;
+    if (s.n_thresholds != 0u)
+        k = vly_count_thresholds(
+            s.thresholds, s.n_thresholds,
+            vly_philox_burst(burst.key_low, burst.key_high, uint(burst.t),
+                             uint(burst.t >> 32), neuron, s.stream));
+    if ((k | s.always) == 0u)
+        return 0u;
+    uint value = uint(s.base) + k * uint(s.step);
+    if (s.port == 0u)
+        sum0 += value;
+    else
+        sum1 += value;
+    return 1u;
+}
+
+#endif
