@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# The shaders of the Vulkan backend, without it: what the tool chain makes of
+# them, and the models' steps on any Vulkan device, skipped with a reason where
+# there is none, failing there under VOLLEY_REQUIRE_VULKAN=1.
+if(VOLLEY_HAVE_VULKAN)
+    vly_vulkan_model_shaders(test_vulkan_steps
+        SOURCE ${CMAKE_CURRENT_LIST_DIR}/test_vulkan_steps.comp)
+    vly_test(test_vulkan_models LABELS vulkan
+        SOURCES test_vulkan_models.c test_vulkan_device.c
+        LIBRARIES volley_sdk volley_shaders ${CMAKE_DL_LIBS} TIMEOUT 300)
+endif()
