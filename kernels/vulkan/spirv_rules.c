@@ -35,6 +35,9 @@ enum {
     OP_FSUB = 131,
     OP_FMUL = 133,
     OP_EXECUTION_MODE_ID = 331,
+    DECORATION_RELAXED_PRECISION = 0,
+    DECORATION_FP_ROUNDING_MODE = 39,
+    DECORATION_FP_FAST_MATH_MODE = 40,
     DECORATION_NO_CONTRACTION = 42,
     MODE_DENORM_PRESERVE = 4459,
     MODE_DENORM_FLUSH = 4460,
@@ -323,6 +326,19 @@ static int check_mode(module *m, const instruction *i)
     return 0;
 }
 
+/* mediump and lowp, and rounding of its own */
+static int check_decoration(const module *m, const instruction *i, uint32_t k)
+{
+    if (i->n <= k)
+        return refuse(m, i, "a decoration that is cut off");
+    if (i->words[k] == DECORATION_RELAXED_PRECISION)
+        return refuse(m, i, "relaxed precision; wanted 32 bits");
+    if (i->words[k] == DECORATION_FP_ROUNDING_MODE ||
+        i->words[k] == DECORATION_FP_FAST_MATH_MODE)
+        return refuse(m, i, "another rounding or fast mathematics");
+    return 0;
+}
+
 static int check_type(const module *m, const instruction *i)
 {
     if (i->opcode == OP_TYPE_MATRIX)
@@ -350,10 +366,12 @@ static int check_instruction(module *m, const instruction *i)
     case OP_TYPE_VECTOR:
     case OP_TYPE_MATRIX:
         return check_type(m, i);
+    case OP_DECORATE:
+        return check_decoration(m, i, 2);
+    case OP_MEMBER_DECORATE:
+        return check_decoration(m, i, 3);
     case OP_NAME: /* its first word is an id, but no type of a result */
     case OP_MEMBER_NAME:
-    case OP_DECORATE:
-    case OP_MEMBER_DECORATE:
         return 0;
     }
     if (i->opcode == OP_FUNCTION)

@@ -293,13 +293,22 @@ static void case_deinit(case_data *c)
 
 /* ---- the same in C ----------------------------------------------------- */
 
+/* The words of four bursts come together; the shader draws them four times. */
+static uint32_t random_word(vly_philox *block, uint64_t t, uint32_t i,
+                            uint32_t stream)
+{
+    if ((t & 3) == 0 || t == FIRST_BURST)
+        *block = vly_philox_block(SEED, (uint32_t)(t >> 2), (uint32_t)(t >> 34),
+                                  i, stream);
+    return block->w[t & 3];
+}
+
 static uint32_t draw(const case_data *c, const stimulus *s, uint64_t t,
-                     uint32_t i, uint32_t *sum)
+                     uint32_t i, uint32_t u, uint32_t *sum)
 {
     uint32_t k = 0;
     if (t < s->start || t >= s->stop || i < s->first || i - s->first >= s->n)
         return 0;
-    uint32_t u = vly_philox_word(SEED, t, i, s->stream);
     while (k < s->n_thresholds && c->thresholds[s->thresholds + k] <= u)
         k++;
     if (k == 0 && s->always == 0)
@@ -308,8 +317,8 @@ static uint32_t draw(const case_data *c, const stimulus *s, uint64_t t,
     return 1;
 }
 
-static uint32_t step(const case_data *c, uint64_t t, uint32_t i,
-                     const uint32_t *sum, uint32_t *gain)
+static uint32_t step(const case_data *c, uint32_t i, const uint32_t *sum,
+                     uint32_t u, uint32_t *gain)
 {
     uint32_t *s = c->state + i;
     const uint32_t *k = c->coefs + i;
@@ -330,7 +339,6 @@ static uint32_t step(const case_data *c, uint64_t t, uint32_t i,
         break;
     }
     assert_int_equal(c->index, INDEX_feagi);
-    uint32_t u = vly_philox_word(SEED, t, i, VLY_FEAGI_STREAM);
     vly_feagi_out o = step_feagi(s, k, in0, in1, u);
     if (o.fired != 0)
         *gain =
@@ -338,20 +346,22 @@ static uint32_t step(const case_data *c, uint64_t t, uint32_t i,
     return o.fired;
 }
 
-static void run_in_c(const case_data *c)
+static void run_neuron(const case_data *c, uint32_t i)
 {
-    for (uint32_t i = 0; i < N; i++) {
-        for (uint64_t t = FIRST_BURST; t < FIRST_BURST + BURSTS; t++) {
-            uint32_t sum[2] = {0, 0};
-            uint32_t any = 0;
-            uint32_t gain;
-            for (uint32_t j = 0; j < STIMULI; j++)
-                any |= draw(c, &c->stimuli[j], t, i, sum);
-            if ((any != 0 || c->model->flags == 0) &&
-                step(c, t, i, sum, &gain) != 0) {
-                c->digests[i] += vly_spike_hash(i, gain, t);
-                c->counts[i]++;
-            }
+    vly_philox blocks[STIMULI + 1];
+    for (uint64_t t = FIRST_BURST; t < FIRST_BURST + BURSTS; t++) {
+        uint32_t sum[2] = {0, 0};
+        uint32_t any = c->model->flags == 0;
+        uint32_t gain;
+        for (uint32_t j = 0; j < STIMULI; j++) {
+            const stimulus *s = &c->stimuli[j];
+            uint32_t u = random_word(&blocks[j], t, i, s->stream);
+            any |= draw(c, s, t, i, u, sum);
+        }
+        uint32_t u = random_word(&blocks[STIMULI], t, i, VLY_FEAGI_STREAM);
+        if (any != 0 && step(c, i, sum, u, &gain) != 0) {
+            c->digests[i] += vly_spike_hash(i, gain, t);
+            c->counts[i]++;
         }
     }
 }
@@ -406,7 +416,8 @@ static void run_model(uint32_t index)
     case_init(&c, index);
     const size_t state_n = (size_t)N * c.model->n_fields;
     uint32_t *start = copy_of(c.state, state_n * sizeof(uint32_t));
-    run_in_c(&c);
+    for (uint32_t i = 0; i < N; i++)
+        run_neuron(&c, i);
     check_activity(&c);
     for (uint32_t device = 0; device < test_vulkan_count(); device++) {
         uint32_t *state = copy_of(start, state_n * sizeof(uint32_t));

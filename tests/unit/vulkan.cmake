@@ -8,4 +8,13 @@ if(VOLLEY_HAVE_VULKAN)
     vly_test(test_vulkan_models LABELS vulkan
         SOURCES test_vulkan_models.c test_vulkan_device.c
         LIBRARIES volley_sdk volley_shaders ${CMAKE_DL_LIBS} TIMEOUT 300)
+    # every shader of the build: this list comes after all other folders
+    get_property(shaders GLOBAL PROPERTY VOLLEY_SHADERS)
+    vly_test(test_vulkan_spirv LABELS unit
+        SOURCES test_vulkan_spirv.c
+            ${CMAKE_SOURCE_DIR}/kernels/vulkan/spirv_rules.c
+        LIBRARIES volley_sdk volley_shaders DEPENDS spirv_contract
+        DEFINITIONS VLY_GLSLANG="${VOLLEY_GLSLANG}"
+            VLY_SPIRV_CONTRACT="$<TARGET_FILE:spirv_contract>"
+        ARGUMENTS ${shaders})
 endif()
