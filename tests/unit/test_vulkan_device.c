@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Everything is made for one job and destroyed after it, so that the
- * validation layer also sees what is left over.
+ * validation layer also sees what is left over; all but the instance. With its
+ * end the loader unloads the drivers, and what Mesa's leave behind (128 bytes)
+ * would be leaks that LeakSanitizer cannot name.
  */
 #define VOLK_IMPLEMENTATION
 #include <volk.h>
@@ -141,15 +143,6 @@ void test_vulkan_open(void)
         fail_msg("%s", why);
     print_message("skipped: %s\n", why);
     skip();
-}
-
-void test_vulkan_close(void)
-{
-    if (vk.messenger != VK_NULL_HANDLE)
-        vkDestroyDebugUtilsMessengerEXT(vk.instance, vk.messenger, NULL);
-    if (vk.instance != VK_NULL_HANDLE)
-        vkDestroyInstance(vk.instance, NULL);
-    memset(&vk, 0, sizeof vk);
 }
 
 uint32_t test_vulkan_count(void)

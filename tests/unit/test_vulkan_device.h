@@ -36,6 +36,5 @@ const char *test_vulkan_name(uint32_t device);
 /* Runs a job; any error of Vulkan and any message of the validation layer fails
  * the test. */
 void test_vulkan_run(uint32_t device, const test_vulkan_job *job);
-void test_vulkan_close(void);
 
 #endif

@@ -460,18 +460,11 @@ static void run_model(uint32_t index)
     }
 #include "kernels/models/models.def"
 
-static int close_devices(void **state)
-{
-    (void)state;
-    test_vulkan_close();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define VLY_EACH_MODEL(id) cmocka_unit_test(test_##id),
 #include "kernels/models/models.def"
     };
-    return cmocka_run_group_tests(tests, NULL, close_devices) ? 1 : 0;
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
