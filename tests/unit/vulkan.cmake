@@ -5,9 +5,13 @@
 if(VOLLEY_HAVE_VULKAN)
     vly_vulkan_model_shaders(test_vulkan_steps
         SOURCE ${CMAKE_CURRENT_LIST_DIR}/test_vulkan_steps.comp)
-    vly_test(test_vulkan_models LABELS vulkan
-        SOURCES test_vulkan_models.c test_vulkan_device.c
-        LIBRARIES volley_sdk volley_shaders ${CMAKE_DL_LIBS} TIMEOUT 300)
+    vly_vulkan_shader(test_vulkan_words
+        SOURCE ${CMAKE_CURRENT_LIST_DIR}/test_vulkan_words.comp)
+    foreach(test models words)
+        vly_test(test_vulkan_${test} LABELS vulkan
+            SOURCES test_vulkan_${test}.c test_vulkan_device.c
+            LIBRARIES volley_sdk volley_shaders ${CMAKE_DL_LIBS} TIMEOUT 300)
+    endforeach()
     # every shader of the build: this list comes after all other folders
     get_property(shaders GLOBAL PROPERTY VOLLEY_SHADERS)
     vly_test(test_vulkan_spirv LABELS unit
