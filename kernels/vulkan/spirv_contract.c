@@ -40,8 +40,9 @@ static int read_words(const char *path, uint32_t **words, size_t *n)
     fclose(file);
     if (failed || n_bytes % sizeof *made != 0 ||
         n_bytes == LONGEST_WORDS * sizeof *made) {
-        fprintf(stderr, "%s: %zu bytes read; wanted whole words, below %u\n",
-                path, n_bytes, LONGEST_WORDS);
+        fprintf(stderr,
+                "%s: %zu bytes read; wanted whole words, less than %u\n", path,
+                n_bytes, LONGEST_WORDS);
         free(made);
         return failed ? FILES : BREACH;
     }

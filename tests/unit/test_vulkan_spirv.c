@@ -200,6 +200,9 @@ static const refusal refusals[] = {
      "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"],\n"
      "                     capabilities = [4465], 4460, 32);",
      "x[0] = x[1] + x[2];", "a mode for subnormals", 0},
+    {"#extension GL_EXT_spirv_intrinsics : require\n"
+     "spirv_execution_mode(capabilities = [4466], 4461, 32);",
+     "x[0] = x[1] + x[2];", "capability 4466", 0},
     {"", "x[0] = x[1] + x[2];", "without RoundingModeRTE", 1},
 };
 
