@@ -84,26 +84,26 @@ static vly_status create_split(vly_backend_net *net,
         return VLY_OK;
     uint64_t n = net->areas[projection->desc->source_area].n;
     vly_status status =
-        vly_cpu_alloc(net, n * (projection->n_parts - 1), sizeof(uint32_t),
-                      &projection->split, error);
+        vly_common_alloc(&net->heap, n * (projection->n_parts - 1),
+                         sizeof(uint32_t), &projection->split, error);
     if (status != VLY_OK)
         return status;
     split_job job = {.net = net, .projection = projection};
-    status = vly_cpu_host->parallel_for(vly_cpu_host->context, net->n_threads,
-                                        split_rows, &job);
+    status = vly_common_host->parallel_for(vly_common_host->context,
+                                           net->n_threads, split_rows, &job);
     if (status != VLY_OK)
-        return vly_cpu_fail(error, status, "no %u threads could be started",
-                            net->n_threads);
+        return vly_common_fail(error, status, "no %u threads could be started",
+                               net->n_threads);
     return VLY_OK;
 }
 
 vly_status vly_cpu_delivery_create(vly_backend_net *net, vly_error *error)
 {
     vly_status status =
-        vly_cpu_alloc(net, net->n_projections, sizeof *net->projections,
-                      &net->projections, error);
+        vly_common_alloc(&net->heap, net->n_projections,
+                         sizeof *net->projections, &net->projections, error);
     for (uint32_t i = 0; i < net->n_projections && status == VLY_OK; i++) {
-        net->projections[i].desc = vly_cpu_projection_desc(net->desc, i);
+        net->projections[i].desc = vly_common_projection_desc(net->desc, i);
         status = create_split(net, &net->projections[i], error);
     }
     return status;
@@ -313,7 +313,7 @@ void vly_cpu_deliver_inputs(vly_backend_net *net, vly_cpu_thread *thread,
                             const vly_input *inputs, uint64_t n_inputs)
 {
     for (uint64_t i = 0; i < n_inputs; i++) {
-        uint32_t a = vly_cpu_area_of(net->desc, inputs[i].neuron);
+        uint32_t a = vly_common_area_of(net->desc, inputs[i].neuron);
         const vly_cpu_area *area = &net->areas[a];
         uint32_t k = inputs[i].neuron - area->first;
         if (k < thread->low[a] || k >= thread->high[a])

@@ -21,17 +21,18 @@ static vly_status set_column(vly_backend_net *net, const vly_cpu_area *area,
     uint64_t n = made.uniform ? 1 : area->n;
     vly_status status = VLY_OK;
     if (copy) {
-        status = vly_cpu_alloc(net, n, sizeof(uint32_t), &made.own, error);
+        status =
+            vly_common_alloc(&net->heap, n, sizeof(uint32_t), &made.own, error);
         if (status != VLY_OK)
             return status;
         memcpy(made.own, column->words, (size_t)n * sizeof *made.own);
         made.words = made.own;
     }
     if (made.uniform) {
-        status = vly_cpu_alloc(net, VLY_CPU_CHUNK, sizeof(uint32_t), &made.fill,
-                               error);
+        status = vly_common_alloc(&net->heap, VLY_CPU_CHUNK, sizeof(uint32_t),
+                                  &made.fill, error);
         if (status != VLY_OK) {
-            vly_cpu_release(net, made.own);
+            vly_common_release(&net->heap, made.own);
             return status;
         }
         for (uint32_t i = 0; i < VLY_CPU_CHUNK; i++)
@@ -53,7 +54,7 @@ vly_status vly_cpu_dynamics_create(vly_backend_net *net, vly_error *error)
 {
     for (uint32_t a = 0; a < net->n_areas; a++) {
         vly_cpu_area *area = &net->areas[a];
-        const vly_area_desc *desc = vly_cpu_area_desc(net->desc, a);
+        const vly_area_desc *desc = vly_common_area_desc(net->desc, a);
         for (uint32_t i = 0; i < area->model->n_coefs; i++) {
             vly_status status = set_column(net, area, &desc->coefs[i], 0,
                                            &area->coef[i], error);
@@ -69,21 +70,16 @@ vly_status vly_cpu_coef_write(vly_backend_net *net, uint32_t index,
                               uint32_t coef, const vly_column *column,
                               vly_error *error)
 {
-    if (index >= net->n_areas)
-        return vly_cpu_fail(error, VLY_E_INVALID, "area %u, but there are %u",
-                            index, net->n_areas);
-    vly_cpu_area *area = &net->areas[index];
-    if (coef >= area->model->n_coefs)
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "area %s: coefficient %u, but model %s has %u",
-                            area->name, coef, area->model->id,
-                            area->model->n_coefs);
-    vly_cpu_column made;
-    vly_status status = set_column(net, area, column, 1, &made, error);
+    vly_status status = vly_common_check_coef(net->desc, index, coef, error);
     if (status != VLY_OK)
         return status;
-    vly_cpu_release(net, area->coef[coef].own);
-    vly_cpu_release(net, area->coef[coef].fill);
+    vly_cpu_area *area = &net->areas[index];
+    vly_cpu_column made;
+    status = set_column(net, area, column, 1, &made, error);
+    if (status != VLY_OK)
+        return status;
+    vly_common_release(&net->heap, area->coef[coef].own);
+    vly_common_release(&net->heap, area->coef[coef].fill);
     area->coef[coef] = made;
     note_uniform(area);
     return VLY_OK;
@@ -112,7 +108,7 @@ static void collect(vly_cpu_thread *thread, uint32_t first, uint32_t n)
 static void update_all(vly_backend_net *net, vly_cpu_thread *thread,
                        vly_cpu_area *area, uint32_t low, uint32_t high)
 {
-    const vly_cpu_model *model = area->model;
+    const vly_common_model *model = area->model;
     vly_cpu_step *step = area->all_uniform
                              ? net->kernels->step_uniform[model->index]
                              : net->kernels->step_each[model->index];

@@ -29,18 +29,18 @@ vly_status vly_cpu_history_create(vly_backend_net *net, vly_error *error)
     vly_cpu_history *history = &net->history;
     history->n_slots = net->desc->max_delay;
     history->capacity = FIRST_CAPACITY;
-    vly_status status = vly_cpu_alloc(net, history->n_slots, sizeof(uint64_t),
-                                      &history->start, error);
+    vly_status status = vly_common_alloc(
+        &net->heap, history->n_slots, sizeof(uint64_t), &history->start, error);
     if (status == VLY_OK)
-        status =
-            vly_cpu_alloc(net, (uint64_t)history->n_slots * row_length(net),
-                          sizeof(uint32_t), &history->row, error);
+        status = vly_common_alloc(&net->heap,
+                                  (uint64_t)history->n_slots * row_length(net),
+                                  sizeof(uint32_t), &history->row, error);
     if (status == VLY_OK)
-        status = vly_cpu_alloc(net, history->capacity, sizeof(uint32_t),
-                               &history->ids, error);
+        status = vly_common_alloc(&net->heap, history->capacity,
+                                  sizeof(uint32_t), &history->ids, error);
     if (status == VLY_OK)
-        status = vly_cpu_alloc(net, history->capacity, sizeof(uint32_t),
-                               &history->gains, error);
+        status = vly_common_alloc(&net->heap, history->capacity,
+                                  sizeof(uint32_t), &history->gains, error);
     return status;
 }
 
@@ -58,11 +58,12 @@ static vly_status grow(vly_backend_net *net, uint32_t count, vly_error *error)
     uint32_t *ids = NULL;
     uint32_t *gains = NULL;
     vly_status status =
-        vly_cpu_alloc(net, capacity, sizeof(uint32_t), &ids, error);
+        vly_common_alloc(&net->heap, capacity, sizeof(uint32_t), &ids, error);
     if (status == VLY_OK)
-        status = vly_cpu_alloc(net, capacity, sizeof(uint32_t), &gains, error);
+        status = vly_common_alloc(&net->heap, capacity, sizeof(uint32_t),
+                                  &gains, error);
     if (status != VLY_OK) {
-        vly_cpu_release(net, ids);
+        vly_common_release(&net->heap, ids);
         return status;
     }
     uint64_t head = 0;
@@ -76,8 +77,8 @@ static vly_status grow(vly_backend_net *net, uint32_t count, vly_error *error)
         history->start[slot] = head;
         head += n;
     }
-    vly_cpu_release(net, history->ids);
-    vly_cpu_release(net, history->gains);
+    vly_common_release(&net->heap, history->ids);
+    vly_common_release(&net->heap, history->gains);
     history->ids = ids;
     history->gains = gains;
     history->head = head;

@@ -15,9 +15,10 @@ static void estimate_costs(const vly_net_desc *desc, uint64_t *cost)
     for (uint32_t a = 0; a < desc->n_areas; a++)
         cost[a] = 200;
     for (uint32_t i = 0; i < desc->n_projections; i++) {
-        const vly_projection_desc *p = vly_cpu_projection_desc(desc, i);
-        uint64_t n = vly_cpu_area_desc(desc, p->target_area)->n_neurons;
-        uint64_t sources = vly_cpu_area_desc(desc, p->source_area)->n_neurons;
+        const vly_projection_desc *p = vly_common_projection_desc(desc, i);
+        uint64_t n = vly_common_area_desc(desc, p->target_area)->n_neurons;
+        uint64_t sources =
+            vly_common_area_desc(desc, p->source_area)->n_neurons;
         if (n > 0)
             cost[p->target_area] += p->row[sources] / n;
     }
@@ -29,7 +30,7 @@ static uint32_t find_cut(const vly_net_desc *desc, const uint64_t *cost,
                          uint64_t wanted)
 {
     for (uint32_t a = 0; a < desc->n_areas; a++) {
-        const vly_area_desc *area = vly_cpu_area_desc(desc, a);
+        const vly_area_desc *area = vly_common_area_desc(desc, a);
         uint64_t here = cost[a] * area->n_neurons;
         if (wanted >= here) {
             wanted -= here;
@@ -51,16 +52,19 @@ static vly_status create_slice(vly_backend_net *net, uint32_t index,
     uint32_t **tables[3] = {&thread->low, &thread->high, &thread->area_end};
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < 3 && status == VLY_OK; i++)
-        status = vly_cpu_alloc(net, net->n_areas, sizeof(uint32_t), tables[i],
-                               error);
+        status = vly_common_alloc(&net->heap, net->n_areas, sizeof(uint32_t),
+                                  tables[i], error);
     /* one more: the branchless compaction writes one ahead */
     uint64_t n = (uint64_t)(end - begin) + 1;
     if (status == VLY_OK)
-        status = vly_cpu_alloc(net, n, sizeof(uint32_t), &thread->fired, error);
+        status = vly_common_alloc(&net->heap, n, sizeof(uint32_t),
+                                  &thread->fired, error);
     if (status == VLY_OK)
-        status = vly_cpu_alloc(net, n, sizeof(uint32_t), &thread->gains, error);
+        status = vly_common_alloc(&net->heap, n, sizeof(uint32_t),
+                                  &thread->gains, error);
     if (status == VLY_OK)
-        status = vly_cpu_alloc(net, VLY_CPU_CHUNK, 1, &thread->flags, error);
+        status = vly_common_alloc(&net->heap, VLY_CPU_CHUNK, 1, &thread->flags,
+                                  error);
     if (status != VLY_OK)
         return status;
     for (uint32_t a = 0; a < net->n_areas; a++) {
@@ -81,10 +85,10 @@ static vly_status create_slices(vly_backend_net *net, vly_error *error)
     const vly_net_desc *desc = net->desc;
     uint64_t *cost = NULL;
     vly_status status =
-        vly_cpu_alloc(net, net->n_areas, sizeof *cost, &cost, error);
+        vly_common_alloc(&net->heap, net->n_areas, sizeof *cost, &cost, error);
     if (status == VLY_OK)
-        status = vly_cpu_alloc(net, net->n_threads, sizeof *net->threads,
-                               &net->threads, error);
+        status = vly_common_alloc(&net->heap, net->n_threads,
+                                  sizeof *net->threads, &net->threads, error);
     if (status != VLY_OK)
         return status;
     estimate_costs(desc, cost);
@@ -100,7 +104,7 @@ static vly_status create_slices(vly_backend_net *net, vly_error *error)
         status = create_slice(net, j, begin, end, error);
         begin = end;
     }
-    vly_cpu_release(net, cost);
+    vly_common_release(&net->heap, cost);
     return status;
 }
 
@@ -118,19 +122,20 @@ static vly_status create_ring(vly_backend_net *net, vly_cpu_area *area,
     uint32_t *input = NULL;
     uint8_t *mark = NULL;
     uint64_t words = n * area->n_ports;
-    vly_status status =
-        vly_cpu_alloc(net, area->ring * words, sizeof(uint32_t), &input, error);
+    vly_status status = vly_common_alloc(&net->heap, area->ring * words,
+                                         sizeof(uint32_t), &input, error);
     if (status == VLY_OK)
-        status = vly_cpu_alloc(net, 2u * area->ring, sizeof(uint32_t *),
-                               &area->slot, error);
+        status = vly_common_alloc(&net->heap, 2u * area->ring,
+                                  sizeof(uint32_t *), &area->slot, error);
     for (uint32_t i = 0; i < 2 * area->ring && status == VLY_OK; i++)
         area->slot[i] = input + i % area->ring * words;
     if (status != VLY_OK || (area->model->flags & VLY_AREA_FEAGI) == 0)
         return status;
-    status = vly_cpu_alloc(net, area->ring * (n + blocks), 1, &mark, error);
+    status = vly_common_alloc(&net->heap, area->ring * (n + blocks), 1, &mark,
+                              error);
     if (status == VLY_OK)
-        status = vly_cpu_alloc(net, 2u * area->ring, sizeof(uint8_t *),
-                               &area->mark, error);
+        status = vly_common_alloc(&net->heap, 2u * area->ring,
+                                  sizeof(uint8_t *), &area->mark, error);
     for (uint32_t i = 0; i < 2 * area->ring && status == VLY_OK; i++)
         area->mark[i] = mark + i % area->ring * (n + blocks);
     return status;
@@ -138,22 +143,22 @@ static vly_status create_ring(vly_backend_net *net, vly_cpu_area *area,
 
 static vly_status create_areas(vly_backend_net *net, vly_error *error)
 {
-    vly_status status = vly_cpu_alloc(net, net->n_areas, sizeof *net->areas,
-                                      &net->areas, error);
+    vly_status status = vly_common_alloc(
+        &net->heap, net->n_areas, sizeof *net->areas, &net->areas, error);
     if (status != VLY_OK)
         return status;
     for (uint32_t a = 0; a < net->n_areas; a++)
         net->areas[a].ring = 1;
     for (uint32_t i = 0; i < net->n_projections; i++) {
-        const vly_projection_desc *p = vly_cpu_projection_desc(net->desc, i);
+        const vly_projection_desc *p = vly_common_projection_desc(net->desc, i);
         vly_cpu_area *area = &net->areas[p->target_area];
         if (p->delay_max + 1 > area->ring)
             area->ring = p->delay_max + 1;
     }
     for (uint32_t a = 0; a < net->n_areas && status == VLY_OK; a++) {
-        const vly_area_desc *desc = vly_cpu_area_desc(net->desc, a);
+        const vly_area_desc *desc = vly_common_area_desc(net->desc, a);
         vly_cpu_area *area = &net->areas[a];
-        area->model = vly_cpu_model_find(desc->model);
+        area->model = vly_common_model_find(desc->model);
         area->name = desc->name;
         area->first = desc->first;
         area->n = desc->n_neurons;
@@ -163,8 +168,8 @@ static vly_status create_areas(vly_backend_net *net, vly_error *error)
         area->now = (uint32_t)(net->burst % area->ring);
         status = create_ring(net, area, error);
         for (uint32_t i = 0; i < desc->n_fields && status == VLY_OK; i++)
-            status = vly_cpu_alloc(net, area->n, sizeof(uint32_t),
-                                   &area->field[i], error);
+            status = vly_common_alloc(&net->heap, area->n, sizeof(uint32_t),
+                                      &area->field[i], error);
     }
     return status;
 }
@@ -212,10 +217,11 @@ static vly_status choose_kernels(const char *options,
     int known =
         strcmp(options, "isa=avx2") == 0 || strcmp(options, "isa=avx512") == 0;
     if (!known)
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "cpu option '%s', wanted isa=scalar, isa=avx2 or "
-                            "isa=avx512",
-                            options);
+        return vly_common_fail(
+            error, VLY_E_INVALID,
+            "cpu option '%s', wanted isa=scalar, isa=avx2 or "
+            "isa=avx512",
+            options);
 #if defined(VLY_CPU_X86)
     if (strcmp(options, "isa=avx2") == 0 && has_avx2()) {
         *kernels = &vly_cpu_kernels_avx2;
@@ -226,9 +232,9 @@ static vly_status choose_kernels(const char *options,
         return VLY_OK;
     }
 #endif
-    return vly_cpu_fail(error, VLY_E_UNSUPPORTED,
-                        "cpu option '%s': this processor does not have it",
-                        options);
+    return vly_common_fail(error, VLY_E_UNSUPPORTED,
+                           "cpu option '%s': this processor does not have it",
+                           options);
 }
 
 /* ---- net --------------------------------------------------------------- */
@@ -267,14 +273,14 @@ vly_status vly_cpu_net_create(const vly_device_spec *device,
                               const vly_snapshot *snapshot,
                               vly_backend_net **net, vly_error *error)
 {
-    vly_status status = vly_cpu_supports(desc, error);
+    vly_status status = vly_common_supports(desc, error);
     if (status == VLY_OK)
-        status = vly_cpu_snapshot_check(desc, snapshot, error);
+        status = vly_common_snapshot_check(desc, snapshot, error);
     if (status != VLY_OK)
         return status;
     if (device == NULL || device->index != 0 || device->n_threads == 0)
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "cpu: wanted device 0 and at least 1 thread");
+        return vly_common_fail(error, VLY_E_INVALID,
+                               "cpu: wanted device 0 and at least 1 thread");
     vly_backend_net start = {.desc = desc};
     status = choose_kernels(device->options, &start.kernels, error);
     if (status != VLY_OK)
@@ -285,9 +291,9 @@ vly_status vly_cpu_net_create(const vly_device_spec *device,
     start.n_stimuli = desc->n_stimuli;
     start.burst = snapshot->burst;
     /* The net's own memory is a block of a list that is not its own. */
-    vly_backend_net outer = {.bytes = 0};
+    vly_common_heap outer = {.bytes = 0};
     vly_backend_net *made = NULL;
-    status = vly_cpu_alloc(&outer, 1, sizeof *made, &made, error);
+    status = vly_common_alloc(&outer, 1, sizeof *made, &made, error);
     if (status != VLY_OK)
         return status;
     *made = start;
@@ -304,23 +310,23 @@ void vly_cpu_net_destroy(vly_backend_net *net)
 {
     if (net == NULL)
         return;
-    vly_cpu_release_all(net);
-    vly_backend_net outer = {.bytes = 0};
-    vly_cpu_release(&outer, net);
+    vly_common_release_all(&net->heap);
+    vly_common_heap outer = {.bytes = 0};
+    vly_common_release(&outer, net);
 }
 
 vly_status vly_cpu_net_info(const vly_backend_net *net, vly_net_info *info,
                             vly_error *error)
 {
     if (info->struct_size < sizeof *info)
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "net info: struct_size is %u, wanted %u",
-                            info->struct_size, (uint32_t)sizeof *info);
+        return vly_common_fail(error, VLY_E_INVALID,
+                               "net info: struct_size is %u, wanted %u",
+                               info->struct_size, (uint32_t)sizeof *info);
     uint32_t ring = 1;
     for (uint32_t a = 0; a < net->n_areas; a++)
         ring = net->areas[a].ring > ring ? net->areas[a].ring : ring;
     info->n_threads = net->n_threads;
-    info->host_bytes = net->bytes;
+    info->host_bytes = net->heap.bytes;
     info->device_bytes = 0;
     snprintf(info->plan, sizeof info->plan,
              "%u target slices, one thread each; rows read in place; input "

@@ -17,8 +17,8 @@
 
 #include <volley/plugin.h>
 
+#include "backends/common/backend_common.h"
 #include "cpu_kernels.h"
-#include "cpu_models.h"
 
 #define VLY_CPU_SLICE 64u /* neurons: a line of marks, four of inputs */
 
@@ -32,7 +32,7 @@ typedef struct vly_cpu_column {
 } vly_cpu_column;
 
 typedef struct vly_cpu_area {
-    const vly_cpu_model *model;
+    const vly_common_model *model;
     const char *name;
     uint32_t first;
     uint32_t n;
@@ -101,13 +101,10 @@ typedef struct vly_cpu_thread {
     uint8_t pad[24]; /* a thread's counters share no line with another's */
 } vly_cpu_thread;
 
-typedef struct vly_cpu_block vly_cpu_block; /* of memory: cpu_memory.c */
-
 struct vly_backend_net {
     const vly_net_desc *desc;
     const vly_cpu_kernels *kernels;
-    vly_cpu_block *blocks;
-    uint64_t bytes;
+    vly_common_heap heap;
     uint32_t n_threads;
     uint32_t n_areas;
     uint32_t n_projections;
@@ -120,33 +117,6 @@ struct vly_backend_net {
     vly_cpu_history history;
     int32_t failed; /* status of a run that failed, or VLY_OK */
 };
-
-/* ---- cpu_memory.c ------------------------------------------------------ */
-
-extern const vly_host *vly_cpu_host; /* set once by init */
-
-vly_status vly_cpu_fail(vly_error *error, vly_status status, const char *format,
-                        ...) __attribute__((format(printf, 3, 4)));
-/* count * size bytes, 64-byte aligned, cleared, into *out. Everything a net
- * allocates is freed with it. Errors E_NOMEM, *out untouched */
-vly_status vly_cpu_alloc(vly_backend_net *net, uint64_t count, uint64_t size,
-                         void *out, vly_error *error);
-void vly_cpu_release(vly_backend_net *net, void *memory); /* NULL is legal */
-void vly_cpu_release_all(vly_backend_net *net);
-
-/* ---- cpu_supports.c ---------------------------------------------------- */
-
-vly_status vly_cpu_supports(const vly_net_desc *desc, vly_error *error);
-/* element of an array whose stride the host gives */
-const vly_area_desc *vly_cpu_area_desc(const vly_net_desc *desc, uint32_t i);
-const vly_projection_desc *vly_cpu_projection_desc(const vly_net_desc *desc,
-                                                   uint32_t i);
-const vly_stimulus_desc *vly_cpu_stimulus_desc(const vly_net_desc *desc,
-                                               uint32_t i);
-/* area that holds the neuron */
-uint32_t vly_cpu_area_of(const vly_net_desc *desc, uint32_t neuron);
-vly_status vly_cpu_check_thresholds(const vly_stimulus_desc *stimulus,
-                                    uint32_t index, vly_error *error);
 
 /* ---- cpu_net.c --------------------------------------------------------- */
 
@@ -212,9 +182,6 @@ vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run,
 
 /* ---- cpu_snapshot.c ---------------------------------------------------- */
 
-vly_status vly_cpu_snapshot_check(const vly_net_desc *desc,
-                                  const vly_snapshot *snapshot,
-                                  vly_error *error);
 vly_status vly_cpu_snapshot_load(vly_backend_net *net,
                                  const vly_snapshot *snapshot,
                                  vly_error *error);

@@ -7,18 +7,21 @@
 
 #include "cpu_net.h"
 
+const char vly_common_backend[] = "cpu";
+
 static vly_status init(const vly_host *host, vly_error *error)
 {
     if (host == NULL || host->struct_size < sizeof(vly_host))
-        return vly_cpu_fail(error, VLY_E_ABI,
-                            "cpu: the host table is smaller than version 1.0");
-    vly_cpu_host = host;
+        return vly_common_fail(
+            error, VLY_E_ABI,
+            "cpu: the host table is smaller than version 1.0");
+    vly_common_host = host;
     return VLY_OK;
 }
 
 static void deinit(void)
 {
-    vly_cpu_host = NULL;
+    vly_common_host = NULL;
 }
 
 static uint32_t device_count(void)
@@ -49,12 +52,12 @@ static vly_status device_info(uint32_t index, vly_device_info *info,
                               vly_error *error)
 {
     if (index != 0)
-        return vly_cpu_fail(error, VLY_E_DEVICE,
-                            "cpu: device %u, but there is only 0", index);
+        return vly_common_fail(error, VLY_E_DEVICE,
+                               "cpu: device %u, but there is only 0", index);
     if (info->struct_size < sizeof *info)
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "device info: struct_size is %u, wanted %u",
-                            info->struct_size, (uint32_t)sizeof *info);
+        return vly_common_fail(error, VLY_E_INVALID,
+                               "device info: struct_size is %u, wanted %u",
+                               info->struct_size, (uint32_t)sizeof *info);
     const char *isa = vly_cpu_best_kernels()->isa;
     const char *text = "portable";
     if (strcmp(isa, "avx512") == 0)
@@ -81,7 +84,7 @@ static const vly_backend backend = {
     .flags = VLY_BACKEND_AREA_SPIKES,
     .device_count = device_count,
     .device_info = device_info,
-    .supports = vly_cpu_supports,
+    .supports = vly_common_supports,
     .net_create = vly_cpu_net_create,
     .net_destroy = vly_cpu_net_destroy,
     .net_info = vly_cpu_net_info,

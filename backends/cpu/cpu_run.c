@@ -41,11 +41,9 @@ static uint32_t may_go_on(const run_job *job)
     const vly_run *run = job->run;
     if (job->status != VLY_OK || run->n_bursts_done == run->n_bursts)
         return 0;
-    if (run->stop != NULL && run->n_bursts_done > 0 &&
-        __atomic_load_n(run->stop, __ATOMIC_RELAXED) != 0)
+    if (run->n_bursts_done > 0 && vly_common_run_stopped(run))
         return 0;
-    return (run->flags & VLY_RUN_RECORD) == 0 ||
-           run->spikes_capacity - run->n_spikes >= job->net->desc->n_neurons;
+    return (uint32_t)vly_common_run_has_room(job->net->desc, run);
 }
 
 /* Joins the parts of all threads, which ascend with the threads. */
@@ -70,9 +68,9 @@ static vly_status join_fired(vly_backend_net *net, uint32_t total, vly_run *run,
         for (uint32_t a = 0; a < net->n_areas; a++)
             row[a + 1] += thread->area_end[a];
     }
-    if (run->struct_size >= sizeof *run && run->area_spikes != NULL)
-        for (uint32_t a = 0; a < net->n_areas; a++)
-            run->area_spikes[a] += row[a + 1] - row[a];
+    uint64_t *areas = vly_common_run_areas(run);
+    for (uint32_t a = 0; areas != NULL && a < net->n_areas; a++)
+        areas[a] += row[a + 1] - row[a];
     if ((run->flags & VLY_RUN_RECORD) == 0)
         return VLY_OK;
     memcpy(run->spikes + run->n_spikes, ids, total * sizeof *ids);
@@ -113,68 +111,24 @@ static void run_task(void *arg, uint32_t task)
     run_job *job = arg;
     vly_backend_net *net = job->net;
     vly_cpu_thread *thread = &net->threads[task];
-    void *context = vly_cpu_host->context;
-    uint64_t time = vly_cpu_host->clock_ns(context);
+    void *context = vly_common_host->context;
+    uint64_t time = vly_common_host->clock_ns(context);
     do {
         vly_cpu_deliver(net, thread);
         if (job->input_low < job->input_high)
             vly_cpu_deliver_inputs(net, thread,
                                    job->run->inputs + job->input_low,
                                    job->input_high - job->input_low);
-        uint64_t delivered = vly_cpu_host->clock_ns(context);
+        uint64_t delivered = vly_common_host->clock_ns(context);
         vly_cpu_dynamics(net, thread);
-        uint64_t updated = vly_cpu_host->clock_ns(context);
+        uint64_t updated = vly_common_host->clock_ns(context);
         vly_cpu_barrier_wait(&job->barrier, end_burst, job);
-        uint64_t end = vly_cpu_host->clock_ns(context);
+        uint64_t end = vly_common_host->clock_ns(context);
         thread->delivery_ns += delivered - time;
         thread->dynamics_ns += updated - delivered;
         thread->exchange_ns += end - updated;
         time = end;
     } while (job->go);
-}
-
-static vly_status check_inputs(const vly_backend_net *net, const vly_run *run,
-                               vly_error *error)
-{
-    const vly_net_desc *desc = net->desc;
-    for (uint64_t i = 0; i < run->n_inputs; i++) {
-        const vly_input *input = &run->inputs[i];
-        if (i > 0 && input->burst < run->inputs[i - 1].burst)
-            return vly_cpu_fail(
-                error, VLY_E_INVALID, "input %llu: burst %llu after burst %llu",
-                (unsigned long long)i, (unsigned long long)input->burst,
-                (unsigned long long)run->inputs[i - 1].burst);
-        if (input->neuron >= desc->n_neurons ||
-            input->port >=
-                net->areas[vly_cpu_area_of(desc, input->neuron)].n_ports)
-            return vly_cpu_fail(error, VLY_E_INVALID,
-                                "input %llu: neuron %u, port %u; there are %u "
-                                "neurons",
-                                (unsigned long long)i, input->neuron,
-                                input->port, desc->n_neurons);
-    }
-    return VLY_OK;
-}
-
-static vly_status check_run(const vly_backend_net *net, const vly_run *run,
-                            vly_error *error)
-{
-    if (net->failed != VLY_OK)
-        return vly_cpu_fail(error, net->failed,
-                            "an earlier run of this net failed; it can only "
-                            "be destroyed");
-    if (run->struct_size < VLY_RUN_BYTES_1_0)
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "run: struct_size is %u, wanted %u",
-                            run->struct_size, VLY_RUN_BYTES_1_0);
-    if ((run->flags & VLY_RUN_RECORD) != 0 &&
-        (run->spikes == NULL || run->spikes_capacity < net->desc->n_neurons))
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "run: room for %llu spikes, wanted at least one "
-                            "for each of %u neurons",
-                            (unsigned long long)run->spikes_capacity,
-                            net->desc->n_neurons);
-    return check_inputs(net, run, error);
 }
 
 static void sum_threads(vly_backend_net *net, vly_run *run)
@@ -199,7 +153,8 @@ static void sum_threads(vly_backend_net *net, vly_run *run)
 
 vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run, vly_error *error)
 {
-    vly_status status = check_run(net, run, error);
+    vly_status status =
+        vly_common_check_run(net->desc, net->failed, run, error);
     if (status != VLY_OK)
         return status;
     run_job job = {.net = net, .run = run, .error = error};
@@ -213,11 +168,11 @@ vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run, vly_error *error)
         if (net->n_threads == 1)
             run_task(&job, 0);
         else
-            status = vly_cpu_host->parallel_for(vly_cpu_host->context,
-                                                net->n_threads, run_task, &job);
+            status = vly_common_host->parallel_for(
+                vly_common_host->context, net->n_threads, run_task, &job);
         if (status != VLY_OK)
-            vly_cpu_fail(error, status, "no %u threads could be started",
-                         net->n_threads);
+            vly_common_fail(error, status, "no %u threads could be started",
+                            net->n_threads);
         else
             status = job.status;
     }

@@ -7,75 +7,7 @@
 
 #include "kernels/models/digest.h"
 
-static uint64_t state_words(const vly_net_desc *desc)
-{
-    uint64_t n = 0;
-    for (uint32_t a = 0; a < desc->n_areas; a++) {
-        const vly_area_desc *area = vly_cpu_area_desc(desc, a);
-        n += (uint64_t)area->n_fields * area->n_neurons;
-    }
-    return n;
-}
-
-static uint32_t fired_bursts(const vly_net_desc *desc, uint64_t burst)
-{
-    return burst < desc->max_delay ? (uint32_t)burst : desc->max_delay;
-}
-
 /* ---- in ---------------------------------------------------------------- */
-
-static vly_status check_fired(const vly_net_desc *desc,
-                              const vly_snapshot *snapshot, vly_error *error)
-{
-    uint32_t n = snapshot->n_fired_bursts;
-    const uint64_t *row = snapshot->fired_row;
-    uint64_t from = 0;
-    for (uint32_t j = 0; j < n; j++) {
-        if (row[j] != from || row[j + 1] < from ||
-            row[j + 1] > snapshot->n_fired)
-            return vly_cpu_fail(error, VLY_E_INVALID,
-                                "snapshot: rows of fired set %u are damaged",
-                                j);
-        for (uint64_t i = from; i < row[j + 1]; i++)
-            if (snapshot->fired[i] >= desc->n_neurons ||
-                (i > from && snapshot->fired[i] <= snapshot->fired[i - 1]))
-                return vly_cpu_fail(error, VLY_E_INVALID,
-                                    "snapshot: fired set %u has neuron %u out "
-                                    "of order or above %u",
-                                    j, snapshot->fired[i], desc->n_neurons);
-        from = row[j + 1];
-    }
-    if (from != snapshot->n_fired)
-        return vly_cpu_fail(
-            error, VLY_E_INVALID, "snapshot: %llu spikes, its rows have %llu",
-            (unsigned long long)snapshot->n_fired, (unsigned long long)from);
-    return VLY_OK;
-}
-
-vly_status vly_cpu_snapshot_check(const vly_net_desc *desc,
-                                  const vly_snapshot *snapshot,
-                                  vly_error *error)
-{
-    if (snapshot == NULL || snapshot->struct_size < sizeof *snapshot)
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "snapshot: missing, or struct_size too small");
-    uint64_t words = state_words(desc);
-    if (snapshot->n_state_words != words)
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "snapshot: %llu words of state, the net has %llu",
-                            (unsigned long long)snapshot->n_state_words,
-                            (unsigned long long)words);
-    uint32_t bursts = fired_bursts(desc, snapshot->burst);
-    if (snapshot->n_fired_bursts != bursts)
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "snapshot: fired sets of %u bursts, wanted %u",
-                            snapshot->n_fired_bursts, bursts);
-    if (snapshot->n_weight_bytes != 0)
-        return vly_cpu_fail(error, VLY_E_UNSUPPORTED,
-                            "snapshot: the cpu backend has no plastic weights "
-                            "yet");
-    return check_fired(desc, snapshot, error);
-}
 
 static vly_status load_fired(vly_backend_net *net, const vly_snapshot *snapshot,
                              vly_error *error)
@@ -157,52 +89,19 @@ static void read_fired(const vly_backend_net *net, vly_snapshot *snapshot)
 vly_status vly_cpu_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
                                  vly_error *error)
 {
-    if (snapshot->struct_size < sizeof *snapshot)
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "snapshot: struct_size is %u, wanted %u",
-                            snapshot->struct_size, (uint32_t)sizeof *snapshot);
-    uint32_t n_bursts = fired_bursts(net->desc, net->burst);
-    uint64_t n_words = state_words(net->desc);
+    uint32_t n_bursts = vly_common_fired_bursts(net->desc, net->burst);
     uint64_t n_fired = 0;
     for (uint32_t age = 1; age <= n_bursts; age++) {
         const uint32_t *ids;
         const uint32_t *gains;
         n_fired += vly_cpu_history_set(net, age, &ids, &gains)[net->n_areas];
     }
-    if (snapshot->state != NULL &&
-        (snapshot->n_fired_bursts != n_bursts ||
-         snapshot->n_state_words != n_words || snapshot->n_fired != n_fired))
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "snapshot: memory for other counts than this net "
-                            "has now; ask again with state NULL");
-    snapshot->n_fired_bursts = n_bursts;
-    snapshot->burst = net->burst;
-    snapshot->n_state_words = n_words;
-    snapshot->n_fired = n_fired;
-    snapshot->n_weight_bytes = 0;
-    if (snapshot->state == NULL)
-        return VLY_OK;
+    vly_status status = vly_common_snapshot_counts(net->desc, net->burst,
+                                                   n_fired, snapshot, error);
+    if (status != VLY_OK || snapshot->state == NULL)
+        return status;
     copy_state(net, snapshot->state, 1);
     read_fired(net, snapshot);
-    return VLY_OK;
-}
-
-static vly_status check_range(const vly_backend_net *net, uint32_t area,
-                              uint32_t field, uint32_t first, uint32_t count,
-                              vly_error *error)
-{
-    if (area >= net->n_areas)
-        return vly_cpu_fail(error, VLY_E_INVALID, "area %u, but there are %u",
-                            area, net->n_areas);
-    const vly_cpu_area *a = &net->areas[area];
-    if (field >= a->model->n_fields)
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "area %s: field %u, but model %s has %u", a->name,
-                            field, a->model->id, a->model->n_fields);
-    if ((uint64_t)first + count > a->n)
-        return vly_cpu_fail(
-            error, VLY_E_INVALID, "area %s: neurons %u to %llu, but it has %u",
-            a->name, first, (unsigned long long)first + count, a->n);
     return VLY_OK;
 }
 
@@ -210,7 +109,8 @@ vly_status vly_cpu_field_read(vly_backend_net *net, uint32_t area,
                               uint32_t field, uint32_t first, uint32_t count,
                               uint32_t *words, vly_error *error)
 {
-    vly_status status = check_range(net, area, field, first, count, error);
+    vly_status status =
+        vly_common_check_field(net->desc, area, field, first, count, error);
     if (status == VLY_OK && count > 0)
         memcpy(words, net->areas[area].field[field] + first,
                count * sizeof *words);
@@ -221,7 +121,8 @@ vly_status vly_cpu_field_write(vly_backend_net *net, uint32_t area,
                                uint32_t field, uint32_t first, uint32_t count,
                                const uint32_t *words, vly_error *error)
 {
-    vly_status status = check_range(net, area, field, first, count, error);
+    vly_status status =
+        vly_common_check_field(net->desc, area, field, first, count, error);
     if (status == VLY_OK && count > 0)
         memcpy(net->areas[area].field[field] + first, words,
                count * sizeof *words);

@@ -14,8 +14,8 @@ static vly_status copy_thresholds(vly_backend_net *net,
                                   uint32_t **thresholds, vly_error *error)
 {
     uint32_t *copy = NULL;
-    vly_status status =
-        vly_cpu_alloc(net, desc->n_thresholds, sizeof(uint32_t), &copy, error);
+    vly_status status = vly_common_alloc(&net->heap, desc->n_thresholds,
+                                         sizeof(uint32_t), &copy, error);
     if (status != VLY_OK)
         return status;
     if (desc->n_thresholds > 0)
@@ -29,16 +29,17 @@ static vly_status create_one(vly_backend_net *net, uint32_t index,
                              vly_error *error)
 {
     vly_cpu_stimulus *stimulus = &net->stimuli[index];
-    stimulus->desc = *vly_cpu_stimulus_desc(net->desc, index);
+    stimulus->desc = *vly_common_stimulus_desc(net->desc, index);
     vly_status status =
         copy_thresholds(net, &stimulus->desc, &stimulus->thresholds, error);
     stimulus->desc.thresholds = stimulus->thresholds;
     for (uint32_t w = 0; w < 4 && status == VLY_OK; w++)
-        status = vly_cpu_alloc(net, stimulus->desc.n_neurons, sizeof(uint16_t),
-                               &stimulus->counts[w], error);
+        status =
+            vly_common_alloc(&net->heap, stimulus->desc.n_neurons,
+                             sizeof(uint16_t), &stimulus->counts[w], error);
     if (status != VLY_OK || stimulus->desc.n_neurons == 0)
         return status;
-    stimulus->area = vly_cpu_area_of(net->desc, stimulus->desc.first);
+    stimulus->area = vly_common_area_of(net->desc, stimulus->desc.first);
     vly_cpu_area *area = &net->areas[stimulus->area];
     stimulus->offset = stimulus->desc.first - area->first;
     area->stimuli[area->n_stimuli++] = index;
@@ -47,26 +48,26 @@ static vly_status create_one(vly_backend_net *net, uint32_t index,
 
 vly_status vly_cpu_stimulus_create(vly_backend_net *net, vly_error *error)
 {
-    vly_status status = vly_cpu_alloc(net, net->n_stimuli, sizeof *net->stimuli,
-                                      &net->stimuli, error);
+    vly_status status = vly_common_alloc(
+        &net->heap, net->n_stimuli, sizeof *net->stimuli, &net->stimuli, error);
     /* How many each area has, for the memory of its list. */
     for (uint32_t i = 0; i < net->n_stimuli && status == VLY_OK; i++) {
-        const vly_stimulus_desc *desc = vly_cpu_stimulus_desc(net->desc, i);
+        const vly_stimulus_desc *desc = vly_common_stimulus_desc(net->desc, i);
         if (desc->n_neurons > 0)
-            net->areas[vly_cpu_area_of(net->desc, desc->first)].n_stimuli++;
+            net->areas[vly_common_area_of(net->desc, desc->first)].n_stimuli++;
     }
     for (uint32_t i = 0; i < net->n_areas && status == VLY_OK; i++) {
         vly_cpu_area *area = &net->areas[i];
-        status = vly_cpu_alloc(net, area->n_stimuli, sizeof(uint32_t),
-                               &area->stimuli, error);
+        status = vly_common_alloc(&net->heap, area->n_stimuli, sizeof(uint32_t),
+                                  &area->stimuli, error);
         area->n_stimuli = 0;
     }
     for (uint32_t i = 0; i < net->n_stimuli && status == VLY_OK; i++)
         status = create_one(net, i, error);
     for (uint32_t j = 0; j < net->n_threads && status == VLY_OK; j++) {
         vly_cpu_thread *thread = &net->threads[j];
-        status = vly_cpu_alloc(net, net->n_stimuli, sizeof(uint64_t),
-                               &thread->drawn, error);
+        status = vly_common_alloc(&net->heap, net->n_stimuli, sizeof(uint64_t),
+                                  &thread->drawn, error);
         for (uint32_t i = 0; i < net->n_stimuli && status == VLY_OK; i++)
             thread->drawn[i] = NOT_DRAWN;
     }
@@ -161,25 +162,16 @@ vly_status vly_cpu_stimulus_write(vly_backend_net *net, uint32_t index,
                                   const vly_stimulus_desc *desc,
                                   vly_error *error)
 {
-    if (index >= net->n_stimuli)
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "stimulus %u, but there are %u", index,
-                            net->n_stimuli);
-    vly_cpu_stimulus *stimulus = &net->stimuli[index];
-    if (desc->first != stimulus->desc.first ||
-        desc->n_neurons != stimulus->desc.n_neurons ||
-        desc->port != stimulus->desc.port)
-        return vly_cpu_fail(error, VLY_E_INVALID,
-                            "stimulus %u: neurons and port cannot change",
-                            index);
-    vly_status status = vly_cpu_check_thresholds(desc, index, error);
+    vly_status status =
+        vly_common_check_stimulus_write(net->desc, index, desc, error);
     if (status != VLY_OK)
         return status;
+    vly_cpu_stimulus *stimulus = &net->stimuli[index];
     uint32_t *thresholds = NULL;
     status = copy_thresholds(net, desc, &thresholds, error);
     if (status != VLY_OK)
         return status;
-    vly_cpu_release(net, stimulus->thresholds);
+    vly_common_release(&net->heap, stimulus->thresholds);
     stimulus->desc = *desc;
     stimulus->desc.thresholds = thresholds;
     stimulus->thresholds = thresholds;

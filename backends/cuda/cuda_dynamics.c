@@ -45,16 +45,12 @@ static vly_status write_column(vly_backend_net *net, uint32_t a, uint32_t coef,
 vly_status vly_cuda_coef_write(vly_backend_net *net, uint32_t a, uint32_t coef,
                                const vly_column *column, vly_error *error)
 {
-    if (a >= net->view.n_areas)
-        return vly_cuda_fail(error, VLY_E_INVALID, "area %u, but there are %u",
-                             a, net->view.n_areas);
+    vly_status status = vly_common_check_coef(net->desc, a, coef, error);
+    if (status == VLY_OK)
+        status = vly_cuda_enter(net->device, error);
+    if (status != VLY_OK)
+        return status;
     vly_cuda_area_info *info = &net->info[a];
-    if (coef >= info->model->n_coefs)
-        return vly_cuda_fail(error, VLY_E_INVALID,
-                             "area %s: coefficient %u, but model %s has %u",
-                             info->name, coef, info->model->id,
-                             info->model->n_coefs);
-    vly_status status = vly_cuda_enter(net->device, error);
     uint32_t n = net->areas[a].n;
     const uint32_t *room = net->areas[a].coef[coef];
     if (status == VLY_OK && !column->uniform && info->coef_room[coef] < n) {
@@ -122,7 +118,7 @@ static vly_status create_areas(vly_backend_net *net, vly_error *error)
     for (uint32_t a = 0; a < n_areas; a++) {
         const vly_area_desc *desc = vly_cuda_area_desc(net->desc, a);
         vly_cuda_area *area = &net->areas[a];
-        net->info[a].model = vly_cuda_model_find(desc->model);
+        net->info[a].model = vly_common_model_find(desc->model);
         net->info[a].name = desc->name;
         net->info[a].state_at = words;
         area->first = desc->first;

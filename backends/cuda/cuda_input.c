@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Input of the host: checked, and sent with the launch that needs it, in one
- * copy that nobody waits for.
+ * Input of the host, sent with the launch that needs it, in one copy that
+ * nobody waits for.
  */
 #include "cuda_net.h"
 
@@ -13,31 +13,6 @@ static uint32_t input_area(const vly_backend_net *net, uint32_t last,
     const vly_cuda_area *area = &net->areas[last];
     return neuron - area->first < area->n ? last
                                           : vly_cuda_area_of(net->desc, neuron);
-}
-
-vly_status vly_cuda_inputs_check(const vly_backend_net *net, const vly_run *run,
-                                 vly_error *error)
-{
-    const vly_net_desc *desc = net->desc;
-    uint32_t area = 0;
-    for (uint64_t i = 0; i < run->n_inputs; i++) {
-        const vly_input *input = &run->inputs[i];
-        if (i > 0 && input->burst < run->inputs[i - 1].burst)
-            return vly_cuda_fail(
-                error, VLY_E_INVALID, "input %llu: burst %llu after burst %llu",
-                (unsigned long long)i, (unsigned long long)input->burst,
-                (unsigned long long)run->inputs[i - 1].burst);
-        if (input->neuron < desc->n_neurons)
-            area = input_area(net, area, input->neuron);
-        if (input->neuron >= desc->n_neurons ||
-            input->port >= vly_cuda_area_desc(desc, area)->n_ports)
-            return vly_cuda_fail(error, VLY_E_INVALID,
-                                 "input %llu: neuron %u, port %u; there are "
-                                 "%u neurons",
-                                 (unsigned long long)i, input->neuron,
-                                 input->port, desc->n_neurons);
-    }
-    return VLY_OK;
 }
 
 static vly_status reserve(vly_backend_net *net, uint64_t n_words,

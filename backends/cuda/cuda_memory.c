@@ -1,25 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory and error messages of the CUDA backend. Every block of a net, on the
- * host and on the device, is in a list, so that a net that could be made only
- * in part is freed like a whole one.
+ * Memory of the device, copies and the device's errors. Every block of a net
+ * is in a list, so that a net that could be made only in part is freed like a
+ * whole one.
  */
 #include "cuda_net.h"
 
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-
-#define ALIGN 64u
-
-struct vly_cuda_block {
-    vly_cuda_block *next;
-    vly_cuda_block *previous;
-    uint64_t bytes; /* with this header */
-    uint8_t pad[ALIGN - 2 * sizeof(void *) - sizeof(uint64_t)];
-};
-
-_Static_assert(sizeof(vly_cuda_block) == ALIGN, "header keeps the alignment");
 
 struct vly_cuda_buffer {
     vly_cuda_buffer *next;
@@ -28,43 +16,11 @@ struct vly_cuda_buffer {
     uint32_t pinned; /* 1: on the host */
 };
 
-const vly_host *vly_cuda_host;
-
 /* The error after which the device answers no more: written once. */
 static _Atomic uint32_t is_dead;
 static char dead_message[200];
 
 /* ---- messages ---------------------------------------------------------- */
-
-vly_status vly_cuda_fail(vly_error *error, vly_status status,
-                         const char *format, ...)
-{
-    if (error == NULL)
-        return status;
-    error->status = status;
-    error->bytes_requested = 0;
-    error->bytes_available = 0;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(error->message, sizeof error->message, format, arguments);
-    va_end(arguments);
-    return status;
-}
-
-static vly_status fail_memory(uint64_t requested, uint64_t available,
-                              const char *where, vly_error *error)
-{
-    vly_cuda_fail(error, VLY_E_NOMEM,
-                  "out of memory: the cuda backend needs a block of %llu bytes "
-                  "%s, %llu are free",
-                  (unsigned long long)requested, where,
-                  (unsigned long long)available);
-    if (error != NULL) {
-        error->bytes_requested = requested;
-        error->bytes_available = available;
-    }
-    return VLY_E_NOMEM;
-}
 
 static vly_status fail_dead(vly_error *error)
 {
@@ -107,39 +63,12 @@ vly_status vly_cuda_enter(int32_t device, vly_error *error)
 vly_status vly_cuda_alloc(vly_backend_net *net, uint64_t count, uint64_t size,
                           void *out, vly_error *error)
 {
-    const uint64_t limit = (uint64_t)PTRDIFF_MAX - sizeof(vly_cuda_block);
-    if (size != 0 && count > limit / size)
-        return fail_memory(UINT64_MAX, 0, "on the host", error);
-    uint64_t bytes = count * size + sizeof(vly_cuda_block);
-    vly_cuda_block *block =
-        vly_cuda_host->alloc(vly_cuda_host->context, bytes, ALIGN);
-    if (block == NULL)
-        return fail_memory(bytes, 0, "on the host", error);
-    memset(block, 0, (size_t)bytes);
-    block->bytes = bytes;
-    block->next = net->blocks;
-    if (net->blocks != NULL)
-        net->blocks->previous = block;
-    net->blocks = block;
-    net->host_bytes += bytes;
-    void *memory = block + 1;
-    memcpy(out, &memory, sizeof memory); /* out is a pointer to any pointer */
-    return VLY_OK;
+    return vly_common_alloc(&net->heap, count, size, out, error);
 }
 
 void vly_cuda_release(vly_backend_net *net, void *memory)
 {
-    if (memory == NULL)
-        return;
-    vly_cuda_block *block = (vly_cuda_block *)memory - 1;
-    if (block->previous != NULL)
-        block->previous->next = block->next;
-    else
-        net->blocks = block->next;
-    if (block->next != NULL)
-        block->next->previous = block->previous;
-    net->host_bytes -= block->bytes;
-    vly_cuda_host->free(vly_cuda_host->context, block);
+    vly_common_release(&net->heap, memory);
 }
 
 /* ---- device ------------------------------------------------------------ */
@@ -148,9 +77,9 @@ static vly_status buffer_alloc(vly_backend_net *net, uint64_t count,
                                uint64_t size, uint32_t pinned, void *out,
                                vly_error *error)
 {
-    const char *where = pinned ? "of pinned host memory" : "on the device";
+    const char *where = pinned ? " of pinned host memory" : " on the device";
     if (size != 0 && count > (uint64_t)PTRDIFF_MAX / size)
-        return fail_memory(UINT64_MAX, 0, where, error);
+        return vly_common_fail_memory(UINT64_MAX, 0, where, error);
     uint64_t bytes = count * size > 0 ? count * size : 1;
     vly_cuda_buffer *buffer = NULL;
     vly_status status = vly_cuda_alloc(net, 1, sizeof *buffer, &buffer, error);
@@ -167,14 +96,14 @@ static vly_status buffer_alloc(vly_backend_net *net, uint64_t count,
         (void)cudaGetLastError();
         if (!pinned && cudaMemGetInfo(&available, &total) != cudaSuccess)
             available = 0;
-        return fail_memory(bytes, available, where, error);
+        return vly_common_fail_memory(bytes, available, where, error);
     }
     buffer->bytes = bytes;
     buffer->pinned = pinned;
     buffer->next = net->buffers;
     net->buffers = buffer;
     if (pinned)
-        net->host_bytes += bytes;
+        net->pinned_bytes += bytes;
     else
         net->device_bytes += bytes;
     memcpy(out, &buffer->memory, sizeof buffer->memory);
@@ -208,7 +137,7 @@ static void buffer_free(vly_backend_net *net, vly_cuda_buffer *buffer)
 {
     if (buffer->pinned) {
         (void)cudaFreeHost(buffer->memory);
-        net->host_bytes -= buffer->bytes;
+        net->pinned_bytes -= buffer->bytes;
     } else {
         (void)cudaFree(buffer->memory);
         net->device_bytes -= buffer->bytes;
@@ -235,8 +164,7 @@ void vly_cuda_release_all(vly_backend_net *net)
         net->buffers = buffer->next;
         buffer_free(net, buffer);
     }
-    while (net->blocks != NULL)
-        vly_cuda_release(net, net->blocks + 1);
+    vly_common_release_all(&net->heap);
     (void)cudaGetLastError(); /* what freeing on a dead device left behind */
 }
 

@@ -214,9 +214,9 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
     vly_cuda_options wanted;
     vly_status status = vly_cuda_detect(error);
     if (status == VLY_OK)
-        status = vly_cuda_supports(desc, error);
+        status = vly_common_supports(desc, error);
     if (status == VLY_OK)
-        status = vly_cuda_snapshot_check(desc, snapshot, error);
+        status = vly_common_snapshot_check(desc, snapshot, error);
     if (status != VLY_OK)
         return status;
     uint32_t count = vly_cuda_device_count();
@@ -230,9 +230,9 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
     if (status != VLY_OK)
         return status;
     /* The net's own memory is a block of a list that is not its own. */
-    vly_backend_net outer = {.host_bytes = 0};
+    vly_common_heap outer = {.bytes = 0};
     vly_backend_net *made = NULL;
-    status = vly_cuda_alloc(&outer, 1, sizeof *made, &made, error);
+    status = vly_common_alloc(&outer, 1, sizeof *made, &made, error);
     if (status != VLY_OK)
         return status;
     made->desc = desc;
@@ -270,8 +270,8 @@ void vly_cuda_net_destroy(vly_backend_net *net)
     if (net->stream != NULL)
         (void)cudaStreamDestroy((cudaStream_t)net->stream);
     vly_cuda_release_all(net);
-    vly_backend_net outer = {.host_bytes = 0};
-    vly_cuda_release(&outer, net);
+    vly_common_heap outer = {.bytes = 0};
+    vly_common_release(&outer, net);
 }
 
 vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
@@ -282,7 +282,7 @@ vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
                              "net info: struct_size is %u, wanted %u",
                              info->struct_size, (uint32_t)sizeof *info);
     info->n_threads = 1;
-    info->host_bytes = net->host_bytes;
+    info->host_bytes = net->heap.bytes + net->pinned_bytes;
     info->device_bytes = net->device_bytes;
     double synapses = net->n_synapses > 0 ? (double)net->n_synapses : 1.0;
     if (net->is_resident)

@@ -11,23 +11,29 @@
 
 #include <volley/plugin.h>
 
-#include "cuda_models.h"
+#include "backends/common/backend_common.h"
+#include "kernels/cuda/cuda_kernels.h"
 
-typedef struct vly_cuda_block vly_cuda_block;   /* of memory: cuda_memory.c */
-typedef struct vly_cuda_buffer vly_cuda_buffer; /* the same on the device */
+/* What all backends share, by the names it has in this one. */
+#define vly_cuda_host vly_common_host
+#define vly_cuda_fail vly_common_fail
+#define vly_cuda_area_desc vly_common_area_desc
+#define vly_cuda_projection_desc vly_common_projection_desc
+#define vly_cuda_stimulus_desc vly_common_stimulus_desc
+#define vly_cuda_area_of vly_common_area_of
+#define vly_cuda_run_areas vly_common_run_areas
+
+typedef struct vly_cuda_buffer vly_cuda_buffer; /* cuda_memory.c */
 
 typedef struct vly_cuda_area_info {
-    const vly_cuda_model *model;
+    const vly_common_model *model;
     const char *name;
     uint64_t state_at;                      /* its first word of the state */
     uint32_t coef_room[VLY_CUDA_MAX_COEFS]; /* words behind the pointer */
 } vly_cuda_area_info;
 
 typedef struct vly_cuda_stimulus_info {
-    uint32_t slot; /* in the table on the device */
-    uint32_t port;
-    uint32_t first;
-    uint32_t n_neurons;
+    uint32_t slot;        /* in the table on the device */
     uint32_t *thresholds; /* on the device: VLY_CUDA_THRESHOLDS words */
 } vly_cuda_stimulus_info;
 
@@ -86,9 +92,9 @@ typedef struct vly_cuda_options {
 struct vly_backend_net {
     const vly_net_desc *desc;
     vly_cuda_options wanted;
-    vly_cuda_block *blocks;
+    vly_common_heap heap;
     vly_cuda_buffer *buffers;
-    uint64_t host_bytes;
+    uint64_t pinned_bytes;
     uint64_t device_bytes;
     int32_t device;
     int32_t failed;    /* status of a run that failed, or VLY_OK */
@@ -143,11 +149,6 @@ struct vly_backend_net {
 
 /* ---- cuda_memory.c ----------------------------------------------------- */
 
-extern const vly_host *vly_cuda_host; /* set once by init */
-
-vly_status vly_cuda_fail(vly_error *error, vly_status status,
-                         const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 /* count * size bytes of the host, cleared, into *out. Everything a net
  * allocates is freed with it. Errors E_NOMEM, *out untouched */
 vly_status vly_cuda_alloc(vly_backend_net *net, uint64_t count, uint64_t size,
@@ -180,20 +181,6 @@ vly_status vly_cuda_detect(vly_error *error);
 uint32_t vly_cuda_device_count(void);
 vly_status vly_cuda_device_info(uint32_t index, vly_device_info *info,
                                 vly_error *error);
-
-/* ---- cuda_supports.c --------------------------------------------------- */
-
-vly_status vly_cuda_supports(const vly_net_desc *desc, vly_error *error);
-/* element of an array whose stride the host gives */
-const vly_area_desc *vly_cuda_area_desc(const vly_net_desc *desc, uint32_t i);
-const vly_projection_desc *vly_cuda_projection_desc(const vly_net_desc *desc,
-                                                    uint32_t i);
-const vly_stimulus_desc *vly_cuda_stimulus_desc(const vly_net_desc *desc,
-                                                uint32_t i);
-/* area that holds the neuron */
-uint32_t vly_cuda_area_of(const vly_net_desc *desc, uint32_t neuron);
-vly_status vly_cuda_check_thresholds(const vly_stimulus_desc *stimulus,
-                                     uint32_t index, vly_error *error);
 
 /* ---- cuda_net.c -------------------------------------------------------- */
 
@@ -318,9 +305,6 @@ vly_status vly_cuda_history_load(vly_backend_net *net,
 
 /* ---- cuda_input.c ------------------------------------------------------ */
 
-/* Errors E_INVALID an input that does not fit the net, or bursts descend */
-vly_status vly_cuda_inputs_check(const vly_backend_net *net, const vly_run *run,
-                                 vly_error *error);
 /* Enqueues the inputs of the bursts of a launch; *from is moved to the first
  * of them. */
 vly_status vly_cuda_inputs_send(vly_backend_net *net, const vly_run *run,
@@ -354,19 +338,9 @@ void vly_cuda_short_forget(vly_backend_net *net);
 
 vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
                             vly_error *error);
-/* NULL: not wanted */
-static inline uint64_t *vly_cuda_run_areas(const vly_run *run)
-{
-    return run->struct_size >= sizeof *run ? run->area_spikes : NULL;
-}
 
 /* ---- cuda_snapshot.c --------------------------------------------------- */
 
-/* bursts whose spikes a snapshot at `burst` holds */
-uint32_t vly_cuda_fired_bursts(const vly_net_desc *desc, uint64_t burst);
-vly_status vly_cuda_snapshot_check(const vly_net_desc *desc,
-                                   const vly_snapshot *snapshot,
-                                   vly_error *error);
 vly_status vly_cuda_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
                                   vly_error *error);
 vly_status vly_cuda_field_read(vly_backend_net *net, uint32_t area,

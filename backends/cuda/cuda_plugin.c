@@ -5,6 +5,8 @@
 
 #include "cuda_net.h"
 
+const char vly_common_backend[] = "cuda";
+
 static vly_status init(const vly_host *host, vly_error *error)
 {
     if (host == NULL || host->struct_size < sizeof(vly_host))
@@ -27,7 +29,7 @@ static const vly_backend backend = {
     .flags = VLY_BACKEND_AREA_SPIKES,
     .device_count = vly_cuda_device_count,
     .device_info = vly_cuda_device_info,
-    .supports = vly_cuda_supports,
+    .supports = vly_common_supports,
     .net_create = vly_cuda_net_create,
     .net_destroy = vly_cuda_net_destroy,
     .net_info = vly_cuda_net_info,

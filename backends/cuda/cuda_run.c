@@ -9,29 +9,6 @@
 #define FIRST_BURSTS 64u      /* before a launch has been timed */
 #define LAUNCH_NS 50000000.0f /* 50 ms */
 
-/* ---- checks ------------------------------------------------------------ */
-
-static vly_status check_run(const vly_backend_net *net, const vly_run *run,
-                            vly_error *error)
-{
-    if (net->failed != VLY_OK)
-        return vly_cuda_fail(error, net->failed,
-                             "an earlier run of this net failed; it can only "
-                             "be destroyed");
-    if (run->struct_size < VLY_RUN_BYTES_1_0)
-        return vly_cuda_fail(error, VLY_E_INVALID,
-                             "run: struct_size is %u, wanted %u",
-                             run->struct_size, VLY_RUN_BYTES_1_0);
-    if ((run->flags & VLY_RUN_RECORD) != 0 &&
-        (run->spikes == NULL || run->spikes_capacity < net->desc->n_neurons))
-        return vly_cuda_fail(error, VLY_E_INVALID,
-                             "run: room for %llu spikes, wanted at least one "
-                             "for each of %u neurons",
-                             (unsigned long long)run->spikes_capacity,
-                             net->desc->n_neurons);
-    return vly_cuda_inputs_check(net, run, error);
-}
-
 /* ---- one launch -------------------------------------------------------- */
 
 /* A done of its own, which is 0: they are cleared all at once. */
@@ -294,7 +271,8 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
 vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
                             vly_error *error)
 {
-    vly_status status = check_run(net, run, error);
+    vly_status status =
+        vly_common_check_run(net->desc, net->failed, run, error);
     if (status == VLY_OK)
         status = vly_cuda_enter(net->device, error);
     if (status != VLY_OK)

@@ -52,9 +52,6 @@ static void sort_stimuli(vly_backend_net *net)
     for (uint32_t i = 0; i < desc->n_stimuli; i++) {
         const vly_stimulus_desc *s = vly_cuda_stimulus_desc(desc, i);
         vly_cuda_stimulus_info *info = &net->stimuli[i];
-        info->port = s->port;
-        info->first = s->first;
-        info->n_neurons = s->n_neurons;
         info->slot = at;
         if (s->n_neurons == 0) {
             at++; /* behind all others, read by nobody */
@@ -94,17 +91,8 @@ vly_status vly_cuda_stimulus_write(vly_backend_net *net, uint32_t index,
                                    const vly_stimulus_desc *desc,
                                    vly_error *error)
 {
-    if (index >= net->desc->n_stimuli)
-        return vly_cuda_fail(error, VLY_E_INVALID,
-                             "stimulus %u, but there are %u", index,
-                             net->desc->n_stimuli);
-    const vly_cuda_stimulus_info *info = &net->stimuli[index];
-    if (desc->first != info->first || desc->n_neurons != info->n_neurons ||
-        desc->port != info->port)
-        return vly_cuda_fail(error, VLY_E_INVALID,
-                             "stimulus %u: neurons and port cannot change",
-                             index);
-    vly_status status = vly_cuda_check_thresholds(desc, index, error);
+    vly_status status =
+        vly_common_check_stimulus_write(net->desc, index, desc, error);
     if (status == VLY_OK)
         status = vly_cuda_enter(net->device, error);
     return status == VLY_OK ? stimulus_upload(net, index, desc, error) : status;

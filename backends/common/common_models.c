@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The models this backend was built with, read from their tables.
+ * The models a backend is built with, read from their tables.
  */
-#include "cpu_models.h"
+#include "backend_common.h"
 
 #include <string.h>
-
-#include <volley/plugin.h>
 
 #include "kernels/models/table_hash.h"
 
@@ -41,33 +39,39 @@ static const char text_lif_psc_exp2[] =
     ;
 /* clang-format on */
 
-/* Each entry of a table becomes "+ 1" in the sum of its kind. */
-static const vly_cpu_model models[VLY_CPU_N_MODELS] = {
-#define VLY_CPU_TABLE "kernels/models/feagi.def"
-#include "cpu_model_entry.h"
-#define VLY_CPU_TABLE "kernels/models/lif_psc_delta.def"
-#include "cpu_model_entry.h"
-#define VLY_CPU_TABLE "kernels/models/lif_psc_exp.def"
-#include "cpu_model_entry.h"
-#define VLY_CPU_TABLE "kernels/models/izhikevich.def"
-#include "cpu_model_entry.h"
-#define VLY_CPU_TABLE "kernels/models/lif_cond_exp.def"
-#include "cpu_model_entry.h"
-#define VLY_CPU_TABLE "kernels/models/adex.def"
-#include "cpu_model_entry.h"
-#define VLY_CPU_TABLE "kernels/models/lif_psc_exp2.def"
-#include "cpu_model_entry.h"
+enum {
+#define VLY_EACH_MODEL(id) MODEL_##id,
+#include "kernels/models/models.def"
+    N_MODELS
 };
 
-const vly_cpu_model *vly_cpu_model_find(const char *id)
+/* Each entry of a table becomes "+ 1" in the sum of its kind. */
+static const vly_common_model models[N_MODELS] = {
+#define VLY_COMMON_TABLE "kernels/models/feagi.def"
+#include "common_model_entry.h"
+#define VLY_COMMON_TABLE "kernels/models/lif_psc_delta.def"
+#include "common_model_entry.h"
+#define VLY_COMMON_TABLE "kernels/models/lif_psc_exp.def"
+#include "common_model_entry.h"
+#define VLY_COMMON_TABLE "kernels/models/izhikevich.def"
+#include "common_model_entry.h"
+#define VLY_COMMON_TABLE "kernels/models/lif_cond_exp.def"
+#include "common_model_entry.h"
+#define VLY_COMMON_TABLE "kernels/models/adex.def"
+#include "common_model_entry.h"
+#define VLY_COMMON_TABLE "kernels/models/lif_psc_exp2.def"
+#include "common_model_entry.h"
+};
+
+const vly_common_model *vly_common_model_find(const char *id)
 {
-    for (uint32_t i = 0; i < VLY_CPU_N_MODELS; i++)
+    for (uint32_t i = 0; i < N_MODELS; i++)
         if (strcmp(models[i].id, id) == 0)
             return &models[i];
     return NULL;
 }
 
-uint64_t vly_cpu_model_hash(const vly_cpu_model *model)
+uint64_t vly_common_model_hash(const vly_common_model *model)
 {
     return vly_model_text_hash(model->text);
 }

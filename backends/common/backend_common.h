@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What every backend does in the same way on the host: messages, memory, the
+ * models' tables, and the checks of what a host passes. Compiled into each
+ * plugin with hidden symbols, so it is no ABI between them.
+ */
+#ifndef VOLLEY_BACKEND_COMMON_H
+#define VOLLEY_BACKEND_COMMON_H
+
+#include <volley/plugin.h>
+
+/* Id of the plugin, for messages. Each plugin defines it. */
+extern const char vly_common_backend[];
+
+/* ---- common_memory.c --------------------------------------------------- */
+
+extern const vly_host *vly_common_host; /* set once by init */
+
+/* Fills error, if it is not NULL, and returns status. */
+vly_status vly_common_fail(vly_error *error, vly_status status,
+                           const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same for memory: E_NOMEM. where: "", " on the device" ... */
+vly_status vly_common_fail_memory(uint64_t requested, uint64_t available,
+                                  const char *where, vly_error *error);
+
+typedef struct vly_common_block vly_common_block;
+
+/* Blocks of the host that are freed together. All 0 is an empty one. */
+typedef struct vly_common_heap {
+    vly_common_block *blocks;
+    uint64_t bytes; /* of all, headers included */
+} vly_common_heap;
+
+/* count * size bytes, 64-byte aligned, cleared, into *out.
+ * Errors E_NOMEM, *out untouched */
+vly_status vly_common_alloc(vly_common_heap *heap, uint64_t count,
+                            uint64_t size, void *out, vly_error *error);
+void vly_common_release(vly_common_heap *heap, void *memory); /* NULL: none */
+void vly_common_release_all(vly_common_heap *heap);
+
+/* ---- common_models.c --------------------------------------------------- */
+
+typedef struct vly_common_model {
+    const char *id;
+    const char *text; /* of the table: what its hash is over */
+    uint32_t index;   /* in kernels/models/models.def */
+    uint32_t flags;   /* VLY_AREA_FEAGI or 0 */
+    uint32_t n_ports;
+    uint32_t n_fields;
+    uint32_t n_coefs;
+} vly_common_model;
+
+/* NULL if there is no such model */
+const vly_common_model *vly_common_model_find(const char *id);
+uint64_t vly_common_model_hash(const vly_common_model *model);
+
+/* ---- common_supports.c ------------------------------------------------- */
+
+/* Whether the models are known with the same tables, and the description is
+ * one: what a backend that has every model asks of a net. */
+vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error);
+/* element of an array whose stride the host gives */
+const vly_area_desc *vly_common_area_desc(const vly_net_desc *desc, uint32_t i);
+const vly_projection_desc *vly_common_projection_desc(const vly_net_desc *desc,
+                                                      uint32_t i);
+const vly_stimulus_desc *vly_common_stimulus_desc(const vly_net_desc *desc,
+                                                  uint32_t i);
+/* area that holds the neuron */
+uint32_t vly_common_area_of(const vly_net_desc *desc, uint32_t neuron);
+/* Whether `to` may take the place of a stimulus. */
+vly_status vly_common_check_stimulus_write(const vly_net_desc *desc,
+                                           uint32_t index,
+                                           const vly_stimulus_desc *to,
+                                           vly_error *error);
+
+/* ---- common_state.c ---------------------------------------------------- */
+
+/* words of all fields of all areas */
+uint64_t vly_common_state_words(const vly_net_desc *desc);
+/* bursts whose spikes a snapshot at `burst` holds */
+uint32_t vly_common_fired_bursts(const vly_net_desc *desc, uint64_t burst);
+/* Whether a net can be made from the snapshot. */
+vly_status vly_common_snapshot_check(const vly_net_desc *desc,
+                                     const vly_snapshot *snapshot,
+                                     vly_error *error);
+/* Whether the caller's snapshot, if it has memory, is for what now has these
+ * counts; then they are set. E_INVALID: the snapshot is as before. */
+vly_status vly_common_snapshot_counts(const vly_net_desc *desc, uint64_t burst,
+                                      uint64_t n_fired, vly_snapshot *snapshot,
+                                      vly_error *error);
+vly_status vly_common_check_field(const vly_net_desc *desc, uint32_t area,
+                                  uint32_t field, uint32_t first,
+                                  uint32_t count, vly_error *error);
+vly_status vly_common_check_coef(const vly_net_desc *desc, uint32_t area,
+                                 uint32_t coef, vly_error *error);
+
+/* ---- common_run.c ------------------------------------------------------ */
+
+/* Whether a run may begin. failed: status of an earlier run of the net. */
+vly_status vly_common_check_run(const vly_net_desc *desc, int32_t failed,
+                                const vly_run *run, vly_error *error);
+/* area_spikes of the run; NULL: not wanted */
+uint64_t *vly_common_run_areas(const vly_run *run);
+/* 1 unless it records and has not room for a burst in which all fire */
+int vly_common_run_has_room(const vly_net_desc *desc, const vly_run *run);
+/* 1 if the host wants the run to end */
+int vly_common_run_stopped(const vly_run *run);
+
+#endif
