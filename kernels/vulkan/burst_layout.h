@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What lies in the memory of a Vulkan device, for the backend (C11) and for
+ * the shaders (GLSL, std430): the members are ordered so that both leave no
+ * holes. Addresses are those of the device (bufferDeviceAddress), so no array
+ * is bound by the range of a descriptor.
+ *
+ * Spikes go to a log, a ring of ids and gains with one record a burst; within
+ * a burst they lie in any order (sort.comp puts them in order when they leave
+ * the device). Sums over spikes need no order.
+ */
+#ifndef VOLLEY_VULKAN_BURST_LAYOUT_H
+#define VOLLEY_VULKAN_BURST_LAYOUT_H
+
+#include "kernels/models/digest.h"
+#include "kernels/models/model.h"
+
+#define VLY_VULKAN_MAX_FIELDS 5
+#define VLY_VULKAN_MAX_COEFS 20
+#define VLY_VULKAN_THRESHOLDS 256u
+/* bursts of one submission at most */
+#define VLY_VULKAN_LAUNCH_BURSTS 256u
+
+VLY_STRUCT(vly_vulkan_area)
+{
+    VLY_U64 field[VLY_VULKAN_MAX_FIELDS]; /* addresses of [n] words */
+    VLY_U64 coef[VLY_VULKAN_MAX_COEFS];
+    VLY_U32 coef_mask[VLY_VULKAN_MAX_COEFS]; /* 0 if uniform, else ~0 */
+    VLY_F32 scale[2];
+    VLY_U32 first; /* global id */
+    VLY_U32 n;
+    VLY_U32 feagi;          /* 1: updates candidates only */
+    VLY_U32 stimulus_first; /* its part of the stimuli */
+    VLY_U32 n_stimuli;
+    VLY_U32 reserved;
+};
+
+/* vly_stimulus of neuron_types.glsl, which shaders read it as. */
+VLY_STRUCT(vly_vulkan_stimulus)
+{
+    VLY_U64 start;
+    VLY_U64 stop;
+    VLY_U32 first; /* global id */
+    VLY_U32 n;
+    VLY_U32 stream;
+    VLY_U32 thresholds; /* index of the first */
+    VLY_U32 n_thresholds;
+    VLY_I32 base;
+    VLY_I32 step;
+    VLY_U32 port;
+    VLY_U32 always;
+    VLY_U32 reserved;
+};
+
+/* A synapse is two words: the target, then weight (16), delay (8) and flags
+ * (8) from the low end. */
+#define VLY_VULKAN_SYNAPSE_PORT 1u /* port 1 */
+#define VLY_VULKAN_SYNAPSE_GAIN 2u /* FEAGI target */
+
+/* Every synapse with one base delay, in rows by source. */
+VLY_STRUCT(vly_vulkan_group)
+{
+    VLY_U64 row;    /* address of [n_neurons] addresses of rows */
+    VLY_U64 degree; /* address of [n_neurons] synapses of each */
+    VLY_U32 base_delay;
+    VLY_U32 delay_max;
+};
+
+/* What one work group updates; those of one model lie together. */
+VLY_STRUCT(vly_vulkan_tile)
+{
+    VLY_U32 area;
+    VLY_U32 first; /* within the area */
+    VLY_U32 n;     /* at most the size of a work group */
+};
+
+/* One burst. Sums of 64 bits are two words: the low one carries. */
+VLY_STRUCT(vly_vulkan_record)
+{
+    VLY_U64 start; /* position of its first spike, modulo the capacity */
+    VLY_U32 count;
+    VLY_U32 candidates; /* of FEAGI areas */
+    VLY_U32 digest[2];
+    VLY_U32 events[2];
+    VLY_U32 ran; /* 0: there was no room for it */
+    VLY_U32 reserved;
+};
+
+/* Input of the host: vly_input without the burst. */
+VLY_STRUCT(vly_vulkan_input)
+{
+    VLY_U32 neuron;
+    VLY_U32 port;
+    VLY_U32 value; /* 2's complement */
+    VLY_U32 feagi;
+};
+
+/* Bursts [burst, burst + n_bursts), fewer if the log is full. */
+VLY_STRUCT(vly_vulkan_launch)
+{
+    VLY_U64 burst;
+    VLY_U64 head;         /* position of the first spike */
+    VLY_U64 head_limit;   /* no burst may begin that could pass it */
+    VLY_U64 inputs;       /* address */
+    VLY_U64 input_row;    /* address of [n_bursts + 1], 0 without inputs */
+    VLY_U64 sorted_ids;   /* addresses: spikes in order, for the host */
+    VLY_U64 sorted_gains; /* 0: not wanted */
+    VLY_U32 n_bursts;
+    VLY_U32 keep; /* 1: spikes from head on are still to be read */
+};
+
+/* What does not change within a submission: addresses and sizes. */
+VLY_STRUCT(vly_vulkan_view)
+{
+    VLY_U64 launch;
+    VLY_U64 areas;
+    VLY_U64 tiles;
+    VLY_U64 stimuli;
+    VLY_U64 thresholds;
+    VLY_U64 groups;
+    VLY_U64 out_degree;
+    VLY_U64 inputs; /* [ring][n_ports][n_neurons] accumulators */
+    VLY_U64 marks;  /* [ring][n_neurons] 1: candidate; 0 without FEAGI */
+    VLY_U64 log_ids;
+    VLY_U64 log_gains;
+    VLY_U64 records;     /* [record_mask + 1] by burst */
+    VLY_U64 area_spikes; /* [n_areas][2] low and high word */
+    VLY_U64 log_mask;
+    VLY_U32 record_mask;
+    VLY_U32 n_neurons;
+    VLY_U32 n_groups;
+    VLY_U32 n_ports;
+    VLY_U32 ring; /* slots of inputs and marks */
+    VLY_U32 max_delay;
+    VLY_U32 key_low; /* seed_input */
+    VLY_U32 key_high;
+    VLY_U32 feagi_q;
+    VLY_U32 reserved;
+};
+
+/* Push constants of every shader. */
+VLY_STRUCT(vly_vulkan_push)
+{
+    VLY_U64 view;  /* address */
+    VLY_U32 k;     /* burst of the launch */
+    VLY_U32 first; /* update: its first tile; restore: the group */
+    VLY_U32 count; /* update: its tiles; restore: bursts ago, else 0 */
+    VLY_U32 reserved;
+};
+
+#endif

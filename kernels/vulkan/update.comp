@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The second half of a burst, of the areas of one model (MODEL_<id>): stimuli,
+ * the step, and the spikes into the log with their digest. A work group takes
+ * one tile after the other and keeps its spikes in shared memory until it
+ * knows how many there are; without TOGETHER every spike goes to the log by
+ * itself. That is for processors: a barrier makes coroutines there, 12 us a
+ * work group of 64 on lavapipe, a third of the update.
+ */
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "kernels/vulkan/contract.glsl"
+
+#include "kernels/vulkan/burst_view.glsl"
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 3) const bool TOGETHER = true;
+
+shared uint spike_ids[gl_WorkGroupSize.x];
+shared uint spike_gains[gl_WorkGroupSize.x];
+shared uint n_spikes;
+shared uint n_candidates;
+shared uint base; /* of the spikes in the burst's part of the log */
+shared uint digest[2];
+shared uint events[2];
+
+/* address of the area at hand */
+uint64_t area_address;
+#define AREA area_at(area_address).v
+
+#define STATE(k, i) word_of(AREA.field[k], i).v
+#define COEF(k, i) word_of(AREA.coef[k], (i) & AREA.coef_mask[k]).v
+#define THRESHOLD(at) word_of(VIEW.thresholds, at).v
+#define OUT_DEGREE(id) word_of(VIEW.out_degree, id).v
+#include "kernels/vulkan/update_neuron.glsl"
+
+/* What arrived at a port, which is 0 afterwards. */
+uint take_word(uint64_t row, uint neuron)
+{
+    uint v = word_of(row, neuron).v;
+    if (v != 0u)
+        word_of(row, neuron).v = 0u;
+    return v;
+}
+
+/* 1 if the neuron fired */
+uint update_one(vly_burst burst, uint slot, uint i, out uint gain)
+{
+    uint neuron = AREA.first + i;
+    uint sum0 = 0u;
+    uint sum1 = 0u;
+    uint any = 0u;
+    uint s = AREA.stimulus_first;
+    gain = 0u;
+    for (uint end = s + AREA.n_stimuli; s < end; s++)
+        any |= vly_draw_stimulus(
+            burst, stimulus_at(VIEW.stimuli + 56ul * uint64_t(s)).v, neuron,
+            sum0, sum1);
+#if defined(MODEL_CANDIDATES)
+    any |= take_word(slot_row(VIEW.marks, slot), neuron);
+    if (any == 0u)
+        return 0u;
+    if (TOGETHER)
+        atomicAdd(n_candidates, 1u);
+    else
+        atomicAdd(record_of(burst.t).v.candidates, 1u);
+#endif
+    sum0 += take_word(slot_row(VIEW.inputs, slot * VIEW.n_ports), neuron);
+#if MODEL_PORTS == 2
+    sum1 += take_word(slot_row(VIEW.inputs, slot * VIEW.n_ports + 1u), neuron);
+#endif
+    return vly_update_neuron(burst, i, neuron, sum0, sum1, AREA.scale[0],
+                             AREA.scale[1], gain);
+}
+
+void write_spike(record_at record, uint offset, uint id, uint gain)
+{
+    uint at = uint((record.v.start + uint64_t(offset)) & VIEW.log_mask);
+    word_of(VIEW.log_ids, at).v = id;
+    word_of(VIEW.log_gains, at).v = gain;
+}
+
+/* What the spikes of one area add to sums of the burst and of the run. */
+void add_sums(record_at record, uint area, uint n, uint64_t hash,
+              uint64_t degree)
+{
+    uint64_t at = VIEW.area_spikes + 8ul * uint64_t(area);
+    uint64_t count = uint64_t(n);
+    ADD_LONG(record.v.digest[0], record.v.digest[1], hash);
+    ADD_LONG(record.v.events[0], record.v.events[1], degree);
+    ADD_LONG(word_of(at, 0u).v, word_of(at, 1u).v, count);
+}
+
+/* The spikes of a tile to the log; all of the work group. */
+void write_spikes(uint64_t burst, uint area)
+{
+    record_at record = record_of(burst);
+    uint lane = gl_LocalInvocationIndex;
+    if (lane == 0u) {
+        base = atomicAdd(record.v.count, n_spikes);
+        add_sums(record, area, n_spikes,
+                 (uint64_t(digest[1]) << 32) | uint64_t(digest[0]),
+                 (uint64_t(events[1]) << 32) | uint64_t(events[0]));
+    }
+    barrier();
+    if (lane < n_spikes)
+        write_spike(record, base + lane, spike_ids[lane], spike_gains[lane]);
+}
+
+/* One spike, kept for write_spikes or written at once. */
+void keep_spike(uint64_t burst, uint64_t mixed, uint area, uint id, uint gain)
+{
+    uint64_t hash = vly_digest_pair(mixed, id, gain);
+    uint64_t degree = uint64_t(word_of(VIEW.out_degree, id).v);
+    if (TOGETHER) {
+        uint at = atomicAdd(n_spikes, 1u);
+        spike_ids[at] = id;
+        spike_gains[at] = gain;
+        ADD_LONG(digest[0], digest[1], hash);
+        ADD_LONG(events[0], events[1], degree);
+    } else {
+        record_at record = record_of(burst);
+        write_spike(record, atomicAdd(record.v.count, 1u), id, gain);
+        add_sums(record, area, 1u, hash, degree);
+    }
+}
+
+void update_tile(vly_burst burst, uint64_t mixed, uint slot, uint t)
+{
+    uint lane = gl_LocalInvocationIndex;
+    vly_vulkan_tile tile = tile_at(VIEW.tiles + 12ul * uint64_t(t)).v;
+    area_address = VIEW.areas + AREA_BYTES * uint64_t(tile.area);
+    if (TOGETHER) {
+        if (lane == 0u) {
+            n_spikes = n_candidates = 0u;
+            digest[0] = digest[1] = events[0] = events[1] = 0u;
+        }
+        barrier();
+    }
+    if (lane < tile.n) {
+        uint gain;
+        uint i = tile.first + lane;
+        if (update_one(burst, slot, i, gain) != 0u)
+            keep_spike(burst.t, mixed, tile.area, AREA.first + i, gain);
+    }
+    if (TOGETHER) {
+        barrier();
+        if (lane == 0u && n_candidates != 0u)
+            atomicAdd(record_of(burst.t).v.candidates, n_candidates);
+        if (n_spikes != 0u)
+            write_spikes(burst.t, tile.area);
+        barrier();
+    }
+}
+
+void main()
+{
+    if (push.k >= LAUNCH.n_bursts)
+        return;
+    uint64_t t = LAUNCH.burst + uint64_t(push.k);
+    if (record_of(t).v.ran == 0u)
+        return;
+    vly_burst burst =
+        vly_burst(t, VIEW.key_low, VIEW.key_high, VIEW.feagi_q);
+    uint64_t mixed = vly_digest_mix(t);
+    uint slot = uint(t % uint64_t(VIEW.ring));
+    for (uint i = gl_WorkGroupID.x; i < push.count; i += gl_NumWorkGroups.x)
+        update_tile(burst, mixed, slot, push.first + i);
+}
