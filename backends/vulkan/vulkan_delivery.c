@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rows on the device: the synapses of all projections with the same base
+ * delay, by source. Threads of the host write pieces of them into a buffer
+ * that is copied; a block of rows is as large as the device allows, and the
+ * address of a row says where it begins.
+ */
+#include "vulkan_net.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define PIECE_BYTES (UINT64_C(16) << 20) /* more only if one row is longer */
+#define BLOCK_BYTES (UINT64_C(1) << 30)
+#define SYNAPSE_BYTES UINT64_C(8)
+#define GATHER_THREADS 16u
+#define GATHER_ALONE (UINT64_C(1) << 20)
+
+/* Rows of one group, while they are made. */
+typedef struct builder {
+    vly_backend_net *net;
+    vly_vulkan_group *group;
+    const vly_projection_desc **parts; /* of the group, by source area */
+    uint32_t *part_first;              /* [n_areas + 1] */
+    uint32_t *degree;                  /* [n_neurons] synapses */
+    uint64_t *address;                 /* [n_neurons] of rows */
+    vly_vulkan_buffer *piece;
+    uint32_t from; /* neurons of the piece */
+    uint32_t to;
+    uint32_t n_tasks;
+    uint32_t *cuts; /* [GATHER_THREADS + 1] neurons at which tasks begin */
+} builder;
+
+/* ---- what belongs to a group ------------------------------------------- */
+
+static void find_groups(vly_backend_net *net)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < net->desc->n_projections; i++) {
+        const vly_projection_desc *p = vly_common_projection_desc(net->desc, i);
+        uint32_t g = 0;
+        while (g < n && net->groups[g].base_delay != p->base_delay)
+            g++;
+        if (g == n)
+            net->groups[n++].base_delay = p->base_delay;
+        if (p->delay != NULL && p->delay_max > net->groups[g].delay_max)
+            net->groups[g].delay_max = p->delay_max;
+    }
+    net->n_groups = n;
+}
+
+/* Sorted by source area, by counting. */
+static void find_parts(builder *b)
+{
+    const vly_net_desc *desc = b->net->desc;
+    uint32_t n = 0;
+    memset(b->part_first, 0, (desc->n_areas + (size_t)1) * sizeof n);
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < desc->n_projections; i++) {
+            const vly_projection_desc *p = vly_common_projection_desc(desc, i);
+            if (p->base_delay != b->group->base_delay)
+                continue;
+            if (pass == 0)
+                b->part_first[p->source_area]++;
+            else
+                b->parts[--b->part_first[p->source_area]] = p;
+        }
+        /* from numbers to the ends of areas, which the second pass lowers */
+        for (uint32_t a = 0; a < desc->n_areas && pass == 0; a++)
+            b->part_first[a] = n += b->part_first[a];
+        b->part_first[desc->n_areas] = n;
+    }
+}
+
+static vly_status count_synapses(builder *b, vly_error *error)
+{
+    const vly_net_desc *desc = b->net->desc;
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        const vly_area_desc *area = vly_common_area_desc(desc, a);
+        for (uint32_t k = 0; k < area->n_neurons; k++) {
+            uint64_t n = 0;
+            for (uint32_t i = b->part_first[a]; i < b->part_first[a + 1]; i++)
+                n += b->parts[i]->row[k + 1] - b->parts[i]->row[k];
+            if (n > UINT32_MAX)
+                return vly_common_fail(error, VLY_E_UNSUPPORTED,
+                                       "area %s: neuron %u has %llu synapses "
+                                       "of one base delay, the vulkan backend "
+                                       "takes up to 2^32 - 1",
+                                       area->name, k, (unsigned long long)n);
+            b->degree[area->first + k] = (uint32_t)n;
+            b->net->n_synapses += n;
+        }
+    }
+    return VLY_OK;
+}
+
+/* ---- writing a piece --------------------------------------------------- */
+
+static uint32_t *write_row(const vly_projection_desc *p, uint32_t k,
+                           uint32_t *out)
+{
+    uint32_t gain = (p->flags & VLY_PROJECTION_GAIN) != 0;
+    uint32_t flags = gain ? VLY_VULKAN_SYNAPSE_GAIN : 0;
+    for (uint64_t j = p->row[k]; j < p->row[k + 1]; j++) {
+        uint32_t weight = (uint16_t)p->weight[j];
+        uint32_t delay = p->delay != NULL ? p->delay[j] : 0;
+        uint32_t port = p->port == VLY_PORT_BY_SIGN
+                            ? (uint32_t)(p->weight[j] < 0)
+                            : p->port;
+        uint32_t all = flags | (port != 0 ? VLY_VULKAN_SYNAPSE_PORT : 0);
+        *out++ = p->target[j];
+        *out++ = weight | delay << 16 | all << 24;
+    }
+    return out;
+}
+
+static void write_task(void *arg, uint32_t task)
+{
+    const builder *b = arg;
+    const vly_net_desc *desc = b->net->desc;
+    uint32_t id = b->cuts[task];
+    uint32_t end = b->cuts[task + 1];
+    if (id == end)
+        return;
+    uint64_t offset = b->address[id] - b->address[b->from];
+    uint32_t *out = (uint32_t *)(void *)((uint8_t *)b->piece->mapped + offset);
+    uint32_t a = vly_common_area_of(desc, id);
+    while (id < end) {
+        const vly_area_desc *area = vly_common_area_desc(desc, a);
+        uint32_t last = area->first + area->n_neurons;
+        for (last = last < end ? last : end; id < last; id++)
+            for (uint32_t i = b->part_first[a]; i < b->part_first[a + 1]; i++)
+                out = write_row(b->parts[i], id - area->first, out);
+        a++;
+    }
+}
+
+/* Cuts the piece into tasks of about equal bytes. */
+static void cut_piece(builder *b, uint64_t bytes)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t n = cores < 1                ? 1
+                 : cores < GATHER_THREADS ? (uint32_t)cores
+                                          : GATHER_THREADS;
+    b->n_tasks = bytes < GATHER_ALONE ? 1 : n;
+    uint32_t id = b->from;
+    for (uint32_t t = 0; t < b->n_tasks; t++) {
+        b->cuts[t] = id;
+        uint64_t wanted = bytes / b->n_tasks * (t + 1);
+        while (id < b->to && b->address[id] - b->address[b->from] < wanted)
+            id++;
+    }
+    b->cuts[b->n_tasks] = b->to;
+}
+
+static vly_status send_piece(builder *b, vly_vulkan_buffer *block,
+                             uint64_t bytes, vly_error *error)
+{
+    vly_backend_net *net = b->net;
+    uint64_t offset = b->address[b->from] - block->address;
+    if (bytes == 0)
+        return VLY_OK;
+    cut_piece(b, bytes);
+    if (b->n_tasks == 1 ||
+        vly_common_host->parallel_for(vly_common_host->context, b->n_tasks,
+                                      write_task, b) != VLY_OK) {
+        b->n_tasks = 1; /* also where no threads could be made */
+        b->cuts[1] = b->to;
+        write_task(b, 0);
+    }
+    const VkBufferCopy range = {0, offset, bytes};
+    vly_status status = vly_vulkan_once(net, error);
+    if (status != VLY_OK)
+        return status;
+    vkCmdCopyBuffer(net->once, b->piece->buffer, block->buffer, 1, &range);
+    return vly_vulkan_once_end(net, "sending rows", error);
+}
+
+/* ---- blocks ------------------------------------------------------------ */
+
+/* Bytes of rows from `from` on that fit `most`, at least one row; *to: the
+ * neuron after them. */
+static uint64_t take_rows(const builder *b, uint32_t from, uint32_t end,
+                          uint64_t most, uint32_t *to)
+{
+    uint64_t bytes = 0;
+    uint32_t id = from;
+    for (; id < end; id++) {
+        uint64_t more = b->degree[id] * SYNAPSE_BYTES;
+        if (id > from && bytes + more > most)
+            break;
+        bytes += more;
+    }
+    *to = id;
+    return bytes;
+}
+
+static vly_status fill_block(builder *b, uint32_t from, uint32_t to,
+                             uint64_t bytes, vly_error *error)
+{
+    vly_vulkan_buffer *block = NULL;
+    vly_status status = vly_vulkan_buffer_create(b->net, VLY_VULKAN_ON_DEVICE,
+                                                 bytes, 1, &block, error);
+    if (status != VLY_OK)
+        return status;
+    uint64_t at = block->address;
+    for (uint32_t id = from; id < to; id++) {
+        b->address[id] = at;
+        at += b->degree[id] * SYNAPSE_BYTES;
+    }
+    for (b->from = from; b->from < to && status == VLY_OK; b->from = b->to) {
+        uint64_t n = take_rows(b, b->from, to, b->piece->bytes, &b->to);
+        status = send_piece(b, block, n, error);
+    }
+    return status;
+}
+
+static vly_status fill_rows(builder *b, vly_error *error)
+{
+    vly_backend_net *net = b->net;
+    uint32_t n = net->desc->n_neurons;
+    uint64_t longest = 0;
+    uint64_t total = 0;
+    for (uint32_t id = 0; id < n; id++) {
+        uint64_t bytes = b->degree[id] * SYNAPSE_BYTES;
+        longest = bytes > longest ? bytes : longest;
+        total += bytes;
+    }
+    uint64_t piece = total < PIECE_BYTES ? total : PIECE_BYTES;
+    piece = longest > piece ? longest : piece;
+    uint64_t block = net->device->allocation_max < BLOCK_BYTES
+                         ? net->device->allocation_max
+                         : BLOCK_BYTES;
+    vly_status status = vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE,
+                                                 piece, 1, &b->piece, error);
+    for (uint32_t id = 0; id < n && status == VLY_OK;) {
+        uint32_t to;
+        uint64_t bytes = take_rows(b, id, n, block, &to);
+        status = fill_block(b, id, to, bytes, error);
+        id = to;
+    }
+    vly_vulkan_buffer_release(net, b->piece);
+    return status;
+}
+
+/* ---- groups ------------------------------------------------------------ */
+
+static vly_status send_tables(builder *b, vly_error *error)
+{
+    vly_backend_net *net = b->net;
+    uint64_t n = net->desc->n_neurons;
+    vly_vulkan_buffer *row = NULL;
+    vly_vulkan_buffer *degree = NULL;
+    vly_status status = vly_vulkan_buffer_create(
+        net, VLY_VULKAN_ON_DEVICE, n, sizeof *b->address, &row, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n,
+                                          sizeof *b->degree, &degree, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_upload(net, row, 0, b->address,
+                                   n * sizeof *b->address, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_upload(net, degree, 0, b->degree,
+                                   n * sizeof *b->degree, error);
+    if (status != VLY_OK)
+        return status;
+    b->group->row = row->address;
+    b->group->degree = degree->address;
+    return VLY_OK;
+}
+
+static vly_status builder_open(builder *b, vly_error *error)
+{
+    vly_common_heap *heap = &b->net->heap;
+    const vly_net_desc *desc = b->net->desc;
+    vly_status status = vly_common_alloc(
+        heap, desc->n_projections, sizeof(void *), (void *)&b->parts, error);
+    if (status == VLY_OK)
+        status = vly_common_alloc(heap, desc->n_areas + UINT64_C(1),
+                                  sizeof(uint32_t), &b->part_first, error);
+    if (status == VLY_OK)
+        status = vly_common_alloc(heap, desc->n_neurons, sizeof(uint32_t),
+                                  &b->degree, error);
+    if (status == VLY_OK)
+        status = vly_common_alloc(heap, desc->n_neurons, sizeof(uint64_t),
+                                  &b->address, error);
+    if (status == VLY_OK)
+        status = vly_common_alloc(heap, GATHER_THREADS + 1, sizeof(uint32_t),
+                                  &b->cuts, error);
+    return status;
+}
+
+static void builder_close(builder *b)
+{
+    vly_common_heap *heap = &b->net->heap;
+    vly_common_release(heap, (void *)b->parts);
+    vly_common_release(heap, b->part_first);
+    vly_common_release(heap, b->degree);
+    vly_common_release(heap, b->address);
+    vly_common_release(heap, b->cuts);
+}
+
+vly_status vly_vulkan_delivery_create(vly_backend_net *net, vly_error *error)
+{
+    builder b = {.net = net};
+    vly_vulkan_buffer *groups = NULL;
+    vly_status status =
+        vly_common_alloc(&net->heap, net->desc->n_projections,
+                         sizeof *net->groups, &net->groups, error);
+    if (status != VLY_OK)
+        return status;
+    find_groups(net);
+    status = builder_open(&b, error);
+    for (uint32_t g = 0; g < net->n_groups && status == VLY_OK; g++) {
+        b.group = &net->groups[g];
+        find_parts(&b);
+        status = count_synapses(&b, error);
+        if (status == VLY_OK)
+            status = fill_rows(&b, error);
+        if (status == VLY_OK)
+            status = send_tables(&b, error);
+    }
+    builder_close(&b);
+    if (status == VLY_OK)
+        status =
+            vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, net->n_groups,
+                                     sizeof *net->groups, &groups, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_upload(net, groups, 0, net->groups,
+                                   net->n_groups * sizeof *net->groups, error);
+    if (status != VLY_OK)
+        return status;
+    net->view->groups = groups->address;
+    net->view->n_groups = net->n_groups;
+    return VLY_OK;
+}
+
+/* ---- events under way -------------------------------------------------- */
+
+/* A set of base_delay + ago bursts before was sent on `ago` bursts ago: what
+ * of it has a further delay of ago or more has not arrived yet. */
+static vly_status restore_group(vly_backend_net *net, VkPipeline pipeline,
+                                uint32_t g, vly_error *error)
+{
+    const vly_vulkan_group *group = &net->groups[g];
+    vly_status status = vly_vulkan_once(net, error);
+    if (status != VLY_OK)
+        return status;
+    for (uint32_t ago = 1; ago <= group->delay_max; ago++)
+        if ((uint64_t)group->base_delay + ago <= net->burst)
+            vly_vulkan_dispatch(net, net->once, pipeline,
+                                (vly_vulkan_push){.first = g, .count = ago},
+                                net->shape.groups);
+    return vly_vulkan_once_end(net, "restoring events", error);
+}
+
+vly_status vly_vulkan_restore(vly_backend_net *net, vly_error *error)
+{
+    VkPipeline pipeline = VK_NULL_HANDLE;
+    vly_status status =
+        vly_vulkan_pipeline_get(net->device, net->pipelines, &net->shape,
+                                VLY_VULKAN_RESTORE, &pipeline, error);
+    *net->launch = (vly_vulkan_launch){.burst = net->burst};
+    for (uint32_t g = 0; g < net->n_groups && status == VLY_OK; g++)
+        if (net->groups[g].delay_max > 0)
+            status = restore_group(net, pipeline, g, error);
+    return status;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A device that is open: shared by all nets on it, for as long as the plugin
+ * runs. Pipelines are made when they are first wanted.
+ */
+#ifndef VOLLEY_VULKAN_DEVICE_H
+#define VOLLEY_VULKAN_DEVICE_H
+
+#include <pthread.h>
+#include <volk.h>
+
+#include <volley/plugin.h>
+
+#include "kernels/vulkan/burst_layout.h"
+
+/* The order of kernels/models/models.def. */
+enum {
+#define VLY_EACH_MODEL(id) VLY_VULKAN_MODEL_##id,
+#include "kernels/models/models.def"
+    VLY_VULKAN_N_MODELS
+};
+
+enum {
+    VLY_VULKAN_UPDATE, /* one for each model */
+    VLY_VULKAN_DELIVER = VLY_VULKAN_N_MODELS,
+    VLY_VULKAN_RESTORE,
+    VLY_VULKAN_SORT,
+    VLY_VULKAN_N_SHADERS
+};
+
+/* Work groups as a net wants them. */
+typedef struct vly_vulkan_shape {
+    uint32_t size;     /* invocations of a work group */
+    uint32_t lanes;    /* that share a row; divides size */
+    uint32_t words;    /* of a bitmap in shared memory */
+    uint32_t together; /* 1: a work group collects its spikes */
+    uint32_t groups;   /* that deliver */
+} vly_vulkan_shape;
+
+/* [shader], made when first wanted */
+typedef struct vly_vulkan_pipelines {
+    VkPipeline made[VLY_VULKAN_N_SHADERS];
+} vly_vulkan_pipelines;
+
+typedef struct vly_vulkan_device {
+    VkPhysicalDevice physical;
+    VkDevice device;
+    VkQueue queue;
+    VkPipelineLayout layout;
+    vly_vulkan_pipelines pipelines; /* of its shape */
+    VkPhysicalDeviceMemoryProperties memory;
+    uint64_t allocation_max; /* bytes of one block */
+    uint32_t family;         /* of the queue */
+    uint32_t size_max;       /* invocations of a work group */
+    uint32_t has_budget;     /* 1: VK_EXT_memory_budget */
+    uint32_t timestamp_bits; /* 0: no timestamps */
+    float timestamp_ns;      /* of one step */
+    vly_vulkan_shape shape;  /* where a net wants nothing else */
+    pthread_mutex_t lock;    /* of queue, pipelines and dead */
+    char dead[200];          /* why it answers no more, or "" */
+} vly_vulkan_device;
+
+/* ---- vulkan_instance.c ------------------------------------------------- */
+
+/* Opens the loader and makes the instance, once in a process. */
+vly_status vly_vulkan_instance(VkInstance *instance, vly_error *error);
+/* VLY_OK, or that the validation layer has complained */
+vly_status vly_vulkan_validated(vly_error *error);
+
+/* ---- vulkan_device.c --------------------------------------------------- */
+
+/* Opens the loader and lists devices. VLY_OK if there is one. */
+vly_status vly_vulkan_start(vly_error *error);
+void vly_vulkan_stop(void);
+uint32_t vly_vulkan_device_count(void);
+vly_status vly_vulkan_device_info(uint32_t index, vly_device_info *info,
+                                  vly_error *error);
+/* The device, opened when it is first wanted. Errors E_DEVICE there is none
+ * with this index, it failed before; E_UNSUPPORTED it lacks a feature */
+vly_status vly_vulkan_device_open(uint32_t index, vly_vulkan_device **device,
+                                  vly_error *error);
+/* VLY_OK, or the failure in words. A lost device stays lost. */
+vly_status vly_vulkan_check(vly_vulkan_device *device, VkResult result,
+                            const char *what, vly_error *error);
+/* VLY_OK, or why the device was lost before */
+vly_status vly_vulkan_enter(vly_vulkan_device *device, vly_error *error);
+
+/* ---- vulkan_pipeline.c ------------------------------------------------- */
+
+vly_status vly_vulkan_layout_create(vly_vulkan_device *device,
+                                    vly_error *error);
+/* shader: VLY_VULKAN_DELIVER ... or VLY_VULKAN_UPDATE + model. set: the
+ * device's, or one of a net that wants another shape. */
+vly_status vly_vulkan_pipeline_get(vly_vulkan_device *device,
+                                   vly_vulkan_pipelines *set,
+                                   const vly_vulkan_shape *shape,
+                                   uint32_t shader, VkPipeline *pipeline,
+                                   vly_error *error);
+void vly_vulkan_pipelines_destroy(vly_vulkan_device *device,
+                                  vly_vulkan_pipelines *set);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Areas on the device: state, coefficients, and the tiles in which they are
+ * updated, those of one model together.
+ */
+#include "vulkan_net.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* ---- coefficients ------------------------------------------------------ */
+
+static vly_status area_upload(vly_backend_net *net, uint32_t a,
+                              vly_error *error)
+{
+    return vly_vulkan_upload(net, net->areas, a * sizeof *net->area,
+                             &net->area[a], sizeof *net->area, error);
+}
+
+/* A column as long as the area, in place of one that holds a word. */
+static vly_status grow_column(vly_backend_net *net, uint32_t a, uint32_t coef,
+                              vly_error *error)
+{
+    vly_vulkan_area_info *info = &net->info[a];
+    vly_vulkan_buffer *more = NULL;
+    vly_status status =
+        vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, net->area[a].n,
+                                 sizeof(uint32_t), &more, error);
+    if (status != VLY_OK)
+        return status;
+    info->own[coef] = more;
+    info->room[coef] = net->area[a].n;
+    net->area[a].coef[coef] = more->address;
+    net->area[a].coef_mask[coef] = 0; /* until its words are there */
+    return VLY_OK;
+}
+
+static vly_vulkan_buffer *column_buffer(vly_backend_net *net, uint32_t a,
+                                        uint32_t coef, uint64_t *offset)
+{
+    vly_vulkan_buffer *own = net->info[a].own[coef];
+    vly_vulkan_buffer *of = own != NULL ? own : net->coefs;
+    *offset = net->area[a].coef[coef] - of->address;
+    return of;
+}
+
+vly_status vly_vulkan_coef_write(vly_backend_net *net, uint32_t a,
+                                 uint32_t coef, const vly_column *column,
+                                 vly_error *error)
+{
+    vly_status status = vly_common_check_coef(net->desc, a, coef, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_enter(net->device, error);
+    if (status != VLY_OK)
+        return status;
+    uint32_t n = column->uniform ? 1 : net->area[a].n;
+    if (net->area[a].n == 0)
+        return VLY_OK;
+    if (net->info[a].room[coef] < n)
+        status = grow_column(net, a, coef, error);
+    if (status == VLY_OK) {
+        uint64_t offset;
+        vly_vulkan_buffer *to = column_buffer(net, a, coef, &offset);
+        status = vly_vulkan_upload(net, to, offset, column->words,
+                                   n * sizeof *column->words, error);
+    }
+    if (status != VLY_OK)
+        return status;
+    net->area[a].coef_mask[coef] = column->uniform ? 0 : UINT32_MAX;
+    return area_upload(net, a, error);
+}
+
+/* All columns in one block: a net of many areas has thousands of them. */
+static vly_status create_coefs(vly_backend_net *net, vly_error *error)
+{
+    const vly_net_desc *desc = net->desc;
+    uint64_t total = 0;
+    uint32_t *host = NULL;
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        const vly_area_desc *area = vly_common_area_desc(desc, a);
+        for (uint32_t i = 0; i < area->n_coefs; i++)
+            total += area->coefs[i].uniform ? 1 : area->n_neurons;
+    }
+    vly_status status = vly_vulkan_buffer_create(
+        net, VLY_VULKAN_ON_DEVICE, total, sizeof *host, &net->coefs, error);
+    if (status == VLY_OK)
+        status =
+            vly_common_alloc(&net->heap, total, sizeof *host, &host, error);
+    if (status != VLY_OK)
+        return status;
+    uint64_t at = 0;
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        const vly_area_desc *area = vly_common_area_desc(desc, a);
+        for (uint32_t i = 0; i < area->n_coefs; i++) {
+            const vly_column *column = &area->coefs[i];
+            uint32_t n = column->uniform ? 1 : area->n_neurons;
+            if (n > 0)
+                memcpy(host + at, column->words, n * sizeof *host);
+            net->area[a].coef[i] = net->coefs->address + at * sizeof *host;
+            net->area[a].coef_mask[i] = column->uniform ? 0 : UINT32_MAX;
+            net->info[a].room[i] = n;
+            at += n;
+        }
+    }
+    status = vly_vulkan_upload(net, net->coefs, 0, host, total * sizeof *host,
+                               error);
+    vly_common_release(&net->heap, host);
+    return status;
+}
+
+/* ---- areas ------------------------------------------------------------- */
+
+static vly_status create_areas(vly_backend_net *net, vly_error *error)
+{
+    const vly_net_desc *desc = net->desc;
+    vly_status status = vly_common_alloc(&net->heap, desc->n_areas,
+                                         sizeof *net->area, &net->area, error);
+    if (status == VLY_OK)
+        status = vly_common_alloc(&net->heap, desc->n_areas, sizeof *net->info,
+                                  &net->info, error);
+    net->n_state_words = vly_common_state_words(desc);
+    if (status == VLY_OK)
+        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE,
+                                          net->n_state_words, sizeof(uint32_t),
+                                          &net->state, error);
+    if (status != VLY_OK)
+        return status;
+    uint64_t words = 0;
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        const vly_area_desc *from = vly_common_area_desc(desc, a);
+        vly_vulkan_area *area = &net->area[a];
+        net->info[a].model = vly_common_model_find(from->model);
+        net->info[a].state_at = words;
+        area->first = from->first;
+        area->n = from->n_neurons;
+        area->feagi = (from->flags & VLY_AREA_FEAGI) != 0;
+        area->scale[0] = from->scale[0];
+        area->scale[1] = from->scale[1];
+        net->n_driven += area->feagi ? 0 : area->n;
+        for (uint32_t i = 0; i < from->n_fields; i++, words += area->n)
+            area->field[i] = net->state->address + words * sizeof(uint32_t);
+    }
+    return VLY_OK;
+}
+
+/* ---- tiles ------------------------------------------------------------- */
+
+/* Writes those of one model, if tiles is not NULL; returns how many. */
+static uint64_t model_tiles(const vly_backend_net *net, uint32_t model,
+                            vly_vulkan_tile *tiles)
+{
+    uint64_t n = 0;
+    for (uint32_t a = 0; a < net->desc->n_areas; a++) {
+        if (net->info[a].model->index != model)
+            continue;
+        uint32_t left = net->area[a].n;
+        while (left > 0) {
+            uint32_t size = left < net->shape.size ? left : net->shape.size;
+            if (tiles != NULL)
+                tiles[n] = (vly_vulkan_tile){a, net->area[a].n - left, size};
+            n++;
+            left -= size;
+        }
+    }
+    return n;
+}
+
+static vly_status create_tiles(vly_backend_net *net, vly_error *error)
+{
+    vly_vulkan_tile *host = NULL;
+    vly_vulkan_buffer *tiles = NULL;
+    uint64_t total = 0;
+    for (uint32_t m = 0; m < VLY_VULKAN_N_MODELS; m++)
+        total += model_tiles(net, m, NULL);
+    if (total > UINT32_MAX)
+        return vly_common_fail(error, VLY_E_UNSUPPORTED,
+                               "net: %llu tiles of neurons, the vulkan backend "
+                               "takes up to 2^32 - 1",
+                               (unsigned long long)total);
+    vly_status status =
+        vly_common_alloc(&net->heap, total, sizeof *host, &host, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, total,
+                                          sizeof *host, &tiles, error);
+    if (status != VLY_OK)
+        return status;
+    uint32_t at = 0;
+    for (uint32_t m = 0; m < VLY_VULKAN_N_MODELS; m++) {
+        net->tiles[m].first = at;
+        net->tiles[m].n = (uint32_t)model_tiles(net, m, host + at);
+        at += net->tiles[m].n;
+    }
+    status =
+        vly_vulkan_upload(net, tiles, 0, host, total * sizeof *host, error);
+    vly_common_release(&net->heap, host);
+    net->view->tiles = tiles->address;
+    return status;
+}
+
+/* ---- all --------------------------------------------------------------- */
+
+/* Accumulators, and marks where there are FEAGI areas. */
+static vly_status create_inputs(vly_backend_net *net, vly_error *error)
+{
+    vly_vulkan_view *view = net->view;
+    vly_vulkan_buffer *made = NULL;
+    int has_feagi = net->n_driven < net->desc->n_neurons;
+    uint64_t words = (uint64_t)view->ring * view->n_neurons;
+    vly_status status = vly_vulkan_buffer_create(
+        net, VLY_VULKAN_ON_DEVICE, words * 4, view->n_ports, &made, error);
+    if (status == VLY_OK)
+        view->inputs = made->address;
+    if (status == VLY_OK && has_feagi)
+        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, words,
+                                          sizeof(uint32_t), &made, error);
+    if (status == VLY_OK && has_feagi)
+        view->marks = made->address;
+    return status;
+}
+
+vly_status vly_vulkan_dynamics_create(vly_backend_net *net, vly_error *error)
+{
+    const vly_net_desc *desc = net->desc;
+    vly_vulkan_buffer *degree = NULL;
+    uint64_t n = desc->n_neurons;
+    vly_status status = create_areas(net, error);
+    if (status == VLY_OK)
+        status = create_coefs(net, error);
+    if (status == VLY_OK)
+        status = create_tiles(net, error);
+    if (status == VLY_OK)
+        status = create_inputs(net, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n,
+                                          sizeof(uint32_t), &degree, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_upload(net, degree, 0, desc->out_degree,
+                                   n * sizeof(uint32_t), error);
+    if (status == VLY_OK)
+        status =
+            vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, desc->n_areas,
+                                     sizeof *net->area, &net->areas, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE,
+                                          desc->n_areas, 2 * sizeof(uint32_t),
+                                          &net->area_spikes, error);
+    if (status != VLY_OK)
+        return status;
+    net->view->out_degree = degree->address;
+    net->view->areas = net->areas->address;
+    net->view->area_spikes = net->area_spikes->address;
+    return VLY_OK;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The log of spikes on the device: what is still to be delivered, what a
+ * snapshot holds, and what a recording reads. It grows when a submission had
+ * to stop for want of room.
+ */
+#include "vulkan_net.h"
+
+#include <string.h>
+
+#define FIRST_CAPACITY (UINT64_C(1) << 16)
+/* As far as it grows only to make submissions longer. */
+#define GROWN_CAPACITY (UINT64_C(1) << 24)
+
+static uint64_t power_of_two(uint64_t n)
+{
+    uint64_t p = 1;
+    while (p < n)
+        p *= 2;
+    return p;
+}
+
+static vly_status log_alloc(vly_backend_net *net, uint64_t capacity,
+                            vly_vulkan_buffer **ids, vly_vulkan_buffer **gains,
+                            vly_error *error)
+{
+    vly_status status = vly_vulkan_buffer_create(
+        net, VLY_VULKAN_ON_DEVICE, capacity, sizeof(uint32_t), ids, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, capacity,
+                                      sizeof(uint32_t), gains, error);
+    if (status != VLY_OK)
+        vly_vulkan_buffer_release(net, *ids);
+    return status;
+}
+
+static void log_use(vly_backend_net *net, vly_vulkan_buffer *ids,
+                    vly_vulkan_buffer *gains, uint64_t capacity)
+{
+    net->log_ids = ids;
+    net->log_gains = gains;
+    net->view->log_ids = ids->address;
+    net->view->log_gains = gains->address;
+    net->view->log_mask = capacity - 1;
+}
+
+vly_status vly_vulkan_history_create(vly_backend_net *net, vly_error *error)
+{
+    uint64_t n_records = power_of_two((uint64_t)net->desc->max_delay +
+                                      VLY_VULKAN_LAUNCH_BURSTS + 2);
+    uint64_t capacity = power_of_two(UINT64_C(4) * net->desc->n_neurons);
+    vly_vulkan_buffer *ids = NULL;
+    vly_vulkan_buffer *gains = NULL;
+    capacity = capacity > FIRST_CAPACITY ? capacity : FIRST_CAPACITY;
+    if (n_records > UINT32_MAX)
+        return vly_common_fail(error, VLY_E_UNSUPPORTED,
+                               "net: a delay of %u bursts is too long for the "
+                               "vulkan backend",
+                               net->desc->max_delay);
+    vly_status status = log_alloc(net, capacity, &ids, &gains, error);
+    if (status != VLY_OK)
+        return status;
+    log_use(net, ids, gains, capacity);
+    status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n_records,
+                                      sizeof(vly_vulkan_record), &net->records,
+                                      error);
+    if (status == VLY_OK)
+        status = vly_vulkan_buffer_create(net, VLY_VULKAN_TO_HOST,
+                                          net->records->bytes +
+                                              net->area_spikes->bytes,
+                                          1, &net->results, error);
+    if (status != VLY_OK)
+        return status;
+    net->view->records = net->records->address;
+    net->view->record_mask = (uint32_t)(n_records - 1);
+    return VLY_OK;
+}
+
+/* One or two pieces of a ring: how many of n entries from `at` on lie in one.
+ */
+static uint64_t piece_of(uint64_t at, uint64_t n, uint64_t mask)
+{
+    uint64_t room = mask + 1 - (at & mask);
+    return n < room ? n : room;
+}
+
+vly_status vly_vulkan_history_records(vly_backend_net *net, uint64_t burst,
+                                      uint32_t n_bursts,
+                                      vly_vulkan_record *records,
+                                      vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t done = 0; done < n_bursts && status == VLY_OK;) {
+        uint64_t at = (burst + done) & net->view->record_mask;
+        uint64_t n = piece_of(at, n_bursts - done, net->view->record_mask);
+        status = vly_vulkan_download(net, records + done, net->records,
+                                     at * sizeof *records, n * sizeof *records,
+                                     error);
+        done += (uint32_t)n;
+    }
+    return status;
+}
+
+/* ---- growing ----------------------------------------------------------- */
+
+/* Positions [from, to) of the log into a ring of another size. */
+static void move_ring(vly_backend_net *net, uint64_t from, uint64_t to,
+                      const vly_vulkan_buffer *old,
+                      const vly_vulkan_buffer *new, uint64_t mask)
+{
+    while (from < to) {
+        uint64_t n = piece_of(from, to - from, net->view->log_mask);
+        n = piece_of(from, n, mask);
+        const VkBufferCopy range = {(from & net->view->log_mask) * 4,
+                                    (from & mask) * 4, n * 4};
+        vkCmdCopyBuffer(net->once, old->buffer, new->buffer, 1, &range);
+        from += n;
+    }
+}
+
+vly_status vly_vulkan_history_reserve(vly_backend_net *net, uint64_t oldest,
+                                      uint64_t n, vly_error *error)
+{
+    vly_vulkan_record record = {.start = net->head};
+    vly_vulkan_buffer *ids = NULL;
+    vly_vulkan_buffer *gains = NULL;
+    vly_status status = VLY_OK;
+    if (oldest < net->burst)
+        status = vly_vulkan_history_records(net, oldest, 1, &record, error);
+    uint64_t capacity = power_of_two(2 * (net->head - record.start + n));
+    if (status != VLY_OK || capacity <= net->view->log_mask + 1)
+        return status;
+    status = log_alloc(net, capacity, &ids, &gains, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_once(net, error);
+    if (status != VLY_OK)
+        return status;
+    move_ring(net, record.start, net->head, net->log_ids, ids, capacity - 1);
+    move_ring(net, record.start, net->head, net->log_gains, gains,
+              capacity - 1);
+    status = vly_vulkan_once_end(net, "moving the spike log", error);
+    if (status != VLY_OK)
+        return status;
+    vly_vulkan_buffer_release(net, net->log_ids);
+    vly_vulkan_buffer_release(net, net->log_gains);
+    log_use(net, ids, gains, capacity);
+    return VLY_OK;
+}
+
+vly_status vly_vulkan_history_grow(vly_backend_net *net, vly_error *error)
+{
+    uint32_t delay = net->desc->max_delay;
+    uint64_t oldest = net->burst > delay ? net->burst - delay : 0;
+    uint64_t capacity = net->view->log_mask + 1;
+    return capacity < GROWN_CAPACITY
+               ? vly_vulkan_history_reserve(net, oldest, capacity, error)
+               : VLY_OK;
+}
+
+/* ---- in order, to the host --------------------------------------------- */
+
+vly_status vly_vulkan_history_sorted(vly_backend_net *net, uint64_t n,
+                                     vly_error *error)
+{
+    uint64_t room = power_of_two(n);
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < 2 && status == VLY_OK; i++) {
+        if (net->sorted[i] != NULL && net->sorted[i]->bytes >= n * 4)
+            continue;
+        vly_vulkan_buffer_release(net, net->sorted[i]);
+        net->sorted[i] = NULL;
+        status =
+            vly_vulkan_buffer_create(net, VLY_VULKAN_TO_HOST, room,
+                                     sizeof(uint32_t), &net->sorted[i], error);
+    }
+    return status;
+}
+
+vly_status vly_vulkan_history_read(vly_backend_net *net, uint64_t burst,
+                                   uint32_t n_bursts, uint64_t n_spikes,
+                                   uint32_t *ids, uint32_t *gains,
+                                   vly_error *error)
+{
+    if (n_spikes == 0)
+        return VLY_OK;
+    vly_status status = vly_vulkan_history_sorted(net, n_spikes, error);
+    if (status != VLY_OK)
+        return status;
+    *net->launch = (vly_vulkan_launch){
+        .burst = burst,
+        .n_bursts = n_bursts,
+        .sorted_ids = net->sorted[0]->address,
+        .sorted_gains = net->sorted[1]->address,
+    };
+    status = vly_vulkan_once(net, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_record_sort(net, net->once, n_bursts, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_once_end(net, "sorting spikes", error);
+    if (status != VLY_OK)
+        return status;
+    memcpy(ids, net->sorted[0]->mapped, (size_t)n_spikes * sizeof *ids);
+    memcpy(gains, net->sorted[1]->mapped, (size_t)n_spikes * sizeof *gains);
+    return VLY_OK;
+}
+
+/* ---- from a snapshot --------------------------------------------------- */
+
+static vly_status load_records(vly_backend_net *net,
+                               const vly_snapshot *snapshot, vly_error *error)
+{
+    uint32_t n = snapshot->n_fired_bursts;
+    uint64_t first = snapshot->burst - n;
+    uint64_t mask = net->view->record_mask;
+    vly_vulkan_record *records = NULL;
+    vly_status status =
+        vly_common_alloc(&net->heap, n, sizeof *records, &records, error);
+    for (uint32_t j = 0; j < n && status == VLY_OK; j++) {
+        const uint64_t *row = snapshot->fired_row + j;
+        records[j] = (vly_vulkan_record){
+            .start = row[0], .count = (uint32_t)(row[1] - row[0]), .ran = 1};
+    }
+    for (uint32_t done = 0; done < n && status == VLY_OK;) {
+        uint64_t at = (first + done) & mask;
+        uint64_t m = piece_of(at, n - done, mask);
+        status = vly_vulkan_upload(net, net->records, at * sizeof *records,
+                                   records + done, m * sizeof *records, error);
+        done += (uint32_t)m;
+    }
+    vly_common_release(&net->heap, records);
+    return status;
+}
+
+vly_status vly_vulkan_history_load(vly_backend_net *net,
+                                   const vly_snapshot *snapshot,
+                                   vly_error *error)
+{
+    uint64_t n = snapshot->n_fired;
+    vly_status status = vly_vulkan_history_reserve(
+        net, net->burst, n + net->desc->n_neurons, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_upload(net, net->log_ids, 0, snapshot->fired,
+                                   n * sizeof(uint32_t), error);
+    if (status == VLY_OK)
+        status = vly_vulkan_upload(net, net->log_gains, 0, snapshot->fired_gain,
+                                   n * sizeof(uint32_t), error);
+    if (status == VLY_OK)
+        status = load_records(net, snapshot, error);
+    net->head = n;
+    return status == VLY_OK ? vly_vulkan_restore(net, error) : status;
+}

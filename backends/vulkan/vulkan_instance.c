@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The loader and the instance. It lives as long as the process: with its end
+ * the loader would unload the drivers, and what they leave behind would be
+ * leaks without a name.
+ *
+ * VOLLEY_VULKAN_VALIDATION=1 puts the validation layer in between, for tests:
+ * each of its messages is logged, and after one every call fails.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/common/backend_common.h"
+#include "vulkan_device.h"
+
+#define LAYER "VK_LAYER_KHRONOS_validation"
+
+static VkInstance made;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of made */
+static _Atomic uint32_t n_messages;                      /* of the layer */
+
+/* ---- the validation layer ---------------------------------------------- */
+
+static VKAPI_ATTR VkBool32 VKAPI_CALL
+note_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+             VkDebugUtilsMessageTypeFlagsEXT types,
+             const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+{
+    (void)severity;
+    (void)types;
+    (void)user;
+    atomic_fetch_add(&n_messages, 1);
+    if (vly_common_host != NULL)
+        vly_common_host->log(vly_common_host->context, VLY_LOG_ERROR,
+                             data->pMessage);
+    return VK_FALSE;
+}
+
+vly_status vly_vulkan_validated(vly_error *error)
+{
+    uint32_t n = atomic_load(&n_messages);
+    if (n == 0)
+        return VLY_OK;
+    return vly_common_fail(error, VLY_E_DEVICE,
+                           "the Vulkan validation layer has said %u things "
+                           "(logged)",
+                           n);
+}
+
+static int is_wanted(void)
+{
+    const char *wanted = getenv("VOLLEY_VULKAN_VALIDATION");
+    return wanted != NULL && strcmp(wanted, "1") == 0;
+}
+
+/* ---- instance ---------------------------------------------------------- */
+
+static vly_status create(vly_error *error)
+{
+    static const char *const layers[] = {LAYER};
+    static const char *const extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
+    const uint32_t validated = is_wanted() ? 1 : 0;
+    const VkDebugUtilsMessengerCreateInfoEXT messenger = {
+        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+        .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+                           VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+        .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+        .pfnUserCallback = note_message};
+    const VkApplicationInfo application = {
+        .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+        .pApplicationName = "volley",
+        .apiVersion = VK_API_VERSION_1_2};
+    const VkInstanceCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+        .pNext = validated != 0 ? &messenger : NULL,
+        .pApplicationInfo = &application,
+        .enabledLayerCount = validated,
+        .ppEnabledLayerNames = layers,
+        .enabledExtensionCount = validated,
+        .ppEnabledExtensionNames = extensions};
+    VkResult result = vkCreateInstance(&info, NULL, &made);
+    if (result == VK_ERROR_LAYER_NOT_PRESENT)
+        return vly_common_fail(error, VLY_E_DEVICE,
+                               "VOLLEY_VULKAN_VALIDATION is 1, but there is no "
+                               "%s",
+                               LAYER);
+    vly_status status =
+        vly_vulkan_check(NULL, result, "no Vulkan driver can be used", error);
+    if (status != VLY_OK)
+        return status;
+    volkLoadInstance(made);
+    VkDebugUtilsMessengerEXT listening = VK_NULL_HANDLE;
+    if (validated != 0) /* for as long as the instance */
+        result =
+            vkCreateDebugUtilsMessengerEXT(made, &messenger, NULL, &listening);
+    return vly_vulkan_check(NULL, result, "listening to the validation layer",
+                            error);
+}
+
+vly_status vly_vulkan_instance(VkInstance *instance, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    pthread_mutex_lock(&lock);
+    if (made == VK_NULL_HANDLE && volkInitialize() != VK_SUCCESS)
+        status = vly_common_fail(error, VLY_E_DEVICE,
+                                 "Vulkan loader not detected: libvulkan.so.1 "
+                                 "cannot be opened");
+    else if (made == VK_NULL_HANDLE &&
+             volkGetInstanceVersion() < VK_API_VERSION_1_2)
+        status = vly_common_fail(error, VLY_E_DEVICE,
+                                 "the Vulkan loader is older than version 1.2");
+    else if (made == VK_NULL_HANDLE)
+        status = create(error);
+    *instance = made;
+    pthread_mutex_unlock(&lock);
+    return status;
+}

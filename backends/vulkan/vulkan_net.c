@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Making, describing and freeing a net.
+ */
+#include "vulkan_net.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- options ----------------------------------------------------------- */
+
+typedef struct net_options {
+    uint32_t n_bursts; /* of a submission; 0: by time */
+    uint32_t size;     /* of a work group; 0: by the device, as the others */
+    uint32_t lanes;
+    uint32_t words;
+    uint32_t groups;
+    uint32_t together; /* UINT32_MAX: by the device */
+    uint32_t memory;   /* KiB on the device; UINT32_MAX: all */
+    uint32_t fault;
+} net_options;
+
+static int read_number(const char *text, size_t n, const char *name,
+                       uint32_t *value)
+{
+    size_t length = strlen(name);
+    uint32_t number = 0;
+    if (n <= length || n > length + 6 || strncmp(text, name, length) != 0)
+        return 0;
+    for (size_t i = length; i < n; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return 0;
+        number = number * 10 + (uint32_t)(text[i] - '0');
+    }
+    *value = number;
+    return 1;
+}
+
+static vly_status read_options(const char *text, net_options *made,
+                               vly_error *error)
+{
+    memset(made, 0, sizeof *made);
+    made->together = UINT32_MAX;
+    made->memory = UINT32_MAX;
+    while (text != NULL && text[0] != 0) {
+        size_t n = strcspn(text, ",");
+        int known = n == 0 ||
+                    read_number(text, n, "launch=", &made->n_bursts) ||
+                    read_number(text, n, "size=", &made->size) ||
+                    read_number(text, n, "lanes=", &made->lanes) ||
+                    read_number(text, n, "words=", &made->words) ||
+                    read_number(text, n, "groups=", &made->groups) ||
+                    read_number(text, n, "together=", &made->together) ||
+                    read_number(text, n, "memory=", &made->memory) ||
+                    read_number(text, n, "fault=", &made->fault);
+        if (!known)
+            return vly_common_fail(error, VLY_E_INVALID,
+                                   "vulkan option '%.*s', wanted launch=N, "
+                                   "size=N, lanes=N, words=N, groups=N, "
+                                   "together=0|1, memory=N or fault=1",
+                                   (int)n, text);
+        text += text[n] == ',' ? n + 1 : n;
+    }
+    return VLY_OK;
+}
+
+/* 0 is not asked for */
+static int fits(uint32_t n, uint32_t most)
+{
+    return (n & (n - 1)) == 0 && n <= most;
+}
+
+/* What the device chose, or what the options want. */
+static vly_status choose_shape(vly_backend_net *net, const net_options *wanted,
+                               vly_error *error)
+{
+    const vly_vulkan_shape *usual = &net->device->shape;
+    vly_vulkan_shape *shape = &net->shape;
+    *shape = *usual;
+    if (!fits(wanted->size, 1024) || !fits(wanted->lanes, 1024) ||
+        !fits(wanted->words, usual->words) || wanted->groups > 65535)
+        return vly_common_fail(error, VLY_E_INVALID,
+                               "vulkan options size, lanes and words: wanted "
+                               "powers of two, up to 1024, size and %u, and "
+                               "groups up to 65535",
+                               usual->words);
+    shape->size = wanted->size != 0 ? wanted->size : shape->size;
+    shape->lanes = wanted->lanes != 0 ? wanted->lanes : shape->lanes;
+    shape->words = wanted->words != 0 ? wanted->words : shape->words;
+    shape->groups = wanted->groups != 0 ? wanted->groups : shape->groups;
+    if (wanted->together != UINT32_MAX)
+        shape->together = wanted->together != 0;
+    if (shape->lanes > shape->size)
+        shape->lanes = shape->size;
+    if (shape->size > net->device->size_max || shape->words < shape->size)
+        return vly_common_fail(error, VLY_E_UNSUPPORTED,
+                               "vulkan option size=%u: wanted at most %u, and "
+                               "no more than words, which are %u",
+                               shape->size, net->device->size_max,
+                               shape->words);
+    net->pipelines = shape->size == usual->size &&
+                             shape->lanes == usual->lanes &&
+                             shape->words == usual->words &&
+                             shape->together == usual->together
+                         ? &net->device->pipelines
+                         : &net->own;
+    return VLY_OK;
+}
+
+/* ---- sizes ------------------------------------------------------------- */
+
+static void start_view(vly_backend_net *net)
+{
+    const vly_net_desc *desc = net->desc;
+    vly_vulkan_view *view = net->view;
+    view->n_neurons = desc->n_neurons;
+    view->n_ports = 1;
+    view->ring = 1;
+    view->max_delay = desc->max_delay;
+    view->key_low = (uint32_t)desc->seed_input;
+    view->key_high = (uint32_t)(desc->seed_input >> 32);
+    view->feagi_q = desc->feagi_q;
+    view->launch = net->params->address + sizeof *view;
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        uint32_t n = vly_common_area_desc(desc, a)->n_ports;
+        view->n_ports = n > view->n_ports ? n : view->n_ports;
+    }
+    for (uint32_t i = 0; i < desc->n_projections; i++) {
+        const vly_projection_desc *p = vly_common_projection_desc(desc, i);
+        uint32_t ring = p->delay != NULL ? p->delay_max + 1 : 1;
+        view->ring = ring > view->ring ? ring : view->ring;
+    }
+}
+
+static vly_status create_params(vly_backend_net *net, vly_error *error)
+{
+    vly_status status = vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE,
+                                                 sizeof(vly_vulkan_view) +
+                                                     sizeof(vly_vulkan_launch),
+                                                 1, &net->params, error);
+    if (status != VLY_OK)
+        return status;
+    net->view = net->params->mapped;
+    net->launch = (vly_vulkan_launch *)(void *)(net->view + 1);
+    start_view(net);
+    return VLY_OK;
+}
+
+/* ---- net --------------------------------------------------------------- */
+
+static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
+                           const net_options *wanted, vly_error *error)
+{
+    vly_status status = choose_shape(net, wanted, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_queue_create(net, error);
+    if (status == VLY_OK)
+        status = create_params(net, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_dynamics_create(net, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_stimulus_create(net, error);
+    if (status == VLY_OK)
+        status =
+            vly_vulkan_upload(net, net->areas, 0, net->area,
+                              net->desc->n_areas * sizeof *net->area, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_history_create(net, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_delivery_create(net, error);
+    if (status == VLY_OK)
+        status =
+            vly_vulkan_upload(net, net->state, 0, snapshot->state,
+                              net->n_state_words * sizeof(uint32_t), error);
+    if (status == VLY_OK)
+        status = vly_vulkan_history_load(net, snapshot, error);
+    return status;
+}
+
+vly_status vly_vulkan_net_create(const vly_device_spec *spec,
+                                 const vly_net_desc *desc,
+                                 const vly_snapshot *snapshot,
+                                 vly_backend_net **net, vly_error *error)
+{
+    net_options wanted;
+    vly_vulkan_device *device = NULL;
+    vly_status status = vly_common_supports(desc, error);
+    if (status == VLY_OK)
+        status = vly_common_snapshot_check(desc, snapshot, error);
+    if (status == VLY_OK)
+        status =
+            read_options(spec != NULL ? spec->options : NULL, &wanted, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_device_open(spec != NULL ? spec->index : 0, &device,
+                                        error);
+    if (status != VLY_OK)
+        return status;
+    /* The net's own memory is a block of a list that is not its own. */
+    vly_common_heap outer = {.bytes = 0};
+    vly_backend_net *made = NULL;
+    status = vly_common_alloc(&outer, 1, sizeof *made, &made, error);
+    if (status != VLY_OK)
+        return status;
+    made->desc = desc;
+    made->device = device;
+    made->burst = snapshot->burst;
+    made->fault = wanted.fault;
+    made->device_limit = wanted.memory == UINT32_MAX
+                             ? UINT64_MAX
+                             : wanted.memory * UINT64_C(1024);
+    made->launch_fixed = wanted.n_bursts;
+    status = fill_net(made, snapshot, &wanted, error);
+    if (status != VLY_OK) {
+        vly_vulkan_net_destroy(made);
+        return status;
+    }
+    *net = made;
+    return VLY_OK;
+}
+
+void vly_vulkan_net_destroy(vly_backend_net *net)
+{
+    if (net == NULL)
+        return;
+    /* nothing runs: whoever submits waits, unless the device is lost */
+    vly_vulkan_queue_destroy(net);
+    vly_vulkan_pipelines_destroy(net->device, &net->own);
+    vly_vulkan_release_all(net);
+    vly_common_heap outer = {.bytes = 0};
+    vly_common_release(&outer, net);
+}
+
+vly_status vly_vulkan_net_info(const vly_backend_net *net, vly_net_info *info,
+                               vly_error *error)
+{
+    if (info->struct_size < sizeof *info)
+        return vly_common_fail(error, VLY_E_INVALID,
+                               "net info: struct_size is %u, wanted %u",
+                               info->struct_size, (uint32_t)sizeof *info);
+    info->n_threads = 1;
+    info->host_bytes = net->heap.bytes + net->pinned_bytes;
+    info->device_bytes = net->device_bytes;
+    snprintf(info->plan, sizeof info->plan,
+             "global: %u work groups of %u deliver, %u invocations a row; %u "
+             "groups of rows, 8 bytes a synapse; inputs of %u bursts in global "
+             "memory; up to %u bursts a submission",
+             net->shape.groups, net->shape.size, net->shape.lanes,
+             net->n_groups, net->view->ring, VLY_VULKAN_LAUNCH_BURSTS);
+    return VLY_OK;
+}

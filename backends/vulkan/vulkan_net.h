@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A net of the Vulkan backend: the structures, and which file does what.
+ *
+ * State, accumulators, rows and spikes lie on the device (kernels/vulkan), and
+ * a command buffer holds the dispatches of many bursts, so the host sees
+ * nothing of a single one: after a submission digests, counts and, if they are
+ * recorded, spikes are read in one piece each.
+ */
+#ifndef VOLLEY_VULKAN_NET_H
+#define VOLLEY_VULKAN_NET_H
+
+#include "backends/common/backend_common.h"
+#include "vulkan_device.h"
+
+enum {
+    VLY_VULKAN_ON_DEVICE, /* copies only */
+    VLY_VULKAN_TO_DEVICE, /* written by the host, on the device if it can be */
+    VLY_VULKAN_TO_HOST    /* read by the host */
+};
+
+/* A block of memory that shaders reach by address. */
+typedef struct vly_vulkan_buffer {
+    struct vly_vulkan_buffer *next;
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+    void *mapped; /* NULL on the device */
+    uint64_t address;
+    uint64_t bytes;
+    uint32_t kind;
+    uint32_t reserved;
+} vly_vulkan_buffer;
+
+/* Commands that are recorded once and submitted often. */
+typedef struct vly_vulkan_commands {
+    VkCommandBuffer bursts;
+    VkCommandBuffer sort;
+    uint32_t n_bursts; /* at most; 0: not recorded */
+    uint32_t reserved;
+} vly_vulkan_commands;
+
+/* Tiles of one model */
+typedef struct vly_vulkan_model_tiles {
+    uint32_t first;
+    uint32_t n;
+} vly_vulkan_model_tiles;
+
+typedef struct vly_vulkan_area_info {
+    const vly_common_model *model;
+    uint64_t state_at; /* first word of its state */
+    /* a column that coef_write made, or NULL */
+    vly_vulkan_buffer *own[VLY_VULKAN_MAX_COEFS];
+    uint32_t room[VLY_VULKAN_MAX_COEFS]; /* words behind the address */
+} vly_vulkan_area_info;
+
+typedef struct vly_vulkan_timestamps {
+    VkQueryPool pool; /* VK_NULL_HANDLE: the device has none */
+    uint64_t at[5];   /* begin, end; of one burst: begin, delivered, end */
+} vly_vulkan_timestamps;
+
+struct vly_backend_net {
+    const vly_net_desc *desc;
+    vly_vulkan_device *device;
+    vly_common_heap heap;
+    vly_vulkan_buffer *buffers;
+    uint64_t pinned_bytes; /* mapped by the host */
+    uint64_t device_bytes;
+    uint64_t device_limit;  /* option memory=N; UINT64_MAX: the device's */
+    int32_t failed;         /* status of a run that failed, or VLY_OK */
+    uint32_t fault;         /* option fault=1: the next run loses the device */
+    uint64_t burst;         /* done */
+    uint64_t head;          /* log position of the next spike */
+    uint32_t launch_bursts; /* of the next submission at most */
+    uint32_t launch_fixed;  /* option launch=N; 0: by time */
+    vly_vulkan_shape shape;
+    vly_vulkan_pipelines own; /* where the shape is not the device's */
+    vly_vulkan_pipelines *pipelines;
+    VkCommandPool pool;
+    VkCommandBuffer once; /* for copies */
+    VkFence fence;
+    vly_vulkan_commands commands;
+    vly_vulkan_timestamps timestamps;
+    vly_vulkan_buffer *staging; /* TO_DEVICE, for copies */
+    vly_vulkan_buffer *reading; /* TO_HOST, for copies */
+    vly_vulkan_buffer *params;  /* TO_DEVICE: view, then launch */
+    vly_vulkan_view *view;      /* in params */
+    vly_vulkan_launch *launch;
+    vly_vulkan_buffer *areas;
+    vly_vulkan_buffer *coefs;
+    vly_vulkan_buffer *state; /* as in a snapshot */
+    vly_vulkan_buffer *stimuli;
+    vly_vulkan_buffer *thresholds;
+    vly_vulkan_buffer *log_ids;
+    vly_vulkan_buffer *log_gains;
+    vly_vulkan_buffer *records;
+    vly_vulkan_buffer *area_spikes;
+    vly_vulkan_buffer *results;   /* TO_HOST: records, area_spikes */
+    vly_vulkan_buffer *sorted[2]; /* TO_HOST: ids and gains, in order */
+    vly_vulkan_buffer *inputs;    /* TO_DEVICE: rows, inputs; or NULL */
+    uint64_t n_state_words;
+    uint64_t n_synapses;
+    uint64_t n_driven;     /* neurons that are updated in every burst */
+    vly_vulkan_area *area; /* [n_areas] as on the device */
+    vly_vulkan_area_info *info;
+    uint32_t *stimulus_slot; /* [n_stimuli] place on the device */
+    vly_vulkan_group *groups;
+    uint32_t n_groups;
+    uint32_t n_tiles;
+    vly_vulkan_model_tiles tiles[VLY_VULKAN_N_MODELS];
+};
+
+/* ---- vulkan_memory.c --------------------------------------------------- */
+
+/* count * size bytes, cleared. Everything a net allocates is freed with it.
+ * Errors E_NOMEM with the bytes requested and available */
+vly_status vly_vulkan_buffer_create(vly_backend_net *net, uint32_t kind,
+                                    uint64_t count, uint64_t size,
+                                    vly_vulkan_buffer **buffer,
+                                    vly_error *error);
+void vly_vulkan_buffer_release(vly_backend_net *net, vly_vulkan_buffer *buffer);
+void vly_vulkan_release_all(vly_backend_net *net);
+vly_status vly_vulkan_upload(vly_backend_net *net, vly_vulkan_buffer *to,
+                             uint64_t offset, const void *words, uint64_t bytes,
+                             vly_error *error);
+vly_status vly_vulkan_download(vly_backend_net *net, void *words,
+                               const vly_vulkan_buffer *from, uint64_t offset,
+                               uint64_t bytes, vly_error *error);
+
+/* ---- vulkan_submit.c --------------------------------------------------- */
+
+vly_status vly_vulkan_queue_create(vly_backend_net *net, vly_error *error);
+void vly_vulkan_queue_destroy(vly_backend_net *net);
+/* net->once, ready to be recorded */
+vly_status vly_vulkan_once(vly_backend_net *net, vly_error *error);
+/* Runs it, or n recorded ones, and waits. */
+vly_status vly_vulkan_once_end(vly_backend_net *net, const char *what,
+                               vly_error *error);
+vly_status vly_vulkan_submit(vly_backend_net *net,
+                             const VkCommandBuffer *commands, uint32_t n,
+                             const char *what, vly_error *error);
+/* Everything before is done and seen by everything after. */
+void vly_vulkan_barrier(VkCommandBuffer commands);
+/* One dispatch over the net's view. */
+void vly_vulkan_dispatch(vly_backend_net *net, VkCommandBuffer commands,
+                         VkPipeline pipeline, vly_vulkan_push push,
+                         uint32_t groups);
+/* net->commands for n bursts or some more */
+vly_status vly_vulkan_record_bursts(vly_backend_net *net, uint32_t n_bursts,
+                                    vly_error *error);
+/* Dispatches of sort.comp over n_bursts records from net->launch on. */
+vly_status vly_vulkan_record_sort(vly_backend_net *net,
+                                  VkCommandBuffer commands, uint32_t n_bursts,
+                                  vly_error *error);
+
+/* ---- vulkan_net.c ------------------------------------------------------ */
+
+vly_status vly_vulkan_net_create(const vly_device_spec *device,
+                                 const vly_net_desc *desc,
+                                 const vly_snapshot *snapshot,
+                                 vly_backend_net **net, vly_error *error);
+void vly_vulkan_net_destroy(vly_backend_net *net);
+vly_status vly_vulkan_net_info(const vly_backend_net *net, vly_net_info *info,
+                               vly_error *error);
+
+/* ---- vulkan_delivery.c ------------------------------------------------- */
+
+/* Rows by source, one group for each base delay, from the projections. */
+vly_status vly_vulkan_delivery_create(vly_backend_net *net, vly_error *error);
+/* Puts back the events that were under way in a snapshot. */
+vly_status vly_vulkan_restore(vly_backend_net *net, vly_error *error);
+
+/* ---- vulkan_stimulus.c ------------------------------------------------- */
+
+vly_status vly_vulkan_stimulus_create(vly_backend_net *net, vly_error *error);
+vly_status vly_vulkan_stimulus_write(vly_backend_net *net, uint32_t index,
+                                     const vly_stimulus_desc *desc,
+                                     vly_error *error);
+
+/* ---- vulkan_dynamics.c ------------------------------------------------- */
+
+/* Areas, state, coefficients and tiles. */
+vly_status vly_vulkan_dynamics_create(vly_backend_net *net, vly_error *error);
+vly_status vly_vulkan_coef_write(vly_backend_net *net, uint32_t area,
+                                 uint32_t coef, const vly_column *column,
+                                 vly_error *error);
+
+/* ---- vulkan_history.c -------------------------------------------------- */
+
+vly_status vly_vulkan_history_create(vly_backend_net *net, vly_error *error);
+/* Room for n more spikes beside those from burst `oldest` on. */
+vly_status vly_vulkan_history_reserve(vly_backend_net *net, uint64_t oldest,
+                                      uint64_t n, vly_error *error);
+/* Makes room in the log after a submission that ran out of it. */
+vly_status vly_vulkan_history_grow(vly_backend_net *net, vly_error *error);
+/* Memory for n spikes in order, on their way to the host. */
+vly_status vly_vulkan_history_sorted(vly_backend_net *net, uint64_t n,
+                                     vly_error *error);
+/* Records of n_bursts bursts into records[]. */
+vly_status vly_vulkan_history_records(vly_backend_net *net, uint64_t burst,
+                                      uint32_t n_bursts,
+                                      vly_vulkan_record *records,
+                                      vly_error *error);
+/* Spikes of n_bursts bursts that are done, in order, which are n_spikes. */
+vly_status vly_vulkan_history_read(vly_backend_net *net, uint64_t burst,
+                                   uint32_t n_bursts, uint64_t n_spikes,
+                                   uint32_t *ids, uint32_t *gains,
+                                   vly_error *error);
+vly_status vly_vulkan_history_load(vly_backend_net *net,
+                                   const vly_snapshot *snapshot,
+                                   vly_error *error);
+
+/* ---- vulkan_input.c ---------------------------------------------------- */
+
+/* Inputs of the bursts of net->launch to where the device reads them; *from
+ * is moved to the first of them. */
+vly_status vly_vulkan_inputs_send(vly_backend_net *net, const vly_run *run,
+                                  uint64_t *from, vly_error *error);
+
+/* ---- vulkan_run.c ------------------------------------------------------ */
+
+vly_status vly_vulkan_net_run(vly_backend_net *net, vly_run *run,
+                              vly_error *error);
+
+/* ---- vulkan_snapshot.c ------------------------------------------------- */
+
+vly_status vly_vulkan_snapshot_read(vly_backend_net *net,
+                                    vly_snapshot *snapshot, vly_error *error);
+vly_status vly_vulkan_field_read(vly_backend_net *net, uint32_t area,
+                                 uint32_t field, uint32_t first, uint32_t count,
+                                 uint32_t *words, vly_error *error);
+vly_status vly_vulkan_field_write(vly_backend_net *net, uint32_t area,
+                                  uint32_t field, uint32_t first,
+                                  uint32_t count, const uint32_t *words,
+                                  vly_error *error);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The plugin "vulkan": its entry and its table of functions.
+ */
+#include <string.h>
+
+#include "vulkan_net.h"
+
+const char vly_common_backend[] = "vulkan";
+
+static vly_status init(const vly_host *host, vly_error *error)
+{
+    if (host == NULL || host->struct_size < sizeof(vly_host))
+        return vly_common_fail(error, VLY_E_ABI,
+                               "vulkan: the host table is smaller than "
+                               "version 1.0");
+    vly_status status = vly_vulkan_start(error);
+    if (status == VLY_OK)
+        vly_common_host = host;
+    return status;
+}
+
+static void deinit(void)
+{
+    vly_vulkan_stop();
+    vly_common_host = NULL;
+}
+
+static const vly_backend backend = {
+    .struct_size = sizeof(vly_backend),
+    .flags = VLY_BACKEND_AREA_SPIKES,
+    .device_count = vly_vulkan_device_count,
+    .device_info = vly_vulkan_device_info,
+    .supports = vly_common_supports,
+    .net_create = vly_vulkan_net_create,
+    .net_destroy = vly_vulkan_net_destroy,
+    .net_info = vly_vulkan_net_info,
+    .net_run = vly_vulkan_net_run,
+    .field_read = vly_vulkan_field_read,
+    .field_write = vly_vulkan_field_write,
+    .coef_write = vly_vulkan_coef_write,
+    .stimulus_write = vly_vulkan_stimulus_write,
+    .snapshot_read = vly_vulkan_snapshot_read,
+};
+
+static const void *get_interface(const char *id)
+{
+    return strcmp(id, VLY_BACKEND_INTERFACE) == 0 ? &backend : NULL;
+}
+
+extern const vly_plugin vly_plugin_entry;
+VLY_EXPORT const vly_plugin vly_plugin_entry = {
+    .struct_size = sizeof(vly_plugin),
+    .abi_version = VLY_ABI_VERSION,
+    .id = "vulkan",
+    .version = "0.1.0",
+    .build = VLY_VULKAN_BUILD,
+    .init = init,
+    .deinit = deinit,
+    .get_interface = get_interface,
+};

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Stimuli on the device, area by area.
+ */
+#include "vulkan_net.h"
+
+static vly_status stimulus_upload(vly_backend_net *net, uint32_t index,
+                                  const vly_stimulus_desc *desc,
+                                  vly_error *error)
+{
+    const uint32_t slot = net->stimulus_slot[index];
+    const uint32_t at = slot * VLY_VULKAN_THRESHOLDS;
+    const vly_vulkan_stimulus made = {
+        .start = desc->start,
+        .stop = desc->stop,
+        .first = desc->first,
+        .n = desc->n_neurons,
+        .stream = desc->stream,
+        .thresholds = at,
+        .n_thresholds = desc->n_thresholds,
+        .base = desc->base,
+        .step = desc->step,
+        .port = desc->port,
+        .always = (desc->flags & VLY_STIMULUS_ALWAYS) != 0,
+    };
+    vly_status status = vly_vulkan_upload(
+        net, net->thresholds, at * UINT64_C(4), desc->thresholds,
+        desc->n_thresholds * sizeof(uint32_t), error);
+    if (status == VLY_OK)
+        status = vly_vulkan_upload(net, net->stimuli, slot * sizeof made, &made,
+                                   sizeof made, error);
+    return status;
+}
+
+/* Gives every stimulus its place, those of an area together. */
+static void sort_stimuli(vly_backend_net *net)
+{
+    const vly_net_desc *desc = net->desc;
+    for (uint32_t i = 0; i < desc->n_stimuli; i++) {
+        const vly_stimulus_desc *s = vly_common_stimulus_desc(desc, i);
+        if (s->n_neurons > 0)
+            net->area[vly_common_area_of(desc, s->first)].n_stimuli++;
+    }
+    uint32_t at = 0;
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        net->area[a].stimulus_first = at;
+        at += net->area[a].n_stimuli;
+        net->area[a].n_stimuli = 0;
+    }
+    for (uint32_t i = 0; i < desc->n_stimuli; i++) {
+        const vly_stimulus_desc *s = vly_common_stimulus_desc(desc, i);
+        if (s->n_neurons == 0) {
+            net->stimulus_slot[i] = at++; /* behind all others, for nobody */
+            continue;
+        }
+        vly_vulkan_area *area = &net->area[vly_common_area_of(desc, s->first)];
+        net->stimulus_slot[i] = area->stimulus_first + area->n_stimuli++;
+    }
+}
+
+vly_status vly_vulkan_stimulus_create(vly_backend_net *net, vly_error *error)
+{
+    uint32_t n = net->desc->n_stimuli;
+    if (n > UINT32_MAX / VLY_VULKAN_THRESHOLDS)
+        return vly_common_fail(error, VLY_E_UNSUPPORTED,
+                               "net: %u stimuli, the vulkan backend takes up "
+                               "to %u",
+                               n, UINT32_MAX / VLY_VULKAN_THRESHOLDS);
+    vly_status status = vly_common_alloc(
+        &net->heap, n, sizeof *net->stimulus_slot, &net->stimulus_slot, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n,
+                                          sizeof(vly_vulkan_stimulus),
+                                          &net->stimuli, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_buffer_create(
+            net, VLY_VULKAN_ON_DEVICE, n,
+            VLY_VULKAN_THRESHOLDS * sizeof(uint32_t), &net->thresholds, error);
+    if (status != VLY_OK)
+        return status;
+    net->view->stimuli = net->stimuli->address;
+    net->view->thresholds = net->thresholds->address;
+    sort_stimuli(net);
+    for (uint32_t i = 0; i < n && status == VLY_OK; i++)
+        status = stimulus_upload(net, i, vly_common_stimulus_desc(net->desc, i),
+                                 error);
+    return status;
+}
+
+vly_status vly_vulkan_stimulus_write(vly_backend_net *net, uint32_t index,
+                                     const vly_stimulus_desc *desc,
+                                     vly_error *error)
+{
+    vly_status status =
+        vly_common_check_stimulus_write(net->desc, index, desc, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_enter(net->device, error);
+    return status == VLY_OK ? stimulus_upload(net, index, desc, error) : status;
+}
