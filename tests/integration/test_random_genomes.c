@@ -8,9 +8,9 @@
  * come up ten times.
  * BACKENDS, as in cpu,cuda:1, are taken instead of cpu:1 and cpu:4; the run
  * that swaps goes from the last to the first. Where one of them has no device
- * the test is skipped with the reason, or fails under VOLLEY_REQUIRE_GPU=1.
+ * the test is skipped with the reason, or fails where it is required.
  */
-#include "volley_test.h"
+#include "device_test.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -207,7 +207,6 @@ static void remove_folder(void)
 /* Skips the test if a backend has no device. */
 static void need_devices(vly_registry *registry)
 {
-    const char *required = getenv("VOLLEY_REQUIRE_GPU");
     for (uint32_t k = 0; k < n_runs; k++) {
         char id[32];
         const void *table = NULL;
@@ -217,7 +216,7 @@ static void need_devices(vly_registry *registry)
         if (vly_registry_interface(registry, id, VLY_BACKEND_INTERFACE, &table,
                                    &error) == VLY_OK)
             continue;
-        if (strcmp(id, "cpu") == 0 || (required && !strcmp(required, "1")))
+        if (device_is_required(id))
             fail_msg("%s", error.message);
         printf("skipped: %s\n", error.message);
         n_genomes = 0;

@@ -32,6 +32,12 @@ if(TARGET cuda)
                       COMMAND test_random_genomes 0 500 cpu:2,cuda)
 endif()
 
+if(TARGET vulkan)
+    add_dependencies(test_random_genomes vulkan)
+    vly_test_register(test_random_genomes_vulkan LABELS vulkan TIMEOUT 600
+                      COMMAND test_random_genomes 0 200 vulkan)
+endif()
+
 # ---- odd shapes, on every backend -----------------------------------------
 vly_test(test_device_shapes LABELS integration TIMEOUT 300
          SOURCES test_device_shapes.c DEPENDS cpu
@@ -45,6 +51,16 @@ if(TARGET cuda)
         COMMAND test_golden large cuda:0 cuda:0,plan=global)
     vly_test(test_cuda_errors LABELS gpu TIMEOUT 300
         SOURCES test_cuda_errors.c LIBRARIES ${CMAKE_DL_LIBS} DEPENDS cpu cuda)
+endif()
+
+if(TARGET vulkan)
+    vly_test_register(test_device_shapes_vulkan LABELS vulkan TIMEOUT 600
+        COMMAND test_device_shapes vulkan:0
+                vulkan:0,together=1,size=128,groups=3)
+    vly_test_register(test_golden_vulkan LABELS vulkan TIMEOUT 600
+        COMMAND test_golden small vulkan:0)
+    vly_test_register(test_golden_vulkan_large LABELS vulkan slow
+        COMMAND test_golden large vulkan:0)
 endif()
 
 # ---- against theory and the literature ------------------------------------

@@ -11,8 +11,19 @@
 
 #include <volley/volley.h>
 
+/* Whether a test of a backend must not be skipped: VOLLEY_REQUIRE_VULKAN=1, of
+ * all others VOLLEY_REQUIRE_GPU=1. The cpu backend is always there. */
+static inline bool device_is_required(const char *id)
+{
+    const char *required =
+        getenv(strcmp(id, "vulkan") == 0 ? "VOLLEY_REQUIRE_VULKAN"
+                                         : "VOLLEY_REQUIRE_GPU");
+    return strcmp(id, "cpu") == 0 ||
+           (required != NULL && strcmp(required, "1") == 0);
+}
+
 /* Skips the test with the reason if the plugin of spec cannot be used here, and
- * fails it under VOLLEY_REQUIRE_GPU=1. The cpu backend is always there. */
+ * fails it where it is required. */
 static inline void device_require(const vly_registry *registry,
                                   const char *spec)
 {
@@ -23,9 +34,7 @@ static inline void device_require(const vly_registry *registry,
     if (vly_registry_interface(registry, id, VLY_BACKEND_INTERFACE, &table,
                                &error) == VLY_OK)
         return;
-    const char *required = getenv("VOLLEY_REQUIRE_GPU");
-    if (strcmp(id, "cpu") == 0 ||
-        (required != NULL && strcmp(required, "1") == 0))
+    if (device_is_required(id))
         fail_msg("%s", error.message);
     print_message("skipped: %s\n", error.message);
     skip();

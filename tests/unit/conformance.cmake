@@ -24,3 +24,13 @@ if(TARGET cuda)
             COMMAND test_conformance ${spec})
     endforeach()
 endif()
+if(TARGET vulkan)
+    add_dependencies(test_conformance vulkan)
+    foreach(spec vulkan:0 vulkan:0,together=1,size=32,launch=7,lanes=1)
+        string(MAKE_C_IDENTIFIER "test_conformance_${spec}" name)
+        vly_test_register(${name} LABELS vulkan TIMEOUT 600
+            COMMAND test_conformance ${spec})
+    endforeach()
+    vly_vulkan_validated(test_conformance_vulkan_validated
+                         test_conformance vulkan:0)
+endif()

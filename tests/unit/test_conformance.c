@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_conformance SPEC [PATTERN]: the conformance table on one backend, as in
  * "cpu:3,isa=scalar" or "cuda:0,plan=global". Every line that is not ok is
- * printed. A device that is not there: skipped with the reason, failed under
- * VOLLEY_REQUIRE_GPU=1.
+ * printed. A device that is not there: skipped with the reason, failed where it
+ * is required.
  */
-#include "volley_test.h"
-
-#include <stdlib.h>
+#include "device_test.h"
 
 #include "conformance/conformance.h"
 #include "plugin/registry.h"
@@ -25,10 +23,9 @@ static void on_result(void *arg, const vly_conformance_result *result)
     fflush(stdout);
 }
 
-static void skip_or_fail(void)
+static void skip_or_fail(const char *id)
 {
-    const char *required = getenv("VOLLEY_REQUIRE_GPU");
-    if (required != NULL && strcmp(required, "1") == 0)
+    if (device_is_required(id))
         fail_msg("%s", error.message);
     print_message("skipped: %s\n", error.message);
     skip();
@@ -50,7 +47,7 @@ static void test_table(void **state)
         vly_registry_destroy(registry);
         if (strcmp(spec.id, "cpu") == 0 || strcmp(spec.id, "template") == 0)
             fail_msg("%s", error.message);
-        skip_or_fail();
+        skip_or_fail(spec.id);
     }
     assert_ok(vly_registry_backend(registry, "cpu", &conformance.other, &error),
               error);

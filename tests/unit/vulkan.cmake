@@ -2,6 +2,16 @@
 # The shaders of the Vulkan backend, without it: what the tool chain makes of
 # them, and the models' steps on any Vulkan device, skipped with a reason where
 # there is none, failing there under VOLLEY_REQUIRE_VULKAN=1.
+# vly_vulkan_validated(name COMMAND...): a test under the validation layer, of
+# which any message fails it
+function(vly_vulkan_validated name)
+    vly_test_register(${name} LABELS vulkan TIMEOUT 900 COMMAND ${ARGN})
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
+        VOLLEY_VULKAN_VALIDATION=1)
+    set_property(TEST ${name} PROPERTY FAIL_REGULAR_EXPRESSION
+        "Validation (Error|Warning)")
+endfunction()
+
 if(VOLLEY_HAVE_VULKAN)
     vly_vulkan_model_shaders(test_vulkan_steps
         SOURCE ${CMAKE_CURRENT_LIST_DIR}/test_vulkan_steps.comp)
@@ -21,4 +31,24 @@ if(VOLLEY_HAVE_VULKAN)
         DEFINITIONS VLY_GLSLANG="${VOLLEY_GLSLANG}"
             VLY_SPIRV_CONTRACT="$<TARGET_FILE:spirv_contract>"
         ARGUMENTS ${shaders})
+endif()
+
+# The backend beside the reference, once more with the validation layer.
+if(TARGET vulkan)
+    foreach(test same paths)
+        vly_test(test_vulkan_${test} LABELS vulkan
+            SOURCES test_vulkan_${test}.c test_cuda_pair.c test_cpu_net.c
+            LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu vulkan
+            DEFINITIONS PAIR_DEVICE="vulkan"
+                PAIR_REQUIRED="VOLLEY_REQUIRE_VULKAN"
+            TIMEOUT 300)
+        vly_vulkan_validated(test_vulkan_${test}_validated test_vulkan_${test})
+    endforeach()
+    vly_test(test_vulkan_memory LABELS vulkan
+        SOURCES test_vulkan_memory.c test_cpu_host.c test_cpu_net.c
+        LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS vulkan
+        DEFINITIONS TEST_PLUGIN="$<TARGET_FILE:vulkan>"
+            TEST_REQUIRED="VOLLEY_REQUIRE_VULKAN"
+        TIMEOUT 300)
+    vly_vulkan_validated(test_vulkan_memory_validated test_vulkan_memory)
 endif()

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Every allocation of the Vulkan backend on the host fails once: while a net
+ * is made, runs and is read. Nothing is left, and a net whose run failed can
+ * only be destroyed.
+ */
+#include "test_cpu_net.h"
+
+#include <stdlib.h>
+
+#define BACKEND test_backend
+
+static void test_making(void **state)
+{
+    (void)state;
+    test_plugin_open();
+    test_net net;
+    test_random_net(&net, 5);
+    uint64_t live = test_host_live();
+    vly_device_spec device = {.struct_size = sizeof device, .n_threads = 1};
+    vly_status status = VLY_E_NOMEM;
+    uint64_t n = 0;
+    while (status != VLY_OK) {
+        vly_backend_net *made = NULL;
+        vly_error error = {.struct_size = sizeof error};
+        test_host_fail_at(++n);
+        status =
+            BACKEND->net_create(&device, &net.desc, &net.start, &made, &error);
+        test_host_fail_at(0);
+        if (status != VLY_OK) {
+            assert_int_equal(status, VLY_E_NOMEM);
+            assert_null(made);
+            assert_true(error.bytes_requested > 0);
+            assert_non_null(strstr(error.message, "bytes"));
+        }
+        BACKEND->net_destroy(made);
+        assert_int_equal(test_host_live(), live);
+        assert_true(n < 1000);
+    }
+    assert_true(n > 20);
+    test_net_deinit(&net);
+}
+
+/* Every neuron fires in every burst, so the log grows while it is recorded. */
+static void busy_net(test_net *net)
+{
+    static const uint32_t never[] = {0xffffffffu};
+    uint32_t coefs[6];
+    test_net_init(net, 1);
+    test_delta_coefs(coefs, 1.0f, 0);
+    test_area(net, "lif_psc_delta", 3000, coefs, 8);
+    test_stimulus(net, 0, never, 1, 256, 0, VLY_STIMULUS_ALWAYS);
+    test_synapse(net, 0, 0, 0, 0, 1, 40);
+    test_net_finish(net);
+}
+
+static void test_running(void **state)
+{
+    (void)state;
+    test_plugin_open();
+    test_net net;
+    busy_net(&net);
+    uint64_t live = test_host_live();
+    uint32_t *spikes = calloc(90u * 3000u, sizeof *spikes);
+    assert_non_null(spikes);
+    vly_status status = VLY_E_NOMEM;
+    uint32_t n_failed = 0;
+    for (uint64_t n = 1; status != VLY_OK; n++) {
+        vly_backend_net *made = test_create(&net, 1, NULL, NULL);
+        const vly_input input = {.burst = 2, .neuron = 7, .value = 9};
+        vly_run run = {.struct_size = sizeof run,
+                       .flags = VLY_RUN_RECORD,
+                       .n_bursts = 90,
+                       .inputs = &input,
+                       .n_inputs = 1,
+                       .spikes = spikes,
+                       .spikes_capacity = 90u * 3000u};
+        vly_error error = {.struct_size = sizeof error};
+        test_host_fail_at(n);
+        status = BACKEND->net_run(made, &run, &error);
+        test_host_fail_at(0);
+        if (status != VLY_OK) {
+            assert_int_equal(status, VLY_E_NOMEM);
+            assert_int_equal(BACKEND->net_run(made, &run, &error), VLY_E_NOMEM);
+            n_failed++;
+        } else {
+            assert_int_equal(run.n_spikes, 90 * 3000);
+        }
+        BACKEND->net_destroy(made);
+        assert_int_equal(test_host_live(), live);
+    }
+    assert_true(n_failed > 2);
+    free(spikes);
+    test_net_deinit(&net);
+}
+
+/* A snapshot that could not be read leaves the caller's as it was. */
+static void test_reading(void **state)
+{
+    (void)state;
+    test_plugin_open();
+    test_net net;
+    busy_net(&net);
+    uint64_t live = test_host_live();
+    vly_backend_net *made = test_create(&net, 1, NULL, NULL);
+    vly_snapshot snapshot = {.struct_size = sizeof snapshot, .burst = 77};
+    vly_error error = {.struct_size = sizeof error};
+    for (uint64_t n = 1; n <= 2; n++) {
+        test_host_fail_at(1);
+        assert_int_equal(BACKEND->snapshot_read(made, &snapshot, &error),
+                         VLY_E_NOMEM);
+        test_host_fail_at(0);
+        assert_int_equal(snapshot.burst, 77);
+    }
+    assert_ok(BACKEND->snapshot_read(made, &snapshot, &error), error);
+    assert_int_equal(snapshot.burst, 0);
+    BACKEND->net_destroy(made);
+    assert_int_equal(test_host_live(), live);
+    test_net_deinit(&net);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_making),
+        cmocka_unit_test(test_running),
+        cmocka_unit_test(test_reading),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
