@@ -299,17 +299,28 @@ static void builder_close(builder *b)
     vly_common_release(heap, b->cuts);
 }
 
-vly_status vly_vulkan_delivery_create(vly_backend_net *net, vly_error *error)
+vly_status vly_vulkan_groups_create(vly_backend_net *net, vly_error *error)
 {
-    builder b = {.net = net};
-    vly_vulkan_buffer *groups = NULL;
     vly_status status =
         vly_common_alloc(&net->heap, net->desc->n_projections,
                          sizeof *net->groups, &net->groups, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_buffer_create(
+            net, VLY_VULKAN_ON_DEVICE, net->desc->n_projections,
+            sizeof *net->groups, &net->group_table, error);
     if (status != VLY_OK)
         return status;
     find_groups(net);
-    status = builder_open(&b, error);
+    net->view->groups = net->group_table->address;
+    net->view->n_groups = net->n_groups;
+    return vly_vulkan_upload(net, net->group_table, 0, net->groups,
+                             net->n_groups * sizeof *net->groups, error);
+}
+
+vly_status vly_vulkan_delivery_create(vly_backend_net *net, vly_error *error)
+{
+    builder b = {.net = net};
+    vly_status status = builder_open(&b, error);
     for (uint32_t g = 0; g < net->n_groups && status == VLY_OK; g++) {
         b.group = &net->groups[g];
         find_parts(&b);
@@ -321,17 +332,9 @@ vly_status vly_vulkan_delivery_create(vly_backend_net *net, vly_error *error)
     }
     builder_close(&b);
     if (status == VLY_OK)
-        status =
-            vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, net->n_groups,
-                                     sizeof *net->groups, &groups, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_upload(net, groups, 0, net->groups,
+        status = vly_vulkan_upload(net, net->group_table, 0, net->groups,
                                    net->n_groups * sizeof *net->groups, error);
-    if (status != VLY_OK)
-        return status;
-    net->view->groups = groups->address;
-    net->view->n_groups = net->n_groups;
-    return VLY_OK;
+    return status;
 }
 
 /* ---- events under way -------------------------------------------------- */

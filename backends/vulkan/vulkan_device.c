@@ -277,6 +277,30 @@ static uint32_t power_below(uint32_t n)
     return p;
 }
 
+uint32_t vly_vulkan_sums(const vly_vulkan_device *device,
+                         const vly_vulkan_shape *shape)
+{
+    /* beside a list of two rounds of spikes and a few words */
+    uint32_t other = 2 * shape->slice_size + 16;
+    uint32_t all = device->shared_max / 4;
+    return all > 2 * other ? all - other : all / 2;
+}
+
+/* Vulkan has no word for it: the drivers that say it, else a guess. */
+static uint32_t count_units(VkPhysicalDevice physical)
+{
+    VkPhysicalDeviceShaderSMBuiltinsPropertiesNV units = {
+        .sType =
+            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV};
+    VkPhysicalDeviceProperties2 properties2 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+        .pNext = &units};
+    if (!has_extension(physical, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME))
+        return 64;
+    vkGetPhysicalDeviceProperties2(physical, &properties2);
+    return units.shaderSMCount > 0 ? units.shaderSMCount : 64;
+}
+
 /* Processors run a work group on one core, an invocation a SIMD lane: small
  * groups and few of them. Cards want all their units full. */
 static void choose_shape(vly_vulkan_device *device)
@@ -305,6 +329,11 @@ static void choose_shape(vly_vulkan_device *device)
     uint32_t room = all->limits.maxComputeSharedMemorySize / 8 - shape->size;
     shape->words = power_below(room < 4096 ? room : 4096);
     device->timestamp_ns = all->limits.timestampPeriod;
+    device->shared_max = all->limits.maxComputeSharedMemorySize;
+    device->n_units = is_cpu ? 1 : count_units(device->physical);
+    shape->slice_size = is_cpu ? shape->size : power_below(most);
+    shape->slice_lanes = 4;
+    shape->sums = vly_vulkan_sums(device, shape);
 }
 
 static vly_status open_queue(vly_vulkan_device *device, vly_error *error)

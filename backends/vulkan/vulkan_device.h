@@ -24,16 +24,20 @@ enum {
     VLY_VULKAN_DELIVER = VLY_VULKAN_N_MODELS,
     VLY_VULKAN_RESTORE,
     VLY_VULKAN_SORT,
-    VLY_VULKAN_N_SHADERS
+    VLY_VULKAN_SLICE, /* one for each model but feagi */
+    VLY_VULKAN_N_SHADERS = VLY_VULKAN_SLICE + VLY_VULKAN_N_MODELS
 };
 
 /* Work groups as a net wants them. */
 typedef struct vly_vulkan_shape {
-    uint32_t size;     /* invocations of a work group */
-    uint32_t lanes;    /* that share a row; divides size */
-    uint32_t words;    /* of a bitmap in shared memory */
-    uint32_t together; /* 1: a work group collects its spikes */
-    uint32_t groups;   /* that deliver */
+    uint32_t size;        /* invocations of a work group */
+    uint32_t lanes;       /* that share a row; divides size */
+    uint32_t words;       /* of a bitmap in shared memory */
+    uint32_t together;    /* 1: a work group collects its spikes */
+    uint32_t slice_size;  /* plan sliced: invocations of a work group */
+    uint32_t slice_lanes; /* that share a part of a row */
+    uint32_t sums;        /* accumulators in shared memory */
+    uint32_t groups;      /* that deliver; last: no constant of a pipeline */
 } vly_vulkan_shape;
 
 /* [shader], made when first wanted */
@@ -51,6 +55,8 @@ typedef struct vly_vulkan_device {
     uint64_t allocation_max; /* bytes of one block */
     uint32_t family;         /* of the queue */
     uint32_t size_max;       /* invocations of a work group */
+    uint32_t shared_max;     /* bytes of its shared memory */
+    uint32_t n_units;        /* multiprocessors, or a guess; processors: 1 */
     uint32_t has_budget;     /* 1: VK_EXT_memory_budget */
     uint32_t timestamp_bits; /* 0: no timestamps */
     float timestamp_ns;      /* of one step */
@@ -78,6 +84,9 @@ vly_status vly_vulkan_device_info(uint32_t index, vly_device_info *info,
  * with this index, it failed before; E_UNSUPPORTED it lacks a feature */
 vly_status vly_vulkan_device_open(uint32_t index, vly_vulkan_device **device,
                                   vly_error *error);
+/* Accumulators that fit the shared memory of a slice's work group. */
+uint32_t vly_vulkan_sums(const vly_vulkan_device *device,
+                         const vly_vulkan_shape *shape);
 /* VLY_OK, or the failure in words. A lost device stays lost. */
 vly_status vly_vulkan_check(vly_vulkan_device *device, VkResult result,
                             const char *what, vly_error *error);

@@ -199,11 +199,13 @@ static vly_status create_tiles(vly_backend_net *net, vly_error *error)
 /* ---- all --------------------------------------------------------------- */
 
 /* Accumulators, and marks where there are FEAGI areas. */
-static vly_status create_inputs(vly_backend_net *net, vly_error *error)
+vly_status vly_vulkan_inputs_create(vly_backend_net *net, vly_error *error)
 {
     vly_vulkan_view *view = net->view;
     vly_vulkan_buffer *made = NULL;
     int has_feagi = net->n_driven < net->desc->n_neurons;
+    if (net->is_sliced) /* they lie in shared memory */
+        return VLY_OK;
     uint64_t words = (uint64_t)view->ring * view->n_neurons;
     vly_status status = vly_vulkan_buffer_create(
         net, VLY_VULKAN_ON_DEVICE, words * 4, view->n_ports, &made, error);
@@ -227,8 +229,6 @@ vly_status vly_vulkan_dynamics_create(vly_backend_net *net, vly_error *error)
         status = create_coefs(net, error);
     if (status == VLY_OK)
         status = create_tiles(net, error);
-    if (status == VLY_OK)
-        status = create_inputs(net, error);
     if (status == VLY_OK)
         status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n,
                                           sizeof(uint32_t), &degree, error);

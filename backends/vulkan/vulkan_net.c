@@ -3,6 +3,7 @@
  */
 #include "vulkan_net.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,8 @@ typedef struct net_options {
     uint32_t words;
     uint32_t groups;
     uint32_t together; /* UINT32_MAX: by the device */
+    uint32_t plan;     /* VLY_VULKAN_PLAN_* */
+    uint32_t sums;     /* accumulators of a slice; 0: by the device */
     uint32_t memory;   /* KiB on the device; UINT32_MAX: all */
     uint32_t fault;
 } net_options;
@@ -35,6 +38,18 @@ static int read_number(const char *text, size_t n, const char *name,
     return 1;
 }
 
+static int read_plan(const char *text, size_t n, uint32_t *plan)
+{
+    static const char *const names[] = {"plan=auto", "plan=global",
+                                        "plan=sliced"};
+    for (uint32_t i = 0; i < 3; i++)
+        if (strlen(names[i]) == n && strncmp(names[i], text, n) == 0) {
+            *plan = i;
+            return 1;
+        }
+    return 0;
+}
+
 static vly_status read_options(const char *text, net_options *made,
                                vly_error *error)
 {
@@ -51,13 +66,17 @@ static vly_status read_options(const char *text, net_options *made,
                     read_number(text, n, "groups=", &made->groups) ||
                     read_number(text, n, "together=", &made->together) ||
                     read_number(text, n, "memory=", &made->memory) ||
+                    read_number(text, n, "sums=", &made->sums) ||
+                    read_plan(text, n, &made->plan) ||
                     read_number(text, n, "fault=", &made->fault);
         if (!known)
-            return vly_common_fail(error, VLY_E_INVALID,
-                                   "vulkan option '%.*s', wanted launch=N, "
-                                   "size=N, lanes=N, words=N, groups=N, "
-                                   "together=0|1, memory=N or fault=1",
-                                   (int)n, text);
+            return vly_common_fail(
+                error, VLY_E_INVALID,
+                "vulkan option '%.*s', wanted plan=auto, "
+                "plan=global, plan=sliced, launch=N, "
+                "sums=N, size=N, lanes=N, words=N, groups=N, "
+                "together=0|1, memory=N or fault=1",
+                (int)n, text);
         text += text[n] == ',' ? n + 1 : n;
     }
     return VLY_OK;
@@ -87,22 +106,30 @@ static vly_status choose_shape(vly_backend_net *net, const net_options *wanted,
     shape->lanes = wanted->lanes != 0 ? wanted->lanes : shape->lanes;
     shape->words = wanted->words != 0 ? wanted->words : shape->words;
     shape->groups = wanted->groups != 0 ? wanted->groups : shape->groups;
+    if (wanted->size != 0)
+        shape->slice_size = wanted->size;
+    if (wanted->lanes != 0)
+        shape->slice_lanes = wanted->lanes;
     if (wanted->together != UINT32_MAX)
         shape->together = wanted->together != 0;
     if (shape->lanes > shape->size)
         shape->lanes = shape->size;
+    if (shape->slice_lanes > shape->slice_size)
+        shape->slice_lanes = shape->slice_size;
+    shape->sums = vly_vulkan_sums(net->device, shape);
+    if (wanted->sums != 0 && wanted->sums < shape->sums)
+        shape->sums = wanted->sums;
     if (shape->size > net->device->size_max || shape->words < shape->size)
         return vly_common_fail(error, VLY_E_UNSUPPORTED,
                                "vulkan option size=%u: wanted at most %u, and "
                                "no more than words, which are %u",
                                shape->size, net->device->size_max,
                                shape->words);
-    net->pipelines = shape->size == usual->size &&
-                             shape->lanes == usual->lanes &&
-                             shape->words == usual->words &&
-                             shape->together == usual->together
-                         ? &net->device->pipelines
-                         : &net->own;
+    /* groups are no constant of a pipeline */
+    net->pipelines =
+        memcmp(shape, usual, offsetof(vly_vulkan_shape, groups)) == 0
+            ? &net->device->pipelines
+            : &net->own;
     return VLY_OK;
 }
 
@@ -156,7 +183,13 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
     if (status == VLY_OK)
         status = create_params(net, error);
     if (status == VLY_OK)
+        status = vly_vulkan_groups_create(net, error);
+    if (status == VLY_OK)
         status = vly_vulkan_dynamics_create(net, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_plan_choose(net, wanted->plan, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_inputs_create(net, error);
     if (status == VLY_OK)
         status = vly_vulkan_stimulus_create(net, error);
     if (status == VLY_OK)
@@ -166,7 +199,8 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
     if (status == VLY_OK)
         status = vly_vulkan_history_create(net, error);
     if (status == VLY_OK)
-        status = vly_vulkan_delivery_create(net, error);
+        status = net->is_sliced ? vly_vulkan_slices_create(net, error)
+                                : vly_vulkan_delivery_create(net, error);
     if (status == VLY_OK)
         status =
             vly_vulkan_upload(net, net->state, 0, snapshot->state,
@@ -239,11 +273,22 @@ vly_status vly_vulkan_net_info(const vly_backend_net *net, vly_net_info *info,
     info->n_threads = 1;
     info->host_bytes = net->heap.bytes + net->pinned_bytes;
     info->device_bytes = net->device_bytes;
-    snprintf(info->plan, sizeof info->plan,
-             "global: %u work groups of %u deliver, %u invocations a row; %u "
-             "groups of rows, 8 bytes a synapse; inputs of %u bursts in global "
-             "memory; up to %u bursts a submission",
-             net->shape.groups, net->shape.size, net->shape.lanes,
-             net->n_groups, net->view->ring, VLY_VULKAN_LAUNCH_BURSTS);
+    double synapses = net->n_synapses > 0 ? (double)net->n_synapses : 1.0;
+    if (net->is_sliced)
+        snprintf(info->plan, sizeof info->plan,
+                 "sliced: %u slices of targets, a work group of %u each, "
+                 "inputs in shared memory; %u groups of rows, %.2f bytes a "
+                 "synapse; one dispatch a burst and model, up to %u bursts a "
+                 "submission",
+                 net->view->n_slices, net->shape.slice_size, net->n_groups,
+                 (double)net->segment_bytes / synapses,
+                 VLY_VULKAN_LAUNCH_BURSTS);
+    else
+        snprintf(info->plan, sizeof info->plan,
+                 "global: %u work groups of %u deliver, %u invocations a row; "
+                 "%u groups of rows, 8 bytes a synapse; inputs of %u bursts in "
+                 "global memory; up to %u bursts a submission",
+                 net->shape.groups, net->shape.size, net->shape.lanes,
+                 net->n_groups, net->view->ring, VLY_VULKAN_LAUNCH_BURSTS);
     return VLY_OK;
 }

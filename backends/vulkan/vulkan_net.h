@@ -18,6 +18,9 @@ enum {
     VLY_VULKAN_TO_HOST    /* read by the host */
 };
 
+/* option plan=... */
+enum { VLY_VULKAN_PLAN_AUTO, VLY_VULKAN_PLAN_GLOBAL, VLY_VULKAN_PLAN_SLICED };
+
 /* A block of memory that shaders reach by address. */
 typedef struct vly_vulkan_buffer {
     struct vly_vulkan_buffer *next;
@@ -38,7 +41,7 @@ typedef struct vly_vulkan_commands {
     uint32_t reserved;
 } vly_vulkan_commands;
 
-/* Tiles of one model */
+/* Tiles or slices of one model */
 typedef struct vly_vulkan_model_tiles {
     uint32_t first;
     uint32_t n;
@@ -103,9 +106,14 @@ struct vly_backend_net {
     vly_vulkan_area_info *info;
     uint32_t *stimulus_slot; /* [n_stimuli] place on the device */
     vly_vulkan_group *groups;
+    vly_vulkan_buffer *group_table; /* the same on the device */
     uint32_t n_groups;
     uint32_t n_tiles;
     vly_vulkan_model_tiles tiles[VLY_VULKAN_N_MODELS];
+    uint32_t is_sliced; /* 1: plan sliced */
+    uint32_t slice_size;
+    uint64_t segment_bytes;
+    vly_vulkan_model_tiles slices[VLY_VULKAN_N_MODELS];
 };
 
 /* ---- vulkan_memory.c --------------------------------------------------- */
@@ -168,6 +176,18 @@ vly_status vly_vulkan_delivery_create(vly_backend_net *net, vly_error *error);
 /* Puts back the events that were under way in a snapshot. */
 vly_status vly_vulkan_restore(vly_backend_net *net, vly_error *error);
 
+/* Base delays of the net, each a group of rows. */
+vly_status vly_vulkan_groups_create(vly_backend_net *net, vly_error *error);
+
+/* ---- vulkan_slices.c --------------------------------------------------- */
+
+/* Whether the net runs by slices. Errors E_UNSUPPORTED it was asked for and
+ * is not for this net */
+vly_status vly_vulkan_plan_choose(vly_backend_net *net, uint32_t plan,
+                                  vly_error *error);
+/* Slices, and rows cut by slice, in place of vly_vulkan_delivery_create. */
+vly_status vly_vulkan_slices_create(vly_backend_net *net, vly_error *error);
+
 /* ---- vulkan_stimulus.c ------------------------------------------------- */
 
 vly_status vly_vulkan_stimulus_create(vly_backend_net *net, vly_error *error);
@@ -179,6 +199,8 @@ vly_status vly_vulkan_stimulus_write(vly_backend_net *net, uint32_t index,
 
 /* Areas, state, coefficients and tiles. */
 vly_status vly_vulkan_dynamics_create(vly_backend_net *net, vly_error *error);
+/* What arrives at neurons, unless the plan has it elsewhere. */
+vly_status vly_vulkan_inputs_create(vly_backend_net *net, vly_error *error);
 vly_status vly_vulkan_coef_write(vly_backend_net *net, uint32_t area,
                                  uint32_t coef, const vly_column *column,
                                  vly_error *error);

@@ -10,6 +10,7 @@
 
 #include "deliver_spirv.h"
 #include "restore_spirv.h"
+#include "slice_spirv.h"
 #include "sort_spirv.h"
 #include "update_spirv.h"
 
@@ -25,6 +26,10 @@ static const shader_words shaders[VLY_VULKAN_N_SHADERS] = {
 #define VLY_EACH_MODEL(id)                                                     \
     [VLY_VULKAN_UPDATE + VLY_VULKAN_MODEL_##                                   \
         id] = {update_##id##_spirv, sizeof update_##id##_spirv},
+#include "kernels/models/models.def"
+#define VLY_EACH_MODEL(id)                                                     \
+    [VLY_VULKAN_SLICE + VLY_VULKAN_MODEL_##                                    \
+        id] = {slice_##id##_spirv, sizeof slice_##id##_spirv},
 #include "kernels/models/models.def"
 };
 
@@ -46,17 +51,24 @@ vly_status vly_vulkan_layout_create(vly_vulkan_device *device, vly_error *error)
 }
 
 static VkResult build(const vly_vulkan_device *device,
-                      const vly_vulkan_shape *shape, const shader_words *shader,
+                      const vly_vulkan_shape *shape, uint32_t index,
                       VkPipeline *made)
 {
+    const shader_words *shader = &shaders[index];
+    const int sliced = index >= VLY_VULKAN_SLICE;
+    const size_t size = sliced ? offsetof(vly_vulkan_shape, slice_size)
+                               : offsetof(vly_vulkan_shape, size);
+    const size_t lanes = sliced ? offsetof(vly_vulkan_shape, slice_lanes)
+                                : offsetof(vly_vulkan_shape, lanes);
     const VkSpecializationMapEntry entries[] = {
-        {0, offsetof(vly_vulkan_shape, size), sizeof(uint32_t)},
-        {1, offsetof(vly_vulkan_shape, lanes), sizeof(uint32_t)},
+        {0, (uint32_t)size, sizeof(uint32_t)},
+        {1, (uint32_t)lanes, sizeof(uint32_t)},
         {2, offsetof(vly_vulkan_shape, words), sizeof(uint32_t)},
         {3, offsetof(vly_vulkan_shape, together), sizeof(uint32_t)},
+        {4, offsetof(vly_vulkan_shape, sums), sizeof(uint32_t)},
     };
     const VkSpecializationInfo constants = {
-        .mapEntryCount = 4,
+        .mapEntryCount = sizeof entries / sizeof entries[0],
         .pMapEntries = entries,
         .dataSize = sizeof *shape,
         .pData = shape,
@@ -95,7 +107,7 @@ vly_status vly_vulkan_pipeline_get(vly_vulkan_device *device,
     VkResult result = VK_SUCCESS;
     pthread_mutex_lock(&device->lock);
     if (set->made[shader] == VK_NULL_HANDLE)
-        result = build(device, shape, &shaders[shader], &set->made[shader]);
+        result = build(device, shape, shader, &set->made[shader]);
     *pipeline = set->made[shader];
     pthread_mutex_unlock(&device->lock);
     return vly_vulkan_check(device, result, "making a pipeline", error);

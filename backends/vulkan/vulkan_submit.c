@@ -167,12 +167,24 @@ void vly_vulkan_dispatch(vly_backend_net *net, VkCommandBuffer commands,
 
 /* ---- bursts ------------------------------------------------------------ */
 
+/* Whether the bursts of a net use it */
+static int is_used(const vly_backend_net *net, uint32_t shader)
+{
+    if (shader == VLY_VULKAN_SORT)
+        return 1;
+    if (shader >= VLY_VULKAN_SLICE)
+        return net->is_sliced && net->slices[shader - VLY_VULKAN_SLICE].n > 0;
+    if (net->is_sliced)
+        return 0;
+    return shader >= VLY_VULKAN_N_MODELS || net->tiles[shader].n > 0;
+}
+
 static vly_status get_pipelines(vly_backend_net *net, VkPipeline *pipelines,
                                 vly_error *error)
 {
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < VLY_VULKAN_N_SHADERS && status == VLY_OK; i++)
-        if (i >= VLY_VULKAN_N_MODELS || net->tiles[i].n > 0)
+        if (is_used(net, i))
             status =
                 vly_vulkan_pipeline_get(net->device, net->pipelines,
                                         &net->shape, i, &pipelines[i], error);
@@ -186,11 +198,10 @@ static void stamp(vly_backend_net *net, VkCommandBuffer commands, uint32_t i)
                             net->timestamps.pool, i);
 }
 
-static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
-                         const VkPipeline *pipelines, uint32_t k, int timed)
+/* Delivery, then the update of each model. */
+static void record_global(vly_backend_net *net, VkCommandBuffer commands,
+                          const VkPipeline *pipelines, uint32_t k, int timed)
 {
-    if (timed)
-        stamp(net, commands, 2);
     vly_vulkan_dispatch(net, commands, pipelines[VLY_VULKAN_DELIVER],
                         (vly_vulkan_push){.k = k}, net->shape.groups);
     dispatch_barrier(commands);
@@ -205,6 +216,38 @@ static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
                     .k = k, .first = tiles->first, .count = tiles->n},
                 tiles->n < MAX_DISPATCH ? tiles->n : MAX_DISPATCH);
     }
+}
+
+/* Both at once, for the slices of each model; timed as update. */
+static void record_sliced(vly_backend_net *net, VkCommandBuffer commands,
+                          const VkPipeline *pipelines, uint32_t k, int timed)
+{
+    uint32_t keeps = 1;
+    if (timed)
+        stamp(net, commands, 3);
+    for (uint32_t m = 0; m < VLY_VULKAN_N_MODELS; m++) {
+        const vly_vulkan_model_tiles *slices = &net->slices[m];
+        for (uint32_t at = 0; at < slices->n; at += MAX_DISPATCH) {
+            uint32_t n = slices->n - at;
+            vly_vulkan_dispatch(net, commands, pipelines[VLY_VULKAN_SLICE + m],
+                                (vly_vulkan_push){.k = k,
+                                                  .first = slices->first + at,
+                                                  .keeps = keeps},
+                                n < MAX_DISPATCH ? n : MAX_DISPATCH);
+            keeps = 0;
+        }
+    }
+}
+
+static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
+                         const VkPipeline *pipelines, uint32_t k, int timed)
+{
+    if (timed)
+        stamp(net, commands, 2);
+    if (net->is_sliced)
+        record_sliced(net, commands, pipelines, k, timed);
+    else
+        record_global(net, commands, pipelines, k, timed);
     dispatch_barrier(commands);
     if (timed)
         stamp(net, commands, 4);

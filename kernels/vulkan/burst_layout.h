@@ -73,6 +73,25 @@ VLY_STRUCT(vly_vulkan_tile)
     VLY_U32 n;     /* at most the size of a work group */
 };
 
+/* Neurons of one area whose inputs lie in the shared memory of a work group. */
+VLY_STRUCT(vly_vulkan_slice)
+{
+    VLY_U32 area;
+    VLY_U32 first; /* within the area */
+    VLY_U32 n;
+    VLY_U32 reserved;
+};
+
+/* What the synapses of one group have in one slice, by source. A synapse is
+ * one word: number of the target in the slice (15 bits), port (1), weight (16)
+ * from the low end. */
+#define VLY_VULKAN_SLICE_NEURONS 32768u
+VLY_STRUCT(vly_vulkan_segments)
+{
+    VLY_U64 offsets;  /* address of [n_neurons + 1] */
+    VLY_U64 synapses; /* address */
+};
+
 /* One burst. Sums of 64 bits are two words: the low one carries. */
 VLY_STRUCT(vly_vulkan_record)
 {
@@ -124,6 +143,8 @@ VLY_STRUCT(vly_vulkan_view)
     VLY_U64 log_gains;
     VLY_U64 records;     /* [record_mask + 1] by burst */
     VLY_U64 area_spikes; /* [n_areas][2] low and high word */
+    VLY_U64 slices;      /* [n_slices], plan sliced */
+    VLY_U64 segments;    /* [n_groups][n_slices] */
     VLY_U64 log_mask;
     VLY_U32 record_mask;
     VLY_U32 n_neurons;
@@ -134,7 +155,7 @@ VLY_STRUCT(vly_vulkan_view)
     VLY_U32 key_low; /* seed_input */
     VLY_U32 key_high;
     VLY_U32 feagi_q;
-    VLY_U32 reserved;
+    VLY_U32 n_slices;
 };
 
 /* Push constants of every shader. */
@@ -144,7 +165,7 @@ VLY_STRUCT(vly_vulkan_push)
     VLY_U32 k;     /* burst of the launch */
     VLY_U32 first; /* update: its first tile; restore: the group */
     VLY_U32 count; /* update: its tiles; restore: bursts ago, else 0 */
-    VLY_U32 reserved;
+    VLY_U32 keeps; /* slices: 1 if this dispatch writes the record */
 };
 
 #endif

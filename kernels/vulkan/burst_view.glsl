@@ -36,6 +36,14 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer group_at
 {
     vly_vulkan_group v;
 };
+layout(buffer_reference, std430, buffer_reference_align = 4) buffer slice_at
+{
+    vly_vulkan_slice v;
+};
+layout(buffer_reference, std430, buffer_reference_align = 8) buffer segments_at
+{
+    vly_vulkan_segments v;
+};
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer tile_at
 {
     vly_vulkan_tile v;

@@ -23,15 +23,7 @@ shared uint base; /* of the spikes in the burst's part of the log */
 shared uint digest[2];
 shared uint events[2];
 
-/* address of the area at hand */
-uint64_t area_address;
-#define AREA area_at(area_address).v
-
-#define STATE(k, i) word_of(AREA.field[k], i).v
-#define COEF(k, i) word_of(AREA.coef[k], (i) & AREA.coef_mask[k]).v
-#define THRESHOLD(at) word_of(VIEW.thresholds, at).v
-#define OUT_DEGREE(id) word_of(VIEW.out_degree, id).v
-#include "kernels/vulkan/update_neuron.glsl"
+#include "kernels/vulkan/burst_update.glsl"
 
 /* What arrived at a port, which is 0 afterwards. */
 uint take_word(uint64_t row, uint neuron)
@@ -48,13 +40,8 @@ uint update_one(vly_burst burst, uint slot, uint i, out uint gain)
     uint neuron = AREA.first + i;
     uint sum0 = 0u;
     uint sum1 = 0u;
-    uint any = 0u;
-    uint s = AREA.stimulus_first;
+    uint any = draw_stimuli(burst, neuron, sum0, sum1);
     gain = 0u;
-    for (uint end = s + AREA.n_stimuli; s < end; s++)
-        any |= vly_draw_stimulus(
-            burst, stimulus_at(VIEW.stimuli + 56ul * uint64_t(s)).v, neuron,
-            sum0, sum1);
 #if defined(MODEL_CANDIDATES)
     any |= take_word(slot_row(VIEW.marks, slot), neuron);
     if (any == 0u)
@@ -72,24 +59,6 @@ uint update_one(vly_burst burst, uint slot, uint i, out uint gain)
                              AREA.scale[1], gain);
 }
 
-void write_spike(record_at record, uint offset, uint id, uint gain)
-{
-    uint at = uint((record.v.start + uint64_t(offset)) & VIEW.log_mask);
-    word_of(VIEW.log_ids, at).v = id;
-    word_of(VIEW.log_gains, at).v = gain;
-}
-
-/* What the spikes of one area add to sums of the burst and of the run. */
-void add_sums(record_at record, uint area, uint n, uint64_t hash,
-              uint64_t degree)
-{
-    uint64_t at = VIEW.area_spikes + 8ul * uint64_t(area);
-    uint64_t count = uint64_t(n);
-    ADD_LONG(record.v.digest[0], record.v.digest[1], hash);
-    ADD_LONG(record.v.events[0], record.v.events[1], degree);
-    ADD_LONG(word_of(at, 0u).v, word_of(at, 1u).v, count);
-}
-
 /* The spikes of a tile to the log; all of the work group. */
 void write_spikes(uint64_t burst, uint area)
 {
@@ -103,7 +72,7 @@ void write_spikes(uint64_t burst, uint area)
     }
     barrier();
     if (lane < n_spikes)
-        write_spike(record, base + lane, spike_ids[lane], spike_gains[lane]);
+        write_spike(record.v.start, base + lane, spike_ids[lane], spike_gains[lane]);
 }
 
 /* One spike, kept for write_spikes or written at once. */
@@ -119,7 +88,8 @@ void keep_spike(uint64_t burst, uint64_t mixed, uint area, uint id, uint gain)
         ADD_LONG(events[0], events[1], degree);
     } else {
         record_at record = record_of(burst);
-        write_spike(record, atomicAdd(record.v.count, 1u), id, gain);
+        write_spike(record.v.start, atomicAdd(record.v.count, 1u), id,
+                    gain);
         add_sums(record, area, 1u, hash, degree);
     }
 }

@@ -55,10 +55,10 @@ endif()
 
 if(TARGET vulkan)
     vly_test_register(test_device_shapes_vulkan LABELS vulkan TIMEOUT 600
-        COMMAND test_device_shapes vulkan:0
+        COMMAND test_device_shapes vulkan:0 vulkan:0,plan=sliced,size=128
                 vulkan:0,together=1,size=128,groups=3)
     vly_test_register(test_golden_vulkan LABELS vulkan TIMEOUT 600
-        COMMAND test_golden small vulkan:0)
+        COMMAND test_golden small vulkan:0 vulkan:0,plan=sliced,sums=500)
     vly_test_register(test_golden_vulkan_large LABELS vulkan slow
         COMMAND test_golden large vulkan:0)
 endif()

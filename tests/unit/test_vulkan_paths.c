@@ -97,6 +97,7 @@ static void test_refusals(void **state)
         vly_status status;
     } cases[] = {
         {"plan=fast", "plan=fast", VLY_E_INVALID},
+        {"size=32,lanes=2,plan=", "plan=", VLY_E_INVALID},
         {"size=48", "powers of two", VLY_E_INVALID},
         {"lanes=3", "powers of two", VLY_E_INVALID},
         {"groups=65536", "65535", VLY_E_INVALID},

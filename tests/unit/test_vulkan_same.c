@@ -23,6 +23,52 @@ static const char *const options[N_OPTIONS] = {
     "together=1,size=256,lanes=16,words=256",
 };
 
+static const char *const sliced_options[N_OPTIONS] = {
+    "plan=sliced",
+    "plan=sliced,launch=1,sums=100",
+    "plan=sliced,size=32,lanes=1,launch=7",
+    "plan=sliced,sums=64,size=16",
+    "plan=sliced,size=128,lanes=32,launch=33",
+    "plan=sliced,sums=2000,size=8,words=64",
+    "plan=global",
+    "plan=sliced,size=256,words=256,sums=777",
+};
+
+/* Every event arrives base_delay bursts after its spike; several maps between
+ * the same areas, so that parts of rows follow each other in a slice. */
+static void sliced_net(test_net *net, uint64_t seed)
+{
+    static const uint32_t poisson[] = {0xc0000000u, 0xf0000000u, 0xfff00000u};
+    static const float values[3][8] = {
+        {0.9f, 0, 0, 1.0f, 0, 0, 0, 0},                 /* lif_psc_delta */
+        {0.8f, 0.9f, 0.1f, 0.01f, 0, 1.0f, 0, 0},       /* lif_psc_exp */
+        {0.5f, 0.02f, 0.2f, -65.0f, 8.0f, 30.0f, 5.0f}, /* izhikevich */
+    };
+    static const char *const models[3] = {"lif_psc_delta", "lif_psc_exp",
+                                          "izhikevich"};
+    test_net_init(net, seed);
+    for (uint32_t a = 0; a < 4; a++) {
+        uint32_t kind = (a + (uint32_t)seed) % 3;
+        uint32_t coefs[NET_COEFS] = {0};
+        for (uint32_t i = 0; i < 8; i++)
+            coefs[i] = test_float(values[kind][i]);
+        if (kind == 0)
+            coefs[5] = test_random(net, 4);
+        if (kind == 1)
+            coefs[7] = 2;
+        test_area(net, models[kind], 1 + test_random(net, 900), coefs,
+                  kind == 2 ? 5 : 9);
+        test_stimulus(net, a, poisson, 3, 0, kind == 2 ? 40 : 200, 0);
+    }
+    for (uint32_t i = 0; i < 14; i++)
+        test_random_projection(net, i % 4, test_random(net, 4),
+                               1 + test_random(net, 60), -150, 300,
+                               1 + test_random(net, 6), 0);
+    test_net_finish(net);
+    for (uint64_t i = 0; i < net->start.n_state_words; i++)
+        net->start.state[i] = 0;
+}
+
 static void assert_same_state(vly_backend_net *const nets[2])
 {
     vly_snapshot snapshots[2];
@@ -73,6 +119,35 @@ static void test_random_nets(void **state)
         assert_same_state(nets);
         uint64_t spikes = run_both(&net, nets, BURSTS, inputs, INPUTS);
         assert_true(spikes > 1000);
+        assert_same_state(nets);
+        destroy_both(nets);
+        test_net_deinit(&net);
+    }
+}
+
+static void test_sliced(void **state)
+{
+    (void)state;
+    pair_open();
+    for (uint64_t seed = 0; seed < 3 * N_OPTIONS; seed++) {
+        test_net net;
+        vly_backend_net *nets[2];
+        vly_input inputs[INPUTS];
+        sliced_net(&net, seed);
+        pair_inputs(&net, inputs, INPUTS, BURSTS);
+        create_both(&net, sliced_options[seed % N_OPTIONS], nets);
+        uint64_t spikes = run_both(&net, nets, 20, inputs, INPUTS);
+        spikes += run_both(&net, nets, 1, inputs, INPUTS);
+        /* and on from a snapshot */
+        vly_snapshot snapshot;
+        pair_snapshot(pair_vulkan, nets[1], &snapshot);
+        pair_vulkan->net_destroy(nets[1]);
+        nets[1] =
+            pair_create(pair_vulkan, &net,
+                        sliced_options[(seed + 1) % N_OPTIONS], &snapshot);
+        test_snapshot_deinit(&snapshot);
+        spikes += run_both(&net, nets, BURSTS - 21, inputs, INPUTS);
+        assert_true(spikes > 500);
         assert_same_state(nets);
         destroy_both(nets);
         test_net_deinit(&net);
@@ -142,13 +217,17 @@ static void test_log_grows(void **state)
     test_net_init(&net, 5);
     test_delta_coefs(coefs, 0.5f, 0);
     test_area(&net, "lif_psc_delta", 20000, coefs, 8);
-    test_random_projection(&net, 0, 0, 2, 10, 20, 60, 3);
+    test_random_projection(&net, 0, 0, 2, 10, 20, 60, 0);
     test_stimulus(&net, 0, thresholds, 1, 0, 400, 0);
     test_net_finish(&net);
-    create_both(&net, "launch=100,words=64", nets);
-    assert_true(run_both(&net, nets, 100, NULL, 0) > 1500000);
-    assert_same_state(nets);
-    destroy_both(nets);
+    static const char *const plans[] = {"launch=100,words=64",
+                                        "plan=sliced,launch=100,sums=5000"};
+    for (int i = 0; i < 2; i++) {
+        create_both(&net, plans[i], nets);
+        assert_true(run_both(&net, nets, 100, NULL, 0) > 1500000);
+        assert_same_state(nets);
+        destroy_both(nets);
+    }
     test_net_deinit(&net);
 }
 
@@ -234,9 +313,10 @@ static void test_writes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_nets), cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_swap),        cmocka_unit_test(test_log_grows),
-        cmocka_unit_test(test_area_spikes), cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_random_nets), cmocka_unit_test(test_sliced),
+        cmocka_unit_test(test_pieces),      cmocka_unit_test(test_swap),
+        cmocka_unit_test(test_log_grows),   cmocka_unit_test(test_area_spikes),
+        cmocka_unit_test(test_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
