@@ -55,6 +55,7 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
                     read_number(text, n, "change=", &made->change) ||
                     read_number(text, n, "lines=", &made->lines) ||
                     read_number(text, n, "split=", &made->split) ||
+                    read_number(text, n, "quads=", &made->quads) ||
                     read_number(text, n, "cluster=", &made->cluster) ||
                     read_number(text, n, "unit=", &made->unit) ||
                     read_plan(text, n, &made->plan);
@@ -64,8 +65,9 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
                                  "cuda option '%.*s', wanted plan=auto, "
                                  "plan=global, plan=resident, "
                                  "plan=partitioned, blocks=N, launch=N, "
-                                 "lines=N, split=0|1, cluster=1|2|4|8, "
-                                 "unit=1|2|4, change=1 or fault=1",
+                                 "lines=N, split=0|1, quads=N, "
+                                 "cluster=1|2|4|8, unit=1|2|4, change=1 or "
+                                 "fault=1",
                                  (int)n, text);
         text += text[n] == ',' ? n + 1 : n;
     }

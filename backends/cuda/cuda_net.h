@@ -82,6 +82,7 @@ typedef struct vly_cuda_options {
     uint32_t n_blocks; /* 0: as many as fit */
     uint32_t lines;    /* of mail; 0: by the spikes */
     uint32_t split;    /* rows of delay 1 apart: 0, 1 or VLY_CUDA_AUTO */
+    uint32_t quads;    /* of a segment, the rest linked; 0: by memory */
     uint32_t cluster;  /* blocks of a slice; 0: by size */
     uint32_t unit;     /* synapses read at once; 0: by size */
     uint32_t n_bursts; /* of a launch; 0: by time */
@@ -124,8 +125,8 @@ struct vly_backend_net {
     uint32_t partition_delay; /* shortest of all */
     uint32_t lines_fixed;     /* option lines=N; 0: by mean_spikes */
     float mean_spikes;        /* of a burst, in the last launch */
-    uint32_t reserved;
-    vly_cuda_area *areas; /* [n_areas] as on the device */
+    uint32_t n_copiers;       /* threads of the host that copy spikes */
+    vly_cuda_area *areas;     /* [n_areas] as on the device */
     vly_cuda_area_info *info;
     vly_cuda_stimulus_info *stimuli;
     vly_cuda_group *groups; /* [view.n_groups] as on the device */
@@ -229,6 +230,14 @@ vly_status vly_cuda_resident_restore(vly_backend_net *net, vly_error *error);
 /* Enqueues a launch; returns a cudaError_t. */
 int vly_cuda_resident_launch(vly_backend_net *net,
                              const vly_cuda_launch *launch);
+
+/* cuda_segments.c: the synapses of the resident plan, by (block, source). */
+
+/* Segments from the groups, which stay; forced as above. What was made before
+ * a failure is freed by release. */
+vly_status vly_cuda_segments_create(vly_backend_net *net, uint32_t forced,
+                                    vly_error *error);
+void vly_cuda_segments_release(vly_backend_net *net);
 
 /* ---- cuda_partition.c -------------------------------------------------- */
 

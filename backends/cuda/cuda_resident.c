@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The plan with accumulators in shared memory: whether a net fits, and its
- * segments, which replace the rows by source.
+ * The plan with accumulators in shared memory: whether a net fits, its memory
+ * but for the segments, and its launches.
  */
 #include "cuda_net.h"
 
 #include <string.h>
 
 #define BLOCK_NEURONS 64u /* fewer in a block are not worth an exchange */
-/* More device memory than that is not worth it: padding of short segments. */
-#define SYNAPSE_BYTES 16u
-#define FREE_BYTES (UINT64_C(256) << 20)
 /* Lines polled at most: what they hold fits into the list of a block. */
 #define LINE_THREADS 585u
 #define MAIL_COPIES 8u
@@ -77,124 +74,7 @@ vly_status vly_cuda_resident_fit(vly_backend_net *net, uint32_t wanted,
     return VLY_OK;
 }
 
-/* ---- segments ---------------------------------------------------------- */
-
-static vly_status count_segments(vly_backend_net *net, uint32_t *count,
-                                 vly_error *error)
-{
-    vly_status status = VLY_OK;
-    for (uint32_t g = 0; g < net->view.n_groups && status == VLY_OK; g++)
-        status = vly_cuda_check((int)vly_cuda_launch_segment_count(
-                                    &net->view, &net->groups[g], &net->resident,
-                                    count, (cudaStream_t)net->stream),
-                                "counting segments", error);
-    return status;
-}
-
-/* The size of the segments of each area: the largest that occurs. */
-static vly_status size_classes(vly_backend_net *net, const uint32_t *count,
-                               vly_cuda_class *classes, vly_cuda_segments *part,
-                               vly_error *error)
-{
-    uint32_t n_areas = net->view.n_areas;
-    uint32_t n_blocks = net->resident.n_blocks;
-    uint32_t *largest = NULL;
-    vly_status status =
-        vly_cuda_device_alloc(net, n_areas, sizeof *largest, &largest, error);
-    for (uint32_t a = 0; a < n_areas && status == VLY_OK; a++)
-        status =
-            vly_cuda_check((int)vly_cuda_launch_segment_largest(
-                               count + (uint64_t)net->areas[a].first * n_blocks,
-                               (uint64_t)net->areas[a].n * n_blocks,
-                               largest + a, (cudaStream_t)net->stream),
-                           "sizing segments", error);
-    uint32_t host[VLY_CUDA_RESIDENT_AREAS] = {0};
-    if (status == VLY_OK)
-        status = vly_cuda_download(net, host, largest,
-                                   n_areas * sizeof *largest, error);
-    vly_cuda_device_release(net, largest);
-    uint64_t at = 0;
-    part->quads = 0;
-    for (uint32_t a = 0; a < n_areas; a++) {
-        classes[a].at = at;
-        classes[a].first = net->areas[a].first;
-        classes[a].quads = (host[a] + 3) / 4;
-        at += (uint64_t)classes[a].quads * net->areas[a].n;
-        if (part->quads < classes[a].quads)
-            part->quads = classes[a].quads;
-    }
-    part->block_quads = at;
-    return status;
-}
-
-static vly_status fill_segments(vly_backend_net *net, uint32_t *count,
-                                uint64_t n_counts, uint32_t *const segments[2],
-                                vly_error *error)
-{
-    cudaStream_t stream = (cudaStream_t)net->stream;
-    vly_status status =
-        vly_cuda_check((int)cudaMemsetAsync(
-                           count, 0, (size_t)n_counts * sizeof *count, stream),
-                       "filling segments", error);
-    for (uint32_t g = 0; g < net->view.n_groups && status == VLY_OK; g++)
-        status = vly_cuda_check((int)vly_cuda_launch_segment_fill(
-                                    &net->view, &net->groups[g], &net->resident,
-                                    segments, count, stream),
-                                "filling segments", error);
-    return status == VLY_OK
-               ? vly_cuda_synchronize(net, "filling segments", error)
-               : status;
-}
-
-static vly_status alloc_part(vly_backend_net *net, uint32_t p,
-                             const vly_cuda_class *host, uint32_t **segments,
-                             vly_error *error)
-{
-    vly_cuda_segments *part = &net->resident.part[p];
-    vly_cuda_class *classes = NULL;
-    vly_status status = vly_cuda_device_alloc(net, net->view.n_areas,
-                                              sizeof *classes, &classes, error);
-    if (status == VLY_OK)
-        status = vly_cuda_upload(net, classes, host,
-                                 net->view.n_areas * sizeof *classes, error);
-    if (status == VLY_OK)
-        status = vly_cuda_device_alloc(
-            net, part->block_quads * net->resident.n_blocks, 16, segments,
-            error);
-    part->classes = classes;
-    part->synapses = *segments;
-    return status;
-}
-
-/* n_counts: of one part */
-static vly_status create_segments(vly_backend_net *net, uint32_t forced,
-                                  uint32_t *count, uint64_t n_counts,
-                                  vly_error *error)
-{
-    vly_cuda_class host[VLY_CUDA_N_PARTS][VLY_CUDA_RESIDENT_AREAS] = {{{0}}};
-    uint32_t *segments[VLY_CUDA_N_PARTS] = {NULL, NULL};
-    uint64_t n_quads = 0;
-    vly_status status = count_segments(net, count, error);
-    for (uint32_t p = 0; p < VLY_CUDA_N_PARTS && status == VLY_OK; p++) {
-        vly_cuda_segments *part = &net->resident.part[p];
-        status = size_classes(net, count + p * n_counts, host[p], part, error);
-        n_quads += part->block_quads * net->resident.n_blocks;
-    }
-    if (status != VLY_OK)
-        return status;
-    net->segment_bytes = n_quads * 16;
-    if (!forced &&
-        net->segment_bytes > SYNAPSE_BYTES * net->n_synapses + FREE_BYTES) {
-        net->is_resident = 0;
-        return VLY_OK;
-    }
-    for (uint32_t p = 0; p < VLY_CUDA_N_PARTS && status == VLY_OK; p++)
-        status = alloc_part(net, p, host[p], &segments[p], error);
-    if (status == VLY_OK)
-        status = fill_segments(net, count, VLY_CUDA_N_PARTS * n_counts,
-                               segments, error);
-    return status;
-}
+/* ---- memory ------------------------------------------------------------ */
 
 static vly_status create_ring(vly_backend_net *net, vly_error *error)
 {
@@ -218,13 +98,7 @@ static vly_status create_ring(vly_backend_net *net, vly_error *error)
 vly_status vly_cuda_resident_create(vly_backend_net *net, uint32_t forced,
                                     vly_error *error)
 {
-    uint32_t *count = NULL;
-    uint64_t n_counts = (uint64_t)net->desc->n_neurons * net->resident.n_blocks;
-    vly_status status = vly_cuda_device_alloc(net, VLY_CUDA_N_PARTS * n_counts,
-                                              sizeof *count, &count, error);
-    if (status == VLY_OK)
-        status = create_segments(net, forced, count, n_counts, error);
-    vly_cuda_device_release(net, count);
+    vly_status status = vly_cuda_segments_create(net, forced, error);
     if (status != VLY_OK || !net->is_resident)
         return status;
     for (uint32_t g = 0; g < net->view.n_groups; g++) {
@@ -244,18 +118,11 @@ vly_status vly_cuda_resident_create(vly_backend_net *net, uint32_t forced,
 void vly_cuda_resident_release(vly_backend_net *net)
 {
     vly_cuda_resident *resident = &net->resident;
-    for (int p = 0; p < VLY_CUDA_N_PARTS; p++) {
-        vly_cuda_segments *part = &resident->part[p];
-        vly_cuda_device_release(net, part->synapses);
-        vly_cuda_device_release(net, part->classes);
-        part->synapses = NULL;
-        part->classes = NULL;
-    }
+    vly_cuda_segments_release(net);
     vly_cuda_device_release(net, resident->ring);
     vly_cuda_device_release(net, resident->mail); /* and mail_more */
     resident->ring = NULL;
     resident->mail = NULL;
-    net->segment_bytes = 0;
 }
 
 /* ---- running ----------------------------------------------------------- */
@@ -289,7 +156,7 @@ static uint32_t choose_lines(const vly_backend_net *net)
  * there are enough threads for all spikes of a burst. */
 static uint32_t choose_shift(const vly_backend_net *net, uint32_t quads)
 {
-    uint32_t shift = 2;
+    uint32_t shift = 1;
     while (shift < 5 && (UINT32_C(2) << shift) < quads)
         shift++;
     if (shift < 5 && (UINT32_C(1) << shift) < quads &&

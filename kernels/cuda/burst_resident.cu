@@ -238,6 +238,23 @@ static __global__ void __launch_bounds__(THREADS, 1)
         block_store(view, launch, resident, block, at.k, n_events, roles);
 }
 
+/* By a warp. base: word of the ring for a delay of 1. */
+static __device__ void restore_words(const vly_cuda_resident &resident,
+                                     uint32_t age, const uint32_t *synapses,
+                                     uint32_t n, uint32_t base, uint32_t *ring,
+                                     uint32_t ring_words)
+{
+    for (uint32_t i = threadIdx.x % 32; i < n; i += 32) {
+        const uint32_t word = synapses[i];
+        const uint32_t later = (word & 0xffffu) / resident.slice;
+        if (word >> 16 == 0 || later + 1 < age)
+            continue; /* empty, or it arrived before this burst */
+        uint32_t at = base + (word & 0xffffu);
+        at = at >= ring_words ? at - ring_words : at;
+        atomicAdd(ring + at, (uint32_t)((int32_t)word >> 16));
+    }
+}
+
 static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
     restore_ring(const __grid_constant__ vly_cuda_view view,
                  const __grid_constant__ vly_cuda_resident resident,
@@ -247,28 +264,29 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
         view.records[(uint32_t)(burst - age) & view.record_mask];
     const uint32_t words = view.max_delay * resident.slice;
     uint32_t *ring = resident.ring + (uint64_t)blockIdx.x * words;
-    const uint32_t first = (uint32_t)((burst - age + 1) % view.max_delay);
+    const uint32_t base =
+        (uint32_t)((burst - age + 1) % view.max_delay) * resident.slice;
     const vly_cuda_segments part =
         resident.part[resident.split != 0 ? VLY_CUDA_LATER : VLY_CUDA_URGENT];
+    const vly_cuda_class *classes = part.classes + blockIdx.x * view.n_areas;
     for (uint32_t s = threadIdx.x / 32; s < record.count;
          s += blockDim.x / 32) {
         uint32_t id = view.log_ids[(record.start + s) & view.log_mask];
         uint32_t a = 0;
-        while (a + 1 < view.n_areas && part.classes[a + 1].first <= id)
+        while (a + 1 < view.n_areas && classes[a + 1].first <= id)
             a++;
-        const vly_cuda_class c = part.classes[a];
+        const vly_cuda_class c = classes[a];
         const uint32_t *segment =
-            part.synapses + 4 * (blockIdx.x * part.block_quads + c.at +
-                                 (uint64_t)(id - c.first) * c.quads);
-        for (uint32_t i = threadIdx.x % 32; i < 4 * c.quads; i += 32) {
-            uint32_t word = segment[i];
-            uint32_t later = (word & 0xffffu) / resident.slice;
-            if (word >> 16 == 0 || later + 1 < age)
-                continue; /* empty, or it arrived before this burst */
-            uint32_t at = first * resident.slice + (word & 0xffffu);
-            at = at >= words ? at - words : at;
-            atomicAdd(ring + at, (uint32_t)((int32_t)word >> 16));
+            part.synapses + 4 * (c.at + (uint64_t)(id - c.first) * c.quads);
+        const uint32_t n = 4 * c.quads;
+        if (n == 0 || !is_link(segment[n - 1])) {
+            restore_words(resident, age, segment, n, base, ring, words);
+            continue;
         }
+        const uint64_t rest = classes[0].at + segment[n - 2];
+        restore_words(resident, age, segment, n - 2, base, ring, words);
+        restore_words(resident, age, part.synapses + 4 * rest,
+                      4 * segment[n - 1], base, ring, words);
     }
 }
 

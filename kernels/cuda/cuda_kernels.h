@@ -190,9 +190,9 @@ cudaError_t vly_cuda_launch_restore(const vly_cuda_view *view, uint64_t burst,
 
 /* ---- burst_resident.cu: accumulators in shared memory ------------------ */
 
-/* Sources of one area have segments of the same size. */
+/* Sources of one area have segments of the same size in a block. */
 typedef struct vly_cuda_class {
-    uint64_t at;    /* of the first source's segment, in quads of a block */
+    uint64_t at;    /* of the first source's segment, in quads of the part */
     uint32_t first; /* global id */
     uint32_t quads; /* of four synapses in a segment */
 } vly_cuda_class;
@@ -202,18 +202,23 @@ typedef struct vly_cuda_class {
 enum { VLY_CUDA_URGENT, VLY_CUDA_LATER, VLY_CUDA_N_PARTS };
 
 typedef struct vly_cuda_segments {
-    const uint32_t *synapses;      /* [n_blocks][block_quads] of four words */
-    const vly_cuda_class *classes; /* [n_areas] */
-    uint64_t block_quads;
-    uint32_t quads; /* of the longest segment */
-    uint32_t shift; /* 1 << shift threads share a segment */
+    const uint32_t *synapses;      /* [n_quads] of four words, block by block */
+    const vly_cuda_class *classes; /* [n_blocks][n_areas] */
+    uint64_t n_quads;
+    uint32_t quads;  /* of the longest segment, without its rest */
+    uint32_t shift;  /* 1 << shift threads share a segment */
+    uint32_t linked; /* 1: some have a rest */
+    uint32_t reserved;
 } vly_cuda_segments;
 
 /* Neuron id belongs to block id % n_blocks, where it is number id / n_blocks.
  * A block keeps the accumulators of its neurons for max_delay bursts, and has
  * a segment for every source: synapses of 4 bytes, which hold (delay - 1) *
- * slice + number of the target (16 bits) and the weight (16 bits); a weight
- * of 0 fills up. */
+ * slice + number of the target (16 bits) and the weight (16 bits); words of 0
+ * fill up. Where a segment has more synapses than room, its last two words are
+ * a link to the rest, which lies behind all segments of the block: the first
+ * quad, counted from the first one of the block, then the number of quads,
+ * which is below 65536 and so a word with no weight, but not 0. */
 typedef struct vly_cuda_resident {
     vly_cuda_segments part[VLY_CUDA_N_PARTS];
     uint32_t *ring;      /* [n_blocks][max_delay][slice] at rest */
@@ -261,12 +266,38 @@ cudaError_t vly_cuda_launch_segment_count(const vly_cuda_view *view,
                                           const vly_cuda_group *group,
                                           const vly_cuda_resident *resident,
                                           uint32_t *count, cudaStream_t stream);
-/* largest[0] = largest count of n */
-cudaError_t vly_cuda_launch_segment_largest(const uint32_t *count, uint64_t n,
-                                            uint32_t *largest,
-                                            cudaStream_t stream);
-/* Fills segments; count is the cursor of each and must be 0 before the first
- * group. */
+
+/* How long the segments of an area are; 0 before. Those of i quads need
+ * rest[i] quads in all if a link takes up two of their words. */
+#define VLY_CUDA_SIZES 64u
+typedef struct vly_cuda_sizes {
+    uint64_t n[VLY_CUDA_SIZES]; /* the last: of so many quads or more */
+    uint64_t rest[VLY_CUDA_SIZES];
+    uint32_t largest[VLY_CUDA_MAIL_BLOCKS]; /* quads, by block */
+} vly_cuda_sizes;
+
+/* count[n_sources][n_blocks]: of the sources of one area */
+cudaError_t vly_cuda_launch_segment_sizes(const uint32_t *count,
+                                          uint32_t n_sources, uint32_t n_blocks,
+                                          vly_cuda_sizes *sizes,
+                                          cudaStream_t stream);
+/* rest[block] += quads of what does not fit into the segments of a part, by
+ * the quads of part->classes; count[n_neurons][n_blocks] */
+cudaError_t vly_cuda_launch_segment_rests(const vly_cuda_view *view,
+                                          uint32_t n_blocks,
+                                          const vly_cuda_segments *part,
+                                          const uint32_t *count, uint64_t *rest,
+                                          cudaStream_t stream);
+/* Writes the links of a part, whose words are 0 before; next[block]: the first
+ * quad behind the segments, moved on by every rest. */
+cudaError_t vly_cuda_launch_segment_links(const vly_cuda_view *view,
+                                          uint32_t n_blocks,
+                                          const vly_cuda_segments *part,
+                                          const uint32_t *count,
+                                          uint32_t *segments, uint32_t *next,
+                                          cudaStream_t stream);
+/* Fills segments and rests, after the links; count is the cursor of each and
+ * must be 0 before the first group. */
 cudaError_t vly_cuda_launch_segment_fill(const vly_cuda_view *view,
                                          const vly_cuda_group *group,
                                          const vly_cuda_resident *resident,

@@ -113,12 +113,13 @@ static __device__ void block_load(const vly_cuda_view &view,
     for (uint32_t i = threadIdx.x; i < view.n_areas; i += blockDim.x) {
         for (int p = 0; p < VLY_CUDA_N_PARTS; p++) {
             const vly_cuda_segments &part = resident.part[p];
-            const vly_cuda_class c = part.classes[i];
-            const uint4 *segments =
-                (const uint4 *)part.synapses + blockIdx.x * part.block_quads;
-            shared->classes[p][i] = {segments + c.at -
-                                         (uint64_t)c.first * c.quads,
+            const vly_cuda_class c =
+                part.classes[blockIdx.x * view.n_areas + i];
+            const uint4 *segments = (const uint4 *)part.synapses + c.at;
+            shared->classes[p][i] = {segments - (uint64_t)c.first * c.quads,
                                      c.first, c.quads};
+            if (i == 0)
+                shared->first[p] = segments;
         }
     }
     for (uint32_t i = threadIdx.x; i < resident.lines * (LINE_CODES + 1);

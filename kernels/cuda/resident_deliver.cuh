@@ -95,19 +95,65 @@ static __device__ __forceinline__ segment_part read_segment(
     return part;
 }
 
+/* Where the rest of a segment is; n = 0: there is none. */
+struct segment_link {
+    uint32_t first;
+    uint32_t n;
+};
+
+static __device__ __forceinline__ bool is_link(uint32_t last)
+{
+    return last - 1u < 0xffffu;
+}
+
+/* Takes the link out of a quad, if it ends in one. */
+static __device__ __forceinline__ void take_link(uint4 *v, segment_link *link)
+{
+    if (is_link(v->w)) {
+        *link = {v->z, v->w};
+        v->z = 0;
+        v->w = 0;
+    }
+}
+
 /* What a segment has beyond that. */
-static __device__ __forceinline__ void add_rest(const resident_block &block,
-                                                const resident_class *classes,
-                                                uint32_t entry, uint32_t base,
-                                                const list_groups &groups)
+static __device__ __forceinline__ void
+add_beyond(const resident_block &block, const resident_class *classes,
+           uint32_t entry, uint32_t base, const list_groups &groups,
+           bool linked, segment_link *link)
 {
     const uint32_t share = 1u << groups.shift;
     uint32_t quads;
     const uint4 *segment = find_segment(classes, entry, &quads);
 #pragma unroll 1
     for (uint32_t q = (threadIdx.x & (share - 1)) + 2 * share; q < quads;
-         q += share)
-        add_quad(block, base, __ldcs(segment + q));
+         q += share) {
+        uint4 v = __ldcs(segment + q);
+        if (linked)
+            take_link(&v, link);
+        add_quad(block, base, v);
+    }
+}
+
+/* The rest, if a thread of the group has a link; all of them come here. */
+static __device__ __forceinline__ void add_rest(const resident_block &block,
+                                                uint32_t p, uint32_t base,
+                                                const list_groups &groups,
+                                                segment_link link)
+{
+    const uint32_t share = 1u << groups.shift;
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t mask = 0xffffffffu >> (32 - share) << (lane & ~(share - 1));
+    const uint32_t has = __ballot_sync(mask, link.n != 0) & mask;
+    if (has == 0)
+        return;
+    const int from = __ffs((int)has) - 1;
+    link.first = __shfl_sync(mask, link.first, from);
+    link.n = __shfl_sync(mask, link.n, from);
+    const uint4 *rest = block.shared->first[p] + link.first;
+#pragma unroll 1
+    for (uint32_t q = lane & (share - 1); q < link.n; q += share)
+        add_quad(block, base, __ldcs(rest + q));
 }
 
 /* Spikes [groups.group, n) of a list, every n_groups-th; part: of the first
@@ -119,16 +165,24 @@ deliver_list(const resident_block &block, uint32_t p,
              segment_part part, bool is_read)
 {
     const resident_class *classes = block.shared->classes[p];
-    const bool has_rest = resident.part[p].quads > 2u << groups.shift;
+    const bool is_longer = resident.part[p].quads > 2u << groups.shift;
+    const bool linked = resident.part[p].linked != 0;
 #pragma unroll 1
     for (uint32_t e = groups.group; e < n; e += groups.n_groups) {
+        segment_link link = {0, 0};
         if (!is_read)
             part = read_segment(classes, list[e], groups);
         is_read = false;
+        if (linked) {
+            take_link(&part.v, &link);
+            take_link(&part.w, &link);
+        }
         add_quad(block, base, part.v);
         add_quad(block, base, part.w);
-        if (has_rest)
-            add_rest(block, classes, list[e], base, groups);
+        if (is_longer)
+            add_beyond(block, classes, list[e], base, groups, linked, &link);
+        if (linked)
+            add_rest(block, p, base, groups, link);
     }
 }
 

@@ -48,6 +48,7 @@ struct alignas(16) resident_source {
 struct alignas(16) resident_shared {
     uint32_t list[2][LIST]; /* spikes, by the parity of the burst */
     resident_class classes[VLY_CUDA_N_PARTS][VLY_CUDA_RESIDENT_AREAS];
+    const uint4 *first[VLY_CUDA_N_PARTS]; /* quad of the block */
     resident_source sources[VLY_CUDA_RESIDENT_AREAS];
     uint32_t tables[TABLE_WORDS];
     uint2 got[2];  /* spikes in the list, blocks with more than lines hold */

@@ -9,6 +9,7 @@
 #include "kernels/models/digest.h"
 
 #define THREADS 256u
+#define WARPS (THREADS / 32)
 #define WINDOW_WORDS 4096u /* of bitmap: 131,072 ids, with sums 32 KB */
 #define COUNT_AREAS 2048u  /* counted at a time */
 #define COUNT_BLOCKS 128u
@@ -16,32 +17,57 @@
 struct sort_shared {
     uint32_t bits[WINDOW_WORDS];
     uint32_t before[WINDOW_WORDS]; /* ids in earlier words */
-    uint32_t total[THREADS];
+    uint32_t total[WARPS];         /* ids in the words of a warp */
 };
 
-/* before[] from bits[]; returns the number of ids in the window. */
-static __device__ uint32_t sum_window(sort_shared *shared)
+/* Sum of n over the lanes up to this one. */
+static __device__ __forceinline__ uint32_t sum_lanes(uint32_t n)
 {
-    const uint32_t t = threadIdx.x;
-    const uint32_t each = WINDOW_WORDS / THREADS;
+    for (uint32_t d = 1; d < 32; d *= 2) {
+        const uint32_t more = __shfl_up_sync(0xffffffffu, n, d);
+        n += threadIdx.x % 32 >= d ? more : 0;
+    }
+    return n;
+}
+
+/* before[] from the first n_words of bits[], a multiple of THREADS; returns the
+ * number of ids in them. A warp has consecutive words, a lane one of each 32:
+ * neighbours in shared memory do not wait for each other. */
+static __device__ uint32_t sum_window(sort_shared *shared, uint32_t n_words)
+{
+    const uint32_t warp = threadIdx.x / 32;
+    const uint32_t each = n_words / WARPS;
+    const uint32_t first = warp * each + threadIdx.x % 32;
+    const uint32_t end = (warp + 1) * each;
     uint32_t sum = 0;
-    for (uint32_t i = t * each; i < (t + 1) * each; i++) {
-        shared->before[i] = sum;
+    for (uint32_t i = first; i < end; i += 32)
         sum += (uint32_t)__popc(shared->bits[i]);
-    }
-    shared->total[t] = sum;
+    sum = sum_lanes(sum);
+    if (threadIdx.x % 32 == 31)
+        shared->total[warp] = sum;
     __syncthreads();
-    for (uint32_t d = 1; d < THREADS; d *= 2) {
-        uint32_t more = t >= d ? shared->total[t - d] : 0;
-        __syncthreads();
-        shared->total[t] += more;
-        __syncthreads();
+    uint32_t base = 0;
+    uint32_t all = 0;
+    for (uint32_t w = 0; w < WARPS; w++) {
+        base += w < warp ? shared->total[w] : 0;
+        all += shared->total[w];
     }
-    uint32_t base = t > 0 ? shared->total[t - 1] : 0;
-    for (uint32_t i = t * each; i < (t + 1) * each; i++)
-        shared->before[i] += base;
+    for (uint32_t i = first; i < end; i += 32) {
+        const uint32_t n = (uint32_t)__popc(shared->bits[i]);
+        const uint32_t upto = sum_lanes(n);
+        shared->before[i] = base + upto - n;
+        base += __shfl_sync(0xffffffffu, upto, 31);
+    }
     __syncthreads();
-    return shared->total[THREADS - 1];
+    return all;
+}
+
+/* Words of a window if `left` ids are left, a multiple of THREADS. */
+static __device__ __forceinline__ uint32_t window_words(uint64_t left)
+{
+    const uint64_t n = (left + 31) / 32;
+    return n < WINDOW_WORDS ? ((uint32_t)n + THREADS - 1) / THREADS * THREADS
+                            : WINDOW_WORDS;
 }
 
 /* One block a burst. */
@@ -58,7 +84,8 @@ static __global__ void __launch_bounds__(THREADS)
     uint32_t placed = 0;
     for (uint64_t low = 0; low < view.n_neurons && placed < record.count;
          low += WINDOW_WORDS * 32ull) {
-        for (uint32_t i = threadIdx.x; i < WINDOW_WORDS; i += THREADS)
+        const uint32_t n_words = window_words(view.n_neurons - low);
+        for (uint32_t i = threadIdx.x; i < n_words; i += THREADS)
             shared.bits[i] = 0;
         __syncthreads();
         for (uint32_t i = threadIdx.x; i < record.count; i += THREADS) {
@@ -68,7 +95,7 @@ static __global__ void __launch_bounds__(THREADS)
                          1u << (uint32_t)((id - low) % 32));
         }
         __syncthreads();
-        const uint32_t n = sum_window(&shared);
+        const uint32_t n = sum_window(&shared, n_words);
         for (uint32_t i = threadIdx.x; i < record.count; i += THREADS) {
             uint64_t at = (record.start + i) & view.log_mask;
             uint64_t id = view.log_ids[at];

@@ -121,6 +121,58 @@ static void test_refusals(void **state)
     test_net_deinit(&net);
 }
 
+/* As net_info says it, of 1000 synapses a neuron by the resident plan. */
+static double bytes_of(const test_net *net, const char *options,
+                       vly_backend_net **made)
+{
+    *made = pair_create(pair_cuda, net, options, NULL);
+    vly_net_info info = {.struct_size = sizeof info};
+    vly_error error = {.struct_size = sizeof error};
+    assert_ok(pair_cuda->net_info(*made, &info, &error), error);
+    const char *bytes = strrchr(info.plan, ';');
+    assert_non_null(bytes);
+    print_message("%s:%s\n", options, bytes + 1);
+    return strtod(bytes + 1, NULL);
+}
+
+/* Segments take 8 bytes a synapse at most, where the longest would need more,
+ * and are delivered as ever: whole, and where many are linked to their rests.
+ */
+static void test_segment_bytes(void **state)
+{
+    (void)state;
+    pair_open();
+    static const char *const choices[] = {
+        "plan=resident", "plan=resident,split=1", "plan=resident,quads=1"};
+    test_net net;
+    vly_backend_net *made[2];
+    uint32_t coefs[6];
+    static const uint32_t thresholds[] = {0xf8000000u};
+    test_net_init(&net, 4);
+    test_delta_coefs(coefs, 0.5f, 0);
+    test_area(&net, "lif_psc_delta", 4000, coefs, 8);
+    test_random_projection(&net, 0, 0, 1000, 1, 2, 1, 3);
+    test_stimulus(&net, 0, thresholds, 1, 0, 300, 0);
+    test_net_finish(&net);
+    assert_true(bytes_of(&net, "plan=resident,quads=99", &made[0]) > 8.0);
+    pair_cuda->net_destroy(made[0]);
+    for (uint32_t i = 0; i < 3; i++) {
+        test_run runs[2];
+        double bytes = bytes_of(&net, choices[i], &made[1]);
+        assert_true(bytes >= 4.0 && bytes <= 8.0);
+        made[0] = pair_create(pair_cpu, &net, NULL, NULL);
+        pair_run(pair_cpu, &net, made[0], 60, NULL, 0, &runs[0]);
+        pair_run(pair_cuda, &net, made[1], 60, NULL, 0, &runs[1]);
+        assert_true(runs[0].run.n_spikes > 1000);
+        pair_assert_run(&runs[0], &runs[1]);
+        test_run_deinit(&runs[0]);
+        test_run_deinit(&runs[1]);
+        pair_cpu->net_destroy(made[0]);
+        pair_cuda->net_destroy(made[1]);
+    }
+    test_net_deinit(&net);
+}
+
 static void test_device(void **state)
 {
     (void)state;
@@ -208,9 +260,13 @@ static void test_device_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stop),      cmocka_unit_test(test_small_buffer),
-        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_device),
-        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_device_fails),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_small_buffer),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_device),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_segment_bytes),
+        cmocka_unit_test(test_device_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -30,13 +30,13 @@ static const char *const options[N_OPTIONS] = {
 };
 static const char *const plain_options[N_OPTIONS] = {
     "plan=resident",
-    "plan=resident,launch=1,split=1",
-    "plan=resident,blocks=1,lines=1",
+    "plan=resident,launch=1,split=1,quads=1",
+    "plan=resident,blocks=1,lines=1,quads=5",
     "plan=resident,blocks=3,launch=7",
     "plan=resident,lines=7,split=1",
-    "plan=resident,blocks=132,lines=4,launch=31",
+    "plan=resident,blocks=132,lines=4,launch=31,quads=1",
     "plan=global",
-    "plan=resident,blocks=17,lines=1,split=1",
+    "plan=resident,blocks=17,lines=1,split=1,quads=2",
     "plan=partitioned",
     "plan=partitioned,cluster=1,unit=1",
     "plan=partitioned,cluster=2,launch=1",
@@ -243,7 +243,8 @@ static void test_all_fire(void **state)
     pair_open();
     static const char *const choices[] = {
         "plan=resident,blocks=3", "plan=resident,blocks=3,lines=7,launch=9",
-        "plan=resident,blocks=132,lines=1,split=1", "plan=resident,lines=7"};
+        "plan=resident,blocks=132,lines=1,split=1", "plan=resident,lines=7",
+        "plan=resident,blocks=3,quads=1,split=1"};
     static const uint32_t thresholds[] = {0x08000000u};
     uint32_t coefs[6];
     test_net net;
@@ -255,7 +256,7 @@ static void test_all_fire(void **state)
     test_stimulus(&net, 0, thresholds, 1, 0, 300, 0);
     net.stimuli[0].start = 10;
     test_net_finish(&net);
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         create_both(&net, choices[i], nets);
         assert_true(run_both(&net, nets, 40, NULL, 0) > 400000);
         assert_true(run_both(&net, nets, 3, NULL, 0) > 40000);
