@@ -8,7 +8,13 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/thread.h"
 #include "engine/engine.h"
+
+/* Threads that look at lists while a device waits for its next call, and the
+ * spikes for which they are worth waking. */
+#define LIST_THREADS 8u
+#define LIST_SPIKES (UINT64_C(1) << 17)
 
 vly_status vly_backend_said(const char *backend, vly_status status,
                             vly_error *why)
@@ -106,6 +112,52 @@ static vly_status check_list(const vly_net *net, const vly_run *run, uint64_t t,
     return VLY_OK;
 }
 
+/* Lists in pieces, a thread each. */
+typedef struct list_pieces {
+    const vly_net *net;
+    const vly_run *run;
+    uint64_t burst[LIST_THREADS + 1]; /* first of each piece */
+    uint64_t spike[LIST_THREADS];
+    vly_status status[LIST_THREADS];
+    vly_error errors[LIST_THREADS];
+} list_pieces;
+
+static void check_piece(void *arg, uint64_t piece)
+{
+    list_pieces *pieces = arg;
+    uint64_t at = pieces->spike[piece];
+    pieces->status[piece] = VLY_OK;
+    for (uint64_t t = pieces->burst[piece];
+         t < pieces->burst[piece + 1] && pieces->status[piece] == VLY_OK; t++) {
+        pieces->status[piece] =
+            check_list(pieces->net, pieces->run, t, at, &pieces->errors[piece]);
+        at += pieces->run->spike_counts[t];
+    }
+}
+
+/* All lists; what is wrong in the first burst with something wrong. */
+static vly_status check_lists(const vly_net *net, const vly_run *run,
+                              vly_error *error)
+{
+    list_pieces pieces = {.net = net, .run = run};
+    uint32_t n = run->n_spikes < LIST_SPIKES ? 1 : LIST_THREADS;
+    uint32_t cores = n > 1 ? vly_thread_cores() : 1;
+    uint64_t at = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        pieces.spike[k] = at;
+        pieces.errors[k].struct_size = sizeof pieces.errors[k];
+        pieces.burst[k + 1] = run->n_bursts_done * (k + 1) / n;
+        for (uint64_t t = pieces.burst[k]; t < pieces.burst[k + 1]; t++)
+            at += run->spike_counts[t];
+    }
+    vly_thread_loop(n < cores ? n : cores, n, check_piece, &pieces);
+    for (uint32_t k = 0; k < n; k++)
+        if (pieces.status[k] != VLY_OK)
+            return vly_fail(error, pieces.status[k], "%s",
+                            pieces.errors[k].message);
+    return VLY_OK;
+}
+
 /* Spikes by area must be as many as spikes, and as the ids say where the net's
  * first bursts are checked. Every burst of a call is, or none is. */
 static vly_status check_areas(const vly_net *net, const vly_run *run,
@@ -168,11 +220,7 @@ vly_status vly_backend_run_check(const vly_net *net, const vly_run *run,
                         "most %" PRIu64,
                         net->device.name, run->n_spikes, n_spikes,
                         run->spikes_capacity);
-    n_spikes = 0;
-    for (uint64_t t = 0; t < run->n_bursts_done; t++) {
-        VLY_TRY(check_list(net, run, t, n_spikes, error));
-        n_spikes += run->spike_counts[t];
-    }
+    VLY_TRY(check_lists(net, run, error));
     if (run->area_spikes)
         VLY_TRY(check_areas(net, run, n_spikes, error));
 out:

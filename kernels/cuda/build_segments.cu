@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Segments by (block of targets, source) out of rows by source: count, measure,
- * link those that are too long to their rests, then fill with a cursor for
- * each. The order within a segment has no meaning.
+ * mark those that need a rest, then fill with a cursor for each. The order
+ * within a segment has no meaning.
  */
-#include "cuda_kernels.h"
+#include "segment_marks.cuh"
 
 #define THREADS 256u
 #define MANY_BLOCKS 512u /* with more threads than the net has blocks */
@@ -42,20 +42,9 @@ static __global__ void count_targets(vly_cuda_group group, uint32_t n_neurons,
     }
 }
 
-struct shared_sizes {
-    uint32_t n[VLY_CUDA_SIZES];
-    uint32_t rest[VLY_CUDA_SIZES];
-};
-
 static __device__ __forceinline__ uint32_t quads_of(uint32_t n)
 {
     return n / 4 + (n % 4 != 0);
-}
-
-/* With two words more, for the link. */
-static __device__ __forceinline__ uint32_t quads_with_link(uint32_t n)
-{
-    return n / 4 + 1 + (n % 4 > 2);
 }
 
 /* A thread stays with one block: there are a multiple of n_blocks of them. */
@@ -63,32 +52,24 @@ static __global__ void measure_segments(const uint32_t *count, uint64_t n,
                                         uint32_t n_blocks,
                                         vly_cuda_sizes *sizes)
 {
-    __shared__ shared_sizes shared;
+    __shared__ uint32_t shared[VLY_CUDA_SIZES];
     const uint32_t n_threads = gridDim.x * blockDim.x / n_blocks * n_blocks;
     const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
     uint32_t most = 0;
-    for (uint32_t i = threadIdx.x; i < VLY_CUDA_SIZES; i += blockDim.x) {
-        shared.n[i] = 0;
-        shared.rest[i] = 0;
-    }
+    for (uint32_t i = threadIdx.x; i < VLY_CUDA_SIZES; i += blockDim.x)
+        shared[i] = 0;
     __syncthreads();
     for (uint64_t i = thread; thread < n_threads && i < n; i += n_threads) {
         const uint32_t quads = quads_of(count[i]);
-        const uint32_t bin =
-            quads < VLY_CUDA_SIZES ? quads : VLY_CUDA_SIZES - 1;
-        atomicAdd(&shared.n[bin], 1u);
-        atomicAdd(&shared.rest[bin], quads_with_link(count[i]));
+        atomicAdd(&shared[min(quads, VLY_CUDA_SIZES - 1)], 1u);
         most = quads > most ? quads : most;
     }
     if (most > 0)
         atomicMax(&sizes->largest[thread % n_blocks], most);
     __syncthreads();
-    for (uint32_t i = threadIdx.x; i < VLY_CUDA_SIZES; i += blockDim.x) {
+    for (uint32_t i = threadIdx.x; i < VLY_CUDA_SIZES; i += blockDim.x)
         atomicAdd((unsigned long long *)&sizes->n[i],
-                  (unsigned long long)shared.n[i]);
-        atomicAdd((unsigned long long *)&sizes->rest[i],
-                  (unsigned long long)shared.rest[i]);
-    }
+                  (unsigned long long)shared[i]);
 }
 
 static __device__ uint32_t find_class(const vly_cuda_class *classes, uint32_t n,
@@ -106,68 +87,72 @@ static __device__ uint32_t find_class(const vly_cuda_class *classes, uint32_t n,
     return low;
 }
 
-/* Quads of a segment's rest, 0 if it has none. */
-static __device__ __forceinline__ uint32_t rest_of(uint32_t n,
-                                                   const vly_cuda_class &c)
+/* A thread has 32 sources, threads side by side the blocks. */
+static __global__ void mark_rests(vly_cuda_view view, uint32_t n_blocks,
+                                  const vly_cuda_class *classes,
+                                  const uint32_t *count, vly_cuda_marks *marks)
 {
-    return quads_of(n) > c.quads ? quads_with_link(n) - c.quads : 0;
-}
-
-static __global__ void sum_rests(vly_cuda_view view, uint32_t n_blocks,
-                                 const vly_cuda_class *classes,
-                                 const uint32_t *count, uint64_t *rest)
-{
-    const uint32_t n_threads = gridDim.x * blockDim.x / n_blocks * n_blocks;
-    const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
-    const uint32_t block = thread % n_blocks;
-    const uint64_t n = (uint64_t)view.n_neurons * n_blocks;
+    const uint32_t n_marks = VLY_CUDA_MARKS(view.n_neurons);
+    const uint64_t thread = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+    const uint32_t block = (uint32_t)(thread % n_blocks);
+    const uint32_t word = (uint32_t)(thread / n_blocks);
+    if (word >= n_marks)
+        return;
     const vly_cuda_class *own = classes + (uint64_t)block * view.n_areas;
-    uint64_t sum = 0;
-    for (uint64_t i = thread; thread < n_threads && i < n; i += n_threads) {
-        const uint32_t a =
-            find_class(own, view.n_areas, (uint32_t)(i / n_blocks));
-        sum += rest_of(count[i], own[a]);
+    uint32_t a = find_class(own, view.n_areas, 32 * word);
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < 32; i++) {
+        const uint32_t source = 32 * word + i;
+        if (source >= view.n_neurons)
+            break;
+        while (a + 1 < view.n_areas && own[a + 1].first <= source)
+            a++;
+        if (quads_of(count[(uint64_t)source * n_blocks + block]) > own[a].quads)
+            bits |= 1u << i;
     }
-    if (sum > 0)
-        atomicAdd((unsigned long long *)&rest[block], (unsigned long long)sum);
+    marks[(uint64_t)block * n_marks + word].bits = bits;
 }
 
-static __global__ void write_links(vly_cuda_view view, uint32_t n_blocks,
-                                   const vly_cuda_class *classes,
-                                   const uint32_t *count, uint32_t *segments,
-                                   uint32_t *next)
+/* One warp a block; then the areas. */
+static __global__ void sum_marks(vly_cuda_view view,
+                                 const vly_cuda_class *classes,
+                                 vly_cuda_marks *marks, uint32_t *ranks)
 {
-    const uint64_t n = (uint64_t)view.n_neurons * n_blocks;
-    const uint64_t stride = (uint64_t)gridDim.x * blockDim.x;
-    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n;
-         i += stride) {
-        const uint32_t source = (uint32_t)(i / n_blocks);
-        const uint32_t block = (uint32_t)(i % n_blocks);
-        const vly_cuda_class *own = classes + (uint64_t)block * view.n_areas;
-        const vly_cuda_class c = own[find_class(own, view.n_areas, source)];
-        const uint32_t rest = rest_of(count[i], c);
-        if (rest == 0)
-            continue;
-        uint32_t *end =
-            segments + 4 * (c.at + (uint64_t)(source - c.first + 1) * c.quads);
-        end[-2] = atomicAdd(&next[block], rest);
-        end[-1] = rest;
+    const uint32_t n_marks = VLY_CUDA_MARKS(view.n_neurons);
+    const vly_cuda_class *own = classes + (uint64_t)blockIdx.x * view.n_areas;
+    vly_cuda_marks *mine = marks + (uint64_t)blockIdx.x * n_marks;
+    uint32_t before = 0;
+    for (uint32_t low = 0; low < n_marks; low += 32) {
+        const uint32_t i = low + threadIdx.x;
+        const uint32_t n = i < n_marks ? (uint32_t)__popc(mine[i].bits) : 0;
+        uint32_t upto = n;
+        for (uint32_t d = 1; d < 32; d *= 2) {
+            const uint32_t more = __shfl_up_sync(0xffffffffu, upto, d);
+            upto += threadIdx.x >= d ? more : 0;
+        }
+        if (i < n_marks)
+            mine[i].before = before + upto - n;
+        before += __shfl_sync(0xffffffffu, upto, 31);
     }
+    __syncwarp();
+    ranks += (uint64_t)blockIdx.x * (view.n_areas + 1);
+    for (uint32_t a = threadIdx.x; a <= view.n_areas; a += 32)
+        ranks[a] =
+            a < view.n_areas ? marked_before(mine, own[a].first) : before;
 }
 
-/* Where synapse i of a segment belongs, in words of the part. Its last word
- * holds a link from the beginning or never. */
-static __device__ __forceinline__ uint64_t place_of(const uint32_t *words,
-                                                    const vly_cuda_class *own,
-                                                    const vly_cuda_class &c,
-                                                    uint32_t source, uint32_t i)
+/* Where synapse i of a segment belongs, in words of the part. */
+static __device__ __forceinline__ uint64_t
+place_of(const vly_cuda_segments &part, uint32_t n_neurons, uint32_t block,
+         const vly_cuda_class &c, uint32_t source, uint32_t i)
 {
-    const uint64_t at = 4 * (c.at + (uint64_t)(source - c.first) * c.quads);
-    const uint32_t n = 4 * c.quads - 2;
+    const uint32_t n = 4 * c.quads;
     if (i < n)
-        return at + i;
-    const volatile uint32_t *end = words + at + n;
-    return end[1] - 1u < 0xffffu ? 4 * (own->at + end[0]) + (i - n) : at + i;
+        return 4 * (c.at + (uint64_t)(source - c.first) * c.quads) + i;
+    const vly_cuda_marks *marks =
+        part.marks + (uint64_t)block * VLY_CUDA_MARKS(n_neurons);
+    const uint64_t rank = marked_before(marks, source) - c.rest_first;
+    return 4 * (c.rest_at + rank * c.rest_quads) + (i - n);
 }
 
 struct segment_words {
@@ -197,12 +182,12 @@ static __global__ void fill_segments(vly_cuda_group group, uint32_t n_neurons,
         const uint32_t to = later * resident.slice + target / n_blocks;
         const uint32_t p = resident.split == 0 || later == 0 ? VLY_CUDA_URGENT
                                                              : VLY_CUDA_LATER;
-        const vly_cuda_class *own =
-            resident.part[p].classes + (uint64_t)block * n_areas;
+        const vly_cuda_segments &part = resident.part[p];
+        const vly_cuda_class c = part.classes[block * n_areas + index];
         uint32_t *cursor =
             count + ((uint64_t)p * n_neurons + source) * n_blocks + block;
-        const uint64_t at = place_of(words.part[p], own, own[index], source,
-                                     atomicAdd(cursor, 1u));
+        const uint64_t at =
+            place_of(part, n_neurons, block, c, source, atomicAdd(cursor, 1u));
         words.part[p][at] = weight << 16 | to;
     }
 }
@@ -228,26 +213,17 @@ cudaError_t vly_cuda_launch_segment_sizes(const uint32_t *count,
     return cudaGetLastError();
 }
 
-cudaError_t vly_cuda_launch_segment_rests(const vly_cuda_view *view,
-                                          uint32_t n_blocks,
-                                          const vly_cuda_segments *part,
-                                          const uint32_t *count, uint64_t *rest,
-                                          cudaStream_t stream)
-{
-    sum_rests<<<MANY_BLOCKS, THREADS, 0, stream>>>(*view, n_blocks,
-                                                   part->classes, count, rest);
-    return cudaGetLastError();
-}
-
-cudaError_t vly_cuda_launch_segment_links(const vly_cuda_view *view,
+cudaError_t vly_cuda_launch_segment_marks(const vly_cuda_view *view,
                                           uint32_t n_blocks,
                                           const vly_cuda_segments *part,
                                           const uint32_t *count,
-                                          uint32_t *segments, uint32_t *next,
-                                          cudaStream_t stream)
+                                          vly_cuda_marks *marks,
+                                          uint32_t *ranks, cudaStream_t stream)
 {
-    write_links<<<MANY_BLOCKS, THREADS, 0, stream>>>(
-        *view, n_blocks, part->classes, count, segments, next);
+    const uint64_t n = (uint64_t)n_blocks * VLY_CUDA_MARKS(view->n_neurons);
+    mark_rests<<<(uint32_t)((n + THREADS - 1) / THREADS), THREADS, 0, stream>>>(
+        *view, n_blocks, part->classes, count, marks);
+    sum_marks<<<n_blocks, 32, 0, stream>>>(*view, part->classes, marks, ranks);
     return cudaGetLastError();
 }
 

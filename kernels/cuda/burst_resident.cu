@@ -12,6 +12,7 @@
  * the segments need comes first, everything else while they are on their way.
  */
 #include "resident_block.cuh"
+#include "segment_marks.cuh"
 
 #define MIN_THREADS 512u
 #define FEW_THREADS 768u
@@ -163,8 +164,8 @@ finish_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
     const uint32_t *list = shared->list[tag & 1];
     segment_part part = NOT_READ;
     if (urgent.group < got.x)
-        part = read_segment(shared->classes[VLY_CUDA_URGENT],
-                            list[urgent.group], urgent);
+        part = read_segment(block, resident.part[VLY_CUDA_URGENT],
+                            VLY_CUDA_URGENT, list[urgent.group], urgent);
     uint32_t total = got.x;
     if (got.y != 0)
         total += count_over(shared, got.y);
@@ -269,6 +270,9 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
     const vly_cuda_segments part =
         resident.part[resident.split != 0 ? VLY_CUDA_LATER : VLY_CUDA_URGENT];
     const vly_cuda_class *classes = part.classes + blockIdx.x * view.n_areas;
+    const vly_cuda_marks *marks = part.marks;
+    if (marks != nullptr)
+        marks += (uint64_t)blockIdx.x * VLY_CUDA_MARKS(view.n_neurons);
     for (uint32_t s = threadIdx.x / 32; s < record.count;
          s += blockDim.x / 32) {
         uint32_t id = view.log_ids[(record.start + s) & view.log_mask];
@@ -276,17 +280,17 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
         while (a + 1 < view.n_areas && classes[a + 1].first <= id)
             a++;
         const vly_cuda_class c = classes[a];
-        const uint32_t *segment =
-            part.synapses + 4 * (c.at + (uint64_t)(id - c.first) * c.quads);
-        const uint32_t n = 4 * c.quads;
-        if (n == 0 || !is_link(segment[n - 1])) {
-            restore_words(resident, age, segment, n, base, ring, words);
+        restore_words(resident, age,
+                      part.synapses +
+                          4 * (c.at + (uint64_t)(id - c.first) * c.quads),
+                      4 * c.quads, base, ring, words);
+        if (marks == nullptr || (marks[id / 32].bits >> id % 32 & 1) == 0)
             continue;
-        }
-        const uint64_t rest = classes[0].at + segment[n - 2];
-        restore_words(resident, age, segment, n - 2, base, ring, words);
-        restore_words(resident, age, part.synapses + 4 * rest,
-                      4 * segment[n - 1], base, ring, words);
+        const uint32_t rank = marked_before(marks, id) - c.rest_first;
+        restore_words(resident, age,
+                      part.synapses +
+                          4 * (c.rest_at + (uint64_t)rank * c.rest_quads),
+                      4 * c.rest_quads, base, ring, words);
     }
 }
 
@@ -343,6 +347,7 @@ uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,
                                  const vly_cuda_resident *resident)
 {
     return fired_lines(*resident) * sizeof(uint4) + sizeof(resident_shared) +
+           resident->n_marks * sizeof(vly_cuda_marks) +
            ((uint64_t)view->max_delay * resident->slice + view->max_delay) *
                sizeof(uint32_t);
 }

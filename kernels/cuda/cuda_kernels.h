@@ -190,12 +190,24 @@ cudaError_t vly_cuda_launch_restore(const vly_cuda_view *view, uint64_t burst,
 
 /* ---- burst_resident.cu: accumulators in shared memory ------------------ */
 
-/* Sources of one area have segments of the same size in a block. */
+/* Sources of one area have segments of the same size in a block, and those
+ * with more synapses a rest of the same size. */
 typedef struct vly_cuda_class {
-    uint64_t at;    /* of the first source's segment, in quads of the part */
-    uint32_t first; /* global id */
-    uint32_t quads; /* of four synapses in a segment */
+    uint64_t at;      /* of the first source's segment, in quads of the part */
+    uint64_t rest_at; /* of the first rest */
+    uint32_t first;   /* global id */
+    uint32_t quads;   /* of four synapses in a segment */
+    uint32_t rest_quads;
+    uint32_t rest_first; /* sources of the block marked before this class */
 } vly_cuda_class;
+
+/* Which of 32 sources have a rest. */
+typedef struct vly_cuda_marks {
+    uint32_t bits;
+    uint32_t before; /* sources marked before these */
+} vly_cuda_marks;
+/* of a block and part; an even number */
+#define VLY_CUDA_MARKS(n_neurons) (((n_neurons) / 64u + 1u) * 2u)
 
 /* What arrives in the next burst is needed before it, the rest is delivered
  * while mail is on its way: two sets of segments. */
@@ -204,21 +216,21 @@ enum { VLY_CUDA_URGENT, VLY_CUDA_LATER, VLY_CUDA_N_PARTS };
 typedef struct vly_cuda_segments {
     const uint32_t *synapses;      /* [n_quads] of four words, block by block */
     const vly_cuda_class *classes; /* [n_blocks][n_areas] */
+    const vly_cuda_marks *marks;   /* [n_blocks][MARKS], or NULL: no rests */
     uint64_t n_quads;
-    uint32_t quads;  /* of the longest segment, without its rest */
-    uint32_t shift;  /* 1 << shift threads share a segment */
-    uint32_t linked; /* 1: some have a rest */
-    uint32_t reserved;
+    uint32_t quads;    /* of the longest segment with its rest */
+    uint32_t usual;    /* of the longest without */
+    uint32_t shift;    /* 1 << shift threads share a segment */
+    uint32_t marks_at; /* in shared memory, in marks */
 } vly_cuda_segments;
 
 /* Neuron id belongs to block id % n_blocks, where it is number id / n_blocks.
  * A block keeps the accumulators of its neurons for max_delay bursts, and has
  * a segment for every source: synapses of 4 bytes, which hold (delay - 1) *
  * slice + number of the target (16 bits) and the weight (16 bits); words of 0
- * fill up. Where a segment has more synapses than room, its last two words are
- * a link to the rest, which lies behind all segments of the block: the first
- * quad, counted from the first one of the block, then the number of quads,
- * which is below 65536 and so a word with no weight, but not 0. */
+ * fill up. Where a segment has more synapses than room, it goes on in a rest;
+ * marks in shared memory say of which sources there is one, and where: it is
+ * read at the same time. */
 typedef struct vly_cuda_resident {
     vly_cuda_segments part[VLY_CUDA_N_PARTS];
     uint32_t *ring;      /* [n_blocks][max_delay][slice] at rest */
@@ -230,11 +242,12 @@ typedef struct vly_cuda_resident {
     uint32_t split;      /* 0: everything is urgent */
     uint32_t copies;     /* of the mail */
     uint32_t line_shift; /* 1 << line_shift lines a copy, not all in use */
-    uint32_t tag; /* burst k of a launch has tag + k + 1 in its mail: none
-                     that is left there from an earlier launch */
-    uint32_t reserved;
+    uint32_t tag;     /* burst k of a launch has tag + k + 1 in its mail: none
+                         that is left there from an earlier launch */
+    uint32_t n_marks; /* in the shared memory of a block, of both parts */
 } vly_cuda_resident;
 
+#define VLY_CUDA_SHARE_SHIFT 2u /* fewer threads share only short segments */
 #define VLY_CUDA_MAIL_LINES 7u
 #define VLY_CUDA_MAIL_ROWS 32u      /* lines in all copies of the mail */
 #define VLY_CUDA_MAIL_BLOCKS 256u   /* blocks at most */
@@ -267,12 +280,10 @@ cudaError_t vly_cuda_launch_segment_count(const vly_cuda_view *view,
                                           const vly_cuda_resident *resident,
                                           uint32_t *count, cudaStream_t stream);
 
-/* How long the segments of an area are; 0 before. Those of i quads need
- * rest[i] quads in all if a link takes up two of their words. */
+/* How long the segments of an area are; 0 before. */
 #define VLY_CUDA_SIZES 64u
 typedef struct vly_cuda_sizes {
-    uint64_t n[VLY_CUDA_SIZES]; /* the last: of so many quads or more */
-    uint64_t rest[VLY_CUDA_SIZES];
+    uint64_t n[VLY_CUDA_SIZES]; /* segments of i quads; the last: or more */
     uint32_t largest[VLY_CUDA_MAIL_BLOCKS]; /* quads, by block */
 } vly_cuda_sizes;
 
@@ -281,23 +292,17 @@ cudaError_t vly_cuda_launch_segment_sizes(const uint32_t *count,
                                           uint32_t n_sources, uint32_t n_blocks,
                                           vly_cuda_sizes *sizes,
                                           cudaStream_t stream);
-/* rest[block] += quads of what does not fit into the segments of a part, by
- * the quads of part->classes; count[n_neurons][n_blocks] */
-cudaError_t vly_cuda_launch_segment_rests(const vly_cuda_view *view,
-                                          uint32_t n_blocks,
-                                          const vly_cuda_segments *part,
-                                          const uint32_t *count, uint64_t *rest,
-                                          cudaStream_t stream);
-/* Writes the links of a part, whose words are 0 before; next[block]: the first
- * quad behind the segments, moved on by every rest. */
-cudaError_t vly_cuda_launch_segment_links(const vly_cuda_view *view,
+/* Marks the sources whose segments are longer than the quads of part->classes;
+ * count[n_neurons][n_blocks] of the part. ranks[n_blocks][n_areas + 1]: sources
+ * of the block marked before each area, and in all. */
+cudaError_t vly_cuda_launch_segment_marks(const vly_cuda_view *view,
                                           uint32_t n_blocks,
                                           const vly_cuda_segments *part,
                                           const uint32_t *count,
-                                          uint32_t *segments, uint32_t *next,
-                                          cudaStream_t stream);
-/* Fills segments and rests, after the links; count is the cursor of each and
- * must be 0 before the first group. */
+                                          vly_cuda_marks *marks,
+                                          uint32_t *ranks, cudaStream_t stream);
+/* Fills segments and rests; count is the cursor of each and must be 0 before
+ * the first group. */
 cudaError_t vly_cuda_launch_segment_fill(const vly_cuda_view *view,
                                          const vly_cuda_group *group,
                                          const vly_cuda_resident *resident,

@@ -89,6 +89,27 @@ log_room(const vly_cuda_view &view, const vly_cuda_launch &launch,
     return room < 0xffffffffu ? (uint32_t)room : 0xffffffffu;
 }
 
+/* Where the segments and rests of a part are. */
+static __device__ void load_part(const vly_cuda_view &view,
+                                 const vly_cuda_segments &part,
+                                 const resident_block &block, int p)
+{
+    const uint4 *synapses = (const uint4 *)part.synapses;
+    for (uint32_t i = threadIdx.x; i < view.n_areas; i += blockDim.x) {
+        const vly_cuda_class c = part.classes[blockIdx.x * view.n_areas + i];
+        block.shared->classes[p][i] = {
+            synapses + c.at - (uint64_t)c.first * c.quads, c.first, c.quads};
+        block.shared->rests[p][i] = {synapses + c.rest_at -
+                                         (uint64_t)c.rest_first * c.rest_quads,
+                                     c.rest_quads, 0};
+    }
+    const uint32_t n = VLY_CUDA_MARKS(view.n_neurons);
+    vly_cuda_marks *marks = block_marks(block, part);
+    if (part.marks != nullptr)
+        for (uint32_t i = threadIdx.x; i < n; i += blockDim.x)
+            marks[i] = part.marks[(uint64_t)blockIdx.x * n + i];
+}
+
 static __device__ void block_load(const vly_cuda_view &view,
                                   const vly_cuda_launch &launch,
                                   const vly_cuda_resident &resident,
@@ -110,18 +131,8 @@ static __device__ void block_load(const vly_cuda_view &view,
         }
         block.counts[(launch.burst + i) % view.max_delay] = n;
     }
-    for (uint32_t i = threadIdx.x; i < view.n_areas; i += blockDim.x) {
-        for (int p = 0; p < VLY_CUDA_N_PARTS; p++) {
-            const vly_cuda_segments &part = resident.part[p];
-            const vly_cuda_class c =
-                part.classes[blockIdx.x * view.n_areas + i];
-            const uint4 *segments = (const uint4 *)part.synapses + c.at;
-            shared->classes[p][i] = {segments - (uint64_t)c.first * c.quads,
-                                     c.first, c.quads};
-            if (i == 0)
-                shared->first[p] = segments;
-        }
-    }
+    for (int p = 0; p < VLY_CUDA_N_PARTS; p++)
+        load_part(view, resident.part[p], block, p);
     for (uint32_t i = threadIdx.x; i < resident.lines * (LINE_CODES + 1);
          i += blockDim.x)
         block.fired[i] = NOBODY;
@@ -173,7 +184,8 @@ make_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
     const uint32_t words = view.max_delay * resident.slice;
     resident_shared *shared =
         (resident_shared *)(dynamic + fired_lines(resident));
-    uint32_t *ring = (uint32_t *)(shared + 1);
+    uint32_t *ring =
+        (uint32_t *)((vly_cuda_marks *)(shared + 1) + resident.n_marks);
     return {shared, (uint16_t *)dynamic, ring, ring + words,
             words,  view.n_areas};
 }

@@ -30,7 +30,7 @@ static __device__ __forceinline__ void add_quad(const resident_block &block,
     add_event(block, base, v.w);
 }
 
-/* c: a resident_class, read in one piece */
+/* c: a resident_class or resident_rest, read in one piece */
 static __device__ __forceinline__ const uint4 *class_segments(uint4 c)
 {
     return (const uint4 *)((uint64_t)c.y << 32 | c.x);
@@ -72,88 +72,81 @@ struct segment_part {
     uint4 w;
 };
 
-static __device__ __forceinline__ const uint4 *
-find_segment(const resident_class *classes, uint32_t entry, uint32_t *quads)
+static __device__ __forceinline__ vly_cuda_marks *
+block_marks(const resident_block &block, const vly_cuda_segments &part)
 {
-    const uint4 c = *(const uint4 *)(classes + (entry >> AREA_SHIFT));
-    *quads = c.w;
-    return class_segments(c) + (uint64_t)(entry & ID_MASK) * c.w;
+    return (vly_cuda_marks *)(block.shared + 1) + part.marks_at;
 }
 
-static __device__ __forceinline__ segment_part read_segment(
-    const resident_class *classes, uint32_t entry, const list_groups &groups)
+/* Quads of a segment: [0, quads) from segment on, [quads, end) from rest on,
+ * which points as far before the rest. */
+struct segment_place {
+    const uint4 *segment;
+    const uint4 *rest;
+    uint32_t quads;
+    uint32_t end;
+};
+
+static __device__ __forceinline__ segment_place
+find_segment(const resident_block &block, const vly_cuda_segments &part,
+             uint32_t p, uint32_t entry)
+{
+    const uint32_t id = entry & ID_MASK;
+    const uint4 c =
+        *(const uint4 *)(block.shared->classes[p] + (entry >> AREA_SHIFT));
+    const uint4 *segment = class_segments(c) + (uint64_t)id * c.w;
+    segment_place place = {segment, segment, c.w, c.w};
+    if (part.marks != nullptr) {
+        const vly_cuda_marks marks = block_marks(block, part)[id / 32];
+        const uint32_t bit = 1u << (id % 32);
+        if ((marks.bits & bit) != 0) {
+            const uint4 r = *(const uint4 *)(block.shared->rests[p] +
+                                             (entry >> AREA_SHIFT));
+            const uint32_t rank =
+                marks.before + (uint32_t)__popc(marks.bits & (bit - 1));
+            place.rest = class_segments(r) + (uint64_t)rank * r.z - c.w;
+            place.end += r.z;
+        }
+    }
+    return place;
+}
+
+static __device__ __forceinline__ uint4 read_quad(const segment_place &place,
+                                                  uint32_t q)
+{
+    return q < place.end
+               ? __ldcs((q < place.quads ? place.segment : place.rest) + q)
+               : make_uint4(0, 0, 0, 0);
+}
+
+static __device__ __forceinline__ segment_part
+read_segment(const resident_block &block, const vly_cuda_segments &part,
+             uint32_t p, uint32_t entry, const list_groups &groups)
 {
     const uint32_t share = 1u << groups.shift;
     const uint32_t q = threadIdx.x & (share - 1);
-    uint32_t quads;
-    const uint4 *segment = find_segment(classes, entry, &quads) + q;
-    segment_part part = {make_uint4(0, 0, 0, 0), make_uint4(0, 0, 0, 0)};
-    if (q < quads)
-        part.v = __ldcs(segment);
-    if (q + share < quads)
-        part.w = __ldcs(segment + share);
-    return part;
+    const segment_place place = find_segment(block, part, p, entry);
+    return {read_quad(place, q), read_quad(place, q + share)};
 }
 
-/* Where the rest of a segment is; n = 0: there is none. */
-struct segment_link {
-    uint32_t first;
-    uint32_t n;
-};
-
-static __device__ __forceinline__ bool is_link(uint32_t last)
-{
-    return last - 1u < 0xffffu;
-}
-
-/* Takes the link out of a quad, if it ends in one. */
-static __device__ __forceinline__ void take_link(uint4 *v, segment_link *link)
-{
-    if (is_link(v->w)) {
-        *link = {v->z, v->w};
-        v->z = 0;
-        v->w = 0;
-    }
-}
-
-/* What a segment has beyond that. */
+/* What a segment has beyond that. last: of what this thread has read. Few
+ * threads share a segment only if hardly any is so long: then the one that has
+ * the last quad, which is full, goes on alone. */
 static __device__ __forceinline__ void
-add_beyond(const resident_block &block, const resident_class *classes,
-           uint32_t entry, uint32_t base, const list_groups &groups,
-           bool linked, segment_link *link)
+add_beyond(const resident_block &block, const vly_cuda_segments &part,
+           uint32_t p, uint32_t entry, uint32_t base, const list_groups &groups,
+           uint32_t last)
 {
     const uint32_t share = 1u << groups.shift;
-    uint32_t quads;
-    const uint4 *segment = find_segment(classes, entry, &quads);
-#pragma unroll 1
-    for (uint32_t q = (threadIdx.x & (share - 1)) + 2 * share; q < quads;
-         q += share) {
-        uint4 v = __ldcs(segment + q);
-        if (linked)
-            take_link(&v, link);
-        add_quad(block, base, v);
-    }
-}
-
-/* The rest, if a thread of the group has a link; all of them come here. */
-static __device__ __forceinline__ void add_rest(const resident_block &block,
-                                                uint32_t p, uint32_t base,
-                                                const list_groups &groups,
-                                                segment_link link)
-{
-    const uint32_t share = 1u << groups.shift;
-    const uint32_t lane = threadIdx.x % 32;
-    const uint32_t mask = 0xffffffffu >> (32 - share) << (lane & ~(share - 1));
-    const uint32_t has = __ballot_sync(mask, link.n != 0) & mask;
-    if (has == 0)
+    const uint32_t lane = threadIdx.x & (share - 1);
+    const bool alone = groups.shift < VLY_CUDA_SHARE_SHIFT;
+    if (alone && (lane != share - 1 || last == 0))
         return;
-    const int from = __ffs((int)has) - 1;
-    link.first = __shfl_sync(mask, link.first, from);
-    link.n = __shfl_sync(mask, link.n, from);
-    const uint4 *rest = block.shared->first[p] + link.first;
+    const segment_place place = find_segment(block, part, p, entry);
 #pragma unroll 1
-    for (uint32_t q = lane & (share - 1); q < link.n; q += share)
-        add_quad(block, base, __ldcs(rest + q));
+    for (uint32_t q = 2 * share + (alone ? 0 : lane); q < place.end;
+         q += alone ? 1 : share)
+        add_quad(block, base, read_quad(place, q));
 }
 
 /* Spikes [groups.group, n) of a list, every n_groups-th; part: of the first
@@ -164,25 +157,17 @@ deliver_list(const resident_block &block, uint32_t p,
              uint32_t n, uint32_t base, const list_groups &groups,
              segment_part part, bool is_read)
 {
-    const resident_class *classes = block.shared->classes[p];
-    const bool is_longer = resident.part[p].quads > 2u << groups.shift;
-    const bool linked = resident.part[p].linked != 0;
+    const vly_cuda_segments &segments = resident.part[p];
+    const bool is_longer = segments.quads > 2u << groups.shift;
 #pragma unroll 1
     for (uint32_t e = groups.group; e < n; e += groups.n_groups) {
-        segment_link link = {0, 0};
         if (!is_read)
-            part = read_segment(classes, list[e], groups);
+            part = read_segment(block, segments, p, list[e], groups);
         is_read = false;
-        if (linked) {
-            take_link(&part.v, &link);
-            take_link(&part.w, &link);
-        }
         add_quad(block, base, part.v);
         add_quad(block, base, part.w);
         if (is_longer)
-            add_beyond(block, classes, list[e], base, groups, linked, &link);
-        if (linked)
-            add_rest(block, p, base, groups, link);
+            add_beyond(block, segments, p, list[e], base, groups, part.w.w);
     }
 }
 

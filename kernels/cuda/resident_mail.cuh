@@ -26,6 +26,14 @@ struct alignas(16) resident_class {
     uint32_t quads;
 };
 
+/* Their rests: that of the source with `rank` marked ones before it begins at
+ * rests + rank * quads. */
+struct alignas(16) resident_rest {
+    const uint4 *rests;
+    uint32_t quads;
+    uint32_t reserved;
+};
+
 /* The first stimulus of an area, for one launch. */
 struct alignas(16) resident_source {
     uint32_t from; /* bursts of the launch in which it acts */
@@ -48,7 +56,7 @@ struct alignas(16) resident_source {
 struct alignas(16) resident_shared {
     uint32_t list[2][LIST]; /* spikes, by the parity of the burst */
     resident_class classes[VLY_CUDA_N_PARTS][VLY_CUDA_RESIDENT_AREAS];
-    const uint4 *first[VLY_CUDA_N_PARTS]; /* quad of the block */
+    resident_rest rests[VLY_CUDA_N_PARTS][VLY_CUDA_RESIDENT_AREAS];
     resident_source sources[VLY_CUDA_RESIDENT_AREAS];
     uint32_t tables[TABLE_WORDS];
     uint2 got[2];  /* spikes in the list, blocks with more than lines hold */
@@ -63,8 +71,8 @@ struct alignas(16) resident_shared {
     uint32_t time;
 };
 
-/* Shared memory: fired, resident_shared, ring [max_delay][slice], counts
- * [max_delay] of the last bursts. */
+/* Shared memory: fired, resident_shared, marks of sources with rests, ring
+ * [max_delay][slice], counts [max_delay] of the last bursts. */
 struct resident_block {
     resident_shared *shared;
     uint16_t *fired; /* codes, laid out as lines without their tags */
