@@ -6,13 +6,10 @@
 #include "cuda_net.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define FIRST_CAPACITY (UINT64_C(1) << 16)
 /* As far as it grows only to make launches longer. */
 #define GROWN_CAPACITY (UINT64_C(1) << 24)
-#define COPY_THREADS 8u
-#define COPY_ALONE (UINT64_C(1) << 20) /* waking threads costs as much */
 
 static uint64_t power_of_two(uint64_t n)
 {
@@ -41,10 +38,6 @@ vly_status vly_cuda_history_create(vly_backend_net *net, vly_error *error)
     uint64_t n_records = power_of_two((uint64_t)net->desc->max_delay +
                                       VLY_CUDA_LAUNCH_BURSTS + 2);
     uint64_t capacity = power_of_two(UINT64_C(4) * net->desc->n_neurons);
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    net->n_copiers = cores < 1              ? 1
-                     : cores < COPY_THREADS ? (uint32_t)cores
-                                            : COPY_THREADS;
     capacity = capacity > FIRST_CAPACITY ? capacity : FIRST_CAPACITY;
     if (n_records > UINT32_MAX)
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
@@ -213,53 +206,37 @@ vly_status vly_cuda_history_sort(vly_backend_net *net, uint64_t burst,
                                 "sorting spikes", error);
 }
 
-typedef struct host_copy {
-    uint8_t *to;
-    const uint8_t *from;
-    uint64_t bytes;
-    uint32_t n_tasks;
-} host_copy;
-
-static void copy_task(void *arg, uint32_t task)
-{
-    const host_copy *copy = arg;
-    uint64_t first = copy->bytes * task / copy->n_tasks;
-    uint64_t last = copy->bytes * (task + 1) / copy->n_tasks;
-    memcpy(copy->to + first, copy->from + first, (size_t)(last - first));
-}
-
-/* From pinned memory to the caller's, while the device has nothing to do: one
- * thread would be slower than the bus. */
-static void copy_out(const vly_backend_net *net, void *to, const void *from,
-                     uint64_t bytes)
-{
-    host_copy copy = {to, from, bytes, net->n_copiers};
-    if (bytes < COPY_ALONE || copy.n_tasks < 2 ||
-        vly_cuda_host->parallel_for(vly_cuda_host->context, copy.n_tasks,
-                                    copy_task, &copy) != VLY_OK)
-        memcpy(to, from, (size_t)bytes); /* also if no threads could be made */
-}
-
-vly_status vly_cuda_history_take(vly_backend_net *net, uint64_t n_spikes,
+vly_status vly_cuda_history_send(vly_backend_net *net, uint64_t n_spikes,
                                  uint32_t *ids, uint32_t *gains,
                                  vly_error *error)
 {
-    uint32_t *to[2] = {ids, gains};
+    cudaStream_t stream = (cudaStream_t)net->stream;
     size_t bytes = (size_t)n_spikes * sizeof *ids;
     cudaError_t code = cudaSuccess;
-    if (n_spikes == 0)
-        return VLY_OK;
-    for (int i = 0; i < 2 && code == cudaSuccess; i++)
-        if (to[i] != NULL)
+    net->n_sent = n_spikes;
+    net->sent_to[0] = ids;
+    net->sent_to[1] = gains;
+    for (int i = 0; i < 2 && n_spikes > 0 && code == cudaSuccess; i++)
+        if (net->sent_to[i] != NULL)
             code = cudaMemcpyAsync(net->drain_at[i], net->drain[i], bytes,
-                                   cudaMemcpyDeviceToHost,
-                                   (cudaStream_t)net->stream);
-    vly_status status = vly_cuda_check((int)code, "reading spikes", error);
-    if (status == VLY_OK)
-        status = vly_cuda_synchronize(net, "reading spikes", error);
+                                   cudaMemcpyDeviceToHost, stream);
+    if (code == cudaSuccess && n_spikes > 0)
+        code = cudaEventRecord((cudaEvent_t)net->events[3], stream);
+    return vly_cuda_check((int)code, "reading spikes", error);
+}
+
+vly_status vly_cuda_history_receive(vly_backend_net *net, vly_error *error)
+{
+    size_t bytes = (size_t)net->n_sent * sizeof(uint32_t);
+    if (bytes == 0)
+        return VLY_OK;
+    net->n_sent = 0;
+    vly_status status =
+        vly_cuda_check((int)cudaEventSynchronize((cudaEvent_t)net->events[3]),
+                       "reading spikes", error);
     for (int i = 0; i < 2 && status == VLY_OK; i++)
-        if (to[i] != NULL)
-            copy_out(net, to[i], net->drain_at[i], bytes);
+        if (net->sent_to[i] != NULL)
+            memcpy(net->sent_to[i], net->drain_at[i], bytes);
     return status;
 }
 
@@ -273,9 +250,9 @@ vly_status vly_cuda_history_read(vly_backend_net *net, uint64_t burst,
         return VLY_OK;
     vly_status status = vly_cuda_history_sort(net, burst, n_bursts, n_spikes,
                                               gains != NULL, error);
-    return status == VLY_OK
-               ? vly_cuda_history_take(net, n_spikes, ids, gains, error)
-               : status;
+    if (status == VLY_OK)
+        status = vly_cuda_history_send(net, n_spikes, ids, gains, error);
+    return status == VLY_OK ? vly_cuda_history_receive(net, error) : status;
 }
 
 static vly_status load_records(vly_backend_net *net,

@@ -147,11 +147,11 @@ static vly_status choose_blocks(vly_backend_net *net, uint32_t wanted,
 static vly_status open_stream(vly_backend_net *net, vly_error *error)
 {
     cudaStream_t stream = NULL;
-    cudaEvent_t events[3] = {NULL, NULL, NULL};
+    cudaEvent_t events[4] = {NULL, NULL, NULL, NULL};
     cudaError_t code =
         cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
     net->stream = stream;
-    for (uint32_t i = 0; i < 3 && code == cudaSuccess; i++) {
+    for (uint32_t i = 0; i < 4 && code == cudaSuccess; i++) {
         code = cudaEventCreate(&events[i]);
         net->events[i] = events[i];
     }
@@ -266,7 +266,7 @@ void vly_cuda_net_destroy(vly_backend_net *net)
     (void)cudaSetDevice(net->device);
     if (net->stream != NULL) /* it may be writing to what is freed */
         (void)cudaStreamSynchronize((cudaStream_t)net->stream);
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 4; i++)
         if (net->events[i] != NULL)
             (void)cudaEventDestroy((cudaEvent_t)net->events[i]);
     if (net->stream != NULL)

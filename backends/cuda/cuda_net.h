@@ -107,7 +107,8 @@ struct vly_backend_net {
     uint32_t launch_bursts; /* of the next launch at most */
     uint32_t launch_fixed;  /* option launch=N; 0: by time */
     void *stream;           /* cudaStream_t */
-    void *events[3]; /* cudaEvent_t before and after a launch, after copies */
+    void *events[4]; /* cudaEvent_t before and after a launch, after copies,
+                        after spikes have come */
     vly_cuda_view view;
     vly_cuda_resident resident;
     uint64_t segment_bytes;
@@ -125,8 +126,8 @@ struct vly_backend_net {
     uint32_t partition_delay; /* shortest of all */
     uint32_t lines_fixed;     /* option lines=N; 0: by mean_spikes */
     float mean_spikes;        /* of a burst, in the last launch */
-    uint32_t n_copiers;       /* threads of the host that copy spikes */
-    vly_cuda_area *areas;     /* [n_areas] as on the device */
+    uint32_t reserved;
+    vly_cuda_area *areas; /* [n_areas] as on the device */
     vly_cuda_area_info *info;
     vly_cuda_stimulus_info *stimuli;
     vly_cuda_group *groups; /* [view.n_groups] as on the device */
@@ -142,7 +143,9 @@ struct vly_backend_net {
     uint32_t *drain[2];    /* on the device: ids and gains, in order */
     uint32_t *drain_at[2]; /* pinned: the same on their way */
     uint64_t drain_room;
-    uint64_t *area_spikes;    /* on the device: [n_areas] since it began */
+    uint32_t *sent_to[2];  /* where ids and gains under way will belong ... */
+    uint64_t n_sent;       /* ... and how many, or 0 */
+    uint64_t *area_spikes; /* on the device: [n_areas] since it began */
     uint64_t *area_spikes_at; /* pinned */
     uint64_t *area_spikes_told;
     vly_cuda_host_view host; /* of short runs */
@@ -292,10 +295,13 @@ vly_status vly_cuda_history_read(vly_backend_net *net, uint64_t burst,
 vly_status vly_cuda_history_sort(vly_backend_net *net, uint64_t burst,
                                  uint32_t n_bursts, uint64_t room, int gains,
                                  vly_error *error);
-/* The n_spikes of them that there are. */
-vly_status vly_cuda_history_take(vly_backend_net *net, uint64_t n_spikes,
+/* Enqueues the copy of the n_spikes of them that there are; they are in ids
+ * and gains (NULL: not wanted) after receive, which waits for no later launch.
+ * One at a time. */
+vly_status vly_cuda_history_send(vly_backend_net *net, uint64_t n_spikes,
                                  uint32_t *ids, uint32_t *gains,
                                  vly_error *error);
+vly_status vly_cuda_history_receive(vly_backend_net *net, vly_error *error);
 /* Enqueues zeros for the records of n_bursts bursts from net->burst on. */
 vly_status vly_cuda_history_clear(vly_backend_net *net, uint32_t n_bursts,
                                   vly_error *error);

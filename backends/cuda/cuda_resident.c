@@ -11,7 +11,6 @@
 #define LINE_THREADS 585u
 #define MAIL_COPIES 8u
 #define SHARE_THREADS 512.0f
-#define SHORT_QUADS 4u /* what two threads read of a segment at once */
 
 /* ---- whether it fits --------------------------------------------------- */
 
@@ -154,16 +153,10 @@ static uint32_t choose_lines(const vly_backend_net *net)
 }
 
 /* Threads that share a segment: two quads each are the longest one with its
- * rest, or one if there are enough threads for all spikes of a burst. Fewer if
- * there are not enough even so and hardly any segment has a rest. */
-static uint32_t choose_shift(const vly_backend_net *net,
-                             const vly_cuda_segments *part)
+ * rest, or one if there are enough threads for all spikes of a burst. */
+static uint32_t choose_shift(const vly_backend_net *net, uint32_t quads)
 {
-    uint32_t shift = VLY_CUDA_SHARE_SHIFT;
-    uint32_t quads = part->quads;
-    if (part->usual <= SHORT_QUADS && quads <= 2 * SHORT_QUADS &&
-        net->mean_spikes * (float)(1u << shift) > (float)VLY_CUDA_THREADS)
-        return shift - 1;
+    uint32_t shift = 2;
     while (shift < 5 && (UINT32_C(2) << shift) < quads)
         shift++;
     if (shift < 5 && (UINT32_C(1) << shift) < quads &&
@@ -192,7 +185,7 @@ int vly_cuda_resident_launch(vly_backend_net *net,
     cudaError_t code = cudaSuccess;
     choose_mail(net);
     for (uint32_t p = 0; p < VLY_CUDA_N_PARTS; p++)
-        resident->part[p].shift = choose_shift(net, &resident->part[p]);
+        resident->part[p].shift = choose_shift(net, resident->part[p].quads);
     if (resident->tag + launch->n_bursts > UINT16_MAX) {
         resident->tag = 0; /* tags of 16 bits begin again */
         code = cudaMemsetAsync(resident->mail, 0,

@@ -8,6 +8,9 @@
 
 #define FIRST_BURSTS 64u      /* before a launch has been timed */
 #define LAUNCH_NS 50000000.0f /* 50 ms */
+/* Ids of a recorded launch, besides room for a burst of all neurons: those of
+ * one launch are copied to the caller while the next one runs. */
+#define RECORD_SPIKES (UINT64_C(1) << 19)
 
 /* ---- one launch -------------------------------------------------------- */
 
@@ -96,7 +99,7 @@ static vly_status finish_long(vly_backend_net *net, const vly_run *run,
         code = cudaEventRecord(copied, stream);
     if (code == cudaSuccess && (run->flags & VLY_RUN_RECORD) != 0)
         status = vly_cuda_history_sort(net, launch->burst, launch->n_bursts,
-                                       run->spikes_capacity - run->n_spikes,
+                                       launch->head_limit - launch->head,
                                        run->spike_gains != NULL, error);
     if (status != VLY_OK)
         return status;
@@ -118,6 +121,8 @@ static vly_status launch_bursts(vly_backend_net *net, const vly_run *run,
     vly_cuda_range_begin("volley launch");
     vly_cuda_short_forget(net);
     vly_status status = enqueue(net, run, input_from, launch, !is_short, error);
+    if (status == VLY_OK) /* of the launch before, while this one runs */
+        status = vly_cuda_history_receive(net, error);
     if (status == VLY_OK && is_short)
         status = vly_cuda_short_finish(net, run, launch, error);
     else if (status == VLY_OK)
@@ -183,7 +188,7 @@ static vly_status drain(vly_backend_net *net, uint32_t n_bursts, int is_short,
         if (gains != NULL)
             memcpy(gains, net->host.ids + net->host.room, bytes);
     } else {
-        status = vly_cuda_history_take(
+        status = vly_cuda_history_send(
             net, n_spikes, run->spikes + run->n_spikes, gains, error);
     }
     run->n_spikes += n_spikes;
@@ -195,11 +200,13 @@ static vly_cuda_launch next_launch(const vly_backend_net *net,
 {
     uint64_t left = run->n_bursts - run->n_bursts_done;
     int record = (run->flags & VLY_RUN_RECORD) != 0;
+    uint64_t room = run->spikes_capacity - run->n_spikes;
+    uint64_t most = RECORD_SPIKES + net->desc->n_neurons;
     vly_cuda_launch launch = {
         .burst = net->burst,
         .head = net->head,
-        .head_limit = record ? net->head + run->spikes_capacity - run->n_spikes
-                             : UINT64_MAX,
+        .head_limit =
+            record ? net->head + (room < most ? room : most) : UINT64_MAX,
         .n_bursts =
             left < net->launch_bursts ? (uint32_t)left : net->launch_bursts,
         .keep = record || vly_cuda_run_areas(run) != NULL,
@@ -295,6 +302,10 @@ vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
             __atomic_load_n(run->stop, __ATOMIC_RELAXED) != 0)
             break;
     }
+    uint64_t time = vly_cuda_host->clock_ns(vly_cuda_host->context);
+    if (status == VLY_OK)
+        status = vly_cuda_history_receive(net, error);
+    run->drain_ns += vly_cuda_host->clock_ns(vly_cuda_host->context) - time;
     net->failed = status;
     return status;
 }

@@ -210,7 +210,6 @@ static int place_classes(segment_maker *m, uint32_t p)
     uint32_t longest_rest = 0;
     uint64_t at = 0;
     part->quads = 0;
-    part->usual = 0;
     for (uint32_t b = 0; b < net->resident.n_blocks; b++)
         for (uint32_t a = 0; a < n_areas; a++) {
             uint32_t room = m->room[p * n_areas + a];
@@ -225,7 +224,6 @@ static int place_classes(segment_maker *m, uint32_t p)
             c->rest_at = at + (uint64_t)c->quads * net->areas[a].n;
             at = c->rest_at + (uint64_t)(rank[1] - rank[0]) * c->rest_quads;
             part->quads = part->quads < largest ? largest : part->quads;
-            part->usual = part->usual < c->quads ? c->quads : part->usual;
             longest_rest =
                 longest_rest < c->rest_quads ? c->rest_quads : longest_rest;
         }

@@ -17,9 +17,9 @@
 /* Bursts of one call of the backend: what a burst costs the host (a call, a
  * look at the inputs) is shared by so many; the digests of a call are 32 KB. */
 #define VLY_CHUNK_BURSTS 4096u
-/* Ids of one recorded call, unless one burst of all neurons needs more: 4 MB,
- * for on a device every call costs as much as ten bursts of 100,000 neurons. */
-#define VLY_CHUNK_SPIKES (1u << 20)
+/* Ids of one recorded call, besides room for a burst of all neurons: 16 MB, for
+ * a device stands still from one call to the next. */
+#define VLY_CHUNK_SPIKES (1u << 22)
 /* First bursts of a backend's net whose recorded spikes are all checked. */
 #define VLY_CHECK_BURSTS 64u
 /* Largest |input| of the host for one neuron, port and burst. */

@@ -55,8 +55,7 @@ static bool has_gains(const vly_net *net)
 static vly_status reserve_spikes(vly_net *net, vly_error *error)
 {
     vly_engine_buffers *buffers = &net->buffers;
-    uint64_t n = net->connectome->desc.n_neurons;
-    n = n > VLY_CHUNK_SPIKES ? n : VLY_CHUNK_SPIKES;
+    uint64_t n = net->connectome->desc.n_neurons + (uint64_t)VLY_CHUNK_SPIKES;
     if (buffers->spikes)
         return VLY_OK;
     if (has_gains(net) && !buffers->spike_gains) {

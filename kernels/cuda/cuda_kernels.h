@@ -219,9 +219,9 @@ typedef struct vly_cuda_segments {
     const vly_cuda_marks *marks;   /* [n_blocks][MARKS], or NULL: no rests */
     uint64_t n_quads;
     uint32_t quads;    /* of the longest segment with its rest */
-    uint32_t usual;    /* of the longest without */
     uint32_t shift;    /* 1 << shift threads share a segment */
     uint32_t marks_at; /* in shared memory, in marks */
+    uint32_t reserved;
 } vly_cuda_segments;
 
 /* Neuron id belongs to block id % n_blocks, where it is number id / n_blocks.
@@ -247,7 +247,6 @@ typedef struct vly_cuda_resident {
     uint32_t n_marks; /* in the shared memory of a block, of both parts */
 } vly_cuda_resident;
 
-#define VLY_CUDA_SHARE_SHIFT 2u /* fewer threads share only short segments */
 #define VLY_CUDA_MAIL_LINES 7u
 #define VLY_CUDA_MAIL_ROWS 32u      /* lines in all copies of the mail */
 #define VLY_CUDA_MAIL_BLOCKS 256u   /* blocks at most */

@@ -87,27 +87,35 @@ struct segment_place {
     uint32_t end;
 };
 
+static __device__ __forceinline__ void find_rest(const resident_block &block,
+                                                 const vly_cuda_segments &part,
+                                                 uint32_t p, uint32_t entry,
+                                                 segment_place *place)
+{
+    const uint32_t id = entry & ID_MASK;
+    const vly_cuda_marks marks = block_marks(block, part)[id / 32];
+    const uint32_t bit = 1u << (id % 32);
+    if ((marks.bits & bit) == 0)
+        return;
+    const uint4 r =
+        *(const uint4 *)(block.shared->rests[p] + (entry >> AREA_SHIFT));
+    const uint32_t rank =
+        marks.before + (uint32_t)__popc(marks.bits & (bit - 1));
+    place->rest = class_segments(r) + (uint64_t)rank * r.z - place->quads;
+    place->end += r.z;
+}
+
 static __device__ __forceinline__ segment_place
 find_segment(const resident_block &block, const vly_cuda_segments &part,
              uint32_t p, uint32_t entry)
 {
-    const uint32_t id = entry & ID_MASK;
     const uint4 c =
         *(const uint4 *)(block.shared->classes[p] + (entry >> AREA_SHIFT));
-    const uint4 *segment = class_segments(c) + (uint64_t)id * c.w;
+    const uint4 *segment =
+        class_segments(c) + (uint64_t)(entry & ID_MASK) * c.w;
     segment_place place = {segment, segment, c.w, c.w};
-    if (part.marks != nullptr) {
-        const vly_cuda_marks marks = block_marks(block, part)[id / 32];
-        const uint32_t bit = 1u << (id % 32);
-        if ((marks.bits & bit) != 0) {
-            const uint4 r = *(const uint4 *)(block.shared->rests[p] +
-                                             (entry >> AREA_SHIFT));
-            const uint32_t rank =
-                marks.before + (uint32_t)__popc(marks.bits & (bit - 1));
-            place.rest = class_segments(r) + (uint64_t)rank * r.z - c.w;
-            place.end += r.z;
-        }
-    }
+    if (part.marks != nullptr)
+        find_rest(block, part, p, entry, &place);
     return place;
 }
 
@@ -129,23 +137,16 @@ read_segment(const resident_block &block, const vly_cuda_segments &part,
     return {read_quad(place, q), read_quad(place, q + share)};
 }
 
-/* What a segment has beyond that. last: of what this thread has read. Few
- * threads share a segment only if hardly any is so long: then the one that has
- * the last quad, which is full, goes on alone. */
+/* What a segment has beyond that. */
 static __device__ __forceinline__ void
 add_beyond(const resident_block &block, const vly_cuda_segments &part,
-           uint32_t p, uint32_t entry, uint32_t base, const list_groups &groups,
-           uint32_t last)
+           uint32_t p, uint32_t entry, uint32_t base, const list_groups &groups)
 {
     const uint32_t share = 1u << groups.shift;
-    const uint32_t lane = threadIdx.x & (share - 1);
-    const bool alone = groups.shift < VLY_CUDA_SHARE_SHIFT;
-    if (alone && (lane != share - 1 || last == 0))
-        return;
     const segment_place place = find_segment(block, part, p, entry);
 #pragma unroll 1
-    for (uint32_t q = 2 * share + (alone ? 0 : lane); q < place.end;
-         q += alone ? 1 : share)
+    for (uint32_t q = (threadIdx.x & (share - 1)) + 2 * share; q < place.end;
+         q += share)
         add_quad(block, base, read_quad(place, q));
 }
 
@@ -167,7 +168,7 @@ deliver_list(const resident_block &block, uint32_t p,
         add_quad(block, base, part.v);
         add_quad(block, base, part.w);
         if (is_longer)
-            add_beyond(block, segments, p, list[e], base, groups, part.w.w);
+            add_beyond(block, segments, p, list[e], base, groups);
     }
 }
 
