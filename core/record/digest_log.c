@@ -54,6 +54,45 @@ vly_status vly_digest_log_open(const char *path,
     return VLY_OK;
 }
 
+vly_status vly_digest_log_resume(const char *path,
+                                 const vly_digest_place *place,
+                                 vly_digest_log **log, vly_error *error)
+{
+    vly_digest_log *made = vly_calloc(1, sizeof *made);
+    if (made == NULL)
+        return vly_fail_nomem(error, sizeof *made, "a digest log");
+    made->run_digest = place->run_digest;
+    vly_status status =
+        vly_writer_resume(path, place->n_bytes, &made->writer, error);
+    if (status != VLY_OK) {
+        vly_free(made);
+        return status;
+    }
+    *log = made;
+    return VLY_OK;
+}
+
+vly_status vly_digest_log_flush(vly_digest_log *log, vly_digest_place *place,
+                                vly_error *error)
+{
+    vly_status status = vly_writer_flush(log->writer, error);
+    if (status != VLY_OK)
+        return status;
+    place->n_bytes = vly_writer_tell(log->writer);
+    place->run_digest = log->run_digest;
+    return VLY_OK;
+}
+
+vly_status vly_digest_log_rewind(vly_digest_log *log,
+                                 const vly_digest_place *place,
+                                 vly_error *error)
+{
+    vly_status status = vly_writer_rewind(log->writer, place->n_bytes, error);
+    if (status == VLY_OK)
+        log->run_digest = place->run_digest;
+    return status;
+}
+
 vly_status vly_digest_log_add(vly_digest_log *log, uint64_t burst,
                               uint64_t digest, uint64_t n_spikes,
                               vly_error *error)

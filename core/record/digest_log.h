@@ -35,6 +35,24 @@ typedef struct vly_digest_log vly_digest_log;
 vly_status vly_digest_log_open(const char *path,
                                const vly_digest_header *header,
                                vly_digest_log **log, vly_error *error);
+/* How far a log is: what a checkpoint keeps of it. */
+typedef struct vly_digest_place {
+    uint64_t n_bytes;
+    uint64_t run_digest; /* of the last burst; 0 before the first */
+} vly_digest_place;
+
+/* Goes on in a log behind this place; later lines, and a part of one, are cut
+ * off. Errors  as vly_writer_resume */
+vly_status vly_digest_log_resume(const char *path,
+                                 const vly_digest_place *place,
+                                 vly_digest_log **log, vly_error *error);
+/* All lines so far are in the file; *place is behind them. */
+vly_status vly_digest_log_flush(vly_digest_log *log, vly_digest_place *place,
+                                vly_error *error);
+/* Back to a place of this log. Errors  as vly_writer_rewind */
+vly_status vly_digest_log_rewind(vly_digest_log *log,
+                                 const vly_digest_place *place,
+                                 vly_error *error);
 /* Bursts in order, from 0. */
 vly_status vly_digest_log_add(vly_digest_log *log, uint64_t burst,
                               uint64_t digest, uint64_t n_spikes,

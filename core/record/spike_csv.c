@@ -77,17 +77,31 @@ static vly_status copy_areas(vly_spike_csv *csv, const vly_spike_area *areas,
     return VLY_OK;
 }
 
-vly_status vly_spike_csv_open(const char *path, const vly_spike_area *areas,
-                              uint32_t n_areas, double dt_ms,
-                              vly_spike_csv **csv, vly_error *error)
+static vly_status make_csv(const vly_spike_area *areas, uint32_t n_areas,
+                           double dt_ms, vly_spike_csv **csv, vly_error *error)
 {
     vly_spike_csv *made = vly_calloc(1, sizeof *made);
     if (made == NULL)
         return vly_fail_nomem(error, sizeof *made, "a recorder");
     made->dt_ms = dt_ms;
     vly_status status = copy_areas(made, areas, n_areas, error);
-    if (status == VLY_OK)
-        status = vly_writer_open(path, false, &made->writer, error);
+    if (status != VLY_OK) {
+        free_csv(made);
+        return status;
+    }
+    *csv = made;
+    return VLY_OK;
+}
+
+vly_status vly_spike_csv_open(const char *path, const vly_spike_area *areas,
+                              uint32_t n_areas, double dt_ms,
+                              vly_spike_csv **csv, vly_error *error)
+{
+    vly_spike_csv *made = NULL;
+    vly_status status = make_csv(areas, n_areas, dt_ms, &made, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_writer_open(path, false, &made->writer, error);
     if (status == VLY_OK) {
         status =
             vly_writer_text(made->writer, VLY_SPIKE_CSV_HEADER "\n", error);
@@ -102,6 +116,45 @@ vly_status vly_spike_csv_open(const char *path, const vly_spike_area *areas,
     }
     *csv = made;
     return VLY_OK;
+}
+
+vly_status vly_spike_csv_resume(const char *path, const vly_spike_area *areas,
+                                uint32_t n_areas, double dt_ms,
+                                const vly_spike_place *place,
+                                vly_spike_csv **csv, vly_error *error)
+{
+    vly_spike_csv *made = NULL;
+    vly_status status = make_csv(areas, n_areas, dt_ms, &made, error);
+    if (status != VLY_OK)
+        return status;
+    made->n_spikes = place->n_spikes;
+    status = vly_writer_resume(path, place->n_bytes, &made->writer, error);
+    if (status != VLY_OK) {
+        free_csv(made);
+        return status;
+    }
+    *csv = made;
+    return VLY_OK;
+}
+
+vly_status vly_spike_csv_flush(vly_spike_csv *csv, vly_spike_place *place,
+                               vly_error *error)
+{
+    vly_status status = vly_writer_flush(csv->writer, error);
+    if (status != VLY_OK)
+        return status;
+    place->n_bytes = vly_writer_tell(csv->writer);
+    place->n_spikes = csv->n_spikes;
+    return VLY_OK;
+}
+
+vly_status vly_spike_csv_rewind(vly_spike_csv *csv,
+                                const vly_spike_place *place, vly_error *error)
+{
+    vly_status status = vly_writer_rewind(csv->writer, place->n_bytes, error);
+    if (status == VLY_OK)
+        csv->n_spikes = place->n_spikes;
+    return status;
 }
 
 /* Digits of value and a line break; returns their number. */

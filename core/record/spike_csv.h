@@ -27,6 +27,24 @@ typedef struct vly_spike_area {
 vly_status vly_spike_csv_open(const char *path, const vly_spike_area *areas,
                               uint32_t n_areas, double dt_ms,
                               vly_spike_csv **csv, vly_error *error);
+/* How far a recording is: what a checkpoint keeps of it. */
+typedef struct vly_spike_place {
+    uint64_t n_bytes;
+    uint64_t n_spikes;
+} vly_spike_place;
+
+/* Goes on in a recording behind this place; later lines, and a part of one, are
+ * cut off. Errors  as vly_writer_resume */
+vly_status vly_spike_csv_resume(const char *path, const vly_spike_area *areas,
+                                uint32_t n_areas, double dt_ms,
+                                const vly_spike_place *place,
+                                vly_spike_csv **csv, vly_error *error);
+/* All lines so far are in the file; *place is behind them. */
+vly_status vly_spike_csv_flush(vly_spike_csv *csv, vly_spike_place *place,
+                               vly_error *error);
+/* Back to a place of this recording. Errors  as vly_writer_rewind */
+vly_status vly_spike_csv_rewind(vly_spike_csv *csv,
+                                const vly_spike_place *place, vly_error *error);
 /* ids [n_ids] ascending. Errors E_IO: nothing more will be written. */
 vly_status vly_spike_csv_add(vly_spike_csv *csv, uint64_t burst,
                              const uint32_t *ids, uint32_t n_ids,

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,8 @@ struct vly_writer {
     int fd;
     bool standard; /* descriptor 1, not ours to close */
     char *path;
-    char *temporary; /* NULL: written directly */
+    char *temporary;  /* NULL: written directly */
+    uint64_t n_bytes; /* of the file, with what is still in the buffer */
     size_t n_buffer;
     vly_error failure; /* the first one */
     char buffer[BUFFER_BYTES];
@@ -85,8 +87,8 @@ static void open_file(vly_writer *writer, bool replace)
         fail(writer, errno);
 }
 
-vly_status vly_writer_open(const char *path, bool replace, vly_writer **writer,
-                           vly_error *error)
+static vly_status make_writer(const char *path, bool replace,
+                              vly_writer **writer, vly_error *error)
 {
     vly_writer *made = vly_malloc(1, sizeof *made);
     if (made == NULL)
@@ -103,9 +105,20 @@ vly_status vly_writer_open(const char *path, bool replace, vly_writer **writer,
         free_writer(made);
         return vly_fail_nomem(error, strlen(path), "a file name");
     }
+    *writer = made;
+    return VLY_OK;
+}
+
+vly_status vly_writer_open(const char *path, bool replace, vly_writer **writer,
+                           vly_error *error)
+{
+    vly_writer *made = NULL;
+    vly_status status = make_writer(path, replace, &made, error);
+    if (status != VLY_OK)
+        return status;
     if (!made->standard)
-        open_file(made, replace);
-    vly_status status = report(made, error);
+        open_file(made, made->temporary != NULL);
+    status = report(made, error);
     if (status != VLY_OK) {
         free_writer(made);
         return status;
@@ -113,6 +126,63 @@ vly_status vly_writer_open(const char *path, bool replace, vly_writer **writer,
     *writer = made;
     return VLY_OK;
 }
+
+/* ---- a file that goes on ---------------------------------------------- */
+
+vly_status vly_writer_rewind(vly_writer *writer, uint64_t n_bytes,
+                             vly_error *error)
+{
+    struct stat info;
+    write_all(writer, writer->buffer, writer->n_buffer);
+    writer->n_buffer = 0;
+    if (writer->failure.status != VLY_OK)
+        return report(writer, error);
+    if (writer->standard || fstat(writer->fd, &info) != 0 ||
+        !S_ISREG(info.st_mode))
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s: not a file, which alone can be cut", writer->path);
+    if ((uint64_t)info.st_size < n_bytes)
+        return vly_fail(error, VLY_E_PARSE,
+                        "%s: has %" PRIu64 " bytes, wanted at least %" PRIu64,
+                        writer->path, (uint64_t)info.st_size, n_bytes);
+    if (ftruncate(writer->fd, (off_t)n_bytes) != 0 ||
+        lseek(writer->fd, (off_t)n_bytes, SEEK_SET) < 0)
+        fail(writer, errno);
+    writer->n_bytes = n_bytes;
+    return report(writer, error);
+}
+
+vly_status vly_writer_resume(const char *path, uint64_t n_bytes,
+                             vly_writer **writer, vly_error *error)
+{
+    vly_writer *made = NULL;
+    vly_status status = make_writer(path, false, &made, error);
+    if (status != VLY_OK)
+        return status;
+    if (!made->standard)
+        made->fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (made->fd < 0)
+        status = fail(made, errno);
+    if (status == VLY_OK)
+        status = vly_writer_rewind(made, n_bytes, error);
+    else
+        report(made, error);
+    if (status != VLY_OK) {
+        if (made->fd >= 0 && !made->standard)
+            close(made->fd);
+        free_writer(made);
+        return status;
+    }
+    *writer = made;
+    return VLY_OK;
+}
+
+uint64_t vly_writer_tell(const vly_writer *writer)
+{
+    return writer->n_bytes;
+}
+
+/* ---- bytes ------------------------------------------------------------ */
 
 vly_status vly_writer_flush(vly_writer *writer, vly_error *error)
 {
@@ -129,6 +199,7 @@ vly_status vly_writer_bytes(vly_writer *writer, const void *bytes, size_t n,
         if (status != VLY_OK)
             return status;
     }
+    writer->n_bytes += n;
     if (n > BUFFER_BYTES) {
         write_all(writer, bytes, n);
         return report(writer, error);

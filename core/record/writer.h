@@ -20,6 +20,17 @@ typedef struct vly_writer vly_writer;
  * Errors  E_IO "path: cannot be written: reason"; E_NOMEM */
 vly_status vly_writer_open(const char *path, bool replace, vly_writer **writer,
                            vly_error *error);
+/* Goes on in a file that is there, after its first n_bytes; what is behind them
+ * is cut off. Only files, "-" is none.
+ * Errors  E_IO cannot be written; E_PARSE shorter than that; E_INVALID a pipe
+ * or a device: nothing was changed; E_NOMEM */
+vly_status vly_writer_resume(const char *path, uint64_t n_bytes,
+                             vly_writer **writer, vly_error *error);
+/* The same for one that is open: forgets what came after n_bytes. */
+vly_status vly_writer_rewind(vly_writer *writer, uint64_t n_bytes,
+                             vly_error *error);
+/* Bytes of the file so far, those in the buffer included. */
+uint64_t vly_writer_tell(const vly_writer *writer);
 vly_status vly_writer_bytes(vly_writer *writer, const void *bytes, size_t n,
                             vly_error *error);
 vly_status vly_writer_text(vly_writer *writer, const char *text,
