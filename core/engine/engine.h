@@ -97,9 +97,21 @@ struct vly_net {
     vly_error dead; /* status not VLY_OK: the device failed, for ever */
 };
 
-/* What a vly_state owns. */
+/* What the words of a state are of: one area. */
+typedef struct vly_state_area {
+    uint32_t first;
+    uint32_t n_neurons;
+    uint32_t n_fields;
+    uint32_t n_params;
+} vly_state_area;
+
+/* What a vly_state owns. It refers to no connectome: a file of it can be read
+ * before there is one. */
 struct vly_state {
+    vly_hash genome_hash;
     vly_hash connectome_hash;
+    uint32_t n_neurons;
+    vly_state_area *areas; /* [n_areas] */
     vly_snapshot snapshot;
     vly_overlay *overlay;
     vly_pending pending;
@@ -152,6 +164,22 @@ void vly_snapshot_release(vly_snapshot *snapshot);
 /* Sum of vly_state_hash over all fields. */
 uint64_t vly_snapshot_digest(const vly_connectome *connectome,
                              const vly_snapshot *snapshot);
+
+/* The same by the areas of the state. */
+uint64_t vly_state_words_digest(const vly_state *state);
+
+/* Is the state one in itself: counts, ids, rows? For states that were read.
+ * Errors  E_PARSE what is wrong, without the file's name */
+vly_status vly_state_shape_check(const vly_state *state, vly_error *error);
+/* Is it one of this connectome, with values that may be there?
+ * Errors  E_INVALID another genome or connectome; what is out of range */
+vly_status vly_state_fits(const vly_state *state,
+                          const vly_connectome *connectome, vly_error *error);
+
+/* A net without a device; vly_net_destroy takes it. */
+vly_status vly_net_alloc(const vly_connectome *connectome,
+                         vly_registry *registry, vly_net **net,
+                         vly_error *error);
 
 /* Inputs of bursts [burst, burst + n) in buffers.inputs: spike lists and
  * injection, sorted, summed, clamped. */

@@ -72,19 +72,31 @@ static vly_status buffers_init(vly_net *net, vly_error *error)
     return VLY_OK;
 }
 
+vly_status vly_net_alloc(const vly_connectome *connectome,
+                         vly_registry *registry, vly_net **net,
+                         vly_error *error)
+{
+    vly_net *made = vly_calloc(1, sizeof *made);
+    if (!made)
+        return vly_fail_nomem(error, sizeof *made, "a net");
+    made->connectome = connectome;
+    made->registry = registry;
+    vly_status status = buffers_init(made, error);
+    if (status != VLY_OK) {
+        vly_net_destroy(made);
+        return status;
+    }
+    *net = made;
+    return VLY_OK;
+}
+
 vly_status vly_net_create(const vly_connectome *connectome,
                           vly_registry *registry, const char *backend,
                           uint32_t n_threads, vly_net **net, vly_error *error)
 {
+    vly_net *made = NULL;
     vly_status status = VLY_OK;
-    vly_net *made = vly_calloc(1, sizeof *made);
-    if (!made) {
-        status = vly_fail_nomem(error, sizeof *made, "a net");
-        goto out;
-    }
-    made->connectome = connectome;
-    made->registry = registry;
-    VLY_TRY(buffers_init(made, error));
+    VLY_TRY(vly_net_alloc(connectome, registry, &made, error));
     VLY_TRY(vly_live_init(&made->live, connectome, error));
     VLY_TRY(vly_overlay_create(connectome, &made->live.overlay, error));
     VLY_TRY(vly_device_open(connectome, registry, backend, n_threads,

@@ -183,7 +183,21 @@ void vly_snapshot_release(vly_snapshot *snapshot)
     vly_free(snapshot->fired_row);
     vly_free(snapshot->fired);
     vly_free(snapshot->fired_gain);
+    vly_free(snapshot->weights);
     *snapshot = (vly_snapshot){0};
+}
+
+uint64_t vly_state_words_digest(const vly_state *state)
+{
+    const uint32_t *word = state->snapshot.state;
+    uint64_t sum = 0;
+    for (uint32_t a = 0; a < state->n_areas; a++) {
+        const vly_state_area *area = &state->areas[a];
+        for (uint32_t f = 0; f < area->n_fields; f++)
+            for (uint32_t i = 0; i < area->n_neurons; i++)
+                sum += vly_state_hash(area->first + i, f, *word++);
+    }
+    return sum;
 }
 
 uint64_t vly_snapshot_digest(const vly_connectome *connectome,

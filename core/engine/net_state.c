@@ -23,6 +23,28 @@ static vly_status copy_area_spikes(const uint64_t *from, uint32_t n,
     return VLY_OK;
 }
 
+static vly_status describe(const vly_connectome *connectome, vly_state *state,
+                           vly_error *error)
+{
+    uint32_t n = connectome->desc.n_areas;
+    state->genome_hash = connectome->genome_hash;
+    state->connectome_hash = connectome->hash;
+    state->n_neurons = connectome->desc.n_neurons;
+    state->n_areas = n;
+    state->areas = vly_calloc(n, sizeof *state->areas);
+    if (!state->areas)
+        return vly_fail_nomem(error, n * sizeof *state->areas, "a snapshot");
+    for (uint32_t a = 0; a < n; a++) {
+        const vly_area_desc *area = &connectome->desc.areas[a];
+        state->areas[a] =
+            (vly_state_area){.first = area->first,
+                             .n_neurons = area->n_neurons,
+                             .n_fields = area->n_fields,
+                             .n_params = connectome->areas[a].model->n_params};
+    }
+    return VLY_OK;
+}
+
 vly_status vly_net_snapshot(vly_net *net, vly_state **state, vly_error *error)
 {
     vly_error why = VLY_ERROR_INIT;
@@ -34,10 +56,9 @@ vly_status vly_net_snapshot(vly_net *net, vly_state **state, vly_error *error)
         status = vly_fail_nomem(error, sizeof *made, "a snapshot");
         goto out;
     }
-    made->connectome_hash = net->connectome->hash;
+    VLY_TRY(describe(net->connectome, made, error));
     made->digest = net->digest;
     made->counters = net->counters;
-    made->n_areas = net->connectome->desc.n_areas;
     VLY_TRY(copy_area_spikes(net->area_spikes, made->n_areas,
                              &made->area_spikes, error));
     VLY_TRY(vly_overlay_copy(net->live.overlay, &made->overlay, error));
@@ -61,6 +82,7 @@ void vly_state_destroy(vly_state *state)
     vly_snapshot_release(&state->snapshot);
     vly_overlay_destroy(state->overlay);
     vly_pending_deinit(&state->pending);
+    vly_free(state->areas);
     vly_free(state->area_spikes);
     vly_free(state);
 }
@@ -140,22 +162,32 @@ vly_status vly_net_restore(vly_net *net, const vly_state *state,
     revival made = {0};
     vly_status status = VLY_OK;
     VLY_TRY(vly_net_alive(net, error));
-    if (memcmp(&state->connectome_hash, &net->connectome->hash,
-               sizeof state->connectome_hash) != 0) {
-        char theirs[33];
-        char ours[33];
-        vly_hash_print(state->connectome_hash, theirs);
-        vly_hash_print(net->connectome->hash, ours);
-        status = vly_fail(error, VLY_E_INVALID,
-                          "the state is of connectome %s, the net of %s",
-                          theirs, ours);
-        goto out;
-    }
+    VLY_TRY(vly_state_fits(state, net->connectome, error));
     VLY_TRY(revive(net, state, net->device.spec, net->device.n_threads, &made,
                    error));
     take_over(net, state, &made);
 out:
     revival_deinit(&made);
+    return status;
+}
+
+vly_status vly_net_resume(const vly_connectome *connectome,
+                          vly_registry *registry, const char *backend,
+                          uint32_t n_threads, const vly_state *state,
+                          vly_net **net, vly_error *error)
+{
+    vly_net *fresh = NULL;
+    revival made = {0};
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_state_fits(state, connectome, error));
+    VLY_TRY(vly_net_alloc(connectome, registry, &fresh, error));
+    VLY_TRY(revive(fresh, state, backend, n_threads, &made, error));
+    take_over(fresh, state, &made);
+    *net = fresh;
+    fresh = NULL;
+out:
+    revival_deinit(&made);
+    vly_net_destroy(fresh);
     return status;
 }
 

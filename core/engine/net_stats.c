@@ -19,6 +19,33 @@ static void copy_sized(void *to, const void *from, size_t size)
                n - sizeof theirs);
 }
 
+vly_status vly_state_get_info(const vly_state *state, vly_state_info *info,
+                              vly_error *error)
+{
+    if (!info || info->struct_size < sizeof info->struct_size)
+        return vly_fail(error, VLY_E_INVALID,
+                        "info->struct_size is not set, wanted %zu",
+                        sizeof *info);
+    const vly_snapshot *snapshot = &state->snapshot;
+    vly_state_info made = {
+        .n_neurons = state->n_neurons,
+        .bursts = snapshot->burst,
+        .spikes = state->counters.spikes,
+        .events = state->counters.events,
+        .digest = state->digest,
+        .state_digest = vly_state_words_digest(state),
+        .genome_hash = {state->genome_hash.lane[0], state->genome_hash.lane[1]},
+        .connectome_hash = {state->connectome_hash.lane[0],
+                            state->connectome_hash.lane[1]},
+        .n_bytes = 4 * snapshot->n_state_words + 8 * snapshot->n_fired +
+                   8 * (uint64_t)snapshot->n_fired_bursts +
+                   sizeof(vly_pending_input) * state->pending.n};
+    for (uint32_t p = 0; p < state->overlay->n_params; p++)
+        made.n_bytes += 8 * (uint64_t)state->overlay->n_value[p];
+    copy_sized(info, &made, sizeof made);
+    return VLY_OK;
+}
+
 vly_status vly_net_stats(vly_net *net, vly_stats *stats, vly_error *error)
 {
     const vly_net_desc *desc = &net->connectome->desc;

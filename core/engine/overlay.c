@@ -9,25 +9,27 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-static vly_overlay *overlay_alloc(uint32_t n_areas, uint32_t n_params,
-                                  uint32_t n_stimuli)
+vly_status vly_overlay_alloc(uint32_t n_areas, uint32_t n_params,
+                             uint32_t n_stimuli, vly_overlay **overlay,
+                             vly_error *error)
 {
-    vly_overlay *overlay = vly_calloc(1, sizeof *overlay);
-    if (!overlay)
-        return NULL;
-    overlay->n_areas = n_areas;
-    overlay->n_params = n_params;
-    overlay->n_stimuli = n_stimuli;
-    overlay->first = vly_calloc((size_t)n_areas + 1, sizeof *overlay->first);
-    overlay->values = vly_calloc(n_params, sizeof *overlay->values);
-    overlay->n_value = vly_calloc(n_params, sizeof *overlay->n_value);
-    overlay->stimuli = vly_calloc(n_stimuli, sizeof *overlay->stimuli);
-    if (!overlay->first || !overlay->values || !overlay->n_value ||
-        !overlay->stimuli) {
-        vly_overlay_destroy(overlay);
-        return NULL;
-    }
-    return overlay;
+    vly_overlay *made = vly_calloc(1, sizeof *made);
+    if (!made)
+        goto nomem;
+    made->n_areas = n_areas;
+    made->n_params = n_params;
+    made->n_stimuli = n_stimuli;
+    made->first = vly_calloc((size_t)n_areas + 1, sizeof *made->first);
+    made->values = vly_calloc(n_params, sizeof *made->values);
+    made->n_value = vly_calloc(n_params, sizeof *made->n_value);
+    made->stimuli = vly_calloc(n_stimuli, sizeof *made->stimuli);
+    if (!made->first || !made->values || !made->n_value || !made->stimuli)
+        goto nomem;
+    *overlay = made;
+    return VLY_OK;
+nomem:
+    vly_overlay_destroy(made);
+    return vly_fail_nomem(error, sizeof *made, "a copy of the parameters");
 }
 
 static vly_status overlay_nomem(vly_error *error)
@@ -43,9 +45,11 @@ vly_status vly_overlay_create(const vly_connectome *connectome,
     uint32_t n_params = 0;
     for (uint32_t a = 0; a < n_areas; a++)
         n_params += connectome->areas[a].model->n_params;
-    vly_overlay *made = overlay_alloc(n_areas, n_params, connectome->n_stimuli);
-    if (!made)
-        return overlay_nomem(error);
+    vly_overlay *made = NULL;
+    vly_status status = vly_overlay_alloc(n_areas, n_params,
+                                          connectome->n_stimuli, &made, error);
+    if (status != VLY_OK)
+        return status;
     for (uint32_t a = 0; a < n_areas; a++)
         made->first[a + 1] =
             made->first[a] + connectome->areas[a].model->n_params;
@@ -63,10 +67,11 @@ vly_status vly_overlay_create(const vly_connectome *connectome,
 vly_status vly_overlay_copy(const vly_overlay *overlay, vly_overlay **copy,
                             vly_error *error)
 {
-    vly_overlay *made =
-        overlay_alloc(overlay->n_areas, overlay->n_params, overlay->n_stimuli);
-    if (!made)
-        return overlay_nomem(error);
+    vly_overlay *made = NULL;
+    vly_status status = vly_overlay_alloc(overlay->n_areas, overlay->n_params,
+                                          overlay->n_stimuli, &made, error);
+    if (status != VLY_OK)
+        return status;
     memcpy(made->first, overlay->first,
            ((size_t)overlay->n_areas + 1) * sizeof *made->first);
     if (overlay->n_stimuli != 0)

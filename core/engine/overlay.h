@@ -28,6 +28,10 @@ typedef struct vly_overlay {
     vly_overlay_stimulus *stimuli; /* [n_stimuli] */
 } vly_overlay;
 
+/* Room for so many, nothing in it. Errors E_NOMEM */
+vly_status vly_overlay_alloc(uint32_t n_areas, uint32_t n_params,
+                             uint32_t n_stimuli, vly_overlay **overlay,
+                             vly_error *error);
 /* Nothing changed. */
 vly_status vly_overlay_create(const vly_connectome *connectome,
                               vly_overlay **overlay, vly_error *error);

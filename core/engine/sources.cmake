@@ -12,6 +12,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/net_state.c
     ${CMAKE_CURRENT_LIST_DIR}/net_stats.c
     ${CMAKE_CURRENT_LIST_DIR}/overlay.c
+    ${CMAKE_CURRENT_LIST_DIR}/state_check.c
     ${CMAKE_CURRENT_LIST_DIR}/pending.c
     ${CMAKE_CURRENT_LIST_DIR}/validate.c
     ${CMAKE_CURRENT_LIST_DIR}/validate_detail.c)

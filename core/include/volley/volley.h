@@ -235,6 +235,41 @@ VLY_API vly_status vly_net_snapshot(vly_net *net, vly_state **state,
 VLY_API vly_status vly_net_restore(vly_net *net, const vly_state *state,
                                    vly_error *error);
 VLY_API void vly_state_destroy(vly_state *state);
+/* A net that begins in this state instead of at burst 0, on any backend; the
+ * state may go. As vly_net_create otherwise.
+ * Errors  E_INVALID the state is of another genome or connectome */
+VLY_API vly_status vly_net_resume(const vly_connectome *connectome,
+                                  vly_registry *registry, const char *backend,
+                                  uint32_t n_threads, const vly_state *state,
+                                  vly_net **net, vly_error *error);
+
+/* A state as a file, compressed, with a checksum of each part: a checkpoint.
+ * save writes a temporary file beside path, syncs it and renames it, so that
+ * path is the old file or the new one, whenever the process or the machine
+ * stops. Both may run in any thread while the net goes on.
+ * Errors  E_IO cannot be written or read; E_NOMEM; of load E_PARSE no
+ *         checkpoint, of another version (says which), cut, or damaged (says in
+ *         which part); of save E_INVALID path is no file. path is as it was */
+VLY_API vly_status vly_state_save(const vly_state *state, const char *path,
+                                  vly_error *error);
+VLY_API vly_status vly_state_load(const char *path, vly_state **state,
+                                  vly_error *error);
+
+typedef struct vly_state_info {
+    uint32_t struct_size;
+    uint32_t n_neurons;
+    uint64_t bursts; /* done */
+    uint64_t spikes;
+    uint64_t events;
+    uint64_t digest; /* H of the last burst */
+    uint64_t state_digest;
+    uint64_t genome_hash[2];
+    uint64_t connectome_hash[2];
+    uint64_t n_bytes; /* of fields, fired sets, input, parameters */
+} vly_state_info;
+/* Errors  E_INVALID struct_size is not that of a vly_state_info */
+VLY_API vly_status vly_state_get_info(const vly_state *state,
+                                      vly_state_info *info, vly_error *error);
 /* Moves the running net. On failure it stays where it was and can go on. */
 VLY_API vly_status vly_net_swap(vly_net *net, const char *backend,
                                 uint32_t n_threads, vly_error *error);

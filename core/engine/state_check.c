@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A state that came from a file, looked at before anything follows its numbers:
+ * first in itself, then beside the connectome that shall go on from it.
+ * Checksums say that a file is as it was written; these checks say that no
+ * index leads outside of what there is.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "engine/engine.h"
+
+static vly_status wrong(vly_error *error, const char *what, uint64_t found,
+                        uint64_t wanted)
+{
+    return vly_fail(error, VLY_E_PARSE, "%s %" PRIu64 ", wanted %" PRIu64, what,
+                    found, wanted);
+}
+
+/* ---- in itself --------------------------------------------------------- */
+
+static vly_status check_areas(const vly_state *state, vly_error *error)
+{
+    uint64_t neurons = 0;
+    uint64_t words = 0;
+    uint64_t params = 0;
+    for (uint32_t a = 0; a < state->n_areas; a++) {
+        const vly_state_area *area = &state->areas[a];
+        if (area->first != neurons)
+            return wrong(error, "an area that begins at neuron", area->first,
+                         neurons);
+        neurons += area->n_neurons;
+        params += area->n_params;
+        if (area->n_neurons != 0 &&
+            area->n_fields > (UINT64_MAX - words) / area->n_neurons)
+            return wrong(error, "fields of an area", area->n_fields, 0);
+        words += (uint64_t)area->n_fields * area->n_neurons;
+    }
+    if (neurons != state->n_neurons)
+        return wrong(error, "neurons of all areas", neurons, state->n_neurons);
+    if (words != state->snapshot.n_state_words)
+        return wrong(error, "words of state", state->snapshot.n_state_words,
+                     words);
+    if (params != state->overlay->n_params)
+        return wrong(error, "parameters", state->overlay->n_params, params);
+    return VLY_OK;
+}
+
+static vly_status check_set(const vly_state *state, uint32_t set,
+                            vly_error *error)
+{
+    const uint64_t *row = state->snapshot.fired_row;
+    const uint32_t *ids = state->snapshot.fired;
+    if (row[set + 1] < row[set] || row[set + 1] > state->snapshot.n_fired)
+        return wrong(error, "a row of fired neurons that ends at", row[set + 1],
+                     state->snapshot.n_fired);
+    for (uint64_t i = row[set]; i < row[set + 1]; i++) {
+        if (ids[i] >= state->n_neurons)
+            return vly_fail(error, VLY_E_PARSE,
+                            "fired neuron %" PRIu32 " of %" PRIu32, ids[i],
+                            state->n_neurons);
+        if (i != row[set] && ids[i] <= ids[i - 1])
+            return vly_fail(error, VLY_E_PARSE,
+                            "fired neuron %" PRIu32 " after %" PRIu32, ids[i],
+                            ids[i - 1]);
+    }
+    return VLY_OK;
+}
+
+static vly_status check_fired(const vly_state *state, vly_error *error)
+{
+    const vly_snapshot *snapshot = &state->snapshot;
+    const uint64_t *row = snapshot->fired_row;
+    uint32_t n = snapshot->n_fired_bursts;
+    if (n > snapshot->burst)
+        return wrong(error, "bursts of fired neurons", n, snapshot->burst);
+    if (row[0] != 0)
+        return wrong(error, "a first row at", row[0], 0);
+    if (row[n] != snapshot->n_fired)
+        return wrong(error, "fired neurons", row[n], snapshot->n_fired);
+    for (uint32_t j = 0; j < n; j++) {
+        vly_status status = check_set(state, j, error);
+        if (status != VLY_OK)
+            return status;
+    }
+    return VLY_OK;
+}
+
+static vly_status check_changed(const vly_state *state, vly_error *error)
+{
+    const vly_overlay *overlay = state->overlay;
+    if (overlay->n_areas != state->n_areas)
+        return wrong(error, "areas with parameters", overlay->n_areas,
+                     state->n_areas);
+    for (uint32_t a = 0; a < state->n_areas; a++) {
+        const vly_state_area *area = &state->areas[a];
+        uint32_t first = overlay->first[a];
+        if (overlay->first[a + 1] - first != area->n_params)
+            return wrong(error, "parameters of an area",
+                         overlay->first[a + 1] - first, area->n_params);
+        for (uint32_t p = first; p < overlay->first[a + 1]; p++) {
+            uint32_t n = overlay->n_value[p];
+            bool given = overlay->values[p] != NULL;
+            if (given ? n != 1 && n != area->n_neurons : n != 0)
+                return wrong(error, "values of a parameter", n,
+                             area->n_neurons);
+        }
+    }
+    return VLY_OK;
+}
+
+static vly_status check_pending(const vly_state *state, vly_error *error)
+{
+    for (uint64_t i = 0; i < state->pending.n; i++) {
+        const vly_pending_input *entry = &state->pending.entries[i];
+        if (entry->neuron >= state->n_neurons || entry->port > 1)
+            return vly_fail(error, VLY_E_PARSE,
+                            "input for neuron %" PRIu32 " of %" PRIu32
+                            ", port %" PRIu32,
+                            entry->neuron, state->n_neurons, entry->port);
+        if (entry->burst < state->snapshot.burst)
+            return wrong(error, "input for burst", entry->burst,
+                         state->snapshot.burst);
+    }
+    return VLY_OK;
+}
+
+vly_status vly_state_shape_check(const vly_state *state, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    VLY_TRY(check_areas(state, error));
+    VLY_TRY(check_fired(state, error));
+    VLY_TRY(check_changed(state, error));
+    VLY_TRY(check_pending(state, error));
+out:
+    return status;
+}
+
+/* ---- beside a connectome ----------------------------------------------- */
+
+static vly_status check_hashes(const vly_state *state,
+                               const vly_connectome *connectome,
+                               vly_error *error)
+{
+    const vly_hash hashes[] = {state->genome_hash, state->connectome_hash,
+                               connectome->genome_hash, connectome->hash};
+    char text[4][33];
+    if (memcmp(&hashes[0], &hashes[2], 2 * sizeof hashes[0]) == 0)
+        return VLY_OK;
+    for (int i = 0; i < 4; i++)
+        vly_hash_print(hashes[i], text[i]);
+    return vly_fail(error, VLY_E_INVALID,
+                    "the state is of another genome: %s (connectome %s), the "
+                    "net's is %s (connectome %s)",
+                    text[0], text[1], text[2], text[3]);
+}
+
+static vly_status misfit(vly_error *error, const char *what, uint64_t found,
+                         uint64_t wanted)
+{
+    return vly_fail(error, VLY_E_INVALID,
+                    "the state has %s %" PRIu64 ", wanted %" PRIu64, what,
+                    found, wanted);
+}
+
+static vly_status fits_shape(const vly_state *state,
+                             const vly_connectome *connectome, vly_error *error)
+{
+    const vly_net_desc *desc = &connectome->desc;
+    uint64_t burst = state->snapshot.burst;
+    uint64_t sets = burst < desc->max_delay ? burst : desc->max_delay;
+    if (state->n_areas != desc->n_areas)
+        return misfit(error, "areas", state->n_areas, desc->n_areas);
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        const vly_area_desc *area = &desc->areas[a];
+        const vly_state_area *found = &state->areas[a];
+        if (found->n_neurons != area->n_neurons)
+            return misfit(error, "neurons of an area", found->n_neurons,
+                          area->n_neurons);
+        if (found->n_fields != area->n_fields)
+            return misfit(error, "fields of an area", found->n_fields,
+                          area->n_fields);
+        if (found->n_params != connectome->areas[a].model->n_params)
+            return misfit(error, "parameters of an area", found->n_params,
+                          connectome->areas[a].model->n_params);
+    }
+    if (state->overlay->n_stimuli != connectome->n_stimuli)
+        return misfit(error, "stimuli", state->overlay->n_stimuli,
+                      connectome->n_stimuli);
+    if (state->snapshot.n_fired_bursts != sets)
+        return misfit(error, "bursts of fired neurons",
+                      state->snapshot.n_fired_bursts, sets);
+    /* reserved: no net of today has weights that change */
+    if (state->snapshot.n_weight_bytes != 0)
+        return misfit(error, "bytes of weights", state->snapshot.n_weight_bytes,
+                      0);
+    return VLY_OK;
+}
+
+/* A neuron's area; ids ascend, so the search goes on where it was. */
+static const vly_area_desc *area_from(const vly_net_desc *desc, uint32_t *area,
+                                      uint32_t id)
+{
+    while (id - desc->areas[*area].first >= desc->areas[*area].n_neurons)
+        *area = *area + 1 < desc->n_areas ? *area + 1 : 0;
+    return &desc->areas[*area];
+}
+
+/* A psp is at most 255; sources of other models have gain 1 << Q. */
+static vly_status fits_gains(const vly_state *state,
+                             const vly_connectome *connectome, vly_error *error)
+{
+    const vly_net_desc *desc = &connectome->desc;
+    const vly_snapshot *snapshot = &state->snapshot;
+    uint32_t one = UINT32_C(1) << desc->feagi_q;
+    uint32_t area = 0;
+    for (uint64_t i = 0; i < snapshot->n_fired; i++) {
+        const vly_area_desc *source =
+            area_from(desc, &area, snapshot->fired[i]);
+        bool feagi = (source->flags & VLY_AREA_FEAGI) != 0;
+        uint32_t gain = snapshot->fired_gain[i];
+        if (feagi ? gain > 255 * one : gain != one)
+            return misfit(error, "a spike of gain", gain, one);
+    }
+    return VLY_OK;
+}
+
+static vly_status fits_params(const vly_state *state,
+                              const vly_connectome *connectome,
+                              vly_error *error)
+{
+    const vly_overlay *overlay = state->overlay;
+    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
+        const vly_connectome_area *area = &connectome->areas[a];
+        for (uint32_t i = 0; i < area->model->n_params; i++) {
+            uint32_t p = overlay->first[a] + i;
+            const vly_param_info *param = &area->model->params[i];
+            for (uint32_t k = 0; k < overlay->n_value[p]; k++) {
+                double value = overlay->values[p][k];
+                if (!(value >= param->lo && value <= param->hi))
+                    return vly_fail(error, VLY_E_INVALID,
+                                    "the state has area.%s.%s %g, wanted %g "
+                                    "to %g",
+                                    area->name, param->name, value, param->lo,
+                                    param->hi);
+            }
+        }
+    }
+    return VLY_OK;
+}
+
+/* What was changed lies where vly_net_set would have let it. */
+static bool in_range(double now, double was, double lo, double hi)
+{
+    return now == was || (now >= lo && now <= hi);
+}
+
+static vly_status fits_stimuli(const vly_state *state,
+                               const vly_connectome *connectome,
+                               vly_error *error)
+{
+    for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
+        const vly_connectome_stimulus *was = &connectome->stimuli[s];
+        const vly_overlay_stimulus *now = &state->overlay->stimuli[s];
+        if (!in_range(now->rate_hz, was->rate_hz, 0.0, 1e12) ||
+            !in_range(now->weight, was->weight, -1e9, 1e9) ||
+            !in_range(now->mean, was->mean, -1e9, 1e9) ||
+            !in_range(now->sd, was->sd, 0.0, 1e9))
+            return vly_fail(error, VLY_E_INVALID,
+                            "the state has a stimulus.%s that is out of range",
+                            was->id);
+    }
+    return VLY_OK;
+}
+
+static vly_status fits_pending(const vly_state *state,
+                               const vly_connectome *connectome,
+                               vly_error *error)
+{
+    const vly_net_desc *desc = &connectome->desc;
+    uint32_t area = 0;
+    for (uint64_t i = 0; i < state->pending.n; i++) {
+        const vly_pending_input *entry = &state->pending.entries[i];
+        const vly_area_desc *target = area_from(desc, &area, entry->neuron);
+        if (entry->port >= target->n_ports)
+            return misfit(error, "input of a port", entry->port,
+                          target->n_ports);
+    }
+    return VLY_OK;
+}
+
+vly_status vly_state_fits(const vly_state *state,
+                          const vly_connectome *connectome, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    VLY_TRY(check_hashes(state, connectome, error));
+    VLY_TRY(fits_shape(state, connectome, error));
+    VLY_TRY(fits_gains(state, connectome, error));
+    VLY_TRY(fits_params(state, connectome, error));
+    VLY_TRY(fits_stimuli(state, connectome, error));
+    VLY_TRY(fits_pending(state, connectome, error));
+out:
+    return status;
+}

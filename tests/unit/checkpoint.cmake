@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+# Checkpoint files.
+vly_test(test_checkpoint LABELS unit TIMEOUT 120
+         SOURCES test_checkpoint.c engine_fixture.c DEPENDS cpu)
+vly_test(test_checkpoint_file LABELS unit TIMEOUT 120
+         SOURCES test_checkpoint_file.c engine_fixture.c DEPENDS cpu)
