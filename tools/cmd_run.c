@@ -39,6 +39,14 @@ static const tool_option options[] = {
      "a digest a burst, for volley compare", 0, 0},
     {"save-connectome", 0, false, TOOL_TEXT, "FILE",
      "the compiled network, for volley inspect", 0, 0},
+    {"checkpoint", 0, false, TOOL_TEXT, "FILE",
+     "the state, at the end, on a signal, and --every", 0, 0},
+    {"every", 0, false, TOOL_TEXT, "N",
+     "a checkpoint after N bursts, or after 30s, 10min, 2h", 0, 0},
+    {"keep", 0, false, TOOL_COUNT, "N",
+     "checkpoints: FILE, FILE.1 before it, ...; default 1", 1, 1000},
+    {"resume", 0, false, TOOL_TEXT, "FILE",
+     "go on from a checkpoint, and in the recordings of its run", 0, 0},
     {"json", 0, false, TOOL_TEXT, "FILE", "summary as JSON; - is stdout", 0, 0},
     {"quiet", 0, false, TOOL_FLAG, NULL, "errors only", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
@@ -144,6 +152,7 @@ static vly_status read_plan(const tool_args *args, run_plan *plan,
     plan->load_s = (double)(vly_clock_ns() - begin) * 1e-9;
     VLY_TRY(tool_bursts(args, plan->genome, &plan->n_bursts, error));
     VLY_TRY(read_pace(args, plan, error));
+    VLY_TRY(run_checkpoint_read(args, &plan->checkpoint, error));
 out:
     if (status != VLY_OK) {
         vly_genome_destroy(plan->genome);
@@ -219,7 +228,13 @@ const tool_command cmd_run = {
         "has\n        not passed; no burst is left out, the run falls behind "
         "the clock\n"
         "  stop  the run ends after that burst with everything written, exit "
-        "code 7\n",
+        "code 7\n"
+        "\n"
+        "With --checkpoint a run ended by a signal writes its state before it "
+        "ends. With\n--resume, and the same genome, seeds, --set, --record and "
+        "--digest-log, on any\nbackend, it goes on: the recordings are cut to "
+        "what they were and continued, and\nthe files and the digest are those "
+        "of a run that was never stopped.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

@@ -8,8 +8,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -99,6 +101,31 @@ static vly_status put_event(run_job *job, const char *event, const char *text,
         status = vly_writer_flush(job->events, error);
     json_deinit(&json);
     return status;
+}
+
+/* Bytes up to the end of the last line that has one. */
+static vly_status whole_lines(const char *path, uint64_t *n_bytes,
+                              vly_error *error)
+{
+    FILE *file = fopen(path, "rbe");
+    char buffer[4096];
+    uint64_t at = 0;
+    uint64_t end = 0;
+    size_t n = 0;
+    if (file == NULL)
+        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
+                        strerror(errno));
+    while ((n = fread(buffer, 1, sizeof buffer, file)) > 0) {
+        for (size_t i = 0; i < n; i++)
+            end = buffer[i] == '\n' ? at + i + 1 : end;
+        at += n;
+    }
+    bool failed = ferror(file) != 0;
+    fclose(file);
+    if (failed)
+        return vly_fail(error, VLY_E_IO, "%s: cannot be read", path);
+    *n_bytes = end;
+    return VLY_OK;
 }
 
 void run_folder_event(run_job *job, const char *event, const char *text)
@@ -204,6 +231,7 @@ static void put_course(const run_job *job, json_writer *json)
     }
     json_array_end(json);
     json_text(json, "recording", job->record_path);
+    run_resume_json(job, json);
     json_text(json, "start", result->start);
     json_text(json, "end", ended ? result->end : NULL);
     json_u64(json, "bursts_wanted", job->plan.n_bursts);
@@ -244,6 +272,25 @@ vly_status run_folder_manifest(const run_job *job, vly_error *error)
 
 /* ---- start and end ---------------------------------------------------- */
 
+/* The log of a run that is gone on with goes on, behind its last whole line. */
+static vly_status open_log(run_job *job, const char *path, vly_error *error)
+{
+    uint64_t n_bytes = 0;
+    vly_status status = VLY_OK;
+    bool resumes = job->resumed != NULL && access(path, F_OK) == 0;
+    if (resumes) {
+        VLY_TRY(whole_lines(path, &n_bytes, error));
+        VLY_TRY(vly_writer_resume(path, n_bytes, &job->events, error));
+    } else {
+        VLY_TRY(vly_writer_open(path, false, &job->events, error));
+    }
+    status = put_event(job, resumes ? "resume" : "start",
+                       resumes ? job->plan.checkpoint.resume : job->plan.path,
+                       error);
+out:
+    return status;
+}
+
 vly_status run_folder_begin(run_job *job, vly_error *error)
 {
     const char *folder = job->plan.folder;
@@ -254,8 +301,7 @@ vly_status run_folder_begin(run_job *job, vly_error *error)
         return vly_fail_nomem(error, 4096, "a file name");
     VLY_TRY(save_text(folder, "genome.resolved.toml", resolved,
                       strlen(resolved), error));
-    VLY_TRY(vly_writer_open(path, false, &job->events, error));
-    VLY_TRY(put_event(job, "start", job->plan.path, error));
+    VLY_TRY(open_log(job, path, error));
     VLY_TRY(run_folder_manifest(job, error));
 out:
     vly_free(path);

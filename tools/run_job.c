@@ -67,9 +67,17 @@ static vly_status open_csv(run_job *job, vly_error *error)
     }
     for (uint32_t r = 0; r < genome->n_records; r++)
         areas[genome->records[r].area].recorded = true;
+    const vly_recording *from = run_resume_recording(job, VLY_RECORDING_SPIKES);
+    vly_spike_place place = {0};
+    if (from != NULL)
+        place = (vly_spike_place){from->n_bytes, from->n_entries};
     vly_status status =
-        vly_spike_csv_open(job->record_path, areas, n_areas,
-                           connectome->desc.dt_ms, &job->csv, error);
+        from != NULL
+            ? vly_spike_csv_resume(job->record_path, areas, n_areas,
+                                   connectome->desc.dt_ms, &place, &job->csv,
+                                   error)
+            : vly_spike_csv_open(job->record_path, areas, n_areas,
+                                 connectome->desc.dt_ms, &job->csv, error);
     vly_free(areas);
     return status;
 }
@@ -77,6 +85,13 @@ static vly_status open_csv(run_job *job, vly_error *error)
 static vly_status open_digests(run_job *job, vly_error *error)
 {
     const vly_connectome *connectome = job->build.connectome;
+    const vly_recording *from =
+        run_resume_recording(job, VLY_RECORDING_DIGESTS);
+    if (from != NULL) {
+        vly_digest_place place = {from->n_bytes, vly_net_digest(job->net)};
+        return vly_digest_log_resume(job->plan.digest_log, &place,
+                                     &job->digests, error);
+    }
     vly_digest_header header = {
         .genome_hash = connectome->genome_hash,
         .connectome_hash = connectome->hash,
@@ -148,11 +163,22 @@ static vly_status open_net(run_job *job, vly_error *error)
     const run_plan *plan = &job->plan;
     vly_status status = VLY_OK;
     uint64_t begin = vly_clock_ns();
-    VLY_TRY(vly_net_create(job->build.connectome, job->registry, plan->backend,
-                           plan->n_threads, &job->net, error));
+    if (job->resumed == NULL) {
+        VLY_TRY(vly_net_create(job->build.connectome, job->registry,
+                               plan->backend, plan->n_threads, &job->net,
+                               error));
+    } else {
+        VLY_TRY(vly_net_resume(job->build.connectome, job->registry,
+                               plan->backend, plan->n_threads,
+                               job->resumed->state, &job->net, error));
+        vly_state_destroy(job->resumed->state);
+        job->resumed->state = NULL;
+    }
     job->build.seconds.setup = (double)(vly_clock_ns() - begin) * 1e-9;
     job->result.stats.struct_size = sizeof job->result.stats;
     VLY_TRY(vly_net_stats(job->net, &job->result.stats, error));
+    job->first_burst = job->result.stats.bursts;
+    job->first_events = job->result.stats.events;
 out:
     return status;
 }
@@ -171,7 +197,6 @@ static vly_status open_files(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
     vly_status status = VLY_OK;
-    VLY_TRY(choose_record_path(job, error));
     if (job->record_path != NULL) {
         VLY_TRY(open_csv(job, error));
         VLY_TRY(run_record_open(job->csv, &job->record, error));
@@ -182,6 +207,7 @@ static vly_status open_files(run_job *job, vly_error *error)
     tool_signals_defer(true);
     if (plan->folder != NULL)
         VLY_TRY(run_folder_begin(job, error));
+    VLY_TRY(run_checkpoint_open(job, error));
 out:
     return status;
 }
@@ -200,11 +226,14 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
     vly_log_set_sink(on_log, job);
     /* cheap things first: nobody waits a minute for "no such backend" */
     VLY_TRY(run_paths_check(plan, error));
+    VLY_TRY(choose_record_path(job, error));
+    VLY_TRY(run_checkpoint_check(job, error));
+    VLY_TRY(run_resume_load(job, error));
     VLY_TRY(tool_registry_create(&job->registry, error));
     VLY_TRY(tool_backend_check(job->registry, plan->backend, error));
     VLY_TRY(check_swaps(job, error));
     if (plan->folder != NULL)
-        VLY_TRY(run_folder_open(plan->folder, plan->force, error));
+        VLY_TRY(run_resume_folder(job, error));
     VLY_TRY(build(job, error));
     if (plan->connectome != NULL)
         VLY_TRY(save_connectome(job, error));
@@ -231,6 +260,7 @@ static vly_status run_until(run_job *job, uint64_t until)
         if (tool_signals_stopped())
             return VLY_E_STOPPED;
         uint64_t left = until - vly_net_burst(job->net);
+        left = run_checkpoint_limit(job, left);
         uint64_t begin = vly_clock_ns();
         vly_status status =
             vly_net_run(job->net, piece < left ? piece : left, &error);
@@ -248,6 +278,7 @@ static vly_status run_until(run_job *job, uint64_t until)
         else if (spent > 2 * piece_ns && piece > 1)
             piece /= 2;
         tool_progress_update(&job->progress, vly_net_burst(job->net));
+        run_checkpoint_look(job);
     }
     return VLY_OK;
 }
@@ -274,6 +305,7 @@ static vly_status run_paced(run_job *job, uint64_t until)
             return VLY_E_STOPPED;
         }
         tool_progress_update(&job->progress, vly_net_burst(job->net));
+        run_checkpoint_look(job);
     }
     return VLY_OK;
 }
@@ -357,6 +389,7 @@ void run_job_execute(run_job *job)
     tool_progress_end(&job->progress);
     tool_signals_watch(NULL);
     result->stopped = status == VLY_E_STOPPED && !result->late;
+    run_checkpoint_end(job); /* while the recordings are open */
     close_files(job);
     collect(job);
     snprintf(result->end, sizeof result->end, "%s", tool_time_text());
@@ -368,6 +401,8 @@ void run_job_deinit(run_job *job)
 {
     vly_log_set_sink(NULL, NULL);
     vly_net_destroy(job->net);
+    run_checkpoint_close(job->checkpoint);
+    vly_checkpoint_destroy(job->resumed);
     run_record_close(job->record, NULL);
     vly_spike_csv_close(job->csv, NULL);
     vly_digest_log_close(job->digests, NULL);

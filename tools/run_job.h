@@ -9,10 +9,12 @@
 
 #include <volley/volley.h>
 
+#include "checkpoint/checkpoint.h"
 #include "json_writer.h"
 #include "record/digest_log.h"
 #include "record/spike_csv.h"
 #include "record/writer.h"
+#include "run_checkpoint.h"
 #include "run_pace.h"
 #include "run_record.h"
 #include "setup.h"
@@ -44,6 +46,7 @@ typedef struct run_plan {
     const char *connectome; /* --save-connectome */
     run_pace_policy pace;
     double pace_hz;
+    run_checkpoint_plan checkpoint;
     int argc; /* for the manifest */
     char **argv;
 } run_plan;
@@ -73,7 +76,12 @@ typedef struct run_job {
     vly_writer *events;   /* log.jsonl */
     vly_error event_lost; /* of a line that could not be written */
     tool_progress progress;
-    run_pace pace; /* where plan.pace is not RUN_PACE_NONE */
+    run_pace pace;              /* where plan.pace is not RUN_PACE_NONE */
+    run_checkpoint *checkpoint; /* NULL: none are written */
+    vly_checkpoint *resumed;    /* what the run goes on from; NULL: nothing */
+    uint32_t n_resumes;         /* in all its life */
+    uint64_t first_burst;       /* bursts and events before this process */
+    uint64_t first_events;
     run_result result;
 } run_job;
 

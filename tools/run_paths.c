@@ -90,11 +90,16 @@ vly_status run_paths_check(const run_plan *plan, vly_error *error)
     if (plan->connectome != NULL && strcmp(plan->connectome, "-") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "--save-connectome -: wanted a file name");
+    if (plan->checkpoint.path != NULL &&
+        strcmp(plan->checkpoint.path, "-") == 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--checkpoint -: wanted a file name");
     output outputs[] = {{.path = plan->record},
                         {.path = plan->digest_log},
                         {.path = plan->json},
-                        {.path = plan->connectome}};
-    for (int i = 0; i < 4; i++) {
+                        {.path = plan->connectome},
+                        {.path = plan->checkpoint.path}};
+    for (int i = 0; i < 5; i++) {
         const char *path = outputs[i].path;
         if (path == NULL)
             continue;
@@ -110,10 +115,10 @@ vly_status run_paths_check(const run_plan *plan, vly_error *error)
                 continue;
             return vly_fail(error, VLY_E_INVALID,
                             "%s is given for two of --record, --digest-log, "
-                            "--json, --save-connectome",
+                            "--json, --save-connectome, --checkpoint",
                             path);
         }
     }
-    return plan->folder != NULL ? check_folder(plan, outputs, 4, error)
+    return plan->folder != NULL ? check_folder(plan, outputs, 5, error)
                                 : VLY_OK;
 }

@@ -28,10 +28,12 @@ struct run_record {
     record_block blocks[BLOCKS];
     uint64_t filled;  /* blocks given to the thread, ... */
     uint64_t written; /* ... and done with; one more is being filled */
-    bool ended;       /* no more will come */
-    vly_error error;  /* of the thread: status VLY_OK, all went well */
+    uint64_t marked;  /* behind this many blocks the file's place is told */
+    vly_spike_place place;
+    bool ended;      /* no more will come */
+    vly_error error; /* of the thread: status VLY_OK, all went well */
     pthread_t thread;
-    pthread_mutex_t lock; /* of the four above */
+    pthread_mutex_t lock; /* of the six above */
     pthread_cond_t changed;
 };
 
@@ -58,19 +60,25 @@ static void *write_all(void *arg)
         while (record->written == record->filled && !record->ended)
             pthread_cond_wait(&record->changed, &record->lock);
         bool done = record->written == record->filled;
+        bool marked = record->marked == record->written + 1;
         pthread_mutex_unlock(&record->lock);
         if (done)
             return NULL;
         vly_error error = VLY_ERROR_INIT;
+        vly_spike_place place = {0};
         if (!failed)
             failed = write_block(record->csv,
                                  &record->blocks[record->written % BLOCKS],
                                  &error) != VLY_OK;
+        if (!failed && marked)
+            failed = vly_spike_csv_flush(record->csv, &place, &error) != VLY_OK;
         pthread_mutex_lock(&record->lock);
         if (error.status != VLY_OK)
             record->error = error;
+        if (marked)
+            record->place = place;
         record->written++;
-        pthread_cond_signal(&record->changed);
+        pthread_cond_broadcast(&record->changed);
         pthread_mutex_unlock(&record->lock);
     }
 }
@@ -102,11 +110,13 @@ vly_status run_record_open(vly_spike_csv *csv, run_record **record,
 }
 
 /* Gives the block at hand to the thread; the next one is free then. */
-static vly_status pass_on(run_record *record, vly_error *error)
+static vly_status pass_on(run_record *record, bool mark, vly_error *error)
 {
     pthread_mutex_lock(&record->lock);
     record->filled++;
-    pthread_cond_signal(&record->changed);
+    if (mark)
+        record->marked = record->filled;
+    pthread_cond_broadcast(&record->changed);
     while (record->filled - record->written >= BLOCKS)
         pthread_cond_wait(&record->changed, &record->lock);
     vly_status status = record->error.status;
@@ -147,9 +157,47 @@ vly_status run_record_add(run_record *record, uint64_t burst,
     block->n_bursts++;
     block->n_ids += n_ids;
     if (block->n_bursts == BLOCK_BURSTS || block->n_ids >= BLOCK_IDS)
-        status = pass_on(record, error);
+        status = pass_on(record, false, error);
 out:
     return status;
+}
+
+vly_status run_record_mark(run_record *record, vly_error *error)
+{
+    return pass_on(record, true, error);
+}
+
+vly_status run_record_marked(run_record *record, vly_spike_place *place,
+                             vly_error *error)
+{
+    pthread_mutex_lock(&record->lock);
+    while (record->written < record->marked)
+        pthread_cond_wait(&record->changed, &record->lock);
+    vly_status status = record->error.status;
+    if (status == VLY_OK)
+        *place = record->place;
+    else if (error != NULL)
+        *error = record->error;
+    pthread_mutex_unlock(&record->lock);
+    return status;
+}
+
+vly_status run_record_rewind(run_record *record, const vly_spike_place *place,
+                             vly_error *error)
+{
+    record_block *block = &record->blocks[record->filled % BLOCKS];
+    block->n_bursts = 0; /* what was not passed on is forgotten here */
+    block->n_ids = 0;
+    pthread_mutex_lock(&record->lock);
+    while (record->written < record->filled)
+        pthread_cond_wait(&record->changed, &record->lock);
+    vly_status status = record->error.status;
+    if (status != VLY_OK && error != NULL)
+        *error = record->error;
+    pthread_mutex_unlock(&record->lock);
+    /* the thread has nothing to do until a block is passed on: csv is ours */
+    return status == VLY_OK ? vly_spike_csv_rewind(record->csv, place, error)
+                            : status;
 }
 
 vly_status run_record_close(run_record *record, vly_error *error)
@@ -159,7 +207,7 @@ vly_status run_record_close(run_record *record, vly_error *error)
     pthread_mutex_lock(&record->lock);
     record->filled += record->blocks[record->filled % BLOCKS].n_bursts != 0;
     record->ended = true;
-    pthread_cond_signal(&record->changed);
+    pthread_cond_broadcast(&record->changed);
     pthread_mutex_unlock(&record->lock);
     pthread_join(record->thread, NULL);
     vly_status status = record->error.status;

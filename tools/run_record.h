@@ -15,6 +15,17 @@ vly_status run_record_open(vly_spike_csv *csv, run_record **record,
 vly_status run_record_add(run_record *record, uint64_t burst,
                           const uint32_t *ids, uint32_t n_ids,
                           vly_error *error);
+/* Marks what was added so far; the burst loop goes on. One mark at a time: the
+ * next one once marked has returned. Errors  as add */
+vly_status run_record_mark(run_record *record, vly_error *error);
+/* Waits until all up to the mark is in the file; *place is behind it.
+ * [any-thread] Errors  those of writing */
+vly_status run_record_marked(run_record *record, vly_spike_place *place,
+                             vly_error *error);
+/* Back to a place that marked has told; what came later is cut off.
+ * Errors  those of writing */
+vly_status run_record_rewind(run_record *record, const vly_spike_place *place,
+                             vly_error *error);
 /* Waits until all is written. record is gone, also on failure. NULL is legal.
  * Errors  those of writing that add has not returned, or has */
 vly_status run_record_close(run_record *record, vly_error *error);

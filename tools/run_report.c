@@ -15,6 +15,20 @@ static double biological_s(const run_job *job)
     return (double)vly_net_burst(job->net) * job->result.stats.dt_ms * 1e-3;
 }
 
+/* Of this process: what a run did before it was resumed took its own time. */
+static double biological_run_s(const run_job *job)
+{
+    return (double)(vly_net_burst(job->net) - job->first_burst) *
+           job->result.stats.dt_ms * 1e-3;
+}
+
+static double events_per_s(const run_job *job)
+{
+    const run_result *result = &job->result;
+    double events = (double)(result->stats.events - job->first_events);
+    return result->run_s > 0.0 ? events / result->run_s : 0.0;
+}
+
 /* x / y, or 0 where there is nothing to divide by */
 static double ratio(double x, double y)
 {
@@ -44,6 +58,9 @@ void run_report_head(const run_job *job)
                  tool_bytes(stats->connectome_bytes), genome->dt_ms,
                  tool_plain(stats->backend, &backend),
                  tool_plain(stats->device, &device));
+    if (job->resumed != NULL)
+        tool_message("resumed after burst %" PRIu64 " from %s",
+                     job->first_burst, job->plan.checkpoint.resume);
     if (genome->n_records > 0 && job->record_path == NULL)
         tool_message("[[record]] is not written: no -o FOLDER and no "
                      "--record FILE");
@@ -98,10 +115,10 @@ void run_report_print(const run_job *job)
                tool_thousands(job->plan.n_bursts), biological_s(job) * 1e3);
     tool_print("spikes            %s\n", tool_thousands(stats->spikes));
     tool_print("synaptic events   %s, %s/s\n", tool_thousands(stats->events),
-               tool_rate_text(ratio((double)stats->events, result->run_s)));
+               tool_rate_text(events_per_s(job)));
     tool_print("time              %s, real-time factor %.3g (compiled in %s)\n",
                tool_seconds(result->run_s),
-               ratio(result->run_s, biological_s(job)),
+               ratio(result->run_s, biological_run_s(job)),
                tool_seconds(job->build.seconds.build));
     if (stats->delivery_ns + stats->dynamics_ns > 0)
         tool_print("phases            delivery %s, dynamics %s, exchange %s, "
@@ -111,6 +128,12 @@ void run_report_print(const run_job *job)
                    tool_seconds((double)stats->exchange_ns * 1e-9),
                    tool_seconds((double)stats->drain_ns * 1e-9));
     print_pace(job);
+    run_checkpoint_print(job);
+    if (job->resumed != NULL)
+        tool_print("resumed           after burst %s from %s, %s\n",
+                   tool_thousands(job->first_burst),
+                   job->plan.checkpoint.resume,
+                   job->n_resumes == 1 ? "the first time" : "again");
     tool_print("memory            connectome %s, net %s\n",
                tool_bytes(stats->connectome_bytes),
                tool_bytes(stats->host_bytes + stats->device_bytes));
@@ -189,13 +212,15 @@ void run_report_json(const run_job *job, json_writer *json)
     json_number(json, "dt_ms", stats->dt_ms);
     json_u64(json, "bursts", vly_net_burst(job->net));
     json_bool(json, "stopped", result->stopped);
+    run_resume_json(job, json);
+    run_checkpoint_json(job, json);
     json_u64(json, "neurons", stats->neurons);
     json_u64(json, "synapses", stats->synapses);
     json_number(json, "load_s", job->build.seconds.load);
     json_number(json, "build_s", job->build.seconds.build);
     json_number(json, "setup_s", job->build.seconds.setup);
     json_number(json, "wall_s", result->run_s);
-    json_number(json, "rtf", ratio(result->run_s, biological_s(job)));
+    json_number(json, "rtf", ratio(result->run_s, biological_run_s(job)));
     put_pace(job, json);
     json_object(json, "phases");
     json_number(json, "delivery_s", (double)stats->delivery_ns * 1e-9);
@@ -205,8 +230,7 @@ void run_report_json(const run_job *job, json_writer *json)
     json_object_end(json);
     json_u64(json, "spikes", stats->spikes);
     json_u64(json, "synaptic_events", stats->events);
-    json_number(json, "events_per_s",
-                ratio((double)stats->events, result->run_s));
+    json_number(json, "events_per_s", events_per_s(job));
     json_u64(json, "candidates", stats->candidates);
     json_u64(json, "connectome_bytes", stats->connectome_bytes);
     json_u64(json, "host_bytes", stats->host_bytes);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What --checkpoint, --every, --keep and --resume ask for, and whether it can
+ * be had: found out before a network is compiled for minutes.
+ */
+#include "run_checkpoint.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "run_job.h"
+
+/* "10min" to ns, "1000" to bursts. */
+static bool read_every(const char *text, run_checkpoint_plan *plan)
+{
+    static const struct {
+        const char *unit;
+        uint64_t ns;
+    } units[] = {{"s", UINT64_C(1000000000)},
+                 {"min", UINT64_C(60000000000)},
+                 {"h", UINT64_C(3600000000000)}};
+    char number[24];
+    uint64_t count = 0;
+    size_t n = strspn(text, "0123456789");
+    if (n == 0 || n >= sizeof number)
+        return false;
+    memcpy(number, text, n);
+    number[n] = '\0';
+    if (!tool_read_count(number, &count) || count == 0)
+        return false;
+    if (text[n] == '\0') {
+        plan->every_bursts = count;
+        return true;
+    }
+    for (size_t u = 0; u < sizeof units / sizeof units[0]; u++) {
+        if (strcmp(text + n, units[u].unit) != 0 ||
+            count > UINT64_MAX / 2 / units[u].ns)
+            continue;
+        plan->every_ns = count * units[u].ns;
+        return true;
+    }
+    return false;
+}
+
+vly_status run_checkpoint_read(const tool_args *args, run_checkpoint_plan *plan,
+                               vly_error *error)
+{
+    const char *every = tool_text(args, "every");
+    *plan = (run_checkpoint_plan){
+        .path = tool_text(args, "checkpoint"),
+        .resume = tool_text(args, "resume"),
+        .keep = (uint32_t)tool_count(args, "keep", 1),
+    };
+    if (plan->path == NULL && (every != NULL || tool_has(args, "keep")))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--%s without --checkpoint FILE, wanted both",
+                        every != NULL ? "every" : "keep");
+    if (every != NULL && !read_every(every, plan))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--every is \"%s\", wanted a whole number of bursts or "
+                        "a time as 30s, 10min or 2h",
+                        every);
+    return VLY_OK;
+}
+
+static vly_status check_recording(const char *option, const char *path,
+                                  vly_error *error)
+{
+    struct stat info;
+    bool file =
+        path == NULL || (strcmp(path, "-") != 0 &&
+                         (stat(path, &info) != 0 || S_ISREG(info.st_mode)));
+    if (file)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_INVALID,
+                    "%s %s: not a file, and nothing else can be gone on with "
+                    "from a checkpoint",
+                    option, path);
+}
+
+/* Not a file that someone named by mistake: it would be replaced. */
+static vly_status check_path(const char *path, vly_error *error)
+{
+    char magic[8] = "";
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return tool_output_check(path, error);
+    if (!S_ISREG(info.st_mode))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--checkpoint %s: not a file, wanted one", path);
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL)
+        return tool_output_check(path, error);
+    size_t n = fread(magic, 1, sizeof magic, file);
+    fclose(file);
+    if (n == 0 || memcmp(magic, VLY_CHECKPOINT_MAGIC, n) == 0)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_INVALID,
+                    "--checkpoint %s: there is a file that is no checkpoint, "
+                    "wanted another name",
+                    path);
+}
+
+vly_status run_checkpoint_check(const run_job *job, vly_error *error)
+{
+    const run_checkpoint_plan *plan = &job->plan.checkpoint;
+    vly_status status = VLY_OK;
+    if (plan->path == NULL && plan->resume == NULL)
+        return VLY_OK;
+    VLY_TRY(check_recording("--record", job->record_path, error));
+    VLY_TRY(check_recording("--digest-log", job->plan.digest_log, error));
+    if (plan->path != NULL)
+        VLY_TRY(check_path(plan->path, error));
+out:
+    return status;
+}
