@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "checkpoint/checkpoint.h"
 #include "inspect_file.h"
 #include "inspect_net.h"
 #include "record/digest_log.h"
@@ -53,6 +54,7 @@ static vly_status read_head(const char *path, char *head, size_t *n_head,
 
 typedef enum file_kind {
     FILE_CONNECTOME,
+    FILE_CHECKPOINT,
     FILE_PLUGIN,
     FILE_DIGEST_LOG,
     FILE_SPIKES,
@@ -66,6 +68,8 @@ static file_kind kind_of(const char *head, size_t n)
     size_t space = 0;
     if (begins(head, n, "VOLLEYCN"))
         return FILE_CONNECTOME;
+    if (begins(head, n, VLY_CHECKPOINT_MAGIC))
+        return FILE_CHECKPOINT;
     if (begins(head, n, "\177ELF"))
         return FILE_PLUGIN;
     if (begins(head, n, VLY_DIGEST_LOG_MAGIC))
@@ -86,6 +90,8 @@ static vly_status inspect(const char *path, file_kind kind, bool verify,
     switch (kind) {
     case FILE_CONNECTOME:
         return inspect_connectome(path, verify, error);
+    case FILE_CHECKPOINT:
+        return inspect_checkpoint(path, error);
     case FILE_PLUGIN:
         return inspect_plugin(path, error);
     case FILE_DIGEST_LOG:
@@ -100,8 +106,8 @@ static vly_status inspect(const char *path, file_kind kind, bool verify,
         break;
     }
     return vly_fail(error, VLY_E_PARSE,
-                    "%s: not a genome, connectome, plugin, digest log, "
-                    "recording or manifest",
+                    "%s: not a genome, connectome, checkpoint, plugin, "
+                    "digest log, recording or manifest",
                     path);
 }
 
@@ -159,8 +165,9 @@ const tool_command cmd_inspect = {
     .name = "inspect",
     .arguments = "FILE [options]",
     .summary = "Says what a file is and what is in it.",
-    .details = "Genome, saved connectome, plugin, digest log, recording, "
-               "manifest.\n\n--backend makes the net and prints how it would "
+    .details = "Genome, saved connectome, checkpoint, plugin, digest log, "
+               "recording,\nmanifest.\n\n--backend makes the net and prints "
+               "how it would "
                "run there: plan, bytes on the\ndevice and the host, bytes a "
                "synapse. No burst is run. Without that device:\nexit code "
                "3.\n",

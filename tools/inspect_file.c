@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "checkpoint/checkpoint.h"
 #include "connectome/connectome.h"
 #include "json_reader.h"
 #include "record/digest_log.h"
@@ -116,6 +117,64 @@ vly_status inspect_connectome(const char *path, bool verify, vly_error *error)
     print_areas(connectome);
     print_projections(connectome);
     vly_connectome_destroy(connectome);
+    return VLY_OK;
+}
+
+/* ---- checkpoint ------------------------------------------------------- */
+
+static void print_recordings(const vly_checkpoint *checkpoint)
+{
+    for (uint32_t r = 0; r < checkpoint->n_recordings; r++) {
+        const vly_recording *recording = &checkpoint->recordings[r];
+        tool_plain_text plain;
+        tool_print("%-16s %s bytes, %s %s: %s\n", r == 0 ? "recordings" : "",
+                   tool_thousands(recording->n_bytes),
+                   tool_thousands(recording->n_entries),
+                   recording->kind == VLY_RECORDING_SPIKES ? "spikes"
+                                                           : "bursts",
+                   tool_plain(recording->path, &plain));
+    }
+}
+
+static void print_sections(const vly_checkpoint_about *about)
+{
+    tool_print("\n%-16s %14s %14s\n", "section", "bytes", "in the file");
+    for (uint32_t s = 0; s < about->n_sections; s++)
+        tool_print("%-16s %14s %14s\n", about->sections[s].name,
+                   tool_thousands(about->sections[s].n_bytes),
+                   tool_thousands(about->sections[s].n_stored_bytes));
+}
+
+vly_status inspect_checkpoint(const char *path, vly_error *error)
+{
+    vly_checkpoint *checkpoint = NULL;
+    vly_checkpoint_about about;
+    vly_state_info info = {.struct_size = sizeof info};
+    tool_plain_text engine;
+    vly_status status = vly_checkpoint_load(path, &checkpoint, &about, error);
+    if (status != VLY_OK)
+        return status;
+    vly_state_get_info(checkpoint->state, &info, NULL); /* cannot fail */
+    vly_hash genome = {{info.genome_hash[0], info.genome_hash[1]}};
+    vly_hash connectome = {{info.connectome_hash[0], info.connectome_hash[1]}};
+    tool_print("checkpoint, checksums verified\n");
+    tool_print("version          %u, by volley %s\n", about.version,
+               tool_plain(about.engine, &engine));
+    tool_print("genome hash      %s\n", tool_hash_text(&genome));
+    tool_print("connectome hash  %s\n", tool_hash_text(&connectome));
+    tool_print("bursts           %s\n", tool_thousands(info.bursts));
+    tool_print("neurons          %s\n", tool_thousands(info.n_neurons));
+    tool_print("spikes           %s\n", tool_thousands(info.spikes));
+    tool_print("synaptic events  %s\n", tool_thousands(info.events));
+    tool_print("digest           %016" PRIx64 "\n", info.digest);
+    tool_print("state digest     %016" PRIx64 "\n", info.state_digest);
+    tool_print("resumed          %u times\n", checkpoint->n_resumes);
+    tool_print("bytes            %s, %s in memory\n",
+               tool_thousands(about.n_file_bytes),
+               tool_thousands(info.n_bytes));
+    print_recordings(checkpoint);
+    print_sections(&about);
+    vly_checkpoint_destroy(checkpoint);
     return VLY_OK;
 }
 

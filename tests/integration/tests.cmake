@@ -85,6 +85,9 @@ vly_test(test_science_microcircuit LABELS integration slow TIMEOUT 3600
 vly_test(test_engine_swap LABELS integration
          SOURCES test_engine_swap.c ../unit/engine_fixture.c DEPENDS cpu)
 
+vly_test(test_checkpoint_kill LABELS integration TIMEOUT 300
+         SOURCES test_checkpoint_kill.c DEPENDS cpu volley_command)
+
 # ---- what a run leaves ----------------------------------------------------
 vly_test(test_record LABELS unit SOURCES ../unit/test_record.c)
 
