@@ -39,6 +39,8 @@ struct run_checkpoint {
     vly_checkpoint given; /* the thread's while busy */
     vly_recording recordings[2];
     uint64_t begin_ns; /* when the copy was asked for */
+    uint64_t taken_burst;
+    bool failing; /* the last one was not written, which has been said */
 
     checkpoint_counts counts;
     bool busy;       /* the thread has one */
@@ -219,6 +221,7 @@ static vly_status take(run_job *job, vly_error *error)
     vly_state *state = NULL;
     vly_status status = VLY_OK;
     checkpoint->begin_ns = vly_clock_ns();
+    checkpoint->taken_burst = vly_net_burst(job->net);
     VLY_TRY(vly_net_snapshot(job->net, &state, error));
     status = mark_recordings(job, error);
     if (status != VLY_OK) {
@@ -237,17 +240,23 @@ out:
     return status;
 }
 
+/* Every failure is a line of the log; on stderr the first of a row is enough.
+ */
 static void tell_failure(run_job *job, const vly_error *error)
 {
-    job->checkpoint->counts.n_failed++;
-    tool_message("no checkpoint after burst %" PRIu64 ": %s",
-                 vly_net_burst(job->net), error->message);
+    run_checkpoint *checkpoint = job->checkpoint;
+    checkpoint->counts.n_failed++;
+    if (!checkpoint->failing)
+        tool_message("no checkpoint of burst %" PRIu64 ", the run goes on: %s",
+                     checkpoint->taken_burst, error->message);
+    checkpoint->failing = true;
     run_folder_event(job, "no checkpoint", error->message);
 }
 
 static void tell_success(run_job *job, const checkpoint_counts *counts)
 {
     char text[160];
+    job->checkpoint->failing = false;
     snprintf(
         text, sizeof text, "of burst %" PRIu64 ", %" PRIu64 " bytes, %.3g s",
         counts->last_burst, counts->n_bytes, (double)counts->write_ns * 1e-9);

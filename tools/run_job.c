@@ -261,6 +261,7 @@ static vly_status run_until(run_job *job, uint64_t until)
             return VLY_E_STOPPED;
         uint64_t left = until - vly_net_burst(job->net);
         left = run_checkpoint_limit(job, left);
+        piece = piece < left ? piece : left; /* or it would grow for ever */
         uint64_t begin = vly_clock_ns();
         vly_status status =
             vly_net_run(job->net, piece < left ? piece : left, &error);

@@ -17,8 +17,8 @@ says "usage: volley run"
 expect 2 run small.toml other.toml
 expect 2 run small.toml --burst 5
 says "did you mean --bursts?"
-expect 2 run small.toml --resume x
-says "unknown option --resume"
+expect 2 run small.toml --resumed x
+says "unknown option --resumed"
 expect 2 run small.toml --bursts
 says "--bursts wants a value"
 for value in -1 1.5 x "" 1e3 99999999999999999999999; do

@@ -1,0 +1,286 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Checkpoints of the command: written, kept, gone on with, and what is refused,
+# each time with one sentence, and nothing of what was there before is lost.
+here=$(dirname "$0")
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+
+# refused CODE TEXT ARGUMENTS...: one line on stderr, which holds the text
+refused() {
+    code=$1
+    text=$2
+    shift 2
+    expect "$code" "$@"
+    says "$text"
+    holds [ "$(wc -l <err)" -eq 1 ]
+}
+
+# resumes FILE [OPTIONS...]: to the end, and all is as if never stopped
+resumes() {
+    file=$1
+    shift
+    expect 0 run small.toml --bursts 3000 --quiet --resume "$file" \
+        --record part.csv --digest-log part.log "$@"
+    holds cmp part.csv whole.csv
+    holds cmp part.log whole.log
+}
+
+# part N [OPTIONS...]: the first N bursts, and the checkpoint ck of them
+part() {
+    n=$1
+    shift
+    expect 0 run small.toml --bursts "$n" --quiet --backend cpu:1 \
+        --record part.csv --digest-log part.log --checkpoint ck "$@"
+}
+
+expect 0 run small.toml --bursts 3000 --quiet --backend cpu:1 \
+    --record whole.csv --digest-log whole.log --json whole.json
+
+# ---- written at the end, gone on with on another backend ----
+part 1700
+cp ck good.ck
+cp part.csv good.csv
+cp part.log good.log
+# back ...: everything as after the first part
+back() {
+    cp good.ck ck
+    cp good.csv part.csv
+    cp good.log part.log
+}
+resumes ck --backend cpu:2 --json part.json
+holds [ "$(value digest part.json)" = "$(value digest whole.json)" ]
+holds [ "$(value state_digest part.json)" = \
+    "$(value state_digest whole.json)" ]
+holds [ "$(value synaptic_events part.json)" = \
+    "$(value synaptic_events whole.json)" ]
+holds grep -q '"resumed": {' part.json
+holds grep -q '"burst": 1700' part.json
+# what came behind the checkpoint is cut: whole lines and half of one
+back
+printf '1700,170.1,E,3\n1701,170.2,E' >>part.csv
+printf '1700 0123 0123 1\n1701 01' >>part.log
+resumes ck
+# a checkpoint of its end can be gone on with, and has nothing left to do
+back
+resumes ck --checkpoint end.ck
+resumes end.ck
+expect 2 run small.toml --bursts 2999 --quiet --resume end.ck
+says "after burst 3000, and the run has 2999"
+# with other options that leave spikes as they are
+back
+resumes ck --swap 1000=cpu:2 --swap 2000=cpu:1 --pace --pace-hz 100000
+
+# ---- --every and --keep ----
+part 2000 --every 300 --keep 3
+holds [ "$(find . -name 'ck*' | wc -l)" -le 3 ]
+holds [ ! -e ck.tmp ]
+expect 0 inspect ck
+prints "bursts           2,000"
+prints "by volley"
+prints "part.csv"
+prints "fired_gains"
+resumes ck
+part 1000 --every 1s
+resumes ck
+"$volley" run small.toml --bursts 1000000000 --quiet --checkpoint timed.ck \
+    --every 1s --record part.csv --digest-log part.log >out 2>err &
+process=$!
+tries=0
+until [ -e timed.ck ] || [ $tries -ge 100 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+kill -KILL $process
+wait $process 2>/dev/null
+expect 0 inspect timed.ck
+for every in 0 10m -5 1.5s "1 s" "" s 99999999999h 99999999999999999999; do
+    refused 2 "--every" run small.toml --checkpoint ck "--every=$every"
+done
+refused 2 "--every without --checkpoint" run small.toml --every 10
+refused 2 "--keep without --checkpoint" run small.toml --keep 2
+refused 2 "--keep is 0" run small.toml --checkpoint ck --keep 0
+
+# ---- a signal: 6, and the state is there ----
+for signal in INT TERM; do
+    rm -rf "run$signal"
+    "$volley" run small.toml --bursts 1000000000 --quiet -o "run$signal" \
+        --digest-log "$signal.log" --record "$signal.csv" \
+        --checkpoint "$signal.ck" >out 2>err &
+    process=$!
+    tries=0
+    until grep -q '"event": "run"' "run$signal/log.jsonl" 2>/dev/null ||
+        [ $tries -ge 300 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    sleep 0.2
+    kill -$signal $process
+    wait $process
+    code=$?
+    holds [ $code -eq 6 ]
+    bursts=$(value bursts "run$signal/manifest.json")
+    holds [ "$bursts" -gt 0 ]
+    expect 0 inspect "$signal.ck"
+    prints "$(value run "run$signal/manifest.json")"
+    # in the same folder, which then says so
+    more=$((bursts + 500))
+    expect 0 run small.toml --bursts $more --quiet -o "run$signal" \
+        --digest-log "$signal.log" --record "$signal.csv" \
+        --resume "$signal.ck"
+    holds is_json "run$signal/manifest.json"
+    holds [ "$(value burst "run$signal/manifest.json")" = "$bursts" ]
+    holds [ "$(value exit_reason "run$signal/manifest.json")" = "done" ]
+    holds grep -q '"event": "resume"' "run$signal/log.jsonl"
+    holds [ "$(grep -vc '^#' "$signal.log")" = $more ]
+    expect 0 rerun "run$signal/manifest.json" --quiet
+    prints "identical"
+done
+
+# ---- a folder that is not the run's ----
+mkdir other
+: >other/file
+back
+refused 2 "the folder is not empty" run small.toml --bursts 3000 --quiet \
+    --resume ck --record part.csv --digest-log part.log -o other
+expect 0 run small.toml --quiet --seed 3 -o seed3
+refused 2 "manifest of another genome" run small.toml --bursts 3000 --quiet \
+    --resume ck --record part.csv --digest-log part.log -o seed3
+
+# ---- what does not go together: nothing is changed ----
+# untouched: the first part is as it was
+untouched() {
+    holds cmp -s part.csv good.csv
+    holds cmp -s part.log good.log
+    holds cmp -s ck good.ck
+}
+call="run small.toml --bursts 3000 --quiet --record part.csv"
+call="$call --digest-log part.log --checkpoint ck --resume"
+# shellcheck disable=SC2086 # words of a call
+{
+    refused 2 "checkpoint of another genome" $call ck --seed 9
+    untouched
+    refused 2 "checkpoint of another genome" $call ck --set area.E.neurons=81
+    untouched
+    refused 4 "none.ck: cannot be read: No such file" $call none.ck
+    untouched
+    refused 2 "small.toml: not a checkpoint" $call small.toml
+    untouched
+    refused 3 "nothing" $call ck --backend nothing
+    untouched
+    head -c 5000 good.csv >part.csv
+    refused 2 "part.csv: has 5000 bytes, the checkpoint goes on after" $call ck
+    rm part.csv
+    refused 4 "part.csv: cannot be read: No such file" $call ck
+    sed 's/,E,/,I,/' good.csv >part.csv
+    refused 2 "part.csv: not what ck was written with" $call ck
+    cp good.csv part.csv
+    tr 0 1 <good.log >part.log
+    refused 2 "part.log: not what ck was written with" $call ck
+    rm part.log
+    refused 4 "part.log: cannot be read: No such file" $call ck
+}
+back
+cp small.toml recorded.toml
+printf '[[record]]\nwhat = "spikes"\nfrom = "I"\n' >>recorded.toml
+refused 2 "another [[record]]" run recorded.toml --bursts 3000 --quiet \
+    --record part.csv --digest-log part.log --resume ck
+untouched
+# not recorded before
+expect 0 run small.toml --bursts 1700 --quiet --checkpoint bare.ck
+refused 2 "was written without --digest-log" run small.toml --bursts 3000 \
+    --quiet --resume bare.ck --digest-log new.log
+refused 2 "was written without --record" run small.toml --bursts 3000 \
+    --quiet --resume bare.ck --record part.csv
+untouched
+expect 0 run small.toml --bursts 3000 --quiet --resume bare.ck \
+    --record new.csv --backend cpu:1
+says "new.csv begins at the checkpoint"
+sed '1!d' whole.csv >tail.csv
+awk -F, '$1 + 0 >= 1700 && NR > 1' whole.csv >>tail.csv
+holds cmp new.csv tail.csv
+# recorded before and not any more: said, not refused
+expect 0 run small.toml --bursts 3000 --quiet --resume ck
+says "part.csv was recorded and is not gone on with"
+untouched
+# recordings that cannot be gone on with
+for path in - /dev/null; do
+    refused 2 "$path: not a file" run small.toml --quiet --checkpoint ck \
+        --record $path
+    refused 2 "$path: not a file" run small.toml --quiet --checkpoint ck \
+        --digest-log $path
+done
+untouched
+cp small.toml precious
+refused 2 "precious: there is a file that is no checkpoint" run small.toml \
+    --quiet --checkpoint precious
+holds cmp precious small.toml
+refused 2 "is the genome" run small.toml --quiet --checkpoint small.toml
+refused 2 "given for two" run small.toml --quiet --checkpoint x --record x
+refused 2 "not a file" run small.toml --quiet --checkpoint other
+refused 2 "not a file" run small.toml --quiet --checkpoint /dev/full
+refused 4 "none/ck" run small.toml --quiet --checkpoint none/ck
+
+# ---- damaged files: refused by name, by inspect and by run ----
+size=$(wc -c <good.ck)
+for n in 0 1 7 8 12 16 100 239 240 500 815 816 $((size - 1)); do
+    head -c $n good.ck >cut.ck
+    refused 2 "cut.ck" run small.toml --quiet --resume cut.ck
+    # of nothing but its name nobody can tell that it is a checkpoint
+    [ $n -lt 8 ] || refused 2 "cut.ck: damaged checkpoint" inspect cut.ck
+done
+# a version that came before, and one that will come
+for word in 'older:\000' 'newer:\002'; do
+    cp good.ck version.ck
+    # shellcheck disable=SC2059 # the byte
+    printf "${word#*:}" |
+        dd of=version.ck bs=1 seek=8 conv=notrunc 2>dd.err
+    refused 2 "${word%%:*} than the version 1" run small.toml --quiet \
+        --resume version.ck
+    refused 2 "${word%%:*} than the version 1" inspect version.ck
+done
+# a byte in the middle of the state
+cp good.ck bits.ck
+printf '\252\252' | dd of=bits.ck bs=1 seek=950 conv=notrunc 2>dd.err
+refused 2 "checksum of section" run small.toml --quiet --resume bits.ck
+
+# ---- no room: the run goes on, the last one fails with 4 ----
+back
+(
+    ulimit -f 1
+    exec "$volley" run small.toml --set area.E.neurons=2000 --bursts 50 \
+        --quiet --checkpoint big.ck
+) >out 2>err
+code=$?
+checks=$((checks + 1))
+[ $code -eq 4 ] || bad "checkpoint without room: $code, wanted 4"
+says "big.ck: cannot be written: File too large"
+holds [ -z "$(find . -name 'big.ck*')" ]
+mkdir disk
+# shellcheck disable=SC2016 # the inner shell's words
+on_disk='mount -t tmpfs -o size=64k none disk || exit 9
+v=$1
+"$v" run small.toml --set area.E.neurons=9000 --bursts 20 --quiet \
+    --checkpoint disk/ck || exit 8
+cp disk/ck before.ck
+head -c 60000 /dev/zero >disk/filler 2>/dev/null
+"$v" run small.toml --set area.E.neurons=9000 --bursts 2000 --every 10 \
+    --backend cpu:1 --quiet --checkpoint disk/ck --keep 2 --resume disk/ck
+code=$?
+cmp disk/ck before.ck || exit 7
+[ "$(ls disk)" = "$(printf "ck\nfiller")" ] || exit 6
+exit $code'
+if unshare -rm sh -c 'mount -t tmpfs -o size=64k none disk' 2>err; then
+    checks=$((checks + 1))
+    unshare -rm sh -c "$on_disk" sh "$volley" >out 2>err
+    code=$?
+    [ $code -eq 4 ] || bad "full disk: $code, wanted 4"
+    says "the run goes on: disk/ck"
+    says "disk/ck: cannot be written: No space left on device"
+    expect 0 inspect before.ck
+else
+    echo "no full disk: mounting one is not permitted here"
+fi
+# the one before is as good as ever
+resumes ck
+done_checks
