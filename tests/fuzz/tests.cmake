@@ -69,3 +69,4 @@ vly_fuzz(genome ${CMAKE_CURRENT_LIST_DIR}/corpus/genome
                 ${CMAKE_SOURCE_DIR}/genomes/invalid
                 ${CMAKE_SOURCE_DIR}/tests/golden/genome)
 vly_fuzz(connectome ${CMAKE_CURRENT_LIST_DIR}/corpus/connectome)
+vly_fuzz(checkpoint ${CMAKE_CURRENT_LIST_DIR}/corpus/checkpoint)
