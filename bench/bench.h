@@ -45,12 +45,12 @@ typedef struct bench_spread {
     uint32_t n;
 } bench_spread;
 
-typedef enum bench_unit { BENCH_BURST, BENCH_BUILD } bench_unit;
+typedef enum bench_unit { BENCH_BURST, BENCH_BUILD, BENCH_STEP } bench_unit;
 
 typedef struct bench_row {
     char id[BENCH_ID_BYTES]; /* "x100 1% d1" */
     bench_unit unit;
-    bench_spread seconds; /* of a burst, or of a build */
+    bench_spread seconds; /* of a burst, a build, a step of a checkpoint */
     uint64_t neurons;
     uint64_t synapses;
     uint64_t bursts; /* timed in all */
@@ -161,7 +161,9 @@ typedef struct bench_results {
     bench_case cases[BENCH_CASES_MAX];
     uint32_t n_cases;
     bench_energy energy;
-    char failure[1000]; /* what ended it early; "": nothing */
+    uint64_t state_bytes;      /* of a checkpoint: in memory, ... */
+    uint64_t checkpoint_bytes; /* ... and its file; 0: none was written */
+    char failure[1000];        /* what ended it early; "": nothing */
 } bench_results;
 
 void bench_machine_read(bench_machine *machine);
@@ -179,6 +181,11 @@ vly_status bench_stress(const bench_options *options, bench_results *results,
                         vly_error *error);
 vly_status bench_build(const bench_options *options, bench_results *results,
                        vly_error *error);
+
+/* Adds rows: the state of the microcircuit copied, saved, loaded.
+ * Errors  as run; E_IO no file can be made in the working folder */
+vly_status bench_checkpoint(const bench_options *options,
+                            bench_results *results, vly_error *error);
 
 /* Adds rows: a host that injects, runs one burst and reads, in every burst.
  * Errors  as run; E_DEVICE if the backend and the CPU backend do not agree */

@@ -92,6 +92,10 @@ static void print_rows(const bench_results *results, bool markdown)
                    "faster than");
     for (uint32_t i = 0; i < results->n_rows; i++)
         print_row(&results->rows[i], markdown ? "|" : " ");
+    if (results->checkpoint_bytes > 0)
+        tool_print("\nThe state has %s bytes in memory and %s in the file.\n",
+                   tool_thousands(results->state_bytes),
+                   tool_thousands(results->checkpoint_bytes));
     tool_print("\nA burst is delivery, dynamics, compaction and digest; median "
                "of blocks. A build's\nevents are synapses made. of bandwidth: "
                "bytes of the synapses read.\n");
@@ -129,7 +133,10 @@ static void put_row(const bench_row *row, json_writer *json)
 {
     json_object(json, NULL);
     json_text(json, "id", row->id);
-    json_text(json, "unit", row->unit == BENCH_BURST ? "burst" : "build");
+    json_text(json, "unit",
+              row->unit == BENCH_BURST   ? "burst"
+              : row->unit == BENCH_BUILD ? "build"
+                                         : "step");
     json_number(json, "median_s", row->seconds.median);
     json_number(json, "p10_s", row->seconds.low);
     json_number(json, "p90_s", row->seconds.high);
@@ -167,6 +174,8 @@ void bench_json(const bench_results *results, json_writer *json)
     bench_cases_json(results, json);
     json_array_end(json);
     bench_energy_json(results, json);
+    json_u64(json, "state_bytes", results->state_bytes);
+    json_u64(json, "checkpoint_bytes", results->checkpoint_bytes);
     json_object_end(json);
 }
 

@@ -92,6 +92,8 @@ static vly_status measure(const bench_options *bench, const char *suite,
     results->quick = bench->quick;
     if (strcmp(suite, "cuda") == 0)
         return bench_cuda(bench, results, error);
+    if (strcmp(suite, "checkpoint") == 0)
+        return bench_checkpoint(bench, results, error);
     tool_message("probing memory and increments");
     VLY_TRY(bench_probe(bench->n_threads, &results->probes, error));
     if (all || strcmp(suite, "cpu") == 0)
@@ -130,14 +132,16 @@ out:
 static vly_status check_suite(const tool_args *args, const char *suite,
                               const bench_options *bench, vly_error *error)
 {
-    static const char *const suites[] = {"cpu", "build", "all", "cuda"};
+    static const char *const suites[] = {"cpu", "build", "all", "cuda",
+                                         "checkpoint"};
     bool cuda = strcmp(suite, "cuda") == 0;
     bool known = false;
     for (uint32_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
         known = known || strcmp(suite, suites[i]) == 0;
     if (!known)
         return vly_fail(error, VLY_E_INVALID,
-                        "unknown suite %s; wanted cpu, build, all or cuda",
+                        "unknown suite %s; wanted cpu, build, all, cuda or "
+                        "checkpoint",
                         suite);
     if (!cuda && bench->pattern != NULL)
         return vly_fail(error, VLY_E_INVALID,
@@ -196,7 +200,7 @@ out:
 
 const tool_command cmd_bench = {
     .name = "bench",
-    .arguments = "[cpu|build|all|cuda] [options]",
+    .arguments = "[cpu|build|all|cuda|checkpoint] [options]",
     .summary =
         "Times bursts of the stress genomes beside the machine's limits.",
     .details =
@@ -208,7 +212,11 @@ const tool_command cmd_bench = {
         "beside the CPU\nbackend, after their digests agreed; what is required "
         "and aimed at for one H200,\nwhat others published, start, memory, "
         "energy. 40 GB and some minutes; a case\nthat does not fit is "
-        "skipped.\n",
+        "skipped.\n\n"
+        "checkpoint: the state of the microcircuit copied (for so long the "
+        "loop "
+        "stands),\nwritten to a file in the working folder, and read back. "
+        "3 GB; --quick: a tenth of\nthe network.\n",
     .options = options,
     .n_positional_min = 0,
     .n_positional_max = 1,

@@ -161,6 +161,14 @@ static void running(void **state)
                      "run small.toml --threads 2 --backend cpu:2 --quiet -o o "
                      "--pace skip --pace-hz 100000",
                      150);
+    every_allocation(&cmd_run,
+                     "run small.toml --threads 1 --quiet --digest-log x.log "
+                     "--record x.csv --checkpoint x.ck --every 7 --keep 2",
+                     150);
+    every_allocation(&cmd_run,
+                     "run small.toml --threads 1 --quiet --bursts 30 "
+                     "--digest-log kept.log --resume kept.ck",
+                     150);
 }
 
 static void again(void **state)
@@ -178,6 +186,7 @@ static void looking(void **state)
     every_allocation(&cmd_check, "check small.toml --build", 50);
     every_allocation(&cmd_inspect, "inspect small.toml", 30);
     every_allocation(&cmd_inspect, "inspect kept.vlc", 10);
+    every_allocation(&cmd_inspect, "inspect kept.ck", 15);
     every_allocation(&cmd_inspect, "inspect kept.log", 1);
     every_allocation(&cmd_inspect, "inspect kept/manifest.json", 10);
     every_allocation(&cmd_resolve, "resolve small.toml", 30);
@@ -190,7 +199,8 @@ static int prepare(void **state)
     (void)state;
     const char *given = getenv("VOLLEY_PLUGIN_PATH");
     static char line[] = "volley run small.toml --quiet -o kept "
-                         "--digest-log kept.log --save-connectome kept.vlc";
+                         "--digest-log kept.log --save-connectome kept.vlc "
+                         "--checkpoint kept.ck";
     char *words[16];
     int n_words = 0;
     uint64_t left;
