@@ -246,7 +246,7 @@ VLY_API vly_status vly_net_resume(const vly_connectome *connectome,
 /* A state as a file, compressed, with a checksum of each part: a checkpoint.
  * save writes a temporary file beside path, syncs it and renames it, so that
  * path is the old file or the new one, whenever the process or the machine
- * stops. Both may run in any thread while the net goes on.
+ * stops. The net may go on meanwhile. [any-thread]
  * Errors  E_IO cannot be written or read; E_NOMEM; of load E_PARSE no
  *         checkpoint, of another version (says which), cut, or damaged (says in
  *         which part); of save E_INVALID path is no file. path is as it was */
