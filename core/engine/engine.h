@@ -11,6 +11,7 @@
 #include <volley/volley.h>
 
 #include "connectome/connectome.h"
+#include "engine/failover.h"
 #include "engine/live.h"
 #include "engine/pending.h"
 
@@ -94,7 +95,10 @@ struct vly_net {
     uint32_t n_fired;
     uint32_t *fired_own;
 
-    vly_error dead; /* status not VLY_OK: the device failed, for ever */
+    vly_error dead;         /* status not VLY_OK: the device failed, for ever */
+    vly_failover *failover; /* NULL: not asked for */
+    bool rerunning;         /* bursts since the snapshot, once more */
+    bool muted;             /* and nothing is told of them */
 };
 
 /* What the words of a state are of: one area. */
@@ -161,6 +165,8 @@ void vly_device_close(vly_engine_device *device);
 vly_status vly_snapshot_take(const vly_net *net, vly_snapshot *snapshot,
                              vly_error *error);
 void vly_snapshot_release(vly_snapshot *snapshot);
+vly_status vly_snapshot_copy(const vly_snapshot *snapshot, vly_snapshot *copy,
+                             vly_error *error);
 /* Sum of vly_state_hash over all fields. */
 uint64_t vly_snapshot_digest(const vly_connectome *connectome,
                              const vly_snapshot *snapshot);
@@ -180,6 +186,20 @@ vly_status vly_state_fits(const vly_state *state,
 vly_status vly_net_alloc(const vly_connectome *connectome,
                          vly_registry *registry, vly_net **net,
                          vly_error *error);
+
+/* vly_net_snapshot of a net that may be running. */
+vly_status vly_state_take(vly_net *net, vly_state **state, vly_error *error);
+vly_status vly_state_copy(const vly_state *state, vly_state **copy,
+                          vly_error *error);
+/* The net on this backend in this state, with more injected input (NULL: none)
+ * than is pending there; the backend it was on is closed. On failure it stays
+ * as it was. */
+vly_status vly_net_revive(vly_net *net, const vly_state *state,
+                          const char *backend, uint32_t n_threads,
+                          const vly_pending *more, vly_error *error);
+/* Runs until so many bursts are done; a stop is left for the run that goes on
+ * afterwards. */
+vly_status vly_net_rerun(vly_net *net, uint64_t until, vly_error *error);
 
 /* Inputs of bursts [burst, burst + n) in buffers.inputs: spike lists and
  * injection, sorted, summed, clamped. */

@@ -126,6 +126,7 @@ void vly_net_destroy(vly_net *net)
     vly_free(net->buffers.spike_gains);
     vly_free(net->buffers.inputs);
     vly_free(net->fired_own);
+    vly_failover_destroy(net->failover);
     vly_free(net);
 }
 

@@ -177,6 +177,25 @@ vly_status vly_snapshot_take(const vly_net *net, vly_snapshot *snapshot,
     return VLY_OK;
 }
 
+vly_status vly_snapshot_copy(const vly_snapshot *snapshot, vly_snapshot *copy,
+                             vly_error *error)
+{
+    vly_snapshot made = *snapshot;
+    vly_status status = snapshot_alloc(&made, error);
+    if (status != VLY_OK)
+        return status;
+    memcpy(made.state, snapshot->state,
+           (size_t)made.n_state_words * sizeof *made.state);
+    memcpy(made.fired_row, snapshot->fired_row,
+           ((size_t)made.n_fired_bursts + 1) * sizeof *made.fired_row);
+    memcpy(made.fired, snapshot->fired,
+           (size_t)made.n_fired * sizeof *made.fired);
+    memcpy(made.fired_gain, snapshot->fired_gain,
+           (size_t)made.n_fired * sizeof *made.fired_gain);
+    *copy = made;
+    return VLY_OK;
+}
+
 void vly_snapshot_release(vly_snapshot *snapshot)
 {
     vly_free(snapshot->state);

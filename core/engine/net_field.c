@@ -52,9 +52,9 @@ out:
     return status;
 }
 
-vly_status vly_net_read(vly_net *net, const char *area, const char *field,
-                        uint32_t first, uint32_t count, double *values,
-                        vly_error *error)
+static vly_status field_get(vly_net *net, const char *area, const char *field,
+                            uint32_t first, uint32_t count, double *values,
+                            vly_error *error)
 {
     uint32_t a = 0;
     uint32_t f = 0;
@@ -76,6 +76,17 @@ vly_status vly_net_read(vly_net *net, const char *area, const char *field,
                                          : (double)words[i];
 out:
     vly_free(words);
+    return status;
+}
+
+vly_status vly_net_read(vly_net *net, const char *area, const char *field,
+                        uint32_t first, uint32_t count, double *values,
+                        vly_error *error)
+{
+    vly_status status = VLY_OK;
+    do
+        status = field_get(net, area, field, first, count, values, error);
+    while (vly_failover_again(net, &status, error));
     return status;
 }
 
@@ -102,9 +113,9 @@ static vly_status to_word(const vly_connectome_area *area,
     return VLY_OK;
 }
 
-vly_status vly_net_write(vly_net *net, const char *area, const char *field,
-                         uint32_t first, uint32_t count, const double *values,
-                         vly_error *error)
+static vly_status field_put(vly_net *net, const char *area, const char *field,
+                            uint32_t first, uint32_t count,
+                            const double *values, vly_error *error)
 {
     uint32_t a = 0;
     uint32_t f = 0;
@@ -124,5 +135,21 @@ vly_status vly_net_write(vly_net *net, const char *area, const char *field,
         status = vly_net_failed(net, status, false, &why, error);
 out:
     vly_free(words);
+    return status;
+}
+
+vly_status vly_net_write(vly_net *net, const char *area, const char *field,
+                         uint32_t first, uint32_t count, const double *values,
+                         vly_error *error)
+{
+    vly_change change = {0};
+    vly_status status =
+        vly_failover_note(net, area, field, values, count, &change, error);
+    if (status != VLY_OK)
+        return status;
+    do
+        status = field_put(net, area, field, first, count, values, error);
+    while (vly_failover_again(net, &status, error));
+    vly_failover_noted(net, VLY_CHANGE_WRITE, first, &change, status);
     return status;
 }

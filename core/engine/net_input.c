@@ -68,6 +68,7 @@ vly_status vly_net_inject_many(vly_net *net, uint64_t burst, const char *area,
     for (uint32_t i = 0; i < n; i++)
         VLY_TRY(check_one(desc, indices[i], values[i], error));
     VLY_TRY(vly_pending_reserve(&net->pending, n, error));
+    VLY_TRY(vly_failover_reserve(net, n, error));
     for (uint32_t i = 0; i < n; i++) {
         vly_pending_input entry = {
             .burst = burst,
@@ -75,6 +76,7 @@ vly_status vly_net_inject_many(vly_net *net, uint64_t burst, const char *area,
             .neuron = desc->first + indices[i],
             .port = port};
         vly_pending_append(&net->pending, &entry);
+        vly_failover_append(net->failover, &entry);
     }
 out:
     return status;

@@ -92,10 +92,10 @@ static vly_status account(vly_net *net, const vly_run *run, vly_error *error)
         if (ids && !run->area_spikes)
             vly_count_areas(&net->connectome->desc, ids, n_ids,
                             net->area_spikes);
-        if (status == VLY_OK && net->on_spikes)
+        if (status == VLY_OK && net->on_spikes && !net->muted)
             status =
                 net->on_spikes(net->on_spikes_arg, burst, ids, n_ids, digest);
-        if (status == VLY_OK && net->on_bursts)
+        if (status == VLY_OK && net->on_bursts && !net->muted)
             status =
                 net->on_bursts(net->on_bursts_arg, burst, NULL, n_ids, digest);
         if (ids && t + 1 == run->n_bursts_done) {
@@ -127,7 +127,9 @@ static uint64_t chunk_length(const vly_net *net, uint64_t left, bool *record)
     uint64_t n = left < VLY_CHUNK_BURSTS ? left : VLY_CHUNK_BURSTS;
     uint64_t dc = net->dc_next - net->burst;
     uint64_t unchecked = VLY_CHECK_BURSTS - net->device.n_checked;
+    uint64_t keep = vly_failover_left(net);
     n = n < dc ? n : dc;
+    n = n < keep || keep == 0 ? n : keep;
     *record = net->on_spikes || (net->count_areas && !counts_areas(net));
     if (!*record && net->count_areas && unchecked > 0) {
         *record = true;
@@ -148,7 +150,7 @@ static vly_status run_device(vly_net *net, vly_run *run, vly_error *error)
     if (status == VLY_OK)
         status = vly_backend_run_check(net, run, &why);
     if (status == VLY_OK && run->n_bursts_done == 0 &&
-        __atomic_load_n(&net->stop, __ATOMIC_ACQUIRE) == 0)
+        (net->rerunning || __atomic_load_n(&net->stop, __ATOMIC_ACQUIRE) == 0))
         status = vly_fail(&why, VLY_E_DEVICE,
                           "backend %s did no burst and gave no reason",
                           net->device.name);
@@ -165,7 +167,7 @@ static vly_status give_memory(vly_net *net, bool record, vly_run *run,
     if (record)
         VLY_TRY(reserve_spikes(net, error));
     run->inputs = buffers->inputs;
-    run->stop = &net->stop;
+    run->stop = net->rerunning ? NULL : &net->stop;
     run->digests = buffers->digests;
     run->spike_counts = buffers->spike_counts;
     if (record) {
@@ -220,6 +222,7 @@ static vly_status run_all(vly_net *net, uint64_t n_bursts, vly_error *error)
     uint64_t left = n_bursts;
     for (;;) {
         uint64_t done = 0;
+        vly_status status = VLY_OK;
         /* taken here only, so that a stop between two runs is not lost */
         if (__atomic_exchange_n(&net->stop, 0u, __ATOMIC_ACQ_REL) != 0)
             return vly_fail(error, VLY_E_STOPPED,
@@ -229,11 +232,28 @@ static vly_status run_all(vly_net *net, uint64_t n_bursts, vly_error *error)
                             (unsigned long long)left);
         if (left == 0)
             return VLY_OK;
-        vly_status status = run_chunk(net, left, &done, error);
-        if (status != VLY_OK)
+        if (vly_failover_left(net) == 0)
+            status = vly_failover_keep(net, error);
+        if (status == VLY_OK)
+            status = run_chunk(net, left, &done, error);
+        if (status != VLY_OK && !vly_failover_again(net, &status, error))
             return status;
         left -= done;
     }
+}
+
+vly_status vly_net_rerun(vly_net *net, uint64_t until, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    net->running = true;
+    net->rerunning = true;
+    while (net->burst < until && status == VLY_OK) {
+        uint64_t done = 0;
+        status = run_chunk(net, until - net->burst, &done, error);
+    }
+    net->rerunning = false;
+    net->running = false;
+    return status;
 }
 
 vly_status vly_net_run(vly_net *net, uint64_t n_bursts, vly_error *error)
@@ -256,8 +276,8 @@ vly_status vly_net_run(vly_net *net, uint64_t n_bursts, vly_error *error)
 
 /* ---- the last burst ---------------------------------------------------- */
 
-vly_status vly_net_fired(vly_net *net, const uint32_t **ids, uint32_t *n_ids,
-                         vly_error *error)
+static vly_status read_fired(vly_net *net, const uint32_t **ids,
+                             uint32_t *n_ids, vly_error *error)
 {
     static const uint32_t none[1] = {0};
     vly_snapshot snapshot = {0};
@@ -290,5 +310,15 @@ vly_status vly_net_fired(vly_net *net, const uint32_t **ids, uint32_t *n_ids,
     *n_ids = net->burst != 0 ? net->n_fired : 0;
 out:
     vly_snapshot_release(&snapshot);
+    return status;
+}
+
+vly_status vly_net_fired(vly_net *net, const uint32_t **ids, uint32_t *n_ids,
+                         vly_error *error)
+{
+    vly_status status = VLY_OK;
+    do
+        status = read_fired(net, ids, n_ids, error);
+    while (vly_failover_again(net, &status, error));
     return status;
 }

@@ -125,9 +125,9 @@ out:
     return status;
 }
 
-vly_status vly_net_set_each(vly_net *net, const char *area, const char *param,
-                            const double *values, uint32_t n_values,
-                            vly_error *error)
+static vly_status set_each(vly_net *net, const char *area, const char *param,
+                           const double *values, uint32_t n_values,
+                           vly_error *error)
 {
     uint32_t a = 0;
     vly_status status = vly_net_alive(net, error);
@@ -141,6 +141,22 @@ vly_status vly_net_set_each(vly_net *net, const char *area, const char *param,
                         "area.%s.%s: %u values, wanted %u, one a neuron", area,
                         param ? param : "(NULL)", values ? n_values : 0, n);
     return set_area(net, a, param, values, n_values, error);
+}
+
+vly_status vly_net_set_each(vly_net *net, const char *area, const char *param,
+                            const double *values, uint32_t n_values,
+                            vly_error *error)
+{
+    vly_change change = {0};
+    vly_status status =
+        vly_failover_note(net, area, param, values, n_values, &change, error);
+    if (status != VLY_OK)
+        return status;
+    do
+        status = set_each(net, area, param, values, n_values, error);
+    while (vly_failover_again(net, &status, error));
+    vly_failover_noted(net, VLY_CHANGE_SET_EACH, 0, &change, status);
+    return status;
 }
 
 /* ---- stimuli ----------------------------------------------------------- */
@@ -331,8 +347,8 @@ out:
 
 /* ---- paths ------------------------------------------------------------- */
 
-vly_status vly_net_set(vly_net *net, const char *path, double value,
-                       vly_error *error)
+static vly_status set_path(vly_net *net, const char *path, double value,
+                           vly_error *error)
 {
     char *copy = NULL;
     uint32_t area = 0;
@@ -380,5 +396,20 @@ vly_status vly_net_set(vly_net *net, const char *path, double value,
     }
 out:
     vly_free(copy);
+    return status;
+}
+
+vly_status vly_net_set(vly_net *net, const char *path, double value,
+                       vly_error *error)
+{
+    vly_change change = {0};
+    vly_status status =
+        vly_failover_note(net, path, NULL, &value, 1, &change, error);
+    if (status != VLY_OK)
+        return status;
+    do
+        status = set_path(net, path, value, error);
+    while (vly_failover_again(net, &status, error));
+    vly_failover_noted(net, VLY_CHANGE_SET, 0, &change, status);
     return status;
 }

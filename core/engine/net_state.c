@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/thread.h"
 #include "engine/engine.h"
 
 static vly_status copy_area_spikes(const uint64_t *from, uint32_t n,
@@ -45,17 +46,13 @@ static vly_status describe(const vly_connectome *connectome, vly_state *state,
     return VLY_OK;
 }
 
-vly_status vly_net_snapshot(vly_net *net, vly_state **state, vly_error *error)
+vly_status vly_state_take(vly_net *net, vly_state **state, vly_error *error)
 {
     vly_error why = VLY_ERROR_INIT;
-    vly_state *made = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_net_alive(net, error));
-    made = vly_calloc(1, sizeof *made);
-    if (!made) {
-        status = vly_fail_nomem(error, sizeof *made, "a snapshot");
-        goto out;
-    }
+    vly_state *made = vly_calloc(1, sizeof *made);
+    if (!made)
+        return vly_fail_nomem(error, sizeof *made, "a snapshot");
     VLY_TRY(describe(net->connectome, made, error));
     made->digest = net->digest;
     made->counters = net->counters;
@@ -69,6 +66,49 @@ vly_status vly_net_snapshot(vly_net *net, vly_state **state, vly_error *error)
         goto out;
     }
     *state = made;
+    made = NULL;
+out:
+    vly_state_destroy(made);
+    return status;
+}
+
+vly_status vly_net_snapshot(vly_net *net, vly_state **state, vly_error *error)
+{
+    vly_status status = vly_net_alive(net, error);
+    if (status != VLY_OK)
+        return status;
+    do
+        status = vly_state_take(net, state, error);
+    while (vly_failover_again(net, &status, error));
+    return status;
+}
+
+vly_status vly_state_copy(const vly_state *state, vly_state **copy,
+                          vly_error *error)
+{
+    vly_status status = VLY_OK;
+    vly_state *made = vly_calloc(1, sizeof *made);
+    if (!made)
+        return vly_fail_nomem(error, sizeof *made, "a copy of a snapshot");
+    made->genome_hash = state->genome_hash;
+    made->connectome_hash = state->connectome_hash;
+    made->n_neurons = state->n_neurons;
+    made->digest = state->digest;
+    made->counters = state->counters;
+    made->n_areas = state->n_areas;
+    made->areas = vly_calloc(state->n_areas, sizeof *made->areas);
+    if (!made->areas) {
+        status = vly_fail_nomem(error, state->n_areas * sizeof *made->areas,
+                                "a copy of a snapshot");
+        goto out;
+    }
+    memcpy(made->areas, state->areas, state->n_areas * sizeof *made->areas);
+    VLY_TRY(copy_area_spikes(state->area_spikes, state->n_areas,
+                             &made->area_spikes, error));
+    VLY_TRY(vly_overlay_copy(state->overlay, &made->overlay, error));
+    VLY_TRY(vly_pending_copy(&state->pending, &made->pending, error));
+    VLY_TRY(vly_snapshot_copy(&state->snapshot, &made->snapshot, error));
+    *copy = made;
     made = NULL;
 out:
     vly_state_destroy(made);
@@ -156,15 +196,24 @@ static void take_over(vly_net *net, const vly_state *state, revival *made)
     net->fired = NULL;
 }
 
-vly_status vly_net_restore(vly_net *net, const vly_state *state,
-                           vly_error *error)
+static vly_status add_pending(vly_pending *pending, const vly_pending *more,
+                              vly_error *error)
+{
+    uint64_t n = more ? more->n : 0;
+    vly_status status = vly_pending_reserve(pending, n, error);
+    for (uint64_t i = 0; i < n && status == VLY_OK; i++)
+        vly_pending_append(pending, &more->entries[i]);
+    return status;
+}
+
+vly_status vly_net_revive(vly_net *net, const vly_state *state,
+                          const char *backend, uint32_t n_threads,
+                          const vly_pending *more, vly_error *error)
 {
     revival made = {0};
     vly_status status = VLY_OK;
-    VLY_TRY(vly_net_alive(net, error));
-    VLY_TRY(vly_state_fits(state, net->connectome, error));
-    VLY_TRY(revive(net, state, net->device.spec, net->device.n_threads, &made,
-                   error));
+    VLY_TRY(revive(net, state, backend, n_threads, &made, error));
+    VLY_TRY(add_pending(&made.pending, more, error));
     take_over(net, state, &made);
 out:
     revival_deinit(&made);
@@ -191,17 +240,42 @@ out:
     return status;
 }
 
+vly_status vly_net_restore(vly_net *net, const vly_state *state,
+                           vly_error *error)
+{
+    vly_state *kept = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_net_alive(net, error));
+    VLY_TRY(vly_state_fits(state, net->connectome, error));
+    if (net->failover)
+        VLY_TRY(vly_state_copy(state, &kept, error));
+    VLY_TRY(vly_net_revive(net, state, net->device.spec, net->device.n_threads,
+                           NULL, error));
+    if (kept) {
+        net->failover->again = false;
+        vly_failover_replace(net, kept, net->failover->cost_ns);
+        kept = NULL;
+    }
+out:
+    vly_state_destroy(kept);
+    return status;
+}
+
 vly_status vly_net_swap(vly_net *net, const char *backend, uint32_t n_threads,
                         vly_error *error)
 {
     vly_state *state = NULL;
-    revival made = {0};
     vly_status status = VLY_OK;
+    uint64_t begin = vly_clock_ns();
     VLY_TRY(vly_net_snapshot(net, &state, error));
-    VLY_TRY(revive(net, state, backend, n_threads, &made, error));
-    take_over(net, state, &made);
+    uint64_t cost_ns = vly_clock_ns() - begin;
+    VLY_TRY(vly_net_revive(net, state, backend, n_threads, NULL, error));
+    if (net->failover) {
+        net->failover->again = false;
+        vly_failover_replace(net, state, cost_ns);
+        state = NULL;
+    }
 out:
-    revival_deinit(&made);
     vly_state_destroy(state);
     return status;
 }

@@ -46,7 +46,7 @@ vly_status vly_state_get_info(const vly_state *state, vly_state_info *info,
     return VLY_OK;
 }
 
-vly_status vly_net_stats(vly_net *net, vly_stats *stats, vly_error *error)
+static vly_status read_stats(vly_net *net, vly_stats *stats, vly_error *error)
 {
     const vly_net_desc *desc = &net->connectome->desc;
     vly_net_info info = {.struct_size = sizeof info};
@@ -91,6 +91,15 @@ vly_status vly_net_stats(vly_net *net, vly_stats *stats, vly_error *error)
     return VLY_OK;
 }
 
+vly_status vly_net_stats(vly_net *net, vly_stats *stats, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    do
+        status = read_stats(net, stats, error);
+    while (vly_failover_again(net, &status, error));
+    return status;
+}
+
 vly_status vly_net_area_stats(vly_net *net, uint32_t area,
                               vly_area_stats *stats)
 {
@@ -112,8 +121,7 @@ vly_status vly_net_area_stats(vly_net *net, uint32_t area,
     return VLY_OK;
 }
 
-vly_status vly_net_state_digest(vly_net *net, uint64_t *digest,
-                                vly_error *error)
+static vly_status state_digest(vly_net *net, uint64_t *digest, vly_error *error)
 {
     const vly_engine_device *device = &net->device;
     vly_snapshot snapshot = {0};
@@ -134,5 +142,15 @@ vly_status vly_net_state_digest(vly_net *net, uint64_t *digest,
         status = vly_net_failed(net, status, false, &why, error);
 out:
     vly_snapshot_release(&snapshot);
+    return status;
+}
+
+vly_status vly_net_state_digest(vly_net *net, uint64_t *digest,
+                                vly_error *error)
+{
+    vly_status status = VLY_OK;
+    do
+        status = state_digest(net, digest, error);
+    while (vly_failover_again(net, &status, error));
     return status;
 }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/backend_check.c
+    ${CMAKE_CURRENT_LIST_DIR}/change_log.c
+    ${CMAKE_CURRENT_LIST_DIR}/failover.c
     ${CMAKE_CURRENT_LIST_DIR}/net_device.c
     ${CMAKE_CURRENT_LIST_DIR}/live.c
     ${CMAKE_CURRENT_LIST_DIR}/live_bound.c

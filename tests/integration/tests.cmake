@@ -84,6 +84,10 @@ vly_test(test_science_microcircuit LABELS integration slow TIMEOUT 3600
 # ---- the engine moves while it runs ---------------------------------------
 vly_test(test_engine_swap LABELS integration
          SOURCES test_engine_swap.c ../unit/engine_fixture.c DEPENDS cpu)
+vly_test(test_engine_failover LABELS integration TIMEOUT 120
+         SOURCES test_engine_failover.c ../unit/engine_fixture.c
+         DEFINITIONS VLY_TEST_PLUGINS="${VOLLEY_TEST_PLUGIN_DIR}"
+         DEPENDS cpu template flaky)
 
 vly_test(test_checkpoint_kill LABELS integration TIMEOUT 300
          SOURCES test_checkpoint_kill.c DEPENDS cpu volley_command)

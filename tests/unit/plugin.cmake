@@ -49,6 +49,11 @@ endforeach()
 vly_test_plugin(erring erring_backend)
 vly_test_plugin(failing erring_backend)
 target_compile_definitions(failing PRIVATE VLY_BACKEND_FAILS)
+vly_test_plugin(flaky flaky_backend)
+target_compile_definitions(flaky PRIVATE
+    FLAKY_INNER="${VOLLEY_PLUGIN_OUTPUT_DIR}/cpu.so")
+target_link_libraries(flaky PRIVATE ${CMAKE_DL_LIBS})
+add_dependencies(flaky cpu)
 # it is broken because a symbol is missing: the linker shall not mind
 target_link_options(broken_undefined PRIVATE -Wl,-z,undefs)
 

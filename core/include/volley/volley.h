@@ -270,9 +270,66 @@ typedef struct vly_state_info {
 /* Errors  E_INVALID struct_size is not that of a vly_state_info */
 VLY_API vly_status vly_state_get_info(const vly_state *state,
                                       vly_state_info *info, vly_error *error);
-/* Moves the running net. On failure it stays where it was and can go on. */
+/* Moves the net to another backend, between two runs: spikes in flight, pending
+ * input and changed parameters go with it, so no result depends on it. For a
+ * moment both nets hold their memory. On failure it stays where it was and can
+ * go on, unless its own device failed.
+ * n_threads  of backends on the host; 0: all cores; "cpu:4" wins over it
+ * Errors     E_INVALID  backend is no NAME[:NUMBER][,key=value]...
+ *            E_UNSUPPORTED, E_DEVICE, E_NOMEM  the other cannot take the net
+ * Cost       a snapshot and what vly_net_create costs there; the connectome
+ *            is not compiled again
+ * A host that decides in another thread ends the run with vly_net_stop, swaps
+ * and runs on. */
 VLY_API vly_status vly_net_swap(vly_net *net, const char *backend,
                                 uint32_t n_threads, vly_error *error);
+
+/* ---- fail-over -------------------------------------------------------- */
+
+enum {
+    VLY_FAILOVER_KEPT = 0,   /* there is a snapshot of `burst` now */
+    VLY_FAILOVER_FAILED = 1, /* the net stands at `burst` on `to`; what came
+                                after is done again now */
+    VLY_FAILOVER_DONE = 2    /* it has done failed_burst bursts again */
+};
+typedef struct vly_failover_event {
+    uint32_t struct_size;
+    uint32_t kind;         /* VLY_FAILOVER_* */
+    uint64_t burst;        /* of the snapshot */
+    uint64_t failed_burst; /* done when the device failed */
+    const char *from;      /* "cuda:0"; all three are borrowed for the call */
+    const char *to;
+    const char *reason; /* what the failed device said */
+} vly_failover_event;
+/* Within it a net may only be asked for its figures and be stopped. What it
+ * returns counts for VLY_FAILOVER_FAILED: not 0, the host has forgotten what it
+ * was told of bursts from `burst` on, and the functions of vly_net_on_spikes
+ * and vly_net_on_bursts are called for these once more; 0, they are not. */
+typedef int (*vly_failover_fn)(void *arg, const vly_failover_event *event);
+
+/* From now on a failure of the device (of any backend the net is on, in any
+ * call) does not end the net: it is made anew on `backend` from a snapshot in
+ * memory, input and changes since are given to it again, the bursts since are
+ * run again, and the call goes on as if nothing had been, with the results of a
+ * net that never failed. It is logged as an error. If the run digest of the
+ * bursts done again is another, what the device told before it failed was
+ * wrong: that is logged if they were told again, else it ends the net.
+ *
+ * backend    where to go on; NULL: no more fail-over
+ * n_threads  as for vly_net_swap
+ * every_bursts  between snapshots; 0: as often as keeps their cost under 1% of
+ *            the time, at most one a second. A run ends a chunk for it
+ * function   told what happens; or NULL
+ * Errors     E_INVALID, E_UNSUPPORTED  backend cannot run this net; E_NOMEM;
+ *            those of the first snapshot. Later a net whose fail-over fails
+ *            has ended, with both reasons in one sentence
+ * Memory     a snapshot, and up to 64 MiB of input and changes (more is
+ *            answered by a snapshot)
+ * A stop while bursts are done again ends the run after them. */
+VLY_API vly_status vly_net_failover(vly_net *net, const char *backend,
+                                    uint32_t n_threads, uint64_t every_bursts,
+                                    vly_failover_fn function, void *arg,
+                                    vly_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a host has changed since a snapshot, call by call, so that it can be
+ * done again on a net made anew from that snapshot.
+ */
+#ifndef VOLLEY_ENGINE_CHANGE_LOG_H
+#define VOLLEY_ENGINE_CHANGE_LOG_H
+
+#include <stdint.h>
+
+#include <volley/volley.h>
+
+typedef enum vly_change_kind {
+    VLY_CHANGE_SET,      /* vly_net_set(target, values[0]) */
+    VLY_CHANGE_SET_EACH, /* vly_net_set_each(target, name, values, n) */
+    VLY_CHANGE_WRITE     /* vly_net_write(target, name, first, n, values) */
+} vly_change_kind;
+
+/* One call; owns what it points to. */
+typedef struct vly_change {
+    uint64_t burst; /* done when it was made */
+    vly_change_kind kind;
+    uint32_t first;
+    uint32_t n;
+    char *target;   /* path or area */
+    char *name;     /* parameter or field; NULL for VLY_CHANGE_SET */
+    double *values; /* [n] */
+} vly_change;
+
+typedef struct vly_change_log {
+    vly_change *entries; /* [capacity] in the order of the calls */
+    uint64_t n;
+    uint64_t capacity;
+    uint64_t bytes; /* of all entries */
+} vly_change_log;
+
+/* Copies of what the call was given, and room for it in the log; kind, burst
+ * and first are the caller's to set. NULL is copied as such: the call will be
+ * refused. Errors E_NOMEM */
+vly_status vly_change_make(vly_change_log *log, const char *target,
+                           const char *name, const double *values, uint32_t n,
+                           vly_change *made, vly_error *error);
+void vly_change_deinit(vly_change *change);
+/* Takes the change, for which make has found room; it is empty then. */
+void vly_change_add(vly_change_log *log, vly_change *change);
+void vly_change_clear(vly_change_log *log); /* keeps the room */
+void vly_change_log_deinit(vly_change_log *log);
+/* The call again. Errors its own */
+vly_status vly_change_apply(const vly_change *change, vly_net *net,
+                            vly_error *error);
+
+#endif
