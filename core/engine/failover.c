@@ -26,17 +26,23 @@ void vly_failover_destroy(vly_failover *failover)
 
 /* ---- snapshots --------------------------------------------------------- */
 
-static int tell(vly_net *net, uint32_t kind, uint64_t burst,
-                uint64_t failed_burst, const char *from, const char *reason)
+typedef struct lost_device {
+    uint64_t burst; /* done then */
+    char from[64];
+    vly_error reason;
+} lost_device;
+
+static int tell(vly_net *net, uint32_t kind, const lost_device *failure)
 {
     const vly_failover *failover = net->failover;
-    const vly_failover_event event = {.struct_size = sizeof event,
-                                      .kind = kind,
-                                      .burst = burst,
-                                      .failed_burst = failed_burst,
-                                      .from = from,
-                                      .to = net->device.name,
-                                      .reason = reason};
+    const vly_failover_event event = {
+        .struct_size = sizeof event,
+        .kind = kind,
+        .burst = failover->state->snapshot.burst,
+        .failed_burst = failure ? failure->burst : 0,
+        .from = failure ? failure->from : net->device.name,
+        .to = net->device.name,
+        .reason = failure ? failure->reason.message : ""};
     bool running = net->running;
     if (!failover->function)
         return 0;
@@ -55,8 +61,7 @@ void vly_failover_replace(vly_net *net, vly_state *state, uint64_t cost_ns)
     failover->state = state;
     failover->cost_ns = cost_ns;
     failover->taken_ns = vly_clock_ns();
-    tell(net, VLY_FAILOVER_KEPT, state->snapshot.burst, state->snapshot.burst,
-         net->device.name, "");
+    tell(net, VLY_FAILOVER_KEPT, NULL);
 }
 
 vly_status vly_failover_keep(vly_net *net, vly_error *error)
@@ -156,51 +161,58 @@ out:
     return status;
 }
 
-/* Everything was told right, or it can be told again. */
-static vly_status compare(const vly_net *net, uint64_t digest, bool told_again,
-                          const char *from, vly_error *error)
+static vly_status revive(vly_net *net, vly_error *error)
 {
-    uint64_t burst = net->failover->state->snapshot.burst;
-    if (net->digest == digest)
-        return VLY_OK;
-    if (!told_again)
+    const vly_failover *failover = net->failover;
+    vly_status status =
+        vly_net_revive(net, failover->state, failover->backend,
+                       failover->n_threads, &failover->injected, error);
+    if (status == VLY_OK)
+        net->dead = (vly_error)VLY_ERROR_INIT;
+    return status;
+}
+
+/* Again from the snapshot, and this time the host is told. */
+static vly_status tell_again(vly_net *net, const lost_device *failure,
+                             vly_error *error)
+{
+    unsigned long long burst = net->failover->state->snapshot.burst;
+    vly_status status = VLY_OK;
+    if (tell(net, VLY_FAILOVER_WRONG, failure) == 0)
         return vly_fail(error, VLY_E_DEVICE,
                         "what %s had told of the bursts from %llu on was wrong",
-                        from, (unsigned long long)burst);
+                        failure->from, burst);
     vly_log_write(VLY_LOG_ERROR, "volley",
                   "what %s had told of the bursts from %llu on was wrong; it "
-                  "was told again",
-                  from, (unsigned long long)burst);
-    return VLY_OK;
+                  "is told again",
+                  failure->from, burst);
+    VLY_TRY(revive(net, error));
+    status = do_again(net, failure->burst, error);
+out:
+    return status;
 }
 
 static vly_status recover(vly_net *net, vly_error *error)
 {
-    vly_failover *failover = net->failover;
-    const vly_error dead = net->dead;
-    uint64_t until = net->burst;
+    lost_device failure = {.burst = net->burst, .reason = net->dead};
     uint64_t digest = net->digest;
-    uint64_t burst = failover->state->snapshot.burst;
-    char from[sizeof net->device.name];
     vly_status status = VLY_OK;
-    memcpy(from, net->device.name, sizeof from);
-    VLY_TRY(vly_net_revive(net, failover->state, failover->backend,
-                           failover->n_threads, &failover->injected, error));
-    net->dead = (vly_error)VLY_ERROR_INIT;
+    memcpy(failure.from, net->device.name, sizeof failure.from);
+    VLY_TRY(revive(net, error));
     vly_log_write(VLY_LOG_ERROR, "volley",
                   "%s failed with %llu bursts done (%.500s); going on on %s "
                   "from the snapshot of burst %llu",
-                  from, (unsigned long long)until, dead.message,
-                  net->device.name, (unsigned long long)burst);
-    bool told_again =
-        tell(net, VLY_FAILOVER_FAILED, burst, until, from, dead.message) != 0;
-    net->muted = !told_again;
-    status = do_again(net, until, error);
+                  failure.from, (unsigned long long)failure.burst,
+                  failure.reason.message, net->device.name,
+                  (unsigned long long)net->burst);
+    tell(net, VLY_FAILOVER_FAILED, &failure);
+    net->muted = true;
+    status = do_again(net, failure.burst, error);
     net->muted = false;
+    if (status == VLY_OK && net->digest != digest)
+        status = tell_again(net, &failure, error);
     if (status == VLY_OK)
-        status = compare(net, digest, told_again, from, error);
-    if (status == VLY_OK)
-        tell(net, VLY_FAILOVER_DONE, burst, until, from, dead.message);
+        tell(net, VLY_FAILOVER_DONE, &failure);
 out:
     return status;
 }

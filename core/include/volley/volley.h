@@ -288,32 +288,35 @@ VLY_API vly_status vly_net_swap(vly_net *net, const char *backend,
 
 enum {
     VLY_FAILOVER_KEPT = 0,   /* there is a snapshot of `burst` now */
-    VLY_FAILOVER_FAILED = 1, /* the net stands at `burst` on `to`; what came
-                                after is done again now */
-    VLY_FAILOVER_DONE = 2    /* it has done failed_burst bursts again */
+    VLY_FAILOVER_FAILED = 1, /* the net stands at `burst` on `to`; the bursts
+                                since are done again now */
+    VLY_FAILOVER_WRONG = 2,  /* their run digest is another: what was told of
+                                bursts from `burst` on was wrong */
+    VLY_FAILOVER_DONE = 3    /* it has done failed_burst bursts again */
 };
 typedef struct vly_failover_event {
     uint32_t struct_size;
     uint32_t kind;         /* VLY_FAILOVER_* */
     uint64_t burst;        /* of the snapshot */
-    uint64_t failed_burst; /* done when the device failed */
+    uint64_t failed_burst; /* done when the device failed; 0: KEPT */
     const char *from;      /* "cuda:0"; all three are borrowed for the call */
     const char *to;
     const char *reason; /* what the failed device said */
 } vly_failover_event;
 /* Within it a net may only be asked for its figures and be stopped. What it
- * returns counts for VLY_FAILOVER_FAILED: not 0, the host has forgotten what it
+ * returns counts for VLY_FAILOVER_WRONG: not 0, the host has forgotten what it
  * was told of bursts from `burst` on, and the functions of vly_net_on_spikes
- * and vly_net_on_bursts are called for these once more; 0, they are not. */
+ * and vly_net_on_bursts are called for these once more; 0, it cannot, and the
+ * net ends. */
 typedef int (*vly_failover_fn)(void *arg, const vly_failover_event *event);
 
 /* From now on a failure of the device (of any backend the net is on, in any
  * call) does not end the net: it is made anew on `backend` from a snapshot in
  * memory, input and changes since are given to it again, the bursts since are
  * run again, and the call goes on as if nothing had been, with the results of a
- * net that never failed. It is logged as an error. If the run digest of the
- * bursts done again is another, what the device told before it failed was
- * wrong: that is logged if they were told again, else it ends the net.
+ * net that never failed. The functions are not called again for bursts done
+ * again: the run digest proves that they gave what was told. It is logged as
+ * an error.
  *
  * backend    where to go on; NULL: no more fail-over
  * n_threads  as for vly_net_swap
