@@ -25,6 +25,13 @@ static const tool_option options[] = {
      1, 1024},
     {"swap", 0, true, TOOL_TEXT, "BURST=NAME",
      "move to another backend when BURST bursts are done", 0, 0},
+    {"on-device-error", 0, false, TOOL_TEXT, "NAME",
+     "go on on this backend if the device fails: cpu[:THREADS]", 0, 0},
+    {"failover-every", 0, false, TOOL_COUNT, "N",
+     "bursts between the snapshots for that; default: under 1% of the time", 1,
+     9e15},
+    {"control", 0, false, TOOL_TEXT, "PATH|off",
+     "socket of volley ctl; default: in the user's runtime folder", 0, 0},
     {"pace", 0, false, TOOL_CHOICE, "[slip|skip|stop]",
      "in real time; what a missed deadline does, default slip", 0, 0},
     {"pace-hz", 0, false, TOOL_NUMBER, "N",
@@ -125,6 +132,19 @@ static vly_status read_pace(const tool_args *args, run_plan *plan,
     return VLY_OK;
 }
 
+static vly_status check_failover(const tool_args *args, vly_error *error)
+{
+    const char *control = tool_text(args, "control");
+    if (tool_has(args, "failover-every") && !tool_has(args, "on-device-error"))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--failover-every without --on-device-error, wanted "
+                        "both");
+    if (control != NULL && control[0] == '\0')
+        return vly_fail(error, VLY_E_INVALID,
+                        "--control is empty, wanted a path or off");
+    return VLY_OK;
+}
+
 static vly_status read_plan(const tool_args *args, run_plan *plan,
                             vly_error *error)
 {
@@ -133,6 +153,9 @@ static vly_status read_plan(const tool_args *args, run_plan *plan,
         .path = args->positional[0],
         .backend = backend != NULL ? backend : "auto",
         .n_threads = tool_threads(args),
+        .on_device_error = tool_text(args, "on-device-error"),
+        .failover_every = tool_count(args, "failover-every", 0),
+        .control = tool_has(args, "control") ? tool_text(args, "control") : "",
         .folder = tool_text(args, "output"),
         .force = tool_has(args, "force"),
         .quiet = tool_has(args, "quiet"),
@@ -145,6 +168,7 @@ static vly_status read_plan(const tool_args *args, run_plan *plan,
     };
     vly_status status = VLY_OK;
     VLY_TRY(read_swaps(args, plan, error));
+    VLY_TRY(check_failover(args, error));
     VLY_TRY(tool_overrides_init(args, &plan->overrides, error));
     uint64_t begin = vly_clock_ns();
     VLY_TRY(vly_genome_load(plan->path, plan->overrides.list, plan->overrides.n,
@@ -181,7 +205,9 @@ static void report(run_job *job)
     if (failure.status != VLY_OK && error->status == VLY_OK)
         *error = failure;
     if (job->result.stopped && !plan->quiet)
-        tool_message("stopped by a signal after burst %" PRIu64 " of %" PRIu64,
+        tool_message("stopped by %s after burst %" PRIu64 " of %" PRIu64,
+                     job->result.stopped_by != NULL ? job->result.stopped_by
+                                                    : "a signal",
                      vly_net_burst(job->net), plan->n_bursts);
     if (job->result.late && !plan->quiet)
         tool_message("--pace stop: burst %" PRIu64 " of %" PRIu64

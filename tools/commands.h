@@ -8,6 +8,7 @@
 
 #define TOOL_COMMANDS(X)                                                       \
     X(run)                                                                     \
+    X(ctl)                                                                     \
     X(check)                                                                   \
     X(validate)                                                                \
     X(compare)                                                                 \

@@ -221,15 +221,8 @@ static void put_course(const run_job *job, json_writer *json)
     json_text(json, "driver", NULL);
     json_text(json, "plan", result->stats.plan);
     json_u64(json, "threads", job->plan.n_threads);
-    json_array(json, "swaps");
-    for (uint32_t i = 0; i < job->plan.n_swaps; i++) {
-        json_object(json, NULL);
-        json_u64(json, "burst", job->plan.swaps[i].burst);
-        json_text(json, "backend", job->plan.swaps[i].backend);
-        json_bool(json, "done", job->plan.swaps[i].done);
-        json_object_end(json);
-    }
-    json_array_end(json);
+    run_swap_json(job, json);
+    run_failover_json(job, json);
     json_text(json, "recording", job->record_path);
     run_resume_json(job, json);
     json_text(json, "start", result->start);
@@ -239,6 +232,7 @@ static void put_course(const run_job *job, json_writer *json)
     json_text(json, "exit_reason",
               !ended                           ? "running"
               : result->error.status != VLY_OK ? "error"
+              : result->stopped_by != NULL     ? "ctl"
               : result->stopped                ? "signal"
               : result->late                   ? "deadline"
                                                : "done");
@@ -330,10 +324,11 @@ void run_folder_end(run_job *job)
     vly_error *first = &job->result.error;
     vly_error next = VLY_ERROR_INIT;
     run_folder_event(job,
-                     first->status != VLY_OK ? "error"
-                     : job->result.stopped   ? "stopped by a signal"
-                     : job->result.late      ? "a deadline was missed"
-                                             : "done",
+                     first->status != VLY_OK          ? "error"
+                     : job->result.stopped_by != NULL ? "stopped by volley ctl"
+                     : job->result.stopped            ? "stopped by a signal"
+                     : job->result.late               ? "a deadline was missed"
+                                                      : "done",
                      first->status != VLY_OK ? first->message : NULL);
     vly_writer_close(job->events, &next);
     job->events = NULL;

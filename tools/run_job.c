@@ -122,22 +122,19 @@ static vly_status choose_record_path(run_job *job, vly_error *error)
     return VLY_OK;
 }
 
-static vly_status check_swaps(run_job *job, vly_error *error)
+/* Everything that can be said without building anything. */
+static vly_status check_plan(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
-    for (uint32_t i = 0; i < plan->n_swaps; i++) {
-        const run_swap *swap = &plan->swaps[i];
-        if (swap->burst > plan->n_bursts)
-            return vly_fail(error, VLY_E_INVALID,
-                            "--swap %" PRIu64 "=%s: the run has %" PRIu64
-                            " bursts",
-                            swap->burst, swap->backend, plan->n_bursts);
-        vly_status status =
-            tool_backend_check(job->registry, swap->backend, error);
-        if (status != VLY_OK)
-            return status;
-    }
-    return VLY_OK;
+    vly_status status = VLY_OK;
+    VLY_TRY(tool_backend_check(job->registry, plan->backend, error));
+    VLY_TRY(run_swap_check(job, error));
+    if (plan->on_device_error != NULL)
+        VLY_TRY(
+            tool_backend_check(job->registry, plan->on_device_error, error));
+    status = run_control_check(job, error);
+out:
+    return status;
 }
 
 static vly_status build(run_job *job, vly_error *error)
@@ -230,8 +227,7 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
     VLY_TRY(run_checkpoint_check(job, error));
     VLY_TRY(run_resume_load(job, error));
     VLY_TRY(tool_registry_create(&job->registry, error));
-    VLY_TRY(tool_backend_check(job->registry, plan->backend, error));
-    VLY_TRY(check_swaps(job, error));
+    VLY_TRY(check_plan(job, error));
     if (plan->folder != NULL)
         VLY_TRY(run_resume_folder(job, error));
     VLY_TRY(build(job, error));
@@ -244,12 +240,20 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
         return vly_fail_nomem(error, n_areas * sizeof(uint64_t), "areas");
     VLY_TRY(open_net(job, error));
     VLY_TRY(open_files(job, error));
+    VLY_TRY(run_failover_arm(job, error));
+    VLY_TRY(run_control_open(job, error));
     choose_functions(job);
 out:
     return status;
 }
 
 /* ---- the run ---------------------------------------------------------- */
+
+/* run_control ended the call to be heard: no signal did. */
+static bool is_interruption(vly_status status)
+{
+    return status == VLY_E_STOPPED && !tool_signals_stopped();
+}
 
 /* Up to `until` bursts done. */
 static vly_status run_until(run_job *job, uint64_t until)
@@ -259,22 +263,25 @@ static vly_status run_until(run_job *job, uint64_t until)
     while (vly_net_burst(job->net) < until) {
         if (tool_signals_stopped())
             return VLY_E_STOPPED;
+        vly_status status = run_control_between(job, &job->result.error);
+        if (status != VLY_OK)
+            return status;
         uint64_t left = until - vly_net_burst(job->net);
         left = run_checkpoint_limit(job, left);
         piece = piece < left ? piece : left; /* or it would grow for ever */
         uint64_t begin = vly_clock_ns();
-        vly_status status =
-            vly_net_run(job->net, piece < left ? piece : left, &error);
+        status = vly_net_run(job->net, piece < left ? piece : left, &error);
         /* what a file said is more to the point than that the run ended */
         if (job->result.error.status != VLY_OK)
             return job->result.error.status;
-        if (status != VLY_OK) {
+        bool whole = !is_interruption(status);
+        if (whole && status != VLY_OK) {
             if (status != VLY_E_STOPPED)
                 job->result.error = error;
             return status;
         }
         uint64_t spent = vly_clock_ns() - begin;
-        if (spent < piece_ns / 2)
+        if (whole && spent < piece_ns / 2)
             piece *= 2;
         else if (spent > 2 * piece_ns && piece > 1)
             piece /= 2;
@@ -284,17 +291,32 @@ static vly_status run_until(run_job *job, uint64_t until)
     return VLY_OK;
 }
 
+static bool must_wake(void)
+{
+    return tool_signals_stopped() || run_control_wanted();
+}
+
 /* As above in real time, one burst a call. */
 static vly_status run_paced(run_job *job, uint64_t until)
 {
     vly_error error = VLY_ERROR_INIT;
     while (vly_net_burst(job->net) < until) {
-        if (!run_pace_wait(&job->pace, tool_signals_stopped))
+        vly_status status = run_control_between(job, &job->result.error);
+        if (status != VLY_OK)
+            return status;
+        if (tool_signals_stopped())
             return VLY_E_STOPPED;
+        if (!run_pace_wait(&job->pace, must_wake))
+            continue;
         run_pace_started(&job->pace, vly_clock_ns());
-        vly_status status = vly_net_run(job->net, 1, &error);
+        uint64_t burst = vly_net_burst(job->net);
+        do
+            status = vly_net_run(job->net, 1, &error);
+        while (is_interruption(status) && vly_net_burst(job->net) == burst);
         if (job->result.error.status != VLY_OK)
             return job->result.error.status;
+        if (is_interruption(status))
+            status = VLY_OK; /* the burst was done */
         if (status != VLY_OK) {
             if (status != VLY_E_STOPPED)
                 job->result.error = error;
@@ -319,20 +341,12 @@ static vly_status run_to(run_job *job, uint64_t until)
 
 static vly_status run_swaps(run_job *job)
 {
-    for (uint32_t i = 0; i < job->plan.n_swaps; i++) {
-        run_swap *swap = &job->plan.swaps[i];
-        vly_status status = run_to(job, swap->burst);
+    while (job->swap_next < job->plan.n_swaps) {
+        vly_status status = run_to(job, job->plan.swaps[job->swap_next].burst);
+        if (status == VLY_OK)
+            status = run_swap_next(job, &job->result.error);
         if (status != VLY_OK)
             return status;
-        char text[160];
-        snprintf(text, sizeof text, "burst %" PRIu64 ": to %s", swap->burst,
-                 swap->backend);
-        status = vly_net_swap(job->net, swap->backend, job->plan.n_threads,
-                              &job->result.error);
-        if (status != VLY_OK)
-            return status;
-        swap->done = true;
-        run_folder_event(job, "swap", text);
     }
     return run_to(job, job->plan.n_bursts);
 }
@@ -386,7 +400,8 @@ void run_job_execute(run_job *job)
     if (plan->pace != RUN_PACE_NONE)
         run_pace_begin(&job->pace, plan->pace, plan->pace_hz, begin);
     vly_status status = run_swaps(job);
-    result->run_s = (double)(vly_clock_ns() - begin) * 1e-9;
+    result->run_s = (double)(vly_clock_ns() - begin) * 1e-9 - result->paused_s;
+    run_control_close(job);
     tool_progress_end(&job->progress);
     tool_signals_watch(NULL);
     result->stopped = status == VLY_E_STOPPED && !result->late;
@@ -400,6 +415,7 @@ void run_job_execute(run_job *job)
 
 void run_job_deinit(run_job *job)
 {
+    run_control_close(job);
     vly_log_set_sink(NULL, NULL);
     vly_net_destroy(job->net);
     run_checkpoint_close(job->checkpoint);
@@ -413,7 +429,8 @@ void run_job_deinit(run_job *job)
     vly_free(job->record_path);
     vly_free(job->result.area_spikes);
     tool_overrides_deinit(&job->plan.overrides);
-    vly_free(job->plan.swaps);
+    run_failover_deinit(job);
+    run_swap_deinit(job->plan.swaps, job->plan.n_swaps);
 }
 
 int run_job_exit_code(const run_job *job)

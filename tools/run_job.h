@@ -15,16 +15,13 @@
 #include "record/spike_csv.h"
 #include "record/writer.h"
 #include "run_checkpoint.h"
+#include "run_control.h"
+#include "run_failover.h"
 #include "run_pace.h"
 #include "run_record.h"
+#include "run_swap.h"
 #include "setup.h"
 #include "tool.h"
-
-typedef struct run_swap {
-    uint64_t burst; /* when exactly so many are done */
-    const char *backend;
-    bool done;
-} run_swap;
 
 /* What was asked. Texts are borrowed from the command line or the manifest. */
 typedef struct run_plan {
@@ -37,7 +34,10 @@ typedef struct run_plan {
     uint64_t n_bursts;
     run_swap *swaps; /* ascending bursts */
     uint32_t n_swaps;
-    const char *folder; /* NULL: none */
+    const char *on_device_error; /* where to go on; NULL: the run ends */
+    uint64_t failover_every;     /* bursts; 0: by what a snapshot costs */
+    const char *control;         /* see run_control.h */
+    const char *folder;          /* NULL: none */
     bool force;
     bool quiet;
     const char *record; /* NULL: none */
@@ -52,10 +52,12 @@ typedef struct run_plan {
 } run_plan;
 
 typedef struct run_result {
-    vly_error error; /* status VLY_OK: all went well */
-    bool stopped;    /* by a signal */
-    bool late;       /* stopped by --pace stop */
-    double run_s;
+    vly_error error;        /* status VLY_OK: all went well */
+    bool stopped;           /* by a signal, or: */
+    const char *stopped_by; /* "volley ctl"; NULL: a signal */
+    bool late;              /* stopped by --pace stop */
+    double run_s;           /* without pauses */
+    double paused_s;
     vly_stats stats;
     uint64_t digest;
     uint64_t state_digest;
@@ -82,6 +84,10 @@ typedef struct run_job {
     uint32_t n_resumes;         /* in all its life */
     uint64_t first_burst;       /* bursts and events before this process */
     uint64_t first_events;
+    uint32_t swap_next;    /* of plan.swaps; those before have been tried */
+    run_failure *failures; /* [n_failures] of devices */
+    uint32_t n_failures;
+    run_control *control; /* NULL: none */
     run_result result;
 } run_job;
 

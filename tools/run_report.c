@@ -127,6 +127,9 @@ void run_report_print(const run_job *job)
                    tool_seconds((double)stats->dynamics_ns * 1e-9),
                    tool_seconds((double)stats->exchange_ns * 1e-9),
                    tool_seconds((double)stats->drain_ns * 1e-9));
+    if (result->paused_s > 0)
+        tool_print("paused            %s, not counted above\n",
+                   tool_seconds(result->paused_s));
     print_pace(job);
     run_checkpoint_print(job);
     if (job->resumed != NULL)
@@ -134,6 +137,8 @@ void run_report_print(const run_job *job)
                    tool_thousands(job->first_burst),
                    job->plan.checkpoint.resume,
                    job->n_resumes == 1 ? "the first time" : "again");
+    run_swap_print(job);
+    run_failover_print(job);
     tool_print("memory            connectome %s, net %s\n",
                tool_bytes(stats->connectome_bytes),
                tool_bytes(stats->host_bytes + stats->device_bytes));
@@ -221,7 +226,10 @@ void run_report_json(const run_job *job, json_writer *json)
     json_number(json, "setup_s", job->build.seconds.setup);
     json_number(json, "wall_s", result->run_s);
     json_number(json, "rtf", ratio(result->run_s, biological_run_s(job)));
+    json_number(json, "paused_s", result->paused_s);
     put_pace(job, json);
+    run_swap_json(job, json);
+    run_failover_json(job, json);
     json_object(json, "phases");
     json_number(json, "delivery_s", (double)stats->delivery_ns * 1e-9);
     json_number(json, "dynamics_s", (double)stats->dynamics_ns * 1e-9);

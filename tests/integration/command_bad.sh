@@ -36,6 +36,10 @@ says "PATH=VALUE"
 expect 2 run small.toml --set area.F.neurons=3
 expect 2 run small.toml --swap 5
 expect 2 run small.toml --swap x=cpu
+expect 2 run small.toml --swap 5=no:such
+expect 2 run small.toml --on-device-error cpu:x
+expect 2 run small.toml --failover-every 5
+expect 2 run small.toml --control ""
 expect 2 run small.toml --swap 201=cpu
 says "the run has 200 bursts"
 expect 2 run small.toml --swap 5=cpu --swap 5=cpu:2
@@ -141,7 +145,7 @@ holds eval "! has_escape"
 # ---- device or plugin: 3 ----
 expect 3 run small.toml --backend nonesuch
 says "nonesuch"
-expect 3 run small.toml --swap 5=nonesuch
+expect 3 run small.toml --on-device-error nonesuch
 expect 3 validate small.toml --backends cpu,nonesuch
 expect 3 bench --backend nonesuch
 expect 3 inspect "$volley"

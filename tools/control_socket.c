@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Unix-domain sockets through which a run is controlled. The folder is the
+ * user's alone, and whoever connects is asked of the kernel: a socket elsewhere
+ * may lie in a folder of others.
+ */
+#define _GNU_SOURCE /* SO_PEERCRED, SOCK_CLOEXEC */
+#include "control_socket.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+/* ---- the folder ------------------------------------------------------- */
+
+/* A folder, no link, of this user. */
+static bool is_own_folder(const char *path, struct stat *info)
+{
+    return lstat(path, info) == 0 && S_ISDIR(info->st_mode) &&
+           info->st_uid == geteuid();
+}
+
+/* The sticky bit of /tmp keeps others from replacing what is checked here. */
+static vly_status check_folder(const char *folder, vly_error *error)
+{
+    struct stat info;
+    if (lstat(folder, &info) != 0)
+        return vly_fail(error, errno == ENOENT ? VLY_E_INVALID : VLY_E_IO,
+                        "%s: no control socket: %s", folder, strerror(errno));
+    if (!S_ISDIR(info.st_mode))
+        return vly_fail(error, VLY_E_IO,
+                        "%s: is %s, wanted a folder for control sockets",
+                        folder, S_ISLNK(info.st_mode) ? "a link" : "a file");
+    if (info.st_uid != geteuid())
+        return vly_fail(error, VLY_E_IO,
+                        "%s: belongs to user %lu, wanted a folder of user %lu",
+                        folder, (unsigned long)info.st_uid,
+                        (unsigned long)geteuid());
+    if ((info.st_mode & 077) != 0)
+        return vly_fail(error, VLY_E_IO,
+                        "%s: mode %04o, wanted 0700: others could reach the "
+                        "sockets in it",
+                        folder, (unsigned)(info.st_mode & 07777));
+    return VLY_OK;
+}
+
+vly_status control_folder(bool make, char *folder, size_t capacity,
+                          vly_error *error)
+{
+    const char *given = getenv("XDG_RUNTIME_DIR");
+    struct stat info;
+    int n;
+    if (given != NULL && given[0] == '/' && is_own_folder(given, &info))
+        n = snprintf(folder, capacity, "%s/volley", given);
+    else
+        n = snprintf(folder, capacity, "/tmp/volley-%lu",
+                     (unsigned long)geteuid());
+    if (n < 0 || (size_t)n >= capacity)
+        return vly_fail(error, VLY_E_INVALID,
+                        "XDG_RUNTIME_DIR is too long for a control socket: %d "
+                        "bytes, wanted at most %zu",
+                        n, capacity - 1);
+    if (make && mkdir(folder, 0700) != 0 && errno != EEXIST)
+        return vly_fail(error, VLY_E_IO, "%s: cannot be made: %s", folder,
+                        strerror(errno));
+    return check_folder(folder, error);
+}
+
+vly_status control_path(bool make, int64_t pid, char *path, size_t capacity,
+                        vly_error *error)
+{
+    char folder[CONTROL_PATH_BYTES];
+    vly_status status = control_folder(make, folder, sizeof folder, error);
+    if (status != VLY_OK)
+        return status;
+    int n = snprintf(path, capacity, "%s/%" PRId64 ".sock", folder, pid);
+    if (n < 0 || (size_t)n >= capacity)
+        return vly_fail(error, VLY_E_INVALID,
+                        "control socket: a path of %d bytes, wanted at most "
+                        "%zu",
+                        n, capacity - 1);
+    return VLY_OK;
+}
+
+/* ---- the socket ------------------------------------------------------- */
+
+static vly_status make_address(const char *path, struct sockaddr_un *address,
+                               vly_error *error)
+{
+    size_t n = strlen(path);
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    if (n == 0 || n >= sizeof address->sun_path)
+        return vly_fail(error, VLY_E_INVALID,
+                        "control socket: a path of %zu bytes, wanted 1 to %zu",
+                        n, sizeof address->sun_path - 1);
+    memcpy(address->sun_path, path, n);
+    return VLY_OK;
+}
+
+/* 0, or errno: EAGAIN if a process listens that is slow to accept. */
+static int try_connect(const char *path, int *fd)
+{
+    struct sockaddr_un address;
+    if (make_address(path, &address, NULL) != VLY_OK)
+        return ENAMETOOLONG;
+    int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (made < 0)
+        return errno;
+    if (connect(made, (const struct sockaddr *)&address, sizeof address) == 0) {
+        *fd = made;
+        return 0;
+    }
+    int reason = errno;
+    close(made);
+    return reason;
+}
+
+bool control_peer_allowed(int fd)
+{
+    struct ucred peer;
+    socklen_t n = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) != 0)
+        return false;
+    return peer.uid == geteuid() || peer.uid == 0;
+}
+
+bool control_remove_stale(const char *path)
+{
+    struct stat info;
+    int fd = -1;
+    if (lstat(path, &info) != 0 || !S_ISSOCK(info.st_mode) ||
+        info.st_uid != geteuid())
+        return false;
+    int reason = try_connect(path, &fd);
+    if (reason == 0)
+        close(fd);
+    return reason == ECONNREFUSED && unlink(path) == 0;
+}
+
+vly_status control_check(const char *path, vly_error *error)
+{
+    struct sockaddr_un address;
+    struct stat info;
+    vly_status status = make_address(path, &address, error);
+    if (status != VLY_OK)
+        return status;
+    if (lstat(path, &info) != 0) {
+        if (errno == ENOENT)
+            return VLY_OK; /* or its folder is missing: bind will say so */
+        return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(errno));
+    }
+    if (!S_ISSOCK(info.st_mode))
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s: is %s, wanted a new name for a control socket",
+                        path,
+                        S_ISLNK(info.st_mode)   ? "a link"
+                        : S_ISDIR(info.st_mode) ? "a folder"
+                                                : "a file");
+    return VLY_OK;
+}
+
+/* fchmod before bind: the mode of the socket's file, and no moment at which it
+ * is open to others; umask would be that of all threads. */
+static int bind_and_listen(int fd, const struct sockaddr_un *address)
+{
+    enum { QUEUE = 16 };
+    if (fchmod(fd, 0600) != 0 ||
+        bind(fd, (const struct sockaddr *)address, sizeof *address) != 0)
+        return errno;
+    return listen(fd, QUEUE) == 0 ? 0 : errno;
+}
+
+vly_status control_listen(const char *path, control_listener *listener,
+                          vly_error *error)
+{
+    struct sockaddr_un address;
+    struct stat info;
+    vly_status status = control_check(path, error);
+    if (status == VLY_OK)
+        status = make_address(path, &address, error);
+    if (status != VLY_OK)
+        return status;
+    control_remove_stale(path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return vly_fail(error, VLY_E_IO, "control socket: %s", strerror(errno));
+    int reason = bind_and_listen(fd, &address);
+    if (reason == 0 && lstat(path, &info) != 0)
+        reason = errno;
+    if (reason != 0) {
+        close(fd);
+        return vly_fail(error, VLY_E_IO, "%s: no control socket: %s", path,
+                        reason == EADDRINUSE ? "another process listens there"
+                                             : strerror(reason));
+    }
+    *listener = (control_listener){
+        .fd = fd, .device = info.st_dev, .inode = info.st_ino};
+    memcpy(listener->path, address.sun_path, sizeof listener->path);
+    return VLY_OK;
+}
+
+void control_unlisten(control_listener *listener)
+{
+    struct stat info;
+    if (lstat(listener->path, &info) == 0 && info.st_dev == listener->device &&
+        info.st_ino == listener->inode)
+        unlink(listener->path);
+    close(listener->fd);
+}
+
+vly_status control_connect(const char *path, int *fd, vly_error *error)
+{
+    struct sockaddr_un address;
+    int made = -1;
+    vly_status status = make_address(path, &address, error);
+    if (status != VLY_OK)
+        return status;
+    int reason = try_connect(path, &made);
+    if (reason == ENOENT || reason == ECONNREFUSED)
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s: no run is controlled there: %s", path,
+                        strerror(reason));
+    if (reason != 0)
+        return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(reason));
+    if (!control_peer_allowed(made)) {
+        close(made);
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s: the process there is not of this user", path);
+    }
+    *fd = made;
+    return VLY_OK;
+}
