@@ -110,7 +110,7 @@ foreach(name test_tools_memory test_tools_guard)
         $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tools)
 endforeach()
-set(command_tests good bad input schema sweep stop device pace files)
+set(command_tests good bad input schema sweep stop device pace files swap)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
     # that it knows, which a loop that computes does not do.
