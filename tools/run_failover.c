@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * --on-device-error. The engine does it and says so as an error of the log;
- * here it is written down. Recordings go on as they are: the engine proves by
- * the run digest that what the failed device told was right.
+ * here it is written down. Recordings go on as they are where the engine proves
+ * by the run digest that what the failed device told was right; else they are
+ * cut to what they were at the snapshot.
  */
 #include "run_failover.h"
 
@@ -49,15 +50,81 @@ static void note_end(run_job *job, const vly_failover_event *event)
     run_folder_event(job, "fail-over", text);
 }
 
-/* Of what was told wrong nothing is kept only where nothing was written. */
+/* ---- recordings -------------------------------------------------------- */
+
+/* A mark does not wait for the thread that writes; its place is asked for when
+ * it is needed, or at the next one. */
+static vly_status find_place(run_job *job, vly_error *error)
+{
+    run_kept *kept = &job->kept;
+    if (!kept->marked)
+        return VLY_OK;
+    kept->marked = false;
+    return run_record_marked(job->record, &kept->spikes, error);
+}
+
+/* A recording that cannot be written ends the run by itself, a burst later. */
+static void keep_places(run_job *job)
+{
+    run_kept *kept = &job->kept;
+    vly_error error = VLY_ERROR_INIT;
+    vly_status status = VLY_OK;
+    kept->known = false;
+    /* a checkpoint being written has the only mark that there is; that run can
+     * be resumed instead */
+    if (job->checkpoint != NULL)
+        return;
+    if (job->record != NULL) {
+        VLY_TRY(find_place(job, &error));
+        VLY_TRY(run_record_mark(job->record, &error));
+        kept->marked = true;
+    }
+    if (job->digests != NULL)
+        VLY_TRY(vly_digest_log_flush(job->digests, &kept->digests, &error));
+    kept->known = true;
+out:
+    return;
+}
+
+/* Not 0: nothing is left of what was told since the snapshot. */
+static int cut_recordings(run_job *job)
+{
+    run_kept *kept = &job->kept;
+    vly_error error = VLY_ERROR_INIT;
+    vly_status status = VLY_OK;
+    if (job->record == NULL && job->digests == NULL)
+        return 1;
+    if (!kept->known)
+        return 0;
+    if (job->record != NULL) {
+        VLY_TRY(find_place(job, &error));
+        VLY_TRY(run_record_rewind(job->record, &kept->spikes, &error));
+    }
+    if (job->digests != NULL)
+        VLY_TRY(vly_digest_log_rewind(job->digests, &kept->digests, &error));
+    return 1;
+out:
+    tool_message("%s", error.message);
+    return 0;
+}
+
 static int on_failover(void *arg, const vly_failover_event *event)
 {
     run_job *job = arg;
-    if (event->kind == VLY_FAILOVER_FAILED)
+    switch (event->kind) {
+    case VLY_FAILOVER_KEPT:
+        keep_places(job);
+        break;
+    case VLY_FAILOVER_FAILED:
         note_failure(job, event);
-    if (event->kind == VLY_FAILOVER_DONE)
+        break;
+    case VLY_FAILOVER_WRONG:
+        return cut_recordings(job);
+    default:
         note_end(job, event);
-    return job->record == NULL && job->digests == NULL;
+        break;
+    }
+    return 0;
 }
 
 vly_status run_failover_arm(run_job *job, vly_error *error)
@@ -65,6 +132,7 @@ vly_status run_failover_arm(run_job *job, vly_error *error)
     const run_plan *plan = &job->plan;
     if (plan->on_device_error == NULL)
         return VLY_OK;
+    keep_places(job);
     return vly_net_failover(job->net, plan->on_device_error, plan->n_threads,
                             plan->failover_every, on_failover, job, error);
 }

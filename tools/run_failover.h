@@ -10,6 +10,8 @@
 #include <volley/volley.h>
 
 #include "json_writer.h"
+#include "record/digest_log.h"
+#include "record/spike_csv.h"
 
 struct run_job;
 
@@ -24,6 +26,14 @@ typedef struct run_failure {
     bool done;         /* it stands where it had failed */
     double seconds;    /* until then */
 } run_failure;
+
+/* How far the recordings were at the engine's last snapshot. */
+typedef struct run_kept {
+    bool known;  /* of a run without fail-over or with checkpoints: not */
+    bool marked; /* the recording's place is still to be asked for */
+    vly_spike_place spikes;
+    vly_digest_place digests;
+} run_kept;
 
 /* Asks the net for it, if the plan does.
  * Errors  those of vly_net_failover */

@@ -87,6 +87,7 @@ typedef struct run_job {
     uint32_t swap_next;    /* of plan.swaps; those before have been tried */
     run_failure *failures; /* [n_failures] of devices */
     uint32_t n_failures;
+    run_kept kept;
     run_control *control; /* NULL: none */
     run_result result;
 } run_job;

@@ -214,14 +214,28 @@ expect 3 run mixed.toml --backend flaky,at=30 \
 says "no fail-over to flaky,in=create,at=0"
 expect 3 run mixed.toml --backend flaky,at=30 --on-device-error template
 says "runs only areas of lif_psc_delta"
-# what the device told before it failed was wrong, and stands in a file (paced:
-# a burst is told before the next one begins)
-expect 3 run mixed.toml --backend flaky,at=100,wrong=90 --digest-log x.log \
-    --on-device-error cpu:1 --failover-every 40 --pace --pace-hz 10000
-says "what flaky:0 had told of the bursts from 80 on was wrong"
-# where nothing was written there is nothing to be wrong
-expect 0 run mixed.toml --backend flaky,at=100,wrong=90 --json x.json --quiet \
-    --on-device-error cpu:1 --failover-every 40 --pace --pace-hz 10000
-says "what flaky:0 had told of the bursts from 80 on was wrong; it is told again"
+
+# ---- what the device told before it failed was wrong ----
+# files are cut to the snapshot (paced: a burst is told before the next begins)
+wrong="--backend flaky,at=100,wrong=90 --on-device-error cpu:1
+    --failover-every 40 --pace --pace-hz 10000"
+said="what flaky:0 had told of the bursts from 80 on was wrong"
+rm -f got.*
+# shellcheck disable=SC2086 # words
+expect 0 run mixed.toml $wrong --digest-log got.log --record got.csv \
+    --json got.json --quiet
+says "$said; it is told again"
+grep -v '^# backend' got.log >got.rest
+holds cmp got.rest base.rest
+holds cmp got.csv base.csv
+holds [ "$(value digest got.json)" = "$(value digest base.json)" ]
+# where nothing was written there is nothing to cut, and a pipe cannot be
+# shellcheck disable=SC2086 # words
+expect 0 run mixed.toml $wrong --json x.json --quiet
+says "$said; it is told again"
 holds [ "$(value digest x.json)" = "$(value digest base.json)" ]
+# shellcheck disable=SC2086 # words
+"$volley" run mixed.toml $wrong --digest-log - 2>err | cat >out
+says "$said"
+says "not a file, which alone can be cut"
 done_checks
