@@ -34,6 +34,8 @@ static void note_end(run_job *job, const vly_failover_event *event)
 {
     char text[160];
     double seconds = 0;
+    snprintf(job->result.stats.backend, sizeof job->result.stats.backend, "%s",
+             event->to);
     if (job->n_failures > 0) {
         run_failure *last = &job->failures[job->n_failures - 1];
         seconds = (double)(vly_clock_ns() - last->begin_ns) * 1e-9;

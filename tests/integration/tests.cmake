@@ -110,11 +110,12 @@ foreach(name test_tools_memory test_tools_guard)
         $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tools)
 endforeach()
-set(command_tests good bad input schema sweep stop device pace files swap)
+set(command_tests good bad input schema sweep stop device pace files swap
+    ctl)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
     # that it knows, which a loop that computes does not do.
-    list(REMOVE_ITEM command_tests stop sweep)
+    list(REMOVE_ITEM command_tests stop sweep ctl)
 endif()
 list(APPEND command_tests checkpoint)
 foreach(name IN LISTS command_tests)
