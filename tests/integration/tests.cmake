@@ -99,6 +99,10 @@ vly_test(test_record LABELS unit SOURCES ../unit/test_record.c)
 vly_test(test_run_pace LABELS integration
          SOURCES test_run_pace.c ../../tools/run_pace.c)
 target_include_directories(test_run_pace PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+vly_test(test_control_server LABELS integration
+         SOURCES test_control_server.c ../../tools/control_server.c
+                 ../../tools/control_socket.c)
+target_include_directories(test_control_server PRIVATE ${CMAKE_SOURCE_DIR}/tools)
 # the objects of the command without its main
 vly_test(test_tools_memory LABELS integration TIMEOUT 180
          SOURCES test_tools_memory.c
