@@ -30,8 +30,8 @@ static void print_usage(FILE *file)
             "says what this is.\n\n"
             "exit codes: 0 done, 1 a comparison failed, 2 the call or an "
             "input is wrong,\n3 device or plugin not available, 4 input or "
-            "output failed, 5 out of memory,\n6 stopped by a signal; "
-            "in a run: after the current burst, everything written,\n"
+            "output failed, 5 out of memory,\n6 stopped by a signal or volley "
+            "ctl; in a run: after the current burst,\neverything written, "
             "7 a deadline was missed and --pace stop asked for\n");
 }
 
