@@ -87,8 +87,8 @@ enum { TEXT_BYTES = 64 };
 
 static char *next_text(void)
 {
-    static char ring[16][TEXT_BYTES];
-    static uint32_t next;
+    static _Thread_local char ring[16][TEXT_BYTES];
+    static _Thread_local uint32_t next;
     return ring[next++ % 16];
 }
 

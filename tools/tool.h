@@ -30,7 +30,7 @@ void tool_message(const char *format, ...)
 /* The error's message; returns the exit code of its status. */
 int tool_fail(const vly_error *error);
 
-/* Numbers for people; the text lies in a ring of 16 buffers. */
+/* Numbers for people; the text lies in a ring of 16 buffers a thread. */
 const char *tool_thousands(uint64_t value);       /* "12,500" */
 const char *tool_bytes(uint64_t bytes);           /* "1.25 GB" */
 const char *tool_seconds(double seconds);         /* "3.2 s", "4 min 10 s" */

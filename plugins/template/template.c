@@ -229,7 +229,7 @@ static void burst_run(vly_backend_net *net, vly_run *run)
 static vly_status net_run(vly_backend_net *net, vly_run *run, vly_error *error)
 {
     uint64_t input = 0;
-    const volatile uint32_t *stop = run->stop; /* a signal may set it */
+    const uint32_t *stop = run->stop; /* another thread may set it */
     const char *wrong = template_run_wrong(net->desc, run);
     if (wrong)
         return fail(error, VLY_E_INVALID, wrong);
@@ -237,7 +237,8 @@ static vly_status net_run(vly_backend_net *net, vly_run *run, vly_error *error)
     run->n_events = run->n_candidates = 0;
     /* the first burst is run whatever stop says */
     while (run->n_bursts_done < run->n_bursts &&
-           !(run->n_bursts_done > 0 && stop && *stop)) {
+           !(run->n_bursts_done > 0 && stop &&
+             __atomic_load_n(stop, __ATOMIC_RELAXED) != 0)) {
         if (run->flags & VLY_RUN_RECORD &&
             run->spikes_capacity - run->n_spikes < net->n)
             break; /* the next burst might not fit */

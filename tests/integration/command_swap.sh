@@ -193,6 +193,19 @@ holds [ "$(grep -c '"snapshot":' got.json)" -eq 2 ]
 holds same --backend flaky,in=snapshot,at=40 --on-device-error cpu:1 \
     --failover-every 1000 --swap 60=cpu:2
 holds [ "$(grep -c '"snapshot":' got.json)" -eq 1 ]
+# with checkpoints: the run that is resumed after the failure is the same too
+rm -f state.ckpt*
+holds same --backend flaky,at=60 --on-device-error cpu:1 --failover-every 25 \
+    --checkpoint state.ckpt --every 50 --keep 1
+rm -f state.ckpt
+expect 0 run mixed.toml --quiet --bursts 70 --backend flaky,at=60 \
+    --on-device-error cpu:1 --digest-log got.log --record got.csv \
+    --checkpoint state.ckpt --every 70
+expect 0 run mixed.toml --quiet --resume state.ckpt --digest-log got.log \
+    --record got.csv --json got.json --swap 50=cpu:1 --swap 90=cpu:2
+holds cmp got.csv base.csv
+holds [ "$(value digest got.json)" = "$(value digest base.json)" ]
+holds [ "$(grep -c '"done": true' got.json)" -eq 1 ]
 # it is in summary and folder
 expect 0 run mixed.toml --backend flaky,at=30 --on-device-error cpu:2 -o failed
 prints "device error      burst "

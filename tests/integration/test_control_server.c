@@ -201,8 +201,9 @@ static void never_reads(void **state)
     assert_true(errno == EAGAIN || errno == EWOULDBLOCK);
     for (int i = 0; i < 50; i++)
         is_well(&h);
-    /* what it holds is an answer and a line */
-    assert_true(vly_memory_live() <= h.blocks + 2);
+    /* what it holds is an answer and a line; besides there are the server, and
+     * the last answer to the others until the thread has freed it */
+    assert_true(vly_memory_live() <= h.blocks + 3);
     close(fd);
     is_well(&h);
     /* the same, cut off at the end */

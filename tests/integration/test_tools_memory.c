@@ -159,7 +159,8 @@ static void running(void **state)
                      200);
     every_allocation(&cmd_run,
                      "run small.toml --threads 2 --backend cpu:2 --quiet -o o "
-                     "--pace skip --pace-hz 100000",
+                     "--pace skip --pace-hz 100000 --on-device-error cpu:1 "
+                     "--failover-every 5 --control ./x.sock",
                      150);
     every_allocation(&cmd_run,
                      "run small.toml --threads 1 --quiet --digest-log x.log "
