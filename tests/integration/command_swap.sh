@@ -128,8 +128,10 @@ swaps() {
     done
 }
 
+# what else can run here
 devices=$("$volley" plugins 2>/dev/null |
-    sed -n 's/^\(cuda\|vulkan\) .*device.*/\1/p' | sort -u)
+    awk '/^[a-z]/ { id = $1 } /^ *device 0:/ { print id }' |
+    grep -xE 'cuda|vulkan')
 
 # ---- every network, from everywhere to everywhere ----
 base mixed.toml
