@@ -7,4 +7,24 @@ if(TARGET cuda)
             SOURCES test_cuda_${test}.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu cuda TIMEOUT 300)
     endforeach()
+
+    # the host side without a device: the same sources, a runtime that is none
+    find_package(CUDAToolkit REQUIRED)
+    get_target_property(fake_sources cuda SOURCES)
+    list(FILTER fake_sources INCLUDE REGEX "^cuda_.*[.]c$")
+    list(TRANSFORM fake_sources PREPEND ${CMAKE_SOURCE_DIR}/backends/cuda/)
+    vly_plugin(fake_cuda ${fake_sources}
+               ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c
+               ${CMAKE_SOURCE_DIR}/tests/support/fake_kernels.c
+               OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
+    target_include_directories(fake_cuda
+        PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda)
+    target_include_directories(fake_cuda SYSTEM
+        PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    target_compile_definitions(fake_cuda PRIVATE VLY_CUDA_BUILD="no device")
+    target_link_libraries(fake_cuda PRIVATE ${CMAKE_DL_LIBS})
+    vly_test(test_cuda_host LABELS unit
+        SOURCES test_cuda_host.c test_cpu_host.c test_cpu_net.c
+        LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
+        DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
 endif()

@@ -116,6 +116,11 @@ void test_host_fail_at(uint64_t n)
     atomic_store(&fail_at, n);
 }
 
+bool test_host_fail_at_came(void)
+{
+    return atomic_load(&fail_at) == 0;
+}
+
 uint64_t test_host_live(void)
 {
     return atomic_load(&live);

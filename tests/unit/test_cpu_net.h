@@ -5,6 +5,7 @@
 #ifndef VOLLEY_TEST_CPU_NET_H
 #define VOLLEY_TEST_CPU_NET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <volley/plugin.h>
@@ -32,7 +33,8 @@ extern const vly_backend *test_backend; /* set by test_plugin_open */
 void test_plugin_open(void);            /* fails the test if it cannot */
 /* Allocation number n from now fails (1: the next; 0: none). */
 void test_host_fail_at(uint64_t n);
-uint64_t test_host_live(void); /* blocks not freed */
+bool test_host_fail_at_came(void); /* it has failed */
+uint64_t test_host_live(void);     /* blocks not freed */
 
 /* ---- building ---------------------------------------------------------- */
 

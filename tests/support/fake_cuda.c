@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A CUDA device that is none: the backend's host side is linked with this
+ * instead of the runtime and the kernels, so that it can be tested where there
+ * is no device. Memory of the device is the host's, by the host table, so that
+ * it is counted and fails there; kernels compute nothing: bursts pass and no
+ * neuron fires. What a net computes is tested on devices only.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/cuda_net.h"
+
+enum { UNITS = 8, SHARED_BYTES = 227 << 10, ALIGN = 256 };
+
+static cudaError_t take(void **memory, size_t bytes)
+{
+    *memory = vly_cuda_host->alloc(vly_cuda_host->context, bytes, ALIGN);
+    return *memory != NULL ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static cudaError_t give(void *memory)
+{
+    if (memory != NULL)
+        vly_cuda_host->free(vly_cuda_host->context, memory);
+    return cudaSuccess;
+}
+
+/* ---- device ------------------------------------------------------------- */
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
+                                   int device)
+{
+    (void)device;
+    *value = attribute == cudaDevAttrMultiProcessorCount ? UNITS
+             : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin
+                 ? SHARED_BYTES
+                 : 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties,
+                                    int device)
+{
+    (void)device;
+    memset(properties, 0, sizeof *properties);
+    strcpy(properties->name, "no device");
+    properties->multiProcessorCount = UNITS;
+    properties->totalGlobalMem = (size_t)1 << 30;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    return cudaSuccess;
+}
+
+const char *cudaGetErrorString(cudaError_t code)
+{
+    return code == cudaErrorMemoryAllocation ? "out of memory" : "failed";
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+    return take(memory, bytes);
+}
+
+cudaError_t cudaMallocHost(void **memory, size_t bytes)
+{
+    return take(memory, bytes);
+}
+
+cudaError_t cudaFree(void *memory)
+{
+    return give(memory);
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+    return give(memory);
+}
+
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
+{
+    *available = *total = (size_t)1 << 30;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
+                            enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    (void)kind;
+    (void)stream;
+    memcpy(to, from, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes,
+                            cudaStream_t stream)
+{
+    (void)stream;
+    memset(memory, byte, bytes);
+    return cudaSuccess;
+}
+
+/* ---- streams and events ------------------------------------------------- */
+
+/* Not by the host table: a runtime that has no memory for one of these says so
+ * by an error of the device. */
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    (void)flags;
+    *stream = malloc(1);
+    return *stream != NULL ? cudaSuccess : cudaErrorUnknown;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    free(stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    (void)stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    (void)stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+                                unsigned flags)
+{
+    (void)stream;
+    (void)event;
+    (void)flags;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    (void)flags;
+    *event = malloc(1);
+    return *event != NULL ? cudaSuccess : cudaErrorUnknown;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+    return cudaEventCreateWithFlags(event, 0);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    free(event);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    (void)event;
+    (void)stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    (void)event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t first, cudaEvent_t last)
+{
+    (void)first;
+    (void)last;
+    *ms = 1.0f;
+    return cudaSuccess;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Kernels that are none: see fake_cuda.c.
+ */
+#include <string.h>
+
+#include "kernels/cuda/cuda_kernels.h"
+
+/* nothing is made of what most of them are given */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+enum { UNITS = 8, BLOCK_BYTES = 4096 };
+
+/* All bursts done, no spike. */
+static void pass(const vly_cuda_launch *launch)
+{
+    launch->done->n_bursts = launch->n_bursts;
+    launch->done->head = launch->head;
+}
+
+cudaError_t vly_cuda_global_occupancy(const vly_cuda_view *view, int *blocks)
+{
+    *blocks = 1;
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_global(const vly_cuda_view *view,
+                                   const vly_cuda_launch *launch,
+                                   uint32_t n_blocks, cudaStream_t stream)
+{
+    pass(launch);
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_restore(const vly_cuda_view *view, uint64_t burst,
+                                    uint32_t group, uint32_t ago,
+                                    cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,
+                                 const vly_cuda_resident *resident)
+{
+    return BLOCK_BYTES;
+}
+
+cudaError_t vly_cuda_resident_prepare(const vly_cuda_view *view,
+                                      const vly_cuda_resident *resident)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_resident(const vly_cuda_view *view,
+                                     const vly_cuda_launch *launch,
+                                     const vly_cuda_resident *resident,
+                                     cudaStream_t stream)
+{
+    pass(launch);
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_resident_restore(const vly_cuda_view *view,
+                                             const vly_cuda_resident *resident,
+                                             uint64_t burst, uint32_t age,
+                                             cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_segment_count(const vly_cuda_view *view,
+                                          const vly_cuda_group *group,
+                                          const vly_cuda_resident *resident,
+                                          uint32_t *count, cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_segment_largest(const uint32_t *count, uint64_t n,
+                                            uint32_t *largest,
+                                            cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_segment_fill(const vly_cuda_view *view,
+                                         const vly_cuda_group *group,
+                                         const vly_cuda_resident *resident,
+                                         uint32_t *const segments[2],
+                                         uint32_t *count, cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+uint64_t vly_cuda_partition_bytes(const vly_cuda_view *view,
+                                  const vly_cuda_partition *partition)
+{
+    return BLOCK_BYTES;
+}
+
+cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
+                                        uint32_t unit, uint32_t cluster,
+                                        uint64_t bytes, uint32_t *n_clusters)
+{
+    *n_clusters = UNITS;
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_partition(const vly_cuda_view *view,
+                                      const vly_cuda_launch *launch,
+                                      const vly_cuda_partition *partition,
+                                      cudaStream_t stream)
+{
+    pass(launch);
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_partition_restore(
+    const vly_cuda_view *view, const vly_cuda_partition *partition,
+    uint64_t burst, uint32_t group, uint32_t ago, cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_partition_count(const vly_cuda_view *view,
+                                            const vly_cuda_group *from,
+                                            const vly_cuda_partition *partition,
+                                            uint32_t base_delay,
+                                            uint32_t *offset,
+                                            cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_partition_scan(uint32_t n_neurons,
+                                           const vly_cuda_partition *partition,
+                                           uint32_t *offset, uint64_t *length,
+                                           uint32_t *longest,
+                                           cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_partition_fill(const vly_cuda_view *view,
+                                           const vly_cuda_group *from,
+                                           const vly_cuda_partition *partition,
+                                           uint32_t base_delay,
+                                           const uint64_t *row,
+                                           uint32_t *offset, uint32_t *synapses,
+                                           cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_partition_ends(uint32_t *wide, uint64_t n,
+                                           uint32_t unit, uint16_t *narrow,
+                                           cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_row_starts(const uint64_t *from, uint32_t n,
+                                       uint32_t *to, cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_sort(const vly_cuda_view *view, uint64_t burst,
+                                 uint32_t n_bursts, uint32_t *ids,
+                                 uint32_t *gains, cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_count_areas(const vly_cuda_view *view,
+                                        const vly_cuda_launch *launch,
+                                        uint64_t *counts, cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_state_digest(const uint32_t *words, uint32_t first,
+                                         uint32_t n, uint32_t field,
+                                         uint64_t *digest, cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_log_move(const vly_cuda_view *view, uint64_t from,
+                                     uint64_t to, uint32_t *ids,
+                                     uint32_t *gains, uint64_t mask,
+                                     cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_publish(const vly_cuda_view *view,
+                                    const vly_cuda_launch *launch,
+                                    const vly_cuda_watches *watches,
+                                    vly_cuda_published *published,
+                                    cudaStream_t stream)
+{
+    published->done = *launch->done;
+    memset(published->records, 0, sizeof published->records);
+    memset(published->words, 0, sizeof published->words);
+    published->flag = watches->number;
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_row_lengths(const vly_cuda_part *part,
+                                        uint64_t *length, cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_row_sums(uint64_t *row, uint32_t n,
+                                     cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_row_fill(const vly_cuda_part *part,
+                                     uint64_t *cursor, uint64_t *synapses,
+                                     cudaStream_t stream)
+{
+    return cudaSuccess;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The host side of the CUDA backend where there is no device (fake_cuda.c): the
+ * 1st, 2nd, 3rd ... block of the host or of the device cannot be had while a
+ * net is made, run, read and saved. NOMEM and bytes, or the backend does
+ * without; nothing is left, nothing stands half. No spike is computed here.
+ */
+#include "test_cpu_net.h"
+
+#include <stdlib.h>
+
+#define BACKEND test_backend
+enum { BURSTS = 40, N_PLANS = 4 };
+
+static const char *const plans[N_PLANS] = {NULL, "plan=global", "plan=resident",
+                                           "plan=partitioned"};
+
+static vly_status make(const test_net *net, const char *plan,
+                       vly_backend_net **made, vly_error *error)
+{
+    const vly_device_spec device = {
+        .struct_size = sizeof device, .n_threads = 1, .options = plan};
+    return BACKEND->net_create(&device, &net->desc, &net->start, made, error);
+}
+
+/* Everything that may allocate once a net stands. */
+static vly_status use(const test_net *net, vly_backend_net *made,
+                      test_run *runs, vly_error *error)
+{
+    static const vly_input inputs[] = {{.burst = 3, .neuron = 1, .value = 5},
+                                       {.burst = 5, .neuron = 2, .value = 5}};
+    vly_snapshot counts = {.struct_size = sizeof counts};
+    vly_column column = {.words = net->words[0][0], .uniform = 1};
+    uint64_t digest = 0;
+    uint32_t word = 0;
+    vly_status status = VLY_OK;
+    for (int i = 0; i < 2 && status == VLY_OK; i++) {
+        vly_run *run = &runs[i].run;
+        run->struct_size = sizeof *run;
+        run->n_bursts = i == 0 ? BURSTS : 2; /* a short one too */
+        run->inputs = inputs;
+        run->n_inputs = i == 0 ? 2 : 0;
+        status = BACKEND->net_run(made, run, error);
+        if (status == VLY_OK)
+            assert_int_equal(run->n_bursts_done, run->n_bursts);
+    }
+    if (status == VLY_OK)
+        status = BACKEND->snapshot_read(made, &counts, error);
+    if (status == VLY_OK)
+        status = BACKEND->state_digest(made, &digest, error);
+    if (status == VLY_OK)
+        status = BACKEND->field_read(made, 0, 0, 0, 1, &word, error);
+    if (status == VLY_OK)
+        status = BACKEND->field_write(made, 0, 0, 0, 1, &word, error);
+    if (status == VLY_OK)
+        status = BACKEND->coef_write(made, 0, 0, &column, error);
+    if (status == VLY_OK && net->desc.n_stimuli > 0)
+        status = BACKEND->stimulus_write(made, 0, &net->stimuli[0], error);
+    return status;
+}
+
+static void runs_init(const test_net *net, test_run runs[2])
+{
+    uint64_t room = (uint64_t)net->desc.n_neurons * BURSTS;
+    for (int i = 0; i < 2; i++) {
+        runs[i] = (test_run){.spikes = malloc(room * sizeof(uint32_t)),
+                             .gains = malloc(room * sizeof(uint32_t)),
+                             .digests = malloc(BURSTS * sizeof(uint64_t)),
+                             .counts = malloc(BURSTS * sizeof(uint32_t))};
+        runs[i].run = (vly_run){.flags = VLY_RUN_RECORD,
+                                .spikes = runs[i].spikes,
+                                .spike_gains = runs[i].gains,
+                                .spikes_capacity = room,
+                                .digests = runs[i].digests,
+                                .spike_counts = runs[i].counts};
+    }
+}
+
+/* One walk with block n missing; true if it was asked for. */
+static bool walk(const test_net *net, const char *plan, uint64_t n,
+                 uint64_t *n_failed)
+{
+    vly_backend_net *made = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    test_run runs[2];
+    uint64_t live = test_host_live();
+    runs_init(net, runs);
+    test_host_fail_at(n);
+    vly_status status = make(net, plan, &made, &error);
+    if (status != VLY_OK)
+        assert_null(made);
+    else
+        status = use(net, made, runs, &error);
+    bool came = test_host_fail_at_came();
+    test_host_fail_at(0);
+    if (status != VLY_OK &&
+        (status != VLY_E_NOMEM || error.bytes_requested == 0 ||
+         strstr(error.message, "bytes") == NULL))
+        fail_msg("%s, block %u: status %d: %s", plan ? plan : "auto",
+                 (unsigned)n, (int)status, error.message);
+    assert_true(came || status == VLY_OK);
+    *n_failed += status != VLY_OK;
+    BACKEND->net_destroy(made);
+    test_run_deinit(&runs[0]);
+    test_run_deinit(&runs[1]);
+    if (test_host_live() != live)
+        fail_msg("%s, block %u: blocks are left", plan ? plan : "auto",
+                 (unsigned)n);
+    return came;
+}
+
+static void every_block(const test_net *net, bool all_plans)
+{
+    for (int i = 0; i < N_PLANS; i++) {
+        vly_backend_net *made = NULL;
+        vly_error error = {.struct_size = sizeof error};
+        vly_status status = make(net, plans[i], &made, &error);
+        BACKEND->net_destroy(made);
+        if (status == VLY_E_UNSUPPORTED && plans[i] != NULL && !all_plans)
+            continue;
+        assert_ok(status, error);
+        uint64_t n = 1, n_failed = 0;
+        while (walk(net, plans[i], n, &n_failed))
+            n++;
+        print_message("%s: %u of %u blocks end it\n",
+                      plans[i] ? plans[i] : "auto", (unsigned)n_failed,
+                      (unsigned)n - 1);
+        assert_true(n_failed > 40);
+    }
+}
+
+/* All models; those of FEAGI are not for every plan. */
+static void every_block_of_all_models(void **state)
+{
+    (void)state;
+    test_net net;
+    test_plugin_open();
+    test_random_net(&net, 5);
+    every_block(&net, false);
+    test_net_deinit(&net);
+}
+
+static void every_block_of_every_plan(void **state)
+{
+    (void)state;
+    static const uint32_t half[] = {0x80000000u};
+    uint32_t coefs[6];
+    test_net net;
+    test_plugin_open();
+    test_net_init(&net, 3);
+    test_delta_coefs(coefs, 0.9f, 2);
+    test_area(&net, "lif_psc_delta", 700, coefs, 0);
+    test_area(&net, "lif_psc_delta", 300, coefs, 0);
+    test_random_projection(&net, 0, 1, 20, 1, 9, 2, 5);
+    test_random_projection(&net, 1, 0, 10, -9, -1, 1, 0);
+    test_stimulus(&net, 0, half, 1, 0, 1, 0);
+    test_net_finish(&net);
+    every_block(&net, true);
+    test_net_deinit(&net);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_block_of_all_models),
+        cmocka_unit_test(every_block_of_every_plan),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
