@@ -257,6 +257,47 @@ static void no_memory(void **unused)
     fixture_deinit(&f);
 }
 
+/* More than a block and than what the threads of zstd begin with: values that
+ * do not compress, and others that compress as well as anything can. */
+static void large(void **unused)
+{
+    static const char *const starts[] = {"v_mv = { uniform = [-65, -50] }\n",
+                                         "v_mv = -60\n"};
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        fixture f;
+        char text[300];
+        vly_state *kept = NULL;
+        vly_state *read = NULL;
+        struct stat info;
+        snprintf(text, sizeof text,
+                 "format = 1\n[run]\ndt_ms = 0.1\nbursts = 1\n[area.N]\n"
+                 "model = \"lif_psc_delta\"\nneurons = 1500000\n%s",
+                 starts[i]);
+        fixture_init(&f, text);
+        vly_net *net = fixture_net(&f, "cpu:1");
+        assert_ok(vly_net_snapshot(net, &kept, &f.error), f.error);
+        vly_net_destroy(net);
+        assert_ok(vly_state_save(kept, path_of("ck"), &f.error), f.error);
+        assert_ok(vly_state_load(path_of("ck"), &read, &f.error), f.error);
+        size_t n_bytes = (size_t)kept->snapshot.n_state_words * 4;
+        assert_true(n_bytes > (8 << 20));
+        assert_int_equal(read->snapshot.n_state_words,
+                         kept->snapshot.n_state_words);
+        assert_memory_equal(read->snapshot.state, kept->snapshot.state,
+                            n_bytes);
+        assert_int_equal(stat(path_of("ck"), &info), 0);
+        if (i == 0)
+            assert_true(info.st_size > (2 << 20)); /* several blocks */
+        else
+            assert_true(info.st_size < 100000);
+        vly_state_destroy(kept);
+        vly_state_destroy(read);
+        fixture_deinit(&f);
+    }
+    clean();
+}
+
 static void tails(void **unused)
 {
     vly_error error = VLY_ERROR_INIT;
@@ -287,7 +328,8 @@ static void tails(void **unused)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(older_ones), cmocka_unit_test(left_behind),
     cmocka_unit_test(no_file),    cmocka_unit_test(no_room),
-    cmocka_unit_test(no_memory),  cmocka_unit_test(tails),
+    cmocka_unit_test(no_memory),  cmocka_unit_test(large),
+    cmocka_unit_test(tails),
 };
 
 int main(void)
