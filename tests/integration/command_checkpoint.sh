@@ -244,6 +244,17 @@ cp good.ck bits.ck
 printf '\252\252' | dd of=bits.ck bs=1 seek=950 conv=notrunc 2>dd.err
 refused 2 "checksum of section" run small.toml --quiet --resume bits.ck
 
+# ---- a device that is lost: 3, and the run goes on elsewhere ----
+VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$test_plugins/failing.so \
+    expect 3 run small.toml --bursts 3000 --quiet --backend failing,at=130 \
+    --record lost.csv --checkpoint lost.ck --every 50
+says "device lost"
+expect 0 inspect lost.ck
+expect 0 run small.toml --bursts 3000 --quiet --backend cpu:2 \
+    --record lost.csv --resume lost.ck --json lost.json
+holds cmp lost.csv whole.csv
+holds [ "$(value digest lost.json)" = "$(value digest whole.json)" ]
+
 # ---- no room: the run goes on, the last one fails with 4 ----
 back
 (
