@@ -3,6 +3,7 @@
  * the spike lists. Sums are int64, clamped once at the end, so that the order
  * of the calls cannot matter.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -31,8 +32,8 @@ static vly_status check_place(const vly_net *net, uint64_t burst, uint32_t area,
     return VLY_OK;
 }
 
-static inline vly_status check_one(const vly_area_desc *desc, uint32_t index,
-                                   double value, vly_error *error)
+static vly_status check_one(const vly_area_desc *desc, uint32_t index,
+                            double value, vly_error *error)
 {
     if (index >= desc->n_neurons)
         return vly_fail(error, VLY_E_INVALID,
@@ -44,6 +45,21 @@ static inline vly_status check_one(const vly_area_desc *desc, uint32_t index,
     return VLY_OK;
 }
 
+/* Most hosts make no mistakes: all are looked at without branches, and the
+ * first wrong one is named only if there is one. */
+static vly_status check_all(const vly_area_desc *desc, const uint32_t *indices,
+                            const double *values, uint32_t n, vly_error *error)
+{
+    uint32_t bad = 0;
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < n; i++)
+        bad |= (uint32_t)(indices[i] >= desc->n_neurons) |
+               (uint32_t) !(fabs(values[i]) <= DBL_MAX);
+    for (uint32_t i = 0; bad != 0 && i < n && status == VLY_OK; i++)
+        status = check_one(desc, indices[i], values[i], error);
+    return status;
+}
+
 /* floor(value / scale + 0.5), cut at ONE_MAX, which leaves int64 room. */
 static int64_t to_units(double value, double scale)
 {
@@ -52,6 +68,29 @@ static int64_t to_units(double value, double scale)
     units = units < ONE_MAX ? units : ONE_MAX;
     int64_t whole = (int64_t)units; /* toward 0 */
     return whole - ((double)whole > units);
+}
+
+/* There is room. Order is judged by the indices: what was just written is not
+ * read again, which took 20 of 33 ns an entry. */
+static void append_all(vly_pending *pending, uint64_t burst,
+                       const vly_area_desc *desc, uint32_t port,
+                       const uint32_t *indices, const double *values,
+                       uint32_t n)
+{
+    vly_pending_input *to = pending->entries + pending->n;
+    double scale = (double)desc->scale[port];
+    uint32_t unsorted = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        to[i] = (vly_pending_input){.burst = burst,
+                                    .value = to_units(values[i], scale),
+                                    .neuron = desc->first + indices[i],
+                                    .port = port};
+        unsorted |= (uint32_t)(i > 0 && indices[i] <= indices[i - 1]);
+    }
+    vly_pending_input first = to[0];
+    vly_pending_append(pending, &first);
+    pending->n += n - 1;
+    pending->sorted = pending->sorted && unsorted == 0;
 }
 
 vly_status vly_net_inject_many(vly_net *net, uint64_t burst, const char *area,
@@ -65,19 +104,14 @@ vly_status vly_net_inject_many(vly_net *net, uint64_t burst, const char *area,
     VLY_TRY(vly_net_area(net, area, &a, error));
     VLY_TRY(check_place(net, burst, a, port, error));
     const vly_area_desc *desc = &net->connectome->desc.areas[a];
-    for (uint32_t i = 0; i < n; i++)
-        VLY_TRY(check_one(desc, indices[i], values[i], error));
+    VLY_TRY(check_all(desc, indices, values, n, error));
     VLY_TRY(vly_pending_reserve(&net->pending, n, error));
     VLY_TRY(vly_failover_reserve(net, n, error));
-    for (uint32_t i = 0; i < n; i++) {
-        vly_pending_input entry = {
-            .burst = burst,
-            .value = to_units(values[i], (double)desc->scale[port]),
-            .neuron = desc->first + indices[i],
-            .port = port};
-        vly_pending_append(&net->pending, &entry);
-        vly_failover_append(net->failover, &entry);
-    }
+    if (n > 0)
+        append_all(&net->pending, burst, desc, port, indices, values, n);
+    for (uint32_t i = 0; net->failover && i < n; i++)
+        vly_failover_append(net->failover,
+                            &net->pending.entries[net->pending.n - n + i]);
 out:
     return status;
 }
