@@ -9,310 +9,7 @@
  * synapses too. The gate is a barrier that carries the counts: a word of each
  * block, tag in its high half, polled by all.
  */
-#include "partition_deliver.cuh"
-#include "partition_update.cuh"
-
-/* As in burst_global.cu; every block comes to the same answer. */
-static __device__ __forceinline__ uint32_t
-has_room(const vly_cuda_view &view, const vly_cuda_launch &launch,
-         uint64_t head, uint64_t held)
-{
-    uint64_t tail = head - held;
-    if (launch.keep != 0 && tail > launch.head)
-        tail = launch.head;
-    return head + view.n_neurons - tail <= view.log_mask + 1 &&
-           head + view.n_neurons <= launch.head_limit;
-}
-
-/* ---- begin and end of a launch ----------------------------------------- */
-
-static __device__ __forceinline__ partition_block
-make_block(const vly_cuda_partition &partition, partition_shared *shared,
-           uint32_t *dynamic)
-{
-    const uint32_t words = partition.ring * partition.slice;
-    partition_block block = {shared,
-                             dynamic,
-                             dynamic + words,
-                             blockIdx.x / partition.cluster,
-                             blockIdx.x % partition.cluster,
-                             words,
-                             0};
-    /* tiles rank + q * cluster of those of the slice */
-    const uint32_t held =
-        (partition.n_tiles - block.slice - 1) / partition.n_slices + 1;
-    block.n_own =
-        held > block.rank ? (held - block.rank - 1) / partition.cluster + 1 : 0;
-    return block;
-}
-
-template <int MODEL>
-static __device__ void
-block_load(const vly_cuda_view &view, const vly_cuda_launch &launch,
-           const vly_cuda_partition &partition, const partition_block &block)
-{
-    const uint32_t *rest =
-        partition.at_rest + (uint64_t)block.slice * block.ring_words;
-    const bool first = block.rank == 0 && partition.ring > 1;
-    for (uint32_t i = threadIdx.x; i < block.ring_words; i += THREADS)
-        block.ring[i] = first ? rest[i] : 0;
-    for (uint32_t i = threadIdx.x; i < view.max_delay; i += THREADS) {
-        /* burst i of those since launch.burst - max_delay */
-        uint64_t burst = launch.burst + i;
-        uint32_t n = 0;
-        if (burst >= view.max_delay) {
-            burst -= view.max_delay;
-            n = view.records[(uint32_t)burst & view.record_mask].count;
-        }
-        block.counts[(launch.burst + i) % view.max_delay] = n;
-    }
-    for (uint32_t i = threadIdx.x; i < view.n_areas; i += THREADS)
-        load_area<MODEL>(view, i, block.shared->areas + i);
-    if (threadIdx.x == 0) {
-        block.shared->digest = 0;
-        block.shared->n_mail = 0;
-        block.shared->n_own = 0;
-        block.shared->n_events = 0;
-        block.shared->head = launch.head;
-        for (int i = 0; i < 3; i++)
-            block.shared->cycles[i] = 0;
-    }
-    meet_init(partition, block.shared);
-    cluster_sync(partition);
-}
-
-/* By the first warp: spikes that the log has to keep. */
-static __device__ void sum_counts(const vly_cuda_view &view,
-                                  const partition_block &block)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = threadIdx.x % 32; i < view.max_delay; i += 32)
-        sum += block.counts[i];
-    sum = warp_sum(sum);
-    if (threadIdx.x == 0) {
-        block.shared->held = sum;
-        block.shared->time = (uint32_t)clock();
-    }
-}
-
-static __device__ void block_store(const vly_cuda_view &view,
-                                   const vly_cuda_launch &launch,
-                                   const vly_cuda_partition &partition,
-                                   const partition_block &block, uint32_t k,
-                                   uint64_t head)
-{
-    const partition_shared *shared = block.shared;
-    cluster_sync(partition);
-    if (partition.ring > 1) {
-        uint32_t *rest =
-            partition.at_rest + (uint64_t)block.slice * block.ring_words;
-        for (uint32_t i = block.rank * THREADS + threadIdx.x;
-             i < block.ring_words; i += partition.cluster * THREADS) {
-            uint32_t sum[VLY_CUDA_TILE_ROWS];
-            read_slice(partition, block, block.ring + i, 1, sum);
-            rest[i] = sum[0];
-        }
-    }
-    if (threadIdx.x == 0 && shared->n_events != 0)
-        atomicAdd((unsigned long long *)&launch.done->n_events,
-                  shared->n_events);
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        launch.done->n_candidates = (uint64_t)k * view.n_neurons;
-        launch.done->head = head;
-        launch.done->n_bursts = k;
-        for (int i = 0; i < 3; i++)
-            launch.done->cycles[i] = shared->cycles[i];
-    }
-    cluster_sync(partition); /* nobody ends while another reads its memory */
-}
-
-/* ---- delivery ---------------------------------------------------------- */
-
-/* Everything that arrives in the burst; k: bursts of this launch before it. */
-template <uint32_t UNIT>
-static __device__ __forceinline__ void
-deliver_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
-              const vly_cuda_partition &partition, const partition_block &block,
-              uint64_t burst, uint32_t k, uint32_t total, uint32_t base)
-{
-    take_inputs(view, launch, partition, block, k, base);
-    for (uint32_t g = 0; g < partition.n_groups; g++) {
-        const vly_cuda_partition_group group = partition.groups[g];
-        if (burst < group.base_delay)
-            continue;
-        spike_source from = {nullptr, 0, 0};
-        if (group.base_delay == 1 && k > 0) {
-            from.mail = mail_of(partition, k);
-            from.count = total;
-        } else {
-            const vly_cuda_record *record =
-                view.records +
-                ((uint32_t)(burst - group.base_delay) & view.record_mask);
-            from.start = __ldcg(&record->start);
-            from.count = __ldcg(&record->count);
-        }
-        deliver_spikes<UNIT>(view, partition, block, group, from, base);
-    }
-}
-
-/* The block's own spikes of the burst before, from its mail to the log: the
- * first of each thread is read before something else is done. */
-static __device__ __forceinline__ uint32_t
-read_own(const vly_cuda_partition &partition, const partition_block &block,
-         uint32_t k)
-{
-    return threadIdx.x < block.shared->n_own
-               ? mail_read(own_mail(partition, k) + threadIdx.x)
-               : 0;
-}
-
-static __device__ __forceinline__ void
-write_own(const vly_cuda_view &view, const vly_cuda_partition &partition,
-          const partition_block &block, uint32_t k, uint64_t start, uint32_t id)
-{
-    partition_shared *shared = block.shared;
-    const uint32_t n = shared->n_own;
-    if ((threadIdx.x & ~31u) >= n)
-        return;
-    start += shared->before[blockIdx.x];
-    for (uint32_t g = 0; g < blockIdx.x / 32; g++)
-        start += shared->group_sum[g];
-    uint64_t n_events = 0;
-    for (uint32_t i = threadIdx.x; i < n; i += THREADS) {
-        if (i >= THREADS)
-            id = mail_read(own_mail(partition, k) + i);
-        const uint64_t at = (start + i) & view.log_mask;
-        view.log_ids[at] = id;
-        view.log_gains[at] = 1u << view.feagi_q;
-        n_events += view.out_degree[id];
-    }
-    n_events = warp_sum(n_events);
-    if (threadIdx.x % 32 == 0)
-        atomicAdd(&shared->n_events, (unsigned long long)n_events);
-}
-
-/* ---- exchange ---------------------------------------------------------- */
-
-static __device__ __forceinline__ void gate_write(uint32_t *word,
-                                                  uint32_t value)
-{
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value)
-                 : "memory");
-}
-
-/* Relaxed, since an acquire would empty the first-level cache in every burst
- * of everything that never changes. What is read of other blocks after the
- * gate (mail, log, records) is read from the second-level cache. */
-static __device__ __forceinline__ uint32_t gate_read(const uint32_t *word,
-                                                     uint32_t tag)
-{
-    uint32_t v;
-    do {
-        asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];"
-                     : "=r"(v)
-                     : "l"(word)
-                     : "memory");
-    } while (v >> 16 != tag);
-    return v & 0xffffu;
-}
-
-/* Waits for all blocks; returns the spikes of the burst. All threads. */
-static __device__ __forceinline__ uint32_t
-pass_gate(const vly_cuda_partition &partition, const partition_block &block,
-          uint32_t tag)
-{
-    partition_shared *shared = block.shared;
-    const uint32_t t = threadIdx.x;
-    const uint32_t *gate = partition.gate + (tag & 1) * gridDim.x;
-    if (t < VLY_CUDA_PARTITION_BLOCKS) {
-        const uint32_t n = t < gridDim.x ? gate_read(gate + t, tag) : 0;
-        uint32_t sum = n;
-        for (uint32_t d = 1; d < 32; d *= 2) {
-            const uint32_t other = __shfl_up_sync(0xffffffffu, sum, d);
-            sum += t % 32 >= d ? other : 0;
-        }
-        shared->before[t] = sum - n;
-        if (t % 32 == 31)
-            shared->group_sum[t / 32] = sum;
-    }
-    __syncthreads();
-    uint32_t total = 0;
-#pragma unroll
-    for (uint32_t g = 0; g < GATE_WARPS; g++)
-        total += shared->group_sum[g];
-    return total;
-}
-
-/* The accumulators of a burst, 16 bytes at a time: a slice is full tiles. */
-static __device__ __forceinline__ void
-clear_inputs(const vly_cuda_partition &partition, const partition_block &block,
-             uint32_t base)
-{
-    uint4 *at = (uint4 *)(block.ring + base);
-    for (uint32_t i = threadIdx.x; i < partition.slice / 4; i += THREADS)
-        at[i] = make_uint4(0, 0, 0, 0);
-}
-
-/* After the update: the count to the gate, own accumulators cleared. */
-static __device__ __forceinline__ void
-send_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
-            const partition_block &block, uint64_t burst, uint32_t tag,
-            uint32_t base)
-{
-    partition_shared *shared = block.shared;
-    __syncthreads(); /* mail, its count and the digest are complete */
-    if (threadIdx.x == 0) {
-        const uint32_t n = shared->n_mail;
-        gate_write(partition.gate + (tag & 1) * gridDim.x + blockIdx.x,
-                   tag << 16 | n);
-        vly_cuda_record *record =
-            view.records + ((uint32_t)burst & view.record_mask);
-        if (n != 0)
-            atomicAdd((unsigned long long *)&record->digest, shared->digest);
-        shared->digest = 0;
-        shared->n_own = n;
-    }
-    if (partition.cluster > 1) {
-        meet_arrive(partition, shared, MEET_READ);
-        meet_wait(shared, MEET_READ, tag - 1);
-    }
-    clear_inputs(partition, block, base);
-}
-
-/* Everything has been delivered to the slice. */
-static __device__ __forceinline__ void
-meet_delivered(const vly_cuda_partition &partition,
-               const partition_block &block, uint32_t k)
-{
-    if (threadIdx.x == 0)
-        block.shared->n_mail = 0;
-    __syncthreads();
-    if (partition.cluster > 1) {
-        meet_arrive(partition, block.shared, MEET_DELIVERED);
-        meet_wait(block.shared, MEET_DELIVERED, k);
-    }
-}
-
-/* ---- the burst loop ---------------------------------------------------- */
-
-/* What is known when a burst has passed the gate, by thread 0 at a time when
- * nobody reads it. */
-static __device__ __forceinline__ void
-keep_account(const vly_cuda_view &view, const partition_block &block,
-             uint64_t burst, uint32_t total)
-{
-    partition_shared *shared = block.shared;
-    uint32_t *count = block.counts + burst % view.max_delay;
-    shared->held += (uint64_t)total - *count;
-    *count = total;
-    if (blockIdx.x == 0) {
-        vly_cuda_record *record =
-            view.records + ((uint32_t)burst & view.record_mask);
-        record->start = shared->head;
-        record->count = total;
-    }
-    shared->head += total;
-}
+#include "partition_burst.cuh"
 
 template <int MODEL, uint32_t UNIT>
 static __global__ void __launch_bounds__(THREADS, 1)
@@ -337,15 +34,17 @@ static __global__ void __launch_bounds__(THREADS, 1)
         deliver_burst<UNIT>(view, launch, partition, block, launch.burst + k, k,
                             total, base);
         if (k > 0)
-            write_own(view, partition, block, k, shared.head - total, own);
+            write_own<true>(view, partition, block, k, shared.head - total,
+                            own);
         meet_delivered(partition, block, k);
         if (threadIdx.x == 0)
             end_phase(&shared, 0);
-        update_tiles<MODEL>(view, partition, block, launch.burst + k, k + 1,
-                            base);
+        update_tiles<MODEL, false>(view, partition, block, launch.burst + k,
+                                   k + 1, base);
         if (threadIdx.x == 0)
             end_phase(&shared, 1);
-        send_spikes(view, partition, block, launch.burst + k, k + 1, base);
+        send_spikes(view, partition, block, launch.burst + k, k + 1, base,
+                    nullptr);
         k++;
         total = pass_gate(partition, block, k);
         if (threadIdx.x == 0) {
@@ -355,8 +54,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
         __syncthreads();
     }
     if (k > 0) {
-        write_own(view, partition, block, k, shared.head - total,
-                  read_own(partition, block, k));
+        write_own<true>(view, partition, block, k, shared.head - total,
+                        read_own(partition, block, k));
         __syncthreads();
         block_store(view, launch, partition, block, k, shared.head);
     }
@@ -385,41 +84,10 @@ static const void *pick(const vly_cuda_view *view, uint32_t unit)
                        : pick_unit<1>(view->model);
 }
 
-/* The compiler rounds up what it places. */
-#define STATIC_BYTES ((sizeof(partition_shared) + 255) / 256 * 256)
-
-static uint64_t dynamic_bytes(const vly_cuda_view *view,
-                              const vly_cuda_partition *partition)
-{
-    uint64_t words =
-        (uint64_t)partition->ring * partition->slice + view->max_delay;
-    return words * sizeof(uint32_t);
-}
-
 uint64_t vly_cuda_partition_bytes(const vly_cuda_view *view,
                                   const vly_cuda_partition *partition)
 {
     return dynamic_bytes(view, partition) + STATIC_BYTES;
-}
-
-static cudaLaunchConfig_t make_config(uint32_t n_blocks, uint32_t cluster,
-                                      uint64_t bytes, cudaStream_t stream,
-                                      cudaLaunchAttribute attributes[2])
-{
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(n_blocks);
-    config.blockDim = dim3(THREADS);
-    config.dynamicSmemBytes = (size_t)bytes;
-    config.stream = stream;
-    attributes[0].id = cudaLaunchAttributeCooperative;
-    attributes[0].val.cooperative = 1;
-    attributes[1].id = cudaLaunchAttributeClusterDimension;
-    attributes[1].val.clusterDim.x = cluster;
-    attributes[1].val.clusterDim.y = 1;
-    attributes[1].val.clusterDim.z = 1;
-    config.attrs = attributes;
-    config.numAttrs = cluster > 1 ? 2 : 1;
-    return config;
 }
 
 cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
@@ -430,9 +98,7 @@ cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
     int device = 0;
     int units = 0;
     int major = 0;
-    int most = 0;
     int n = 0;
-    cudaFuncAttributes own;
     *n_clusters = 0;
     cudaError_t code = cudaGetDevice(&device);
     if (code == cudaSuccess)
@@ -442,16 +108,7 @@ cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
         code = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
                                       device);
     if (code == cudaSuccess)
-        code = cudaDeviceGetAttribute(
-            &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (code == cudaSuccess)
-        code = cudaFuncGetAttributes(&own, kernel);
-    /* all that there is: the limit is the kernel's, not the net's, and a
-     * smaller one set for another net would stop this one */
-    if (code == cudaSuccess)
-        code = cudaFuncSetAttribute(kernel,
-                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    most - (int)own.sharedSizeBytes);
+        code = allow_shared(kernel);
     const uint64_t dynamic = bytes - STATIC_BYTES;
     if (code != cudaSuccess)
         return code;

@@ -193,11 +193,13 @@ update_neuron(const vly_cuda_view &view, const vly_cuda_partition &partition,
 }
 
 /* Ids of a tile's spikes, a bit for each neuron of a lane, to the block's
- * mail, in any order, and their digest. Whole warps. */
+ * mail, in any order, and their digest. COUNTS: adds their synaptic events to
+ * *n_events. Whole warps. */
+template <bool COUNTS>
 static __device__ __forceinline__ uint64_t
 post_mail(const vly_cuda_view &view, const vly_cuda_partition &partition,
           const partition_block &block, uint32_t tag, uint64_t burst,
-          uint32_t fired, uint32_t id)
+          uint32_t fired, uint32_t id, uint64_t *n_events)
 {
     const uint32_t lane = threadIdx.x % 32;
     if (__ballot_sync(0xffffffffu, fired != 0) == 0)
@@ -222,14 +224,18 @@ post_mail(const vly_cuda_view &view, const vly_cuda_partition &partition,
             mail[before + (uint32_t)__popc(votes[j] & ((1u << lane) - 1))] =
                 id + 32 * j;
             digest += vly_digest_pair(mixed, id + 32 * j, 1u << view.feagi_q);
+            if (COUNTS)
+                *n_events += view.out_degree[id + 32 * j];
         }
         before += (uint32_t)__popc(votes[j]);
     }
     return digest;
 }
 
-/* All tiles of the block, spikes to its mail, their digest to the block's. */
-template <int MODEL>
+/* All tiles of the block, spikes to its mail, their digest to the block's, and
+ * if COUNTS their synaptic events, which launches of many bursts count when
+ * they write the log. */
+template <int MODEL, bool COUNTS>
 static __device__ __forceinline__ void
 update_tiles(const vly_cuda_view &view, const vly_cuda_partition &partition,
              const partition_block &block, uint64_t burst, uint32_t tag,
@@ -237,6 +243,7 @@ update_tiles(const vly_cuda_view &view, const vly_cuda_partition &partition,
 {
     const uint32_t lane = threadIdx.x % 32;
     uint64_t digest = 0;
+    uint64_t n_events = 0;
     for (uint32_t q = threadIdx.x / 32; q < block.n_own; q += WARPS) {
         tile_work work;
         read_tile<MODEL>(partition, block, base, q, &work);
@@ -251,13 +258,18 @@ update_tiles(const vly_cuda_view &view, const vly_cuda_partition &partition,
                 fired |= update_neuron<MODEL>(view, partition, burst, tag == 1,
                                               work, coefs, j)
                          << j;
-        digest += post_mail(view, partition, block, tag, burst, fired,
-                            work.tile.id + lane);
+        digest += post_mail<COUNTS>(view, partition, block, tag, burst, fired,
+                                    work.tile.id + lane, &n_events);
     }
     if (__ballot_sync(0xffffffffu, digest != 0) != 0) {
         digest = warp_sum(digest);
         if (lane == 0)
             atomicAdd(&block.shared->digest, (unsigned long long)digest);
+    }
+    if (COUNTS && __ballot_sync(0xffffffffu, n_events != 0) != 0) {
+        n_events = warp_sum(n_events);
+        if (lane == 0)
+            atomicAdd(&block.shared->n_events, (unsigned long long)n_events);
     }
 }
 

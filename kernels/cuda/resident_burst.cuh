@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A burst of the resident plan, in the parts that a launch of many bursts
+ * (burst_resident.cu) and one that stays between runs (linger_resident.cu)
+ * share, and what their launchers do.
+ */
+#ifndef VOLLEY_CUDA_RESIDENT_BURST_CUH
+#define VOLLEY_CUDA_RESIDENT_BURST_CUH
+
+#include "allow_shared.cuh"
+#include "resident_block.cuh"
+
+#define MIN_THREADS 512u
+#define FEW_THREADS 768u
+#define MANY_THREADS VLY_CUDA_THREADS
+
+/* All neurons of the block in one burst. KEEP: one a thread, in registers. */
+template <int MODEL, bool KEEP>
+static __device__ __forceinline__ void
+update_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
+             const resident_block &block, uint64_t burst, uint32_t base,
+             resident_neuron *neuron, uint64_t *n_events)
+{
+    if constexpr (KEEP) {
+        neuron_update<MODEL, true>(view, block, burst, threadIdx.x, base,
+                                   neuron);
+    } else {
+        for (uint32_t low = 0; low < resident.slice; low += blockDim.x) {
+            const uint32_t number = low + threadIdx.x;
+            uint32_t drawn[2] = {0, 0};
+            neuron_load<MODEL>(view, resident, number, neuron);
+            if (neuron->id != 0xffffffffu)
+                draw_stimuli(view, view.areas + neuron->area, burst, neuron->id,
+                             drawn);
+            neuron->drawn = drawn[0];
+            neuron_update<MODEL, false>(view, block, burst, number, base,
+                                        neuron);
+            neuron_account(view, burst, neuron);
+            *n_events += neuron_events(view, neuron);
+            neuron_store<MODEL>(view, neuron);
+        }
+    }
+}
+
+/* The warp that sends waits for those that update, which need not wait. */
+static __device__ __forceinline__ void meet(const vly_cuda_resident &resident,
+                                            bool sends, bool keep)
+{
+    const uint32_t neurons = neuron_threads(resident, keep);
+    const uint32_t n = neurons < blockDim.x ? neurons + 32 : blockDim.x;
+    __syncwarp();
+    if (sends)
+        asm volatile("bar.sync 1, %0;" ::"r"(n) : "memory");
+    else
+        asm volatile("bar.arrive 1, %0;" ::"r"(n) : "memory");
+}
+
+/* By one thread: the account of the burst whose spikes have come. */
+static __device__ __forceinline__ void
+keep_account(const vly_cuda_view &view, resident_shared *shared,
+             uint32_t *counts, uint32_t tag, uint64_t burst, uint32_t slot,
+             uint32_t total)
+{
+    const uint64_t head = shared->head;
+    counts[slot] = total;
+    shared->log_from = head;
+    shared->head = head + total;
+    shared->got[(tag + 1) & 1] = make_uint2(0, 0);
+    if (blockIdx.x == 0) {
+        vly_cuda_record *record =
+            view.records + ((uint32_t)burst & view.record_mask);
+        record->start = head;
+        record->count = total;
+    }
+}
+
+/* From the update of a burst to the spikes of all blocks, and what can be done
+ * in between: draws for the next burst, account of this one, log and delivery
+ * of the one before, which has n_before spikes in the list. */
+template <bool KEEP>
+static __device__ __forceinline__ void
+exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
+         const resident_block &block, const warp_roles &roles, uint64_t burst,
+         uint32_t k, uint32_t base, uint32_t n_before, bool logs,
+         resident_neuron *neuron)
+{
+    resident_shared *shared = block.shared;
+    const uint32_t tag = resident.tag + k + 1;
+    if (roles.sends) {
+        uint32_t *at = send_place(resident, tag);
+        meet(resident, true, KEEP);
+        send_mail(resident, block, tag, at);
+        if (roles.keeps)
+            end_phase(shared, 1);
+    } else if (roles.updates) {
+        meet(resident, false, KEEP);
+    }
+    if (KEEP && roles.updates) {
+        neuron_draw(view, shared, burst + 1, k + 1, false, neuron);
+        neuron_account(view, burst, neuron);
+    }
+    const uint32_t *list = shared->list[(tag + 1) & 1];
+    if (logs)
+        log_list(view, list, n_before, {shared->log_from, true});
+    if (resident.split != 0)
+        deliver_list(block, VLY_CUDA_LATER, resident, list, n_before, base,
+                     later_groups(resident, KEEP), NOT_READ, false);
+    if (roles.waits)
+        receive_mail<KEEP>(resident, block, tag, blockDim.x - 1 - threadIdx.x);
+    if (roles.keeps)
+        end_phase(shared, 2);
+}
+
+/* Where a launch is. */
+struct launch_state {
+    uint32_t k;        /* bursts done */
+    uint32_t slot;     /* of the ring, for the next burst ... */
+    uint32_t base;     /* ... and its first word */
+    uint32_t room;     /* spikes until the log is asked again */
+    uint32_t turn;     /* bursts until this block logs one */
+    uint32_t n_before; /* spikes of the burst before in the list */
+    bool more;         /* there is a next burst */
+};
+
+/* Whether this block logs the burst before. */
+static __device__ __forceinline__ bool
+is_logged(const vly_cuda_resident &resident, const launch_state &at)
+{
+    return at.turn == resident.n_blocks - 1;
+}
+
+static __device__ __forceinline__ launch_state
+start_launch(const vly_cuda_view &view, const vly_cuda_launch &launch,
+             const vly_cuda_resident &resident, const resident_block &block)
+{
+    launch_state at;
+    at.room = log_room(view, launch, block);
+    at.slot = (uint32_t)(launch.burst % view.max_delay);
+    at.base = at.slot * resident.slice;
+    at.k = 0;
+    at.turn = blockIdx.x;
+    at.n_before = 0;
+    at.more = launch.n_bursts > 0 && at.room >= view.n_neurons;
+    return at;
+}
+
+/* Delivers the spikes of the burst, whose mail has come, and moves on. What is
+ * not needed for that comes while segments are read. */
+template <bool KEEP>
+static __device__ __forceinline__ void
+finish_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
+             const vly_cuda_resident &resident, const resident_block &block,
+             const warp_roles &roles, uint64_t burst, launch_state *at)
+{
+    resident_shared *shared = block.shared;
+    const uint32_t tag = resident.tag + at->k + 1;
+    const list_groups urgent = make_groups(resident.part[VLY_CUDA_URGENT].shift,
+                                           threadIdx.x, blockDim.x);
+    const uint2 got = shared->got[tag & 1];
+    const uint32_t *list = shared->list[tag & 1];
+    segment_part part = NOT_READ;
+    if (urgent.group < got.x)
+        part = read_segment(block, resident.part[VLY_CUDA_URGENT],
+                            VLY_CUDA_URGENT, list[urgent.group], urgent);
+    uint32_t total = got.x;
+    if (got.y != 0)
+        total += count_over(shared, got.y);
+    if (roles.keeps)
+        keep_account(view, shared, block.counts, tag, burst, at->slot, total);
+    at->k++;
+    at->n_before = got.x;
+    at->turn = at->turn == 0 ? resident.n_blocks - 1 : at->turn - 1;
+    at->slot = at->slot + 1 < view.max_delay ? at->slot + 1 : 0;
+    at->base = at->slot * resident.slice;
+    at->room -= total;
+    if (at->room < view.n_neurons)
+        at->room = log_room(view, launch, block);
+    at->more = at->k < launch.n_bursts && at->room >= view.n_neurons;
+    if (at->more)
+        deliver_list(block, VLY_CUDA_URGENT, resident, list, got.x, at->base,
+                     urgent, part, true);
+    __syncthreads();
+    if (got.y != 0)
+        take_over<KEEP>(view, resident, block, tag, at->base, got.y, at->more,
+                        {shared->log_from + got.x, is_logged(resident, *at)});
+    if (roles.keeps)
+        end_phase(shared, 0);
+}
+
+/* ---- launchers --------------------------------------------------------- */
+
+/* Threads of a block: as many as there are neurons and lines of mail, so that
+ * no warp has both. Fewer have more registers, and fewer warps that share an
+ * issue slot. */
+static uint32_t n_threads(const vly_cuda_resident *resident)
+{
+    const uint64_t neurons = ((uint64_t)resident->slice + 31) / 32 * 32;
+    const uint64_t waiting =
+        ((uint64_t)resident->lines * resident->n_blocks + 31) / 32 * 32;
+    if (neurons + waiting <= MIN_THREADS)
+        return MIN_THREADS;
+    return neurons + waiting <= FEW_THREADS ? FEW_THREADS : MANY_THREADS;
+}
+
+static bool is_kept(const vly_cuda_view *view,
+                    const vly_cuda_resident *resident)
+{
+    return resident->slice <= PACKED_NEURONS && view->n_areas <= PACKED_AREAS;
+}
+
+#endif
