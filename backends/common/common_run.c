@@ -12,10 +12,29 @@ input_area(const vly_net_desc *desc, const vly_area_desc *last, uint32_t neuron)
     return vly_common_area_desc(desc, vly_common_area_of(desc, neuron));
 }
 
+/* Nets of one port, without branches: most hosts make no mistakes. */
+static int all_fit(const vly_net_desc *desc, const vly_run *run)
+{
+    uint32_t bad = 0;
+    uint64_t last = 0; /* burst */
+    for (uint32_t a = 0; a < desc->n_areas; a++)
+        bad |= vly_common_area_desc(desc, a)->n_ports != 1;
+    for (uint64_t i = 0; i < run->n_inputs; i++) {
+        const vly_input *input = &run->inputs[i];
+        bad |= (uint32_t)(input->burst < last) |
+               (uint32_t)(input->neuron >= desc->n_neurons) |
+               (uint32_t)(input->port != 0);
+        last = input->burst;
+    }
+    return bad == 0;
+}
+
 static vly_status check_inputs(const vly_net_desc *desc, const vly_run *run,
                                vly_error *error)
 {
     const vly_area_desc *area = NULL;
+    if (all_fit(desc, run))
+        return VLY_OK;
     for (uint64_t i = 0; i < run->n_inputs; i++) {
         const vly_input *input = &run->inputs[i];
         if (i > 0 && input->burst < run->inputs[i - 1].burst)

@@ -46,8 +46,10 @@ vly_status vly_cuda_coef_write(vly_backend_net *net, uint32_t a, uint32_t coef,
                                const vly_column *column, vly_error *error)
 {
     vly_status status = vly_common_check_coef(net->desc, a, coef, error);
-    if (status == VLY_OK)
+    if (status == VLY_OK) {
+        vly_cuda_settle(net);
         status = vly_cuda_enter(net->device, error);
+    }
     if (status != VLY_OK)
         return status;
     vly_cuda_area_info *info = &net->info[a];

@@ -59,17 +59,27 @@ static void fill(vly_backend_net *net, const vly_input *from, uint64_t n,
     row[launch->n_bursts] = at;
 }
 
-vly_status vly_cuda_inputs_send(vly_backend_net *net, const vly_run *run,
-                                uint64_t *from, vly_cuda_launch *launch,
-                                vly_error *error)
+uint64_t vly_cuda_inputs_find(const vly_run *run, uint64_t *from,
+                              const vly_cuda_launch *launch)
 {
     uint64_t end_burst = launch->burst + launch->n_bursts;
     while (*from < run->n_inputs && run->inputs[*from].burst < launch->burst)
         (*from)++;
-    uint64_t n = 0;
+    uint64_t n = run->n_inputs - *from;
+    if (n > 0 && run->inputs[run->n_inputs - 1].burst < end_burst)
+        return n; /* mostly */
+    n = 0;
     while (*from + n < run->n_inputs &&
            run->inputs[*from + n].burst < end_burst)
         n++;
+    return n;
+}
+
+vly_status vly_cuda_inputs_send(vly_backend_net *net, const vly_run *run,
+                                uint64_t *from, vly_cuda_launch *launch,
+                                vly_error *error)
+{
+    uint64_t n = vly_cuda_inputs_find(run, from, launch);
     launch->input_row = NULL;
     if (n == 0)
         return VLY_OK;

@@ -46,6 +46,7 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
 {
     memset(made, 0, sizeof *made);
     made->split = VLY_CUDA_AUTO;
+    made->linger = VLY_CUDA_AUTO;
     while (text != NULL && text[0] != 0) {
         size_t n = strcspn(text, ",");
         int known = n == 0 ||
@@ -53,6 +54,7 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
                     read_number(text, n, "launch=", &made->n_bursts) ||
                     read_number(text, n, "fault=", &made->fault) ||
                     read_number(text, n, "change=", &made->change) ||
+                    read_number(text, n, "linger=", &made->linger) ||
                     read_number(text, n, "lines=", &made->lines) ||
                     read_number(text, n, "split=", &made->split) ||
                     read_number(text, n, "quads=", &made->quads) ||
@@ -61,14 +63,14 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
                     read_plan(text, n, &made->plan);
         if (!known || !is_power(made->cluster, VLY_CUDA_CLUSTER) ||
             !is_power(made->unit, 4))
-            return vly_cuda_fail(error, VLY_E_INVALID,
-                                 "cuda option '%.*s', wanted plan=auto, "
-                                 "plan=global, plan=resident, "
-                                 "plan=partitioned, blocks=N, launch=N, "
-                                 "lines=N, split=0|1, quads=N, "
-                                 "cluster=1|2|4|8, unit=1|2|4, change=1 or "
-                                 "fault=1",
-                                 (int)n, text);
+            return vly_cuda_fail(
+                error, VLY_E_INVALID,
+                "cuda option '%.*s', wanted plan=auto, "
+                "plan=global, plan=resident, "
+                "plan=partitioned, blocks=N, launch=N, "
+                "lines=N, split=0|1, quads=N, cluster=1|2|4|8, "
+                "unit=1|2|4, linger=0|1|2, change=1 or fault=1",
+                (int)n, text);
         text += text[n] == ',' ? n + 1 : n;
     }
     return VLY_OK;
@@ -248,6 +250,7 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
                                ? shortest_delay(desc) > 1
                                : wanted.split != 0;
     start_view(made);
+    vly_cuda_settle(made); /* others make room */
     vly_cuda_range_begin("volley net");
     status = fill_net(made, snapshot, &wanted, error);
     vly_cuda_range_end();
@@ -264,6 +267,7 @@ void vly_cuda_net_destroy(vly_backend_net *net)
     if (net == NULL)
         return;
     (void)cudaSetDevice(net->device);
+    vly_cuda_settle(net);
     if (net->stream != NULL) /* it may be writing to what is freed */
         (void)cudaStreamSynchronize((cudaStream_t)net->stream);
     for (uint32_t i = 0; i < 4; i++)

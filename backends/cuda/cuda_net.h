@@ -12,7 +12,7 @@
 #include <volley/plugin.h>
 
 #include "backends/common/backend_common.h"
-#include "kernels/cuda/cuda_kernels.h"
+#include "kernels/cuda/linger_kernels.h"
 
 /* What all backends share, by the names it has in this one. */
 #define vly_cuda_host vly_common_host
@@ -67,6 +67,22 @@ typedef struct vly_cuda_host_view {
     uint64_t room;
 } vly_cuda_host_view;
 
+/* Launches that stay between short runs: cuda_linger.c */
+typedef struct vly_cuda_lingering {
+    vly_cuda_mailbox *mailbox; /* pinned */
+    vly_cuda_answer *answer;   /* pinned */
+    vly_cuda_relay *relay;     /* on the device */
+    vly_cuda_linger launch;
+    vly_cuda_done told; /* of the launch, in the last answer */
+    uint64_t ended_ns;  /* of the last run */
+    uint32_t is_on;     /* 1: the launch may be there, and was not told to go */
+    uint32_t number;    /* of the last launch or command */
+    uint32_t n_left;    /* bursts that the launch may still run */
+    uint32_t n_quick;   /* runs in a row that followed quickly */
+    uint32_t fits;      /* the plan, ... */
+    uint32_t n_changes; /* ... which is the one after so many changes, plus 1 */
+} vly_cuda_lingering;
+
 #define VLY_CUDA_AUTO UINT32_MAX
 
 enum {
@@ -88,6 +104,8 @@ typedef struct vly_cuda_options {
     uint32_t n_bursts; /* of a launch; 0: by time */
     uint32_t change;   /* 1: another plan after every launch, for tests */
     uint32_t fault;
+    uint32_t linger; /* 0: no launch stays between runs; 2: for tests, their
+                        numbers begin near the last one */
 } vly_cuda_options;
 
 struct vly_backend_net {
@@ -149,6 +167,7 @@ struct vly_backend_net {
     uint64_t *area_spikes_at; /* pinned */
     uint64_t *area_spikes_told;
     vly_cuda_host_view host; /* of short runs */
+    vly_cuda_lingering linger;
 };
 
 /* ---- cuda_memory.c ----------------------------------------------------- */
@@ -230,6 +249,8 @@ vly_status vly_cuda_resident_create(vly_backend_net *net, uint32_t forced,
 void vly_cuda_resident_release(vly_backend_net *net);
 /* Events that are under way, from the log. */
 vly_status vly_cuda_resident_restore(vly_backend_net *net, vly_error *error);
+/* What every launch of so many bursts needs before it; a cudaError_t. */
+int vly_cuda_resident_ready(vly_backend_net *net, uint32_t n_bursts);
 /* Enqueues a launch; returns a cudaError_t. */
 int vly_cuda_resident_launch(vly_backend_net *net,
                              const vly_cuda_launch *launch);
@@ -254,6 +275,8 @@ vly_status vly_cuda_partition_fit(vly_backend_net *net, uint32_t cluster,
 vly_status vly_cuda_partition_create(vly_backend_net *net, vly_error *error);
 /* Events that are under way, from the log. */
 vly_status vly_cuda_partition_restore(vly_backend_net *net, vly_error *error);
+/* What every launch needs before it; a cudaError_t. */
+int vly_cuda_partition_ready(vly_backend_net *net);
 /* Enqueues a launch; returns a cudaError_t. */
 int vly_cuda_partition_launch(vly_backend_net *net,
                               const vly_cuda_launch *launch);
@@ -320,8 +343,10 @@ vly_status vly_cuda_history_load(vly_backend_net *net,
 
 /* ---- cuda_input.c ------------------------------------------------------ */
 
-/* Enqueues the inputs of the bursts of a launch; *from is moved to the first
- * of them. */
+/* How many inputs a launch has; *from is moved to the first of them. */
+uint64_t vly_cuda_inputs_find(const vly_run *run, uint64_t *from,
+                              const vly_cuda_launch *launch);
+/* Enqueues them; *from is moved to the first. */
 vly_status vly_cuda_inputs_send(vly_backend_net *net, const vly_run *run,
                                 uint64_t *from, vly_cuda_launch *launch,
                                 vly_error *error);
@@ -349,7 +374,25 @@ int vly_cuda_short_read(vly_backend_net *net, uint32_t area, uint32_t field,
 /* The state changes: nothing published holds any more. */
 void vly_cuda_short_forget(vly_backend_net *net);
 
+/* ---- cuda_linger.c ----------------------------------------------------- */
+
+/* Whether a short launch, whose inputs are from input_from on, is to be run by
+ * one that stays on the device afterwards. */
+int vly_cuda_linger_fits(vly_backend_net *net, const vly_run *run,
+                         uint64_t input_from, const vly_cuda_launch *launch);
+/* Runs it, and leaves done, records, ranges and ids in the places of a short
+ * launch. */
+vly_status vly_cuda_linger_run(vly_backend_net *net, const vly_run *run,
+                               uint64_t *input_from,
+                               const vly_cuda_launch *launch, vly_error *error);
+/* Tells a launch that stays to go, before the net is used in another way: the
+ * stream is behind it. Does not wait. */
+void vly_cuda_settle(vly_backend_net *net);
+
 /* ---- cuda_run.c -------------------------------------------------------- */
+
+/* net->done: one that is 0 when its launch begins */
+vly_status vly_cuda_done_next(vly_backend_net *net, vly_error *error);
 
 vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
                             vly_error *error);

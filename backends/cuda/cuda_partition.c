@@ -391,15 +391,20 @@ vly_status vly_cuda_partition_restore(vly_backend_net *net, vly_error *error)
     return status;
 }
 
+int vly_cuda_partition_ready(vly_backend_net *net)
+{
+    const vly_cuda_partition *p = &net->partition;
+    return (int)cudaMemsetAsync(
+        p->gate, 0, 2 * (size_t)p->n_slices * p->cluster * sizeof *p->gate,
+        (cudaStream_t)net->stream);
+}
+
 int vly_cuda_partition_launch(vly_backend_net *net,
                               const vly_cuda_launch *launch)
 {
-    cudaStream_t stream = (cudaStream_t)net->stream;
-    const vly_cuda_partition *p = &net->partition;
-    cudaError_t code = cudaMemsetAsync(
-        p->gate, 0, 2 * (size_t)p->n_slices * p->cluster * sizeof *p->gate,
-        stream);
-    if (code == cudaSuccess)
-        code = vly_cuda_launch_partition(&net->view, launch, p, stream);
-    return (int)code;
+    int code = vly_cuda_partition_ready(net);
+    if (code == (int)cudaSuccess)
+        code = (int)vly_cuda_launch_partition(
+            &net->view, launch, &net->partition, (cudaStream_t)net->stream);
+    return code;
 }

@@ -199,7 +199,11 @@ static vly_status change_plan(vly_backend_net *net, vly_error *error)
 {
     uint32_t resident = net->is_resident;
     net->n_changes++;
-    vly_status status = make_plan(net, !resident, error);
+    vly_cuda_settle(net);
+    /* a launch that stayed may be on its way out with what is freed here */
+    vly_status status = vly_cuda_synchronize(net, "another plan", error);
+    if (status == VLY_OK)
+        status = make_plan(net, !resident, error);
     if (status == VLY_E_NOMEM || status == VLY_E_UNSUPPORTED) {
         vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_WARN,
                            "cuda: a faster plan for these events does not fit "

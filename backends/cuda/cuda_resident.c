@@ -177,23 +177,29 @@ static void choose_mail(vly_backend_net *net)
     resident->copies = resident->copies < most ? resident->copies : most;
 }
 
-int vly_cuda_resident_launch(vly_backend_net *net,
-                             const vly_cuda_launch *launch)
+int vly_cuda_resident_ready(vly_backend_net *net, uint32_t n_bursts)
 {
-    cudaStream_t stream = (cudaStream_t)net->stream;
     vly_cuda_resident *resident = &net->resident;
     cudaError_t code = cudaSuccess;
     choose_mail(net);
     for (uint32_t p = 0; p < VLY_CUDA_N_PARTS; p++)
         resident->part[p].shift = choose_shift(net, resident->part[p].quads);
-    if (resident->tag + launch->n_bursts > UINT16_MAX) {
+    if (resident->tag + n_bursts > UINT16_MAX) {
         resident->tag = 0; /* tags of 16 bits begin again */
         code = cudaMemsetAsync(resident->mail, 0,
                                (size_t)(net->mail_words + net->more_words) *
                                    sizeof(uint32_t),
-                               stream);
+                               (cudaStream_t)net->stream);
     }
-    if (code == cudaSuccess)
-        code = vly_cuda_launch_resident(&net->view, launch, resident, stream);
     return (int)code;
+}
+
+int vly_cuda_resident_launch(vly_backend_net *net,
+                             const vly_cuda_launch *launch)
+{
+    int code = vly_cuda_resident_ready(net, launch->n_bursts);
+    if (code == (int)cudaSuccess)
+        code = (int)vly_cuda_launch_resident(&net->view, launch, &net->resident,
+                                             (cudaStream_t)net->stream);
+    return code;
 }

@@ -14,8 +14,8 @@
 
 /* ---- one launch -------------------------------------------------------- */
 
-/* A done of its own, which is 0: they are cleared all at once. */
-static vly_status next_done(vly_backend_net *net, vly_error *error)
+/* They are cleared all at once. */
+vly_status vly_cuda_done_next(vly_backend_net *net, vly_error *error)
 {
     uint32_t turn = (uint32_t)(net->done - net->dones) + 1;
     cudaError_t code = cudaSuccess;
@@ -57,7 +57,7 @@ static vly_status enqueue(vly_backend_net *net, const vly_run *run,
     if (status == VLY_OK)
         status = vly_cuda_history_clear(net, launch->n_bursts, error);
     if (status == VLY_OK)
-        status = next_done(net, error);
+        status = vly_cuda_done_next(net, error);
     if (status != VLY_OK)
         return status;
     launch->done = net->done;
@@ -120,12 +120,17 @@ static vly_status launch_bursts(vly_backend_net *net, const vly_run *run,
     uint64_t begin = vly_cuda_host->clock_ns(vly_cuda_host->context);
     vly_cuda_range_begin("volley launch");
     vly_cuda_short_forget(net);
-    vly_status status = enqueue(net, run, input_from, launch, !is_short, error);
+    vly_status status = VLY_OK;
+    int stays = is_short && vly_cuda_linger_fits(net, run, *input_from, launch);
+    if (!stays)
+        status = enqueue(net, run, input_from, launch, !is_short, error);
     if (status == VLY_OK) /* of the launch before, while this one runs */
         status = vly_cuda_history_receive(net, error);
-    if (status == VLY_OK && is_short)
+    if (status == VLY_OK && stays)
+        status = vly_cuda_linger_run(net, run, input_from, launch, error);
+    if (status == VLY_OK && is_short && !stays)
         status = vly_cuda_short_finish(net, run, launch, error);
-    else if (status == VLY_OK)
+    else if (status == VLY_OK && !stays)
         status = finish_long(net, run, launch, ms, error);
     if (is_short)
         *ms = (float)(vly_cuda_host->clock_ns(vly_cuda_host->context) - begin) *
@@ -221,13 +226,14 @@ static vly_status make_room(vly_backend_net *net, const vly_cuda_launch *launch,
                             uint32_t n_bursts, vly_error *error)
 {
     uint32_t delay = net->desc->max_delay;
+    if (n_bursts > 0 && (n_bursts == launch->n_bursts || !launch->keep ||
+                         net->head + net->desc->n_neurons > launch->head_limit))
+        return VLY_OK;
+    vly_cuda_settle(net);
     if (n_bursts == 0)
         return vly_cuda_history_reserve(
             net, net->burst > delay ? net->burst - delay : 0,
             net->desc->n_neurons, error);
-    if (n_bursts == launch->n_bursts || !launch->keep ||
-        net->head + net->desc->n_neurons > launch->head_limit)
-        return VLY_OK;
     vly_status status = vly_cuda_history_grow(net, error);
     return status == VLY_E_NOMEM ? VLY_OK : status; /* it does without */
 }
@@ -247,6 +253,8 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
     if (status != VLY_OK)
         return status;
     int is_short = vly_cuda_short_fits(net, run, &launch);
+    if (!is_short)
+        vly_cuda_settle(net);
     status = launch_bursts(net, run, input_from, &launch, is_short, &ms, error);
     if (status != VLY_OK)
         return status;
@@ -271,7 +279,8 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
         status = make_room(net, &launch, done.n_bursts, error);
     if (status == VLY_OK)
         status = vly_cuda_plan_review(net, done.n_bursts, done.n_events, error);
-    run->drain_ns += vly_cuda_host->clock_ns(vly_cuda_host->context) - time;
+    net->linger.ended_ns = vly_cuda_host->clock_ns(vly_cuda_host->context);
+    run->drain_ns += net->linger.ended_ns - time;
     return status;
 }
 

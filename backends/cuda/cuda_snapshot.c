@@ -34,6 +34,7 @@ static vly_status snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
     uint32_t n_bursts = vly_common_fired_bursts(net->desc, net->burst);
     uint64_t n_fired = 0;
     vly_cuda_record *records = NULL;
+    vly_cuda_settle(net);
     vly_status status = vly_cuda_enter(net->device, error);
     if (status == VLY_OK)
         status =
@@ -84,6 +85,7 @@ vly_status vly_cuda_field_read(vly_backend_net *net, uint32_t area,
         return status;
     if (vly_cuda_short_read(net, area, field, first, count, words))
         return VLY_OK;
+    vly_cuda_settle(net);
     return vly_cuda_download(net, words, net->areas[area].field[field] + first,
                              count * sizeof *words, error);
 }
@@ -96,6 +98,7 @@ vly_status vly_cuda_field_write(vly_backend_net *net, uint32_t area,
     if (status != VLY_OK)
         return status;
     vly_cuda_short_forget(net);
+    vly_cuda_settle(net);
     return vly_cuda_upload(net, net->areas[area].field[field] + first, words,
                            count * sizeof *words, error);
 }
@@ -105,6 +108,7 @@ vly_status vly_cuda_state_digest(vly_backend_net *net, uint64_t *digest,
 {
     cudaStream_t stream = (cudaStream_t)net->stream;
     uint64_t *sum = &net->done->digest;
+    vly_cuda_settle(net);
     vly_status status = vly_cuda_enter(net->device, error);
     if (status == VLY_OK)
         status =

@@ -94,6 +94,8 @@ vly_status vly_cuda_stimulus_write(vly_backend_net *net, uint32_t index,
     vly_status status =
         vly_common_check_stimulus_write(net->desc, index, desc, error);
     if (status == VLY_OK)
+        vly_cuda_settle(net);
+    if (status == VLY_OK)
         status = vly_cuda_enter(net->device, error);
     return status == VLY_OK ? stimulus_upload(net, index, desc, error) : status;
 }
