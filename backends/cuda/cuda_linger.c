@@ -133,18 +133,21 @@ static cudaError_t clear_numbers(vly_backend_net *net)
     return code;
 }
 
-static void set_watches(vly_backend_net *net)
+static void set_ranges(vly_backend_net *net)
 {
     vly_cuda_host_view *host = &net->host;
-    vly_cuda_watches *watches = &net->linger.launch.watches;
-    watches->n = host->n_reads;
+    vly_cuda_linger *launch = &net->linger.launch;
     for (uint32_t i = 0; i < host->n_reads; i++) {
         vly_cuda_read *read = &host->reads[i];
+        const vly_cuda_area *area = &net->areas[read->area];
         read->is_published = 1;
-        watches->list[i] = (vly_cuda_watch){
-            net->areas[read->area].field[read->field] + read->first,
-            read->count, read->at};
+        launch->ranges[i] = (vly_cuda_linger_range){
+            .from = area->field[read->field] + read->first,
+            .id = area->first + read->first,
+            .field = read->field,
+            .n = read->count};
     }
+    launch->n_ranges = host->n_reads;
 }
 
 /* What a launch needs before it is enqueued; its first command has not been
@@ -165,7 +168,7 @@ static vly_status prepare(vly_backend_net *net, vly_error *error)
     linger->launch.patience_ns = PATIENCE_NS;
     linger->n_left = MOST_BURSTS;
     memset(&linger->told, 0, sizeof linger->told);
-    set_watches(net);
+    set_ranges(net);
     if (code == cudaSuccess)
         code = cudaMemsetAsync(&linger->relay->arrived, 0, sizeof(uint64_t),
                                stream);

@@ -216,14 +216,14 @@ start_linger(const vly_cuda_launch &launch, linger_shared *shared)
 
 /* ---- results ----------------------------------------------------------- */
 
-/* Word i of what is published, after done and records. */
+/* Word i of the ranges. */
 static __device__ __forceinline__ const uint32_t *
-watched_word(const vly_cuda_watches &watches, uint32_t i)
+range_word(const vly_cuda_linger &linger, uint32_t i)
 {
-    for (uint32_t w = 0; w < watches.n; w++) {
-        if (i < watches.list[w].n)
-            return watches.list[w].from + i;
-        i -= watches.list[w].n;
+    for (uint32_t r = 0; r < linger.n_ranges; r++) {
+        if (i < linger.ranges[r].n)
+            return linger.ranges[r].from + i;
+        i -= linger.ranges[r].n;
     }
     return nullptr;
 }
@@ -241,20 +241,17 @@ count_smaller(uint32_t id, const uint32_t *own, uint32_t *rank, uint32_t n)
 }
 
 /* By one block, when all have done what they do, and its shared->done is
- * complete: n bursts from `burst` on. n_events: where they are instead, or
- * NULL. */
+ * complete: n bursts from `burst` on, and the first n_ranged words of ranges.
+ * n_events: where they are instead, or NULL. */
 static __device__ __forceinline__ void
 publish_answer(const vly_cuda_view &view, const vly_cuda_linger &linger,
                const linger_shared *shared, const uint64_t *n_events,
-               uint64_t burst, uint32_t n, uint32_t tag)
+               uint64_t burst, uint32_t n, uint32_t n_ranged, uint32_t tag)
 {
     const uint32_t record_words = sizeof(vly_cuda_record) / sizeof(uint32_t);
     const uint32_t events =
         offsetof(vly_cuda_done, n_events) / sizeof(uint32_t);
-    uint64_t *words = linger.answer->words;
-    uint32_t total = VLY_CUDA_ANSWER_RANGES;
-    for (uint32_t w = 0; w < linger.watches.n; w++)
-        total += linger.watches.list[w].n;
+    const uint32_t total = VLY_CUDA_ANSWER_RANGES + n_ranged;
     for (uint32_t i = threadIdx.x; i < total; i += blockDim.x) {
         uint32_t word = 0;
         if (i < VLY_CUDA_ANSWER_RECORDS) {
@@ -270,10 +267,9 @@ publish_answer(const vly_cuda_view &view, const vly_cuda_linger &linger,
                                    ((uint32_t)(burst + k) & view.record_mask)) +
                 (i - VLY_CUDA_ANSWER_RECORDS) % record_words);
         } else {
-            word = word_of(
-                watched_word(linger.watches, i - VLY_CUDA_ANSWER_RANGES));
+            word = word_of(range_word(linger, i - VLY_CUDA_ANSWER_RANGES));
         }
-        host_write(words + i, tag_word(tag, word));
+        host_write(linger.answer->words + i, tag_word(tag, word));
     }
 }
 

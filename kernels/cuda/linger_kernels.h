@@ -64,13 +64,24 @@ typedef struct vly_cuda_relay {
     uint64_t arrived;
 } vly_cuda_relay;
 
+/* A range of a field that the host wants after every command. */
+typedef struct vly_cuda_linger_range {
+    const uint32_t *from; /* in the state */
+    uint32_t id;          /* global, of the first neuron */
+    uint32_t field;
+    uint32_t n;
+    uint32_t reserved;
+} vly_cuda_linger_range;
+
 typedef struct vly_cuda_linger {
     const vly_cuda_mailbox *mailbox;
     vly_cuda_answer *answer;
     vly_cuda_relay *relay;
     uint32_t number;      /* of the launch; its commands have the next ones */
     uint32_t patience_ns; /* without a command it leaves by itself */
-    vly_cuda_watches watches;
+    uint32_t n_ranges;
+    uint32_t reserved;
+    vly_cuda_linger_range ranges[VLY_CUDA_WATCHES];
 } vly_cuda_linger;
 
 /* Allows the shared memory that a launch takes; *fits: 0 if the device has

@@ -156,9 +156,12 @@ publish_command(const vly_cuda_view &view, const vly_cuda_linger &linger,
         for (int i = 0; i < 3; i++)
             done->cycles[i] = block.shared->cycles[i];
     }
+    uint32_t n_ranged = 0;
+    for (uint32_t r = 0; r < linger.n_ranges; r++)
+        n_ranged += linger.ranges[r].n;
     __syncthreads();
     publish_answer(view, linger, waiting, &waiting->launch.done->n_events,
-                   waiting->launch.burst + at.k - n, n, tag);
+                   waiting->launch.burst + at.k - n, n, n_ranged, tag);
 }
 
 template <int MODEL, uint32_t UNIT>
