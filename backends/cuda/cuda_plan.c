@@ -7,10 +7,11 @@
 /* Nanoseconds of a burst by its events: a resident burst costs less by itself,
  * a partitioned one less for each event. From bursts of the stress nets on an
  * H200 (bench/README.md): those of the partitioned plan medians of 31 blocks,
- * those of the resident plan single runs of an earlier state, so rough. */
-#define RESIDENT_BURST_NS 2000.0
-#define RESIDENT_EVENT_NS 0.009
-#define RESIDENT_MORE_NS 0.0077 /* on top, beyond RESIDENT_EVENTS of them */
+ * those of the resident plan of 5 to 7 runs at 0.1 and 1 million events (2.44
+ * and 7.6 us), and at 10 million one of an earlier state (161), so rough. */
+#define RESIDENT_BURST_NS 1900.0
+#define RESIDENT_EVENT_NS 0.0057
+#define RESIDENT_MORE_NS 0.0114 /* on top, beyond RESIDENT_EVENTS of them */
 #define RESIDENT_EVENTS 1e6
 #define PARTITION_BURST_NS 8000.0
 #define PARTITION_EVENT_NS 0.002
