@@ -121,10 +121,10 @@ static const struct {
     {"s_id", "snapshot with a neuron that there is not"},
 };
 
-static void erring_init(fixture *f)
+static void erring_init(fixture *f, const char *genome)
 {
     char path[512];
-    fixture_init(f, genome_three);
+    fixture_init(f, genome);
     (void)snprintf(path, sizeof path, "%s/erring.so", VLY_TEST_PLUGINS);
     assert_ok(vly_registry_add(f->registry, path, &f->error), f->error);
 }
@@ -141,7 +141,7 @@ static void run_that_lies(void **state)
     static spike_log log;
     fixture f;
     (void)state;
-    erring_init(&f);
+    erring_init(&f, genome_three);
     for (size_t i = 0; i < sizeof run_lies / sizeof run_lies[0]; i++) {
         vly_net *net = lying_net(&f, run_lies[i].lie);
         log = (spike_log){.fail_at = UINT64_MAX};
@@ -157,11 +157,48 @@ static void run_that_lies(void **state)
     fixture_deinit(&f);
 }
 
+/* So many spikes that several threads look at them; the first comes late. */
+static const char genome_busy[] =
+    "format = 1\n[run]\ndt_ms = 1\nbursts = 200\n"
+    "[area.A]\nmodel = \"lif_psc_delta\"\nneurons = 3000\nt_ref_ms = 0\n"
+    "[area.B]\nmodel = \"lif_psc_delta\"\nneurons = 10\n"
+    "[[stimulus]]\nkind = \"normal\"\nto = \"A\"\nmean_mv = 40\n"
+    "sd_mv = 0.1\nstart_ms = 70\n";
+
+static void long_run_that_lies(void **state)
+{
+    static const char *const lies[] = {"id", "twice", "other"};
+    static spike_log log;
+    fixture f;
+    (void)state;
+    erring_init(&f, genome_busy);
+    for (int i = 0; i < 3; i++) {
+        vly_net *net = lying_net(&f, lies[i]);
+        log = (spike_log){.fail_at = UINT64_MAX};
+        vly_net_on_spikes(net, spike_log_add, &log);
+        assert_fails(vly_net_run(net, 200, &f.error), VLY_E_DEVICE, &f.error,
+                     "burst 70 with spikes that do not ascend");
+        assert_int_equal(log.n_calls, 0);
+        vly_net_destroy(net);
+    }
+    vly_net *net = fixture_net(&f, "cpu:1");
+    vly_net *quiet = fixture_net(&f, "cpu:1");
+    log = (spike_log){.fail_at = UINT64_MAX};
+    vly_net_on_spikes(net, spike_log_add, &log);
+    assert_ok(vly_net_run(net, 200, &f.error), f.error);
+    assert_ok(vly_net_run(quiet, 200, &f.error), f.error);
+    assert_int_equal(log.n_calls, 200);
+    assert_true(vly_net_digest(net) == vly_net_digest(quiet));
+    vly_net_destroy(net);
+    vly_net_destroy(quiet);
+    fixture_deinit(&f);
+}
+
 static void snapshot_that_lies(void **state)
 {
     fixture f;
     (void)state;
-    erring_init(&f);
+    erring_init(&f, genome_three);
     for (size_t i = 0; i < sizeof snapshot_lies / sizeof snapshot_lies[0];
          i++) {
         vly_state *kept = NULL;
@@ -182,7 +219,7 @@ static void create_that_lies(void **state)
     fixture f;
     vly_net *net = NULL;
     (void)state;
-    erring_init(&f);
+    erring_init(&f, genome_three);
     assert_fails(vly_net_create(f.connectome, f.registry, "erring,lie=no_net",
                                 1, &net, &f.error),
                  VLY_E_DEVICE, &f.error,
@@ -196,6 +233,7 @@ static void create_that_lies(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(run_that_lies),
+    cmocka_unit_test(long_run_that_lies),
     cmocka_unit_test(snapshot_that_lies),
     cmocka_unit_test(create_that_lies),
     cmocka_unit_test(dead_for_ever),
