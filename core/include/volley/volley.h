@@ -322,7 +322,7 @@ typedef int (*vly_failover_fn)(void *arg, const vly_failover_event *event);
  * n_threads  as for vly_net_swap
  * every_bursts  between snapshots; 0: as often as keeps their cost under 1% of
  *            the time, at most one a second. A run ends a chunk for it
- * function   told what happens; or NULL
+ * function   told what happens; NULL: nobody, who forgets nothing
  * Errors     E_INVALID, E_UNSUPPORTED  backend cannot run this net; E_NOMEM;
  *            those of the first snapshot. Later a net whose fail-over fails
  *            has ended, with both reasons in one sentence
