@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rows of a fixed_total_number: synapses are dealt into buckets of 2^n
- * neighbouring rows, and each bucket is sorted where it lies.
+ * Rows of a fixed_total_number, and of a fixed_in_degree with multiple
+ * connections: synapses are dealt into buckets of 2^n neighbouring rows, and
+ * each bucket is sorted where it lies.
  *
  * A synapse under way is one word, row in the bucket above target, so it needs
  * no memory but that of the targets, and a sorted bucket is its rows. Written
@@ -68,7 +69,7 @@ static uint32_t bits_below(uint32_t n)
 /* False: too many buckets to write to at once, or a synapse is no word. */
 static bool plan_make(const vly_rule_job *job, bucket_plan *plan)
 {
-    uint64_t row_mean = vly_rule_elements(job) / job->n_from;
+    uint64_t row_mean = vly_rule_draws(job) / job->n_from;
     uint32_t bits = 0;
     plan->target_bits = bits_below(job->n_to);
     while (bits < ROW_BITS_MAX && bits + plan->target_bits < 32 &&
@@ -83,8 +84,13 @@ static bool plan_make(const vly_rule_job *job, bucket_plan *plan)
 bool vly_buckets_suit(const vly_rule_job *job)
 {
     bucket_plan plan;
-    return job->pair->rule == VLY_RULE_FIXED_TOTAL_NUMBER && !job->chosen &&
-           plan_make(job, &plan);
+    const vly_pair *pair = job->pair;
+    bool drawn =
+        pair->rule == VLY_RULE_FIXED_IN_DEGREE
+            ? pair->multiple && pair->in_degree > 0 &&
+                  job->n_to <= UINT32_C(1) << 30 /* words: 2^64 */
+            : pair->rule == VLY_RULE_FIXED_TOTAL_NUMBER && !job->chosen;
+    return drawn && plan_make(job, &plan);
 }
 
 /* ---- dealing ---------------------------------------------------------- */
@@ -323,9 +329,8 @@ typedef struct bucket_batch {
 static vly_status work_init(bucket_work *work, const vly_rows *rows,
                             vly_error *error)
 {
-    *work = (bucket_work){.job = &rows->job,
-                          .n = vly_rule_elements(&rows->job),
-                          .row = rows->row};
+    *work = (bucket_work){
+        .job = &rows->job, .n = vly_rule_draws(&rows->job), .row = rows->row};
     (void)plan_make(work->job, &work->plan);
     uint64_t size = work->n / PARTS_MAX + 1;
     if (size < PART_SYNAPSES)

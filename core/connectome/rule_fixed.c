@@ -25,6 +25,13 @@ uint64_t vly_rule_elements(const vly_rule_job *job)
     }
 }
 
+uint64_t vly_rule_draws(const vly_rule_job *job)
+{
+    return job->pair->rule == VLY_RULE_FIXED_IN_DEGREE
+               ? (uint64_t)job->n_to * job->pair->in_degree
+               : job->pair->count;
+}
+
 uint32_t vly_rule_stamps(const vly_rule_job *job)
 {
     if (job->pair->multiple)
@@ -67,9 +74,45 @@ static void draw_distinct(const vly_rule_job *job, uint64_t first, uint32_t n,
     }
 }
 
+/* A target after the other; every one begins a sequence of words. */
+static void draw_in_degree(const vly_rule_job *job, uint64_t first, uint32_t n,
+                           uint32_t *sources, uint32_t *targets)
+{
+    uint32_t degree = job->pair->in_degree;
+    uint32_t n_from = job->n_from - (job->no_self ? 1 : 0);
+    uint32_t target = (uint32_t)(first / degree);
+    uint32_t word = (uint32_t)(first % degree);
+    uint32_t words[VLY_WORDS];
+    for (uint32_t i = 0; i < n;) {
+        uint32_t skip = word & 3; /* words come in blocks of four */
+        uint32_t take = degree - word < n - i ? degree - word : n - i;
+        if (take > VLY_WORDS - skip)
+            take = VLY_WORDS - skip;
+        vly_draws_fill(&job->source_draws,
+                       ((uint64_t)target << 34) + word - skip, skip + take,
+                       words);
+        for (uint32_t k = 0; k < take; k++) {
+            uint32_t source = vly_below(words[skip + k], n_from);
+            sources[i + k] = source + (job->no_self && source >= target);
+            if (targets)
+                targets[i + k] = target;
+        }
+        i += take;
+        word += take;
+        if (word == degree) {
+            word = 0;
+            target++;
+        }
+    }
+}
+
 void vly_rule_draw(const vly_rule_job *job, uint64_t first, uint32_t n,
                    uint32_t sources[VLY_WORDS], uint32_t targets[VLY_WORDS])
 {
+    if (job->pair->rule == VLY_RULE_FIXED_IN_DEGREE) {
+        draw_in_degree(job, first, n, sources, targets);
+        return;
+    }
     if (job->pair->multiple)
         draw_total(job, first, n, sources, targets);
     else

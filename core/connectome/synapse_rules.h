@@ -54,9 +54,11 @@ uint32_t vly_rule_stamps(const vly_rule_job *job);
 void vly_rule_part(const vly_rule_job *job, uint64_t first, uint64_t last,
                    uint32_t *cursor, uint32_t *stamps, const uint64_t *row,
                    uint32_t *targets);
-/* fixed_total_number: synapses [first, first + n) as indices in their areas, in
- * the order of the draws; first a multiple of 4, n at most VLY_WORDS. targets
- * NULL: only the sources. */
+/* fixed_total_number, and fixed_in_degree with multiple connections: synapses
+ * [first, first + n) of vly_rule_draws as indices in their areas, in the order
+ * of the draws; first a multiple of 4, n at most VLY_WORDS. targets NULL: only
+ * the sources. */
+uint64_t vly_rule_draws(const vly_rule_job *job);
 void vly_rule_draw(const vly_rule_job *job, uint64_t first, uint32_t n,
                    uint32_t sources[VLY_WORDS], uint32_t targets[VLY_WORDS]);
 /* Whether the rows of vly_rule_part come out ascending if parts do. */
@@ -99,9 +101,9 @@ vly_status vly_rows_build(vly_rows *rows, uint32_t n, uint32_t n_threads,
 vly_status vly_distance_build(vly_rows *rows, uint32_t n_threads,
                               vly_storage *storage, vly_error *error);
 
-/* row_buckets.c: fixed_total_number by way of buckets, if the areas are small
- * enough for that. Builds those of the n pairs that suit; their row arrays are
- * there. */
+/* row_buckets.c: the rules of vly_rule_draw by way of buckets, if the areas are
+ * small enough for that. Builds those of the n pairs that suit; their row
+ * arrays are there. */
 bool vly_buckets_suit(const vly_rule_job *job);
 vly_status vly_buckets_build(vly_rows *rows, uint32_t n, uint32_t n_threads,
                              vly_storage *storage, vly_error *error);

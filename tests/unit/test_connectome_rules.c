@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/random.h"
+#include "connectome/connectome_work.h"
 #include "connectome_builder.h"
 
 static vly_connectome *built(const builder *b)
@@ -208,6 +210,45 @@ static void total_number_once(void **state)
         vly_connectome_destroy(c);
         pair->count++;
         assert_refused(&b, "map m (A -> A): count is");
+    }
+}
+
+/* Every synapse of a target is a word of the target's own sequence, of whatever
+ * length and wherever the loops over them are cut. */
+static void in_degree_words(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[][2] = {{1, 3},    {3, 70},    {150, 200},
+                                        {1021, 7}, {1027, 40}, {2500, 9}};
+    for (uint32_t i = 0; i < 12; i++) {
+        uint32_t degree = sizes[i / 2][0];
+        uint32_t n = sizes[i / 2][1];
+        builder b;
+        vly_draws draws;
+        builder_init(&b);
+        builder_area(&b, "A", "lif_psc_delta", n);
+        vly_pair *pair = builder_pair(&b, "m", 0, 0, VLY_RULE_FIXED_IN_DEGREE);
+        pair->in_degree = degree;
+        pair->multiple = true;
+        pair->self = i & 1;
+        vly_connectome *c = built(&b);
+        const vly_projection_desc *desc = &c->desc.projections[0];
+        assert_int_equal(vly_draws_init(&draws, b.genome.seed_network,
+                                        "map:", pair->stream, ":", "source"),
+                         VLY_OK);
+        uint64_t *at = malloc(n * sizeof *at);
+        assert_non_null(at);
+        memcpy(at, desc->row, n * sizeof *at);
+        for (uint32_t t = 0; t < n; t++)
+            for (uint32_t k = 0; k < degree; k++) {
+                uint32_t word = vly_draws_word(&draws, ((uint64_t)t << 34) + k);
+                uint32_t source = vly_below(word, pair->self ? n : n - 1);
+                source += !pair->self && source >= t;
+                assert_true(at[source] < desc->row[source + 1]);
+                assert_int_equal(desc->target[at[source]++], t);
+            }
+        free(at);
+        vly_connectome_destroy(c);
     }
 }
 
@@ -439,6 +480,7 @@ int main(void)
         cmocka_unit_test(total_number_rule),
         cmocka_unit_test(total_number_no_self),
         cmocka_unit_test(total_number_once),
+        cmocka_unit_test(in_degree_words),
         cmocka_unit_test(in_degree_rule),
         cmocka_unit_test(out_degree_rule),
         cmocka_unit_test(bernoulli_rule),
