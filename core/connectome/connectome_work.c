@@ -113,7 +113,13 @@ void vly_slot_loop(uint32_t n_slots, uint64_t n_tasks,
 
 uint32_t vly_slots_for(uint32_t n_threads, uint64_t bytes)
 {
-    uint64_t n = bytes ? SCRATCH_BYTES / bytes : n_threads;
+    return vly_slots_beside(n_threads, bytes, 0);
+}
+
+uint32_t vly_slots_beside(uint32_t n_threads, uint64_t bytes, uint64_t result)
+{
+    uint64_t most = result / 4 > SCRATCH_BYTES ? result / 4 : SCRATCH_BYTES;
+    uint64_t n = bytes ? most / bytes : n_threads;
     if (n > n_threads)
         n = n_threads;
     return n ? (uint32_t)n : 1;

@@ -85,6 +85,10 @@ void vly_slot_loop(uint32_t n_slots, uint64_t n_tasks,
 /* Slots to use when each needs bytes of scratch: at most n_threads, at most
  * 64 MiB in all, at least 1. */
 uint32_t vly_slots_for(uint32_t n_threads, uint64_t bytes);
+/* The same beside `result` bytes that are made anyway: scratch may take a
+ * quarter of those, if that is more than 64 MiB. Else 16 M neurons would be
+ * wired by one thread. */
+uint32_t vly_slots_beside(uint32_t n_threads, uint64_t bytes, uint64_t result);
 
 /* Loops one after the other would each wait for their slowest task; this runs
  * the tasks of all of them as one loop. */

@@ -166,12 +166,27 @@ static void parts_prefix(rows_work *work)
     }
 }
 
+static uint64_t synapses_of(const vly_rule_job *job)
+{
+    const vly_pair *pair = job->pair;
+    switch (pair->rule) {
+    case VLY_RULE_FIXED_IN_DEGREE:
+        return (uint64_t)job->n_to * pair->in_degree;
+    case VLY_RULE_FIXED_OUT_DEGREE:
+        return (uint64_t)job->n_from * pair->out_degree;
+    default:
+        return pair->count;
+    }
+}
+
 static vly_status parts_alloc(rows_work *work, uint32_t n_threads,
                               vly_error *error)
 {
     work->n_stamps = vly_rule_stamps(work->job);
     uint64_t n_words = (uint64_t)work->n_rows + work->n_stamps;
-    work->n_parts = vly_slots_for(n_threads, n_words * sizeof(uint32_t));
+    work->n_parts =
+        vly_slots_beside(n_threads, n_words * sizeof(uint32_t),
+                         synapses_of(work->job) * sizeof(*work->targets));
     size_t n_parts = work->n_parts;
     work->cursors = vly_calloc(n_parts * work->n_rows, sizeof(*work->cursors));
     if (work->n_stamps)

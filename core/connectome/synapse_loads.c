@@ -135,6 +135,19 @@ static void batch_deinit(load_batch *batch)
     vly_free(batch->items);
 }
 
+static uint64_t targets_bytes(const vly_maker *maker, uint32_t area)
+{
+    uint64_t bytes = 0;
+    for (uint32_t p = 0; p < maker->genome->n_pairs; p++) {
+        const vly_made_pair *made = &maker->pairs[p];
+        if (made->pair->to == area)
+            bytes +=
+                made->row[maker->genome->areas[made->pair->from].n_neurons] *
+                sizeof(*made->target);
+    }
+    return bytes;
+}
+
 vly_status vly_loads_sum(vly_maker *maker, uint32_t area, uint32_t feagi_q,
                          uint64_t *sums)
 {
@@ -144,7 +157,8 @@ vly_status vly_loads_sum(vly_maker *maker, uint32_t area, uint32_t feagi_q,
     load_work work = {.first = to->first, .n_to = to->n_neurons};
     work.n_sums = (size_t)to->n_neurons * to->model->n_ports;
     uint32_t n_slots =
-        vly_slots_for(maker->n_threads, work.n_sums * sizeof(*sums));
+        vly_slots_beside(maker->n_threads, work.n_sums * sizeof(*sums),
+                         targets_bytes(maker, area));
     memset(sums, 0, work.n_sums * sizeof(*sums));
     work.sums = vly_calloc(n_slots * work.n_sums, sizeof(*work.sums));
     if (!work.sums)
