@@ -127,7 +127,10 @@ static double predict_bytes(const vly_backend_net *net,
     double parts = (double)partition->n_slices * partition->n_groups;
     double filled = row < parts ? row : parts; /* parts that are not empty */
     double words = row + filled * 0.5 * (unit - 1);
-    return row > 0.0 ? (words * 4.0 + parts * 2.0 + 8.0) / row : 4.0;
+    double index = (double)partition->n_groups *
+                   divide_up(partition->n_slices, VLY_CUDA_INDEX_PARTS) *
+                   (double)sizeof(vly_cuda_index_word);
+    return row > 0.0 ? (words * 4.0 + index) / row : 4.0;
 }
 
 /* Synapses that are read at once: as many as the memory allows. */
@@ -350,8 +353,7 @@ void vly_cuda_partition_release(vly_backend_net *net)
     vly_cuda_partition *p = &net->partition;
     vly_cuda_partition_group *groups = net->partition_groups;
     for (uint32_t g = 0; groups != NULL && g < p->n_groups; g++) {
-        vly_cuda_device_release(net, groups[g].row);
-        vly_cuda_device_release(net, groups[g].offset);
+        vly_cuda_device_release(net, groups[g].index);
         vly_cuda_device_release(net, groups[g].synapses);
     }
     vly_cuda_release(net, groups);

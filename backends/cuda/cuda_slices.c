@@ -49,44 +49,51 @@ static vly_status fill_rows(vly_backend_net *net, uint32_t base,
     return vly_cuda_check((int)code, "filling rows by slice", error);
 }
 
-/* Ends of parts in units, of 16 bits where no row is longer, and starts of
- * rows of 32. */
-static vly_status shrink_group(vly_backend_net *net,
+/* One word for a few parts each. */
+static vly_status make_index(vly_backend_net *net,
+                             vly_cuda_partition_group *group, uint32_t *offset,
+                             const uint64_t *row, vly_error *error)
+{
+    uint32_t n_neurons = net->desc->n_neurons;
+    uint32_t parts = VLY_CUDA_INDEX_PARTS;
+    uint32_t n_words = (net->partition.n_slices + parts - 1) / parts;
+    uint64_t n = (uint64_t)n_neurons * n_words;
+    vly_cuda_index_word *index = NULL;
+    vly_status status =
+        vly_cuda_device_alloc(net, n, sizeof *index, &index, error);
+    if (status == VLY_OK)
+        status = vly_cuda_check((int)vly_cuda_launch_partition_index(
+                                    n_neurons, &net->partition, row, offset,
+                                    n_words, index, (cudaStream_t)net->stream),
+                                "index of rows", error);
+    if (status == VLY_OK)
+        status = vly_cuda_synchronize(net, "index of rows", error);
+    if (status != VLY_OK)
+        return status;
+    group->index = index;
+    group->index_words = n_words;
+    net->partition_bytes += n * sizeof *index;
+    return VLY_OK;
+}
+
+/* Ends of parts in units. */
+static vly_status keep_offsets(vly_backend_net *net,
                                vly_cuda_partition_group *group,
                                uint32_t *offset, const uint64_t *row,
-                               uint32_t longest, vly_error *error)
+                               vly_error *error)
 {
-    cudaStream_t stream = (cudaStream_t)net->stream;
     uint32_t n_neurons = net->desc->n_neurons;
-    uint64_t n = (uint64_t)n_neurons * (net->partition.n_slices + 1);
-    uint16_t *narrow = NULL;
-    uint32_t *starts = NULL;
-    vly_status status =
-        vly_cuda_device_alloc(net, n_neurons, sizeof *starts, &starts, error);
-    if (status == VLY_OK && longest < 65536)
-        status = vly_cuda_device_alloc(net, n, sizeof *narrow, &narrow, error);
-    if (status == VLY_OK)
-        status =
-            vly_cuda_check((int)vly_cuda_launch_partition_ends(
-                               offset, n, net->partition.unit, narrow, stream),
-                           "offsets of rows", error);
-    if (status == VLY_OK)
-        status = vly_cuda_check(
-            (int)vly_cuda_launch_row_starts(row, n_neurons, starts, stream),
-            "starts of rows", error);
+    vly_status status = vly_cuda_check(
+        (int)vly_cuda_launch_partition_ends(n_neurons, &net->partition, row,
+                                            offset, (cudaStream_t)net->stream),
+        "offsets of rows", error);
     if (status == VLY_OK)
         status = vly_cuda_synchronize(net, "offsets of rows", error);
     if (status != VLY_OK)
         return status;
-    group->row = starts;
-    group->narrow = narrow != NULL;
-    group->offset = offset;
-    if (narrow != NULL) {
-        vly_cuda_device_release(net, offset);
-        group->offset = narrow;
-    }
+    group->index = offset;
     net->partition_bytes +=
-        n * (narrow != NULL ? 2 : 4) + n_neurons * sizeof *starts;
+        (uint64_t)n_neurons * (net->partition.n_slices + 1) * sizeof *offset;
     return VLY_OK;
 }
 
@@ -133,8 +140,12 @@ vly_status vly_cuda_slices_create(vly_backend_net *net, uint32_t index,
         status = fill_rows(net, base, row, offset, synapses, error);
     *group =
         (vly_cuda_partition_group){.synapses = synapses, .base_delay = base};
-    if (status == VLY_OK)
-        status = shrink_group(net, group, offset, row, longest, error);
+    if (status == VLY_OK && longest <= VLY_CUDA_INDEX_UNITS)
+        status = make_index(net, group, offset, row, error);
+    else if (status == VLY_OK)
+        status = keep_offsets(net, group, offset, row, error);
+    if (group->index != (const void *)offset)
+        vly_cuda_device_release(net, offset);
     vly_cuda_device_release(net, row);
     net->partition_bytes += total * unit_bytes;
     return status;

@@ -47,9 +47,11 @@ static __global__ void scan_parts(uint32_t n_neurons, uint32_t n_slices,
         return;
     uint32_t *counts = offset + (uint64_t)source * (n_slices + 1) + 1;
     uint32_t before = 0;
+    uint32_t most = 0;
     for (uint32_t low = 0; low < n_slices; low += 32) {
         uint32_t n = low + lane < n_slices ? counts[low + lane] : 0;
         n = (n + unit - 1) / unit * unit;
+        most = n > most ? n : most;
         uint32_t sum = n;
         for (uint32_t d = 1; d < 32; d *= 2) {
             uint32_t other = __shfl_up_sync(0xffffffffu, sum, d);
@@ -59,9 +61,11 @@ static __global__ void scan_parts(uint32_t n_neurons, uint32_t n_slices,
             counts[low + lane] = before + sum - n;
         before += __shfl_sync(0xffffffffu, sum, 31);
     }
+    most = __reduce_max_sync(0xffffffffu, most) / unit;
     if (lane == 0) {
         length[source] = before / unit;
-        atomicMax(longest, before / unit);
+        if (most > *(volatile uint32_t *)longest) /* seldom */
+            atomicMax(longest, most);
     }
 }
 
@@ -90,26 +94,37 @@ fill_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
     }
 }
 
-static __global__ void make_ends(uint32_t *wide, uint64_t n, uint32_t unit,
-                                 uint16_t *narrow)
+static __global__ void make_ends(uint64_t n, uint32_t n_slices, uint32_t unit,
+                                 const uint64_t *row, uint32_t *offset)
+{
+    const uint64_t stride = (uint64_t)gridDim.x * blockDim.x;
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n;
+         i += stride)
+        offset[i] =
+            (uint32_t)row[i / (n_slices + 1)] + (offset[i] + unit - 1) / unit;
+}
+
+static __global__ void make_index(uint64_t n, uint32_t n_words,
+                                  uint32_t n_slices, uint32_t unit,
+                                  const uint64_t *row, const uint32_t *offset,
+                                  vly_cuda_index_word *index)
 {
     const uint64_t stride = (uint64_t)gridDim.x * blockDim.x;
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n;
          i += stride) {
-        const uint32_t end = (wide[i] + unit - 1) / unit;
-        if (narrow != nullptr)
-            narrow[i] = (uint16_t)end;
-        else
-            wide[i] = end;
+        const uint32_t source = (uint32_t)(i / n_words);
+        const uint32_t slice = (uint32_t)(i % n_words) * VLY_CUDA_INDEX_PARTS;
+        const uint32_t *end = offset + (uint64_t)source * (n_slices + 1);
+        uint32_t at = (end[slice] + unit - 1) / unit;
+        vly_cuda_index_word word = {(uint32_t)row[source] + at, {}};
+        for (uint32_t p = 0; p < VLY_CUDA_INDEX_PARTS && slice + p < n_slices;
+             p++) {
+            const uint32_t to = (end[slice + p + 1] + unit - 1) / unit;
+            word.n[p] = (uint8_t)(to - at);
+            at = to;
+        }
+        index[i] = word;
     }
-}
-
-static __global__ void make_starts(const uint64_t *from, uint32_t n,
-                                   uint32_t *to)
-{
-    const uint32_t i = blockIdx.x * BUILD_THREADS + threadIdx.x;
-    if (i < n)
-        to[i] = (uint32_t)from[i];
 }
 
 /* One block a slice, one warp a spike. */
@@ -122,13 +137,14 @@ static __global__ void __launch_bounds__(THREADS, 1)
     const vly_cuda_record record =
         view.records[(uint32_t)(burst - ago - group.base_delay) &
                      view.record_mask];
+    const part_finder finder = make_finder(blockIdx.x);
     const uint32_t words = partition.ring * partition.slice;
     const uint32_t base =
         (uint32_t)((burst - ago) % partition.ring) * partition.slice;
     uint32_t *rest = partition.at_rest + (uint64_t)blockIdx.x * words;
     for (uint32_t s = threadIdx.x / 32; s < record.count; s += WARPS) {
         const uint32_t id = view.log_ids[(record.start + s) & view.log_mask];
-        const row_part part = find_part(partition, group, blockIdx.x, id);
+        const row_part part = find_part(partition, group, finder, id);
         const uint32_t n = part.n * partition.unit;
         for (uint32_t i = threadIdx.x % 32; i < n; i += 32) {
             const uint32_t word =
@@ -184,19 +200,26 @@ cudaError_t vly_cuda_launch_partition_fill(const vly_cuda_view *view,
     return cudaGetLastError();
 }
 
-cudaError_t vly_cuda_launch_partition_ends(uint32_t *wide, uint64_t n,
-                                           uint32_t unit, uint16_t *narrow,
+cudaError_t vly_cuda_launch_partition_ends(uint32_t n_neurons,
+                                           const vly_cuda_partition *partition,
+                                           const uint64_t *row,
+                                           uint32_t *offset,
                                            cudaStream_t stream)
 {
-    make_ends<<<1024, BUILD_THREADS, 0, stream>>>(wide, n, unit, narrow);
+    make_ends<<<4096, BUILD_THREADS, 0, stream>>>(
+        (uint64_t)n_neurons * (partition->n_slices + 1), partition->n_slices,
+        partition->unit, row, offset);
     return cudaGetLastError();
 }
 
-cudaError_t vly_cuda_launch_row_starts(const uint64_t *from, uint32_t n,
-                                       uint32_t *to, cudaStream_t stream)
+cudaError_t vly_cuda_launch_partition_index(
+    uint32_t n_neurons, const vly_cuda_partition *partition,
+    const uint64_t *row, const uint32_t *offset, uint32_t n_words,
+    vly_cuda_index_word *index, cudaStream_t stream)
 {
-    make_starts<<<n / BUILD_THREADS + 1, BUILD_THREADS, 0, stream>>>(from, n,
-                                                                     to);
+    make_index<<<4096, BUILD_THREADS, 0, stream>>>(
+        (uint64_t)n_neurons * n_words, n_words, partition->n_slices,
+        partition->unit, row, offset, index);
     return cudaGetLastError();
 }
 

@@ -325,18 +325,29 @@ typedef struct vly_cuda_slice_tile {
     uint32_t id;    /* global id of the first neuron */
 } vly_cuda_slice_tile;
 
+#define VLY_CUDA_INDEX_PARTS 12u  /* of a word of the index */
+#define VLY_CUDA_INDEX_UNITS 255u /* of a part that it can tell */
+
+/* Where parts of a row lie, in units: the first of them, and how long each is;
+ * one after the other. */
+typedef struct vly_cuda_index_word {
+    uint32_t first;
+    uint8_t n[VLY_CUDA_INDEX_PARTS];
+} vly_cuda_index_word;
+
 /* Synapses whose delay is in [base_delay, base_delay + ring), in rows by
  * source; within a row they lie by slice, filled up with weights of 0 to units
- * of 1, 2 or 4 synapses that are read at once. row and offset, of 16 bits if
- * narrow, count units; offset from row[source] on: slice s has [offset[s],
- * offset[s + 1]). A synapse is one word: (delay - base_delay) * slice + place
- * of its target (16 bits) and the weight (16 bits). */
+ * of 1, 2 or 4 synapses that are read at once. Where they lie is in index: one
+ * read of a word tells all of a part. Where a part is too long for it,
+ * index_words is 0, and slice s has [index[s], index[s + 1]) of n_slices + 1
+ * words of 32 bits of the source, in units. A synapse is one word: (delay -
+ * base_delay) * slice + place of its target (16 bits) and the weight (16
+ * bits). */
 typedef struct vly_cuda_partition_group {
-    const uint32_t *row; /* [n_neurons] */
-    const void *offset;  /* [n_neurons][n_slices + 1] */
+    const void *index; /* [n_neurons][index_words] of vly_cuda_index_word */
     const uint32_t *synapses;
     uint32_t base_delay;
-    uint32_t narrow;
+    uint32_t index_words; /* n_slices / VLY_CUDA_INDEX_PARTS, rounded up */
 } vly_cuda_partition_group;
 
 /* Every slice has its accumulators in the shared memory of each block of a
@@ -392,7 +403,8 @@ cudaError_t vly_cuda_launch_partition_count(const vly_cuda_view *view,
                                             uint32_t *offset,
                                             cudaStream_t stream);
 /* Counts to starts: offset[s + 1] is where slice s begins, in synapses filled
- * up to units; length[source] the whole row in units, *longest the longest. */
+ * up to units; length[source] the whole row in units, *longest the longest
+ * part. */
 cudaError_t vly_cuda_launch_partition_scan(uint32_t n_neurons,
                                            const vly_cuda_partition *partition,
                                            uint32_t *offset, uint64_t *length,
@@ -407,13 +419,18 @@ cudaError_t vly_cuda_launch_partition_fill(const vly_cuda_view *view,
                                            const uint64_t *row,
                                            uint32_t *offset, uint32_t *synapses,
                                            cudaStream_t stream);
-/* Ends in synapses to units: wide[i] itself, and to narrow[i] if not NULL. */
-cudaError_t vly_cuda_launch_partition_ends(uint32_t *wide, uint64_t n,
-                                           uint32_t unit, uint16_t *narrow,
+/* Ends of parts in synapses of their row to those in units of all rows, where
+ * the first begins at 0 and the others at row[source]. */
+cudaError_t vly_cuda_launch_partition_ends(uint32_t n_neurons,
+                                           const vly_cuda_partition *partition,
+                                           const uint64_t *row,
+                                           uint32_t *offset,
                                            cudaStream_t stream);
-/* to[i] = (uint32_t)from[i] */
-cudaError_t vly_cuda_launch_row_starts(const uint64_t *from, uint32_t n,
-                                       uint32_t *to, cudaStream_t stream);
+/* The same ends, in synapses, to an index. */
+cudaError_t vly_cuda_launch_partition_index(
+    uint32_t n_neurons, const vly_cuda_partition *partition,
+    const uint64_t *row, const uint32_t *offset, uint32_t n_words,
+    vly_cuda_index_word *index, cudaStream_t stream);
 
 /* ---- spike_log.cu ------------------------------------------------------ */
 

@@ -11,6 +11,8 @@
 #define THREADS VLY_CUDA_THREADS
 #define WARPS (THREADS / 32)
 
+#define SPARE_WORDS 32u
+
 #define GATE_WARPS (VLY_CUDA_PARTITION_BLOCKS / 32)
 
 /* What an update needs of an area and of its first stimulus, in one place:
@@ -49,11 +51,12 @@ struct partition_shared {
     partition_area areas[VLY_CUDA_RESIDENT_AREAS];
 };
 
-/* Dynamic shared memory: accumulators [ring][slice], counts [max_delay] of
- * the last bursts. */
+/* Dynamic shared memory: accumulators [ring][slice], a spare word for each
+ * lane, counts [max_delay] of the last bursts. */
 struct partition_block {
     partition_shared *shared;
     uint32_t *ring;
+    uint32_t *spare;
     uint32_t *counts;
     uint32_t slice;
     uint32_t rank; /* in the cluster */

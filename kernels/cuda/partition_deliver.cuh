@@ -53,10 +53,12 @@ static __device__ __forceinline__ uint32_t read_once(const uint32_t *at)
     return v;
 }
 
-static __device__ __forceinline__ uint32_t read_once(const uint16_t *at)
+static __device__ __forceinline__ uint4 read_once(const uint4 *at)
 {
-    uint16_t v;
-    asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(at));
+    uint4 v;
+    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "l"(at));
     return v;
 }
 
@@ -66,22 +68,46 @@ struct row_part {
     uint32_t n;
 };
 
+/* Where a slice has its length in a word of the index, and 1 in the bytes of
+ * the lengths before its own, which are summed. */
+struct part_finder {
+    uint32_t slice;
+    uint32_t word;
+    uint32_t number;
+    uint32_t before[VLY_CUDA_INDEX_PARTS / 4];
+};
+
+static __device__ __forceinline__ part_finder make_finder(uint32_t slice)
+{
+    part_finder f;
+    f.slice = slice;
+    f.word = slice / VLY_CUDA_INDEX_PARTS;
+    f.number = slice % VLY_CUDA_INDEX_PARTS;
+#pragma unroll
+    for (uint32_t i = 0; i < VLY_CUDA_INDEX_PARTS / 4; i++) {
+        const uint32_t n = f.number > 4 * i ? f.number - 4 * i : 0;
+        f.before[i] = n < 4 ? 0x01010101u & ((1u << 8 * n) - 1) : 0x01010101u;
+    }
+    return f;
+}
+
 static __device__ __forceinline__ row_part find_part(
     const vly_cuda_partition &partition, const vly_cuda_partition_group &group,
-    uint32_t slice, uint32_t source)
+    const part_finder &f, uint32_t source)
 {
-    const uint64_t at = (uint64_t)source * (partition.n_slices + 1) + slice;
-    const uint32_t row = read_once(group.row + source);
-    uint32_t begin;
-    uint32_t end;
-    if (group.narrow != 0) {
-        begin = read_once((const uint16_t *)group.offset + at);
-        end = read_once((const uint16_t *)group.offset + at + 1);
-    } else {
-        begin = read_once((const uint32_t *)group.offset + at);
-        end = read_once((const uint32_t *)group.offset + at + 1);
+    if (group.index_words == 0) {
+        const uint32_t *at = (const uint32_t *)group.index +
+                             (uint64_t)source * (partition.n_slices + 1) +
+                             f.slice;
+        const uint32_t begin = read_once(at);
+        return {begin, read_once(at + 1) - begin};
     }
-    return {row + begin, end - begin};
+    const uint4 v = read_once((const uint4 *)group.index +
+                              (uint64_t)source * group.index_words + f.word);
+    const uint32_t own = f.number < 4 ? v.y : f.number < 8 ? v.z : v.w;
+    return {__dp4a(v.y, f.before[0],
+                   __dp4a(v.z, f.before[1], __dp4a(v.w, f.before[2], v.x))),
+            own >> f.number % 4 * 8 & 0xffu};
 }
 
 template <uint32_t UNIT> struct unit_words {
@@ -117,20 +143,20 @@ struct ring_place {
     uint32_t base;
     uint32_t end;
     uint32_t bytes;
+    uint32_t spare; /* a word of the lane's own, of which nothing is read */
 };
 
-/* Words that fill up have a weight of 0, which adds nothing. */
+/* Words that fill up have a weight of 0. All would add it to the same place,
+ * one after the other, so each lane has a word for it, in a bank of its own: a
+ * predicate becomes a branch. */
 static __device__ __forceinline__ void add_synapse(const ring_place &ring,
                                                    uint32_t word)
 {
+    const int32_t weight = (int32_t)word >> 16;
     uint32_t at = ring.base + ((word & 0xffffu) << 2);
     at = at >= ring.end ? at - ring.bytes : at;
-    asm volatile("{\n"
-                 ".reg .pred p;\n"
-                 "setp.ne.s32 p, %1, 0;\n"
-                 "@p red.shared.add.u32 [%0], %1;\n"
-                 "}" ::"r"(at),
-                 "r"((int32_t)word >> 16)
+    at = weight != 0 ? at : ring.spare;
+    asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(at), "r"(weight)
                  : "memory");
 }
 
@@ -209,6 +235,9 @@ deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
                const vly_cuda_partition_group &group, const spike_source &from,
                uint32_t base)
 {
+    uint32_t slice; /* volatile: not in registers throughout the launch */
+    asm volatile("mov.u32 %0, %1;" : "=r"(slice) : "r"(block.slice));
+    const part_finder finder = make_finder(slice);
     const uint32_t lane = threadIdx.x % 32;
     const uint32_t n_warps = partition.cluster * WARPS;
     const uint32_t warp = block.rank * WARPS + threadIdx.x / 32;
@@ -216,18 +245,19 @@ deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
     const uint32_t end =
         (uint32_t)((uint64_t)from.count * (warp + 1) / n_warps);
     const uint32_t first = (uint32_t)__cvta_generic_to_shared(block.ring);
+    const uint32_t spare = (uint32_t)__cvta_generic_to_shared(block.spare);
     const ring_place ring = {first + base * 4, first + block.ring_words * 4,
-                             block.ring_words * 4};
+                             block.ring_words * 4, spare + lane * 4};
     row_part next = {0, 0};
     if (i + lane < end)
-        next = find_part(partition, group, block.slice,
+        next = find_part(partition, group, finder,
                          fetch_id(view, partition, block, from, i + lane));
     while (i < end) {
         const row_part part = next;
         next = {0, 0};
         i += 32;
         if (i + lane < end)
-            next = find_part(partition, group, block.slice,
+            next = find_part(partition, group, finder,
                              fetch_id(view, partition, block, from, i + lane));
         deliver_parts<UNIT>(ring, group.synapses, part);
     }

@@ -94,7 +94,8 @@ static __device__ __forceinline__ uint32_t fields_of(uint32_t model)
 }
 
 /* Everything that is read of a tile: a lane has the reads of all its neurons
- * under way, and their addresses are one. */
+ * under way, and their addresses are one. What is not read is 0: else words of
+ * the tile before would be kept in registers for it. */
 template <int MODEL>
 static __device__ __forceinline__ void
 read_tile(const vly_cuda_partition &partition, const partition_block &block,
@@ -113,14 +114,14 @@ read_tile(const vly_cuda_partition &partition, const partition_block &block,
         const uint32_t *state = partition.state + v.y + i * area->n + lane;
 #pragma unroll
         for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
-            if (i < n && 32 * j + lane < v.z)
-                work->state[j][i] = state[32 * j];
+            work->state[j][i] =
+                i < n && 32 * j + lane < v.z ? state[32 * j] : 0;
     }
     const uint32_t packed = area->packed;
 #pragma unroll
     for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
-        if (packed != 0 && 32 * j + lane < v.z)
-            work->draws[j] = work->kept[32 * j];
+        work->draws[j] =
+            packed != 0 && 32 * j + lane < v.z ? work->kept[32 * j] : 0;
     const uint32_t place =
         (block.rank + q * partition.cluster) * partition.tile + lane;
     read_slice(partition, block, block.ring + base + place, v.z, work->sum);
