@@ -343,8 +343,8 @@ keep_account(const vly_cuda_view &view, const partition_block &block,
 static uint64_t dynamic_bytes(const vly_cuda_view *view,
                               const vly_cuda_partition *partition)
 {
-    uint64_t words =
-        (uint64_t)partition->ring * partition->slice + view->max_delay;
+    uint64_t words = (uint64_t)partition->ring * partition->slice +
+                     SPARE_WORDS + view->max_delay;
     return words * sizeof(uint32_t);
 }
 
