@@ -11,6 +11,7 @@
 #include "backends/common/backend_common.h"
 
 #define MAX_DEVICES 16u
+#define CPU_RANK 4u /* the last */
 
 static VkInstance instance;
 static VkPhysicalDevice physicals[MAX_DEVICES];
@@ -96,7 +97,7 @@ static uint32_t rank_of(VkPhysicalDevice physical)
     case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
         return 2;
     case VK_PHYSICAL_DEVICE_TYPE_CPU:
-        return 4;
+        return CPU_RANK;
     default:
         return 3;
     }
@@ -154,6 +155,11 @@ void vly_vulkan_stop(void)
 uint32_t vly_vulkan_device_count(void)
 {
     return n_physicals;
+}
+
+int vly_vulkan_is_emulated(void)
+{
+    return n_physicals > 0 && rank_of(physicals[0]) == CPU_RANK;
 }
 
 static vly_status check_index(uint32_t index, vly_error *error)

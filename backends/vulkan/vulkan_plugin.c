@@ -7,25 +7,14 @@
 
 const char vly_common_backend[] = "vulkan";
 
-static vly_status init(const vly_host *host, vly_error *error)
-{
-    if (host == NULL || host->struct_size < sizeof(vly_host))
-        return vly_common_fail(error, VLY_E_ABI,
-                               "vulkan: the host table is smaller than "
-                               "version 1.0");
-    vly_status status = vly_vulkan_start(error);
-    if (status == VLY_OK)
-        vly_common_host = host;
-    return status;
-}
-
 static void deinit(void)
 {
     vly_vulkan_stop();
     vly_common_host = NULL;
 }
 
-static const vly_backend backend = {
+/* flags are completed by init */
+static vly_backend backend = {
     .struct_size = sizeof(vly_backend),
     .flags = VLY_BACKEND_AREA_SPIKES,
     .device_count = vly_vulkan_device_count,
@@ -41,6 +30,22 @@ static const vly_backend backend = {
     .stimulus_write = vly_vulkan_stimulus_write,
     .snapshot_read = vly_vulkan_snapshot_read,
 };
+
+static vly_status init(const vly_host *host, vly_error *error)
+{
+    if (host == NULL || host->struct_size < sizeof(vly_host))
+        return vly_common_fail(error, VLY_E_ABI,
+                               "vulkan: the host table is smaller than "
+                               "version 1.0");
+    vly_status status = vly_vulkan_start(error);
+    if (status != VLY_OK)
+        return status;
+    vly_common_host = host;
+    backend.flags = VLY_BACKEND_AREA_SPIKES;
+    if (vly_vulkan_is_emulated())
+        backend.flags |= VLY_BACKEND_EMULATED;
+    return VLY_OK;
+}
 
 static const void *get_interface(const char *id)
 {

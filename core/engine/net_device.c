@@ -60,6 +60,18 @@ static vly_status open_one(const vly_connectome *connectome,
     return VLY_OK;
 }
 
+/* What is slower than the cpu backend is not chosen for anyone. */
+static vly_status refuse_emulated(const vly_registry *registry, const char *id,
+                                  vly_error *error)
+{
+    const vly_backend *table = NULL;
+    if (vly_registry_backend(registry, id, &table, NULL) != VLY_OK ||
+        (table->flags & VLY_BACKEND_EMULATED) == 0)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_UNSUPPORTED,
+                    "its device is emulated on the processors");
+}
+
 static vly_status open_auto(const vly_connectome *connectome,
                             vly_registry *registry, uint32_t n_threads,
                             const vly_snapshot *snapshot,
@@ -71,6 +83,8 @@ static vly_status open_auto(const vly_connectome *connectome,
         vly_backend_spec spec;
         vly_error why = VLY_ERROR_INIT;
         vly_status status = vly_backend_spec_parse(auto_order[i], &spec, &why);
+        if (status == VLY_OK)
+            status = refuse_emulated(registry, spec.id, &why);
         if (status == VLY_OK)
             status = open_one(connectome, registry, &spec, n_threads, snapshot,
                               device, &why);

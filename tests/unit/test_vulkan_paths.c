@@ -135,6 +135,8 @@ static void test_device(void **state)
                   (unsigned long long)(info.memory_bytes >> 20));
     assert_non_null(strstr(info.capability, "Vulkan 1."));
     assert_true(info.name[0] != 0);
+    int is_cpu = strstr(info.capability, "processor") != NULL;
+    assert_int_equal((pair_vulkan->flags & VLY_BACKEND_EMULATED) != 0, is_cpu);
     assert_true(info.memory_bytes > 0);
     assert_int_equal(pair_vulkan->device_info(1000, &info, &error),
                      VLY_E_DEVICE);

@@ -12,6 +12,7 @@
  *   1.0  first version: volley.backend/1
  *   1.1  vly_run.area_spikes, which backends with VLY_BACKEND_AREA_SPIKES in
  *        vly_backend.flags (reserved, 0, before) fill
+ *   1.2  VLY_BACKEND_EMULATED in vly_backend.flags
  */
 #ifndef VOLLEY_PLUGIN_H
 #define VOLLEY_PLUGIN_H
@@ -29,7 +30,7 @@ extern "C" {
 #endif
 
 #define VLY_ABI_MAJOR 1u
-#define VLY_ABI_MINOR 1u
+#define VLY_ABI_MINOR 2u
 /* version word: major in the high half, minor in the low half */
 #define VLY_ABI_VERSION (VLY_ABI_MAJOR << 16 | VLY_ABI_MINOR)
 
@@ -333,6 +334,10 @@ typedef struct vly_backend_net vly_backend_net; /* the backend's own */
 
 enum {
     VLY_BACKEND_AREA_SPIKES = 1u, /* net_run fills area_spikes where asked */
+    /* 1.2: device 0 is an emulation on the processors that the cpu backend
+     * uses better; nobody gets it without asking for it by name. May be set by
+     * init. */
+    VLY_BACKEND_EMULATED = 2u,
 };
 
 /* Every function that can fail returns a status and, if error is not NULL,
