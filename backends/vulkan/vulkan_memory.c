@@ -89,6 +89,10 @@ static VkResult bind_memory(const vly_vulkan_device *device,
     if (result == VK_SUCCESS && buffer->kind != VLY_VULKAN_ON_DEVICE)
         result = vkMapMemory(device->device, buffer->memory, 0, VK_WHOLE_SIZE,
                              0, &buffer->mapped);
+    if (result != VK_SUCCESS) { /* another type may follow */
+        vkFreeMemory(device->device, buffer->memory, NULL);
+        buffer->memory = VK_NULL_HANDLE;
+    }
     return result;
 }
 

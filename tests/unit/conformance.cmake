@@ -27,8 +27,8 @@ if(TARGET cuda)
 endif()
 if(TARGET vulkan)
     add_dependencies(test_conformance vulkan)
-    foreach(spec vulkan:0 vulkan:0,together=1,size=32,launch=7,lanes=1
-            vulkan:0,plan=sliced,sums=64,size=32)
+    foreach(spec vulkan:0 vulkan:0,size=16,launch=7,lanes=1,groups=2
+            vulkan:0,plan=sliced)
         string(MAKE_C_IDENTIFIER "test_conformance_${spec}" name)
         vly_test_register(${name} LABELS vulkan TIMEOUT 600
             COMMAND test_conformance ${spec})
