@@ -60,6 +60,8 @@ if(TARGET vulkan)
                 vulkan:0,together=1,size=128,groups=3)
     vly_test_register(test_golden_vulkan LABELS vulkan TIMEOUT 600
         COMMAND test_golden small vulkan:0 vulkan:0,plan=sliced,sums=500)
+    vly_test(test_vulkan_errors LABELS vulkan TIMEOUT 300
+        SOURCES test_vulkan_errors.c DEPENDS cpu vulkan)
     vly_test_register(test_golden_vulkan_large LABELS vulkan slow
         COMMAND test_golden large vulkan:0)
 endif()
