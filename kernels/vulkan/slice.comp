@@ -9,6 +9,7 @@
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "kernels/vulkan/contract.glsl"
 
 #include "kernels/vulkan/burst_begin.glsl"
@@ -50,7 +51,7 @@ void deliver_set(vly_vulkan_segments part, uint64_t burst, uint n)
          q += AHEAD * n_teams) {
         uint from[AHEAD];
         uint to[AHEAD];
-        for (uint u = 0u; u < AHEAD; u++) {
+        [[unroll]] for (uint u = 0u; u < AHEAD; u++) {
             uint i = q + u * n_teams;
             from[u] = to[u] = 0u;
             if (i < count) {
@@ -60,7 +61,7 @@ void deliver_set(vly_vulkan_segments part, uint64_t burst, uint n)
                 to[u] = word_of(part.offsets + 4ul, id).v;
             }
         }
-        for (uint u = 0u; u < AHEAD; u++)
+        [[unroll]] for (uint u = 0u; u < AHEAD; u++)
             for (uint j = from[u] + lane; j < to[u]; j += LANES)
                 add_synapse(word_of(part.synapses, j).v, n);
     }
