@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/cuda/cuda_kernels.h"
+#include "kernels/cuda/linger_kernels.h"
 
 /* nothing is made of what most of them are given */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -75,9 +76,20 @@ cudaError_t vly_cuda_launch_segment_count(const vly_cuda_view *view,
     return cudaSuccess;
 }
 
-cudaError_t vly_cuda_launch_segment_largest(const uint32_t *count, uint64_t n,
-                                            uint32_t *largest,
-                                            cudaStream_t stream)
+cudaError_t vly_cuda_launch_segment_sizes(const uint32_t *count,
+                                          uint32_t n_sources, uint32_t n_blocks,
+                                          vly_cuda_sizes *sizes,
+                                          cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_segment_marks(const vly_cuda_view *view,
+                                          uint32_t n_blocks,
+                                          const vly_cuda_segments *part,
+                                          const uint32_t *count,
+                                          vly_cuda_marks *marks,
+                                          uint32_t *ranks, cudaStream_t stream)
 {
     return cudaSuccess;
 }
@@ -223,4 +235,40 @@ cudaError_t vly_cuda_launch_row_fill(const vly_cuda_part *part,
                                      cudaStream_t stream)
 {
     return cudaSuccess;
+}
+
+/* ---- launches that stay: not on this device ----------------------------- */
+
+cudaError_t vly_cuda_linger_resident_fit(const vly_cuda_view *view,
+                                         const vly_cuda_resident *resident,
+                                         int *fits)
+{
+    *fits = 0;
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_linger_partition_fit(const vly_cuda_view *view,
+                                          const vly_cuda_partition *partition,
+                                          int *fits)
+{
+    *fits = 0;
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_linger_resident(const vly_cuda_view *view,
+                                     const vly_cuda_launch *launch,
+                                     const vly_cuda_resident *resident,
+                                     const vly_cuda_linger *linger,
+                                     cudaStream_t stream)
+{
+    return cudaErrorNotSupported;
+}
+
+cudaError_t vly_cuda_linger_partition(const vly_cuda_view *view,
+                                      const vly_cuda_launch *launch,
+                                      const vly_cuda_partition *partition,
+                                      const vly_cuda_linger *linger,
+                                      cudaStream_t stream)
+{
+    return cudaErrorNotSupported;
 }

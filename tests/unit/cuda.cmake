@@ -16,6 +16,7 @@ if(TARGET cuda)
     vly_plugin(fake_cuda ${fake_sources}
                ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c
                ${CMAKE_SOURCE_DIR}/tests/support/fake_kernels.c
+               $<TARGET_OBJECTS:backend_common>
                OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
     target_include_directories(fake_cuda
         PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda)
