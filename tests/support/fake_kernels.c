@@ -163,15 +163,19 @@ cudaError_t vly_cuda_launch_partition_fill(const vly_cuda_view *view,
     return cudaSuccess;
 }
 
-cudaError_t vly_cuda_launch_partition_ends(uint32_t *wide, uint64_t n,
-                                           uint32_t unit, uint16_t *narrow,
+cudaError_t vly_cuda_launch_partition_ends(uint32_t n_neurons,
+                                           const vly_cuda_partition *partition,
+                                           const uint64_t *row,
+                                           uint32_t *offset,
                                            cudaStream_t stream)
 {
     return cudaSuccess;
 }
 
-cudaError_t vly_cuda_launch_row_starts(const uint64_t *from, uint32_t n,
-                                       uint32_t *to, cudaStream_t stream)
+cudaError_t vly_cuda_launch_partition_index(
+    uint32_t n_neurons, const vly_cuda_partition *partition,
+    const uint64_t *row, const uint32_t *offset, uint32_t n_words,
+    vly_cuda_index_word *index, cudaStream_t stream)
 {
     return cudaSuccess;
 }
