@@ -11,6 +11,7 @@
 
 #define PIECE_BYTES (UINT64_C(16) << 20) /* more only if one part is longer */
 #define BLOCK_BYTES (UINT64_C(1) << 30)
+#define ANY_AREA UINT32_MAX
 #define GATHER_THREADS 16u
 #define MIN_PART 4u /* synapses of a spike in a slice, in the mean */
 
@@ -114,8 +115,9 @@ vly_status vly_vulkan_plan_choose(vly_backend_net *net, uint32_t plan,
 
 /* ---- lengths ----------------------------------------------------------- */
 
-/* fn for every row of the group whose source is in [from, to). */
-static void each_row(cutter *c, uint32_t from, uint32_t to,
+/* fn for every row of the group whose source is in [from, to), of maps to one
+ * area, or to any of them. */
+static void each_row(cutter *c, uint32_t target, uint32_t from, uint32_t to,
                      void (*fn)(cutter *c, uint32_t p, uint32_t source,
                                 uint32_t k))
 {
@@ -124,7 +126,8 @@ static void each_row(cutter *c, uint32_t from, uint32_t to,
         const vly_projection_desc *p = vly_common_projection_desc(desc, i);
         const vly_area_desc *area = vly_common_area_desc(desc, p->source_area);
         uint32_t last = area->first + area->n_neurons;
-        if (p->base_delay != c->base_delay)
+        if (p->base_delay != c->base_delay ||
+            (target != ANY_AREA && target != p->target_area))
             continue;
         uint32_t id = from > area->first ? from : area->first;
         for (last = last < to ? last : to; id < last; id++)
@@ -148,8 +151,8 @@ static void count_task(void *arg, uint32_t task)
 {
     cutter *c = arg;
     uint32_t n = c->net->desc->n_neurons;
-    each_row(c, share(n, task, c->n_tasks), share(n, task + 1, c->n_tasks),
-             count_row);
+    each_row(c, ANY_AREA, share(n, task, c->n_tasks),
+             share(n, task + 1, c->n_tasks), count_row);
 }
 
 /* From numbers to places, slice by slice. */
@@ -194,8 +197,6 @@ static void fill_row(cutter *c, uint32_t i, uint32_t source, uint32_t k)
     const vly_net_desc *desc = c->net->desc;
     const vly_projection_desc *p = vly_common_projection_desc(desc, i);
     const vly_vulkan_slice *slice = &c->slices[c->slice];
-    if (p->target_area != slice->area)
-        return;
     const vly_area_desc *area = vly_common_area_desc(desc, slice->area);
     const uint32_t first = area->first + slice->first;
     const uint32_t *offsets = offsets_of(c, c->slice);
@@ -222,7 +223,7 @@ static void fill_task(void *arg, uint32_t task)
     uint32_t to = c->from + share(n, task + 1, c->n_tasks);
     if (from < to)
         memset(c->written + from, 0, (to - from) * sizeof *c->written);
-    each_row(c, from, to, fill_row);
+    each_row(c, c->slices[c->slice].area, from, to, fill_row);
 }
 
 /* Sources from c->from on whose parts fit the piece, at least one. */
