@@ -305,7 +305,7 @@ static void test_command(void **state)
         char *end = strchr(text, '\n');
         assert_non_null(end);
         assert_string_equal(end, "\n"); /* one message */
-        assert_non_null(strstr(text, "cuda"));
+        assert_non_null(strstr(text, "CUDA"));
     }
 }
 
