@@ -132,3 +132,36 @@ foreach(name IN LISTS command_tests)
                 ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
                 $<TARGET_FILE:json_check> $<TARGET_FILE:schema_check>)
 endforeach()
+
+# ---- what is installed ----------------------------------------------------
+# The module loads a plain libvolley; a sanitizer build's is for its programs.
+set(python "")
+if(NOT VOLLEY_SANITIZE)
+    # Debian's, for which python3-numpy is; another one if it has NumPy
+    foreach(candidate /usr/bin/python3 python3)
+        execute_process(COMMAND ${candidate} -c "import numpy"
+                        RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+        if(NOT failed AND NOT python)
+            set(python ${candidate})
+        endif()
+    endforeach()
+    if(python)
+        vly_test_register(test_python_module LABELS integration TIMEOUT 180
+            COMMAND ${CMAKE_COMMAND} -E env
+                    PYTHONPATH=${CMAKE_SOURCE_DIR}/tools/python
+                    PYTHONDONTWRITEBYTECODE=1
+                    VOLLEY_LIBRARY=$<TARGET_FILE:volley>
+                    ${python} ${CMAKE_CURRENT_LIST_DIR}/python_module.py
+                    $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR})
+    else()
+        message(STATUS "Tests of the Python module: left out: no NumPy "
+                       "(python3-numpy)")
+    endif()
+    find_program(VOLLEY_DPKG dpkg)
+    if(VOLLEY_DPKG AND CMAKE_CPACK_COMMAND)
+        vly_test_register(test_package LABELS integration TIMEOUT 300
+            COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/package.sh
+                    ${CMAKE_CPACK_COMMAND} ${CMAKE_COMMAND} ${CMAKE_BINARY_DIR}
+                    ${CMAKE_SOURCE_DIR} ${CMAKE_C_COMPILER} "${python}")
+    endif()
+endif()

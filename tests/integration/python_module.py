@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/python/volley.py against the command and itself.
+
+python_module.py COMMAND SOURCE: the environment names library and module.
+"""
+import ctypes
+import gc
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import volley
+
+COMMAND, SOURCE = sys.argv[1:3]
+THREE = os.path.join(SOURCE, "genomes", "three.toml")
+BRUNEL = os.path.join(SOURCE, "genomes", "brunel.toml")
+SMALL = {"var.order": 100}
+
+LAZY = """format = 1
+[run]
+dt_ms = 0.5
+ms = 10
+[area.A]
+model = "lif_psc_delta"
+neurons = 5
+[area.B]
+model = "lif_psc_delta"
+neurons = 3
+[[map]]
+from = "A"
+to = "B"
+rule = "all_to_all"
+weight_mv = 100
+delay_ms = 1
+"""
+
+
+def command(*arguments):
+    done = subprocess.run([COMMAND, *arguments], capture_output=True,
+                          text=True, check=True)
+    return done.stdout
+
+
+class Run(unittest.TestCase):
+    def test_digest_and_spikes_are_those_of_the_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            csv = os.path.join(folder, "s.csv")
+            log = os.path.join(folder, "d.log")
+            command("run", BRUNEL, "--set", "var.order=100", "--bursts", "500",
+                    "--backend", "cpu:2", "--record", csv, "--digest-log", log)
+            rows = np.genfromtxt(csv, delimiter=",", names=True, dtype=None,
+                                 encoding="utf-8")
+            with open(log, encoding="utf-8") as file:
+                last = file.read()[-100:]
+        with volley.load(BRUNEL, "cpu:1", set=SMALL) as net:
+            spikes = net.run(500, record=True)
+            self.assertEqual(net.burst, 500)
+            self.assertEqual((spikes.first, spikes.last), (0, 500))
+            self.assertGreater(len(spikes.neurons), 1000)
+            self.assertIn(f"{net.digest:016x}", last)
+            times, areas, ids = (rows[name]
+                                 for name in ("time_ms", "area", "neuron"))
+            self.assertEqual(len(rows), len(spikes.neurons))
+            np.testing.assert_allclose(times, spikes.times_ms, rtol=1e-12)
+            for name in net.areas:
+                np.testing.assert_array_equal(
+                    ids[areas == name], net.area(name).of(spikes).neurons)
+            self.assertEqual(net.stats()["spikes"], len(spikes.neurons))
+            seconds = 0.05
+            self.assertAlmostEqual(
+                net.area("E").rate_hz(spikes),
+                np.sum(areas == "E") / net.area("E").neurons / seconds)
+
+    def test_pieces_swaps_and_snapshots_change_nothing(self):
+        with volley.load(BRUNEL, "cpu:1", set=SMALL) as net:
+            whole = net.run(300, record=True)
+            want = net.digest, net.state_digest()
+        connectome = volley.Connectome.build(BRUNEL, set=SMALL)
+        with volley.Net(connectome, "cpu:1") as net:
+            a = net.run(100, record=True)
+            with net.snapshot() as state:
+                self.assertEqual(state.burst, 100)
+                self.assertEqual(state.digest, net.digest)
+                net.run(33)
+                net.restore(state)
+            net.swap("cpu:2")
+            self.assertEqual(net.backend, "cpu:2")
+            b = net.run(ms=20, record=True)
+            self.assertEqual((net.digest, net.state_digest()), want)
+            np.testing.assert_array_equal(
+                whole.neurons, np.concatenate([a.neurons, b.neurons]))
+            np.testing.assert_array_equal(
+                whole.bursts, np.concatenate([a.bursts, b.bursts]))
+            with self.assertRaises(ValueError):
+                connectome.close()
+        connectome.close()
+        connectome.close()
+
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            compiled = os.path.join(folder, "c.vlc")
+            saved = os.path.join(folder, "s.vlk")
+            with volley.Connectome.build(BRUNEL, set=SMALL) as connectome:
+                connectome.save(compiled)
+            connectome = volley.Connectome.load(compiled)
+            with volley.Net(connectome, "cpu:1") as net:
+                net.run(50)
+                with net.snapshot() as state:
+                    state.save(saved)
+                net.run(50)
+                want = net.digest
+            with volley.load(BRUNEL, "cpu:1", set=SMALL, resume=saved) as net:
+                self.assertEqual(net.burst, 50)
+                net.run(50)
+                self.assertEqual(net.digest, want)
+            with self.assertRaises(volley.Error) as caught:
+                volley.load(THREE, "cpu:1", resume=saved)
+            self.assertEqual(caught.exception.status, "E_INVALID")
+
+
+class Host(unittest.TestCase):
+    def setUp(self):
+        self.net = volley.load(LAZY, "cpu:1")
+        self.addCleanup(self.net.close)
+
+    def test_injected_spikes_arrive(self):
+        self.net.inject("A", [1, 3], 100.0)
+        seen = {}
+        spikes = self.net.run(
+            10, record=True,
+            on_spikes=lambda burst, ids: seen.update({burst: ids.tolist()}))
+        self.assertEqual(spikes.neurons.tolist(), [1, 3, 5, 6, 7])
+        self.assertEqual(spikes.bursts.tolist(), [0, 0, 2, 2, 2])
+        self.assertEqual(self.net.area("B").of(spikes).neurons.tolist(),
+                         [0, 1, 2])
+        self.assertEqual(len(seen), 10)
+        self.assertEqual(seen[2], [5, 6, 7])
+        self.assertEqual(self.net.fired().tolist(), [])
+        self.net.inject("B", 2, [100.0], burst=10)
+        self.net.run(1)
+        self.assertEqual(self.net.fired().tolist(), [7])
+
+    def test_fields_and_parameters(self):
+        rest = self.net.read("A", "v_mv")
+        self.assertEqual(rest.shape, (5,))
+        self.net.write("A", "v_mv", [-60.0, -61.0], first=1)
+        np.testing.assert_array_equal(self.net.read("A", "v_mv", 1, 3),
+                                      [-60.0, -61.0, rest[3]])
+        self.net.write("A", "v_mv", -59.5)
+        np.testing.assert_array_equal(self.net.read("A", "v_mv"),
+                                      np.full(5, -59.5))
+        self.net.set("area.A.tau_m_ms", 7)
+        self.net.set("area.A.tau_m_ms", [5, 6, 7, 8, 9])
+        self.net.run(1)
+        v = self.net.read("A", "v_mv")
+        self.assertTrue(np.all(np.diff(v) > 0) or np.all(np.diff(v) < 0), v)
+
+    def test_what_is_refused(self):
+        net = self.net
+        for status, wrong in (
+                ("E_INVALID", lambda: net.read("A", "v")),
+                ("E_INVALID", lambda: net.read("A", "v_mv", 0, 6)),
+                ("E_INVALID", lambda: net.set("area.A.nothing", 1)),
+                ("E_INVALID", lambda: net.inject("A", 5, 1.0)),
+                ("E_INVALID", lambda: net.inject("A", 0, 1.0, port=9)),
+                ("E_UNSUPPORTED", lambda: net.swap("nothing")),
+                ("E_PARSE", lambda: volley.load("format = 9\n")),
+                ("E_IO", lambda: volley.load("no/such/file.toml")),
+                ("E_PARSE",
+                 lambda: volley.load(LAZY, set={"area.C.neurons": 1}))):
+            with self.subTest(status=status):
+                with self.assertRaises(volley.Error) as caught:
+                    wrong()
+                self.assertEqual(caught.exception.status, status,
+                                 caught.exception)
+                self.assertGreater(len(str(caught.exception)), 10)
+        for kind, wrong in ((ValueError, lambda: net.run(ms=0.3)),
+                            (ValueError, lambda: net.run(-1)),
+                            (TypeError, lambda: net.run()),
+                            (TypeError, lambda: net.run(1, ms=1)),
+                            (ValueError, lambda: net.inject("A", -1, 1.0)),
+                            (ValueError, lambda: net.inject("A", 0.5, 1.0)),
+                            (ValueError, lambda: net.inject("A", [1, 2],
+                                                            [1., 2., 3.])),
+                            (KeyError, lambda: net.area("C")),
+                            (TypeError,
+                             lambda: volley.load(LAZY, set={"run.ms": None}))):
+            with self.assertRaises(kind):
+                wrong()
+        net.run(1)  # nothing was lost
+        self.assertEqual(net.burst, 1)
+        net.close()
+        net.close()
+        with self.assertRaises(ValueError):
+            net.run(1)
+
+    def test_what_a_function_raises_comes_out(self):
+        def fail(burst, _ids):
+            if burst == 3:
+                raise LookupError("mine")
+        with self.assertRaisesRegex(LookupError, "mine"):
+            self.net.run(10, on_spikes=fail)
+        self.net.run(1)
+
+
+class Interrupt(unittest.TestCase):
+    def test_stop_from_another_thread(self):
+        with volley.load(BRUNEL, "cpu:1") as net:
+            timer = threading.Timer(0.3, net.stop)
+            timer.start()
+            with self.assertRaises(volley.Error) as caught:
+                net.run(10**9)
+            timer.join()
+            self.assertEqual(caught.exception.status, "E_STOPPED")
+            self.assertGreater(net.burst, 0)
+            net.run(1)
+
+    def test_ctrl_c(self):
+        with volley.load(BRUNEL, "cpu:1") as net:
+            timer = threading.Timer(
+                0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+            timer.start()
+            start = time.monotonic()
+            with self.assertRaises(KeyboardInterrupt):
+                net.run(10**9)
+            timer.join()
+            self.assertLess(time.monotonic() - start, 30)
+            net.run(1)
+
+
+class Module(unittest.TestCase):
+    def test_plugins_and_version(self):
+        found = {plugin["id"]: plugin for plugin in volley.plugins()}
+        self.assertTrue(found["cpu"]["usable"])
+        self.assertRegex(volley.version(), r"^\d+\.\d+\.\d+$")
+
+    def test_structures_have_the_sizes_of_the_header(self):
+        with open(os.path.join(SOURCE, "core", "include", "volley",
+                               "plugin.h"), encoding="utf-8") as file:
+            size = re.search(r"VLY_SEAL\(vly_error, (\d+)\)", file.read())
+        self.assertEqual(ctypes.sizeof(volley._Error), int(size.group(1)))
+
+    def test_every_function_is_in_the_header(self):
+        with open(os.path.join(SOURCE, "core", "include", "volley",
+                               "volley.h"), encoding="utf-8") as file:
+            header = file.read()
+        for name, (_, arguments) in volley._FUNCTIONS.items():
+            found = re.search(
+                r"VLY_API [a-z0-9_ *]*\bvly_%s\(([^;]*)\);" % name, header)
+            self.assertIsNotNone(found, name)
+            words = found.group(1).strip()
+            n = 0 if words == "void" else words.count(",") + 1
+            self.assertEqual(n, len(arguments), name)
+
+    def test_nothing_is_left_behind(self):
+        for _ in range(3):
+            volley.load(LAZY, "cpu:1").run(1)
+        gc.collect()
+
+    def test_a_library_that_is_none(self):
+        code = "import volley; volley.version()"
+        done = subprocess.run([sys.executable, "-c", code],
+                              env={**os.environ, "VOLLEY_LIBRARY": "/nothing"},
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("ImportError: libvolley was not found", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
