@@ -15,6 +15,7 @@
     X(rerun)                                                                   \
     X(sweep)                                                                   \
     X(inspect)                                                                 \
+    X(plot)                                                                    \
     X(new)                                                                     \
     X(resolve)                                                                 \
     X(schema)                                                                  \

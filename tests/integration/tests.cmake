@@ -116,6 +116,9 @@ foreach(name test_tools_memory test_tools_guard)
     target_sources(${name} PRIVATE
         $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+    if(VOLLEY_HAVE_CAIRO)
+        target_link_libraries(${name} PRIVATE ${VOLLEY_CAIRO_LIBRARY})
+    endif()
 endforeach()
 set(command_tests good bad input schema sweep stop device pace files swap
     ctl)
@@ -132,6 +135,14 @@ foreach(name IN LISTS command_tests)
                 ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
                 $<TARGET_FILE:json_check> $<TARGET_FILE:schema_check>)
 endforeach()
+
+if(VOLLEY_HAVE_CAIRO)
+    vly_test_register(test_command_plot LABELS integration TIMEOUT 180
+        COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_plot.sh
+                $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
+                ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
+                $<TARGET_FILE:json_check> $<TARGET_FILE:image_compare>)
+endif()
 
 # ---- what is installed ----------------------------------------------------
 # The module loads a plain libvolley; a sanitizer build's is for its programs.

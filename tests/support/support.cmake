@@ -36,3 +36,12 @@ foreach(name json_check schema_check)
     set_target_properties(${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
+
+if(VOLLEY_HAVE_CAIRO)
+    add_executable(image_compare ${CMAKE_CURRENT_LIST_DIR}/image_compare.c)
+    target_include_directories(image_compare SYSTEM PRIVATE
+        ${VOLLEY_CAIRO_INCLUDE})
+    target_link_libraries(image_compare PRIVATE ${VOLLEY_CAIRO_LIBRARY})
+    set_target_properties(image_compare PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endif()

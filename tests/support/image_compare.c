@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * image_compare A.png B.png: are two pictures the same but for how a version of
+ * the font library places its edges? Prints both figures; exit code 0 yes, 1
+ * no, 2 a file that is none.
+ *
+ * Tolerances. Blocks of 8 x 8 pixels are averaged: a letter whose edges fall
+ * elsewhere changes a pixel by all of 255, a block of text by up to about 60 of
+ * 255, and few of all blocks. What moves (an axis, a bar, a band of dots)
+ * changes many blocks: the mean over all is at most 1.5, and at most one block
+ * in 100 differs by more than 40.
+ */
+#include <cairo.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BLOCK 8
+
+static const double mean_max = 1.5;
+static const double far = 40;
+static const double far_share_max = 0.01;
+
+static cairo_surface_t *load(const char *path)
+{
+    cairo_surface_t *image = cairo_image_surface_create_from_png(path);
+    if (cairo_surface_status(image) != CAIRO_STATUS_SUCCESS) {
+        fprintf(stderr, "%s: %s\n", path,
+                cairo_status_to_string(cairo_surface_status(image)));
+        exit(2);
+    }
+    cairo_surface_flush(image);
+    return image;
+}
+
+/* Mean of one channel over a block, the rest at the edges as they are. */
+static double block_mean(cairo_surface_t *image, int x, int y, int shift)
+{
+    const int width = cairo_image_surface_get_width(image);
+    const int height = cairo_image_surface_get_height(image);
+    const int stride = cairo_image_surface_get_stride(image);
+    const unsigned char *data = cairo_image_surface_get_data(image);
+    double sum = 0;
+    int n = 0;
+    for (int j = y; j < y + BLOCK && j < height; j++)
+        for (int i = x; i < x + BLOCK && i < width; i++) {
+            /* rows are aligned for 32-bit pixels by cairo */
+            const uint32_t *row =
+                (const uint32_t *)(const void *)(data + (ptrdiff_t)j * stride);
+            sum += row[i] >> shift & 255;
+            n++;
+        }
+    return sum / n;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    cairo_surface_t *a = load(argv[1]);
+    cairo_surface_t *b = load(argv[2]);
+    const int width = cairo_image_surface_get_width(a);
+    const int height = cairo_image_surface_get_height(a);
+    if (width != cairo_image_surface_get_width(b) ||
+        height != cairo_image_surface_get_height(b)) {
+        printf("%s and %s differ in size\n", argv[1], argv[2]);
+        return 1;
+    }
+    double sum = 0;
+    double n_far = 0;
+    double n = 0;
+    for (int y = 0; y < height; y += BLOCK)
+        for (int x = 0; x < width; x += BLOCK)
+            for (int shift = 0; shift < 24; shift += 8) {
+                double d =
+                    block_mean(a, x, y, shift) - block_mean(b, x, y, shift);
+                d = d < 0 ? -d : d;
+                sum += d;
+                n_far += d > far;
+                n++;
+            }
+    printf("mean %.3f (at most %g), far %.4f (at most %g)\n", sum / n, mean_max,
+           n_far / n, far_share_max);
+    cairo_surface_destroy(a);
+    cairo_surface_destroy(b);
+    return sum / n <= mean_max && n_far / n <= far_share_max ? 0 : 1;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley plot: pictures of a run and of a genome.
+ */
+#include "commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "check_size.h"
+#include "plot.h"
+#include "setup.h"
+#include "tool.h"
+
+static const tool_option options[] = {
+    {"output", 'o', false, TOOL_TEXT, "FILE",
+     "FILE.png or FILE.svg; default: KIND.png", 0, 0},
+    {"area", 0, true, TOOL_TEXT, "NAME", "this area only; may be repeated", 0,
+     0},
+    {"from", 0, false, TOOL_NUMBER, "MS", "model time to begin at", 0, 1e15},
+    {"to", 0, false, TOOL_NUMBER, "MS", "model time to end at", 0, 1e15},
+    {"bin", 0, false, TOOL_NUMBER, "MS", "rate: width of a bin; default: 5",
+     1e-6, 1e12},
+    {"frames", 0, false, TOOL_COUNT, "N", "voxels: parts of the time shown", 1,
+     100000},
+    {"value", 0, false, TOOL_CHOICE, "[in_degree|synapses|probability]",
+     "matrix: what is shown; default: in_degree", 0, 0},
+    {"genome", 0, false, TOOL_TEXT, "FILE",
+     "the areas of a recording that lies in no folder of a run", 0, 0},
+    {"set", 0, true, TOOL_TEXT, "PATH=VALUE", "matrix: change the genome", 0,
+     0},
+    {"title", 0, false, TOOL_TEXT, "TEXT", "default: the genome's", 0, 0},
+    {"width", 0, false, TOOL_NUMBER, "INCHES", "default: 7; matrix: 5.2", 1,
+     100},
+    {"height", 0, false, TOOL_NUMBER, "INCHES", "default: 4.5", 1, 100},
+    {"dpi", 0, false, TOOL_NUMBER, "N", "dots an inch; default: 200", 36, 2400},
+    {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
+     1, 1024},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+typedef enum plot_kind {
+    KIND_RASTER,
+    KIND_RATE,
+    KIND_HISTOGRAMS,
+    KIND_VOXELS,
+    KIND_MATRIX,
+    KINDS
+} plot_kind;
+
+static const char *const kind_names[KINDS] = {"raster", "rate", "histograms",
+                                              "voxels", "matrix"};
+
+static const char *kind_name(const void *context, uint32_t k)
+{
+    (void)context;
+    return k < KINDS ? kind_names[k] : NULL;
+}
+
+/* KINDS: there is no such one, and it was said. */
+static plot_kind kind_of(const char *name)
+{
+    for (uint32_t k = 0; k < KINDS; k++)
+        if (strcmp(name, kind_names[k]) == 0)
+            return (plot_kind)k;
+    const char *near = tool_nearest(name, kind_name, NULL);
+    tool_message("no picture \"%s\"%s%s, wanted raster, rate, histograms, "
+                 "voxels or matrix",
+                 name, near ? "; did you mean " : "", near ? near : "");
+    return KINDS;
+}
+
+static vly_status draw_spikes(plot_kind kind, plot_figure *figure,
+                              const plot_data *data, const tool_args *args,
+                              uint32_t only, vly_error *error)
+{
+    const uint32_t n_frames = (uint32_t)tool_count(args, "frames", 1);
+    if (kind == KIND_RASTER)
+        return plot_raster(figure, data, error);
+    if (kind == KIND_RATE)
+        return plot_rate(figure, data, tool_number(args, "bin", 5), error);
+    if (kind == KIND_HISTOGRAMS)
+        return plot_histograms(figure, data, error);
+    return plot_voxels(figure, data, n_frames, only, error);
+}
+
+static vly_status figure_open(plot_figure *figure, const tool_args *args,
+                              const char *path, double width, vly_error *error)
+{
+    return plot_figure_init(figure, path,
+                            72 * tool_number(args, "width", width),
+                            72 * tool_number(args, "height", 4.5),
+                            tool_number(args, "dpi", 200), error);
+}
+
+static vly_status draw_one(plot_kind kind, const plot_data *data,
+                           const tool_args *args, const char *path,
+                           uint32_t only, vly_error *error)
+{
+    plot_figure figure = {0};
+    vly_status status = VLY_OK;
+    VLY_TRY(figure_open(&figure, args, path, 7, error));
+    VLY_TRY(draw_spikes(kind, &figure, data, args, only, error));
+    VLY_TRY(plot_figure_write(&figure, error));
+    tool_print("%s\n", path);
+out:
+    plot_figure_deinit(&figure);
+    return status;
+}
+
+/* With '#' in the name of the file, a file a frame: '#'s become its number. */
+static vly_status draw_frames(plot_kind kind, const plot_data *data,
+                              const tool_args *args, const char *path,
+                              vly_error *error)
+{
+    const char *hash = strrchr(path, '#');
+    const uint32_t n = (uint32_t)tool_count(args, "frames", 1);
+    int digits = 0;
+    if (kind != KIND_VOXELS || hash == NULL)
+        return draw_one(kind, data, args, path, UINT32_MAX, error);
+    while (hash > path && hash[-1] == '#')
+        hash--;
+    while (hash[digits] == '#')
+        digits++;
+    for (uint32_t f = 0; f < n && !tool_signals_stopped(); f++) {
+        char *name = vly_format("%.*s%0*u%s", (int)(hash - path), path, digits,
+                                f, hash + digits);
+        if (!name)
+            return vly_fail_nomem(error, strlen(path), "a path");
+        vly_status status = draw_one(kind, data, args, name, f, error);
+        vly_free(name);
+        if (status != VLY_OK)
+            return status;
+    }
+    return VLY_OK;
+}
+
+static vly_status plot_run(plot_kind kind, const tool_args *args,
+                           const char *path, vly_error *error)
+{
+    plot_data data;
+    vly_status status = plot_data_init(&data, args, args->positional[1], error);
+    if (status == VLY_OK && tool_text(args, "title")) {
+        vly_free(data.title);
+        data.title = vly_format("%s", tool_text(args, "title"));
+        if (!data.title)
+            status = vly_fail_nomem(error, 0, "a title");
+    }
+    if (status == VLY_OK)
+        status = draw_frames(kind, &data, args, path, error);
+    plot_data_deinit(&data);
+    return status;
+}
+
+/* About a second of work; above it the numbers are expected ones. */
+static const double build_synapses_max = 2e7;
+
+static vly_status plot_genome(const tool_args *args, const char *path,
+                              vly_error *error)
+{
+    static const char *const values[] = {"in_degree", "synapses",
+                                         "probability"};
+    const char *asked = tool_text(args, "value");
+    uint32_t value = PLOT_IN_DEGREE;
+    plot_figure figure = {0};
+    tool_overrides overrides = {0};
+    vly_genome *genome = NULL;
+    vly_connectome *built = NULL;
+    check_size size;
+    vly_status status = VLY_OK;
+    for (uint32_t v = 0; v < PLOT_MATRIX_VALUES; v++)
+        if (asked && strcmp(asked, values[v]) == 0)
+            value = v;
+    VLY_TRY(tool_overrides_init(args, &overrides, error));
+    VLY_TRY(vly_genome_load(args->positional[1], overrides.list, overrides.n,
+                            &genome, error));
+    check_size_of(genome, &size);
+    if (size.synapses <= build_synapses_max)
+        VLY_TRY(
+            vly_connectome_build(genome, tool_threads(args), &built, error));
+    VLY_TRY(figure_open(&figure, args, path, 5.2, error));
+    VLY_TRY(
+        plot_matrix(&figure, genome, built, (plot_matrix_value)value, error));
+    VLY_TRY(plot_figure_write(&figure, error));
+    tool_print("%s\n", path);
+out:
+    plot_figure_deinit(&figure);
+    vly_connectome_destroy(built);
+    vly_genome_destroy(genome);
+    tool_overrides_deinit(&overrides);
+    return status;
+}
+
+static int run(const tool_args *args)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_status status = VLY_OK;
+    char name[32];
+    const plot_kind kind = kind_of(args->positional[0]);
+    const char *path = tool_text(args, "output");
+    if (kind == KINDS)
+        return TOOL_EXIT_WRONG;
+    snprintf(name, sizeof name, "%s.png", kind_names[kind]);
+    path = path ? path : name;
+    if (tool_number(args, "from", 0) >= tool_number(args, "to", 1e300)) {
+        tool_message("--from %g is not before --to %g",
+                     tool_number(args, "from", 0), tool_number(args, "to", 0));
+        return TOOL_EXIT_WRONG;
+    }
+    status = kind == KIND_MATRIX ? plot_genome(args, path, &error)
+                                 : plot_run(kind, args, path, &error);
+    return status != VLY_OK ? tool_fail(&error) : TOOL_EXIT_DONE;
+}
+
+const tool_command cmd_plot = {
+    .name = "plot",
+    .arguments = "KIND INPUT [options]",
+    .summary = "Draws pictures of a run or a genome, PNG or SVG.",
+    .details =
+        "KIND is one of:\n"
+        "  raster      every spike, coloured by area, and the areas' rates\n"
+        "  rate        rate of each area over time\n"
+        "  histograms  inter-spike intervals, and rates of neurons\n"
+        "  voxels      activity of an area of voxels; --frames 12 for twelve\n"
+        "              maps, and with -o map-###.png a file for each\n"
+        "  matrix      synapses between areas; INPUT is a genome\n"
+        "INPUT is otherwise a folder of `volley run -o` or a recording of "
+        "spikes.\n",
+    .options = options,
+    .n_positional_min = 2,
+    .n_positional_max = 2,
+    .run = run};

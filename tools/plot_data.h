@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a picture is made of: the recorded spikes of a run, and the areas they
+ * belong to.
+ */
+#ifndef VOLLEY_TOOLS_PLOT_DATA_H
+#define VOLLEY_TOOLS_PLOT_DATA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/plugin.h>
+
+#include "options.h"
+
+typedef struct plot_area {
+    char *name;
+    uint32_t first; /* in plot_data's own count of neurons */
+    uint32_t n_neurons;
+    bool has_voxels;
+    uint32_t voxels[3];
+    uint32_t neurons_per_voxel;
+    uint64_t n_spikes;
+} plot_area;
+
+typedef struct plot_data {
+    char *title; /* of the genome; NULL: none */
+    plot_area *areas;
+    uint32_t n_areas;
+    uint32_t n_neurons;
+    bool sizes_known; /* else n_neurons is the largest id seen, plus one */
+    double dt_ms;
+    uint64_t begin; /* bursts shown: [begin, end) */
+    uint64_t end;
+    uint64_t n_spikes;
+    uint64_t *bursts;  /* [n_spikes] ascending */
+    uint32_t *neurons; /* [n_spikes] */
+} plot_data;
+
+/* Reads a folder that `volley run -o` made, or a recording of spikes (--genome
+ * says then which areas there are; without, those that fired). --area, --from
+ * and --to of args choose.
+ * Errors  E_IO; E_PARSE "file:line:column: ..."; E_INVALID nothing is left, an
+ *         area that there is not; E_NOMEM */
+vly_status plot_data_init(plot_data *data, const tool_args *args,
+                          const char *path, vly_error *error);
+void plot_data_deinit(plot_data *data);
+/* Index of the area that a neuron lies in. */
+uint32_t plot_data_area(const plot_data *data, uint32_t neuron);
+double plot_data_seconds(const plot_data *data);
+
+#endif

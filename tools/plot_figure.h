@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A picture with axes: PNG or SVG by cairo, in points (1/72 inch), the origin
+ * at the upper left. Points of data go to a raster layer, so that an SVG of a
+ * million spikes stays as small as its pixels.
+ */
+#ifndef VOLLEY_TOOLS_PLOT_FIGURE_H
+#define VOLLEY_TOOLS_PLOT_FIGURE_H
+
+#include <cairo.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/plugin.h>
+
+typedef struct plot_colour {
+    double r, g, b; /* 0 to 1 */
+} plot_colour;
+
+/* Colours of areas: told apart by people who see red and green alike
+ * (Okabe and Ito 2008, without yellow and with grey); the eighth is the first
+ * again, and lines of it are dashed. */
+plot_colour plot_area_colour(uint32_t index);
+/* Of a value from 0 to 1: viridis (nine of its colours, linear between), which
+ * is even to the eye and prints in grey. */
+plot_colour plot_scale_colour(double value);
+
+typedef struct plot_figure {
+    cairo_t *cairo;
+    cairo_surface_t *surface;
+    double width; /* points */
+    double height;
+    double dpi; /* of a PNG, and of raster layers in an SVG */
+    bool svg;
+    char *path;
+    char *partial; /* written first, then renamed */
+} plot_figure;
+
+/* The format is the path's ending, .png or .svg.
+ * Errors  E_INVALID another ending, or too many pixels; E_IO; E_NOMEM */
+vly_status plot_figure_init(plot_figure *figure, const char *path, double width,
+                            double height, double dpi, vly_error *error);
+/* Writes the file: whole or not at all. deinit is due anyway. */
+vly_status plot_figure_write(plot_figure *figure, vly_error *error);
+/* What was not written leaves no file. */
+void plot_figure_deinit(plot_figure *figure);
+
+void plot_set_colour(plot_figure *figure, plot_colour colour);
+typedef enum plot_anchor { PLOT_LEFT, PLOT_CENTRE, PLOT_RIGHT } plot_anchor;
+/* One line, its middle at height y, in the colour that is set; what would be
+ * wider than width is cut and ends in "..." (0: any width). */
+void plot_text(plot_figure *figure, double x, double y, plot_anchor anchor,
+               double points, double width, const char *text);
+/* The same, read upwards. */
+void plot_text_upwards(plot_figure *figure, double x, double y, double points,
+                       double width, const char *text);
+double plot_text_width(plot_figure *figure, double points, const char *text);
+
+/* A rectangle with scales. */
+typedef struct plot_axes {
+    double x, y, width, height;
+    double x_lo, x_hi;
+    double y_lo, y_hi;
+    bool x_log;
+    bool x_bare; /* no ticks and numbers */
+    bool y_bare;
+    const char *x_label; /* with unit; NULL: none */
+    const char *y_label;
+} plot_axes;
+
+double plot_at_x(const plot_axes *axes, double value);
+double plot_at_y(const plot_axes *axes, double value);
+/* Frame, ticks, numbers, labels. */
+void plot_axes_draw(plot_figure *figure, const plot_axes *axes);
+/* What follows is drawn inside the axes only, until plot_axes_end. */
+void plot_axes_begin(plot_figure *figure, const plot_axes *axes);
+void plot_axes_end(plot_figure *figure);
+/* A step line through n values of equal width from x_lo to x_hi of the axes. */
+void plot_steps(plot_figure *figure, const plot_axes *axes,
+                const double *values, uint32_t n, uint32_t colour);
+/* A round number at or above value, for the end of an axis; 1 for 0. */
+double plot_round_up(double value);
+
+/* Pixels over a rectangle of the figure. */
+typedef struct plot_layer {
+    cairo_surface_t *surface;
+    uint32_t *pixels; /* premultiplied ARGB */
+    uint32_t stride;  /* in pixels */
+    uint32_t width;
+    uint32_t height;
+    double x, y;
+    double scale; /* pixels a point */
+} plot_layer;
+
+vly_status plot_layer_init(plot_layer *layer, const plot_figure *figure,
+                           double x, double y, double width, double height,
+                           vly_error *error);
+/* Puts the layer onto the figure. */
+void plot_layer_draw(plot_layer *layer, plot_figure *figure);
+void plot_layer_deinit(plot_layer *layer);
+
+/* A vertical scale of colours with numbers, 10 points wide, its label beside.
+ */
+void plot_colour_bar(plot_figure *figure, double x, double y, double height,
+                     double lo, double hi, bool log_scale, const char *label);
+
+#endif
