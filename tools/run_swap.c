@@ -27,6 +27,12 @@ vly_status run_swap_check(const run_job *job, vly_error *error)
         vly_status status = vly_backend_spec_parse(swap->backend, &spec, error);
         if (status != VLY_OK)
             return status;
+        /* its drivers are opened now and not while the run stands; why one
+         * cannot be used is said when the swap is due */
+        const void *table = NULL;
+        if (strcmp(spec.id, "auto") != 0)
+            (void)vly_registry_interface(job->registry, spec.id,
+                                         VLY_BACKEND_INTERFACE, &table, NULL);
     }
     return VLY_OK;
 }

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plugins of this process: found, checked, started, and why not.
  *
- * An entry goes through read, load, check, duplicate, start, interfaces. The
- * first step that fails leaves its sentence in the entry, which stays listed.
- * Nothing here fails because a plugin does; only memory can run out.
+ * An entry goes through read, load, check, duplicate, and, once it is asked for
+ * or listed, start, interfaces. The first step that fails leaves its sentence
+ * in the entry, which stays listed. Nothing here fails because a plugin does;
+ * only memory can run out.
+ *
+ * Started late, because that is where drivers are opened: the instance of
+ * Vulkan costs 40 ms, which a run on the processors would pay for nothing.
  */
 #include "plugin/registry.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +45,7 @@ typedef struct registry_entry {
     dev_t device; /* with inode: is it the same file? */
     ino_t inode;
     int has_inode;
+    int tried; /* to start it; nothing changes any more */
     int started;
 } registry_entry;
 
@@ -51,19 +57,9 @@ struct vly_registry {
 
 /* ---- one plugin ------------------------------------------------------- */
 
-static const registry_entry *usable_find(const vly_registry *registry,
-                                         const char *id)
-{
-    for (uint32_t i = 0; i < registry->count; i++)
-        if (registry->entries[i]->failure.status == VLY_OK &&
-            strcmp(registry->entries[i]->id, id) == 0)
-            return registry->entries[i];
-    return NULL;
-}
-
-/* Any plugin with this id, even one that cannot be used. */
-static const registry_entry *listed_find(const vly_registry *registry,
-                                         const char *id)
+/* The plugin with this id, even one that cannot be used. A second one with it
+ * was refused and has none. */
+static registry_entry *listed_find(const vly_registry *registry, const char *id)
 {
     for (uint32_t i = 0; i < registry->count; i++)
         if (strcmp(registry->entries[i]->id, id) == 0)
@@ -115,21 +111,42 @@ static void entry_stop(registry_entry *entry)
     entry->started = 0;
 }
 
+static void entry_log(const registry_entry *entry)
+{
+    if (entry->failure.status != VLY_OK)
+        vly_log_write(VLY_LOG_INFO, "volley", "plugin %s: %s", entry->path,
+                      entry->failure.message);
+}
+
 /* Fills entry->failure if something is wrong. */
 static void entry_load(const vly_registry *registry, registry_entry *entry)
 {
     vly_error *error = &entry->failure;
-    if (vly_plugin_file_read(entry->path, &entry->hash, error) != VLY_OK ||
-        vly_plugin_file_load(entry->path, &entry->symbol, error) != VLY_OK ||
-        vly_plugin_check(entry->symbol, &entry->plugin, error) != VLY_OK ||
-        duplicate_check(registry, entry->plugin.id, error) != VLY_OK)
-        return;
-    memcpy(entry->id, entry->plugin.id, strlen(entry->plugin.id) + 1);
-    if (vly_plugin_start(&entry->plugin, entry->symbol, error) != VLY_OK)
-        return;
-    entry->started = 1;
-    if (interfaces_ask(entry) != VLY_OK)
-        entry_stop(entry);
+    if (vly_plugin_file_read(entry->path, &entry->hash, error) == VLY_OK &&
+        vly_plugin_file_load(entry->path, &entry->symbol, error) == VLY_OK &&
+        vly_plugin_check(entry->symbol, &entry->plugin, error) == VLY_OK &&
+        duplicate_check(registry, entry->plugin.id, error) == VLY_OK)
+        memcpy(entry->id, entry->plugin.id, strlen(entry->plugin.id) + 1);
+    entry_log(entry);
+}
+
+/* true: it can be used. Nets of two threads may share a registry. */
+static bool entry_start(registry_entry *entry)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!entry->tried && entry->failure.status == VLY_OK) {
+        vly_status status =
+            vly_plugin_start(&entry->plugin, entry->symbol, &entry->failure);
+        entry->started = status == VLY_OK;
+        if (status == VLY_OK && interfaces_ask(entry) != VLY_OK)
+            entry_stop(entry);
+        entry_log(entry);
+    }
+    entry->tried = 1;
+    bool usable = entry->failure.status == VLY_OK;
+    pthread_mutex_unlock(&lock);
+    return usable;
 }
 
 static void entry_destroy(registry_entry *entry)
@@ -180,12 +197,11 @@ static vly_status entry_new(vly_registry *registry, const char *path,
 
 /* By inode, as dlopen does it. The number of a file that was never loaded may
  * belong to another one by now, so there the path must be the same too. */
-static const registry_entry *same_file(const vly_registry *registry,
-                                       const char *path,
-                                       const struct stat *about)
+static registry_entry *same_file(const vly_registry *registry, const char *path,
+                                 const struct stat *about)
 {
     for (uint32_t i = 0; i < registry->count; i++) {
-        const registry_entry *entry = registry->entries[i];
+        registry_entry *entry = registry->entries[i];
         if (entry->has_inode && entry->device == about->st_dev &&
             entry->inode == about->st_ino &&
             (entry->symbol || strcmp(entry->path, path) == 0))
@@ -196,7 +212,7 @@ static const registry_entry *same_file(const vly_registry *registry,
 
 /* Lists one file, or finds it listed already. */
 static vly_status file_add(vly_registry *registry, const char *path,
-                           const registry_entry **listed, vly_error *error)
+                           registry_entry **listed, vly_error *error)
 {
     struct stat about;
     int exists = stat(path, &about) == 0;
@@ -215,9 +231,6 @@ static vly_status file_add(vly_registry *registry, const char *path,
     entry_load(registry, entry);
     registry->entries[registry->count++] = entry;
     *listed = entry;
-    if (entry->failure.status != VLY_OK)
-        vly_log_write(VLY_LOG_INFO, "volley", "plugin %s: %s", path,
-                      entry->failure.message);
     return VLY_OK;
 }
 
@@ -230,7 +243,7 @@ static vly_status search_found(void *arg, const char *path, vly_status status,
                                const char *reason)
 {
     const search_state *state = arg;
-    const registry_entry *listed = NULL;
+    registry_entry *listed = NULL;
     if (!reason)
         return file_add(state->registry, path, &listed, state->error);
     registry_entry *entry = NULL;
@@ -271,7 +284,7 @@ void vly_registry_destroy(vly_registry *registry)
 vly_status vly_registry_add(vly_registry *registry, const char *path,
                             vly_error *error)
 {
-    const registry_entry *listed = NULL;
+    registry_entry *listed = NULL;
     if (!registry || !path || !*path)
         return vly_fail(error, VLY_E_INVALID,
                         "plugin: no path, wanted that of a file");
@@ -281,7 +294,7 @@ vly_status vly_registry_add(vly_registry *registry, const char *path,
     if (path[0] != '/' && realpath(path, absolute))
         path = absolute;
     vly_status status = file_add(registry, path, &listed, error);
-    if (status == VLY_OK && listed->failure.status != VLY_OK)
+    if (status == VLY_OK && !entry_start(listed))
         status = vly_fail(error, listed->failure.status, "%s: %s", path,
                           listed->failure.message);
     return status;
@@ -298,7 +311,8 @@ vly_status vly_registry_info(const vly_registry *registry, uint32_t index,
     if (!registry || index >= registry->count || !info ||
         info->struct_size < sizeof(info->struct_size))
         return VLY_E_INVALID;
-    const registry_entry *entry = registry->entries[index];
+    registry_entry *entry = registry->entries[index];
+    entry_start(entry); /* whether it is usable shows only then */
     const char *version = entry->plugin.version;
     const char *build = entry->plugin.build;
     vly_plugin_info full = {
@@ -326,7 +340,7 @@ static void usable_list(const vly_registry *registry, char *text, size_t bytes)
     size_t used = 0;
     snprintf(text, bytes, "none");
     for (uint32_t i = 0; i < registry->count && used + 40 < bytes; i++)
-        if (registry->entries[i]->failure.status == VLY_OK)
+        if (entry_start(registry->entries[i]))
             used +=
                 (size_t)snprintf(text + used, bytes - used, "%s%s",
                                  used ? ", " : "", registry->entries[i]->id);
@@ -347,12 +361,11 @@ static vly_status entry_get(const vly_registry *registry, const char *id,
 {
     if (!registry || !id)
         return vly_fail(error, VLY_E_INVALID, "plugin: no registry or no id");
-    const registry_entry *found = usable_find(registry, id);
-    if (found) {
+    registry_entry *found = *id ? listed_find(registry, id) : NULL;
+    if (found && entry_start(found)) {
         *entry = found;
         return VLY_OK;
     }
-    found = *id ? listed_find(registry, id) : NULL;
     return not_available(
         registry, id,
         found ? found->failure.message : "there is none with this id", error);

@@ -315,9 +315,17 @@ static void test_newer_minor(void **state)
     vly_error error = VLY_ERROR_INIT;
     const vly_backend *backend = NULL;
     vly_log_set_sink(keep_log, NULL);
-    vly_registry *registry = registry_with(PLUGINS "newer_minor.so");
-    assert_string_equal(last_log, "2 newer: hello from newer");
+    vly_registry *registry = registry_with(PLUGINS "newer_minor.so:" TEMPLATE);
+    /* not started for others, only when it is asked for */
+    last_log[0] = 0;
+    assert_ok(vly_registry_backend(registry, "template", &backend, &error),
+              error);
+    assert_string_equal(last_log, "");
     assert_ok(vly_registry_backend(registry, "newer", &backend, &error), error);
+    assert_string_equal(last_log, "2 newer: hello from newer");
+    last_log[0] = 0; /* and once */
+    assert_ok(vly_registry_backend(registry, "newer", &backend, &error), error);
+    assert_string_equal(last_log, "");
     for (size_t i = 0;
          i < sizeof(backend->reserved) / sizeof(backend->reserved[0]); i++)
         assert_null(backend->reserved[i]);

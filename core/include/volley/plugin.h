@@ -105,8 +105,9 @@ typedef struct vly_plugin {
     const char *id;       /* "cpu", "cuda": [a-z][a-z0-9_]*, at most 31 */
     const char *version;  /* of the plugin, for people */
     const char *build;    /* compiler and options, for people */
-    /* Once, before anything else. May fail softly with a sentence: the plugin
-     * stays listed with that reason. [main-thread] */
+    /* Once, before anything else, when the plugin is first asked for or listed.
+     * May fail softly with a sentence: the plugin stays listed with that
+     * reason. [main-thread], or that of a net which is moved to it */
     vly_status (*init)(const vly_host *host, vly_error *error);
     void (*deinit)(void); /* only after an init that returned VLY_OK */
     /* NULL if the interface is not offered; valid until deinit */
