@@ -4,11 +4,14 @@
  */
 #include "run_checkpoint.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "checkpoint/checkpoint.h"
 #include "run_job.h"
 
@@ -80,27 +83,59 @@ static vly_status check_recording(const char *option, const char *path,
                     option, path);
 }
 
-/* Not a file that someone named by mistake: it would be replaced. */
-static vly_status check_path(const char *path, vly_error *error)
+/* Not a file that someone named by mistake: it would be replaced. part: what a
+ * killed process left, which may not have its first bytes yet. */
+static vly_status check_old(const char *path, bool part, vly_error *error)
 {
+    static const char nothing[8];
     char magic[8] = "";
     struct stat info;
     if (stat(path, &info) != 0)
-        return tool_output_check(path, error);
+        return VLY_OK;
     if (!S_ISREG(info.st_mode))
         return vly_fail(error, VLY_E_INVALID,
                         "--checkpoint %s: not a file, wanted one", path);
     FILE *file = fopen(path, "rbe");
     if (file == NULL)
-        return tool_output_check(path, error);
+        return vly_fail(error, VLY_E_IO, "--checkpoint %s: cannot be read: %s",
+                        path, strerror(errno));
     size_t n = fread(magic, 1, sizeof magic, file);
     fclose(file);
-    if (n == 0 || memcmp(magic, VLY_CHECKPOINT_MAGIC, n) == 0)
+    if (n == 0 || memcmp(magic, VLY_CHECKPOINT_MAGIC, n) == 0 ||
+        (part && memcmp(magic, nothing, n) == 0))
         return VLY_OK;
     return vly_fail(error, VLY_E_INVALID,
                     "--checkpoint %s: there is a file that is no checkpoint, "
                     "wanted another name",
                     path);
+}
+
+/* k 0: FILE.tmp */
+static vly_status check_beside(const char *path, uint32_t k, vly_error *error)
+{
+    char *beside =
+        k > 0 ? vly_format("%s.%" PRIu32, path, k) : vly_format("%s.tmp", path);
+    if (beside == NULL)
+        return vly_fail_nomem(error, strlen(path) + 12, "a path");
+    vly_status status = check_old(beside, k == 0, error);
+    vly_free(beside);
+    return status;
+}
+
+/* FILE, and what is written beside it: FILE.tmp, FILE.1, ... */
+static vly_status check_path(const run_checkpoint_plan *plan, vly_error *error)
+{
+    struct stat info;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_old(plan->path, false, error));
+    VLY_TRY(check_beside(plan->path, 0, error));
+    for (uint32_t k = 1; k < plan->keep; k++)
+        VLY_TRY(check_beside(plan->path, k, error));
+    /* of a link it is another folder that is written to */
+    if (lstat(plan->path, &info) != 0 || !S_ISLNK(info.st_mode))
+        status = tool_output_check(plan->path, error);
+out:
+    return status;
 }
 
 vly_status run_checkpoint_check(const run_job *job, vly_error *error)
@@ -112,7 +147,7 @@ vly_status run_checkpoint_check(const run_job *job, vly_error *error)
     VLY_TRY(check_recording("--record", job->record_path, error));
     VLY_TRY(check_recording("--digest-log", job->plan.digest_log, error));
     if (plan->path != NULL)
-        VLY_TRY(check_path(plan->path, error));
+        VLY_TRY(check_path(plan, error));
 out:
     return status;
 }

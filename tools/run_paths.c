@@ -85,6 +85,46 @@ static vly_status check_folder(const run_plan *plan, const output *outputs,
     return VLY_OK;
 }
 
+/* Is real FILE.tmp, or one of FILE.1 to FILE.(keep - 1)? */
+static bool is_beside(const char *real, const char *file, uint32_t keep)
+{
+    size_t n = strlen(file);
+    uint64_t k = 0;
+    if (strncmp(real, file, n) != 0 || real[n] != '.')
+        return false;
+    return strcmp(real + n, ".tmp") == 0 ||
+           (tool_read_count(real + n + 1, &k) && k >= 1 && k < keep);
+}
+
+/* Older checkpoints are replaced, and the one that is gone on with is read
+ * once more if this run is killed. */
+static vly_status check_checkpoints(const run_plan *plan, const output *outputs,
+                                    int n, vly_error *error)
+{
+    const run_checkpoint_plan *checkpoint = &plan->checkpoint;
+    char file[PATH_MAX];
+    if (checkpoint->path != NULL)
+        find_real(checkpoint->path, file, 1);
+    for (int i = 0; i < n; i++) {
+        const char *path = outputs[i].path;
+        if (path == NULL)
+            continue;
+        if (checkpoint->path != NULL &&
+            is_beside(outputs[i].real, file, checkpoint->keep))
+            return vly_fail(error, VLY_E_INVALID,
+                            "%s is what --checkpoint %s writes beside it, "
+                            "wanted another file",
+                            path, checkpoint->path);
+        if (checkpoint->resume != NULL &&
+            is_same_file(path, checkpoint->resume))
+            return vly_fail(error, VLY_E_INVALID,
+                            "%s is the checkpoint of --resume, wanted another "
+                            "file for output",
+                            path);
+    }
+    return VLY_OK;
+}
+
 vly_status run_paths_check(const run_plan *plan, vly_error *error)
 {
     if (plan->connectome != NULL && strcmp(plan->connectome, "-") == 0)
@@ -119,6 +159,9 @@ vly_status run_paths_check(const run_plan *plan, vly_error *error)
                             path);
         }
     }
-    return plan->folder != NULL ? check_folder(plan, outputs, 5, error)
-                                : VLY_OK;
+    /* all but the checkpoint itself */
+    vly_status status = check_checkpoints(plan, outputs, 4, error);
+    if (status == VLY_OK && plan->folder != NULL)
+        status = check_folder(plan, outputs, 5, error);
+    return status;
 }

@@ -4,6 +4,7 @@
  * length, and each recording, whose last bytes before the place at which it
  * goes on must be those that the checkpoint was written with.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,6 +78,9 @@ static vly_status check_file(const run_job *job, const vly_recording *recording,
                         "%s: not what %s was written with: the bytes before "
                         "%" PRIu64 ", where it goes on, are others",
                         path, job->plan.checkpoint.resume, recording->n_bytes);
+    if (access(path, W_OK) != 0) /* before another one is cut */
+        return vly_fail(error, VLY_E_IO, "%s: cannot be written: %s", path,
+                        strerror(errno));
     return VLY_OK;
 }
 

@@ -90,8 +90,10 @@ static vly_status do_swap(run_job *job, run_swap *swap, vly_error *error)
 vly_status run_swap_next(run_job *job, vly_error *error)
 {
     run_swap *swap = &job->plan.swaps[job->swap_next++];
-    if (swap->burst < vly_net_burst(job->net))
-        return VLY_OK; /* it lies before the checkpoint that was resumed */
+    if (swap->burst < vly_net_burst(job->net)) {
+        swap->reason = vly_strdup("it lies before the checkpoint");
+        return VLY_OK;
+    }
     return do_swap(job, swap, error);
 }
 
@@ -145,9 +147,9 @@ void run_swap_print(const run_job *job)
         else
             tool_print("no swap           burst %s: to %s: %s\n",
                        tool_thousands(swap->burst), swap->backend,
-                       swap->from[0] == '\0'  ? "the run did not come so far"
-                       : swap->reason != NULL ? tool_plain(swap->reason, &text)
-                                              : "out of memory");
+                       swap->reason != NULL    ? tool_plain(swap->reason, &text)
+                       : swap->from[0] == '\0' ? "the run did not come so far"
+                                               : "out of memory");
     }
 }
 

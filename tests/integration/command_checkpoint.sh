@@ -69,7 +69,9 @@ expect 2 run small.toml --bursts 2999 --quiet --resume end.ck
 says "after burst 3000, and the run has 2999"
 # with other options that leave spikes as they are
 back
-resumes ck --swap 1000=cpu:2 --swap 2000=cpu:1 --pace --pace-hz 100000
+resumes ck --swap 1000=cpu:2 --swap 2000=cpu:1 --pace --pace-hz 100000 \
+    --json part.json
+holds grep -q '"reason": "it lies before the checkpoint"' part.json
 
 # ---- --every and --keep ----
 part 2000 --every 300 --keep 3
@@ -177,7 +179,13 @@ call="$call --digest-log part.log --checkpoint ck --resume"
     cp good.csv part.csv
     tr 0 1 <good.log >part.log
     refused 2 "part.log: not what ck was written with" $call ck
-    rm part.log
+    if [ "$(id -u)" -ne 0 ]; then # nothing is closed to root
+        cp good.log part.log
+        chmod 444 part.log
+        refused 4 "part.log: cannot be written: Permission denied" $call ck
+        untouched
+    fi
+    rm -f part.log
     refused 4 "part.log: cannot be read: No such file" $call ck
 }
 back
@@ -220,6 +228,28 @@ refused 2 "given for two" run small.toml --quiet --checkpoint x --record x
 refused 2 "not a file" run small.toml --quiet --checkpoint other
 refused 2 "not a file" run small.toml --quiet --checkpoint /dev/full
 refused 4 "none/ck" run small.toml --quiet --checkpoint none/ck
+# nor what lies beside it under the names of older ones and of the one to come
+for end in 1 2 tmp; do
+    cp small.toml "new.ck.$end"
+    refused 2 "new.ck.$end: there is a file that is no checkpoint" \
+        run small.toml --quiet --checkpoint new.ck --keep 3
+    holds cmp "new.ck.$end" small.toml
+    rm "new.ck.$end"
+    refused 2 "new.ck.$end is what --checkpoint new.ck writes beside it" \
+        run small.toml --quiet --checkpoint new.ck --keep 3 \
+        --record "./new.ck.$end"
+    holds [ ! -e "new.ck.$end" ]
+done
+head -c 3000 /dev/zero >new.ck.tmp # as a killed process leaves it
+cp good.ck new.ck.1
+expect 0 run small.toml --quiet --checkpoint new.ck --keep 2 --record new.ck.2
+rm new.ck*
+# nor the one that is gone on with
+for option in --json --save-connectome --record --digest-log; do
+    refused 2 "ck is the checkpoint of --resume" run small.toml \
+        --bursts 3000 --quiet --resume ck $option ./ck
+    untouched
+done
 
 # ---- damaged files: refused by name, by inspect and by run ----
 size=$(wc -c <good.ck)
