@@ -349,6 +349,26 @@ vly_status run_checkpoint_now(run_job *job, vly_error *error)
     return outcome(job, error);
 }
 
+void run_checkpoint_distrust(run_job *job, uint64_t burst, const char *from)
+{
+    run_checkpoint *checkpoint = job->checkpoint;
+    vly_error error = VLY_ERROR_INIT;
+    if (checkpoint == NULL)
+        return;
+    wait_for_thread(checkpoint);
+    if (outcome(job, &error) != VLY_OK)
+        tell_failure(job, &error);
+    const checkpoint_counts *counts = &checkpoint->counts;
+    if (counts->n_written == 0 || counts->last_burst <= burst)
+        return;
+    tool_message("%s, of burst %" PRIu64 ", and older ones of bursts after "
+                 "%" PRIu64 " hold what %s told wrong: not to be resumed",
+                 checkpoint->plan.path, counts->last_burst, burst, from);
+    /* if the run goes on, a right one takes its place at once */
+    checkpoint->counts.last_burst = UINT64_MAX;
+    checkpoint->next_burst = 0;
+}
+
 void run_checkpoint_end(run_job *job)
 {
     run_checkpoint *checkpoint = job->checkpoint;

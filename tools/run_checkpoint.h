@@ -51,6 +51,10 @@ void run_checkpoint_look(struct run_job *job);
  *          that was there is as it was; those of vly_net_snapshot
  */
 vly_status run_checkpoint_now(struct run_job *job, vly_error *error);
+/* What device `from` told of bursts after `burst` was wrong: says so of
+ * checkpoints that were taken since, and has the next one taken at once. */
+void run_checkpoint_distrust(struct run_job *job, uint64_t burst,
+                             const char *from);
 /* The last one, unless the run has failed; then waits for the thread. A failure
  * goes to job->result.error. */
 void run_checkpoint_end(struct run_job *job);

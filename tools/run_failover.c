@@ -121,6 +121,7 @@ static int on_failover(void *arg, const vly_failover_event *event)
         note_failure(job, event);
         break;
     case VLY_FAILOVER_WRONG:
+        run_checkpoint_distrust(job, event->burst, event->from);
         return cut_recordings(job);
     default:
         note_end(job, event);

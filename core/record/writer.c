@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,17 +75,37 @@ static bool is_replaceable(const char *path)
     return S_ISREG(info.st_mode);
 }
 
+/* A file that grows belongs to one process: a job that is started again while
+ * it still runs would cut what the first one writes. The lock goes with the
+ * process, however it ends; a file system without locks has none. */
+static void claim_file(vly_writer *writer, bool empty)
+{
+    struct stat info;
+    if (fstat(writer->fd, &info) != 0 || !S_ISREG(info.st_mode))
+        return;
+    if (flock(writer->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        vly_fail(&writer->failure, VLY_E_IO,
+                 "%s: cannot be written: another process writes it",
+                 writer->path);
+    else if (empty && ftruncate(writer->fd, 0) != 0)
+        fail(writer, errno);
+}
+
 static void open_file(vly_writer *writer, bool replace)
 {
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
     if (!replace) {
-        writer->fd = open(writer->path, flags | O_TRUNC, 0666);
+        writer->fd = open(writer->path, flags, 0666);
     } else {
         unlink(writer->temporary); /* of a killed process with our number */
         writer->fd = open(writer->temporary, flags | O_EXCL, 0666);
     }
     if (writer->fd < 0)
         fail(writer, errno);
+    else if (!replace)
+        claim_file(writer, true);
+    if (writer->failure.status != VLY_OK && writer->fd >= 0)
+        close(writer->fd);
 }
 
 static vly_status make_writer(const char *path, bool replace,
@@ -162,11 +183,12 @@ vly_status vly_writer_resume(const char *path, uint64_t n_bytes,
     if (!made->standard)
         made->fd = open(path, O_WRONLY | O_CLOEXEC);
     if (made->fd < 0)
-        status = fail(made, errno);
+        fail(made, errno);
+    else
+        claim_file(made, false);
+    status = report(made, error);
     if (status == VLY_OK)
         status = vly_writer_rewind(made, n_bytes, error);
-    else
-        report(made, error);
     if (status != VLY_OK) {
         if (made->fd >= 0 && !made->standard)
             close(made->fd);

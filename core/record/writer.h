@@ -17,13 +17,15 @@ typedef struct vly_writer vly_writer;
 /* path "-" is standard output. replace: the bytes go to a temporary file
  * beside path, which takes its place in close, so that nobody ever sees half a
  * file; a path that is no regular file (a pipe, a device) is written directly.
- * Errors  E_IO "path: cannot be written: reason"; E_NOMEM */
+ * A file that is not replaced is locked until it is closed.
+ * Errors  E_IO "path: cannot be written: reason", also if another process has
+ * locked it: nothing was changed then; E_NOMEM */
 vly_status vly_writer_open(const char *path, bool replace, vly_writer **writer,
                            vly_error *error);
 /* Goes on in a file that is there, after its first n_bytes; what is behind them
  * is cut off. Only files, "-" is none.
- * Errors  E_IO cannot be written; E_PARSE shorter than that; E_INVALID a pipe
- * or a device: nothing was changed; E_NOMEM */
+ * Errors  E_IO cannot be written, locked by another process; E_PARSE shorter
+ * than that; E_INVALID a pipe or a device: nothing was changed; E_NOMEM */
 vly_status vly_writer_resume(const char *path, uint64_t n_bytes,
                              vly_writer **writer, vly_error *error);
 /* The same for one that is open: forgets what came after n_bytes. */

@@ -139,6 +139,26 @@ for signal in INT TERM; do
     prints "identical"
 done
 
+# ---- a job that is started again while it still runs ----
+back
+"$volley" run small.toml --bursts 1000000000 --quiet --control own.sock \
+    --resume ck --record part.csv --digest-log part.log >run.out 2>run.err &
+process=$!
+until [ -S own.sock ]; do sleep 0.1; done
+refused 4 "part.csv: cannot be written: another process writes it" run \
+    small.toml --bursts 3000 --quiet --resume ck --record part.csv \
+    --digest-log part.log
+refused 4 "part.log: cannot be written: another process writes it" run \
+    small.toml --quiet --digest-log part.log
+expect 0 ctl ./own.sock stop
+wait $process
+# as far as both go
+for what in csv log; do
+    n=$(wc -c <part.$what)
+    whole=$(wc -c <whole.$what)
+    holds cmp -n $((n < whole ? n : whole)) part.$what whole.$what
+done
+
 # ---- a folder that is not the run's ----
 mkdir other
 : >other/file

@@ -253,4 +253,18 @@ holds [ "$(value digest x.json)" = "$(value digest base.json)" ]
 "$volley" run mixed.toml $wrong --digest-log - 2>err | cat >out
 says "$said"
 says "not a file, which alone can be cut"
+# a checkpoint of it is named, and if the run goes on a right one takes its place
+rm -f bad.ck*
+# shellcheck disable=SC2086 # words
+expect 3 run mixed.toml ${wrong%%--pace*} --pace --pace-hz 500 --quiet \
+    --digest-log x.log --checkpoint bad.ck --every 1
+says "bad.ck, of burst "
+says "after 80 hold what flaky:0 told wrong: not to be resumed"
+rm -f bad.ck*
+# shellcheck disable=SC2086 # words
+expect 0 run mixed.toml ${wrong%%--pace*} --pace --pace-hz 500 --quiet \
+    --bursts 105 --checkpoint bad.ck --every 99
+says "bad.ck, of burst 99, and older ones"
+expect 0 run mixed.toml --quiet --resume bad.ck --json x.json
+holds [ "$(value digest x.json)" = "$(value digest base.json)" ]
 done_checks
