@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -131,17 +132,25 @@ bool control_peer_allowed(int fd)
     return peer.uid == geteuid() || peer.uid == 0;
 }
 
+/* Asked twice: a run that begins has a name before it listens. */
 bool control_remove_stale(const char *path)
 {
+    static const struct timespec moment = {0, 20000000};
     struct stat info;
-    int fd = -1;
     if (lstat(path, &info) != 0 || !S_ISSOCK(info.st_mode) ||
         info.st_uid != geteuid())
         return false;
-    int reason = try_connect(path, &fd);
-    if (reason == 0)
-        close(fd);
-    return reason == ECONNREFUSED && unlink(path) == 0;
+    for (int i = 0; i < 2; i++) {
+        int fd = -1;
+        int reason = try_connect(path, &fd);
+        if (reason == 0)
+            close(fd);
+        if (reason != ECONNREFUSED)
+            return false;
+        if (i == 0)
+            nanosleep(&moment, NULL);
+    }
+    return unlink(path) == 0;
 }
 
 vly_status control_check(const char *path, vly_error *error)

@@ -8,9 +8,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -342,12 +344,45 @@ static int remove_folder(void **state)
     return rmdir(folder); /* fails if a socket is left */
 }
 
+static void *listen_soon(void *arg)
+{
+    poll(NULL, 0, 1);
+    listen(*(int *)arg, 4);
+    return NULL;
+}
+
+/* Bound and not listening yet, a run looks as if it had been killed. The thread
+ * may be late on a busy machine, but not ten times. */
+static void begins(void **state)
+{
+    (void)state;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/b.sock",
+                   folder);
+    bool removed = true;
+    for (int i = 0; i < 10 && removed; i++) {
+        pthread_t thread;
+        int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+        assert_true(fd >= 0);
+        assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address),
+                         0);
+        assert_int_equal(pthread_create(&thread, NULL, listen_soon, &fd), 0);
+        removed = control_remove_stale(address.sun_path);
+        pthread_join(thread, NULL);
+        close(fd);
+    }
+    assert_false(removed);
+    assert_true(control_remove_stale(address.sun_path));
+    assert_int_not_equal(access(address.sun_path, F_OK), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half_lines),  cmocka_unit_test(garbage),
         cmocka_unit_test(never_reads), cmocka_unit_test(many),
         cmocka_unit_test(later),       cmocka_unit_test(without_memory),
+        cmocka_unit_test(begins),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder) ? 1 : 0;
 }
