@@ -93,7 +93,8 @@ static void print_pairs(const vly_genome *genome, const vly_connectome *built)
 
 static void print_stimuli(const vly_genome *genome)
 {
-    static const char *const kinds[] = {"poisson", "normal", "dc", "spikes"};
+    static const char *const kinds[] = {"poisson", "normal", "dc", "spikes",
+                                        "bernoulli"};
     if (genome->n_stimuli == 0)
         return;
     tool_print("\n%-20s %-10s %-20s %14s\n", "stimulus", "kind", "to",

@@ -61,7 +61,7 @@ typedef struct vly_connectome_stimulus {
     double sd;
     uint64_t start;
     uint64_t stop;
-    uint32_t desc_index;     /* poisson, normal: in desc.stimuli */
+    uint32_t desc_index;     /* of those that draw: in desc.stimuli */
     const vly_input *inputs; /* spikes: [n_inputs] sorted as in vly_run */
     uint64_t n_inputs;
 } vly_connectome_stimulus;
@@ -88,7 +88,8 @@ typedef struct vly_connectome {
  * vly_connectome_build  on n_threads threads; peak memory at most 8 bytes a
  *     synapse plus what the neurons need.
  *     Errors  E_PARSE a weight that would become 0, the bound of 2^30 exceeded
- *     (map, neuron and figures named), a Poisson table over 256; E_NOMEM.
+ *     (map, neuron and figures named), a Poisson table over 256, a
+ *     chance above 1; E_NOMEM.
  * vly_connectome_save  to a temporary file beside path, synced and renamed.
  * vly_connectome_load  verifies magic, version, sizes and model table hashes
  *     and, if verify is not 0, reads the file into memory and verifies the
@@ -110,10 +111,10 @@ vly_status vly_coefs_make(const vly_connectome_area *area,
                           vly_error *error);
 void vly_coefs_free(vly_column *columns);
 
-/* Thresholds of a Poisson or normal stimulus: fills desc's thresholds
+/* Thresholds of a stimulus that draws: fills desc's thresholds
  * (allocated; the caller frees with vly_free), n_thresholds, base, step and
  * flags from kind, rate_hz, weight, mean, sd, dt and the port's q.
- * *reach: the largest |base + k step|, of a Poisson stimulus at least |step|,
+ * *reach: the largest |base + k step|, of a stimulus of events at least |step|,
  * so that there is room for an event whatever the rate becomes. */
 vly_status vly_stimulus_table(const vly_connectome_stimulus *stimulus,
                               double dt_ms, int32_t q, vly_stimulus_desc *desc,

@@ -145,12 +145,11 @@ static vly_status projections_read(vly_record_reader *reader)
 static bool stimulus_good(const vly_record_reader *reader,
                           const vly_file_stimulus *record)
 {
-    if (record->kind > VLY_STIMULUS_SPIKES ||
+    if (record->kind > VLY_STIMULUS_BERNOULLI ||
         record->area >= reader->file->header.n_areas)
         return false;
     const vly_area_desc *area = &reader->area_descs[record->area];
-    bool drawn = record->kind == VLY_STIMULUS_POISSON ||
-                 record->kind == VLY_STIMULUS_NORMAL;
+    bool drawn = vly_stimulus_draws((vly_stimulus_kind)record->kind);
     uint32_t index = drawn ? reader->n_drawn : VLY_NO_INDEX;
     uint32_t flags =
         record->kind == VLY_STIMULUS_NORMAL ? VLY_STIMULUS_ALWAYS : 0;
@@ -164,6 +163,8 @@ static bool stimulus_good(const vly_record_reader *reader,
            record->flags == flags && record->n_thresholds <= 256 &&
            record->base >= -bound && record->base <= bound && last >= -bound &&
            last <= bound && (drawn || record->n_thresholds == 0) &&
+           (record->kind != VLY_STIMULUS_BERNOULLI ||
+            record->n_thresholds <= 1) &&
            (record->kind == VLY_STIMULUS_SPIKES || record->n_inputs == 0) &&
            is_finite(record->rate_hz) && is_finite(record->weight) &&
            is_finite(record->mean) && is_finite(record->sd);

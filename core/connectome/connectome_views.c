@@ -178,8 +178,7 @@ static vly_status stimuli_view(vly_maker *maker, vly_connectome *connectome)
         memcpy(&inputs, &stimulus->inputs, sizeof(inputs));
         if (stimulus->kind == VLY_STIMULUS_SPIKES)
             inputs_fill(maker, stimulus, inputs);
-        if (stimulus->kind != VLY_STIMULUS_POISSON &&
-            stimulus->kind != VLY_STIMULUS_NORMAL)
+        if (!vly_stimulus_draws(stimulus->kind))
             continue;
         stimulus->desc_index = net->n_stimuli;
         vly_status status =

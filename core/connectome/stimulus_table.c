@@ -3,7 +3,8 @@
  * step in units of 2^-q.
  *
  * Poisson: the mass of k by p(k + 1) = p(k) mean / (k + 1) from exp(-mean),
- * which is a normal number for every mean whose table fits 256. Normal: clipped
+ * which is a normal number for every mean whose table fits 256. Bernoulli: one
+ * threshold, 2^32 (1 - rate dt) to the nearest whole number. Normal: clipped
  * at 6 standard deviations, over a grid of at most 241 whole numbers whose step
  * is the smallest with which 120 to each side reach that far; the mass of a
  * cell is what lies of it inside. The deviation of the table is then
@@ -50,6 +51,15 @@ static bool poisson_fill(stimulus_grid *grid, double mean)
         below += mass;
     }
     return true;
+}
+
+/* No threshold where the chance is below 2^-33. */
+static void bernoulli_fill(stimulus_grid *grid, double chance)
+{
+    double below = vly_floor(TWO_32 * (1.0 - chance) + 0.5);
+    grid->n = 0;
+    if (below < TWO_32)
+        grid->thresholds[grid->n++] = below > 0.0 ? (uint32_t)below : 0;
 }
 
 /* Share of the clipped distribution below z standard deviations, times 2^32 */
@@ -107,13 +117,23 @@ static vly_status grid_make(const vly_connectome_stimulus *stimulus,
         return vly_fail(error, VLY_E_INVALID,
                         "stimulus %s: rate_hz is %.9g, wanted 0 or more",
                         stimulus->id, stimulus->rate_hz);
+    grid->step = vly_weight_scaled(stimulus->weight, q);
+    if (stimulus->kind == VLY_STIMULUS_BERNOULLI) {
+        if (!(mean <= VLY_CHANCE_MAX))
+            return vly_fail(error, VLY_E_PARSE,
+                            "stimulus %s: rate_hz is %.9g, wanted at most "
+                            "%.9g: one event a burst of %.9g ms",
+                            stimulus->id, stimulus->rate_hz, 1000.0 / dt_ms,
+                            dt_ms);
+        bernoulli_fill(grid, mean);
+        return VLY_OK;
+    }
     if (mean > 2.0 * TABLE_MAX || !poisson_fill(grid, mean))
         return vly_fail(error, VLY_E_PARSE,
                         "stimulus %s: a rate of %.9g/s is a mean of %.9g "
                         "events a burst; its table would need more than %d "
                         "entries (wanted a mean of at most about 170)",
                         stimulus->id, stimulus->rate_hz, mean, TABLE_MAX);
-    grid->step = vly_weight_scaled(stimulus->weight, q);
     return VLY_OK;
 }
 
@@ -122,12 +142,12 @@ static double magnitude(double x)
     return x < 0.0 ? -x : x;
 }
 
-/* The largest |base + k step|. A Poisson table without entries counts as one
+/* The largest |base + k step|. A table of events without entries counts as one
  * event: the rate may rise while the net runs. */
 static double grid_reach(const stimulus_grid *grid, vly_stimulus_kind kind)
 {
     uint32_t n = grid->n;
-    if (n == 0 && kind == VLY_STIMULUS_POISSON)
+    if (n == 0 && kind != VLY_STIMULUS_NORMAL)
         n = 1;
     double one = magnitude(grid->base);
     double other = magnitude(grid->base + n * grid->step);
@@ -139,8 +159,7 @@ vly_status vly_stimulus_table(const vly_connectome_stimulus *stimulus,
                               uint64_t *reach, vly_error *error)
 {
     stimulus_grid grid;
-    if (stimulus->kind != VLY_STIMULUS_POISSON &&
-        stimulus->kind != VLY_STIMULUS_NORMAL)
+    if (!vly_stimulus_draws(stimulus->kind))
         return vly_fail(error, VLY_E_INVALID,
                         "stimulus %s does not draw: it has no table",
                         stimulus->id);

@@ -206,7 +206,7 @@ vly_status vly_live_make_all(vly_live *change, const vly_connectome *connectome,
     }
     for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
         vly_stimulus_kind kind = connectome->stimuli[s].kind;
-        if ((kind == VLY_STIMULUS_POISSON || kind == VLY_STIMULUS_NORMAL) &&
+        if (vly_stimulus_draws(kind) &&
             vly_overlay_stimulus_changed(overlay, connectome, s))
             VLY_TRY(
                 vly_live_make_stimulus(change, connectome, overlay, s, error));

@@ -175,8 +175,9 @@ typedef struct stimulus_key {
 #define KIND(kind) (1u << VLY_STIMULUS_##kind)
 #define AT(member) offsetof(vly_overlay_stimulus, member)
 static const stimulus_key stimulus_keys[] = {
-    {"rate_hz", KIND(POISSON), false, AT(rate_hz), 0.0, 1e12},
-    {"weight", KIND(POISSON) | KIND(SPIKES), true, AT(weight), -1e9, 1e9},
+    {"rate_hz", KIND(POISSON) | KIND(BERNOULLI), false, AT(rate_hz), 0.0, 1e12},
+    {"weight", KIND(POISSON) | KIND(SPIKES) | KIND(BERNOULLI), true, AT(weight),
+     -1e9, 1e9},
     {"mean", KIND(NORMAL), true, AT(mean), -1e9, 1e9},
     {"sd", KIND(NORMAL), true, AT(sd), 0.0, 1e9},
     {"amplitude", KIND(DC), true, AT(mean), -1e9, 1e9},
@@ -277,7 +278,7 @@ static vly_status check_weight(const vly_connectome *connectome,
                             was->id, now.mean != 0.0 ? "mean" : "sd", asked,
                             (int)-q);
     }
-    if (was->kind != VLY_STIMULUS_SPIKES && was->kind != VLY_STIMULUS_POISSON)
+    if (was->kind == VLY_STIMULUS_NORMAL || was->kind == VLY_STIMULUS_DC)
         return VLY_OK;
     return vly_live_spike_value(connectome, &now, &value, error);
 }

@@ -215,8 +215,20 @@ typedef enum vly_stimulus_kind {
     VLY_STIMULUS_POISSON,
     VLY_STIMULUS_NORMAL,
     VLY_STIMULUS_DC,
-    VLY_STIMULUS_SPIKES
+    VLY_STIMULUS_SPIKES,
+    VLY_STIMULUS_BERNOULLI
 } vly_stimulus_kind;
+
+/* Chance of an event in one burst, rate * dt, with room for the roundings of
+ * a rate that was written as 1 / dt. */
+#define VLY_CHANCE_MAX (1.0 + 0x1p-50)
+
+/* Whether every neuron of it draws in every burst. */
+static inline bool vly_stimulus_draws(vly_stimulus_kind kind)
+{
+    return kind == VLY_STIMULUS_POISSON || kind == VLY_STIMULUS_NORMAL ||
+           kind == VLY_STIMULUS_BERNOULLI;
+}
 
 /* One [[stimulus]] onto one area: with a list in `to` it makes several. */
 typedef struct vly_stimulus {
@@ -227,8 +239,8 @@ typedef struct vly_stimulus {
     uint32_t first; /* neurons [first, first + n) of the area */
     uint32_t n_neurons;
     uint32_t port;
-    double rate_hz;    /* poisson: of one neuron's source */
-    double weight;     /* poisson, spikes: unit of the port */
+    double rate_hz;    /* poisson, bernoulli: of one neuron's source */
+    double weight;     /* poisson, spikes, bernoulli: unit of the port */
     double mean;       /* normal, dc: unit of the port (dc: of i_e) */
     double sd;         /* normal */
     uint64_t start;    /* first burst */

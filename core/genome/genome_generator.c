@@ -4,8 +4,10 @@
  * in exactly those bursts in which anything arrives; its potential is reset in
  * the same burst, so nothing is left of it. A stimulus of 1 mV drives it. So
  * generators have ids and stand in the digest, and no backend has code for
- * them. A neuron fires once in a burst: a Poisson generator with a mean of m
- * events a burst fires with probability 1 - exp(-m).
+ * them. A neuron fires once in a burst at most, so a Poisson process is one
+ * draw a burst with a chance of rate * dt (a Bernoulli process, as of Brian's
+ * PoissonGroup): the rate is the one that was written, and no
+ * rate is above 1 / dt.
  */
 #include "genome/genome_generator.h"
 
@@ -21,13 +23,14 @@
 
 typedef struct generator_kind {
     const char *name;
+    const char *stimulus; /* kind of the [[stimulus]] that drives it */
     const vly_key *keys;
 } generator_kind;
 
 static const generator_kind kinds[] = {
-    {"poisson", vly_keys_area_poisson},
-    {"spikes", vly_keys_area_spikes},
-    {"pulse", vly_keys_area_pulse},
+    {"poisson", "bernoulli", vly_keys_area_poisson},
+    {"spikes", "spikes", vly_keys_area_spikes},
+    {"pulse", "pulse", vly_keys_area_pulse},
 };
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -193,7 +196,7 @@ static vly_status make_stimulus(vly_reader *reader, vly_toml_node *area,
                 VLY_TRY(move_child(reader, area, key, stimulus));
         }
     VLY_TRY(add_text(reader, stimulus, area, "id", id));
-    VLY_TRY(add_text(reader, stimulus, area, "kind", kind->name));
+    VLY_TRY(add_text(reader, stimulus, area, "kind", kind->stimulus));
     VLY_TRY(add_text(reader, stimulus, area, "to", area->key));
     VLY_TRY(add_number(reader, stimulus, area, "weight_mv", 1.0));
     VLY_TRY(add_neurons(reader, stimulus));

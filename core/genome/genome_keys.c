@@ -222,6 +222,15 @@ const vly_key vly_keys_poisson[] = {
     WINDOW,   {"rate_hz", VLY_FORM_EACH, "events a second onto each neuron"},
     WEIGHT,   END};
 
+const vly_key vly_keys_bernoulli[] = {
+    STIMULUS,
+    PORT,
+    WINDOW,
+    {"rate_hz", VLY_FORM_EACH,
+     "of each neuron: an event in a burst by a chance of rate * dt"},
+    WEIGHT,
+    END};
+
 const vly_key vly_keys_normal[] = {
     STIMULUS,
     PORT,
@@ -276,7 +285,8 @@ const vly_key vly_keys_pattern[] = {
 const vly_key vly_keys_area_poisson[] = {
     GENERATOR,
     WINDOW,
-    {"rate_hz", VLY_FORM_NUMBER, "of each neuron; one spike a burst at most"},
+    {"rate_hz", VLY_FORM_NUMBER,
+     "of each neuron, at most 1 / dt: a spike by a chance of rate * dt"},
     END};
 
 const vly_key vly_keys_area_spikes[] = {GENERATOR, TIMES, END};
@@ -303,6 +313,7 @@ const vly_key_section vly_key_sections[] = {
     {"map", "[[map]]", vly_keys_map, false},
     {"except", "except of a [[map]]", vly_keys_except, false},
     {"stimulus.poisson", "[[stimulus]]", vly_keys_poisson, false},
+    {"stimulus.bernoulli", "[[stimulus]]", vly_keys_bernoulli, false},
     {"stimulus.normal", "[[stimulus]]", vly_keys_normal, false},
     {"stimulus.dc", "[[stimulus]]", vly_keys_dc, false},
     {"stimulus.spikes", "[[stimulus]]", vly_keys_spikes, false},

@@ -76,6 +76,7 @@ extern const vly_key vly_keys_value[]; /* distribution and draw */
 extern const vly_key vly_keys_distribution[];
 extern const vly_key vly_keys_draw[];
 extern const vly_key vly_keys_poisson[];
+extern const vly_key vly_keys_bernoulli[];
 extern const vly_key vly_keys_normal[];
 extern const vly_key vly_keys_dc[];
 extern const vly_key vly_keys_spikes[];

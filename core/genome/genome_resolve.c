@@ -306,11 +306,12 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
     resolve_where(text, reader, entry);
     if (vly_toml_get(entry->node, "port"))
         vly_text_put(text, "port = %u\n", first->port);
-    if (entry->kind == VLY_STIMULUS_POISSON)
+    bool drawn = entry->kind == VLY_STIMULUS_POISSON ||
+                 entry->kind == VLY_STIMULUS_BERNOULLI;
+    if (drawn)
         resolve_numbers(text, reader, entry, "rate_hz", "",
                         offsetof(vly_stimulus, rate_hz));
-    if (entry->kind == VLY_STIMULUS_POISSON ||
-        entry->kind == VLY_STIMULUS_SPIKES)
+    if (drawn || entry->kind == VLY_STIMULUS_SPIKES)
         resolve_numbers(text, reader, entry, "weight", suffix,
                         offsetof(vly_stimulus, weight));
     if (entry->kind == VLY_STIMULUS_NORMAL) {

@@ -16,8 +16,8 @@
 /* Poisson tables have at most this many thresholds (design, section 1.1). */
 #define POISSON_TABLE_MAX 256
 
-const char *const vly_stimulus_names[] = {"poisson", "normal",  "dc", "spikes",
-                                          "pulse",   "pattern", NULL};
+const char *const vly_stimulus_names[] = {
+    "poisson", "normal", "dc", "spikes", "bernoulli", "pulse", "pattern", NULL};
 
 const char *vly_dc_suffix(const vly_model_info *model)
 {
@@ -80,6 +80,22 @@ static bool poisson_fits(double mean)
     return sum >= 1.0 - 0x1p-32;
 }
 
+/* One event a burst: a chance of rate * dt, which is at most 1. */
+static vly_status check_chance(vly_reader *reader, const vly_toml_node *node,
+                               double rate_hz)
+{
+    char rate[VLY_NUMBER_SIZE], most[VLY_NUMBER_SIZE], dt[VLY_NUMBER_SIZE];
+    double dt_ms = reader->genome->dt_ms;
+    if (rate_hz * dt_ms / 1000.0 <= VLY_CHANCE_MAX)
+        return VLY_OK;
+    return vly_reader_fail(
+        reader, node,
+        "rate_hz is %s, wanted at most %s: one event a burst of dt_ms = %s",
+        vly_toml_print_number(rate_hz, rate),
+        vly_toml_print_number(1000.0 / dt_ms, most),
+        vly_toml_print_number(dt_ms, dt));
+}
+
 static vly_status read_rate(vly_reader *reader, const vly_stimulus_entry *entry,
                             uint32_t index, double *out)
 {
@@ -88,10 +104,12 @@ static vly_status read_rate(vly_reader *reader, const vly_stimulus_entry *entry,
     vly_status status;
     if (!node)
         return vly_reader_fail_key(reader, entry->node,
-                                   "%s has no rate_hz, kind poisson wants it",
+                                   "%s has no rate_hz, wanted events a second",
                                    entry->label);
     VLY_TRY(element(reader, node, entry, index, &node));
     VLY_TRY(vly_value_ranged(reader, node, "rate_hz", 0, 1e12, out));
+    if (entry->kind == VLY_STIMULUS_BERNOULLI)
+        return check_chance(reader, node, *out);
     if (!poisson_fits(*out * reader->genome->dt_ms * 1e-3))
         return vly_reader_fail(
             reader, node,
@@ -112,10 +130,11 @@ static vly_status read_numbers(vly_reader *reader,
     const char *suffix = model->ports[stimulus->port].suffix;
     const double max = VLY_WEIGHT_MAX;
     vly_status status = VLY_OK;
-    if (entry->kind == VLY_STIMULUS_POISSON)
+    bool drawn = entry->kind == VLY_STIMULUS_POISSON ||
+                 entry->kind == VLY_STIMULUS_BERNOULLI;
+    if (drawn)
         VLY_TRY(read_rate(reader, entry, index, &stimulus->rate_hz));
-    if (entry->kind == VLY_STIMULUS_POISSON ||
-        entry->kind == VLY_STIMULUS_SPIKES)
+    if (drawn || entry->kind == VLY_STIMULUS_SPIKES)
         VLY_TRY(read_suffixed(reader, entry, index, "weight", suffix, -max, max,
                               &stimulus->weight));
     if (entry->kind == VLY_STIMULUS_NORMAL) {
@@ -151,7 +170,7 @@ static vly_status read_kind(vly_reader *reader, vly_stimulus_entry *entry)
     if (!node)
         return vly_reader_fail_key(
             reader, entry->node,
-            "%s has no kind, wanted poisson, normal, dc, "
+            "%s has no kind, wanted poisson, bernoulli, normal, dc, "
             "spikes, pulse or pattern",
             entry->label);
     vly_status status = vly_reader_string(reader, node, "kind", &name);
@@ -162,8 +181,8 @@ static vly_status read_kind(vly_reader *reader, vly_stimulus_entry *entry)
         vly_suggest_offer(&suggest, name, vly_stimulus_names[i]);
         if (strcmp(name, vly_stimulus_names[i]) == 0) {
             entry->form = i;
-            entry->kind = i < VLY_STIMULUS_SPIKES ? (vly_stimulus_kind)i
-                                                  : VLY_STIMULUS_SPIKES;
+            entry->kind = i <= VLY_STIMULUS_BERNOULLI ? (vly_stimulus_kind)i
+                                                      : VLY_STIMULUS_SPIKES;
             return VLY_OK;
         }
     }
@@ -171,16 +190,16 @@ static vly_status read_kind(vly_reader *reader, vly_stimulus_entry *entry)
     vly_suggest_text(&suggest, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no kind \"%.80s\"%s", name,
                            *hint ? hint
-                                 : ", wanted poisson, normal, dc, spikes, "
-                                   "pulse or pattern");
+                                 : ", wanted poisson, bernoulli, normal, dc, "
+                                   "spikes, pulse or pattern");
 }
 
 static vly_status check_keys(vly_reader *reader,
                              const vly_stimulus_entry *entry)
 {
-    static const vly_key *const keys[] = {vly_keys_poisson, vly_keys_normal,
-                                          vly_keys_dc,      vly_keys_spikes,
-                                          vly_keys_pulse,   vly_keys_pattern};
+    static const vly_key *const keys[] = {
+        vly_keys_poisson,   vly_keys_normal, vly_keys_dc,     vly_keys_spikes,
+        vly_keys_bernoulli, vly_keys_pulse,  vly_keys_pattern};
     char what[48];
     snprintf(what, sizeof(what), "a [[stimulus]] of kind %s",
              vly_stimulus_names[entry->form]);

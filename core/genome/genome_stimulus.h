@@ -16,7 +16,7 @@ typedef struct vly_burst_list {
  * compiler and the backends know nothing of them. In the order of
  * vly_stimulus_names; the first ones are vly_stimulus_kind. */
 typedef enum vly_stimulus_form {
-    VLY_STIMULUS_FORM_PULSE = VLY_STIMULUS_SPIKES + 1,
+    VLY_STIMULUS_FORM_PULSE = VLY_STIMULUS_BERNOULLI + 1,
     VLY_STIMULUS_FORM_PATTERN
 } vly_stimulus_form;
 

@@ -70,6 +70,8 @@ endif()
 vly_test(test_science_lif LABELS integration
          SOURCES test_science_lif.c spike_statistics.c
          LIBRARIES m DEPENDS cpu)
+vly_test(test_science_rate LABELS integration
+         SOURCES test_science_rate.c science_net.c LIBRARIES m DEPENDS cpu)
 vly_test(test_science_cond LABELS integration
          SOURCES test_science_cond.c science_net.c LIBRARIES m DEPENDS cpu)
 vly_test(test_science_adex LABELS integration

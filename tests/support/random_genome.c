@@ -326,6 +326,7 @@ static void put_stimulus(maker *m, uint32_t index, uint32_t to, uint32_t kind)
     if (kind == 2 && a->model == FEAGI)
         kind = 0; /* dc is refused there */
     double x = between(m, 0, 1), y = between(m, 0, 1);
+    bool single = false;
     if (a->model >= COND && index > 0 && kind < 2 && chance(m, 20)) {
         size = -size;
         cover(m, COVER_stimulus_negative);
@@ -335,10 +336,13 @@ static void put_stimulus(maker *m, uint32_t index, uint32_t to, uint32_t kind)
         put_range(m, a);
     switch (kind) {
     case 0:
-        put(m, "kind = \"poisson\"\nrate_hz = %.5g\nweight%s = %.4g\n",
+        /* every fourth of the small rates: one event a burst at most */
+        single = x < 0.25;
+        put(m, "kind = \"%s\"\nrate_hz = %.5g\nweight%s = %.4g\n",
+            single ? "bernoulli" : "poisson",
             1000 / m->dt_ms * (0.02 + (x > 0.9 ? 5 * y : 0.5 * y)), unit,
             a->is_round ? 16 : size * (0.6 + 1.5 * x));
-        cover(m, COVER_stimulus_poisson);
+        cover(m, single ? COVER_stimulus_bernoulli : COVER_stimulus_poisson);
         put_start_stop(m);
         break;
     case 1:
@@ -383,7 +387,7 @@ static void put_generator(maker *m)
     put(m, "\n[area.g]\nneurons = %u\n", (unsigned)n);
     if (kind == 0) {
         put(m, "generator = \"poisson\"\nrate_hz = %.5g\n",
-            1000 / m->dt_ms * between(m, 0.01, 2));
+            1000 / m->dt_ms * between(m, 0.01, 0.99));
         put_start_stop(m);
         cover(m, COVER_generator_poisson);
     } else if (kind == 1) {

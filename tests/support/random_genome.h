@@ -55,6 +55,7 @@
     X(composite_of_vectors)                                                    \
     X(composite_of_patterns)                                                   \
     X(stimulus_poisson)                                                        \
+    X(stimulus_bernoulli)                                                      \
     X(stimulus_normal)                                                         \
     X(stimulus_dc)                                                             \
     X(stimulus_spikes)                                                         \

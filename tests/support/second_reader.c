@@ -265,6 +265,7 @@ static void read_stimulus(const second_file *file, uint32_t index)
     stimulus->n = get32(p + 16);
     stimulus->port = get32(p + 20);
     stimulus->stream = get32(p + 28);
+    stimulus->rate = get_f64(p + 32);
     stimulus->mean = get_f64(p + 48);
     stimulus->start = get64(p + 64);
     stimulus->stop = get64(p + 72);

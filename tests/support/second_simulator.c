@@ -334,6 +334,23 @@ out:
 
 /* ---- one burst -------------------------------------------------------- */
 
+/* How many events a word u stands for: of rate and dt alone where there is one
+ * with a chance of rate * dt, else of the file's thresholds. */
+static int64_t count_events(const second_file *file,
+                            const second_stimulus *stimulus, uint32_t u)
+{
+    int64_t count = 0;
+    if (stimulus->kind == 4) {
+        double chance = stimulus->rate * file->dt_ms / 1000.0;
+        double none = floor(0x1p32 - chance * 0x1p32 + 0.5);
+        return (double)u >= none;
+    }
+    for (uint32_t j = 0; j < stimulus->n_thresholds; j++)
+        if (stimulus->thresholds[j] <= u)
+            count++;
+    return count;
+}
+
 static void stimulate(world *w)
 {
     const second_file *file = w->file;
@@ -344,15 +361,13 @@ static void stimulate(world *w)
             if (stimulus->inputs[i].burst == t)
                 add_event(w, t, stimulus->inputs[i].neuron,
                           stimulus->inputs[i].port, stimulus->inputs[i].value);
-        if (stimulus->kind > 1 || t < stimulus->start || t >= stimulus->stop)
+        int draws = stimulus->kind < 2 || stimulus->kind == 4;
+        if (!draws || t < stimulus->start || t >= stimulus->stop)
             continue;
         for (uint32_t k = 0; k < stimulus->n; k++) {
             uint32_t id = stimulus->first + k;
             uint32_t u = draw(file->seed_input, t, id, stimulus->stream);
-            int64_t count = 0;
-            for (uint32_t j = 0; j < stimulus->n_thresholds; j++)
-                if (stimulus->thresholds[j] <= u)
-                    count++;
+            int64_t count = count_events(file, stimulus, u);
             if (count > 0 || stimulus->always)
                 add_event(w, t, id, stimulus->port,
                           stimulus->base + count * stimulus->step);

@@ -70,12 +70,14 @@ typedef struct second_spike_input {
 } second_spike_input;
 
 typedef struct second_stimulus {
-    uint32_t kind; /* 0 poisson, 1 normal, 2 dc, 3 spike list */
+    uint32_t kind; /* 0 poisson, 1 normal, 2 dc, 3 spike list,
+                      4 bernoulli */
     uint32_t area;
     uint32_t first;
     uint32_t n;
     uint32_t port;
     uint32_t stream;
+    double rate; /* 1/s */
     double mean;
     uint64_t start;
     uint64_t stop;

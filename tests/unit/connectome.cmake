@@ -6,6 +6,8 @@ vly_test(test_connectome_values LABELS unit
     SOURCES test_connectome_values.c connectome_builder.c LIBRARIES m)
 vly_test(test_connectome_units LABELS unit
     SOURCES test_connectome_units.c connectome_builder.c LIBRARIES m)
+vly_test(test_connectome_stimulus LABELS unit
+    SOURCES test_connectome_stimulus.c connectome_builder.c LIBRARIES m)
 vly_test(test_connectome_file LABELS unit
     SOURCES test_connectome_file.c connectome_builder.c LIBRARIES m)
 vly_test(test_connectome_cut LABELS unit

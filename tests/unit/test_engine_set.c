@@ -46,6 +46,30 @@ static void as_if_compiled(void **state)
     set_equals_compiled("stimulus.hum.sd_pa", "50", 50);
 }
 
+/* A chance of 1 and one above it, in a running net. */
+static void generator_rate(void **state)
+{
+    static const char *const text =
+        "format = 1\n[run]\ndt_ms = 0.5\nbursts = 60\n"
+        "[area.P]\ngenerator = \"poisson\"\nneurons = 50\nrate_hz = 0\n";
+    static const char *const path = "stimulus.generator/P.rate_hz";
+    fixture f;
+    vly_stats stats = {.struct_size = sizeof stats};
+    (void)state;
+    fixture_init(&f, text);
+    vly_net *net = fixture_net(&f, "cpu:2");
+    assert_ok(vly_net_run(net, 10, &f.error), f.error);
+    assert_ok(vly_net_set(net, path, 2000, &f.error), f.error);
+    assert_ok(vly_net_run(net, 10, &f.error), f.error);
+    assert_fails(vly_net_set(net, path, 2001, &f.error), VLY_E_INVALID,
+                 &f.error, "wanted at most 2000: one event a burst of 0.5 ms");
+    assert_ok(vly_net_run(net, 10, &f.error), f.error);
+    assert_ok(vly_net_stats(net, &stats, &f.error), f.error);
+    assert_int_equal(stats.spikes, 20 * 50);
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
 /* ---- dc ---------------------------------------------------------------- */
 
 /* dc that starts and stops is i_e changed by hand at these bursts. */
@@ -328,6 +352,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(sentences),
     cmocka_unit_test(text_of_nothing),
     cmocka_unit_test(as_if_compiled),
+    cmocka_unit_test(generator_rate),
     cmocka_unit_test(dc_as_constant_input),
     cmocka_unit_test(one_value_a_neuron),
     cmocka_unit_test(refused_without_change),

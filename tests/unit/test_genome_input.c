@@ -139,7 +139,7 @@ static void generators(void **state)
     vly_genome_destroy(again);
     vly_genome_destroy(genome);
     assert_refused(AREAS "[area.P]\ngenerator = \"poisson\"\nneurons = 5\n",
-                   "t:14:7: generator/P has no rate_hz, kind poisson wants it");
+                   "t:14:7: generator/P has no rate_hz, wanted events a second");
     assert_refused(AREAS "[area.P]\ngenerator = \"spikes\"\nneurons = 5\n"
                          "bursts = [[1], [2]]\n",
                    "t:17:10: bursts has 2 lists for 5 neurons of generator P, "
