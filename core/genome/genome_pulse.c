@@ -2,9 +2,17 @@
  * Stimuli of kind "pulse" (a train of pulses) and "pattern" (voxels): both
  * become the lists of bursts that a stimulus of kind "spikes" has. A train
  * therefore has to end, and its events are counted with the given spikes.
+ *
+ * Pulse k begins where (start + k period) / dt is rounded to, so that a period
+ * that is no whole number of bursts does not drift: in double, s = start / dt,
+ * p = period / dt (numbers of bursts as they are), P = floor(p),
+ *     b(k) = k P + floor((s + k (p - P)) + 0.5).
+ * A p within 2^-50 of a whole number, relative, is that number: the roundings
+ * of period, dt and quotient add up to less, and 0.3 ms are 3 bursts of 0.1 ms.
  */
 #include <inttypes.h>
 
+#include "base/number.h"
 #include "genome/genome_stimulus.h"
 #include "genome/genome_value.h"
 
@@ -12,19 +20,59 @@
 
 /* ---- pulse -------------------------------------------------------------- */
 
+/* After vly_time_read has looked at the pair of keys. */
+static vly_status read_moment(vly_reader *reader, const vly_toml_node *table,
+                              const char *ms_key, uint64_t bursts,
+                              vly_moment *moment)
+{
+    const vly_toml_node *ms = vly_toml_get(table, ms_key);
+    moment->in_ms = ms != NULL;
+    moment->number = (double)bursts;
+    return ms ? vly_value_number(reader, ms, ms_key, &moment->number) : VLY_OK;
+}
+
+static double bursts_of(const vly_moment *moment, double dt_ms)
+{
+    return moment->in_ms ? moment->number / dt_ms : moment->number;
+}
+
+static double period_bursts(const vly_pulse *pulse, double dt_ms)
+{
+    double period = bursts_of(&pulse->period, dt_ms);
+    double whole = vly_floor(period + 0.5);
+    double off = period < whole ? whole - period : period - whole;
+    return off <= period * 0x1p-50 ? whole : period;
+}
+
+static vly_status check_period(vly_reader *reader, const vly_toml_node *node,
+                               const vly_pulse *pulse)
+{
+    char number[VLY_NUMBER_SIZE];
+    double period = period_bursts(pulse, reader->genome->dt_ms);
+    if (vly_floor(period) >= (double)pulse->width)
+        return VLY_OK;
+    return vly_reader_fail_key(reader, node,
+                               "%s is %s bursts, wanted at least the width of "
+                               "a pulse, %" PRIu64,
+                               node->key, vly_toml_print_number(period, number),
+                               pulse->width);
+}
+
 static vly_status read_train(vly_reader *reader, vly_stimulus_entry *entry,
                              vly_pulse *pulse)
 {
     const vly_toml_node *node = entry->node;
     const vly_toml_node *count = vly_toml_get(node, "count");
     const vly_toml_node *period = vly_toml_get(node, "period_ms");
+    uint64_t rounded = 0;
     vly_status status;
-    pulse->start = entry->start;
     pulse->stop = entry->stop;
     pulse->width = 1;
     period = period ? period : vly_toml_get(node, "period_bursts");
-    VLY_TRY(vly_time_read(reader, node, "period_ms", "period_bursts",
-                          &pulse->period));
+    VLY_TRY(read_moment(reader, node, "start_ms", entry->start, &pulse->start));
+    VLY_TRY(
+        vly_time_read(reader, node, "period_ms", "period_bursts", &rounded));
+    VLY_TRY(read_moment(reader, node, "period_ms", rounded, &pulse->period));
     VLY_TRY(
         vly_time_read(reader, node, "width_ms", "width_bursts", &pulse->width));
     if (count)
@@ -43,24 +91,27 @@ static vly_status read_train(vly_reader *reader, vly_stimulus_entry *entry,
                                    "%s has pulses of no burst, wanted a width "
                                    "of one at least",
                                    entry->label);
-    if (period && pulse->period < pulse->width)
-        return vly_reader_fail_key(reader, period,
-                                   "%s is %" PRIu64 " bursts, wanted at least "
-                                   "the width of a pulse, %" PRIu64,
-                                   period->key, pulse->period, pulse->width);
+    if (period)
+        VLY_TRY(check_period(reader, period, pulse));
 out:
     return status;
 }
 
 /* Calls with bursts NULL only count, as far as the limit. */
-static uint64_t fill(const vly_pulse *pulse, uint64_t *bursts)
+static uint64_t fill(const vly_pulse *pulse, double dt_ms, uint64_t *bursts)
 {
+    double period = period_bursts(pulse, dt_ms);
+    double start = bursts_of(&pulse->start, dt_ms);
+    double part = period - vly_floor(period);
+    uint64_t whole = (uint64_t)vly_floor(period);
     uint64_t n = 0;
-    uint64_t n_pulses = pulse->period == 0  ? 1
+    uint64_t n_pulses = whole == 0          ? 1
                         : pulse->count != 0 ? pulse->count
                                             : UINT64_MAX;
-    uint64_t begin = pulse->start;
     for (uint64_t k = 0; k < n_pulses && n <= VLY_SPIKES_MAX; k++) {
+        /* the one before began by 2^53, so k * whole is below 2^55 */
+        uint64_t begin =
+            k * whole + (uint64_t)vly_floor(start + (double)k * part + 0.5);
         if (begin >= pulse->stop || begin > BURSTS_MAX)
             break;
         for (uint64_t i = 0; i < pulse->width && n <= VLY_SPIKES_MAX; i++) {
@@ -70,7 +121,6 @@ static uint64_t fill(const vly_pulse *pulse, uint64_t *bursts)
                 bursts[n] = begin + i;
             n++;
         }
-        begin += pulse->period;
     }
     return n;
 }
@@ -79,7 +129,7 @@ vly_status vly_pulse_read(vly_reader *reader, vly_stimulus_entry *entry)
 {
     vly_status status;
     VLY_TRY(read_train(reader, entry, &entry->pulse));
-    uint64_t n = fill(&entry->pulse, NULL);
+    uint64_t n = fill(&entry->pulse, reader->genome->dt_ms, NULL);
     if (n > VLY_SPIKES_MAX)
         return vly_reader_fail_key(reader, entry->node,
                                    "%s has more than 2^28 bursts with a pulse, "
@@ -89,7 +139,8 @@ vly_status vly_pulse_read(vly_reader *reader, vly_stimulus_entry *entry)
     VLY_TRY(vly_reader_alloc(reader, 1, sizeof(vly_burst_list), &entry->lists));
     VLY_TRY(vly_reader_alloc(reader, (size_t)n, sizeof(uint64_t),
                              &entry->lists[0].bursts));
-    entry->lists[0].n = (uint32_t)fill(&entry->pulse, entry->lists[0].bursts);
+    entry->lists[0].n = (uint32_t)fill(&entry->pulse, reader->genome->dt_ms,
+                                       entry->lists[0].bursts);
     entry->n_lists = 1;
     entry->flat = true;
     /* as of a list of spikes, which it is from here on */

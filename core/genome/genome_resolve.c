@@ -200,12 +200,28 @@ static void put_time(vly_text *text, const vly_stimulus_entry *entry,
     vly_text_origin(text, &origin, NULL);
 }
 
+/* In ms if it is given so: no whole number of bursts need be the same. */
+static void put_moment(vly_text *text, const vly_stimulus_entry *entry,
+                       const char *ms_key, const char *burst_key,
+                       const vly_moment *moment)
+{
+    char number[VLY_NUMBER_SIZE];
+    vly_origin origin = origin_of2(entry->node, ms_key, burst_key);
+    if (moment->in_ms)
+        vly_text_put(text, "%s = %s", ms_key,
+                     vly_toml_print_number(moment->number, number));
+    else
+        vly_text_put(text, "%s = %" PRIu64, burst_key,
+                     (uint64_t)moment->number);
+    vly_text_origin(text, &origin, NULL);
+}
+
 static void resolve_pulse(vly_text *text, const vly_stimulus_entry *entry)
 {
     const vly_pulse *pulse = &entry->pulse;
     put_time(text, entry, "width", pulse->width);
-    if (pulse->period)
-        put_time(text, entry, "period", pulse->period);
+    if (pulse->period.number > 0.0)
+        put_moment(text, entry, "period_ms", "period_bursts", &pulse->period);
     if (pulse->count) {
         vly_origin origin = origin_of(entry->node, "count");
         vly_text_put(text, "count = %" PRIu64, pulse->count);
@@ -278,11 +294,12 @@ static void resolve_where(vly_text *text, const vly_reader *reader,
         vly_text_origin(text, &origin, NULL);
     }
     bool pulse = entry->form == VLY_STIMULUS_FORM_PULSE;
-    uint64_t start = pulse ? entry->pulse.start : entry->start;
     uint64_t stop = pulse ? entry->pulse.stop : entry->stop;
-    if (start) {
+    if (pulse && entry->pulse.start.number > 0.0)
+        put_moment(text, entry, "start_ms", "start_burst", &entry->pulse.start);
+    if (entry->start) {
         origin = origin_of2(entry->node, "start_ms", "start_burst");
-        vly_text_put(text, "start_burst = %" PRIu64, start);
+        vly_text_put(text, "start_burst = %" PRIu64, entry->start);
         vly_text_origin(text, &origin, NULL);
     }
     if (stop != UINT64_MAX) {

@@ -20,12 +20,18 @@ typedef enum vly_stimulus_form {
     VLY_STIMULUS_FORM_PATTERN
 } vly_stimulus_form;
 
-/* Events in the bursts [start + k period, start + k period + width) below
- * stop. */
+/* A time as it is written: of a train it is rounded only with k periods. */
+typedef struct vly_moment {
+    double number; /* ms, or bursts */
+    bool in_ms;
+} vly_moment;
+
+/* Events in the bursts [b(k), b(k) + width) below stop, b(k) = floor((start + k
+ * period) / dt + 0.5); genome_pulse.c has it to the bit. */
 typedef struct vly_pulse {
-    uint64_t start;
+    vly_moment start;
+    vly_moment period; /* 0: one pulse */
     uint64_t stop;
-    uint64_t period; /* 0: one pulse */
     uint64_t width;
     uint64_t count; /* of pulses; 0: up to stop */
 } vly_pulse;

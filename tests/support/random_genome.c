@@ -372,7 +372,7 @@ static void put_train(maker *m)
     uint32_t period = width + whole(m, 0, 20);
     put(m, "start_burst = %u\n", (unsigned)whole(m, 0, 20));
     put(m, "width_bursts = %u\nperiod_ms = %.6g\n", (unsigned)width,
-        period * m->dt_ms);
+        (period + (chance(m, 50) ? between(m, 0, 1) : 0.0)) * m->dt_ms);
     if (chance(m, 50))
         put(m, "count = %u\n", (unsigned)whole(m, 1, 9));
     else

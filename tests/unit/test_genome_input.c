@@ -4,6 +4,8 @@
  */
 #include "test_genome_text.h"
 
+#include <inttypes.h>
+
 #define AREAS                                                                  \
     "format = 1\n"                                                             \
     "[run]\n"                                                                  \
@@ -70,6 +72,7 @@ static void pulses(void **state)
                                 "period_bursts = 9007199254740992\n"
                                 "start_burst = 1\ncount = 1000000\n");
     assert_true(genome->stimuli[0].n_spikes == 2);
+    same_as(genome, genome->resolved);
     vly_genome_destroy(genome);
     static const vly_override other = {"stimulus.s.period_ms", "5"};
     genome = genome_with(STIMULUS "kind = \"pulse\"\nto = \"E\"\n"
@@ -81,6 +84,68 @@ static void pulses(void **state)
                          "weight_mv = 1\nwidth_bursts = 100000000\n",
                    "t:14:1: 2400000000 given spikes in all stimuli, wanted at "
                    "most 2^28");
+}
+
+typedef struct train {
+    uint64_t dt_ns;
+    uint64_t start_ns;
+    uint64_t period_ns;
+    uint64_t count;
+} train;
+
+/* Pulse k stands where (start + k period) / dt is rounded half up to, in whole
+ * nanoseconds; ties that are not exact in double are not among them. */
+static void expect_train(const train *t)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "format = 1\n[run]\ndt_ms = %.17g\n[area.E]\n"
+             "model = \"lif_psc_delta\"\nneurons = 1\n[[stimulus]]\n"
+             "kind = \"pulse\"\nto = \"E\"\nweight_mv = 1\n"
+             "start_ms = %.17g\nperiod_ms = %.17g\ncount = %" PRIu64 "\n",
+             (double)t->dt_ns / 1e6, (double)t->start_ns / 1e6,
+             (double)t->period_ns / 1e6, t->count);
+    vly_genome *genome = genome_of(text);
+    const vly_stimulus *stimulus = &genome->stimuli[0];
+    assert_true(stimulus->n_spikes == t->count);
+    for (uint64_t k = 0; k < t->count; k++) {
+        uint64_t ns = t->start_ns + k * t->period_ns;
+        uint64_t burst = (2 * ns + t->dt_ns) / (2 * t->dt_ns);
+        if (stimulus->bursts[k] != burst)
+            fail_msg("pulse %" PRIu64 " of %" PRIu64 " ns in burst %" PRIu64
+                     ", wanted %" PRIu64,
+                     k, t->period_ns, stimulus->bursts[k], burst);
+    }
+    vly_genome *again = genome_of(genome->resolved);
+    assert_memory_equal(&genome->hash, &again->hash, sizeof(vly_hash));
+    vly_genome_destroy(again);
+    vly_genome_destroy(genome);
+}
+
+/* Periods that are no whole number of bursts do not drift. */
+static void trains(void **state)
+{
+    static const train cases[] = {
+        {1000000, 0, 8333333, 100000},    {1000000, 400000, 8333333, 1200},
+        {100000, 0, 250000, 1000},        {100000, 50000, 300000, 100000},
+        {100000, 70001, 1234568, 100000}, {250000, 0, 16666667, 100000},
+        {500000, 1300000, 700000, 1000},  {1000000, 0, 1000001, 499999},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        expect_train(&cases[i]);
+    /* 10 s at 120 a second */
+    vly_genome *genome =
+        genome_of("format = 1\n[area.T]\ngenerator = \"pulse\"\nneurons = 1\n"
+                  "period_ms = \"=1000/120\"\nstop_ms = 10000\n");
+    assert_true(genome->stimuli[0].n_spikes == 1200);
+    vly_genome_destroy(genome);
+    /* some pulses of 3 bursts would meet the next one */
+    assert_refused(AREAS "[[stimulus]]\nkind = \"pulse\"\nto = \"E\"\n"
+                         "weight_mv = 1\nwidth_bursts = 3\ncount = 2\n"
+                         "period_ms = 1.4\n",
+                   "t:20:1: period_ms is 2.8 bursts, wanted at least the width "
+                   "of a pulse, 3");
 }
 
 static void patterns(void **state)
@@ -138,8 +203,9 @@ static void generators(void **state)
     assert_memory_equal(&genome->hash, &again->hash, sizeof(vly_hash));
     vly_genome_destroy(again);
     vly_genome_destroy(genome);
-    assert_refused(AREAS "[area.P]\ngenerator = \"poisson\"\nneurons = 5\n",
-                   "t:14:7: generator/P has no rate_hz, wanted events a second");
+    assert_refused(
+        AREAS "[area.P]\ngenerator = \"poisson\"\nneurons = 5\n",
+        "t:14:7: generator/P has no rate_hz, wanted events a second");
     assert_refused(AREAS "[area.P]\ngenerator = \"spikes\"\nneurons = 5\n"
                          "bursts = [[1], [2]]\n",
                    "t:17:10: bursts has 2 lists for 5 neurons of generator P, "
@@ -176,9 +242,8 @@ static void memory(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(pulses),
-    cmocka_unit_test(patterns),
-    cmocka_unit_test(generators),
+    cmocka_unit_test(pulses),   cmocka_unit_test(trains),
+    cmocka_unit_test(patterns), cmocka_unit_test(generators),
     cmocka_unit_test(memory),
 };
 VLY_TEST_MAIN(tests)
