@@ -11,12 +11,15 @@
  */
 #include "genome/genome_generator.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "genome/genome_map.h"
 #include "genome/genome_stimulus.h"
+#include "genome/genome_value.h"
 #include "genome/suggest.h"
 
 #define PREFIX "generator/"
@@ -281,16 +284,78 @@ static bool is_generator(const vly_reader *reader, uint32_t area)
     return false;
 }
 
+typedef struct listed_spike {
+    uint64_t burst;
+    uint32_t index; /* in the list as given */
+} listed_spike;
+
+static int compare_listed(const void *a, const void *b)
+{
+    const listed_spike *x = a;
+    const listed_spike *y = b;
+    if (x->burst != y->burst)
+        return x->burst < y->burst ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static vly_status refuse_twice(vly_reader *reader, const vly_toml_node *list,
+                               const char *what, const listed_spike *twice)
+{
+    char numbers[2][VLY_NUMBER_SIZE];
+    for (int i = 0; i < 2; i++) {
+        double number = 0;
+        vly_status status = vly_value_number(
+            reader, &list->u.children[twice[i].index], what, &number);
+        if (status != VLY_OK)
+            return status;
+        vly_toml_print_number(number, numbers[i]);
+    }
+    return vly_reader_fail(reader, &list->u.children[twice[1].index],
+                           "%s has %s and %s, both in burst %" PRIu64
+                           ", wanted one spike a burst at most",
+                           what, numbers[0], numbers[1], twice[1].burst);
+}
+
+/* A neuron fires once in a burst: a second spike there would be lost. */
+static vly_status check_list(vly_reader *reader, const vly_toml_node *node,
+                             const char *what, const vly_burst_list *list)
+{
+    vly_status status = VLY_OK;
+    uint32_t n_ascending = list->n > 0 ? 1 : 0;
+    while (n_ascending < list->n &&
+           list->bursts[n_ascending] > list->bursts[n_ascending - 1])
+        n_ascending++;
+    if (n_ascending == list->n)
+        return VLY_OK;
+    listed_spike *spikes = vly_malloc(list->n, sizeof(*spikes));
+    if (!spikes)
+        return vly_reader_nomem(reader, list->n * sizeof(*spikes),
+                                "a list of spikes");
+    for (uint32_t i = 0; i < list->n; i++)
+        spikes[i] = (listed_spike){list->bursts[i], i};
+    qsort(spikes, list->n, sizeof(*spikes), compare_listed);
+    for (uint32_t i = 1; status == VLY_OK && i < list->n; i++)
+        if (spikes[i].burst == spikes[i - 1].burst)
+            status = refuse_twice(reader, node, what, &spikes[i - 1]);
+    vly_free(spikes);
+    return status;
+}
+
 /* More lists than neurons are refused when they are read. */
 static vly_status check_lists(vly_reader *reader,
                               const vly_stimulus_entry *entry)
 {
     const vly_area *area = &reader->genome->areas[entry->to.areas[0]];
     const vly_toml_node *node = vly_toml_get(entry->node, "bursts");
-    if (entry->form != VLY_STIMULUS_SPIKES || entry->flat ||
-        entry->n_lists == area->n_neurons)
+    vly_status status = VLY_OK;
+    if (entry->form != VLY_STIMULUS_SPIKES)
         return VLY_OK;
     node = node ? node : vly_toml_get(entry->node, "times_ms");
+    for (uint32_t i = 0; status == VLY_OK && i < entry->n_lists; i++)
+        status = check_list(reader, entry->flat ? node : &node->u.children[i],
+                            node->key, &entry->lists[i]);
+    if (status != VLY_OK || entry->flat || entry->n_lists == area->n_neurons)
+        return status;
     return vly_reader_fail(reader, node,
                            "%s has %u lists for %u neurons of generator %s, "
                            "wanted one list, or one a neuron",

@@ -215,6 +215,31 @@ static void generators(void **state)
                    "t:17:10: neuron 1, wanted 0 to 0 of area P");
 }
 
+/* Lists need no order, and may go beyond the run; a neuron fires once in a
+ * burst. */
+static void lists(void **state)
+{
+    (void)state;
+#define LIST AREAS "[area.L]\ngenerator = \"spikes\"\nneurons = 2\n"
+    vly_genome *genome = genome_of(LIST "times_ms = [7.5, 1e6, 0, 3]\n");
+    same_as(genome, LIST "bursts = [0, 6, 15, 2000000]\n");
+    vly_genome_destroy(genome);
+    /* of a stimulus both arrive */
+    genome = genome_of(STIMULUS "kind = \"spikes\"\nto = \"E\"\n"
+                                "times_ms = [2, 2.1]\n");
+    assert_true(genome->stimuli[0].n_spikes == 4);
+    vly_genome_destroy(genome);
+    assert_refused(LIST "times_ms = [2.1, 5, 1.9]\n",
+                   "t:17:21: times_ms has 2.1 and 1.9, both in burst 4, wanted "
+                   "one spike a burst at most");
+    assert_refused(LIST "bursts = [[3], [9, \"=3*3\"]]\n",
+                   "t:17:20: bursts has 9 and 9, both in burst 9, wanted one "
+                   "spike a burst at most");
+    assert_refused(LIST "times_ms = [3, -1]\n",
+                   "t:17:16: times_ms is -1, wanted 0 to 1e+15");
+#undef LIST
+}
+
 /* The n-th allocation fails, for every n. */
 static void memory(void **state)
 {
@@ -224,7 +249,7 @@ static void memory(void **state)
                  "bursts = [1]\n"
                  "[[stimulus]]\nkind = \"pulse\"\nto = \"E\"\nweight_mv = 1\n"
                  "[area.L]\ngenerator = \"spikes\"\nneurons = 2\n"
-                 "times_ms = [[1], [2, 3]]\n";
+                 "times_ms = [[1], [3, 2]]\n";
     uint64_t before = vly_memory_live();
     for (uint64_t n = 1;; n++) {
         vly_error error = VLY_ERROR_INIT;
@@ -244,6 +269,6 @@ static void memory(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(pulses),   cmocka_unit_test(trains),
     cmocka_unit_test(patterns), cmocka_unit_test(generators),
-    cmocka_unit_test(memory),
+    cmocka_unit_test(lists),    cmocka_unit_test(memory),
 };
 VLY_TEST_MAIN(tests)
