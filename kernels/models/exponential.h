@@ -40,10 +40,11 @@ VLY_FN VLY_F32 vly_exp_f32(VLY_F32 x)
 }
 
 /* (1 - e^-x) / x without a division: the mean of e^-s over s in [0, x], what a
- * burst leaves of a constant push on something that decays; x is clamped to
- * [0, 16].
+ * burst leaves of a constant push on something that decays; below 0 as at 0.
  *
- * At y = x / 32 a Taylor polynomial of degree 7, whose remainder y^8 / 9! is
+ * From 16 on x = 2^n z with z in [8, 16), and 2^-n mean(z) is taken: too small by
+ * the factor 1 - e^-z, by less than e^-8 = 3.4e-4, so that x mean(x) never passes
+ * 1, and what decays never passes its goal, however large x is. Below, at y = x / 32 a Taylor polynomial of degree 7, whose remainder y^8 / 9! is
  * below 1.1e-8; then five times
  *     mean(2 y) = mean(y) (1 + e^-y) / 2,  e^-2y = (e^-y)^2.
  * With u = 2^-24 the polynomial is wrong by at most 2 u and a doubling adds at
@@ -52,7 +53,10 @@ VLY_FN VLY_F32 vly_exp_f32(VLY_F32 x)
 VLY_FN VLY_F32 vly_decay_mean_f32(VLY_F32 x)
 {
     VLY_F32 y = x > 0.0f ? x : 0.0f;
-    y = (y < 16.0f ? y : 16.0f) * 0.03125f;
+    VLY_U32 exponent = VLY_BITS(y) >> 23; /* 131: of [16, 32) */
+    VLY_U32 n = exponent > 130u ? exponent - 130u : 0u;
+    VLY_F32 scale = VLY_FLOAT((127u - n) << 23); /* 2^-n; x is below 2^64 */
+    y = (y * scale) * 0.03125f;
     VLY_F32 m = -2.48015873e-5f;
     m = m * y + 1.98412698e-4f;
     m = m * y - 1.38888889e-3f;
@@ -70,7 +74,7 @@ VLY_FN VLY_F32 vly_decay_mean_f32(VLY_F32 x)
     e = e * e;
     m = m * (0.5f * e + 0.5f);
     e = e * e;
-    return m * (0.5f * e + 0.5f);
+    return (m * (0.5f * e + 0.5f)) * scale;
 }
 
 #endif

@@ -177,6 +177,32 @@ static void test_large(void **state)
     assert_true(low < -80 && low > -85.001);
 }
 
+/* Nor does one without measure: 10^6 nS are 250 membrane time constants in a
+ * burst. Inhibition makes no spike. */
+static void test_huge(void **state)
+{
+    static const char *const models[] = {"lif_cond_exp", "adex"};
+    static const double weights[] = {-3e3, -3e4, -1e5, -3e5, -1e6};
+    (void)state;
+    for (int m = 0; m < 2; m++)
+        for (int k = 0; k < 5; k++) {
+            char text[500];
+            science_net s;
+            snprintf(text, sizeof text,
+                     "format = 1\n[run]\ndt_ms = 0.1\nbursts = 1\n[area.A]\n"
+                     "model = \"%s\"\nneurons = 1\n[[stimulus]]\n"
+                     "kind = \"pulse\"\nto = \"A\"\nstart_ms = 1\n"
+                     "period_ms = 20\ncount = 3\nweight_ns = %g\n",
+                     models[m], weights[k]);
+            science_open(&s, text);
+            for (int n = 0; n < 1000; n++) {
+                double v = science_next(&s, "v_mv");
+                assert_true(v > -85.001 && v < -60);
+            }
+            science_close(&s);
+        }
+}
+
 /* A conductance is not below 0, whatever is put in. */
 static void test_floor(void **state)
 {
@@ -191,9 +217,8 @@ static void test_floor(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_psp),
-    cmocka_unit_test(test_order),
-    cmocka_unit_test(test_large),
+    cmocka_unit_test(test_psp),   cmocka_unit_test(test_order),
+    cmocka_unit_test(test_large), cmocka_unit_test(test_huge),
     cmocka_unit_test(test_floor),
 };
 
