@@ -195,32 +195,38 @@ vly_status vly_cuda_history_sort(vly_backend_net *net, uint64_t burst,
                                  uint32_t n_bursts, uint64_t room, int gains,
                                  vly_error *error)
 {
+    cudaStream_t stream = (cudaStream_t)net->stream;
     uint64_t most = (uint64_t)n_bursts * net->desc->n_neurons;
     vly_status status = drain_reserve(net, room < most ? room : most, error);
-    return status != VLY_OK
-               ? status
-               : vly_cuda_check((int)vly_cuda_launch_sort(
-                                    &net->view, burst, n_bursts, net->drain[0],
-                                    gains ? net->drain[1] : NULL,
-                                    (cudaStream_t)net->stream),
-                                "sorting spikes", error);
+    if (status != VLY_OK)
+        return status;
+    cudaError_t code =
+        vly_cuda_launch_sort(&net->view, burst, n_bursts, net->drain[0],
+                             gains ? net->drain[1] : NULL, stream);
+    if (code == cudaSuccess)
+        code = cudaEventRecord((cudaEvent_t)net->events[4], stream);
+    return vly_cuda_check((int)code, "sorting spikes", error);
 }
 
+/* In a stream of its own: the next launch need not wait for the bus. */
 vly_status vly_cuda_history_send(vly_backend_net *net, uint64_t n_spikes,
                                  uint32_t *ids, uint32_t *gains,
                                  vly_error *error)
 {
-    cudaStream_t stream = (cudaStream_t)net->stream;
+    cudaStream_t stream = (cudaStream_t)net->drain_stream;
     size_t bytes = (size_t)n_spikes * sizeof *ids;
     cudaError_t code = cudaSuccess;
     net->n_sent = n_spikes;
     net->sent_to[0] = ids;
     net->sent_to[1] = gains;
-    for (int i = 0; i < 2 && n_spikes > 0 && code == cudaSuccess; i++)
+    if (n_spikes == 0)
+        return VLY_OK;
+    code = cudaStreamWaitEvent(stream, (cudaEvent_t)net->events[4], 0);
+    for (int i = 0; i < 2 && code == cudaSuccess; i++)
         if (net->sent_to[i] != NULL)
             code = cudaMemcpyAsync(net->drain_at[i], net->drain[i], bytes,
                                    cudaMemcpyDeviceToHost, stream);
-    if (code == cudaSuccess && n_spikes > 0)
+    if (code == cudaSuccess)
         code = cudaEventRecord((cudaEvent_t)net->events[3], stream);
     return vly_cuda_check((int)code, "reading spikes", error);
 }

@@ -148,14 +148,17 @@ static vly_status choose_blocks(vly_backend_net *net, uint32_t wanted,
 
 static vly_status open_stream(vly_backend_net *net, vly_error *error)
 {
-    cudaStream_t stream = NULL;
-    cudaEvent_t events[4] = {NULL, NULL, NULL, NULL};
-    cudaError_t code =
-        cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-    net->stream = stream;
-    for (uint32_t i = 0; i < 4 && code == cudaSuccess; i++) {
-        code = cudaEventCreate(&events[i]);
-        net->events[i] = events[i];
+    void **const streams[2] = {&net->stream, &net->drain_stream};
+    cudaError_t code = cudaSuccess;
+    for (uint32_t i = 0; i < 2 && code == cudaSuccess; i++) {
+        cudaStream_t stream = NULL;
+        code = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+        *streams[i] = stream;
+    }
+    for (uint32_t i = 0; i < VLY_CUDA_EVENTS && code == cudaSuccess; i++) {
+        cudaEvent_t event = NULL;
+        code = cudaEventCreate(&event);
+        net->events[i] = event;
     }
     return vly_cuda_check((int)code, "making a stream", error);
 }
@@ -266,15 +269,18 @@ void vly_cuda_net_destroy(vly_backend_net *net)
 {
     if (net == NULL)
         return;
+    void *const streams[2] = {net->stream, net->drain_stream};
     (void)cudaSetDevice(net->device);
     vly_cuda_settle(net);
-    if (net->stream != NULL) /* it may be writing to what is freed */
-        (void)cudaStreamSynchronize((cudaStream_t)net->stream);
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 2; i++) /* it may be writing to what is freed */
+        if (streams[i] != NULL)
+            (void)cudaStreamSynchronize((cudaStream_t)streams[i]);
+    for (uint32_t i = 0; i < VLY_CUDA_EVENTS; i++)
         if (net->events[i] != NULL)
             (void)cudaEventDestroy((cudaEvent_t)net->events[i]);
-    if (net->stream != NULL)
-        (void)cudaStreamDestroy((cudaStream_t)net->stream);
+    for (uint32_t i = 0; i < 2; i++)
+        if (streams[i] != NULL)
+            (void)cudaStreamDestroy((cudaStream_t)streams[i]);
     vly_cuda_release_all(net);
     vly_common_heap outer = {.bytes = 0};
     vly_common_release(&outer, net);

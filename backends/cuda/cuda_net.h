@@ -108,6 +108,10 @@ typedef struct vly_cuda_options {
                         numbers begin near the last one */
 } vly_cuda_options;
 
+/* cudaEvent_t before and after a launch, after copies, after spikes have come,
+ * after they were put in order */
+#define VLY_CUDA_EVENTS 5u
+
 struct vly_backend_net {
     const vly_net_desc *desc;
     vly_cuda_options wanted;
@@ -125,8 +129,8 @@ struct vly_backend_net {
     uint32_t launch_bursts; /* of the next launch at most */
     uint32_t launch_fixed;  /* option launch=N; 0: by time */
     void *stream;           /* cudaStream_t */
-    void *events[4]; /* cudaEvent_t before and after a launch, after copies,
-                        after spikes have come */
+    void *drain_stream;     /* cudaStream_t of spikes on their way */
+    void *events[VLY_CUDA_EVENTS];
     vly_cuda_view view;
     vly_cuda_resident resident;
     uint64_t segment_bytes;
@@ -318,9 +322,9 @@ vly_status vly_cuda_history_read(vly_backend_net *net, uint64_t burst,
 vly_status vly_cuda_history_sort(vly_backend_net *net, uint64_t burst,
                                  uint32_t n_bursts, uint64_t room, int gains,
                                  vly_error *error);
-/* Enqueues the copy of the n_spikes of them that there are; they are in ids
- * and gains (NULL: not wanted) after receive, which waits for no later launch.
- * One at a time. */
+/* Enqueues the copy of the n_spikes of them that there are, beside what comes
+ * next in the net's stream; they are in ids and gains (NULL: not wanted) after
+ * receive, which must be before the next sort. One at a time. */
 vly_status vly_cuda_history_send(vly_backend_net *net, uint64_t n_spikes,
                                  uint32_t *ids, uint32_t *gains,
                                  vly_error *error);

@@ -9,8 +9,13 @@
 #define FIRST_BURSTS 64u      /* before a launch has been timed */
 #define LAUNCH_NS 50000000.0f /* 50 ms */
 /* Ids of a recorded launch, besides room for a burst of all neurons: those of
- * one launch are copied to the caller while the next one runs. */
-#define RECORD_SPIKES (UINT64_C(1) << 19)
+ * one launch are copied to the caller while the next one runs. Each launch
+ * costs a gap of some 40 us, the copy of the last one is waited for: so long
+ * ones, and a short one at the end of a run. */
+#define RECORD_LEAST (UINT64_C(1) << 19)
+#ifndef RECORD_MOST
+#define RECORD_MOST (UINT64_C(1) << 20)
+#endif
 
 /* ---- one launch -------------------------------------------------------- */
 
@@ -200,18 +205,31 @@ static vly_status drain(vly_backend_net *net, uint32_t n_bursts, int is_short,
     return status;
 }
 
+/* Spikes that the next launch of a recorded run may have: three quarters of
+ * what is expected of the bursts that are left. */
+static uint64_t record_room(const vly_backend_net *net, const vly_run *run,
+                            uint64_t left)
+{
+    uint64_t room = run->spikes_capacity - run->n_spikes;
+    double spikes = (double)net->mean_spikes * (double)left;
+    uint64_t most = spikes < (double)room ? (uint64_t)spikes : room;
+    most -= most / 4;
+    most = most > RECORD_LEAST ? most : RECORD_LEAST;
+    most = most < RECORD_MOST ? most : RECORD_MOST;
+    most += net->desc->n_neurons;
+    return most < room ? most : room;
+}
+
 static vly_cuda_launch next_launch(const vly_backend_net *net,
                                    const vly_run *run)
 {
     uint64_t left = run->n_bursts - run->n_bursts_done;
     int record = (run->flags & VLY_RUN_RECORD) != 0;
-    uint64_t room = run->spikes_capacity - run->n_spikes;
-    uint64_t most = RECORD_SPIKES + net->desc->n_neurons;
     vly_cuda_launch launch = {
         .burst = net->burst,
         .head = net->head,
         .head_limit =
-            record ? net->head + (room < most ? room : most) : UINT64_MAX,
+            record ? net->head + record_room(net, run, left) : UINT64_MAX,
         .n_bursts =
             left < net->launch_bursts ? (uint32_t)left : net->launch_bursts,
         .keep = record || vly_cuda_run_areas(run) != NULL,
