@@ -17,6 +17,7 @@
     X(inspect)                                                                 \
     X(plot)                                                                    \
     X(new)                                                                     \
+    X(import)                                                                  \
     X(resolve)                                                                 \
     X(schema)                                                                  \
     X(doc)                                                                     \
