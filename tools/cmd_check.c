@@ -58,52 +58,115 @@ static void value_text(const vly_value *value, char *text, size_t n)
 
 static void print_areas(const vly_genome *genome)
 {
-    tool_print("%-24s %-16s %14s %12s\n", "area", "model", "neurons", "bytes");
+    tool_print("%-24s %-18s %14s %12s\n", "area", "model", "neurons", "bytes");
     for (uint32_t a = 0; a < genome->n_areas; a++) {
         const vly_area *area = &genome->areas[a];
-        tool_print("%-24s %-16s %14s %12s\n", area->name, area->model->id,
+        char model[64];
+        snprintf(model, sizeof model, "%s%s",
+                 area->generator != NULL ? "generator " : "",
+                 area->generator != NULL ? area->generator : area->model->id);
+        tool_print("%-24s %-18s %14s %12s\n", area->name, model,
                    tool_thousands(area->n_neurons),
                    tool_bytes((uint64_t)check_area_bytes(area)));
     }
 }
 
+static void weight_text(const vly_pair *pair, char *text, size_t n)
+{
+    char value[64];
+    value_text(&pair->weight, value, sizeof value);
+    if (pair->rule == VLY_RULE_FILE && pair->edges->weight != NULL)
+        snprintf(text, n, "from the file");
+    else if (pair->rule == VLY_RULE_DISTANCE && pair->space.weight_slope != 0.0)
+        snprintf(text, n, "%s %+.4g d", value, pair->space.weight_slope);
+    else
+        snprintf(text, n, "%s", value);
+}
+
+static void delay_text(const vly_pair *pair, char *text, size_t n)
+{
+    char value[64];
+    value_text(&pair->delay_ms, value, sizeof value);
+    if (pair->rule == VLY_RULE_FILE && pair->edges->delay != NULL)
+        snprintf(text, n, "from the file");
+    else if (pair->rule == VLY_RULE_DISTANCE &&
+             pair->space.delay_slope_ms != 0.0)
+        snprintf(text, n, "%s %+.4g d", value, pair->space.delay_slope_ms);
+    else
+        snprintf(text, n, "%s", value);
+}
+
+static void between_text(const vly_genome *genome, uint32_t from, uint32_t to,
+                         char *text, size_t n)
+{
+    snprintf(text, n, "%.40s -> %.40s", genome->areas[from].name,
+             genome->areas[to].name);
+}
+
+static const char pair_format[] = "%-14s %-20s %-18s %s%*s  %-20s %s\n";
+
 static void print_pairs(const vly_genome *genome, const vly_connectome *built)
 {
+    char between[96];
     tool_print("\n%-14s %-20s %-18s %16s  %-20s %s\n", "map", "from -> to",
                "rule", "synapses", "weight", "delay_ms");
     for (uint32_t i = 0; i < genome->n_pairs; i++) {
         const vly_pair *pair = &genome->pairs[i];
-        char between[96];
-        char weight[64];
-        char delay[64];
-        snprintf(between, sizeof between, "%.40s -> %.40s",
-                 genome->areas[pair->from].name, genome->areas[pair->to].name);
-        value_text(&pair->weight, weight, sizeof weight);
-        value_text(&pair->delay_ms, delay, sizeof delay);
+        char weight[96];
+        char delay[96];
+        between_text(genome, pair->from, pair->to, between, sizeof between);
+        weight_text(pair, weight, sizeof weight);
+        delay_text(pair, delay, sizeof delay);
         bool exact = check_pair_exact(pair) || built != NULL;
         uint64_t n = built != NULL && i < built->desc.n_projections &&
                              built->desc.n_projections == genome->n_pairs
                          ? built->projections[i].n_synapses
                          : (uint64_t)(check_pair_synapses(genome, pair) + 0.5);
-        tool_print("%-14s %-20s %-18s %s%*s  %-20s %s\n", pair->map, between,
-                   vly_rule_names[pair->rule], exact ? "" : "~",
-                   exact ? 16 : 15, tool_thousands(n), weight, delay);
+        tool_print(pair_format, pair->map, between, vly_rule_names[pair->rule],
+                   exact ? "" : "~", exact ? 16 : 15, tool_thousands(n), weight,
+                   delay);
+    }
+    for (uint32_t i = 0; i < genome->n_empty; i++) {
+        const vly_empty *empty = &genome->empty[i];
+        between_text(genome, empty->from, empty->to, between, sizeof between);
+        tool_print(pair_format, empty->map, between,
+                   vly_rule_names[empty->rule], "", 16, "0", "", "");
     }
 }
 
+/* Those of the file: that of a generator is part of its area. */
 static void print_stimuli(const vly_genome *genome)
 {
-    static const char *const kinds[] = {"poisson", "normal", "dc", "spikes",
-                                        "bernoulli"};
-    if (genome->n_stimuli == 0)
-        return;
-    tool_print("\n%-20s %-10s %-20s %14s\n", "stimulus", "kind", "to",
-               "neurons");
+    uint32_t n = 0;
     for (uint32_t i = 0; i < genome->n_stimuli; i++) {
         const vly_stimulus *stimulus = &genome->stimuli[i];
-        tool_print("%-20s %-10s %-20s %14s\n", stimulus->id,
-                   kinds[stimulus->kind], genome->areas[stimulus->to].name,
-                   tool_thousands(stimulus->n_neurons));
+        const vly_area *to = &genome->areas[stimulus->to];
+        if (to->generator != NULL)
+            continue;
+        if (n++ == 0)
+            tool_print("\n%-20s %-10s %-20s %14s\n", "stimulus", "kind", "to",
+                       "neurons");
+        tool_print("%-20s %-10s %-20s %14s\n", stimulus->id, stimulus->written,
+                   to->name, tool_thousands(stimulus->n_neurons));
+    }
+}
+
+/* What shows only when it is compiled. */
+static void note_empty(const vly_genome *genome, const vly_connectome *built)
+{
+    for (uint32_t i = 0; i < built->desc.n_projections; i++) {
+        const vly_pair *pair = &genome->pairs[i];
+        if (built->desc.n_projections != genome->n_pairs ||
+            built->projections[i].n_synapses > 0 ||
+            pair->rule == VLY_RULE_VECTORS) /* noted already */
+            continue;
+        tool_message("note: %s makes no synapse from %s to %s%s", pair->map,
+                     genome->areas[pair->from].name,
+                     genome->areas[pair->to].name,
+                     pair->rule == VLY_RULE_DISTANCE
+                         ? ": no two neurons are where kernel and mask are "
+                           "above 0"
+                         : "");
     }
 }
 
@@ -148,7 +211,10 @@ static void print_check(const vly_genome *genome, const vly_connectome *built)
     print_pairs(genome, built);
     print_stimuli(genome);
     print_sums(genome, built);
-    if (built == NULL)
+    tool_notes(genome);
+    if (built != NULL)
+        note_empty(genome, built);
+    else
         tool_message("on paper only: weights and the bound of 2^30 are not "
                      "checked without --build");
 }

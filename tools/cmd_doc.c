@@ -107,8 +107,9 @@ static const struct {
      "draw: pairwise_bernoulli (every pair with probability kernel(distance)), "
      "or\nfixed_in_degree, fixed_out_degree with degree = N (the kernel weighs "
      "the draw).\nPositions: of the area (`volley doc positions`), else its "
-     "voxels. periodic =\n[x, y, z]: periods, 0 for an axis with ends. "
-     "slope_*: added for each unit of\ndistance. `volley doc kernel`, `volley "
+     "voxels. periodic =\n[x, y, z]: periods, 0 for an axis with ends; true: "
+     "as many as there are voxels.\nslope_*: added for each unit of distance. "
+     "`volley doc kernel`, `volley "
      "doc mask`.\n"},
     {VLY_RULE_PROJECTOR,
      "For each axis: in a smaller or equal target c reaches floor(c * to / "

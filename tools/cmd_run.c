@@ -174,6 +174,8 @@ static vly_status read_plan(const tool_args *args, run_plan *plan,
     VLY_TRY(vly_genome_load(plan->path, plan->overrides.list, plan->overrides.n,
                             &plan->genome, error));
     plan->load_s = (double)(vly_clock_ns() - begin) * 1e-9;
+    if (!plan->quiet)
+        tool_notes(plan->genome);
     VLY_TRY(tool_bursts(args, plan->genome, &plan->n_bursts, error));
     VLY_TRY(read_pace(args, plan, error));
     VLY_TRY(run_checkpoint_read(args, &plan->checkpoint, error));

@@ -90,6 +90,7 @@ static vly_status prepare(validation *v, const tool_args *args,
         VLY_TRY(tool_backend_check(v->registry, v->names[i], error));
     VLY_TRY(tool_build_init(args->positional[0], &overrides, n_threads,
                             &v->build, error));
+    tool_notes(v->build.genome);
     VLY_TRY(tool_bursts(args, v->build.genome, &v->n_bursts, error));
     for (uint32_t i = 0; i < v->n; i++)
         VLY_TRY(vly_net_create(v->build.connectome, v->registry, v->names[i],

@@ -186,12 +186,16 @@ static void put_pace(const run_job *job, json_writer *json)
 static void put_areas(const run_job *job, json_writer *json)
 {
     const vly_connectome *connectome = job->build.connectome;
+    const vly_area *given = job->build.genome->areas;
     json_array(json, "areas");
     for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
         const vly_connectome_area *area = &connectome->areas[a];
         json_object(json, NULL);
         json_text(json, "id", area->name);
-        json_text(json, "model", area->model->id);
+        if (given[a].generator != NULL)
+            json_text(json, "generator", given[a].generator);
+        else
+            json_text(json, "model", area->model->id);
         json_u64(json, "neurons", area->n_neurons);
         json_u64(json, "spikes", job->result.area_spikes[a]);
         json_number(json, "rate_hz", area_rate(job, a));

@@ -229,6 +229,14 @@ vly_status tool_genomes_folder(char *folder, size_t capacity, vly_error *error)
 
 /* ---- genome and connectome -------------------------------------------- */
 
+void tool_notes(const vly_genome *genome)
+{
+    for (uint32_t i = 0; i < genome->n_notes; i++)
+        tool_message("note: %s", genome->notes[i]);
+    if (genome->n_more_notes > 0)
+        tool_message("note: %u more of the kind", genome->n_more_notes);
+}
+
 vly_status tool_build_init(const char *path, const tool_overrides *overrides,
                            uint32_t n_threads, tool_build *build,
                            vly_error *error)

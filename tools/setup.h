@@ -65,6 +65,9 @@ typedef struct tool_seconds_spent {
     double setup;
 } tool_seconds_spent;
 
+/* What the genome says otherwise than it is taken, on stderr. */
+void tool_notes(const vly_genome *genome);
+
 /* A genome compiled for a run. */
 typedef struct tool_build {
     vly_genome *genome;

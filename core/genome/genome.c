@@ -254,6 +254,9 @@ void vly_genome_destroy(vly_genome *genome)
         vly_free(genome->pairs[i].vectors);
         vly_free(genome->pairs[i].patterns);
     }
+    for (uint32_t i = 0; i < genome->n_empty; i++)
+        vly_free(genome->empty[i].map);
+    vly_free(genome->empty);
     for (uint32_t i = 0; i < genome->n_stimuli; i++) {
         vly_free(genome->stimuli[i].id);
         vly_free(genome->stimuli[i].stream);
@@ -263,6 +266,9 @@ void vly_genome_destroy(vly_genome *genome)
     for (uint32_t i = 0; i < genome->n_files; i++)
         vly_free(genome->files[i]);
     vly_free(genome->files);
+    for (uint32_t i = 0; i < genome->n_notes; i++)
+        vly_free(genome->notes[i]);
+    vly_free(genome->notes);
     for (uint32_t i = 0; i < genome->n_edge_lists; i++)
         vly_edges_destroy(genome->edges[i]);
     vly_free(genome->edges);

@@ -62,6 +62,8 @@ typedef struct vly_area {
     char *name;
     char *model_name; /* [model.NAME] or the model's own id */
     const vly_model_info *model;
+    const char *generator; /* of an area that only fires: its kind; its model
+                              and one stimulus are what it is made of */
     uint32_t n_neurons;
     uint32_t first; /* global id: sum of the areas before */
     bool has_voxels;
@@ -211,6 +213,15 @@ typedef struct vly_pair {
     vly_origin origin;
 } vly_pair;
 
+/* A pair of areas for which a rule between voxels or by distance finds nothing
+ * to connect. */
+typedef struct vly_empty {
+    char *map;
+    uint32_t from;
+    uint32_t to;
+    vly_rule rule;
+} vly_empty;
+
 typedef enum vly_stimulus_kind {
     VLY_STIMULUS_POISSON,
     VLY_STIMULUS_NORMAL,
@@ -235,8 +246,9 @@ typedef struct vly_stimulus {
     char *id;     /* given, or "stimulus:N" (N from 1) */
     char *stream; /* "ID|AREA", or "|KIND|AREA|K" */
     vly_stimulus_kind kind;
-    uint32_t to;    /* area index */
-    uint32_t first; /* neurons [first, first + n) of the area */
+    const char *written; /* its kind in the file: also "pulse", "pattern" */
+    uint32_t to;         /* area index */
+    uint32_t first;      /* neurons [first, first + n) of the area */
     uint32_t n_neurons;
     uint32_t port;
     double rate_hz;    /* poisson, bernoulli: of one neuron's source */
@@ -275,6 +287,8 @@ typedef struct vly_genome {
     uint32_t n_neurons;
     vly_pair *pairs;
     uint32_t n_pairs;
+    vly_empty *empty; /* in no pair */
+    uint32_t n_empty;
     vly_edge_list **edges; /* of the pairs */
     uint32_t n_edge_lists;
     vly_stimulus *stimuli;
@@ -282,10 +296,14 @@ typedef struct vly_genome {
     vly_record *records; /* empty: spikes of every area, if recording */
     uint32_t n_records;
     uint64_t n_synapses_max; /* upper bound (expectation for bernoulli) */
-    vly_hash hash;           /* of the resolved content; no formatting, no
-                                machine choice, no comments */
-    char *resolved;          /* TOML text: every value with its origin as a
-                                comment; parses to the same hash */
+    char **notes;            /* sentences: what was read otherwise than
+                                written; at most 20 */
+    uint32_t n_notes;
+    uint32_t n_more_notes; /* that did not fit */
+    vly_hash hash;         /* of the resolved content; no formatting, no
+                              machine choice, no comments */
+    char *resolved;        /* TOML text: every value with its origin as a
+                              comment; parses to the same hash */
 } vly_genome;
 
 /* vly_genome_load, _parse and _destroy are declared in volley.h. load: path

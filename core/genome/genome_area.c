@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "genome/genome_space.h"
 #include "genome/genome_value.h"
 #include "genome/suggest.h"
@@ -86,6 +87,15 @@ static vly_status read_values(vly_reader *reader, const vly_toml_node *table,
             continue;
         vly_value value = {0};
         vly_status status = vly_value_read(reader, node, &spec, &value);
+        if (status != VLY_OK)
+            return status;
+        /* the one duration that a model counts in bursts */
+        uint64_t bursts = 0;
+        if (value.kind == VLY_VALUE_NUMBER &&
+            strcmp(spec.what, "t_ref_ms") == 0 &&
+            vly_bursts_from_ms(value.a, reader->genome->dt_ms, &bursts))
+            status =
+                vly_value_rounded(reader, node, spec.what, value.a, bursts);
         if (status != VLY_OK)
             return status;
         if (value.origin.kind == VLY_ORIGIN_FILE)

@@ -13,13 +13,6 @@
 #include "genome/genome_space.h"
 #include "genome/genome_value.h"
 
-static const char *const rule_wants[VLY_RULES] = {
-    [VLY_RULE_FIXED_TOTAL_NUMBER] = "count",
-    [VLY_RULE_FIXED_IN_DEGREE] = "in_degree",
-    [VLY_RULE_FIXED_OUT_DEGREE] = "out_degree",
-    [VLY_RULE_PAIRWISE_BERNOULLI] = "p",
-};
-
 /* ---- one cell ----------------------------------------------------------- */
 
 static vly_status read_weight(vly_reader *reader, const vly_toml_node *node,
@@ -76,6 +69,8 @@ static vly_status check_delay(vly_reader *reader, const vly_toml_node *node,
                                "%s spreads over %" PRIu64 " bursts, wanted at "
                                "most %u: add clip = [low, high]",
                                what, last - first, VLY_DELAY_SPREAD_MAX);
+    if (value->kind == VLY_VALUE_NUMBER)
+        return vly_value_rounded(reader, node, what, value->a, first);
     return VLY_OK;
 }
 
@@ -192,14 +187,59 @@ static const vly_toml_node *element(const vly_toml_node *node,
 
 /* ---- a table's keys over cells ------------------------------------------ */
 
-/* One key of a map or of an exception, over the cells where use is true (NULL:
+/* One of `except`; NULL stands for the map itself. */
+typedef struct exception {
+    uint32_t number; /* from 1 */
+    bool *use;       /* [n_cells] */
+    uint32_t (*owned)[VLY_CELL_KEYS];
+} exception;
+
+/* An exception may give another value to some pairs of an earlier, wider one.
+ * One of which nothing is left is a mistake, and so may be two that share some
+ * pairs: there the later one counts. owned: pairs that each exception still
+ * gives the key to. */
+static vly_status take_over(vly_reader *reader, vly_map_entry *map,
+                            const vly_toml_node *node, vly_cell_key key,
+                            const exception *by)
+{
+    const vly_toml_node *all = vly_toml_get(map->node, "except");
+    const vly_map_cell *shared = NULL;
+    const vly_area *areas = reader->genome->areas;
+    bool refines = true;
+    key = key == VLY_CELL_COUNT ? VLY_CELL_P : key; /* of these one counts */
+    for (uint32_t i = 0; i < map->n_cells; i++) {
+        vly_map_cell *cell = &map->cells[i];
+        if (!by->use[i])
+            continue;
+        uint32_t before = cell->except[key];
+        refines &= before != 0;
+        shared = before ? cell : shared;
+        if (before && --by->owned[before - 1][key] == 0)
+            return vly_reader_fail_key(
+                reader, node,
+                "%s: nothing is left of the exception on line %u, wanted the "
+                "wider one first, or one of them",
+                node->key, all->u.children[before - 1].line);
+        cell->except[key] = by->number;
+        by->owned[by->number - 1][key]++;
+    }
+    if (!shared || refines)
+        return VLY_OK;
+    return vly_reader_note(reader, node,
+                           "%s from %s to %s: an exception before gives it "
+                           "too; the later one counts",
+                           node->key, areas[shared->from].name,
+                           areas[shared->to].name);
+}
+
+/* One key of a map or of an exception, over its cells (by NULL: over
  * all). */
 static vly_status spread(vly_reader *reader, vly_map_entry *map,
                          const vly_toml_node *node, vly_cell_key key,
-                         const bool *use, bool exception)
+                         const exception *by)
 {
     if (node->kind == VLY_TOML_ARRAY) {
-        if (exception)
+        if (by)
             return vly_reader_wrong(reader, node, node->key,
                                     "one value in an exception");
         vly_status status = check_matrix(reader, node, node->key, map);
@@ -207,21 +247,21 @@ static vly_status spread(vly_reader *reader, vly_map_entry *map,
             return status;
     }
     for (uint32_t i = 0; i < map->n_cells; i++) {
-        if (use && !use[i])
+        if (by && !by->use[i])
             continue;
         vly_status status = read_cell(reader, element(node, map, i), node->key,
                                       key, &map->cells[i]);
         if (status != VLY_OK)
             return status;
     }
-    return VLY_OK;
+    return by ? take_over(reader, map, node, key, by) : VLY_OK;
 }
 
 /* The keys that give a size: which one is right depends on the rule. */
 static vly_status check_size_key(vly_reader *reader, const vly_toml_node *node,
                                  vly_rule rule)
 {
-    const char *wanted = rule_wants[rule];
+    const char *wanted = vly_rule_size_key(rule);
     if (rule == VLY_RULE_FIXED_TOTAL_NUMBER &&
         strstr(node->key, "_degree") == NULL)
         return VLY_OK;
@@ -244,15 +284,14 @@ static vly_status rivals(vly_reader *reader, const vly_toml_node *table,
 }
 
 static vly_status read_weights(vly_reader *reader, vly_map_entry *map,
-                               const vly_toml_node *table, const bool *use,
-                               bool exception)
+                               const vly_toml_node *table, const exception *by)
 {
     const vly_toml_node *node = NULL;
     const vly_model_info *before = NULL;
     for (uint32_t i = 0; i < map->n_cells; i++) {
         const vly_model_info *model =
             reader->genome->areas[map->cells[i].to].model;
-        if ((use && !use[i]) || model == before)
+        if ((by && !by->use[i]) || model == before)
             continue;
         uint32_t port = map->port < model->n_ports ? map->port : 0;
         vly_status status = vly_reader_suffixed(
@@ -261,13 +300,11 @@ static vly_status read_weights(vly_reader *reader, vly_map_entry *map,
             return status;
         before = model;
     }
-    return node ? spread(reader, map, node, VLY_CELL_WEIGHT, use, exception)
-                : VLY_OK;
+    return node ? spread(reader, map, node, VLY_CELL_WEIGHT, by) : VLY_OK;
 }
 
 static vly_status read_keys(vly_reader *reader, vly_map_entry *map,
-                            const vly_toml_node *table, const bool *use,
-                            bool exception)
+                            const vly_toml_node *table, const exception *by)
 {
     static const struct {
         const char *name;
@@ -289,15 +326,15 @@ static vly_status read_keys(vly_reader *reader, vly_map_entry *map,
             continue;
         if (keys[i].key < VLY_CELL_WEIGHT)
             VLY_TRY(check_size_key(reader, node, map->rule));
-        VLY_TRY(spread(reader, map, node, keys[i].key, use, exception));
+        VLY_TRY(spread(reader, map, node, keys[i].key, by));
     }
-    VLY_TRY(read_weights(reader, map, table, use, exception));
+    VLY_TRY(read_weights(reader, map, table, by));
 out:
     return status;
 }
 
 static vly_status read_exception(vly_reader *reader, vly_map_entry *map,
-                                 const vly_toml_node *node, bool *use)
+                                 const vly_toml_node *node, const exception *by)
 {
     const vly_key_list list = {"except", vly_keys_except, NULL};
     const vly_toml_node *ends[2] = {vly_toml_get(node, "from"),
@@ -306,7 +343,7 @@ static vly_status read_exception(vly_reader *reader, vly_map_entry *map,
     vly_status status;
     VLY_TRY(vly_reader_table(reader, node, "except"));
     VLY_TRY(vly_reader_keys(reader, node, &list));
-    memset(use, 1, map->n_cells * sizeof(bool));
+    memset(by->use, 1, map->n_cells * sizeof(bool));
     for (int end = 0; end < 2; end++) {
         vly_area_list areas = {0};
         if (!ends[end])
@@ -320,179 +357,42 @@ static vly_status read_exception(vly_reader *reader, vly_map_entry *map,
         for (uint32_t i = 0; i < map->n_cells; i++) {
             const vly_map_cell *cell = &map->cells[i];
             uint32_t area = end ? cell->to : cell->from;
-            use[i] = use[i] && reader->seen[area] == reader->stamp;
+            by->use[i] = by->use[i] && reader->seen[area] == reader->stamp;
         }
     }
     for (uint32_t i = 0; i < map->n_cells; i++)
-        any |= use[i];
+        any |= by->use[i];
     if (!any)
         return vly_reader_fail(reader, node,
                                "an exception for no pair of this map, wanted "
                                "from and to of a pair that it makes");
-    VLY_TRY(read_keys(reader, map, node, use, true));
+    VLY_TRY(read_keys(reader, map, node, by));
 out:
     return status;
 }
 
 /* ---- all cells ---------------------------------------------------------- */
 
-/* K = round(ln(1 - p) / ln(1 - 1 / (Ns Nt))): pairs of neurons, with
- * replacement, that leave a share 1 - p of them unconnected. Source: Potjans
- * and Diesmann 2014, doi:10.1093/cercor/bhs358. */
-static vly_status count_from_p(vly_reader *reader, vly_map_cell *cell)
-{
-    const vly_area *areas = reader->genome->areas;
-    double pairs =
-        (double)areas[cell->from].n_neurons * (double)areas[cell->to].n_neurons;
-    if (cell->p >= 1)
-        return vly_reader_fail(reader, cell->node[VLY_CELL_P],
-                               "p is 1, wanted less than 1: no number of "
-                               "synapses connects all pairs");
-    /* Counts are published in the plain form, in double: the microcircuit has
-     * 298,880,968 synapses by it and 298,880,970 by the exact logarithm. Its
-     * error grows with the pairs (6e-8 there), so large areas take log1p. */
-    double k = pairs <= 0x1p32
-                   ? vly_log(1.0 - cell->p) / vly_log(1.0 - 1.0 / pairs)
-                   : vly_log1p(-cell->p) / vly_log1p(-1.0 / pairs);
-    k = vly_floor(k + 0.5);
-    if (!(k <= (double)VLY_SYNAPSES_MAX))
-        return vly_reader_fail(reader, cell->node[VLY_CELL_P],
-                               "p makes more than 2^40 synapses, wanted less");
-    cell->count = k > 0 ? (uint64_t)k : 0;
-    cell->origin[VLY_CELL_COUNT] = cell->origin[VLY_CELL_P];
-    cell->node[VLY_CELL_COUNT] = cell->node[VLY_CELL_P];
-    cell->has[VLY_CELL_COUNT] = true;
-    cell->has[VLY_CELL_P] = false;
-    return VLY_OK;
-}
-
-static vly_status finish_cell(vly_reader *reader, vly_map_entry *map,
-                              vly_map_cell *cell)
-{
-    const char *wanted = rule_wants[map->rule];
-    const vly_area *areas = reader->genome->areas;
-    const vly_area *to = &areas[cell->to];
-    bool sized = !wanted || cell->has[VLY_CELL_P] ||
-                 cell->has[VLY_CELL_COUNT] || cell->has[VLY_CELL_IN_DEGREE] ||
-                 cell->has[VLY_CELL_OUT_DEGREE];
-    const char *suffix = to->model->ports[0].suffix;
-    if (!sized)
-        return vly_reader_fail_key(reader, map->node,
-                                   "%s from %s to %s has no %s, rule %s wants "
-                                   "it",
-                                   map->label, areas[cell->from].name, to->name,
-                                   wanted, vly_rule_names[map->rule]);
-    bool listed = map->edges && map->edges->weight;
-    if (!cell->has[VLY_CELL_WEIGHT] && !listed)
-        return vly_reader_fail_key(reader, map->node,
-                                   "%s from %s to %s has no weight, wanted "
-                                   "weight%s%s",
-                                   map->label, areas[cell->from].name, to->name,
-                                   *suffix ? "_" : "", suffix);
-    if (!cell->has[VLY_CELL_DELAY]) {
-        cell->delay_ms.kind = VLY_VALUE_NUMBER;
-        cell->delay_ms.a = reader->genome->dt_ms;
-    }
-    if (map->rule == VLY_RULE_FIXED_TOTAL_NUMBER && cell->has[VLY_CELL_P])
-        return count_from_p(reader, cell);
-    return VLY_OK;
-}
-
-/* Room for what has to be chosen without repetition. */
-static vly_status check_room(vly_reader *reader, const vly_map_entry *map,
-                             const vly_map_cell *cell)
-{
-    const vly_area *from = &reader->genome->areas[cell->from];
-    const vly_area *to = &reader->genome->areas[cell->to];
-    bool outward = map->rule == VLY_RULE_FIXED_OUT_DEGREE;
-    uint64_t room = outward ? to->n_neurons : from->n_neurons;
-    uint64_t n = outward ? cell->out_degree : cell->in_degree;
-    vly_cell_key key = outward ? VLY_CELL_OUT_DEGREE : VLY_CELL_IN_DEGREE;
-    if (from == to && !map->self)
-        room--;
-    if (map->rule == VLY_RULE_FIXED_TOTAL_NUMBER) {
-        room *= to->n_neurons;
-        n = cell->count;
-        key = VLY_CELL_COUNT;
-    }
-    if (n > 0 && (room == 0 || (!map->multiple && n > room)))
-        return vly_reader_fail(
-            reader, cell->node[key],
-            "%s is %" PRIu64 ", wanted at most %" PRIu64 " from %s to %s%s%s",
-            rule_wants[map->rule], n, room, from->name, to->name,
-            map->multiple ? "" : " with multiple = false",
-            map->self ? "" : " and self = false");
-    return VLY_OK;
-}
-
-static vly_status check_cell(vly_reader *reader, const vly_map_entry *map,
-                             const vly_map_cell *cell)
-{
-    const vly_area *from = &reader->genome->areas[cell->from];
-    const vly_area *to = &reader->genome->areas[cell->to];
-    if (map->rule == VLY_RULE_ONE_TO_ONE && from->n_neurons != to->n_neurons)
-        return vly_reader_fail_key(reader, map->node,
-                                   "one_to_one from %s (%u neurons) to %s "
-                                   "(%u), wanted equal sizes",
-                                   from->name, from->n_neurons, to->name,
-                                   to->n_neurons);
-    if (map->rule == VLY_RULE_DISTANCE)
-        return vly_space_check(reader, map, cell);
-    if (map->rule == VLY_RULE_FIXED_TOTAL_NUMBER ||
-        map->rule == VLY_RULE_FIXED_IN_DEGREE ||
-        map->rule == VLY_RULE_FIXED_OUT_DEGREE)
-        return check_room(reader, map, cell);
-    return vly_shape_check(reader, map, cell);
-}
-
-double vly_cell_synapses(const vly_genome *genome, const vly_map_entry *map,
-                         const vly_map_cell *cell)
-{
-    const vly_area *from = &genome->areas[cell->from];
-    const vly_area *to = &genome->areas[cell->to];
-    double n_from = from->n_neurons;
-    double n_to = to->n_neurons;
-    switch (map->rule) {
-    case VLY_RULE_ONE_TO_ONE:
-        return n_from;
-    case VLY_RULE_ALL_TO_ALL:
-        return n_from * n_to;
-    case VLY_RULE_FIXED_TOTAL_NUMBER:
-        return (double)cell->count;
-    case VLY_RULE_FIXED_IN_DEGREE:
-        return (double)cell->in_degree * n_to;
-    case VLY_RULE_FIXED_OUT_DEGREE:
-        return (double)cell->out_degree * n_from;
-    case VLY_RULE_PAIRWISE_BERNOULLI:
-        return cell->p * n_from * n_to;
-    case VLY_RULE_FILE:
-        return (double)map->edges->n;
-    case VLY_RULE_DISTANCE:
-        return vly_space_synapses(from, to, &map->space);
-    case VLY_RULE_VECTORS:
-        return map->n_vectors * n_from * to->neurons_per_voxel;
-    default:
-        return vly_shape_synapses(genome, map, cell);
-    }
-}
-
 vly_status vly_cells_read(vly_reader *reader, vly_map_entry *map)
 {
     const vly_toml_node *except = vly_toml_get(map->node, "except");
-    bool *use = NULL;
+    exception by = {0};
     vly_status status;
-    VLY_TRY(read_keys(reader, map, map->node, NULL, false));
+    VLY_TRY(read_keys(reader, map, map->node, NULL));
     if (except && except->kind != VLY_TOML_ARRAY)
         return vly_reader_wrong(reader, except, "except",
                                 "a list of { from, to, ... }");
-    if (except)
-        VLY_TRY(vly_reader_alloc(reader, map->n_cells, sizeof(bool), &use));
-    for (uint32_t i = 0; except && i < except->n_children; i++)
-        VLY_TRY(read_exception(reader, map, &except->u.children[i], use));
-    for (uint32_t i = 0; i < map->n_cells; i++) {
-        VLY_TRY(finish_cell(reader, map, &map->cells[i]));
-        VLY_TRY(check_cell(reader, map, &map->cells[i]));
+    if (except) {
+        VLY_TRY(vly_reader_alloc(reader, map->n_cells, sizeof(bool), &by.use));
+        VLY_TRY(vly_reader_alloc(reader, except->n_children, sizeof(*by.owned),
+                                 &by.owned));
     }
+    for (uint32_t i = 0; except && i < except->n_children; i++) {
+        by.number = i + 1;
+        VLY_TRY(read_exception(reader, map, &except->u.children[i], &by));
+    }
+    for (uint32_t i = 0; i < map->n_cells; i++)
+        VLY_TRY(vly_cell_finish(reader, map, &map->cells[i]));
 out:
     return status;
 }

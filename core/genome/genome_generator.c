@@ -252,6 +252,7 @@ static vly_status expand_area(vly_reader *reader, uint32_t index)
     VLY_TRY(add_child(reader, stimuli, area, NULL, VLY_TOML_TABLE, &stimulus));
     VLY_TRY(make_stimulus(reader, area, kind, stimulus));
     VLY_TRY(make_relay(reader, area));
+    reader->generator_names[reader->n_generators] = kind->name;
     reader->generators[reader->n_generators++] = index;
 out:
     return status;
@@ -265,6 +266,8 @@ vly_status vly_generators_expand(vly_reader *reader)
         return VLY_OK;
     uint32_t n = areas->n_children;
     VLY_TRY(vly_reader_alloc(reader, n, sizeof(uint32_t), &reader->generators));
+    VLY_TRY(
+        vly_reader_alloc(reader, n, sizeof(char *), &reader->generator_names));
     for (uint32_t i = 0; i < n; i++) {
         areas = vly_toml_get(&reader->root, "area");
         if (vly_toml_get(&areas->u.children[i], "generator"))
@@ -386,6 +389,9 @@ vly_status vly_generators_check(vly_reader *reader)
 {
     vly_status status = VLY_OK;
     uint32_t first = reader->n_stimuli - reader->n_generators;
+    for (uint32_t i = 0; i < reader->n_generators; i++)
+        reader->genome->areas[reader->generators[i]].generator =
+            reader->generator_names[i];
     for (uint32_t s = first; status == VLY_OK && s < reader->n_stimuli; s++)
         status = check_lists(reader, &reader->stimuli[s]);
     return status;

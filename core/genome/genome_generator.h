@@ -19,7 +19,7 @@ vly_status vly_generator_spared(vly_reader *reader, const vly_toml_node *node,
 bool vly_generator_own(const vly_reader *reader, const vly_toml_node *stimuli,
                        uint32_t index);
 /* After all is read: as many lists of spikes as neurons, and no two spikes of
- * one in the same burst. */
+ * one in the same burst; names the areas. */
 vly_status vly_generators_check(vly_reader *reader);
 
 #endif

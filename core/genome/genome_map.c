@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * [[map]]: ends, rule and options; then its cells become pairs.
+ * [[map]]: ends, rule and options.
  */
 #include "genome/genome_map.h"
 
@@ -264,142 +264,6 @@ out:
     return status;
 }
 
-/* ---- pairs -------------------------------------------------------------- */
-
-/* What the draws of a pair are keyed by: "MAP|FROM|TO". Without an id, the how
- * manieth of the maps without one between the two areas, so that a map added
- * elsewhere changes no draw: "|FROM|TO|K". No area's name has a | or begins
- * with a digit, so no two texts are alike. */
-static char *stream_text(const vly_genome *genome, const vly_map_entry *map,
-                         const vly_map_cell *cell, uint32_t n_before)
-{
-    const char *from = genome->areas[cell->from].name;
-    const char *to = genome->areas[cell->to].name;
-    if (map->id)
-        return vly_format("%s|%s|%s", map->id, from, to);
-    uint32_t k = 0;
-    for (uint32_t i = 0; i < n_before; i++) {
-        const vly_pair *other = &genome->pairs[i];
-        k += other->from == cell->from && other->to == cell->to &&
-             other->stream[0] == '|';
-    }
-    return vly_format("|%s|%s|%" PRIu32, from, to, k);
-}
-
-/* Ports of conductances take one sign each. */
-static vly_status check_sign(vly_reader *reader, const vly_map_entry *map,
-                             const vly_map_cell *cell)
-{
-    const vly_model_info *model = reader->genome->areas[cell->to].model;
-    char number[VLY_NUMBER_SIZE];
-    if (!map->has_port || cell->weight.kind != VLY_VALUE_NUMBER ||
-        vly_port_takes(model, map->port, cell->weight.a))
-        return VLY_OK;
-    return vly_reader_fail(
-        reader, cell->node[VLY_CELL_WEIGHT],
-        "weight_%s is %s at port %u, wanted 0 or %s: %s of area %s has a port "
-        "for each sign",
-        model->ports[0].suffix, vly_toml_print_number(cell->weight.a, number),
-        (unsigned)map->port, map->port ? "less" : "more", model->id,
-        reader->genome->areas[cell->to].name);
-}
-
-static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
-                            const vly_map_cell *cell, uint32_t n_before,
-                            vly_pair *pair)
-{
-    const vly_genome *genome = reader->genome;
-    vly_status status = check_sign(reader, map, cell);
-    if (status != VLY_OK)
-        return status;
-    pair->from = cell->from;
-    pair->to = cell->to;
-    pair->rule = map->rule;
-    pair->p = cell->p;
-    pair->count = cell->count;
-    pair->in_degree = cell->in_degree;
-    pair->out_degree = cell->out_degree;
-    pair->edges = map->edges;
-    pair->space = map->space;
-    pair->self = map->self;
-    pair->multiple = map->multiple;
-    pair->weight = cell->weight;
-    pair->delay_ms = cell->delay_ms;
-    pair->port = map->port;
-    if (!map->has_port && genome->areas[cell->to].model->n_ports == 2)
-        pair->port = VLY_PORT_BY_SIGN;
-    pair->origin.kind = VLY_ORIGIN_FILE;
-    pair->origin.line = map->node->key_line;
-    pair->origin.column = map->node->key_column;
-    pair->origin.file = map->node->file;
-    pair->map = vly_strdup(map->label);
-    pair->stream = stream_text(genome, map, cell, n_before);
-    if (!pair->map || !pair->stream)
-        return vly_reader_nomem(reader, 256, "a name");
-    pair->mapper = map->mapper;
-    pair->tiles = map->tiles;
-    if (map->n_patterns) {
-        pair->patterns = vly_malloc(map->n_patterns, sizeof(*pair->patterns));
-        if (!pair->patterns)
-            return vly_reader_nomem(
-                reader, map->n_patterns * sizeof(*pair->patterns), "patterns");
-        memcpy(pair->patterns, map->patterns,
-               map->n_patterns * sizeof(*pair->patterns));
-        pair->n_patterns = map->n_patterns;
-    }
-    if (map->n_vectors) {
-        pair->vectors = vly_malloc(map->n_vectors, sizeof(*pair->vectors));
-        if (!pair->vectors)
-            return vly_reader_nomem(
-                reader, map->n_vectors * sizeof(*pair->vectors), "vectors");
-        memcpy(pair->vectors, map->vectors,
-               map->n_vectors * sizeof(*pair->vectors));
-        pair->n_vectors = map->n_vectors;
-    }
-    return VLY_OK;
-}
-
-static vly_status make_pairs(vly_reader *reader, const vly_map_entry *map,
-                             double *n_synapses)
-{
-    vly_genome *genome = reader->genome;
-    uint32_t n = 0;
-    /* before they are counted: that takes a while for each of them */
-    reader->n_vectors +=
-        (uint64_t)map->n_cells * (map->n_vectors + map->n_patterns);
-    if (reader->n_vectors > (uint64_t)1 << 24)
-        return vly_reader_fail_key(reader, map->node,
-                                   "%" PRIu64 " vectors and patterns over all "
-                                   "pairs of areas, wanted at most 2^24",
-                                   reader->n_vectors);
-    for (uint32_t i = 0; i < map->n_cells; i++)
-        n += vly_cell_synapses(genome, map, &map->cells[i]) > 0;
-    vly_pair *grown =
-        vly_realloc(genome->pairs, genome->n_pairs + n, sizeof(vly_pair));
-    if (!grown)
-        return vly_reader_nomem(reader, n * sizeof(vly_pair), "the maps");
-    genome->pairs = grown;
-    uint32_t n_before = genome->n_pairs;
-    for (uint32_t i = 0; i < map->n_cells; i++) {
-        double synapses = vly_cell_synapses(genome, map, &map->cells[i]);
-        if (!(synapses > 0))
-            continue;
-        *n_synapses += synapses;
-        vly_pair *pair = &genome->pairs[genome->n_pairs++];
-        memset(pair, 0, sizeof(*pair));
-        vly_status status =
-            make_pair(reader, map, &map->cells[i], n_before, pair);
-        if (status != VLY_OK)
-            return status;
-    }
-    if (!(*n_synapses <= (double)VLY_SYNAPSES_MAX))
-        return vly_reader_fail_key(reader, map->node,
-                                   "%s brings the net to %.3g synapses, wanted "
-                                   "at most 2^40 in all",
-                                   map->label, *n_synapses);
-    return VLY_OK;
-}
-
 /* ---- all maps ----------------------------------------------------------- */
 
 static vly_status read_map(vly_reader *reader, const vly_toml_node *node,
@@ -421,7 +285,7 @@ static vly_status read_map(vly_reader *reader, const vly_toml_node *node,
     VLY_TRY(read_options(reader, map));
     VLY_TRY(vly_map_file(reader, map));
     VLY_TRY(vly_cells_read(reader, map));
-    VLY_TRY(make_pairs(reader, map, n_synapses));
+    VLY_TRY(vly_pairs_make(reader, map, n_synapses));
 out:
     return status;
 }

@@ -24,6 +24,7 @@ typedef struct vly_map_cell {
     bool has[VLY_CELL_KEYS];
     vly_origin origin[VLY_CELL_KEYS];
     const vly_toml_node *node[VLY_CELL_KEYS]; /* for messages */
+    uint32_t except[VLY_CELL_KEYS]; /* the exception that gave it, from 1 */
     double p;
     uint64_t count; /* fixed_total_number: final, even if p was given */
     uint32_t in_degree;
@@ -85,6 +86,14 @@ double vly_shape_synapses(const vly_genome *genome, const vly_map_entry *map,
 
 /* The cells of a map and its exceptions (genome_cell.c). */
 vly_status vly_cells_read(vly_reader *reader, vly_map_entry *map);
+/* What a cell is without, and what it cannot be (genome_cell_check.c). */
+vly_status vly_cell_finish(vly_reader *reader, vly_map_entry *map,
+                           vly_map_cell *cell);
+/* The key that says how many synapses a rule makes, or NULL. */
+const char *vly_rule_size_key(vly_rule rule);
+/* Its pairs, and their synapses added up (genome_pairs.c). */
+vly_status vly_pairs_make(vly_reader *reader, const vly_map_entry *map,
+                          double *n_synapses);
 /* Synapses of a cell at most (bernoulli: expected); 0 if it makes none. */
 double vly_cell_synapses(const vly_genome *genome, const vly_map_entry *map,
                          const vly_map_cell *cell);

@@ -83,6 +83,24 @@ vly_status vly_value_whole(vly_reader *reader, const vly_toml_node *node,
     return VLY_OK;
 }
 
+vly_status vly_value_rounded(vly_reader *reader, const vly_toml_node *node,
+                             const char *what, double ms, uint64_t bursts)
+{
+    double dt_ms = reader->genome->dt_ms;
+    double exact = ms / dt_ms;
+    double off = exact - (double)bursts;
+    char found[VLY_NUMBER_SIZE], dt[VLY_NUMBER_SIZE];
+    /* 1.5 / 0.1 is no whole number in double */
+    if (off < 1e-9 * (exact + 1) && off > -1e-9 * (exact + 1))
+        return VLY_OK;
+    return vly_reader_note(reader, node,
+                           "%s is %s, rounded to %" PRIu64 " burst%s of "
+                           "dt_ms = %s",
+                           what, vly_toml_print_number(ms, found), bursts,
+                           bursts == 1 ? "" : "s",
+                           vly_toml_print_number(dt_ms, dt));
+}
+
 vly_status vly_value_bursts(vly_reader *reader, const vly_toml_node *node,
                             const char *what, uint64_t *out)
 {
@@ -93,7 +111,8 @@ vly_status vly_value_bursts(vly_reader *reader, const vly_toml_node *node,
     if (!vly_bursts_from_ms(ms, reader->genome->dt_ms, out))
         return vly_reader_wrong(reader, node, what,
                                 "a time of at most 2^53 bursts");
-    return VLY_OK;
+    /* lists of times would fill the screen */
+    return node->key ? vly_value_rounded(reader, node, what, ms, *out) : VLY_OK;
 }
 
 vly_status vly_value_vector(vly_reader *reader, const vly_toml_node *node,

@@ -208,6 +208,13 @@ static vly_status find_table(vly_reader *reader, const vly_toml_node *at,
                     depth == 3   ? ", wanted KIND.NAME.KEY"
                     : depth == 2 ? ", wanted KIND.KEY"
                                  : ", wanted KEY");
+    /* of an included file these have no effect */
+    if (reader->included && (i == 0 || depth == 1))
+        return fail(reader, at, "", top,
+                    i == 0 ? " of an included file does not count, wanted the "
+                             "key in [run] of the genome that includes it"
+                           : " of an included file does not count, wanted it "
+                             "in the genome that includes it");
     *table = &reader->root;
     if (depth == 1)
         return VLY_OK;

@@ -73,6 +73,53 @@ vly_status vly_reader_fail_key(vly_reader *reader, const vly_toml_node *node,
     return fail_at(reader, node, node->key_line, node->key_column, sentence);
 }
 
+/* Takes the text over. */
+static vly_status keep_note(vly_reader *reader, char *text)
+{
+    vly_genome *genome = reader->genome;
+    if (!text)
+        return vly_reader_nomem(reader, 256, "a note");
+    for (uint32_t i = 0; i < genome->n_notes; i++)
+        if (strcmp(genome->notes[i], text) == 0) {
+            vly_free(text);
+            return VLY_OK;
+        }
+    if (genome->n_notes == VLY_NOTES_MAX) {
+        genome->n_more_notes++;
+        vly_free(text);
+        return VLY_OK;
+    }
+    if (!genome->notes)
+        genome->notes = vly_calloc(VLY_NOTES_MAX, sizeof(char *));
+    if (!genome->notes) {
+        vly_free(text);
+        return vly_reader_nomem(reader, VLY_NOTES_MAX * sizeof(char *),
+                                "a note");
+    }
+    genome->notes[genome->n_notes++] = text;
+    return VLY_OK;
+}
+
+vly_status vly_reader_note(vly_reader *reader, const vly_toml_node *node,
+                           const char *format, ...)
+{
+    char sentence[800];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+    if (node->set)
+        return keep_note(reader,
+                         vly_format("--set %.200s: %s", node->set, sentence));
+    const char *name = node->file ? reader->genome->files[node->file - 1]
+                                  : reader->genome->path;
+    bool table = node->kind == VLY_TOML_TABLE;
+    return keep_note(reader, vly_format("%s:%u:%u: %s", name,
+                                        table ? node->key_line : node->line,
+                                        table ? node->key_column : node->column,
+                                        sentence));
+}
+
 vly_status vly_reader_nomem(vly_reader *reader, uint64_t bytes,
                             const char *what)
 {

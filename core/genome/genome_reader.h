@@ -25,6 +25,7 @@
 #define VLY_SYNAPSES_MAX ((uint64_t)1 << 40)
 #define VLY_SPIKES_MAX ((uint64_t)1 << 28)
 #define VLY_WEIGHT_MAX 1e9
+#define VLY_NOTES_MAX 20u
 
 typedef struct vly_variable {
     const vly_toml_node *node;
@@ -43,6 +44,7 @@ struct vly_stimulus_entry;
 
 typedef struct vly_reader {
     const char *name; /* of the file, in messages */
+    bool included;    /* by a [use] */
     vly_toml_node root;
     vly_genome *genome;
     vly_error *error;
@@ -55,7 +57,8 @@ typedef struct vly_reader {
     uint32_t n_maps;
     struct vly_stimulus_entry *stimuli;
     uint32_t n_stimuli;
-    uint32_t *generators; /* [n_generators] areas, ascending */
+    uint32_t *generators;         /* [n_generators] areas, ascending */
+    const char **generator_names; /* their kinds */
     uint32_t n_generators;
     uint64_t n_vectors; /* in all pairs */
     uint64_t n_spikes;  /* in all stimuli */
@@ -76,6 +79,12 @@ vly_status vly_reader_fail(vly_reader *reader, const vly_toml_node *node,
     __attribute__((format(printf, 3, 4)));
 vly_status vly_reader_fail_key(vly_reader *reader, const vly_toml_node *node,
                                const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* "file:line:col: sentence" (of a table: where its name stands) into the notes
+ * of the genome: it is read, but not as the user may think. The same one counts
+ * once. E_NOMEM */
+vly_status vly_reader_note(vly_reader *reader, const vly_toml_node *node,
+                           const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 vly_status vly_reader_nomem(vly_reader *reader, uint64_t bytes,
                             const char *what);

@@ -134,22 +134,6 @@ static void resolve_values(vly_text *text, const vly_area *area)
     }
 }
 
-static void resolve_areas(vly_text *text, const vly_reader *reader)
-{
-    const vly_genome *genome = reader->genome;
-    const vly_toml_node *areas = vly_toml_get(&reader->root, "area");
-    for (uint32_t i = 0; i < genome->n_areas; i++) {
-        const vly_area *area = &genome->areas[i];
-        const vly_toml_node *node = vly_toml_get(areas, area->name);
-        vly_origin origin = origin_of(node, "model");
-        vly_text_put(text, "\n[area.\"%s\"]\n", area->name);
-        vly_text_put(text, "model = \"%s\"", area->model->id);
-        vly_text_origin(text, &origin, NULL);
-        resolve_size(text, area, node);
-        resolve_values(text, area);
-    }
-}
-
 /* ---- stimuli ------------------------------------------------------------ */
 
 static void resolve_numbers(vly_text *text, const vly_reader *reader,
@@ -240,6 +224,23 @@ static void resolve_voxels(vly_text *text, const vly_stimulus_entry *entry)
     vly_text_origin(text, &origin, NULL);
 }
 
+static void resolve_bursts(vly_text *text, const vly_stimulus_entry *entry)
+{
+    vly_origin origin = origin_of2(entry->node, "times_ms", "bursts");
+    vly_text_put(text, "bursts = ");
+    if (entry->flat) {
+        put_bursts(text, &entry->lists[0]);
+    } else {
+        vly_text_put(text, "[");
+        for (uint32_t i = 0; i < entry->n_lists; i++) {
+            vly_text_put(text, i ? ",\n    " : "");
+            put_bursts(text, &entry->lists[i]);
+        }
+        vly_text_put(text, "]");
+    }
+    vly_text_origin(text, &origin, NULL);
+}
+
 static void resolve_spikes(vly_text *text, const vly_stimulus_entry *entry)
 {
     vly_origin origin;
@@ -257,19 +258,26 @@ static void resolve_spikes(vly_text *text, const vly_stimulus_entry *entry)
         vly_text_put(text, "]");
         vly_text_origin(text, &origin, NULL);
     }
-    origin = origin_of2(entry->node, "times_ms", "bursts");
-    vly_text_put(text, "bursts = ");
-    if (entry->flat) {
-        put_bursts(text, &entry->lists[0]);
-    } else {
-        vly_text_put(text, "[");
-        for (uint32_t i = 0; i < entry->n_lists; i++) {
-            vly_text_put(text, i ? ",\n    " : "");
-            put_bursts(text, &entry->lists[i]);
-        }
-        vly_text_put(text, "]");
+    resolve_bursts(text, entry);
+}
+
+static void resolve_window(vly_text *text, const vly_stimulus_entry *entry)
+{
+    vly_origin origin;
+    bool pulse = entry->form == VLY_STIMULUS_FORM_PULSE;
+    uint64_t stop = pulse ? entry->pulse.stop : entry->stop;
+    if (pulse && entry->pulse.start.number > 0.0)
+        put_moment(text, entry, "start_ms", "start_burst", &entry->pulse.start);
+    if (entry->start) {
+        origin = origin_of2(entry->node, "start_ms", "start_burst");
+        vly_text_put(text, "start_burst = %" PRIu64, entry->start);
+        vly_text_origin(text, &origin, NULL);
     }
-    vly_text_origin(text, &origin, NULL);
+    if (stop != UINT64_MAX) {
+        origin = origin_of2(entry->node, "stop_ms", "stop_burst");
+        vly_text_put(text, "stop_burst = %" PRIu64, stop);
+        vly_text_origin(text, &origin, NULL);
+    }
 }
 
 static void resolve_where(vly_text *text, const vly_reader *reader,
@@ -293,20 +301,7 @@ static void resolve_where(vly_text *text, const vly_reader *reader,
         vly_text_put(text, "n = %u", entry->n);
         vly_text_origin(text, &origin, NULL);
     }
-    bool pulse = entry->form == VLY_STIMULUS_FORM_PULSE;
-    uint64_t stop = pulse ? entry->pulse.stop : entry->stop;
-    if (pulse && entry->pulse.start.number > 0.0)
-        put_moment(text, entry, "start_ms", "start_burst", &entry->pulse.start);
-    if (entry->start) {
-        origin = origin_of2(entry->node, "start_ms", "start_burst");
-        vly_text_put(text, "start_burst = %" PRIu64, entry->start);
-        vly_text_origin(text, &origin, NULL);
-    }
-    if (stop != UINT64_MAX) {
-        origin = origin_of2(entry->node, "stop_ms", "stop_burst");
-        vly_text_put(text, "stop_burst = %" PRIu64, stop);
-        vly_text_origin(text, &origin, NULL);
-    }
+    resolve_window(text, entry);
 }
 
 static void resolve_stimulus(vly_text *text, const vly_reader *reader,
@@ -344,6 +339,49 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
         resolve_spikes(text, entry);
 }
 
+/* ---- all areas ---------------------------------------------------------- */
+
+/* As it is written, not as what it is made of. */
+static void resolve_generator(vly_text *text, const vly_reader *reader,
+                              uint32_t index, const vly_toml_node *node)
+{
+    const vly_area *area = &reader->genome->areas[index];
+    uint32_t s = reader->n_stimuli - reader->n_generators;
+    while (reader->stimuli[s].to.areas[0] != index)
+        s++;
+    const vly_stimulus_entry *entry = &reader->stimuli[s];
+    vly_text_put(text, "generator = \"%s\"\n", area->generator);
+    resolve_size(text, area, node);
+    resolve_window(text, entry);
+    if (vly_toml_get(entry->node, "rate_hz"))
+        resolve_numbers(text, reader, entry, "rate_hz", "",
+                        offsetof(vly_stimulus, rate_hz));
+    if (entry->form == VLY_STIMULUS_FORM_PULSE)
+        resolve_pulse(text, entry);
+    else if (entry->kind == VLY_STIMULUS_SPIKES)
+        resolve_bursts(text, entry);
+}
+
+static void resolve_areas(vly_text *text, const vly_reader *reader)
+{
+    const vly_genome *genome = reader->genome;
+    const vly_toml_node *areas = vly_toml_get(&reader->root, "area");
+    for (uint32_t i = 0; i < genome->n_areas; i++) {
+        const vly_area *area = &genome->areas[i];
+        const vly_toml_node *node = vly_toml_get(areas, area->name);
+        vly_origin origin = origin_of(node, "model");
+        vly_text_put(text, "\n[area.\"%s\"]\n", area->name);
+        if (area->generator) {
+            resolve_generator(text, reader, i, node);
+            continue;
+        }
+        vly_text_put(text, "model = \"%s\"", area->model->id);
+        vly_text_origin(text, &origin, NULL);
+        resolve_size(text, area, node);
+        resolve_values(text, area);
+    }
+}
+
 /* ---- all ---------------------------------------------------------------- */
 
 vly_status vly_genome_resolve(vly_reader *reader)
@@ -356,7 +394,7 @@ vly_status vly_genome_resolve(vly_reader *reader)
     resolve_areas(&text, reader);
     for (uint32_t i = 0; i < reader->n_maps; i++)
         vly_resolve_map(&text, genome, &reader->maps[i]);
-    for (uint32_t i = 0; i < reader->n_stimuli; i++)
+    for (uint32_t i = 0; i + reader->n_generators < reader->n_stimuli; i++)
         resolve_stimulus(&text, reader, &reader->stimuli[i]);
     for (uint32_t i = 0; i < genome->n_records; i++) {
         vly_text_put(&text, "\n[[record]]\nwhat = \"spikes\"\nfrom = \"%s\"",

@@ -124,13 +124,14 @@ out:
 /* ---- mask --------------------------------------------------------------- */
 
 static vly_status read_corner(vly_reader *reader, const vly_toml_node *node,
-                              const char *what, double lo, double out[3])
+                              double out[3])
 {
     if (node->kind != VLY_TOML_ARRAY || node->n_children != 3)
-        return vly_reader_wrong(reader, node, what, "[x, y, z]");
+        return vly_reader_wrong(reader, node, "box", "[x, y, z]");
     for (uint32_t i = 0; i < 3; i++) {
-        vly_status status = vly_value_ranged(reader, &node->u.children[i], what,
-                                             lo, SPACE_MAX, &out[i]);
+        vly_status status =
+            vly_value_ranged(reader, &node->u.children[i], "box", -SPACE_MAX,
+                             SPACE_MAX, &out[i]);
         if (status != VLY_OK)
             return status;
     }
@@ -145,10 +146,8 @@ static vly_status read_box(vly_reader *reader, const vly_toml_node *node,
         return vly_reader_wrong(reader, node, "box",
                                 "[[x, y, z], [x, y, z]]: the lower and the "
                                 "upper corner of target - source");
-    VLY_TRY(read_corner(reader, &node->u.children[0], "box", -SPACE_MAX,
-                        space->lo));
-    VLY_TRY(read_corner(reader, &node->u.children[1], "box", -SPACE_MAX,
-                        space->hi));
+    VLY_TRY(read_corner(reader, &node->u.children[0], space->lo));
+    VLY_TRY(read_corner(reader, &node->u.children[1], space->hi));
     for (int i = 0; i < 3; i++)
         if (space->lo[i] > space->hi[i])
             return vly_reader_fail(reader, node,
@@ -277,7 +276,6 @@ vly_status vly_map_space(vly_reader *reader, vly_map_entry *map)
     vly_space *space = &map->space;
     const vly_toml_node *kernel = vly_toml_get(map->node, "kernel");
     const vly_toml_node *mask = vly_toml_get(map->node, "mask");
-    const vly_toml_node *periodic = vly_toml_get(map->node, "periodic");
     vly_status status;
     if (map->rule != VLY_RULE_DISTANCE)
         return refuse_keys(reader, map);
@@ -292,8 +290,7 @@ vly_status vly_map_space(vly_reader *reader, vly_map_entry *map)
         VLY_TRY(read_kernel(reader, kernel, space));
     if (mask)
         VLY_TRY(read_mask(reader, mask, space));
-    if (periodic)
-        VLY_TRY(read_corner(reader, periodic, "periodic", 0, space->period));
+    VLY_TRY(vly_space_periodic(reader, map));
     VLY_TRY(read_slopes(reader, map));
 out:
     return status;

@@ -12,6 +12,8 @@ vly_status vly_area_positions(vly_reader *reader, const vly_toml_node *node,
                               vly_area *area);
 /* The keys of rule distance; refused with any other rule. */
 vly_status vly_map_space(vly_reader *reader, vly_map_entry *map);
+/* `periodic` of such a map, once its mask is read (genome_periodic.c). */
+vly_status vly_space_periodic(vly_reader *reader, vly_map_entry *map);
 /* That both ends have positions and values do not ask for too much. */
 vly_status vly_space_check(vly_reader *reader, const vly_map_entry *map,
                            const vly_map_cell *cell);

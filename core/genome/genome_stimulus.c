@@ -336,6 +336,7 @@ static vly_status make_stimulus(vly_reader *reader,
     const vly_area *area = &reader->genome->areas[entry->to.areas[index]];
     const vly_toml_node *port = vly_toml_get(entry->node, "port");
     stimulus->kind = entry->kind;
+    stimulus->written = vly_stimulus_names[entry->form];
     stimulus->to = entry->to.areas[index];
     stimulus->first = entry->first;
     stimulus->n_neurons = entry->n ? entry->n : area->n_neurons - entry->first;

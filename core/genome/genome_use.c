@@ -388,7 +388,8 @@ static vly_status expand_one(vly_reader *reader, const use_chain *chain,
     const vly_key_list list = {"a [use]", vly_keys_use, NULL};
     const vly_toml_node *node = vly_toml_get(use, "file");
     vly_toml_node *set = vly_toml_child(use, "set");
-    vly_reader part = {.genome = reader->genome, .error = reader->error};
+    vly_reader part = {
+        .included = true, .genome = reader->genome, .error = reader->error};
     use_chain inner = {.outer = chain};
     vly_status status;
     VLY_TRY(vly_reader_table(reader, use, "use"));

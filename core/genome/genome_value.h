@@ -25,6 +25,9 @@ vly_status vly_value_whole(vly_reader *reader, const vly_toml_node *node,
 /* Milliseconds, not negative, as bursts. */
 vly_status vly_value_bursts(vly_reader *reader, const vly_toml_node *node,
                             const char *what, uint64_t *out);
+/* Notes that a time in ms is no whole number of bursts and was rounded. */
+vly_status vly_value_rounded(vly_reader *reader, const vly_toml_node *node,
+                             const char *what, double ms, uint64_t bursts);
 /* n whole numbers of int32 in a list. */
 vly_status vly_value_vector(vly_reader *reader, const vly_toml_node *node,
                             const char *what, int32_t out[3]);

@@ -9,6 +9,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_area.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_cell_check.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_generator.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_file.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_hash.c
@@ -21,6 +22,8 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_pulse.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_reader.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_resolve.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_pairs.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_periodic.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_space.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_spikes.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_stimulus.c

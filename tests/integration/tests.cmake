@@ -122,7 +122,7 @@ foreach(name test_tools_memory test_tools_guard)
         target_link_libraries(${name} PRIVATE ${VOLLEY_CAIRO_LIBRARY})
     endif()
 endforeach()
-set(command_tests good bad input schema sweep stop device pace files swap
+set(command_tests good bad input texts schema sweep stop device pace files swap
     ctl)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function

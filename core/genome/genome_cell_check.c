@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A cell of a [[map]] once all its keys are read: what is missing, what follows
+ * from it, whether there is room for it.
+ */
+#include <inttypes.h>
+
+#include "base/number.h"
+#include "genome/genome_map.h"
+#include "genome/genome_space.h"
+
+static const char *const rule_wants[VLY_RULES] = {
+    [VLY_RULE_FIXED_TOTAL_NUMBER] = "count",
+    [VLY_RULE_FIXED_IN_DEGREE] = "in_degree",
+    [VLY_RULE_FIXED_OUT_DEGREE] = "out_degree",
+    [VLY_RULE_PAIRWISE_BERNOULLI] = "p",
+};
+
+const char *vly_rule_size_key(vly_rule rule)
+{
+    return rule_wants[rule];
+}
+
+/* K = round(ln(1 - p) / ln(1 - 1 / (Ns Nt))): pairs of neurons, with
+ * replacement, that leave a share 1 - p of them unconnected. Source: Potjans
+ * and Diesmann 2014, doi:10.1093/cercor/bhs358. */
+static vly_status count_from_p(vly_reader *reader, vly_map_cell *cell)
+{
+    const vly_area *areas = reader->genome->areas;
+    double pairs =
+        (double)areas[cell->from].n_neurons * (double)areas[cell->to].n_neurons;
+    if (cell->p >= 1)
+        return vly_reader_fail(reader, cell->node[VLY_CELL_P],
+                               "p is 1, wanted less than 1: no number of "
+                               "synapses connects all pairs");
+    /* Counts are published in the plain form, in double: the microcircuit has
+     * 298,880,968 synapses by it and 298,880,970 by the exact logarithm. Its
+     * error grows with the pairs (6e-8 there), so large areas take log1p. */
+    double k = pairs <= 0x1p32
+                   ? vly_log(1.0 - cell->p) / vly_log(1.0 - 1.0 / pairs)
+                   : vly_log1p(-cell->p) / vly_log1p(-1.0 / pairs);
+    k = vly_floor(k + 0.5);
+    if (!(k <= (double)VLY_SYNAPSES_MAX))
+        return vly_reader_fail(reader, cell->node[VLY_CELL_P],
+                               "p makes more than 2^40 synapses, wanted less");
+    cell->count = k > 0 ? (uint64_t)k : 0;
+    cell->origin[VLY_CELL_COUNT] = cell->origin[VLY_CELL_P];
+    cell->node[VLY_CELL_COUNT] = cell->node[VLY_CELL_P];
+    cell->has[VLY_CELL_COUNT] = true;
+    cell->has[VLY_CELL_P] = false;
+    return VLY_OK;
+}
+
+static vly_status finish_cell(vly_reader *reader, vly_map_entry *map,
+                              vly_map_cell *cell)
+{
+    const char *wanted = vly_rule_size_key(map->rule);
+    const vly_area *areas = reader->genome->areas;
+    const vly_area *to = &areas[cell->to];
+    bool sized = !wanted || cell->has[VLY_CELL_P] ||
+                 cell->has[VLY_CELL_COUNT] || cell->has[VLY_CELL_IN_DEGREE] ||
+                 cell->has[VLY_CELL_OUT_DEGREE];
+    const char *suffix = to->model->ports[0].suffix;
+    if (!sized)
+        return vly_reader_fail_key(reader, map->node,
+                                   "%s from %s to %s has no %s, rule %s wants "
+                                   "it",
+                                   map->label, areas[cell->from].name, to->name,
+                                   wanted, vly_rule_names[map->rule]);
+    bool listed = map->edges && map->edges->weight;
+    if (!cell->has[VLY_CELL_WEIGHT] && !listed)
+        return vly_reader_fail_key(reader, map->node,
+                                   "%s from %s to %s has no weight, wanted "
+                                   "weight%s%s",
+                                   map->label, areas[cell->from].name, to->name,
+                                   *suffix ? "_" : "", suffix);
+    if (!cell->has[VLY_CELL_DELAY]) {
+        cell->delay_ms.kind = VLY_VALUE_NUMBER;
+        cell->delay_ms.a = reader->genome->dt_ms;
+    }
+    if (map->rule == VLY_RULE_FIXED_TOTAL_NUMBER && cell->has[VLY_CELL_P])
+        return count_from_p(reader, cell);
+    return VLY_OK;
+}
+
+/* Room for what has to be chosen without repetition. */
+static vly_status check_room(vly_reader *reader, const vly_map_entry *map,
+                             const vly_map_cell *cell)
+{
+    const vly_area *from = &reader->genome->areas[cell->from];
+    const vly_area *to = &reader->genome->areas[cell->to];
+    bool outward = map->rule == VLY_RULE_FIXED_OUT_DEGREE;
+    uint64_t room = outward ? to->n_neurons : from->n_neurons;
+    uint64_t n = outward ? cell->out_degree : cell->in_degree;
+    vly_cell_key key = outward ? VLY_CELL_OUT_DEGREE : VLY_CELL_IN_DEGREE;
+    if (from == to && !map->self)
+        room--;
+    if (map->rule == VLY_RULE_FIXED_TOTAL_NUMBER) {
+        room *= to->n_neurons;
+        n = cell->count;
+        key = VLY_CELL_COUNT;
+    }
+    if (n > 0 && (room == 0 || (!map->multiple && n > room)))
+        return vly_reader_fail(
+            reader, cell->node[key],
+            "%s is %" PRIu64 ", wanted at most %" PRIu64 " from %s to %s%s%s",
+            vly_rule_size_key(map->rule), n, room, from->name, to->name,
+            map->multiple ? "" : " with multiple = false",
+            map->self ? "" : " and self = false");
+    return VLY_OK;
+}
+
+static vly_status check_cell(vly_reader *reader, const vly_map_entry *map,
+                             const vly_map_cell *cell)
+{
+    const vly_area *from = &reader->genome->areas[cell->from];
+    const vly_area *to = &reader->genome->areas[cell->to];
+    if (map->rule == VLY_RULE_ONE_TO_ONE && from->n_neurons != to->n_neurons)
+        return vly_reader_fail_key(reader, map->node,
+                                   "one_to_one from %s (%u neurons) to %s "
+                                   "(%u), wanted equal sizes",
+                                   from->name, from->n_neurons, to->name,
+                                   to->n_neurons);
+    if (map->rule == VLY_RULE_DISTANCE)
+        return vly_space_check(reader, map, cell);
+    if (map->rule == VLY_RULE_FIXED_TOTAL_NUMBER ||
+        map->rule == VLY_RULE_FIXED_IN_DEGREE ||
+        map->rule == VLY_RULE_FIXED_OUT_DEGREE)
+        return check_room(reader, map, cell);
+    return vly_shape_check(reader, map, cell);
+}
+
+vly_status vly_cell_finish(vly_reader *reader, vly_map_entry *map,
+                           vly_map_cell *cell)
+{
+    vly_status status = finish_cell(reader, map, cell);
+    return status ? status : check_cell(reader, map, cell);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The cells of a [[map]] become pairs of the genome; those that can make no
+ * synapse are left out, and noted where the user did not say so with a 0.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "genome/genome_map.h"
+#include "genome/genome_space.h"
+#include "genome/voxel_rule.h"
+
+/* ---- a pair ------------------------------------------------------------- */
+
+/* What the draws of a pair are keyed by: "MAP|FROM|TO". Without an id, the how
+ * manieth of the maps without one between the two areas, so that a map added
+ * elsewhere changes no draw: "|FROM|TO|K". No area's name has a | or begins
+ * with a digit, so no two texts are alike. */
+static char *stream_text(const vly_genome *genome, const vly_map_entry *map,
+                         const vly_map_cell *cell, uint32_t n_before)
+{
+    const char *from = genome->areas[cell->from].name;
+    const char *to = genome->areas[cell->to].name;
+    if (map->id)
+        return vly_format("%s|%s|%s", map->id, from, to);
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < n_before; i++) {
+        const vly_pair *other = &genome->pairs[i];
+        k += other->from == cell->from && other->to == cell->to &&
+             other->stream[0] == '|';
+    }
+    return vly_format("|%s|%s|%" PRIu32, from, to, k);
+}
+
+/* Ports of conductances take one sign each. */
+static vly_status check_sign(vly_reader *reader, const vly_map_entry *map,
+                             const vly_map_cell *cell)
+{
+    const vly_model_info *model = reader->genome->areas[cell->to].model;
+    char number[VLY_NUMBER_SIZE];
+    if (!map->has_port || cell->weight.kind != VLY_VALUE_NUMBER ||
+        vly_port_takes(model, map->port, cell->weight.a))
+        return VLY_OK;
+    return vly_reader_fail(
+        reader, cell->node[VLY_CELL_WEIGHT],
+        "weight_%s is %s at port %u, wanted 0 or %s: %s of area %s has a port "
+        "for each sign",
+        model->ports[0].suffix, vly_toml_print_number(cell->weight.a, number),
+        (unsigned)map->port, map->port ? "less" : "more", model->id,
+        reader->genome->areas[cell->to].name);
+}
+
+static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
+                            const vly_map_cell *cell, uint32_t n_before,
+                            vly_pair *pair)
+{
+    const vly_genome *genome = reader->genome;
+    vly_status status = check_sign(reader, map, cell);
+    if (status != VLY_OK)
+        return status;
+    pair->from = cell->from;
+    pair->to = cell->to;
+    pair->rule = map->rule;
+    pair->p = cell->p;
+    pair->count = cell->count;
+    pair->in_degree = cell->in_degree;
+    pair->out_degree = cell->out_degree;
+    pair->edges = map->edges;
+    pair->space = map->space;
+    pair->self = map->self;
+    pair->multiple = map->multiple;
+    pair->weight = cell->weight;
+    pair->delay_ms = cell->delay_ms;
+    pair->port = map->port;
+    if (!map->has_port && genome->areas[cell->to].model->n_ports == 2)
+        pair->port = VLY_PORT_BY_SIGN;
+    pair->origin.kind = VLY_ORIGIN_FILE;
+    pair->origin.line = map->node->key_line;
+    pair->origin.column = map->node->key_column;
+    pair->origin.file = map->node->file;
+    pair->map = vly_strdup(map->label);
+    pair->stream = stream_text(genome, map, cell, n_before);
+    if (!pair->map || !pair->stream)
+        return vly_reader_nomem(reader, 256, "a name");
+    pair->mapper = map->mapper;
+    pair->tiles = map->tiles;
+    if (map->n_patterns) {
+        pair->patterns = vly_malloc(map->n_patterns, sizeof(*pair->patterns));
+        if (!pair->patterns)
+            return vly_reader_nomem(
+                reader, map->n_patterns * sizeof(*pair->patterns), "patterns");
+        memcpy(pair->patterns, map->patterns,
+               map->n_patterns * sizeof(*pair->patterns));
+        pair->n_patterns = map->n_patterns;
+    }
+    if (map->n_vectors) {
+        pair->vectors = vly_malloc(map->n_vectors, sizeof(*pair->vectors));
+        if (!pair->vectors)
+            return vly_reader_nomem(
+                reader, map->n_vectors * sizeof(*pair->vectors), "vectors");
+        memcpy(pair->vectors, map->vectors,
+               map->n_vectors * sizeof(*pair->vectors));
+        pair->n_vectors = map->n_vectors;
+    }
+    return VLY_OK;
+}
+
+/* ---- pairs without synapses --------------------------------------------- */
+
+/* Whether a vector leads from a voxel of the one area to one of the other. */
+static bool vectors_reach(const vly_genome *genome, const vly_map_entry *map,
+                          const vly_map_cell *cell)
+{
+    const uint32_t *from = genome->areas[cell->from].voxels;
+    const uint32_t *to = genome->areas[cell->to].voxels;
+    for (uint32_t i = 0; i < map->n_vectors; i++) {
+        bool inside = true;
+        for (int axis = 0; axis < 3; axis++) {
+            int64_t d = map->vectors[i][axis];
+            inside &= d < (int64_t)to[axis] && -d < (int64_t)from[axis];
+        }
+        if (inside)
+            return true;
+    }
+    return false;
+}
+
+static vly_status note_empty(vly_reader *reader, const vly_map_entry *map,
+                             const vly_map_cell *cell)
+{
+    const vly_area *areas = reader->genome->areas;
+    return vly_reader_note(
+        reader, map->node, "%s makes no synapse from %s to %s: %s", map->label,
+        areas[cell->from].name, areas[cell->to].name,
+        map->rule == VLY_RULE_DISTANCE
+            ? "its kernel and its mask have nothing in common"
+        : map->rule == VLY_RULE_PATTERNS ? "no pair of voxels fits a pattern"
+        : map->rule == VLY_RULE_VECTORS
+            ? "every vector leads outside of the target"
+            : "no voxel of the one leads to a voxel of the other");
+}
+
+/* A cell without synapses whose p, count or degree is not simply 0. */
+static vly_status add_empty(vly_reader *reader, const vly_map_entry *map,
+                            const vly_map_cell *cell)
+{
+    vly_genome *genome = reader->genome;
+    if (map->rule != VLY_RULE_DISTANCE && !vly_rule_of_voxels(map->rule))
+        return VLY_OK;
+    vly_empty *grown = vly_realloc(genome->empty, (size_t)genome->n_empty + 1,
+                                   sizeof(vly_empty));
+    if (!grown)
+        return vly_reader_nomem(reader, sizeof(vly_empty), "the maps");
+    genome->empty = grown;
+    grown[genome->n_empty] =
+        (vly_empty){vly_strdup(map->label), cell->from, cell->to, map->rule};
+    if (!grown[genome->n_empty++].map)
+        return vly_reader_nomem(reader, strlen(map->label) + 1, "a name");
+    return note_empty(reader, map, cell);
+}
+
+/* ---- all pairs ---------------------------------------------------------- */
+
+double vly_cell_synapses(const vly_genome *genome, const vly_map_entry *map,
+                         const vly_map_cell *cell)
+{
+    const vly_area *from = &genome->areas[cell->from];
+    const vly_area *to = &genome->areas[cell->to];
+    double n_from = from->n_neurons;
+    double n_to = to->n_neurons;
+    switch (map->rule) {
+    case VLY_RULE_ONE_TO_ONE:
+        return n_from;
+    case VLY_RULE_ALL_TO_ALL:
+        return n_from * n_to;
+    case VLY_RULE_FIXED_TOTAL_NUMBER:
+        return (double)cell->count;
+    case VLY_RULE_FIXED_IN_DEGREE:
+        return (double)cell->in_degree * n_to;
+    case VLY_RULE_FIXED_OUT_DEGREE:
+        return (double)cell->out_degree * n_from;
+    case VLY_RULE_PAIRWISE_BERNOULLI:
+        return cell->p * n_from * n_to;
+    case VLY_RULE_FILE:
+        return (double)map->edges->n;
+    case VLY_RULE_DISTANCE:
+        return vly_space_synapses(from, to, &map->space);
+    case VLY_RULE_VECTORS:
+        return map->n_vectors * n_from * to->neurons_per_voxel;
+    default:
+        return vly_shape_synapses(genome, map, cell);
+    }
+}
+
+vly_status vly_pairs_make(vly_reader *reader, const vly_map_entry *map,
+                          double *n_synapses)
+{
+    vly_genome *genome = reader->genome;
+    uint32_t n = 0;
+    /* before they are counted: that takes a while for each of them */
+    reader->n_vectors +=
+        (uint64_t)map->n_cells * (map->n_vectors + map->n_patterns);
+    if (reader->n_vectors > (uint64_t)1 << 24)
+        return vly_reader_fail_key(reader, map->node,
+                                   "%" PRIu64 " vectors and patterns over all "
+                                   "pairs of areas, wanted at most 2^24",
+                                   reader->n_vectors);
+    for (uint32_t i = 0; i < map->n_cells; i++)
+        n += vly_cell_synapses(genome, map, &map->cells[i]) > 0;
+    vly_pair *grown =
+        vly_realloc(genome->pairs, genome->n_pairs + n, sizeof(vly_pair));
+    if (!grown)
+        return vly_reader_nomem(reader, n * sizeof(vly_pair), "the maps");
+    genome->pairs = grown;
+    uint32_t n_before = genome->n_pairs;
+    for (uint32_t i = 0; i < map->n_cells; i++) {
+        double synapses = vly_cell_synapses(genome, map, &map->cells[i]);
+        vly_status status = VLY_OK;
+        if (synapses > 0) {
+            *n_synapses += synapses;
+            vly_pair *pair = &genome->pairs[genome->n_pairs++];
+            memset(pair, 0, sizeof(*pair));
+            status = make_pair(reader, map, &map->cells[i], n_before, pair);
+            if (status == VLY_OK && map->rule == VLY_RULE_VECTORS &&
+                !vectors_reach(genome, map, &map->cells[i]))
+                status = note_empty(reader, map, &map->cells[i]);
+        } else {
+            status = add_empty(reader, map, &map->cells[i]);
+        }
+        if (status != VLY_OK)
+            return status;
+    }
+    if (!(*n_synapses <= (double)VLY_SYNAPSES_MAX))
+        return vly_reader_fail_key(reader, map->node,
+                                   "%s brings the net to %.3g synapses, wanted "
+                                   "at most 2^40 in all",
+                                   map->label, *n_synapses);
+    return VLY_OK;
+}

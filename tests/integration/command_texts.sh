@@ -1,0 +1,104 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What check, run and resolve say of a genome is what the genome says.
+here=$(dirname "$0")
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+
+# lists TEXT: a line of stdout is this, blanks apart
+lists() {
+    checks=$((checks + 1))
+    sed 's/  */ /g; s/ $//' out | grep -qxF -- "$1" || bad "stdout lacks: $1"
+}
+# lacks TEXT: neither stdout nor stderr has it
+lacks() {
+    checks=$((checks + 1))
+    cat out err | grep -qF -- "$1" && bad "it says: $1"
+}
+
+# ---- values from files ----
+expect 0 check "$genomes/gallery/file_edges.toml"
+lists "map:1 A -> A file 7 from the file from the file"
+cp "$genomes/gallery/file_neurons.csv" .
+cut -d, -f1,2 "$genomes/gallery/file_edges.csv" >pairs.csv
+sed 's/"file_edges.csv"/"pairs.csv"\nweight_mv = 3\ndelay_ms = 2/' \
+    "$genomes/gallery/file_edges.toml" >pairs.toml
+expect 0 check pairs.toml
+lists "map:1 A -> A file 7 3 2"
+expect 0 check "$genomes/gallery/distance_bernoulli.toml"
+prints "0.5 +0.3 d"
+
+# ---- areas that only fire ----
+generators=$genomes/gallery/generators.toml
+expect 0 check "$generators"
+lists "noise generator poisson 4 64 B"
+lists "list generator spikes 3 48 B"
+lists "beat generator pulse 1 16 B"
+lacks "generator/"
+expect 0 run "$generators" --quiet --json summary.json
+holds grep -q '"generator": "pulse"' summary.json
+holds [ "$(grep -c '"model": ' summary.json)" = 1 ]
+expect 0 resolve "$generators"
+cp out resolved.toml
+prints 'generator = "poisson"'
+lacks "generator/"
+holds [ "$(grep -c 'model = ' out)" = 1 ]
+expect 0 resolve --hash "$generators"
+cp out hash
+expect 0 resolve --hash resolved.toml
+holds cmp -s out hash
+
+# ---- stimuli and rules that are written otherwise than they are kept ----
+cat >voxels.toml <<'END'
+format = 1
+[run]
+dt_ms = 1
+bursts = 5
+[area.A]
+model = "lif_psc_delta"
+voxels = [10, 4, 1]
+[[map]]
+id = "none"
+from = "A"
+to = "A"
+rule = "patterns"
+patterns = [[[20, "*", "*"], [0, 0, 0]]]
+weight_mv = 1
+[[map]]
+from = "A"
+to = "A"
+rule = "distance"
+kernel = { constant = 1 }
+mask = { ring = [40, 50] }
+weight_mv = 1
+[[stimulus]]
+kind = "pulse"
+to = "A"
+weight_mv = 20
+[[stimulus]]
+kind = "pattern"
+to = "A"
+voxels = [[0, 0, 0]]
+times_ms = [2]
+weight_mv = 20
+END
+expect 0 check voxels.toml
+lists "stimulus:1 pulse A 40"
+lists "stimulus:2 pattern A 40"
+lists "none A -> A patterns 0"
+lists "map:2 A -> A distance 0 1 1"
+says "voxels.toml:8:1: none makes no synapse from A to A: no pair of voxels fits a pattern"
+says "map:2 makes no synapse from A to A: no two neurons are where kernel and mask are above 0"
+
+# ---- notes ----
+expect 0 run voxels.toml
+says "note: voxels.toml:8:1: none makes no synapse"
+expect 0 run voxels.toml --quiet
+lacks "note"
+expect 0 check voxels.toml --set map.2.delay_ms=1.4
+says "note: --set map.2.delay_ms=1.4: delay_ms is 1.4, rounded to 1 burst of dt_ms = 1"
+expect 0 validate voxels.toml --backends cpu:1,cpu:2
+says "note: voxels.toml:8:1: none makes no synapse"
+expect 0 resolve voxels.toml --set map.2.periodic=true
+prints "periodic = [10, 4, 0]"
+done_checks

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a genome is told where it is read otherwise than it may be meant, the
+ * pairs of areas that come out empty, and periodic = true.
+ */
+#include "test_genome_text.h"
+
+#define HEAD                                                                   \
+    "format = 1\n[run]\ndt_ms = 1\nbursts = 5\n"                               \
+    "[area.A]\nmodel = \"lif_psc_delta\"\nvoxels = [10, 4, 1]\n"               \
+    "[area.B]\nmodel = \"lif_psc_delta\"\nvoxels = [10, 4, 1]\n"
+#define MAP "[[map]]\nfrom = [\"A\", \"B\"]\nto = [\"A\", \"B\"]\n"
+
+static void assert_notes(const char *text, uint32_t n, const char *first)
+{
+    vly_genome *genome = genome_of(text);
+    assert_int_equal(genome->n_notes, n);
+    if (n)
+        assert_string_equal(genome->notes[0], first);
+    assert_int_equal(genome->n_more_notes, 0);
+    vly_genome_destroy(genome);
+}
+
+static void times_off_the_grid(void **state)
+{
+    (void)state;
+    assert_notes(HEAD MAP "rule = \"all_to_all\"\nweight_mv = 1\n"
+                          "delay_ms = 1.4\n",
+                 1,
+                 "t:16:12: delay_ms is 1.4, rounded to 1 burst of dt_ms = 1");
+    assert_notes(HEAD MAP "rule = \"all_to_all\"\nweight_mv = 1\n"
+                          "delay_ms = 2\n",
+                 0, NULL);
+    /* a distribution is on no grid */
+    assert_notes(HEAD MAP "rule = \"all_to_all\"\nweight_mv = 1\n"
+                          "delay_ms = { normal = [2.5, 1] }\n",
+                 0, NULL);
+    /* 1.5 / 0.1 is 15.000000000000002 */
+    assert_notes("format = 1\n[run]\ndt_ms = 0.1\n[area.A]\n"
+                 "model = \"lif_psc_delta\"\nneurons = 1\nt_ref_ms = 1.5\n",
+                 0, NULL);
+    assert_notes("format = 1\n[run]\ndt_ms = 0.5\n[area.A]\n"
+                 "model = \"lif_psc_delta\"\nneurons = 1\nt_ref_ms = 1.3\n",
+                 1,
+                 "t:7:12: t_ref_ms is 1.3, rounded to 3 bursts of dt_ms = 0.5");
+    assert_notes(HEAD "[[stimulus]]\nkind = \"dc\"\nto = \"*\"\n"
+                      "amplitude_pa = 1\nstart_ms = 1.3\n",
+                 1,
+                 "t:15:12: start_ms is 1.3, rounded to 1 burst of dt_ms = 1");
+}
+
+static void exceptions(void **state)
+{
+    (void)state;
+    /* narrower and narrower: as it is meant */
+    assert_notes(HEAD MAP "rule = \"all_to_all\"\nweight_mv = 1\nexcept = [\n"
+                          "{ from = \"A\", to = \"*\", weight_mv = 2 },\n"
+                          "{ from = \"A\", to = \"B\", weight_mv = 3 }]\n",
+                 0, NULL);
+    assert_notes(HEAD MAP "rule = \"all_to_all\"\nweight_mv = 1\nexcept = [\n"
+                          "{ from = \"A\", to = \"*\", weight_mv = 2 },\n"
+                          "{ from = \"*\", to = \"B\", weight_mv = 3 }]\n",
+                 1,
+                 "t:18:37: weight_mv from A to B: an exception before gives it "
+                 "too; the later one counts");
+    /* other keys of the same pair */
+    assert_notes(HEAD MAP "rule = \"all_to_all\"\nweight_mv = 1\nexcept = [\n"
+                          "{ from = \"A\", to = \"B\", weight_mv = 2 },\n"
+                          "{ from = \"A\", to = \"B\", delay_ms = 3 }]\n",
+                 0, NULL);
+}
+
+static void nothing_to_connect(void **state)
+{
+    (void)state;
+    vly_genome *genome =
+        genome_of(HEAD "[[map]]\nid = \"p\"\nfrom = \"A\"\nto = \"B\"\n"
+                       "rule = \"patterns\"\nweight_mv = 1\n"
+                       "patterns = [[[20, \"*\", \"*\"], [0, 0, 0]]]\n"
+                       "[[map]]\nfrom = \"A\"\nto = \"B\"\n"
+                       "rule = \"pairwise_bernoulli\"\np = 0\nweight_mv = 1\n"
+                       "[[map]]\nfrom = \"A\"\nto = \"B\"\n"
+                       "rule = \"vectors\"\nvectors = [[-3, 4, 0]]\n"
+                       "weight_mv = 1\n");
+    assert_int_equal(genome->n_pairs, 1);
+    assert_int_equal(genome->n_empty, 1); /* p = 0 says so itself */
+    assert_string_equal(genome->empty[0].map, "p");
+    assert_int_equal(genome->empty[0].from, 0);
+    assert_int_equal(genome->empty[0].to, 1);
+    assert_int_equal(genome->empty[0].rule, VLY_RULE_PATTERNS);
+    assert_int_equal(genome->n_notes, 2);
+    assert_string_equal(genome->notes[0], "t:11:1: p makes no synapse from A "
+                                          "to B: no pair of voxels fits a "
+                                          "pattern");
+    assert_string_equal(genome->notes[1], "t:24:1: map:3 makes no synapse from "
+                                          "A to B: every vector leads outside "
+                                          "of the target");
+    vly_genome_destroy(genome);
+}
+
+#define DISTANCE                                                               \
+    HEAD MAP "rule = \"distance\"\nkernel = { constant = 1 }\nweight_mv = 1\n"
+
+static void periods_of_voxels(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        double period[3];
+    } cases[] = {{"periodic = true\n", {10, 4, 0}},
+                 {"periodic = false\n", {0, 0, 0}},
+                 {"periodic = [true, false, 3]\n", {10, 0, 3}}};
+    for (uint32_t i = 0; i < 3; i++) {
+        char text[1024];
+        snprintf(text, sizeof(text), DISTANCE "%s", cases[i].line);
+        vly_genome *genome = genome_of(text);
+        assert_int_equal(genome->n_pairs, 4);
+        for (int axis = 0; axis < 3; axis++)
+            assert_close(genome->pairs[3].space.period[axis],
+                         cases[i].period[axis], 0);
+        vly_genome_destroy(genome);
+    }
+}
+
+static void masks_around_the_edge(void **state)
+{
+    (void)state;
+    assert_notes(DISTANCE "periodic = true\n"
+                          "mask = { box = [[0, -2, 0], [7, 2, 0]] }\n",
+                 1,
+                 "t:18:16: box is from 0 to 7 along x: with a period of 10 "
+                 "target - source goes the shorter way, -5 to less than 5, and "
+                 "what is further is left out");
+    assert_notes(DISTANCE "periodic = true\n"
+                          "mask = { box = [[0, -2, 0], [4, 2, 0]] }\n",
+                 0, NULL);
+    assert_notes(DISTANCE "periodic = false\n"
+                          "mask = { box = [[0, -2, 0], [7, 2, 0]] }\n",
+                 0, NULL);
+}
+
+static void twenty_at_most(void **state)
+{
+    (void)state;
+    char text[8192] = HEAD;
+    for (int i = 0; i < 25; i++) {
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof(text) - n,
+                 "[[map]]\nfrom = \"A\"\nto = \"B\"\nrule = \"one_to_one\"\n"
+                 "weight_mv = 1\ndelay_ms = 1.%d\n",
+                 i % 4 + 1);
+    }
+    vly_genome *genome = genome_of(text);
+    assert_int_equal(genome->n_notes, 20);
+    assert_int_equal(genome->n_more_notes, 5);
+    vly_genome_destroy(genome);
+}
+
+static void generators_keep_their_name(void **state)
+{
+    (void)state;
+    vly_genome *genome =
+        genome_of(HEAD "[area.G]\ngenerator = \"pulse\"\nneurons = 2\n"
+                       "[[stimulus]]\nkind = \"pattern\"\nto = \"A\"\n"
+                       "voxels = [[0, 0, 0]]\nbursts = [1]\nweight_mv = 9\n");
+    assert_null(genome->areas[0].generator);
+    assert_string_equal(genome->areas[2].generator, "pulse");
+    assert_string_equal(genome->stimuli[0].written, "pattern");
+    assert_string_equal(genome->stimuli[1].written, "pulse");
+    assert_non_null(strstr(genome->resolved, "[area.\"G\"]\n"
+                                             "generator = \"pulse\"\n"
+                                             "neurons = 2"));
+    assert_null(strstr(genome->resolved, "generator/"));
+    vly_genome_destroy(genome);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(times_off_the_grid),
+    cmocka_unit_test(exceptions),
+    cmocka_unit_test(nothing_to_connect),
+    cmocka_unit_test(periods_of_voxels),
+    cmocka_unit_test(masks_around_the_edge),
+    cmocka_unit_test(twenty_at_most),
+    cmocka_unit_test(generators_keep_their_name),
+};
+VLY_TEST_MAIN(tests)
