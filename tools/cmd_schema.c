@@ -82,6 +82,16 @@ static const char *const form_texts[VLY_FORMS] = {
     [VLY_FORM_CLIP] = "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
                       "\"items\": {\"anyOf\": [{\"$ref\": "
                       "\"#/$defs/number\"}, {\"type\": \"string\"}]}}",
+    [VLY_FORM_EVERY] = "{\"anyOf\": [{\"type\": \"number\"}, {\"$ref\": "
+                       "\"#/$defs/many\"}]}",
+    [VLY_FORM_BOX] =
+        "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
+        "\"items\": {\"type\": \"array\", \"minItems\": 3, \"maxItems\": "
+        "3, \"items\": {\"$ref\": \"#/$defs/number\"}}}",
+    [VLY_FORM_PERIODS] =
+        "{\"anyOf\": [{\"type\": \"boolean\"}, {\"type\": \"array\", "
+        "\"minItems\": 3, \"maxItems\": 3, \"items\": {\"anyOf\": "
+        "[{\"type\": \"boolean\"}, {\"$ref\": \"#/$defs/number\"}]}}]}",
 };
 
 static void put_ref(json_writer *json, const char *key, const char *name)
@@ -302,12 +312,13 @@ static void put_required(json_writer *json, const vly_key_section *section)
     bool top = strcmp(section->name, "top") == 0;
     bool kind = false;
     for (const vly_key *key = section->keys; key->name != NULL; key++)
-        kind |= key->form == VLY_FORM_KIND;
+        kind |= key->form == VLY_FORM_KIND || key->form == VLY_FORM_RULE;
     if (!top && !kind)
         return;
     json_array(json, "required");
     for (const vly_key *key = section->keys; key->name != NULL; key++)
-        if (key->form == VLY_FORM_KIND || key->form == VLY_FORM_FORMAT)
+        if (key->form == VLY_FORM_KIND || key->form == VLY_FORM_FORMAT ||
+            key->form == VLY_FORM_RULE)
             json_text(json, NULL, key->name);
     json_array_end(json);
 }
@@ -346,11 +357,13 @@ static void put_definitions(json_writer *json)
     json_raw(json, "many",
              "{\"anyOf\": [{\"$ref\": \"#/$defs/expression\"}, {\"$ref\": "
              "\"#/$defs/value.distribution\"}, {\"$ref\": "
-             "\"#/$defs/value.draw\"}, {\"type\": \"array\", \"items\": "
-             "{\"$ref\": \"#/$defs/number\"}}]}");
+             "\"#/$defs/value.draw\"}, {\"$ref\": \"#/$defs/value.column\"}, "
+             "{\"type\": \"array\", \"items\": {\"$ref\": "
+             "\"#/$defs/number\"}}]}");
     json_raw(json, "flags",
              "{\"anyOf\": [{\"type\": \"boolean\"}, {\"$ref\": "
-             "\"#/$defs/expression\"}, {\"type\": \"array\", \"items\": "
+             "\"#/$defs/expression\"}, {\"$ref\": "
+             "\"#/$defs/value.column\"}, {\"type\": \"array\", \"items\": "
              "{\"anyOf\": [{\"type\": \"boolean\"}, {\"$ref\": "
              "\"#/$defs/number\"}]}}]}");
     json_raw(json, "any",

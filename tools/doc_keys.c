@@ -43,6 +43,9 @@ static const char *const form_texts[VLY_FORMS] = {
     [VLY_FORM_SET] = "values by path",
     [VLY_FORM_PAIR] = "[a, b]",
     [VLY_FORM_CLIP] = "[low, high]",
+    [VLY_FORM_EVERY] = "number, list, distribution, file",
+    [VLY_FORM_BOX] = "[[x, y, z], [x, y, z]]",
+    [VLY_FORM_PERIODS] = "true or [x, y, z]",
 };
 
 /* ---- keys ------------------------------------------------------------- */

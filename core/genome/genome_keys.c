@@ -72,14 +72,14 @@ const vly_key vly_keys_composite[] = {
     END};
 
 const vly_key vly_keys_positions[] = {
-    {"x", VLY_FORM_ANY, "of each neuron: a value as of a parameter"},
-    {"y", VLY_FORM_ANY, "the same"},
-    {"z", VLY_FORM_ANY, "the same"},
+    {"x", VLY_FORM_EVERY, "of each neuron: a value as of a parameter"},
+    {"y", VLY_FORM_EVERY, "the same"},
+    {"z", VLY_FORM_EVERY, "the same"},
     {"file", VLY_FORM_TEXT, "columns x, y and z, instead of them"},
     END};
 
 const vly_key vly_keys_kernel[] = {
-    {"constant", VLY_FORM_ANY, "the same at every distance"},
+    {"constant", VLY_FORM_NUMBER, "the same at every distance"},
     {"gaussian", VLY_FORM_NUMBER, "exp(-d^2 / (2 length^2))"},
     {"exponential", VLY_FORM_NUMBER, "exp(-d / length)"},
     {"linear", VLY_FORM_NUMBER, "1 - d / length, 0 beyond"},
@@ -88,10 +88,10 @@ const vly_key vly_keys_kernel[] = {
     END};
 
 const vly_key vly_keys_mask[] = {
-    {"box", VLY_FORM_ANY, "[[x, y, z], [x, y, z]] from the source"},
-    {"sphere", VLY_FORM_ANY, "radius"},
-    {"circle", VLY_FORM_ANY, "radius in x and y"},
-    {"ring", VLY_FORM_ANY, "[inner, outer] radius in x and y"},
+    {"box", VLY_FORM_BOX, "lower and upper corner of target - source"},
+    {"sphere", VLY_FORM_NUMBER, "radius"},
+    {"circle", VLY_FORM_NUMBER, "radius in x and y"},
+    {"ring", VLY_FORM_PAIR, "[inner, outer] radius"},
     END};
 
 const vly_key vly_keys_column[] = {
@@ -119,7 +119,8 @@ const vly_key vly_keys_map[] = {
     {"multiple", VLY_FORM_BOOL, "a pair of neurons may have several synapses"},
     {"port", VLY_FORM_WHOLE, "of the target; default 0"},
     {"delay_bursts", VLY_FORM_CELL, "the same in bursts"},
-    {"except", VLY_FORM_LIST, "other values for some pairs of areas"},
+    {"except", VLY_FORM_LIST,
+     "other values for some pairs of areas; a narrower one comes later"},
     {"file", VLY_FORM_TEXT, "synapses as text or SONATA edges (file)"},
     {"population", VLY_FORM_TEXT, "of SONATA edges, if there are several"},
     {"draw", VLY_FORM_TEXT,
@@ -127,7 +128,9 @@ const vly_key vly_keys_map[] = {
     {"degree", VLY_FORM_WHOLE, "of such draws"},
     {"kernel", VLY_FORM_SECTION, "probability or weight by distance"},
     {"mask", VLY_FORM_SECTION, "where targets may be"},
-    {"periodic", VLY_FORM_ANY, "[x, y, z]: period of an axis, or true"},
+    {"periodic", VLY_FORM_PERIODS,
+     "period of each axis, 0 for one with ends; true: as many as it has "
+     "voxels"},
     {"slope_weight*", VLY_FORM_NUMBER, "added for each unit of distance"},
     {"slope_delay_ms", VLY_FORM_NUMBER, "the same of the delay"},
     END};

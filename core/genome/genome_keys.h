@@ -39,6 +39,9 @@ typedef enum vly_key_form {
     VLY_FORM_PAIR,     /* [a, b] */
     VLY_FORM_ANY,      /* see the text */
     VLY_FORM_CLIP,     /* [low, high]; inf leaves a side open */
+    VLY_FORM_EVERY,    /* a value as of a parameter: one a neuron */
+    VLY_FORM_BOX,      /* [[x, y, z], [x, y, z]] */
+    VLY_FORM_PERIODS,  /* true, false, or [x, y, z] of numbers and those */
     VLY_FORMS
 } vly_key_form;
 

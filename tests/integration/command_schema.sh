@@ -11,28 +11,68 @@ schema_check=$5
 expect 0 schema
 cp out schema.json
 holds is_json schema.json
+# fits FILE: the schema takes it; misfits FILE: it does not
+fits() {
+    echo "fits $1" >>opinions
+    "$schema_check" schema.json "$1"
+}
+misfits() {
+    echo "misfits $1" >>opinions
+    ! "$schema_check" schema.json "$1" >out 2>err
+}
 # every genome that is shipped, and those of the tests that are read
-for file in "$genomes"/*.toml "$genomes"/../core/conformance/nets/*.toml \
+for file in "$genomes"/*.toml "$genomes"/gallery/*.toml \
+    "$genomes"/../core/conformance/nets/*.toml \
     "$genomes"/../tests/golden/genome/*.toml small.toml
 do
-    holds "$schema_check" schema.json "$file"
+    holds fits "$file"
+done
+for file in "$genomes"/../tests/fuzz/corpus/genome/*.toml; do
+    "$volley" check --paper "$file" >out 2>err && holds fits "$file"
 done
 # what is resolved has every key
-for name in brain izhikevich microcircuit_10; do
+for name in brain izhikevich microcircuit_10 gallery/generators gallery/use \
+    gallery/composite gallery/patterns gallery/distance_degree
+do
     expect 0 resolve "$genomes/$name.toml"
-    cp out resolved.toml
-    holds "$schema_check" schema.json resolved.toml
+    file=resolved_$(basename "$name").toml
+    cp out "$file"
+    holds fits "$file"
 done
 # what a schema can see is seen
-for name in param_typo top_key_unknown run_key_unknown map_rule_unknown \
-    stimulus_kind param_nest_name record_what format_newer \
-    format_missing
+for name in composite_axis_shape composite_pattern_shape composite_seed_shape \
+    distance_mask_box distance_periodic_shape format_missing format_newer \
+    generator_key generator_kind generator_model map_in_degree_nest \
+    map_matrix_flat map_rule_unknown map_single_brackets model_no_type \
+    param_exp2_nest_name param_file_key param_nest_name param_not_bool \
+    param_typo pattern_shape pattern_sign patterns_empty position_key \
+    position_kind record_what run_key_unknown stimulus_kind \
+    stimulus_pattern_voxel_shape stimulus_pattern_voxels_list top_key_unknown \
+    weight_file
 do
     checks=$((checks + 1))
-    "$schema_check" schema.json "$genomes/invalid/$name.toml" >out 2>err &&
+    misfits "$genomes/invalid/$name.toml" ||
         bad "the schema takes $name.toml"
 done
+# a second opinion on all of them, where there is one
+if python3 -c 'import jsonschema, tomllib' 2>/dev/null; then
+    cat >opinion.py <<'END'
+import json, sys, tomllib, jsonschema
+schema = jsonschema.Draft202012Validator(json.load(open("schema.json")))
+for line in open("opinions"):
+    wanted, path = line.rstrip("\n").split(" ", 1)
+    with open(path, "rb") as file:
+        found = "fits" if schema.is_valid(tomllib.load(file)) else "misfits"
+    if found != wanted:
+        print(path, found)
+        sys.exit(1)
+END
+    holds python3 opinion.py
+fi
 expect 2 schema more
+# without the form { file, column } this one would be refused
+grep -q 'tau_m_ms = { file' "$genomes/gallery/file_edges.toml" ||
+    bad "file_edges.toml has no parameter from a file"
 
 # ---- new ----
 expect 0 new
