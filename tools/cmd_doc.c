@@ -213,7 +213,12 @@ static const char *name_at(const void *context, uint32_t k)
     k -= vly_model_count();
     if (k < N_RULES)
         return rules[k].name;
-    return doc_section_name(k - N_RULES);
+    k -= N_RULES;
+    uint32_t n_sections = 0;
+    while (doc_section_name(n_sections) != NULL)
+        n_sections++;
+    return k < n_sections ? doc_section_name(k)
+                          : doc_alias_name(k - n_sections);
 }
 
 static int run(const tool_args *args)

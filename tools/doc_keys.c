@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "genome/foreign_names.h"
 #include "genome/genome_keys.h"
 #include "genome/genome_map.h"
 #include "genome/model_info.h"
-#include "genome/suggest.h"
 #include "tool.h"
 
 /* In the order of vly_key_form. */
@@ -134,9 +134,22 @@ static bool model_has(const vly_model_info *model, const char *word)
     return false;
 }
 
-/* Where one of our words may stand. */
-static void find_places(const char *word, doc_places *places)
+/* "stimulus poisson" of "stimulus.poisson", "genome" of "top" */
+static void add_section(doc_places *places, const vly_key_section *section)
 {
+    char name[64];
+    snprintf(name, sizeof name, "%s",
+             strcmp(section->name, "top") == 0 ? "genome" : section->name);
+    char *point = strchr(name, '.');
+    if (point != NULL)
+        *point = ' ';
+    add_place(places, name, "");
+}
+
+/* Where the word of ours may stand. */
+static void find_places(const vly_foreign *row, doc_places *places)
+{
+    const char *word = row->ours;
     if (vly_model_find(word) != NULL)
         add_place(places, "model", "");
     for (uint32_t i = 0; vly_rule_names[i] != NULL; i++)
@@ -146,9 +159,13 @@ static void find_places(const char *word, doc_places *places)
         if (strncmp(s->name, "stimulus.", 9) == 0 &&
             strcmp(short_name(s), word) == 0)
             add_place(places, "kind of [[stimulus]]", "");
+        if (strncmp(s->name, "area.", 5) == 0 &&
+            strcmp(short_name(s), word) == 0)
+            add_place(places, "generator of [area]", "");
         for (const vly_key *key = s->keys; key->name != NULL; key++)
-            if (vly_key_matches(key->name, word))
-                add_place(places, "", short_name(s));
+            if (vly_key_matches(key->name, word) &&
+                vly_foreign_holds(row, s->what))
+                add_section(places, s);
     }
     for (uint32_t i = 0; i < vly_model_count(); i++)
         if (model_has(vly_model_at(i), word))
@@ -157,19 +174,29 @@ static void find_places(const char *word, doc_places *places)
 
 bool doc_aliases_print(const char *word)
 {
-    const char *theirs = NULL;
-    const char *ours = NULL;
+    const vly_foreign *row = NULL;
     bool found = false;
-    for (uint32_t i = 0; vly_suggest_alias_at(i, &theirs, &ours); i++) {
+    for (uint32_t i = 0; (row = vly_foreign_at(i)) != NULL; i++) {
         doc_places places = {0};
-        if (word != NULL && strcmp(word, theirs) != 0)
+        if (word != NULL && strcmp(word, row->theirs) != 0)
             continue;
         if (!found)
-            tool_print("%-20s %-20s of\n", "NEST, Brian 2", "Volley");
+            tool_print("%-24s %-20s of\n", "NEST, Brian 2", "Volley");
         found = true;
-        find_places(ours, &places);
-        tool_print("%-20s %-20s %s\n", theirs, ours,
-                   places.n > 0 ? places.text : "(not in this version)");
+        if (row->ours != NULL)
+            find_places(row, &places);
+        else
+            snprintf(places.text, sizeof places.text, "none");
+        tool_print("%-24s %-20s %s\n", row->theirs,
+                   row->ours != NULL ? row->ours : "", places.text);
+        if (row->note != NULL)
+            tool_print("    %s\n", row->note);
     }
     return found;
+}
+
+const char *doc_alias_name(uint32_t k)
+{
+    const vly_foreign *row = vly_foreign_at(k);
+    return row != NULL ? row->theirs : NULL;
 }

@@ -17,5 +17,7 @@ bool doc_section_print(const char *name);
 /* NEST and Brian 2 to Volley; word NULL prints all. False: word is not in the
  * table. */
 bool doc_aliases_print(const char *word);
+/* Name of the k-th row of it; NULL after the last. */
+const char *doc_alias_name(uint32_t k);
 
 #endif

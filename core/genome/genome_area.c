@@ -19,13 +19,13 @@ static vly_status no_model(vly_reader *reader, const vly_toml_node *node,
                            const char *what, const char *id, bool named)
 {
     vly_suggest suggest = {0};
-    char hint[100];
+    char hint[VLY_HINT_SIZE];
     const vly_toml_node *models = vly_toml_get(&reader->root, "model");
     for (uint32_t i = 0; named && models && i < models->n_children; i++)
         vly_suggest_offer(&suggest, id, models->u.children[i].key);
     for (uint32_t i = 0; i < vly_model_count(); i++)
         vly_suggest_offer(&suggest, id, vly_model_at(i)->id);
-    vly_suggest_text(&suggest, hint, sizeof(hint));
+    vly_suggest_word(&suggest, id, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no %s \"%.80s\"%s", what, id,
                            *hint ? hint
                            : named

@@ -124,7 +124,7 @@ static vly_status find_kind(vly_reader *reader, const vly_toml_node *node,
     if (status != VLY_OK)
         return status;
     vly_suggest suggest = {0};
-    char hint[100];
+    char hint[VLY_HINT_SIZE];
     for (uint32_t i = 0; i < N_KINDS; i++) {
         vly_suggest_offer(&suggest, name, kinds[i].name);
         if (strcmp(name, kinds[i].name) != 0)
@@ -132,7 +132,7 @@ static vly_status find_kind(vly_reader *reader, const vly_toml_node *node,
         *kind = &kinds[i];
         return VLY_OK;
     }
-    vly_suggest_text(&suggest, hint, sizeof(hint));
+    vly_suggest_word(&suggest, name, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no generator \"%.80s\"%s", name,
                            *hint ? hint : ", wanted poisson, spikes or pulse");
 }

@@ -212,8 +212,8 @@ static vly_status read_rule(vly_reader *reader, vly_map_entry *map)
             return VLY_OK;
         }
     }
-    char hint[100];
-    vly_suggest_text(&suggest, hint, sizeof(hint));
+    char hint[VLY_HINT_SIZE];
+    vly_suggest_word(&suggest, name, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no rule \"%.80s\"%s", name,
                            *hint ? hint : ", wanted " RULES_WANTED);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "genome/foreign_names.h"
 #include "genome/suggest.h"
 
 vly_status vly_reader_alloc(vly_reader *reader, size_t count, size_t size,
@@ -166,19 +167,49 @@ static bool key_known(const vly_key_list *list, const char *word)
     return list->model && model_has(list->model, word);
 }
 
+/* The stem of a key with a unit. */
+static bool key_is_stem(const vly_key_list *list, const char *word)
+{
+    size_t n = strlen(word);
+    for (const vly_key *key = list->keys; key->name; key++)
+        if (strncmp(key->name, word, n) == 0 && key->name[n] == '*')
+            return true;
+    return false;
+}
+
+/* What another simulator calls so; VLY_OK if none does. */
+static vly_status refuse_foreign(vly_reader *reader, const vly_toml_node *node,
+                                 const vly_key_list *list)
+{
+    const char *what = list->model ? list->model->id : list->what;
+    const vly_foreign *row = NULL;
+    for (uint32_t i = 0; (row = vly_foreign_find(node->key, i)); i++) {
+        if (!vly_foreign_holds(row, list->what))
+            continue;
+        bool own =
+            row->ours && list->model && model_has(list->model, row->ours);
+        if (own || (row->ours && key_known(list, row->ours)))
+            return vly_reader_fail_key(
+                reader, node, "%s: %s calls it %s%s%s%s", node->key,
+                own ? what : list->what, row->ours,
+                !own && key_is_stem(list, row->ours) ? "_<unit>" : "",
+                row->note ? ", " : "", row->note ? row->note : "");
+    }
+    for (uint32_t i = 0; (row = vly_foreign_find(node->key, i)); i++)
+        if (!row->ours)
+            return vly_reader_fail_key(reader, node,
+                                       "%s: %s has no such key: %s", node->key,
+                                       what, row->note);
+    return VLY_OK;
+}
+
 static vly_status refuse_key(vly_reader *reader, const vly_toml_node *node,
                              const vly_key_list *list)
 {
-    const char *alias;
-    for (uint32_t i = 0; (alias = vly_suggest_alias(node->key, i)); i++) {
-        if (list->model && model_has(list->model, alias))
-            return vly_reader_fail_key(reader, node, "%s: %s calls it %s",
-                                       node->key, list->model->id, alias);
-        if (key_known(list, alias))
-            return vly_reader_fail_key(reader, node, "%s: %s calls it %s",
-                                       node->key, list->what, alias);
-    }
     vly_suggest suggest = {0};
+    vly_status status = refuse_foreign(reader, node, list);
+    if (status != VLY_OK)
+        return status;
     for (const vly_key *key = list->keys; key->name; key++)
         if (!strchr(key->name, '*'))
             vly_suggest_offer(&suggest, node->key, key->name);

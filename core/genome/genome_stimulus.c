@@ -186,8 +186,8 @@ static vly_status read_kind(vly_reader *reader, vly_stimulus_entry *entry)
             return VLY_OK;
         }
     }
-    char hint[100];
-    vly_suggest_text(&suggest, hint, sizeof(hint));
+    char hint[VLY_HINT_SIZE];
+    vly_suggest_word(&suggest, name, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no kind \"%.80s\"%s", name,
                            *hint ? hint
                                  : ", wanted poisson, bernoulli, normal, dc, "

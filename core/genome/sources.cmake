@@ -6,6 +6,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/edge_sonata.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_table.c
     ${CMAKE_CURRENT_LIST_DIR}/expression.c
+    ${CMAKE_CURRENT_LIST_DIR}/foreign_names.c
     ${CMAKE_CURRENT_LIST_DIR}/genome.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_area.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell.c

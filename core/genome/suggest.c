@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The nearest of a list of words: Damerau's distance in its restricted form
- * (doi:10.1145/363958.363994), and the names that users of other simulators
- * bring along.
+ * (doi:10.1145/363958.363994). A name of another simulator is as near as can
+ * be.
  */
 #include "genome/suggest.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "genome/foreign_names.h"
 
 #define WORD_MAX 63
 
@@ -49,13 +51,13 @@ void vly_suggest_offer(vly_suggest *suggest, const char *word,
     uint32_t distance = vly_suggest_distance(word, candidate);
     uint32_t length = (uint32_t)strlen(word);
     uint32_t limit = length < 4 ? 1 : length < 9 ? 2 : 3;
-    const char *alias;
+    const vly_foreign *row;
     /* tau_m for tau_m_ms, L4 for L4/E: what was left out is near enough */
     if (length > 1 && strncmp(word, candidate, length) == 0 &&
         (candidate[length] == '_' || candidate[length] == '/'))
         distance = least(distance, limit);
-    for (uint32_t i = 0; (alias = vly_suggest_alias(word, i)); i++)
-        if (strcmp(alias, candidate) == 0)
+    for (uint32_t i = 0; (row = vly_foreign_find(word, i)); i++)
+        if (row->ours && strcmp(row->ours, candidate) == 0)
             distance = 0;
     if (distance > limit || distance >= (uint32_t)strlen(candidate))
         return;
@@ -74,106 +76,28 @@ const char *vly_suggest_text(const vly_suggest *suggest, char *out,
     return out;
 }
 
-/* Names of NEST and Brian 2 (and of papers), and ours. A name may have several:
- * the parser takes the one that is known where the name stands. */
-static const char *const aliases[][2] = {
-    {"C_m", "c_m_pf"},
-    {"tau_m", "tau_m_ms"},
-    {"tau_syn_ex", "tau_syn_ms"},
-    {"tau_syn_in", "tau_syn_ms"},
-    {"tau_syn", "tau_syn_ms"},
-    {"tau_syn_ex", "tau_ex_ms"},
-    {"tau_syn_in", "tau_in_ms"},
-    {"g_L", "g_l_ns"},
-    {"E_ex", "e_ex_mv"},
-    {"E_in", "e_in_mv"},
-    {"Delta_T", "delta_t_mv"},
-    {"V_peak", "v_peak_mv"},
-    {"tau_w", "tau_w_ms"},
-    {"a", "a_ns"},
-    {"b", "b_pa"},
-    {"w", "w_pa"},
-    {"t_ref", "t_ref_ms"},
-    {"E_L", "e_l_mv"},
-    {"V_th", "v_th_mv"},
-    {"V_reset", "v_reset_mv"},
-    {"I_e", "i_e_pa"},
-    {"I_e", "i_e"},
-    {"V_m", "v_mv"},
-    {"V_m", "v"},
-    {"V_m", "potential"},
-    {"U_m", "u"},
-    {"V_min", "c"},
-    {"indegree", "in_degree"},
-    {"outdegree", "out_degree"},
-    {"N", "count"},
-    {"delay", "delay_ms"},
-    {"allow_autapses", "self"},
-    {"autapses", "self"},
-    {"allow_multapses", "multiple"},
-    {"multapses", "multiple"},
-    {"rate", "rate_hz"},
-    {"start", "start_ms"},
-    {"stop", "stop_ms"},
-    {"resolution", "dt_ms"},
-    {"dt", "dt_ms"},
-    {"n_neurons", "neurons"},
-    {"size", "neurons"},
-    /* Brian 2 */
-    {"threshold", "v_th_mv"},
-    {"threshold", "firing_threshold"},
-    {"reset", "v_reset_mv"},
-    {"v_rest", "e_l_mv"},
-    {"E_leak", "e_l_mv"},
-    {"tau", "tau_m_ms"},
-    {"refractory_period", "t_ref_ms"},
-    {"rates", "rate_hz"},
-    {"w", "weight"},
-    {"indices", "neurons"},
-    {"times", "times_ms"},
-    {"spike_times", "times_ms"},
-    {"duration", "ms"},
-    {"connect", "map"},
-    {"Connect", "map"},
-    {"Synapses", "map"},
-    {"Create", "area"},
-    {"NeuronGroup", "area"},
-    {"SpikeMonitor", "record"},
-    {"spike_recorder", "record"},
-    /* models */
-    {"iaf_psc_exp", "lif_psc_exp"},
-    {"iaf_psc_delta", "lif_psc_delta"},
-    {"iaf_cond_exp", "lif_cond_exp"},
-    {"aeif_cond_exp", "adex"},
-    /* rules */
-    {"fixed_indegree", "fixed_in_degree"},
-    {"fixed_outdegree", "fixed_out_degree"},
-    {"pairwise_poisson", "fixed_total_number"},
-    {"bernoulli", "pairwise_bernoulli"},
-    /* stimuli */
-    {"poisson_generator", "poisson"},
-    {"PoissonInput", "poisson"},
-    {"PoissonGroup", "poisson"},
-    {"noise_generator", "normal"},
-    {"dc_generator", "dc"},
-    {"spike_generator", "spikes"},
-    {"SpikeGeneratorGroup", "spikes"},
-};
-
-bool vly_suggest_alias_at(uint32_t index, const char **theirs,
-                          const char **ours)
+const char *vly_suggest_word(const vly_suggest *suggest, const char *word,
+                             char *out, uint32_t size)
 {
-    if (index >= sizeof(aliases) / sizeof(aliases[0]))
-        return false;
-    *theirs = aliases[index][0];
-    *ours = aliases[index][1];
-    return true;
-}
-
-const char *vly_suggest_alias(const char *word, uint32_t index)
-{
-    for (uint32_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
-        if (strcmp(word, aliases[i][0]) == 0 && index-- == 0)
-            return aliases[i][1];
-    return NULL;
+    const vly_foreign *row = NULL;
+    const vly_foreign *found = NULL;
+    const char *note = NULL;
+    bool alias = false;
+    for (uint32_t i = 0; (row = vly_foreign_find(word, i)); i++) {
+        found = found && found->note ? found : row;
+        if (!suggest->best || !row->ours ||
+            strcmp(row->ours, suggest->best) != 0)
+            continue;
+        alias = true;
+        note = row->note ? row->note : note;
+    }
+    if (alias && note)
+        snprintf(out, size, ", did you mean %s? %s", suggest->best, note);
+    else if (found && !alias && found->note)
+        snprintf(out, size, ": %s", found->note);
+    else if (found && !alias)
+        snprintf(out, size, ", which is %s here", found->ours);
+    else
+        vly_suggest_text(suggest, out, size);
+    return out;
 }

@@ -22,11 +22,12 @@ void vly_suggest_offer(vly_suggest *suggest, const char *word,
 const char *vly_suggest_text(const vly_suggest *suggest, char *out,
                              uint32_t size);
 
-/* Our name for a name of NEST or Brian 2 ("C_m": "c_m_pf"); NULL without. The
- * second call gives the next (I_e is i_e_pa or i_e): index from 0. */
-const char *vly_suggest_alias(const char *word, uint32_t index);
-/* Row index of that table; false after the last. */
-bool vly_suggest_alias_at(uint32_t index, const char **theirs,
-                          const char **ours);
+/* The same for a word of the format (a model, a rule, a kind), which may be one
+ * of another simulator: then also what foreign_names says of it. */
+const char *vly_suggest_word(const vly_suggest *suggest, const char *word,
+                             char *out, uint32_t size);
+
+/* Room for what they say. */
+#define VLY_HINT_SIZE 320
 
 #endif

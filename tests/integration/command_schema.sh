@@ -109,8 +109,8 @@ expect 0 doc stimulus
 prints "poisson"
 prints "amplitude_<unit>"
 expect 0 doc nest
-prints "C_m                  c_m_pf"
-prints "iaf_psc_exp          lif_psc_exp          model"
+prints "C_m                      c_m_pf"
+prints "iaf_psc_exp              lif_psc_exp          model"
 expect 0 doc V_m
 prints "potential            feagi"
 expect 2 doc poison

@@ -101,4 +101,20 @@ expect 0 validate voxels.toml --backends cpu:1,cpu:2
 says "note: voxels.toml:8:1: none makes no synapse"
 expect 0 resolve voxels.toml --set map.2.periodic=true
 prints "periodic = [10, 4, 0]"
+
+# ---- names of other simulators ----
+expect 0 doc V_min
+prints "none"
+prints "the potential has no lower bound"
+expect 0 doc V_th
+lists "V_th v_t_mv adex"
+lists "V_th v_peak izhikevich"
+expect 0 doc pairwise_poisson
+prints "nearest: fixed_total_number"
+expect 0 doc PoissonGroup
+lists "PoissonGroup poisson generator of [area], kind of [[stimulus]]"
+expect 0 doc iaf_psc_exp
+lists "iaf_psc_exp lif_psc_exp2 model"
+expect 2 doc pairwise_poison
+says "did you mean pairwise_poisson?"
 done_checks

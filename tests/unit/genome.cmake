@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 foreach(name model expression read map stimulus input override use invalid memory
-        notes)
+        notes foreign)
     vly_test(test_genome_${name} LABELS unit SOURCES test_genome_${name}.c)
 endforeach()
 vly_test(test_genome_resolve LABELS unit SOURCES test_genome_resolve.c

@@ -3,6 +3,7 @@
  */
 #include "test_genome_text.h"
 
+#include "genome/foreign_names.h"
 #include "genome/suggest.h"
 
 #define TEXT                                                                   \
@@ -113,9 +114,9 @@ static void distances(void **state)
     assert_int_equal(vly_suggest_distance("", "abc"), 3);
     assert_int_equal(vly_suggest_distance("kitten", "sitting"), 3);
     assert_int_equal(vly_suggest_distance("TAU_M", "tau_m"), 0);
-    assert_string_equal(vly_suggest_alias("C_m", 0), "c_m_pf");
-    assert_string_equal(vly_suggest_alias("I_e", 1), "i_e");
-    assert_null(vly_suggest_alias("C_m", 1));
+    assert_string_equal(vly_foreign_find("C_m", 0)->ours, "c_m_pf");
+    assert_string_equal(vly_foreign_find("I_e", 1)->ours, "i_e");
+    assert_null(vly_foreign_find("C_m", 1));
 }
 
 static const struct CMUnitTest tests[] = {

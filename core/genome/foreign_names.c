@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table of names: see foreign_names.h. Checked against the documentation
+ * of NEST 3 (models, connection rules, devices) and of Brian 2.5 (input,
+ * synapses): a row with a name of ours says that it means the same, up to its
+ * note.
+ */
+#include "genome/foreign_names.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define SAME(theirs, ours)                                                     \
+    {                                                                          \
+        theirs, ours, NULL, NULL                                               \
+    }
+#define IN(where, theirs, ours)                                                \
+    {                                                                          \
+        theirs, ours, NULL, where                                              \
+    }
+#define NEAR(theirs, ours, note)                                               \
+    {                                                                          \
+        theirs, ours, note, NULL                                               \
+    }
+#define NONE(theirs, note)                                                     \
+    {                                                                          \
+        theirs, NULL, note, NULL                                               \
+    }
+
+static const vly_foreign rows[] = {
+    /* parameters and state of neurons */
+    SAME("C_m", "c_m_pf"),
+    SAME("tau_m", "tau_m_ms"),
+    SAME("tau_syn", "tau_syn_ms"),
+    SAME("tau_syn_ex", "tau_ex_ms"),
+    SAME("tau_syn_in", "tau_in_ms"),
+    NEAR("tau_syn_ex", "tau_syn_ms",
+         "for both signs; lif_psc_exp2 has tau_ex_ms and tau_in_ms"),
+    NEAR("tau_syn_in", "tau_syn_ms",
+         "for both signs; lif_psc_exp2 has tau_ex_ms and tau_in_ms"),
+    SAME("g_L", "g_l_ns"),
+    SAME("E_L", "e_l_mv"),
+    SAME("E_ex", "e_ex_mv"),
+    SAME("E_in", "e_in_mv"),
+    SAME("g_ex", "g_ex_ns"),
+    SAME("g_in", "g_in_ns"),
+    SAME("I_syn_ex", "i_ex_pa"),
+    SAME("I_syn_in", "i_in_pa"),
+    SAME("t_ref", "t_ref_ms"),
+    SAME("V_th", "v_th_mv"),
+    NEAR("V_th", "v_t_mv", "where a spike starts; it is cut off at v_peak_mv"),
+    SAME("V_th", "v_peak"),
+    SAME("V_peak", "v_peak_mv"),
+    SAME("V_reset", "v_reset_mv"),
+    SAME("V_reset", "c"),
+    SAME("Delta_T", "delta_t_mv"),
+    SAME("tau_w", "tau_w_ms"),
+    SAME("a", "a_ns"),
+    SAME("b", "b_pa"),
+    SAME("w", "w_pa"),
+    SAME("I_e", "i_e_pa"),
+    SAME("I_e", "i_e"),
+    SAME("V_m", "v_mv"),
+    SAME("V_m", "v"),
+    SAME("V_m", "potential"),
+    SAME("U_m", "u"),
+    NONE("V_min", "the potential has no lower bound"),
+    NONE("refractory_input",
+         "input during the refractory period is lost, as with false in NEST"),
+    NONE("consistent_integration",
+         "v takes two half steps a burst, as with false in NEST"),
+    NONE("gsl_error_tol", "steps are fixed, one a burst"),
+    /* models */
+    NEAR("iaf_psc_exp", "lif_psc_exp",
+         "lif_psc_exp2 where tau_syn_ex and tau_syn_in differ (tau_ex_ms, "
+         "tau_in_ms); NEST's defaults are others"),
+    NEAR("iaf_psc_exp", "lif_psc_exp2", "with tau_ex_ms and tau_in_ms"),
+    NEAR("iaf_psc_delta", "lif_psc_delta",
+         "NEST's defaults are E_L = -70, V_th = -55, V_reset = -70 mV"),
+    SAME("iaf_cond_exp", "lif_cond_exp"),
+    NEAR("aeif_cond_exp", "adex",
+         "NEST's defaults are V_reset = -60, V_peak = 0 mV"),
+    NEAR("izhikevich", "izhikevich",
+         "a weight is input for one burst (mV/ms), in NEST a jump of V_m"),
+    NONE("iaf_psc_alpha",
+         "no model has alpha-shaped currents; nearest: lif_psc_exp2, whose "
+         "currents decay exponentially"),
+    NONE("iaf_cond_alpha",
+         "no model has alpha-shaped conductances; nearest: lif_cond_exp"),
+    NONE("aeif_cond_alpha",
+         "no model has alpha-shaped conductances; nearest: adex, whose "
+         "conductances decay exponentially"),
+    NONE("aeif_psc_exp", "adex has conductances only"),
+    NONE("aeif_psc_alpha", "adex has conductances only"),
+    NONE("aeif_psc_delta", "adex has conductances only"),
+    NONE("iaf_psc_exp_multisynapse",
+         "a neuron has two ports at most; nearest: lif_psc_exp2"),
+    NONE("hh_psc_alpha",
+         "no model is of Hodgkin and Huxley's kind; nearest: adex"),
+    NONE("hh_cond_exp_traub",
+         "no model is of Hodgkin and Huxley's kind; nearest: adex"),
+    NONE("gif_psc_exp",
+         "no model has a stochastic threshold; nearest: lif_psc_exp2, adex"),
+    NONE("parrot_neuron", "nothing repeats spikes; an area with a generator "
+                          "has neurons with ids of "
+                          "its own, which do without"),
+    /* generators and stimuli */
+    NEAR("poisson_generator", "poisson",
+         "[[stimulus]] kind = \"poisson\": each neuron has a train of its own, "
+         "as "
+         "in NEST; neurons with ids: [area] generator = \"poisson\""),
+    NEAR(
+        "PoissonGroup", "poisson",
+        "[area] generator = \"poisson\", and maps from it; [[stimulus]] kind = "
+        "\"poisson\" adds input without neurons"),
+    NEAR("PoissonInput", "poisson",
+         "[[stimulus]] kind = \"poisson\", rate_hz = N * rate"),
+    NEAR("inhomogeneous_poisson_generator", "poisson",
+         "one [[stimulus]] kind = \"poisson\" for each rate, with start_ms and "
+         "stop_ms"),
+    NONE("sinusoidal_poisson_generator",
+         "no rate is a sine; nearest: one [[stimulus]] kind = \"poisson\" a "
+         "step, "
+         "with start_ms and stop_ms"),
+    NEAR("spike_generator", "spikes",
+         "[area] generator = \"spikes\" with neurons = 1, and a map from it; "
+         "[[stimulus]] kind = \"spikes\" adds input directly"),
+    NEAR("SpikeGeneratorGroup", "spikes",
+         "[area] generator = \"spikes\": times_ms has a list for each neuron"),
+    NEAR("pulsepacket_generator", "pulse",
+         "all spikes of a pulse come in its bursts, without jitter"),
+    NEAR("dc_generator", "dc", "[[stimulus]] kind = \"dc\""),
+    NEAR("step_current_generator", "dc",
+         "one [[stimulus]] kind = \"dc\" a step, with start_ms and stop_ms"),
+    NONE("ac_generator", "no stimulus is a sine; nearest: one [[stimulus]] "
+                         "kind = \"dc\" a step, "
+                         "with start_ms and stop_ms"),
+    NEAR(
+        "noise_generator", "normal",
+        "[[stimulus]] kind = \"normal\" adds a new number to the port in every "
+        "burst; no noise current is held between draws"),
+    NONE("gamma_sup_generator", "generators are poisson, spikes and pulse"),
+    NONE("mip_generator",
+         "no two generators share spikes; generators are poisson, spikes and "
+         "pulse"),
+    NONE("TimedArray", "one [[stimulus]] a step, with start_ms and stop_ms"),
+    NONE("amplitude_times",
+         "one [[stimulus]] of kind dc a step, with start_ms and stop_ms"),
+    NONE("amplitude_values",
+         "one [[stimulus]] of kind dc a step, with start_ms and stop_ms"),
+    SAME("rate", "rate_hz"),
+    SAME("rates", "rate_hz"),
+    SAME("start", "start_ms"),
+    SAME("stop", "stop_ms"),
+    SAME("std", "sd"),
+    SAME("times", "times_ms"),
+    SAME("spike_times", "times_ms"),
+    SAME("spike_weights", "weight"),
+    NONE("indices", "times_ms has one list for each neuron instead"),
+    /* rules and maps */
+    SAME("fixed_indegree", "fixed_in_degree"),
+    SAME("fixed_outdegree", "fixed_out_degree"),
+    NEAR("fixed_total_number", "fixed_total_number", "N is count"),
+    SAME("pairwise_bernoulli", "pairwise_bernoulli"),
+    SAME("bernoulli", "pairwise_bernoulli"),
+    NONE(
+        "pairwise_poisson",
+        "no rule draws a number of synapses for each pair; nearest: "
+        "fixed_total_number, count = pairwise_avg_num_conns times the pairs of "
+        "neurons"),
+    NONE("pairwise_avg_num_conns",
+         "no rule draws a number of synapses for each pair; nearest: "
+         "fixed_total_number with count"),
+    NONE("symmetric_pairwise_bernoulli", "no rule connects both ways by one "
+                                         "draw; nearest: pairwise_bernoulli, a "
+                                         "map for each way"),
+    NONE("tripartite_bernoulli_with_pool", "a map connects pairs of areas"),
+    NONE("make_symmetric", "a second [[map]] goes the other way"),
+    SAME("indegree", "in_degree"),
+    SAME("outdegree", "out_degree"),
+    IN("[[map]]", "N", "count"),
+    IN("[area", "N", "neurons"),
+    SAME("delay", "delay_ms"),
+    SAME("allow_autapses", "self"),
+    SAME("autapses", "self"),
+    SAME("allow_multapses", "multiple"),
+    SAME("multapses", "multiple"),
+    NEAR("receptor_type", "port",
+         "0 or 1; without it the sign of the weight chooses"),
+    NONE("conn_spec", "its parts are keys of the map: rule, in_degree, p, ..."),
+    NONE("syn_spec",
+         "its parts are keys of the map: weight_<unit>, delay_ms, port"),
+    IN("[[map]]", "source", "from"),
+    SAME("target", "to"),
+    IN("[[map]]", "pre", "from"),
+    SAME("post", "to"),
+    SAME("edge_wrap", "periodic"),
+    SAME("circular", "circle"),
+    SAME("rectangular", "box"),
+    SAME("doughnut", "ring"),
+    SAME("spherical", "sphere"),
+    NEAR("static_synapse", "map",
+         "synapses are static: weight_<unit> and delay_ms"),
+    NONE("synapse_model", "synapses are static: weight_<unit> and delay_ms"),
+    NONE("stdp_synapse", "synapses are static in this version"),
+    NONE("tsodyks_synapse", "synapses are static in this version"),
+    NONE("on_pre", "an event adds its weight to the target's port"),
+    /* the rest of a script */
+    SAME("Create", "area"),
+    SAME("NeuronGroup", "area"),
+    IN("[area", "n_neurons", "neurons"),
+    IN("[area", "size", "neurons"),
+    SAME("CopyModel", "model"),
+    SAME("SetDefaults", "model"),
+    SAME("Connect", "map"),
+    SAME("connect", "map"),
+    SAME("Synapses", "map"),
+    SAME("spike_recorder", "record"),
+    SAME("spike_detector", "record"),
+    SAME("SpikeMonitor", "record"),
+    NONE("multimeter", "only spikes are recorded"),
+    NONE("voltmeter", "only spikes are recorded"),
+    NONE("StateMonitor", "only spikes are recorded"),
+    NONE("PopulationRateMonitor", "`volley run` prints the rate of each area"),
+    SAME("resolution", "dt_ms"),
+    SAME("dt", "dt_ms"),
+    NEAR("defaultclock", "run", "with dt_ms"),
+    SAME("duration", "ms"),
+    NEAR("rng_seed", "seed_network",
+         "beside it seed_state and seed_input; or --seed"),
+    NONE("local_num_threads", "machines are no part of a genome: --threads"),
+    /* Brian 2, in whose equations names are the user's */
+    SAME("threshold", "v_th_mv"),
+    SAME("threshold", "firing_threshold"),
+    SAME("reset", "v_reset_mv"),
+    NEAR("refractory", "t_ref_ms",
+         "a key refractory is state: bursts that are left"),
+    SAME("refractory_period", "t_ref_ms"),
+    SAME("v_rest", "e_l_mv"),
+    SAME("E_leak", "e_l_mv"),
+    SAME("tau", "tau_m_ms"),
+    SAME("w", "weight"),
+    NONE("eqs", "models are built in: `volley doc` lists them"),
+    NONE("method", "each model has one scheme"),
+};
+enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+const vly_foreign *vly_foreign_at(uint32_t index)
+{
+    return index < N_ROWS ? &rows[index] : NULL;
+}
+
+bool vly_foreign_holds(const vly_foreign *row, const char *what)
+{
+    return !row->where || strstr(what, row->where);
+}
+
+const vly_foreign *vly_foreign_find(const char *word, uint32_t index)
+{
+    for (uint32_t i = 0; i < N_ROWS; i++)
+        if (strcmp(word, rows[i].theirs) == 0 && index-- == 0)
+            return &rows[i];
+    return NULL;
+}

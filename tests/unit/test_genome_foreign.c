@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Names of other simulators where a user puts them: the answer names ours, or
+ * says that there is none and what comes nearest.
+ */
+#include "test_genome_text.h"
+
+#include "genome/foreign_names.h"
+#include "genome/genome_keys.h"
+#include "genome/genome_map.h"
+#include "genome/genome_stimulus.h"
+
+/* ---- the table ---------------------------------------------------------- */
+
+static bool is_value(const char *word)
+{
+    for (uint32_t m = 0; m < vly_model_count(); m++) {
+        const vly_model_info *model = vly_model_at(m);
+        for (uint32_t i = 0; i < model->n_params; i++)
+            if (strcmp(model->params[i].name, word) == 0)
+                return true;
+        for (uint32_t i = 0; i < model->n_fields; i++)
+            if (strcmp(model->fields[i].name, word) == 0)
+                return true;
+    }
+    return false;
+}
+
+static bool is_key(const char *word)
+{
+    for (const vly_key_section *s = vly_key_sections; s->name; s++)
+        for (const vly_key *key = s->keys; key->name; key++)
+            if (vly_key_matches(key->name, word))
+                return true;
+    return false;
+}
+
+static bool is_name(const char *word)
+{
+    for (uint32_t i = 0; vly_rule_names[i]; i++)
+        if (strcmp(vly_rule_names[i], word) == 0)
+            return true;
+    for (uint32_t i = 0; vly_stimulus_names[i]; i++)
+        if (strcmp(vly_stimulus_names[i], word) == 0)
+            return true;
+    return vly_model_find(word) != NULL;
+}
+
+static void rows_name_what_there_is(void **state)
+{
+    (void)state;
+    uint32_t n = 0;
+    for (const vly_foreign *row; (row = vly_foreign_at(n)); n++) {
+        if (row->ours &&
+            !(is_value(row->ours) || is_key(row->ours) || is_name(row->ours)))
+            fail_msg("%s: there is no %s", row->theirs, row->ours);
+        assert_true(row->ours || row->note);
+    }
+    assert_true(n > 100);
+    assert_null(vly_foreign_find("C_m", 1));
+    assert_null(vly_foreign_find("no such name", 0));
+}
+
+/* ---- keys --------------------------------------------------------------- */
+
+static void keys_of_models(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        const char *key;
+        const char *answer;
+    } cases[] = {
+        {"izhikevich", "V_min",
+         "V_min: izhikevich has no such key: the potential has no lower bound"},
+        {"izhikevich", "V_th", "V_th: izhikevich calls it v_peak"},
+        {"izhikevich", "V_reset", "V_reset: izhikevich calls it c"},
+        {"izhikevich", "U_m", "U_m: izhikevich calls it u"},
+        {"izhikevich", "consistent_integration",
+         "consistent_integration: izhikevich has no such key: v takes two half "
+         "steps a burst, as with false in NEST"},
+        {"adex", "V_th",
+         "V_th: adex calls it v_t_mv, where a spike starts; it is cut off at "
+         "v_peak_mv"},
+        {"adex", "V_peak", "V_peak: adex calls it v_peak_mv"},
+        {"adex", "Delta_T", "Delta_T: adex calls it delta_t_mv"},
+        {"adex", "a", "a: adex calls it a_ns"},
+        {"adex", "tau_syn_ex", "tau_syn_ex: adex calls it tau_ex_ms"},
+        {"lif_psc_delta", "V_th", "V_th: lif_psc_delta calls it v_th_mv"},
+        {"lif_psc_delta", "V_min",
+         "V_min: lif_psc_delta has no such key: the potential has no lower "
+         "bound"},
+        {"lif_psc_exp", "tau_syn_in",
+         "tau_syn_in: lif_psc_exp calls it tau_syn_ms, for both signs; "
+         "lif_psc_exp2 has tau_ex_ms and tau_in_ms"},
+        {"lif_psc_exp2", "tau_syn_in",
+         "tau_syn_in: lif_psc_exp2 calls it tau_in_ms"},
+        {"lif_cond_exp", "g_L", "g_L: lif_cond_exp calls it g_l_ns"},
+        {"lif_cond_exp", "N", "N: an [area] calls it neurons"},
+    };
+    for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[512], wanted[512];
+        snprintf(text, sizeof(text),
+                 "format = 1\n[area.A]\nmodel = \"%s\"\nneurons = 1\n%s = 1\n",
+                 cases[i].model, cases[i].key);
+        snprintf(wanted, sizeof(wanted), "t:5:1: %s", cases[i].answer);
+        assert_refused(text, wanted);
+    }
+}
+
+#define AREA "format = 1\n[area.A]\nmodel = \"lif_psc_exp\"\nneurons = 2\n"
+
+static void keys_of_tables(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        const char *answer;
+    } cases[] = {
+        {"N = 3", "N: a [[map]] calls it count"},
+        {"indegree = 3", "indegree: a [[map]] calls it in_degree"},
+        {"w = 3", "w: a [[map]] calls it weight_<unit>"},
+        {"allow_autapses = false", "allow_autapses: a [[map]] calls it self"},
+        {"receptor_type = 1", "receptor_type: a [[map]] calls it port, 0 or 1; "
+                              "without it the sign of the weight chooses"},
+        {"edge_wrap = true", "edge_wrap: a [[map]] calls it periodic"},
+        {"make_symmetric = true", "make_symmetric: a [[map]] has no such key: "
+                                  "a second [[map]] goes the other way"},
+        {"pairwise_avg_num_conns = 2",
+         "pairwise_avg_num_conns: a [[map]] has no such key: no rule draws a "
+         "number of synapses for each pair; nearest: fixed_total_number with "
+         "count"},
+    };
+    for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[512], wanted[512];
+        snprintf(text, sizeof(text), AREA "[[map]]\n%s\n", cases[i].line);
+        snprintf(wanted, sizeof(wanted), "t:6:1: %s", cases[i].answer);
+        assert_refused(text, wanted);
+    }
+    assert_refused(AREA "[[stimulus]]\nkind = \"normal\"\nto = \"A\"\n"
+                        "mean_pa = 1\nstd = 2\n",
+                   "t:9:1: std: a [[stimulus]] of kind normal calls it "
+                   "sd_<unit>");
+    assert_refused("format = 1\n[kernel]\nresolution = 0.1\n",
+                   "t:2:2: unknown key kernel in the genome");
+}
+
+/* ---- words -------------------------------------------------------------- */
+
+#define GENERATORS                                                             \
+    "[[stimulus]] kind = \"poisson\": each neuron has a train of its own, as " \
+    "in NEST; neurons with ids: [area] generator = \"poisson\""
+#define POISSON_GROUP                                                          \
+    "[area] generator = \"poisson\", and maps from it; [[stimulus]] kind = "   \
+    "\"poisson\" adds input without neurons"
+
+static void models(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *answer;
+    } cases[] = {
+        {"iaf_psc_exp",
+         ", did you mean lif_psc_exp? lif_psc_exp2 where tau_syn_ex and "
+         "tau_syn_in differ (tau_ex_ms, tau_in_ms); NEST's defaults are "
+         "others"},
+        {"iaf_cond_exp", ", did you mean lif_cond_exp?"},
+        {"iaf_psc_alpha", ": no model has alpha-shaped currents; nearest: "
+                          "lif_psc_exp2, whose currents decay exponentially"},
+        {"hh_psc_alpha",
+         ": no model is of Hodgkin and Huxley's kind; nearest: adex"},
+        {"poisson_generator", ": " GENERATORS},
+        {"PoissonGroup", ": " POISSON_GROUP},
+        {"parrot_neuron",
+         ": nothing repeats spikes; an area with a generator has neurons with "
+         "ids of its own, which do without"},
+        {"fixed_indegree", ", which is fixed_in_degree here"},
+    };
+    for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[512], wanted[512];
+        snprintf(text, sizeof(text),
+                 "format = 1\n[area.A]\nmodel = \"%s\"\nneurons = 1\n",
+                 cases[i].name);
+        snprintf(wanted, sizeof(wanted), "t:3:9: no model \"%s\"%s",
+                 cases[i].name, cases[i].answer);
+        assert_refused(text, wanted);
+    }
+}
+
+static void rules_kinds_and_generators(void **state)
+{
+    (void)state;
+    assert_refused(AREA "[[map]]\nfrom = \"A\"\nto = \"A\"\n"
+                        "rule = \"pairwise_poisson\"\n",
+                   "t:8:8: no rule \"pairwise_poisson\": no rule draws a "
+                   "number of synapses for each pair; nearest: "
+                   "fixed_total_number, count = pairwise_avg_num_conns times "
+                   "the pairs of neurons");
+    assert_refused(AREA "[[map]]\nfrom = \"A\"\nto = \"A\"\n"
+                        "rule = \"fixed_outdegree\"\n",
+                   "t:8:8: no rule \"fixed_outdegree\", did you mean "
+                   "fixed_out_degree?");
+    assert_refused(AREA "[[stimulus]]\nkind = \"PoissonGroup\"\n",
+                   "t:6:8: no kind \"PoissonGroup\", did you mean "
+                   "poisson? " POISSON_GROUP);
+    assert_refused(AREA "[[stimulus]]\nkind = \"step_current_generator\"\n",
+                   "t:6:8: no kind \"step_current_generator\", did you mean "
+                   "dc? one [[stimulus]] kind = \"dc\" a step, with start_ms "
+                   "and stop_ms");
+    assert_refused(AREA "[[stimulus]]\nkind = \"ac_generator\"\n",
+                   "t:6:8: no kind \"ac_generator\": no stimulus is a sine; "
+                   "nearest: one [[stimulus]] kind = \"dc\" a step, with "
+                   "start_ms and stop_ms");
+    assert_refused("format = 1\n[area.G]\ngenerator = \"PoissonGroup\"\n"
+                   "neurons = 1\n",
+                   "t:3:13: no generator \"PoissonGroup\", did you mean "
+                   "poisson? " POISSON_GROUP);
+    /* a name of the user's is no word of NEST's */
+    assert_refused(AREA "[[record]]\nwhat = \"spikes\"\nfrom = \"a\"\n",
+                   "t:7:8: from: no area \"a\", did you mean A?");
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(rows_name_what_there_is),
+    cmocka_unit_test(keys_of_models),
+    cmocka_unit_test(keys_of_tables),
+    cmocka_unit_test(models),
+    cmocka_unit_test(rules_kinds_and_generators),
+};
+VLY_TEST_MAIN(tests)
