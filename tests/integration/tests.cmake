@@ -99,6 +99,7 @@ vly_test(test_checkpoint_kill LABELS integration TIMEOUT 300
 # ---- what a run leaves ----------------------------------------------------
 vly_test(test_record LABELS unit SOURCES ../unit/test_record.c)
 vly_test(test_record_resume LABELS unit SOURCES ../unit/test_record_resume.c)
+vly_test(test_record_stream LABELS unit SOURCES ../unit/test_record_stream.c)
 
 # ---- the command ----------------------------------------------------------
 vly_test(test_run_pace LABELS integration

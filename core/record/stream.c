@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Writing a stream. A block is made in memory and given to the writer whole, so
+ * the file never ends between two blocks but where the machine or the disk
+ * stopped it.
+ */
+#include "record/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "record/stream_format.h"
+#include "record/writer.h"
+
+typedef struct stream_area {
+    uint32_t first;
+    uint32_t n_neurons;
+    bool recorded;
+} stream_area;
+
+struct vly_stream {
+    vly_writer *writer;
+    char *path;
+    stream_area *areas;
+    uint32_t *frame_words; /* [n_reports] */
+    uint32_t n_areas;
+    uint32_t n_reports;
+    uint32_t check; /* of the block before */
+    uint64_t n_spikes;
+    unsigned char *bytes; /* the block being made */
+    size_t capacity;
+};
+
+/* ---- the head ---------------------------------------------------------- */
+
+typedef struct head_bytes {
+    unsigned char *bytes;
+    size_t n;
+} head_bytes;
+
+typedef struct head_sizes {
+    size_t n_listed;
+    size_t n_text;
+    size_t n_bytes;
+} head_sizes;
+
+static bool measure(const vly_stream_head *head, head_sizes *sizes)
+{
+    bool fits = true;
+    size_t bytes = 0;
+    size_t part = 0;
+    *sizes = (head_sizes){0};
+    for (uint32_t a = 0; a < head->n_areas; a++)
+        sizes->n_text += strlen(head->areas[a].name) + 1;
+    for (uint32_t r = 0; r < head->n_reports; r++) {
+        const vly_stream_report *report = &head->reports[r];
+        sizes->n_text += strlen(report->field) + strlen(report->unit) + 2;
+        sizes->n_listed += report->neurons != NULL ? report->n_neurons : 0;
+    }
+    bytes = sizeof(vly_stream_file_head) + sizeof(vly_hash) + sizes->n_text;
+    fits =
+        vly_size_mul(head->n_areas, sizeof(vly_stream_file_area), &part) &&
+        vly_size_add(bytes, part, &bytes) &&
+        vly_size_mul(head->n_reports, sizeof(vly_stream_file_report), &part) &&
+        vly_size_add(bytes, part, &bytes) &&
+        vly_size_mul(sizes->n_listed, sizeof(uint32_t), &part) &&
+        vly_size_add(bytes, part, &bytes);
+    sizes->n_bytes = bytes;
+    return fits && sizes->n_text <= UINT32_MAX;
+}
+
+static unsigned char *put(unsigned char *at, const void *bytes, size_t n)
+{
+    memcpy(at, bytes, n);
+    return at + n;
+}
+
+/* Returns the place of the text in all texts. */
+static uint32_t put_text(unsigned char *text, size_t *n, const char *what)
+{
+    uint32_t at = (uint32_t)*n;
+    size_t length = strlen(what) + 1;
+    memcpy(text + at, what, length);
+    *n += length;
+    return at;
+}
+
+static void fill_head(const vly_stream_head *head, const head_sizes *sizes,
+                      unsigned char *bytes)
+{
+    vly_stream_file_head file = {.magic = VLY_STREAM_MAGIC,
+                                 .version = VLY_STREAM_VERSION,
+                                 .endian = VLY_STREAM_ENDIAN,
+                                 .head_bytes = sizes->n_bytes,
+                                 .genome_hash = head->genome_hash,
+                                 .connectome_hash = head->connectome_hash,
+                                 .dt_ms = head->dt_ms,
+                                 .first_burst = head->first_burst,
+                                 .n_areas = head->n_areas,
+                                 .n_reports = head->n_reports,
+                                 .n_listed = sizes->n_listed,
+                                 .text_bytes = sizes->n_text};
+    size_t n_text = 0;
+    unsigned char *text =
+        bytes + sizes->n_bytes - sizeof(vly_hash) - sizes->n_text;
+    unsigned char *at = put(bytes, &file, sizeof file);
+    for (uint32_t a = 0; a < head->n_areas; a++) {
+        const vly_spike_area *area = &head->areas[a];
+        vly_stream_file_area entry = {area->first, area->n_neurons,
+                                      area->recorded,
+                                      put_text(text, &n_text, area->name)};
+        at = put(at, &entry, sizeof entry);
+    }
+    for (uint32_t r = 0; r < head->n_reports; r++) {
+        const vly_stream_report *report = &head->reports[r];
+        vly_stream_file_report entry = {
+            .record = report->record,
+            .area = report->area,
+            .type = report->type,
+            .n_neurons = report->n_neurons,
+            .interval = report->interval,
+            .listed = report->neurons != NULL,
+            .field = put_text(text, &n_text, report->field),
+            .unit = put_text(text, &n_text, report->unit)};
+        at = put(at, &entry, sizeof entry);
+    }
+    for (uint32_t r = 0; r < head->n_reports; r++)
+        if (head->reports[r].neurons != NULL)
+            at = put(at, head->reports[r].neurons,
+                     head->reports[r].n_neurons * sizeof(uint32_t));
+}
+
+static void seal_head(head_bytes *made)
+{
+    size_t n = made->n - sizeof(vly_hash);
+    vly_hash sum = vly_hash_bytes((vly_hash){{0, 0}}, made->bytes, n);
+    memcpy(made->bytes + n, &sum, sizeof sum);
+}
+
+static vly_status make_head(const vly_stream_head *head, head_bytes *made,
+                            vly_error *error)
+{
+    head_sizes sizes;
+    if (!measure(head, &sizes))
+        return vly_fail_nomem(error, SIZE_MAX, "the head of a stream");
+    made->bytes = vly_calloc(sizes.n_bytes, 1);
+    if (made->bytes == NULL)
+        return vly_fail_nomem(error, sizes.n_bytes, "the head of a stream");
+    made->n = sizes.n_bytes;
+    fill_head(head, &sizes, made->bytes);
+    seal_head(made);
+    return VLY_OK;
+}
+
+/* ---- open and close ---------------------------------------------------- */
+
+static void free_stream(vly_stream *stream)
+{
+    vly_free(stream->path);
+    vly_free(stream->areas);
+    vly_free(stream->frame_words);
+    vly_free(stream->bytes);
+    vly_free(stream);
+}
+
+static vly_status make_stream(const char *path, const vly_stream_head *head,
+                              vly_stream **stream, vly_error *error)
+{
+    vly_stream *made = vly_calloc(1, sizeof *made);
+    if (made == NULL)
+        return vly_fail_nomem(error, sizeof *made, "a stream");
+    made->path = vly_strdup(path);
+    made->areas = vly_calloc(head->n_areas, sizeof *made->areas);
+    made->frame_words = vly_calloc(head->n_reports, sizeof(uint32_t));
+    if (made->path == NULL || made->areas == NULL ||
+        made->frame_words == NULL) {
+        free_stream(made);
+        return vly_fail_nomem(error, head->n_areas * sizeof *made->areas,
+                              "a stream");
+    }
+    made->n_areas = head->n_areas;
+    made->n_reports = head->n_reports;
+    for (uint32_t a = 0; a < head->n_areas; a++)
+        made->areas[a] =
+            (stream_area){head->areas[a].first, head->areas[a].n_neurons,
+                          head->areas[a].recorded};
+    for (uint32_t r = 0; r < head->n_reports; r++)
+        made->frame_words[r] = head->reports[r].n_neurons;
+    *stream = made;
+    return VLY_OK;
+}
+
+static uint32_t last_word(const unsigned char *bytes, size_t n)
+{
+    uint32_t word = 0;
+    memcpy(&word, bytes + n - sizeof word, sizeof word);
+    return word;
+}
+
+vly_status vly_stream_open(const char *path, const vly_stream_head *head,
+                           vly_stream **stream, vly_error *error)
+{
+    vly_stream *made = NULL;
+    head_bytes bytes = {NULL, 0};
+    vly_status status = make_stream(path, head, &made, error);
+    if (status != VLY_OK)
+        return status;
+    VLY_TRY(make_head(head, &bytes, error));
+    VLY_TRY(vly_writer_open(path, false, &made->writer, error));
+    VLY_TRY(vly_writer_bytes(made->writer, bytes.bytes, bytes.n, error));
+    /* out now: a path that cannot be written should fail before the run */
+    VLY_TRY(vly_writer_flush(made->writer, error));
+    made->check = last_word(bytes.bytes, bytes.n);
+    *stream = made;
+    made = NULL;
+out:
+    if (made != NULL) {
+        vly_writer_abandon(made->writer);
+        free_stream(made);
+    }
+    vly_free(bytes.bytes);
+    return status;
+}
+
+static vly_status read_at(const char *path, uint64_t at, void *bytes, size_t n,
+                          vly_error *error)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
+                        strerror(errno));
+    ssize_t got = pread(file, bytes, n, (off_t)at);
+    int number = errno;
+    close(file);
+    if (got < 0)
+        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
+                        strerror(number));
+    if ((size_t)got < n)
+        return vly_fail(error, VLY_E_PARSE,
+                        "%s: ends in the part that the run goes on from", path);
+    return VLY_OK;
+}
+
+static vly_status check_head(const char *path, const vly_stream_head *head,
+                             const vly_spike_place *place, vly_error *error)
+{
+    head_bytes ours = {NULL, 0};
+    unsigned char *theirs = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(make_head(head, &ours, error));
+    theirs = vly_malloc(ours.n, 1);
+    if (theirs == NULL) {
+        status = vly_fail_nomem(error, ours.n, "the head of a stream");
+        goto out;
+    }
+    VLY_TRY(read_at(path, 0, theirs, ours.n, error));
+    /* it began where it began */
+    size_t first = offsetof(vly_stream_file_head, first_burst);
+    memcpy(ours.bytes + first, theirs + first, sizeof(uint64_t));
+    seal_head(&ours);
+    if (place->n_bytes < ours.n || memcmp(ours.bytes, theirs, ours.n) != 0)
+        status =
+            vly_fail(error, VLY_E_PARSE,
+                     "%s: not the stream of this network and [[record]]", path);
+out:
+    vly_free(theirs);
+    vly_free(ours.bytes);
+    return status;
+}
+
+vly_status vly_stream_resume(const char *path, const vly_stream_head *head,
+                             const vly_spike_place *place, vly_stream **stream,
+                             vly_error *error)
+{
+    vly_stream *made = NULL;
+    vly_status status = make_stream(path, head, &made, error);
+    if (status != VLY_OK)
+        return status;
+    VLY_TRY(check_head(path, head, place, error));
+    VLY_TRY(read_at(path, place->n_bytes - VLY_STREAM_CHECK, &made->check,
+                    sizeof made->check, error));
+    VLY_TRY(vly_writer_resume(path, place->n_bytes, &made->writer, error));
+    made->n_spikes = place->n_spikes;
+    *stream = made;
+    made = NULL;
+out:
+    if (made != NULL) {
+        vly_writer_abandon(made->writer);
+        free_stream(made);
+    }
+    return status;
+}
+
+vly_status vly_stream_flush(vly_stream *stream, vly_spike_place *place,
+                            vly_error *error)
+{
+    vly_status status = vly_writer_flush(stream->writer, error);
+    if (status != VLY_OK)
+        return status;
+    place->n_bytes = vly_writer_tell(stream->writer);
+    place->n_spikes = stream->n_spikes;
+    return VLY_OK;
+}
+
+vly_status vly_stream_rewind(vly_stream *stream, const vly_spike_place *place,
+                             vly_error *error)
+{
+    uint32_t check = 0;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_writer_rewind(stream->writer, place->n_bytes, error));
+    VLY_TRY(read_at(stream->path, place->n_bytes - VLY_STREAM_CHECK, &check,
+                    sizeof check, error));
+    stream->check = check;
+    stream->n_spikes = place->n_spikes;
+out:
+    return status;
+}
+
+uint64_t vly_stream_count(const vly_stream *stream)
+{
+    return stream->n_spikes;
+}
+
+uint64_t vly_stream_bytes(const vly_stream *stream)
+{
+    return vly_writer_tell(stream->writer);
+}
+
+vly_status vly_stream_close(vly_stream *stream, vly_error *error)
+{
+    if (stream == NULL)
+        return VLY_OK;
+    vly_status status = vly_writer_close(stream->writer, error);
+    free_stream(stream);
+    return status;
+}
+
+/* ---- blocks ------------------------------------------------------------ */
+
+/* Room for a payload of n bytes and what stands around it. */
+static vly_status reserve(vly_stream *stream, uint64_t n, vly_error *error)
+{
+    uint64_t wanted = n + VLY_STREAM_BLOCK_HEAD + VLY_STREAM_CHECK;
+    if (wanted <= stream->capacity)
+        return VLY_OK;
+    unsigned char *bytes = vly_realloc(stream->bytes, (size_t)wanted, 1);
+    if (bytes == NULL)
+        return vly_fail_nomem(error, wanted, "a block of a stream");
+    stream->bytes = bytes;
+    stream->capacity = (size_t)wanted;
+    return VLY_OK;
+}
+
+/* The payload lies behind the room for the longest head: the head is put right
+ * before it. */
+static vly_status put_block(vly_stream *stream, vly_stream_kind kind,
+                            const unsigned char *end, vly_error *error)
+{
+    unsigned char head[VLY_STREAM_BLOCK_HEAD];
+    unsigned char *payload = stream->bytes + VLY_STREAM_BLOCK_HEAD;
+    head[0] = (unsigned char)kind;
+    size_t n_payload = (size_t)(end - payload);
+    size_t n_head = (size_t)(vly_varint_put(head + 1, n_payload) - head);
+    unsigned char *block = payload - n_head;
+    size_t n = n_head + n_payload;
+    memcpy(block, head, n_head);
+    uint32_t check = vly_stream_check(stream->check, block, n);
+    memcpy(block + n, &check, sizeof check);
+    vly_status status =
+        vly_writer_bytes(stream->writer, block, n + sizeof check, error);
+    if (status == VLY_OK)
+        stream->check = check;
+    return status;
+}
+
+/* How many of the ids are recorded. */
+static vly_status count_recorded(const vly_stream *stream, const uint32_t *ids,
+                                 uint32_t n_ids, uint32_t *n, vly_error *error)
+{
+    uint32_t a = 0;
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < n_ids; i++) {
+        while (a < stream->n_areas &&
+               ids[i] - stream->areas[a].first >= stream->areas[a].n_neurons)
+            a++;
+        if (a == stream->n_areas)
+            return vly_fail(error, VLY_E_INVALID, "neuron %u is in no area",
+                            ids[i]);
+        sum += stream->areas[a].recorded;
+    }
+    *n = sum;
+    return VLY_OK;
+}
+
+vly_status vly_stream_spikes(vly_stream *stream, uint64_t burst,
+                             const uint32_t *ids, uint32_t n_ids,
+                             vly_error *error)
+{
+    uint32_t n = 0;
+    uint32_t a = 0;
+    uint32_t next = 0; /* the smallest id that may follow */
+    vly_status status = VLY_OK;
+    VLY_TRY(count_recorded(stream, ids, n_ids, &n, error));
+    if (n == 0)
+        return VLY_OK;
+    /* an id has at most five bytes */
+    VLY_TRY(reserve(stream, 2 * VLY_STREAM_VARINT + UINT64_C(5) * n, error));
+    unsigned char *at = stream->bytes + VLY_STREAM_BLOCK_HEAD;
+    at = vly_varint_put(at, burst);
+    at = vly_varint_put(at, n);
+    for (uint32_t i = 0; i < n_ids; i++) {
+        while (ids[i] - stream->areas[a].first >= stream->areas[a].n_neurons)
+            a++;
+        if (!stream->areas[a].recorded)
+            continue;
+        at = vly_varint_put(at, ids[i] - next);
+        next = ids[i] + 1;
+    }
+    VLY_TRY(put_block(stream, VLY_STREAM_SPIKES, at, error));
+    stream->n_spikes += n;
+out:
+    return status;
+}
+
+vly_status vly_stream_frame(vly_stream *stream, uint64_t n_bursts,
+                            uint32_t report, const uint32_t *words,
+                            vly_error *error)
+{
+    vly_status status = VLY_OK;
+    size_t n = stream->frame_words[report] * sizeof *words;
+    VLY_TRY(reserve(stream, 2 * VLY_STREAM_VARINT + (uint64_t)n, error));
+    unsigned char *at = stream->bytes + VLY_STREAM_BLOCK_HEAD;
+    at = vly_varint_put(at, n_bursts);
+    at = vly_varint_put(at, report);
+    at = put(at, words, n);
+    status = put_block(stream, VLY_STREAM_FRAME, at, error);
+out:
+    return status;
+}
+
+vly_status vly_stream_end(vly_stream *stream, uint64_t n_bursts,
+                          vly_error *error)
+{
+    vly_status status = VLY_OK;
+    VLY_TRY(reserve(stream, 2 * VLY_STREAM_VARINT, error));
+    unsigned char *at = stream->bytes + VLY_STREAM_BLOCK_HEAD;
+    at = vly_varint_put(at, n_bursts);
+    at = vly_varint_put(at, stream->n_spikes);
+    status = put_block(stream, VLY_STREAM_END, at, error);
+out:
+    return status;
+}
