@@ -2,7 +2,12 @@
 list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/writer.c
     ${CMAKE_CURRENT_LIST_DIR}/spike_csv.c
+    ${CMAKE_CURRENT_LIST_DIR}/spike_stats.c
     ${CMAKE_CURRENT_LIST_DIR}/stream.c
     ${CMAKE_CURRENT_LIST_DIR}/stream_reader.c
+    ${CMAKE_CURRENT_LIST_DIR}/export.c
+    ${CMAKE_CURRENT_LIST_DIR}/export_csv.c
+    ${CMAKE_CURRENT_LIST_DIR}/export_sonata.c
+    ${CMAKE_CURRENT_LIST_DIR}/sonata_file.c
     ${CMAKE_CURRENT_LIST_DIR}/digest_log.c
     ${CMAKE_CURRENT_LIST_DIR}/digest_reader.c)

@@ -93,15 +93,15 @@ static vly_status make_csv(const vly_spike_area *areas, uint32_t n_areas,
     return VLY_OK;
 }
 
-vly_status vly_spike_csv_open(const char *path, const vly_spike_area *areas,
-                              uint32_t n_areas, double dt_ms,
-                              vly_spike_csv **csv, vly_error *error)
+static vly_status open_csv(const char *path, bool replace,
+                           const vly_spike_area *areas, uint32_t n_areas,
+                           double dt_ms, vly_spike_csv **csv, vly_error *error)
 {
     vly_spike_csv *made = NULL;
     vly_status status = make_csv(areas, n_areas, dt_ms, &made, error);
     if (status != VLY_OK)
         return status;
-    status = vly_writer_open(path, false, &made->writer, error);
+    status = vly_writer_open(path, replace, &made->writer, error);
     if (status == VLY_OK) {
         status =
             vly_writer_text(made->writer, VLY_SPIKE_CSV_HEADER "\n", error);
@@ -110,12 +110,25 @@ vly_status vly_spike_csv_open(const char *path, const vly_spike_area *areas,
     if (status == VLY_OK)
         status = vly_writer_flush(made->writer, error);
     if (status != VLY_OK) {
-        vly_writer_abandon(made->writer);
-        free_csv(made);
+        vly_spike_csv_abandon(made);
         return status;
     }
     *csv = made;
     return VLY_OK;
+}
+
+vly_status vly_spike_csv_open(const char *path, const vly_spike_area *areas,
+                              uint32_t n_areas, double dt_ms,
+                              vly_spike_csv **csv, vly_error *error)
+{
+    return open_csv(path, false, areas, n_areas, dt_ms, csv, error);
+}
+
+vly_status vly_spike_csv_create(const char *path, const vly_spike_area *areas,
+                                uint32_t n_areas, double dt_ms,
+                                vly_spike_csv **csv, vly_error *error)
+{
+    return open_csv(path, true, areas, n_areas, dt_ms, csv, error);
 }
 
 vly_status vly_spike_csv_resume(const char *path, const vly_spike_area *areas,
@@ -216,4 +229,12 @@ vly_status vly_spike_csv_close(vly_spike_csv *csv, vly_error *error)
     vly_status status = vly_writer_close(csv->writer, error);
     free_csv(csv);
     return status;
+}
+
+void vly_spike_csv_abandon(vly_spike_csv *csv)
+{
+    if (csv == NULL)
+        return;
+    vly_writer_abandon(csv->writer);
+    free_csv(csv);
 }

@@ -27,6 +27,10 @@ typedef struct vly_spike_area {
 vly_status vly_spike_csv_open(const char *path, const vly_spike_area *areas,
                               uint32_t n_areas, double dt_ms,
                               vly_spike_csv **csv, vly_error *error);
+/* The same as a whole file: at path when it is closed, and not before. */
+vly_status vly_spike_csv_create(const char *path, const vly_spike_area *areas,
+                                uint32_t n_areas, double dt_ms,
+                                vly_spike_csv **csv, vly_error *error);
 /* How far a recording is: what a checkpoint keeps of it. */
 typedef struct vly_spike_place {
     uint64_t n_bytes;
@@ -53,5 +57,7 @@ vly_status vly_spike_csv_add(vly_spike_csv *csv, uint64_t burst,
 uint64_t vly_spike_csv_count(const vly_spike_csv *csv);
 /* csv is gone, also on failure. NULL is legal. */
 vly_status vly_spike_csv_close(vly_spike_csv *csv, vly_error *error);
+/* Of one that was created: nothing is left of it. NULL is legal. */
+void vly_spike_csv_abandon(vly_spike_csv *csv);
 
 #endif

@@ -102,7 +102,8 @@ static void fill_head(const vly_stream_head *head, const head_sizes *sizes,
                                  .n_areas = head->n_areas,
                                  .n_reports = head->n_reports,
                                  .n_listed = sizes->n_listed,
-                                 .text_bytes = sizes->n_text};
+                                 .text_bytes = sizes->n_text,
+                                 .purpose = head->purpose};
     size_t n_text = 0;
     unsigned char *text =
         bytes + sizes->n_bytes - sizeof(vly_hash) - sizes->n_text;

@@ -41,6 +41,7 @@ typedef struct vly_stream_head {
     uint32_t n_areas;
     uint32_t n_reports;
     const vly_stream_report *reports;
+    uint32_t purpose; /* vly_export_format of what it is to become */
 } vly_stream_head;
 
 /* ---- writing ----------------------------------------------------------- */

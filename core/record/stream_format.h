@@ -24,8 +24,10 @@ typedef struct vly_stream_file_head {
     uint32_t n_reports;
     uint64_t n_listed;   /* neurons in the lists of reports */
     uint64_t text_bytes; /* names, fields, units, each with its 0 */
+    uint32_t purpose;
+    uint32_t reserved;
 } vly_stream_file_head;
-VLY_SEAL(vly_stream_file_head, 96);
+VLY_SEAL(vly_stream_file_head, 104);
 
 typedef struct vly_stream_file_area {
     uint32_t first;

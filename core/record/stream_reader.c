@@ -175,11 +175,13 @@ static vly_status read_parts(vly_stream_reader *reader,
                                      .areas = reader->areas,
                                      .n_areas = file->n_areas,
                                      .n_reports = file->n_reports,
-                                     .reports = reader->reports};
+                                     .reports = reader->reports,
+                                     .purpose = file->purpose};
     /* the parts before are multiples of 4 bytes, and malloc's block is aligned
      */
     const void *aligned = listed;
-    if (!read_areas(reader, areas, text, file->text_bytes) ||
+    if (file->purpose > 2 ||
+        !read_areas(reader, areas, text, file->text_bytes) ||
         !read_reports(reader, reports, aligned, file->n_listed, text,
                       file->text_bytes) ||
         !(file->dt_ms > 0))

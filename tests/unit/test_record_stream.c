@@ -58,7 +58,8 @@ static const vly_stream_head head = {.genome_hash = {{1, 2}},
                                      .areas = areas,
                                      .n_areas = 3,
                                      .n_reports = 2,
-                                     .reports = reports};
+                                     .reports = reports,
+                                     .purpose = 2};
 
 /* What burst t holds; every third one nothing that is recorded. */
 static uint32_t ids_of(uint64_t t, uint32_t ids[8])
@@ -199,6 +200,7 @@ static void reads_back(void **state)
     assert_int_equal(theirs->areas[2].first, 303);
     assert_false(theirs->areas[1].recorded);
     assert_int_equal(theirs->first_burst, 5);
+    assert_int_equal(theirs->purpose, 2);
     assert_true(theirs->dt_ms > 0.0999 && theirs->dt_ms < 0.1001);
     assert_int_equal(theirs->connectome_hash.lane[1], UINT64_MAX);
     assert_string_equal(theirs->reports[0].field, "v_mv");
@@ -283,7 +285,7 @@ static void flipped_bits(void **state)
                     part.tail.state == VLY_STREAM_CUT);
         assert_true(part.tail.n_left > 0);
     }
-    assert_in_range(refused, 96 * 8, n * 8 - 1);
+    assert_in_range(refused, 104 * 8, n * 8 - 1);
 }
 
 /* A block that is whole but not where it was written; bytes behind the end. */

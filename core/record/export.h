@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A stream made into what other programs read: CSV, or SONATA files (HDF5; Dai
+ * et al. 2020, doi:10.1371/journal.pcbi.1007696). Spikes are one file; of the
+ * samples, each field of each [[record]] is one, STEM.RECORD.FIELD.csv or .h5.
+ */
+#ifndef VOLLEY_RECORD_EXPORT_H
+#define VOLLEY_RECORD_EXPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/stream.h"
+
+typedef enum vly_export_format {
+    VLY_EXPORT_NONE, /* the stream itself */
+    VLY_EXPORT_CSV,
+    VLY_EXPORT_SONATA
+} vly_export_format;
+
+/* What the name of a file asks for: .h5, .hdf5 and .sonata are SONATA, .vls is
+ * a stream, anything else CSV. */
+vly_export_format vly_export_format_of(const char *path);
+/* Whether this build has HDF5. */
+bool vly_export_has_sonata(void);
+/* Errors  E_UNSUPPORTED SONATA is asked for, and this build has no HDF5 */
+vly_status vly_export_check(vly_export_format format, const char *path,
+                            vly_error *error);
+
+/* The file of one report, for a recording in path; vly_free frees it. NULL
+ * without memory. */
+char *vly_export_report_path(const char *path, uint32_t record,
+                             const char *field);
+
+/* What a stream holds, by area and by report; from one pass over it. */
+typedef struct vly_export_counts {
+    uint64_t *area_spikes;   /* [n_areas] */
+    uint64_t *report_frames; /* [n_reports] */
+    uint64_t *report_first;  /* [n_reports] bursts done at the first frame */
+    vly_stream_tail tail;
+} vly_export_counts;
+
+/* Errors  those of reading; E_PARSE frames that do not follow each other */
+vly_status vly_export_count(vly_stream_reader *reader,
+                            vly_export_counts *counts, vly_error *error);
+void vly_export_counts_deinit(vly_export_counts *counts);
+
+/* One after the other writes all files of a stream, each whole or not at all;
+ * those that are there are replaced. What is behind the last good block is left
+ * out, counts->tail (filled, deinit in any case) says what. No spike file where
+ * no area's spikes are recorded.
+ * told     called with the name of every file written; NULL: nobody
+ * Errors   those of reading; E_IO a file cannot be written; E_UNSUPPORTED no
+ *          HDF5 in this build; E_NOMEM
+ * Thread   [any-thread], with HDF5 one at a time
+ * Cost     one pass over the stream to count, one for each file */
+vly_status vly_export(vly_stream_reader *reader, vly_export_format format,
+                      const char *path, vly_export_counts *counts,
+                      void (*told)(void *arg, const char *path), void *arg,
+                      vly_error *error);
+
+/* ---- the writers, one file each ---------------------------------------- */
+
+/* The end of a burst in ms, the number that CSV has: 3 * 0.1 is 0.3. */
+double vly_export_time(double dt_ms, uint64_t n_bursts);
+
+vly_status vly_export_spikes_csv(vly_stream_reader *reader, const char *path,
+                                 vly_error *error);
+/* Reports first to first + n - 1 of the head: one [[record]] and field, each an
+ * area of its own. */
+vly_status vly_export_report_csv(vly_stream_reader *reader, uint32_t first,
+                                 uint32_t n, const char *path,
+                                 vly_error *error);
+vly_status vly_export_spikes_sonata(vly_stream_reader *reader,
+                                    const vly_export_counts *counts,
+                                    const char *path, vly_error *error);
+vly_status vly_export_report_sonata(vly_stream_reader *reader,
+                                    const vly_export_counts *counts,
+                                    uint32_t first, uint32_t n,
+                                    const char *path, vly_error *error);
+
+#endif
