@@ -11,8 +11,10 @@
 #include "checkpoint/checkpoint.h"
 #include "inspect_file.h"
 #include "inspect_net.h"
+#include "inspect_stream.h"
 #include "record/digest_log.h"
 #include "record/spike_csv.h"
+#include "record/stream.h"
 #include "setup.h"
 #include "tool.h"
 
@@ -21,6 +23,10 @@ static const tool_option options[] = {
      "connectome: map it without reading the checksums", 0, 0},
     {"backend", 0, false, TOOL_TEXT, "NAME",
      "genome, connectome: the plan of cuda, cuda:1, cpu:4, ...", 0, 0},
+    {"repair", 0, false, TOOL_FLAG, NULL,
+     "a stream, or those of a folder, into what the run would have made", 0, 0},
+    {"to", 0, false, TOOL_TEXT, "FILE",
+     "with --repair: into this one, .csv or .h5 (SONATA)", 0, 0},
     {"set", 0, true, TOOL_TEXT, "PATH=VALUE", "change the genome", 0, 0},
     {"seed", 0, false, TOOL_COUNT, "N", "all three seeds", 0, 9e18},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
@@ -58,6 +64,7 @@ typedef enum file_kind {
     FILE_PLUGIN,
     FILE_DIGEST_LOG,
     FILE_SPIKES,
+    FILE_STREAM,
     FILE_JSON,
     FILE_OTHER, /* none of ours */
     FILE_GENOME
@@ -76,6 +83,8 @@ static file_kind kind_of(const char *head, size_t n)
         return FILE_DIGEST_LOG;
     if (begins(head, n, VLY_SPIKE_CSV_HEADER))
         return FILE_SPIKES;
+    if (begins(head, n, VLY_STREAM_MAGIC))
+        return FILE_STREAM;
     while (space < n && strchr(" \t\r\n", head[space]) != NULL &&
            head[space] != '\0')
         space++;
@@ -98,6 +107,8 @@ static vly_status inspect(const char *path, file_kind kind, bool verify,
         return inspect_digest_log(path, error);
     case FILE_SPIKES:
         return inspect_spikes(path, error);
+    case FILE_STREAM:
+        return inspect_stream(path, error);
     case FILE_JSON:
         return inspect_json(path, error);
     case FILE_GENOME:
@@ -131,6 +142,15 @@ out:
     return status;
 }
 
+static int repair(const tool_args *args)
+{
+    vly_error error = VLY_ERROR_INIT;
+    return inspect_repair(args->positional[0], tool_text(args, "to"), &error) !=
+                   VLY_OK
+               ? tool_fail(&error)
+               : TOOL_EXIT_DONE;
+}
+
 static int run(const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
@@ -143,6 +163,11 @@ static int run(const tool_args *args)
                              .n_threads = tool_threads(args),
                              .overrides = &overrides};
     vly_status status = VLY_OK;
+    if (tool_has(args, "repair"))
+        return repair(args);
+    if (tool_has(args, "to"))
+        VLY_TRY(vly_fail(&error, VLY_E_INVALID,
+                         "--to without --repair, wanted both"));
     VLY_TRY(read_head(path, head, &n, &error));
     VLY_TRY(tool_overrides_init(args, &overrides, &error));
     file_kind kind = kind_of(head, n);
@@ -165,12 +190,16 @@ const tool_command cmd_inspect = {
     .name = "inspect",
     .arguments = "FILE [options]",
     .summary = "Says what a file is and what is in it.",
-    .details = "Genome, saved connectome, checkpoint, plugin, digest log, "
-               "recording,\nmanifest.\n\n--backend makes the net and prints "
-               "how it would "
-               "run there: plan, bytes on the\ndevice and the host, bytes a "
-               "synapse. No burst is run. Without that device:\nexit code "
-               "3.\n",
+    .details =
+        "Genome, saved connectome, checkpoint, plugin, digest log, "
+        "recording,\nmanifest.\n\n--repair makes FILE.h5 of the stream "
+        "FILE.h5.vls that a killed run left, up to its\nlast whole "
+        "block, and leaves the stream as it is: a run with --checkpoint "
+        "can be\nresumed in it instead.\n\n--backend makes the net and prints "
+        "how it would "
+        "run there: plan, bytes on the\ndevice and the host, bytes a "
+        "synapse. No burst is run. Without that device:\nexit code "
+        "3.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

@@ -143,6 +143,7 @@ static vly_status make_plan(const tool_args *args, const rerun *again,
         .n_bursts = again->n_bursts,
         .digest_log = tool_text(args, "digest-log"),
         .quiet = tool_has(args, "quiet"),
+        .record_memory = RUN_RECORD_MEMORY,
     };
     if (plan->backend == NULL)
         plan->backend = "auto";

@@ -191,11 +191,11 @@ static vly_status mark_recordings(run_job *job, vly_error *error)
     run_checkpoint *checkpoint = job->checkpoint;
     uint32_t n = 0;
     vly_status status = VLY_OK;
-    if (job->record != NULL) {
+    if (job->output.path != NULL) {
         VLY_TRY(run_record_mark(job->record, error));
         checkpoint->recordings[n++] =
             (vly_recording){.kind = VLY_RECORDING_SPIKES,
-                            .path = job->record_path,
+                            .path = job->output.growing,
                             .selection = run_resume_selection(job)};
     }
     if (job->digests != NULL) {

@@ -144,7 +144,7 @@ vly_status run_checkpoint_check(const run_job *job, vly_error *error)
     vly_status status = VLY_OK;
     if (plan->path == NULL && plan->resume == NULL)
         return VLY_OK;
-    VLY_TRY(check_recording("--record", job->record_path, error));
+    VLY_TRY(check_recording("--record", job->output.growing, error));
     VLY_TRY(check_recording("--digest-log", job->plan.digest_log, error));
     if (plan->path != NULL)
         VLY_TRY(check_path(plan, error));

@@ -76,7 +76,8 @@ static void keep_places(run_job *job)
      * be resumed instead */
     if (job->checkpoint != NULL)
         return;
-    if (job->record != NULL) {
+    kept->burst = vly_net_burst(job->net);
+    if (job->output.path != NULL) {
         VLY_TRY(find_place(job, &error));
         VLY_TRY(run_record_mark(job->record, &error));
         kept->marked = true;
@@ -100,7 +101,8 @@ static int cut_recordings(run_job *job)
         return 0;
     if (job->record != NULL) {
         VLY_TRY(find_place(job, &error));
-        VLY_TRY(run_record_rewind(job->record, &kept->spikes, &error));
+        VLY_TRY(
+            run_record_rewind(job->record, &kept->spikes, kept->burst, &error));
     }
     if (job->digests != NULL)
         VLY_TRY(vly_digest_log_rewind(job->digests, &kept->digests, &error));

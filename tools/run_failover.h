@@ -31,6 +31,7 @@ typedef struct run_failure {
 typedef struct run_kept {
     bool known;  /* of a run without fail-over or with checkpoints: not */
     bool marked; /* the recording's place is still to be asked for */
+    uint64_t burst;
     vly_spike_place spikes;
     vly_digest_place digests;
 } run_kept;

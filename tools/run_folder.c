@@ -223,7 +223,7 @@ static void put_course(const run_job *job, json_writer *json)
     json_u64(json, "threads", job->plan.n_threads);
     run_swap_json(job, json);
     run_failover_json(job, json);
-    json_text(json, "recording", job->record_path);
+    json_text(json, "recording", job->output.path);
     run_resume_json(job, json);
     json_text(json, "start", result->start);
     json_text(json, "end", ended ? result->end : NULL);

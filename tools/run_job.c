@@ -24,7 +24,7 @@ static vly_status on_burst(void *arg, uint64_t burst, const uint32_t *ids,
     run_job *job = arg;
     vly_error *error = &job->result.error;
     vly_status status = VLY_OK;
-    if (job->record != NULL)
+    if (job->output.spikes)
         VLY_TRY(run_record_add(job->record, burst, ids, n_ids, error));
     if (job->digests != NULL)
         VLY_TRY(vly_digest_log_add(job->digests, burst, digest, n_ids, error));
@@ -51,37 +51,6 @@ static void on_log(void *arg, int32_t level, const char *source,
 
 /* ---- before the run --------------------------------------------------- */
 
-static vly_status open_csv(run_job *job, vly_error *error)
-{
-    const vly_genome *genome = job->build.genome;
-    const vly_connectome *connectome = job->build.connectome;
-    uint32_t n_areas = connectome->desc.n_areas;
-    vly_spike_area *areas = vly_calloc(n_areas, sizeof *areas);
-    if (areas == NULL)
-        return vly_fail_nomem(error, n_areas * sizeof *areas, "areas");
-    for (uint32_t a = 0; a < n_areas; a++) {
-        areas[a].name = connectome->areas[a].name;
-        areas[a].first = connectome->areas[a].first;
-        areas[a].n_neurons = connectome->areas[a].n_neurons;
-        areas[a].recorded = genome->n_records == 0;
-    }
-    for (uint32_t r = 0; r < genome->n_records; r++)
-        areas[genome->records[r].area].recorded = true;
-    const vly_recording *from = run_resume_recording(job, VLY_RECORDING_SPIKES);
-    vly_spike_place place = {0};
-    if (from != NULL)
-        place = (vly_spike_place){from->n_bytes, from->n_entries};
-    vly_status status =
-        from != NULL
-            ? vly_spike_csv_resume(job->record_path, areas, n_areas,
-                                   connectome->desc.dt_ms, &place, &job->csv,
-                                   error)
-            : vly_spike_csv_open(job->record_path, areas, n_areas,
-                                 connectome->desc.dt_ms, &job->csv, error);
-    vly_free(areas);
-    return status;
-}
-
 static vly_status open_digests(run_job *job, vly_error *error)
 {
     const vly_connectome *connectome = job->build.connectome;
@@ -103,23 +72,6 @@ static vly_status open_digests(run_job *job, vly_error *error)
              job->result.stats.backend);
     return vly_digest_log_open(job->plan.digest_log, &header, &job->digests,
                                error);
-}
-
-/* What is recorded where: --record, or spikes.csv in the folder of a genome
- * that asks for recording. */
-static vly_status choose_record_path(run_job *job, vly_error *error)
-{
-    const run_plan *plan = &job->plan;
-    bool asked = job->build.genome->n_records > 0;
-    if (plan->record != NULL)
-        job->record_path = vly_strdup(plan->record);
-    else if (plan->folder != NULL && asked)
-        job->record_path = run_folder_path(plan->folder, "spikes.csv");
-    else
-        return VLY_OK;
-    if (job->record_path == NULL)
-        return vly_fail_nomem(error, 4096, "a file name");
-    return VLY_OK;
 }
 
 /* Everything that can be said without building anything. */
@@ -184,7 +136,7 @@ out:
 static void choose_functions(run_job *job)
 {
     vly_net_count_areas(job->net, 1);
-    if (job->record != NULL)
+    if (job->output.spikes)
         vly_net_on_spikes(job->net, on_burst, job);
     else if (job->digests != NULL)
         vly_net_on_bursts(job->net, on_burst, job);
@@ -194,10 +146,7 @@ static vly_status open_files(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
     vly_status status = VLY_OK;
-    if (job->record_path != NULL) {
-        VLY_TRY(open_csv(job, error));
-        VLY_TRY(run_record_open(job->csv, &job->record, error));
-    }
+    VLY_TRY(run_output_open(job, error));
     if (plan->digest_log != NULL)
         VLY_TRY(open_digests(job, error));
     /* not before: a pipe that nobody reads is waited for when it is opened */
@@ -222,8 +171,8 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
     vly_status status = VLY_OK;
     vly_log_set_sink(on_log, job);
     /* cheap things first: nobody waits a minute for "no such backend" */
-    VLY_TRY(run_paths_check(plan, error));
-    VLY_TRY(choose_record_path(job, error));
+    VLY_TRY(run_output_choose(job, error));
+    VLY_TRY(run_paths_check(job, error));
     VLY_TRY(run_checkpoint_check(job, error));
     VLY_TRY(run_resume_load(job, error));
     VLY_TRY(tool_registry_create(&job->registry, error));
@@ -356,18 +305,13 @@ static void close_files(run_job *job)
 {
     vly_error error = VLY_ERROR_INIT;
     vly_error *first = &job->result.error;
-    if (run_record_close(job->record, &error) != VLY_OK &&
-        first->status == VLY_OK)
-        *first = error;
-    job->record = NULL;
-    if (vly_spike_csv_close(job->csv, &error) != VLY_OK &&
-        first->status == VLY_OK)
-        *first = error;
-    job->csv = NULL;
+    run_output_close(job, first);
     if (vly_digest_log_close(job->digests, &error) != VLY_OK &&
         first->status == VLY_OK)
         *first = error;
     job->digests = NULL;
+    if (run_output_export(job, &error) != VLY_OK && first->status == VLY_OK)
+        *first = error;
 }
 
 static void collect(run_job *job)
@@ -417,16 +361,14 @@ void run_job_deinit(run_job *job)
 {
     run_control_close(job);
     vly_log_set_sink(NULL, NULL);
-    vly_net_destroy(job->net);
     run_checkpoint_close(job->checkpoint);
+    run_output_deinit(job);
+    vly_net_destroy(job->net);
     vly_checkpoint_destroy(job->resumed);
-    run_record_close(job->record, NULL);
-    vly_spike_csv_close(job->csv, NULL);
     vly_digest_log_close(job->digests, NULL);
     vly_writer_abandon(job->events);
     tool_build_deinit(&job->build);
     vly_registry_destroy(job->registry);
-    vly_free(job->record_path);
     vly_free(job->result.area_spikes);
     tool_overrides_deinit(&job->plan.overrides);
     run_failover_deinit(job);

@@ -12,13 +12,12 @@
 #include "checkpoint/checkpoint.h"
 #include "json_writer.h"
 #include "record/digest_log.h"
-#include "record/spike_csv.h"
 #include "record/writer.h"
 #include "run_checkpoint.h"
 #include "run_control.h"
 #include "run_failover.h"
+#include "run_output.h"
 #include "run_pace.h"
-#include "run_record.h"
 #include "run_swap.h"
 #include "setup.h"
 #include "tool.h"
@@ -41,6 +40,10 @@ typedef struct run_plan {
     bool force;
     bool quiet;
     const char *record; /* NULL: none */
+    const char
+        *record_format;     /* "csv", "sonata", "stream"; NULL: by the name */
+    uint64_t record_memory; /* bytes between the run and its files */
+    bool statistics;        /* of spikes that are not recorded, too */
     const char *digest_log;
     const char *json;
     const char *connectome; /* --save-connectome */
@@ -71,8 +74,7 @@ typedef struct run_job {
     tool_build build;
     vly_registry *registry;
     vly_net *net;
-    char *record_path; /* what is recorded where; NULL: nothing */
-    vly_spike_csv *csv;
+    run_output output;  /* what is recorded where */
     run_record *record; /* writes it */
     vly_digest_log *digests;
     vly_writer *events;   /* log.jsonl */
@@ -104,9 +106,10 @@ int run_job_exit_code(const run_job *job);
 
 /* ---- run_paths.c ------------------------------------------------------ */
 
-/* Errors  E_INVALID two outputs in one file, or one in the genome's; two
+/* The outputs are chosen.
+ * Errors  E_INVALID two outputs in one file, or one in the genome's; two
  *         spellings of a path are one file */
-vly_status run_paths_check(const run_plan *plan, vly_error *error);
+vly_status run_paths_check(const run_job *job, vly_error *error);
 
 /* ---- run_folder.c ----------------------------------------------------- */
 

@@ -61,18 +61,22 @@ static void find_real(const char *path, char *real, int missing)
     }
 }
 
-static vly_status check_folder(const run_plan *plan, const output *outputs,
-                               int n, vly_error *error)
+static vly_status check_folder(const run_job *job, const output *outputs, int n,
+                               vly_error *error)
 {
     static const char *const names[] = {"manifest.json", "summary.json",
-                                        "genome.resolved.toml", "log.jsonl",
-                                        "spikes.csv"};
-    /* spikes.csv is made if the genome asks for it and --record does not */
-    int n_names = plan->record == NULL && plan->genome->n_records > 0 ? 5 : 4;
+                                        "genome.resolved.toml", "log.jsonl"};
+    const run_plan *plan = &job->plan;
+    /* the folder's own recording, where --record is no other */
+    const char *const recordings[] = {job->output.path, job->output.growing};
+    int n_recordings = plan->record == NULL && job->output.path != NULL ? 2 : 0;
     char path[PATH_MAX];
     char real[PATH_MAX];
-    for (int k = 0; k < n_names; k++) {
-        snprintf(path, sizeof path, "%s/%s", plan->folder, names[k]);
+    for (int k = 0; k < 4 + n_recordings; k++) {
+        if (k < 4)
+            snprintf(path, sizeof path, "%s/%s", plan->folder, names[k]);
+        else
+            snprintf(path, sizeof path, "%s", recordings[k - 4]);
         find_real(path, real, 1);
         for (int i = 0; i < n; i++) {
             if (outputs[i].path != NULL && strcmp(outputs[i].real, real) == 0)
@@ -125,8 +129,13 @@ static vly_status check_checkpoints(const run_plan *plan, const output *outputs,
     return VLY_OK;
 }
 
-vly_status run_paths_check(const run_plan *plan, vly_error *error)
+vly_status run_paths_check(const run_job *job, vly_error *error)
 {
+    const run_plan *plan = &job->plan;
+    const char *growing = job->output.growing;
+    /* of --record FILE.h5: FILE.h5.vls is written too */
+    bool beside = plan->record != NULL && growing != NULL &&
+                  strcmp(growing, plan->record) != 0;
     if (plan->connectome != NULL && strcmp(plan->connectome, "-") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "--save-connectome -: wanted a file name");
@@ -138,8 +147,9 @@ vly_status run_paths_check(const run_plan *plan, vly_error *error)
                         {.path = plan->digest_log},
                         {.path = plan->json},
                         {.path = plan->connectome},
+                        {.path = beside ? growing : NULL},
                         {.path = plan->checkpoint.path}};
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         const char *path = outputs[i].path;
         if (path == NULL)
             continue;
@@ -160,8 +170,8 @@ vly_status run_paths_check(const run_plan *plan, vly_error *error)
         }
     }
     /* all but the checkpoint itself */
-    vly_status status = check_checkpoints(plan, outputs, 4, error);
+    vly_status status = check_checkpoints(plan, outputs, 5, error);
     if (status == VLY_OK && plan->folder != NULL)
-        status = check_folder(plan, outputs, 5, error);
+        status = check_folder(job, outputs, 6, error);
     return status;
 }

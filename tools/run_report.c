@@ -61,9 +61,30 @@ void run_report_head(const run_job *job)
     if (job->resumed != NULL)
         tool_message("resumed after burst %" PRIu64 " from %s",
                      job->first_burst, job->plan.checkpoint.resume);
-    if (genome->n_records > 0 && job->record_path == NULL)
+    if (genome->n_records > 0 && job->output.path == NULL)
         tool_message("[[record]] is not written: no -o FOLDER and no "
                      "--record FILE");
+}
+
+/* Where there are none, as of an area without spikes: a dash. */
+static void print_figure(double value, const char *format)
+{
+    char text[32] = "-";
+    if (value - value <= 0.0)
+        snprintf(text, sizeof text, format, value);
+    tool_print(" %8s", text);
+}
+
+static void print_figures(const run_job *job, uint32_t a)
+{
+    vly_area_spikes figures;
+    uint32_t n = job->build.connectome->areas[a].n_neurons;
+    if (!run_output_figures(job, a, &figures))
+        return;
+    print_figure(figures.cv, "%.3f");
+    tool_print("  ");
+    print_figure(figures.fano, "%.3g");
+    print_figure(100.0 * ratio((double)figures.n_silent, (double)n), "%.1f%%");
 }
 
 static void print_areas(const run_job *job)
@@ -75,14 +96,17 @@ static void print_areas(const run_job *job)
         width = n > width ? n : width;
     }
     width = width > 40 ? 40 : width;
-    tool_print("%-*s %14s %16s %12s\n", width, "area", "neurons", "spikes",
-               "rate_hz");
+    bool figured = job->output.sink.stats != NULL;
+    tool_print("%-*s %14s %16s %12s%s\n", width, "area", "neurons", "spikes",
+               "rate_hz", figured ? "       cv       fano   silent" : "");
     for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
         const vly_connectome_area *area = &connectome->areas[a];
-        tool_print("%-*s %14s %16s %12.4g\n", width, area->name,
+        tool_print("%-*s %14s %16s %12.4g", width, area->name,
                    tool_thousands(area->n_neurons),
                    tool_thousands(job->result.area_spikes[a]),
                    area_rate(job, a));
+        print_figures(job, a);
+        tool_print("\n");
     }
 }
 
@@ -139,6 +163,7 @@ void run_report_print(const run_job *job)
                    job->n_resumes == 1 ? "the first time" : "again");
     run_swap_print(job);
     run_failover_print(job);
+    run_output_print(job);
     tool_print("memory            connectome %s, net %s\n",
                tool_bytes(stats->connectome_bytes),
                tool_bytes(stats->host_bytes + stats->device_bytes));
@@ -183,6 +208,19 @@ static void put_pace(const run_job *job, json_writer *json)
     json_object_end(json);
 }
 
+/* null where there are no statistics, and where a figure is not defined */
+static void put_figures(const run_job *job, uint32_t a, json_writer *json)
+{
+    vly_area_spikes figures;
+    double n = (double)job->build.connectome->areas[a].n_neurons;
+    bool figured = run_output_figures(job, a, &figures);
+    json_number(json, "isi_cv", figured ? figures.cv : NAN);
+    json_number(json, "isi_cv_neurons", figured ? (double)figures.n_cv : NAN);
+    json_number(json, "fano", figured ? figures.fano : NAN);
+    json_number(json, "silent_share",
+                figured ? ratio((double)figures.n_silent, n) : NAN);
+}
+
 static void put_areas(const run_job *job, json_writer *json)
 {
     const vly_connectome *connectome = job->build.connectome;
@@ -199,6 +237,7 @@ static void put_areas(const run_job *job, json_writer *json)
         json_u64(json, "neurons", area->n_neurons);
         json_u64(json, "spikes", job->result.area_spikes[a]);
         json_number(json, "rate_hz", area_rate(job, a));
+        put_figures(job, a, json);
         json_object_end(json);
     }
     json_array_end(json);
@@ -234,6 +273,7 @@ void run_report_json(const run_job *job, json_writer *json)
     put_pace(job, json);
     run_swap_json(job, json);
     run_failover_json(job, json);
+    run_output_json(job, json);
     json_object(json, "phases");
     json_number(json, "delivery_s", (double)stats->delivery_ns * 1e-9);
     json_number(json, "dynamics_s", (double)stats->dynamics_ns * 1e-9);

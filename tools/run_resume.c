@@ -119,13 +119,13 @@ static vly_status check_selection(const run_job *job, vly_error *error)
     const vly_recording *recording =
         run_resume_recording(job, VLY_RECORDING_SPIKES);
     vly_hash ours = run_resume_selection(job);
-    if (recording == NULL || job->record_path == NULL ||
+    if (recording == NULL || job->output.growing == NULL ||
         memcmp(&recording->selection, &ours, sizeof ours) == 0)
         return VLY_OK;
     return vly_fail(error, VLY_E_INVALID,
                     "%s: was written with another [[record]], so %s cannot be "
                     "gone on with",
-                    job->plan.checkpoint.resume, job->record_path);
+                    job->plan.checkpoint.resume, job->output.growing);
 }
 
 vly_status run_resume_load(run_job *job, vly_error *error)
@@ -138,7 +138,7 @@ vly_status run_resume_load(run_job *job, vly_error *error)
     VLY_TRY(check_genome(job, error));
     VLY_TRY(check_selection(job, error));
     VLY_TRY(check_recording(job, VLY_RECORDING_SPIKES, "--record",
-                            job->record_path, error));
+                            job->output.growing, error));
     VLY_TRY(check_recording(job, VLY_RECORDING_DIGESTS, "--digest-log",
                             job->plan.digest_log, error));
     job->n_resumes = job->resumed->n_resumes + 1;
