@@ -100,6 +100,8 @@ vly_test(test_checkpoint_kill LABELS integration TIMEOUT 300
 vly_test(test_record LABELS unit SOURCES ../unit/test_record.c)
 vly_test(test_record_resume LABELS unit SOURCES ../unit/test_record_resume.c)
 vly_test(test_record_stream LABELS unit SOURCES ../unit/test_record_stream.c)
+vly_test(test_record_stats LABELS unit SOURCES ../unit/test_record_stats.c
+         LIBRARIES m)
 
 # ---- the command ----------------------------------------------------------
 vly_test(test_run_pace LABELS integration
@@ -130,13 +132,14 @@ if(VOLLEY_SANITIZE MATCHES "thread")
     # that it knows, which a loop that computes does not do.
     list(REMOVE_ITEM command_tests stop sweep)
 endif()
-list(APPEND command_tests checkpoint)
+list(APPEND command_tests checkpoint record)
 foreach(name IN LISTS command_tests)
     vly_test_register(test_command_${name} LABELS integration TIMEOUT 180
         COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_${name}.sh
                 $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
                 ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
-                $<TARGET_FILE:json_check> $<TARGET_FILE:schema_check>)
+                $<TARGET_FILE:json_check> $<TARGET_FILE:schema_check>
+                $<BOOL:${VOLLEY_SONATA}>)
 endforeach()
 
 if(VOLLEY_HAVE_CAIRO)

@@ -1,0 +1,257 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Recordings: formats that hold the same, files that depend on nothing but the
+# network, what a killed run leaves, a full disk. $6 1: built with HDF5.
+# shellcheck source=tests/integration/command_support.sh disable=SC2154
+. "${0%/*}/command_support.sh"
+hdf5=$6
+sed -i 's/^bursts = 200$/bursts = 2000/' small.toml
+
+# limited BLOCKS ARGUMENTS...: volley with files of at most so many blocks of
+# 512 bytes
+limited() {
+    blocks=$1
+    shift
+    (ulimit -f "$blocks" && exec "$volley" "$@") >out 2>err
+}
+
+# positive KEY FILE: a number of a JSON file
+positive() {
+    awk -v x="$(value "$1" "$2")" 'BEGIN { exit !(x > 0) }'
+}
+
+# ---- one recording, three formats ----
+expect 0 run small.toml --quiet --record whole.csv --backend cpu:1 \
+    --json whole.json
+holds is_json whole.json
+expect 0 run small.toml --quiet --record whole.vls --backend cpu:1
+expect 0 inspect whole.vls
+prints "recording (stream)"
+prints "state    whole"
+prints "done: 2,000"
+expect 0 inspect --repair whole.vls --to made.csv
+holds cmp whole.csv made.csv
+holds positive spikes whole.json
+holds [ "$(sed 1d whole.csv | wc -l)" -eq "$(value spikes whole.json)" ]
+holds [ "$(wc -c <whole.vls)" -lt "$(($(wc -c <whole.csv) / 2))" ]
+
+# ---- the bytes depend on neither threads nor swaps nor where it was written --
+expect 0 run small.toml --quiet --record other.vls --backend cpu:3 \
+    --swap 7=cpu:1 --swap 1300=cpu:2
+holds cmp whole.vls other.vls
+"$volley" run small.toml --quiet --record - --record-format stream >out 2>err
+holds cmp whole.vls out
+"$volley" run small.toml --quiet --record - --record-format stream | cat >piped
+holds cmp whole.vls piped
+expect 0 run small.toml --quiet --record named --record-format stream \
+    --record-memory 1
+holds cmp whole.vls named
+expect 0 run small.toml --quiet -o folder --record-format stream
+holds cmp whole.vls folder/spikes.vls
+
+# ---- statistics: of what is recorded, or asked for ----
+for key in isi_cv isi_cv_neurons fano bin_ms; do
+    holds positive $key whole.json
+done
+expect 0 run small.toml --quiet --json bare.json
+holds [ "$(value isi_cv bare.json)" = "null" ]
+holds [ "$(value statistics bare.json)" = "null" ]
+holds [ "$(value recording bare.json)" = "null" ]
+expect 0 run small.toml --statistics --json bare.json
+prints "silent"
+for key in isi_cv isi_cv_neurons fano silent_share bin_ms; do
+    holds [ "$(value $key bare.json)" = "$(value $key whole.json)" ]
+done
+expect 0 run small.toml --set run.bursts=1 --set stimulus.kick.rate_hz=0 \
+    --record silent.csv
+prints "100.0%"
+
+# ---- killed: good up to the last block ----
+killed() { # NAME: a long run that is killed once something is in the file
+    # (in a shell of its own, which does not tell of the kill)
+    (
+        "$volley" run small.toml --quiet --bursts 200000000 --backend cpu:1 \
+            --record "$1" >/dev/null 2>&1 &
+        run=$!
+        n=0
+        while [ "$(cat "$2" 2>/dev/null | wc -c)" -lt 100000 ] && [ $n -lt 200 ]
+        do
+            sleep 0.1
+            n=$((n + 1))
+        done
+        "$volley" inspect "$2" >live.out 2>live.err
+        echo $? >live.code
+        kill -9 $run
+        wait $run
+    ) >/dev/null 2>&1
+}
+killed lost.vls lost.vls
+holds [ "$(cat live.code)" -eq 4 ]
+holds grep -q "is being written" live.err
+expect 0 inspect lost.vls
+prints "without its end"
+expect 0 inspect --repair lost.vls
+expect 0 inspect --repair lost.vls --to lost.csv
+n=$(sed 1d lost.csv | wc -l)
+holds [ "$n" -gt 1000 ]
+# what is there is what an undisturbed run has
+last=$(tail -n 1 lost.csv | cut -d, -f1)
+expect 0 run small.toml --quiet --bursts $((last + 1)) --record undisturbed.csv
+holds cmp lost.csv undisturbed.csv
+
+# ---- a stream that is cut or damaged ----
+size=$(wc -c <whole.vls)
+head -c $((size - 3)) whole.vls >cut.vls
+expect 0 inspect cut.vls
+prints "left out the last"
+{
+    head -c $((size / 2)) whole.vls
+    printf 'volley'
+    tail -c +$((size / 2 + 7)) whole.vls
+} >damaged.vls
+expect 2 inspect damaged.vls
+says "damaged at byte"
+expect 2 inspect --repair damaged.vls --to damaged.csv
+says "damaged at byte"
+n=$(wc -c <damaged.csv)
+holds [ "$n" -gt 1000 ]
+head -c "$n" whole.csv >part.csv
+holds cmp damaged.csv part.csv
+head -c 50 whole.vls >cut.vls
+expect 2 inspect --repair cut.vls
+says "ends in its head"
+expect 2 inspect --repair whole.csv
+says "not a stream"
+expect 4 inspect --repair missing.vls
+expect 2 inspect --to x.csv whole.vls
+says "--to without --repair"
+mkdir nothing
+expect 2 inspect --repair nothing
+says "no stream"
+expect 2 inspect --repair nothing --to x.csv
+
+# ---- gone on with: the same bytes ----
+call="run small.toml --quiet --record part.vls --checkpoint ck"
+# shellcheck disable=SC2086 # words of a call
+expect 0 $call --bursts 700
+# shellcheck disable=SC2086
+expect 0 $call --bursts 1500 --resume ck
+# shellcheck disable=SC2086
+expect 0 $call --resume ck --backend cpu:2
+holds cmp part.vls whole.vls
+expect 2 run small.toml --quiet --bursts 2500 --record whole.csv --resume ck
+says "not what ck was written with"
+
+# ---- calls that are wrong ----
+expect 2 run small.toml --quiet --record-format vls --record x
+says "wanted csv, sonata or stream"
+expect 2 run small.toml --quiet --record-format csv
+says "--record-format without"
+expect 2 run small.toml --quiet --record-memory 0 --record x
+
+# ---- a full disk: said, what is there is good ----
+limited 8 run small.toml --quiet --record full.vls
+holds [ $? -eq 4 ]
+says "full.vls: cannot be written"
+expect 0 inspect full.vls
+prints "without its end"
+if [ -w /dev/full ]; then
+    expect 4 run small.toml --quiet --record /dev/full --record-format stream
+    says "No space left"
+fi
+
+if [ "$hdf5" != 1 ]; then
+    expect 3 run small.toml --quiet --record x.h5
+    says "built without it"
+    holds [ ! -e x.h5 ]
+    holds [ ! -e x.h5.vls ]
+    expect 0 run small.toml --quiet --record x.csv
+    done_checks
+fi
+
+# ---- SONATA ----
+expect 0 run small.toml --quiet --record whole.h5
+holds [ ! -e whole.h5.vls ]
+expect 0 run small.toml --quiet -o sonata --record-format sonata \
+    --backend cpu:2 --swap 100=cpu:1
+holds cmp whole.h5 sonata/spikes.h5
+holds [ "$(value format sonata/summary.json)" = sonata ]
+
+# an independent reader: every number of h5dump against the CSV
+holds [ "$(command -v h5dump)" ]
+dump() { # DATASET FILE: one number a line
+    h5dump -y -w 1 -m '%.15g' -d "$1" "$2" | sed -n '/DATA {/,/}/p' |
+        tr -d ' ,' | grep -E '^[-0-9.e+]+$'
+}
+for area in E I; do
+    dump /spikes/$area/timestamps whole.h5 >times
+    dump /spikes/$area/node_ids whole.h5 >nodes
+    paste -d, times nodes >found
+    awk -F, -v area=$area '$3 == area { print $2 "," $4 }' whole.csv >wanted
+    holds [ -s wanted ]
+    holds cmp found wanted
+done
+h5dump -A whole.h5 >attributes
+for text in '"ms"' '"by_time" *2' 'H5T_STD_U64LE' 'H5T_IEEE_F64LE'; do
+    holds grep -q "$text" attributes
+done
+# and another one, where it is installed
+for python in python3 /usr/bin/python3; do
+    $python -c 'import h5py' 2>/dev/null || continue
+    cat >compare.py <<'PY'
+import csv, h5py
+rows = {}
+for row in csv.DictReader(open("whole.csv")):
+    rows.setdefault(row["area"], []).append(
+        (float(row["time_ms"]), int(row["neuron"])))
+with h5py.File("whole.h5", "r") as file:
+    for area, group in file["spikes"].items():
+        found = list(zip(group["timestamps"][:], group["node_ids"][:]))
+        assert found == rows.pop(area), area
+        units = group["timestamps"].attrs["units"]
+        assert units in ("ms", b"ms"), units
+        assert group.attrs["sorting"] == 2
+assert not rows
+PY
+    checks=$((checks + 1))
+    $python compare.py >out 2>err || bad "h5py reads something else"
+    break
+done
+
+# killed, repaired: the folder, and one stream
+mkdir -p kept
+killed kept/lost.h5 kept/lost.h5.vls
+holds [ ! -e kept/lost.h5 ]
+expect 0 inspect --repair kept
+prints "made     kept/lost.h5"
+expect 0 inspect --repair kept/lost.h5.vls --to lost.csv
+dump /spikes/I/node_ids kept/lost.h5 >found
+awk -F, '$3 == "I" { print $4 }' lost.csv >wanted
+holds [ -s wanted ]
+holds cmp found wanted
+
+# with checkpoints the stream stays, and the file is made each time
+call="run small.toml --quiet --record again.h5 --checkpoint again.ck"
+# shellcheck disable=SC2086
+expect 0 $call --bursts 900
+holds [ -e again.h5.vls ]
+# shellcheck disable=SC2086
+expect 0 $call --resume again.ck
+holds cmp again.h5 whole.h5
+
+# a full disk at the end: the stream has everything
+expect 0 run small.toml --quiet --record whole.h5
+n=$(($(wc -c <whole.vls) / 512 + 8))
+limited $n run small.toml --quiet --record full.h5
+holds [ $? -eq 4 ]
+says "full.h5: cannot be written: File too large; full.h5.vls has everything"
+holds [ ! -e full.h5 ]
+holds [ -z "$(ls | grep tmp)" ]
+expect 0 inspect --repair full.h5.vls
+holds cmp full.h5 whole.h5
+expect 2 run small.toml --quiet --record x.h5 --json x.h5.vls
+says "is given for two"
+expect 2 run small.toml --quiet --record - --record-format sonata
+says "cannot be standard output"
+expect 4 run small.toml --quiet --record missing/x.h5
+done_checks
