@@ -7,6 +7,8 @@ if(TARGET cuda)
             SOURCES test_cuda_${test}.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu cuda TIMEOUT 300)
     endforeach()
+    target_sources(test_cuda_same
+        PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_pair_same.c)
 
     # the host side without a device: the same sources, a runtime that is none
     find_package(CUDAToolkit REQUIRED)

@@ -44,6 +44,8 @@ if(TARGET vulkan)
             TIMEOUT 300)
         vly_vulkan_validated(test_vulkan_${test}_validated test_vulkan_${test})
     endforeach()
+    target_sources(test_vulkan_same
+        PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_pair_same.c)
     vly_test(test_vulkan_memory LABELS vulkan
         SOURCES test_vulkan_memory.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS vulkan
