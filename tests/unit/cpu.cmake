@@ -5,3 +5,6 @@ foreach(test models same state)
         SOURCES test_cpu_${test}.c test_cpu_net.c test_cpu_host.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu TIMEOUT 120)
 endforeach()
+vly_test(test_cpu_memory LABELS unit
+    SOURCES test_backend_memory.c test_cpu_net.c test_cpu_host.c
+    LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu TIMEOUT 120)

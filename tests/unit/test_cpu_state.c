@@ -298,37 +298,6 @@ static void test_device(void **state)
 
 /* ---- memory ------------------------------------------------------------ */
 
-static void test_create_without_memory(void **state)
-{
-    (void)state;
-    test_plugin_open();
-    test_net net;
-    test_random_net(&net, 5);
-    uint64_t live = test_host_live();
-    vly_device_spec device = {.struct_size = sizeof device, .n_threads = 3};
-    vly_status status = VLY_E_NOMEM;
-    uint64_t n = 0;
-    while (status != VLY_OK) {
-        vly_backend_net *made = NULL;
-        vly_error error = {.struct_size = sizeof error};
-        test_host_fail_at(++n);
-        status =
-            BACKEND->net_create(&device, &net.desc, &net.start, &made, &error);
-        test_host_fail_at(0);
-        if (status != VLY_OK) {
-            assert_int_equal(status, VLY_E_NOMEM);
-            assert_null(made);
-            assert_true(error.bytes_requested > 0);
-            assert_non_null(strstr(error.message, "bytes"));
-        }
-        BACKEND->net_destroy(made);
-        assert_int_equal(test_host_live(), live);
-        assert_true(n < 1000);
-    }
-    assert_true(n > 50);
-    test_net_deinit(&net);
-}
-
 /* The history grows while a net runs. */
 static void test_run_without_memory(void **state)
 {
@@ -385,7 +354,6 @@ int main(void)
         cmocka_unit_test(test_supports),
         cmocka_unit_test(test_inputs_refused),
         cmocka_unit_test(test_device),
-        cmocka_unit_test(test_create_without_memory),
         cmocka_unit_test(test_run_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

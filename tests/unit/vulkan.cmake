@@ -47,7 +47,7 @@ if(TARGET vulkan)
     target_sources(test_vulkan_same
         PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_pair_same.c)
     vly_test(test_vulkan_memory LABELS vulkan
-        SOURCES test_vulkan_memory.c test_cpu_host.c test_cpu_net.c
+        SOURCES test_backend_memory.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS vulkan
         DEFINITIONS TEST_PLUGIN="$<TARGET_FILE:vulkan>"
             TEST_REQUIRED="VOLLEY_REQUIRE_VULKAN"

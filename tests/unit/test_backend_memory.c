@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every allocation of the Vulkan backend on the host fails once: while a net
- * is made, runs and is read. Nothing is left, and a net whose run failed can
- * only be destroyed.
+ * Every allocation of a backend on the host fails once: while a net is made,
+ * runs and is read. Nothing is left, and a net whose run failed can only be
+ * destroyed.
  */
 #include "test_cpu_net.h"
 
@@ -16,7 +16,7 @@ static void test_making(void **state)
     test_net net;
     test_random_net(&net, 5);
     uint64_t live = test_host_live();
-    vly_device_spec device = {.struct_size = sizeof device, .n_threads = 1};
+    vly_device_spec device = {.struct_size = sizeof device, .n_threads = 3};
     vly_status status = VLY_E_NOMEM;
     uint64_t n = 0;
     while (status != VLY_OK) {
@@ -104,15 +104,14 @@ static void test_reading(void **state)
     vly_backend_net *made = test_create(&net, 1, NULL, NULL);
     vly_snapshot snapshot = {.struct_size = sizeof snapshot, .burst = 77};
     vly_error error = {.struct_size = sizeof error};
-    for (uint64_t n = 1; n <= 2; n++) {
-        test_host_fail_at(1);
-        assert_int_equal(BACKEND->snapshot_read(made, &snapshot, &error),
-                         VLY_E_NOMEM);
+    vly_status status = VLY_E_NOMEM;
+    for (uint64_t n = 1; status != VLY_OK; n++) {
+        test_host_fail_at(n);
+        status = BACKEND->snapshot_read(made, &snapshot, &error);
         test_host_fail_at(0);
-        assert_int_equal(snapshot.burst, 77);
+        assert_int_equal(status, status != VLY_OK ? VLY_E_NOMEM : VLY_OK);
+        assert_int_equal(snapshot.burst, status != VLY_OK ? 77 : 0);
     }
-    assert_ok(BACKEND->snapshot_read(made, &snapshot, &error), error);
-    assert_int_equal(snapshot.burst, 0);
     BACKEND->net_destroy(made);
     assert_int_equal(test_host_live(), live);
     test_net_deinit(&net);
