@@ -169,6 +169,16 @@ expect 0 run small.toml --quiet --seed 3 -o seed3
 refused 2 "manifest of another genome" run small.toml --bursts 3000 --quiet \
     --resume ck --record part.csv --digest-log part.log -o seed3
 
+# ---- checkpoint and recording in the folder that the run makes ----
+expect 0 run small.toml --bursts 900 --quiet -o inside --record inside/s.csv \
+    --checkpoint inside/ck --keep 2 --every 100
+expect 0 run small.toml --bursts 3000 --quiet -o inside --record inside/s.csv \
+    --checkpoint inside/ck --keep 2 --resume inside/ck
+holds cmp inside/s.csv whole.csv
+refused 4 "nowhere/ck: cannot be written" run small.toml --quiet -o fresh \
+    --checkpoint nowhere/ck
+holds [ ! -e fresh ]
+
 # ---- what does not go together: nothing is changed ----
 # untouched: the first part is as it was
 untouched() {
@@ -248,6 +258,19 @@ refused 2 "given for two" run small.toml --quiet --checkpoint x --record x
 refused 2 "not a file" run small.toml --quiet --checkpoint other
 refused 2 "not a file" run small.toml --quiet --checkpoint /dev/full
 refused 4 "none/ck" run small.toml --quiet --checkpoint none/ck
+# a link is followed, to what is there and to what lies beside that
+mkdir far
+ln -s far/new.ck near.ck
+refused 4 "near.ck: the link cannot be followed" run small.toml --quiet \
+    --checkpoint near.ck
+cp good.ck far/new.ck
+cp small.toml far/new.ck.1
+refused 2 "far/new.ck.1: there is a file that is no checkpoint" \
+    run small.toml --quiet --checkpoint near.ck --keep 2
+rm far/new.ck.1
+expect 0 run small.toml --quiet --checkpoint near.ck --keep 2
+holds [ -L near.ck ]
+holds cmp far/new.ck.1 good.ck
 # nor what lies beside it under the names of older ones and of the one to come
 for end in 1 2 tmp; do
     cp small.toml "new.ck.$end"
