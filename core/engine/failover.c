@@ -263,6 +263,7 @@ static vly_status check_target(const vly_net *net, const char *backend,
                                vly_error *error)
 {
     vly_backend_spec spec;
+    vly_device_spec device;
     const vly_backend *table = NULL;
     vly_error why = VLY_ERROR_INIT;
     vly_status status = vly_backend_spec_parse(backend, &spec, error);
@@ -271,6 +272,11 @@ static vly_status check_target(const vly_net *net, const char *backend,
     status = vly_registry_backend(net->registry, spec.id, &table, error);
     if (status != VLY_OK)
         return status;
+    vly_backend_spec_device(&spec, 1, &device);
+    if (device.index >= table->device_count())
+        return vly_fail(error, VLY_E_DEVICE,
+                        "backend %s: device %u, but there are %u", spec.id,
+                        device.index, table->device_count());
     status = table->supports(&net->connectome->desc, &why);
     status = vly_backend_said(spec.id, status, &why);
     if (status != VLY_OK)

@@ -229,6 +229,9 @@ expect 3 run mixed.toml --backend flaky,at=30 \
 says "no fail-over to flaky,in=create,at=0"
 expect 3 run mixed.toml --backend flaky,at=30 --on-device-error template
 says "runs only areas of lif_psc_delta"
+# said at the start and not when it is needed
+expect 3 run mixed.toml --backend cpu:1 --on-device-error flaky:7
+says "backend flaky: device 7, but there are 1"
 
 # ---- what the device told before it failed was wrong ----
 # files are cut to the snapshot (paced: a burst is told before the next begins)
