@@ -21,6 +21,7 @@ struct vly_backend_net {
     char in[12];
 };
 
+static const vly_plugin *within;
 static const vly_backend *inner;
 static vly_backend flaky;
 
@@ -180,14 +181,13 @@ static vly_status flaky_digest(vly_backend_net *net, uint64_t *digest,
 static vly_status init(const vly_host *host, vly_error *error)
 {
     void *library = dlopen(FLAKY_INNER, RTLD_NOW | RTLD_LOCAL);
-    const vly_plugin *plugin =
-        library ? dlsym(library, VLY_PLUGIN_SYMBOL) : NULL;
-    if (!plugin)
+    within = library ? dlsym(library, VLY_PLUGIN_SYMBOL) : NULL;
+    if (!within)
         return fail(error, VLY_E_DEVICE, "flaky: " FLAKY_INNER " is missing");
-    vly_status status = plugin->init(host, error);
+    vly_status status = within->init(host, error);
     if (status != VLY_OK)
         return status;
-    inner = plugin->get_interface(VLY_BACKEND_INTERFACE);
+    inner = within->get_interface(VLY_BACKEND_INTERFACE);
     flaky = *inner;
     flaky.net_create = flaky_create;
     flaky.net_destroy = flaky_destroy;
@@ -202,9 +202,9 @@ static vly_status init(const vly_host *host, vly_error *error)
     return VLY_OK;
 }
 
-/* The plugin within may be in use by its own name: it is left as it is. */
 static void deinit(void)
 {
+    within->deinit();
 }
 
 static const void *get_interface(const char *id)

@@ -50,10 +50,14 @@ vly_test_plugin(erring erring_backend)
 vly_test_plugin(failing erring_backend)
 target_compile_definitions(failing PRIVATE VLY_BACKEND_FAILS)
 vly_test_plugin(flaky flaky_backend)
-target_compile_definitions(flaky PRIVATE
-    FLAKY_INNER="${VOLLEY_PLUGIN_OUTPUT_DIR}/cpu.so")
+# the backend within is a copy: a file is loaded once, with one host
+set(flaky_inner ${VOLLEY_TEST_PLUGIN_DIR}/flaky_inner)
+add_custom_command(OUTPUT ${flaky_inner} DEPENDS cpu
+    COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:cpu> ${flaky_inner})
+add_custom_target(flaky_inner DEPENDS ${flaky_inner})
+target_compile_definitions(flaky PRIVATE FLAKY_INNER="${flaky_inner}")
 target_link_libraries(flaky PRIVATE ${CMAKE_DL_LIBS})
-add_dependencies(flaky cpu)
+add_dependencies(flaky flaky_inner)
 # it is broken because a symbol is missing: the linker shall not mind
 target_link_options(broken_undefined PRIVATE -Wl,-z,undefs)
 
