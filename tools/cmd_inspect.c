@@ -66,6 +66,8 @@ typedef enum file_kind {
     FILE_SPIKES,
     FILE_STREAM,
     FILE_JSON,
+    FILE_EMPTY,
+    FILE_CUT,   /* too short for its own mark */
     FILE_OTHER, /* none of ours */
     FILE_GENOME
 } file_kind;
@@ -73,6 +75,10 @@ typedef enum file_kind {
 static file_kind kind_of(const char *head, size_t n)
 {
     size_t space = 0;
+    if (n == 0)
+        return FILE_EMPTY;
+    if (n < 8 && memcmp(head, "VOLLEYC", n < 7 ? n : 7) == 0)
+        return FILE_CUT;
     if (begins(head, n, "VOLLEYCN"))
         return FILE_CONNECTOME;
     if (begins(head, n, VLY_CHECKPOINT_MAGIC))
@@ -113,6 +119,13 @@ static vly_status inspect(const char *path, file_kind kind, bool verify,
         return inspect_json(path, error);
     case FILE_GENOME:
         return inspect_genome(path, overrides, error);
+    case FILE_EMPTY:
+        return vly_fail(error, VLY_E_PARSE, "%s: an empty file", path);
+    case FILE_CUT:
+        return vly_fail(error, VLY_E_PARSE,
+                        "%s: the first bytes of a connectome or a checkpoint "
+                        "that was cut off",
+                        path);
     case FILE_OTHER:
         break;
     }

@@ -233,21 +233,51 @@ static bool parse_option(tool_args *args, int argc, char **argv, int *at)
     return add_value(args, option, value);
 }
 
+/* One word too many. After an option whose value may be left out it was meant
+ * as one: --pace fast. */
+static bool refuse_word(const tool_args *args, const char *word,
+                        const tool_option *before, const char *after)
+{
+    if (before != NULL)
+        tool_message("--%s is \"%s\", wanted one of %s", before->name, after,
+                     before->metavar);
+    else
+        tool_message("what is \"%s\"? usage: volley %s %s", word,
+                     args->command->name, args->command->arguments);
+    return false;
+}
+
+/* The option of the word before, if it could have had a value and has none. */
+static const tool_option *without_value(const tool_args *args, const char *word)
+{
+    const tool_value *last =
+        args->n_values > 0 ? &args->values[args->n_values - 1] : NULL;
+    return last != NULL && last->option->kind == TOOL_CHOICE &&
+                   last->text == NULL && word[0] == '-'
+               ? last->option
+               : NULL;
+}
+
 static bool parse_words(tool_args *args, int argc, char **argv, int first)
 {
     const tool_command *command = args->command;
+    const tool_option *before = NULL;
+    const char *after = NULL;
     bool options = true;
     for (int at = first; at < argc; at++) {
         const char *word = argv[at];
+        bool positional = !options || word[0] != '-' || word[1] == '\0';
+        if (positional && before == NULL && at > first) {
+            before = without_value(args, argv[at - 1]);
+            after = word;
+        }
         if (options && strcmp(word, "--") == 0) {
             options = false;
         } else if (options && word[0] == '-' && word[1] != '\0') {
             if (!parse_option(args, argc, argv, &at))
                 return false;
         } else if (args->n_positional == command->n_positional_max) {
-            tool_message("what is \"%s\"? usage: volley %s %s", word,
-                         command->name, command->arguments);
-            return false;
+            return refuse_word(args, word, before, after);
         } else {
             args->positional[args->n_positional++] = word;
         }

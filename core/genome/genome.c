@@ -156,6 +156,26 @@ out:
     return status;
 }
 
+/* What is no text at all would end in an error of TOML. */
+static vly_status check_text(const char *text, size_t n_bytes, const char *name,
+                             vly_error *error)
+{
+    static const char mark[] = "VOLLEYC"; /* of connectomes and checkpoints */
+    size_t n = n_bytes < sizeof(mark) - 1 ? n_bytes : sizeof(mark) - 1;
+    if (n_bytes == 0)
+        return vly_fail(error, VLY_E_PARSE,
+                        "%s: an empty file, wanted a genome: format = 1, an "
+                        "[area], ...",
+                        name);
+    if (memcmp(text, mark, n) != 0)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_PARSE,
+                    "%s: the %s of a connectome or a checkpoint, wanted a "
+                    "genome%s",
+                    name, n_bytes < 256 ? "cut-off beginning" : "content",
+                    n_bytes < 256 ? "" : "; `volley inspect` reads it");
+}
+
 vly_status vly_genome_parse(const char *text, size_t n_bytes, const char *name,
                             const vly_override *overrides, uint32_t n_overrides,
                             vly_genome **genome, vly_error *error)
@@ -178,6 +198,7 @@ vly_status vly_genome_parse(const char *text, size_t n_bytes, const char *name,
     reader.genome->path = vly_strdup(name);
     if (!reader.genome->path)
         VLY_TRY(vly_fail_nomem(error, strlen(name) + 1, "a name"));
+    VLY_TRY(check_text(text, n_bytes, name, error));
     VLY_TRY(
         vly_toml_parse(text ? text : "", n_bytes, name, &reader.root, error));
     VLY_TRY(vly_uses_expand(&reader, overrides, n_overrides));

@@ -117,4 +117,26 @@ expect 0 doc iaf_psc_exp
 lists "iaf_psc_exp lif_psc_exp2 model"
 expect 2 doc pairwise_poison
 says "did you mean pairwise_poisson?"
+
+# ---- files that are cut, values that may be left out ----
+expect 0 run voxels.toml --quiet --save-connectome whole.vlc
+for bytes in 1 7 8 100 300; do
+    head -c $bytes whole.vlc >cut.vlc
+    expect 2 inspect cut.vlc
+    says "cut.vlc: "
+    says "connectome"
+    expect 2 run cut.vlc
+    says "of a connectome or a checkpoint, wanted a genome"
+done
+: >empty
+expect 2 inspect empty
+says "empty: an empty file"
+expect 2 check empty
+says "empty: an empty file, wanted a genome"
+expect 2 run --pace foo voxels.toml
+says '--pace is "foo", wanted one of [slip|skip|stop]'
+expect 2 run voxels.toml --pace foo
+says '--pace is "foo", wanted one of [slip|skip|stop]'
+expect 2 run voxels.toml foo
+says 'what is "foo"?'
 done_checks

@@ -72,7 +72,13 @@ static void hostile_text(void **state)
     vly_free(text);
     assert_refused("format = 1\ntitle = \"a\\u0000b\"\n",
                    "t:2:9: text with a zero byte, wanted printable characters");
-    assert_refused("", "t:1:1: no format, wanted format = 1");
+    assert_refused("", "t: an empty file, wanted a genome: format = 1, an "
+                       "[area], ...");
+    assert_refused("V", "t: the cut-off beginning of a connectome or a "
+                        "checkpoint, wanted a genome");
+    assert_refused("VOLLEYCN\1", "t: the cut-off beginning of a connectome or "
+                                 "a checkpoint, wanted a genome");
+    assert_refused("#\n", "t:1:1: no format, wanted format = 1");
 }
 
 static const struct CMUnitTest tests[] = {
