@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "doc_keys.h"
+#include "doc_topics.h"
 #include "genome/genome.h"
 #include "genome/voxel_rule.h"
 #include "tool.h"
@@ -189,36 +190,84 @@ static void print_rule(const rule_text *rule)
                    rule->name);
 }
 
-static void print_list(void)
+static void print_models(void)
 {
     tool_print("models\n");
     for (uint32_t i = 0; i < vly_model_count(); i++) {
         const vly_model_info *model = vly_model_at(i);
         tool_print("  %-20s %s\n", model->id, model->text);
     }
-    tool_print("\nrules\n");
-    for (uint32_t i = 0; i < N_RULES; i++)
-        tool_print("  %-20s %s\n", rules[i].name, rules[i].text);
-    tool_print("\nkeys\n");
-    doc_sections_list();
-    tool_print("\nnest                   names of NEST and Brian 2, and "
-               "ours\n");
 }
 
+static void print_rules(void)
+{
+    tool_print("rules\n");
+    for (uint32_t i = 0; i < N_RULES; i++)
+        tool_print("  %-20s %s\n", rules[i].name, rules[i].text);
+}
+
+static void print_list(void)
+{
+    print_models();
+    tool_print("\n");
+    print_rules();
+    tool_print("\nparts\n");
+    doc_sections_list();
+    tool_print("\ntopics\n");
+    doc_topics_list();
+    tool_print("\nnest                   names of NEST and Brian 2, and "
+               "ours\n"
+               "any key, parameter or name of those: `volley doc tau_m_ms`\n");
+}
+
+/* Names in the order of models, rules, parts, topics, other simulators. */
 static const char *name_at(const void *context, uint32_t k)
 {
     (void)context;
+    const char *(*const lists[])(uint32_t) = {doc_section_name, doc_topic_name,
+                                              doc_alias_name};
     if (k < vly_model_count())
         return vly_model_at(k)->id;
     k -= vly_model_count();
     if (k < N_RULES)
         return rules[k].name;
     k -= N_RULES;
-    uint32_t n_sections = 0;
-    while (doc_section_name(n_sections) != NULL)
-        n_sections++;
-    return k < n_sections ? doc_section_name(k)
-                          : doc_alias_name(k - n_sections);
+    for (int i = 0; i < 3; i++) {
+        uint32_t n = 0;
+        while (n <= k && lists[i](n) != NULL)
+            n++;
+        if (n > k)
+            return lists[i](k);
+        k -= n;
+    }
+    return NULL;
+}
+
+static bool print_rule_named(const char *name)
+{
+    for (uint32_t i = 0; i < N_RULES; i++)
+        if (strcmp(rules[i].name, name) == 0) {
+            print_rule(&rules[i]);
+            return true;
+        }
+    return false;
+}
+
+static bool print_named(const char *name)
+{
+    const vly_model_info *model = vly_model_find(name);
+    if (model != NULL) {
+        print_model(model);
+        return true;
+    }
+    if (print_rule_named(name))
+        return true;
+    if (doc_topic_print(name)) { /* some are keys too */
+        doc_key_print(name);
+        return true;
+    }
+    return doc_section_print(name) || doc_key_print(name) ||
+           doc_aliases_print(strcmp(name, "nest") == 0 ? NULL : name);
 }
 
 static int run(const tool_args *args)
@@ -228,20 +277,15 @@ static int run(const tool_args *args)
         return TOOL_EXIT_DONE;
     }
     const char *name = args->positional[0];
-    const vly_model_info *model = vly_model_find(name);
-    if (model != NULL) {
-        print_model(model);
+    if (strcmp(name, "rules") == 0 || strcmp(name, "models") == 0) {
+        (strcmp(name, "rules") == 0 ? print_rules : print_models)();
         return TOOL_EXIT_DONE;
     }
-    for (uint32_t i = 0; i < N_RULES; i++) {
-        if (strcmp(rules[i].name, name) == 0) {
-            print_rule(&rules[i]);
-            return TOOL_EXIT_DONE;
-        }
-    }
-    if (doc_section_print(name))
-        return TOOL_EXIT_DONE;
-    if (doc_aliases_print(strcmp(name, "nest") == 0 ? NULL : name))
+    const char *word = doc_word(name); /* voxels: the key, and the topic */
+    bool found = print_named(name);
+    if (word != name)
+        found |= print_named(word);
+    if (found)
         return TOOL_EXIT_DONE;
     const char *near = tool_nearest(name, name_at, NULL);
     if (near != NULL)
@@ -253,10 +297,11 @@ static int run(const tool_args *args)
 
 const tool_command cmd_doc = {
     .name = "doc",
-    .arguments = "[MODEL|RULE|PART|nest|NAME]",
+    .arguments = "[MODEL|RULE|PART|TOPIC|KEY|nest|NAME]",
     .summary = "Describes models, rules and keys; lists them without a name.",
     .details =
         "PART is a part of a genome: run, area, map, stimulus, poisson, ...\n"
+        "TOPIC is what holds for all: generator, expression, set, unit, ...\n"
         "`volley doc nest` lists names of NEST and Brian 2 with ours;\n"
         "`volley doc C_m` answers one.\n",
     .options = options,

@@ -107,6 +107,45 @@ bool doc_section_print(const char *name)
     return n_found > 0;
 }
 
+static void print_use(const char *where, const char *form, const char *text)
+{
+    tool_print("  %-20s %-32s %s\n", where, form, text);
+}
+
+bool doc_key_print(const char *name)
+{
+    bool found = false;
+    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++)
+        for (const vly_key *key = s->keys; key->name != NULL; key++) {
+            if (!vly_key_matches(key->name, name))
+                continue;
+            if (!found)
+                tool_print("key %s, of\n", name);
+            found = true;
+            print_use(strcmp(s->name, "top") == 0 ? "the genome"
+                                                  : short_name(s),
+                      form_texts[key->form], key->text);
+        }
+    for (uint32_t m = 0; m < vly_model_count(); m++) {
+        const vly_model_info *model = vly_model_at(m);
+        for (uint32_t i = 0; i < model->n_params + model->n_fields; i++) {
+            bool param = i < model->n_params;
+            uint32_t j = param ? i : i - model->n_params;
+            const char *own =
+                param ? model->params[j].name : model->fields[j].name;
+            if (strcmp(own, name) != 0)
+                continue;
+            if (!found)
+                tool_print("key %s, of\n", name);
+            found = true;
+            print_use(model->id,
+                      param ? model->params[j].unit : model->fields[j].unit,
+                      param ? model->params[j].text : model->fields[j].text);
+        }
+    }
+    return found;
+}
+
 /* ---- names of other simulators ---------------------------------------- */
 
 typedef struct doc_places {

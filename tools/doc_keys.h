@@ -14,6 +14,10 @@ void doc_sections_list(void);
 /* The keys of one part; false: there is no such part. */
 bool doc_section_print(const char *name);
 
+/* A key of any part, a parameter or field of any model; false: none is called
+ * so. */
+bool doc_key_print(const char *name);
+
 /* NEST and Brian 2 to Volley; word NULL prints all. False: word is not in the
  * table. */
 bool doc_aliases_print(const char *word);

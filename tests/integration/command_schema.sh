@@ -105,6 +105,44 @@ for name in run area map except poisson spikes record distribution; do
 done
 expect 0 doc map
 prints "weight_<unit>"
+# whatever is listed is described, and so is every word of the format
+expect 0 doc
+sed -n 's/^  \([^ ]*\) .*/\1/p' out >listed
+holds [ "$(wc -l <listed)" -ge 70 ]
+"$volley" schema | sed -n 's/^ *"\([a-z_]*\)": {$/\1/p' |
+    grep -vE '^(properties|any|additionalProperties|items|expression|top)$' |
+    sort -u >words
+holds [ "$(wc -l <words)" -ge 100 ]
+while read -r name; do
+    "$volley" doc "$name" >out 2>err </dev/null ||
+        bad "volley doc $name: $(cat err)"
+    checks=$((checks + 1))
+done <<END
+$(cat listed words)
+generators
+stimuli
+expressions
+matrices
+precedence
+units
+globs
+functions
+distributions
+exceptions
+sonata
+include
+var
+seeds
+END
+expect 0 doc generators
+prints "nothing reaches them"
+prints "rate_hz"
+expect 0 doc units
+prints "weight_pa    synaptic current"
+expect 0 doc tau_m_ms
+prints "lif_psc_exp2         ms"
+expect 0 doc voxels
+prints "neurons_per_voxel instead of neurons"
 expect 0 doc stimulus
 prints "poisson"
 prints "amplitude_<unit>"

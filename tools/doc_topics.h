@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley doc: what holds for a whole genome and is no single key.
+ */
+#ifndef VOLLEY_TOOLS_DOC_TOPICS_H
+#define VOLLEY_TOOLS_DOC_TOPICS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Name of the k-th topic; NULL after the last. */
+const char *doc_topic_name(uint32_t k);
+void doc_topics_list(void);
+/* false: there is no such topic. A plural is its singular. */
+bool doc_topic_print(const char *name);
+/* "area" of "areas", "stimulus" of "stimuli", "file" of "csv"; the word itself
+ * without another. */
+const char *doc_word(const char *word);
+
+#endif
