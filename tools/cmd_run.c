@@ -63,6 +63,14 @@ static const tool_option options[] = {
      "checkpoints: FILE, FILE.1 before it, ...; default 1", 1, 1000},
     {"resume", 0, false, TOOL_TEXT, "FILE",
      "go on from a checkpoint, and in the recordings of its run", 0, 0},
+    {"live", 0, false, TOOL_FLAG, NULL,
+     "rates of areas while it runs, in the terminal or as lines", 0, 0},
+    {"telemetry", 0, false, TOOL_TEXT, "FILE",
+     "JSON lines: times of phases, spikes, rates, memory", 0, 0},
+    {"telemetry-every", 0, false, TOOL_NUMBER, "MS",
+     "wall time between two lines; default: 100", 1, 1e9},
+    {"metrics", 0, false, TOOL_TEXT, "PORT",
+     "a Prometheus endpoint on this machine; ADDRESS:PORT for others", 0, 0},
     {"json", 0, false, TOOL_TEXT, "FILE", "summary as JSON; - is stdout", 0, 0},
     {"quiet", 0, false, TOOL_FLAG, NULL, "errors only", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
@@ -192,6 +200,7 @@ static vly_status read_plan(const tool_args *args, run_plan *plan,
     VLY_TRY(tool_bursts(args, plan->genome, &plan->n_bursts, error));
     VLY_TRY(read_pace(args, plan, error));
     VLY_TRY(run_checkpoint_read(args, &plan->checkpoint, error));
+    VLY_TRY(run_watch_read(args, &plan->watch, error));
 out:
     if (status != VLY_OK) {
         vly_genome_destroy(plan->genome);
@@ -211,7 +220,8 @@ static void report(run_job *job)
     vly_error *error = &job->result.error;
     const run_plan *plan = &job->plan;
     bool stdout_taken = is_stdout(plan->json) || is_stdout(plan->record) ||
-                        is_stdout(plan->digest_log);
+                        is_stdout(plan->digest_log) ||
+                        is_stdout(plan->watch.telemetry);
     vly_error failure = VLY_ERROR_INIT;
     if (plan->json != NULL)
         run_report_save(job, plan->json, &failure);

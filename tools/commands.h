@@ -9,6 +9,7 @@
 #define TOOL_COMMANDS(X)                                                       \
     X(run)                                                                     \
     X(ctl)                                                                     \
+    X(status)                                                                  \
     X(check)                                                                   \
     X(validate)                                                                \
     X(compare)                                                                 \

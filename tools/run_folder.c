@@ -253,6 +253,9 @@ vly_status run_folder_manifest(const run_job *job, vly_error *error)
     json_init(&json, true);
     json_object(&json, NULL);
     json_u64(&json, "manifest", 1);
+    json_i64(&json, "pid", (int64_t)getpid());
+    /* "": in the user's runtime folder, "off": none */
+    json_text(&json, "control", job->plan.control);
     put_build(job, &json);
     put_genome(job, &json);
     put_plugins(job, &json);

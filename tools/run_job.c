@@ -14,7 +14,13 @@
 #include "base/thread.h"
 #include "plugin/host_log.h"
 
-static const uint64_t piece_ns = 100000000;
+/* Or as long as it takes until the next sample of telemetry. */
+static uint64_t piece_ns_of(const run_job *job)
+{
+    const uint64_t tenth = 100000000;
+    const uint64_t every = (uint64_t)(job->plan.watch.every_ms * 1e6);
+    return job->watch != NULL && every < tenth ? every : tenth;
+}
 
 /* Of every burst, where something is written of it; ids NULL without
  * recording. */
@@ -191,6 +197,7 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
     VLY_TRY(open_files(job, error));
     VLY_TRY(run_failover_arm(job, error));
     VLY_TRY(run_control_open(job, error));
+    VLY_TRY(run_watch_open(job, error));
     choose_functions(job);
 out:
     return status;
@@ -207,6 +214,7 @@ static bool is_interruption(vly_status status)
 /* Up to `until` bursts done. */
 static vly_status run_until(run_job *job, uint64_t until)
 {
+    const uint64_t piece_ns = piece_ns_of(job);
     uint64_t piece = 1;
     vly_error error = VLY_ERROR_INIT;
     while (vly_net_burst(job->net) < until) {
@@ -235,6 +243,7 @@ static vly_status run_until(run_job *job, uint64_t until)
         else if (spent > 2 * piece_ns && piece > 1)
             piece /= 2;
         tool_progress_update(&job->progress, vly_net_burst(job->net));
+        run_watch_look(job);
         run_checkpoint_look(job);
     }
     return VLY_OK;
@@ -277,6 +286,7 @@ static vly_status run_paced(run_job *job, uint64_t until)
             return VLY_E_STOPPED;
         }
         tool_progress_update(&job->progress, vly_net_burst(job->net));
+        run_watch_look(job);
         run_checkpoint_look(job);
     }
     return VLY_OK;
@@ -314,6 +324,15 @@ static void close_files(run_job *job)
         *first = error;
 }
 
+/* The run was right even if what watched it could not be written. */
+static void close_watch(run_job *job)
+{
+    vly_error error = VLY_ERROR_INIT;
+    if (run_watch_close(job, &error) != VLY_OK &&
+        job->result.error.status == VLY_OK)
+        job->result.error = error;
+}
+
 static void collect(run_job *job)
 {
     run_result *result = &job->result;
@@ -338,8 +357,8 @@ void run_job_execute(run_job *job)
     run_folder_event(job, "run", result->stats.backend);
     tool_signals_watch(job->net);
     uint64_t first = vly_net_burst(job->net);
-    tool_progress_begin(&job->progress, plan->quiet, first, plan->n_bursts,
-                        result->stats.dt_ms);
+    tool_progress_begin(&job->progress, plan->quiet || plan->watch.live, first,
+                        plan->n_bursts, result->stats.dt_ms);
     uint64_t begin = vly_clock_ns();
     if (plan->pace != RUN_PACE_NONE)
         run_pace_begin(&job->pace, plan->pace, plan->pace_hz, begin);
@@ -349,6 +368,7 @@ void run_job_execute(run_job *job)
     tool_progress_end(&job->progress);
     tool_signals_watch(NULL);
     result->stopped = status == VLY_E_STOPPED && !result->late;
+    close_watch(job);
     run_checkpoint_end(job); /* while the recordings are open */
     close_files(job);
     collect(job);
@@ -360,6 +380,7 @@ void run_job_execute(run_job *job)
 void run_job_deinit(run_job *job)
 {
     run_control_close(job);
+    (void)run_watch_close(job, NULL);
     vly_log_set_sink(NULL, NULL);
     run_checkpoint_close(job->checkpoint);
     run_output_deinit(job);

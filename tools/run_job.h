@@ -19,6 +19,7 @@
 #include "run_output.h"
 #include "run_pace.h"
 #include "run_swap.h"
+#include "run_watch.h"
 #include "setup.h"
 #include "tool.h"
 
@@ -50,6 +51,7 @@ typedef struct run_plan {
     run_pace_policy pace;
     double pace_hz;
     run_checkpoint_plan checkpoint;
+    run_watch_plan watch;
     int argc; /* for the manifest */
     char **argv;
 } run_plan;
@@ -68,6 +70,13 @@ typedef struct run_result {
     char start[32];
     char end[32]; /* "" while it runs */
 } run_result;
+
+/* What telemetry did. */
+typedef struct run_watched {
+    uint64_t n_samples; /* 0: there was none */
+    uint64_t n_lost;    /* not written: the ring was full */
+    double seconds;     /* spent in the burst loop */
+} run_watched;
 
 typedef struct run_job {
     run_plan plan;
@@ -91,6 +100,8 @@ typedef struct run_job {
     uint32_t n_failures;
     run_kept kept;
     run_control *control; /* NULL: none */
+    run_watch *watch;     /* NULL: nobody watches */
+    run_watched watched;
     run_result result;
 } run_job;
 

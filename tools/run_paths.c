@@ -148,8 +148,9 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
                         {.path = plan->json},
                         {.path = plan->connectome},
                         {.path = beside ? growing : NULL},
+                        {.path = plan->watch.telemetry},
                         {.path = plan->checkpoint.path}};
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         const char *path = outputs[i].path;
         if (path == NULL)
             continue;
@@ -165,13 +166,14 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
                 continue;
             return vly_fail(error, VLY_E_INVALID,
                             "%s is given for two of --record, --digest-log, "
-                            "--json, --save-connectome, --checkpoint",
+                            "--json, --save-connectome, --telemetry, "
+                            "--checkpoint",
                             path);
         }
     }
     /* all but the checkpoint itself */
-    vly_status status = check_checkpoints(plan, outputs, 5, error);
+    vly_status status = check_checkpoints(plan, outputs, 6, error);
     if (status == VLY_OK && plan->folder != NULL)
-        status = check_folder(job, outputs, 6, error);
+        status = check_folder(job, outputs, 7, error);
     return status;
 }

@@ -274,6 +274,7 @@ void run_report_json(const run_job *job, json_writer *json)
     run_swap_json(job, json);
     run_failover_json(job, json);
     run_output_json(job, json);
+    run_watch_json(job, json);
     json_object(json, "phases");
     json_number(json, "delivery_s", (double)stats->delivery_ns * 1e-9);
     json_number(json, "dynamics_s", (double)stats->dynamics_ns * 1e-9);

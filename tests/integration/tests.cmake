@@ -98,6 +98,7 @@ vly_test(test_checkpoint_kill LABELS integration TIMEOUT 300
 
 # ---- what a run leaves ----------------------------------------------------
 vly_test(test_record LABELS unit SOURCES ../unit/test_record.c)
+vly_test(test_telemetry LABELS unit SOURCES ../unit/test_telemetry.c)
 vly_test(test_record_resume LABELS unit SOURCES ../unit/test_record_resume.c)
 vly_test(test_record_stream LABELS unit SOURCES ../unit/test_record_stream.c)
 vly_test(test_record_stats LABELS unit SOURCES ../unit/test_record_stats.c
@@ -126,7 +127,7 @@ foreach(name test_tools_memory test_tools_guard)
     endif()
 endforeach()
 set(command_tests good bad input texts schema sweep stop device pace files swap
-    ctl)
+    ctl watch)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
     # that it knows, which a loop that computes does not do.

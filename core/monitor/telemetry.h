@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A ring of samples of a running net: what it has done so far, since when. One
+ * thread puts samples in, any number of readers take them out, each at its own
+ * pace. The ring never waits: a reader that is slower than the ring is long
+ * loses the oldest samples and is told how many.
+ */
+#ifndef VOLLEY_MONITOR_TELEMETRY_H
+#define VOLLEY_MONITOR_TELEMETRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/volley.h>
+
+typedef struct vly_telemetry_ring vly_telemetry_ring;
+
+/* Counters are sums since burst 0 of this net, but for run_ns and the phases,
+ * which are of this process; two samples give rates. */
+typedef struct vly_telemetry_sample {
+    uint64_t at_ns;   /* vly_clock_ns */
+    uint64_t unix_ns; /* of the wall clock */
+    uint64_t bursts;  /* done */
+    uint64_t run_ns;  /* inside the engine */
+    uint64_t delivery_ns;
+    uint64_t dynamics_ns;
+    uint64_t exchange_ns;
+    uint64_t drain_ns;
+    uint64_t spikes;
+    uint64_t events; /* synaptic */
+    uint64_t candidates;
+    uint64_t host_bytes;
+    uint64_t device_bytes;
+    uint64_t connectome_bytes;
+} vly_telemetry_sample;
+
+/* n_samples: how many a reader may be behind, a power of two; n_areas: how many
+ * counts of spikes stand beside each.
+ * Errors  E_INVALID n_samples; E_NOMEM */
+vly_status vly_telemetry_create(uint32_t n_samples, uint32_t n_areas,
+                                vly_telemetry_ring **telemetry,
+                                vly_error *error);
+void vly_telemetry_destroy(vly_telemetry_ring *telemetry);
+uint32_t vly_telemetry_areas(const vly_telemetry_ring *telemetry);
+
+/* area_spikes [n_areas]. By one thread only; does not wait.
+ * Cost  14 + n_areas stores */
+void vly_telemetry_put(vly_telemetry_ring *telemetry,
+                       const vly_telemetry_sample *sample,
+                       const uint64_t *area_spikes);
+
+/* The oldest sample that is not older than *next, which is then the number of
+ * the one behind it. *lost grows by those that were written over before they
+ * were read. false: there is none yet. Samples count from 0. [any-thread] */
+bool vly_telemetry_take(const vly_telemetry_ring *telemetry, uint64_t *next,
+                        uint64_t *lost, vly_telemetry_sample *sample,
+                        uint64_t *area_spikes);
+/* The newest. false: there is none yet. [any-thread] */
+bool vly_telemetry_last(const vly_telemetry_ring *telemetry,
+                        vly_telemetry_sample *sample, uint64_t *area_spikes);
+
+#endif

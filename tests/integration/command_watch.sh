@@ -1,0 +1,169 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What a run is watched by: --telemetry, --metrics, --live, volley status.
+here=$(dirname "$0")
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+
+wait_for() { # wait_for COMMAND...: at most 20 s
+    tries=0
+    until "$@" >/dev/null 2>&1; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 400 ] || return 1
+        sleep 0.05
+    done
+}
+
+# ---- telemetry ----
+expect 0 run small.toml --bursts 20000 --backend cpu:1 --json plain.json
+digest=$(value digest plain.json)
+expect 0 run small.toml --bursts 20000 --backend cpu:1 --telemetry t.jsonl \
+    --telemetry-every 1 --json watched.json --live --metrics 0
+# watching changes nothing
+holds [ "$(value digest watched.json)" = "$digest" ]
+says 'metrics at http://127.0.0.1:'
+says 'burst 20,000 of 20,000 (100%)'
+holds [ "$(wc -l <t.jsonl)" -ge 2 ]
+split -l 1 t.jsonl line.
+for line in line.*; do
+    holds is_json "$line"
+done
+cat >sums.py <<'END'
+import json, sys
+lines = [json.loads(line) for line in open("t.jsonl")]
+head, rest = lines[0], lines[1:]
+summary = json.load(open("watched.json"))
+assert head["neurons"] == {"E": 80, "I": 20}, head
+assert head["bursts_wanted"] == 20000 and head["dt_ms"] == 0.1, head
+# all bursts, spikes and events are in exactly one line each
+assert sum(line["bursts"] for line in rest) == 20000
+assert sum(line["spikes"] for line in rest) == summary["spikes"]
+assert sum(line["events"] for line in rest) == summary["synaptic_events"]
+assert rest[-1]["burst"] == 20000 and rest[-1]["lost"] == 0
+for area in summary["areas"]:
+    bio = sum(line["rate_hz"][area["id"]] * line["bursts"] for line in rest)
+    assert abs(bio / 20000 - area["rate_hz"]) < 1e-6 * area["rate_hz"], area
+assert summary["telemetry"]["samples"] == len(rest) + 1
+END
+if command -v python3 >/dev/null 2>&1; then
+    holds python3 sums.py
+fi
+expect 0 run small.toml --backend cpu:1 --telemetry -
+prints '"telemetry": 1'
+expect 2 run small.toml --telemetry-every 5
+says 'without --telemetry'
+expect 4 run small.toml --telemetry no/such/folder.jsonl
+says 'no/such/folder.jsonl'
+expect 2 run small.toml --telemetry a --record a
+says 'is given for two of'
+if [ -c /dev/full ]; then
+    # the run is whole, what watched it is not
+    expect 4 run small.toml --backend cpu:1 --telemetry /dev/full --json j.json
+fi
+
+# ---- metrics ----
+expect 2 run small.toml --metrics 70000
+says 'the port is 70000'
+expect 2 run small.toml --metrics nowhere:1
+says 'is no address of numbers'
+expect 2 run small.toml --metrics :9
+says 'wanted PORT or ADDRESS:PORT'
+
+address() {
+    sed -n 's/.*metrics at \(http.*\)$/\1/p' err.long | head -n 1
+}
+has_address() {
+    [ -n "$(address)" ]
+}
+"$volley" run small.toml --bursts 900000000 --metrics 0 -o long \
+    >out.long 2>err.long &
+pid=$!
+trap 'kill -9 $pid 2>/dev/null; rm -rf "$folder"' EXIT
+checks=$((checks + 1))
+wait_for has_address || bad "no address was said: $(cat err.long)"
+if command -v python3 >/dev/null 2>&1; then
+    cat >ask.py <<'END'
+import re, socket, sys, time, urllib.error, urllib.request
+url = sys.argv[1]
+def page():
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        assert answer.headers["Content-Type"].startswith("text/plain"), answer
+        return answer.read().decode()
+def number(text, name):
+    return float(re.search("^" + re.escape(name) + " (.*)$", text, re.M)[1])
+first = page()
+time.sleep(0.3)
+second = page()
+for line in second.splitlines():
+    assert re.match(r'(# (HELP|TYPE) \w+ .*|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? '
+                    r'[-+0-9.eE]+)$', line), line
+names = re.findall(r"^# TYPE (\w+) (\w+)$", second, re.M)
+assert len(names) > 10 and len(set(names)) == len(names), names
+for name, kind in names:
+    assert (kind == "counter") == name.endswith("_total"), name
+assert number(second, "volley_bursts_total") > number(first, "volley_bursts_total")
+assert number(second, 'volley_area_neurons{area="E"}') == 80
+assert number(second, 'volley_area_rate_hertz{area="E"}') > 0
+assert 0 <= number(second, "volley_progress_ratio") <= 1
+assert number(second, 'volley_memory_bytes{kind="connectome"}') > 0
+for path, code in (("/", 404), ("/metricsx", 404)):
+    try:
+        urllib.request.urlopen(url.replace("/metrics", path), timeout=10)
+        raise SystemExit(path + " was answered")
+    except urllib.error.HTTPError as error:
+        assert error.code == code, error
+# one that says nothing, and one that is no HTTP, hold nobody up for long
+host, port = re.match(r"http://(.*):(\d+)/", url).groups()
+silent = socket.create_connection((host, int(port)))
+rude = socket.create_connection((host, int(port)))
+rude.sendall(b"\0" * 20000)
+begin = time.monotonic()
+page()
+assert time.monotonic() - begin < 8
+silent.close()
+rude.close()
+END
+    holds python3 ask.py "$(address)"
+fi
+# a port that is taken
+port=$(address | sed 's/.*:\([0-9]*\).*/\1/')
+expect 4 run small.toml --metrics "$port"
+says "--metrics $port: "
+
+# ---- status ----
+running() {
+    "$volley" status long | grep -q '^state  *running'
+}
+checks=$((checks + 1))
+wait_for running || bad "status of a run: $("$volley" status long 2>&1)"
+expect 0 status long --json
+cp out status.json
+holds is_json status.json
+holds [ "$(value state status.json)" = running ]
+holds [ "$(value pid status.json)" = "$pid" ]
+expect 0 ctl "$pid" pause
+expect 0 status long
+prints 'paused'
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+expect 0 status long
+prints 'killed'
+prints 'or more'
+expect 0 run small.toml -o short --backend cpu:1 --json short.json
+expect 0 status short
+prints 'state             done'
+prints "$(value digest short.json)"
+prints '200 of 200 (100%)'
+prints '80 neurons'
+expect 4 status nothing
+says 'nothing: No such file'
+expect 2 status small.toml
+says 'not a folder'
+mkdir empty
+expect 4 status empty
+says 'empty/manifest.json'
+mkdir damaged
+echo '{"manifest": ' >damaged/manifest.json
+expect 2 status damaged
+says 'damaged/manifest.json:'
+done_checks

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Sampling a run, and the thread that hands samples on.
+ */
+#include "run_watch.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "run_job.h"
+
+/* How often the thread looks for samples; memory of the ring. */
+static const uint64_t tick_ns = 50000000;
+static const uint64_t ring_bytes = 1 << 22;
+
+struct run_watch {
+    watch_net net;
+    const char **names;
+    uint32_t *neurons;
+    uint64_t *area_spikes; /* scratch of the burst loop */
+    vly_telemetry_ring *ring;
+    uint64_t every_ns;
+    uint64_t next_ns; /* when a sample is due */
+    uint64_t n_samples;
+    uint64_t spent_ns; /* in the burst loop, by all of this */
+    uint64_t n_lost;
+
+    watch_lines *lines;
+    watch_metrics *metrics;
+    watch_live *live;
+    pthread_t thread;
+    bool runs; /* the thread does */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool ended; /* under the lock, as is the next one */
+    char backend[64];
+};
+
+/* ---- options ------------------------------------------------------------ */
+
+vly_status run_watch_read(const tool_args *args, run_watch_plan *plan,
+                          vly_error *error)
+{
+    *plan = (run_watch_plan){
+        .telemetry = tool_text(args, "telemetry"),
+        .every_ms = tool_number(args, "telemetry-every", 100),
+        .metrics = tool_text(args, "metrics"),
+        .live = tool_has(args, "live"),
+    };
+    if (tool_has(args, "telemetry-every") && !plan->telemetry)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--telemetry-every without --telemetry, wanted both");
+    return VLY_OK;
+}
+
+/* ---- samples ------------------------------------------------------------ */
+
+static void put_sample(run_job *job, uint64_t now)
+{
+    run_watch *watch = job->watch;
+    vly_stats stats = {.struct_size = sizeof stats};
+    struct timespec wall;
+    /* a net that failed says so elsewhere */
+    if (vly_net_stats(job->net, &stats, NULL) != VLY_OK)
+        return;
+    for (uint32_t a = 0; a < watch->net.n_areas; a++) {
+        vly_area_stats area = {.struct_size = sizeof area};
+        if (vly_net_area_stats(job->net, a, &area) == VLY_OK)
+            watch->area_spikes[a] = area.spikes;
+    }
+    clock_gettime(CLOCK_REALTIME, &wall);
+    const vly_telemetry_sample sample = {
+        .at_ns = now,
+        .unix_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec,
+        .bursts = stats.bursts,
+        .run_ns = stats.run_ns,
+        .delivery_ns = stats.delivery_ns,
+        .dynamics_ns = stats.dynamics_ns,
+        .exchange_ns = stats.exchange_ns,
+        .drain_ns = stats.drain_ns,
+        .spikes = stats.spikes,
+        .events = stats.events,
+        .candidates = stats.candidates,
+        .host_bytes = stats.host_bytes,
+        .device_bytes = stats.device_bytes,
+        .connectome_bytes = stats.connectome_bytes,
+    };
+    vly_telemetry_put(watch->ring, &sample, watch->area_spikes);
+    watch->n_samples++;
+    pthread_mutex_lock(&watch->lock);
+    memcpy(watch->backend, stats.backend, sizeof watch->backend);
+    pthread_mutex_unlock(&watch->lock);
+}
+
+void run_watch_look(run_job *job)
+{
+    run_watch *watch = job->watch;
+    if (!watch)
+        return;
+    const uint64_t now = vly_clock_ns();
+    if (now < watch->next_ns)
+        return;
+    put_sample(job, now);
+    const uint64_t after = vly_clock_ns();
+    watch->spent_ns += after - now;
+    watch->next_ns = now + watch->every_ns;
+}
+
+void watch_backend(const run_watch *watch, char *backend, size_t capacity)
+{
+    /* a lock changes, whatever it guards */
+    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&watch->lock;
+    pthread_mutex_lock(lock);
+    (void)snprintf(backend, capacity, "%s", watch->backend);
+    pthread_mutex_unlock(lock);
+}
+
+watch_rates watch_rates_of(const watch_net *net,
+                           const vly_telemetry_sample *from,
+                           const vly_telemetry_sample *to)
+{
+    watch_rates rates = {
+        .seconds = (double)(to->at_ns - from->at_ns) * 1e-9,
+        .bursts = (double)(to->bursts - from->bursts),
+    };
+    rates.biological_s = rates.bursts * net->dt_ms * 1e-3;
+    if (rates.biological_s > 0)
+        rates.real_time = rates.seconds / rates.biological_s;
+    if (rates.seconds > 0)
+        rates.events_per_s =
+            (double)(to->events - from->events) / rates.seconds;
+    return rates;
+}
+
+double watch_area_hz(const watch_net *net, uint32_t area,
+                     const watch_rates *rates, const uint64_t *from,
+                     const uint64_t *to)
+{
+    const double neurons = net->neurons[area];
+    if (!(rates->biological_s > 0) || !(neurons > 0))
+        return 0;
+    return (double)(to[area] - from[area]) / neurons / rates->biological_s;
+}
+
+/* ---- the thread --------------------------------------------------------- */
+
+static void *watch_all(void *arg)
+{
+    run_watch *watch = arg;
+    bool ended = false;
+    while (!ended) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += (long)tick_ns;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_mutex_lock(&watch->lock);
+        if (!watch->ended)
+            (void)pthread_cond_timedwait(&watch->changed, &watch->lock, &until);
+        ended = watch->ended;
+        pthread_mutex_unlock(&watch->lock);
+        if (watch->lines)
+            watch_lines_drain(watch->lines);
+        if (watch->live)
+            watch_live_look(watch->live);
+    }
+    return NULL;
+}
+
+static vly_status start_thread(run_watch *watch, vly_error *error)
+{
+    sigset_t all;
+    sigset_t before;
+    /* signals are the business of the thread that runs the net */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failed = pthread_create(&watch->thread, NULL, watch_all, watch);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed != 0)
+        return vly_fail(error, VLY_E_NOMEM, "no thread for telemetry: %s",
+                        strerror(failed));
+    watch->runs = true;
+    return VLY_OK;
+}
+
+/* ---- begin and end ------------------------------------------------------ */
+
+static vly_status describe(run_watch *watch, const run_job *job,
+                           vly_error *error)
+{
+    const vly_connectome *connectome = job->build.connectome;
+    const uint32_t n = connectome->desc.n_areas;
+    watch->names = vly_calloc((size_t)n + 1, sizeof *watch->names);
+    watch->neurons = vly_calloc((size_t)n + 1, sizeof *watch->neurons);
+    watch->area_spikes = vly_calloc((size_t)n + 1, sizeof *watch->area_spikes);
+    if (!watch->names || !watch->neurons || !watch->area_spikes)
+        return vly_fail_nomem(error, n * UINT64_C(20), "areas");
+    for (uint32_t a = 0; a < n; a++) {
+        watch->names[a] = connectome->areas[a].name;
+        watch->neurons[a] = connectome->areas[a].n_neurons;
+    }
+    watch->net = (watch_net){.genome = job->plan.path,
+                             .title = job->build.genome->title,
+                             .areas = watch->names,
+                             .neurons = watch->neurons,
+                             .n_areas = n,
+                             .n_bursts = job->plan.n_bursts,
+                             .first_burst = job->first_burst,
+                             .dt_ms = connectome->desc.dt_ms};
+    uint32_t n_samples = 4096;
+    while (n_samples > 64 &&
+           n_samples * (16 + UINT64_C(1) * n) * 8 > ring_bytes)
+        n_samples /= 2;
+    return vly_telemetry_create(n_samples, n, &watch->ring, error);
+}
+
+static vly_status open_readers(run_job *job, vly_error *error)
+{
+    run_watch *watch = job->watch;
+    const run_watch_plan *plan = &job->plan.watch;
+    vly_status status = VLY_OK;
+    if (plan->telemetry)
+        VLY_TRY(watch_lines_open(watch, &watch->net, watch->ring,
+                                 plan->telemetry, &watch->lines, error));
+    if (plan->live && !job->plan.quiet)
+        VLY_TRY(watch_live_open(watch, &watch->net, watch->ring, &watch->live,
+                                error));
+    if (plan->metrics)
+        VLY_TRY(watch_metrics_open(watch, &watch->net, watch->ring,
+                                   plan->metrics, job->plan.quiet,
+                                   &watch->metrics, error));
+    if (watch->lines || watch->live)
+        status = start_thread(watch, error);
+out:
+    return status;
+}
+
+vly_status run_watch_open(run_job *job, vly_error *error)
+{
+    const run_watch_plan *plan = &job->plan.watch;
+    if (!plan->telemetry && !plan->metrics && !plan->live)
+        return VLY_OK;
+    run_watch *watch = vly_calloc(1, sizeof *watch);
+    if (!watch)
+        return vly_fail_nomem(error, sizeof *watch, "telemetry");
+    pthread_mutex_init(&watch->lock, NULL);
+    pthread_cond_init(&watch->changed, NULL);
+    watch->every_ns = (uint64_t)(plan->every_ms * 1e6);
+    job->watch = watch;
+    vly_status status = describe(watch, job, error);
+    if (status == VLY_OK) {
+        put_sample(job, vly_clock_ns());
+        status = open_readers(job, error);
+    }
+    if (status != VLY_OK)
+        (void)run_watch_close(job, NULL);
+    return status;
+}
+
+vly_status run_watch_close(run_job *job, vly_error *error)
+{
+    run_watch *watch = job->watch;
+    vly_status status = VLY_OK;
+    if (!watch)
+        return VLY_OK;
+    if (watch->ring && job->net)
+        put_sample(job, vly_clock_ns());
+    if (watch->runs) {
+        pthread_mutex_lock(&watch->lock);
+        watch->ended = true;
+        pthread_cond_broadcast(&watch->changed);
+        pthread_mutex_unlock(&watch->lock);
+        pthread_join(watch->thread, NULL);
+    }
+    watch_metrics_close(watch->metrics);
+    watch_live_close(watch->live);
+    status = watch_lines_close(watch->lines, &watch->n_lost, error);
+    job->watched = (run_watched){watch->n_samples, watch->n_lost,
+                                 (double)watch->spent_ns * 1e-9};
+    vly_telemetry_destroy(watch->ring);
+    pthread_mutex_destroy(&watch->lock);
+    pthread_cond_destroy(&watch->changed);
+    vly_free(watch->names);
+    vly_free(watch->neurons);
+    vly_free(watch->area_spikes);
+    vly_free(watch);
+    job->watch = NULL;
+    return status;
+}
+
+void run_watch_json(const run_job *job, json_writer *json)
+{
+    const run_watched *watched = &job->watched;
+    if (watched->n_samples == 0)
+        return;
+    json_object(json, "telemetry");
+    json_u64(json, "samples", watched->n_samples);
+    json_u64(json, "lost", watched->n_lost);
+    json_number(json, "seconds", watched->seconds);
+    json_object_end(json);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a running net is watched by: telemetry as JSON lines (--telemetry), a
+ * Prometheus endpoint (--metrics), a view in the terminal (--live). The burst
+ * loop puts a sample into a ring now and then; everything else happens on
+ * threads of their own.
+ */
+#ifndef VOLLEY_TOOLS_RUN_WATCH_H
+#define VOLLEY_TOOLS_RUN_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <volley/plugin.h>
+
+#include "json_writer.h"
+#include "monitor/telemetry.h"
+#include "options.h"
+
+typedef struct run_job run_job;
+typedef struct run_watch run_watch;
+
+/* What was asked; part of run_plan. */
+typedef struct run_watch_plan {
+    const char *telemetry; /* a file; NULL: none */
+    double every_ms;       /* between two samples */
+    const char *metrics;   /* PORT or ADDRESS:PORT; NULL: none */
+    bool live;
+} run_watch_plan;
+
+vly_status run_watch_read(const tool_args *args, run_watch_plan *plan,
+                          vly_error *error);
+/* Opens what was asked; job->watch stays NULL if that is nothing.
+ * Errors  E_INVALID no address or port; E_IO the file cannot be written, the
+ *         port is taken; E_NOMEM */
+vly_status run_watch_open(run_job *job, vly_error *error);
+/* A sample, if one is due. [burst loop] */
+void run_watch_look(run_job *job);
+/* The last sample; ends the threads, closes the file. NULL is legal. Errors
+ * are those of the file. */
+vly_status run_watch_close(run_job *job, vly_error *error);
+/* Members of the summary: samples, what was lost, what it cost. */
+void run_watch_json(const run_job *job, json_writer *json);
+
+/* What does not change while the net runs, as the readers need it; borrowed. */
+typedef struct watch_net {
+    const char *genome;
+    const char *title;
+    const char *const *areas; /* [n_areas] names */
+    const uint32_t *neurons;  /* [n_areas] */
+    uint32_t n_areas;
+    uint64_t n_bursts; /* wanted */
+    uint64_t first_burst;
+    double dt_ms;
+} watch_net;
+
+/* From one sample to the next. Rates over no time are 0. */
+typedef struct watch_rates {
+    double seconds; /* of the wall clock */
+    double bursts;
+    double biological_s;
+    double real_time; /* wall time over biological time */
+    double events_per_s;
+} watch_rates;
+watch_rates watch_rates_of(const watch_net *net,
+                           const vly_telemetry_sample *from,
+                           const vly_telemetry_sample *to);
+/* The mean rate of an area's neurons in Hz. */
+double watch_area_hz(const watch_net *net, uint32_t area,
+                     const watch_rates *rates, const uint64_t *from,
+                     const uint64_t *to);
+/* Where the run is, by the engine: changes with a swap. The text is copied. */
+void watch_backend(const run_watch *watch, char *backend, size_t capacity);
+
+/* ---- watch_lines.c: JSON lines ------------------------------------------ */
+
+typedef struct watch_lines watch_lines;
+/* The file is opened now. "-" is standard output. */
+vly_status watch_lines_open(const run_watch *watch, const watch_net *net,
+                            const vly_telemetry_ring *ring, const char *path,
+                            watch_lines **lines, vly_error *error);
+/* Writes what is new. [watcher's thread] */
+void watch_lines_drain(watch_lines *lines);
+/* *lost: samples that were written over first. NULL is legal. */
+vly_status watch_lines_close(watch_lines *lines, uint64_t *lost,
+                             vly_error *error);
+
+/* ---- watch_metrics.c: Prometheus ---------------------------------------- */
+
+typedef struct watch_metrics watch_metrics;
+/* Listens, answers GET /metrics on a thread of its own. The address is said on
+ * stderr unless quiet. */
+vly_status watch_metrics_open(const run_watch *watch, const watch_net *net,
+                              const vly_telemetry_ring *ring,
+                              const char *address, bool quiet,
+                              watch_metrics **metrics, vly_error *error);
+void watch_metrics_close(watch_metrics *metrics); /* NULL is legal */
+
+/* ---- watch_live.c: the terminal ----------------------------------------- */
+
+typedef struct watch_live watch_live;
+vly_status watch_live_open(const run_watch *watch, const watch_net *net,
+                           const vly_telemetry_ring *ring, watch_live **live,
+                           vly_error *error);
+/* Draws, if that is due. [watcher's thread] */
+void watch_live_look(watch_live *live);
+void watch_live_close(watch_live *live); /* NULL is legal */
+
+#endif
