@@ -9,8 +9,8 @@ here=$(dirname "$0")
 expect 2
 expect 2 runn
 says "did you mean run?"
-expect 2 plot
-says "unknown command plot"
+expect 2 paint
+says "unknown command paint"
 expect 2 --verbose
 expect 2 run
 says "usage: volley run"

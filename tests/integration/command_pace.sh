@@ -103,7 +103,7 @@ holds at_least 10 "$(value wall_s waits/summary.json)"
 expect 2 run small.toml --pace=fast
 says '--pace is "fast", wanted one of [slip|skip|stop]'
 expect 2 run small.toml --pace fast
-says 'what is "fast"?'
+says '--pace is "fast", wanted one of [slip|skip|stop]'
 expect 2 run small.toml --pace-hz 5
 says "without --pace"
 expect 2 run small.toml --pace --pace-hz 0

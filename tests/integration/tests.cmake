@@ -122,9 +122,8 @@ foreach(name test_tools_memory test_tools_guard)
     target_sources(${name} PRIVATE
         $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tools)
-    if(VOLLEY_HAVE_CAIRO)
-        target_link_libraries(${name} PRIVATE ${VOLLEY_CAIRO_LIBRARY})
-    endif()
+    target_link_libraries(${name} PRIVATE
+        $<TARGET_PROPERTY:volley_command,LINK_LIBRARIES>)
 endforeach()
 set(command_tests good bad input texts schema sweep stop device pace files swap
     ctl watch)
