@@ -342,11 +342,16 @@ vly_status run_checkpoint_now(run_job *job, vly_error *error)
     wait_for_thread(checkpoint);
     if (outcome(job, &why) != VLY_OK)
         tell_failure(job, &why);
-    vly_status status = take(job, error);
-    if (status != VLY_OK)
-        return status;
-    wait_for_thread(checkpoint);
-    return outcome(job, error);
+    vly_status status = take(job, &why);
+    if (status == VLY_OK) {
+        wait_for_thread(checkpoint);
+        status = outcome(job, &why);
+    }
+    if (status == VLY_OK)
+        return VLY_OK;
+    checkpoint->counts.n_failed++; /* who asked says it */
+    run_folder_event(job, "no checkpoint", why.message);
+    return vly_fail(error, status, "%s", why.message);
 }
 
 void run_checkpoint_distrust(run_job *job, uint64_t burst, const char *from)
@@ -381,10 +386,8 @@ void run_checkpoint_end(run_job *job)
     bool there = checkpoint->counts.last_burst == vly_net_burst(job->net);
     if (job->result.error.status != VLY_OK || there)
         return;
-    if (run_checkpoint_now(job, &error) != VLY_OK) {
-        checkpoint->counts.n_failed++;
+    if (run_checkpoint_now(job, &error) != VLY_OK)
         job->result.error = error;
-    }
 }
 
 /* ---- report ------------------------------------------------------------ */

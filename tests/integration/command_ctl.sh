@@ -207,6 +207,18 @@ holds [ -s state.ckpt ]
 expect 0 ctl "$process" stop
 ended 6
 
+# one that cannot be written: the client hears why, the summary counts it
+mkdir gone
+begin --backend cpu:1 --checkpoint gone/state.ckpt -o log --json gone.json
+rmdir gone
+expect 4 ctl "$process" checkpoint
+says "gone/state.ckpt: cannot be written"
+expect 0 ctl "$process" status
+holds grep -q '"event": "no checkpoint"' log/log.jsonl
+expect 0 ctl "$process" stop
+ended 4
+holds [ "$(value failed gone.json)" = 2 ]
+
 # ---- killed: what it leaves is removed ----
 begin
 kill -KILL "$process"
