@@ -3,34 +3,16 @@
  * runs out, devices that there are not, a device that fails. Nothing is left
  * allocated, there is one message, and the process can go on with the cpu.
  */
-#include "device_test.h"
+#include "device_errors.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
-#include <sys/wait.h>
 
 #include "base/memory.h"
 #include "connectome/connectome.h"
 
 static vly_registry *registry;
 static vly_error error = {.struct_size = sizeof error};
-
-static void build(const char *text, vly_connectome **connectome)
-{
-    vly_genome *genome = NULL;
-    assert_ok(
-        vly_genome_parse(text, strlen(text), "text", NULL, 0, &genome, &error),
-        error);
-    assert_ok(vly_connectome_build(genome, 4, connectome, &error), error);
-    vly_genome_destroy(genome);
-}
-
-static const char small_net[] =
-    "format = 1\n[run]\ndt_ms = 1\nbursts = 60\n[area.A]\n"
-    "model = \"lif_psc_delta\"\nneurons = 500\n[[map]]\nfrom = \"A\"\n"
-    "to = \"A\"\nrule = \"fixed_in_degree\"\nin_degree = 9\nweight_mv = 1\n"
-    "delay_bursts = 2\n[[stimulus]]\nkind = \"poisson\"\nto = \"A\"\n"
-    "rate_hz = 100\nweight_mv = 9\n";
 
 static vly_status count_spikes(void *arg, uint64_t burst, const uint32_t *ids,
                                uint32_t n_ids, uint64_t digest)
@@ -41,17 +23,6 @@ static vly_status count_spikes(void *arg, uint64_t burst, const uint32_t *ids,
     (void)digest;
     *n_spikes += n_ids;
     return VLY_OK;
-}
-
-static uint64_t digest_on(const vly_connectome *connectome, const char *spec)
-{
-    vly_net *net = NULL;
-    assert_ok(vly_net_create(connectome, registry, spec, 1, &net, &error),
-              error);
-    assert_ok(vly_net_run(net, 60, &error), error);
-    uint64_t digest = vly_net_digest(net);
-    vly_net_destroy(net);
-    return digest;
 }
 
 /* ---- free memory of device 0, from the driver -------------------------- */
@@ -107,12 +78,11 @@ static void test_no_memory(void **state)
         "model = \"lif_psc_delta\"\nneurons = 1\n[[map]]\nfrom = \"B\"\n"
         "to = \"A\"\nrule = \"fixed_total_number\"\ncount = 5000\n"
         "weight_mv = 1\ndelay_bursts = { uniform = [0.5, 255.5] }\n";
-    vly_connectome *small = NULL;
-    vly_connectome *huge = NULL;
     vly_net *net = NULL;
-    build(small_net, &small);
-    build(huge_net, &huge);
-    uint64_t digest = digest_on(small, "cuda:0"); /* what stays is there now */
+    vly_connectome *small = device_build(device_small_net);
+    vly_connectome *huge = device_build(huge_net);
+    /* what stays is there now */
+    uint64_t digest = device_digest(registry, small, "cuda:0");
     uint64_t before = free_bytes();
     for (int i = 0; i < 3; i++) {
         vly_status status =
@@ -129,7 +99,7 @@ static void test_no_memory(void **state)
     uint64_t after = free_bytes();
     if (after + (64u << 20) < before)
         fail_msg("%" PRIu64 " bytes are not free any more", before - after);
-    assert_true(digest_on(small, "cuda:0") == digest);
+    assert_true(device_digest(registry, small, "cuda:0") == digest);
     vly_connectome_destroy(small);
 }
 
@@ -141,13 +111,12 @@ static void test_nothing_left(void **state)
     static const char *const specs[] = {"cuda:0,plan=global",
                                         "cuda:0,plan=resident",
                                         "cuda:0,plan=partitioned"};
-    vly_connectome *small = NULL;
-    build(small_net, &small);
+    vly_connectome *small = device_build(device_small_net);
     for (int k = 0; k < 3; k++)
-        digest_on(small, specs[k]);
+        device_digest(registry, small, specs[k]);
     uint64_t before = free_bytes();
     for (int i = 0; i < 30; i++)
-        digest_on(small, specs[i % 3]);
+        device_digest(registry, small, specs[i % 3]);
     uint64_t after = free_bytes();
     if (after + (8u << 20) < before)
         fail_msg("%" PRIu64 " bytes are not free any more", before - after);
@@ -231,8 +200,7 @@ static void test_host_allocations(void **state)
     static const char *const specs[] = {"cuda:0", "cuda:0,plan=global",
                                         "cuda:0,plan=resident",
                                         "cuda:0,plan=partitioned"};
-    vly_connectome *small = NULL;
-    build(small_net, &small);
+    vly_connectome *small = device_build(device_small_net);
     for (int k = 0; k < 4; k++)
         walk_allocations(small, specs[k]);
     vly_connectome_destroy(small);
@@ -244,9 +212,8 @@ static void test_no_such_device(void **state)
 {
     (void)state;
     device_require(registry, "cuda");
-    vly_connectome *small = NULL;
     vly_net *net = NULL;
-    build(small_net, &small);
+    vly_connectome *small = device_build(device_small_net);
     assert_int_equal(
         vly_net_create(small, registry, "cuda:999", 1, &net, &error),
         VLY_E_DEVICE);
@@ -262,44 +229,30 @@ static void test_no_such_device(void **state)
     assert_int_equal(vly_net_swap(net, "cuda:999", 1, &error), VLY_E_DEVICE);
     assert_ok(vly_net_swap(net, "cuda:0", 1, &error), error);
     assert_ok(vly_net_run(net, 30, &error), error);
-    assert_true(vly_net_digest(net) == digest_on(small, "cpu:1"));
+    assert_true(vly_net_digest(net) == device_digest(registry, small, "cpu:1"));
     vly_net_destroy(net);
     vly_connectome_destroy(small);
 }
 
 /* ---- the command ------------------------------------------------------- */
 
-/* Exit code of the command; the lines that it wrote to stderr. */
-static int run_command(const char *arguments, char *text, size_t size)
-{
-    char line[2048];
-    snprintf(line, sizeof line,
-             "%s run %s/genomes/three.toml --quiet %s 2>&1 "
-             ">/dev/null",
-             VLY_TEST_COMMAND, VLY_TEST_SOURCE_DIR, arguments);
-    FILE *pipe = popen(line, "r");
-    assert_non_null(pipe);
-    size_t n = fread(text, 1, size - 1, pipe);
-    text[n] = 0;
-    int status = pclose(pipe);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 static void test_command(void **state)
 {
     (void)state;
     device_require(registry, "cuda");
     char text[4096];
-    assert_int_equal(run_command("--backend cuda:0", text, sizeof text), 0);
+    assert_int_equal(
+        device_run_command("", "--backend cuda:0", text, sizeof text), 0);
     assert_string_equal(text, "");
-    assert_int_equal(run_command("--backend cuda:999", text, sizeof text), 3);
+    assert_int_equal(
+        device_run_command("", "--backend cuda:999", text, sizeof text), 3);
     assert_non_null(strstr(text, "999"));
     static const char *const faults[] = {
         "--backend cuda:0,fault=1", "--backend cuda:0,plan=global,fault=1",
         "--backend cuda:0,plan=resident,fault=1",
         "--backend cuda:0,plan=partitioned,fault=1"};
     for (int i = 0; i < 4; i++) {
-        int code = run_command(faults[i], text, sizeof text);
+        int code = device_run_command("", faults[i], text, sizeof text);
         printf("%s", text);
         assert_int_equal(code, 3);
         char *end = strchr(text, '\n');
@@ -314,30 +267,7 @@ static void test_fault(void **state)
 {
     (void)state;
     device_require(registry, "cuda");
-    vly_connectome *small = NULL;
-    vly_net *net = NULL;
-    vly_error first = {.struct_size = sizeof first};
-    vly_error again = {.struct_size = sizeof again};
-    double value = 0;
-    build(small_net, &small);
-    assert_ok(
-        vly_net_create(small, registry, "cuda:0,fault=1", 1, &net, &error),
-        error);
-    assert_int_equal(vly_net_run(net, 10, &first), VLY_E_DEVICE);
-    assert_true(strlen(first.message) > 20);
-    assert_int_equal(vly_net_run(net, 10, &again), VLY_E_DEVICE);
-    assert_string_equal(first.message, again.message);
-    assert_int_equal(vly_net_read(net, "A", "v_mv", 0, 1, &value, &again),
-                     VLY_E_DEVICE);
-    assert_string_equal(first.message, again.message);
-    assert_int_equal(vly_status_exit_code(first.status), 3);
-    vly_net_destroy(net);
-    net = NULL;
-    assert_int_equal(vly_net_create(small, registry, "cuda:0", 1, &net, &again),
-                     VLY_E_DEVICE);
-    assert_null(net);
-    assert_true(digest_on(small, "cpu:1") == digest_on(small, "cpu:2"));
-    vly_connectome_destroy(small);
+    device_lose(registry, "cuda");
 }
 
 static int group_setup(void **state)

@@ -51,7 +51,8 @@ if(TARGET cuda)
     vly_test_register(test_golden_cuda_large LABELS gpu slow
         COMMAND test_golden large cuda:0 cuda:0,plan=global)
     vly_test(test_cuda_errors LABELS gpu TIMEOUT 300
-        SOURCES test_cuda_errors.c LIBRARIES ${CMAKE_DL_LIBS} DEPENDS cpu cuda)
+        SOURCES test_cuda_errors.c device_errors.c
+        LIBRARIES ${CMAKE_DL_LIBS} DEPENDS cpu cuda)
 endif()
 
 if(TARGET vulkan)
@@ -61,7 +62,7 @@ if(TARGET vulkan)
     vly_test_register(test_golden_vulkan LABELS vulkan TIMEOUT 600
         COMMAND test_golden small vulkan:0 vulkan:0,plan=sliced,sums=500)
     vly_test(test_vulkan_errors LABELS vulkan TIMEOUT 300
-        SOURCES test_vulkan_errors.c DEPENDS cpu vulkan)
+        SOURCES test_vulkan_errors.c device_errors.c DEPENDS cpu vulkan)
     vly_test_register(test_golden_vulkan_large LABELS vulkan slow
         COMMAND test_golden large vulkan:0)
 endif()

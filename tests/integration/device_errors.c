@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Errors of a device, the same for each kind.
+ */
+#include "device_errors.h"
+
+#include <sys/wait.h>
+
+#include "base/error.h"
+#include "connectome/connectome.h"
+
+const char device_small_net[] =
+    "format = 1\n[run]\ndt_ms = 1\nbursts = 60\n[area.A]\n"
+    "model = \"lif_psc_delta\"\nneurons = 500\n[[map]]\nfrom = \"A\"\n"
+    "to = \"A\"\nrule = \"fixed_in_degree\"\nin_degree = 9\nweight_mv = 1\n"
+    "delay_bursts = 2\n[[stimulus]]\nkind = \"poisson\"\nto = \"A\"\n"
+    "rate_hz = 100\nweight_mv = 9\n";
+
+vly_connectome *device_build(const char *text)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_genome *genome = NULL;
+    vly_connectome *connectome = NULL;
+    assert_ok(
+        vly_genome_parse(text, strlen(text), "text", NULL, 0, &genome, &error),
+        error);
+    assert_ok(vly_connectome_build(genome, 4, &connectome, &error), error);
+    vly_genome_destroy(genome);
+    return connectome;
+}
+
+uint64_t device_digest(vly_registry *registry, const vly_connectome *connectome,
+                       const char *spec)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_net *net = NULL;
+    assert_ok(vly_net_create(connectome, registry, spec, 1, &net, &error),
+              error);
+    assert_ok(vly_net_run(net, 60, &error), error);
+    uint64_t digest = vly_net_digest(net);
+    vly_net_destroy(net);
+    return digest;
+}
+
+int device_run_command(const char *environment, const char *arguments,
+                       char *text, size_t size)
+{
+    char line[2048];
+    snprintf(line, sizeof line,
+             "%s %s run %s/genomes/three.toml --quiet %s 2>&1 >/dev/null",
+             environment, VLY_TEST_COMMAND, VLY_TEST_SOURCE_DIR, arguments);
+    FILE *pipe = popen(line, "r");
+    assert_non_null(pipe);
+    size_t n = fread(text, 1, size - 1, pipe);
+    text[n] = 0;
+    int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void device_lose(vly_registry *registry, const char *id)
+{
+    char spec[64];
+    vly_connectome *small = device_build(device_small_net);
+    vly_net *net = NULL;
+    vly_error first = VLY_ERROR_INIT;
+    vly_error again = VLY_ERROR_INIT;
+    double value = 0;
+    snprintf(spec, sizeof spec, "%s:0,fault=1", id);
+    assert_ok(vly_net_create(small, registry, spec, 1, &net, &first), first);
+    assert_int_equal(vly_net_run(net, 10, &first), VLY_E_DEVICE);
+    assert_true(strlen(first.message) > 20);
+    assert_int_equal(vly_net_run(net, 10, &again), VLY_E_DEVICE);
+    assert_string_equal(first.message, again.message);
+    assert_int_equal(vly_net_read(net, "A", "v_mv", 0, 1, &value, &again),
+                     VLY_E_DEVICE);
+    assert_string_equal(first.message, again.message);
+    assert_int_equal(vly_status_exit_code(first.status), 3);
+    vly_net_destroy(net);
+    net = NULL;
+    snprintf(spec, sizeof spec, "%s:0", id);
+    assert_int_equal(vly_net_create(small, registry, spec, 1, &net, &again),
+                     VLY_E_DEVICE);
+    assert_null(net);
+    assert_true(device_digest(registry, small, "cpu:1") ==
+                device_digest(registry, small, "cpu:2"));
+    vly_connectome_destroy(small);
+}

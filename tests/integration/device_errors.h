@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the tests of errors of a device share: one small network, the command as
+ * a process, and a device that is lost.
+ */
+#ifndef VOLLEY_TEST_DEVICE_ERRORS_H
+#define VOLLEY_TEST_DEVICE_ERRORS_H
+
+#include "device_test.h"
+
+/* 500 neurons, 60 bursts, Poisson input. */
+extern const char device_small_net[];
+
+/* The caller destroys it. */
+vly_connectome *device_build(const char *text);
+/* Run digest after 60 bursts. */
+uint64_t device_digest(vly_registry *registry, const vly_connectome *connectome,
+                       const char *spec);
+/* `volley run` of a shipped genome, quietly, with this environment ("" or
+ * "NAME=VALUE"); returns its exit code and what it said. */
+int device_run_command(const char *environment, const char *arguments,
+                       char *text, size_t size);
+/* A device of this plugin ("cuda") that fails: E_DEVICE, the same sentence for
+ * ever, also for new nets, and the cpu backend goes on. Last in a process. */
+void device_lose(vly_registry *registry, const char *id);
+
+#endif
