@@ -317,6 +317,25 @@ out:
     return status;
 }
 
+/* Weights of a file or with a slope are known only here. */
+static vly_status check_sign(vly_maker *maker, const vly_made_pair *made,
+                             const int32_t q[2])
+{
+    const vly_area *to = &maker->genome->areas[made->pair->to];
+    char text[160];
+    if (made->port == VLY_PORT_BY_SIGN ||
+        (vly_port_takes(to->model, made->port, made->weight_min) &&
+         vly_port_takes(to->model, made->port, made->weight_max)))
+        return VLY_OK;
+    double unit = vly_power_of_two(-q[made->port]);
+    snprintf(text, sizeof(text),
+             "%.9g to %.9g at port %u, wanted 0 or %s: %.32s has a port for "
+             "each sign",
+             made->weight_min * unit, made->weight_max * unit,
+             (unsigned)made->port, made->port ? "less" : "more", to->model->id);
+    return refuse(maker, made, &made->pair->weight, "weight", text);
+}
+
 vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t q[2])
 {
     vly_status status;
@@ -338,6 +357,7 @@ vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t q[2])
         int32_t value = work->table.guide ? 0 : work->table.first;
         work->made->weight_min = drawn ? atomic_load(&work->least) : value;
         work->made->weight_max = drawn ? atomic_load(&work->most) : value;
+        VLY_TRY(check_sign(maker, work->made, q));
     }
 out:
     batch_deinit(&batch);

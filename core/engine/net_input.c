@@ -32,8 +32,20 @@ static vly_status check_place(const vly_net *net, uint64_t burst, uint32_t area,
     return VLY_OK;
 }
 
+/* Values that a port takes: finite, of conductances of one sign. */
+typedef struct value_range {
+    double lo;
+    double hi;
+} value_range;
+
+static value_range range_of(const vly_model_info *model, uint32_t port)
+{
+    return (value_range){vly_port_takes(model, port, -1.0) ? -DBL_MAX : 0.0,
+                         vly_port_takes(model, port, 1.0) ? DBL_MAX : 0.0};
+}
+
 static vly_status check_one(const vly_area_desc *desc, uint32_t index,
-                            double value, vly_error *error)
+                            double value, value_range range, vly_error *error)
 {
     if (index >= desc->n_neurons)
         return vly_fail(error, VLY_E_INVALID,
@@ -42,21 +54,28 @@ static vly_status check_one(const vly_area_desc *desc, uint32_t index,
     if (!isfinite(value))
         return vly_fail(error, VLY_E_INVALID,
                         "value is %g, wanted a finite number", value);
+    if (!(value >= range.lo && value <= range.hi))
+        return vly_fail(error, VLY_E_INVALID,
+                        "value is %g nS, wanted 0 or %s: area %s has a port "
+                        "for each sign",
+                        value, range.lo < 0.0 ? "less" : "more", desc->name);
     return VLY_OK;
 }
 
 /* Most hosts make no mistakes: all are looked at without branches, and the
  * first wrong one is named only if there is one. */
 static vly_status check_all(const vly_area_desc *desc, const uint32_t *indices,
-                            const double *values, uint32_t n, vly_error *error)
+                            const double *values, uint32_t n, value_range range,
+                            vly_error *error)
 {
     uint32_t bad = 0;
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < n; i++)
         bad |= (uint32_t)(indices[i] >= desc->n_neurons) |
-               (uint32_t) !(fabs(values[i]) <= DBL_MAX);
+               (uint32_t) !(values[i] >= range.lo) |
+               (uint32_t) !(values[i] <= range.hi);
     for (uint32_t i = 0; bad != 0 && i < n && status == VLY_OK; i++)
-        status = check_one(desc, indices[i], values[i], error);
+        status = check_one(desc, indices[i], values[i], range, error);
     return status;
 }
 
@@ -104,7 +123,8 @@ vly_status vly_net_inject_many(vly_net *net, uint64_t burst, const char *area,
     VLY_TRY(vly_net_area(net, area, &a, error));
     VLY_TRY(check_place(net, burst, a, port, error));
     const vly_area_desc *desc = &net->connectome->desc.areas[a];
-    VLY_TRY(check_all(desc, indices, values, n, error));
+    VLY_TRY(check_all(desc, indices, values, n,
+                      range_of(net->connectome->areas[a].model, port), error));
     VLY_TRY(vly_pending_reserve(&net->pending, n, error));
     VLY_TRY(vly_failover_reserve(net, n, error));
     if (n > 0)

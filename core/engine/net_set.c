@@ -271,6 +271,12 @@ static vly_status check_weight(const vly_connectome *connectome,
         uint32_t port = connectome->desc.stimuli[now.desc_index].port;
         int32_t q = connectome->areas[was->area].q[port];
         double asked = now.mean != 0.0 ? now.mean : now.sd;
+        const vly_model_info *model = connectome->areas[was->area].model;
+        if (!vly_port_takes_noise(model, port, now.mean, now.sd))
+            return vly_fail(error, VLY_E_INVALID,
+                            "stimulus.%s: mean %g and sd %g nS, wanted a mean "
+                            "of at least 6 sd: a conductance takes one sign",
+                            was->id, now.mean, now.sd);
         if (asked != 0.0 && vly_weight_scaled(asked, q) == 0.0)
             return vly_fail(error, VLY_E_INVALID,
                             "stimulus.%s.%s is %g, which becomes 0 in units "

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "genome/genome_map.h"
 #include "genome/genome_space.h"
+#include "genome/genome_value.h"
 #include "genome/voxel_rule.h"
 
 /* ---- a pair ------------------------------------------------------------- */
@@ -37,15 +38,21 @@ static vly_status check_sign(vly_reader *reader, const vly_map_entry *map,
                              const vly_map_cell *cell)
 {
     const vly_model_info *model = reader->genome->areas[cell->to].model;
-    char number[VLY_NUMBER_SIZE];
-    if (!map->has_port || cell->weight.kind != VLY_VALUE_NUMBER ||
-        vly_port_takes(model, map->port, cell->weight.a))
+    char numbers[2][VLY_NUMBER_SIZE];
+    double lo = 0, hi = 0;
+    if (!map->has_port || !cell->node[VLY_CELL_WEIGHT])
         return VLY_OK;
+    vly_value_bounds(&cell->weight, &lo, &hi);
+    if (vly_port_takes(model, map->port, lo) &&
+        vly_port_takes(model, map->port, hi))
+        return VLY_OK;
+    vly_toml_print_number(lo, numbers[0]);
     return vly_reader_fail(
         reader, cell->node[VLY_CELL_WEIGHT],
-        "weight_%s is %s at port %u, wanted 0 or %s: %s of area %s has a port "
-        "for each sign",
-        model->ports[0].suffix, vly_toml_print_number(cell->weight.a, number),
+        "weight_%s is %s%s%s at port %u, wanted 0 or %s: %s of area %s has a "
+        "port for each sign",
+        model->ports[0].suffix, numbers[0], lo < hi ? " to " : "",
+        lo < hi ? vly_toml_print_number(hi, numbers[1]) : "",
         (unsigned)map->port, map->port ? "less" : "more", model->id,
         reader->genome->areas[cell->to].name);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * [[stimulus]] and [[record]]: a list in `to` makes one a area.
+ * [[stimulus]]: a list in `to` makes one a area.
  */
 #include "genome/genome_stimulus.h"
 
@@ -288,6 +288,25 @@ static vly_status read_port(vly_reader *reader, const vly_toml_node *node,
     return status;
 }
 
+/* Conductances have no negative part that noise could add. */
+static vly_status check_noise(vly_reader *reader,
+                              const vly_stimulus_entry *entry,
+                              const vly_stimulus *stimulus)
+{
+    const vly_area *area = &reader->genome->areas[stimulus->to];
+    char mean[VLY_NUMBER_SIZE], sd[VLY_NUMBER_SIZE];
+    if (stimulus->kind != VLY_STIMULUS_NORMAL ||
+        vly_port_takes_noise(area->model, stimulus->port, stimulus->mean,
+                             stimulus->sd))
+        return VLY_OK;
+    return vly_reader_fail(
+        reader, vly_toml_get(entry->node, "sd_ns"),
+        "sd_ns is %s with a mean of %s, wanted at most a sixth of it: noise "
+        "reaches 6 sd, and a conductance of %s is not added with both signs",
+        vly_toml_print_number(stimulus->sd, sd),
+        vly_toml_print_number(stimulus->mean, mean), area->name);
+}
+
 /* Without a port the sign chooses it, where there are two. */
 static vly_status choose_port(vly_reader *reader,
                               const vly_stimulus_entry *entry, bool given,
@@ -302,7 +321,7 @@ static vly_status choose_port(vly_reader *reader,
     if (!given && area->model->n_ports == 2)
         stimulus->port = value < 0.0 ? 1 : 0;
     if (vly_port_takes(area->model, stimulus->port, value))
-        return VLY_OK;
+        return check_noise(reader, entry, stimulus);
     return vly_reader_fail(
         reader, vly_toml_get(entry->node, "port"),
         "port is %u for %s, wanted %u: %s of area %s has a port for each sign",
@@ -427,58 +446,5 @@ vly_status vly_stimuli_read(vly_reader *reader)
         reader->n_stimuli++;
     }
 out:
-    return status;
-}
-
-/* ---- records ------------------------------------------------------------ */
-
-static vly_status read_record(vly_reader *reader, const vly_toml_node *node)
-{
-    const vly_key_list list = {"a [[record]]", vly_keys_record, NULL};
-    const vly_toml_node *what = vly_toml_get(node, "what");
-    const vly_toml_node *from = vly_toml_get(node, "from");
-    vly_genome *genome = reader->genome;
-    vly_area_list areas = {0};
-    vly_status status;
-    VLY_TRY(vly_reader_keys(reader, node, &list));
-    if (!what || !from)
-        return vly_reader_fail_key(reader, node,
-                                   "a [[record]] without %s, wanted what = "
-                                   "\"spikes\" and from = areas",
-                                   what ? "from" : "what");
-    if (what->kind != VLY_TOML_STRING || strcmp(what->u.string, "spikes") != 0)
-        return vly_reader_wrong(reader, what, "what", "\"spikes\"");
-    VLY_TRY(vly_reader_areas(reader, from, "from", &areas));
-    if ((uint64_t)genome->n_records + areas.n > VLY_PAIRS_MAX)
-        return vly_reader_fail_key(
-            reader, node, "more than %u records, wanted fewer", VLY_PAIRS_MAX);
-    vly_record *grown = vly_realloc(
-        genome->records, genome->n_records + areas.n, sizeof(vly_record));
-    if (!grown)
-        return vly_reader_nomem(reader, areas.n * sizeof(vly_record),
-                                "the records");
-    genome->records = grown;
-    for (uint32_t i = 0; i < areas.n; i++) {
-        vly_record *record = &genome->records[genome->n_records++];
-        memset(record, 0, sizeof(*record));
-        record->kind = VLY_RECORD_SPIKES;
-        record->area = areas.areas[i];
-        record->origin.kind = VLY_ORIGIN_FILE;
-        record->origin.line = node->key_line;
-        record->origin.column = node->key_column;
-        record->origin.file = node->file;
-    }
-out:
-    return status;
-}
-
-vly_status vly_records_read(vly_reader *reader)
-{
-    const vly_toml_node *records = vly_toml_get(&reader->root, "record");
-    if (!records)
-        return VLY_OK;
-    vly_status status = vly_reader_tables(reader, records, "record");
-    for (uint32_t i = 0; status == VLY_OK && i < records->n_children; i++)
-        status = read_record(reader, &records->u.children[i]);
     return status;
 }

@@ -36,6 +36,15 @@ int vly_port_takes(const vly_model_info *model, uint32_t port, double weight)
     return port == 0 ? weight >= 0.0 : weight <= 0.0;
 }
 
+int vly_port_takes_noise(const vly_model_info *model, uint32_t port,
+                         double mean, double sd)
+{
+    /* room for the rounding of a mean that was written as 6 sd */
+    double reach = 6.0 * sd * (1.0 - 0x1p-50);
+    return vly_port_takes(model, port, mean - reach) &&
+           vly_port_takes(model, port, mean + reach);
+}
+
 static uint32_t coef_word(uint32_t type, double value)
 {
     if (type == VLY_TYPE_F32)

@@ -82,6 +82,9 @@ double vly_propagator(double dt_ms, double tau_m_ms, double tau_syn_ms);
 /* Whether a port takes a weight of this sign: those of conductances (nS) take 0
  * and more at port 0, 0 and less at port 1; others take both. */
 int vly_port_takes(const vly_model_info *model, uint32_t port, double weight);
+/* The same of what a normal stimulus adds, up to 6 standard deviations. */
+int vly_port_takes_noise(const vly_model_info *model, uint32_t port,
+                         double mean, double sd);
 
 /* NULL without such a model. [any-thread] */
 const vly_model_info *vly_model_find(const char *id);

@@ -203,23 +203,32 @@ static void test_huge(void **state)
         }
 }
 
-/* A conductance is not below 0, whatever is put in. */
-static void test_floor(void **state)
+/* Noise onto a conductance keeps the mean that is written, 6 sd wide: after n
+ * bursts it is mean / (1 - p), and its own deviation sd / sqrt(1 - p^2). A mean
+ * over n bursts deviates by sd / (1 - p) / sqrt(n); 5 of that. */
+static void test_noise(void **state)
 {
+    enum { SKIP = 200, N = 20000 };
+    const double p = exp(-0.5 / 2), mean = 6, sd = 1;
+    double sum = 0;
     (void)state;
     science_net s;
     science_open(&s, "format = 1\n[run]\ndt_ms = 0.5\nbursts = 1\n[area.A]\n"
-                     "model = \"lif_cond_exp\"\nneurons = 1\n[[stimulus]]\n"
-                     "kind = \"normal\"\nto = \"A\"\nmean_ns = 0\nsd_ns = 5\n");
-    for (int n = 0; n < 100; n++)
-        assert_true(science_next(&s, "g_ex_ns") >= 0);
+                     "model = \"lif_cond_exp\"\nneurons = 1\ntau_ex_ms = 2\n"
+                     "[[stimulus]]\nkind = \"normal\"\nto = \"A\"\n"
+                     "mean_ns = 6\nsd_ns = 1\n");
+    for (int n = 0; n < SKIP; n++)
+        science_next(&s, "g_ex_ns");
+    for (int n = 0; n < N; n++)
+        sum += science_next(&s, "g_ex_ns");
     science_close(&s);
+    assert_close(sum / N, mean / (1 - p), 5 * sd / (1 - p) / sqrt(N));
 }
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_psp),   cmocka_unit_test(test_order),
     cmocka_unit_test(test_large), cmocka_unit_test(test_huge),
-    cmocka_unit_test(test_floor),
+    cmocka_unit_test(test_noise),
 };
 
 VLY_TEST_MAIN(tests)

@@ -327,6 +327,8 @@ static void put_stimulus(maker *m, uint32_t index, uint32_t to, uint32_t kind)
         kind = 0; /* dc is refused there */
     double x = between(m, 0, 1), y = between(m, 0, 1);
     bool single = false;
+    /* takes one sign only: 6 sd have to stay on that side */
+    bool conductance = a->model == COND || a->model == ADEX;
     if (a->model >= COND && index > 0 && kind < 2 && chance(m, 20)) {
         size = -size;
         cover(m, COVER_stimulus_negative);
@@ -347,7 +349,9 @@ static void put_stimulus(maker *m, uint32_t index, uint32_t to, uint32_t kind)
         break;
     case 1:
         put(m, "kind = \"normal\"\nmean%s = %.4g\nsd%s = %.4g\n", unit,
-            size * 0.2 * x, unit, fabs(size) * (0.05 + 0.5 * y));
+            size * 0.2 * x, unit,
+            conductance ? fabs(size) * 0.03 * x * y
+                        : fabs(size) * (0.05 + 0.5 * y));
         cover(m, COVER_stimulus_normal);
         put_start_stop(m);
         break;

@@ -240,13 +240,47 @@ static void feagi_mixed(void **state)
                        "and stimuli 0 in one burst");
 }
 
+/* A port of conductances takes its sign from a file too. */
+static void ports_of_conductances(void **state)
+{
+    (void)state;
+    uint32_t source[] = {0, 1, 2}, target[] = {0, 0, 0};
+    double weight[] = {-3.0, 0.0, 2.0};
+    const vly_edge_list edges = {
+        .n = 3, .source = source, .target = target, .weight = weight};
+    static const char *const models[] = {"lif_cond_exp", "adex",
+                                         "lif_psc_exp2"};
+    for (int i = 0; i < 3; i++) {
+        builder b;
+        two_areas(&b, models[i], 3);
+        vly_pair *pair = builder_pair(&b, "m", 0, 1, VLY_RULE_FILE);
+        pair->edges = &edges;
+        pair->port = VLY_PORT_BY_SIGN;
+        vly_connectome_destroy(built(&b));
+        for (pair->port = 0; i < 2 && pair->port < 2; pair->port++)
+            assert_refused(&b, pair->port == 0
+                                   ? "map m (A -> B): weight: -3 to 2 at port "
+                                     "0, wanted 0 or more: "
+                                   : "weight: -3 to 2 at port 1, wanted 0 or "
+                                     "less: ");
+        pair->port = 0; /* currents may have both */
+        weight[0] = i < 2 ? 1.0 : -3.0;
+        vly_connectome_destroy(built(&b));
+        weight[0] = -3.0;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(q_of_constants), cmocka_unit_test(weights_lost),
-        cmocka_unit_test(bound_lowers_q), cmocka_unit_test(bound_refused),
-        cmocka_unit_test(feagi_gains),    cmocka_unit_test(feagi_lost),
+        cmocka_unit_test(q_of_constants),
+        cmocka_unit_test(weights_lost),
+        cmocka_unit_test(bound_lowers_q),
+        cmocka_unit_test(bound_refused),
+        cmocka_unit_test(feagi_gains),
+        cmocka_unit_test(feagi_lost),
         cmocka_unit_test(feagi_mixed),
+        cmocka_unit_test(ports_of_conductances),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -131,6 +131,33 @@ static void refused(void **state)
     fixture_deinit(&f);
 }
 
+/* A conductance is added with the sign of its port, a current with both. */
+static void conductances(void **state)
+{
+    static const char *const text =
+        "format = 1\n[area.G]\nmodel = \"adex\"\nneurons = 2\n"
+        "[area.I]\nmodel = \"lif_psc_exp2\"\nneurons = 2\n";
+    fixture f;
+    (void)state;
+    fixture_init(&f, text);
+    vly_net *net = fixture_net(&f, "cpu:1");
+    vly_error *e = &f.error;
+    assert_fails(vly_net_inject(net, 0, "G", 1, 0, -1, e), VLY_E_INVALID, e,
+                 "value is -1 nS, wanted 0 or more: area G");
+    assert_fails(vly_net_inject(net, 0, "G", 1, 1, 1, e), VLY_E_INVALID, e,
+                 "value is 1 nS, wanted 0 or less: area G");
+    for (uint32_t port = 0; port < 2; port++) {
+        double sign = port == 0 ? 1 : -1;
+        assert_ok(vly_net_inject(net, 0, "G", 1, port, sign, e), f.error);
+        assert_ok(vly_net_inject(net, 0, "G", 0, port, 0, e), f.error);
+        assert_ok(vly_net_inject(net, 0, "I", 1, port, sign, e), f.error);
+        assert_ok(vly_net_inject(net, 0, "I", 1, port, -sign, e), f.error);
+    }
+    assert_int_equal(net->pending.n, 8);
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
 /* Injection far ahead waits; a run across chunks finds it. */
 static void far_ahead(void **state)
 {
@@ -268,6 +295,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rounding),
     cmocka_unit_test(clamps),
     cmocka_unit_test(refused),
+    cmocka_unit_test(conductances),
     cmocka_unit_test(far_ahead),
     cmocka_unit_test(list_equals_injection),
     cmocka_unit_test(many_in_any_order),

@@ -207,7 +207,7 @@ static void signs_stay(void **state)
         "[[stimulus]]\nid = \"a\"\nkind = \"poisson\"\nto = \"E\"\n"
         "rate_hz = 100\nweight_ns = -20\n"
         "[[stimulus]]\nid = \"b\"\nkind = \"normal\"\nto = \"E\"\n"
-        "mean_ns = 3\nsd_ns = 2\n";
+        "mean_ns = 3\nsd_ns = 0.1\n";
     fixture f;
     (void)state;
     fixture_init(&f, text);
@@ -218,6 +218,11 @@ static void signs_stay(void **state)
                  VLY_E_INVALID, &f.error, "wanted the sign of -20");
     assert_fails(vly_net_set(net, "stimulus.b.mean", -3, &f.error),
                  VLY_E_INVALID, &f.error, "wanted the sign of 3");
+    assert_fails(vly_net_set(net, "stimulus.b.sd", 0.6, &f.error),
+                 VLY_E_INVALID, &f.error, "wanted a mean of at least 6 sd");
+    assert_fails(vly_net_set(net, "stimulus.b.mean", 0.5, &f.error),
+                 VLY_E_INVALID, &f.error, "wanted a mean of at least 6 sd");
+    assert_ok(vly_net_set(net, "stimulus.b.sd", 0.15, &f.error), f.error);
     assert_ok(vly_net_set(net, "stimulus.a.weight", -10, &f.error), f.error);
     assert_ok(vly_net_set(net, "stimulus.b.mean", 1, &f.error), f.error);
     vly_net_destroy(net);
