@@ -19,9 +19,13 @@ bool begin_burst(uint64_t burst, out uint64_t head)
         if (before.v.ran == 0u)
             return false;
     }
-    uint64_t delay = uint64_t(VIEW.max_delay);
-    uint64_t oldest = burst > delay ? burst - delay : 0ul;
-    uint64_t tail = oldest < burst ? record_of(oldest).v.start : head;
+    /* No difference that is cut off at 0 and then compared: where burst <= delay
+     * NVIDIA's compiler (driver 580.159) took (burst > delay ? burst - delay :
+     * 0) < burst for false, so that a full log was overwritten. */
+    uint ago = burst < uint64_t(VIEW.max_delay) ? uint(burst) : VIEW.max_delay;
+    uint64_t tail = head;
+    if (ago > 0u)
+        tail = record_of(burst - uint64_t(ago)).v.start;
     if (LAUNCH.keep != 0u && tail > LAUNCH.head)
         tail = LAUNCH.head;
     uint64_t end = head + uint64_t(VIEW.n_neurons);

@@ -77,7 +77,8 @@ const pair_setup pair_same = {
                .n_options = N_OPTIONS,
                .n_nets = 3 * N_OPTIONS,
                .n_few = 2}},
-    .log_options = {"launch=100,words=64", "plan=sliced,launch=100,sums=5000"}};
+    .log_options = {"launch=15,words=64,size=64",
+                    "plan=sliced,launch=15,sums=5000"}};
 
 int main(void)
 {
