@@ -41,19 +41,6 @@ update_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
     }
 }
 
-/* The warp that sends waits for those that update, which need not wait. */
-static __device__ __forceinline__ void meet(const vly_cuda_resident &resident,
-                                            bool sends, bool keep)
-{
-    const uint32_t neurons = neuron_threads(resident, keep);
-    const uint32_t n = neurons < blockDim.x ? neurons + 32 : blockDim.x;
-    __syncwarp();
-    if (sends)
-        asm volatile("bar.sync 1, %0;" ::"r"(n) : "memory");
-    else
-        asm volatile("bar.arrive 1, %0;" ::"r"(n) : "memory");
-}
-
 /* By one thread: the account of the burst whose spikes have come. */
 static __device__ __forceinline__ void
 keep_account(const vly_cuda_view &view, resident_shared *shared,
@@ -85,14 +72,17 @@ exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
 {
     resident_shared *shared = block.shared;
     const uint32_t tag = resident.tag + k + 1;
+    uint32_t *at = roles.sends ? send_place(resident, tag) : nullptr;
+    /* The warp that sends waits for those that update. All wait: warps that
+     * had only arrived took issue slots from the late ones and from it, and
+     * with a barrier of a part of the block racecheck reports hazards that
+     * there are not (bench/README.md). */
+    __syncwarp();
+    __syncthreads();
     if (roles.sends) {
-        uint32_t *at = send_place(resident, tag);
-        meet(resident, true, KEEP);
         send_mail(resident, block, tag, at);
         if (roles.keeps)
             end_phase(shared, 1);
-    } else if (roles.updates) {
-        meet(resident, false, KEEP);
     }
     if (KEEP && roles.updates) {
         neuron_draw(view, shared, burst + 1, k + 1, false, neuron);
