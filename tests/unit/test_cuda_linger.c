@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Launches that stay on the device between runs: whatever a host does, and
  * however long it takes, it sees what the reference gives.
+ *
+ *     test_cuda_linger [STEPS]     fewer, as under compute-sanitizer
  */
 #include "test_cuda_pair.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 enum { PLAYED = 5000, MOST_SPIKES = 1 << 16, READ = 40 };
+
+static uint64_t n_steps = PLAYED;
 
 /* Plans that this device or build does not have are left out. */
 static int create_both(const test_net *net, const char *option,
@@ -170,13 +175,13 @@ static void play_step(player *p, uint64_t step)
 
 static void assert_played(const player *a, const player *b)
 {
-    for (uint64_t step = 0; step < PLAYED; step++)
+    for (uint64_t step = 0; step < n_steps; step++)
         if (a->log[step] != b->log[step])
-            fail_msg("seed %llu: step %llu of %u differs",
+            fail_msg("seed %llu: step %llu of %llu differs",
                      (unsigned long long)a->seed, (unsigned long long)step,
-                     PLAYED);
+                     (unsigned long long)n_steps);
     assert_int_equal(a->spikes, b->spikes);
-    assert_true(a->spikes > PLAYED);
+    assert_true(a->spikes > n_steps);
 }
 
 static const char *const staying[] = {
@@ -209,7 +214,7 @@ static void test_stays(void **state)
                                       .made = nets[b],
                                       .net = &net,
                                       .seed = 4 * i + i / N_STAYING};
-                for (uint64_t step = 0; step < PLAYED; step++)
+                for (uint64_t step = 0; step < n_steps; step++)
                     play_step(&players[b], step);
                 players[b].backend->net_destroy(nets[b]); /* while it stays */
             }
@@ -240,9 +245,9 @@ static void test_turns(void **state)
                                      .seed = 900 + i};
     }
     for (int b = 1; b >= 0; b--)
-        for (uint64_t step = 0; step < PLAYED;) {
+        for (uint64_t step = 0; step < n_steps;) {
             uint64_t n = 1 + step * 7 % 13;
-            n = n < PLAYED - step ? n : PLAYED - step;
+            n = n < n_steps - step ? n : n_steps - step;
             for (uint32_t i = 0; i < NETS; i++)
                 for (uint64_t k = 0; k < n; k++)
                     play_step(&players[b][i], step + k);
@@ -256,8 +261,14 @@ static void test_turns(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        n_steps = strtoull(argv[1], NULL, 10);
+    if (argc > 2 || n_steps == 0 || n_steps > PLAYED) {
+        fprintf(stderr, "test_cuda_linger [STEPS]: 1 to %d\n", PLAYED);
+        return 2;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stays),
         cmocka_unit_test(test_turns),
