@@ -240,7 +240,8 @@ vly_status feagi_areas_convert(feagi_genome *genome, vly_error *error)
             (group && strcmp(group->text, "OPU") == 0) ||
             (!group && area->has_canonical && area->canonical[0] == 'o');
         VLY_TRY(read_size(genome, area, &total, error));
-        VLY_TRY(convert(genome, area, percent, error));
+        if (!area->left_out)
+            VLY_TRY(convert(genome, area, percent, error));
     }
     if (percent)
         VLY_TRY(feagi_report_add(&genome->report, FEAGI_ASSUMED,

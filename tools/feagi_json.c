@@ -74,6 +74,8 @@ const char *feagi_json_found(const feagi_value *value,
 
 #ifdef VLY_HAVE_JANSSON
 
+#include <setjmp.h>
+
 #include <jansson.h>
 
 bool feagi_json_built(void)
@@ -83,15 +85,58 @@ bool feagi_json_built(void)
 
 /* ---- memory ------------------------------------------------------------- */
 
-/* jansson says in no error that memory was short. One thread reads. */
-static bool short_of_memory;
+/* jansson 2.14 writes beyond a block when memory runs short while it reads a
+ * string (the growth of its buffer is not checked). So it gets blocks of an
+ * arena, which fails for it by a jump out of json_loadb: that holds nothing but
+ * memory, and the arena goes as a whole. Its hooks have no argument, hence the
+ * static; one thread reads. */
+enum { CHUNK_BYTES = 1 << 16 };
+
+typedef struct chunk {
+    struct chunk *next;
+    max_align_t bytes[];
+} chunk;
+
+static struct {
+    chunk *chunks;
+    char *at;
+    size_t left;
+    jmp_buf failed;
+} arena;
 
 static void *take(size_t bytes)
 {
-    void *memory = vly_malloc(bytes, 1);
-    if (!memory)
-        short_of_memory = true;
+    size_t unit = sizeof(max_align_t);
+    size_t wanted = (bytes / unit + 1) * unit;
+    if (wanted > arena.left) {
+        size_t size = wanted > CHUNK_BYTES ? wanted : CHUNK_BYTES;
+        chunk *made = vly_malloc(sizeof(chunk) + size, 1);
+        if (!made)
+            longjmp(arena.failed, 1);
+        made->next = arena.chunks;
+        arena.chunks = made;
+        arena.at = (char *)made->bytes;
+        arena.left = size;
+    }
+    void *memory = arena.at;
+    arena.at += wanted;
+    arena.left -= wanted;
     return memory;
+}
+
+static void keep(void *memory)
+{
+    (void)memory;
+}
+
+static void free_arena(void)
+{
+    while (arena.chunks) {
+        chunk *next = arena.chunks->next;
+        vly_free(arena.chunks);
+        arena.chunks = next;
+    }
+    arena.left = 0;
 }
 
 static vly_status no_memory(vly_error *error)
@@ -162,13 +207,16 @@ static bool copy(json_t *from, feagi_value *to)
 
 /* ---- reading ------------------------------------------------------------ */
 
-static vly_status refused(const json_error_t *why, const char *name,
-                          vly_error *error)
+/* *short_of: memory was short. No variable here changes after setjmp. */
+static json_t *load(const char *text, size_t n, json_error_t *why,
+                    bool *short_of)
 {
-    if (short_of_memory || json_error_code(why) == json_error_out_of_memory)
-        return no_memory(error);
-    return vly_fail(error, VLY_E_PARSE, "%.300s:%d:%d: %s, wanted JSON", name,
-                    why->line, why->column, why->text);
+    *short_of = true;
+    if (setjmp(arena.failed) != 0)
+        return NULL;
+    json_t *tree = json_loadb(text, n, JSON_REJECT_DUPLICATES, why);
+    *short_of = false;
+    return tree;
 }
 
 vly_status feagi_json_parse(const char *text, size_t n, const char *name,
@@ -177,20 +225,21 @@ vly_status feagi_json_parse(const char *text, size_t n, const char *name,
     json_error_t why = {0};
     json_malloc_t malloc_before;
     json_free_t free_before;
+    bool short_of = false;
     vly_status status = VLY_OK;
     *value = (feagi_value){0};
     json_get_alloc_funcs(&malloc_before, &free_before);
-    json_set_alloc_funcs(take, vly_free);
-    short_of_memory = false;
-    json_t *tree = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
-    if (!tree) {
-        status = refused(&why, name, error);
-    } else if (!copy(tree, value)) {
+    json_set_alloc_funcs(take, keep);
+    json_t *tree = load(text, n, &why, &short_of);
+    if (!tree && !short_of) {
+        status = vly_fail(error, VLY_E_PARSE, "%.300s:%d:%d: %s, wanted JSON",
+                          name, why.line, why.column, why.text);
+    } else if (short_of || !copy(tree, value)) {
         feagi_json_free(value);
         status = no_memory(error);
     }
-    json_decref(tree);
     json_set_alloc_funcs(malloc_before, free_before);
+    free_arena(); /* and the tree with it */
     return status;
 }
 

@@ -182,22 +182,32 @@ static vly_status read_rest(const place *at, const rule *from, bool *keep,
 
 /* ---- the morphology ----------------------------------------------------- */
 
+/* Functions that the older engine has and feagi-core, so far, has not. */
 static vly_status note_function(const place *at, const char *name,
                                 vly_error *error)
 {
-    static const char *const built[] = {"projector", "block_to_block"};
-    for (size_t i = 0; i < sizeof(built) / sizeof(built[0]); i++)
-        if (strcmp(name, built[i]) == 0)
-            return VLY_OK;
-    bool bits = strstr(name, "expander") || strstr(name, "reducer");
-    return REPORT(FEAGI_ASSUMED,
-                  "%s as in the older engine%s; feagi-core makes no synapses "
-                  "of it yet",
-                  name,
-                  bits ? ", but bits counted from the lowest"
-                  : strcmp(name, "randomizer") == 0
-                      ? ", but drawn from the genome's seed"
-                      : "");
+    static const struct {
+        const char *name;
+        const char *but;
+    } older[] = {{"projector_xy", ""},
+                 {"projector_xz", ""},
+                 {"projector_yz", ""},
+                 {"project_from_end_x", ""},
+                 {"project_from_end_y", ""},
+                 {"project_from_end_z", ""},
+                 {"block_connection", ""},
+                 {"lateral_pairs_x", ""},
+                 {"last_to_first", ""},
+                 {"expander_x", ", but bits counted from the lowest"},
+                 {"reducer_x", ", but bits counted from the lowest"},
+                 {"randomizer", ", but drawn from the genome's seed"}};
+    for (size_t i = 0; i < sizeof(older) / sizeof(older[0]); i++)
+        if (strcmp(name, older[i].name) == 0)
+            return REPORT(FEAGI_ASSUMED,
+                          "as in the older engine%s; feagi-core makes no "
+                          "synapses of it yet",
+                          older[i].but);
+    return VLY_OK;
 }
 
 /* Tiles that are larger than the source take nothing. */

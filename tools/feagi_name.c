@@ -84,7 +84,7 @@ static char *make_name(const char *bytes, size_t n_bytes, bool hexadecimal)
         unsigned char c = (unsigned char)bytes[i];
         if (is_later(bytes[i]))
             name[n++] = bytes[i];
-        else if (hexadecimal && (c <= ' ' || c > 126))
+        else if (hexadecimal && (c < ' ' || c > 126))
             n += (size_t)snprintf(name + n, 3, "%02x", c);
         else
             name[n++] = '_';

@@ -113,21 +113,32 @@ static void put_head(vly_text *text, const feagi_genome *genome)
 
 /* ---- areas -------------------------------------------------------------- */
 
-static void put_area(vly_text *text, const feagi_genome *genome,
-                     const feagi_area *area)
+/* What it is called in FEAGI. */
+static void put_area_head(vly_text *text, const feagi_area *area)
 {
     const feagi_value *name = area->values[FEAGI_NAME];
     const feagi_value *group = area->values[FEAGI_GROUP];
-    vly_text_put(text, "\n[area.%s] # ", area->name);
-    put_quoted(text, name ? name->text : "");
-    if (strcmp(area->id, area->name) != 0) {
-        put(text, ", id ");
-        put_quoted(text, area->id);
+    const char *parts[3] = {
+        name ? name->text : "",
+        strcmp(area->id, area->name) != 0 ? area->id : "",
+        group ? group->text : "",
+    };
+    const char *before = " # ";
+    vly_text_put(text, "\n[area.%s]", area->name);
+    for (int i = 0; i < 3; i++) {
+        if (!*parts[i])
+            continue;
+        put(text, before);
+        put(text, i == 1 ? "id " : "");
+        put_quoted(text, parts[i]);
+        before = ", ";
     }
-    if (group && *group->text) {
-        put(text, ", ");
-        put_quoted(text, group->text);
-    }
+}
+
+static void put_area(vly_text *text, const feagi_genome *genome,
+                     const feagi_area *area)
+{
+    put_area_head(text, area);
     vly_text_put(text, "\nmodel = \"feagi\"\nvoxels = [%u, %u, %u]\n",
                  area->voxels[0], area->voxels[1], area->voxels[2]);
     if (area->per_voxel != 1)

@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "commands.h"
+#include "feagi_json.h"
 #include "json_reader.h"
 #include "tool.h"
 
@@ -141,6 +142,7 @@ static void every_allocation(const tool_command *command, const char *line,
         assert_true(is_whole("o/manifest.json"));
         assert_true(is_whole("o/summary.json"));
         assert_true(is_whole("x.json"));
+        assert_true(code == TOOL_EXIT_DONE || access("x.toml", F_OK) != 0);
         n_failed += code == TOOL_EXIT_NOMEM;
     }
     printf("%s: %d\n", line, (int)n_failed);
@@ -195,6 +197,18 @@ static void looking(void **state)
     every_allocation(&cmd_doc, "doc feagi", 1);
 }
 
+static void importing(void **state)
+{
+    char line[512];
+    (void)state;
+    if (!feagi_json_built())
+        skip();
+    snprintf(line, sizeof line,
+             "import feagi %s/tests/golden/feagi/flat_2_0.json -o x.toml",
+             VLY_TEST_SOURCE_DIR);
+    every_allocation(&cmd_import, line, 1000);
+}
+
 static int prepare(void **state)
 {
     (void)state;
@@ -238,6 +252,7 @@ int main(void)
         cmocka_unit_test(running),
         cmocka_unit_test(again),
         cmocka_unit_test(looking),
+        cmocka_unit_test(importing),
     };
     tool_signals_init();
     return cmocka_run_group_tests(tests, prepare, remove_all) ? 1 : 0;

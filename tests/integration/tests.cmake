@@ -122,7 +122,17 @@ vly_test(test_tools_memory LABELS integration TIMEOUT 180
          LIBRARIES volley_conformance m DEPENDS cpu template)
 vly_test(test_tools_guard LABELS integration SOURCES test_tools_guard.c
          LIBRARIES volley_conformance m)
-foreach(name test_tools_memory test_tools_guard)
+set(command_programs test_tools_memory test_tools_guard)
+if(VOLLEY_IMPORT)
+    vly_test(test_feagi_import LABELS integration
+             SOURCES test_feagi_import.c feagi_graph.c engine_trace.c
+             LIBRARIES volley_second volley_conformance m DEPENDS cpu)
+    vly_test(test_feagi_refuse LABELS integration
+             SOURCES test_feagi_refuse.c LIBRARIES volley_conformance m)
+    list(APPEND command_programs test_feagi_import test_feagi_refuse)
+endif()
+foreach(name IN LISTS command_programs)
+    target_link_libraries(${name} PRIVATE ${VOLLEY_IMPORT})
     target_sources(${name} PRIVATE
         $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tools)
@@ -130,7 +140,7 @@ foreach(name test_tools_memory test_tools_guard)
         $<TARGET_PROPERTY:volley_command,LINK_LIBRARIES>)
 endforeach()
 set(command_tests good bad input texts schema sweep stop device pace files swap
-    ctl watch)
+    ctl import watch)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
     # that it knows, which a loop that computes does not do.

@@ -1,0 +1,148 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# volley import feagi: the good path, what is not taken over, wrong calls,
+# wrong files, files that fail.
+here=$(dirname "$0")
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+feagi=$genomes/../tests/golden/feagi
+
+# refused CODE TEXT ARGUMENTS...: one line, and nothing is left of the output
+refused() {
+    code=$1
+    text=$2
+    shift 2
+    expect "$code" import feagi "$@"
+    says "$text"
+    holds [ "$(wc -l <err)" -eq 1 ]
+    holds [ ! -s out ]
+    holds [ ! -e x.toml ]
+    # shellcheck disable=SC2010 # names of this script's own
+    holds [ "$(ls -A | grep -c tmp)" -eq 0 ]
+}
+
+expect 0 import --help
+prints "usage: volley import"
+expect 2 import
+expect 2 import feagi
+expect 2 import nest x.json
+says "no import of nest, wanted feagi"
+
+"$volley" import feagi "$feagi/areas_2_1.json" >out 2>err
+if grep -q "left out of this build" err; then
+    refused 3 "libjansson-dev" "$feagi/areas_2_1.json" -o x.toml
+    done_checks
+fi
+
+# ---- what is made: the same each time, a genome that runs ----
+for name in essential_2_1 flat_2_0 flat_3_0 areas_2_1; do
+    expect 0 import feagi "$feagi/$name.json" -o $name.toml
+    holds cmp -s $name.toml "$feagi/$name.toml"
+    says "FEAGI genome of format"
+    holds [ ! -s out ]
+    expect 0 import feagi "$feagi/$name.json" -o -
+    holds cmp -s out $name.toml
+    expect 0 check $name.toml
+    expect 0 resolve --hash $name.toml
+    cp out hash
+    expect 0 resolve $name.toml
+    cp out resolved.toml
+    expect 0 resolve --hash resolved.toml
+    holds cmp -s out hash
+    expect 0 run $name.toml --quiet --bursts 20 --json run.json
+done
+expect 0 check essential_2_1.toml
+prints "55,357"
+prints "1,552"
+
+# the left edge of what is seen turns the wheels one way, the right edge the
+# other: voxels of the motor area by the morphologies 0_0_0-N_0_0
+for edge in "iic100 1 3 5 7" "iic700 0 2 4 6"; do
+    # shellcheck disable=SC2086 # words of a list
+    set -- $edge
+    {
+        cat essential_2_1.toml
+        printf '[[stimulus]]\nkind = "spikes"\nto = "%s"\n' "$1"
+        printf 'neurons = [100]\nbursts = [3]\nweight = 5\n'
+    } >kicked.toml
+    shift
+    expect 0 run kicked.toml --quiet --record spikes.csv
+    # shellcheck disable=SC2016 # fields of awk
+    awk -F, '$3 == "omot00" { print $4 }' spikes.csv | sort -u >voxels
+    printf '%s\n' "$@" >wanted
+    holds cmp -s voxels wanted
+done
+
+# ---- what is not taken over: named, and with --strict refused ----
+expect 0 import feagi "$feagi/flat_2_0.json" -o named.toml
+for text in "c__mid: degeneration 0.01: synapses do not weaken" \
+    "c__mid -> o__mot (lateral_+x): plasticity" \
+    "c_up_0 -> o__mot (nowhere): the morphology is not in the file" \
+    "unheard_of: not a section" \
+    "without effect on spikes, left out: //, "; do
+    says "$text"
+    # wrapped there
+    head=$(sed -n 's/^# [- ] //p' named.toml | tr '\n' ' ')
+    case $head in
+    *"${text#*left out: }"*) checks=$((checks + 1)) ;;
+    *) bad "the head of named.toml lacks: $text" ;;
+    esac
+done
+expect 2 import feagi "$feagi/flat_2_0.json" --strict -o x.toml
+says "23 things are not taken over, wanted none (--strict)"
+holds [ ! -e x.toml ]
+expect 2 import feagi "$feagi/flat_3_0.json" --strict
+says "1 thing is not taken over"
+holds [ ! -s out ]
+expect 0 import feagi "$feagi/essential_2_1.json" --strict -o strict.toml
+holds cmp -s strict.toml essential_2_1.toml
+
+# ---- the output ----
+cp areas_2_1.toml before.toml
+refused 2 "areas_2_1.toml is there already" "$feagi/flat_3_0.json" \
+    -o areas_2_1.toml
+holds cmp -s areas_2_1.toml before.toml
+expect 0 import feagi "$feagi/flat_3_0.json" -o areas_2_1.toml --force
+holds cmp -s areas_2_1.toml flat_3_0.toml
+cp "$feagi/areas_2_1.json" in.json
+ln -s in.json link.json
+for output in in.json ./in.json link.json; do
+    refused 2 "in.json is what is imported" in.json -o $output --force
+done
+holds cmp -s in.json "$feagi/areas_2_1.json"
+expect 4 import feagi in.json -o none/x.toml
+says "none/x.toml"
+mkdir folder.toml
+expect 4 import feagi in.json -o folder.toml --force
+says "folder.toml"
+if [ -w /dev/full ]; then
+    expect 4 import feagi in.json -o /dev/full --force
+    says "/dev/full"
+    checks=$((checks + 1))
+    "$volley" import feagi in.json >/dev/full 2>err
+    [ $? -eq 4 ] || bad "a full standard output"
+fi
+
+# ---- the input ----
+refused 4 "none.json: cannot be read" none.json -o x.toml
+refused 4 "folder.toml: a folder" folder.toml -o x.toml
+truncate -s 300M huge.json
+refused 2 "huge.json: more than 67108864 bytes" huge.json -o x.toml
+rm huge.json
+refused 2 "three.toml:1:" "$genomes/three.toml" -o x.toml
+: >empty.json
+refused 2 "empty.json:1:0:" empty.json -o x.toml
+head -c 500 in.json >cut.json
+refused 2 "cut.json:" cut.json -o x.toml
+echo '{"version": "2.0", "cortical_areas": {}}' >other.json
+refused 2 "other.json: no blueprint, wanted a FEAGI genome" other.json -o x.toml
+sed 's/"2.1"/"1.0"/' in.json >old.json
+refused 2 'version is "1.0", wanted "2.0", "2.1" or "3.0"' old.json -o x.toml
+sed 's/"block_boundaries": \[/&99999,/' in.json >shape.json
+refused 2 "block_boundaries is an array of 4, wanted [x, y, z]" shape.json \
+    -o x.toml
+# a name with what a terminal obeys
+printf '{"version":"2.0","blueprint":{"\\u001b[31m":7}}' >escape.json
+refused 2 "wanted an object with the properties" escape.json -o x.toml
+holds [ "$(tr -d '\033' <err | wc -c)" -eq "$(wc -c <err)" ]
+done_checks
