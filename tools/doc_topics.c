@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "doc_keys.h"
+#include "feagi_doc.h"
 #include "genome/genome_map.h"
 #include "genome/model_info.h"
 #include "genome/voxel_rule.h"
@@ -150,6 +151,19 @@ static const doc_topic topics[] = {
      "burst t is stamped (t + 1) * dt_ms and\narrives delay bursts later, one "
      "at least; delay_ms may be a distribution.\n",
      NULL},
+    {"import", "what becomes of a genome of FEAGI's",
+     "volley import feagi X.json -o X.toml takes formats 2.0, 2.1 and 3.0, "
+     "with flat keys\n(_____10c-ID-cx-GENE) or an object an area. Ids stay, "
+     "base64 is decoded, what a name\ncannot have becomes _. Vectors, "
+     "patterns and composites become [morphology], FEAGI's\nfunctions the "
+     "rules of their name; memory and plasticity are not taken over. A\n"
+     "mapping is a list (morphology, scalar, multiplier, plasticity flag, "
+     "...) or an\nobject; its multiplier becomes the weight, -255 to 255, "
+     "the delay is one burst.\nA \"?\" or \"!\" of a pattern's source "
+     "fits everything, as in feagi-core. _power gets 1\nin every burst. What "
+     "is missing is what feagi-core takes. All that was assumed or\nleft out "
+     "stands at the head of X.toml.\n",
+     feagi_doc_print},
 };
 enum { N_TOPICS = sizeof topics / sizeof topics[0] };
 
@@ -220,6 +234,8 @@ const char *doc_word(const char *word)
         {"kernels", "kernel"},
         {"masks", "mask"},
         {"position", "positions"},
+        {"imports", "import"},
+        {"json", "import"},
     };
     for (uint32_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(words[i][0], word) == 0)
