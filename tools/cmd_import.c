@@ -53,7 +53,8 @@ static vly_status read_text(const char *path, char **text, size_t *n,
                             vly_error *error)
 {
     struct stat about;
-    FILE *file = fopen(path, "rb");
+    bool input = strcmp(path, "-") == 0;
+    FILE *file = input ? stdin : fopen(path, "rb");
     if (!file)
         return vly_fail(error, VLY_E_IO, "%.300s: cannot be read: %s", path,
                         strerror(errno));
@@ -63,7 +64,8 @@ static vly_status read_text(const char *path, char **text, size_t *n,
                           "%.300s: a folder, wanted a FEAGI genome", path);
     else
         status = read_blocks(file, path, text, n, error);
-    fclose(file);
+    if (!input)
+        fclose(file);
     return status;
 }
 
@@ -194,7 +196,9 @@ const tool_command cmd_import = {
         "FEAGI's genomes of format 2.0, 2.1 and 3.0, with flat keys or an "
         "object an\narea. What is not taken over, what was assumed, and what "
         "has no effect on\nspikes is named on stderr and at the head of the "
-        "file. `volley doc import`\nsays what becomes of what.\n",
+        "file. `volley doc import`\nsays what becomes of what. FILE.json may "
+        "be - "
+        "(standard input).\n",
     .options = options,
     .n_positional_min = 2,
     .n_positional_max = 2,

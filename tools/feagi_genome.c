@@ -198,11 +198,11 @@ vly_status feagi_genome_read(feagi_genome *genome, const feagi_value *root,
     genome->path = path;
     genome->model = vly_model_find("feagi");
     if (root->kind != FEAGI_OBJECT)
-        return feagi_wrong(genome, "the file", root, error,
-                           "an object: a FEAGI genome");
+        VLY_TRY(feagi_wrong(genome, "the file", root, error,
+                            "an object: a FEAGI genome"));
     if (!feagi_json_get(root, "blueprint"))
-        return vly_fail(error, VLY_E_PARSE,
-                        "%.300s: no blueprint, wanted a FEAGI genome", path);
+        VLY_TRY(vly_fail(error, VLY_E_PARSE,
+                         "%.300s: no blueprint, wanted a FEAGI genome", path));
     VLY_TRY(read_version(genome, error));
     VLY_TRY(read_text(genome, "genome_title", &genome->title, error));
     VLY_TRY(read_text(genome, "genome_id", &genome->id, error));
@@ -215,6 +215,8 @@ vly_status feagi_genome_read(feagi_genome *genome, const feagi_value *root,
     VLY_TRY(report_keys(genome, root, taken_top, silent_top, error));
     VLY_TRY(report_morphologies(genome, error));
 out:
+    if (status != VLY_OK)
+        feagi_json_plain(error);
     return status;
 }
 

@@ -33,6 +33,13 @@ const feagi_value *feagi_json_get(const feagi_value *value, const char *key)
     return NULL;
 }
 
+void feagi_json_plain(vly_error *error)
+{
+    for (char *c = error ? error->message : NULL; c && *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
+}
+
 /* At most so many bytes, and no character cut in two. */
 static size_t text_fits(const char *text, size_t most)
 {
@@ -234,6 +241,7 @@ vly_status feagi_json_parse(const char *text, size_t n, const char *name,
     if (!tree && !short_of) {
         status = vly_fail(error, VLY_E_PARSE, "%.300s:%d:%d: %s, wanted JSON",
                           name, why.line, why.column, why.text);
+        feagi_json_plain(error);
     } else if (short_of || !copy(tree, value)) {
         feagi_json_free(value);
         status = no_memory(error);

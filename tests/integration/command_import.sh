@@ -141,8 +141,12 @@ refused 2 'version is "1.0", wanted "2.0", "2.1" or "3.0"' old.json -o x.toml
 sed 's/"block_boundaries": \[/&99999,/' in.json >shape.json
 refused 2 "block_boundaries is an array of 4, wanted [x, y, z]" shape.json \
     -o x.toml
-# a name with what a terminal obeys
-printf '{"version":"2.0","blueprint":{"\\u001b[31m":7}}' >escape.json
+checks=$((checks + 1))
+"$volley" import feagi - -o - <"$feagi/areas_2_1.json" >out 2>err ||
+    bad "standard input"
+holds cmp -s out "$feagi/areas_2_1.toml"
+# a name with what a terminal obeys, and two lines
+printf '{"version":"2.0","blueprint":{"\\u001b[31m\\n":7}}' >escape.json
 refused 2 "wanted an object with the properties" escape.json -o x.toml
 holds [ "$(tr -d '\033' <err | wc -c)" -eq "$(wc -c <err)" ]
 done_checks
