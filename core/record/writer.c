@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -75,6 +76,20 @@ static bool is_replaceable(const char *path)
     return S_ISREG(info.st_mode);
 }
 
+/* Who only looks whether a file is locked (volley status) holds it for a
+ * moment, so it is asked for some times. */
+static bool is_taken(int fd)
+{
+    enum { TRIES = 10 };
+    static const struct timespec moment = {0, 20000000};
+    for (int i = 0; i < TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+            return false;
+        nanosleep(&moment, NULL);
+    }
+    return true;
+}
+
 /* A file that grows belongs to one process: a job that is started again while
  * it still runs would cut what the first one writes. The lock goes with the
  * process, however it ends; a file system without locks has none. */
@@ -83,7 +98,7 @@ static void claim_file(vly_writer *writer, bool empty)
     struct stat info;
     if (fstat(writer->fd, &info) != 0 || !S_ISREG(info.st_mode))
         return;
-    if (flock(writer->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (is_taken(writer->fd))
         vly_fail(&writer->failure, VLY_E_IO,
                  "%s: cannot be written: another process writes it",
                  writer->path);

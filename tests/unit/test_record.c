@@ -4,7 +4,11 @@
 #include "volley_test.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,6 +109,52 @@ static void test_writer_errors(void **state)
     error.message[0] = '\0';
     assert_int_equal(vly_writer_close(writer, &error), VLY_E_IO);
     assert_non_null(strstr(error.message, "/dev/full: cannot be written: No"));
+}
+
+static void *look_and_leave(void *arg)
+{
+    poll(NULL, 0, 30);
+    flock(*(int *)arg, LOCK_UN);
+    return NULL;
+}
+
+/* Who holds a file while it is opened keeps it; who only looks at it for a
+ * moment does not. The thread may be late on a busy machine, but not ten
+ * times. */
+static void test_writer_locks(void **state)
+{
+    (void)state;
+    char text[64];
+    vly_error error = VLY_ERROR_INIT;
+    const char *path = path_of("locked");
+    vly_writer *writer = NULL;
+    vly_writer *second = NULL;
+    assert_ok(vly_writer_open(path, false, &writer, &error), error);
+    assert_ok(vly_writer_text(writer, "first", &error), error);
+    assert_ok(vly_writer_flush(writer, &error), error);
+    assert_int_equal(vly_writer_open(path, false, &second, &error), VLY_E_IO);
+    assert_non_null(strstr(error.message, "another process writes it"));
+    assert_int_equal(vly_writer_resume(path, 2, &second, &error), VLY_E_IO);
+    assert_non_null(strstr(error.message, "another process writes it"));
+    assert_null(second);
+    assert_ok(vly_writer_close(writer, &error), error);
+    read_all(path, text, sizeof text);
+    assert_string_equal(text, "first");
+    vly_status status = VLY_E_IO;
+    for (int i = 0; i < 10 && status != VLY_OK; i++) {
+        pthread_t thread;
+        int fd = open(path, O_RDONLY);
+        assert_int_equal(flock(fd, LOCK_SH), 0);
+        assert_int_equal(pthread_create(&thread, NULL, look_and_leave, &fd), 0);
+        status = vly_writer_resume(path, 2, &second, &error);
+        pthread_join(thread, NULL);
+        close(fd);
+    }
+    assert_int_equal(status, VLY_OK);
+    assert_ok(vly_writer_close(second, &error), error);
+    read_all(path, text, sizeof text);
+    assert_string_equal(text, "fi");
+    unlink(path);
 }
 
 static void test_csv(void **state)
@@ -303,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_writer_replaces),
         cmocka_unit_test(test_writer_long),
         cmocka_unit_test(test_writer_errors),
+        cmocka_unit_test(test_writer_locks),
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_digest_log),
         cmocka_unit_test(test_digest_log_damage),
