@@ -203,7 +203,7 @@ static void find_places(const vly_foreign *row, doc_places *places)
             add_place(places, "generator of [area]", "");
         for (const vly_key *key = s->keys; key->name != NULL; key++)
             if (vly_key_matches(key->name, word) &&
-                vly_foreign_holds(row, s->what))
+                vly_foreign_holds(row, s->what, NULL))
                 add_section(places, s);
     }
     for (uint32_t i = 0; i < vly_model_count(); i++)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "genome/toml_tree.h"
 
 #define SHOWN 40 /* bytes of a field that a message shows */
 
@@ -153,8 +154,15 @@ static void split(vly_csv *csv, char *text, uint32_t room, uint32_t *n)
 static vly_status check_names(vly_csv *csv)
 {
     for (uint32_t i = 0; i < csv->n_fields; i++) {
+        double number = 0;
         if (!csv->names[i][0])
             return vly_csv_fail(csv, i, "a column without a name, wanted one");
+        if (vly_toml_scan_number(csv->names[i], &number) ==
+            strlen(csv->names[i]))
+            return vly_csv_fail(csv, i,
+                                "a column called %.40s, wanted names in the "
+                                "first line",
+                                csv->names[i]);
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(csv->names[i], csv->names[j]) == 0)
                 return vly_csv_fail(csv, i,

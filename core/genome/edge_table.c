@@ -73,9 +73,12 @@ static vly_status find_columns(vly_csv *csv, const vly_edge_spec *spec,
         bool needed = part < VLY_EDGE_WEIGHT ||
                       (part == VLY_EDGE_WEIGHT && !spec->map_weight);
         if (needed && fields[part] == csv->n_fields)
-            return vly_csv_fail(
-                csv, csv->n_fields, "no column %s%s, wanted it", names[part],
-                part == VLY_EDGE_WEIGHT ? " and no weight in the map" : "");
+            return vly_csv_fail(csv, csv->n_fields, "no column %s%s",
+                                names[part],
+                                part == VLY_EDGE_WEIGHT
+                                    ? " and no weight in the map, wanted one "
+                                      "of them"
+                                    : ", wanted it");
     }
     return VLY_OK;
 }

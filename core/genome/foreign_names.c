@@ -17,6 +17,10 @@
     {                                                                          \
         theirs, ours, NULL, where                                              \
     }
+#define OF(model, theirs, note)                                                \
+    {                                                                          \
+        theirs, NULL, note, model                                              \
+    }
 #define NEAR(theirs, ours, note)                                               \
     {                                                                          \
         theirs, ours, note, NULL                                               \
@@ -30,6 +34,10 @@ static const vly_foreign rows[] = {
     /* parameters and state of neurons */
     SAME("C_m", "c_m_pf"),
     SAME("tau_m", "tau_m_ms"),
+    OF("lif_cond_exp", "tau_m", "it is c_m_pf / g_l_ns"),
+    OF("lif_cond_exp", "tau_m_ms", "it is c_m_pf / g_l_ns"),
+    OF("adex", "tau_m", "it is c_m_pf / g_l_ns"),
+    OF("adex", "tau_m_ms", "it is c_m_pf / g_l_ns"),
     SAME("tau_syn", "tau_syn_ms"),
     SAME("tau_syn_ex", "tau_ex_ms"),
     SAME("tau_syn_in", "tau_in_ms"),
@@ -249,9 +257,11 @@ const vly_foreign *vly_foreign_at(uint32_t index)
     return index < N_ROWS ? &rows[index] : NULL;
 }
 
-bool vly_foreign_holds(const vly_foreign *row, const char *what)
+bool vly_foreign_holds(const vly_foreign *row, const char *what,
+                       const char *model)
 {
-    return !row->where || strstr(what, row->where);
+    return !row->where || strstr(what, row->where) ||
+           (model && strcmp(model, row->where) == 0);
 }
 
 const vly_foreign *vly_foreign_find(const char *word, uint32_t index)

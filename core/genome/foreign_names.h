@@ -14,11 +14,14 @@ typedef struct vly_foreign {
     const char *theirs;
     const char *ours;
     const char *note;
-    const char *where; /* the row holds in such tables only ("[[map]]") */
+    const char *where; /* the row holds in such tables ("[[map]]") or of
+                          such a model only */
 } vly_foreign;
 
-/* Whether a row holds in a table that messages call so ("a [[map]]"). */
-bool vly_foreign_holds(const vly_foreign *row, const char *what);
+/* Whether a row holds in a table that messages call so ("a [[map]]"), of this
+ * model or NULL. */
+bool vly_foreign_holds(const vly_foreign *row, const char *what,
+                       const char *model);
 
 /* Row index of the table; NULL after the last. */
 const vly_foreign *vly_foreign_at(uint32_t index);

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "genome/genome_generator.h"
 #include "genome/genome_space.h"
 #include "genome/genome_value.h"
 #include "genome/suggest.h"
@@ -25,6 +26,11 @@ static vly_status no_model(vly_reader *reader, const vly_toml_node *node,
         vly_suggest_offer(&suggest, id, models->u.children[i].key);
     for (uint32_t i = 0; i < vly_model_count(); i++)
         vly_suggest_offer(&suggest, id, vly_model_at(i)->id);
+    if (named && vly_generator_kind(id))
+        return vly_reader_fail(reader, node,
+                               "no model \"%.80s\", wanted generator = \"%s\" "
+                               "for an area that only fires",
+                               id, id);
     vly_suggest_word(&suggest, id, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no %s \"%.80s\"%s", what, id,
                            *hint ? hint

@@ -366,6 +366,11 @@ static vly_status read_exception(vly_reader *reader, vly_map_entry *map,
         return vly_reader_fail(reader, node,
                                "an exception for no pair of this map, wanted "
                                "from and to of a pair that it makes");
+    if (node->n_children == 2)
+        return vly_reader_fail(reader, node,
+                               "an exception that gives nothing, wanted p, "
+                               "weight_*, delay_ms or another value beside "
+                               "from and to");
     VLY_TRY(read_keys(reader, map, node, by));
 out:
     return status;

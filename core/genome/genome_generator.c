@@ -116,6 +116,14 @@ static bool of_area(const char *key)
     return false;
 }
 
+bool vly_generator_kind(const char *name)
+{
+    for (uint32_t i = 0; i < N_KINDS; i++)
+        if (strcmp(kinds[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 static vly_status find_kind(vly_reader *reader, const vly_toml_node *node,
                             const generator_kind **kind)
 {
@@ -137,6 +145,30 @@ static vly_status find_kind(vly_reader *reader, const vly_toml_node *node,
                            *hint ? hint : ", wanted poisson, spikes or pulse");
 }
 
+/* What the stimulus would say in the words of a stimulus. */
+static vly_status check_values(vly_reader *reader, const vly_toml_node *area,
+                               const generator_kind *kind)
+{
+    const vly_toml_node *rate = vly_toml_get(area, "rate_hz");
+    bool poisson = kind->keys == vly_keys_area_poisson;
+    bool spikes = kind->keys == vly_keys_area_spikes;
+    if (rate && rate->kind == VLY_TOML_ARRAY)
+        return vly_reader_fail(reader, rate,
+                               "rate_hz is a list of %u, wanted one number: "
+                               "all neurons of a generator have the same "
+                               "rate, others want areas of their own",
+                               rate->n_children);
+    if ((poisson && !rate) || (spikes && !vly_toml_get(area, "times_ms") &&
+                               !vly_toml_get(area, "bursts")))
+        return vly_reader_fail_key(reader, area, "generator %.80s has no %s",
+                                   area->key,
+                                   poisson ? "rate_hz, wanted spikes a second "
+                                             "of each neuron"
+                                           : "times, wanted times_ms or "
+                                             "bursts");
+    return VLY_OK;
+}
+
 static vly_status check_area(vly_reader *reader, const vly_toml_node *area,
                              const generator_kind *kind)
 {
@@ -154,7 +186,8 @@ static vly_status check_area(vly_reader *reader, const vly_toml_node *area,
                                    VLY_NAME_MAX - (unsigned)strlen(PREFIX));
     snprintf(what, sizeof(what), "an [area] with generator %s", kind->name);
     const vly_key_list list = {what, kind->keys, NULL};
-    return vly_reader_keys(reader, area, &list);
+    vly_status status = vly_reader_keys(reader, area, &list);
+    return status ? status : check_values(reader, area, kind);
 }
 
 /* One list a neuron: the stimulus wants to be told which. */

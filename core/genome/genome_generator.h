@@ -10,6 +10,8 @@
  * [[stimulus]] "generator/NAME" behind the others; what reads the tree later
  * sees only those. */
 vly_status vly_generators_expand(vly_reader *reader);
+/* Whether a generator is called so. */
+bool vly_generator_kind(const char *name);
 /* Nothing reaches a generator: E_PARSE if area `to` of a map or a stimulus is
  * one. Asked before units are, which are those of a model nobody wrote. */
 vly_status vly_generator_spared(vly_reader *reader, const vly_toml_node *node,

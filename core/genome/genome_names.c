@@ -46,10 +46,10 @@ static vly_status no_area(vly_reader *reader, const vly_toml_node *node,
     vly_suggest suggest = {0};
     for (uint32_t i = 0; i < genome->n_areas; i++)
         vly_suggest_offer(&suggest, pattern, genome->areas[i].name);
-    char hint[100];
+    char hint[VLY_HINT_SIZE];
     return vly_reader_fail(reader, node, "%s: no area \"%.80s\"%s", what,
                            pattern,
-                           vly_suggest_text(&suggest, hint, sizeof(hint)));
+                           vly_suggest_choice(&suggest, hint, sizeof(hint)));
 }
 
 /* Adds what the pattern names to list (counts only while list->areas is

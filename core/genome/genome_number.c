@@ -73,11 +73,13 @@ vly_status vly_value_whole(vly_reader *reader, const vly_toml_node *node,
     if (!(value >= 0 && value <= WHOLE_MAX && vly_floor(value) == value) ||
         (uint64_t)value < lo || (uint64_t)value > hi) {
         char found[VLY_NUMBER_SIZE];
-        return vly_reader_fail(reader, node,
-                               "%s is %s, wanted a whole number from "
-                               "%" PRIu64 " to %" PRIu64,
-                               what, vly_toml_print_number(value, found), lo,
-                               hi);
+        return vly_reader_fail(
+            reader, node,
+            "%s is %s, wanted a whole number from %" PRIu64 " to %" PRIu64 "%s",
+            what, vly_toml_print_number(value, found), lo, hi,
+            node->kind == VLY_TOML_STRING && vly_floor(value) != value
+                ? ": round( ) in the expression makes one"
+                : "");
     }
     *out = (uint64_t)value;
     return VLY_OK;

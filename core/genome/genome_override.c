@@ -105,7 +105,7 @@ static vly_status no_such(vly_reader *reader, const vly_toml_node *at,
                           const char *word)
 {
     vly_suggest suggest = {0};
-    char hint[100];
+    char hint[VLY_HINT_SIZE];
     char sentence[64];
     for (uint32_t i = 0; among && i < among->n_children; i++) {
         const vly_toml_node *child = &among->u.children[i];
@@ -115,7 +115,7 @@ static vly_status no_such(vly_reader *reader, const vly_toml_node *at,
         else if (id && id->kind == VLY_TOML_STRING)
             vly_suggest_offer(&suggest, word, id->u.string);
     }
-    vly_suggest_text(&suggest, hint, sizeof(hint));
+    vly_suggest_choice(&suggest, hint, sizeof(hint));
     snprintf(sentence, sizeof(sentence), "no %s ", kind);
     return fail(reader, at, sentence, word,
                 *hint ? hint : ", wanted one of the file");

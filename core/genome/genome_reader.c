@@ -181,10 +181,11 @@ static bool key_is_stem(const vly_key_list *list, const char *word)
 static vly_status refuse_foreign(vly_reader *reader, const vly_toml_node *node,
                                  const vly_key_list *list)
 {
-    const char *what = list->model ? list->model->id : list->what;
+    const char *model = list->model ? list->model->id : NULL;
+    const char *what = model ? model : list->what;
     const vly_foreign *row = NULL;
     for (uint32_t i = 0; (row = vly_foreign_find(node->key, i)); i++) {
-        if (!vly_foreign_holds(row, list->what))
+        if (!vly_foreign_holds(row, list->what, model))
             continue;
         bool own =
             row->ours && list->model && model_has(list->model, row->ours);
@@ -196,7 +197,7 @@ static vly_status refuse_foreign(vly_reader *reader, const vly_toml_node *node,
                 row->note ? ", " : "", row->note ? row->note : "");
     }
     for (uint32_t i = 0; (row = vly_foreign_find(node->key, i)); i++)
-        if (!row->ours)
+        if (!row->ours && vly_foreign_holds(row, list->what, model))
             return vly_reader_fail_key(reader, node,
                                        "%s: %s has no such key: %s", node->key,
                                        what, row->note);
@@ -211,14 +212,16 @@ static vly_status refuse_key(vly_reader *reader, const vly_toml_node *node,
     if (status != VLY_OK)
         return status;
     for (const vly_key *key = list->keys; key->name; key++)
-        if (!strchr(key->name, '*'))
+        if (strchr(key->name, '*'))
+            vly_suggest_also(&suggest, key->name);
+        else
             vly_suggest_offer(&suggest, node->key, key->name);
     for (uint32_t i = 0; list->model && i < list->model->n_params; i++)
         vly_suggest_offer(&suggest, node->key, list->model->params[i].name);
     for (uint32_t i = 0; list->model && i < list->model->n_fields; i++)
         vly_suggest_offer(&suggest, node->key, list->model->fields[i].name);
-    char hint[100];
-    vly_suggest_text(&suggest, hint, sizeof(hint));
+    char hint[VLY_HINT_SIZE];
+    vly_suggest_choice(&suggest, hint, sizeof(hint));
     if (list->model)
         return vly_reader_fail_key(reader, node,
                                    "unknown key %.80s in %s of %s%s", node->key,

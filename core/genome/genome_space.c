@@ -94,7 +94,10 @@ static vly_status read_kernel(vly_reader *reader, const vly_toml_node *node,
     const vly_toml_node *item = NULL;
     int kind = 0;
     vly_status status;
-    VLY_TRY(vly_reader_table(reader, node, "kernel"));
+    if (node->kind != VLY_TOML_TABLE)
+        return vly_reader_wrong(reader, node, "kernel",
+                                "{ gaussian = LENGTH }, constant, exponential "
+                                "or linear");
     VLY_TRY(vly_reader_keys(reader, node, &list));
     VLY_TRY(only_one(reader, node, kernel_names,
                      "constant, gaussian, exponential, linear", &kind));
@@ -235,9 +238,9 @@ static vly_status read_draw(vly_reader *reader, vly_map_entry *map)
                                 "fixed_out_degree");
     map->space.draw = (vly_space_draw)draw;
     if (!degree == (draw != VLY_SPACE_BERNOULLI))
-        return vly_reader_fail_key(reader, degree ? degree : map->node,
-                                   "draw = \"%s\" %s degree", name,
-                                   degree ? "takes no" : "wants a");
+        return vly_reader_fail_key(
+            reader, degree ? degree : map->node, "draw = \"%s\" %s", name,
+            degree ? "takes no degree" : "wants a degree: degree = N");
     if (degree)
         VLY_TRY(vly_value_whole(reader, degree, "degree", 1, VLY_NEURONS_MAX,
                                 &number));

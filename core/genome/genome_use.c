@@ -58,6 +58,11 @@ static vly_status change(vly_reader *reader, const use_changes *changes,
         if (!value->key || comes_first(value->key) != first)
             continue;
         char *path = NULL;
+        if (!strchr(value->key, '.') && value->kind == VLY_TOML_TABLE)
+            return vly_reader_fail_key(reader, value,
+                                       "set has a table %.80s, wanted a path "
+                                       "in quotes: \"area.E.neurons\" = 100",
+                                       value->key);
         VLY_TRY(vly_reader_alloc(reader, strlen(value->key) + 1, 1, &path));
         strcpy(path, value->key);
         /* moves the value out and leaves a node without a key */
@@ -331,13 +336,13 @@ static vly_status no_area(vly_reader *reader, const vly_toml_node *node,
                           const char *whose)
 {
     vly_suggest suggest = {0};
-    char hint[100];
+    char hint[VLY_HINT_SIZE];
     for (uint32_t i = 0; areas && i < areas->n_children; i++)
         if (areas->u.children[i].key)
             vly_suggest_offer(&suggest, word, areas->u.children[i].key);
-    return vly_reader_fail_key(reader, node, "areas: no area \"%.80s\" in %s%s",
-                               word, whose,
-                               vly_suggest_text(&suggest, hint, sizeof(hint)));
+    return vly_reader_fail_key(
+        reader, node, "areas: no area \"%.80s\" in %s%s", word, whose,
+        vly_suggest_choice(&suggest, hint, sizeof(hint)));
 }
 
 /* { E = "cortex" }: E of the file, cortex of the genome so far. */
@@ -422,7 +427,9 @@ static vly_status expand(vly_reader *reader, const use_chain *chain)
     vly_status status;
     if (!uses)
         return VLY_OK;
-    VLY_TRY(vly_reader_table(reader, uses, "use"));
+    if (uses->kind != VLY_TOML_TABLE)
+        return vly_reader_wrong(reader, uses, "use",
+                                "[use.NAME]: a table with a name");
     VLY_TRY(vly_expression_vars(reader, vly_toml_get(&reader->root, "var")));
     /* out of the tree first: the children of the root move as it grows */
     taken = *uses;

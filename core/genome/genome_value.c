@@ -290,7 +290,9 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
 {
     static const char *const kind_keys[] = {"normal", "uniform", "lognormal",
                                             "exponential"};
-    const vly_key_list any = {spec->what, vly_keys_value, NULL};
+    bool wide = spec->neurons || vly_toml_get(node, "file");
+    const vly_key_list any = {
+        spec->what, wide ? vly_keys_value : vly_keys_distribution, NULL};
     vly_status status = vly_reader_keys(reader, node, &any);
     if (status != VLY_OK)
         return status;

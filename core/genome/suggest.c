@@ -45,10 +45,18 @@ uint32_t vly_suggest_distance(const char *a, const char *b)
     return rows[n_a % 3][n_b];
 }
 
+void vly_suggest_also(vly_suggest *suggest, const char *candidate)
+{
+    if (suggest->n_offered < VLY_OFFERED_MAX)
+        suggest->offered[suggest->n_offered] = candidate;
+    suggest->n_offered++;
+}
+
 void vly_suggest_offer(vly_suggest *suggest, const char *word,
                        const char *candidate)
 {
     uint32_t distance = vly_suggest_distance(word, candidate);
+    vly_suggest_also(suggest, candidate);
     uint32_t length = (uint32_t)strlen(word);
     uint32_t limit = length < 4 ? 1 : length < 9 ? 2 : 3;
     const vly_foreign *row;
@@ -73,6 +81,27 @@ const char *vly_suggest_text(const vly_suggest *suggest, char *out,
     out[0] = 0;
     if (suggest->best)
         snprintf(out, size, ", did you mean %s?", suggest->best);
+    return out;
+}
+
+const char *vly_suggest_choice(const vly_suggest *suggest, char *out,
+                               uint32_t size)
+{
+    vly_suggest_text(suggest, out, size);
+    if (*out || suggest->n_offered == 0 || suggest->n_offered > VLY_OFFERED_MAX)
+        return out;
+    size_t n = (size_t)snprintf(out, size, ", wanted %s",
+                                suggest->n_offered > 1 ? "one of " : "");
+    for (uint32_t i = 0; i < suggest->n_offered && n < size; i++) {
+        const char *word = suggest->offered[i];
+        size_t length = strlen(word);
+        bool stem = length > 0 && word[length - 1] == '*';
+        n += (size_t)snprintf(out + n, size - n, "%s%.*s%s", i ? ", " : "",
+                              (int)(stem ? length - 1 : length), word,
+                              stem ? "_<unit>" : "");
+    }
+    if (n >= size) /* half a list says nothing */
+        out[0] = 0;
     return out;
 }
 

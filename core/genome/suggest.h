@@ -11,17 +11,27 @@
  * cut at 63 bytes. */
 uint32_t vly_suggest_distance(const char *a, const char *b);
 
+#define VLY_OFFERED_MAX 14u
+
 /* Best candidate so far; start with all zero. */
 typedef struct vly_suggest {
     const char *best;
     uint32_t distance;
+    const char *offered[VLY_OFFERED_MAX]; /* the first of them */
+    uint32_t n_offered;
 } vly_suggest;
 void vly_suggest_offer(vly_suggest *suggest, const char *word,
                        const char *candidate);
+/* Only for the list of vly_suggest_choice; "weight*" is weight_<unit> there. */
+void vly_suggest_also(vly_suggest *suggest, const char *candidate);
 /* ", did you mean tau_m_ms?" or "" if nothing is near; returns out */
 const char *vly_suggest_text(const vly_suggest *suggest, char *out,
                              uint32_t size);
 
+/* The same, and where nothing is near ", wanted one of a, b, c" if what was
+ * offered is no long list. */
+const char *vly_suggest_choice(const vly_suggest *suggest, char *out,
+                               uint32_t size);
 /* The same for a word of the format (a model, a rule, a kind), which may be one
  * of another simulator: then also what foreign_names says of it. */
 const char *vly_suggest_word(const vly_suggest *suggest, const char *word,

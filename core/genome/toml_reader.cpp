@@ -251,6 +251,32 @@ vly_status convert(const reading &in, const toml::node &from, vly_toml_node *to)
     }
 }
 
+/* What a line that TOML does not take may have meant: KEY = VALUE where the
+ * value is neither text nor table nor list, but words. */
+const char *hint_of(std::string_view text, uint32_t line)
+{
+    for (uint32_t i = 1; i < line && !text.empty(); i++) {
+        const size_t end = text.find('\n');
+        text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    }
+    text = text.substr(0, text.find('\n'));
+    const size_t equals = text.find('=');
+    if (equals == text.npos)
+        return "";
+    text.remove_prefix(equals + 1);
+    text = text.substr(0, text.find('#'));
+    const size_t begin = text.find_first_not_of(" \t");
+    if (begin == text.npos || text.find_first_of("\"'[]{},") != text.npos)
+        return "";
+    text.remove_prefix(begin);
+    const bool digit = text[0] >= '0' && text[0] <= '9';
+    if (text.find_first_of("*/+()") != text.npos)
+        return "; an expression is text that begins with =, as in \"=4*n\"";
+    if (digit && text.find_first_of(" \tmpn") != text.npos)
+        return "; a unit stands in the key, as in tau_m_ms = 10";
+    return digit ? "" : "; text stands in quotes";
+}
+
 } // namespace
 
 extern "C" vly_status vly_toml_parse(const char *text, size_t n_bytes,
@@ -271,9 +297,10 @@ extern "C" vly_status vly_toml_parse(const char *text, size_t n_bytes,
         status = convert_table(in, toml::parse(view), &made);
     } catch (const toml::parse_error &why) {
         const std::string_view what = why.description();
-        return vly_fail(error, VLY_E_PARSE, "%s:%u:%u: %.*s", name,
+        return vly_fail(error, VLY_E_PARSE, "%s:%u:%u: %.*s%s", name,
                         why.source().begin.line, why.source().begin.column,
-                        static_cast<int>(what.size()), what.data());
+                        static_cast<int>(what.size()), what.data(),
+                        hint_of(view, why.source().begin.line));
     } catch (const std::bad_alloc &) {
         status = vly_fail_nomem(error, n_bytes, "the tables of the genome");
     }

@@ -142,7 +142,7 @@ static void edges_of_the_map(void **state)
     vly_connectome *c = NULL;
     put("e.csv", "source,target\n1,1\n1,1\n");
     refused(MAP, "14:8: e.csv:1:1: no column weight and no weight in the map, "
-                 "wanted it");
+                 "wanted one of them");
     refused(MAP "weight_mv = 2\n",
             "14:8: e.csv:3:1: the second synapse from this source to this "
             "target, wanted one, or multiple = true in the map");

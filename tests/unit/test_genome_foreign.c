@@ -141,7 +141,9 @@ static void keys_of_tables(void **state)
                    "t:9:1: std: a [[stimulus]] of kind normal calls it "
                    "sd_<unit>");
     assert_refused("format = 1\n[kernel]\nresolution = 0.1\n",
-                   "t:2:2: unknown key kernel in the genome");
+                   "t:2:2: unknown key kernel in the genome, wanted one of "
+                   "format, title, source, run, var, model, use, area, map, "
+                   "stimulus, record, morphology");
 }
 
 /* ---- words -------------------------------------------------------------- */

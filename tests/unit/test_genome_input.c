@@ -203,9 +203,9 @@ static void generators(void **state)
     assert_memory_equal(&genome->hash, &again->hash, sizeof(vly_hash));
     vly_genome_destroy(again);
     vly_genome_destroy(genome);
-    assert_refused(
-        AREAS "[area.P]\ngenerator = \"poisson\"\nneurons = 5\n",
-        "t:14:7: generator/P has no rate_hz, wanted events a second");
+    assert_refused(AREAS "[area.P]\ngenerator = \"poisson\"\nneurons = 5\n",
+                   "t:14:7: generator P has no rate_hz, wanted spikes a second "
+                   "of each neuron");
     assert_refused(AREAS "[area.P]\ngenerator = \"spikes\"\nneurons = 5\n"
                          "bursts = [[1], [2]]\n",
                    "t:17:10: bursts has 2 lists for 5 neurons of generator P, "

@@ -70,7 +70,7 @@ static void messages(void **state)
 {
     (void)state;
     static const char *const cases[][3] = {
-        {"area.J.neurons", "1", "no area J, wanted one of the file"},
+        {"area.J.neurons", "1", "no area J, wanted one of L4/E, I"},
         {"area.L4.neurons", "1", "no area L4, did you mean L4/E?"},
         {"area.I.neurons", "x",
          "neurons is \"x\", wanted a number or \"=expression\""},
@@ -80,9 +80,9 @@ static void messages(void **state)
         {"area.I", "1", "the path has too few parts, wanted KIND.NAME.KEY"},
         {"areas.I.neurons", "1", "unknown path, no areas, did you mean area?"},
         {"run.dtms", "1", "unknown key dtms in [run], did you mean dt_ms?"},
-        {"var.gg", "1", "no variable gg, wanted one of the file"},
+        {"var.gg", "1", "no variable gg, wanted g"},
         {"map.IE.p", "1", "no map IE, did you mean EI?"},
-        {"map.3.p", "1", "no map 3, wanted one of the file"},
+        {"map.3.p", "1", "no map 3, wanted EI"},
         {"run.ms", "[1", "the value does not parse, wanted a TOML value"},
         {"run.ms", "1\nx = 2", "the value does not parse, wanted a TOML value"},
         {"run..ms", "1", "the path does not parse, wanted area.NAME.KEY"},

@@ -150,8 +150,10 @@ static void refused_distributions(void **state)
                    "distribution, wanted an interval that it reaches");
     assert_refused(AREA "{ uniform = [-1, 2] }\n",
                    "t:5:24: t_ref_ms is -1, wanted 0 to 1000000");
-    assert_refused(AREA "{ gauss = [1, 2] }\n",
-                   "t:5:14: unknown key gauss in t_ref_ms");
+    assert_refused(
+        AREA "{ gauss = [1, 2] }\n",
+        "t:5:14: unknown key gauss in t_ref_ms, wanted one of normal, uniform, "
+        "lognormal, exponential, clip, base, scale, power, draw, file, column");
     assert_refused(AREA "{ base = 1, scale = 1 }\n",
                    "t:5:12: t_ref_ms has no draw, wanted draw = \"name\"");
     assert_refused(AREA "{ lognormal = [900, 2] }\n",

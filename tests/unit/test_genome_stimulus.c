@@ -53,7 +53,9 @@ static void units_follow_the_model(void **state)
                    "feagi updates a neuron only when something arrives");
     assert_refused(AREAS "kind = \"dc\"\nto = \"A\"\namplitude_pa = 3\n"
                          "rate_hz = 2\n",
-                   "t:17:1: unknown key rate_hz in a [[stimulus]] of kind dc");
+                   "t:17:1: unknown key rate_hz in a [[stimulus]] of kind dc, "
+                   "wanted one of kind, to, id, first, n, start_ms, "
+                   "start_burst, stop_ms, stop_burst, amplitude_<unit>");
 }
 
 static void spikes_are_sorted(void **state)
