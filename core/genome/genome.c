@@ -15,6 +15,7 @@
 #include "genome/genome_area.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_reader.h"
+#include "genome/genome_record.h"
 #include "genome/genome_resolve.h"
 #include "genome/genome_stimulus.h"
 #include "genome/genome_use.h"
@@ -296,7 +297,7 @@ void vly_genome_destroy(vly_genome *genome)
     vly_free(genome->areas);
     vly_free(genome->pairs);
     vly_free(genome->stimuli);
-    vly_free(genome->records);
+    vly_records_free(genome);
     vly_free(genome->path);
     vly_free(genome->title);
     vly_free(genome->resolved);

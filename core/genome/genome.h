@@ -263,12 +263,20 @@ typedef struct vly_stimulus {
     vly_origin origin;
 } vly_stimulus;
 
-typedef enum vly_record_kind { VLY_RECORD_SPIKES } vly_record_kind;
+typedef enum vly_record_kind {
+    VLY_RECORD_SPIKES,
+    VLY_RECORD_FIELDS
+} vly_record_kind;
 
-/* One [[record]] of one area. */
+/* One [[record]] of one area, and of one field. */
 typedef struct vly_record {
     vly_record_kind kind;
     uint32_t area;
+    uint32_t group;    /* fields: which [[record]] of fields, from 1 */
+    uint32_t field;    /* fields: of the area's model */
+    uint64_t interval; /* fields: bursts between two samples */
+    uint32_t *neurons; /* [n_neurons] ascending, in the area; NULL: all */
+    uint32_t n_neurons;
     vly_origin origin;
 } vly_record;
 

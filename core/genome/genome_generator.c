@@ -312,7 +312,7 @@ out:
 
 /* ---- after reading ------------------------------------------------------ */
 
-static bool is_generator(const vly_reader *reader, uint32_t area)
+bool vly_generator_is(const vly_reader *reader, uint32_t area)
 {
     for (uint32_t i = 0; i < reader->n_generators; i++)
         if (reader->generators[i] == area)
@@ -402,7 +402,7 @@ static vly_status check_lists(vly_reader *reader,
 vly_status vly_generator_spared(vly_reader *reader, const vly_toml_node *node,
                                 const char *label, bool map, uint32_t to)
 {
-    if (!is_generator(reader, to))
+    if (!vly_generator_is(reader, to))
         return VLY_OK;
     return vly_reader_fail_key(
         reader, node,

@@ -148,7 +148,20 @@ const vly_key vly_keys_except[] = {
     END};
 
 const vly_key vly_keys_record[] = {
-    {"what", VLY_FORM_KIND, "spikes"}, {"from", VLY_FORM_AREAS, "areas"}, END};
+    {"what", VLY_FORM_KIND, "spikes, or fields"},
+    {"from", VLY_FORM_AREAS, "areas"},
+    {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
+    END};
+
+const vly_key vly_keys_record_fields[] = {
+    {"what", VLY_FORM_KIND, "spikes, or fields"},
+    {"from", VLY_FORM_AREAS, "areas"},
+    {"fields", VLY_FORM_AREAS, "of the model, as v_mv: one or a list"},
+    {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
+    {"interval_ms", VLY_FORM_NUMBER,
+     "a sample whenever so much time is done; default 1"},
+    {"interval_bursts", VLY_FORM_WHOLE, "the same in bursts"},
+    END};
 
 const vly_key vly_keys_use[] = {
     {"file", VLY_FORM_TEXT, "the genome; relative to the file that names it"},
@@ -325,6 +338,7 @@ const vly_key_section vly_key_sections[] = {
     {"value.distribution", "a distribution", vly_keys_distribution, false},
     {"value.draw", "a draw", vly_keys_draw, false},
     {"record.spikes", "[[record]]", vly_keys_record, false},
+    {"record.fields", "[[record]]", vly_keys_record_fields, false},
     {NULL, NULL, NULL, false}};
 
 const vly_key_section *vly_key_section_find(const char *name)

@@ -1,47 +1,249 @@
 /* SPDX-License-Identifier: Apache-2.0
- * [[record]]: a list in `from` makes one a area.
+ * [[record]]: what a run writes down. A list in `from` makes one an area, a
+ * list in `fields` one a field; they keep the number of their [[record]].
  */
+#include "genome/genome_record.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "genome/genome_stimulus.h"
+#include "base/number.h"
+#include "genome/genome_generator.h"
+#include "genome/genome_value.h"
+#include "genome/suggest.h"
 
-static vly_status read_record(vly_reader *reader, const vly_toml_node *node)
+#define INTERVAL_MS 1.0 /* as a multimeter of NEST has it */
+
+/* One [[record]] being read. */
+typedef struct record_entry {
+    const vly_toml_node *node;
+    const vly_toml_node *fields; /* a string or a list of them; NULL: spikes */
+    vly_area_list areas;
+    uint32_t group;
+    uint64_t interval;
+    uint32_t *neurons; /* ascending; the reader's memory; NULL: all */
+    uint32_t n_neurons;
+} record_entry;
+
+/* ---- neurons and interval ---------------------------------------------- */
+
+static int compare_ids(const void *left, const void *right)
 {
-    const vly_key_list list = {"a [[record]]", vly_keys_record, NULL};
-    const vly_toml_node *what = vly_toml_get(node, "what");
-    const vly_toml_node *from = vly_toml_get(node, "from");
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+static vly_status check_neuron(vly_reader *reader, const vly_toml_node *item,
+                               const vly_area_list *areas, uint64_t number)
+{
+    for (uint32_t i = 0; i < areas->n; i++) {
+        const vly_area *area = &reader->genome->areas[areas->areas[i]];
+        if (number >= area->n_neurons)
+            return vly_reader_fail(reader, item,
+                                   "neuron %" PRIu64 ", wanted 0 to %u of area "
+                                   "%s",
+                                   number, area->n_neurons - 1, area->name);
+    }
+    return VLY_OK;
+}
+
+static vly_status read_neurons(vly_reader *reader, record_entry *entry)
+{
+    const vly_toml_node *node = vly_toml_get(entry->node, "neurons");
+    vly_status status = VLY_OK;
+    if (!node)
+        return VLY_OK;
+    if (node->kind != VLY_TOML_ARRAY || node->n_children == 0)
+        return vly_reader_wrong(reader, node, "neurons",
+                                "a list of indexes in the area");
+    uint32_t n = node->n_children;
+    VLY_TRY(vly_reader_alloc(reader, n, sizeof(uint32_t), &entry->neurons));
+    for (uint32_t i = 0; i < n; i++) {
+        const vly_toml_node *item = &node->u.children[i];
+        uint64_t number = 0;
+        VLY_TRY(vly_value_whole(reader, item, "neurons", 0, VLY_NEURONS_MAX - 1,
+                                &number));
+        VLY_TRY(check_neuron(reader, item, &entry->areas, number));
+        entry->neurons[i] = (uint32_t)number;
+    }
+    qsort(entry->neurons, n, sizeof *entry->neurons, compare_ids);
+    for (uint32_t i = 1; i < n; i++)
+        if (entry->neurons[i] == entry->neurons[i - 1])
+            return vly_reader_fail(reader, node,
+                                   "neuron %u stands twice in neurons, wanted "
+                                   "each once",
+                                   entry->neurons[i]);
+    entry->n_neurons = n;
+out:
+    return status;
+}
+
+static vly_status read_interval(vly_reader *reader, record_entry *entry)
+{
+    const vly_toml_node *ms = vly_toml_get(entry->node, "interval_ms");
+    const vly_toml_node *bursts = vly_toml_get(entry->node, "interval_bursts");
+    vly_status status = VLY_OK;
+    if (ms && bursts)
+        return vly_reader_fail_key(reader, bursts,
+                                   "both interval_ms and interval_bursts, "
+                                   "wanted one");
+    if (bursts)
+        return vly_value_whole(reader, bursts, "interval_bursts", 1,
+                               UINT64_C(1) << 53, &entry->interval);
+    if (!ms) {
+        double n = vly_floor(INTERVAL_MS / reader->genome->dt_ms + 0.5);
+        entry->interval = n >= 1 ? (uint64_t)n : 1;
+        return VLY_OK;
+    }
+    VLY_TRY(vly_value_bursts(reader, ms, "interval_ms", &entry->interval));
+    if (entry->interval == 0)
+        status = vly_reader_wrong(reader, ms, "interval_ms",
+                                  "at least half of dt_ms: a sample a burst");
+out:
+    return status;
+}
+
+/* ---- fields ------------------------------------------------------------ */
+
+static vly_status find_field(vly_reader *reader, const vly_toml_node *node,
+                             const vly_area *area, uint32_t *field)
+{
+    const vly_model_info *model = area->model;
+    vly_suggest near = {0};
+    char text[160];
+    for (uint32_t f = 0; f < model->n_fields; f++)
+        if (strcmp(model->fields[f].name, node->u.string) == 0) {
+            *field = f;
+            return VLY_OK;
+        }
+    for (uint32_t f = 0; f < model->n_fields; f++)
+        vly_suggest_offer(&near, node->u.string, model->fields[f].name);
+    return vly_reader_fail(reader, node, "area %s (%s) has no field %s%s",
+                           area->name, model->id, node->u.string,
+                           vly_suggest_text(&near, text, sizeof text));
+}
+
+static vly_status add(vly_reader *reader, const record_entry *entry,
+                      uint32_t area, uint32_t field)
+{
     vly_genome *genome = reader->genome;
-    vly_area_list areas = {0};
-    vly_status status;
-    VLY_TRY(vly_reader_keys(reader, node, &list));
-    if (!what || !from)
-        return vly_reader_fail_key(reader, node,
-                                   "a [[record]] without %s, wanted what = "
-                                   "\"spikes\" and from = areas",
-                                   what ? "from" : "what");
-    if (what->kind != VLY_TOML_STRING || strcmp(what->u.string, "spikes") != 0)
-        return vly_reader_wrong(reader, what, "what", "\"spikes\"");
-    VLY_TRY(vly_reader_areas(reader, from, "from", &areas));
-    if ((uint64_t)genome->n_records + areas.n > VLY_PAIRS_MAX)
+    const vly_toml_node *node = entry->node;
+    if (genome->n_records >= VLY_PAIRS_MAX)
         return vly_reader_fail_key(
             reader, node, "more than %u records, wanted fewer", VLY_PAIRS_MAX);
     vly_record *grown = vly_realloc(
-        genome->records, genome->n_records + areas.n, sizeof(vly_record));
+        genome->records, genome->n_records + (size_t)1, sizeof *grown);
     if (!grown)
-        return vly_reader_nomem(reader, areas.n * sizeof(vly_record),
-                                "the records");
+        return vly_reader_nomem(reader, sizeof *grown, "the records");
     genome->records = grown;
-    for (uint32_t i = 0; i < areas.n; i++) {
-        vly_record *record = &genome->records[genome->n_records++];
-        memset(record, 0, sizeof(*record));
-        record->kind = VLY_RECORD_SPIKES;
-        record->area = areas.areas[i];
-        record->origin.kind = VLY_ORIGIN_FILE;
-        record->origin.line = node->key_line;
-        record->origin.column = node->key_column;
-        record->origin.file = node->file;
+    vly_record record = {.kind = entry->fields ? VLY_RECORD_FIELDS
+                                               : VLY_RECORD_SPIKES,
+                         .area = area,
+                         .group = entry->group,
+                         .field = field,
+                         .interval = entry->interval,
+                         .n_neurons = entry->n_neurons,
+                         .origin = {.kind = VLY_ORIGIN_FILE,
+                                    .line = node->key_line,
+                                    .column = node->key_column,
+                                    .file = node->file}};
+    if (entry->neurons) {
+        record.neurons = vly_malloc(entry->n_neurons, sizeof(uint32_t));
+        if (!record.neurons)
+            return vly_reader_nomem(reader, entry->n_neurons * 4u,
+                                    "the records");
+        memcpy(record.neurons, entry->neurons,
+               entry->n_neurons * sizeof(uint32_t));
     }
+    grown[genome->n_records++] = record;
+    return VLY_OK;
+}
+
+static vly_status add_field(vly_reader *reader, const record_entry *entry,
+                            const vly_toml_node *node)
+{
+    vly_status status = VLY_OK;
+    if (node->kind != VLY_TOML_STRING)
+        return vly_reader_wrong(reader, node, "fields", "names of fields");
+    for (uint32_t i = 0; i < entry->areas.n; i++) {
+        uint32_t field = 0;
+        uint32_t a = entry->areas.areas[i];
+        const vly_area *area = &reader->genome->areas[a];
+        if (vly_generator_is(reader, a))
+            return vly_reader_fail_key(reader, entry->node,
+                                       "a [[record]] of fields from %s, wanted "
+                                       "another area: a generator has none",
+                                       area->name);
+        VLY_TRY(find_field(reader, node, area, &field));
+        VLY_TRY(add(reader, entry, a, field));
+    }
+out:
+    return status;
+}
+
+static vly_status add_fields(vly_reader *reader, const record_entry *entry)
+{
+    const vly_toml_node *list = entry->fields;
+    vly_status status = VLY_OK;
+    if (list->kind == VLY_TOML_STRING)
+        return add_field(reader, entry, list);
+    if (list->kind != VLY_TOML_ARRAY || list->n_children == 0)
+        return vly_reader_wrong(reader, list, "fields",
+                                "the name of a field or a list of names");
+    for (uint32_t k = 0; k < list->n_children; k++) {
+        const vly_toml_node *node = &list->u.children[k];
+        for (uint32_t j = 0; j < k && node->kind == VLY_TOML_STRING; j++)
+            if (strcmp(list->u.children[j].u.string, node->u.string) == 0)
+                return vly_reader_fail(reader, node,
+                                       "%s stands twice in fields, wanted each "
+                                       "once",
+                                       node->u.string);
+        VLY_TRY(add_field(reader, entry, node));
+    }
+out:
+    return status;
+}
+
+/* ---- all --------------------------------------------------------------- */
+
+static vly_status read_record(vly_reader *reader, const vly_toml_node *node,
+                              uint32_t *n_groups)
+{
+    const vly_toml_node *what = vly_toml_get(node, "what");
+    const vly_toml_node *from = vly_toml_get(node, "from");
+    record_entry entry = {.node = node, .fields = vly_toml_get(node, "fields")};
+    bool fields = what && what->kind == VLY_TOML_STRING &&
+                  strcmp(what->u.string, "fields") == 0;
+    const vly_key_list list = {
+        "a [[record]]", fields ? vly_keys_record_fields : vly_keys_record,
+        NULL};
+    vly_status status = VLY_OK;
+    if (what && !fields &&
+        (what->kind != VLY_TOML_STRING ||
+         strcmp(what->u.string, "spikes") != 0))
+        return vly_reader_wrong(reader, what, "what",
+                                "\"spikes\" or \"fields\"");
+    VLY_TRY(vly_reader_keys(reader, node, &list));
+    if (!what || !from || (fields && !entry.fields))
+        return vly_reader_fail_key(
+            reader, node, "a [[record]] without %s, wanted what = %s and %s",
+            !what   ? "what"
+            : !from ? "from"
+                    : "fields",
+            fields ? "\"fields\"" : "\"spikes\"",
+            fields ? "from = areas and fields = names" : "from = areas");
+    VLY_TRY(vly_reader_areas(reader, from, "from", &entry.areas));
+    VLY_TRY(read_neurons(reader, &entry));
+    if (fields) {
+        entry.group = ++*n_groups;
+        VLY_TRY(read_interval(reader, &entry));
+        VLY_TRY(add_fields(reader, &entry));
+    }
+    for (uint32_t i = 0; !fields && i < entry.areas.n; i++)
+        VLY_TRY(add(reader, &entry, entry.areas.areas[i], 0));
 out:
     return status;
 }
@@ -49,10 +251,81 @@ out:
 vly_status vly_records_read(vly_reader *reader)
 {
     const vly_toml_node *records = vly_toml_get(&reader->root, "record");
+    uint32_t n_groups = 0;
     if (!records)
         return VLY_OK;
     vly_status status = vly_reader_tables(reader, records, "record");
     for (uint32_t i = 0; status == VLY_OK && i < records->n_children; i++)
-        status = read_record(reader, &records->u.children[i]);
+        status = read_record(reader, &records->u.children[i], &n_groups);
     return status;
+}
+
+void vly_records_free(vly_genome *genome)
+{
+    for (uint32_t r = 0; r < genome->n_records; r++)
+        vly_free(genome->records[r].neurons);
+    vly_free(genome->records);
+}
+
+/* ---- resolve ----------------------------------------------------------- */
+
+static void put_name(vly_text *text, bool first, const char *name)
+{
+    vly_text_put(text, "%s\"%s\"", first ? "" : ", ", name);
+}
+
+static const char *field_name(const vly_genome *genome,
+                              const vly_record *record)
+{
+    return genome->areas[record->area].model->fields[record->field].name;
+}
+
+/* One [[record]] of fields: each field stands with all areas, in their order.
+ * Returns how many records it is. */
+static uint32_t resolve_fields(vly_text *text, const vly_genome *genome,
+                               const vly_record *first, uint32_t n_left)
+{
+    uint32_t n = 0;
+    uint32_t n_areas = 0;
+    while (n < n_left && first[n].kind == VLY_RECORD_FIELDS &&
+           first[n].group == first->group)
+        n++;
+    while (n_areas < n && (n_areas == 0 || first[n_areas].area != first->area))
+        n_areas++;
+    vly_text_put(text, "\n[[record]]\nwhat = \"fields\"\nfrom = [");
+    for (uint32_t a = 0; a < n_areas; a++)
+        put_name(text, a == 0, genome->areas[first[a].area].name);
+    vly_text_put(text, "]");
+    vly_text_origin(text, &first->origin, NULL);
+    vly_text_put(text, "fields = [");
+    for (uint32_t r = 0; r < n; r += n_areas)
+        put_name(text, r == 0, field_name(genome, &first[r]));
+    vly_text_put(text, "]\ninterval_bursts = %" PRIu64 "\n", first->interval);
+    return n;
+}
+
+static void put_neurons(vly_text *text, const vly_record *record)
+{
+    for (uint32_t i = 0; i < record->n_neurons; i++)
+        vly_text_put(text, "%s%u", i == 0 ? "neurons = [" : ", ",
+                     record->neurons[i]);
+    if (record->n_neurons > 0)
+        vly_text_put(text, "]\n");
+}
+
+void vly_records_resolve(vly_text *text, const vly_genome *genome)
+{
+    for (uint32_t i = 0; i < genome->n_records;) {
+        const vly_record *record = &genome->records[i];
+        uint32_t n = 1;
+        if (record->kind == VLY_RECORD_FIELDS) {
+            n = resolve_fields(text, genome, record, genome->n_records - i);
+        } else {
+            vly_text_put(text, "\n[[record]]\nwhat = \"spikes\"\nfrom = \"%s\"",
+                         genome->areas[record->area].name);
+            vly_text_origin(text, &record->origin, NULL);
+        }
+        put_neurons(text, record);
+        i += n;
+    }
 }

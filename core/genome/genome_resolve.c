@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "genome/genome_record.h"
 #include "genome/genome_space.h"
 #include "genome/genome_stimulus.h"
 
@@ -396,11 +397,7 @@ vly_status vly_genome_resolve(vly_reader *reader)
         vly_resolve_map(&text, genome, &reader->maps[i]);
     for (uint32_t i = 0; i + reader->n_generators < reader->n_stimuli; i++)
         resolve_stimulus(&text, reader, &reader->stimuli[i]);
-    for (uint32_t i = 0; i < genome->n_records; i++) {
-        vly_text_put(&text, "\n[[record]]\nwhat = \"spikes\"\nfrom = \"%s\"",
-                     genome->areas[genome->records[i].area].name);
-        vly_text_origin(&text, &genome->records[i].origin, NULL);
-    }
+    vly_records_resolve(&text, genome);
     if (text.failed) {
         vly_free(text.data);
         return vly_reader_nomem(reader, text.capacity * 2,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * [[stimulus]] and [[record]].
+ * [[stimulus]].
  */
 #ifndef VOLLEY_GENOME_GENOME_STIMULUS_H
 #define VOLLEY_GENOME_GENOME_STIMULUS_H
@@ -62,7 +62,6 @@ typedef struct vly_stimulus_entry {
 extern const char *const vly_stimulus_names[]; /* ends with NULL */
 
 vly_status vly_stimuli_read(vly_reader *reader);
-vly_status vly_records_read(vly_reader *reader);
 /* Lists of a spike stimulus, then its spikes onto every area
  * (genome_spikes.c). */
 vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * [[record]].
+ */
+#ifndef VOLLEY_GENOME_GENOME_RECORD_H
+#define VOLLEY_GENOME_GENOME_RECORD_H
+
+#include "genome/genome_reader.h"
+#include "genome/genome_resolve.h"
+
+/* All [[record]]: areas, neurons and fields exist. */
+vly_status vly_records_read(vly_reader *reader);
+void vly_records_free(vly_genome *genome);
+/* Each with every value, in the order of the file. */
+void vly_records_resolve(vly_text *text, const vly_genome *genome);
+
+#endif

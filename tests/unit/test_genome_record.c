@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * [[record]]: areas, neurons, fields, intervals; what resolve prints of it.
+ */
+#include "test_genome_text.h"
+
+#include <stdlib.h>
+
+#define NET                                                                    \
+    "format = 1\n[run]\ndt_ms = 0.1\n"                                         \
+    "[area.A]\nmodel = \"lif_psc_exp\"\nneurons = 8\n"                         \
+    "[area.B]\nmodel = \"lif_psc_delta\"\nneurons = 6\n"                       \
+    "[area.C]\ngenerator = \"pulse\"\nneurons = 1\nperiod_ms = 5\n"            \
+    "count = 3\n"
+
+#define RECORDS                                                                \
+    "[[record]]\nwhat = \"spikes\"\nfrom = [\"C\", \"B\"]\nneurons = [0]\n"    \
+    "[[record]]\nwhat = \"fields\"\nfrom = [\"B\", \"A\"]\n"                   \
+    "fields = [\"refractory\", \"v_mv\"]\nneurons = [5, 0, 3]\n"               \
+    "interval_ms = 0.25\n"                                                     \
+    "[[record]]\nwhat = \"fields\"\nfrom = \"A\"\nfields = \"i_syn_pa\"\n"     \
+    "[[record]]\nwhat = \"fields\"\nfrom = \"A\"\nfields = [\"v_mv\"]\n"       \
+    "interval_bursts = 7\n"
+
+static const char *name_of(const vly_genome *genome, uint32_t r)
+{
+    const vly_record *record = &genome->records[r];
+    return genome->areas[record->area].model->fields[record->field].name;
+}
+
+static void check_records(const vly_genome *genome)
+{
+    static const struct {
+        vly_record_kind kind;
+        uint32_t area;
+        uint32_t group;
+        const char *field;
+        uint64_t interval;
+        uint32_t n_neurons;
+    } wanted[] = {
+        {VLY_RECORD_SPIKES, 2, 0, NULL, 0, 1},
+        {VLY_RECORD_SPIKES, 1, 0, NULL, 0, 1},
+        {VLY_RECORD_FIELDS, 1, 1, "refractory", 3, 3},
+        {VLY_RECORD_FIELDS, 0, 1, "refractory", 3, 3},
+        {VLY_RECORD_FIELDS, 1, 1, "v_mv", 3, 3},
+        {VLY_RECORD_FIELDS, 0, 1, "v_mv", 3, 3},
+        {VLY_RECORD_FIELDS, 0, 2, "i_syn_pa", 10, 0},
+        {VLY_RECORD_FIELDS, 0, 3, "v_mv", 7, 0},
+    };
+    uint32_t n = sizeof wanted / sizeof wanted[0];
+    assert_int_equal(genome->n_records, n);
+    for (uint32_t r = 0; r < n; r++) {
+        const vly_record *record = &genome->records[r];
+        assert_int_equal(record->kind, wanted[r].kind);
+        assert_int_equal(record->area, wanted[r].area);
+        assert_int_equal(record->group, wanted[r].group);
+        assert_int_equal(record->n_neurons, wanted[r].n_neurons);
+        assert_int_equal(record->interval, wanted[r].interval);
+        if (wanted[r].field != NULL)
+            assert_string_equal(name_of(genome, r), wanted[r].field);
+        if (wanted[r].n_neurons == 3) {
+            assert_int_equal(record->neurons[0], 0);
+            assert_int_equal(record->neurons[1], 3);
+            assert_int_equal(record->neurons[2], 5);
+        }
+    }
+}
+
+static void as_written(void **state)
+{
+    (void)state;
+    vly_genome *plain = genome_of(NET);
+    vly_genome *genome = genome_of(NET RECORDS);
+    check_records(genome);
+    /* what is recorded is in no hash */
+    assert_memory_equal(&plain->hash, &genome->hash, sizeof plain->hash);
+    vly_genome *again = genome_of(genome->resolved);
+    check_records(again);
+    vly_genome_destroy(plain);
+    vly_genome_destroy(genome);
+    vly_genome_destroy(again);
+}
+
+/* 1 ms, a burst where that is longer */
+static void interval_by_itself(void **state)
+{
+    static const struct {
+        const char *run;
+        uint64_t interval;
+    } cases[] = {{"dt_ms = 0.1", 10}, {"dt_ms = 0.4", 3}, {"dt_ms = 5", 1}};
+    char text[400];
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(text, sizeof text,
+                 "format = 1\n[run]\n%s\n[area.A]\nmodel = \"lif_psc_exp\"\n"
+                 "neurons = 8\n[[record]]\nwhat = \"fields\"\nfrom = \"A\"\n"
+                 "fields = \"v_mv\"\n",
+                 cases[i].run);
+        vly_genome *genome = genome_of(text);
+        assert_int_equal(genome->records[0].interval, cases[i].interval);
+        vly_genome_destroy(genome);
+    }
+}
+
+static void no_memory(void **state)
+{
+    static const char text[] = NET RECORDS;
+    uint64_t live = vly_memory_live();
+    uint64_t left = 0;
+    uint64_t n = 1;
+    (void)state;
+    for (; left == 0; n++) {
+        vly_error error = VLY_ERROR_INIT;
+        vly_genome *genome = NULL;
+        vly_memory_fail_at(n);
+        vly_status status = vly_genome_parse(text, sizeof text - 1, "t", NULL,
+                                             0, &genome, &error);
+        left = vly_memory_fail_at(0);
+        assert_int_equal(status, left == 0 ? VLY_E_NOMEM : VLY_OK);
+        vly_genome_destroy(genome);
+        assert_int_equal(vly_memory_live(), live);
+    }
+    assert_true(n > 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_written),
+        cmocka_unit_test(interval_by_itself),
+        cmocka_unit_test(no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
