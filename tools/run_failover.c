@@ -99,6 +99,9 @@ static int cut_recordings(run_job *job)
         return 1;
     if (!kept->known)
         return 0;
+    /* samples are taken between two runs, and not once more */
+    if (job->sample.n_reports > 0 && job->sample.last > kept->burst)
+        return 0;
     if (job->record != NULL) {
         VLY_TRY(find_place(job, &error));
         VLY_TRY(

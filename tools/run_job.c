@@ -211,6 +211,17 @@ static bool is_interruption(vly_status status)
     return status == VLY_E_STOPPED && !tool_signals_stopped();
 }
 
+/* After a call of vly_net_run that returned this. A failure goes to the result.
+ */
+static vly_status look_at_recording(run_job *job, vly_status status)
+{
+    vly_error *error = &job->result.error;
+    if (job->record == NULL || (status != VLY_OK && status != VLY_E_STOPPED))
+        return VLY_OK;
+    status = run_sample_look(job, error);
+    return status == VLY_OK ? run_record_tick(job->record, error) : status;
+}
+
 /* Up to `until` bursts done. */
 static vly_status run_until(run_job *job, uint64_t until)
 {
@@ -225,11 +236,14 @@ static vly_status run_until(run_job *job, uint64_t until)
             return status;
         uint64_t left = until - vly_net_burst(job->net);
         left = run_checkpoint_limit(job, left);
+        left = run_sample_limit(job, left);
         piece = piece < left ? piece : left; /* or it would grow for ever */
         uint64_t begin = vly_clock_ns();
         status = vly_net_run(job->net, piece < left ? piece : left, &error);
         /* what a file said is more to the point than that the run ended */
         if (job->result.error.status != VLY_OK)
+            return job->result.error.status;
+        if (look_at_recording(job, status) != VLY_OK)
             return job->result.error.status;
         bool whole = !is_interruption(status);
         if (whole && status != VLY_OK) {
@@ -272,6 +286,8 @@ static vly_status run_paced(run_job *job, uint64_t until)
             status = vly_net_run(job->net, 1, &error);
         while (is_interruption(status) && vly_net_burst(job->net) == burst);
         if (job->result.error.status != VLY_OK)
+            return job->result.error.status;
+        if (look_at_recording(job, status) != VLY_OK)
             return job->result.error.status;
         if (is_interruption(status))
             status = VLY_OK; /* the burst was done */
@@ -393,6 +409,7 @@ void run_job_deinit(run_job *job)
     vly_free(job->result.area_spikes);
     tool_overrides_deinit(&job->plan.overrides);
     run_failover_deinit(job);
+    run_sample_deinit(&job->sample);
     run_swap_deinit(job->plan.swaps, job->plan.n_swaps);
 }
 

@@ -18,6 +18,7 @@
 #include "run_failover.h"
 #include "run_output.h"
 #include "run_pace.h"
+#include "run_sample.h"
 #include "run_swap.h"
 #include "run_watch.h"
 #include "setup.h"
@@ -85,6 +86,7 @@ typedef struct run_job {
     vly_net *net;
     run_output output;  /* what is recorded where */
     run_record *record; /* writes it */
+    run_sample sample;  /* fields of it */
     vly_digest_log *digests;
     vly_writer *events;   /* log.jsonl */
     vly_error event_lost; /* of a line that could not be written */

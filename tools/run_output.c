@@ -61,10 +61,21 @@ static vly_status choose_path(run_job *job, vly_error *error)
     return VLY_OK;
 }
 
-static vly_status choose_growing(run_output *output, vly_error *error)
+static bool records_kind(const vly_genome *genome, vly_record_kind kind)
 {
-    output->streams = output->format != VLY_EXPORT_CSV;
-    output->growing = output->format == VLY_EXPORT_SONATA
+    for (uint32_t r = 0; r < genome->n_records; r++)
+        if (genome->records[r].kind == kind)
+            return true;
+    return false;
+}
+
+/* Samples of fields go to files of their own, for which a CSV that grows has no
+ * place. */
+static vly_status choose_growing(run_output *output, bool fields,
+                                 vly_error *error)
+{
+    output->streams = output->format != VLY_EXPORT_CSV || fields;
+    output->growing = output->streams && output->format != VLY_EXPORT_NONE
                           ? vly_format("%s" VLY_STREAM_SUFFIX, output->path)
                           : vly_strdup(output->path);
     if (output->growing == NULL)
@@ -75,19 +86,28 @@ static vly_status choose_growing(run_output *output, vly_error *error)
 vly_status run_output_choose(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
+    const vly_genome *genome = job->build.genome;
     run_output *output = &job->output;
     vly_status status = VLY_OK;
     VLY_TRY(choose_format(plan, &output->format, error));
     VLY_TRY(choose_path(job, error));
-    output->spikes = output->path != NULL || plan->statistics;
+    bool fields = records_kind(genome, VLY_RECORD_FIELDS);
+    bool spikes =
+        genome->n_records == 0 || records_kind(genome, VLY_RECORD_SPIKES);
+    output->spikes = (output->path != NULL && spikes) || plan->statistics;
     if (output->path == NULL)
         return VLY_OK;
     if (strcmp(output->path, "-") == 0 && output->format == VLY_EXPORT_SONATA)
         return vly_fail(error, VLY_E_INVALID,
                         "--record -: a SONATA file cannot be standard output, "
                         "wanted a file, or --record-format csv or stream");
+    if (strcmp(output->path, "-") == 0 && fields &&
+        output->format == VLY_EXPORT_CSV)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--record -: fields of [[record]] go to files beside "
+                        "the spikes, wanted a file, or --record-format stream");
     VLY_TRY(vly_export_check(output->format, output->path, error));
-    status = choose_growing(output, error);
+    status = choose_growing(output, fields, error);
 out:
     return status;
 }
@@ -107,8 +127,40 @@ static vly_spike_area *list_areas(const run_job *job)
         areas[a].recorded = genome->n_records == 0;
     }
     for (uint32_t r = 0; areas != NULL && r < genome->n_records; r++)
-        areas[genome->records[r].area].recorded = true;
+        if (genome->records[r].kind == VLY_RECORD_SPIKES)
+            areas[genome->records[r].area].recorded = true;
     return areas;
+}
+
+/* A bit for each neuron whose spikes are recorded, where a [[record]] names
+ * neurons: one that names none has them all. */
+static vly_status make_mask(run_job *job, vly_error *error)
+{
+    const vly_genome *genome = job->build.genome;
+    bool listed = false;
+    for (uint32_t r = 0; r < genome->n_records; r++)
+        listed = listed || (genome->records[r].kind == VLY_RECORD_SPIKES &&
+                            genome->records[r].neurons != NULL);
+    if (!listed)
+        return VLY_OK;
+    size_t n_bytes = genome->n_neurons / 8 + (size_t)1;
+    uint8_t *mask = vly_calloc(n_bytes, 1);
+    if (mask == NULL)
+        return vly_fail_nomem(error, n_bytes, "recorded neurons");
+    for (uint32_t r = 0; r < genome->n_records; r++) {
+        const vly_record *record = &genome->records[r];
+        const vly_area *area = &genome->areas[record->area];
+        uint32_t n =
+            record->neurons != NULL ? record->n_neurons : area->n_neurons;
+        for (uint32_t i = 0; i < n && record->kind == VLY_RECORD_SPIKES; i++) {
+            uint32_t id = area->first +
+                          (record->neurons != NULL ? record->neurons[i] : i);
+            mask[id / 8] |= (uint8_t)(1u << id % 8);
+        }
+    }
+    job->output.mask = mask;
+    job->output.sink.mask = mask;
+    return VLY_OK;
 }
 
 static vly_status open_csv(run_job *job, const vly_spike_area *areas,
@@ -135,6 +187,8 @@ static vly_status open_stream(run_job *job, const vly_spike_area *areas,
                             .first_burst = job->first_burst,
                             .areas = areas,
                             .n_areas = connectome->desc.n_areas,
+                            .reports = job->sample.reports,
+                            .n_reports = job->sample.n_reports,
                             .purpose = (uint32_t)output->format};
     return place != NULL ? vly_stream_resume(output->growing, &head, place,
                                              &output->sink.stream, error)
@@ -157,10 +211,13 @@ static vly_status open_growing(run_job *job, const vly_spike_area *areas,
 vly_status run_output_open(run_job *job, vly_error *error)
 {
     run_output *output = &job->output;
+    vly_spike_area *areas = NULL;
     vly_status status = VLY_OK;
     if (output->path == NULL && !output->spikes)
         return VLY_OK;
-    vly_spike_area *areas = list_areas(job);
+    VLY_TRY(run_sample_init(job, error));
+    VLY_TRY(make_mask(job, error));
+    areas = list_areas(job);
     if (areas == NULL)
         return vly_fail_nomem(error, 4096, "areas");
     if (output->path != NULL)
@@ -217,6 +274,7 @@ void run_output_deinit(run_job *job)
     run_output *output = &job->output;
     run_output_close(job, NULL);
     vly_spike_stats_destroy(output->sink.stats);
+    vly_free(output->mask);
     vly_free(output->path);
     vly_free(output->growing);
     *output = (run_output){0};

@@ -24,6 +24,7 @@ typedef struct run_output {
     bool streams;             /* growing is a stream */
     bool spikes;              /* ids are wanted: recorded, or for statistics */
     bool failed;              /* growing could not be written */
+    uint8_t *mask;            /* a bit a neuron of [[record]]s with neurons */
     run_sink sink;
     run_record_load load;
     uint64_t n_spikes; /* recorded, in all the run's life */

@@ -63,21 +63,31 @@ struct run_record {
 
 /* ---- the thread -------------------------------------------------------- */
 
-static vly_status write_entry(const run_sink *sink, const record_entry *entry,
-                              const uint32_t *words, vly_error *error)
+static uint32_t keep_masked(const uint8_t *mask, uint32_t *ids, uint32_t n_ids)
 {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_ids; i++)
+        if ((mask[ids[i] / 8] >> ids[i] % 8 & 1u) != 0)
+            ids[n++] = ids[i];
+    return n;
+}
+
+static vly_status write_entry(const run_sink *sink, const record_entry *entry,
+                              uint32_t *words, vly_error *error)
+{
+    uint32_t n = entry->n;
     vly_status status = VLY_OK;
     if (entry->report != is_spikes)
         return vly_stream_frame(sink->stream, entry->burst, entry->report,
                                 words, error);
     if (sink->stats != NULL)
         vly_spike_stats_add(sink->stats, entry->burst, words, entry->n);
+    if (sink->mask != NULL)
+        n = keep_masked(sink->mask, words, n);
     if (sink->csv != NULL)
-        VLY_TRY(
-            vly_spike_csv_add(sink->csv, entry->burst, words, entry->n, error));
+        VLY_TRY(vly_spike_csv_add(sink->csv, entry->burst, words, n, error));
     if (sink->stream != NULL)
-        status = vly_stream_spikes(sink->stream, entry->burst, words, entry->n,
-                                   error);
+        status = vly_stream_spikes(sink->stream, entry->burst, words, n, error);
 out:
     return status;
 }
@@ -95,7 +105,7 @@ static vly_status flush(const run_sink *sink, vly_spike_place *place,
 static vly_status write_block(const run_sink *sink, const record_block *block,
                               vly_error *error)
 {
-    const uint32_t *words = block->words;
+    uint32_t *words = block->words;
     for (uint32_t e = 0; e < block->n_entries; e++) {
         const record_entry *entry = &block->entries[e];
         vly_status status = write_entry(sink, entry, words, error);

@@ -19,7 +19,8 @@ typedef struct run_record run_record;
 typedef struct run_sink {
     vly_spike_csv *csv;
     vly_stream *stream;
-    vly_spike_stats *stats;
+    vly_spike_stats *stats; /* of all spikes, whatever is recorded */
+    const uint8_t *mask;    /* a bit a neuron: others are not written */
 } run_sink;
 
 /* What it cost. */

@@ -32,9 +32,18 @@ vly_hash run_resume_selection(const run_job *job)
 {
     const vly_genome *genome = job->build.genome;
     vly_hash sum = {{genome->n_records, 0}};
-    for (uint32_t r = 0; r < genome->n_records; r++)
-        sum = vly_hash_bytes(sum, &genome->records[r].area,
-                             sizeof genome->records[r].area);
+    for (uint32_t r = 0; r < genome->n_records; r++) {
+        const vly_record *record = &genome->records[r];
+        const uint64_t more[] = {(uint64_t)record->kind, record->field,
+                                 record->interval, record->n_neurons};
+        sum = vly_hash_bytes(sum, &record->area, sizeof record->area);
+        if (record->kind == VLY_RECORD_SPIKES && record->neurons == NULL)
+            continue;
+        sum = vly_hash_bytes(sum, more, sizeof more);
+        if (record->neurons != NULL)
+            sum = vly_hash_bytes(sum, record->neurons,
+                                 record->n_neurons * sizeof(uint32_t));
+    }
     return sum;
 }
 

@@ -142,6 +142,53 @@ holds cmp part.vls whole.vls
 expect 2 run small.toml --quiet --bursts 2500 --record whole.csv --resume ck
 says "not what ck was written with"
 
+# ---- neurons and fields of [[record]] ----
+{
+    cat small.toml
+    printf '[[record]]\nwhat = "spikes"\nfrom = "I"\nneurons = [3, 1, 7]\n'
+    printf '[[record]]\nwhat = "fields"\nfrom = ["I", "E"]\n'
+    printf 'fields = ["v_mv", "refractory"]\nneurons = [5, 0]\n'
+    printf 'interval_ms = 2.5\n'
+} >fields.toml
+awk -F, 'NR == 1 || ($3 == "I" && ($4 == 3 || $4 == 1 || $4 == 7))' whole.csv \
+    >wanted
+expect 0 run fields.toml --quiet --record chosen.csv --json chosen.json
+holds cmp chosen.csv wanted
+holds [ ! -e chosen.csv.vls ]
+holds [ "$(value samples chosen.json)" -eq 320 ]
+holds [ "$(value digest chosen.json)" = "$(value digest whole.json)" ]
+holds [ "$(wc -l <chosen.1.v_mv.csv)" -eq $((1 + 2 * 2 * 80)) ]
+holds [ "$(sed -n 2p chosen.1.v_mv.csv | cut -d, -f1-4)" = 24,2.5,I,0 ]
+holds [ "$(tail -n 1 chosen.1.refractory.csv | cut -d, -f1-4)" = 1999,200,E,5 ]
+expect 0 run fields.toml --quiet -o chosen --backend cpu:3 --swap 25=cpu:1
+holds cmp chosen/spikes.csv chosen.csv
+holds cmp chosen/spikes.1.v_mv.csv chosen.1.v_mv.csv
+expect 2 run fields.toml --quiet --record -
+says "go to files beside"
+"$volley" run fields.toml --quiet --record - --record-format stream >out 2>err
+expect 0 run fields.toml --quiet --record fields.vls
+"$volley" run fields.toml --quiet --record - --record-format stream >piped
+holds cmp fields.vls piped
+expect 0 inspect fields.vls
+prints "v_mv of 2 neurons of I, every 25 bursts"
+# only fields: no ids cross for it
+sed '/what = "spikes"/,/neurons = /d; /^\[\[record\]\]$/d' fields.toml |
+    sed 's/^what = "fields"/[[record]]\n&/' >only.toml
+expect 0 run only.toml --quiet --record only.csv --json only.json
+holds [ ! -e only.csv ]
+holds cmp only.1.v_mv.csv chosen.1.v_mv.csv
+holds [ "$(value statistics only.json)" = null ]
+# stopped by a signal and gone on with: no sample is missing, none is double
+expect 0 run fields.toml --quiet --record part.vls --checkpoint fk --bursts 25
+expect 0 run fields.toml --quiet --record part.vls --checkpoint fk --bursts 999 \
+    --resume fk
+expect 0 run fields.toml --quiet --record part.vls --resume fk
+holds cmp part.vls fields.vls
+sed 's/interval_ms = 2.5/interval_ms = 5/' fields.toml >others.toml
+expect 0 run fields.toml --quiet --record part.vls --checkpoint fk --bursts 25
+expect 2 run others.toml --quiet --record part.vls --resume fk
+says "another [[record]]"
+
 # ---- calls that are wrong ----
 expect 2 run small.toml --quiet --record-format vls --record x
 says "wanted csv, sonata or stream"
@@ -180,7 +227,7 @@ holds [ "$(value format sonata/summary.json)" = sonata ]
 # an independent reader: every number of h5dump against the CSV
 holds [ "$(command -v h5dump)" ]
 dump() { # DATASET FILE: one number a line
-    h5dump -y -w 1 -m '%.15g' -d "$1" "$2" | sed -n '/DATA {/,/}/p' |
+    h5dump -y -w 1 -A 0 -m '%.15g' -d "$1" "$2" | sed -n '/DATA {/,/}/p' |
         tr -d ' ,' | grep -E '^[-0-9.e+]+$'
 }
 for area in E I; do
@@ -217,6 +264,36 @@ PY
     $python compare.py >out 2>err || bad "h5py reads something else"
     break
 done
+
+# samples, against the CSV of the same network
+expect 0 run fields.toml --quiet --record chosen.h5
+for field in v_mv refractory; do
+    for area in E I; do
+        dump /report/$area/data chosen.1.$field.h5 >found
+        awk -F, -v area=$area '$3 == area { print $5 }' chosen.1.$field.csv |
+            awk '{ printf "%.6g\n", $1 }' >wanted
+        awk '{ printf "%.6g\n", $1 }' found >rounded
+        holds [ -s wanted ]
+        holds cmp rounded wanted
+    done
+done
+dump /report/E/mapping/time chosen.1.v_mv.h5 >found
+printf '2.5\n202.5\n2.5\n' >wanted
+holds cmp found wanted
+for name in node_ids:0,5 index_pointers:0,1,2 index_pointer:0,1,2 \
+    element_ids:1,1; do
+    dump "/report/I/mapping/${name%%:*}" chosen.1.v_mv.h5 | paste -sd, >found
+    holds [ "$(cat found)" = "${name#*:}" ]
+done
+h5dump -A chosen.1.v_mv.h5 >attributes
+holds grep -q '"mV"' attributes
+holds grep -q 'SIMPLE { ( 80, 2 )' attributes
+holds grep -q 'H5T_IEEE_F32LE' attributes
+h5dump -A chosen.1.refractory.h5 >attributes
+holds grep -q 'H5T_STD_U32LE' attributes
+expect 0 inspect --repair fields.vls --to again.h5
+holds cmp again.1.v_mv.h5 chosen.1.v_mv.h5
+holds cmp again.h5 chosen.h5
 
 # killed, repaired: the folder, and one stream
 mkdir -p kept

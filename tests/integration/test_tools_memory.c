@@ -16,6 +16,7 @@
 #include "commands.h"
 #include "feagi_json.h"
 #include "json_reader.h"
+#include "record/export.h"
 #include "tool.h"
 
 static char folder[] = "/tmp/volley_tools_XXXXXX";
@@ -174,6 +175,26 @@ static void running(void **state)
                      150);
 }
 
+/* A stream made into SONATA or CSV at the end, with fields. */
+static void recording(void **state)
+{
+    (void)state;
+    every_allocation(&cmd_run,
+                     "run fields.toml --threads 1 --quiet --record x.vls "
+                     "--record-memory 1",
+                     150);
+    every_allocation(&cmd_run,
+                     "run fields.toml --threads 1 --quiet --record x.csv "
+                     "--statistics",
+                     150);
+    if (vly_export_has_sonata())
+        every_allocation(
+            &cmd_run, "run fields.toml --threads 1 --quiet --record x.h5", 150);
+    every_allocation(&cmd_inspect, "inspect kept/spikes.vls", 10);
+    every_allocation(&cmd_inspect,
+                     "inspect --repair kept/spikes.vls --to x.csv", 15);
+}
+
 static void again(void **state)
 {
     (void)state;
@@ -213,7 +234,8 @@ static int prepare(void **state)
 {
     (void)state;
     const char *given = getenv("VOLLEY_PLUGIN_PATH");
-    static char line[] = "volley run small.toml --quiet -o kept "
+    static char line[] = "volley run fields.toml --quiet -o kept "
+                         "--record-format stream "
                          "--digest-log kept.log --save-connectome kept.vlc "
                          "--checkpoint kept.ck";
     char *words[16];
@@ -229,6 +251,14 @@ static int prepare(void **state)
     if (file == NULL)
         return 1;
     fputs(small, file);
+    fclose(file);
+    file = fopen("fields.toml", "w");
+    if (file == NULL)
+        return 1;
+    fprintf(file,
+            "%s[[record]]\nwhat = \"fields\"\nfrom = \"E\"\n"
+            "fields = [\"v_mv\", \"refractory\"]\nneurons = [1, 3]\n",
+            small);
     fclose(file);
     for (char *w = strtok(line, " "); w; w = strtok(NULL, " "))
         words[n_words++] = w;
@@ -250,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(running),
+        cmocka_unit_test(recording),
         cmocka_unit_test(again),
         cmocka_unit_test(looking),
         cmocka_unit_test(importing),

@@ -105,6 +105,8 @@ vly_test(test_record LABELS unit SOURCES ../unit/test_record.c)
 vly_test(test_telemetry LABELS unit SOURCES ../unit/test_telemetry.c)
 vly_test(test_record_resume LABELS unit SOURCES ../unit/test_record_resume.c)
 vly_test(test_record_stream LABELS unit SOURCES ../unit/test_record_stream.c)
+vly_test(test_record_fields LABELS integration
+         SOURCES test_record_fields.c DEPENDS cpu volley_command)
 vly_test(test_record_stats LABELS unit SOURCES ../unit/test_record_stats.c
          LIBRARIES m)
 
