@@ -4,8 +4,9 @@
  *     C V' = g_L (E_L - V) + g_ex (E_ex - V) + g_in (E_in - V) + I.
  * Exponential Euler with the conductances' means over the burst, which the
  * host puts into k_ex and k_in: second order in the burst. V does not pass the
- * potential it is driven to, however large the conductances are. Order: V with the old conductances
- * (held while refractory), decay of the conductances, arrivals, threshold:
+ * potential it is driven to, however large the conductances are. Order: V with
+ * the old conductances (held while refractory), decay of the conductances,
+ * arrivals, threshold:
  *     a = k_ex g_ex, b = k_in g_in
  *     x = k_l + (a + b), the burst in time constants of the moment
  *     m = ((k_l (E_L - V) + a (E_ex - V)) + b (E_in - V)) + drive

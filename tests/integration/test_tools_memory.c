@@ -279,10 +279,8 @@ static int remove_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(running),
-        cmocka_unit_test(recording),
-        cmocka_unit_test(again),
-        cmocka_unit_test(looking),
+        cmocka_unit_test(running),   cmocka_unit_test(recording),
+        cmocka_unit_test(again),     cmocka_unit_test(looking),
         cmocka_unit_test(importing),
     };
     tool_signals_init();
