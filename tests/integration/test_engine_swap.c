@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One run that is moved between cpu:1 and cpu:3 after every burst, and at each
- * single burst, against one that never moves: spikes in flight, injection
- * pending, dc that starts and stops, parameters changed on the way.
+ * test_engine_swap [OTHER]: one run that is moved between cpu:1 and another
+ * backend (cpu:3) after every burst, at each single burst, and by way of files,
+ * against one that never moves: spikes in flight, injection pending, dc that
+ * starts and stops, parameters changed on the way.
  */
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "../unit/engine_fixture.h"
+#include "device_test.h"
 
 #define BURSTS 60u
+
+static const char *other = "cpu:3";
+static vly_registry *registry; /* to ask whether there is one */
 
 /* What a user does between bursts. */
 static void act(fixture *f, vly_net *net, uint64_t burst)
@@ -43,9 +51,8 @@ static fingerprint live(fixture *f, uint64_t moves)
         act(f, net, t);
         if (moves >> t & 1u) {
             there = !there;
-            assert_ok(
-                vly_net_swap(net, there ? "cpu:3" : "cpu:1", 1, &f->error),
-                f->error);
+            assert_ok(vly_net_swap(net, there ? other : "cpu:1", 1, &f->error),
+                      f->error);
         }
         assert_ok(vly_net_run(net, 1, &f->error), f->error);
     }
@@ -54,10 +61,42 @@ static fingerprint live(fixture *f, uint64_t moves)
     return print;
 }
 
+/* As live, but the net ends with each move and another goes on from a file. */
+static fingerprint live_in_files(fixture *f, uint64_t every)
+{
+    char path[] = "/tmp/volley_swap_XXXXXX";
+    int file = mkstemp(path);
+    vly_net *net = fixture_net(f, "cpu:1");
+    assert_true(file >= 0);
+    close(file);
+    for (uint64_t t = 0; t < BURSTS; t++) {
+        vly_state *state = NULL;
+        act(f, net, t);
+        if (t % every == every - 1) {
+            assert_ok(vly_net_snapshot(net, &state, &f->error), f->error);
+            assert_ok(vly_state_save(state, path, &f->error), f->error);
+            vly_state_destroy(state);
+            vly_net_destroy(net);
+            assert_ok(vly_state_load(path, &state, &f->error), f->error);
+            assert_ok(vly_net_resume(f->connectome, f->registry,
+                                     t / every % 2 == 0 ? other : "cpu:1", 1,
+                                     state, &net, &f->error),
+                      f->error);
+            vly_state_destroy(state);
+        }
+        assert_ok(vly_net_run(net, 1, &f->error), f->error);
+    }
+    fingerprint print = fixture_run(f, net, 0);
+    vly_net_destroy(net);
+    unlink(path);
+    return print;
+}
+
 static void at_every_burst(void **state)
 {
     fixture f;
     (void)state;
+    device_require(registry, other);
     fixture_init(&f, genome_mixed);
     fingerprint wanted = live(&f, 0);
     assert_true(wanted.spikes > 50);
@@ -70,6 +109,7 @@ static void at_each_single_burst(void **state)
 {
     fixture f;
     (void)state;
+    device_require(registry, other);
     fixture_init(&f, genome_mixed);
     fingerprint wanted = live(&f, 0);
     for (uint64_t t = 0; t < BURSTS; t++) {
@@ -79,9 +119,42 @@ static void at_each_single_burst(void **state)
     fixture_deinit(&f);
 }
 
+static void in_files(void **state)
+{
+    fixture f;
+    (void)state;
+    device_require(registry, other);
+    fixture_init(&f, genome_mixed);
+    fingerprint wanted = live(&f, 0);
+    for (uint64_t every = 1; every < 8; every += 3) {
+        fingerprint print = live_in_files(&f, every);
+        assert_same(&print, &wanted);
+    }
+    fixture_deinit(&f);
+}
+
+static int group_setup(void **state)
+{
+    (void)state;
+    return vly_registry_create(&registry, NULL) == VLY_OK ? 0 : 1;
+}
+
+static int group_teardown(void **state)
+{
+    (void)state;
+    vly_registry_destroy(registry);
+    return 0;
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(at_every_burst),
     cmocka_unit_test(at_each_single_burst),
+    cmocka_unit_test(in_files),
 };
 
-VLY_TEST_MAIN(tests)
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        other = argv[1];
+    return cmocka_run_group_tests(tests, group_setup, group_teardown) ? 1 : 0;
+}

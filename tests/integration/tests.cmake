@@ -92,6 +92,16 @@ vly_test(test_science_microcircuit LABELS integration slow TIMEOUT 3600
 # ---- the engine moves while it runs ---------------------------------------
 vly_test(test_engine_swap LABELS integration
          SOURCES test_engine_swap.c ../unit/engine_fixture.c DEPENDS cpu)
+if(TARGET vulkan)
+    add_dependencies(test_engine_swap vulkan)
+    vly_test_register(test_engine_swap_vulkan LABELS vulkan TIMEOUT 300
+                      COMMAND test_engine_swap vulkan:0)
+endif()
+if(TARGET cuda)
+    add_dependencies(test_engine_swap cuda)
+    vly_test_register(test_engine_swap_cuda LABELS gpu TIMEOUT 300
+                      COMMAND test_engine_swap cuda:0)
+endif()
 vly_test(test_engine_failover LABELS integration TIMEOUT 120
          SOURCES test_engine_failover.c ../unit/engine_fixture.c
          DEFINITIONS VLY_TEST_PLUGINS="${VOLLEY_TEST_PLUGIN_DIR}"
