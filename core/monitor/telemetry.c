@@ -12,6 +12,12 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+/* ThreadSanitizer does not see fences, and gcc warns of that. It needs none:
+ * all words that two threads touch are atomic. */
+#if defined(__SANITIZE_THREAD__)
+#pragma GCC diagnostic ignored "-Wtsan"
+#endif
+
 #define SAMPLE_WORDS (sizeof(vly_telemetry_sample) / sizeof(uint64_t))
 _Static_assert(sizeof(vly_telemetry_sample) == 14 * sizeof(uint64_t),
                "a sample is words without padding");
