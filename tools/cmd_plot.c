@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "check_size.h"
 #include "plot.h"
+#include "plot_traces.h"
 #include "setup.h"
 #include "tool.h"
 
@@ -18,6 +19,9 @@ static const tool_option options[] = {
      "FILE.png or FILE.svg; default: KIND.png", 0, 0},
     {"area", 0, true, TOOL_TEXT, "NAME", "this area only; may be repeated", 0,
      0},
+    {"neuron", 0, true, TOOL_COUNT, "N",
+     "traces: this neuron only; may be repeated", 0, 4294967295.0},
+    {"field", 0, false, TOOL_TEXT, "NAME", "traces: the field", 0, 0},
     {"from", 0, false, TOOL_NUMBER, "MS", "model time to begin at", 0, 1e15},
     {"to", 0, false, TOOL_NUMBER, "MS", "model time to end at", 0, 1e15},
     {"bin", 0, false, TOOL_NUMBER, "MS", "rate: width of a bin; default: 5",
@@ -44,12 +48,13 @@ typedef enum plot_kind {
     KIND_RATE,
     KIND_HISTOGRAMS,
     KIND_VOXELS,
+    KIND_TRACES,
     KIND_MATRIX,
     KINDS
 } plot_kind;
 
-static const char *const kind_names[KINDS] = {"raster", "rate", "histograms",
-                                              "voxels", "matrix"};
+static const char *const kind_names[KINDS] = {"raster", "rate",   "histograms",
+                                              "voxels", "traces", "matrix"};
 
 static const char *kind_name(const void *context, uint32_t k)
 {
@@ -65,7 +70,7 @@ static plot_kind kind_of(const char *name)
             return (plot_kind)k;
     const char *near = tool_nearest(name, kind_name, NULL);
     tool_message("no picture \"%s\"%s%s, wanted raster, rate, histograms, "
-                 "voxels or matrix",
+                 "voxels, traces or matrix",
                  name, near ? "; did you mean " : "", near ? near : "");
     return KINDS;
 }
@@ -191,6 +196,24 @@ out:
     return status;
 }
 
+static vly_status plot_fields(const tool_args *args, const char *path,
+                              vly_error *error)
+{
+    const char *title = tool_text(args, "title");
+    plot_figure figure = {0};
+    plot_traces traces;
+    vly_status status = VLY_OK;
+    VLY_TRY(plot_traces_init(&traces, args, args->positional[1], error));
+    VLY_TRY(figure_open(&figure, args, path, 7, error));
+    VLY_TRY(plot_traces_draw(&figure, &traces, title, error));
+    VLY_TRY(plot_figure_write(&figure, error));
+    tool_print("%s\n", path);
+out:
+    plot_figure_deinit(&figure);
+    plot_traces_deinit(&traces);
+    return status;
+}
+
 static int run(const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
@@ -207,8 +230,12 @@ static int run(const tool_args *args)
                      tool_number(args, "from", 0), tool_number(args, "to", 0));
         return TOOL_EXIT_WRONG;
     }
-    status = kind == KIND_MATRIX ? plot_genome(args, path, &error)
-                                 : plot_run(kind, args, path, &error);
+    if (kind == KIND_MATRIX)
+        status = plot_genome(args, path, &error);
+    else if (kind == KIND_TRACES)
+        status = plot_fields(args, path, &error);
+    else
+        status = plot_run(kind, args, path, &error);
     return status != VLY_OK ? tool_fail(&error) : TOOL_EXIT_DONE;
 }
 
@@ -223,9 +250,10 @@ const tool_command cmd_plot = {
         "  histograms  inter-spike intervals, and rates of neurons\n"
         "  voxels      activity of an area of voxels; --frames 12 for twelve\n"
         "              maps, and with -o map-###.png a file for each\n"
+        "  traces      samples of a field, such as membrane potentials\n"
         "  matrix      synapses between areas; INPUT is a genome\n"
-        "INPUT is otherwise a folder of `volley run -o` or a recording of "
-        "spikes.\n",
+        "INPUT is otherwise a folder of `volley run -o`, or a recording, "
+        "CSV or .vls.\n",
     .options = options,
     .n_positional_min = 2,
     .n_positional_max = 2,

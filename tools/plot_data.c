@@ -16,6 +16,7 @@
 #include "genome/genome.h"
 #include "genome/suggest.h"
 #include "json_reader.h"
+#include "record/stream.h"
 #include "tool.h"
 
 /* ---- areas -------------------------------------------------------------- */
@@ -231,6 +232,27 @@ static vly_status row_burst(plot_data *data, spike_rows *rows, vly_csv *csv,
     return VLY_OK;
 }
 
+/* A spike of the window. */
+static vly_status row_keep(plot_data *data, spike_rows *rows, uint64_t burst,
+                           uint32_t area, uint32_t neuron, vly_error *error)
+{
+    const double end_ms = ((double)burst + 1) * data->dt_ms;
+    vly_status status = VLY_OK;
+    /* the half is for times that are no exact multiples */
+    if (end_ms < tool_number(rows->args, "from", 0) + data->dt_ms / 2 ||
+        end_ms > tool_number(rows->args, "to", HUGE_VAL) + data->dt_ms / 2)
+        return VLY_OK;
+    if (data->n_spikes == rows->capacity)
+        status = rows_grow(data, rows, error);
+    if (status != VLY_OK)
+        return status;
+    data->bursts[data->n_spikes] = burst;
+    data->neurons[data->n_spikes] = neuron;
+    rows->area[data->n_spikes++] = area;
+    data->areas[area].n_spikes++;
+    return VLY_OK;
+}
+
 static vly_status row_take(plot_data *data, spike_rows *rows, vly_csv *csv,
                            vly_error *error)
 {
@@ -250,20 +272,7 @@ static vly_status row_take(plot_data *data, spike_rows *rows, vly_csv *csv,
         return status;
     if (!data->sizes_known && neuron >= in->n_neurons)
         in->n_neurons = neuron + 1;
-    const double end_ms = ((double)burst + 1) * data->dt_ms;
-    /* the half is for times that are no exact multiples */
-    if (end_ms < tool_number(rows->args, "from", 0) + data->dt_ms / 2 ||
-        end_ms > tool_number(rows->args, "to", HUGE_VAL) + data->dt_ms / 2)
-        return VLY_OK;
-    if (data->n_spikes == rows->capacity)
-        status = rows_grow(data, rows, error);
-    if (status != VLY_OK)
-        return status;
-    data->bursts[data->n_spikes] = burst;
-    data->neurons[data->n_spikes] = neuron;
-    rows->area[data->n_spikes++] = area;
-    in->n_spikes++;
-    return VLY_OK;
+    return row_keep(data, rows, burst, area, neuron, error);
 }
 
 static vly_status read_rows(plot_data *data, spike_rows *rows, FILE *file,
@@ -291,9 +300,129 @@ static vly_status read_rows(plot_data *data, spike_rows *rows, FILE *file,
     return status;
 }
 
+/* ---- streams ------------------------------------------------------------ */
+
+/* map [areas of the stream] to those chosen; UINT32_MAX: not wanted. */
+static vly_status stream_areas(plot_data *data, const tool_args *args,
+                               const vly_stream_head *head, uint32_t *map,
+                               vly_error *error)
+{
+    data->dt_ms = head->dt_ms;
+    for (uint32_t a = 0; a < head->n_areas; a++) {
+        const vly_spike_area *from = &head->areas[a];
+        uint32_t at = 0;
+        map[a] = UINT32_MAX;
+        if (!from->recorded || !chosen(args, from->name))
+            continue;
+        while (at < data->n_areas &&
+               strcmp(data->areas[at].name, from->name) != 0)
+            at++;
+        if (at == data->n_areas) {
+            plot_area *area = area_add(data, from->name, error);
+            if (!area)
+                return VLY_E_NOMEM;
+            area->n_neurons = from->n_neurons;
+        } else if (data->areas[at].n_neurons != from->n_neurons) {
+            return vly_fail(error, VLY_E_INVALID,
+                            "area %s has %u neurons in the recording and %u "
+                            "in the genome",
+                            from->name, from->n_neurons,
+                            data->areas[at].n_neurons);
+        }
+        map[a] = at;
+    }
+    data->sizes_known = true;
+    return VLY_OK;
+}
+
+static vly_status stream_spikes(plot_data *data, spike_rows *rows,
+                                const vly_stream_head *head,
+                                const uint32_t *map,
+                                const vly_stream_block *block, vly_error *error)
+{
+    uint32_t a = 0;
+    vly_status status = VLY_OK;
+    rows->any = true;
+    rows->last = block->burst;
+    for (uint32_t i = 0; i < block->n && status == VLY_OK; i++) {
+        /* ids ascend, as areas do */
+        while (a + 1 < head->n_areas &&
+               block->data[i] >= head->areas[a + 1].first)
+            a++;
+        if (map[a] != UINT32_MAX)
+            status = row_keep(data, rows, block->burst, map[a],
+                              block->data[i] - head->areas[a].first, error);
+    }
+    return status;
+}
+
+/* A stream that a killed run left is shown as far as it is good. */
+static vly_status read_stream(plot_data *data, spike_rows *rows,
+                              const char *path, vly_error *error)
+{
+    vly_stream_reader *reader = NULL;
+    uint32_t *map = NULL;
+    vly_stream_block block;
+    vly_stream_tail tail;
+    bool more = true;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_stream_reader_open(path, &reader, error));
+    const vly_stream_head *head = vly_stream_reader_head(reader);
+    map = vly_calloc((size_t)head->n_areas + 1, sizeof *map);
+    if (!map) {
+        status = vly_fail_nomem(error, head->n_areas * sizeof *map, "areas");
+        goto out;
+    }
+    VLY_TRY(stream_areas(data, rows->args, head, map, error));
+    for (;;) {
+        VLY_TRY(vly_stream_reader_next(reader, &block, &more, error));
+        if (!more)
+            break;
+        if (block.kind == VLY_STREAM_SPIKES)
+            VLY_TRY(stream_spikes(data, rows, head, map, &block, error));
+    }
+    vly_stream_reader_tail(reader, &tail);
+    if (tail.state == VLY_STREAM_DAMAGED)
+        tool_message("%s: damaged behind byte %llu: what is before is shown",
+                     path, (unsigned long long)tail.n_bytes);
+    if (data->end == 0)
+        data->end = tail.n_bursts;
+out:
+    vly_free(map);
+    vly_stream_reader_close(reader);
+    return status;
+}
+
+plot_file_kind plot_file_kind_of(const char *path)
+{
+    char start[8] = {0};
+    FILE *file = fopen(path, "re");
+    const size_t n = file ? fread(start, 1, sizeof start, file) : 0;
+    if (file)
+        (void)fclose(file);
+    if (n == sizeof start && memcmp(start, VLY_STREAM_MAGIC, n) == 0)
+        return PLOT_FILE_STREAM;
+    if (n == sizeof start && memcmp(start, "\211HDF\r\n\032\n", n) == 0)
+        return PLOT_FILE_HDF5;
+    return PLOT_FILE_CSV;
+}
+
+vly_status plot_refuse_hdf5(const char *path, vly_error *error)
+{
+    return vly_fail(error, VLY_E_UNSUPPORTED,
+                    "%s is an HDF5 file; pictures are made of CSV files and "
+                    "streams: --record FILE.csv or FILE.vls",
+                    path);
+}
+
 static vly_status read_spikes(plot_data *data, spike_rows *rows,
                               const char *path, vly_error *error)
 {
+    const plot_file_kind kind = plot_file_kind_of(path);
+    if (kind == PLOT_FILE_STREAM)
+        return read_stream(data, rows, path, error);
+    if (kind == PLOT_FILE_HDF5)
+        return plot_refuse_hdf5(path, error);
     FILE *file = fopen(path, "re");
     if (!file)
         return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(errno));

@@ -44,6 +44,16 @@ typedef struct plot_data {
 vly_status plot_data_init(plot_data *data, const tool_args *args,
                           const char *path, vly_error *error);
 void plot_data_deinit(plot_data *data);
+
+typedef enum plot_file_kind {
+    PLOT_FILE_CSV, /* or anything else: its reader says what is wrong */
+    PLOT_FILE_STREAM,
+    PLOT_FILE_HDF5
+} plot_file_kind;
+plot_file_kind plot_file_kind_of(const char *path);
+/* E_UNSUPPORTED, with what to record instead. */
+vly_status plot_refuse_hdf5(const char *path, vly_error *error);
+
 /* Index of the area that a neuron lies in. */
 uint32_t plot_data_area(const plot_data *data, uint32_t neuron);
 double plot_data_seconds(const plot_data *data);

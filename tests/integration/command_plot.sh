@@ -25,6 +25,7 @@ run_folder() { # run_folder NAME ARGUMENTS...
 } >brunel.toml
 run_folder brunel brunel.toml --set var.order=100 --bursts 1000
 run_folder wave "$golden/wave.toml"
+run_folder fields "$golden/traces.toml"
 
 same() { # same NAME: the picture of that name
     checks=$((checks + 1))
@@ -46,6 +47,7 @@ draw raster raster brunel
 draw rate rate brunel --bin 2
 draw histograms histograms brunel
 draw voxels voxels wave --frames 6
+draw traces traces fields
 draw matrix matrix "$genomes/microcircuit.toml"
 
 # a comparison that cannot fail is none
@@ -79,6 +81,18 @@ expect 0 plot raster moved --to 0.1 -o silent.png
 expect 0 plot histograms moved --to 0.1 -o silent.png
 expect 0 plot rate moved --to 0.1 --bin 1000 -o silent.png
 
+# the same from a stream
+expect 0 run brunel.toml --set var.order=100 --bursts 1000 --backend cpu:1 \
+    --record stream.vls
+expect 0 plot raster stream.vls --dpi 72 --width 6 --height 4 \
+    --title 'Brunel 2000' -o raster.png
+same raster
+expect 0 run "$golden/traces.toml" --backend cpu:1 --record fields.vls
+expect 0 plot traces fields.vls --dpi 72 --width 6 --height 4 -o traces.png
+same traces
+expect 0 plot traces fields.vls --neuron 3 --neuron 7 --area E --field v_mv \
+    --from 10 --to 20 -o two.svg
+
 # ---- refused ----
 refused() { # refused CODE TEXT ARGUMENTS...
     code=$1
@@ -110,6 +124,13 @@ printf 'format = 1\n[run]\ndt_ms = 1\nms = 1\n[area.A]\nneurons = 1\nmodel = "fe
 refused 2 'has no synapses' matrix alone.toml
 expect 0 run alone.toml -o unrecorded --backend cpu:1
 refused 2 'nothing was recorded' raster unrecorded
+refused 2 'has no samples of fields' traces wave
+refused 2 'has no samples of w_pa' traces fields --field w_pa
+refused 2 'no samples of what' traces fields --neuron 1
+refused 2 'no samples of a field' traces moved/spikes.csv
+printf '\211HDF\r\n\032\n' >some.h5
+refused 3 'some.h5 is an HDF5 file' raster some.h5
+refused 3 'some.h5 is an HDF5 file' traces some.h5
 expect 2 plot raster moved -o picture.jpg
 says 'ends in .png or .svg'
 expect 4 plot raster moved -o no/such/folder.png

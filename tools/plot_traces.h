@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Samples of a field over time, neuron by neuron.
+ */
+#ifndef VOLLEY_TOOLS_PLOT_TRACES_H
+#define VOLLEY_TOOLS_PLOT_TRACES_H
+
+#include "options.h"
+#include "plot_figure.h"
+
+#define PLOT_TRACES_MAX 12u
+
+typedef struct plot_trace {
+    char *area;
+    uint32_t neuron;
+    uint64_t n;
+    uint64_t capacity;
+    double *times_ms; /* [n] ascending */
+    double *values;   /* [n] */
+} plot_trace;
+
+typedef struct plot_traces {
+    plot_trace traces[PLOT_TRACES_MAX]; /* by first appearance */
+    uint32_t n_traces;
+    uint64_t n_left_out; /* samples of neurons beyond those */
+    char *field;
+} plot_traces;
+
+/* A CSV of samples, a stream with samples, or a folder of a run that has one of
+ * them. --area, --neuron, --field, --from and --to of args choose.
+ * Errors  E_IO; E_PARSE "file:line:column: ..."; E_INVALID nothing is left, or
+ *         several fields and none chosen; E_UNSUPPORTED HDF5; E_NOMEM */
+vly_status plot_traces_init(plot_traces *traces, const tool_args *args,
+                            const char *path, vly_error *error);
+void plot_traces_deinit(plot_traces *traces);
+/* A panel a neuron, one above the other, the same scales. */
+vly_status plot_traces_draw(plot_figure *figure, const plot_traces *traces,
+                            const char *title, vly_error *error);
+
+#endif
