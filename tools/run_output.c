@@ -4,7 +4,9 @@
  */
 #include "run_output.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -83,6 +85,21 @@ static vly_status choose_growing(run_output *output, bool fields,
     return VLY_OK;
 }
 
+/* What is no text would leave a terminal in disorder. */
+static bool is_terminal(const char *path)
+{
+    struct stat info;
+    if (strcmp(path, "-") == 0)
+        return isatty(STDOUT_FILENO) == 1;
+    if (stat(path, &info) != 0 || !S_ISCHR(info.st_mode))
+        return false;
+    int file = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    bool terminal = file >= 0 && isatty(file) == 1;
+    if (file >= 0)
+        close(file);
+    return terminal;
+}
+
 vly_status run_output_choose(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
@@ -106,6 +123,11 @@ vly_status run_output_choose(run_job *job, vly_error *error)
         return vly_fail(error, VLY_E_INVALID,
                         "--record -: fields of [[record]] go to files beside "
                         "the spikes, wanted a file, or --record-format stream");
+    if (output->format == VLY_EXPORT_NONE && is_terminal(output->path))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--record %s: a stream is no text for a terminal, "
+                        "wanted a file or a pipe, or --record-format csv",
+                        output->path);
     VLY_TRY(vly_export_check(output->format, output->path, error));
     status = choose_growing(output, fields, error);
 out:

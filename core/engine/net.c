@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/engine.h"
+#include "genome/genome.h"
 #include "genome/suggest.h"
+#include "plugin/host_log.h"
 #include "volley_build.h"
 
 const char *vly_version(void)
@@ -139,6 +141,8 @@ vly_status vly_net_open(const char *genome_path, const char *backend,
     vly_net *made = NULL;
     vly_status status = VLY_OK;
     VLY_TRY(vly_genome_load(genome_path, NULL, 0, &genome, error));
+    for (uint32_t i = 0; i < genome->n_notes; i++)
+        vly_log_write(VLY_LOG_WARN, "volley", "%s", genome->notes[i]);
     VLY_TRY(vly_connectome_build(genome, 0, &connectome, error));
     VLY_TRY(vly_registry_create(&registry, error));
     VLY_TRY(vly_net_create(connectome, registry, backend, 0, &made, error));

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "genome/genome_reader.h"
+#include "genome/genome_value.h"
 
 void vly_edges_init(vly_edge_maker *maker, const vly_edge_spec *spec,
                     vly_error *error)
@@ -83,6 +83,8 @@ static uint32_t delay_bursts(vly_edge_maker *maker, double delay,
                  found, unit, most - least, VLY_DELAY_SPREAD_MAX);
         return 0;
     }
+    maker->n_rounded +=
+        !maker->delay_bursts && vly_value_off_grid(delay, maker->spec->dt_ms);
     maker->delay_least = least;
     maker->delay_most = most;
     return made;
@@ -247,6 +249,7 @@ vly_status vly_edges_finish(vly_edge_maker *maker, uint64_t *twice,
                                 "the synapses of a file");
         goto out;
     }
+    made->n_rounded = maker->n_rounded;
     *list = made;
     made = NULL;
 out:

@@ -58,6 +58,7 @@ typedef struct vly_edge_maker {
     uint64_t capacity;
     uint32_t delay_least;
     uint32_t delay_most;
+    uint64_t n_rounded;
 } vly_edge_maker;
 
 void vly_edges_init(vly_edge_maker *maker, const vly_edge_spec *spec,

@@ -85,8 +85,9 @@ typedef struct vly_edge_list {
     uint64_t n;
     uint32_t *source; /* index in its area */
     uint32_t *target;
-    double *weight;  /* unit of the target's port; NULL: the map's */
-    uint32_t *delay; /* bursts; NULL: the map's */
+    double *weight;     /* unit of the target's port; NULL: the map's */
+    uint32_t *delay;    /* bursts; NULL: the map's */
+    uint64_t n_rounded; /* delays that were no whole number of bursts */
 } vly_edge_list;
 
 /* Rule distance. d is target - source, each axis wrapped to half a period. */

@@ -7,6 +7,7 @@
 #include "genome/genome_file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -182,7 +183,18 @@ static vly_status read_edges(vly_reader *reader, vly_map_entry *map,
     if (status != VLY_OK)
         return status;
     map->edges = edges;
-    return keep_edges(reader, edges);
+    VLY_TRY(keep_edges(reader, edges));
+    if (edges->n_rounded) {
+        char dt[VLY_NUMBER_SIZE];
+        status = vly_reader_note(reader, node,
+                                 "%.200s: %" PRIu64 " of %" PRIu64
+                                 " delays are no whole number of "
+                                 "bursts of dt_ms = %s and were rounded",
+                                 node->u.string, edges->n_rounded, edges->n,
+                                 vly_toml_print_number(spec.dt_ms, dt));
+    }
+out:
+    return status;
 }
 
 vly_status vly_map_file(vly_reader *reader, vly_map_entry *map)

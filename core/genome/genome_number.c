@@ -85,22 +85,24 @@ vly_status vly_value_whole(vly_reader *reader, const vly_toml_node *node,
     return VLY_OK;
 }
 
+bool vly_value_off_grid(double ms, double dt_ms)
+{
+    double exact = ms / dt_ms;
+    double off = exact - vly_floor(exact + 0.5);
+    return !(off < 1e-9 * (exact + 1) && off > -1e-9 * (exact + 1));
+}
+
 vly_status vly_value_rounded(vly_reader *reader, const vly_toml_node *node,
                              const char *what, double ms, uint64_t bursts)
 {
     double dt_ms = reader->genome->dt_ms;
-    double exact = ms / dt_ms;
-    double off = exact - (double)bursts;
     char found[VLY_NUMBER_SIZE], dt[VLY_NUMBER_SIZE];
-    /* 1.5 / 0.1 is no whole number in double */
-    if (off < 1e-9 * (exact + 1) && off > -1e-9 * (exact + 1))
+    if (!vly_value_off_grid(ms, dt_ms))
         return VLY_OK;
-    return vly_reader_note(reader, node,
-                           "%s is %s, rounded to %" PRIu64 " burst%s of "
-                           "dt_ms = %s",
-                           what, vly_toml_print_number(ms, found), bursts,
-                           bursts == 1 ? "" : "s",
-                           vly_toml_print_number(dt_ms, dt));
+    return vly_reader_note(
+        reader, node, "%s is %s, rounded to %" PRIu64 " burst%s of dt_ms = %s",
+        what, vly_toml_print_number(ms, found), bursts, bursts == 1 ? "" : "s",
+        vly_toml_print_number(dt_ms, dt));
 }
 
 vly_status vly_value_bursts(vly_reader *reader, const vly_toml_node *node,

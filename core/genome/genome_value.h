@@ -25,6 +25,9 @@ vly_status vly_value_whole(vly_reader *reader, const vly_toml_node *node,
 /* Milliseconds, not negative, as bursts. */
 vly_status vly_value_bursts(vly_reader *reader, const vly_toml_node *node,
                             const char *what, uint64_t *out);
+/* Whether a time in ms is no whole number of bursts, up to the rounding of the
+ * division: 1.5 / 0.1 is 15.000000000000002. */
+bool vly_value_off_grid(double ms, double dt_ms);
 /* Notes that a time in ms is no whole number of bursts and was rounded. */
 vly_status vly_value_rounded(vly_reader *reader, const vly_toml_node *node,
                              const char *what, double ms, uint64_t bursts);

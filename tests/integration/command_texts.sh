@@ -28,6 +28,15 @@ lists "map:1 A -> A file 7 3 2"
 expect 0 check "$genomes/gallery/distance_bernoulli.toml"
 prints "0.5 +0.3 d"
 
+# a column of delays that is not on the grid
+sed '3s/,[0-9.]*$/,1.44/' "$genomes/gallery/file_edges.csv" >edges.csv
+sed 's/"file_edges.csv"/"edges.csv"/' "$genomes/gallery/file_edges.toml" >off.toml
+head -n 3 edges.csv | grep -q ',1.44$' || bad "no delay of 1.44 ms"
+expect 0 check off.toml
+says "edges.csv: 1 of 7 delays are no whole number of bursts of dt_ms = 0.1 and were rounded"
+expect 0 check "$genomes/gallery/file_edges.toml"
+lacks "rounded"
+
 # ---- areas that only fire ----
 generators=$genomes/gallery/generators.toml
 expect 0 check "$generators"
@@ -137,6 +146,13 @@ expect 2 run --pace foo voxels.toml
 says '--pace is "foo", wanted one of [slip|skip|stop]'
 expect 2 run voxels.toml --pace foo
 says '--pace is "foo", wanted one of [slip|skip|stop]'
+if command -v script >/dev/null 2>&1; then
+    checks=$((checks + 1))
+    script -qc "'$volley' run voxels.toml --quiet --record - --record-format stream" \
+        /dev/null </dev/null >out 2>err
+    grep -q "a stream is no text for a terminal" out ||
+        bad "a stream went to a terminal"
+fi
 expect 2 run voxels.toml foo
 says 'what is "foo"?'
 done_checks
