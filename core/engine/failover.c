@@ -250,8 +250,11 @@ bool vly_failover_again(vly_net *net, vly_status *status, vly_error *error)
     *status = recover(net, &why);
     net->running = running;
     failover->busy = false;
-    if (*status == VLY_OK)
+    if (*status == VLY_OK) {
+        /* a call that succeeds leaves no error behind */
+        vly_error_copy(&(const vly_error)VLY_ERROR_INIT, error);
         return true;
+    }
     *status = give_up(net, &first, &why, error);
     return false;
 }

@@ -195,6 +195,15 @@ holds [ "$(grep -c '"snapshot":' got.json)" -eq 2 ]
 holds same --backend flaky,in=snapshot,at=40 --on-device-error cpu:1 \
     --failover-every 1000 --swap 60=cpu:2
 holds [ "$(grep -c '"snapshot":' got.json)" -eq 1 ]
+# while fields are sampled: the call that failed is done again and told as good
+cp mixed.toml fields.toml
+printf '[[record]]\nwhat = "fields"\nfields = ["v_mv"]\nfrom = "D"\n' \
+    >>fields.toml
+expect 0 run fields.toml --quiet --backend cpu:1 --record fields.csv
+expect 0 run fields.toml --quiet --backend flaky,in=read,at=40 \
+    --on-device-error cpu:1 --failover-every 7 --record lost.csv --json lost.json
+holds [ "$(value digest lost.json)" = "$(value digest base.json)" ]
+holds cmp fields.1.v_mv.csv lost.1.v_mv.csv
 # with checkpoints: the run that is resumed after the failure is the same too
 rm -f state.ckpt*
 holds same --backend flaky,at=60 --on-device-error cpu:1 --failover-every 25 \
