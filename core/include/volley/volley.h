@@ -63,6 +63,9 @@ VLY_API vly_status vly_connectome_build(const vly_genome *genome,
                                         vly_error *error);
 VLY_API vly_status vly_connectome_save(const vly_connectome *connectome,
                                        const char *path, vly_error *error);
+/* verify: the file is read and every checksum held; else it is mapped and
+ * trusted, and must stay as it is while the connectome lives: a process that
+ * reads what was cut off ends with SIGBUS. */
 VLY_API vly_status vly_connectome_load(const char *path, int verify,
                                        vly_connectome **connectome,
                                        vly_error *error);
