@@ -162,6 +162,8 @@ static void print_fields(const vly_model_info *model)
 static void print_model(const vly_model_info *model)
 {
     tool_print("%s: %s\nsource: %s\n", model->id, model->text, model->source);
+    tool_print("scheme: %s\n        (%s)\n", model->scheme,
+               model->scheme_source);
     if (model->flags & VLY_AREA_FEAGI)
         tool_print("updates only neurons at which an event arrived; weights "
                    "are -255 to 255\n");

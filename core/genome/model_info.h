@@ -51,6 +51,8 @@ typedef struct vly_model_info {
     uint32_t flags; /* VLY_AREA_FEAGI or 0 */
     const char *text;
     const char *source;
+    const char *scheme; /* how its equations are integrated, of which order */
+    const char *scheme_source;
     uint64_t table_hash; /* vly_model_hash of kernels/models/table_hash.h */
     const vly_port_info *ports;
     const vly_param_info *params;

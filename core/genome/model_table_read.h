@@ -92,12 +92,19 @@ static const char *NAME(check_of)(const vly_model_input *input)
 #undef VY
 #undef VZ
 
+#define VLY_SCHEME(text, source)                                               \
+    static const char NAME(scheme)[] = text;                                   \
+    static const char NAME(scheme_source)[] = source;
+#include MODEL_TABLE
+
 #define VLY_MODEL(model_id, model_flags, model_text, model_source)             \
     static const vly_model_info NAME(head) = {                                 \
         .id = #model_id,                                                       \
         .flags = model_flags,                                                  \
         .text = model_text,                                                    \
         .source = model_source,                                                \
+        .scheme = NAME(scheme),                                                \
+        .scheme_source = NAME(scheme_source),                                  \
         .ports = NAME(ports),                                                  \
         .params = NAME(params),                                                \
         .fields = NAME(fields),                                                \

@@ -4,6 +4,9 @@
  * end (model_table_end.h), so that the next inclusion starts afresh.
  *
  *   VLY_MODEL(id, flags, text, source)        flags: 0 or VLY_AREA_FEAGI
+ *   VLY_SCHEME(text, source)
+ *       how the equations are integrated and of which order that is. Not part
+ *       of the table's hash: the step says the same in code.
  *   VLY_PORT(index, suffix, unit, text)       suffix of weight_<suffix>, or ""
  *   VLY_PARAM(name, unit, init, lo, hi, text) a number a user sets
  *   VLY_FIELD(name, type, unit, lo, hi, init, text)
@@ -27,6 +30,9 @@
  */
 #ifndef VLY_MODEL
 #define VLY_MODEL(id, flags, text, source)
+#endif
+#ifndef VLY_SCHEME
+#define VLY_SCHEME(text, source)
 #endif
 #ifndef VLY_PORT
 #define VLY_PORT(index, suffix, unit, text)

@@ -2,6 +2,7 @@
  * Ends a table: see model_table.h.
  */
 #undef VLY_MODEL
+#undef VLY_SCHEME
 #undef VLY_PORT
 #undef VLY_PARAM
 #undef VLY_FIELD

@@ -124,6 +124,9 @@ prints "synapses      1,000 (exact)"
 expect 0 doc
 prints "lif_psc_delta"
 prints "fixed_in_degree"
+expect 0 doc adex
+prints "scheme: exponential Euler"
+prints "2nd order below threshold"
 expect 0 doc lif_psc_exp
 prints "tau_m_ms"
 prints "weight_pa"

@@ -43,6 +43,8 @@ static void tables_are_complete(void **state)
         const vly_model_info *model = vly_model_at(i);
         assert_ptr_equal(vly_model_find(model->id), model);
         assert_true(model->n_ports >= 1 && model->n_params > 0);
+        assert_true(strlen(model->scheme) > 20);
+        assert_true(strlen(model->scheme_source) > 5);
         assert_true(model->n_fields > 0 && model->n_coefs > 0);
         assert_true(model->table_hash != 0);
         for (uint32_t j = 0; j < i; j++)
