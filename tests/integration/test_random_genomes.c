@@ -6,6 +6,8 @@
  * and a run that swaps halfway give the same digests burst by burst and the
  * same state. At least 90% must fire, and everything of RANDOM_COVERAGE_TABLE
  * come up ten times.
+ * With HDF5, every odd genome that names a file of synapses has it as SONATA
+ * edges: the same synapses as in the text.
  * BACKENDS, as in cpu,cuda:1, are taken instead of cpu:1 and cpu:4; the run
  * that swaps goes from the last to the first. Where one of them has no device
  * the test is skipped with the reason, or fails where it is required.
@@ -20,6 +22,9 @@
 #include "engine_trace.h"
 #include "genome/genome.h"
 #include "random_genome.h"
+#ifdef VLY_TEST_SONATA
+#include "random_sonata.h"
+#endif
 #include "second_rules.h"
 
 enum { BACKENDS_MAX = 8 };
@@ -87,6 +92,43 @@ static bool put_file(const char *in, const char *name, const char *text)
     return fclose(stream) == 0 && good;
 }
 
+#ifdef VLY_TEST_SONATA
+static const vly_edge_list *edges_of(const vly_genome *genome)
+{
+    for (uint32_t i = 0; i < genome->n_pairs; i++)
+        if (genome->pairs[i].edges)
+            return genome->pairs[i].edges;
+    return NULL;
+}
+
+/* The same genome with the same file in the other form. */
+static bool take_sonata(candidate *c, const char *name, vly_error *error)
+{
+    char path[600];
+    vly_genome *other = NULL;
+    if (!c->edges || c->seed % 2 == 0)
+        return true;
+    snprintf(path, sizeof path, "%.500s/%s", own_folder, RANDOM_EDGES_FILE);
+    if (!random_sonata_write(c->edges, c->genome->dt_ms, path))
+        return complain(c, "its file as SONATA edges", error);
+    if (vly_genome_parse(c->text, strlen(c->text), name, NULL, 0, &other,
+                         error))
+        return complain(c, "parse with SONATA edges", error);
+    const vly_edge_list *text = edges_of(c->genome);
+    bool same =
+        text ? random_sonata_same(text, edges_of(other)) : !edges_of(other);
+    vly_genome_destroy(c->genome);
+    c->genome = other;
+    coverage.count[COVER_file_sonata] += text != NULL;
+    if (!same)
+        fprintf(stderr,
+                "random genome %" PRIu64 ": SONATA edges say other synapses "
+                "than the text\n",
+                c->seed);
+    return same;
+}
+#endif
+
 static bool build(candidate *c, vly_error *error)
 {
     vly_connectome *other = NULL;
@@ -97,6 +139,10 @@ static bool build(candidate *c, vly_error *error)
     if (vly_genome_parse(c->text, strlen(c->text), name, NULL, 0, &c->genome,
                          error))
         return complain(c, "parse", error);
+#ifdef VLY_TEST_SONATA
+    if (!take_sonata(c, name, error))
+        return false;
+#endif
     if (!check_resolved(c, error))
         return false;
     if (vly_connectome_build(c->genome, 1, &c->connectome, error))
@@ -254,6 +300,10 @@ static void test_coverage(void **state)
     for (int k = 0; k < COVER_COUNT; k++) {
         printf("%-26s %u\n", random_coverage_names[k],
                (unsigned)coverage.count[k]);
+#ifndef VLY_TEST_SONATA
+        if (k == COVER_file_sonata)
+            continue;
+#endif
         n_missing += coverage.count[k] < wanted;
     }
     assert_int_equal(n_missing, 0);

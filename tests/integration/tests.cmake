@@ -25,6 +25,14 @@ vly_test(test_random_genomes LABELS integration TIMEOUT 300
          LIBRARIES volley_second volley_second_rules volley_random_genome
          DEPENDS cpu
          ARGUMENTS 0 300)
+if(VOLLEY_SONATA)
+    target_sources(test_random_genomes PRIVATE
+        ${CMAKE_SOURCE_DIR}/tests/support/random_sonata.c
+        ${CMAKE_SOURCE_DIR}/tests/support/sonata_writer.c)
+    target_compile_definitions(test_random_genomes PRIVATE VLY_TEST_SONATA)
+    target_include_directories(test_random_genomes SYSTEM PRIVATE
+        ${VOLLEY_HDF5_INCLUDE})
+endif()
 vly_test_register(test_random_genomes_more LABELS integration slow
                   COMMAND test_random_genomes 300 3000)
 if(TARGET cuda)
