@@ -16,15 +16,16 @@ limited() {
 }
 
 # positive KEY FILE: a number of a JSON file
+# shellcheck disable=SC2317 # called by holds
 positive() {
     awk -v x="$(value "$1" "$2")" 'BEGIN { exit !(x > 0) }'
 }
 
 # ---- one recording, three formats ----
-expect 0 run small.toml --quiet --record whole.csv --backend cpu:1 \
+expect 0 run small.toml --threads 1 --quiet --record whole.csv --backend cpu:1 \
     --json whole.json
 holds is_json whole.json
-expect 0 run small.toml --quiet --record whole.vls --backend cpu:1
+expect 0 run small.toml --threads 1 --quiet --record whole.vls --backend cpu:1
 expect 0 inspect whole.vls
 prints "recording (stream)"
 prints "state    whole"
@@ -36,33 +37,53 @@ holds [ "$(sed 1d whole.csv | wc -l)" -eq "$(value spikes whole.json)" ]
 holds [ "$(wc -c <whole.vls)" -lt "$(($(wc -c <whole.csv) / 2))" ]
 
 # ---- the bytes depend on neither threads nor swaps nor where it was written --
-expect 0 run small.toml --quiet --record other.vls --backend cpu:3 \
+expect 0 run small.toml --threads 1 --quiet --record other.vls --backend cpu:3 \
     --swap 7=cpu:1 --swap 1300=cpu:2
 holds cmp whole.vls other.vls
-"$volley" run small.toml --quiet --record - --record-format stream >out 2>err
+"$volley" run small.toml --threads 1 --quiet --record - \
+    --record-format stream >out 2>err
 holds cmp whole.vls out
-"$volley" run small.toml --quiet --record - --record-format stream | cat >piped
+"$volley" run small.toml --threads 1 --quiet --record - \
+    --record-format stream | cat >piped
 holds cmp whole.vls piped
-expect 0 run small.toml --quiet --record named --record-format stream \
+expect 0 run small.toml --threads 1 --quiet --record named \
+    --record-format stream \
     --record-memory 1
 holds cmp whole.vls named
-expect 0 run small.toml --quiet -o folder --record-format stream
+expect 0 run small.toml --threads 1 --quiet -o folder --record-format stream
 holds cmp whole.vls folder/spikes.vls
+
+# ---- who reads slowly holds up the run once the memory is used, and no more --
+call="run small.toml --threads 1 --quiet --bursts 100000 --backend cpu:1"
+# shellcheck disable=SC2086 # words of a call
+expect 0 $call --record fast.csv --json fast.json
+holds [ "$(value waits fast.json)" -eq 0 ]
+# shellcheck disable=SC2086
+"$volley" $call --record - --record-memory 1 --json slow.json | {
+    sleep 1
+    cat
+} >slow.csv
+holds cmp slow.csv fast.csv
+holds positive waits slow.json
+holds positive waited_s slow.json
+holds [ "$(value queue_bytes slow.json)" -le 1048576 ]
+holds [ "$(value dropped slow.json)" -eq 0 ]
 
 # ---- statistics: of what is recorded, or asked for ----
 for key in isi_cv isi_cv_neurons fano bin_ms; do
     holds positive $key whole.json
 done
-expect 0 run small.toml --quiet --json bare.json
+expect 0 run small.toml --threads 1 --quiet --json bare.json
 holds [ "$(value isi_cv bare.json)" = "null" ]
 holds [ "$(value statistics bare.json)" = "null" ]
 holds [ "$(value recording bare.json)" = "null" ]
-expect 0 run small.toml --statistics --json bare.json
+expect 0 run small.toml --threads 1 --statistics --json bare.json
 prints "silent"
 for key in isi_cv isi_cv_neurons fano silent_share bin_ms; do
     holds [ "$(value $key bare.json)" = "$(value $key whole.json)" ]
 done
-expect 0 run small.toml --set run.bursts=1 --set stimulus.kick.rate_hz=0 \
+expect 0 run small.toml --threads 1 --set run.bursts=1 \
+    --set stimulus.kick.rate_hz=0 \
     --record silent.csv
 prints "100.0%"
 
@@ -70,11 +91,12 @@ prints "100.0%"
 killed() { # NAME: a long run that is killed once something is in the file
     # (in a shell of its own, which does not tell of the kill)
     (
-        "$volley" run small.toml --quiet --bursts 200000000 --backend cpu:1 \
+        "$volley" run small.toml --threads 1 --quiet --bursts 200000000 \
+            --backend cpu:1 \
             --record "$1" >/dev/null 2>&1 &
         run=$!
         n=0
-        while [ "$(cat "$2" 2>/dev/null | wc -c)" -lt 100000 ] && [ $n -lt 200 ]
+        while [ "$(stat -c %s "$2" || echo 0)" -lt 100000 ] && [ $n -lt 200 ]
         do
             sleep 0.1
             n=$((n + 1))
@@ -96,7 +118,8 @@ n=$(sed 1d lost.csv | wc -l)
 holds [ "$n" -gt 1000 ]
 # what is there is what an undisturbed run has
 last=$(tail -n 1 lost.csv | cut -d, -f1)
-expect 0 run small.toml --quiet --bursts $((last + 1)) --record undisturbed.csv
+expect 0 run small.toml --threads 1 --quiet --bursts $((last + 1)) \
+    --record undisturbed.csv
 holds cmp lost.csv undisturbed.csv
 
 # ---- a stream that is cut or damaged ----
@@ -131,7 +154,7 @@ says "no stream"
 expect 2 inspect --repair nothing --to x.csv
 
 # ---- gone on with: the same bytes ----
-call="run small.toml --quiet --record part.vls --checkpoint ck"
+call="run small.toml --threads 1 --quiet --record part.vls --checkpoint ck"
 # shellcheck disable=SC2086 # words of a call
 expect 0 $call --bursts 700
 # shellcheck disable=SC2086
@@ -139,7 +162,8 @@ expect 0 $call --bursts 1500 --resume ck
 # shellcheck disable=SC2086
 expect 0 $call --resume ck --backend cpu:2
 holds cmp part.vls whole.vls
-expect 2 run small.toml --quiet --bursts 2500 --record whole.csv --resume ck
+expect 2 run small.toml --threads 1 --quiet --bursts 2500 \
+    --record whole.csv --resume ck
 says "not what ck was written with"
 
 # ---- neurons and fields of [[record]] ----
@@ -152,7 +176,8 @@ says "not what ck was written with"
 } >fields.toml
 awk -F, 'NR == 1 || ($3 == "I" && ($4 == 3 || $4 == 1 || $4 == 7))' whole.csv \
     >wanted
-expect 0 run fields.toml --quiet --record chosen.csv --json chosen.json
+expect 0 run fields.toml --threads 1 --quiet --record chosen.csv \
+    --json chosen.json
 holds cmp chosen.csv wanted
 holds [ ! -e chosen.csv.vls ]
 holds [ "$(value samples chosen.json)" -eq 320 ]
@@ -160,66 +185,73 @@ holds [ "$(value digest chosen.json)" = "$(value digest whole.json)" ]
 holds [ "$(wc -l <chosen.1.v_mv.csv)" -eq $((1 + 2 * 2 * 80)) ]
 holds [ "$(sed -n 2p chosen.1.v_mv.csv | cut -d, -f1-4)" = 24,2.5,I,0 ]
 holds [ "$(tail -n 1 chosen.1.refractory.csv | cut -d, -f1-4)" = 1999,200,E,5 ]
-expect 0 run fields.toml --quiet -o chosen --backend cpu:3 --swap 25=cpu:1
+expect 0 run fields.toml --threads 1 --quiet -o chosen --backend cpu:3 \
+    --swap 25=cpu:1
 holds cmp chosen/spikes.csv chosen.csv
 holds cmp chosen/spikes.1.v_mv.csv chosen.1.v_mv.csv
-expect 2 run fields.toml --quiet --record -
+expect 2 run fields.toml --threads 1 --quiet --record -
 says "go to files beside"
-"$volley" run fields.toml --quiet --record - --record-format stream >out 2>err
-expect 0 run fields.toml --quiet --record fields.vls
-"$volley" run fields.toml --quiet --record - --record-format stream >piped
+"$volley" run fields.toml --threads 1 --quiet --record - \
+    --record-format stream >out 2>err
+expect 0 run fields.toml --threads 1 --quiet --record fields.vls
+"$volley" run fields.toml --threads 1 --quiet --record - \
+    --record-format stream >piped
 holds cmp fields.vls piped
 expect 0 inspect fields.vls
 prints "v_mv of 2 neurons of I, every 25 bursts"
 # only fields: no ids cross for it
 sed '/what = "spikes"/,/neurons = /d; /^\[\[record\]\]$/d' fields.toml |
     sed 's/^what = "fields"/[[record]]\n&/' >only.toml
-expect 0 run only.toml --quiet --record only.csv --json only.json
+expect 0 run only.toml --threads 1 --quiet --record only.csv --json only.json
 holds [ ! -e only.csv ]
 holds cmp only.1.v_mv.csv chosen.1.v_mv.csv
 holds [ "$(value statistics only.json)" = null ]
 # stopped by a signal and gone on with: no sample is missing, none is double
-expect 0 run fields.toml --quiet --record part.vls --checkpoint fk --bursts 25
-expect 0 run fields.toml --quiet --record part.vls --checkpoint fk --bursts 999 \
+expect 0 run fields.toml --threads 1 --quiet --record part.vls \
+    --checkpoint fk --bursts 25
+expect 0 run fields.toml --threads 1 --quiet --record part.vls \
+    --checkpoint fk --bursts 999 \
     --resume fk
-expect 0 run fields.toml --quiet --record part.vls --resume fk
+expect 0 run fields.toml --threads 1 --quiet --record part.vls --resume fk
 holds cmp part.vls fields.vls
 sed 's/interval_ms = 2.5/interval_ms = 5/' fields.toml >others.toml
-expect 0 run fields.toml --quiet --record part.vls --checkpoint fk --bursts 25
-expect 2 run others.toml --quiet --record part.vls --resume fk
+expect 0 run fields.toml --threads 1 --quiet --record part.vls \
+    --checkpoint fk --bursts 25
+expect 2 run others.toml --threads 1 --quiet --record part.vls --resume fk
 says "another [[record]]"
 
 # ---- calls that are wrong ----
-expect 2 run small.toml --quiet --record-format vls --record x
+expect 2 run small.toml --threads 1 --quiet --record-format vls --record x
 says "wanted csv, sonata or stream"
-expect 2 run small.toml --quiet --record-format csv
+expect 2 run small.toml --threads 1 --quiet --record-format csv
 says "--record-format without"
-expect 2 run small.toml --quiet --record-memory 0 --record x
+expect 2 run small.toml --threads 1 --quiet --record-memory 0 --record x
 
 # ---- a full disk: said, what is there is good ----
-limited 8 run small.toml --quiet --record full.vls
+limited 8 run small.toml --threads 1 --quiet --record full.vls
 holds [ $? -eq 4 ]
 says "full.vls: cannot be written"
 expect 0 inspect full.vls
 prints "without its end"
 if [ -w /dev/full ]; then
-    expect 4 run small.toml --quiet --record /dev/full --record-format stream
+    expect 4 run small.toml --threads 1 --quiet --record /dev/full \
+        --record-format stream
     says "No space left"
 fi
 
 if [ "$hdf5" != 1 ]; then
-    expect 3 run small.toml --quiet --record x.h5
+    expect 3 run small.toml --threads 1 --quiet --record x.h5
     says "built without it"
     holds [ ! -e x.h5 ]
     holds [ ! -e x.h5.vls ]
-    expect 0 run small.toml --quiet --record x.csv
+    expect 0 run small.toml --threads 1 --quiet --record x.csv
     done_checks
 fi
 
 # ---- SONATA ----
-expect 0 run small.toml --quiet --record whole.h5
+expect 0 run small.toml --threads 1 --quiet --record whole.h5
 holds [ ! -e whole.h5.vls ]
-expect 0 run small.toml --quiet -o sonata --record-format sonata \
+expect 0 run small.toml --threads 1 --quiet -o sonata --record-format sonata \
     --backend cpu:2 --swap 100=cpu:1
 holds cmp whole.h5 sonata/spikes.h5
 holds [ "$(value format sonata/summary.json)" = sonata ]
@@ -231,7 +263,7 @@ dump() { # DATASET FILE: one number a line
         tr -d ' ,' | grep -E '^[-0-9.e+]+$'
 }
 for area in E I; do
-    dump /spikes/$area/timestamps whole.h5 >times
+    dump /spikes/$area/timestamps whole.h5 >"times"
     dump /spikes/$area/node_ids whole.h5 >nodes
     paste -d, times nodes >found
     awk -F, -v area=$area '$3 == area { print $2 "," $4 }' whole.csv >wanted
@@ -266,7 +298,7 @@ PY
 done
 
 # samples, against the CSV of the same network
-expect 0 run fields.toml --quiet --record chosen.h5
+expect 0 run fields.toml --threads 1 --quiet --record chosen.h5
 for field in v_mv refractory; do
     for area in E I; do
         dump /report/$area/data chosen.1.$field.h5 >found
@@ -308,7 +340,8 @@ holds [ -s wanted ]
 holds cmp found wanted
 
 # with checkpoints the stream stays, and the file is made each time
-call="run small.toml --quiet --record again.h5 --checkpoint again.ck"
+call="run small.toml --threads 1 --quiet --record again.h5 --checkpoint \
+    again.ck"
 # shellcheck disable=SC2086
 expect 0 $call --bursts 900
 holds [ -e again.h5.vls ]
@@ -317,18 +350,18 @@ expect 0 $call --resume again.ck
 holds cmp again.h5 whole.h5
 
 # a full disk at the end: the stream has everything
-expect 0 run small.toml --quiet --record whole.h5
+expect 0 run small.toml --threads 1 --quiet --record whole.h5
 n=$(($(wc -c <whole.vls) / 512 + 8))
-limited $n run small.toml --quiet --record full.h5
+limited $n run small.toml --threads 1 --quiet --record full.h5
 holds [ $? -eq 4 ]
 says "full.h5: cannot be written: File too large; full.h5.vls has everything"
 holds [ ! -e full.h5 ]
-holds [ -z "$(ls | grep tmp)" ]
+holds [ -z "$(find . -name "*.tmp")" ]
 expect 0 inspect --repair full.h5.vls
 holds cmp full.h5 whole.h5
-expect 2 run small.toml --quiet --record x.h5 --json x.h5.vls
+expect 2 run small.toml --threads 1 --quiet --record x.h5 --json x.h5.vls
 says "is given for two"
-expect 2 run small.toml --quiet --record - --record-format sonata
+expect 2 run small.toml --threads 1 --quiet --record - --record-format sonata
 says "cannot be standard output"
-expect 4 run small.toml --quiet --record missing/x.h5
+expect 4 run small.toml --threads 1 --quiet --record missing/x.h5
 done_checks
