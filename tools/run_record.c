@@ -67,7 +67,7 @@ static uint32_t keep_masked(const uint8_t *mask, uint32_t *ids, uint32_t n_ids)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < n_ids; i++)
-        if ((mask[ids[i] / 8] >> ids[i] % 8 & 1u) != 0)
+        if (((uint32_t)mask[ids[i] / 8] >> ids[i] % 8 & 1u) != 0)
             ids[n++] = ids[i];
     return n;
 }
