@@ -67,7 +67,8 @@ typedef enum file_kind {
     FILE_STREAM,
     FILE_JSON,
     FILE_EMPTY,
-    FILE_CUT,   /* too short for its own mark */
+    FILE_CUT, /* too short for its own mark */
+    FILE_HDF5,
     FILE_OTHER, /* none of ours */
     FILE_GENOME
 } file_kind;
@@ -91,6 +92,8 @@ static file_kind kind_of(const char *head, size_t n)
         return FILE_SPIKES;
     if (begins(head, n, VLY_STREAM_MAGIC))
         return FILE_STREAM;
+    if (begins(head, n, "\211HDF"))
+        return FILE_HDF5;
     while (space < n && strchr(" \t\r\n", head[space]) != NULL &&
            head[space] != '\0')
         space++;
@@ -125,6 +128,11 @@ static vly_status inspect(const char *path, file_kind kind, bool verify,
         return vly_fail(error, VLY_E_PARSE,
                         "%s: the first bytes of a connectome or a checkpoint "
                         "that was cut off",
+                        path);
+    case FILE_HDF5:
+        return vly_fail(error, VLY_E_PARSE,
+                        "%s: an HDF5 file, as SONATA's are; h5dump -A says "
+                        "what is in it",
                         path);
     case FILE_OTHER:
         break;

@@ -371,6 +371,7 @@ void run_job_execute(run_job *job)
     const run_plan *plan = &job->plan;
     run_result *result = &job->result;
     run_folder_event(job, "run", result->stats.backend);
+    job->output.began = true;
     tool_signals_watch(job->net);
     uint64_t first = vly_net_burst(job->net);
     tool_progress_begin(&job->progress, plan->quiet || plan->watch.live, first,

@@ -225,6 +225,7 @@ static vly_status open_growing(run_job *job, const vly_spike_area *areas,
     vly_spike_place place = {0};
     if (from != NULL)
         place = (vly_spike_place){from->n_bytes, from->n_entries};
+    job->output.resumed = from != NULL;
     return job->output.streams
                ? open_stream(job, areas, from != NULL ? &place : NULL, error)
                : open_csv(job, areas, from != NULL ? &place : NULL, error);
@@ -294,7 +295,11 @@ void run_output_close(run_job *job, vly_error *error)
 void run_output_deinit(run_job *job)
 {
     run_output *output = &job->output;
+    bool opened = output->sink.stream != NULL;
     run_output_close(job, NULL);
+    if (opened && !output->began && !output->resumed &&
+        strcmp(output->path, output->growing) != 0)
+        unlink(output->growing);
     vly_spike_stats_destroy(output->sink.stats);
     vly_free(output->mask);
     vly_free(output->path);

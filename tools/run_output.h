@@ -24,7 +24,9 @@ typedef struct run_output {
     bool streams;             /* growing is a stream */
     bool spikes;              /* ids are wanted: recorded, or for statistics */
     bool failed;              /* growing could not be written */
-    uint8_t *mask;            /* a bit a neuron of [[record]]s with neurons */
+    bool began;    /* the run has: what is in growing is to be kept */
+    bool resumed;  /* growing was there before */
+    uint8_t *mask; /* a bit a neuron of [[record]]s with neurons */
     run_sink sink;
     run_record_load load;
     uint64_t n_spikes; /* recorded, in all the run's life */
@@ -48,6 +50,8 @@ void run_output_close(struct run_job *job, vly_error *error);
  * writes checkpoints, which go on in it. Errors  those of vly_export, and the
  * stream is left */
 vly_status run_output_export(struct run_job *job, vly_error *error);
+/* Of a run that never began a stream that was to become something else goes
+ * again. */
 void run_output_deinit(struct run_job *job);
 
 /* Statistics of an area; false: there are none. */

@@ -364,4 +364,10 @@ says "is given for two"
 expect 2 run small.toml --threads 1 --quiet --record - --record-format sonata
 says "cannot be standard output"
 expect 4 run small.toml --threads 1 --quiet --record missing/x.h5
+# a run that never began leaves no stream
+expect 4 run small.toml --threads 1 --quiet --record never.h5 \
+    --digest-log missing/x.log
+holds [ ! -e never.h5.vls ]
+expect 2 inspect whole.h5
+says "an HDF5 file"
 done_checks
