@@ -37,7 +37,8 @@ typedef struct reference {
     char path[512];
     char bursts[24];
     char every[24];
-    char csv[32];
+    char spikes[32];
+    const char *run_spikes; /* of the disturbed one: CSV, or a stream */
     char log[32];
     uint64_t n_log_bytes;
     uint64_t ns;
@@ -49,13 +50,13 @@ static uint32_t draw(uint32_t below)
     return vly_below(vly_philox_word(2024, draw_next++, 1, 1), below);
 }
 
-static pid_t start(const reference *of, const char *backend, const char *csv,
+static pid_t start(const reference *of, const char *backend, const char *spikes,
                    const char *log, bool checkpoints, bool resume)
 {
-    const char *words[24] = {
-        VLY_TEST_COMMAND, "run",      of->path,       "--quiet",
-        "--bursts",       of->bursts, "--backend",    backend,
-        "--record",       csv,        "--digest-log", log};
+    const char *words[24] = {VLY_TEST_COMMAND, "run",          of->path,
+                             "--quiet",        "--bursts",     of->bursts,
+                             "--backend",      backend,        "--record",
+                             spikes,           "--digest-log", log};
     int n = 12;
     if (checkpoints) {
         words[n++] = "--checkpoint";
@@ -109,19 +110,21 @@ static void make_reference(uint32_t g, reference *of)
     uint64_t bursts = 2000;
     snprintf(of->path, sizeof of->path, "%s/%s", VLY_TEST_SOURCE_DIR,
              genomes[g]);
-    snprintf(of->csv, sizeof of->csv, "wanted%u.csv", g);
+    of->run_spikes = g % 2 == 0 ? "run.csv" : "run.vls";
+    snprintf(of->spikes, sizeof of->spikes, "wanted%u%s", g,
+             strrchr(of->run_spikes, '.'));
     snprintf(of->log, sizeof of->log, "wanted%u.log", g);
     do {
         bursts *= 2;
         snprintf(of->bursts, sizeof of->bursts, "%llu",
                  (unsigned long long)bursts);
         uint64_t begin = vly_clock_ns();
-        finish(start(of, "cpu:1", of->csv, of->log, false, false));
+        finish(start(of, "cpu:1", of->spikes, of->log, false, false));
         of->ns = vly_clock_ns() - begin;
     } while (of->ns < run_ns && bursts < 1000000);
     snprintf(of->every, sizeof of->every, "%llu",
              (unsigned long long)bursts / 37);
-    assert_int_equal(stat(of->csv, &info), 0);
+    assert_int_equal(stat(of->spikes, &info), 0);
     assert_true(info.st_size > 1000); /* it fired */
     assert_int_equal(stat(of->log, &info), 0);
     of->n_log_bytes = (uint64_t)info.st_size;
@@ -242,13 +245,14 @@ static uint32_t disturbed_run(const reference *of, uint32_t kills[N_MOMENTS])
     uint32_t n_kills = 0;
     unlink("ck");
     unlink("ck.1");
-    unlink("run.csv");
+    unlink(of->run_spikes);
     unlink("run.log");
     for (;;) {
         bool resume = access("ck", F_OK) == 0;
         /* the log names the backend that it was begun on */
         const char *backend = resume && draw(2) == 0 ? "cpu:2" : "cpu:1";
-        pid_t child = start(of, backend, "run.csv", "run.log", true, resume);
+        pid_t child =
+            start(of, backend, of->run_spikes, "run.log", true, resume);
         if (n_kills == KILLS_OF_A_RUN) {
             finish(child);
             break;
@@ -259,7 +263,7 @@ static uint32_t disturbed_run(const reference *of, uint32_t kills[N_MOMENTS])
         kills[wait.kind]++;
         n_kills++;
     }
-    same_file("run.csv", of->csv);
+    same_file(of->run_spikes, of->spikes);
     same_file("run.log", of->log);
     return n_kills;
 }
