@@ -13,6 +13,8 @@
 #include "tool.h"
 
 static const tool_option options[] = {
+    {"markdown", 0, false, TOOL_FLAG, NULL,
+     "all keys, models and rules as one text: genomes/KEYS.md", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 typedef struct rule_text {
@@ -272,8 +274,65 @@ static bool print_named(const char *name)
            doc_aliases_print(strcmp(name, "nest") == 0 ? NULL : name);
 }
 
+/* ---- everything, as Markdown -------------------------------------------- */
+
+static void markdown_model(const vly_model_info *model)
+{
+    tool_print("\n### `%s`\n\n", model->id);
+    doc_cell_markdown(model->text);
+    tool_print(". Source: ");
+    doc_cell_markdown(model->source);
+    tool_print(".\n\n| parameter | unit | default | from | to | |\n"
+               "|---|---|---|---|---|---|\n");
+    for (uint32_t i = 0; i < model->n_params; i++) {
+        const vly_param_info *param = &model->params[i];
+        tool_print("| `%s` | %s | %s | %s | %s | ", param->name, param->unit,
+                   tool_number_text(param->init), tool_number_text(param->lo),
+                   tool_number_text(param->hi));
+        doc_cell_markdown(param->text);
+        tool_print(" |\n");
+    }
+    tool_print("\n| field | unit | from | to | |\n|---|---|---|---|---|\n");
+    for (uint32_t i = 0; i < model->n_fields; i++) {
+        const vly_field_info *field = &model->fields[i];
+        tool_print("| `%s` | %s | %s | %s | ", field->name, field->unit,
+                   tool_number_text(field->lo), tool_number_text(field->hi));
+        doc_cell_markdown(field->text);
+        tool_print(" |\n");
+    }
+}
+
+static void print_markdown(void)
+{
+    tool_print("# Keys of a genome\n\n"
+               "Made by `volley doc --markdown` from the tables by which a "
+               "genome is read; a test\ncompares. `volley doc NAME` says more "
+               "of each.\n");
+    doc_sections_markdown();
+    tool_print("\n## Rules\n\n| rule | keys | |\n|---|---|---|\n");
+    for (uint32_t i = 0; i < N_RULES; i++) {
+        tool_print("| `%s` | ", rules[i].name);
+        doc_cell_markdown(rules[i].keys);
+        tool_print(" | ");
+        doc_cell_markdown(rules[i].text);
+        tool_print(" |\n");
+    }
+    tool_print("\n## Models\n");
+    for (uint32_t m = 0; m < vly_model_count(); m++)
+        markdown_model(vly_model_at(m));
+}
+
 static int run(const tool_args *args)
 {
+    if (tool_has(args, "markdown")) {
+        if (args->n_positional > 0) {
+            tool_message("--markdown is everything: a name beside it, %s",
+                         args->positional[0]);
+            return TOOL_EXIT_WRONG;
+        }
+        print_markdown();
+        return TOOL_EXIT_DONE;
+    }
     if (args->n_positional == 0) {
         print_list();
         return TOOL_EXIT_DONE;

@@ -71,6 +71,37 @@ void doc_sections_list(void)
         tool_print("  %-20s %s\n", short_name(s), s->what);
 }
 
+void doc_cell_markdown(const char *text)
+{
+    for (const char *c = text; *c != '\0'; c++)
+        tool_print(*c == '|' || *c == '*' || *c == '_' || *c == '<' ? "\\%c"
+                                                                    : "%c",
+                   *c);
+}
+
+void doc_sections_markdown(void)
+{
+    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++) {
+        tool_print("\n## `%s`%s%s\n\n", s->what,
+                   strchr(s->name, '.') != NULL ? ": " : "",
+                   strchr(s->name, '.') != NULL ? short_name(s) : "");
+        if (s->models)
+            tool_print("And parameters and initial values of the model, "
+                       "below.\n\n");
+        tool_print("| key | value | |\n|---|---|---|\n");
+        for (const vly_key *key = s->keys; key->name != NULL; key++) {
+            size_t n = strlen(key->name);
+            bool unit = key->name[n - 1] == '*';
+            tool_print("| `%.*s%s` | ", (int)(unit ? n - 1 : n), key->name,
+                       unit ? "_<unit>" : "");
+            doc_cell_markdown(form_texts[key->form]);
+            tool_print(" | ");
+            doc_cell_markdown(key->text);
+            tool_print(" |\n");
+        }
+    }
+}
+
 static void print_section(const vly_key_section *section)
 {
     if (strchr(section->name, '.') != NULL)

@@ -11,6 +11,10 @@
  * last. */
 const char *doc_section_name(uint32_t k);
 void doc_sections_list(void);
+/* All parts, a table each, as Markdown. */
+void doc_sections_markdown(void);
+/* One cell of a Markdown table: "|" is escaped. */
+void doc_cell_markdown(const char *text);
 /* The keys of one part; false: there is no such part. */
 bool doc_section_print(const char *name);
 
