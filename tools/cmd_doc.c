@@ -280,6 +280,8 @@ static void markdown_model(const vly_model_info *model)
 {
     tool_print("\n### `%s`\n\n", model->id);
     doc_cell_markdown(model->text);
+    tool_print(". Integration: ");
+    doc_cell_markdown(model->scheme);
     tool_print(". Source: ");
     doc_cell_markdown(model->source);
     tool_print(".\n\n| parameter | unit | default | from | to | |\n"
