@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Any bytes as a genome of FEAGI's: refused with a sentence, or made into a
- * text that is a genome, or that the genome's reader refuses with a sentence;
- * the same text twice, nothing left in memory.
+ * text that is a genome (of too many synapses at worst); the same text twice,
+ * nothing left in memory.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,7 +67,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         vly_error error = VLY_ERROR_INIT;
         vly_status status =
             vly_genome_parse(text, n, "made", NULL, 0, &genome, &error);
-        demand(status == VLY_OK, error.message);
+        /* the one limit that only the genome's reader knows */
+        demand(status == VLY_OK ||
+                   (status == VLY_E_PARSE && strstr(error.message, "synapses")),
+               error.message);
         vly_genome_destroy(genome);
     }
     vly_free(text);

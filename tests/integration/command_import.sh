@@ -141,6 +141,8 @@ refused 2 'version is "1.0", wanted "2.0", "2.1" or "3.0"' old.json -o x.toml
 sed 's/"block_boundaries": \[/&99999,/' in.json >shape.json
 refused 2 "block_boundaries is an array of 4, wanted [x, y, z]" shape.json \
     -o x.toml
+refused 2 "brings the net to 1e+16 synapses" \
+    "$feagi/../../fuzz/corpus/feagi/synapses.json" -o x.toml
 checks=$((checks + 1))
 "$volley" import feagi - -o - <"$feagi/areas_2_1.json" >out 2>err ||
     bad "standard input"
