@@ -351,7 +351,8 @@ static vly_status read_rules(feagi_genome *genome, uint32_t from,
         status = feagi_report_add(
             &genome->report, FEAGI_ASSUMED, at.subject, error,
             "several rules: where two of them connect the same two neurons "
-            "there are two synapses, in FEAGI one");
+            "both synapses count, as in the older engine (feagi-core leaves "
+            "out a second one of vectors)");
     }
     return status;
 }
