@@ -196,6 +196,19 @@ static vly_status check_neutral(feagi_genome *genome, feagi_area *area,
                             feagi_json_found(value, found), property->text);
 }
 
+/* The engines differ in what it is measured from. */
+static vly_status check_limit(feagi_genome *genome, feagi_area *area,
+                              vly_error *error)
+{
+    double limit = *param_of(genome, area, FEAGI_LIMIT);
+    return limit > 0
+               ? REPORT(FEAGI_ASSUMED,
+                        "firing_threshold_limit %s is a potential, as in "
+                        "feagi-core; the older engine adds the threshold to it",
+                        tool_number_text(limit))
+               : VLY_OK;
+}
+
 static vly_status convert(feagi_genome *genome, feagi_area *area, bool percent,
                           vly_error *error)
 {
@@ -216,6 +229,7 @@ static vly_status convert(feagi_genome *genome, feagi_area *area, bool percent,
             VLY_TRY(REPORT(FEAGI_ASSUMED, "no %s: %s, as feagi-core",
                            info->name, tool_number_text(*param)));
     }
+    VLY_TRY(check_limit(genome, area, error));
     VLY_TRY(convert_excitability(genome, area, percent, error));
     VLY_TRY(convert_leak(genome, area, error));
     VLY_TRY(convert_current(genome, area, error));

@@ -30,6 +30,7 @@ typedef enum feagi_slot {
     FEAGI_CURRENT,
     FEAGI_THRESHOLD,
     FEAGI_INCREMENT_X, /* then y, z */
+    FEAGI_LIMIT = FEAGI_INCREMENT_X + 3,
     FEAGI_SLOTS_MAX = 64
 } feagi_slot;
 
@@ -63,6 +64,7 @@ typedef struct feagi_morphology {
     feagi_morphology_kind kind;
     int32_t (*rows)[6]; /* vectors: 3 each; patterns: source, target */
     uint32_t n_rows;
+    bool disputed; /* patterns that the older engine reads otherwise */
     uint32_t seed[3];
     uint32_t choose[3];
     uint32_t skip[3];

@@ -239,6 +239,11 @@ static vly_status choose_rule(const place *at, const char *id, feagi_map *map,
         *keep = false;
         return REPORT(FEAGI_LEFT_OUT, "a tile of it is larger than the source");
     }
+    if (map->rule && morphology && morphology->disputed)
+        return REPORT(FEAGI_ASSUMED,
+                      "a \"?\" or \"!\" of a pattern's source fits "
+                      "everything, as in feagi-core; the older engine holds it "
+                      "against the target");
     if (map->rule)
         return function ? note_function(at, function, error) : VLY_OK;
     *keep = false;

@@ -94,8 +94,19 @@ static vly_status read_token(const feagi_genome *genome, const char *where,
     return status;
 }
 
+/* Whether the engines differ: the older one holds a "?" of the source against
+ * a number on the target's side, and a "!" of the source against both. */
+static bool is_disputed(const feagi_value *source, const feagi_value *target)
+{
+    char from = source->kind == FEAGI_TEXT ? source->text[0] : '*';
+    char to = target->kind == FEAGI_TEXT ? target->text[0] : '0';
+    return (from == '?' && to == '0') ||
+           (from == '!' && (to == '0' || to == '?'));
+}
+
 static vly_status read_pattern(const feagi_genome *genome, const char *where,
-                               const feagi_value *value, int32_t row[6],
+                               const feagi_value *value,
+                               feagi_morphology *morphology, int32_t row[6],
                                vly_error *error)
 {
     vly_status status;
@@ -109,6 +120,10 @@ static vly_status read_pattern(const feagi_genome *genome, const char *where,
             VLY_TRY(read_token(genome, where, &half->items[i], side == 0,
                                &row[3 * side + i], error));
     }
+    for (uint32_t i = 0; i < 3; i++)
+        morphology->disputed =
+            morphology->disputed ||
+            is_disputed(&value->items[0].items[i], &value->items[1].items[i]);
     return VLY_OK;
 out:
     return status;
@@ -148,11 +163,11 @@ static vly_status read_rows(const feagi_genome *genome,
     for (uint32_t i = 0; i < n && morphology->n_rows <= most; i++) {
         int32_t row[6] = {0};
         where_of(morphology->id, key, i, where);
-        VLY_TRY(vectors
-                    ? read_triple(genome, where, &list->items[i],
-                                  -(double)VLY_NEURONS_MAX, VLY_NEURONS_MAX,
-                                  row, error)
-                    : read_pattern(genome, where, &list->items[i], row, error));
+        VLY_TRY(vectors ? read_triple(genome, where, &list->items[i],
+                                      -(double)VLY_NEURONS_MAX, VLY_NEURONS_MAX,
+                                      row, error)
+                        : read_pattern(genome, where, &list->items[i],
+                                       morphology, row, error));
         add_row(morphology, row);
     }
     if (morphology->n_rows == 0)

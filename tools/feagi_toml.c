@@ -82,9 +82,11 @@ static void put_head(vly_text *text, const feagi_genome *genome)
 {
     put_comment(text, "# ", "# ",
                 "Imported from a FEAGI genome by `volley import feagi`, which "
-                "makes the same text of the same genome each time. A sensor "
-                "area gets its input from [[stimulus]]; a synapse takes one "
-                "burst.");
+                "makes the same text of the same genome each time. Neurons and "
+                "rules are those of feagi-core 0.0.1-beta.18 where nothing "
+                "else is said below; the older engine is FEAGI's in Python. A "
+                "sensor area gets its input from [[stimulus]]; a synapse takes "
+                "one burst.");
     put_report(text, genome);
     put(text, "format = 1\n");
     if (genome->title) {
