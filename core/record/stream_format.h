@@ -4,6 +4,7 @@
 #ifndef VOLLEY_RECORD_STREAM_FORMAT_H
 #define VOLLEY_RECORD_STREAM_FORMAT_H
 
+#include <stdio.h>
 #include <string.h>
 
 #include "record/stream.h"
@@ -49,6 +50,25 @@ typedef struct vly_stream_file_report {
     uint32_t reserved;
 } vly_stream_file_report;
 VLY_SEAL(vly_stream_file_report, 40);
+
+/* A stream that is read, and what its head says. */
+typedef struct vly_stream_heading {
+    FILE *file;
+    char *path;
+    uint64_t n_file; /* bytes */
+    unsigned char *bytes;
+    uint64_t n_bytes;
+    vly_stream_head head; /* into the three around it */
+    vly_spike_area *areas;
+    vly_stream_report *reports;
+    uint64_t n_neurons;
+} vly_stream_heading;
+
+/* file, path and n_file are there. Errors  E_IO; E_PARSE no stream, another
+ * version, damaged; E_NOMEM. deinit is needed in any case */
+vly_status vly_stream_heading_read(vly_stream_heading *heading,
+                                   vly_error *error);
+void vly_stream_heading_deinit(vly_stream_heading *heading);
 
 /* A block: kind, varint bytes of the payload, payload, checksum. */
 enum {

@@ -13,15 +13,7 @@
 #include "record/stream_format.h"
 
 struct vly_stream_reader {
-    FILE *file;
-    char *path;
-    uint64_t n_file;
-    unsigned char *head_bytes;
-    vly_stream_head head;
-    vly_spike_area *areas;
-    vly_stream_report *reports;
-    uint64_t n_head;
-    uint64_t n_neurons;
+    vly_stream_heading heading;
     uint32_t check; /* of the block before */
     bool ended;
     vly_stream_tail tail;
@@ -31,193 +23,10 @@ struct vly_stream_reader {
     size_t words_capacity;
 };
 
-static vly_status damaged(const vly_stream_reader *reader, const char *what,
-                          vly_error *error)
-{
-    return vly_fail(error, VLY_E_PARSE, "%s: damaged stream: %s", reader->path,
-                    what);
-}
-
 static vly_status fail_read(const vly_stream_reader *reader, vly_error *error)
 {
-    return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", reader->path,
-                    strerror(errno));
-}
-
-/* ---- the head ---------------------------------------------------------- */
-
-static vly_status read_file_head(vly_stream_reader *reader,
-                                 vly_stream_file_head *file, vly_error *error)
-{
-    errno = 0;
-    size_t n = fread(file, 1, sizeof *file, reader->file);
-    if (ferror(reader->file))
-        return fail_read(reader, error);
-    if (n < sizeof file->magic ||
-        memcmp(file->magic, VLY_STREAM_MAGIC, sizeof file->magic) != 0)
-        return vly_fail(error, VLY_E_PARSE,
-                        "%s: not a stream of a recording, wanted one",
-                        reader->path);
-    if (n < sizeof *file)
-        return damaged(reader, "it ends in its head", error);
-    if (file->endian != VLY_STREAM_ENDIAN)
-        return damaged(reader, "written in another byte order", error);
-    if (file->version != VLY_STREAM_VERSION)
-        return vly_fail(error, VLY_E_PARSE,
-                        "%s: stream of version %u, wanted %u", reader->path,
-                        file->version, VLY_STREAM_VERSION);
-    return VLY_OK;
-}
-
-/* The bytes that the head says it has. */
-static bool is_sized(const vly_stream_reader *reader,
-                     const vly_stream_file_head *file)
-{
-    uint64_t n = sizeof *file + sizeof(vly_hash);
-    if (file->head_bytes > reader->n_file || file->text_bytes > UINT32_MAX ||
-        file->n_listed > UINT64_C(1) << 40)
-        return false;
-    n += file->n_areas * (uint64_t)sizeof(vly_stream_file_area);
-    n += file->n_reports * (uint64_t)sizeof(vly_stream_file_report);
-    n += file->n_listed * sizeof(uint32_t) + file->text_bytes;
-    return n == file->head_bytes;
-}
-
-static const char *text_at(const char *text, uint64_t n_text, uint32_t at)
-{
-    if (at >= n_text || memchr(text + at, '\0', n_text - at) == NULL)
-        return NULL;
-    return text + at;
-}
-
-static bool read_areas(vly_stream_reader *reader, const unsigned char *at,
-                       const char *text, uint64_t n_text)
-{
-    uint64_t next = 0;
-    for (uint32_t a = 0; a < reader->head.n_areas; a++) {
-        vly_stream_file_area entry;
-        memcpy(&entry, at + a * sizeof entry, sizeof entry);
-        const char *name = text_at(text, n_text, entry.name);
-        if (name == NULL || entry.first != next || entry.recorded > 1)
-            return false;
-        next += entry.n_neurons;
-        reader->areas[a] = (vly_spike_area){name, entry.first, entry.n_neurons,
-                                            entry.recorded != 0};
-    }
-    reader->n_neurons = next;
-    return next <= UINT32_MAX;
-}
-
-static bool is_ascending(const uint32_t *list, uint32_t n, uint32_t limit)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (list[i] >= limit || (i > 0 && list[i] <= list[i - 1]))
-            return false;
-    return true;
-}
-
-static bool read_reports(vly_stream_reader *reader, const unsigned char *at,
-                         const uint32_t *listed, uint64_t n_listed,
-                         const char *text, uint64_t n_text)
-{
-    for (uint32_t r = 0; r < reader->head.n_reports; r++) {
-        vly_stream_file_report entry;
-        memcpy(&entry, at + r * sizeof entry, sizeof entry);
-        const char *field = text_at(text, n_text, entry.field);
-        const char *unit = text_at(text, n_text, entry.unit);
-        if (field == NULL || unit == NULL || entry.interval == 0 ||
-            entry.area >= reader->head.n_areas || entry.type > VLY_TYPE_U32)
-            return false;
-        uint32_t limit = reader->areas[entry.area].n_neurons;
-        if (entry.n_neurons > limit ||
-            (entry.listed == 0 && entry.n_neurons != limit))
-            return false;
-        if (entry.listed != 0 &&
-            (entry.n_neurons > n_listed ||
-             !is_ascending(listed, entry.n_neurons, limit)))
-            return false;
-        reader->reports[r] =
-            (vly_stream_report){.record = entry.record,
-                                .area = entry.area,
-                                .type = entry.type,
-                                .n_neurons = entry.n_neurons,
-                                .neurons = entry.listed != 0 ? listed : NULL,
-                                .field = field,
-                                .unit = unit,
-                                .interval = entry.interval};
-        if (entry.listed != 0) {
-            listed += entry.n_neurons;
-            n_listed -= entry.n_neurons;
-        }
-    }
-    return n_listed == 0;
-}
-
-static vly_status read_parts(vly_stream_reader *reader,
-                             const vly_stream_file_head *file, vly_error *error)
-{
-    size_t n = (size_t)file->head_bytes;
-    size_t n_sum = n - sizeof(vly_hash);
-    unsigned char *bytes = reader->head_bytes;
-    vly_hash sum = vly_hash_bytes((vly_hash){{0, 0}}, bytes, n_sum);
-    if (memcmp(&sum, bytes + n_sum, sizeof sum) != 0)
-        return damaged(reader, "the checksum of its head is another", error);
-    const unsigned char *areas = bytes + sizeof *file;
-    const unsigned char *reports =
-        areas + file->n_areas * sizeof(vly_stream_file_area);
-    const unsigned char *listed =
-        reports + file->n_reports * sizeof(vly_stream_file_report);
-    const char *text = (const char *)(listed + file->n_listed * 4);
-    reader->head = (vly_stream_head){.genome_hash = file->genome_hash,
-                                     .connectome_hash = file->connectome_hash,
-                                     .dt_ms = file->dt_ms,
-                                     .first_burst = file->first_burst,
-                                     .areas = reader->areas,
-                                     .n_areas = file->n_areas,
-                                     .n_reports = file->n_reports,
-                                     .reports = reader->reports,
-                                     .purpose = file->purpose};
-    /* the parts before are multiples of 4 bytes, and malloc's block is aligned
-     */
-    const void *aligned = listed;
-    if (file->purpose > 2 ||
-        !read_areas(reader, areas, text, file->text_bytes) ||
-        !read_reports(reader, reports, aligned, file->n_listed, text,
-                      file->text_bytes) ||
-        !(file->dt_ms > 0))
-        return damaged(reader, "its head contradicts itself", error);
-    memcpy(&reader->check, bytes + n - sizeof reader->check,
-           sizeof reader->check);
-    return VLY_OK;
-}
-
-static vly_status read_head(vly_stream_reader *reader, vly_error *error)
-{
-    vly_stream_file_head file;
-    vly_status status = VLY_OK;
-    VLY_TRY(read_file_head(reader, &file, error));
-    if (!is_sized(reader, &file))
-        return damaged(reader, "it ends in its head, or its sizes are wrong",
-                       error);
-    size_t n = (size_t)file.head_bytes;
-    reader->n_head = n;
-    reader->head_bytes = vly_malloc(n, 1);
-    reader->areas = vly_calloc(file.n_areas, sizeof *reader->areas);
-    reader->reports = vly_calloc(file.n_reports, sizeof *reader->reports);
-    if (reader->head_bytes == NULL || reader->areas == NULL ||
-        reader->reports == NULL)
-        return vly_fail_nomem(error, n, "the head of a stream");
-    memcpy(reader->head_bytes, &file, sizeof file);
-    errno = 0;
-    size_t got = fread(reader->head_bytes + sizeof file, 1, n - sizeof file,
-                       reader->file);
-    if (ferror(reader->file))
-        return fail_read(reader, error);
-    if (got < n - sizeof file)
-        return damaged(reader, "it ends in its head", error);
-    status = read_parts(reader, &file, error);
-out:
-    return status;
+    return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s",
+                    reader->heading.path, strerror(errno));
 }
 
 /* ---- open and close ---------------------------------------------------- */
@@ -225,20 +34,21 @@ out:
 static vly_status open_file(vly_stream_reader *reader, vly_error *error)
 {
     struct stat info;
-    reader->file = fopen(reader->path, "rbe");
-    if (reader->file == NULL || fstat(fileno(reader->file), &info) != 0)
+    reader->heading.file = fopen(reader->heading.path, "rbe");
+    if (reader->heading.file == NULL ||
+        fstat(fileno(reader->heading.file), &info) != 0)
         return fail_read(reader, error);
     if (!S_ISREG(info.st_mode))
         return vly_fail(error, VLY_E_INVALID, "%s: not a file, wanted one",
-                        reader->path);
+                        reader->heading.path);
     /* its writer holds it until the end; a file system without locks says
      * something else than EWOULDBLOCK */
-    if (flock(fileno(reader->file), LOCK_SH | LOCK_NB) != 0 &&
+    if (flock(fileno(reader->heading.file), LOCK_SH | LOCK_NB) != 0 &&
         errno == EWOULDBLOCK)
         return vly_fail(error, VLY_E_IO,
                         "%s: is being written by a run that goes on",
-                        reader->path);
-    reader->n_file = (uint64_t)info.st_size;
+                        reader->heading.path);
+    reader->heading.n_file = (uint64_t)info.st_size;
     return VLY_OK;
 }
 
@@ -249,13 +59,13 @@ vly_status vly_stream_reader_open(const char *path, vly_stream_reader **reader,
     vly_status status = VLY_OK;
     if (made == NULL)
         return vly_fail_nomem(error, sizeof *made, "a reader");
-    made->path = vly_strdup(path);
-    if (made->path == NULL) {
+    made->heading.path = vly_strdup(path);
+    if (made->heading.path == NULL) {
         status = vly_fail_nomem(error, strlen(path), "a file name");
         goto out;
     }
     VLY_TRY(open_file(made, error));
-    VLY_TRY(read_head(made, error));
+    VLY_TRY(vly_stream_heading_read(&made->heading, error));
     VLY_TRY(vly_stream_reader_rewind(made, error));
     *reader = made;
     made = NULL;
@@ -266,7 +76,7 @@ out:
 
 const vly_stream_head *vly_stream_reader_head(const vly_stream_reader *reader)
 {
-    return &reader->head;
+    return &reader->heading.head;
 }
 
 void vly_stream_reader_tail(const vly_stream_reader *reader,
@@ -277,13 +87,16 @@ void vly_stream_reader_tail(const vly_stream_reader *reader,
 
 vly_status vly_stream_reader_rewind(vly_stream_reader *reader, vly_error *error)
 {
-    if (fseeko(reader->file, (off_t)reader->n_head, SEEK_SET) != 0)
+    if (fseeko(reader->heading.file, (off_t)reader->heading.n_bytes,
+               SEEK_SET) != 0)
         return fail_read(reader, error);
-    memcpy(&reader->check, reader->head_bytes + reader->n_head - 4, 4);
+    memcpy(&reader->check, reader->heading.bytes + reader->heading.n_bytes - 4,
+           4);
     reader->ended = false;
-    reader->tail = (vly_stream_tail){.state = VLY_STREAM_OPEN,
-                                     .n_bytes = reader->n_head,
-                                     .n_bursts = reader->head.first_burst};
+    reader->tail =
+        (vly_stream_tail){.state = VLY_STREAM_OPEN,
+                          .n_bytes = reader->heading.n_bytes,
+                          .n_bursts = reader->heading.head.first_burst};
     return VLY_OK;
 }
 
@@ -291,12 +104,7 @@ void vly_stream_reader_close(vly_stream_reader *reader)
 {
     if (reader == NULL)
         return;
-    if (reader->file != NULL)
-        fclose(reader->file);
-    vly_free(reader->path);
-    vly_free(reader->head_bytes);
-    vly_free(reader->areas);
-    vly_free(reader->reports);
+    vly_stream_heading_deinit(&reader->heading);
     vly_free(reader->bytes);
     vly_free(reader->words);
     vly_free(reader);
@@ -307,7 +115,7 @@ void vly_stream_reader_close(vly_stream_reader *reader)
 /* No payload is longer: all neurons fired, or one frame. */
 static uint64_t payload_limit(const vly_stream_reader *reader)
 {
-    return 2 * VLY_STREAM_VARINT + 5 * reader->n_neurons;
+    return 2 * VLY_STREAM_VARINT + 5 * reader->heading.n_neurons;
 }
 
 static vly_status grow(void **memory, size_t *capacity, uint64_t n, size_t size,
@@ -333,8 +141,9 @@ static vly_status read_more(vly_stream_reader *reader, size_t *have, uint64_t n,
     if (status != VLY_OK)
         return status;
     errno = 0;
-    size_t got = fread(reader->bytes + *have, 1, (size_t)n, reader->file);
-    if (ferror(reader->file))
+    size_t got =
+        fread(reader->bytes + *have, 1, (size_t)n, reader->heading.file);
+    if (ferror(reader->heading.file))
         return fail_read(reader, error);
     *have += got;
     *whole = got == n;
@@ -390,8 +199,8 @@ static bool unpack_ids(const vly_stream_reader *reader, const unsigned char *at,
     for (uint32_t i = 0; i < n; i++) {
         uint64_t gap = 0;
         at = vly_varint_get(at, end, &gap);
-        if (at == NULL || gap >= reader->n_neurons ||
-            next + gap >= reader->n_neurons)
+        if (at == NULL || gap >= reader->heading.n_neurons ||
+            next + gap >= reader->heading.n_neurons)
             return false;
         reader->words[i] = (uint32_t)(next + gap);
         next += gap + 1;
@@ -414,7 +223,7 @@ static vly_status unpack(vly_stream_reader *reader,
     uint64_t n = block->kind == VLY_STREAM_SPIKES  ? second
                  : block->kind == VLY_STREAM_FRAME ? (uint64_t)(end - at) / 4
                                                    : 0;
-    if (n > reader->n_neurons) {
+    if (n > reader->heading.n_neurons) {
         *good = false;
         return VLY_OK;
     }
@@ -433,8 +242,8 @@ static vly_status unpack(vly_stream_reader *reader,
         *good = unpack_ids(reader, at, end, block->n);
         break;
     case VLY_STREAM_FRAME:
-        *good = second < reader->head.n_reports &&
-                n == reader->reports[second].n_neurons &&
+        *good = second < reader->heading.head.n_reports &&
+                n == reader->heading.reports[second].n_neurons &&
                 (uint64_t)(end - at) == n * 4;
         if (*good && n > 0)
             memcpy(reader->words, at, (size_t)n * 4);
@@ -462,8 +271,8 @@ static void end_here(vly_stream_reader *reader, vly_stream_state state)
 {
     reader->ended = true;
     reader->tail.state = state;
-    reader->tail.n_left = reader->n_file > reader->tail.n_bytes
-                              ? reader->n_file - reader->tail.n_bytes
+    reader->tail.n_left = reader->heading.n_file > reader->tail.n_bytes
+                              ? reader->heading.n_file - reader->tail.n_bytes
                               : 0;
     /* behind the last block there is nothing */
     if (state == VLY_STREAM_WHOLE && reader->tail.n_left > 0)

@@ -144,12 +144,34 @@ static size_t make_stream(const char *path, unsigned char *bytes,
     return read_all(path, bytes);
 }
 
+/* What a reader says of the head. */
+static void check_head(const char *path)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_stream_reader *reader = NULL;
+    assert_ok(vly_stream_reader_open(path, &reader, &error), error);
+    const vly_stream_head *theirs = vly_stream_reader_head(reader);
+    assert_int_equal(theirs->n_areas, 3);
+    assert_string_equal(theirs->areas[2].name, "C");
+    assert_int_equal(theirs->areas[2].first, 303);
+    assert_false(theirs->areas[1].recorded);
+    assert_int_equal(theirs->first_burst, 5);
+    assert_int_equal(theirs->purpose, 2);
+    assert_true(theirs->dt_ms > 0.0999 && theirs->dt_ms < 0.1001);
+    assert_int_equal(theirs->connectome_hash.lane[1], UINT64_MAX);
+    assert_string_equal(theirs->reports[0].field, "v_mv");
+    assert_string_equal(theirs->reports[0].unit, "mV");
+    assert_null(theirs->reports[0].neurons);
+    assert_int_equal(theirs->reports[1].neurons[1], 299);
+    assert_int_equal(theirs->reports[1].interval, 3);
+    vly_stream_reader_close(reader);
+}
+
 static void reads_back(void **state)
 {
     static unsigned char bytes[BYTES_MAX];
     static told found;
     vly_error error = VLY_ERROR_INIT;
-    vly_stream_reader *reader = NULL;
     const char *path = path_of("x.vls");
     uint32_t wanted[WORDS_MAX];
     uint32_t n = 0;
@@ -192,23 +214,7 @@ static void reads_back(void **state)
     assert_int_equal(found.tail.n_spikes, n_spikes);
     assert_int_equal(found.tail.n_frames, n_frames);
     assert_int_equal(found.tail.n_bursts, 5 + N_BURSTS);
-
-    assert_ok(vly_stream_reader_open(path, &reader, &error), error);
-    const vly_stream_head *theirs = vly_stream_reader_head(reader);
-    assert_int_equal(theirs->n_areas, 3);
-    assert_string_equal(theirs->areas[2].name, "C");
-    assert_int_equal(theirs->areas[2].first, 303);
-    assert_false(theirs->areas[1].recorded);
-    assert_int_equal(theirs->first_burst, 5);
-    assert_int_equal(theirs->purpose, 2);
-    assert_true(theirs->dt_ms > 0.0999 && theirs->dt_ms < 0.1001);
-    assert_int_equal(theirs->connectome_hash.lane[1], UINT64_MAX);
-    assert_string_equal(theirs->reports[0].field, "v_mv");
-    assert_string_equal(theirs->reports[0].unit, "mV");
-    assert_null(theirs->reports[0].neurons);
-    assert_int_equal(theirs->reports[1].neurons[1], 299);
-    assert_int_equal(theirs->reports[1].interval, 3);
-    vly_stream_reader_close(reader);
+    check_head(path);
 }
 
 /* Whatever was lost, what is handed out is what was written, from the start. */
