@@ -91,9 +91,13 @@ static void put_sample(run_job *job, uint64_t now)
     };
     vly_telemetry_put(watch->ring, &sample, watch->area_spikes);
     watch->n_samples++;
-    pthread_mutex_lock(&watch->lock);
-    memcpy(watch->backend, stats.backend, sizeof watch->backend);
-    pthread_mutex_unlock(&watch->lock);
+    /* only this thread writes it, so it may read it without the lock, which a
+     * reader that is not running may hold */
+    if (strcmp(watch->backend, stats.backend) != 0) {
+        pthread_mutex_lock(&watch->lock);
+        memcpy(watch->backend, stats.backend, sizeof watch->backend);
+        pthread_mutex_unlock(&watch->lock);
+    }
 }
 
 void run_watch_look(run_job *job)

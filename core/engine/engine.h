@@ -42,6 +42,7 @@ typedef struct vly_engine_device {
     uint32_t n_threads; /* as resolved */
     char *spec;         /* as resolved, with its options: opens the same */
     char name[64];      /* "cpu:4" as resolved */
+    char model[128];    /* the device's own name; "" unknown */
     uint32_t n_checked; /* bursts of this net whose ids were looked at, at most
                            VLY_CHECK_BURSTS */
 } vly_engine_device;

@@ -49,6 +49,10 @@ static vly_status open_one(const vly_connectome *connectome,
         strcmp(spec->id, "cpu") == 0 ? wanted.n_threads : wanted.index;
     (void)snprintf(made.name, sizeof made.name, "%s:%u", spec->id, number);
     made.index = wanted.index;
+    /* once: it may read files or ask a driver; statistics are taken often */
+    vly_device_info info = {.struct_size = sizeof info};
+    if (made.backend->device_info(made.index, &info, NULL) == VLY_OK)
+        (void)snprintf(made.model, sizeof made.model, "%.127s", info.name);
     made.n_threads = wanted.n_threads;
     made.spec = vly_format("%s%s%s", made.name, spec->options[0] ? "," : "",
                            spec->options);

@@ -50,7 +50,6 @@ static vly_status read_stats(vly_net *net, vly_stats *stats, vly_error *error)
 {
     const vly_net_desc *desc = &net->connectome->desc;
     vly_net_info info = {.struct_size = sizeof info};
-    vly_device_info device = {.struct_size = sizeof device};
     vly_error why = VLY_ERROR_INIT;
     if (!stats || stats->struct_size < sizeof stats->struct_size)
         return vly_fail(error, VLY_E_INVALID,
@@ -78,14 +77,11 @@ static vly_status read_stats(vly_net *net, vly_stats *stats, vly_error *error)
             net->device.backend->net_info(net->device.net, &info, &why);
         if (status != VLY_OK)
             return vly_net_failed(net, status, false, &why, error);
-        if (net->device.backend->device_info(net->device.index, &device,
-                                             &why) != VLY_OK)
-            device.name[0] = 0;
     }
     made.host_bytes = info.host_bytes;
     made.device_bytes = info.device_bytes;
     (void)snprintf(made.backend, sizeof made.backend, "%s", net->device.name);
-    (void)snprintf(made.device, sizeof made.device, "%.127s", device.name);
+    (void)snprintf(made.device, sizeof made.device, "%s", net->device.model);
     (void)snprintf(made.plan, sizeof made.plan, "%.255s", info.plan);
     copy_sized(stats, &made, sizeof made);
     return VLY_OK;
