@@ -267,9 +267,10 @@ const vly_key vly_keys_spikes[] = {
     WEIGHT,   END};
 
 #define TRAIN                                                                  \
-    {"period_ms", VLY_FORM_NUMBER, "from pulse to pulse; default one pulse"},  \
+    {"period_ms", VLY_FORM_NUMBER,                                             \
+     "from pulse to pulse, no drift; default one pulse"},                      \
         {"period_bursts", VLY_FORM_WHOLE, "the same in bursts"},               \
-        {"width_ms", VLY_FORM_NUMBER, "of a pulse; default one burst"},        \
+        {"width_ms", VLY_FORM_NUMBER, "of each pulse; default one burst"},     \
         {"width_bursts", VLY_FORM_WHOLE, "the same in bursts"},                \
     {                                                                          \
         "count", VLY_FORM_WHOLE, "of pulses; or the train ends with stop"      \
