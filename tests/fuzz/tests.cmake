@@ -93,3 +93,4 @@ vly_fuzz(genome ${CMAKE_CURRENT_LIST_DIR}/corpus/genome
                 ${CMAKE_SOURCE_DIR}/tests/golden/genome)
 vly_fuzz(connectome ${CMAKE_CURRENT_LIST_DIR}/corpus/connectome)
 vly_fuzz(checkpoint ${CMAKE_CURRENT_LIST_DIR}/corpus/checkpoint)
+vly_fuzz(stream ${CMAKE_CURRENT_LIST_DIR}/corpus/stream)
