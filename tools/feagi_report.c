@@ -15,7 +15,7 @@ const char *const feagi_class_titles[FEAGI_CLASSES] = {
     "not taken over", "assumed", "without effect on spikes, left out"};
 
 /* more subjects of an entry are only counted */
-enum { TEXT_BYTES = 600, SUBJECTS_MAX = 4096 };
+enum { TEXT_BYTES = 600, SUBJECTS_MAX = 1024 };
 
 static vly_status no_memory(vly_error *error)
 {
