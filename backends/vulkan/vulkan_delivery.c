@@ -2,7 +2,8 @@
  * Rows on the device: the synapses of all projections with the same base
  * delay, by source. Threads of the host write pieces of them into a buffer
  * that is copied; a block of rows is as large as the device allows, and the
- * address of a row says where it begins.
+ * address of a row says where it begins. Plan sliced has shorter synapses and
+ * an index instead of a table of addresses, written in the same pieces.
  */
 #include "vulkan_net.h"
 
@@ -11,7 +12,6 @@
 
 #define PIECE_BYTES (UINT64_C(16) << 20) /* more only if one row is longer */
 #define BLOCK_BYTES (UINT64_C(1) << 30)
-#define SYNAPSE_BYTES UINT64_C(8)
 #define GATHER_THREADS 16u
 #define GATHER_ALONE (UINT64_C(1) << 20)
 
@@ -24,7 +24,11 @@ typedef struct builder {
     uint32_t *degree;                  /* [n_neurons] synapses */
     uint64_t *address;                 /* [n_neurons] of rows */
     vly_vulkan_buffer *piece;
-    uint32_t from; /* neurons of the piece */
+    vly_vulkan_buffer *index;       /* plan sliced: entries of all neurons */
+    vly_vulkan_buffer *index_piece; /* of those of the piece */
+    uint32_t *rows[GATHER_THREADS]; /* plan sliced: room for a row, an entry */
+    uint32_t piece_rows;            /* at most */
+    uint32_t from;                  /* neurons of the piece */
     uint32_t to;
     uint32_t n_tasks;
     uint32_t *cuts; /* [GATHER_THREADS + 1] neurons at which tasks begin */
@@ -95,6 +99,13 @@ static vly_status count_synapses(builder *b, vly_error *error)
 
 /* ---- writing a piece --------------------------------------------------- */
 
+/* Parts of rows are read in words of 16 bytes. */
+static uint64_t row_bytes(const builder *b, uint32_t id)
+{
+    uint64_t n = b->degree[id];
+    return b->net->is_sliced ? (n * 4 + 15) / 16 * 16 : n * 8;
+}
+
 static uint32_t *write_row(const vly_projection_desc *p, uint32_t k,
                            uint32_t *out)
 {
@@ -113,6 +124,31 @@ static uint32_t *write_row(const vly_projection_desc *p, uint32_t k,
     return out;
 }
 
+/* The row of neuron k of area a into the piece, where its address says. That
+ * memory is written in order or it is slow, so parts are sorted elsewhere. */
+static void write_neuron(const builder *b, uint32_t task, uint32_t a,
+                         uint32_t k, uint32_t id)
+{
+    const uint32_t first = b->part_first[a];
+    const uint32_t end = b->part_first[a + 1];
+    const uint64_t entry_bytes = b->net->index_bytes;
+    uint8_t *piece = b->piece->mapped;
+    uint8_t *out = piece + (b->address[id] - b->address[b->from]);
+    uint32_t *words = (uint32_t *)(void *)out;
+    if (!b->net->is_sliced) {
+        for (uint32_t i = first; i < end; i++)
+            words = write_row(b->parts[i], k, words);
+        return;
+    }
+    uint32_t *entry = b->rows[task];
+    uint32_t *row = entry + entry_bytes / sizeof *entry;
+    uint8_t *entries = b->index_piece->mapped;
+    vly_vulkan_slice_row(b->net, b->parts + first, end - first, k,
+                         b->address[id], row, entry);
+    memcpy(out, row, (size_t)row_bytes(b, id));
+    memcpy(entries + (id - b->from) * entry_bytes, entry, (size_t)entry_bytes);
+}
+
 static void write_task(void *arg, uint32_t task)
 {
     const builder *b = arg;
@@ -121,15 +157,12 @@ static void write_task(void *arg, uint32_t task)
     uint32_t end = b->cuts[task + 1];
     if (id == end)
         return;
-    uint64_t offset = b->address[id] - b->address[b->from];
-    uint32_t *out = (uint32_t *)(void *)((uint8_t *)b->piece->mapped + offset);
     uint32_t a = vly_common_area_of(desc, id);
     while (id < end) {
         const vly_area_desc *area = vly_common_area_desc(desc, a);
         uint32_t last = area->first + area->n_neurons;
         for (last = last < end ? last : end; id < last; id++)
-            for (uint32_t i = b->part_first[a]; i < b->part_first[a + 1]; i++)
-                out = write_row(b->parts[i], id - area->first, out);
+            write_neuron(b, task, a, id - area->first, id);
         a++;
     }
 }
@@ -152,12 +185,20 @@ static void cut_piece(builder *b, uint64_t bytes)
     b->cuts[b->n_tasks] = b->to;
 }
 
+static void record_index(const builder *b)
+{
+    const uint64_t each = b->net->index_bytes;
+    const VkBufferCopy range = {0, b->from * each, (b->to - b->from) * each};
+    vkCmdCopyBuffer(b->net->once, b->index_piece->buffer, b->index->buffer, 1,
+                    &range);
+}
+
 static vly_status send_piece(builder *b, vly_vulkan_buffer *block,
                              uint64_t bytes, vly_error *error)
 {
     vly_backend_net *net = b->net;
     uint64_t offset = b->address[b->from] - block->address;
-    if (bytes == 0)
+    if (bytes == 0 && !net->is_sliced)
         return VLY_OK;
     cut_piece(b, bytes);
     if (b->n_tasks == 1 ||
@@ -171,7 +212,10 @@ static vly_status send_piece(builder *b, vly_vulkan_buffer *block,
     vly_status status = vly_vulkan_once(net, error);
     if (status != VLY_OK)
         return status;
-    vkCmdCopyBuffer(net->once, b->piece->buffer, block->buffer, 1, &range);
+    if (bytes > 0)
+        vkCmdCopyBuffer(net->once, b->piece->buffer, block->buffer, 1, &range);
+    if (net->is_sliced)
+        record_index(b);
     return vly_vulkan_once_end(net, "sending rows", error);
 }
 
@@ -185,7 +229,7 @@ static uint64_t take_rows(const builder *b, uint32_t from, uint32_t end,
     uint64_t bytes = 0;
     uint32_t id = from;
     for (; id < end; id++) {
-        uint64_t more = b->degree[id] * SYNAPSE_BYTES;
+        uint64_t more = row_bytes(b, id);
         if (id > from && bytes + more > most)
             break;
         bytes += more;
@@ -205,13 +249,46 @@ static vly_status fill_block(builder *b, uint32_t from, uint32_t to,
     uint64_t at = block->address;
     for (uint32_t id = from; id < to; id++) {
         b->address[id] = at;
-        at += b->degree[id] * SYNAPSE_BYTES;
+        at += row_bytes(b, id);
     }
     for (b->from = from; b->from < to && status == VLY_OK; b->from = b->to) {
-        uint64_t n = take_rows(b, b->from, to, b->piece->bytes, &b->to);
+        uint32_t end =
+            to - b->from < b->piece_rows ? to : b->from + b->piece_rows;
+        uint64_t n = take_rows(b, b->from, end, b->piece->bytes, &b->to);
         status = send_piece(b, block, n, error);
     }
     return status;
+}
+
+/* longest: bytes of a row */
+static vly_status open_index(builder *b, uint64_t longest, vly_error *error)
+{
+    vly_backend_net *net = b->net;
+    uint64_t n = PIECE_BYTES / net->index_bytes;
+    n = n < net->desc->n_neurons ? n : net->desc->n_neurons;
+    b->piece_rows = n > 0 ? (uint32_t)n : 1;
+    net->rows_bytes += net->desc->n_neurons * net->index_bytes;
+    vly_status status = vly_vulkan_buffer_create(
+        net, VLY_VULKAN_ON_DEVICE, net->desc->n_neurons, net->index_bytes,
+        &b->index, error);
+    if (status == VLY_OK)
+        status =
+            vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE, b->piece_rows,
+                                     net->index_bytes, &b->index_piece, error);
+    for (uint32_t t = 0; t < GATHER_THREADS && status == VLY_OK; t++)
+        status = vly_common_alloc(&net->heap, net->index_bytes + longest, 1,
+                                  &b->rows[t], error);
+    return status;
+}
+
+static void close_index(builder *b)
+{
+    vly_vulkan_buffer_release(b->net, b->index_piece);
+    b->index_piece = NULL;
+    for (uint32_t t = 0; t < GATHER_THREADS; t++) {
+        vly_common_release(&b->net->heap, b->rows[t]);
+        b->rows[t] = NULL;
+    }
 }
 
 static vly_status fill_rows(builder *b, vly_error *error)
@@ -221,7 +298,7 @@ static vly_status fill_rows(builder *b, vly_error *error)
     uint64_t longest = 0;
     uint64_t total = 0;
     for (uint32_t id = 0; id < n; id++) {
-        uint64_t bytes = b->degree[id] * SYNAPSE_BYTES;
+        uint64_t bytes = row_bytes(b, id);
         longest = bytes > longest ? bytes : longest;
         total += bytes;
     }
@@ -230,8 +307,11 @@ static vly_status fill_rows(builder *b, vly_error *error)
     uint64_t block = net->device->allocation_max < BLOCK_BYTES
                          ? net->device->allocation_max
                          : BLOCK_BYTES;
+    net->rows_bytes += total;
     vly_status status = vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE,
                                                  piece, 1, &b->piece, error);
+    if (status == VLY_OK && net->is_sliced)
+        status = open_index(b, longest, error);
     for (uint32_t id = 0; id < n && status == VLY_OK;) {
         uint32_t to;
         uint64_t bytes = take_rows(b, id, n, block, &to);
@@ -239,6 +319,7 @@ static vly_status fill_rows(builder *b, vly_error *error)
         id = to;
     }
     vly_vulkan_buffer_release(net, b->piece);
+    close_index(b);
     return status;
 }
 
@@ -250,6 +331,11 @@ static vly_status send_tables(builder *b, vly_error *error)
     uint64_t n = net->desc->n_neurons;
     vly_vulkan_buffer *row = NULL;
     vly_vulkan_buffer *degree = NULL;
+    if (net->is_sliced) {
+        b->group->row = b->index->address;
+        return VLY_OK;
+    }
+    net->rows_bytes += n * (sizeof *b->address + sizeof *b->degree);
     vly_status status = vly_vulkan_buffer_create(
         net, VLY_VULKAN_ON_DEVICE, n, sizeof *b->address, &row, error);
     if (status == VLY_OK)
@@ -319,7 +405,7 @@ vly_status vly_vulkan_groups_create(vly_backend_net *net, vly_error *error)
 
 vly_status vly_vulkan_delivery_create(vly_backend_net *net, vly_error *error)
 {
-    builder b = {.net = net};
+    builder b = {.net = net, .piece_rows = UINT32_MAX};
     vly_status status = builder_open(&b, error);
     for (uint32_t g = 0; g < net->n_groups && status == VLY_OK; g++) {
         b.group = &net->groups[g];

@@ -283,15 +283,6 @@ static uint32_t power_below(uint32_t n)
     return p;
 }
 
-uint32_t vly_vulkan_sums(const vly_vulkan_device *device,
-                         const vly_vulkan_shape *shape)
-{
-    /* beside a list of two rounds of spikes and a few words */
-    uint32_t other = 2 * shape->slice_size + 16;
-    uint32_t all = device->shared_max / 4;
-    return all > 2 * other ? all - other : all / 2;
-}
-
 /* Vulkan has no word for it: the drivers that say it, else a guess. */
 static uint32_t count_units(VkPhysicalDevice physical)
 {
@@ -325,21 +316,24 @@ static void choose_shape(vly_vulkan_device *device)
                ? most
                : all->limits.maxComputeWorkGroupSize[0];
     uint32_t wanted = is_cpu ? 64 : 256;
-    device->size_max = most;
+    device->shared_max = all->limits.maxComputeSharedMemorySize;
+    /* a list of ids and gains of a tile, and a few words */
+    uint32_t list = (device->shared_max - 64) / (8 * VLY_VULKAN_TILE_ROUNDS);
+    device->size_max = power_below(most < list ? most : list);
     shape->size = power_below(most < wanted ? most : wanted);
     shape->lanes = power_below(subgroups.subgroupSize);
     shape->lanes = shape->lanes < shape->size ? shape->lanes : shape->size;
     shape->together = !is_cpu;
-    shape->groups = is_cpu ? 4 : 1024;
     /* bitmap and sums, beside one word an invocation */
     uint32_t room = all->limits.maxComputeSharedMemorySize / 8 - shape->size;
     shape->words = power_below(room < 4096 ? room : 4096);
     device->timestamp_ns = all->limits.timestampPeriod;
-    device->shared_max = all->limits.maxComputeSharedMemorySize;
     device->n_units = is_cpu ? 1 : count_units(device->physical);
-    shape->slice_size = is_cpu ? shape->size : power_below(most);
+    shape->groups = is_cpu ? 4 : 4 * device->n_units;
+    shape->slice_size =
+        is_cpu ? shape->size : power_below(most < 512 ? most : 512);
     shape->slice_lanes = 4;
-    shape->sums = vly_vulkan_sums(device, shape);
+    shape->sums = device->shared_max / 4;
 }
 
 static vly_status open_queue(vly_vulkan_device *device, vly_error *error)

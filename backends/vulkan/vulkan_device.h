@@ -24,8 +24,8 @@ enum {
     VLY_VULKAN_DELIVER = VLY_VULKAN_N_MODELS,
     VLY_VULKAN_RESTORE,
     VLY_VULKAN_SORT,
-    VLY_VULKAN_SLICE, /* one for each model but feagi */
-    VLY_VULKAN_N_SHADERS = VLY_VULKAN_SLICE + VLY_VULKAN_N_MODELS
+    VLY_VULKAN_SLICES, /* delivers, plan sliced */
+    VLY_VULKAN_N_SHADERS
 };
 
 /* Work groups as a net wants them. */
@@ -86,9 +86,6 @@ vly_status vly_vulkan_device_info(uint32_t index, vly_device_info *info,
  * with this index, it failed before; E_UNSUPPORTED it lacks a feature */
 vly_status vly_vulkan_device_open(uint32_t index, vly_vulkan_device **device,
                                   vly_error *error);
-/* Accumulators that fit the shared memory of a slice's work group. */
-uint32_t vly_vulkan_sums(const vly_vulkan_device *device,
-                         const vly_vulkan_shape *shape);
 /* VLY_OK, or the failure in words. A lost device stays lost. */
 vly_status vly_vulkan_check(vly_vulkan_device *device, VkResult result,
                             const char *what, vly_error *error);

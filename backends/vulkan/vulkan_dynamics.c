@@ -16,6 +16,15 @@ static vly_status area_upload(vly_backend_net *net, uint32_t a,
                              &net->area[a], sizeof *net->area, error);
 }
 
+/* What shaders take: the word itself where it is the same for all. */
+static void set_coef(vly_vulkan_area *area, uint32_t coef,
+                     const vly_column *column)
+{
+    area->coef_word[coef] = column->words[0];
+    area->coefs_vary &= ~(UINT32_C(1) << coef);
+    area->coefs_vary |= (column->uniform ? 0u : 1u) << coef;
+}
+
 /* A column as long as the area, in place of one that holds a word. */
 static vly_status grow_column(vly_backend_net *net, uint32_t a, uint32_t coef,
                               vly_error *error)
@@ -30,7 +39,6 @@ static vly_status grow_column(vly_backend_net *net, uint32_t a, uint32_t coef,
     info->own[coef] = more;
     info->room[coef] = net->area[a].n;
     net->area[a].coef[coef] = more->address;
-    net->area[a].coef_mask[coef] = 0; /* until its words are there */
     return VLY_OK;
 }
 
@@ -65,7 +73,7 @@ vly_status vly_vulkan_coef_write(vly_backend_net *net, uint32_t a,
     }
     if (status != VLY_OK)
         return status;
-    net->area[a].coef_mask[coef] = column->uniform ? 0 : UINT32_MAX;
+    set_coef(&net->area[a], coef, column);
     return area_upload(net, a, error);
 }
 
@@ -96,7 +104,8 @@ static vly_status create_coefs(vly_backend_net *net, vly_error *error)
             if (n > 0)
                 memcpy(host + at, column->words, n * sizeof *host);
             net->area[a].coef[i] = net->coefs->address + at * sizeof *host;
-            net->area[a].coef_mask[i] = column->uniform ? 0 : UINT32_MAX;
+            if (n > 0)
+                set_coef(&net->area[a], i, column);
             net->info[a].room[i] = n;
             at += n;
         }
@@ -142,6 +151,9 @@ static vly_status create_areas(vly_backend_net *net, vly_error *error)
     return VLY_OK;
 }
 
+/* work groups of tiles that a multiprocessor holds, about */
+#define TILE_ROOM 4u
+
 /* ---- tiles ------------------------------------------------------------- */
 
 /* Writes those of one model, if tiles is not NULL; returns how many. */
@@ -154,7 +166,7 @@ static uint64_t model_tiles(const vly_backend_net *net, uint32_t model,
             continue;
         uint32_t left = net->area[a].n;
         while (left > 0) {
-            uint32_t size = left < net->shape.size ? left : net->shape.size;
+            uint32_t size = left < net->tile_size ? left : net->tile_size;
             if (tiles != NULL)
                 tiles[n] = (vly_vulkan_tile){a, net->area[a].n - left, size};
             n++;
@@ -164,8 +176,22 @@ static uint64_t model_tiles(const vly_backend_net *net, uint32_t model,
     return n;
 }
 
+/* Several neurons an invocation save reading the area so often, once there are
+ * more tiles than the device has room for. */
+static uint32_t choose_tile(const vly_backend_net *net)
+{
+    const uint32_t size = net->shape.size;
+    uint64_t room = (uint64_t)net->device->n_units * TILE_ROOM;
+    uint64_t rounds = net->desc->n_neurons / (room * size) + 1;
+    if (net->rounds != 0)
+        return size * net->rounds;
+    rounds = rounds < VLY_VULKAN_TILE_ROUNDS ? rounds : VLY_VULKAN_TILE_ROUNDS;
+    return size * (rounds > 1 ? (uint32_t)rounds : 1);
+}
+
 static vly_status create_tiles(vly_backend_net *net, vly_error *error)
 {
+    net->tile_size = choose_tile(net);
     vly_vulkan_tile *host = NULL;
     vly_vulkan_buffer *tiles = NULL;
     uint64_t total = 0;
@@ -204,9 +230,8 @@ vly_status vly_vulkan_inputs_create(vly_backend_net *net, vly_error *error)
     vly_vulkan_view *view = net->view;
     vly_vulkan_buffer *made = NULL;
     int has_feagi = net->n_driven < net->desc->n_neurons;
-    if (net->is_sliced) /* they lie in shared memory */
-        return VLY_OK;
-    uint64_t words = (uint64_t)view->ring * view->n_neurons;
+    uint64_t words = (uint64_t)view->n_neurons *
+                     (net->is_sliced ? view->n_copies : view->ring);
     vly_status status = vly_vulkan_buffer_create(
         net, VLY_VULKAN_ON_DEVICE, words * 4, view->n_ports, &made, error);
     if (status == VLY_OK)

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define FIRST_CAPACITY (UINT64_C(1) << 16)
+/* Shaders count in 32 bits. */
+#define LOG_MOST (UINT64_C(1) << 31)
 /* As far as it grows only to make submissions longer. */
 #define GROWN_CAPACITY (UINT64_C(1) << 24)
 
@@ -23,6 +25,9 @@ static vly_status log_alloc(vly_backend_net *net, uint64_t capacity,
                             vly_vulkan_buffer **ids, vly_vulkan_buffer **gains,
                             vly_error *error)
 {
+    if (capacity > LOG_MOST)
+        return vly_common_fail_memory(capacity * 8, LOG_MOST * 8,
+                                      " for spikes on their way", error);
     vly_status status = vly_vulkan_buffer_create(
         net, VLY_VULKAN_ON_DEVICE, capacity, sizeof(uint32_t), ids, error);
     if (status != VLY_OK)
@@ -41,7 +46,8 @@ static void log_use(vly_backend_net *net, vly_vulkan_buffer *ids,
     net->log_gains = gains;
     net->view->log_ids = ids->address;
     net->view->log_gains = gains->address;
-    net->view->log_mask = capacity - 1;
+    net->view->log_mask = (uint32_t)(capacity - 1);
+    net->view->log_room = (uint32_t)(capacity - net->desc->n_neurons);
 }
 
 vly_status vly_vulkan_history_create(vly_backend_net *net, vly_error *error)
@@ -128,7 +134,7 @@ vly_status vly_vulkan_history_reserve(vly_backend_net *net, uint64_t oldest,
     if (oldest < net->burst)
         status = vly_vulkan_history_records(net, oldest, 1, &record, error);
     uint64_t capacity = power_of_two(2 * (net->head - record.start + n));
-    if (status != VLY_OK || capacity <= net->view->log_mask + 1)
+    if (status != VLY_OK || capacity <= net->view->log_mask + UINT64_C(1))
         return status;
     status = log_alloc(net, capacity, &ids, &gains, error);
     if (status == VLY_OK)
@@ -151,7 +157,7 @@ vly_status vly_vulkan_history_grow(vly_backend_net *net, vly_error *error)
 {
     uint32_t delay = net->desc->max_delay;
     uint64_t oldest = net->burst > delay ? net->burst - delay : 0;
-    uint64_t capacity = net->view->log_mask + 1;
+    uint64_t capacity = net->view->log_mask + UINT64_C(1);
     return capacity < GROWN_CAPACITY
                ? vly_vulkan_history_reserve(net, oldest, capacity, error)
                : VLY_OK;

@@ -7,6 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+/* as in kernels/vulkan/burst_view.glsl */
+_Static_assert(sizeof(vly_vulkan_area) == 312, "AREA_BYTES");
+_Static_assert(sizeof(vly_vulkan_view) == 152, "VIEW_BYTES");
+_Static_assert(sizeof(vly_vulkan_group) == 24, "a group is 24 bytes");
+_Static_assert(sizeof(vly_vulkan_record) == 40, "a record is 40 bytes");
+_Static_assert(offsetof(vly_vulkan_params, launch) == 152, "no hole");
+
 /* ---- options ----------------------------------------------------------- */
 
 typedef struct net_options {
@@ -18,6 +25,8 @@ typedef struct net_options {
     uint32_t together; /* UINT32_MAX: by the device */
     uint32_t plan;     /* VLY_VULKAN_PLAN_* */
     uint32_t sums;     /* accumulators of a slice; 0: by the device */
+    uint32_t rounds;   /* neurons of an invocation; 0: by the device */
+    uint32_t copies;   /* work groups that share a slice; 0: by the device */
     uint32_t memory;   /* KiB on the device; UINT32_MAX: all */
     uint32_t fault;
 } net_options;
@@ -67,16 +76,18 @@ static vly_status read_options(const char *text, net_options *made,
                     read_number(text, n, "together=", &made->together) ||
                     read_number(text, n, "memory=", &made->memory) ||
                     read_number(text, n, "sums=", &made->sums) ||
+                    read_number(text, n, "copies=", &made->copies) ||
+                    read_number(text, n, "rounds=", &made->rounds) ||
                     read_plan(text, n, &made->plan) ||
                     read_number(text, n, "fault=", &made->fault);
         if (!known)
-            return vly_common_fail(
-                error, VLY_E_INVALID,
-                "vulkan option '%.*s', wanted plan=auto, "
-                "plan=global, plan=sliced, launch=N, "
-                "sums=N, size=N, lanes=N, words=N, groups=N, "
-                "together=0|1, memory=N or fault=1",
-                (int)n, text);
+            return vly_common_fail(error, VLY_E_INVALID,
+                                   "vulkan option '%.*s', wanted plan=auto, "
+                                   "plan=global, plan=sliced, launch=N, "
+                                   "sums=N, copies=N, rounds=N, size=N, "
+                                   "lanes=N, words=N, groups=N, "
+                                   "together=0|1, memory=N or fault=1",
+                                   (int)n, text);
         text += text[n] == ',' ? n + 1 : n;
     }
     return VLY_OK;
@@ -110,13 +121,15 @@ static vly_status choose_shape(vly_backend_net *net, const net_options *wanted,
         shape->slice_size = wanted->size;
     if (wanted->lanes != 0)
         shape->slice_lanes = wanted->lanes;
+    net->rounds = wanted->rounds < VLY_VULKAN_TILE_ROUNDS
+                      ? wanted->rounds
+                      : VLY_VULKAN_TILE_ROUNDS;
     if (wanted->together != UINT32_MAX)
         shape->together = wanted->together != 0;
     if (shape->lanes > shape->size)
         shape->lanes = shape->size;
     if (shape->slice_lanes > shape->slice_size)
         shape->slice_lanes = shape->slice_size;
-    shape->sums = vly_vulkan_sums(net->device, shape);
     if (wanted->sums != 0 && wanted->sums < shape->sums)
         shape->sums = wanted->sums;
     if (shape->size > net->device->size_max || shape->words < shape->size)
@@ -146,7 +159,6 @@ static void start_view(vly_backend_net *net)
     view->key_low = (uint32_t)desc->seed_input;
     view->key_high = (uint32_t)(desc->seed_input >> 32);
     view->feagi_q = desc->feagi_q;
-    view->launch = net->params->address + sizeof *view;
     for (uint32_t a = 0; a < desc->n_areas; a++) {
         uint32_t n = vly_common_area_desc(desc, a)->n_ports;
         view->n_ports = n > view->n_ports ? n : view->n_ports;
@@ -160,16 +172,15 @@ static void start_view(vly_backend_net *net)
 
 static vly_status create_params(vly_backend_net *net, vly_error *error)
 {
-    vly_status status = vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE,
-                                                 sizeof(vly_vulkan_view) +
-                                                     sizeof(vly_vulkan_launch),
-                                                 1, &net->params, error);
+    vly_status status =
+        vly_common_alloc(&net->heap, 1, sizeof *net->shown, &net->shown, error);
     if (status != VLY_OK)
         return status;
-    net->view = net->params->mapped;
-    net->launch = (vly_vulkan_launch *)(void *)(net->view + 1);
+    net->view = &net->shown->view;
+    net->launch = &net->shown->launch;
     start_view(net);
-    return VLY_OK;
+    return vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE,
+                                    sizeof *net->shown, 1, &net->params, error);
 }
 
 /* ---- net --------------------------------------------------------------- */
@@ -187,7 +198,8 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
     if (status == VLY_OK)
         status = vly_vulkan_dynamics_create(net, error);
     if (status == VLY_OK)
-        status = vly_vulkan_plan_choose(net, wanted->plan, error);
+        status =
+            vly_vulkan_plan_choose(net, wanted->plan, wanted->copies, error);
     if (status == VLY_OK)
         status = vly_vulkan_inputs_create(net, error);
     if (status == VLY_OK)
@@ -199,8 +211,7 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
     if (status == VLY_OK)
         status = vly_vulkan_history_create(net, error);
     if (status == VLY_OK)
-        status = net->is_sliced ? vly_vulkan_slices_create(net, error)
-                                : vly_vulkan_delivery_create(net, error);
+        status = vly_vulkan_delivery_create(net, error);
     if (status == VLY_OK)
         status =
             vly_vulkan_upload(net, net->state, 0, snapshot->state,
@@ -274,21 +285,22 @@ vly_status vly_vulkan_net_info(const vly_backend_net *net, vly_net_info *info,
     info->host_bytes = net->heap.bytes + net->pinned_bytes;
     info->device_bytes = net->device_bytes;
     double synapses = net->n_synapses > 0 ? (double)net->n_synapses : 1.0;
+    double bytes = (double)net->rows_bytes / synapses;
     if (net->is_sliced)
         snprintf(info->plan, sizeof info->plan,
-                 "sliced: %u slices of targets, a work group of %u each, "
+                 "sliced: %u slices of targets, %u work groups of %u each, "
                  "inputs in shared memory; %u groups of rows, %.2f bytes a "
-                 "synapse; one dispatch a burst and model, up to %u bursts a "
-                 "submission",
-                 net->view->n_slices, net->shape.slice_size, net->n_groups,
-                 (double)net->segment_bytes / synapses,
+                 "synapse; up to %u bursts a submission",
+                 net->view->n_slices, net->view->n_copies,
+                 net->shape.slice_size, net->n_groups, bytes,
                  VLY_VULKAN_LAUNCH_BURSTS);
     else
         snprintf(info->plan, sizeof info->plan,
                  "global: %u work groups of %u deliver, %u invocations a row; "
-                 "%u groups of rows, 8 bytes a synapse; inputs of %u bursts in "
-                 "global memory; up to %u bursts a submission",
+                 "%u groups of rows, %.2f bytes a synapse; inputs of %u bursts "
+                 "in global memory; up to %u bursts a submission",
                  net->shape.groups, net->shape.size, net->shape.lanes,
-                 net->n_groups, net->view->ring, VLY_VULKAN_LAUNCH_BURSTS);
+                 net->n_groups, bytes, net->view->ring,
+                 VLY_VULKAN_LAUNCH_BURSTS);
     return VLY_OK;
 }

@@ -41,7 +41,7 @@ typedef struct vly_vulkan_commands {
     uint32_t reserved;
 } vly_vulkan_commands;
 
-/* Tiles or slices of one model */
+/* Tiles of one model */
 typedef struct vly_vulkan_model_tiles {
     uint32_t first;
     uint32_t n;
@@ -54,6 +54,12 @@ typedef struct vly_vulkan_area_info {
     vly_vulkan_buffer *own[VLY_VULKAN_MAX_COEFS];
     uint32_t room[VLY_VULKAN_MAX_COEFS]; /* words behind the address */
 } vly_vulkan_area_info;
+
+/* What shaders find at the address that they are given. */
+typedef struct vly_vulkan_params {
+    vly_vulkan_view view;
+    vly_vulkan_launch launch;
+} vly_vulkan_params;
 
 typedef struct vly_vulkan_timestamps {
     VkQueryPool pool; /* VK_NULL_HANDLE: the device has none */
@@ -85,7 +91,8 @@ struct vly_backend_net {
     vly_vulkan_buffer *staging; /* TO_DEVICE, for copies */
     vly_vulkan_buffer *reading; /* TO_HOST, for copies */
     vly_vulkan_buffer *params;  /* TO_DEVICE: view, then launch */
-    vly_vulkan_view *view;      /* in params */
+    vly_vulkan_params *shown;   /* the same here: reading the other is slow */
+    vly_vulkan_view *view;      /* in shown */
     vly_vulkan_launch *launch;
     vly_vulkan_buffer *areas;
     vly_vulkan_buffer *coefs;
@@ -110,10 +117,11 @@ struct vly_backend_net {
     uint32_t n_groups;
     uint32_t n_tiles;
     vly_vulkan_model_tiles tiles[VLY_VULKAN_N_MODELS];
-    uint32_t is_sliced; /* 1: plan sliced */
-    uint32_t slice_size;
-    uint64_t segment_bytes;
-    vly_vulkan_model_tiles slices[VLY_VULKAN_N_MODELS];
+    uint32_t is_sliced;   /* 1: plan sliced */
+    uint32_t rounds;      /* option rounds=N; 0: by size */
+    uint32_t tile_size;   /* neurons */
+    uint64_t index_bytes; /* plan sliced: of an entry */
+    uint64_t rows_bytes;  /* rows and what finds them */
 };
 
 /* ---- vulkan_memory.c --------------------------------------------------- */
@@ -181,12 +189,18 @@ vly_status vly_vulkan_groups_create(vly_backend_net *net, vly_error *error);
 
 /* ---- vulkan_slices.c --------------------------------------------------- */
 
-/* Whether the net runs by slices. Errors E_UNSUPPORTED it was asked for and
- * is not for this net */
+/* Whether the net runs by slices, and by which. copies: work groups that share
+ * one, 0: by the device. Errors E_UNSUPPORTED it was asked for and is not for
+ * this net */
 vly_status vly_vulkan_plan_choose(vly_backend_net *net, uint32_t plan,
-                                  vly_error *error);
-/* Slices, and rows cut by slice, in place of vly_vulkan_delivery_create. */
-vly_status vly_vulkan_slices_create(vly_backend_net *net, vly_error *error);
+                                  uint32_t copies, vly_error *error);
+/* A row of the plan, slice by slice, and its entry of the index: the synapses
+ * that n projections have from neuron k of their source area. address: of the
+ * row on the device. */
+void vly_vulkan_slice_row(const vly_backend_net *net,
+                          const vly_projection_desc *const *parts, uint32_t n,
+                          uint32_t k, uint64_t address, uint32_t *row,
+                          uint32_t *entry);
 
 /* ---- vulkan_stimulus.c ------------------------------------------------- */
 

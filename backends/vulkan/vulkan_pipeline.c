@@ -8,9 +8,9 @@
 
 #include "backends/common/backend_common.h"
 
+#include "deliver_slices_spirv.h"
 #include "deliver_spirv.h"
 #include "restore_spirv.h"
-#include "slice_spirv.h"
 #include "sort_spirv.h"
 #include "update_spirv.h"
 
@@ -23,13 +23,10 @@ static const shader_words shaders[VLY_VULKAN_N_SHADERS] = {
     [VLY_VULKAN_DELIVER] = {deliver_spirv, sizeof deliver_spirv},
     [VLY_VULKAN_RESTORE] = {restore_spirv, sizeof restore_spirv},
     [VLY_VULKAN_SORT] = {sort_spirv, sizeof sort_spirv},
+    [VLY_VULKAN_SLICES] = {deliver_slices_spirv, sizeof deliver_slices_spirv},
 #define VLY_EACH_MODEL(id)                                                     \
     [VLY_VULKAN_UPDATE + VLY_VULKAN_MODEL_##                                   \
         id] = {update_##id##_spirv, sizeof update_##id##_spirv},
-#include "kernels/models/models.def"
-#define VLY_EACH_MODEL(id)                                                     \
-    [VLY_VULKAN_SLICE + VLY_VULKAN_MODEL_##                                    \
-        id] = {slice_##id##_spirv, sizeof slice_##id##_spirv},
 #include "kernels/models/models.def"
 };
 
@@ -55,7 +52,7 @@ static VkResult build(const vly_vulkan_device *device,
                       VkPipeline *made)
 {
     const shader_words *shader = &shaders[index];
-    const int sliced = index >= VLY_VULKAN_SLICE;
+    const int sliced = index == VLY_VULKAN_SLICES;
     const size_t size = sliced ? offsetof(vly_vulkan_shape, slice_size)
                                : offsetof(vly_vulkan_shape, size);
     const size_t lanes = sliced ? offsetof(vly_vulkan_shape, slice_lanes)

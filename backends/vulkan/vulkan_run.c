@@ -25,7 +25,8 @@ static void set_launch(vly_backend_net *net, const vly_run *run)
     *net->launch = (vly_vulkan_launch){
         .burst = net->burst,
         .head = net->head,
-        .head_limit = record ? net->head + run->spikes_capacity - run->n_spikes
+        .head_limit = record ? net->head + run->spikes_capacity -
+                                   run->n_spikes - net->desc->n_neurons
                              : UINT64_MAX,
         .n_bursts = vly_common_run_stopped(run) ? 1 : n,
         .keep = (uint32_t)record,
@@ -40,7 +41,7 @@ static vly_status prepare_record(vly_backend_net *net, const vly_run *run,
     uint64_t room = run->spikes_capacity - run->n_spikes;
     uint64_t most = (uint64_t)launch->n_bursts * net->desc->n_neurons;
     room = room < most ? room : most;
-    most = net->view->log_mask + 1;
+    most = net->view->log_mask + UINT64_C(1);
     vly_status status =
         vly_vulkan_history_sorted(net, room < most ? room : most, error);
     if (status != VLY_OK)
@@ -170,7 +171,7 @@ static vly_status make_room(vly_backend_net *net, uint32_t n_bursts,
             net, net->burst > delay ? net->burst - delay : 0,
             net->desc->n_neurons, error);
     if (n_bursts == launch->n_bursts || launch->keep == 0 ||
-        net->head + net->desc->n_neurons > launch->head_limit)
+        net->head > launch->head_limit)
         return VLY_OK;
     vly_status status = vly_vulkan_history_grow(net, error);
     return status == VLY_E_NOMEM ? VLY_OK : status; /* it does without */

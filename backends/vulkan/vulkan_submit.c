@@ -6,6 +6,8 @@
  */
 #include "vulkan_net.h"
 
+#include <string.h>
+
 #define MAX_DISPATCH 65535u /* work groups of one, on every device */
 
 /* ---- queue ------------------------------------------------------------- */
@@ -64,6 +66,8 @@ vly_status vly_vulkan_submit(vly_backend_net *net,
                              const char *what, vly_error *error)
 {
     vly_vulkan_device *device = net->device;
+    if (net->params != NULL) /* nothing runs that could read it */
+        memcpy(net->params->mapped, net->shown, sizeof *net->shown);
     const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                                  .commandBufferCount = n,
                                  .pCommandBuffers = commands};
@@ -170,13 +174,11 @@ void vly_vulkan_dispatch(vly_backend_net *net, VkCommandBuffer commands,
 /* Whether the bursts of a net use it */
 static int is_used(const vly_backend_net *net, uint32_t shader)
 {
-    if (shader == VLY_VULKAN_SORT)
-        return 1;
-    if (shader >= VLY_VULKAN_SLICE)
-        return net->is_sliced && net->slices[shader - VLY_VULKAN_SLICE].n > 0;
-    if (net->is_sliced)
-        return 0;
-    return shader >= VLY_VULKAN_N_MODELS || net->tiles[shader].n > 0;
+    if (shader < VLY_VULKAN_N_MODELS)
+        return net->tiles[shader].n > 0;
+    if (shader == VLY_VULKAN_SLICES || shader == VLY_VULKAN_DELIVER)
+        return net->is_sliced == (shader == VLY_VULKAN_SLICES);
+    return shader == VLY_VULKAN_SORT;
 }
 
 static vly_status get_pipelines(vly_backend_net *net, VkPipeline *pipelines,
@@ -198,12 +200,24 @@ static void stamp(vly_backend_net *net, VkCommandBuffer commands, uint32_t i)
                             net->timestamps.pool, i);
 }
 
-/* Delivery, then the update of each model. */
-static void record_global(vly_backend_net *net, VkCommandBuffer commands,
-                          const VkPipeline *pipelines, uint32_t k, int timed)
+static void record_delivery(vly_backend_net *net, VkCommandBuffer commands,
+                            const VkPipeline *pipelines, uint32_t k)
 {
-    vly_vulkan_dispatch(net, commands, pipelines[VLY_VULKAN_DELIVER],
-                        (vly_vulkan_push){.k = k}, net->shape.groups);
+    const vly_vulkan_view *view = net->view;
+    const uint32_t shader =
+        net->is_sliced ? VLY_VULKAN_SLICES : VLY_VULKAN_DELIVER;
+    vly_vulkan_dispatch(
+        net, commands, pipelines[shader], (vly_vulkan_push){.k = k},
+        net->is_sliced ? view->n_slices * view->n_copies : net->shape.groups);
+}
+
+/* Delivery, then the update of each model. */
+static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
+                         const VkPipeline *pipelines, uint32_t k, int timed)
+{
+    if (timed)
+        stamp(net, commands, 2);
+    record_delivery(net, commands, pipelines, k);
     dispatch_barrier(commands);
     if (timed)
         stamp(net, commands, 3);
@@ -216,38 +230,6 @@ static void record_global(vly_backend_net *net, VkCommandBuffer commands,
                     .k = k, .first = tiles->first, .count = tiles->n},
                 tiles->n < MAX_DISPATCH ? tiles->n : MAX_DISPATCH);
     }
-}
-
-/* Both at once, for the slices of each model; timed as update. */
-static void record_sliced(vly_backend_net *net, VkCommandBuffer commands,
-                          const VkPipeline *pipelines, uint32_t k, int timed)
-{
-    uint32_t keeps = 1;
-    if (timed)
-        stamp(net, commands, 3);
-    for (uint32_t m = 0; m < VLY_VULKAN_N_MODELS; m++) {
-        const vly_vulkan_model_tiles *slices = &net->slices[m];
-        for (uint32_t at = 0; at < slices->n; at += MAX_DISPATCH) {
-            uint32_t n = slices->n - at;
-            vly_vulkan_dispatch(net, commands, pipelines[VLY_VULKAN_SLICE + m],
-                                (vly_vulkan_push){.k = k,
-                                                  .first = slices->first + at,
-                                                  .keeps = keeps},
-                                n < MAX_DISPATCH ? n : MAX_DISPATCH);
-            keeps = 0;
-        }
-    }
-}
-
-static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
-                         const VkPipeline *pipelines, uint32_t k, int timed)
-{
-    if (timed)
-        stamp(net, commands, 2);
-    if (net->is_sliced)
-        record_sliced(net, commands, pipelines, k, timed);
-    else
-        record_global(net, commands, pipelines, k, timed);
     dispatch_barrier(commands);
     if (timed)
         stamp(net, commands, 4);

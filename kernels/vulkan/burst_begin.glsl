@@ -9,27 +9,30 @@
 
 /* Whether burst LAUNCH.burst + push.k runs: the one before it did, and even if
  * every neuron fires, no spike is overwritten that is still needed. head: log
- * position of its first spike. */
+ * position of its first spike. Everything is read before anything is decided,
+ * so that one wait is for all of it. */
 bool begin_burst(uint64_t burst, out uint64_t head)
 {
-    head = LAUNCH.head;
+    /* No difference that is cut off at 0 and then compared: where burst <=
+     * delay NVIDIA's compiler (driver 580.159) took (burst > delay ? burst -
+     * delay : 0) < burst for false, so that a full log was overwritten. */
+    uint delay = VIEW.max_delay;
+    uint ago = burst < uint64_t(delay) ? uint(burst) : delay;
+    vly_vulkan_record before = record_of(burst - 1ul).v;
+    uint64_t tail = record_of(burst - uint64_t(ago > 0u ? ago : 1u)).v.start;
+    uint64_t first = LAUNCH.head;
+    bool runs = true;
+    head = first;
     if (push.k > 0u) {
-        record_at before = record_of(burst - 1ul);
-        head = before.v.start + uint64_t(before.v.count);
-        if (before.v.ran == 0u)
-            return false;
+        head = before.start + uint64_t(before.count);
+        runs = before.ran != 0u;
     }
-    /* No difference that is cut off at 0 and then compared: where burst <= delay
-     * NVIDIA's compiler (driver 580.159) took (burst > delay ? burst - delay :
-     * 0) < burst for false, so that a full log was overwritten. */
-    uint ago = burst < uint64_t(VIEW.max_delay) ? uint(burst) : VIEW.max_delay;
-    uint64_t tail = head;
-    if (ago > 0u)
-        tail = record_of(burst - uint64_t(ago)).v.start;
-    if (LAUNCH.keep != 0u && tail > LAUNCH.head)
-        tail = LAUNCH.head;
-    uint64_t end = head + uint64_t(VIEW.n_neurons);
-    return end - tail <= VIEW.log_mask + 1ul && end <= LAUNCH.head_limit;
+    if (ago == 0u)
+        tail = head;
+    if (LAUNCH.keep != 0u && tail > first)
+        tail = first;
+    uint64_t used = head - tail;
+    return runs && used <= uint64_t(VIEW.log_room) && head <= LAUNCH.head_limit;
 }
 
 #endif

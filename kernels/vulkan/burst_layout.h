@@ -22,16 +22,16 @@
 
 VLY_STRUCT(vly_vulkan_area)
 {
-    VLY_U64 field[VLY_VULKAN_MAX_FIELDS]; /* addresses of [n] words */
-    VLY_U64 coef[VLY_VULKAN_MAX_COEFS];
-    VLY_U32 coef_mask[VLY_VULKAN_MAX_COEFS]; /* 0 if uniform, else ~0 */
+    VLY_U64 field[VLY_VULKAN_MAX_FIELDS];    /* addresses of [n] words */
+    VLY_U64 coef[VLY_VULKAN_MAX_COEFS];      /* addresses of 1 or [n] words */
+    VLY_U32 coef_word[VLY_VULKAN_MAX_COEFS]; /* of those that are uniform */
     VLY_F32 scale[2];
     VLY_U32 first; /* global id */
     VLY_U32 n;
     VLY_U32 feagi;          /* 1: updates candidates only */
     VLY_U32 stimulus_first; /* its part of the stimuli */
     VLY_U32 n_stimuli;
-    VLY_U32 reserved;
+    VLY_U32 coefs_vary; /* bit k: coefficient k is not uniform */
 };
 
 /* vly_stimulus of neuron_types.glsl, which shaders read it as. */
@@ -59,38 +59,30 @@ VLY_STRUCT(vly_vulkan_stimulus)
 /* Every synapse with one base delay, in rows by source. */
 VLY_STRUCT(vly_vulkan_group)
 {
-    VLY_U64 row;    /* address of [n_neurons] addresses of rows */
+    VLY_U64 row;    /* address of [n_neurons] addresses of rows; plan sliced:
+                       of [n_neurons] entries of the index */
     VLY_U64 degree; /* address of [n_neurons] synapses of each */
     VLY_U32 base_delay;
     VLY_U32 delay_max;
 };
 
 /* What one work group updates; those of one model lie together. */
+#define VLY_VULKAN_TILE_ROUNDS 8u
 VLY_STRUCT(vly_vulkan_tile)
 {
     VLY_U32 area;
     VLY_U32 first; /* within the area */
-    VLY_U32 n;     /* at most the size of a work group */
+    VLY_U32 n;     /* at most TILE_ROUNDS times the size of a work group */
 };
 
-/* Neurons of one area whose inputs lie in the shared memory of a work group. */
-VLY_STRUCT(vly_vulkan_slice)
-{
-    VLY_U32 area;
-    VLY_U32 first; /* within the area */
-    VLY_U32 n;
-    VLY_U32 reserved;
-};
-
-/* What the synapses of one group have in one slice, by source. A synapse is
- * one word: number of the target in the slice (15 bits), port (1), weight (16)
- * from the low end. */
+/* Plan sliced: neurons [s * slice_size, (s + 1) * slice_size) are slice s. The
+ * synapses of a row lie slice by slice, those of a slice are a part. A synapse
+ * is one word: number of the target in the slice (15 bits), port (1), weight
+ * (16) from the low end. A row begins at a multiple of 16 bytes. An entry of
+ * the index is the row's address and a word for each part: its first synapse
+ * (16 bits) and how many it has (16). */
 #define VLY_VULKAN_SLICE_NEURONS 32768u
-VLY_STRUCT(vly_vulkan_segments)
-{
-    VLY_U64 offsets;  /* address of [n_neurons + 1] */
-    VLY_U64 synapses; /* address */
-};
+#define VLY_VULKAN_SLICE_ROW 65535u /* synapses of a row at most */
 
 /* One burst. Sums of 64 bits are two words: the low one carries. */
 VLY_STRUCT(vly_vulkan_record)
@@ -118,7 +110,7 @@ VLY_STRUCT(vly_vulkan_launch)
 {
     VLY_U64 burst;
     VLY_U64 head;         /* position of the first spike */
-    VLY_U64 head_limit;   /* no burst may begin that could pass it */
+    VLY_U64 head_limit;   /* no burst may begin behind it */
     VLY_U64 inputs;       /* address */
     VLY_U64 input_row;    /* address of [n_bursts + 1], 0 without inputs */
     VLY_U64 sorted_ids;   /* addresses: spikes in order, for the host */
@@ -127,25 +119,25 @@ VLY_STRUCT(vly_vulkan_launch)
     VLY_U32 keep; /* 1: spikes from head on are still to be read */
 };
 
-/* What does not change within a submission: addresses and sizes. */
+/* What does not change within a submission: addresses and sizes. The launch
+ * follows it in memory. */
 VLY_STRUCT(vly_vulkan_view)
 {
-    VLY_U64 launch;
     VLY_U64 areas;
     VLY_U64 tiles;
     VLY_U64 stimuli;
     VLY_U64 thresholds;
     VLY_U64 groups;
     VLY_U64 out_degree;
-    VLY_U64 inputs; /* [ring][n_ports][n_neurons] accumulators */
+    VLY_U64 inputs; /* [ring][n_ports][n_neurons] accumulators; plan sliced:
+                       [n_copies][n_ports][n_neurons] sums to be added up */
     VLY_U64 marks;  /* [ring][n_neurons] 1: candidate; 0 without FEAGI */
     VLY_U64 log_ids;
     VLY_U64 log_gains;
     VLY_U64 records;     /* [record_mask + 1] by burst */
     VLY_U64 area_spikes; /* [n_areas][2] low and high word */
-    VLY_U64 slices;      /* [n_slices], plan sliced */
-    VLY_U64 segments;    /* [n_groups][n_slices] */
-    VLY_U64 log_mask;
+    VLY_U32 log_mask;
+    VLY_U32 log_room; /* spikes that may lie in it when a burst begins */
     VLY_U32 record_mask;
     VLY_U32 n_neurons;
     VLY_U32 n_groups;
@@ -156,6 +148,8 @@ VLY_STRUCT(vly_vulkan_view)
     VLY_U32 key_high;
     VLY_U32 feagi_q;
     VLY_U32 n_slices;
+    VLY_U32 slice_size;
+    VLY_U32 n_copies; /* work groups that share a slice; 0: not sliced */
 };
 
 /* Push constants of every shader. */
@@ -165,7 +159,7 @@ VLY_STRUCT(vly_vulkan_push)
     VLY_U32 k;     /* burst of the launch */
     VLY_U32 first; /* update: its first tile; restore: the group */
     VLY_U32 count; /* update: its tiles; restore: bursts ago, else 0 */
-    VLY_U32 keeps; /* slices: 1 if this dispatch writes the record */
+    VLY_U32 reserved;
 };
 
 #endif

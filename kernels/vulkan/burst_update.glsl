@@ -7,25 +7,100 @@
 
 #include "kernels/vulkan/burst_view.glsl"
 
-/* address of the area at hand */
+struct tile_fields {
+#define VLY_FIELD(name, type, unit, lo, hi, init, text) uint64_t name;
+#include "kernels/vulkan/model_table.glsl"
+};
+struct tile_coefs {
+#define VLY_COEF(name, type, expression) uint name;
+#include "kernels/vulkan/model_table.glsl"
+};
+
+/* The area at hand, and what of it every neuron needs: read once a tile, since
+ * after every store a compiler has to read it again. By name, so that nothing
+ * is indexed. */
 uint64_t area_address;
+tile_fields field_at; /* addresses of [n] words */
+tile_coefs coef_word; /* of coefficients that are uniform */
+uint coefs_vary;
+uint area_first; /* global id */
+float area_scale0; /* of its ports */
+float area_scale1;
+uint n_stimuli;
+uint64_t stimuli_at;         /* the first */
+vly_stimulus first_stimulus; /* where there is one */
+uvec4 first_thresholds;      /* its first four */
 #define AREA area_at(area_address).v
 
-#define STATE(k, i) word_of(AREA.field[k], i).v
-#define COEF(k, i) word_of(AREA.coef[k], (i) & AREA.coef_mask[k]).v
+uint varying_coef(uint k, uint i)
+{
+    return word_of(AREA.coef[k], i).v;
+}
+
+#define STATE(k, name, i) word_of(field_at.name, i).v
+#define COEF(k, name, i)                                                       \
+    ((coefs_vary >> (k) & 1u) != 0u ? varying_coef(k, i) : coef_word.name)
 #define THRESHOLD(at) word_of(VIEW.thresholds, at).v
 #define OUT_DEGREE(id) word_of(VIEW.out_degree, id).v
 #include "kernels/vulkan/update_neuron.glsl"
+
+void load_area(uint area)
+{
+    area_address = VIEW.areas + AREA_BYTES * uint64_t(area);
+    coefs_vary = AREA.coefs_vary;
+    area_first = AREA.first;
+    area_scale0 = AREA.scale[0];
+    area_scale1 = AREA.scale[1];
+    n_stimuli = AREA.n_stimuli;
+    stimuli_at = VIEW.stimuli + 56ul * uint64_t(AREA.stimulus_first);
+    if (n_stimuli > 0u) {
+        first_stimulus = stimulus_at(stimuli_at).v;
+        first_thresholds =
+            quad_at(VIEW.thresholds + 4ul * uint64_t(first_stimulus.thresholds))
+                .v;
+    }
+    uint k = 0u;
+#define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
+    field_at.name = AREA.field[k];                                             \
+    k++;
+#include "kernels/vulkan/model_table.glsl"
+    k = 0u;
+#define VLY_COEF(name, type, expression)                                       \
+    coef_word.name = AREA.coef_word[k];                                        \
+    k++;
+#include "kernels/vulkan/model_table.glsl"
+}
+
+/* The first stimulus of the area, without reading anything if it has up to
+ * four thresholds. */
+uint draw_first(vly_burst burst, uint neuron, inout uint sum0, inout uint sum1)
+{
+    uint n = first_stimulus.n_thresholds;
+    if (n > 4u)
+        return vly_draw_stimulus(burst, first_stimulus, neuron, sum0, sum1);
+    if (!vly_stimulus_acts(burst, first_stimulus, neuron))
+        return 0u;
+    uint k = 0u;
+    if (n != 0u) {
+        uint u = vly_stimulus_draw(burst, first_stimulus, neuron);
+        k += first_thresholds.x <= u ? 1u : 0u;
+        k += n > 1u && first_thresholds.y <= u ? 1u : 0u;
+        k += n > 2u && first_thresholds.z <= u ? 1u : 0u;
+        k += n > 3u && first_thresholds.w <= u ? 1u : 0u;
+    }
+    return vly_stimulus_add(first_stimulus, k, sum0, sum1);
+}
 
 /* 1 if any event came */
 uint draw_stimuli(vly_burst burst, uint neuron, inout uint sum0,
                   inout uint sum1)
 {
-    uint any = 0u;
-    uint s = AREA.stimulus_first;
-    for (uint end = s + AREA.n_stimuli; s < end; s++)
+    if (n_stimuli == 0u)
+        return 0u;
+    uint any = draw_first(burst, neuron, sum0, sum1);
+    for (uint s = 1u; s < n_stimuli; s++)
         any |= vly_draw_stimulus(
-            burst, stimulus_at(VIEW.stimuli + 56ul * uint64_t(s)).v, neuron,
+            burst, stimulus_at(stimuli_at + 56ul * uint64_t(s)).v, neuron,
             sum0, sum1);
     return any;
 }
@@ -33,7 +108,7 @@ uint draw_stimuli(vly_burst burst, uint neuron, inout uint sum0,
 /* Spike `offset` of a burst whose first has position head. */
 void write_spike(uint64_t head, uint offset, uint id, uint gain)
 {
-    uint at = uint((head + uint64_t(offset)) & VIEW.log_mask);
+    uint at = (uint(head) + offset) & VIEW.log_mask;
     word_of(VIEW.log_ids, at).v = id;
     word_of(VIEW.log_gains, at).v = gain;
 }

@@ -16,6 +16,11 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint LANES = 32u; /* that share a row */
 
+/* Four synapses of an invocation are under way. Written out, not as loops over
+ * arrays: those may end up in memory. */
+#define EACH_AHEAD(DO) DO(0) DO(1) DO(2) DO(3)
+#define AHEAD 4u
+
 /* Where the events of a burst go. Read once: after every atomic the compiler
  * would have to read the view again. */
 struct slot_ring {
@@ -59,36 +64,53 @@ void deliver_one(slot_ring to, uvec2 synapse, uint gain)
               feagi ? value * gain : value, feagi);
 }
 
+#define READ_SYNAPSE(u)                                                        \
+    uint at##u = j + uint(u) * step;                                           \
+    uvec2 synapse##u = uvec2(0u);                                              \
+    if (at##u < n)                                                             \
+        synapse##u = pair_at(row + 8ul * uint64_t(at##u)).v;
+#define DELIVER_SYNAPSE(u)                                                     \
+    if (at##u < n)                                                             \
+        deliver_one(to, synapse##u, gain);
+
+/* Synapses from, from + step, ... of a row of n. No read passes an atomic, so
+ * reads come first. */
+void deliver_row(slot_ring to, uint64_t row, uint n, uint from, uint step,
+                 uint gain)
+{
+    for (uint j = from; j < n; j += AHEAD * step) {
+        EACH_AHEAD(READ_SYNAPSE)
+        EACH_AHEAD(DELIVER_SYNAPSE)
+    }
+}
+
 /* All spikes of one burst along one group of rows, by all work groups: LANES
  * invocations a row, or a part of it where there are few. */
 void deliver_set(vly_vulkan_group group, slot_ring to, uint64_t burst)
 {
-    uint count = record_of(burst).v.count;
-    if (count == 0u)
-        return;
-    uint64_t start = record_of(burst).v.start;
+    vly_vulkan_record record = record_of(burst).v;
     uint64_t log_ids = VIEW.log_ids;
     uint64_t log_gains = VIEW.log_gains;
-    uint64_t log_mask = VIEW.log_mask;
+    uint log_mask = VIEW.log_mask;
     uint lane = gl_LocalInvocationIndex % LANES;
     uint each = gl_WorkGroupSize.x / LANES;
     uint n_teams = gl_NumWorkGroups.x * each;
     uint team = gl_LocalInvocationIndex / LANES * gl_NumWorkGroups.x +
                 gl_WorkGroupID.x;
-    uint n_parts = 1u;
-    while (n_parts < 32u && count < n_teams / (n_parts * 2u))
-        n_parts *= 2u;
-    uint64_t items = uint64_t(count) * uint64_t(n_parts);
+    uint shift = 0u; /* 2^shift parts of a row */
+    while (shift < 5u && record.count < n_teams >> (shift + 1u))
+        shift++;
+    uint n_parts = 1u << shift;
+    uint64_t items = uint64_t(record.count) << shift;
     for (uint64_t q = uint64_t(team); q < items; q += uint64_t(n_teams)) {
-        uint spike = uint(q / uint64_t(n_parts));
-        uint part = uint(q % uint64_t(n_parts));
-        uint at = uint((start + uint64_t(spike)) & log_mask);
+        uint spike = uint(q >> shift);
+        uint part = uint(q) & (n_parts - 1u);
+        uint at = (uint(record.start) + spike) & log_mask;
         uint id = word_of(log_ids, at).v;
         uint gain = word_of(log_gains, at).v;
         uint n = word_of(group.degree, id).v;
         uint64_t row = long_at(group.row + 8ul * uint64_t(id)).v;
-        for (uint j = LANES * part + lane; j < n; j += LANES * n_parts)
-            deliver_one(to, pair_at(row + 8ul * uint64_t(j)).v, gain);
+        deliver_row(to, row, n, LANES * part + lane, LANES * n_parts, gain);
     }
 }
 

@@ -46,7 +46,7 @@ uint sum_window()
 bool in_window(vly_vulkan_record record, uint i, uint low, out uint at,
                out uint id)
 {
-    at = uint((record.start + uint64_t(i)) & VIEW.log_mask);
+    at = (uint(record.start) + i) & VIEW.log_mask;
     id = word_of(VIEW.log_ids, at).v - low;
     return id < WORDS * 32u;
 }

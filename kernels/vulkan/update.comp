@@ -15,8 +15,14 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 3) const bool TOGETHER = true;
 
-shared uint spike_ids[gl_WorkGroupSize.x];
-shared uint spike_gains[gl_WorkGroupSize.x];
+#define LIST (VLY_VULKAN_TILE_ROUNDS * gl_WorkGroupSize.x)
+shared uint spike_ids[LIST];
+#if defined(MODEL_feagi)
+shared uint spike_gains[LIST];
+#define GAIN_OF(at) spike_gains[at]
+#else
+#define GAIN_OF(at) (1u << VIEW.feagi_q)
+#endif
 shared uint n_spikes;
 shared uint n_candidates;
 shared uint base; /* of the spikes in the burst's part of the log */
@@ -34,15 +40,58 @@ uint take_word(uint64_t row, uint neuron)
     return v;
 }
 
+/* Of the burst at hand, read once: see load_area. */
+uint64_t inputs_at; /* of port 0 of the slot, or of the first copy */
+uint64_t row_bytes; /* one word a neuron */
+uint64_t copy_bytes;
+uint n_copies;
+
+void load_inputs(uint slot)
+{
+    n_copies = VIEW.n_copies;
+    row_bytes = 4ul * uint64_t(VIEW.n_neurons);
+    copy_bytes = row_bytes * uint64_t(VIEW.n_ports);
+    inputs_at = VIEW.inputs;
+    if (n_copies == 0u)
+        inputs_at += copy_bytes * uint64_t(slot);
+}
+
+#define READ_COPY(i)                                                           \
+    uint word##i = 0u;                                                         \
+    if (copy + uint(i) < n_copies)                                             \
+        word##i = word_at(at + copy_bytes * uint64_t(copy + uint(i))).v;
+
+/* What work groups of plan sliced brought to a port: several copies are read
+ * side by side. */
+uint add_copies(uint64_t at)
+{
+    uint sum = 0u;
+    for (uint copy = 0u; copy < n_copies; copy += 4u) {
+        READ_COPY(0)
+        READ_COPY(1)
+        READ_COPY(2)
+        READ_COPY(3)
+        sum += word0 + word1 + word2 + word3;
+    }
+    return sum;
+}
+
+uint arrived(uint port, uint neuron)
+{
+    uint64_t row = inputs_at + row_bytes * uint64_t(port);
+    return n_copies != 0u ? add_copies(row + 4ul * uint64_t(neuron))
+                          : take_word(row, neuron);
+}
+
 /* 1 if the neuron fired */
 uint update_one(vly_burst burst, uint slot, uint i, out uint gain)
 {
-    uint neuron = AREA.first + i;
+    uint neuron = area_first + i;
     uint sum0 = 0u;
     uint sum1 = 0u;
-    uint any = draw_stimuli(burst, neuron, sum0, sum1);
     gain = 0u;
 #if defined(MODEL_CANDIDATES)
+    uint any = draw_stimuli(burst, neuron, sum0, sum1);
     any |= take_word(slot_row(VIEW.marks, slot), neuron);
     if (any == 0u)
         return 0u;
@@ -50,13 +99,16 @@ uint update_one(vly_burst burst, uint slot, uint i, out uint gain)
         atomicAdd(n_candidates, 1u);
     else
         atomicAdd(record_of(burst.t).v.candidates, 1u);
-#endif
-    sum0 += take_word(slot_row(VIEW.inputs, slot * VIEW.n_ports), neuron);
+    sum0 += arrived(0u, neuron);
+#else
+    sum0 = arrived(0u, neuron);
 #if MODEL_PORTS == 2
-    sum1 += take_word(slot_row(VIEW.inputs, slot * VIEW.n_ports + 1u), neuron);
+    sum1 = arrived(1u, neuron);
 #endif
-    return vly_update_neuron(burst, i, neuron, sum0, sum1, AREA.scale[0],
-                             AREA.scale[1], gain);
+    draw_stimuli(burst, neuron, sum0, sum1);
+#endif
+    return vly_update_neuron(burst, i, neuron, sum0, sum1, area_scale0,
+                             area_scale1, gain);
 }
 
 /* The spikes of a tile to the log; all of the work group. */
@@ -71,8 +123,9 @@ void write_spikes(uint64_t burst, uint area)
                  (uint64_t(events[1]) << 32) | uint64_t(events[0]));
     }
     barrier();
-    if (lane < n_spikes)
-        write_spike(record.v.start, base + lane, spike_ids[lane], spike_gains[lane]);
+    uint64_t start = record.v.start;
+    for (uint i = lane; i < n_spikes; i += gl_WorkGroupSize.x)
+        write_spike(start, base + i, spike_ids[i], GAIN_OF(i));
 }
 
 /* One spike, kept for write_spikes or written at once. */
@@ -83,7 +136,9 @@ void keep_spike(uint64_t burst, uint64_t mixed, uint area, uint id, uint gain)
     if (TOGETHER) {
         uint at = atomicAdd(n_spikes, 1u);
         spike_ids[at] = id;
+#if defined(MODEL_feagi)
         spike_gains[at] = gain;
+#endif
         ADD_LONG(digest[0], digest[1], hash);
         ADD_LONG(events[0], events[1], degree);
     } else {
@@ -98,7 +153,7 @@ void update_tile(vly_burst burst, uint64_t mixed, uint slot, uint t)
 {
     uint lane = gl_LocalInvocationIndex;
     vly_vulkan_tile tile = tile_at(VIEW.tiles + 12ul * uint64_t(t)).v;
-    area_address = VIEW.areas + AREA_BYTES * uint64_t(tile.area);
+    load_area(tile.area);
     if (TOGETHER) {
         if (lane == 0u) {
             n_spikes = n_candidates = 0u;
@@ -106,11 +161,11 @@ void update_tile(vly_burst burst, uint64_t mixed, uint slot, uint t)
         }
         barrier();
     }
-    if (lane < tile.n) {
+    for (uint at = lane; at < tile.n; at += gl_WorkGroupSize.x) {
         uint gain;
-        uint i = tile.first + lane;
+        uint i = tile.first + at;
         if (update_one(burst, slot, i, gain) != 0u)
-            keep_spike(burst.t, mixed, tile.area, AREA.first + i, gain);
+            keep_spike(burst.t, mixed, tile.area, area_first + i, gain);
     }
     if (TOGETHER) {
         barrier();
@@ -133,6 +188,7 @@ void main()
         vly_burst(t, VIEW.key_low, VIEW.key_high, VIEW.feagi_q);
     uint64_t mixed = vly_digest_mix(t);
     uint slot = uint(t % uint64_t(VIEW.ring));
+    load_inputs(slot);
     for (uint i = gl_WorkGroupID.x; i < push.count; i += gl_NumWorkGroups.x)
         update_tile(burst, mixed, slot, push.first + i);
 }

@@ -5,10 +5,10 @@
  * for each model. The shader says, before it includes this file, where the
  * words are:
  *
- *   STATE(k, i)      field k of neuron i of the area: a uint to read and write
- *   COEF(k, i)       coefficient k of it: a uint to read
- *   THRESHOLD(at)    word `at` of the thresholds of all stimuli
- *   OUT_DEGREE(id)   of the neuron with that global id; feagi only
+ *   STATE(k, name, i)  field k of neuron i of the area, a uint, also written
+ *   COEF(k, name, i)   coefficient k of it: a uint to read
+ *   THRESHOLD(at)      word `at` of the thresholds of all stimuli
+ *   OUT_DEGREE(id)     of the neuron with that global id; feagi only
  *
  * They are used in functions of their own, so that no name here hides one of
  * theirs but id, at, i, k, loaded and stored. MODEL_PORTS is 1 or 2;
@@ -63,7 +63,7 @@ MODEL_PART(_state) vly_load_state(uint i)
     MODEL_PART(_state) loaded;
     uint k = 0u;
 #define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
-    loaded.name = VLY_LOAD_##type(STATE(k, i));                                     \
+    loaded.name = VLY_LOAD_##type(STATE(k, name, i));                          \
     k++;
 #include "model_table.glsl"
     return loaded;
@@ -73,7 +73,7 @@ void vly_store_state(uint i, MODEL_PART(_state) stored)
 {
     uint k = 0u;
 #define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
-    STATE(k, i) = VLY_STORE_##type(stored.name);                                    \
+    STATE(k, name, i) = VLY_STORE_##type(stored.name);                         \
     k++;
 #include "model_table.glsl"
 }
@@ -83,7 +83,7 @@ MODEL_PART(_coef) vly_load_coefs(uint i)
     MODEL_PART(_coef) loaded;
     uint k = 0u;
 #define VLY_COEF(name, type, expression)                                       \
-    loaded.name = VLY_LOAD_##type(COEF(k, i));                                      \
+    loaded.name = VLY_LOAD_##type(COEF(k, name, i));                           \
     k++;
 #include "model_table.glsl"
     return loaded;
@@ -136,34 +136,45 @@ uint vly_threshold(uint at)
     return THRESHOLD(at);
 }
 
-/* Of n thresholds from at on, the number not above u. */
+#define VLY_COUNT_ONE(i)                                                       \
+    bool is_one##i = low + uint(i) < high;                                     \
+    uint word##i = vly_threshold(at + (is_one##i ? low + uint(i) : 0u));
+#define VLY_ADD_ONE(i) +(is_one##i && word##i <= u ? 1u : 0u)
+
+/* Of n thresholds from at on, the number not above u. The last four are read
+ * side by side: a search waits for each before it asks for the next. */
 uint vly_count_thresholds(uint at, uint n, uint u)
 {
     uint low = 0u;
     uint high = n;
-    while (low < high) {
+    while (high - low > 4u) {
         uint middle = (low + high) >> 1;
         if (vly_threshold(at + middle) <= u)
             low = middle + 1u;
         else
             high = middle;
     }
-    return low;
+    VLY_COUNT_ONE(0)
+    VLY_COUNT_ONE(1)
+    VLY_COUNT_ONE(2)
+    VLY_COUNT_ONE(3)
+    return low VLY_ADD_ONE(0) VLY_ADD_ONE(1) VLY_ADD_ONE(2) VLY_ADD_ONE(3);
 }
 
-/* What one stimulus gives a neuron in a burst, added to sum0 or sum1; 1 if it
- * is an event, which makes a candidate of its target. */
-uint vly_draw_stimulus(vly_burst burst, vly_stimulus s, uint neuron,
-                       inout uint sum0, inout uint sum1)
+bool vly_stimulus_acts(vly_burst burst, vly_stimulus s, uint neuron)
 {
-    if (burst.t < s.start || burst.t >= s.stop || neuron - s.first >= s.n)
-        return 0u;
-    uint k = 0u;
-    if (s.n_thresholds != 0u)
-        k = vly_count_thresholds(
-            s.thresholds, s.n_thresholds,
-            vly_philox_burst(burst.key_low, burst.key_high, uint(burst.t),
-                             uint(burst.t >> 32), neuron, s.stream));
+    return burst.t >= s.start && burst.t < s.stop && neuron - s.first < s.n;
+}
+
+uint vly_stimulus_draw(vly_burst burst, vly_stimulus s, uint neuron)
+{
+    return vly_philox_burst(burst.key_low, burst.key_high, uint(burst.t),
+                            uint(burst.t >> 32), neuron, s.stream);
+}
+
+/* k events of a stimulus; 1 if there are any. */
+uint vly_stimulus_add(vly_stimulus s, uint k, inout uint sum0, inout uint sum1)
+{
     if ((k | s.always) == 0u)
         return 0u;
     uint value = uint(s.base) + k * uint(s.step);
@@ -172,6 +183,20 @@ uint vly_draw_stimulus(vly_burst burst, vly_stimulus s, uint neuron,
     else
         sum1 += value;
     return 1u;
+}
+
+/* What one stimulus gives a neuron in a burst, added to sum0 or sum1; 1 if it
+ * is an event, which makes a candidate of its target. */
+uint vly_draw_stimulus(vly_burst burst, vly_stimulus s, uint neuron,
+                       inout uint sum0, inout uint sum1)
+{
+    if (!vly_stimulus_acts(burst, s, neuron))
+        return 0u;
+    uint k = 0u;
+    if (s.n_thresholds != 0u)
+        k = vly_count_thresholds(s.thresholds, s.n_thresholds,
+                                 vly_stimulus_draw(burst, s, neuron));
+    return vly_stimulus_add(s, k, sum0, sum1);
 }
 
 #endif

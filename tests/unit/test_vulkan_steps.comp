@@ -36,8 +36,8 @@ layout(set = 0, binding = 4, std430) readonly buffer Degrees
 layout(set = 0, binding = 5, std430) buffer Digests { uint64_t digests[]; };
 layout(set = 0, binding = 6, std430) buffer Counts { uint counts[]; };
 
-#define STATE(k, i) state[(k) * push.n + (i)]
-#define COEF(k, i) coefs[(k) * push.n + (i)]
+#define STATE(k, name, i) state[(k) * push.n + (i)]
+#define COEF(k, name, i) coefs[(k) * push.n + (i)]
 #define THRESHOLD(at) thresholds[at]
 #define OUT_DEGREE(id) out_degree[id]
 #include "kernels/models/digest.h"
