@@ -220,6 +220,24 @@ expect 0 run fields.toml --threads 1 --quiet --record part.vls \
 expect 2 run others.toml --threads 1 --quiet --record part.vls --resume fk
 says "another [[record]]"
 
+# ---- a device that told wrong: cut to the snapshot, and told again ----
+flaky() {
+    VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$test_plugins/flaky.so \
+        "$volley" "$@" --quiet --backend flaky,at=100,wrong=90 \
+        --on-device-error cpu:1 --failover-every 40 --pace --pace-hz 10000 \
+        --bursts 300 >out 2>err
+}
+expect 0 run small.toml --threads 1 --quiet --bursts 300 --record right.vls
+flaky run small.toml --record wrong.vls --json wrong.json
+holds [ $? -eq 0 ]
+says "it is told again"
+holds cmp wrong.vls right.vls
+# the statistics are of what was told since, and say so
+holds [ "$(value first_burst wrong.json)" -eq 80 ]
+# samples are taken between two bursts and not told again
+flaky run fields.toml --record wrong.vls
+holds [ $? -eq 3 ]
+
 # ---- calls that are wrong ----
 expect 2 run small.toml --threads 1 --quiet --record-format vls --record x
 says "wanted csv, sonata or stream"
