@@ -47,6 +47,8 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
     memset(made, 0, sizeof *made);
     made->split = VLY_CUDA_AUTO;
     made->linger = VLY_CUDA_AUTO;
+    made->once = VLY_CUDA_AUTO;
+    made->post = VLY_CUDA_AUTO;
     while (text != NULL && text[0] != 0) {
         size_t n = strcspn(text, ",");
         int known = n == 0 ||
@@ -60,16 +62,21 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
                     read_number(text, n, "quads=", &made->quads) ||
                     read_number(text, n, "cluster=", &made->cluster) ||
                     read_number(text, n, "unit=", &made->unit) ||
+                    read_number(text, n, "once=", &made->once) ||
+                    read_number(text, n, "post=", &made->post) ||
                     read_plan(text, n, &made->plan);
         if (!known || !is_power(made->cluster, VLY_CUDA_CLUSTER) ||
-            !is_power(made->unit, 4))
+            !is_power(made->unit, 4) ||
+            (made->once > 100 && made->once != VLY_CUDA_AUTO))
             return vly_cuda_fail(
                 error, VLY_E_INVALID,
                 "cuda option '%.*s', wanted plan=auto, "
                 "plan=global, plan=resident, "
                 "plan=partitioned, blocks=N, launch=N, "
                 "lines=N, split=0|1, quads=N, cluster=1|2|4|8, "
-                "unit=1|2|4, linger=0|1|2, change=1 or fault=1",
+                "unit=1|2|4, once=0 to 100, post=N, linger=0|1|2, "
+                "change=1 or "
+                "fault=1",
                 (int)n, text);
         text += text[n] == ',' ? n + 1 : n;
     }
@@ -305,13 +312,20 @@ vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
                  net->resident.n_blocks, net->resident.slice,
                  net->view.max_delay, (double)net->segment_bytes / synapses);
     else if (net->is_partitioned)
-        snprintf(info->plan, sizeof info->plan,
-                 "partitioned: %u slices of targets, %u blocks each; inputs of "
-                 "%u bursts in shared memory, %u reads of a row in units of %u "
-                 "synapses; %.2f bytes a synapse",
-                 net->partition.n_slices, net->partition.cluster,
-                 net->partition.ring, net->partition.n_groups,
-                 net->partition.unit, (double)net->partition_bytes / synapses);
+        snprintf(
+            info->plan, sizeof info->plan,
+            "partitioned: %u slices of targets, %u blocks each; inputs of "
+            "%u bursts in shared memory, %u%% of them in one block only; "
+            "%u reads of a row in units of %u synapses, parts of %u spikes "
+            "a block posted; %.2f bytes a synapse",
+            net->partition.n_slices, net->partition.cluster,
+            net->partition.ring,
+            net->partition.cluster == 1
+                ? 100
+                : (200 * net->partition.once + net->partition.slice - 1) /
+                      net->partition.slice,
+            net->partition.n_groups, net->partition.unit, net->partition.post,
+            (double)net->partition_bytes / synapses);
     else
         snprintf(info->plan, sizeof info->plan,
                  "global: %u blocks of %u threads stay on the device for many "

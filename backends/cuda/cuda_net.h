@@ -101,6 +101,9 @@ typedef struct vly_cuda_options {
     uint32_t quads;    /* of a segment without its rest; 0: by memory */
     uint32_t cluster;  /* blocks of a slice; 0: by size */
     uint32_t unit;     /* synapses read at once; 0: by size */
+    uint32_t once;     /* percent of a slice that one block of a pair lacks at
+                          least; 0: none, VLY_CUDA_AUTO: what does not fit */
+    uint32_t post;     /* spikes of a block whose parts are posted at most */
     uint32_t n_bursts; /* of a launch; 0: by time */
     uint32_t change;   /* 1: another plan after every launch, for tests */
     uint32_t fault;

@@ -16,8 +16,15 @@
  * the fastest of 1, 2, 4 blocks for 1 M x 1000 on an H200 (bench/README.md). */
 #define CACHE_BYTES_NS 5500.0
 #define REMOTE_BYTES_NS 40.0
+/* Increments a nanosecond of a block in another's shared memory: 4 M x 1000
+ * with 60 instead of 11 percent of a slice once took 45 us more on an H200. */
+#define AWAY_NS 1.6
 #define SECTOR 32.0
-#define MOST_GROUPS 8u  /* more reads of a row are not worth it */
+/* Parts are posted with the ids where a block of 1% has so many spikes: for
+ * fewer the exchange gets longer than delivery gets shorter. */
+#define POST_SPIKES 128u
+#define POST_SHARE 8u   /* of a block's neurons, one in so many, at most */
+#define POST_BYTES 0.04 /* of a synapse at most */
 #define MOST_BYTES 16.0 /* of a synapse, nor is that, beyond FREE_BYTES */
 #define FREE_BYTES 268435456.0
 #define MOST_UNITS 4.0e9 /* 32 bits count them */
@@ -80,6 +87,27 @@ static void choose_tile(const vly_backend_net *net, uint32_t n_slices,
     }
 }
 
+/* Of a pair of blocks: what does not fit twice is kept once, and at least so
+ * many percent. */
+static void set_once(const vly_backend_net *net, uint32_t tiles,
+                     uint64_t shared_bytes, vly_cuda_partition *made)
+{
+    uint32_t own = divide_up(tiles, 2); /* tiles that a block updates */
+    uint32_t percent = net->wanted.once == VLY_CUDA_AUTO ? 0 : net->wanted.once;
+    uint32_t once = (uint32_t)((uint64_t)own * percent / 100);
+    made->slice = 2 * own * made->tile;
+    uint64_t all = vly_cuda_partition_bytes(&net->view, made);
+    if (all > shared_bytes && net->wanted.once != 0) {
+        uint32_t tile_bytes = made->tile * (uint32_t)sizeof(uint32_t);
+        uint64_t over = (all - shared_bytes + tile_bytes - 1) / tile_bytes;
+        once = over > once ? (uint32_t)(over < own ? over : own) : once;
+    }
+    if (once > 0)
+        made->once = once * made->tile;
+    else
+        made->slice = tiles * made->tile;
+}
+
 /* Sizes for clusters of so many blocks; 0 if it does not fit. */
 static uint32_t set_sizes(const vly_backend_net *net, delay_range delays,
                           uint32_t n_slices, uint64_t shared_bytes,
@@ -92,8 +120,11 @@ static uint32_t set_sizes(const vly_backend_net *net, delay_range delays,
     made->slice = tiles * made->tile;
     made->mail_room = divide_up(tiles, made->cluster) * made->tile;
     made->ring = 1;
+    if (made->cluster == 2 && delays.n == 1)
+        set_once(net, tiles, shared_bytes, made);
     uint64_t one = vly_cuda_partition_bytes(&net->view, made);
-    if (one > shared_bytes || made->slice > 65536 || made->mail_room > 65535)
+    uint32_t places = made->slice + (made->once > 0 ? VLY_CUDA_PAIR_PLACE : 0);
+    if (one > shared_bytes || places > 65536 || made->mail_room > 65535)
         return 0;
     uint64_t more = (shared_bytes - one) / (made->slice * sizeof(uint32_t));
     more = more < 65536 / made->slice - 1 ? more : 65536 / made->slice - 1;
@@ -115,7 +146,10 @@ static double predict_ns(const vly_backend_net *net,
     double sectors = row * 4.0 + parts * 2.0 * SECTOR;
     double copies = (double)(partition->cluster - 1) / partition->cluster *
                     partition->slice * sizeof(uint32_t);
-    return spikes * sectors / CACHE_BYTES_NS + copies / REMOTE_BYTES_NS;
+    double away = spikes * row / partition->n_slices / partition->cluster *
+                  partition->once / partition->slice;
+    return spikes * sectors / CACHE_BYTES_NS + copies / REMOTE_BYTES_NS +
+           away / AWAY_NS;
 }
 
 /* Bytes a synapse if the parts of rows are filled up to units. */
@@ -147,16 +181,33 @@ static uint32_t choose_unit(const vly_backend_net *net,
     return unit;
 }
 
+/* Spikes of a block whose parts it posts. */
+static uint32_t choose_post(const vly_backend_net *net,
+                            const vly_cuda_partition *partition)
+{
+    double blocks = (double)partition->n_slices * partition->cluster;
+    double most = POST_BYTES * (double)net->desc->n_synapses /
+                  (2.0 * sizeof(uint32_t) * blocks * partition->n_slices);
+    uint32_t post = partition->mail_room / POST_SHARE;
+    if (net->wanted.post != VLY_CUDA_AUTO)
+        return net->wanted.post < partition->mail_room ? net->wanted.post
+                                                       : partition->mail_room;
+    if (net->desc->n_neurons * SHARE_FIRED < POST_SPIKES * blocks)
+        return 0;
+    post = most < post ? (uint32_t)most : post;
+    return post / 32 * 32;
+}
+
 static vly_status try_cluster(vly_backend_net *net, delay_range delays,
                               uint32_t cluster, uint32_t limit,
                               uint64_t shared_bytes, double *best,
                               vly_error *error)
 {
-    vly_cuda_partition made = {.cluster = cluster};
+    vly_cuda_partition made = {.cluster = cluster, .unit = 4};
     uint32_t n_clusters = 0;
     vly_status status =
         vly_cuda_check((int)vly_cuda_partition_clusters(
-                           &net->view, 4, cluster, shared_bytes, &n_clusters),
+                           &net->view, &made, shared_bytes, &n_clusters),
                        "clusters of blocks", error);
     if (status != VLY_OK)
         return status;
@@ -169,9 +220,10 @@ static vly_status try_cluster(vly_backend_net *net, delay_range delays,
         !set_sizes(net, delays, n_clusters, shared_bytes, &made))
         return VLY_OK;
     made.unit = choose_unit(net, &made);
+    made.post = choose_post(net, &made);
     double bytes =
         predict_bytes(net, &made, made.unit) * (double)net->desc->n_synapses;
-    if (made.n_groups > MOST_GROUPS ||
+    if (made.n_groups > VLY_CUDA_PARTITION_GROUPS ||
         bytes > MOST_BYTES * (double)net->desc->n_synapses + FREE_BYTES)
         return VLY_OK;
     double ns = predict_ns(net, &made);
@@ -237,7 +289,7 @@ static vly_status prepare(vly_backend_net *net, vly_error *error)
     uint32_t n_clusters = 0;
     vly_status status = vly_cuda_check(
         (int)vly_cuda_partition_clusters(
-            &net->view, net->partition.unit, net->partition.cluster,
+            &net->view, &net->partition,
             vly_cuda_partition_bytes(&net->view, &net->partition), &n_clusters),
         "shared memory of a block", error);
     if (status == VLY_OK && n_clusters < net->partition.n_slices)
@@ -300,6 +352,10 @@ static vly_status create_exchange(vly_backend_net *net, vly_error *error)
 {
     vly_cuda_partition *p = &net->partition;
     uint64_t n_blocks = (uint64_t)p->n_slices * p->cluster;
+    /* what can be posted: parts of an index with words, of delay 1 */
+    if (net->partition_groups[0].index_words == 0 ||
+        net->partition_groups[0].base_delay != 1)
+        p->post = 0;
     vly_status status = vly_cuda_device_alloc(
         net, p->ring > 1 ? (uint64_t)p->n_slices * p->ring * p->slice : 1,
         sizeof *p->at_rest, &p->at_rest, error);
@@ -312,6 +368,15 @@ static vly_status create_exchange(vly_backend_net *net, vly_error *error)
     if (status == VLY_OK)
         status = vly_cuda_device_alloc(net, 2 * n_blocks * p->mail_room,
                                        sizeof *p->mail, &p->mail, error);
+    uint64_t n_posted = 2 * n_blocks * p->post;
+    if (status == VLY_OK && p->post > 0)
+        status = vly_cuda_device_alloc(net, n_posted * p->n_slices,
+                                       sizeof *p->parts, &p->parts, error);
+    if (status == VLY_OK && p->post > 0)
+        status = vly_cuda_device_alloc(net, n_posted, sizeof *p->rows, &p->rows,
+                                       error);
+    if (status == VLY_OK)
+        net->partition_bytes += n_posted * (p->n_slices + 1) * sizeof(uint32_t);
     return status;
 }
 
@@ -366,6 +431,8 @@ void vly_cuda_partition_release(vly_backend_net *net)
     vly_cuda_device_release(net, p->draws);
     vly_cuda_device_release(net, p->gate);
     vly_cuda_device_release(net, p->mail);
+    vly_cuda_device_release(net, p->parts);
+    vly_cuda_device_release(net, p->rows);
     p->groups = NULL;
     p->tiles = NULL;
     p->area_tile = NULL;
@@ -373,6 +440,8 @@ void vly_cuda_partition_release(vly_backend_net *net)
     p->draws = NULL;
     p->gate = NULL;
     p->mail = NULL;
+    p->parts = NULL;
+    p->rows = NULL;
 }
 
 /* ---- running ----------------------------------------------------------- */

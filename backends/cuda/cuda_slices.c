@@ -16,36 +16,68 @@ static int overlaps(const vly_backend_net *net, const vly_cuda_group *from,
            from->base_delay + from->delay_max >= base;
 }
 
+/* What is made on the way to the rows of a group. */
+typedef struct slices_work {
+    uint32_t *offset;  /* [n_neurons][n_slices + 1] */
+    uint32_t *away;    /* [n_neurons][n_slices] of pairs, or NULL */
+    uint64_t *row;     /* [n_neurons + 1] */
+    uint32_t *longest; /* units of a part */
+} slices_work;
+
+static vly_status make_work(vly_backend_net *net, slices_work *work,
+                            vly_error *error)
+{
+    uint64_t n = net->desc->n_neurons;
+    uint64_t n_slices = net->partition.n_slices;
+    vly_status status = vly_cuda_device_alloc(
+        net, n * (n_slices + 1), sizeof *work->offset, &work->offset, error);
+    if (status == VLY_OK && net->partition.once > 0)
+        status = vly_cuda_device_alloc(net, n * n_slices, sizeof *work->away,
+                                       &work->away, error);
+    if (status == VLY_OK)
+        status = vly_cuda_device_alloc(net, n + 1, sizeof *work->row,
+                                       &work->row, error);
+    if (status == VLY_OK)
+        status = vly_cuda_device_alloc(net, 1, sizeof *work->longest,
+                                       &work->longest, error);
+    return status;
+}
+
 static vly_status count_rows(vly_backend_net *net, uint32_t base,
-                             uint32_t *offset, uint64_t *length,
-                             uint32_t *longest, vly_error *error)
+                             const slices_work *work, vly_error *error)
 {
     cudaStream_t stream = (cudaStream_t)net->stream;
     cudaError_t code = cudaSuccess;
     for (uint32_t g = 0; g < net->view.n_groups && code == cudaSuccess; g++)
         if (overlaps(net, &net->groups[g], base))
-            code = vly_cuda_launch_partition_count(&net->view, &net->groups[g],
-                                                   &net->partition, base,
-                                                   offset, stream);
+            code = vly_cuda_launch_partition_count(
+                &net->view, &net->groups[g], &net->partition, base,
+                work->offset, work->away, stream);
     if (code == cudaSuccess)
-        code = vly_cuda_launch_partition_scan(net->desc->n_neurons,
-                                              &net->partition, offset,
-                                              length + 1, longest, stream);
+        code = vly_cuda_launch_partition_scan(
+            net->desc->n_neurons, &net->partition, work->away, work->offset,
+            work->row + 1, work->longest, stream);
     if (code == cudaSuccess)
-        code = vly_cuda_launch_row_sums(length, net->desc->n_neurons, stream);
+        code =
+            vly_cuda_launch_row_sums(work->row, net->desc->n_neurons, stream);
     return vly_cuda_check((int)code, "counting rows by slice", error);
 }
 
 static vly_status fill_rows(vly_backend_net *net, uint32_t base,
-                            const uint64_t *row, uint32_t *offset,
-                            uint32_t *synapses, vly_error *error)
+                            const slices_work *work, uint32_t *synapses,
+                            vly_error *error)
 {
+    cudaStream_t stream = (cudaStream_t)net->stream;
     cudaError_t code = cudaSuccess;
     for (uint32_t g = 0; g < net->view.n_groups && code == cudaSuccess; g++)
         if (overlaps(net, &net->groups[g], base))
             code = vly_cuda_launch_partition_fill(
-                &net->view, &net->groups[g], &net->partition, base, row, offset,
-                synapses, (cudaStream_t)net->stream);
+                &net->view, &net->groups[g], &net->partition, base, work->row,
+                work->offset, synapses, stream);
+    if (code == cudaSuccess && work->away != NULL)
+        code = vly_cuda_launch_partition_order(
+            net->desc->n_neurons, &net->partition, work->row, work->away,
+            work->offset, synapses, stream);
     return vly_cuda_check((int)code, "filling rows by slice", error);
 }
 
@@ -97,56 +129,63 @@ static vly_status keep_offsets(vly_backend_net *net,
     return VLY_OK;
 }
 
+/* Numbers of 32 bits count units, those of 16 what only one block has. */
+static vly_status check_sizes(const vly_backend_net *net, uint64_t total,
+                              uint32_t longest, vly_error *error)
+{
+    uint32_t unit = net->partition.unit;
+    if (total > UINT32_MAX)
+        return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
+                             "cuda option plan=partitioned: %llu units of "
+                             "%u synapses, wanted fewer than 2^32",
+                             (unsigned long long)total, unit);
+    if (net->partition.once > 0 && longest >= 65536 / unit)
+        return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
+                             "cuda option plan=partitioned: %u units of %u "
+                             "synapses from one neuron into one slice, wanted "
+                             "fewer than %u",
+                             longest, unit, 65536 / unit);
+    return VLY_OK;
+}
+
 vly_status vly_cuda_slices_create(vly_backend_net *net, uint32_t index,
                                   vly_error *error)
 {
     vly_cuda_partition_group *group = &net->partition_groups[index];
     uint64_t n_neurons = net->desc->n_neurons;
-    uint64_t n_offsets = n_neurons * (net->partition.n_slices + 1);
     uint32_t base = base_of(net, index);
-    uint32_t *offset = NULL;
-    uint64_t *row = NULL;
-    uint32_t *longest_at = NULL;
+    slices_work work = {NULL, NULL, NULL, NULL};
     uint32_t *synapses = NULL;
     uint32_t longest = 0;
     uint64_t total = 0; /* units */
-    vly_status status =
-        vly_cuda_device_alloc(net, n_offsets, sizeof *offset, &offset, error);
+    vly_status status = make_work(net, &work, error);
     if (status == VLY_OK)
-        status =
-            vly_cuda_device_alloc(net, n_neurons + 1, sizeof *row, &row, error);
+        status = count_rows(net, base, &work, error);
     if (status == VLY_OK)
-        status =
-            vly_cuda_device_alloc(net, 1, sizeof longest, &longest_at, error);
-    if (status == VLY_OK)
-        status = count_rows(net, base, offset, row, longest_at, error);
-    if (status == VLY_OK)
-        status =
-            vly_cuda_download(net, &longest, longest_at, sizeof longest, error);
-    if (status == VLY_OK)
-        status = vly_cuda_download(net, &total, row + n_neurons, sizeof total,
+        status = vly_cuda_download(net, &longest, work.longest, sizeof longest,
                                    error);
-    vly_cuda_device_release(net, longest_at);
-    if (status == VLY_OK && total > UINT32_MAX)
-        status = vly_cuda_fail(error, VLY_E_UNSUPPORTED,
-                               "cuda option plan=partitioned: %llu units of "
-                               "%u synapses, wanted fewer than 2^32",
-                               (unsigned long long)total, net->partition.unit);
+    if (status == VLY_OK)
+        status = vly_cuda_download(net, &total, work.row + n_neurons,
+                                   sizeof total, error);
+    if (status == VLY_OK)
+        status = check_sizes(net, total, longest, error);
     uint64_t unit_bytes = net->partition.unit * sizeof *synapses;
     if (status == VLY_OK)
         status =
             vly_cuda_device_alloc(net, total, unit_bytes, &synapses, error);
     if (status == VLY_OK)
-        status = fill_rows(net, base, row, offset, synapses, error);
+        status = fill_rows(net, base, &work, synapses, error);
     *group =
         (vly_cuda_partition_group){.synapses = synapses, .base_delay = base};
     if (status == VLY_OK && longest <= VLY_CUDA_INDEX_UNITS)
-        status = make_index(net, group, offset, row, error);
+        status = make_index(net, group, work.offset, work.row, error);
     else if (status == VLY_OK)
-        status = keep_offsets(net, group, offset, row, error);
-    if (group->index != (const void *)offset)
-        vly_cuda_device_release(net, offset);
-    vly_cuda_device_release(net, row);
+        status = keep_offsets(net, group, work.offset, work.row, error);
+    if (group->index != (const void *)work.offset)
+        vly_cuda_device_release(net, work.offset);
+    vly_cuda_device_release(net, work.away);
+    vly_cuda_device_release(net, work.row);
+    vly_cuda_device_release(net, work.longest);
     net->partition_bytes += total * unit_bytes;
     return status;
 }

@@ -16,11 +16,31 @@ static __device__ __forceinline__ uint32_t beyond(const vly_cuda_group &from,
     return from.base_delay + ((uint32_t)(synapse >> 48) & 0xffu) - base_delay;
 }
 
-/* One warp a source. */
+/* Of a pair: the block that alone has a place; 2: both have. */
+static __device__ __forceinline__ uint32_t
+only_block(const vly_cuda_partition &partition, uint32_t at)
+{
+    at -= VLY_CUDA_PAIR_PLACE;
+    if (at < partition.once)
+        return 0;
+    return at >= partition.slice - partition.once ? 1 : 2;
+}
+
+/* Units of a part of n synapses, if what only one block has is in the first
+ * word of a unit, or in the last: numbers of both in the halves of away. */
+static __device__ __forceinline__ uint32_t count_units(uint32_t n,
+                                                       uint32_t unit,
+                                                       uint32_t away)
+{
+    const uint32_t n_units = (n + unit - 1) / unit;
+    return unit == 1 ? n_units : max(n_units, max(away & 0xffffu, away >> 16));
+}
+
+/* One warp a source. away: NULL, or [source][slice], as count_units has it. */
 static __global__ void
 count_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
             const __grid_constant__ vly_cuda_partition partition,
-            uint32_t base_delay, uint32_t *offset)
+            uint32_t base_delay, uint32_t *offset, uint32_t *away)
 {
     const uint32_t source = (blockIdx.x * BUILD_THREADS + threadIdx.x) / 32;
     if (source >= view.n_neurons)
@@ -29,17 +49,22 @@ count_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
     const uint64_t end = from.row[source + 1];
     for (uint64_t j = from.row[source] + threadIdx.x % 32; j < end; j += 32) {
         const uint64_t synapse = from.synapses[j];
-        if (beyond(from, base_delay, synapse) < partition.ring)
-            atomicAdd(counts +
-                          find_place(view, partition, (uint32_t)synapse).slice,
-                      1u);
+        if (beyond(from, base_delay, synapse) >= partition.ring)
+            continue;
+        const neuron_place to = find_place(view, partition, (uint32_t)synapse);
+        atomicAdd(counts + to.slice, 1u);
+        const uint32_t only = only_block(partition, to.at);
+        if (away != nullptr && only < 2)
+            atomicAdd(away + (uint64_t)source * partition.n_slices + to.slice,
+                      1u << 16 * only);
     }
 }
 
 /* One warp a source. */
 static __global__ void scan_parts(uint32_t n_neurons, uint32_t n_slices,
-                                  uint32_t unit, uint32_t *offset,
-                                  uint64_t *length, uint32_t *longest)
+                                  uint32_t unit, const uint32_t *away,
+                                  uint32_t *offset, uint64_t *length,
+                                  uint32_t *longest)
 {
     const uint32_t lane = threadIdx.x % 32;
     const uint32_t source = (blockIdx.x * BUILD_THREADS + threadIdx.x) / 32;
@@ -50,7 +75,11 @@ static __global__ void scan_parts(uint32_t n_neurons, uint32_t n_slices,
     uint32_t most = 0;
     for (uint32_t low = 0; low < n_slices; low += 32) {
         uint32_t n = low + lane < n_slices ? counts[low + lane] : 0;
-        n = (n + unit - 1) / unit * unit;
+        const uint32_t only =
+            away != nullptr && low + lane < n_slices
+                ? away[(uint64_t)source * n_slices + low + lane]
+                : 0;
+        n = count_units(n, unit, only) * unit;
         most = n > most ? n : most;
         uint32_t sum = n;
         for (uint32_t d = 1; d < 32; d *= 2) {
@@ -91,6 +120,53 @@ fill_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
         const uint32_t weight = (uint32_t)(synapse >> 32) & 0xffffu;
         out[atomicAdd(cursor + to.slice, 1u)] =
             weight << 16 | (later * partition.slice + to.at);
+    }
+}
+
+/* Moves what only one block has to where the other looks for it. */
+static __device__ void order_part(const vly_cuda_partition &partition,
+                                  uint32_t *words, uint32_t n_units)
+{
+    const uint32_t unit = partition.unit;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        const uint32_t slot = rank == 0 ? 0 : unit - 1;
+        uint32_t q = slot; /* no slot before it is free */
+        for (uint32_t p = 0; p < n_units * unit; p++) {
+            const uint32_t word = words[p];
+            if (p % unit == slot || word >> 16 == 0 ||
+                only_block(partition, word & 0xffffu) != rank)
+                continue;
+            while (words[q] >> 16 != 0 &&
+                   only_block(partition, words[q] & 0xffffu) == rank)
+                q += unit;
+            words[p] = words[q];
+            words[q] = word;
+        }
+    }
+}
+
+/* One thread a source; ends of parts become those of their units. */
+static __global__ void
+order_parts(uint32_t n_neurons,
+            const __grid_constant__ vly_cuda_partition partition,
+            const uint64_t *row, const uint32_t *away, uint32_t *offset,
+            uint32_t *synapses)
+{
+    const uint32_t source = blockIdx.x * BUILD_THREADS + threadIdx.x;
+    if (source >= n_neurons)
+        return;
+    const uint32_t n_slices = partition.n_slices;
+    uint32_t *ends = offset + (uint64_t)source * (n_slices + 1) + 1;
+    uint32_t *words = synapses + row[source] * partition.unit;
+    uint32_t start = 0;
+    for (uint32_t s = 0; s < n_slices; s++) {
+        const uint32_t n_units =
+            count_units(ends[s] - start, partition.unit,
+                        away[(uint64_t)source * n_slices + s]);
+        if (partition.unit > 1)
+            order_part(partition, words + start, n_units);
+        start += n_units * partition.unit;
+        ends[s] = start;
     }
 }
 
@@ -167,23 +243,35 @@ cudaError_t vly_cuda_launch_partition_count(const vly_cuda_view *view,
                                             const vly_cuda_group *from,
                                             const vly_cuda_partition *partition,
                                             uint32_t base_delay,
-                                            uint32_t *offset,
+                                            uint32_t *offset, uint32_t *away,
                                             cudaStream_t stream)
 {
     count_parts<<<n_grid(view->n_neurons), BUILD_THREADS, 0, stream>>>(
-        *view, *from, *partition, base_delay, offset);
+        *view, *from, *partition, base_delay, offset, away);
     return cudaGetLastError();
 }
 
 cudaError_t vly_cuda_launch_partition_scan(uint32_t n_neurons,
                                            const vly_cuda_partition *partition,
+                                           const uint32_t *away,
                                            uint32_t *offset, uint64_t *length,
                                            uint32_t *longest,
                                            cudaStream_t stream)
 {
     scan_parts<<<n_grid(n_neurons), BUILD_THREADS, 0, stream>>>(
-        n_neurons, partition->n_slices, partition->unit, offset, length,
+        n_neurons, partition->n_slices, partition->unit, away, offset, length,
         longest);
+    return cudaGetLastError();
+}
+
+cudaError_t vly_cuda_launch_partition_order(
+    uint32_t n_neurons, const vly_cuda_partition *partition,
+    const uint64_t *row, const uint32_t *away, uint32_t *offset,
+    uint32_t *synapses, cudaStream_t stream)
+{
+    const uint64_t n = (uint64_t)n_neurons + BUILD_THREADS - 1;
+    order_parts<<<(uint32_t)(n / BUILD_THREADS), BUILD_THREADS, 0, stream>>>(
+        n_neurons, *partition, row, away, offset, synapses);
     return cudaGetLastError();
 }
 

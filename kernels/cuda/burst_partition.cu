@@ -11,7 +11,7 @@
  */
 #include "partition_burst.cuh"
 
-template <int MODEL, uint32_t UNIT>
+template <int MODEL, uint32_t UNIT, bool PAIR>
 static __global__ void __launch_bounds__(THREADS, 1)
     run_partition(const __grid_constant__ vly_cuda_view view,
                   const __grid_constant__ vly_cuda_launch launch,
@@ -19,7 +19,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
 {
     __shared__ partition_shared shared;
     extern __shared__ __align__(16) uint32_t dynamic[];
-    const partition_block block = make_block(partition, &shared, dynamic);
+    const partition_block block = make_block(view, partition, &shared, dynamic);
     block_load<MODEL>(view, launch, partition, block);
     if (threadIdx.x < 32)
         sum_counts(view, block);
@@ -31,16 +31,16 @@ static __global__ void __launch_bounds__(THREADS, 1)
         const uint32_t base =
             (uint32_t)((launch.burst + k) % partition.ring) * partition.slice;
         const uint32_t own = k > 0 ? read_own(partition, block, k) : 0;
-        deliver_burst<UNIT>(view, launch, partition, block, launch.burst + k, k,
-                            total, base);
+        deliver_burst<UNIT, PAIR>(view, launch, partition, block,
+                                  launch.burst + k, k, total, base);
         if (k > 0)
             write_own<true>(view, partition, block, k, shared.head - total,
                             own);
         meet_delivered(partition, block, k);
         if (threadIdx.x == 0)
             end_phase(&shared, 0);
-        update_tiles<MODEL, false>(view, partition, block, launch.burst + k,
-                                   k + 1, base);
+        update_tiles<MODEL, false, PAIR>(view, partition, block,
+                                         launch.burst + k, k + 1, base);
         if (threadIdx.x == 0)
             end_phase(&shared, 1);
         send_spikes(view, partition, block, launch.burst + k, k + 1, base,
@@ -63,25 +63,37 @@ static __global__ void __launch_bounds__(THREADS, 1)
 
 /* ---- launchers --------------------------------------------------------- */
 
-template <uint32_t UNIT> static const void *pick_unit(uint32_t model)
+template <uint32_t UNIT, bool PAIR>
+static const void *pick_model(uint32_t model)
 {
     switch (model) {
     case VLY_CUDA_MODEL_lif_psc_delta:
-        return (const void *)run_partition<VLY_CUDA_MODEL_lif_psc_delta, UNIT>;
+        return (const void *)
+            run_partition<VLY_CUDA_MODEL_lif_psc_delta, UNIT, PAIR>;
     case VLY_CUDA_MODEL_lif_psc_exp:
-        return (const void *)run_partition<VLY_CUDA_MODEL_lif_psc_exp, UNIT>;
+        return (
+            const void *)run_partition<VLY_CUDA_MODEL_lif_psc_exp, UNIT, PAIR>;
     case VLY_CUDA_MODEL_izhikevich:
-        return (const void *)run_partition<VLY_CUDA_MODEL_izhikevich, UNIT>;
+        return (
+            const void *)run_partition<VLY_CUDA_MODEL_izhikevich, UNIT, PAIR>;
     default:
-        return (const void *)run_partition<VLY_CUDA_N_MODELS, UNIT>;
+        return (const void *)run_partition<VLY_CUDA_N_MODELS, UNIT, PAIR>;
     }
 }
 
-static const void *pick(const vly_cuda_view *view, uint32_t unit)
+template <bool PAIR> static const void *pick_unit(uint32_t unit, uint32_t model)
 {
-    return unit == 4   ? pick_unit<4>(view->model)
-           : unit == 2 ? pick_unit<2>(view->model)
-                       : pick_unit<1>(view->model);
+    return unit == 4   ? pick_model<4, PAIR>(model)
+           : unit == 2 ? pick_model<2, PAIR>(model)
+                       : pick_model<1, PAIR>(model);
+}
+
+static const void *pick(const vly_cuda_view *view,
+                        const vly_cuda_partition *partition)
+{
+    return partition->once != 0
+               ? pick_unit<true>(partition->unit, view->model)
+               : pick_unit<false>(partition->unit, view->model);
 }
 
 uint64_t vly_cuda_partition_bytes(const vly_cuda_view *view,
@@ -91,10 +103,11 @@ uint64_t vly_cuda_partition_bytes(const vly_cuda_view *view,
 }
 
 cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
-                                        uint32_t unit, uint32_t cluster,
+                                        const vly_cuda_partition *partition,
                                         uint64_t bytes, uint32_t *n_clusters)
 {
-    const void *kernel = pick(view, unit);
+    const void *kernel = pick(view, partition);
+    const uint32_t cluster = partition->cluster;
     int device = 0;
     int units = 0;
     int major = 0;
@@ -141,5 +154,5 @@ cudaError_t vly_cuda_launch_partition(const vly_cuda_view *view,
         partition->n_slices * partition->cluster, partition->cluster,
         dynamic_bytes(view, partition), stream, attributes);
     void *arguments[3] = {(void *)view, (void *)launch, (void *)partition};
-    return cudaLaunchKernelExC(&config, pick(view, partition->unit), arguments);
+    return cudaLaunchKernelExC(&config, pick(view, partition), arguments);
 }

@@ -315,6 +315,8 @@ cudaError_t vly_cuda_launch_segment_fill(const vly_cuda_view *view,
 #define VLY_CUDA_PARTITION_BLOCKS 256u /* blocks at most */
 #define VLY_CUDA_PARTITION_DELAY 4096u /* max_delay at most */
 #define VLY_CUDA_CLUSTER 8u            /* blocks of a slice at most */
+/* groups at most: more reads of a row are not worth it */
+#define VLY_CUDA_PARTITION_GROUPS 8u
 
 /* Consecutive neurons of one area that a warp updates together. Tile T belongs
  * to slice T % n_slices, where it is number T / n_slices. */
@@ -324,6 +326,9 @@ typedef struct vly_cuda_slice_tile {
     uint32_t n;     /* at most that of the partition */
     uint32_t id;    /* global id of the first neuron */
 } vly_cuda_slice_tile;
+
+/* Of a pair: place 0, that of words that fill up, is nobody's. */
+#define VLY_CUDA_PAIR_PLACE 32u
 
 #define VLY_CUDA_INDEX_PARTS 12u  /* of a word of the index */
 #define VLY_CUDA_INDEX_UNITS 255u /* of a part that it can tell */
@@ -352,7 +357,17 @@ typedef struct vly_cuda_partition_group {
 
 /* Every slice has its accumulators in the shared memory of each block of a
  * cluster; each of them delivers a part of the spikes, and the update adds
- * their copies up. */
+ * their copies up. Where two copies do not fit, each block of a pair has
+ * `once` accumulators that the other lacks and adds to from afar: of the
+ * `slice` places in synapses, which begin at VLY_CUDA_PAIR_PLACE then, the
+ * first `once` are those of block 0, the last those of block 1, and between lie
+ * those that both have.
+ *
+ * A block may post, beside the ids of its spikes, where their parts lie in the
+ * rows of the group with base_delay 1: for each slice a word for each spike,
+ * length in the low 8 bits, above them the distance from the row's start, in
+ * units; starts of rows are in `rows`. Slices read words that lie side by side
+ * then, instead of one of the index for each spike. */
 typedef struct vly_cuda_partition {
     const vly_cuda_partition_group *groups; /* [n_groups] */
     const vly_cuda_slice_tile *tiles;       /* [n_tiles] */
@@ -362,25 +377,29 @@ typedef struct vly_cuda_partition {
     uint32_t *draws;   /* [n_tiles * tile] of four bursts, packed */
     uint32_t *gate;    /* [2][n_blocks] tag and spikes of each block */
     uint32_t *mail;    /* [2][n_blocks][mail_room] their ids */
+    uint32_t *parts;   /* [2][n_slices][n_blocks][post], if any are posted */
+    uint32_t *rows;    /* [2][n_blocks][post] */
     uint32_t n_groups;
     uint32_t n_tiles;
     uint32_t tile; /* neurons of a tile: 32 times 1 to VLY_CUDA_TILE_ROWS */
     uint32_t n_slices;
     uint32_t cluster;   /* blocks of a slice: 1, 2, 4 or 8 */
     uint32_t ring;      /* bursts of accumulators */
-    uint32_t slice;     /* accumulators of one burst, in a block */
+    uint32_t slice;     /* accumulators of one burst, of a slice */
+    uint32_t once;      /* of them, that the other block of a pair lacks */
     uint32_t mail_room; /* neurons that a block updates at most */
+    uint32_t post;      /* spikes of a block whose parts are posted at most */
     uint32_t unit;      /* synapses read at once: 1, 2 or 4 */
 } vly_cuda_partition;
 
 /* Bytes of shared memory that a block takes. */
 uint64_t vly_cuda_partition_bytes(const vly_cuda_view *view,
                                   const vly_cuda_partition *partition);
-/* Clusters of so many blocks with so much shared memory that run at once; 0
- * where the device has no clusters or too little memory. Allows that much
- * memory to launches of the same view and unit. */
+/* Clusters of its blocks with so much shared memory that run at once; 0 where
+ * the device has no clusters or too little memory. Allows that much memory to
+ * launches with the same view, unit, and once or none. */
 cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
-                                        uint32_t unit, uint32_t cluster,
+                                        const vly_cuda_partition *partition,
                                         uint64_t bytes, uint32_t *n_clusters);
 /* Runs bursts; records of them and the gate must be 0. */
 cudaError_t vly_cuda_launch_partition(const vly_cuda_view *view,
@@ -395,18 +414,21 @@ cudaError_t vly_cuda_launch_partition_restore(
 
 /* ---- build_partition.cu ------------------------------------------------ */
 
-/* offset[source][slice + 1] += synapses of `from` that belong to a group */
+/* offset[source][slice + 1] += synapses of `from` that belong to a group; away,
+ * or NULL: [source][slice], of them in its low half those that only block 0 of
+ * a pair has, in the upper half those of block 1 */
 cudaError_t vly_cuda_launch_partition_count(const vly_cuda_view *view,
                                             const vly_cuda_group *from,
                                             const vly_cuda_partition *partition,
                                             uint32_t base_delay,
-                                            uint32_t *offset,
+                                            uint32_t *offset, uint32_t *away,
                                             cudaStream_t stream);
 /* Counts to starts: offset[s + 1] is where slice s begins, in synapses filled
  * up to units; length[source] the whole row in units, *longest the longest
- * part. */
+ * part. Where away is not NULL, parts have as many units as order needs. */
 cudaError_t vly_cuda_launch_partition_scan(uint32_t n_neurons,
                                            const vly_cuda_partition *partition,
+                                           const uint32_t *away,
                                            uint32_t *offset, uint64_t *length,
                                            uint32_t *longest,
                                            cudaStream_t stream);
@@ -419,6 +441,13 @@ cudaError_t vly_cuda_launch_partition_fill(const vly_cuda_view *view,
                                            const uint64_t *row,
                                            uint32_t *offset, uint32_t *synapses,
                                            cudaStream_t stream);
+/* Of a pair: what only block 0 has to the first words of its part's units, what
+ * only block 1 has to the last ones, where the other block looks for it.
+ * offset[s + 1] becomes the end of the last unit of slice s. */
+cudaError_t vly_cuda_launch_partition_order(
+    uint32_t n_neurons, const vly_cuda_partition *partition,
+    const uint64_t *row, const uint32_t *away, uint32_t *offset,
+    uint32_t *synapses, cudaStream_t stream);
 /* Ends of parts in synapses of their row to those in units of all rows, where
  * the first begins at 0 and the others at row[source]. */
 cudaError_t vly_cuda_launch_partition_ends(uint32_t n_neurons,

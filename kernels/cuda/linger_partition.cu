@@ -31,8 +31,7 @@ add_inputs(const vly_cuda_view &view, const vly_cuda_partition &partition,
     for (uint32_t i = row[k] + threadIdx.x; i < row[k + 1]; i += THREADS) {
         const uint2 input = read_input(linger, i, tag);
         const neuron_place to = find_place(view, partition, input.x);
-        if (to.slice == block.slice)
-            atomicAdd(block.ring + base + to.at, input.y);
+        add_input(partition, block, base, to, input.y);
     }
 }
 
@@ -58,8 +57,9 @@ deliver_ahead(const vly_cuda_view &view, const vly_cuda_partition &partition,
 {
     if (partition.ring > 1 || at->is_delivered)
         return;
-    deliver_burst<UNIT>(view, waiting.launch, partition, block,
-                        waiting.launch.burst + at->k, at->k, at->total, 0);
+    deliver_burst<UNIT, false>(view, waiting.launch, partition, block,
+                               waiting.launch.burst + at->k, at->k, at->total,
+                               0);
     at->is_delivered = true;
 }
 
@@ -74,15 +74,16 @@ run_burst(const vly_cuda_view &view, const vly_cuda_partition &partition,
     const uint64_t burst = launch.burst + at->k;
     const uint32_t base = (uint32_t)(burst % partition.ring) * partition.slice;
     if (!at->is_delivered)
-        deliver_burst<UNIT>(view, launch, partition, block, burst, at->k,
-                            at->total, base);
+        deliver_burst<UNIT, false>(view, launch, partition, block, burst, at->k,
+                                   at->total, base);
     add_inputs(view, partition, linger, waiting, block, at->k - first, tag,
                base);
     log_own(view, partition, block, at);
     meet_delivered(partition, block, at->k);
     if (threadIdx.x == 0)
         end_phase(block.shared, 0);
-    update_tiles<MODEL, true>(view, partition, block, burst, at->k + 1, base);
+    update_tiles<MODEL, true, false>(view, partition, block, burst, at->k + 1,
+                                     base);
     if (threadIdx.x == 0)
         end_phase(block.shared, 1);
     send_spikes(view, partition, block, burst, at->k + 1, base,
@@ -130,7 +131,8 @@ publish_ids(const vly_cuda_view &view, const vly_cuda_partition &partition,
 {
     const uint32_t n_own = block.shared->n_own;
     const uint32_t *own = own_mail(partition, k);
-    const spike_source from = {mail_of(partition, k), 0, total};
+    const spike_source from = {
+        mail_of(partition, k), nullptr, nullptr, 0, 0, total};
     for (uint32_t low = 0; low < n_own; low += RANKS) {
         const uint32_t n = n_own - low < RANKS ? n_own - low : RANKS;
         rank_spikes(view, partition, block, waiting, from, own + low, n);
@@ -174,7 +176,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     __shared__ partition_shared shared;
     __shared__ linger_shared waiting;
     extern __shared__ __align__(16) uint32_t dynamic[];
-    const partition_block block = make_block(partition, &shared, dynamic);
+    const partition_block block = make_block(view, partition, &shared, dynamic);
     start_linger(launch, &waiting);
     block_load<MODEL>(view, launch, partition, block);
     if (threadIdx.x < 32)
@@ -242,6 +244,8 @@ cudaError_t vly_cuda_linger_partition_fit(const vly_cuda_view *view,
         dynamic_bytes(view, partition), nullptr, attributes);
     int n = 0;
     *fits = 0;
+    if (partition->once != 0) /* no kernel is made for it */
+        return cudaSuccess;
     cudaError_t code = allow_shared(kernel);
     if (code != cudaSuccess)
         return code;

@@ -13,6 +13,19 @@ static constexpr uint32_t OF_MODEL(n_fields) = 0
 #include VLY_CUDA_TABLE
     ;
 
+/* A bit for each field that counts: most of them stay as they are. */
+static __host__ __device__ constexpr uint32_t OF_MODEL(make_counters)()
+{
+    uint32_t counters = 0;
+    uint32_t k = 0;
+#define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
+    counters |= VLY_CUDA_COUNTS_##type << k;                                   \
+    k++;
+#include VLY_CUDA_TABLE
+    return counters;
+}
+static constexpr uint32_t OF_MODEL(counters) = OF_MODEL(make_counters)();
+
 static __device__ __forceinline__ void
 OF_MODEL(load_coefs)(const vly_cuda_area *area, uint32_t i, vly_cuda_words *w)
 {

@@ -48,15 +48,16 @@ struct partition_shared {
     unsigned long long n_events;
     uint64_t cycles[3]; /* delivery, update, exchange, by thread 0 */
     uint32_t time;
-    partition_area areas[VLY_CUDA_RESIDENT_AREAS];
+    uint32_t turns[VLY_CUDA_PARTITION_GROUPS]; /* that warps have taken */
 };
 
-/* Dynamic shared memory: accumulators [ring][slice], a spare word for each
- * lane, counts [max_delay] of the last bursts. */
+/* Dynamic shared memory: accumulators [ring][slice - once], a spare word for
+ * each lane, areas [n_areas], counts [max_delay] of the last bursts. */
 struct partition_block {
     partition_shared *shared;
     uint32_t *ring;
     uint32_t *spare;
+    partition_area *areas;
     uint32_t *counts;
     uint32_t slice;
     uint32_t rank; /* in the cluster */
@@ -114,6 +115,9 @@ meet_arrive(const vly_cuda_partition &partition, partition_shared *shared,
 {
 #if __CUDA_ARCH__ >= 900
     if (threadIdx.x < partition.cluster) {
+        /* what was added from afar is on its way: it must be there first */
+        if (meet == MEET_DELIVERED && partition.once != 0)
+            asm volatile("fence.acq_rel.cluster;" ::: "memory");
         uint32_t at = (uint32_t)__cvta_generic_to_shared(&shared->meet[meet]);
         asm volatile("mapa.shared::cluster.u32 %0, %0, %1;"
                      : "+r"(at)
@@ -154,6 +158,20 @@ static __device__ __forceinline__ void meet_wait(partition_shared *shared,
 #endif
 }
 
+/* The same word of another block of the cluster. Not in its shared window:
+ * the upper half of the address would be looked up for each access. */
+static __device__ __forceinline__ const uint32_t *at_rank(const uint32_t *at,
+                                                          uint32_t rank)
+{
+    const uint32_t *to = at;
+#if __CUDA_ARCH__ >= 900
+    asm("mapa.u64 %0, %1, %2;" : "=l"(to) : "l"(at), "r"(rank));
+#else
+    (void)rank;
+#endif
+    return to;
+}
+
 /* The words at[0], at[32], ... below n of the block `away` ranks on. */
 static __device__ __forceinline__ void
 add_remote(const vly_cuda_partition &partition, const partition_block &block,
@@ -161,17 +179,16 @@ add_remote(const vly_cuda_partition &partition, const partition_block &block,
            uint32_t sum[VLY_CUDA_TILE_ROWS])
 {
 #if __CUDA_ARCH__ >= 900
-    uint32_t to = (uint32_t)__cvta_generic_to_shared(at);
     const uint32_t rank = (block.rank + away) & (partition.cluster - 1);
+    const uint32_t *to = at_rank(at, rank);
     uint32_t v[VLY_CUDA_TILE_ROWS];
-    asm volatile("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(to) : "r"(rank));
 #pragma unroll
     for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++) {
         v[j] = 0;
         if (32 * j < n)
-            asm volatile("ld.relaxed.cluster.shared::cluster.u32 %0, [%1];"
+            asm volatile("ld.relaxed.cluster.u32 %0, [%1];"
                          : "=r"(v[j])
-                         : "r"(to + 128 * j)
+                         : "l"(to + 32 * j)
                          : "memory");
     }
 #pragma unroll
@@ -197,6 +214,35 @@ read_slice(const vly_cuda_partition &partition, const partition_block &block,
         sum[j] = 32 * j < n ? at[32 * j] : 0;
     for (uint32_t c = 1; c < partition.cluster; c++)
         add_remote(partition, block, at, c, n, sum);
+}
+
+/* The same of the block's own tile q, of a pair that has some of them once: its
+ * first `once` places, and then those that both have, but `once` words on in
+ * the other block. The former are cleared here, by who reads them: once the
+ * gate has been passed the other block may add to them. */
+static __device__ __forceinline__ void
+read_pair(const vly_cuda_partition &partition, const partition_block &block,
+          uint32_t q, uint32_t n, uint32_t sum[VLY_CUDA_TILE_ROWS])
+{
+    const uint32_t at = q * partition.tile;
+    const uint32_t lane = threadIdx.x % 32;
+    const bool first = block.rank == 0;
+    const bool is_once = at < partition.once;
+    uint32_t own = 2 * (at - partition.once) + block.rank * partition.tile +
+                   (first ? partition.once : 0);
+    if (is_once)
+        own = at + (first ? 0 : partition.slice - 2 * partition.once);
+    uint32_t *words = block.ring + own + lane;
+#pragma unroll
+    for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++) {
+        sum[j] = 32 * j < n ? words[32 * j] : 0;
+        if (is_once && 32 * j < n)
+            words[32 * j] = 0;
+    }
+    if (is_once)
+        return;
+    words = first ? words - partition.once : words + partition.once;
+    add_remote(partition, block, words, 1, n, sum);
 }
 
 /* By thread 0. */
@@ -227,7 +273,7 @@ own_tile(const vly_cuda_partition &partition, const partition_block &block,
 /* Where a neuron has its accumulator. */
 struct neuron_place {
     uint32_t slice;
-    uint32_t at; /* among the accumulators of a burst */
+    uint32_t at; /* among the places of a burst */
 };
 
 static __device__ __forceinline__ neuron_place
@@ -245,8 +291,29 @@ find_place(const vly_cuda_view &view, const vly_cuda_partition &partition,
     }
     const uint32_t i = neuron - view.areas[low].first;
     const uint32_t tile = partition.area_tile[low] + i / partition.tile;
-    return {tile % partition.n_slices,
-            tile / partition.n_slices * partition.tile + i % partition.tile};
+    const uint32_t number = tile / partition.n_slices;
+    uint32_t at = number * partition.tile;
+    if (partition.once != 0) { /* of a pair: see vly_cuda_partition */
+        const uint32_t own = number / 2 * partition.tile;
+        if (own >= partition.once)
+            at -= partition.once;
+        else
+            at = own + (number % 2 == 0 ? 0 : partition.slice - partition.once);
+        at += VLY_CUDA_PAIR_PLACE;
+    }
+    return {tile % partition.n_slices, at + i % partition.tile};
+}
+
+/* Adds input of the host to a neuron of the slice, if this is the block of the
+ * cluster that does. */
+static __device__ __forceinline__ void
+add_input(const vly_cuda_partition &partition, const partition_block &block,
+          uint32_t base, const neuron_place &to, uint32_t value)
+{
+    const uint32_t at = to.at - (partition.once != 0 ? VLY_CUDA_PAIR_PLACE : 0);
+    const uint32_t rank = at >= partition.slice - partition.once ? 1 : 0;
+    if (to.slice == block.slice && rank == block.rank)
+        atomicAdd(block.ring + base + at - rank * partition.once, value);
 }
 
 /* Ids of the spikes of a burst, by its tag: block by block, and this one's. */
@@ -255,6 +322,21 @@ mail_of(const vly_cuda_partition &partition, uint32_t tag)
 {
     return partition.mail +
            (uint64_t)(tag & 1) * gridDim.x * partition.mail_room;
+}
+
+/* And where their parts of rows lie, for a slice; where their rows begin. */
+static __device__ __forceinline__ uint32_t *
+parts_of(const vly_cuda_partition &partition, uint32_t tag, uint32_t slice)
+{
+    return partition.parts +
+           ((uint64_t)(tag & 1) * partition.n_slices + slice) * gridDim.x *
+               partition.post;
+}
+
+static __device__ __forceinline__ uint32_t *
+rows_of(const vly_cuda_partition &partition, uint32_t tag)
+{
+    return partition.rows + (uint64_t)(tag & 1) * gridDim.x * partition.post;
 }
 
 static __device__ __forceinline__ uint32_t *

@@ -25,14 +25,16 @@ has_room(const vly_cuda_view &view, const vly_cuda_launch &launch,
 /* ---- begin and end of a launch ----------------------------------------- */
 
 static __device__ __forceinline__ partition_block
-make_block(const vly_cuda_partition &partition, partition_shared *shared,
-           uint32_t *dynamic)
+make_block(const vly_cuda_view &view, const vly_cuda_partition &partition,
+           partition_shared *shared, uint32_t *dynamic)
 {
-    const uint32_t words = partition.ring * partition.slice;
+    const uint32_t words = partition.ring * (partition.slice - partition.once);
+    partition_area *areas = (partition_area *)(dynamic + words + SPARE_WORDS);
     partition_block block = {shared,
                              dynamic,
                              dynamic + words,
-                             dynamic + words + SPARE_WORDS,
+                             areas,
+                             (uint32_t *)(areas + view.n_areas),
                              blockIdx.x / partition.cluster,
                              blockIdx.x % partition.cluster,
                              words,
@@ -66,7 +68,9 @@ block_load(const vly_cuda_view &view, const vly_cuda_launch &launch,
         block.counts[(launch.burst + i) % view.max_delay] = n;
     }
     for (uint32_t i = threadIdx.x; i < view.n_areas; i += THREADS)
-        load_area<MODEL>(view, i, block.shared->areas + i);
+        load_area<MODEL>(view, i, block.areas + i);
+    if (threadIdx.x < VLY_CUDA_PARTITION_GROUPS)
+        block.shared->turns[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
         block.shared->digest = 0;
         block.shared->n_mail = 0;
@@ -128,7 +132,7 @@ static __device__ void block_store(const vly_cuda_view &view,
 /* ---- delivery ---------------------------------------------------------- */
 
 /* Everything that arrives in the burst; k: bursts of this launch before it. */
-template <uint32_t UNIT>
+template <uint32_t UNIT, bool PAIR>
 static __device__ __forceinline__ void
 deliver_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
               const vly_cuda_partition &partition, const partition_block &block,
@@ -139,10 +143,15 @@ deliver_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
         const vly_cuda_partition_group group = partition.groups[g];
         if (burst < group.base_delay)
             continue;
-        spike_source from = {nullptr, 0, 0};
+        spike_source from = {nullptr, nullptr, nullptr, 0, 0, 0};
         if (group.base_delay == 1 && k > 0) {
             from.mail = mail_of(partition, k);
             from.count = total;
+            if (partition.post != 0) {
+                from.parts = parts_of(partition, k, block.slice);
+                from.rows = rows_of(partition, k);
+                from.post = partition.post;
+            }
         } else {
             const vly_cuda_record *record =
                 view.records +
@@ -150,7 +159,8 @@ deliver_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
             from.start = __ldcg(&record->start);
             from.count = __ldcg(&record->count);
         }
-        deliver_spikes<UNIT>(view, partition, block, group, from, base);
+        deliver_spikes<UNIT, PAIR>(view, partition, block, group, g, from,
+                                   base);
     }
 }
 
@@ -247,13 +257,16 @@ pass_gate(const vly_cuda_partition &partition, const partition_block &block,
     return total;
 }
 
-/* The accumulators of a burst, 16 bytes at a time: a slice is full tiles. */
+/* The accumulators of a burst that all blocks of the cluster have, 16 bytes at
+ * a time: they are full tiles. */
 static __device__ __forceinline__ void
 clear_inputs(const vly_cuda_partition &partition, const partition_block &block,
              uint32_t base)
 {
-    uint4 *at = (uint4 *)(block.ring + base);
-    for (uint32_t i = threadIdx.x; i < partition.slice / 4; i += THREADS)
+    uint4 *at =
+        (uint4 *)(block.ring + base + (block.rank == 0 ? partition.once : 0));
+    const uint32_t n = (partition.slice - 2 * partition.once) / 4;
+    for (uint32_t i = threadIdx.x; i < n; i += THREADS)
         at[i] = make_uint4(0, 0, 0, 0);
 }
 
@@ -269,6 +282,44 @@ static __device__ __forceinline__ void add_digest(const vly_cuda_view &view,
     shared->digest = 0;
 }
 
+/* Where the parts of the block's spikes lie, for all slices: a warp takes 32
+ * spikes and a word of the index. After a barrier: ids are in the mail. */
+static __device__ __forceinline__ void
+post_parts(const vly_cuda_partition &partition, const partition_block &block,
+           uint32_t tag)
+{
+    const uint32_t n_mail = block.shared->n_mail;
+    const uint32_t n = n_mail < partition.post ? n_mail : partition.post;
+    const uint32_t n_words = partition.groups[0].index_words;
+    const uint32_t n_items = (n + 31) / 32 * n_words;
+    const uint4 *index = (const uint4 *)partition.groups[0].index;
+    for (uint32_t q = threadIdx.x / 32; q < n_items; q += WARPS) {
+        const uint32_t word = q % n_words;
+        const uint32_t i = q / n_words * 32 + threadIdx.x % 32;
+        if (i >= n)
+            continue;
+        const uint4 *row =
+            index + (uint64_t)mail_read(own_mail(partition, tag) + i) * n_words;
+        const uint4 v = __ldg(row + word);
+        const uint32_t start = __ldg((const uint32_t *)row);
+        const uint64_t stride = (uint64_t)gridDim.x * partition.post;
+        const uint32_t slice = word * VLY_CUDA_INDEX_PARTS;
+        const uint32_t place = blockIdx.x * partition.post + i;
+        uint32_t *to = parts_of(partition, tag, slice) + place;
+        if (word == 0)
+            rows_of(partition, tag)[place] = start;
+        uint32_t at = v.x - start;
+        const uint32_t lengths[3] = {v.y, v.z, v.w};
+#pragma unroll
+        for (uint32_t p = 0; p < VLY_CUDA_INDEX_PARTS; p++) {
+            const uint32_t length = lengths[p / 4] >> p % 4 * 8 & 0xffu;
+            if (slice + p < partition.n_slices)
+                to[p * stride] = at << 8 | length;
+            at += length;
+        }
+    }
+}
+
 /* After the update: the count to the gate, own accumulators cleared. events:
  * NULL, or where the burst's synaptic events are added up; then all sums are
  * complete once the gate has been passed, else at the end of the launch. */
@@ -279,6 +330,12 @@ send_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
 {
     partition_shared *shared = block.shared;
     __syncthreads(); /* mail, its count and the digest are complete */
+    if (threadIdx.x < VLY_CUDA_PARTITION_GROUPS)
+        shared->turns[threadIdx.x] = 0;
+    if (partition.post != 0) {
+        post_parts(partition, block, tag);
+        __syncthreads();
+    }
     if (threadIdx.x == 0) {
         const uint32_t n = shared->n_mail;
         if (events != nullptr) {
@@ -343,9 +400,10 @@ keep_account(const vly_cuda_view &view, const partition_block &block,
 static uint64_t dynamic_bytes(const vly_cuda_view *view,
                               const vly_cuda_partition *partition)
 {
-    uint64_t words = (uint64_t)partition->ring * partition->slice +
-                     SPARE_WORDS + view->max_delay;
-    return words * sizeof(uint32_t);
+    uint64_t words =
+        (uint64_t)partition->ring * (partition->slice - partition->once) +
+        SPARE_WORDS + view->max_delay;
+    return words * sizeof(uint32_t) + view->n_areas * sizeof(partition_area);
 }
 
 static cudaLaunchConfig_t make_config(uint32_t n_blocks, uint32_t cluster,

@@ -9,13 +9,20 @@
 
 #include "partition_block.cuh"
 
-/* Units that a thread has under way. */
-template <uint32_t UNIT> static constexpr uint32_t FLIGHT = UNIT == 4 ? 4 : 8;
+/* Units that a thread has under way: those of a turn of a pair, whose parts are
+ * of 4.2 units in nets that need it, come in one go. */
+template <uint32_t UNIT, bool PAIR>
+static constexpr uint32_t FLIGHT = UNIT < 4 ? 8
+                                   : PAIR   ? 5
+                                            : 4;
 
 /* Where ids come from: the mail of the last burst, or the log. */
 struct spike_source {
-    const uint32_t *mail; /* [n_blocks][mail_room], or NULL */
-    uint64_t start;       /* in the log */
+    const uint32_t *mail;  /* [n_blocks][mail_room], or NULL */
+    const uint32_t *parts; /* [n_blocks][post] of the slice */
+    const uint32_t *rows;  /* [n_blocks][post] */
+    uint32_t post;         /* 0: no parts are posted */
+    uint64_t start;        /* in the log */
     uint32_t count;
 };
 
@@ -27,13 +34,15 @@ static __device__ __forceinline__ uint32_t mail_read(const uint32_t *at)
     return v;
 }
 
-static __device__ __forceinline__ uint32_t
-fetch_id(const vly_cuda_view &view, const vly_cuda_partition &partition,
-         const partition_block &block, const spike_source &from, uint32_t i)
+/* A spike of the last burst: the block that has it, and its number there. */
+struct spike_place {
+    uint32_t block;
+    uint32_t number;
+};
+
+static __device__ __forceinline__ spike_place
+find_spike(const partition_shared *shared, uint32_t i)
 {
-    if (from.mail == nullptr)
-        return __ldcg(view.log_ids + ((from.start + i) & view.log_mask));
-    const partition_shared *shared = block.shared;
     uint32_t low = 0; /* the group of 32 blocks, then the block */
     while (low + 32 < gridDim.x && i >= shared->group_sum[low / 32]) {
         i -= shared->group_sum[low / 32];
@@ -42,8 +51,25 @@ fetch_id(const vly_cuda_view &view, const vly_cuda_partition &partition,
     for (uint32_t step = 16; step > 0; step /= 2)
         if (low + step < gridDim.x && shared->before[low + step] <= i)
             low += step;
-    return mail_read(from.mail + (uint64_t)low * partition.mail_room + i -
-                     shared->before[low]);
+    return {low, i - shared->before[low]};
+}
+
+static __device__ __forceinline__ uint32_t read_log(const vly_cuda_view &view,
+                                                    const spike_source &from,
+                                                    uint32_t i)
+{
+    return __ldcg(view.log_ids + ((from.start + i) & view.log_mask));
+}
+
+static __device__ __forceinline__ uint32_t
+fetch_id(const vly_cuda_view &view, const vly_cuda_partition &partition,
+         const partition_block &block, const spike_source &from, uint32_t i)
+{
+    if (from.mail == nullptr)
+        return read_log(view, from, i);
+    const spike_place at = find_spike(block.shared, i);
+    return mail_read(from.mail + (uint64_t)at.block * partition.mail_room +
+                     at.number);
 }
 
 static __device__ __forceinline__ uint32_t read_once(const uint32_t *at)
@@ -110,6 +136,28 @@ static __device__ __forceinline__ row_part find_part(
             own >> f.number % 4 * 8 & 0xffu};
 }
 
+/* The part of spike i, posted by the block that has it, or by the index. */
+static __device__ __forceinline__ row_part
+fetch_part(const vly_cuda_view &view, const vly_cuda_partition &partition,
+           const partition_block &block, const vly_cuda_partition_group &group,
+           const part_finder &finder, const spike_source &from, uint32_t i)
+{
+    uint32_t id;
+    if (from.mail != nullptr) {
+        const spike_place at = find_spike(block.shared, i);
+        if (at.number < from.post) {
+            const uint32_t place = at.block * from.post + at.number;
+            const uint32_t word = mail_read(from.parts + place);
+            return {mail_read(from.rows + place) + (word >> 8), word & 0xffu};
+        }
+        id = mail_read(from.mail + (uint64_t)at.block * partition.mail_room +
+                       at.number);
+    } else {
+        id = read_log(view, from, i);
+    }
+    return find_part(partition, group, finder, id);
+}
+
 template <uint32_t UNIT> struct unit_words {
     uint32_t w[UNIT];
 };
@@ -144,20 +192,99 @@ struct ring_place {
     uint32_t end;
     uint32_t bytes;
     uint32_t spare; /* a word of the lane's own, of which nothing is read */
+    /* of a pair: the first place that only the other block has, in bytes, how
+     * many of them, and where place 0 would be over there */
+    uint32_t away;
+    uint32_t n_away;
+    uint32_t other;
+    uint32_t other_high;
+    bool is_first; /* this is block 0 */
 };
+
+static __device__ __forceinline__ ring_place
+make_ring(const vly_cuda_partition &partition, const partition_block &block,
+          uint32_t base)
+{
+    const uint32_t first = (uint32_t)__cvta_generic_to_shared(block.ring);
+    const uint32_t spare = (uint32_t)__cvta_generic_to_shared(block.spare);
+    const uint32_t once = partition.once * 4;
+    const uint32_t place = once != 0 ? VLY_CUDA_PAIR_PLACE * 4 : 0;
+    ring_place ring = {first + base * 4 - block.rank * once - place,
+                       first + block.ring_words * 4,
+                       block.ring_words * 4,
+                       spare + threadIdx.x % 32 * 4,
+                       0,
+                       once,
+                       0,
+                       0,
+                       block.rank == 0};
+    if (once != 0) {
+        const uint64_t other =
+            (uint64_t)(uintptr_t)at_rank(block.ring, 1 - block.rank);
+        ring.away = place + (block.rank == 0 ? partition.slice * 4 - once : 0);
+        ring.other = (uint32_t)other - (1 - block.rank) * once - place;
+        ring.other_high = (uint32_t)(other >> 32);
+    }
+    return ring;
+}
+
+/* To the other block of a pair, if it is for it. A predicate, not a branch,
+ * which most warps would take for one or two lanes. */
+static __device__ __forceinline__ void add_away(const ring_place &ring,
+                                                uint32_t place, int32_t weight)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 ".reg .b64 to;\n"
+                 "setp.lt.u32 p, %0, %1;\n"
+                 "mov.b64 to, {%2, %3};\n"
+                 "@p red.relaxed.cluster.add.u32 [to], %4;\n"
+                 "}" ::"r"(place - ring.away),
+                 "r"(ring.n_away), "r"(ring.other + place),
+                 "r"(ring.other_high), "r"(weight)
+                 : "memory");
+#else
+    (void)ring;
+    (void)place;
+    (void)weight;
+#endif
+}
 
 /* Words that fill up have a weight of 0. All would add it to the same place,
  * one after the other, so each lane has a word for it, in a bank of its own: a
  * predicate becomes a branch. */
-static __device__ __forceinline__ void add_synapse(const ring_place &ring,
-                                                   uint32_t word)
+template <bool PAIR>
+static __device__ __forceinline__ void
+add_synapse(const ring_place &ring, uint32_t word, bool may_be_away)
 {
     const int32_t weight = (int32_t)word >> 16;
-    uint32_t at = ring.base + ((word & 0xffffu) << 2);
-    at = at >= ring.end ? at - ring.bytes : at;
-    at = weight != 0 ? at : ring.spare;
+    const uint32_t place = (word & 0xffffu) << 2;
+    uint32_t at = ring.base + place;
+    bool here = weight != 0;
+    if (PAIR && may_be_away) {
+        here = here && place - ring.away >= ring.n_away;
+        add_away(ring, place, weight);
+    }
+    if (!PAIR) { /* a pair has one burst: nothing to wrap */
+        at = at >= ring.end ? at - ring.bytes : at;
+    }
+    at = here ? at : ring.spare;
     asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(at), "r"(weight)
                  : "memory");
+}
+
+/* Of a pair: what only block 0 has is in the first word, what only block 1 has
+ * in the last, so each has one to look at, which comes last. */
+template <uint32_t UNIT, bool PAIR>
+static __device__ __forceinline__ void add_unit(const ring_place &ring,
+                                                const unit_words<UNIT> &unit)
+{
+    const bool first = PAIR && ring.is_first;
+#pragma unroll
+    for (uint32_t i = 1; i < UNIT; i++)
+        add_synapse<PAIR>(ring, first ? unit.w[i - 1] : unit.w[i], false);
+    add_synapse<PAIR>(ring, first ? unit.w[UNIT - 1] : unit.w[0], true);
 }
 
 /* The parts of the lanes as one sequence of units: lane r has the r-th part
@@ -193,7 +320,7 @@ make_sequence(const row_part &part)
 /* The parts of up to 32 spikes, which the lanes hold. In every round the 32
  * lanes take the next 32 units, of whatever part: a bit for each place where
  * a part begins says which. */
-template <uint32_t UNIT>
+template <uint32_t UNIT, bool PAIR>
 static __device__ __forceinline__ void deliver_parts(const ring_place &ring,
                                                      const uint32_t *synapses,
                                                      const row_part &part)
@@ -202,11 +329,14 @@ static __device__ __forceinline__ void deliver_parts(const ring_place &ring,
     const part_sequence s = make_sequence(part);
     const uint32_t upto = (2u << lane) - 1; /* bits 0 to lane */
     uint32_t seen = 0;
-    for (uint32_t low = 0; low < s.total; low += 32 * FLIGHT<UNIT>) {
-        unit_words<UNIT> unit[FLIGHT<UNIT>];
+    for (uint32_t low = 0; low < s.total; low += 32 * FLIGHT<UNIT, PAIR>) {
+        unit_words<UNIT> unit[FLIGHT<UNIT, PAIR>];
 #pragma unroll
-        for (uint32_t f = 0; f < FLIGHT<UNIT>; f++) {
+        for (uint32_t f = 0; f < FLIGHT<UNIT, PAIR>; f++) {
             const uint32_t place = low + 32 * f;
+            unit[f] = {};
+            if (PAIR && f > 0 && place >= s.total)
+                continue;
             const uint32_t first = s.begin - place;
             const uint32_t starts =
                 __reduce_or_sync(0xffffffffu, first < 32 ? 1u << first : 0);
@@ -214,71 +344,110 @@ static __device__ __forceinline__ void deliver_parts(const ring_place &ring,
             const uint32_t shift =
                 __shfl_sync(0xffffffffu, s.shift, (int)(rank & 31));
             seen += (uint32_t)__popc(starts);
-            unit[f] = {};
             if (place + lane < s.total)
                 unit[f] = read_unit<UNIT>(synapses, shift + place + lane);
         }
 #pragma unroll
-        for (uint32_t f = 0; f < FLIGHT<UNIT>; f++)
-#pragma unroll
-            for (uint32_t i = 0; i < UNIT; i++)
-                add_synapse(ring, unit[f].w[i]);
+        for (uint32_t f = 0; f < FLIGHT<UNIT, PAIR>; f++) {
+            if (f > 0 && low + 32 * f >= s.total)
+                continue;
+            add_unit<UNIT, PAIR>(ring, unit[f]);
+        }
     }
 }
 
-/* The spikes of one burst along one group; base: word of the ring for its
+/* The warps of a block take turns of 32 spikes from a counter where there are
+ * many, else a range each, which shares out few more evenly. Not those of a
+ * pair, which were slower so (bench/README.md). */
+#define DEALT_TURNS 8u /* of a warp, from which on they are dealt */
+
+struct spike_turns {
+    uint32_t i;        /* first spike of the turn */
+    uint32_t end;      /* of the warp's spikes */
+    uint32_t *counter; /* or NULL: a range */
+    uint32_t rank;
+    uint32_t cluster;
+};
+
+static __device__ __forceinline__ void next_turn(spike_turns *turns)
+{
+    if (turns->counter == nullptr) {
+        turns->i += 32;
+        return;
+    }
+    uint32_t turn = 0;
+    if (threadIdx.x % 32 == 0)
+        turn = atomicAdd(turns->counter, 1u);
+    turn = __shfl_sync(0xffffffffu, turn, 0);
+    turns->i = (turn * turns->cluster + turns->rank) * 32;
+}
+
+template <bool PAIR>
+static __device__ __forceinline__ spike_turns
+first_turn(const vly_cuda_partition &partition, const partition_block &block,
+           uint32_t count, uint32_t group)
+{
+    const uint32_t n_warps = partition.cluster * WARPS;
+    const uint32_t warp = block.rank * WARPS + threadIdx.x / 32;
+    spike_turns turns = {(uint32_t)((uint64_t)count * warp / n_warps),
+                         (uint32_t)((uint64_t)count * (warp + 1) / n_warps),
+                         nullptr, block.rank, partition.cluster};
+    if (PAIR || count < DEALT_TURNS * 32 * n_warps)
+        return turns;
+    turns.end = count;
+    turns.counter = block.shared->turns + group;
+    next_turn(&turns);
+    return turns;
+}
+
+/* The spikes of one burst along group `index`; base: word of the ring for its
  * shortest delay. */
-template <uint32_t UNIT>
+template <uint32_t UNIT, bool PAIR>
 static __device__ __forceinline__ void
 deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
                const partition_block &block,
-               const vly_cuda_partition_group &group, const spike_source &from,
-               uint32_t base)
+               const vly_cuda_partition_group &group, uint32_t index,
+               const spike_source &from, uint32_t base)
 {
     uint32_t slice; /* volatile: not in registers throughout the launch */
     asm volatile("mov.u32 %0, %1;" : "=r"(slice) : "r"(block.slice));
     const part_finder finder = make_finder(slice);
     const uint32_t lane = threadIdx.x % 32;
-    const uint32_t n_warps = partition.cluster * WARPS;
-    const uint32_t warp = block.rank * WARPS + threadIdx.x / 32;
-    uint32_t i = (uint32_t)((uint64_t)from.count * warp / n_warps);
-    const uint32_t end =
-        (uint32_t)((uint64_t)from.count * (warp + 1) / n_warps);
-    const uint32_t first = (uint32_t)__cvta_generic_to_shared(block.ring);
-    const uint32_t spare = (uint32_t)__cvta_generic_to_shared(block.spare);
-    const ring_place ring = {first + base * 4, first + block.ring_words * 4,
-                             block.ring_words * 4, spare + lane * 4};
-    row_part next = {0, 0};
-    if (i + lane < end)
-        next = find_part(partition, group, finder,
-                         fetch_id(view, partition, block, from, i + lane));
-    while (i < end) {
-        const row_part part = next;
-        next = {0, 0};
-        i += 32;
-        if (i + lane < end)
-            next = find_part(partition, group, finder,
-                             fetch_id(view, partition, block, from, i + lane));
-        deliver_parts<UNIT>(ring, group.synapses, part);
+    const ring_place ring = make_ring(partition, block, base);
+    spike_turns turns = first_turn<PAIR>(partition, block, from.count, index);
+    row_part part = {0, 0};
+    bool any = false; /* there is a turn to deliver */
+    bool more = turns.i < turns.end;
+    while (any || more) {
+        row_part next = {0, 0};
+        if (turns.i + lane < turns.end)
+            next = fetch_part(view, partition, block, group, finder, from,
+                              turns.i + lane);
+        if (PAIR || any)
+            deliver_parts<UNIT, PAIR>(ring, group.synapses, part);
+        part = next;
+        any = more;
+        if (more)
+            next_turn(&turns);
+        more = turns.i < turns.end;
     }
 }
 
-/* Input of the host, by the first block of a cluster. */
+/* Input of the host, by one block of a cluster. */
 static __device__ void take_inputs(const vly_cuda_view &view,
                                    const vly_cuda_launch &launch,
                                    const vly_cuda_partition &partition,
                                    const partition_block &block, uint32_t k,
                                    uint32_t base)
 {
-    if (launch.input_row == nullptr || block.rank != 0)
+    if (launch.input_row == nullptr || (block.rank != 0 && partition.once == 0))
         return;
     const uint32_t end = launch.input_row[k + 1];
     for (uint32_t j = launch.input_row[k] + threadIdx.x; j < end;
          j += THREADS) {
         const vly_cuda_input input = launch.inputs[j];
         const neuron_place to = find_place(view, partition, input.neuron);
-        if (to.slice == block.slice)
-            atomicAdd(block.ring + base + to.at, (uint32_t)input.value);
+        add_input(partition, block, base, to, (uint32_t)input.value);
     }
 }
 

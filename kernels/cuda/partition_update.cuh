@@ -93,10 +93,24 @@ static __device__ __forceinline__ uint32_t fields_of(uint32_t model)
     return 0;
 }
 
+/* A bit for each field that is worth comparing before it is written. */
+template <int MODEL>
+static __host__ __device__ constexpr uint32_t make_counters()
+{
+    switch (MODEL) {
+#define VLY_CUDA_CASE(name)                                                    \
+    case VLY_CUDA_MODEL_##name:                                                \
+        return counters_##name;
+        VLY_CUDA_EACH_TIME_DRIVEN(VLY_CUDA_CASE)
+#undef VLY_CUDA_CASE
+    }
+    return 0;
+}
+
 /* Everything that is read of a tile: a lane has the reads of all its neurons
  * under way, and their addresses are one. What is not read is 0: else words of
  * the tile before would be kept in registers for it. */
-template <int MODEL>
+template <int MODEL, bool PAIR>
 static __device__ __forceinline__ void
 read_tile(const vly_cuda_partition &partition, const partition_block &block,
           uint32_t base, uint32_t q, tile_work *work)
@@ -105,7 +119,7 @@ read_tile(const vly_cuda_partition &partition, const partition_block &block,
     const uint32_t number = own_tile(partition, block, q);
     const uint4 v = __ldg((const uint4 *)partition.tiles + number);
     work->tile = {v.x, v.y, v.z, v.w};
-    const partition_area *area = block.shared->areas + v.x;
+    const partition_area *area = block.areas + v.x;
     work->area = area;
     work->kept = partition.draws + number * partition.tile + lane;
     const uint32_t n = fields_of<MODEL>(area->model);
@@ -122,9 +136,13 @@ read_tile(const vly_cuda_partition &partition, const partition_block &block,
     for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
         work->draws[j] =
             packed != 0 && 32 * j + lane < v.z ? work->kept[32 * j] : 0;
-    const uint32_t place =
-        (block.rank + q * partition.cluster) * partition.tile + lane;
-    read_slice(partition, block, block.ring + base + place, v.z, work->sum);
+    if constexpr (PAIR) {
+        read_pair(partition, block, q, v.z, work->sum);
+    } else {
+        const uint32_t place =
+            (block.rank + q * partition.cluster) * partition.tile + lane;
+        read_slice(partition, block, block.ring + base + place, v.z, work->sum);
+    }
 }
 
 /* What the stimuli of its area give a neuron. */
@@ -185,10 +203,12 @@ update_neuron(const vly_cuda_view &view, const vly_cuda_partition &partition,
                           (float)(int32_t)sum * area->scale, &words, &gain);
     uint32_t *state =
         partition.state + work.tile.state + 32 * j + threadIdx.x % 32;
+    constexpr uint32_t counters = make_counters<MODEL>();
     const uint32_t n = fields_of<MODEL>(area->model);
 #pragma unroll
     for (uint32_t i = 0; i < VLY_CUDA_MAX_FIELDS; i++)
-        if (i < n)
+        if (i < n &&
+            ((counters >> i & 1) == 0 || words.s[i] != work.state[j][i]))
             state[i * area->n] = words.s[i];
     return fired;
 }
@@ -233,10 +253,32 @@ post_mail(const vly_cuda_view &view, const vly_cuda_partition &partition,
     return digest;
 }
 
+/* Asks for what the block's own tile q is read from, a lane for each line of
+ * 128 bytes, while another one is computed. */
+template <int MODEL>
+static __device__ __forceinline__ void
+ask_tile(const vly_cuda_partition &partition, const partition_block &block,
+         uint32_t q)
+{
+    const uint32_t field = threadIdx.x % 32 / VLY_CUDA_TILE_ROWS;
+    const uint32_t j = threadIdx.x % VLY_CUDA_TILE_ROWS;
+    if (q >= block.n_own)
+        return;
+    const uint32_t number = own_tile(partition, block, q);
+    const uint4 v = __ldg((const uint4 *)partition.tiles + number);
+    const partition_area *area = block.areas + v.x;
+    const uint32_t n = fields_of<MODEL>(area->model);
+    if (32 * j >= v.z || field > n)
+        return;
+    const uint32_t *at = field < n ? partition.state + v.y + field * area->n
+                                   : partition.draws + number * partition.tile;
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at + 32 * j));
+}
+
 /* All tiles of the block, spikes to its mail, their digest to the block's, and
  * if COUNTS their synaptic events, which launches of many bursts count when
  * they write the log. */
-template <int MODEL, bool COUNTS>
+template <int MODEL, bool COUNTS, bool PAIR>
 static __device__ __forceinline__ void
 update_tiles(const vly_cuda_view &view, const vly_cuda_partition &partition,
              const partition_block &block, uint64_t burst, uint32_t tag,
@@ -247,7 +289,8 @@ update_tiles(const vly_cuda_view &view, const vly_cuda_partition &partition,
     uint64_t n_events = 0;
     for (uint32_t q = threadIdx.x / 32; q < block.n_own; q += WARPS) {
         tile_work work;
-        read_tile<MODEL>(partition, block, base, q, &work);
+        read_tile<MODEL, PAIR>(partition, block, base, q, &work);
+        ask_tile<MODEL>(partition, block, q + WARPS);
         uint32_t coefs[VLY_CUDA_MAX_COEFS];
 #pragma unroll
         for (uint32_t i = 0; i < VLY_CUDA_MAX_COEFS; i++)

@@ -22,6 +22,8 @@
 
 #define VLY_CUDA_LOAD_F32(word) __uint_as_float(word)
 #define VLY_CUDA_LOAD_U32(word) (word)
+#define VLY_CUDA_COUNTS_F32 0u
+#define VLY_CUDA_COUNTS_U32 1u
 #define VLY_CUDA_STORE_F32(x) __float_as_uint(x)
 #define VLY_CUDA_STORE_U32(x) (x)
 

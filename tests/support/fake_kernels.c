@@ -110,7 +110,7 @@ uint64_t vly_cuda_partition_bytes(const vly_cuda_view *view,
 }
 
 cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
-                                        uint32_t unit, uint32_t cluster,
+                                        const vly_cuda_partition *partition,
                                         uint64_t bytes, uint32_t *n_clusters)
 {
     *n_clusters = UNITS;
@@ -137,7 +137,7 @@ cudaError_t vly_cuda_launch_partition_count(const vly_cuda_view *view,
                                             const vly_cuda_group *from,
                                             const vly_cuda_partition *partition,
                                             uint32_t base_delay,
-                                            uint32_t *offset,
+                                            uint32_t *offset, uint32_t *away,
                                             cudaStream_t stream)
 {
     return cudaSuccess;
@@ -145,6 +145,7 @@ cudaError_t vly_cuda_launch_partition_count(const vly_cuda_view *view,
 
 cudaError_t vly_cuda_launch_partition_scan(uint32_t n_neurons,
                                            const vly_cuda_partition *partition,
+                                           const uint32_t *away,
                                            uint32_t *offset, uint64_t *length,
                                            uint32_t *longest,
                                            cudaStream_t stream)
@@ -159,6 +160,14 @@ cudaError_t vly_cuda_launch_partition_fill(const vly_cuda_view *view,
                                            const uint64_t *row,
                                            uint32_t *offset, uint32_t *synapses,
                                            cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_partition_order(
+    uint32_t n_neurons, const vly_cuda_partition *partition,
+    const uint64_t *row, const uint32_t *away, uint32_t *offset,
+    uint32_t *synapses, cudaStream_t stream)
 {
     return cudaSuccess;
 }
