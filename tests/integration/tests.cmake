@@ -133,6 +133,9 @@ vly_test(test_record_stats LABELS unit SOURCES ../unit/test_record_stats.c
 vly_test(test_run_pace LABELS integration
          SOURCES test_run_pace.c ../../tools/run_pace.c)
 target_include_directories(test_run_pace PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+vly_test(test_run_record LABELS integration
+         SOURCES test_run_record.c ../../tools/run_record.c)
+target_include_directories(test_run_record PRIVATE ${CMAKE_SOURCE_DIR}/tools)
 vly_test(test_control_server LABELS integration
          SOURCES test_control_server.c ../../tools/control_server.c
                  ../../tools/control_socket.c)
