@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "record/export.h"
+#include "record/writer.h"
 #include "tool.h"
 
 static const char *const states[] = {
@@ -148,21 +149,98 @@ out:
     return status;
 }
 
+/* ---- CSV ----------------------------------------------------------------- */
+
+static bool is_csv(const char *path)
+{
+    char head[sizeof VLY_SPIKE_CSV_HEADER - 1];
+    FILE *file = fopen(path, "rbe");
+    size_t n = file != NULL ? fread(head, 1, sizeof head, file) : 0;
+    if (file != NULL)
+        fclose(file);
+    return n == sizeof head && memcmp(head, VLY_SPIKE_CSV_HEADER, n) == 0;
+}
+
+/* Bytes up to the end of the last line that has one, how many lines, and what
+ * is left behind them. */
+static vly_status whole_lines(const char *path, uint64_t *n_bytes,
+                              uint64_t *n_lines, uint64_t *n_left,
+                              vly_error *error)
+{
+    FILE *file = fopen(path, "rbe");
+    char buffer[16384];
+    uint64_t at = 0;
+    size_t n = 0;
+    if (file == NULL)
+        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
+                        strerror(errno));
+    *n_bytes = 0;
+    *n_lines = 0;
+    while ((n = fread(buffer, 1, sizeof buffer, file)) > 0) {
+        for (size_t i = 0; i < n; i++) {
+            if (buffer[i] != '\n')
+                continue;
+            *n_bytes = at + i + 1;
+            ++*n_lines;
+        }
+        at += n;
+    }
+    *n_left = at - *n_bytes;
+    bool failed = ferror(file) != 0;
+    fclose(file);
+    if (failed)
+        return vly_fail(error, VLY_E_IO, "%s: cannot be read", path);
+    return VLY_OK;
+}
+
+/* A CSV that grew until its run was killed ends in a line that is cut: that is
+ * taken off; there is no checksum to tell more. Resuming it locks it first. */
+static vly_status repair_csv(const char *path, vly_error *error)
+{
+    uint64_t n_bytes = 0;
+    uint64_t n_lines = 0;
+    uint64_t n_left = 0;
+    vly_writer *writer = NULL;
+    tool_plain_text text;
+    vly_status status = VLY_OK;
+    VLY_TRY(whole_lines(path, &n_bytes, &n_lines, &n_left, error));
+    VLY_TRY(vly_writer_resume(path, n_bytes, &writer, error));
+    VLY_TRY(vly_writer_close(writer, error));
+    tool_print("CSV      %s\nspikes   %s\n", tool_plain(path, &text),
+               tool_thousands(n_lines > 0 ? n_lines - 1 : 0));
+    if (n_left > 0)
+        tool_print("cut off  the last %s bytes, a line without its end\n",
+                   tool_thousands(n_left));
+out:
+    return status;
+}
+
+static vly_status repair_file(const char *path, const char *to,
+                              vly_error *error)
+{
+    return to == NULL && is_csv(path) ? repair_csv(path, error)
+                                      : repair_stream(path, to, error);
+}
+
+/* ---- a folder ------------------------------------------------------------ */
+
 static int compare_names(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int is_stream(const struct dirent *entry)
+/* Streams, and the CSV that -o leaves. */
+static int is_recording(const struct dirent *entry)
 {
-    return has_suffix(entry->d_name);
+    return has_suffix(entry->d_name) ||
+           strcmp(entry->d_name, "spikes.csv") == 0;
 }
 
 static vly_status repair_folder(const char *folder, vly_error *error)
 {
     struct dirent **entries = NULL;
     vly_status first = VLY_OK;
-    int n = scandir(folder, &entries, is_stream, compare_names);
+    int n = scandir(folder, &entries, is_recording, compare_names);
     if (n < 0)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", folder,
                         strerror(errno));
@@ -170,7 +248,7 @@ static vly_status repair_folder(const char *folder, vly_error *error)
         char *path = vly_format("%s/%s", folder, entries[i]->d_name);
         vly_error why = VLY_ERROR_INIT;
         vly_status status = path != NULL
-                                ? repair_stream(path, NULL, &why)
+                                ? repair_file(path, NULL, &why)
                                 : vly_fail_nomem(&why, 4096, "a file name");
         vly_free(path);
         /* the others may be good */
@@ -187,8 +265,8 @@ static vly_status repair_folder(const char *folder, vly_error *error)
     if (n > 0)
         return first;
     return vly_fail(error, VLY_E_INVALID,
-                    "%s: no stream (*" VLY_STREAM_SUFFIX
-                    ") in the folder: nothing to repair",
+                    "%s: neither a stream (*" VLY_STREAM_SUFFIX
+                    ") nor spikes.csv in the folder: nothing to repair",
                     folder);
 }
 
@@ -196,7 +274,7 @@ vly_status inspect_repair(const char *path, const char *to, vly_error *error)
 {
     struct stat info;
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        return repair_stream(path, to, error);
+        return repair_file(path, to, error);
     if (to != NULL)
         return vly_fail(error, VLY_E_INVALID,
                         "--to: %s is a folder, wanted one stream", path);

@@ -10,11 +10,12 @@
 /* Errors  as vly_stream_reader_open; E_PARSE damaged, after what is good was
  *         printed */
 vly_status inspect_stream(const char *path, vly_error *error);
-/* path is a stream, FILE.h5.vls or FILE.vls, or a folder: every stream in it.
- * FILE.h5.vls is made into FILE.h5, of the blocks that are good; nothing is
- * changed in it. to: made into this one instead, NULL: by its name. A stream
- * that is what was asked for is as good as it is: a reader needs no repair.
- * Errors  E_PARSE damaged, after what is good was made into the file;
+/* path is a stream, FILE.h5.vls or FILE.vls, a CSV of spikes, or a folder:
+ * every stream in it and spikes.csv. Of a CSV the last line is cut off if it
+ * has no end. FILE.h5.vls is made into FILE.h5, of the blocks that are good;
+ * nothing is changed in it. to: made into this one instead, NULL: by its name.
+ * A stream that is what was asked for is as good as it is: a reader needs no
+ * repair. Errors  E_PARSE damaged, after what is good was made into the file;
  *         E_INVALID no stream in the folder; those of vly_export */
 vly_status inspect_repair(const char *path, const char *to, vly_error *error);
 

@@ -143,14 +143,28 @@ holds cmp damaged.csv part.csv
 head -c 50 whole.vls >cut.vls
 expect 2 inspect --repair cut.vls
 says "ends in its head"
-expect 2 inspect --repair whole.csv
+expect 2 inspect --repair small.toml
 says "not a stream"
+# a CSV that was cut: its last line goes
+cp whole.csv nothing.csv
+expect 0 inspect --repair nothing.csv
+holds cmp nothing.csv whole.csv
+size=$(wc -c <whole.csv)
+head -c $((size - 2)) whole.csv >cut.csv
+head -n -1 whole.csv >lines.csv
+expect 0 inspect --repair cut.csv
+prints "a line without its end"
+holds cmp cut.csv lines.csv
+mkdir killed
+head -c $((size - 2)) whole.csv >killed/spikes.csv
+expect 0 inspect --repair killed
+holds cmp killed/spikes.csv lines.csv
 expect 4 inspect --repair missing.vls
 expect 2 inspect --to x.csv whole.vls
 says "--to without --repair"
 mkdir nothing
 expect 2 inspect --repair nothing
-says "no stream"
+says "neither a stream"
 expect 2 inspect --repair nothing --to x.csv
 
 # ---- gone on with: the same bytes ----
