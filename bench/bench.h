@@ -107,9 +107,10 @@ typedef struct bench_case {
     uint64_t checked_spikes; /* in these */
     bench_blocks device;
     bench_blocks cpu;
-    double load_s;  /* genome file read */
-    double build_s; /* connectome */
-    double setup_s; /* net made, first burst done */
+    bench_blocks beside; /* of --beside */
+    double load_s;       /* genome file read */
+    double build_s;      /* connectome */
+    double setup_s;      /* net made, first burst done */
     uint64_t device_bytes;
     uint64_t host_bytes;
     uint64_t connectome_bytes;
@@ -143,6 +144,7 @@ typedef struct bench_device {
 typedef struct bench_options {
     const char *genomes; /* folder */
     const char *backend;
+    const char *beside;  /* suite cuda: another one to time; NULL: none */
     const char *pattern; /* of --case: cases whose id has it; NULL: all */
     uint32_t n_threads;
     bool quick;

@@ -9,7 +9,7 @@
 
 #include "tool.h"
 
-enum { CELL_BYTES = 320, COLUMNS_MAX = 9 };
+enum { CELL_BYTES = 320, COLUMNS_MAX = 10 };
 
 /* Whose limits the columns "required" and "aim" are. */
 static const char limit_device[] = "H200";
@@ -47,9 +47,9 @@ static void print_heads(table *t)
 
 static const char *figure(const bench_case *one, double value)
 {
-    static char ring[4][32];
+    static char ring[8][32];
     static uint32_t next;
-    char *text = ring[next++ % 4];
+    char *text = ring[next++ % 8];
     if (one->metric == BENCH_RTF)
         snprintf(text, sizeof ring[0], "%.3g", value);
     else
@@ -83,6 +83,19 @@ static void cpu_cell(const bench_case *one, char *cell)
     if (cpu->seconds.n < one->device.seconds.n)
         snprintf(cell + n, CELL_BYTES - (size_t)n, ", %u blocks",
                  cpu->seconds.n);
+}
+
+/* How much longer a burst takes there. */
+static void beside_cell(const bench_case *one, char *cell)
+{
+    const bench_spread *spread = &one->beside.seconds;
+    if (one->beside.backend[0] == '\0')
+        return;
+    snprintf(cell, CELL_BYTES, "%s %s..%s (%.3gx)",
+             figure(one, bench_case_value(one, spread->median)),
+             figure(one, bench_case_value(one, spread->low)),
+             figure(one, bench_case_value(one, spread->high)),
+             spread->median / one->device.seconds.median);
 }
 
 static void peers_cell(const bench_case *one, char *cell)
@@ -128,7 +141,9 @@ static void speed_line(const bench_case *one, table *t)
     limit_cell(one, one->limit.required, t->cells[5]);
     limit_cell(one, one->limit.aim, t->cells[6]);
     cpu_cell(one, t->cells[7]);
-    peers_cell(one, t->cells[8]);
+    if (t->n == COLUMNS_MAX)
+        beside_cell(one, t->cells[8]);
+    peers_cell(one, t->cells[t->n - 1]);
     print_line(t);
 }
 
@@ -142,13 +157,29 @@ static int id_width(const bench_results *results)
     return (int)width;
 }
 
+/* The backend of --beside in any case, or NULL */
+static const char *name_beside(const bench_results *results)
+{
+    for (uint32_t i = 0; i < results->n_cases; i++)
+        if (results->cases[i].beside.backend[0] != '\0')
+            return results->cases[i].beside.backend;
+    return NULL;
+}
+
 static void print_speed(const bench_results *results, bool markdown)
 {
+    const char *beside = name_beside(results);
     table t = {.markdown = markdown,
                .n = 9,
                .heads = {"case", "median", "10..90%", "fired", "events/s",
                          "required", "aim", "CPU backend", "peers"},
                .widths = {id_width(results), 9, 19, 7, 8, 15, 15, 22, 0}};
+    if (beside != NULL) { /* before the last */
+        t.n = COLUMNS_MAX;
+        t.heads[9] = t.heads[8];
+        t.heads[8] = beside;
+        t.widths[8] = 40;
+    }
     print_heads(&t);
     for (uint32_t i = 0; i < results->n_cases; i++)
         speed_line(&results->cases[i], &t);
@@ -352,6 +383,7 @@ static void put_case(const bench_case *one, json_writer *json)
     put_limit("limit", one->limit, bench_case_value(one, median), json);
     put_blocks("device", one, &one->device, json);
     put_blocks("cpu", one, &one->cpu, json);
+    put_blocks("beside", one, &one->beside, json);
     json_u64(json, "neurons", one->neurons);
     json_u64(json, "synapses", one->synapses);
     json_number(json, "dt_ms", one->dt_ms);

@@ -183,6 +183,8 @@ static vly_status check_case(const bench_options *options,
     vly_status status = VLY_OK;
     VLY_TRY(set_share(net, plan, pair->device, false, error));
     VLY_TRY(set_share(net, plan, pair->cpu, false, error));
+    if (pair->beside != NULL)
+        VLY_TRY(set_share(net, plan, pair->beside, false, error));
     /* the first burst was compared when the nets were made */
     status = bench_pair_check(pair, pair->bursts == 1 ? n - 1 : n,
                               net->state_every, error);
@@ -228,6 +230,10 @@ static vly_status time_case(const bench_options *options,
     VLY_TRY(set_share(net, plan, pair->device, true, error));
     VLY_TRY(bench_pair_time(pair->device, &timing, &one->device, error));
     print_reached(one);
+    if (pair->beside != NULL) {
+        VLY_TRY(set_share(net, plan, pair->beside, true, error));
+        VLY_TRY(bench_pair_time(pair->beside, &timing, &one->beside, error));
+    }
     timing.budget_s = options->quick ? 1.0 : 2.0;
     VLY_TRY(set_share(net, plan, pair->cpu, true, error));
     VLY_TRY(bench_pair_time(pair->cpu, &timing, &one->cpu, error));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One network on a device and on the CPU backend: made, compared, timed.
+ * One network on a device, or two, and on the CPU backend: made, compared,
+ * timed.
  *
  * The device's net is made first and alone, so that the time from the genome
  * file to the first burst has nothing of the reference in it.
@@ -56,24 +57,38 @@ static vly_status compile(const char *path, const tool_overrides *overrides,
     return status;
 }
 
-static vly_status compare_first(bench_pair *pair, vly_error *error)
+static vly_status compare_first(bench_pair *pair, vly_net *net,
+                                vly_error *error)
 {
     vly_stats stats = {.struct_size = sizeof stats};
     uint64_t state[2] = {0};
     vly_status status = VLY_OK;
-    VLY_TRY(vly_net_state_digest(pair->device, &state[0], error));
+    VLY_TRY(vly_net_state_digest(net, &state[0], error));
     VLY_TRY(vly_net_state_digest(pair->cpu, &state[1], error));
-    VLY_TRY(vly_net_stats(pair->device, &stats, error));
+    VLY_TRY(vly_net_stats(net, &stats, error));
     pair->bursts = 1;
     pair->spikes = stats.spikes;
     if (state[0] != state[1] ||
-        vly_net_digest(pair->device) != vly_net_digest(pair->cpu))
+        vly_net_digest(net) != vly_net_digest(pair->cpu))
         status = vly_fail(error, VLY_E_DEVICE,
                           "burst 0 on %s differs from the CPU backend: digest "
                           "%016" PRIx64 " and %016" PRIx64 ", state %016" PRIx64
                           " and %016" PRIx64 "; nothing is timed",
-                          stats.backend, vly_net_digest(pair->device),
+                          stats.backend, vly_net_digest(net),
                           vly_net_digest(pair->cpu), state[0], state[1]);
+out:
+    return status;
+}
+
+static vly_status open_beside(const bench_options *options, bench_pair *pair,
+                              vly_error *error)
+{
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_net_create(pair->build.connectome, options->registry,
+                           options->beside, options->n_threads, &pair->beside,
+                           error));
+    VLY_TRY(vly_net_run(pair->beside, 1, error));
+    status = compare_first(pair, pair->beside, error);
 out:
     return status;
 }
@@ -94,7 +109,9 @@ vly_status bench_pair_open(const bench_options *options, const char *path,
     VLY_TRY(vly_net_create(pair->build.connectome, options->registry, "cpu",
                            options->n_threads, &pair->cpu, error));
     VLY_TRY(vly_net_run(pair->cpu, 1, error));
-    status = compare_first(pair, error);
+    VLY_TRY(compare_first(pair, pair->device, error));
+    if (options->beside != NULL)
+        status = open_beside(options, pair, error);
 out:
     if (status != VLY_OK)
         bench_pair_close(pair);
@@ -105,6 +122,7 @@ void bench_pair_close(bench_pair *pair)
 {
     vly_net_destroy(pair->device);
     vly_net_destroy(pair->cpu);
+    vly_net_destroy(pair->beside);
     tool_build_deinit(&pair->build);
     memset(pair, 0, sizeof *pair);
 }
@@ -114,14 +132,17 @@ void bench_pair_close(bench_pair *pair)
 vly_status bench_pair_check(bench_pair *pair, uint64_t n_bursts,
                             uint32_t state_every, vly_error *error)
 {
-    vly_net *const nets[] = {pair->device, pair->cpu};
+    vly_net *const nets[] = {pair->device, pair->cpu, pair->beside};
     vly_stats stats = {.struct_size = sizeof stats};
+    vly_stats beside = {.struct_size = sizeof beside};
     vly_validate_result result;
     vly_status status = VLY_OK;
     VLY_TRY(vly_net_stats(pair->device, &stats, error));
-    const char *const names[] = {stats.backend, "cpu"};
-    VLY_TRY(vly_validate_every(nets, 2, n_bursts, state_every, NULL, NULL,
-                               &result, error));
+    if (pair->beside != NULL)
+        VLY_TRY(vly_net_stats(pair->beside, &beside, error));
+    const char *const names[] = {stats.backend, "cpu", beside.backend};
+    VLY_TRY(vly_validate_every(nets, pair->beside != NULL ? 3 : 2, n_bursts,
+                               state_every, NULL, NULL, &result, error));
     pair->bursts += result.bursts;
     pair->spikes += result.spikes;
     if (result.difference != VLY_DIFFERENCE_NONE) {
@@ -129,9 +150,10 @@ vly_status bench_pair_check(bench_pair *pair, uint64_t n_bursts,
         tool_message("%s",
                      vly_validate_text(&result, names, text, sizeof text));
         status = vly_fail(error, VLY_E_DEVICE,
-                          "%s differs from the CPU backend in burst %" PRIu64
-                          "; nothing is timed",
-                          stats.backend, result.burst);
+                          "%s%s%s differs from the CPU backend in burst "
+                          "%" PRIu64 "; nothing is timed",
+                          stats.backend, pair->beside != NULL ? " or " : "",
+                          beside.backend, result.burst);
     }
 out:
     return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One network on a device and on the CPU backend, side by side.
+ * One network on a device and on the CPU backend, side by side, and on a second
+ * device if one is asked for.
  */
 #ifndef VOLLEY_BENCH_BENCH_PAIR_H
 #define VOLLEY_BENCH_BENCH_PAIR_H
@@ -10,7 +11,8 @@
 typedef struct bench_pair {
     tool_build build;
     vly_net *device;
-    vly_net *cpu; /* the reference, all threads */
+    vly_net *cpu;    /* the reference, all threads */
+    vly_net *beside; /* NULL: no second device was asked for */
     double setup_s;
     uint64_t bursts; /* compared and alike */
     uint64_t spikes; /* in them */
@@ -25,7 +27,7 @@ typedef struct bench_timing {
     double budget_s;
 } bench_timing;
 
-/* Compiles the genome and makes both nets; the first burst of both is done and
+/* Compiles the genome and makes the nets; the first burst of each is done and
  * compared. The time of the device's net counts from its creation to the end of
  * that burst.
  * Errors  as genome, connectome and net; E_NOMEM with bytes also where the
@@ -36,7 +38,7 @@ vly_status bench_pair_open(const bench_options *options, const char *path,
                            vly_error *error);
 void bench_pair_close(bench_pair *pair); /* zeroed or opened */
 
-/* The next n_bursts of both: every digest, and the whole state every
+/* The next n_bursts of all: every digest, and the whole state every
  * state_every bursts (1 to 128). Errors  E_DEVICE they differ (where: stderr)
  */
 vly_status bench_pair_check(bench_pair *pair, uint64_t n_bursts,

@@ -22,6 +22,8 @@ static const tool_option options[] = {
      "cuda: only cases whose name has it, as in 1M or DC", 0, 0},
     {"backend", 0, false, TOOL_TEXT, "NAME",
      "as in cuda:1; default: cpu, in suite cuda cuda", 0, 0},
+    {"beside", 0, false, TOOL_TEXT, "NAME",
+     "cuda: a second backend, timed in the same run, as in vulkan:0", 0, 0},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
      1, 256},
     {"genomes", 0, false, TOOL_TEXT, "FOLDER", "where the stress genomes are",
@@ -147,6 +149,11 @@ static vly_status check_suite(const tool_args *args, const char *suite,
         return vly_fail(error, VLY_E_INVALID,
                         "--case is of suite cuda: volley bench cuda --case %s",
                         bench->pattern);
+    if (!cuda && bench->beside != NULL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--beside is of suite cuda: volley bench cuda --beside "
+                        "%s",
+                        bench->beside);
     vly_status status = cuda ? bench_cuda_check(bench, error) : VLY_OK;
     return status == VLY_OK ? check_files(args, error) : status;
 }
@@ -185,6 +192,7 @@ static int run(const tool_args *args)
                            .backend = backend != NULL              ? backend
                                       : strcmp(suite, "cuda") == 0 ? "cuda"
                                                                    : "cpu",
+                           .beside = tool_text(args, "beside"),
                            .pattern = tool_text(args, "case"),
                            .n_threads = tool_threads(args),
                            .quick = tool_has(args, "quick")};
@@ -192,6 +200,8 @@ static int run(const tool_args *args)
     VLY_TRY(find_genomes(args, folder, sizeof folder, &error));
     VLY_TRY(tool_registry_create(&bench.registry, &error));
     VLY_TRY(tool_backend_check(bench.registry, bench.backend, &error));
+    if (bench.beside != NULL)
+        VLY_TRY(tool_backend_check(bench.registry, bench.beside, &error));
     status = measure_and_report(args, suite, &bench, &code, &error);
 out:
     vly_registry_destroy(bench.registry);
