@@ -32,13 +32,17 @@ says "of suite cuda"
 expect 2 bench cuda --case nonesuch --backend cpu
 says "1M x1000 d1 10%"
 expect 3 bench cuda --backend nonesuch
-expect 0 bench cuda --backend cpu:1 --quick --case Izhikevich --save bench.json
+expect 2 bench cpu --beside cpu:2
+says "--beside is of suite cuda"
+expect 3 bench cuda --backend cpu:1 --beside nonesuch
+expect 0 bench cuda --backend cpu:1 --quick --case Izhikevich --save bench.json \
+    --beside cpu:2
 prints "Izhikevich 2003"
 prints "limits for one NVIDIA H200"
 says "1,000 bursts alike"
 holds is_json bench.json
 for key in value median_s required_reached compared_bursts start_s plan \
-    device_bytes_per_synapse cpu gpu
+    device_bytes_per_synapse cpu gpu beside
 do
     holds grep -q "\"$key\":" bench.json
 done
