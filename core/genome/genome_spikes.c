@@ -94,13 +94,32 @@ out:
     return status;
 }
 
+/* The neurons [first, first + n) of an area; without n up to its last. */
+static uint32_t n_in_range(const vly_reader *reader,
+                           const vly_stimulus_entry *entry, uint32_t i)
+{
+    const vly_area *area = &reader->genome->areas[entry->to.areas[i]];
+    return entry->n ? entry->n : area->n_neurons - entry->first;
+}
+
 vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry)
 {
     const vly_toml_node *neurons = vly_toml_get(entry->node, "neurons");
+    uint32_t n = n_in_range(reader, entry, 0);
     vly_status status = VLY_OK;
-    if (neurons)
+    if (neurons) {
         VLY_TRY(read_neurons(reader, neurons, entry));
-    VLY_TRY(vly_times_read(reader, entry, entry->n_neurons, "neurons"));
+        return vly_times_read(reader, entry, entry->n_neurons, "neurons");
+    }
+    VLY_TRY(vly_times_read(reader, entry, n, "its range"));
+    for (uint32_t i = 1; !entry->flat && i < entry->to.n; i++)
+        if (n_in_range(reader, entry, i) != n)
+            return vly_reader_fail_key(
+                reader, entry->node,
+                "%s has %u lists for %u neurons of area %s, wanted one a "
+                "neuron",
+                entry->label, n, n_in_range(reader, entry, i),
+                reader->genome->areas[entry->to.areas[i]].name);
 out:
     return status;
 }

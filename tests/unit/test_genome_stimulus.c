@@ -82,6 +82,32 @@ static void spikes_are_sorted(void **state)
     vly_genome_destroy(genome);
 }
 
+/* One list a neuron, also of a range and of whole areas. */
+static void spikes_of_a_range(void **state)
+{
+    (void)state;
+    vly_genome *genome =
+        genome_of(AREAS "kind = \"spikes\"\nto = \"A\"\nfirst = 7\n"
+                        "bursts = [[3], [], [1, 2]]\nweight_mv = 1\n");
+    static const uint64_t bursts[] = {1, 2, 3};
+    static const uint32_t neurons[] = {9, 9, 7};
+    const vly_stimulus *stimulus = &genome->stimuli[0];
+    assert_true(stimulus->n_spikes == 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(stimulus->bursts[i] == bursts[i]);
+        assert_int_equal(stimulus->neurons[i], neurons[i]);
+    }
+    vly_genome_destroy(genome);
+    assert_refused(AREAS "kind = \"spikes\"\nto = \"A\"\nfirst = 4\nn = 3\n"
+                         "bursts = [[3], [1, 2]]\nweight_mv = 1\n",
+                   "t:18:10: bursts has 2 lists for 3 in its range, wanted one "
+                   "a neuron");
+    assert_refused(AREAS "kind = \"spikes\"\nto = [\"A\", \"B\"]\nfirst = 9\n"
+                         "bursts = [[3]]\nweight_mv = 1\n",
+                   "t:13:1: stimulus:1 has 1 lists for 11 neurons of area B, "
+                   "wanted one a neuron");
+}
+
 static void poisson_limit(void **state)
 {
     (void)state;
@@ -110,6 +136,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(one_an_area),
     cmocka_unit_test(units_follow_the_model),
     cmocka_unit_test(spikes_are_sorted),
+    cmocka_unit_test(spikes_of_a_range),
     cmocka_unit_test(poisson_limit),
     cmocka_unit_test(records),
 };
