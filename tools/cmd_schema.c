@@ -35,6 +35,10 @@ static const char *const form_texts[VLY_FORMS] = {
         "{\"anyOf\": [{\"$ref\": \"#/$defs/one\"}, {\"type\": \"array\", "
         "\"minItems\": 1, \"items\": {\"type\": \"array\", \"minItems\": 1, "
         "\"items\": {\"$ref\": \"#/$defs/one\"}}}]}",
+    [VLY_FORM_COUNTS] =
+        "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"type\": \"array\", "
+        "\"minItems\": 1, \"items\": {\"type\": \"array\", \"minItems\": 1, "
+        "\"items\": {\"$ref\": \"#/$defs/number\"}}}]}",
     [VLY_FORM_EACH] =
         "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"type\": \"array\", "
         "\"items\": {\"$ref\": \"#/$defs/number\"}}]}",

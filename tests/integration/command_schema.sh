@@ -54,6 +54,15 @@ do
     misfits "$genomes/invalid/$name.toml" ||
         bad "the schema takes $name.toml"
 done
+# numbers of synapses and probabilities are no distributions
+for key in p count in_degree out_degree; do
+    head="format = 1|[[map]]|rule = 'all_to_all'|$key ="
+    checks=$((checks + 1))
+    echo "$head { uniform = [0, 1] }" | tr '|' '\n' >drawn_$key.toml
+    misfits drawn_$key.toml || bad "the schema takes a distribution for $key"
+    echo "$head [[1, 2]]" | tr '|' '\n' >matrix_$key.toml
+    holds fits matrix_$key.toml
+done
 # a second opinion on all of them, where there is one
 if python3 -c 'import jsonschema, tomllib' 2>/dev/null; then
     cat >opinion.py <<'END'
