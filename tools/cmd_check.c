@@ -134,6 +134,24 @@ static void print_pairs(const vly_genome *genome, const vly_connectome *built)
     }
 }
 
+/* Spikes that are given go to some neurons of their area. */
+static uint32_t count_targets(const vly_genome *genome,
+                              const vly_stimulus *stimulus)
+{
+    uint32_t n = 0;
+    if (stimulus->kind != VLY_STIMULUS_SPIKES)
+        return stimulus->n_neurons;
+    bool *hit = vly_calloc(genome->areas[stimulus->to].n_neurons, sizeof(*hit));
+    if (hit == NULL)
+        return stimulus->n_neurons;
+    for (uint64_t i = 0; i < stimulus->n_spikes; i++) {
+        n += !hit[stimulus->neurons[i]];
+        hit[stimulus->neurons[i]] = true;
+    }
+    vly_free(hit);
+    return n;
+}
+
 /* Those of the file: that of a generator is part of its area. */
 static void print_stimuli(const vly_genome *genome)
 {
@@ -147,7 +165,7 @@ static void print_stimuli(const vly_genome *genome)
             tool_print("\n%-20s %-10s %-20s %14s\n", "stimulus", "kind", "to",
                        "neurons");
         tool_print("%-20s %-10s %-20s %14s\n", stimulus->id, stimulus->written,
-                   to->name, tool_thousands(stimulus->n_neurons));
+                   to->name, tool_thousands(count_targets(genome, stimulus)));
     }
 }
 

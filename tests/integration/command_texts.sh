@@ -37,6 +37,37 @@ says "edges.csv: 1 of 7 delays are no whole number of bursts of dt_ms = 0.1 and 
 expect 0 check "$genomes/gallery/file_edges.toml"
 lacks "rounded"
 
+# ---- stimuli: neurons that get something ----
+cat >some.toml <<'END'
+format = 1
+[area.A]
+model = "feagi"
+voxels = [4, 4, 1]
+neurons_per_voxel = 2
+[[stimulus]]
+kind = "spikes"
+to = "A"
+weight = 2
+neurons = [3, 0]
+bursts = [1, 2, 5]
+[[stimulus]]
+kind = "pattern"
+to = "A"
+weight = 2
+voxels = [[0, 0, 0], [1, 1, 0], [0, 0, 0]]
+bursts = [3]
+[[stimulus]]
+kind = "pulse"
+to = "A"
+weight = 2
+first = 30
+start_burst = 3
+END
+expect 0 check some.toml
+lists "stimulus:1 spikes A 2"
+lists "stimulus:2 pattern A 4"
+lists "stimulus:3 pulse A 2"
+
 # ---- areas that only fire ----
 generators=$genomes/gallery/generators.toml
 expect 0 check "$generators"
@@ -93,7 +124,7 @@ weight_mv = 20
 END
 expect 0 check voxels.toml
 lists "stimulus:1 pulse A 40"
-lists "stimulus:2 pattern A 40"
+lists "stimulus:2 pattern A 1"
 lists "none A -> A patterns 0"
 lists "map:2 A -> A distance 0 1 1"
 says "voxels.toml:8:1: none makes no synapse from A to A: no pair of voxels fits a pattern"
