@@ -62,7 +62,7 @@ static const rule_text rules[] = {
     {"randomizer", "self",
      "every neuron of from to one voxel of to, drawn; all are equally likely"},
     {"lateral_pairs_x", "self",
-     "x to x + 1 for even x of the source, to x - 1 for odd x"},
+     "x to x + 1 for even x, to x - 1 for odd x; the pair lies in the source"},
     {"last_to_first", "self",
      "the last voxel (of every axis) to voxel 0, 0, 0"},
     {"lateral_+x", "self", "voxel x, y, z to x + 1, y, z"},
