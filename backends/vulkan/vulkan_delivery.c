@@ -21,18 +21,26 @@ typedef struct builder {
     vly_vulkan_group *group;
     const vly_projection_desc **parts; /* of the group, by source area */
     uint32_t *part_first;              /* [n_areas + 1] */
-    uint32_t *degree;                  /* [n_neurons] synapses */
+    uint32_t *degree;                  /* [n_neurons] synapses, or quads */
     uint64_t *address;                 /* [n_neurons] of rows */
     vly_vulkan_buffer *piece;
     vly_vulkan_buffer *index;       /* plan sliced: entries of all neurons */
     vly_vulkan_buffer *index_piece; /* of those of the piece */
-    uint32_t *rows[GATHER_THREADS]; /* plan sliced: room for a row, an entry */
-    uint32_t piece_rows;            /* at most */
-    uint32_t from;                  /* neurons of the piece */
+    vly_vulkan_slice_room room[GATHER_THREADS]; /* plan sliced */
+    uint32_t piece_rows;                        /* at most */
+    uint32_t from;                              /* neurons of the piece */
     uint32_t to;
     uint32_t n_tasks;
     uint32_t *cuts; /* [GATHER_THREADS + 1] neurons at which tasks begin */
 } builder;
+
+static uint32_t count_threads(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1                ? 1
+           : cores < GATHER_THREADS ? (uint32_t)cores
+                                    : GATHER_THREADS;
+}
 
 /* ---- what belongs to a group ------------------------------------------- */
 
@@ -97,13 +105,74 @@ static vly_status count_synapses(builder *b, vly_error *error)
     return VLY_OK;
 }
 
+/* ---- plan sliced: quads of rows --------------------------------------- */
+
+static uint32_t share(uint32_t n, uint32_t task, uint32_t n_tasks)
+{
+    return (uint32_t)((uint64_t)n * task / n_tasks);
+}
+
+static void count_task(void *arg, uint32_t task)
+{
+    const builder *b = arg;
+    const vly_net_desc *desc = b->net->desc;
+    uint32_t id = share(desc->n_neurons, task, b->n_tasks);
+    uint32_t end = share(desc->n_neurons, task + 1, b->n_tasks);
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        const vly_area_desc *area = vly_common_area_desc(desc, a);
+        const vly_projection_desc **parts = b->parts + b->part_first[a];
+        uint32_t n = b->part_first[a + 1] - b->part_first[a];
+        for (; id < end && id - area->first < area->n_neurons; id++)
+            b->degree[id] = vly_vulkan_slice_quads(
+                b->net, parts, n, id - area->first, b->room[task].places);
+    }
+}
+
+static void count_quads(builder *b)
+{
+    b->n_tasks = count_threads();
+    if (b->n_tasks > 1 &&
+        vly_common_host->parallel_for(vly_common_host->context, b->n_tasks,
+                                      count_task, b) == VLY_OK)
+        return;
+    b->n_tasks = 1; /* also where no threads could be made */
+    count_task(b, 0);
+}
+
+static vly_status open_rooms(builder *b, vly_error *error)
+{
+    vly_common_heap *heap = &b->net->heap;
+    vly_status status = VLY_OK;
+    for (uint32_t t = 0; t < GATHER_THREADS && status == VLY_OK; t++) {
+        vly_vulkan_slice_room *room = &b->room[t];
+        /* no synapse takes more than a quad */
+        status =
+            vly_common_alloc(heap, b->net->longest_row, 16, &room->row, error);
+        if (status == VLY_OK)
+            status = vly_common_alloc(heap, b->net->index_bytes, 1,
+                                      &room->entries, error);
+        if (status == VLY_OK)
+            status =
+                vly_common_alloc(heap, b->net->view->n_slices,
+                                 sizeof *room->places, &room->places, error);
+    }
+    return status;
+}
+
+static void close_rooms(builder *b)
+{
+    for (uint32_t t = 0; t < GATHER_THREADS; t++) {
+        vly_common_release(&b->net->heap, b->room[t].row);
+        vly_common_release(&b->net->heap, b->room[t].entries);
+        vly_common_release(&b->net->heap, b->room[t].places);
+    }
+}
+
 /* ---- writing a piece --------------------------------------------------- */
 
-/* Parts of rows are read in words of 16 bytes. */
 static uint64_t row_bytes(const builder *b, uint32_t id)
 {
-    uint64_t n = b->degree[id];
-    return b->net->is_sliced ? (n * 4 + 15) / 16 * 16 : n * 8;
+    return b->degree[id] * (b->net->is_sliced ? UINT64_C(16) : UINT64_C(8));
 }
 
 static uint32_t *write_row(const vly_projection_desc *p, uint32_t k,
@@ -140,13 +209,13 @@ static void write_neuron(const builder *b, uint32_t task, uint32_t a,
             words = write_row(b->parts[i], k, words);
         return;
     }
-    uint32_t *entry = b->rows[task];
-    uint32_t *row = entry + entry_bytes / sizeof *entry;
+    const vly_vulkan_slice_room *room = &b->room[task];
     uint8_t *entries = b->index_piece->mapped;
     vly_vulkan_slice_row(b->net, b->parts + first, end - first, k,
-                         b->address[id], row, entry);
-    memcpy(out, row, (size_t)row_bytes(b, id));
-    memcpy(entries + (id - b->from) * entry_bytes, entry, (size_t)entry_bytes);
+                         b->address[id], room);
+    memcpy(out, room->row, (size_t)row_bytes(b, id));
+    memcpy(entries + (id - b->from) * entry_bytes, room->entries,
+           (size_t)entry_bytes);
 }
 
 static void write_task(void *arg, uint32_t task)
@@ -170,11 +239,7 @@ static void write_task(void *arg, uint32_t task)
 /* Cuts the piece into tasks of about equal bytes. */
 static void cut_piece(builder *b, uint64_t bytes)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t n = cores < 1                ? 1
-                 : cores < GATHER_THREADS ? (uint32_t)cores
-                                          : GATHER_THREADS;
-    b->n_tasks = bytes < GATHER_ALONE ? 1 : n;
+    b->n_tasks = bytes < GATHER_ALONE ? 1 : count_threads();
     uint32_t id = b->from;
     for (uint32_t t = 0; t < b->n_tasks; t++) {
         b->cuts[t] = id;
@@ -260,8 +325,7 @@ static vly_status fill_block(builder *b, uint32_t from, uint32_t to,
     return status;
 }
 
-/* longest: bytes of a row */
-static vly_status open_index(builder *b, uint64_t longest, vly_error *error)
+static vly_status open_index(builder *b, vly_error *error)
 {
     vly_backend_net *net = b->net;
     uint64_t n = PIECE_BYTES / net->index_bytes;
@@ -275,20 +339,7 @@ static vly_status open_index(builder *b, uint64_t longest, vly_error *error)
         status =
             vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE, b->piece_rows,
                                      net->index_bytes, &b->index_piece, error);
-    for (uint32_t t = 0; t < GATHER_THREADS && status == VLY_OK; t++)
-        status = vly_common_alloc(&net->heap, net->index_bytes + longest, 1,
-                                  &b->rows[t], error);
     return status;
-}
-
-static void close_index(builder *b)
-{
-    vly_vulkan_buffer_release(b->net, b->index_piece);
-    b->index_piece = NULL;
-    for (uint32_t t = 0; t < GATHER_THREADS; t++) {
-        vly_common_release(&b->net->heap, b->rows[t]);
-        b->rows[t] = NULL;
-    }
 }
 
 static vly_status fill_rows(builder *b, vly_error *error)
@@ -311,7 +362,7 @@ static vly_status fill_rows(builder *b, vly_error *error)
     vly_status status = vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE,
                                                  piece, 1, &b->piece, error);
     if (status == VLY_OK && net->is_sliced)
-        status = open_index(b, longest, error);
+        status = open_index(b, error);
     for (uint32_t id = 0; id < n && status == VLY_OK;) {
         uint32_t to;
         uint64_t bytes = take_rows(b, id, n, block, &to);
@@ -319,7 +370,8 @@ static vly_status fill_rows(builder *b, vly_error *error)
         id = to;
     }
     vly_vulkan_buffer_release(net, b->piece);
-    close_index(b);
+    vly_vulkan_buffer_release(net, b->index_piece);
+    b->index_piece = NULL;
     return status;
 }
 
@@ -372,12 +424,15 @@ static vly_status builder_open(builder *b, vly_error *error)
     if (status == VLY_OK)
         status = vly_common_alloc(heap, GATHER_THREADS + 1, sizeof(uint32_t),
                                   &b->cuts, error);
+    if (status == VLY_OK && b->net->is_sliced)
+        status = open_rooms(b, error);
     return status;
 }
 
 static void builder_close(builder *b)
 {
     vly_common_heap *heap = &b->net->heap;
+    close_rooms(b);
     vly_common_release(heap, (void *)b->parts);
     vly_common_release(heap, b->part_first);
     vly_common_release(heap, b->degree);
@@ -411,6 +466,8 @@ vly_status vly_vulkan_delivery_create(vly_backend_net *net, vly_error *error)
         b.group = &net->groups[g];
         find_parts(&b);
         status = count_synapses(&b, error);
+        if (status == VLY_OK && net->is_sliced)
+            count_quads(&b);
         if (status == VLY_OK)
             status = fill_rows(&b, error);
         if (status == VLY_OK)

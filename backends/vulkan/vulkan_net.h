@@ -120,7 +120,8 @@ struct vly_backend_net {
     uint32_t is_sliced;   /* 1: plan sliced */
     uint32_t rounds;      /* option rounds=N; 0: by size */
     uint32_t tile_size;   /* neurons */
-    uint64_t index_bytes; /* plan sliced: of an entry */
+    uint32_t longest_row; /* plan sliced: synapses */
+    uint64_t index_bytes; /* of a neuron */
     uint64_t rows_bytes;  /* rows and what finds them */
 };
 
@@ -194,13 +195,23 @@ vly_status vly_vulkan_groups_create(vly_backend_net *net, vly_error *error);
  * this net */
 vly_status vly_vulkan_plan_choose(vly_backend_net *net, uint32_t plan,
                                   uint32_t copies, vly_error *error);
-/* A row of the plan, slice by slice, and its entry of the index: the synapses
- * that n projections have from neuron k of their source area. address: of the
- * row on the device. */
+/* Room for one row, its entries of the index, and a word a slice. */
+typedef struct vly_vulkan_slice_room {
+    uint32_t *row;
+    uint32_t *entries;
+    uint32_t *places;
+} vly_vulkan_slice_room;
+
+/* Quads of a row: of the synapses that n projections have from neuron k of
+ * their source area. places: room for a word a slice. */
+uint32_t vly_vulkan_slice_quads(const vly_backend_net *net,
+                                const vly_projection_desc *const *parts,
+                                uint32_t n, uint32_t k, uint32_t *places);
+/* The row, slice by slice, and its entries; address: of it on the device. */
 void vly_vulkan_slice_row(const vly_backend_net *net,
                           const vly_projection_desc *const *parts, uint32_t n,
-                          uint32_t k, uint64_t address, uint32_t *row,
-                          uint32_t *entry);
+                          uint32_t k, uint64_t address,
+                          const vly_vulkan_slice_room *room);
 
 /* ---- vulkan_stimulus.c ------------------------------------------------- */
 

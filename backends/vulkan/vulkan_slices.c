@@ -9,15 +9,17 @@
 
 #include <string.h>
 
+#define QUAD_BYTES UINT64_C(16)
 #define MIN_PART 4u /* synapses of a spike in a slice, in the mean */
 #define MIN_SYNAPSES (UINT64_C(1) << 25)
 /* Of 2 to 16 copies these were the best for 1 million and 100,000 neurons. */
 #define UNIT_GROUPS 2u /* work groups a multiprocessor */
 #define MAX_COPIES 8u
+#define SEARCH_TASKS 16u
 
 /* ---- choosing ---------------------------------------------------------- */
 
-static uint64_t longest_row(const vly_net_desc *desc)
+static uint32_t longest_row(const vly_net_desc *desc)
 {
     uint32_t longest = 0;
     for (uint32_t id = 0; id < desc->n_neurons; id++)
@@ -41,7 +43,10 @@ static void cut_neurons(vly_backend_net *net, uint32_t copies)
     copies = copies > 0 ? copies : 1;
     copies = copies < MAX_COPIES ? copies : MAX_COPIES;
     view->n_copies = copies;
-    net->index_bytes = (view->n_slices + UINT64_C(3)) / 2 * 8;
+    net->longest_row = longest_row(net->desc);
+    net->index_bytes =
+        (view->n_slices - UINT64_C(1)) / VLY_VULKAN_INDEX_PARTS * QUAD_BYTES +
+        QUAD_BYTES;
 }
 
 static const char *why_not(const vly_backend_net *net)
@@ -53,50 +58,10 @@ static const char *why_not(const vly_backend_net *net)
         return "delays of one map differ";
     if (desc->n_neurons == 0)
         return "it has no neurons";
-    if (longest_row(desc) > VLY_VULKAN_SLICE_ROW)
-        return "a neuron has more than 65,535 synapses";
     return NULL;
 }
 
-static const char *why_not_cut(const vly_backend_net *net)
-{
-    const vly_vulkan_view *view = net->view;
-    if (net->index_bytes * view->n_neurons > net->device->allocation_max)
-        return "its index is larger than the device's blocks of memory";
-    if ((uint64_t)view->n_slices * view->n_copies > 65535)
-        return "it has more than 65,535 slices";
-    return NULL;
-}
-
-static int is_worth_it(const vly_backend_net *net)
-{
-    const vly_net_desc *desc = net->desc;
-    uint64_t part = desc->n_synapses / desc->n_neurons / net->view->n_slices;
-    return net->device->n_units > 1 && part >= MIN_PART &&
-           desc->n_synapses >= MIN_SYNAPSES;
-}
-
-vly_status vly_vulkan_plan_choose(vly_backend_net *net, uint32_t plan,
-                                  uint32_t copies, vly_error *error)
-{
-    const char *why = why_not(net);
-    if (plan == VLY_VULKAN_PLAN_GLOBAL)
-        return VLY_OK;
-    if (why == NULL) {
-        cut_neurons(net, copies);
-        why = why_not_cut(net);
-    }
-    if (plan == VLY_VULKAN_PLAN_SLICED && why != NULL)
-        return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                               "plan=sliced is not for this net: %s", why);
-    net->is_sliced =
-        why == NULL && (plan == VLY_VULKAN_PLAN_SLICED || is_worth_it(net));
-    if (!net->is_sliced)
-        net->view->n_copies = 0;
-    return VLY_OK;
-}
-
-/* ---- rows -------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------------- */
 
 /* Synapses [from, to) of a projection, all of one slice. */
 typedef struct run {
@@ -128,6 +93,119 @@ static int next_run(const vly_backend_net *net, const vly_projection_desc *p,
     return 1;
 }
 
+/* ---- the longest part -------------------------------------------------- */
+
+typedef struct search {
+    const vly_backend_net *net;
+    uint32_t *places; /* [SEARCH_TASKS][n_slices] */
+    uint32_t longest[SEARCH_TASKS];
+} search;
+
+/* Of neuron id; of all base delays together, so no part is longer. */
+static uint32_t longest_part(const vly_backend_net *net, uint32_t id,
+                             uint32_t *places)
+{
+    const vly_net_desc *desc = net->desc;
+    const uint32_t n_slices = net->view->n_slices;
+    uint32_t a = vly_common_area_of(desc, id);
+    uint32_t k = id - vly_common_area_desc(desc, a)->first;
+    uint32_t longest = 0;
+    memset(places, 0, n_slices * sizeof *places);
+    for (uint32_t i = 0; i < desc->n_projections; i++) {
+        const vly_projection_desc *p = vly_common_projection_desc(desc, i);
+        if (p->source_area != a)
+            continue;
+        for (run r = before_row(p, k); next_run(net, p, k, &r);)
+            places[r.slice] += (uint32_t)(r.to - r.from);
+    }
+    for (uint32_t s = 0; s < n_slices; s++)
+        longest = places[s] > longest ? places[s] : longest;
+    return longest;
+}
+
+static void search_task(void *arg, uint32_t task)
+{
+    search *all = arg;
+    const vly_net_desc *desc = all->net->desc;
+    uint32_t *places = all->places + (size_t)task * all->net->view->n_slices;
+    for (uint32_t id = task; id < desc->n_neurons; id += SEARCH_TASKS) {
+        if (desc->out_degree[id] <= VLY_VULKAN_PART_QUADS * 4)
+            continue;
+        uint32_t n = longest_part(all->net, id, places);
+        all->longest[task] = n > all->longest[task] ? n : all->longest[task];
+    }
+}
+
+static vly_status find_longest_part(vly_backend_net *net, uint32_t *longest,
+                                    vly_error *error)
+{
+    search all = {.net = net};
+    vly_status status =
+        vly_common_alloc(&net->heap, net->view->n_slices,
+                         SEARCH_TASKS * sizeof *all.places, &all.places, error);
+    if (status != VLY_OK)
+        return status;
+    if (vly_common_host->parallel_for(vly_common_host->context, SEARCH_TASKS,
+                                      search_task, &all) != VLY_OK)
+        for (uint32_t t = 0; t < SEARCH_TASKS; t++)
+            search_task(&all, t); /* no threads could be made */
+    vly_common_release(&net->heap, all.places);
+    *longest = 0;
+    for (uint32_t t = 0; t < SEARCH_TASKS; t++)
+        *longest = all.longest[t] > *longest ? all.longest[t] : *longest;
+    return VLY_OK;
+}
+
+/* ---- whether ----------------------------------------------------------- */
+
+static const char *why_not_cut(const vly_backend_net *net)
+{
+    const vly_vulkan_view *view = net->view;
+    if (net->index_bytes * view->n_neurons > net->device->allocation_max)
+        return "its index is larger than the device's blocks of memory";
+    if ((uint64_t)view->n_slices * view->n_copies > 65535)
+        return "it has more than 65,535 slices";
+    return NULL;
+}
+
+static int is_worth_it(const vly_backend_net *net)
+{
+    const vly_net_desc *desc = net->desc;
+    uint64_t part = desc->n_synapses / desc->n_neurons / net->view->n_slices;
+    return net->device->n_units > 1 && part >= MIN_PART &&
+           desc->n_synapses >= MIN_SYNAPSES;
+}
+
+vly_status vly_vulkan_plan_choose(vly_backend_net *net, uint32_t plan,
+                                  uint32_t copies, vly_error *error)
+{
+    const char *why = why_not(net);
+    if (plan == VLY_VULKAN_PLAN_GLOBAL)
+        return VLY_OK;
+    if (why == NULL) {
+        cut_neurons(net, copies);
+        why = why_not_cut(net);
+    }
+    if (why == NULL && (plan == VLY_VULKAN_PLAN_SLICED || is_worth_it(net))) {
+        uint32_t longest;
+        vly_status status = find_longest_part(net, &longest, error);
+        if (status != VLY_OK)
+            return status;
+        if (longest > VLY_VULKAN_PART_QUADS * 4)
+            why = "a neuron has more than 1,020 synapses in one slice";
+    }
+    if (plan == VLY_VULKAN_PLAN_SLICED && why != NULL)
+        return vly_common_fail(error, VLY_E_UNSUPPORTED,
+                               "plan=sliced is not for this net: %s", why);
+    net->is_sliced =
+        why == NULL && (plan == VLY_VULKAN_PLAN_SLICED || is_worth_it(net));
+    if (!net->is_sliced)
+        net->view->n_copies = 0;
+    return VLY_OK;
+}
+
+/* ---- rows -------------------------------------------------------------- */
+
 static uint32_t synapse_word(const vly_projection_desc *p, uint64_t j,
                              uint32_t first)
 {
@@ -137,36 +215,69 @@ static uint32_t synapse_word(const vly_projection_desc *p, uint64_t j,
            (uint32_t)(uint16_t)p->weight[j] << 16;
 }
 
-/* Counts into the entry, then from counts to places, then writes: while it
- * writes, the low half of a word of the entry is where the next one goes. */
-void vly_vulkan_slice_row(const vly_backend_net *net,
-                          const vly_projection_desc *const *parts, uint32_t n,
-                          uint32_t k, uint64_t address, uint32_t *row,
-                          uint32_t *entry)
+/* places[s]: synapses that slice s has of the row. */
+static void count_parts(const vly_backend_net *net,
+                        const vly_projection_desc *const *parts, uint32_t n,
+                        uint32_t k, uint32_t *places)
 {
-    const uint32_t n_slices = net->view->n_slices;
-    uint32_t *words = entry + 2;
-    uint32_t total = 0;
-    memset(entry, 0, (size_t)net->index_bytes);
-    memcpy(entry, &address, sizeof address);
+    memset(places, 0, net->view->n_slices * sizeof *places);
     for (uint32_t i = 0; i < n; i++)
         for (run r = before_row(parts[i], k); next_run(net, parts[i], k, &r);)
-            words[r.slice] += (uint32_t)(r.to - r.from) << 16;
+            places[r.slice] += (uint32_t)(r.to - r.from);
+}
+
+uint32_t vly_vulkan_slice_quads(const vly_backend_net *net,
+                                const vly_projection_desc *const *parts,
+                                uint32_t n, uint32_t k, uint32_t *places)
+{
+    uint32_t quads = 0;
+    count_parts(net, parts, n, k, places);
+    for (uint32_t s = 0; s < net->view->n_slices; s++)
+        quads += (places[s] + 3) / 4;
+    return quads;
+}
+
+/* From the numbers of synapses of all parts to the index: where each begins in
+ * the row is left in places[]. Returns the row's quads. */
+static uint32_t write_entries(uint32_t n_slices, uint64_t address,
+                              uint32_t *places, uint32_t *entries)
+{
+    uint64_t quad = address / QUAD_BYTES;
+    uint32_t total = 0;
     for (uint32_t s = 0; s < n_slices; s++) {
-        uint32_t count = words[s] >> 16;
-        words[s] |= total;
-        total += count;
+        uint8_t *entry = (uint8_t *)entries +
+                         s / VLY_VULKAN_INDEX_PARTS * (size_t)QUAD_BYTES;
+        uint32_t part = s % VLY_VULKAN_INDEX_PARTS;
+        uint32_t n = (places[s] + 3) / 4;
+        if (part == 0) {
+            uint64_t first = quad + total;
+            for (uint32_t i = 0; i < 6; i++)
+                entry[i] = (uint8_t)(first >> (8 * i));
+        }
+        entry[6 + part] = (uint8_t)n;
+        places[s] = 4 * total;
+        total += n;
     }
+    return total;
+}
+
+void vly_vulkan_slice_row(const vly_backend_net *net,
+                          const vly_projection_desc *const *parts, uint32_t n,
+                          uint32_t k, uint64_t address,
+                          const vly_vulkan_slice_room *room)
+{
+    uint32_t *places = room->places;
+    memset(room->entries, 0, (size_t)net->index_bytes);
+    count_parts(net, parts, n, k, places);
+    uint32_t n_quads =
+        write_entries(net->view->n_slices, address, places, room->entries);
+    memset(room->row, 0, n_quads * (size_t)QUAD_BYTES);
     for (uint32_t i = 0; i < n; i++)
         for (run r = before_row(parts[i], k); next_run(net, parts[i], k, &r);) {
             uint32_t first = r.slice * net->view->slice_size;
-            uint32_t at = words[r.slice] & 0xffff;
-            words[r.slice] += (uint32_t)(r.to - r.from);
+            uint32_t *row = room->row + places[r.slice];
             for (uint64_t j = r.from; j < r.to; j++)
-                row[at++] = synapse_word(parts[i], j, first);
+                *row++ = synapse_word(parts[i], j, first);
+            places[r.slice] += (uint32_t)(r.to - r.from);
         }
-    for (uint32_t s = 0; s < n_slices; s++)
-        words[s] -= words[s] >> 16;
-    for (; total % 4 != 0; total++)
-        row[total] = 0;
 }

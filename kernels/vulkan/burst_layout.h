@@ -76,13 +76,15 @@ VLY_STRUCT(vly_vulkan_tile)
 };
 
 /* Plan sliced: neurons [s * slice_size, (s + 1) * slice_size) are slice s. The
- * synapses of a row lie slice by slice, those of a slice are a part. A synapse
- * is one word: number of the target in the slice (15 bits), port (1), weight
- * (16) from the low end. A row begins at a multiple of 16 bytes. An entry of
- * the index is the row's address and a word for each part: its first synapse
- * (16 bits) and how many it has (16). */
+ * synapses of a row lie slice by slice, those of a slice are a part, filled up
+ * to quads, of 16 bytes, with synapses that weigh 0. A synapse is one word:
+ * number of the target in the slice (15 bits), port (1), weight (16) from the
+ * low end. The index of a row is a quad for every ten parts: the address of
+ * the first, divided by 16 (48 bits), and how many quads each has (8 bits), from
+ * the low end, so that one read finds a part. */
 #define VLY_VULKAN_SLICE_NEURONS 32768u
-#define VLY_VULKAN_SLICE_ROW 65535u /* synapses of a row at most */
+#define VLY_VULKAN_INDEX_PARTS 10u
+#define VLY_VULKAN_PART_QUADS 255u
 
 /* One burst. Sums of 64 bits are two words: the low one carries. */
 VLY_STRUCT(vly_vulkan_record)

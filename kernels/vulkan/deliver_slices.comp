@@ -27,26 +27,63 @@ layout(constant_id = 4) const uint SUMS = 8192u;
 
 shared uint sums[SUMS]; /* [port][neuron] what arrives */
 
-void add_synapse(uint word, bool is_of_part, uint size)
+void add_synapse(uint word, uint size)
 {
     uint at = (word & 0x7fffu) + ((word & 0x8000u) != 0u ? size : 0u);
-    if (is_of_part)
-        atomicAdd(sums[at], uint(int(word) >> 16));
+    uint weight = uint(int(word) >> 16);
+    if (weight != 0u)
+        atomicAdd(sums[at], weight);
 }
 
-/* Of four synapses, from `first` on, those of the part [from, from + n). */
-void add_quad(uvec4 quad, uint first, uint from, uint n, uint size)
+void add_quad(uvec4 quad, uint size)
 {
-    uint at = first - from; /* wraps for those before */
-    add_synapse(quad.x, at < n, size);
-    add_synapse(quad.y, at + 1u < n, size);
-    add_synapse(quad.z, at + 2u < n, size);
-    add_synapse(quad.w, at + 3u < n, size);
+    add_synapse(quad.x, size);
+    add_synapse(quad.y, size);
+    add_synapse(quad.z, size);
+    add_synapse(quad.w, size);
 }
 
-uvec4 quad_of(uint64_t row, uint first)
+/* Which bytes of a quad of the index are lengths of parts before the slice's,
+ * and where its own is. */
+struct part_mask {
+    uvec3 before;
+    uint word;
+    uint shift;
+};
+
+part_mask mask_of(uint s)
 {
-    return quad_at(row + 4ul * uint64_t(first)).v;
+    uint n = s % VLY_VULKAN_INDEX_PARTS + 2u; /* two bytes are of the address */
+    part_mask mask;
+    mask.before.x = n >= 4u ? 0xffff0000u : n == 3u ? 0x00ff0000u : 0u;
+    mask.before.y = n >= 8u ? 0xffffffffu
+                            : n > 4u ? (1u << (8u * (n - 4u))) - 1u : 0u;
+    mask.before.z = n > 8u ? (1u << (8u * (n - 8u))) - 1u : 0u;
+    mask.word = n / 4u;
+    mask.shift = 8u * (n % 4u);
+    return mask;
+}
+
+uint pairs_of(uint bytes)
+{
+    return (bytes & 0x00ff00ffu) + ((bytes >> 8) & 0x00ff00ffu);
+}
+
+/* Address of the part, and how many quads it has. */
+uint64_t find_part(uvec4 entry, part_mask mask, out uint n)
+{
+    uint word = mask.word == 0u ? entry.y : mask.word == 1u ? entry.z : entry.w;
+    uint pairs = pairs_of(entry.y & mask.before.x) +
+                 pairs_of(entry.z & mask.before.y) +
+                 pairs_of(entry.w & mask.before.z);
+    uint64_t first = uint64_t(entry.y & 0xffffu) << 32 | uint64_t(entry.x);
+    n = (word >> mask.shift) & 0xffu;
+    return (first + uint64_t((pairs & 0xffffu) + (pairs >> 16))) << 4;
+}
+
+uvec4 quad_of(uint64_t part, uint i)
+{
+    return quad_at(part + 16ul * uint64_t(i)).v;
 }
 
 #define READ_ID(u)                                                             \
@@ -55,32 +92,32 @@ uvec4 quad_of(uint64_t row, uint first)
                                       log_mask)                                \
                      .v;
 #define READ_ENTRY(u)                                                          \
-    uint64_t entry##u = index + stride * uint64_t(id##u);                      \
-    uint64_t row##u = long_at(entry##u).v;                                     \
-    uint word##u = word_of(entry##u + 8ul, s).v;
+    uvec4 entry##u = quad_at(index + stride * uint64_t(id##u)).v;
 #define READ_QUAD(u)                                                           \
-    uint from##u = word##u & 0xffffu;                                          \
-    uint n##u = at##u < end ? word##u >> 16 : 0u;                              \
-    uint first##u = (from##u & ~3u) + 4u * lane;                               \
+    uint n##u;                                                                 \
+    uint64_t part##u = find_part(entry##u, mask, n##u);                        \
+    n##u = at##u < end ? n##u : 0u;                                            \
     uvec4 quad##u = uvec4(0u);                                                 \
-    if (first##u < from##u + n##u)                                             \
-        quad##u = quad_of(row##u, first##u);
+    if (lane < n##u)                                                           \
+        quad##u = quad_of(part##u, lane);
 #define ADD_QUAD(u)                                                            \
-    add_quad(quad##u, first##u, from##u, n##u, size);                          \
-    for (first##u += 4u * LANES; first##u < from##u + n##u;                    \
-         first##u += 4u * LANES)                                               \
-        add_quad(quad_of(row##u, first##u), first##u, from##u, n##u, size);
+    add_quad(quad##u, size);                                                   \
+    for (uint j = lane + LANES; j < n##u; j += LANES)                          \
+        add_quad(quad_of(part##u, j), size);
 
-/* The parts of spikes [begin, end) of a burst that slice s has. LANES
- * invocations read a part, 16 bytes each. */
+/* The parts of spikes [begin, end) of a burst that slice s has; start: of the
+ * burst in the log. LANES invocations read a part, a quad each. */
 void deliver_parts(uint64_t index, uint start, uint begin, uint end, uint s,
                    uint size)
 {
     uint64_t log_ids = VIEW.log_ids;
     uint log_mask = VIEW.log_mask;
-    uint64_t stride = uint64_t((VIEW.n_slices + 3u) / 2u) * 8ul;
+    uint n_entries = (VIEW.n_slices - 1u) / VLY_VULKAN_INDEX_PARTS + 1u;
+    uint64_t stride = 16ul * uint64_t(n_entries);
     uint lane = gl_LocalInvocationIndex % LANES;
     uint n_teams = gl_WorkGroupSize.x / LANES;
+    part_mask mask = mask_of(s);
+    index += 16ul * uint64_t(s / VLY_VULKAN_INDEX_PARTS);
     for (uint i = begin + gl_LocalInvocationIndex / LANES; i < end;
          i += AHEAD * n_teams) {
         EACH_AHEAD(READ_ID)
