@@ -58,6 +58,8 @@ static const char *why_not(const vly_backend_net *net)
         return "delays of one map differ";
     if (desc->n_neurons == 0)
         return "it has no neurons";
+    if (net->shape.sums < net->view->n_ports)
+        return "sums holds not even one neuron's ports";
     return NULL;
 }
 

@@ -41,6 +41,33 @@ static void test_swap(void **state)
     vly_connectome_destroy(small);
 }
 
+/* Accumulators for half a neuron: refused where they are needed, of no matter
+ * elsewhere. */
+static void test_few_sums(void **state)
+{
+    (void)state;
+    device_require(registry, "vulkan");
+    static const char two_ports[] =
+        "format = 1\n[run]\ndt_ms = 1\nbursts = 60\n[area.A]\n"
+        "model = \"lif_psc_exp2\"\nneurons = 50\ni_e_pa = 500\n"
+        "[[map]]\nfrom = \"A\"\nto = \"A\"\nrule = \"fixed_in_degree\"\n"
+        "in_degree = 9\nweight_pa = -20\ndelay_bursts = 2\n";
+    vly_connectome *small = device_build(two_ports);
+    vly_net *net = NULL;
+    assert_int_equal(vly_net_create(small, registry,
+                                    "vulkan,plan=sliced,sums=1", 1, &net,
+                                    &error),
+                     VLY_E_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "sums"));
+    uint64_t digest = device_digest(registry, small, "cpu:1");
+    static const char *const specs[] = {"vulkan,sums=1",
+                                        "vulkan,plan=global,sums=1",
+                                        "vulkan,plan=sliced,sums=2"};
+    for (int i = 0; i < 3; i++)
+        assert_true(device_digest(registry, small, specs[i]) == digest);
+    vly_connectome_destroy(small);
+}
+
 /* ---- the command ------------------------------------------------------- */
 
 /* Exit code of the command; what it wrote to stderr. */
@@ -104,6 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_swap),
+        cmocka_unit_test(test_few_sums),
         cmocka_unit_test(test_command),
         cmocka_unit_test(test_fault),
     };
