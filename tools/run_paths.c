@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/memory.h"
+#include "record/export.h"
 
 typedef struct output {
     const char *path; /* NULL: not asked for */
@@ -129,6 +131,57 @@ static vly_status check_checkpoints(const run_plan *plan, const output *outputs,
     return VLY_OK;
 }
 
+/* One file of samples, which is made at the end of the run. */
+static vly_status check_report(const run_plan *plan, const char *path,
+                               const output *outputs, int n, vly_error *error)
+{
+    char real[PATH_MAX];
+    find_real(path, real, 1);
+    if (is_same_file(path, plan->path))
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s is the genome, wanted another --record: samples "
+                        "of fields go there",
+                        path);
+    if (plan->checkpoint.resume != NULL &&
+        is_same_file(path, plan->checkpoint.resume))
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s is the checkpoint of --resume, wanted another "
+                        "--record: samples of fields go there",
+                        path);
+    for (int i = 0; i < n; i++) {
+        if (outputs[i].path != NULL && (strcmp(outputs[i].real, real) == 0 ||
+                                        is_same_file(outputs[i].path, path)))
+            return vly_fail(error, VLY_E_INVALID,
+                            "%s is where samples of fields go, wanted another "
+                            "file",
+                            outputs[i].path);
+    }
+    return VLY_OK;
+}
+
+static vly_status check_reports(const run_job *job, const output *outputs,
+                                int n, vly_error *error)
+{
+    const vly_genome *genome = job->build.genome;
+    if (job->output.path == NULL || job->output.format == VLY_EXPORT_NONE)
+        return VLY_OK;
+    for (uint32_t r = 0; r < genome->n_records; r++) {
+        const vly_record *record = &genome->records[r];
+        if (record->kind != VLY_RECORD_FIELDS)
+            continue;
+        const vly_model_info *model = genome->areas[record->area].model;
+        char *path = vly_export_report_path(job->output.path, record->group,
+                                            model->fields[record->field].name);
+        if (path == NULL)
+            return vly_fail_nomem(error, 4096, "a file name");
+        vly_status status = check_report(&job->plan, path, outputs, n, error);
+        vly_free(path);
+        if (status != VLY_OK)
+            return status;
+    }
+    return VLY_OK;
+}
+
 vly_status run_paths_check(const run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
@@ -154,6 +207,10 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
         const char *path = outputs[i].path;
         if (path == NULL)
             continue;
+        if (path[0] == '\0')
+            return vly_fail(error, VLY_E_INVALID,
+                            "the name of an output is empty, wanted that of a "
+                            "file");
         if (is_same_file(path, plan->path))
             return vly_fail(error, VLY_E_INVALID,
                             "%s is the genome, wanted another file for output",
@@ -173,6 +230,8 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
     }
     /* all but the checkpoint itself */
     vly_status status = check_checkpoints(plan, outputs, 6, error);
+    if (status == VLY_OK)
+        status = check_reports(job, outputs, 7, error);
     if (status == VLY_OK && plan->folder != NULL)
         status = check_folder(job, outputs, 7, error);
     return status;

@@ -112,6 +112,13 @@ holds lacks_probing
 expect 4 bench --quick --save .
 holds lacks_probing
 
+# ---- an output without a name: before the run, not behind it ----
+for option in --record --digest-log --json --save-connectome --telemetry \
+    --checkpoint; do
+    expect 2 run small.toml --quiet $option ""
+    says "the name of an output is empty"
+done
+
 # ---- two outputs in one file: 2, however it is spelled ----
 mkdir sub
 ln -s sub sublink

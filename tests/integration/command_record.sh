@@ -205,6 +205,25 @@ holds cmp chosen/spikes.csv chosen.csv
 holds cmp chosen/spikes.1.v_mv.csv chosen.1.v_mv.csv
 expect 2 run fields.toml --threads 1 --quiet --record -
 says "go to files beside"
+# the files of fields are outputs as any other
+for option in --json --digest-log --checkpoint --telemetry --save-connectome; do
+    expect 2 run fields.toml --threads 1 --quiet --record taken.csv \
+        $option ./taken.1.refractory.csv
+    says "./taken.1.refractory.csv is where samples of fields go"
+    expect 2 run fields.toml --threads 1 --quiet -o taken \
+        $option taken/spikes.1.v_mv.csv
+    says "is where samples of fields go"
+done
+holds [ ! -e taken ]
+cp fields.toml taken.1.v_mv.csv
+expect 2 run taken.1.v_mv.csv --threads 1 --quiet --record taken.csv
+says "taken.1.v_mv.csv is the genome"
+holds cmp fields.toml taken.1.v_mv.csv
+expect 0 run fields.toml --threads 1 --quiet --bursts 9 --checkpoint old.ck \
+    --record old.csv
+ln old.ck old.1.v_mv.h5
+expect 2 run fields.toml --threads 1 --quiet --record old.h5 --resume old.ck
+says "old.1.v_mv.h5 is the checkpoint of --resume"
 "$volley" run fields.toml --threads 1 --quiet --record - \
     --record-format stream >out 2>err
 expect 0 run fields.toml --threads 1 --quiet --record fields.vls
