@@ -138,8 +138,8 @@ static vly_status repair_stream(const char *path, const char *to,
         status = vly_fail_nomem(error, strlen(path), "a file name");
         goto out;
     }
-    VLY_TRY(
-        vly_export(reader, format, target, &counts, tell_file, NULL, error));
+    VLY_TRY(vly_export(reader, format, target, false, &counts, tell_file, NULL,
+                       error));
     print_tail(&counts.tail);
     status = judge(path, &counts.tail, error);
 out:

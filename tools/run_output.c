@@ -328,7 +328,7 @@ vly_status run_output_export(run_job *job, vly_error *error)
         return VLY_OK;
     uint64_t begin = vly_clock_ns();
     VLY_TRY(vly_stream_reader_open(output->growing, &reader, &why));
-    VLY_TRY(vly_export(reader, output->format, output->path, &counts,
+    VLY_TRY(vly_export(reader, output->format, output->path, true, &counts,
                        count_file, output, &why));
     output->n_frames = counts.tail.n_frames;
     output->export_s = (double)(vly_clock_ns() - begin) * 1e-9;
@@ -340,6 +340,11 @@ out:
     vly_stream_reader_close(reader);
     if (status == VLY_OK)
         return VLY_OK;
+    if (status == VLY_E_PARSE) /* not what was written */
+        return vly_fail(error, VLY_E_IO,
+                        "%.700s; volley inspect --repair %.200s makes what is "
+                        "good of it",
+                        why.message, output->growing);
     return vly_fail(error, status,
                     "%.700s; %.200s has everything: volley inspect --repair "
                     "makes the rest of it",

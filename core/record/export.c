@@ -162,7 +162,7 @@ static vly_status export_report(vly_stream_reader *reader,
 }
 
 vly_status vly_export(vly_stream_reader *reader, vly_export_format format,
-                      const char *path, vly_export_counts *counts,
+                      const char *path, bool whole, vly_export_counts *counts,
                       void (*told)(void *arg, const char *path), void *arg,
                       vly_error *error)
 {
@@ -172,6 +172,13 @@ vly_status vly_export(vly_stream_reader *reader, vly_export_format format,
     *counts = (vly_export_counts){0};
     VLY_TRY(vly_export_check(format, path, error));
     VLY_TRY(vly_export_count(reader, counts, error));
+    if (whole && counts->tail.state != VLY_STREAM_WHOLE) {
+        status = vly_fail(error, VLY_E_PARSE,
+                          "%s cannot be made: its stream is damaged at byte "
+                          "%" PRIu64 ", after burst %" PRIu64,
+                          path, counts->tail.n_bytes, counts->tail.n_bursts);
+        goto out;
+    }
     if (format == VLY_EXPORT_NONE)
         return VLY_OK;
     if (records_spikes(head)) {

@@ -48,13 +48,14 @@ void vly_export_counts_deinit(vly_export_counts *counts);
  * those that are there are replaced. What is behind the last good block is left
  * out, counts->tail (filled, deinit in any case) says what. No spike file where
  * no area's spikes are recorded.
+ * whole    a stream that has no end, or is damaged: E_PARSE, and no file
  * told     called with the name of every file written; NULL: nobody
  * Errors   those of reading; E_IO a file cannot be written; E_UNSUPPORTED no
  *          HDF5 in this build; E_NOMEM
  * Thread   [any-thread], with HDF5 one at a time
  * Cost     one pass over the stream to count, one for each file */
 vly_status vly_export(vly_stream_reader *reader, vly_export_format format,
-                      const char *path, vly_export_counts *counts,
+                      const char *path, bool whole, vly_export_counts *counts,
                       void (*told)(void *arg, const char *path), void *arg,
                       vly_error *error);
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -272,6 +273,33 @@ out:
     return status;
 }
 
+/* A block that is damaged would be found at the end of the run, after all of
+ * its time. */
+static vly_status check_blocks(const char *path, const vly_spike_place *place,
+                               vly_error *error)
+{
+    vly_stream_reader *reader = NULL;
+    vly_stream_block block;
+    vly_stream_tail tail = {.n_bytes = 0};
+    bool more = true;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_stream_reader_open(path, &reader, error));
+    vly_stream_reader_tail(reader, &tail);
+    while (more && tail.n_bytes < place->n_bytes) {
+        VLY_TRY(vly_stream_reader_next(reader, &block, &more, error));
+        vly_stream_reader_tail(reader, &tail);
+    }
+    if (tail.n_bytes != place->n_bytes || tail.n_spikes != place->n_spikes)
+        status =
+            vly_fail(error, VLY_E_PARSE,
+                     "%s: damaged at byte %" PRIu64 ", after burst %" PRIu64
+                     ", and the run was to go on behind byte %" PRIu64,
+                     path, tail.n_bytes, tail.n_bursts, place->n_bytes);
+out:
+    vly_stream_reader_close(reader);
+    return status;
+}
+
 vly_status vly_stream_resume(const char *path, const vly_stream_head *head,
                              const vly_spike_place *place, vly_stream **stream,
                              vly_error *error)
@@ -281,6 +309,7 @@ vly_status vly_stream_resume(const char *path, const vly_stream_head *head,
     if (status != VLY_OK)
         return status;
     VLY_TRY(check_head(path, head, place, error));
+    VLY_TRY(check_blocks(path, place, error));
     VLY_TRY(read_at(path, place->n_bytes - VLY_STREAM_CHECK, &made->check,
                     sizeof made->check, error));
     VLY_TRY(vly_writer_resume(path, place->n_bytes, &made->writer, error));

@@ -252,6 +252,20 @@ expect 0 run fields.toml --threads 1 --quiet --record part.vls \
     --checkpoint fk --bursts 25
 expect 2 run others.toml --threads 1 --quiet --record part.vls --resume fk
 says "another [[record]]"
+# a stream that was damaged before the place: not gone on with, not touched, and
+# not made into a file that ends there
+expect 0 run fields.toml --threads 1 --quiet --record hurt.csv \
+    --checkpoint hk --bursts 2000
+{
+    head -c 500 hurt.csv.vls
+    printf 'volley'
+    tail -c +507 hurt.csv.vls
+} >hurt.vls
+cp hurt.vls hurt.csv.vls
+expect 2 run fields.toml --threads 1 --quiet --bursts 2500 --record hurt.csv \
+    --resume hk
+says "hurt.csv.vls: damaged at byte"
+holds cmp hurt.vls hurt.csv.vls
 
 # ---- a device that told wrong: cut to the snapshot, and told again ----
 flaky() {

@@ -215,11 +215,30 @@ static vly_status export_to(const char *path, vly_error *error)
     vly_status status =
         vly_stream_reader_open(path_of("x.vls"), &reader, error);
     if (status == VLY_OK)
-        status = vly_export(reader, vly_export_format_of(path), path, &counts,
-                            NULL, NULL, error);
+        status = vly_export(reader, vly_export_format_of(path), path, true,
+                            &counts, NULL, NULL, error);
     vly_export_counts_deinit(&counts);
     vly_stream_reader_close(reader);
     return status;
+}
+
+/* A run that ends makes no file of what is damaged: a shorter one would look
+ * like a good one. */
+static void damaged(void **state)
+{
+    vly_error error = VLY_ERROR_INIT;
+    (void)state;
+    make_stream(path_of("x.vls"));
+    FILE *file = fopen(path_of("x.vls"), "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, -40, SEEK_END), 0);
+    int byte = fgetc(file);
+    assert_int_equal(fseek(file, -40, SEEK_END), 0);
+    fputc(byte ^ 1, file);
+    fclose(file);
+    assert_int_equal(export_to(path_of("damaged.csv"), &error), VLY_E_PARSE);
+    assert_non_null(strstr(error.message, "damaged at byte"));
+    assert_null(fopen(path_of("damaged.csv"), "r"));
 }
 
 static void same_csv(void **state)
@@ -338,8 +357,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_whole_lists), cmocka_unit_test(bins_of_a_burst),
-        cmocka_unit_test(same_csv),       cmocka_unit_test(names_of_files),
-        cmocka_unit_test(missing_frame),  cmocka_unit_test(no_memory),
+        cmocka_unit_test(damaged),        cmocka_unit_test(same_csv),
+        cmocka_unit_test(names_of_files), cmocka_unit_test(missing_frame),
+        cmocka_unit_test(no_memory),
     };
     char command[300];
     if (mkdtemp(folder) == NULL)

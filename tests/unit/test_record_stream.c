@@ -372,6 +372,19 @@ static void goes_on(void **state)
             vly_stream_resume(path, &head, &places[k], &stream, &error),
             VLY_E_PARSE);
         assert_int_equal(read_all(path, part), place - 1);
+        if (k == 0)
+            continue;
+        /* a bit of an earlier block is another one: refused, not touched */
+        size_t bit = (size_t)(places[k - 1].n_bytes + places[k].n_bytes) / 2;
+        whole[bit] ^= 4;
+        write_all(path, whole, n);
+        assert_int_equal(vly_stream_resume(path, &head, &places[N_BURSTS - 1],
+                                           &stream, &error),
+                         VLY_E_PARSE);
+        assert_non_null(strstr(error.message, "damaged at byte"));
+        assert_int_equal(read_all(path, part), n);
+        assert_memory_equal(part, whole, n);
+        whole[bit] ^= 4;
     }
     /* of another network, of another [[record]]: refused and not touched */
     vly_stream_head other = head;
