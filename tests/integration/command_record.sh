@@ -60,7 +60,7 @@ expect 0 $call --record fast.csv --json fast.json
 holds [ "$(value waits fast.json)" -eq 0 ]
 # shellcheck disable=SC2086
 "$volley" $call --record - --record-memory 1 --json slow.json | {
-    sleep 1
+    sleep 2
     cat
 } >slow.csv
 holds cmp slow.csv fast.csv
