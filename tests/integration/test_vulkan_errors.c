@@ -87,7 +87,9 @@ static void test_command(void **state)
         {"", "vulkan:0,fault=1", "device lost", 3},
         {"", "vulkan:0,memory=1", "bytes", 5},
         {"", "vulkan:0,turbo=1", "turbo=1", 2},
-        {"VK_ICD_FILENAMES=/there/is/none", "vulkan:0", "no Vulkan", 3},
+        /* the second one wins where it is set */
+        {"VK_ICD_FILENAMES=/there/is/none VK_DRIVER_FILES=/there/is/none",
+         "vulkan:0", "no Vulkan", 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[4096];
