@@ -257,7 +257,9 @@ bool doc_aliases_print(const char *word)
         if (row->ours != NULL)
             find_places(row, &places);
         else
-            snprintf(places.text, sizeof places.text, "none");
+            snprintf(places.text, sizeof places.text, "none%s%s",
+                     row->where != NULL ? " in " : "",
+                     row->where != NULL ? row->where : "");
         tool_print("%-24s %-20s %s\n", row->theirs,
                    row->ours != NULL ? row->ours : "", places.text);
         if (row->note != NULL)

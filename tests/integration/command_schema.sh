@@ -160,6 +160,12 @@ prints "C_m                      c_m_pf"
 prints "iaf_psc_exp              lif_psc_exp          model"
 expect 0 doc V_m
 prints "potential            feagi"
+# a row of one model says which
+expect 0 doc g_L
+prints "g_l_ns               lif_cond_exp, adex"
+prints "none in lif_psc_exp2"
+expect 0 doc V_th
+prints "firing_threshold     feagi"
 expect 2 doc poison
 says "did you mean poisson?"
 

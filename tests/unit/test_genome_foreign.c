@@ -95,6 +95,11 @@ static void keys_of_models(void **state)
         {"lif_psc_exp2", "tau_syn_in",
          "tau_syn_in: lif_psc_exp2 calls it tau_in_ms"},
         {"lif_cond_exp", "g_L", "g_L: lif_cond_exp calls it g_l_ns"},
+        {"lif_psc_exp2", "g_L",
+         "g_L: lif_psc_exp2 has no such key: it is c_m_pf / tau_m_ms"},
+        {"feagi", "V_th", "V_th: feagi calls it firing_threshold"},
+        {"feagi", "t_ref",
+         "t_ref: feagi calls it refractory_period, in bursts"},
         {"lif_cond_exp", "N", "N: an [area] calls it neurons"},
     };
     for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -171,6 +176,8 @@ static void models(void **state)
                           "lif_psc_exp2, whose currents decay exponentially"},
         {"hh_psc_alpha",
          ": no model is of Hodgkin and Huxley's kind; nearest: adex"},
+        {"iaf_cond_exp_sfa_rr", ": no model adapts by a conductance; nearest: "
+                                "adex, which adapts by a current"},
         {"poisson_generator", ": " GENERATORS},
         {"PoissonGroup", ": " POISSON_GROUP},
         {"parrot_neuron",
