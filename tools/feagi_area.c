@@ -149,6 +149,11 @@ static vly_status convert_excitability(feagi_genome *genome, feagi_area *area,
     /* without the property it always fires, in both units */
     *share = percent && area->values[FEAGI_EXCITABILITY] ? value / 100 : value;
     *share = *share < 1 ? *share : 1;
+    if (!percent && value > 1)
+        return REPORT(FEAGI_ASSUMED,
+                      "neuron_excitability %s is a share in format %s, as in "
+                      "feagi-core, and not percent: 1 and more always fires",
+                      tool_number_text(value), genome->version);
     return *share < 0.999
                ? REPORT(FEAGI_ASSUMED,
                         "neuron_excitability %s is taken as %s: excitability "
