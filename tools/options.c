@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "genome/toml_tree.h"
 #include "tool.h"
 
 static const tool_option help_option = {
@@ -180,8 +181,11 @@ static bool add_value(tool_args *args, const tool_option *option,
         return false;
     }
     if (!read) {
-        tool_message("--%s is \"%s\", wanted a %s", option->name, text,
-                     option->kind == TOOL_COUNT ? "whole number" : "number");
+        tool_message("--%s is \"%s\", wanted a %s%s", option->name, text,
+                     option->kind == TOOL_COUNT ? "whole number" : "number",
+                     option->kind == TOOL_NUMBER && vly_toml_is_comma(text)
+                         ? " with a point, not a comma, as in 0.5"
+                         : "");
         return false;
     }
     args->n_values++;

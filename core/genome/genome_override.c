@@ -85,7 +85,10 @@ static vly_status parse_value(vly_reader *reader, const vly_toml_node *at,
             return vly_reader_nomem(reader, strlen(value), "an override");
     } else if (status == VLY_E_PARSE) {
         return fail(reader, at, "the value does not parse, wanted a TOML value",
-                    "", "");
+                    vly_toml_is_comma(value)
+                        ? "; a number has a point, not a comma, as in 0.5"
+                        : "",
+                    "");
     } else if (status != VLY_OK) {
         return vly_reader_nomem(reader, strlen(value), "an override");
     } else {

@@ -251,8 +251,20 @@ vly_status convert(const reading &in, const toml::node &from, vly_toml_node *to)
     }
 }
 
+/* A number as 0,5. */
+bool is_comma(std::string_view text)
+{
+    if (!text.empty() && (text[0] == '-' || text[0] == '+'))
+        text.remove_prefix(1);
+    const size_t comma = text.find_first_not_of("0123456789");
+    return comma != text.npos && comma > 0 && text[comma] == ',' &&
+           comma + 1 < text.size() && text[comma + 1] >= '0' &&
+           text[comma + 1] <= '9';
+}
+
 /* What a line that TOML does not take may have meant: KEY = VALUE where the
- * value is neither text nor table nor list, but words. */
+ * value is neither text nor table nor list, but words, or a number with a
+ * comma. */
 const char *hint_of(std::string_view text, uint32_t line)
 {
     for (uint32_t i = 1; i < line && !text.empty(); i++) {
@@ -266,6 +278,8 @@ const char *hint_of(std::string_view text, uint32_t line)
     text.remove_prefix(equals + 1);
     text = text.substr(0, text.find('#'));
     const size_t begin = text.find_first_not_of(" \t");
+    if (begin != text.npos && is_comma(text.substr(begin)))
+        return "; a number has a point, not a comma, as in 0.5";
     if (begin == text.npos || text.find_first_of("\"'[]{},") != text.npos)
         return "";
     text.remove_prefix(begin);
@@ -312,6 +326,11 @@ extern "C" vly_status vly_toml_parse(const char *text, size_t n_bytes,
     made.column = made.key_column = 1;
     *root = made;
     return VLY_OK;
+}
+
+extern "C" bool vly_toml_is_comma(const char *text)
+{
+    return is_comma(text);
 }
 
 extern "C" size_t vly_toml_scan_number(const char *text, double *number)

@@ -69,6 +69,8 @@ void vly_toml_describe(const vly_toml_node *node, char *out, size_t size);
 /* The number at the start of text: decimal point and exponent, no sign, the
  * nearest double, whatever the locale. Characters used; 0: none there. */
 size_t vly_toml_scan_number(const char *text, double *number);
+/* Whether text begins with a number as 0,5: what a message may point out. */
+bool vly_toml_is_comma(const char *text);
 
 #define VLY_NUMBER_SIZE 32
 /* Shortest text that reads back as the same double, whatever the locale; inf

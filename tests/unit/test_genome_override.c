@@ -84,6 +84,9 @@ static void messages(void **state)
         {"map.IE.p", "1", "no map IE, did you mean EI?"},
         {"map.3.p", "1", "no map 3, wanted EI"},
         {"run.ms", "[1", "the value does not parse, wanted a TOML value"},
+        {"run.ms", "1,5",
+         "the value does not parse, wanted a TOML value; a number has a point, "
+         "not a comma, as in 0.5"},
         {"run.ms", "1\nx = 2", "the value does not parse, wanted a TOML value"},
         {"run..ms", "1", "the path does not parse, wanted area.NAME.KEY"},
         {"run.\"ms", "1", "the path does not parse, wanted area.NAME.KEY"},
