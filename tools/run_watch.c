@@ -27,7 +27,6 @@ struct run_watch {
     uint64_t next_ns; /* when a sample is due */
     uint64_t n_samples;
     uint64_t spent_ns; /* in the burst loop, by all of this */
-    uint64_t n_lost;
 
     watch_lines *lines;
     watch_metrics *metrics;
@@ -36,7 +35,8 @@ struct run_watch {
     bool runs; /* the thread does */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool ended; /* under the lock, as is the next one */
+    bool ended; /* under the lock, as are the next ones */
+    uint64_t n_lost;
     char backend[64];
 };
 
@@ -123,6 +123,15 @@ void watch_backend(const run_watch *watch, char *backend, size_t capacity)
     pthread_mutex_unlock(lock);
 }
 
+uint64_t watch_lost(const run_watch *watch)
+{
+    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&watch->lock;
+    pthread_mutex_lock(lock);
+    const uint64_t lost = watch->n_lost;
+    pthread_mutex_unlock(lock);
+    return lost;
+}
+
 watch_rates watch_rates_of(const watch_net *net,
                            const vly_telemetry_sample *from,
                            const vly_telemetry_sample *to)
@@ -167,8 +176,12 @@ static void *watch_all(void *arg)
             (void)pthread_cond_timedwait(&watch->changed, &watch->lock, &until);
         ended = watch->ended;
         pthread_mutex_unlock(&watch->lock);
-        if (watch->lines)
-            watch_lines_drain(watch->lines);
+        if (watch->lines) {
+            const uint64_t lost = watch_lines_drain(watch->lines);
+            pthread_mutex_lock(&watch->lock);
+            watch->n_lost = lost;
+            pthread_mutex_unlock(&watch->lock);
+        }
         if (watch->live)
             watch_live_look(watch->live);
     }

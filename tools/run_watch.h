@@ -71,6 +71,8 @@ double watch_area_hz(const watch_net *net, uint32_t area,
                      const uint64_t *to);
 /* Where the run is, by the engine: changes with a swap. The text is copied. */
 void watch_backend(const run_watch *watch, char *backend, size_t capacity);
+/* Samples that the JSON lines have lost so far. */
+uint64_t watch_lost(const run_watch *watch);
 
 /* ---- watch_lines.c: JSON lines ------------------------------------------ */
 
@@ -79,8 +81,8 @@ typedef struct watch_lines watch_lines;
 vly_status watch_lines_open(const run_watch *watch, const watch_net *net,
                             const vly_telemetry_ring *ring, const char *path,
                             watch_lines **lines, vly_error *error);
-/* Writes what is new. [watcher's thread] */
-void watch_lines_drain(watch_lines *lines);
+/* Writes what is new; samples lost so far. [watcher's thread] */
+uint64_t watch_lines_drain(watch_lines *lines);
 /* *lost: samples that were written over first. NULL is legal. */
 vly_status watch_lines_close(watch_lines *lines, uint64_t *lost,
                              vly_error *error);

@@ -160,7 +160,7 @@ out:
     return status;
 }
 
-void watch_lines_drain(watch_lines *lines)
+uint64_t watch_lines_drain(watch_lines *lines)
 {
     while (vly_telemetry_take(lines->ring, &lines->next, &lines->lost,
                               &lines->now, lines->areas_now)) {
@@ -172,6 +172,7 @@ void watch_lines_drain(watch_lines *lines)
         lines->before = lines->now;
         lines->any = true;
     }
+    return lines->lost;
 }
 
 vly_status watch_lines_close(watch_lines *lines, uint64_t *lost,

@@ -122,6 +122,12 @@ static void put_bytes(metrics_page *page, const char *kind, uint64_t bytes)
     put(page, " %llu\n", (unsigned long long)bytes);
 }
 
+static void put_dropped(metrics_page *page, const char *what, uint64_t n)
+{
+    put_label(page, "volley_dropped_total", "what", what);
+    put(page, " %llu\n", (unsigned long long)n);
+}
+
 static void put_counters(metrics_page *page, const watch_metrics *metrics)
 {
     const vly_telemetry_sample *now = &metrics->now;
@@ -146,6 +152,12 @@ static void put_counters(metrics_page *page, const watch_metrics *metrics)
             "Spikes that arrived at a synapse.", (double)now->events);
     put_one(page, "volley_candidates_total", "counter",
             "Neurons updated, summed over bursts.", (double)now->candidates);
+    /* run_record waits where it has to and never drops */
+    put_type(page, "volley_dropped_total", "counter",
+             "What was lost on its way: recorded spikes and samples, telemetry "
+             "lines.");
+    put_dropped(page, "recording", 0);
+    put_dropped(page, "telemetry", watch_lost(metrics->watch));
     put_type(page, "volley_memory_bytes", "gauge", "Memory held by the net.");
     put_bytes(page, "connectome", now->connectome_bytes);
     put_bytes(page, "host", now->host_bytes);

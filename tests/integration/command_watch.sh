@@ -106,6 +106,8 @@ assert number(second, 'volley_area_neurons{area="E"}') == 80
 assert number(second, 'volley_area_rate_hertz{area="E"}') > 0
 assert 0 <= number(second, "volley_progress_ratio") <= 1
 assert number(second, 'volley_memory_bytes{kind="connectome"}') > 0
+assert number(second, 'volley_dropped_total{what="recording"}') == 0
+assert number(second, 'volley_dropped_total{what="telemetry"}') == 0
 for path, code in (("/", 404), ("/metricsx", 404)):
     try:
         urllib.request.urlopen(url.replace("/metrics", path), timeout=10)
