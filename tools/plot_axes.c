@@ -134,11 +134,23 @@ void plot_axes_end(plot_figure *figure)
     cairo_restore(figure->cairo);
 }
 
+void plot_set_dash(plot_figure *figure, uint32_t colour)
+{
+    static const double dashes[][6] = {
+        {4, 2}, {1.5, 1.5}, {6, 2, 1.5, 2}, {8, 2}, {4, 1, 1, 1, 1, 1}};
+    static const int n_dashes[] = {2, 2, 4, 2, 6};
+    const uint32_t style = colour / 7 % 6;
+    if (style == 0)
+        cairo_set_dash(figure->cairo, NULL, 0, 0);
+    else
+        cairo_set_dash(figure->cairo, dashes[style - 1], n_dashes[style - 1],
+                       0);
+}
+
 void plot_steps(plot_figure *figure, const plot_axes *axes,
                 const double *values, uint32_t n, uint32_t colour)
 {
-    const double dashes[] = {4, 2};
-    cairo_set_dash(figure->cairo, dashes, colour >= 7 ? 2 : 0, 0);
+    plot_set_dash(figure, colour);
     plot_set_colour(figure, plot_area_colour(colour));
     cairo_set_line_width(figure->cairo, 1.1);
     for (uint32_t i = 0; i < n; i++) {

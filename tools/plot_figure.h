@@ -18,7 +18,7 @@ typedef struct plot_colour {
 
 /* Colours of areas: told apart by people who see red and green alike
  * (Okabe and Ito 2008, without yellow and with grey); the eighth is the first
- * again, and lines of it are dashed. */
+ * again, and lines of it are dashed (plot_set_dash). */
 plot_colour plot_area_colour(uint32_t index);
 /* Of a value from 0 to 1: viridis (nine of its colours, linear between), which
  * is even to the eye and prints in grey. */
@@ -74,6 +74,9 @@ void plot_axes_draw(plot_figure *figure, const plot_axes *axes);
 /* What follows is drawn inside the axes only, until plot_axes_end. */
 void plot_axes_begin(plot_figure *figure, const plot_axes *axes);
 void plot_axes_end(plot_figure *figure);
+/* Lines of areas with the same colour: the first whole, the next dashed, six
+ * kinds. */
+void plot_set_dash(plot_figure *figure, uint32_t colour);
 /* A step line through n values of equal width from x_lo to x_hi of the axes. */
 void plot_steps(plot_figure *figure, const plot_axes *axes,
                 const double *values, uint32_t n, uint32_t colour);

@@ -38,7 +38,6 @@ double plot_heading(plot_figure *figure, const char *title, const char *note)
 double plot_legend(plot_figure *figure, const plot_data *data, double x,
                    double y, double width)
 {
-    const double dashes[] = {4, 2};
     double at = x;
     double line = y + 6;
     for (uint32_t a = 0; a < data->n_areas; a++) {
@@ -51,7 +50,7 @@ double plot_legend(plot_figure *figure, const plot_data *data, double x,
         }
         plot_set_colour(figure, plot_area_colour(a));
         cairo_set_line_width(figure->cairo, 2);
-        cairo_set_dash(figure->cairo, dashes, a >= 7 ? 2 : 0, 0);
+        plot_set_dash(figure, a);
         cairo_move_to(figure->cairo, at, line);
         cairo_line_to(figure->cairo, at + 14, line);
         cairo_stroke(figure->cairo);
@@ -170,9 +169,24 @@ static void draw_rates(plot_figure *figure, const plot_data *data,
     plot_axes_draw(figure, &bars);
 }
 
+/* Whether a name has room: where bands are lower than it, those that keep clear
+ * of the one before and of the next band that is not. */
+static bool has_name(const band *bands, uint32_t a, uint32_t n_areas,
+                     double before)
+{
+    const double middle = bands[a].y + bands[a].height / 2;
+    if (bands[a].height >= 6)
+        return true;
+    if (middle - before < name_points)
+        return false;
+    return a + 1 == n_areas || bands[a + 1].height < 6 ||
+           bands[a + 1].y + bands[a + 1].height / 2 - middle >= name_points;
+}
+
 static void draw_names(plot_figure *figure, const plot_data *data,
                        const plot_axes *axes, const band *bands)
 {
+    double before = -name_points;
     for (uint32_t a = 0; a < data->n_areas; a++) {
         if (a > 0) {
             plot_set_colour(figure, (plot_colour){0.8, 0.8, 0.8});
@@ -182,8 +196,9 @@ static void draw_names(plot_figure *figure, const plot_data *data,
                           bands[a].y - gap / 2);
             cairo_stroke(figure->cairo);
         }
-        if (bands[a].height < 6)
+        if (!has_name(bands, a, data->n_areas, before))
             continue;
+        before = bands[a].y + bands[a].height / 2;
         plot_set_colour(figure, plot_area_colour(a));
         plot_text(figure, axes->x - 5, bands[a].y + bands[a].height / 2,
                   PLOT_RIGHT, name_points, axes->x - PLOT_MARGIN - 16,

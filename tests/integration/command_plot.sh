@@ -81,6 +81,22 @@ expect 0 plot raster moved --to 0.1 -o silent.png
 expect 0 plot histograms moved --to 0.1 -o silent.png
 expect 0 plot rate moved --to 0.1 --bin 1000 -o silent.png
 
+# more areas than colours: lines of one colour are dashed otherwise
+{
+    echo burst,time_ms,area,neuron
+    for burst in 0 1 2 3; do
+        for area in 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 \
+            30 31 32; do
+            echo "$burst,$((burst + 1)),a$area,0"
+        done
+    done
+} >many.csv
+expect 0 plot rate many.csv --bin 1 -o many.svg
+holds grep -q 'stroke-dasharray[:=]"*4,2' many.svg
+holds grep -q 'stroke-dasharray[:=]"*1.5,1.5' many.svg
+holds grep -q 'stroke-dasharray[:=]"*6,2,1.5,2' many.svg
+expect 0 plot raster many.csv -o many.svg
+
 # the same from a stream
 expect 0 run brunel.toml --set var.order=100 --bursts 1000 --backend cpu:1 \
     --record stream.vls
