@@ -172,6 +172,10 @@ vly_status watch_live_open(const run_watch *watch, const watch_net *net,
         return vly_fail_nomem(error, net->n_areas * UINT64_C(16), "areas");
     }
     made->terminal = isatty(STDERR_FILENO) != 0;
+    /* rates begin here, so that a run shorter than a line has some too */
+    made->any = vly_telemetry_last(ring, &made->before, made->areas_before);
+    if (!made->terminal)
+        made->next_ns = vly_clock_ns() + plain_ns;
     *live = made;
     return VLY_OK;
 }
