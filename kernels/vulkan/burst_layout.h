@@ -80,8 +80,8 @@ VLY_STRUCT(vly_vulkan_tile)
  * to quads, of 16 bytes, with synapses that weigh 0. A synapse is one word:
  * number of the target in the slice (15 bits), port (1), weight (16) from the
  * low end. The index of a row is a quad for every ten parts: the address of
- * the first, divided by 16 (48 bits), and how many quads each has (8 bits), from
- * the low end, so that one read finds a part. */
+ * the first, divided by 16 (48 bits), and how many quads each has (8 bits),
+ * from the low end, so that one read finds a part. */
 #define VLY_VULKAN_SLICE_NEURONS 32768u
 #define VLY_VULKAN_INDEX_PARTS 10u
 #define VLY_VULKAN_PART_QUADS 255u

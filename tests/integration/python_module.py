@@ -184,6 +184,8 @@ class Host(unittest.TestCase):
                 self.assertGreater(len(str(caught.exception)), 10)
         for kind, wrong in ((ValueError, lambda: net.run(ms=0.3)),
                             (ValueError, lambda: net.run(-1)),
+                            (ValueError, lambda: net.run(2**65)),
+                            (ValueError, lambda: net.run(1.5)),
                             (TypeError, lambda: net.run()),
                             (TypeError, lambda: net.run(1, ms=1)),
                             (ValueError, lambda: net.inject("A", -1, 1.0)),

@@ -505,8 +505,9 @@ class Net(_Handle):
             if abs(bursts * self.dt_ms - ms) > 1e-9 * max(abs(ms), 1):
                 raise ValueError(f"{ms} ms are no whole number of bursts of "
                                  f"{self.dt_ms} ms")
-        if bursts < 0:
-            raise ValueError(f"{bursts} bursts, wanted 0 or more")
+        if not 0 <= bursts < 2**63 or bursts != int(bursts):
+            raise ValueError(f"{bursts} bursts, wanted a whole number from 0 "
+                             "on")
         return int(bursts)
 
     def _run_pieces(self, n):
@@ -537,8 +538,11 @@ class Net(_Handle):
                              neurons.min() < 0 or neurons.max() >= 2**32):
             raise ValueError("neurons are indices from 0 on")
         neurons = np.ascontiguousarray(neurons, np.uint32)
-        values = np.ascontiguousarray(
-            np.broadcast_to(np.asarray(values, np.float64), neurons.shape))
+        values = np.asarray(values, np.float64)
+        if values.ndim > 0 and values.shape != neurons.shape:
+            raise ValueError(f"{values.size} values for {neurons.size} "
+                             "neurons, wanted one or as many")
+        values = np.ascontiguousarray(np.broadcast_to(values, neurons.shape))
         _call("net_inject_many", self._handle,
               self.burst if burst is None else burst, area.encode(), port,
               neurons.ctypes.data, values.ctypes.data, neurons.size)
