@@ -129,10 +129,10 @@ blocked() {
 for second in INT TERM; do
     mkfifo "record$second"
     # shellcheck disable=SC2217 # opens the pipe and reads nothing
-    sleep 60 <"record$second" &
+    sleep 600 <"record$second" &
     reader=$!
     "$volley" run small.toml --bursts 100000000 -o "stuck$second" \
-        --threads 1 --record "record$second" >out 2>err &
+        --threads 1 --record "record$second" --record-memory 1 >out 2>err &
     process=$!
     holds started "stuck$second/log.jsonl"
     holds blocked
