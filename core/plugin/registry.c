@@ -18,6 +18,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <volley/attention.h>
+#include <volley/gemm.h>
+#include <volley/wkv.h>
+
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -28,8 +32,8 @@
 /* What a plugin is asked for when it is loaded, to list it. Others can be had
  * by name. */
 static const char *const known_interfaces[] = {
-    VLY_BACKEND_INTERFACE, "volley.gemm/1",      "volley.attention/1",
-    "volley.wkv/1",        "volley.telemetry/1",
+    VLY_BACKEND_INTERFACE, VLY_GEMM_INTERFACE,   VLY_ATTENTION_INTERFACE,
+    VLY_WKV_INTERFACE,     VLY_MEMORY_INTERFACE, "volley.telemetry/1",
 };
 #define N_KNOWN (sizeof(known_interfaces) / sizeof(known_interfaces[0]))
 

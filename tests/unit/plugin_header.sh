@@ -28,16 +28,25 @@ compile() {
         -o "$folder/use.o"
 }
 
+accelerators="accelerator.h gemm.h attention.h wkv.h"
 for standard in c11 c17; do
-    compile $standard "$cc" c plugin.h $warnings -Wpadded
+    for header in plugin.h $accelerators; do
+        compile $standard "$cc" c "$header" $warnings -Wpadded
+    done
     compile $standard "$cc" c volley.h $warnings
 done
 for standard in c++17 c++20; do
-    compile $standard "$cxx" cpp plugin.h $warnings -Wpadded
+    for header in plugin.h $accelerators; do
+        compile $standard "$cxx" cpp "$header" $warnings -Wpadded
+    done
 done
 compile c++17 "$cxx" cpp volley.h $warnings
 # "", or what check_language leaves where there is none
 case $nvcc in
 '' | *NOTFOUND) echo "nvcc: none here, not compiled" ;;
-*) compile c++17 "$nvcc" cu plugin.h -Xcompiler -Wall,-Wextra,-Werror ;;
+*)
+    for header in plugin.h gemm.h attention.h wkv.h; do
+        compile c++17 "$nvcc" cu "$header" -Xcompiler -Wall,-Wextra,-Werror
+    done
+    ;;
 esac
