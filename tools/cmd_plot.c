@@ -34,6 +34,7 @@ static const tool_option options[] = {
      "the areas of a recording that lies in no folder of a run", 0, 0},
     {"set", 0, true, TOOL_TEXT, "PATH=VALUE", "matrix: change the genome", 0,
      0},
+    {"seed", 0, false, TOOL_COUNT, "N", "matrix: all three seeds", 0, 9e18},
     {"title", 0, false, TOOL_TEXT, "TEXT", "default: the genome's", 0, 0},
     {"width", 0, false, TOOL_NUMBER, "INCHES", "default: 7; matrix: 5.2", 1,
      100},

@@ -49,6 +49,9 @@ draw histograms histograms brunel
 draw voxels voxels wave --frames 6
 draw traces traces fields
 draw matrix matrix "$genomes/microcircuit.toml"
+# another seed draws another network
+expect 0 plot matrix "$genomes/microcircuit.toml" --seed 9 --value synapses \
+    --dpi 72 --width 6 --height 4 -o seeded.png
 
 # a comparison that cannot fail is none
 checks=$((checks + 1))
