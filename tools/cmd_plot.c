@@ -3,6 +3,7 @@
  */
 #include "commands.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,7 +39,8 @@ static const tool_option options[] = {
     {"title", 0, false, TOOL_TEXT, "TEXT", "default: the genome's", 0, 0},
     {"width", 0, false, TOOL_NUMBER, "INCHES", "default: 7; matrix: 5.2", 1,
      100},
-    {"height", 0, false, TOOL_NUMBER, "INCHES", "default: 4.5", 1, 100},
+    {"height", 0, false, TOOL_NUMBER, "INCHES",
+     "default: 4.5; more for many traces", 1, 100},
     {"dpi", 0, false, TOOL_NUMBER, "N", "dots an inch; default: 200", 36, 2400},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
      1, 1024},
@@ -91,11 +93,12 @@ static vly_status draw_spikes(plot_kind kind, plot_figure *figure,
 }
 
 static vly_status figure_open(plot_figure *figure, const tool_args *args,
-                              const char *path, double width, vly_error *error)
+                              const char *path, double width, double height,
+                              vly_error *error)
 {
     return plot_figure_init(figure, path,
                             72 * tool_number(args, "width", width),
-                            72 * tool_number(args, "height", 4.5),
+                            72 * tool_number(args, "height", height),
                             tool_number(args, "dpi", 200), error);
 }
 
@@ -105,7 +108,7 @@ static vly_status draw_one(plot_kind kind, const plot_data *data,
 {
     plot_figure figure = {0};
     vly_status status = VLY_OK;
-    VLY_TRY(figure_open(&figure, args, path, 7, error));
+    VLY_TRY(figure_open(&figure, args, path, 7, 4.5, error));
     VLY_TRY(draw_spikes(kind, &figure, data, args, only, error));
     VLY_TRY(plot_figure_write(&figure, error));
     tool_print("%s\n", path);
@@ -184,7 +187,7 @@ static vly_status plot_genome(const tool_args *args, const char *path,
     if (size.synapses <= build_synapses_max)
         VLY_TRY(
             vly_connectome_build(genome, tool_threads(args), &built, error));
-    VLY_TRY(figure_open(&figure, args, path, 5.2, error));
+    VLY_TRY(figure_open(&figure, args, path, 5.2, 4.5, error));
     VLY_TRY(
         plot_matrix(&figure, genome, built, (plot_matrix_value)value, error));
     VLY_TRY(plot_figure_write(&figure, error));
@@ -205,7 +208,9 @@ static vly_status plot_fields(const tool_args *args, const char *path,
     plot_traces traces;
     vly_status status = VLY_OK;
     VLY_TRY(plot_traces_init(&traces, args, args->positional[1], error));
-    VLY_TRY(figure_open(&figure, args, path, 7, error));
+    /* as many as there may be have room */
+    VLY_TRY(figure_open(&figure, args, path, 7,
+                        fmax(4.5, 0.9 + 0.55 * traces.n_traces), error));
     VLY_TRY(plot_traces_draw(&figure, &traces, title, error));
     VLY_TRY(plot_figure_write(&figure, error));
     tool_print("%s\n", path);
@@ -253,8 +258,8 @@ const tool_command cmd_plot = {
         "              maps, and with -o map-###.png a file for each\n"
         "  traces      samples of a field, such as membrane potentials\n"
         "  matrix      synapses between areas; INPUT is a genome\n"
-        "INPUT is otherwise a folder of `volley run -o`, or a recording, "
-        "CSV or .vls.\n",
+        "INPUT is otherwise a folder of `volley run -o`, or a recording: CSV, "
+        ".vls, or SONATA,\nalso one of another program.\n",
     .options = options,
     .n_positional_min = 2,
     .n_positional_max = 2,

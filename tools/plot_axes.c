@@ -85,7 +85,11 @@ static double ticks_y(plot_figure *figure, const plot_axes *axes)
     char text[32];
     double widest = 0;
     const double n = fmax(2, fmin(6, axes->height / 28));
-    const double step = tick_step(axes->y_hi - axes->y_lo, n);
+    double step = tick_step(axes->y_hi - axes->y_lo, n);
+    /* one number is no scale: finer ticks, if they have room */
+    if (floor(axes->y_hi / step + 1e-9) - ceil(axes->y_lo / step - 1e-9) < 1 &&
+        axes->height >= 3 * tick_points)
+        step = tick_step(axes->y_hi - axes->y_lo, 2.5 * n);
     const double first = ceil(axes->y_lo / step - 1e-9);
     for (double k = first; k * step <= axes->y_hi + step * 1e-9; k++) {
         const double y = plot_at_y(axes, k * step);

@@ -51,8 +51,11 @@ typedef enum plot_file_kind {
     PLOT_FILE_HDF5
 } plot_file_kind;
 plot_file_kind plot_file_kind_of(const char *path);
-/* E_UNSUPPORTED, with what to record instead. */
-vly_status plot_refuse_hdf5(const char *path, vly_error *error);
+/* What a run of that folder recorded, as its manifest says; *recording is to be
+ * freed. Errors  E_INVALID no run's folder, or nothing was recorded; E_IO;
+ * E_PARSE; E_NOMEM */
+vly_status plot_recording(const char *folder, char **recording,
+                          uint64_t *n_bursts, vly_error *error);
 
 /* Index of the area that a neuron lies in. */
 uint32_t plot_data_area(const plot_data *data, uint32_t neuron);

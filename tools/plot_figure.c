@@ -147,11 +147,51 @@ void plot_figure_deinit(plot_figure *figure)
 
 /* ---- text --------------------------------------------------------------- */
 
+/* Bytes of the UTF-8 character at text; 0: it is none. */
+static size_t character(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    const size_t n = at[0] < 0x80    ? 1
+                     : at[0] < 0xc2  ? 0
+                     : at[0] < 0xe0  ? 2
+                     : at[0] < 0xf0  ? 3
+                     : at[0] <= 0xf4 ? 4
+                                     : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    /* overlong, a surrogate, beyond the last one */
+    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
+        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f))
+        return 0;
+    return n;
+}
+
+/* As much of text as capacity holds, with a question mark for each byte that is
+ * no UTF-8, which cairo refuses: names come from anybody's files. */
+static const char *legible(const char *text, char *copy, size_t capacity)
+{
+    size_t n = 0;
+    while (*text && n + 5 < capacity) {
+        const size_t bytes = character(text);
+        if (bytes == 0)
+            copy[n++] = '?';
+        else
+            memcpy(copy + n, text, bytes);
+        n += bytes;
+        text += bytes > 0 ? bytes : 1;
+    }
+    copy[n] = '\0';
+    return copy;
+}
+
 double plot_text_width(plot_figure *figure, double points, const char *text)
 {
     cairo_text_extents_t extents;
+    char copy[1024];
     cairo_set_font_size(figure->cairo, points);
-    cairo_text_extents(figure->cairo, text, &extents);
+    cairo_text_extents(figure->cairo, legible(text, copy, sizeof copy),
+                       &extents);
     return extents.x_advance;
 }
 
@@ -181,7 +221,10 @@ void plot_text(plot_figure *figure, double x, double y, plot_anchor anchor,
 {
     char copy[256];
     cairo_font_extents_t font;
-    const char *shown = fit(figure, points, width, text, copy, sizeof copy);
+    char good[1024];
+    const char *shown =
+        fit(figure, points, width, legible(text, good, sizeof good), copy,
+            sizeof copy);
     const double wide = plot_text_width(figure, points, shown);
     cairo_font_extents(figure->cairo, &font);
     cairo_move_to(figure->cairo, x - wide * (int)anchor / 2,

@@ -12,6 +12,7 @@
 typedef struct plot_trace {
     char *area;
     uint32_t neuron;
+    int64_t element; /* compartment; -1: the neuron has one */
     uint64_t n;
     uint64_t capacity;
     double *times_ms; /* [n] ascending */
@@ -23,12 +24,14 @@ typedef struct plot_traces {
     uint32_t n_traces;
     uint64_t n_left_out; /* samples of neurons beyond those */
     char *field;
+    char *unit; /* of a SONATA report; NULL: the field's ending has it */
 } plot_traces;
 
-/* A CSV of samples, a stream with samples, or a folder of a run that has one of
- * them. --area, --neuron, --field, --from and --to of args choose.
- * Errors  E_IO; E_PARSE "file:line:column: ..."; E_INVALID nothing is left, or
- *         several fields and none chosen; E_UNSUPPORTED HDF5; E_NOMEM */
+/* A CSV of samples, a stream with samples, a SONATA report, or a folder of a
+ * run that has one of them. --area, --neuron, --field, --from and --to of args
+ * choose. Errors  E_IO; E_PARSE "file:line:column: ..."; E_INVALID nothing is
+ * left, or several fields and none chosen; E_UNSUPPORTED HDF5 without HDF5 in
+ * this build; E_NOMEM */
 vly_status plot_traces_init(plot_traces *traces, const tool_args *args,
                             const char *path, vly_error *error);
 void plot_traces_deinit(plot_traces *traces);

@@ -24,18 +24,12 @@ void vly_hdf5_send(const vly_sonata_ask *ask, vly_sonata_block *block, int out)
 
 #else
 
-#include <errno.h>
 #include <hdf5.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/time.h>
-#include <unistd.h>
 
+#include "base/child.h"
 #include "genome/edge_list.h"
-
-/* For one block, far more than any disk needs: HDF5 may look for ever. */
-#define COMPUTING_S 60
-#define WAITING_S 600
 
 typedef struct sonata_reader {
     const vly_sonata_ask *ask;
@@ -59,21 +53,6 @@ bool vly_hdf5_built(void)
 
 /* ---- sending ------------------------------------------------------------ */
 
-static bool send_bytes(const sonata_reader *reader, const void *data, size_t n)
-{
-    const unsigned char *at = data;
-    while (n > 0) {
-        ssize_t done = write(reader->out, at, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false; /* nobody listens any more */
-        at += done;
-        n -= (size_t)done;
-    }
-    return true;
-}
-
 static bool send_frame(const sonata_reader *reader, vly_sonata_kind kind,
                        uint32_t n)
 {
@@ -85,7 +64,7 @@ static bool send_frame(const sonata_reader *reader, vly_sonata_kind kind,
         .has_delay = reader->sets[VLY_EDGE_DELAY] >= 0,
     };
     snprintf(frame.text, sizeof(frame.text), "%s", reader->population);
-    return send_bytes(reader, &frame, sizeof(frame));
+    return vly_child_send(reader->out, &frame, sizeof(frame));
 }
 
 /* False, for its callers to return. */
@@ -95,7 +74,7 @@ static bool fail(const sonata_reader *reader, const char *place,
     vly_sonata_frame frame = {.kind = VLY_SONATA_FAILED};
     snprintf(frame.text, sizeof(frame.text), "%.200s: %s%s%s",
              reader->ask->name, place, *place ? ": " : "", sentence);
-    send_bytes(reader, &frame, sizeof(frame));
+    vly_child_send(reader->out, &frame, sizeof(frame));
     return false;
 }
 
@@ -199,13 +178,6 @@ static bool open_sets(sonata_reader *reader)
 
 /* ---- reading ------------------------------------------------------------ */
 
-static void wind_up(void)
-{
-    const struct itimerval computing = {.it_value = {.tv_sec = COMPUTING_S}};
-    setitimer(ITIMER_PROF, &computing, NULL);
-    alarm(WAITING_S);
-}
-
 static bool read_block(sonata_reader *reader, hid_t set, uint64_t first,
                        uint32_t n, hid_t type, void *out)
 {
@@ -231,7 +203,7 @@ static bool read_and_send(sonata_reader *reader, uint64_t first, uint32_t n)
     /* ids as signed: a conversion to unsigned would make -1 a 0 */
     vly_sonata_block *block = reader->block;
     const hid_t *sets = reader->sets;
-    wind_up();
+    vly_child_wind_up();
     if (!read_block(reader, sets[VLY_EDGE_SOURCE], first, n, H5T_NATIVE_INT64,
                     block->source) ||
         !read_block(reader, sets[VLY_EDGE_TARGET], first, n, H5T_NATIVE_INT64,
@@ -248,12 +220,16 @@ static bool read_and_send(sonata_reader *reader, uint64_t first, uint32_t n)
             return fail_set(reader, "edge_group_index",
                             "not 0, 1, 2 and so on, wanted that order");
     return send_frame(reader, VLY_SONATA_EDGES, n) &&
-           send_bytes(reader, block->source, n * sizeof(*block->source)) &&
-           send_bytes(reader, block->target, n * sizeof(*block->target)) &&
+           vly_child_send(reader->out, block->source,
+                          n * sizeof(*block->source)) &&
+           vly_child_send(reader->out, block->target,
+                          n * sizeof(*block->target)) &&
            (sets[VLY_EDGE_WEIGHT] < 0 ||
-            send_bytes(reader, block->weight, n * sizeof(*block->weight))) &&
+            vly_child_send(reader->out, block->weight,
+                           n * sizeof(*block->weight))) &&
            (sets[VLY_EDGE_DELAY] < 0 ||
-            send_bytes(reader, block->delay, n * sizeof(*block->delay)));
+            vly_child_send(reader->out, block->delay,
+                           n * sizeof(*block->delay)));
 }
 
 /* Nothing is closed: the process ends. */
@@ -266,7 +242,6 @@ void vly_hdf5_send(const vly_sonata_ask *ask, vly_sonata_block *block, int out)
                             .sets = {-1, -1, -1, -1},
                             .order = -1,
                             .block = block};
-    wind_up();
     /* HDF5 prints its failures unless told not to; they are sent instead */
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     hid_t file = H5Fopen(ask->path, H5F_ACC_RDONLY, H5P_DEFAULT);

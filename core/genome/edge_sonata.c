@@ -8,19 +8,11 @@
  */
 #include "genome/edge_list.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
 
+#include "base/child.h"
 #include "base/memory.h"
 #include "genome/edge_hdf5.h"
 
@@ -29,12 +21,17 @@ typedef struct sonata_list {
     const vly_edge_spec *spec;
     vly_error *error;
     char population[VLY_SONATA_POPULATION];
-    int in;
+    vly_child child;
     bool ended; /* the last frame was there */
     uint64_t n; /* that were announced */
     vly_sonata_block *block;
     vly_edge_maker maker;
 } sonata_list;
+
+typedef struct sonata_work {
+    const vly_sonata_ask *ask;
+    vly_sonata_block *block;
+} sonata_work;
 
 static const char *const set_names[] = {"source_node_id", "target_node_id",
                                         "0/syn_weight", "0/delay"};
@@ -84,22 +81,6 @@ static vly_status add_edge(sonata_list *list, uint64_t index, uint32_t i)
 
 /* ---- frames ------------------------------------------------------------- */
 
-/* False: it ended before. */
-static bool receive(const sonata_list *list, void *data, size_t n)
-{
-    unsigned char *at = data;
-    while (n > 0) {
-        ssize_t got = read(list->in, at, n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        n -= (size_t)got;
-    }
-    return true;
-}
-
 /* HDF5 may have overwritten anything before it crashed. */
 static bool frame_good(const sonata_list *list, const vly_sonata_frame *frame,
                        uint64_t so_far)
@@ -124,10 +105,12 @@ static vly_status receive_edges(sonata_list *list, uint32_t n, uint64_t *so_far)
     vly_sonata_block *block = list->block;
     size_t bytes = n * sizeof(*block->source);
     vly_status status = VLY_OK;
-    if (!receive(list, block->source, bytes) ||
-        !receive(list, block->target, bytes) ||
-        (list->maker.has_weight && !receive(list, block->weight, bytes)) ||
-        (list->maker.has_delay && !receive(list, block->delay, bytes)))
+    if (!vly_child_receive(&list->child, block->source, bytes) ||
+        !vly_child_receive(&list->child, block->target, bytes) ||
+        (list->maker.has_weight &&
+         !vly_child_receive(&list->child, block->weight, bytes)) ||
+        (list->maker.has_delay &&
+         !vly_child_receive(&list->child, block->delay, bytes)))
         return VLY_E_PARSE; /* its end says why */
     for (uint32_t i = 0; i < n && status == VLY_OK; i++)
         status = add_edge(list, *so_far + i, i);
@@ -144,7 +127,7 @@ static vly_status receive_all(sonata_list *list)
     uint64_t so_far = 0;
     vly_status status = VLY_OK;
     while (status == VLY_OK && !list->ended) {
-        if (!receive(list, &frame, sizeof(frame)) ||
+        if (!vly_child_receive(&list->child, &frame, sizeof(frame)) ||
             !frame_good(list, &frame, so_far))
             return VLY_E_PARSE;
         frame.text[sizeof(frame.text) - 1] = 0;
@@ -167,83 +150,16 @@ static vly_status receive_all(sonata_list *list)
 
 /* ---- the process -------------------------------------------------------- */
 
-/* A crash is expected here: no handler of the host's, no core file, no last
- * words of the C library. */
-static void calm(void)
+static void work(void *context, int out)
 {
-    static const int signals[] = {SIGSEGV, SIGBUS,  SIGABRT, SIGFPE,
-                                  SIGILL,  SIGPIPE, SIGPROF, SIGALRM};
-    const struct rlimit none = {0, 0};
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-        signal(signals[i], SIG_DFL);
-    signal(SIGINT, SIG_IGN); /* who asked answers it */
-    signal(SIGTERM, SIG_DFL);
-    setrlimit(RLIMIT_CORE, &none);
-    int nowhere = open("/dev/null", O_WRONLY);
-    if (nowhere >= 0)
-        dup2(nowhere, STDERR_FILENO);
-#ifdef __linux__
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-}
-
-static vly_status start(sonata_list *list, const vly_sonata_ask *ask,
-                        pid_t *process)
-{
-    int ends[2];
-    int why = 0;
-    if (pipe(ends) != 0)
-        return vly_fail(list->error, VLY_E_IO, "%.300s: no pipe to read it: %s",
-                        list->name, strerror(errno));
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    *process = fork();
-    why = errno;
-    if (*process == 0) {
-        close(ends[0]);
-        calm();
-        vly_hdf5_send(ask, list->block, ends[1]);
-        _exit(0);
-    }
-    close(ends[1]);
-    list->in = ends[0];
-    if (*process > 0)
-        return VLY_OK;
-    close(ends[0]);
-    return vly_fail(list->error, VLY_E_IO, "%.300s: no process to read it: %s",
-                    list->name, strerror(why));
-}
-
-static vly_status broke_down(const sonata_list *list, int end)
-{
-    int number = WIFSIGNALED(end) ? WTERMSIG(end) : 0;
-    const char *what = number == SIGPROF || number == SIGALRM   ? "found no end"
-                       : number == SIGKILL || number == SIGTERM ? "was killed"
-                                                                : "crashed";
-    return vly_fail(list->error, VLY_E_PARSE,
-                    "%.300s: HDF5 %s reading this file (%s %d), wanted one "
-                    "that is not damaged",
-                    list->name, what, number ? "signal" : "exit code",
-                    number ? number : WEXITSTATUS(end));
-}
-
-/* waitpid fails only where the host takes the ends of all processes: then what
- * came over the pipe has to say it. */
-static int stop(sonata_list *list, pid_t process)
-{
-    int end = 0;
-    close(list->in);
-    if (list->ended)
-        kill(process, SIGKILL); /* it may have more to send */
-    while (waitpid(process, &end, 0) < 0 && errno == EINTR)
-        ;
-    return end;
+    const sonata_work *of = context;
+    vly_hdf5_send(of->ask, of->block, out);
 }
 
 static vly_status read_file(sonata_list *list, const vly_sonata_ask *ask,
                             vly_edge_list **out)
 {
-    pid_t process = 0;
+    sonata_work child_work = {ask, NULL};
     uint64_t twice = 0;
     vly_status status;
     list->block = vly_malloc(1, sizeof(*list->block));
@@ -251,11 +167,13 @@ static vly_status read_file(sonata_list *list, const vly_sonata_ask *ask,
         return vly_fail_nomem(list->error, sizeof(*list->block),
                               "SONATA edges");
     memset(list->block, 0, sizeof(*list->block));
-    VLY_TRY(start(list, ask, &process));
+    child_work.block = list->block;
+    VLY_TRY(vly_child_start(&list->child, list->name, work, &child_work,
+                            list->error));
     status = receive_all(list);
-    int end = stop(list, process);
+    int end = vly_child_stop(&list->child, list->ended);
     if (status != VLY_OK && !list->ended)
-        VLY_TRY(broke_down(list, end));
+        VLY_TRY(vly_child_broke_down(list->name, end, list->error));
     VLY_TRY(status);
     VLY_TRY(vly_edges_finish(&list->maker, &twice, out));
     if (twice)

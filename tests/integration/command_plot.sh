@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # volley plot: pictures against golden ones, sizes of files, what is refused.
-# $5: image_compare. With VOLLEY_UPDATE_GOLDEN=1 the golden pictures are drawn
+# $5: image_compare; $6: recording_maker, empty without HDF5. With VOLLEY_UPDATE_GOLDEN=1 the golden pictures are drawn
 # anew: look at each of them then.
 here=$(cd "$(dirname "$0")" && pwd)
 compare=$5
+maker=${6:-}
 golden=$here/../golden/plot
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"
@@ -112,6 +113,67 @@ same traces
 expect 0 plot traces fields.vls --neuron 3 --neuron 7 --area E --field v_mv \
     --from 10 --to 20 -o two.svg
 
+# ---- SONATA ----
+the_same() { # the_same A.png B.png: to the byte
+    checks=$((checks + 1))
+    cmp -s "$1" "$2" || bad "$1 and $2 differ"
+}
+if [ -n "$maker" ]; then
+    run_folder sonata brunel.toml --set var.order=100 --bursts 1000 \
+        --record-format sonata
+    for kind in raster rate histograms; do
+        expect 0 plot $kind moved -o csv.png
+        expect 0 plot $kind sonata -o sonata.png
+        the_same csv.png sonata.png
+        expect 0 plot $kind sonata/spikes.h5 --genome brunel.toml \
+            --title 'Brunel 2000' -o sonata.png
+        expect 0 plot $kind moved/spikes.csv --genome brunel.toml \
+            --title 'Brunel 2000' -o csv.png
+        the_same csv.png sonata.png
+    done
+    expect 0 plot traces fields -o csv.png
+    run_folder reports "$golden/traces.toml" --record-format sonata
+    expect 0 plot traces reports -o sonata.png
+    the_same csv.png sonata.png
+    expect 0 plot traces reports/spikes.1.v_mv.h5 --field v_mv -o sonata.png
+    the_same csv.png sonata.png
+    expect 0 plot traces reports --area E --neuron 3 --to 10 -o sonata.png
+    expect 0 plot traces fields --area E --neuron 3 --to 10 -o csv.png
+    the_same csv.png sonata.png
+    run_folder streamed "$golden/traces.toml" --record-format stream
+    expect 0 plot traces streamed --area E --neuron 3 --to 10 -o sonata.png
+    the_same csv.png sonata.png
+
+    # of other programs: the same spikes as CSV give the same picture
+    "$maker" foreign foreign.h5
+    {
+        echo burst,time_ms,area,neuron
+        awk 'BEGIN {
+            for (t = 0; t < 800; t++)
+                for (a = 0; a < 2; a++)
+                    for (k = 0; k < 600; k++) {
+                        at = int(k / 40) * 50 + k % 40
+                        burst = at > 0 ? at - 1 : 0
+                        if (burst == t && (a == 1 || k >= 300))
+                            print burst "," (burst + 1) / 4 "," \
+                                (a ? "V1" : "V2") "," k % 40
+                    }
+        }'
+    } >foreign.csv
+    for kind in raster rate histograms; do
+        expect 0 plot $kind foreign.h5 --area V1 --area V2 -o sonata.png
+        expect 0 plot $kind foreign.csv -o csv.png
+        the_same csv.png sonata.png
+    done
+    expect 0 plot raster foreign.h5 -o all.svg
+    "$maker" older older.h5
+    expect 0 plot raster older.h5 --area spikes -o older.png
+    expect 0 plot rate foreign.h5 --area V1 --title same -o all.png
+    "$maker" report voltage.h5
+    expect 0 plot traces voltage.h5 -o elements.png
+    expect 0 plot traces voltage.h5 --neuron 7 --area V1 -o one.svg
+fi
+
 # ---- refused ----
 refused() { # refused CODE TEXT ARGUMENTS...
     code=$1
@@ -147,9 +209,60 @@ refused 2 'has no samples of fields' traces wave
 refused 2 'has no samples of w_pa' traces fields --field w_pa
 refused 2 'no samples of what' traces fields --neuron 1
 refused 2 'no samples of a field' traces moved/spikes.csv
-printf '\211HDF\r\n\032\n' >some.h5
-refused 3 'some.h5 is an HDF5 file' raster some.h5
-refused 3 'some.h5 is an HDF5 file' traces some.h5
+refused 2 'no manifest.json in it' raster .
+refused 2 'no manifest.json in it' traces .
+printf 'burst,time_ms,area,neuron\n' >header.csv
+refused 2 'no spikes in the recording' raster header.csv
+if [ -n "$maker" ]; then
+    wrong() { # wrong KIND TEXT: a recording_maker's
+        "$maker" "$1" "$1.h5"
+        refused 2 "$2" raster "$1.h5"
+    }
+    wrong length 'length.h5: /spikes/A/node_ids: 2 of them and 3 timestamps'
+    wrong below 'below.h5: /spikes/A/node_ids: a number below 0'
+    wrong large 'number 1: neuron 1099511627776, wanted below 268435456'
+    wrong negative '/spikes/A/timestamps[1]: is -2 ms, wanted'
+    wrong unit 'units are "hours", wanted ms, s or us'
+    wrong float '/spikes/A/node_ids: wanted one row of whole numbers'
+    wrong lacking '/spikes/A/node_ids: no such data'
+    wrong huge '/spikes/A/timestamps: 9.007e+15 bytes in a file of'
+    wrong unwritten '/spikes/A/timestamps: announced, but never written'
+    wrong synapses 'no such group (the file holds synapses)'
+    wrong empty '/spikes: no population in it'
+    wrong report 'no such group (the file holds samples of fields)'
+    "$maker" short short.h5
+    refused 2 '/report/V1/mapping/element_ids: wanted as many' traces short.h5
+    refused 2 'no such group (the file holds spikes)' traces foreign.h5
+    refused 2 'an area that the genome does not have' raster foreign.h5 \
+        --genome brunel.toml
+    refused 2 'has samples of v_mv, none of w_pa' \
+        traces reports/spikes.1.v_mv.h5 --field w_pa
+    refused 2 'no samples of what' traces voltage.h5 --neuron 1
+    # cut off, and damaged byte by byte: never a crash, never a signal
+    bytes=$(wc -c <foreign.h5)
+    for part in 0 1 7 8 100 500 1000 2000 $((bytes / 2)) $((bytes - 1)); do
+        head -c "$part" foreign.h5 >cut.h5
+        refused 2 'cut.h5: no HDF5 file that can be read' raster cut.h5
+    done
+    at=0
+    while [ $at -lt 4000 ]; do
+        cp foreign.h5 flip.h5
+        printf '\377\377\377' |
+            dd of=flip.h5 bs=1 seek=$at conv=notrunc 2>/dev/null
+        checks=$((checks + 1))
+        "$volley" plot raster flip.h5 --dpi 36 -o flip.png >out 2>err
+        code=$?
+        [ $code -eq 0 ] || [ $code -eq 2 ] ||
+            bad "byte $at changed: exit code $code"
+        [ $code -eq 0 ] || [ "$(wc -l <err)" -eq 1 ] ||
+            bad "byte $at changed: not one sentence"
+        at=$((at + 37))
+    done
+else
+    printf '\211HDF\r\n\032\n' >some.h5
+    refused 3 'some.h5 is an HDF5 file' raster some.h5
+    refused 3 'some.h5 is an HDF5 file' traces some.h5
+fi
 expect 2 plot raster moved -o picture.jpg
 says 'ends in .png or .svg'
 expect 4 plot raster moved -o no/such/folder.png

@@ -185,7 +185,8 @@ if(VOLLEY_HAVE_CAIRO)
         COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_plot.sh
                 $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
                 ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
-                $<TARGET_FILE:json_check> $<TARGET_FILE:image_compare>)
+                $<TARGET_FILE:json_check> $<TARGET_FILE:image_compare>
+                $<$<BOOL:${VOLLEY_SONATA}>:$<TARGET_FILE:recording_maker>>)
 endif()
 
 # ---- what is installed ----------------------------------------------------

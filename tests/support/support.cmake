@@ -45,3 +45,12 @@ if(VOLLEY_HAVE_CAIRO)
     set_target_properties(image_compare PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endif()
+
+if(VOLLEY_SONATA)
+    add_executable(recording_maker ${CMAKE_CURRENT_LIST_DIR}/recording_maker.c)
+    target_include_directories(recording_maker SYSTEM PRIVATE
+        ${VOLLEY_HDF5_INCLUDE})
+    target_link_libraries(recording_maker PRIVATE volley_internal)
+    set_target_properties(recording_maker PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endif()

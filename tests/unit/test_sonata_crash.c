@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "genome/edge_list.h"
+#include "record/sonata_reader.h"
 
 enum { EXITS = 1000 };
 static int end_by; /* a signal, or EXITS + a code */
@@ -31,30 +32,58 @@ hid_t H5Fopen(const char *path, unsigned flags, hid_t list)
     return -1;
 }
 
-static void ends(int how, const char *what)
+static vly_status read_edges(vly_error *error)
 {
-    char wanted[200];
-    vly_error error = VLY_ERROR_INIT;
     vly_edge_list *list = NULL;
     vly_area area = {.n_neurons = 3, .model = vly_model_find("lif_psc_delta")};
     const vly_edge_spec spec = {
         .from = &area, .to = &area, .weight_suffix = "mv", .dt_ms = 0.1};
+    vly_status status =
+        vly_edges_from_sonata("any.h5", "any.h5", &spec, &list, error);
+    assert_null(list);
+    return status;
+}
+
+/* Nothing is asked and nothing taken: it ends before. */
+static vly_status read_spikes(vly_error *error)
+{
+    const vly_sonata_want want = {.n_columns_max = 1};
+    const vly_sonata_take take = {0};
+    return vly_sonata_read_spikes("any.h5", &want, &take, error);
+}
+
+static vly_status read_report(vly_error *error)
+{
+    const vly_sonata_want want = {.n_columns_max = 1};
+    const vly_sonata_take take = {0};
+    bool more = false;
+    return vly_sonata_read_report("any.h5", &want, &take, &more, error);
+}
+
+static void ends_of(vly_status (*read)(vly_error *), int how, const char *what)
+{
+    char wanted[200];
+    vly_error error = VLY_ERROR_INIT;
     uint64_t before = vly_memory_live();
     end_by = how;
-    assert_int_equal(
-        vly_edges_from_sonata("any.h5", "any.h5", &spec, &list, &error),
-        VLY_E_PARSE);
+    assert_int_equal(read(&error), VLY_E_PARSE);
     snprintf(wanted, sizeof wanted,
              "any.h5: HDF5 %s reading this file (%s %d), wanted one that is "
              "not damaged",
              what, how < EXITS ? "signal" : "exit code",
              how < EXITS ? how : how - EXITS);
     assert_string_equal(error.message, wanted);
-    assert_null(list);
     assert_true(vly_memory_live() == before);
     errno = 0; /* no process is left */
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);
+}
+
+static void ends(int how, const char *what)
+{
+    ends_of(read_edges, how, what);
+    ends_of(read_spikes, how, what);
+    ends_of(read_report, how, what);
 }
 
 static void every_end(void **state)

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Forks, pipes, and how a child ended.
+ */
+#include "base/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "base/error.h"
+
+#define COMPUTING_S 60
+#define WAITING_S 600
+
+/* A crash is expected here: no handler of the host's, no core file, no last
+ * words of the C library. */
+static void calm(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS,  SIGABRT, SIGFPE,
+                                  SIGILL,  SIGPIPE, SIGPROF, SIGALRM};
+    const struct rlimit none = {0, 0};
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        signal(signals[i], SIG_DFL);
+    signal(SIGINT, SIG_IGN); /* who asked answers it */
+    signal(SIGTERM, SIG_DFL);
+    setrlimit(RLIMIT_CORE, &none);
+    int nowhere = open("/dev/null", O_WRONLY);
+    if (nowhere >= 0)
+        dup2(nowhere, STDERR_FILENO);
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+}
+
+vly_status vly_child_start(vly_child *child, const char *name,
+                           void (*work)(void *context, int out), void *context,
+                           vly_error *error)
+{
+    int ends[2];
+    int why = 0;
+    if (pipe(ends) != 0)
+        return vly_fail(error, VLY_E_IO, "%.300s: no pipe to read it: %s", name,
+                        strerror(errno));
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    child->process = fork();
+    why = errno;
+    if (child->process == 0) {
+        close(ends[0]);
+        calm();
+        vly_child_wind_up();
+        work(context, ends[1]);
+        _exit(0);
+    }
+    close(ends[1]);
+    child->in = ends[0];
+    if (child->process > 0)
+        return VLY_OK;
+    close(ends[0]);
+    return vly_fail(error, VLY_E_IO, "%.300s: no process to read it: %s", name,
+                    strerror(why));
+}
+
+bool vly_child_receive(const vly_child *child, void *data, size_t n)
+{
+    unsigned char *at = data;
+    while (n > 0) {
+        ssize_t got = read(child->in, at, n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        at += got;
+        n -= (size_t)got;
+    }
+    return true;
+}
+
+/* waitpid fails only where the host takes the ends of all processes: then what
+ * came over the pipe has to say it. */
+int vly_child_stop(const vly_child *child, bool at_once)
+{
+    int end = 0;
+    close(child->in);
+    if (at_once)
+        kill(child->process, SIGKILL);
+    while (waitpid(child->process, &end, 0) < 0 && errno == EINTR)
+        ;
+    return end;
+}
+
+vly_status vly_child_broke_down(const char *name, int end, vly_error *error)
+{
+    int number = WIFSIGNALED(end) ? WTERMSIG(end) : 0;
+    const char *what = number == SIGPROF || number == SIGALRM   ? "found no end"
+                       : number == SIGKILL || number == SIGTERM ? "was killed"
+                                                                : "crashed";
+    return vly_fail(error, VLY_E_PARSE,
+                    "%.300s: HDF5 %s reading this file (%s %d), wanted one "
+                    "that is not damaged",
+                    name, what, number ? "signal" : "exit code",
+                    number ? number : WEXITSTATUS(end));
+}
+
+bool vly_child_send(int out, const void *data, size_t n)
+{
+    const unsigned char *at = data;
+    while (n > 0) {
+        ssize_t done = write(out, at, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        at += done;
+        n -= (size_t)done;
+    }
+    return true;
+}
+
+void vly_child_wind_up(void)
+{
+    const struct itimerval computing = {.it_value = {.tv_sec = COMPUTING_S}};
+    setitimer(ITIMER_PROF, &computing, NULL);
+    alarm(WAITING_S);
+}
