@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Element types by arithmetic on their fields, in double. Nothing is clever
+ * here: a value is mantissa times a power of two, a rounding is nearbyint of a
+ * quotient by a power of two, which is exact.
+ */
+#include "conformance/conformance_element.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct layout {
+    int exponent_bits; /* 0: an integer */
+    int mantissa_bits;
+    int has_inf;
+} layout;
+
+static layout layout_of(uint32_t type)
+{
+    switch (type) {
+    case VLY_ELEMENT_F16:
+        return (layout){5, 10, 1};
+    case VLY_ELEMENT_BF16:
+        return (layout){8, 7, 1};
+    case VLY_ELEMENT_E4M3:
+        return (layout){4, 3, 0};
+    case VLY_ELEMENT_F32:
+        return (layout){8, 23, 1};
+    case VLY_ELEMENT_F64:
+        return (layout){11, 52, 1};
+    default:
+        return (layout){0, 0, 0};
+    }
+}
+
+uint32_t conformance_element_bits(uint32_t type)
+{
+#define ELEMENT_BITS(name, value, bits, text)                                  \
+    if (type == (value))                                                       \
+        return (bits);
+    VLY_ELEMENT_TABLE(ELEMENT_BITS)
+#undef ELEMENT_BITS
+    return 0;
+}
+
+const char *conformance_element_name(uint32_t type)
+{
+#define ELEMENT_TEXT(name, value, bits, text)                                  \
+    if (type == (value))                                                       \
+        return (text);
+    VLY_ELEMENT_TABLE(ELEMENT_TEXT)
+#undef ELEMENT_TEXT
+    return "?";
+}
+
+double conformance_element_roundoff(uint32_t type)
+{
+    layout l = layout_of(type);
+    return l.exponent_bits > 0 ? ldexp(1.0, -l.mantissa_bits - 1) : 1.0;
+}
+
+static int bias_of(layout l)
+{
+    return (1 << (l.exponent_bits - 1)) - 1;
+}
+
+double conformance_element_least(uint32_t type)
+{
+    layout l = layout_of(type);
+    return l.exponent_bits > 0 ? ldexp(1.0, 1 - bias_of(l) - l.mantissa_bits)
+                               : 1.0;
+}
+
+static double decode_whole(uint32_t n_bits, uint64_t bits)
+{
+    const double range = ldexp(1.0, (int)n_bits);
+    const double value = (double)bits;
+    return value >= range / 2 ? value - range : value;
+}
+
+double conformance_decode(uint32_t type, uint64_t bits)
+{
+    const layout l = layout_of(type);
+    const uint32_t n_bits = conformance_element_bits(type);
+    if (type == VLY_ELEMENT_F64) {
+        double x;
+        memcpy(&x, &bits, sizeof x);
+        return x;
+    }
+    if (l.exponent_bits == 0)
+        return decode_whole(n_bits, bits);
+    const uint64_t one = 1;
+    const uint64_t mantissa = bits & ((one << l.mantissa_bits) - 1);
+    const int top = (1 << l.exponent_bits) - 1;
+    const int exponent = (int)(bits >> l.mantissa_bits) & top;
+    const double sign = bits >> (n_bits - 1) & 1 ? -1.0 : 1.0;
+    const uint64_t full = (one << l.mantissa_bits) - 1;
+    if (exponent == top && l.has_inf)
+        return mantissa != 0 ? NAN : sign * INFINITY;
+    if (exponent == top && mantissa == full)
+        return NAN;
+    if (exponent == 0)
+        return sign * ldexp((double)mantissa, 1 - bias_of(l) - l.mantissa_bits);
+    return sign * ldexp((double)(mantissa + full + 1),
+                        exponent - bias_of(l) - l.mantissa_bits);
+}
+
+static uint64_t encode_whole(uint32_t n_bits, double x)
+{
+    const double half = ldexp(1.0, (int)n_bits - 1);
+    double value = isnan(x) ? 0.0 : nearbyint(x);
+    value = value < -half ? -half : value;
+    value = value > half - 1 ? half - 1 : value;
+    return (uint64_t)(int64_t)value & (((uint64_t)1 << n_bits) - 1);
+}
+
+/* The largest finite value of a type with these fields. */
+static double largest(layout l)
+{
+    const int top = (1 << l.exponent_bits) - 1 - l.has_inf;
+    const double mantissa = ldexp(1.0, l.mantissa_bits + 1) -
+                            (l.has_inf ? 1.0 : 2.0); /* fp8: all ones is NaN */
+    return ldexp(mantissa, top - bias_of(l) - l.mantissa_bits);
+}
+
+uint64_t conformance_encode(uint32_t type, double x)
+{
+    const layout l = layout_of(type);
+    const uint32_t n_bits = conformance_element_bits(type);
+    uint64_t bits = 0;
+    if (type == VLY_ELEMENT_F64) {
+        memcpy(&bits, &x, sizeof bits);
+        return bits;
+    }
+    if (l.exponent_bits == 0)
+        return encode_whole(n_bits, x);
+    const uint64_t one = 1;
+    const uint64_t sign = signbit(x) ? one << (n_bits - 1) : 0;
+    const uint64_t inf = (((one << l.exponent_bits) - 1) << l.mantissa_bits);
+    if (isnan(x))
+        return sign | (l.has_inf ? inf | one << (l.mantissa_bits - 1)
+                                 : (one << (n_bits - 1)) - 1);
+    int exponent = 1 - bias_of(l); /* of subnormals and the first normals */
+    if (fabs(x) >= ldexp(1.0, exponent))
+        exponent = ilogb(isinf(x) ? largest(l) : x);
+    double units = nearbyint(
+        ldexp(fabs(isinf(x) ? largest(l) : x), l.mantissa_bits - exponent));
+    double value = ldexp(units, exponent - l.mantissa_bits);
+    if (value > largest(l) || isinf(x)) {
+        if (l.has_inf)
+            return sign | inf;
+        value = largest(l);
+        exponent = ilogb(value);
+        units = ldexp(value, l.mantissa_bits - exponent);
+    }
+    /* a carry to the next power of two is one in the exponent's field */
+    bits = (uint64_t)units;
+    bits += (uint64_t)(exponent + bias_of(l) - 1) << l.mantissa_bits;
+    return sign | bits;
+}
+
+double conformance_element_get(uint32_t type, const void *array, uint64_t index)
+{
+    const uint32_t n_bits = conformance_element_bits(type);
+    const unsigned char *bytes = array;
+    uint64_t bits = 0;
+    if (n_bits == 4) {
+        bits = bytes[index / 2] >> (index % 2 * 4) & 15u;
+        return conformance_decode(type, bits);
+    }
+    /* little endian, as everything of this engine is */
+    memcpy(&bits, bytes + index * (n_bits / 8), n_bits / 8);
+    return conformance_decode(type, bits);
+}
+
+void conformance_element_set(uint32_t type, void *array, uint64_t index,
+                             double x)
+{
+    const uint32_t n_bits = conformance_element_bits(type);
+    const uint64_t bits = conformance_encode(type, x);
+    unsigned char *bytes = array;
+    if (n_bits == 4) {
+        const uint32_t shift = (uint32_t)(index % 2 * 4);
+        const uint32_t kept = bytes[index / 2] & ~(15u << shift);
+        bytes[index / 2] = (unsigned char)(kept | (uint32_t)bits << shift);
+        return;
+    }
+    memcpy(bytes + index * (n_bits / 8), &bits, n_bits / 8);
+}

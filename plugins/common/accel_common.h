@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What every accelerator plugin does in the same way on the host: messages,
+ * memory, sizes, options. Compiled into each plugin with hidden symbols, so it
+ * is no ABI between them.
+ */
+#ifndef VOLLEY_ACCEL_COMMON_H
+#define VOLLEY_ACCEL_COMMON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/accelerator.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Id of the plugin, for messages. Each plugin defines it. */
+extern const char vly_accel_plugin[];
+
+/* ---- accel_common.c: the host, messages, memory, sizes ------------------ */
+
+extern const vly_host *vly_accel_host; /* set by vly_accel_start */
+
+/* For a plugin's init and deinit. Errors E_ABI the host's table is short */
+vly_status vly_accel_start(const vly_host *host, vly_error *error);
+void vly_accel_stop(void);
+
+/* Fills error, if it is not NULL, and returns status. [any-thread] */
+vly_status vly_accel_fail(vly_error *error, vly_status status,
+                          const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same for memory: E_NOMEM. where: "", " on the device", ... */
+vly_status vly_accel_fail_memory(uint64_t requested, uint64_t available,
+                                 const char *where, vly_error *error);
+/* Bytes of the machine's memory that are free; 0 if unknown. */
+uint64_t vly_accel_available(void);
+
+/* count * size bytes, 64-byte aligned, cleared, into *out (a pointer to any
+ * pointer). Errors E_NOMEM, *out untouched. [any-thread] */
+vly_status vly_accel_alloc(uint64_t count, uint64_t size, void *out,
+                           vly_error *error);
+void vly_accel_free(void *memory); /* NULL is legal */
+
+/* *out = a * b, a + b; false on overflow, *out untouched */
+bool vly_accel_mul(uint64_t a, uint64_t b, uint64_t *out);
+bool vly_accel_add(uint64_t a, uint64_t b, uint64_t *out);
+/* Bytes from the first element to behind the last of
+ *     [batch] products `stride` apart of [rows] rows `pitch` apart of [cols]
+ * elements of so many bits; 0 where there is none. false on overflow: more
+ * than INT64_MAX bytes. */
+bool vly_accel_extent(uint64_t batch, uint64_t stride, uint64_t rows,
+                      uint64_t pitch, uint64_t cols, uint32_t bits,
+                      uint64_t *bytes);
+
+/* Calls body(arg, task) for the tasks of [0, n_tasks), at once if the host has
+ * the threads and one after the other if not: tasks must not wait for each
+ * other. [any-thread] */
+void vly_accel_parallel(uint32_t n_tasks, void (*body)(void *arg, uint32_t),
+                        void *arg);
+
+/* ---- accel_options.c ----------------------------------------------------- */
+
+enum {
+    VLY_ACCEL_CACHE_DEFAULT = 0,
+    VLY_ACCEL_CACHE_OFF = 1,
+    VLY_ACCEL_CACHE_FOLDER = 2,
+};
+
+/* vly_device_spec.options of an accelerator, see volley/accelerator.h */
+typedef struct vly_accel_options {
+    bool tune;      /* false: the first candidate */
+    uint32_t cache; /* VLY_ACCEL_CACHE_* */
+    char cache_folder[512];
+    char choose[64]; /* "": none is forced */
+} vly_accel_options;
+
+/* extra: keys of the plugin's own, NULL after the last; or NULL. They are only
+ * checked to be known; vly_accel_options_value has their values.
+ * Errors  E_INVALID names the part that is wrong and what there is; *options
+ *         untouched */
+vly_status vly_accel_options_parse(const char *text, const char *const *extra,
+                                   vly_accel_options *options,
+                                   vly_error *error);
+/* The value of a key in "key=value,key=value" into value[size]; false if it is
+ * not there or does not fit. */
+bool vly_accel_options_value(const char *text, const char *key, char *value,
+                             size_t size);
+
+/* ---- accel_host_memory.c ------------------------------------------------- */
+
+/* volley.memory/1 of the processor: one device, streams are NULL. */
+extern const vly_memory vly_accel_host_memory;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley.memory/1 of the processor. There is one device and no stream: every
+ * function has done its work when it returns.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "accel_common.h"
+
+struct vly_event {
+    uint64_t ns;
+    uint32_t recorded;
+    uint32_t reserved;
+};
+
+static uint32_t device_count(void)
+{
+    return 1;
+}
+
+static vly_status check_device(uint32_t device, vly_error *error)
+{
+    return device == 0 ? VLY_OK
+                       : vly_accel_fail(error, VLY_E_INVALID,
+                                        "%s: device %u, but there is only 0",
+                                        vly_accel_plugin, device);
+}
+
+static vly_status check(uint32_t device, const void *stream, vly_error *error)
+{
+    if (stream != NULL)
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "%s: a stream, but the processor has none: "
+                              "wanted NULL",
+                              vly_accel_plugin);
+    return check_device(device, error);
+}
+
+/* "model name" of the first processor, or what it is */
+static void read_name(char *name, size_t size)
+{
+    char line[256];
+    snprintf(name, size, "processor");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    if (file == NULL)
+        return;
+    while (fgets(line, sizeof line, file) != NULL) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || colon == NULL)
+            continue;
+        colon += strspn(colon, ": \t");
+        snprintf(name, size, "%.*s", (int)strcspn(colon, "\n"), colon);
+        break;
+    }
+    fclose(file);
+}
+
+static uint64_t total_bytes(void)
+{
+#ifdef _SC_PHYS_PAGES
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+#else
+    return 0;
+#endif
+}
+
+static vly_status device_info(uint32_t device, vly_device_info *info,
+                              vly_error *error)
+{
+    vly_status status = check_device(device, error);
+    if (status != VLY_OK)
+        return status;
+    if (info == NULL || info->struct_size < sizeof *info)
+        return vly_accel_fail(
+            error, VLY_E_INVALID, "device info: struct_size is %u, wanted %u",
+            info != NULL ? info->struct_size : 0, (uint32_t)sizeof *info);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    info->index = 0;
+    read_name(info->name, sizeof info->name);
+    snprintf(info->capability, sizeof info->capability, "%ld core%s",
+             cores > 0 ? cores : 1, cores > 1 ? "s" : "");
+    info->memory_bytes = total_bytes();
+    return VLY_OK;
+}
+
+static vly_status available(uint32_t device, uint64_t *free_bytes,
+                            uint64_t *total, vly_error *error)
+{
+    vly_status status = check_device(device, error);
+    if (status != VLY_OK)
+        return status;
+    *free_bytes = vly_accel_available();
+    *total = total_bytes();
+    return VLY_OK;
+}
+
+static vly_status memory_alloc(uint32_t device, uint64_t bytes, void **memory,
+                               vly_error *error)
+{
+    vly_status status = check_device(device, error);
+    if (status != VLY_OK)
+        return status;
+    void *made = bytes > PTRDIFF_MAX
+                     ? NULL
+                     : vly_accel_host->alloc(vly_accel_host->context,
+                                             bytes > 0 ? bytes : 1, 256);
+    if (made == NULL)
+        return vly_accel_fail_memory(bytes, vly_accel_available(), "", error);
+    *memory = made;
+    return VLY_OK;
+}
+
+static void memory_free(uint32_t device, void *memory)
+{
+    (void)device;
+    vly_accel_free(memory);
+}
+
+static vly_status memory_copy(uint32_t device, void *to, const void *from,
+                              uint64_t bytes, uint32_t kind, void *stream,
+                              vly_error *error)
+{
+    vly_status status = check(device, stream, error);
+    if (status != VLY_OK)
+        return status;
+    if (kind > VLY_COPY_ON_DEVICE)
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "%s: copy of kind %u, wanted 0 to %u",
+                              vly_accel_plugin, kind, VLY_COPY_ON_DEVICE);
+    if (bytes > 0)
+        memmove(to, from, (size_t)bytes);
+    return VLY_OK;
+}
+
+static vly_status memory_fill(uint32_t device, void *memory, uint32_t byte,
+                              uint64_t bytes, void *stream, vly_error *error)
+{
+    vly_status status = check(device, stream, error);
+    if (status == VLY_OK && bytes > 0)
+        memset(memory, (int)(byte & 0xffu), (size_t)bytes);
+    return status;
+}
+
+static vly_status stream_create(uint32_t device, void **stream,
+                                vly_error *error)
+{
+    vly_status status = check_device(device, error);
+    if (status == VLY_OK)
+        *stream = NULL;
+    return status;
+}
+
+static void stream_destroy(uint32_t device, void *stream)
+{
+    (void)device;
+    (void)stream;
+}
+
+static vly_status stream_wait(uint32_t device, void *stream, vly_error *error)
+{
+    return check(device, stream, error);
+}
+
+static vly_status event_create(uint32_t device, vly_event **event,
+                               vly_error *error)
+{
+    vly_status status = check_device(device, error);
+    if (status == VLY_OK)
+        status = vly_accel_alloc(1, sizeof **event, event, error);
+    return status;
+}
+
+static void event_destroy(uint32_t device, vly_event *event)
+{
+    (void)device;
+    vly_accel_free(event);
+}
+
+static vly_status event_record(uint32_t device, vly_event *event, void *stream,
+                               vly_error *error)
+{
+    vly_status status = check(device, stream, error);
+    if (status != VLY_OK)
+        return status;
+    event->ns = vly_accel_host->clock_ns(vly_accel_host->context);
+    event->recorded = 1;
+    return VLY_OK;
+}
+
+static vly_status event_elapsed(uint32_t device, vly_event *begin,
+                                vly_event *end, double *seconds,
+                                vly_error *error)
+{
+    vly_status status = check_device(device, error);
+    if (status != VLY_OK)
+        return status;
+    if (begin->recorded == 0 || end->recorded == 0)
+        return vly_accel_fail(
+            error, VLY_E_INVALID, "%s: the %s event was not recorded",
+            vly_accel_plugin, begin->recorded == 0 ? "first" : "second");
+    /* the second may be the earlier one: two's complement has the sign */
+    *seconds = (double)(int64_t)(end->ns - begin->ns) * 1e-9;
+    return VLY_OK;
+}
+
+const vly_memory vly_accel_host_memory = {
+    .struct_size = sizeof(vly_memory),
+    .flags = VLY_MEMORY_HOST,
+    .device_count = device_count,
+    .device_info = device_info,
+    .available = available,
+    .alloc = memory_alloc,
+    .free = memory_free,
+    .copy = memory_copy,
+    .fill = memory_fill,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .stream_wait = stream_wait,
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_elapsed = event_elapsed,
+};

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Options of accelerators: "tune=0,choose=plain".
+ */
+#include "accel_common.h"
+
+#include <string.h>
+
+static bool key_is(const char *text, size_t n, const char *key)
+{
+    return strlen(key) == n && strncmp(text, key, n) == 0;
+}
+
+static bool is_extra(const char *const *extra, const char *text, size_t n)
+{
+    for (uint32_t i = 0; extra != NULL && extra[i] != NULL; i++)
+        if (key_is(text, n, extra[i]))
+            return true;
+    return false;
+}
+
+/* ", isa" for each key of the plugin's own */
+static void extra_list(const char *const *extra, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (uint32_t i = 0; extra != NULL && extra[i] != NULL; i++) {
+        size_t n = strlen(extra[i]);
+        if (used + n + 3 > size)
+            return;
+        memcpy(text + used, ", ", 2);
+        memcpy(text + used + 2, extra[i], n + 1);
+        used += n + 2;
+    }
+}
+
+static vly_status copy(char *to, size_t size, const char *from, size_t n,
+                       const char *key, vly_error *error)
+{
+    if (n == 0 || n >= size)
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "%s: option %s has %zu characters, wanted 1 to "
+                              "%zu",
+                              vly_accel_plugin, key, n, size - 1);
+    memcpy(to, from, n);
+    to[n] = 0;
+    return VLY_OK;
+}
+
+static vly_status set_cache(const char *value, size_t n,
+                            vly_accel_options *options, vly_error *error)
+{
+    if (key_is(value, n, "off")) {
+        options->cache = VLY_ACCEL_CACHE_OFF;
+        return VLY_OK;
+    }
+    options->cache = VLY_ACCEL_CACHE_FOLDER;
+    return copy(options->cache_folder, sizeof options->cache_folder, value, n,
+                "cache", error);
+}
+
+static vly_status set(const char *key, size_t n_key, const char *value,
+                      size_t n, const char *const *extra,
+                      vly_accel_options *options, vly_error *error)
+{
+    char known[128];
+    if (key_is(key, n_key, "choose"))
+        return copy(options->choose, sizeof options->choose, value, n, "choose",
+                    error);
+    if (key_is(key, n_key, "cache"))
+        return set_cache(value, n, options, error);
+    if (key_is(key, n_key, "tune")) {
+        if (n != 1 || (value[0] != '0' && value[0] != '1'))
+            return vly_accel_fail(error, VLY_E_INVALID,
+                                  "%s: option tune is \"%.*s\", wanted 0 or 1",
+                                  vly_accel_plugin, (int)n, value);
+        options->tune = value[0] == '1';
+        return VLY_OK;
+    }
+    if (is_extra(extra, key, n_key))
+        return VLY_OK;
+    extra_list(extra, known, sizeof known);
+    return vly_accel_fail(error, VLY_E_INVALID,
+                          "%s: unknown option \"%.*s\", wanted tune, cache, "
+                          "choose%s",
+                          vly_accel_plugin, (int)(n_key < 64 ? n_key : 64), key,
+                          known);
+}
+
+vly_status vly_accel_options_parse(const char *text, const char *const *extra,
+                                   vly_accel_options *options, vly_error *error)
+{
+    vly_accel_options made = {.tune = true};
+    const char *at = text != NULL ? text : "";
+    while (*at != 0) {
+        size_t whole = strcspn(at, ",");
+        size_t key = strcspn(at, "=,");
+        if (key == 0 || at[key] != '=')
+            return vly_accel_fail(
+                error, VLY_E_INVALID, "%s: option \"%.*s\", wanted key=value",
+                vly_accel_plugin, (int)(whole < 64 ? whole : 64), at);
+        vly_status status =
+            set(at, key, at + key + 1, whole - key - 1, extra, &made, error);
+        if (status != VLY_OK)
+            return status;
+        at += whole + (at[whole] == ',');
+    }
+    *options = made;
+    return VLY_OK;
+}
+
+bool vly_accel_options_value(const char *text, const char *key, char *value,
+                             size_t size)
+{
+    const char *at = text != NULL ? text : "";
+    while (*at != 0) {
+        size_t whole = strcspn(at, ",");
+        size_t n_key = strcspn(at, "=,");
+        if (key_is(at, n_key, key) && at[n_key] == '=') {
+            size_t n = whole - n_key - 1;
+            if (n >= size)
+                return false;
+            memcpy(value, at + n_key + 1, n);
+            value[n] = 0;
+            return true;
+        }
+        at += whole + (at[whole] == ',');
+    }
+    return false;
+}
