@@ -25,7 +25,8 @@ enum {
     VLY_GEMM_FAST = 16u,   /* fp8: sums may be kept in fewer bits than fp32 */
 };
 
-/* f; gelu(x) = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) */
+/* f; gelu(x) = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))). A NaN in
+ * a product or sum stays one, but relu and relu2 may make 0 of it. */
 enum {
     VLY_GEMM_IDENTITY = 0,
     VLY_GEMM_RELU = 1,
@@ -87,7 +88,8 @@ typedef struct vly_gemm_desc {
     uint64_t stride_scale_b;
     uint64_t workspace_most; /* bytes that a plan may ask for */
     uint32_t align; /* every pointer of a run is a multiple of so many bytes:
-                       a power of two, at most 256; 0 is 256 */
+                       a power of two, at most 256; 0 is 256. Never less than
+                       its element, whatever align says */
     uint32_t reserved;
 } vly_gemm_desc;
 VLY_SEAL(vly_gemm_desc, 168);
