@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the CUDA accelerators do in the same way on the host: devices, errors
+ * of the runtime, volley.memory/1.
+ */
+#ifndef VOLLEY_ACCEL_CUDA_H
+#define VOLLEY_ACCEL_CUDA_H
+
+#include <volley/accelerator.h>
+
+/* OK if there is a driver and a device; else E_DEVICE, "CUDA driver not
+ * detected: ..." or that it lists no device. [any-thread] */
+vly_status vly_accel_cuda_detect(vly_error *error);
+
+/* OK if code is cudaSuccess, else E_DEVICE "what: why". An error that stays
+ * after it was read has ended the context: then this and every later call says
+ * so, and nothing is tried again. [any-thread] */
+vly_status vly_accel_cuda_check(int code, const char *what, vly_error *error);
+
+/* Makes the device that of this thread. Errors E_INVALID no such device;
+ * E_DEVICE. [any-thread] */
+vly_status vly_accel_cuda_enter(uint32_t device, vly_error *error);
+
+/* volley.memory/1 on CUDA: cuda_memory_table.c */
+extern const vly_memory vly_accel_cuda_memory;
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley.memory/1 on CUDA. Streams, events and graphs are the runtime's own:
+ * every plugin of one process sees the same primary context, so they are good
+ * in all of them.
+ */
+#include <stdio.h>
+
+#include <cuda_runtime_api.h>
+
+#include "accel_common.h"
+#include "accel_cuda.h"
+
+static uint32_t device_count(void)
+{
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    return count > 0 ? (uint32_t)count : 0;
+}
+
+static vly_status device_info(uint32_t device, vly_device_info *info,
+                              vly_error *error)
+{
+    if (info->struct_size < sizeof *info)
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "device info: struct_size is %u, wanted %u",
+                              info->struct_size, (uint32_t)sizeof *info);
+    struct cudaDeviceProp properties;
+    vly_status status = vly_accel_cuda_enter(device, error);
+    if (status == VLY_OK)
+        status = vly_accel_cuda_check(
+            (int)cudaGetDeviceProperties(&properties, (int)device),
+            "cudaGetDeviceProperties", error);
+    if (status != VLY_OK)
+        return status;
+    info->index = device;
+    snprintf(info->name, sizeof info->name, "%.127s", properties.name);
+    snprintf(info->capability, sizeof info->capability,
+             "compute capability %d.%d, %d multiprocessors", properties.major,
+             properties.minor, properties.multiProcessorCount);
+    info->memory_bytes = properties.totalGlobalMem;
+    return VLY_OK;
+}
+
+static vly_status available(uint32_t device, uint64_t *free_bytes,
+                            uint64_t *total_bytes, vly_error *error)
+{
+    size_t unused = 0, total = 0;
+    vly_status status = vly_accel_cuda_enter(device, error);
+    if (status == VLY_OK)
+        status = vly_accel_cuda_check((int)cudaMemGetInfo(&unused, &total),
+                                      "cudaMemGetInfo", error);
+    if (status != VLY_OK)
+        return status;
+    *free_bytes = unused;
+    *total_bytes = total;
+    return VLY_OK;
+}
+
+static vly_status memory_alloc(uint32_t device, uint64_t bytes, void **memory,
+                               vly_error *error)
+{
+    vly_status status = vly_accel_cuda_enter(device, error);
+    if (status != VLY_OK)
+        return status;
+    void *block = NULL;
+    cudaError_t code = bytes > (uint64_t)INT64_MAX
+                           ? cudaErrorMemoryAllocation
+                           : cudaMalloc(&block, bytes > 0 ? bytes : 1);
+    if (code == cudaErrorMemoryAllocation) {
+        size_t unused = 0, total = 0;
+        (void)cudaGetLastError();
+        if (cudaMemGetInfo(&unused, &total) != cudaSuccess) {
+            (void)cudaGetLastError();
+            unused = 0;
+        }
+        return vly_accel_fail_memory(bytes, unused, " on the device", error);
+    }
+    status = vly_accel_cuda_check((int)code, "cudaMalloc", error);
+    if (status == VLY_OK)
+        *memory = block;
+    return status;
+}
+
+static void memory_free(uint32_t device, void *memory)
+{
+    if (memory == NULL || vly_accel_cuda_enter(device, NULL) != VLY_OK)
+        return;
+    (void)cudaFree(memory);
+    (void)cudaGetLastError(); /* what freeing on a dead device left behind */
+}
+
+static vly_status memory_copy(uint32_t device, void *to, const void *from,
+                              uint64_t bytes, uint32_t kind, void *stream,
+                              vly_error *error)
+{
+    static const enum cudaMemcpyKind kinds[] = {
+        [VLY_COPY_TO_DEVICE] = cudaMemcpyHostToDevice,
+        [VLY_COPY_FROM_DEVICE] = cudaMemcpyDeviceToHost,
+        [VLY_COPY_ON_DEVICE] = cudaMemcpyDeviceToDevice,
+    };
+    if (kind >= sizeof kinds / sizeof kinds[0])
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "copy: kind is %u, wanted 0 to 2", kind);
+    vly_status status = vly_accel_cuda_enter(device, error);
+    if (status != VLY_OK || bytes == 0)
+        return status;
+    return vly_accel_cuda_check((int)cudaMemcpyAsync(to, from, (size_t)bytes,
+                                                     kinds[kind],
+                                                     (cudaStream_t)stream),
+                                "copy", error);
+}
+
+static vly_status memory_fill(uint32_t device, void *memory, uint32_t byte,
+                              uint64_t bytes, void *stream, vly_error *error)
+{
+    vly_status status = vly_accel_cuda_enter(device, error);
+    if (status != VLY_OK || bytes == 0)
+        return status;
+    return vly_accel_cuda_check((int)cudaMemsetAsync(memory, (int)(byte & 255u),
+                                                     (size_t)bytes,
+                                                     (cudaStream_t)stream),
+                                "fill", error);
+}
+
+/* ---- streams and events -------------------------------------------------- */
+
+static vly_status stream_create(uint32_t device, void **stream,
+                                vly_error *error)
+{
+    cudaStream_t made = NULL;
+    vly_status status = vly_accel_cuda_enter(device, error);
+    if (status == VLY_OK)
+        status = vly_accel_cuda_check(
+            (int)cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking),
+            "cudaStreamCreate", error);
+    if (status == VLY_OK)
+        *stream = made;
+    return status;
+}
+
+static void stream_destroy(uint32_t device, void *stream)
+{
+    if (stream == NULL || vly_accel_cuda_enter(device, NULL) != VLY_OK)
+        return;
+    (void)cudaStreamDestroy((cudaStream_t)stream);
+    (void)cudaGetLastError();
+}
+
+static vly_status stream_wait(uint32_t device, void *stream, vly_error *error)
+{
+    vly_status status = vly_accel_cuda_enter(device, error);
+    if (status != VLY_OK)
+        return status;
+    return vly_accel_cuda_check(
+        (int)cudaStreamSynchronize((cudaStream_t)stream),
+        "waiting for a stream", error);
+}
+
+static vly_status event_create(uint32_t device, vly_event **event,
+                               vly_error *error)
+{
+    cudaEvent_t made = NULL;
+    vly_status status = vly_accel_cuda_enter(device, error);
+    if (status == VLY_OK)
+        status = vly_accel_cuda_check((int)cudaEventCreate(&made),
+                                      "cudaEventCreate", error);
+    if (status == VLY_OK)
+        *event = (vly_event *)made;
+    return status;
+}
+
+static void event_destroy(uint32_t device, vly_event *event)
+{
+    if (event == NULL || vly_accel_cuda_enter(device, NULL) != VLY_OK)
+        return;
+    (void)cudaEventDestroy((cudaEvent_t)event);
+    (void)cudaGetLastError();
+}
+
+static vly_status event_record(uint32_t device, vly_event *event, void *stream,
+                               vly_error *error)
+{
+    vly_status status = vly_accel_cuda_enter(device, error);
+    if (status != VLY_OK)
+        return status;
+    return vly_accel_cuda_check(
+        (int)cudaEventRecord((cudaEvent_t)event, (cudaStream_t)stream),
+        "cudaEventRecord", error);
+}
+
+static vly_status event_elapsed(uint32_t device, vly_event *begin,
+                                vly_event *end, double *seconds,
+                                vly_error *error)
+{
+    float ms = 0.0f;
+    vly_status status = vly_accel_cuda_enter(device, error);
+    if (status == VLY_OK)
+        status =
+            vly_accel_cuda_check((int)cudaEventSynchronize((cudaEvent_t)begin),
+                                 "waiting for an event", error);
+    if (status == VLY_OK)
+        status =
+            vly_accel_cuda_check((int)cudaEventSynchronize((cudaEvent_t)end),
+                                 "waiting for an event", error);
+    if (status == VLY_OK)
+        status =
+            vly_accel_cuda_check((int)cudaEventElapsedTime(
+                                     &ms, (cudaEvent_t)begin, (cudaEvent_t)end),
+                                 "cudaEventElapsedTime", error);
+    if (status == VLY_OK)
+        *seconds = (double)ms * 1e-3;
+    return status;
+}
+
+/* ---- graphs ----------------------------------------------------------------
+ */
+
+static vly_status graph_begin(uint32_t device, void *stream, vly_error *error)
+{
+    if (stream == NULL)
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "graph: the default stream cannot be kept, make "
+                              "one with stream_create");
+    vly_status status = vly_accel_cuda_enter(device, error);
+    if (status != VLY_OK)
+        return status;
+    return vly_accel_cuda_check(
+        (int)cudaStreamBeginCapture((cudaStream_t)stream,
+                                    cudaStreamCaptureModeThreadLocal),
+        "cudaStreamBeginCapture", error);
+}
+
+static vly_status graph_end(uint32_t device, void *stream, vly_graph **graph,
+                            vly_error *error)
+{
+    cudaGraph_t nodes = NULL;
+    cudaGraphExec_t made = NULL;
+    vly_status status = vly_accel_cuda_enter(device, error);
+    if (status == VLY_OK)
+        status = vly_accel_cuda_check(
+            (int)cudaStreamEndCapture((cudaStream_t)stream, &nodes),
+            "cudaStreamEndCapture", error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_accel_cuda_check((int)cudaGraphInstantiate(&made, nodes, 0),
+                                  "cudaGraphInstantiate", error);
+    (void)cudaGraphDestroy(nodes);
+    if (status == VLY_OK)
+        *graph = (vly_graph *)made;
+    return status;
+}
+
+static vly_status graph_run(uint32_t device, vly_graph *graph, void *stream,
+                            vly_error *error)
+{
+    vly_status status = vly_accel_cuda_enter(device, error);
+    if (status != VLY_OK)
+        return status;
+    return vly_accel_cuda_check(
+        (int)cudaGraphLaunch((cudaGraphExec_t)graph, (cudaStream_t)stream),
+        "cudaGraphLaunch", error);
+}
+
+static void graph_destroy(uint32_t device, vly_graph *graph)
+{
+    if (graph == NULL || vly_accel_cuda_enter(device, NULL) != VLY_OK)
+        return;
+    (void)cudaGraphExecDestroy((cudaGraphExec_t)graph);
+    (void)cudaGetLastError();
+}
+
+const vly_memory vly_accel_cuda_memory = {
+    .struct_size = sizeof(vly_memory),
+    .device_count = device_count,
+    .device_info = device_info,
+    .available = available,
+    .alloc = memory_alloc,
+    .free = memory_free,
+    .copy = memory_copy,
+    .fill = memory_fill,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .stream_wait = stream_wait,
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_elapsed = event_elapsed,
+    .graph_begin = graph_begin,
+    .graph_end = graph_end,
+    .graph_run = graph_run,
+    .graph_destroy = graph_destroy,
+};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Opening the libraries of vendors. RTLD_LOCAL: two plugins may use two
+ * versions. Not closed: CUDA libraries leave threads and registered code behind
+ * in the process.
+ */
+#include "shared_library.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Appends "; text" to the sentence. */
+static void append(char *sentence, size_t bytes, const char *text)
+{
+    size_t length = strlen(sentence);
+    if (length + 1 < bytes)
+        snprintf(sentence + length, bytes - length, "%s%s",
+                 length > 0 ? "; " : "", text);
+}
+
+/* All functions, or the name of the first that is missing. */
+static const char *resolve(void *library, const vly_library_function *functions,
+                           uint32_t n_functions, void *table)
+{
+    /* first look, then write: a table is filled as a whole */
+    for (uint32_t i = 0; i < n_functions; i++)
+        if (!functions[i].optional && dlsym(library, functions[i].name) == NULL)
+            return functions[i].name;
+    for (uint32_t i = 0; i < n_functions; i++) {
+        void *address = dlsym(library, functions[i].name);
+        memcpy((char *)table + functions[i].offset, &address, sizeof address);
+    }
+    return NULL;
+}
+
+vly_status vly_library_open(const char *what, const char *const *names,
+                            uint32_t n_names,
+                            const vly_library_function *functions,
+                            uint32_t n_functions, void *table, uint32_t *index,
+                            vly_error *error)
+{
+    char reasons[700] = "", reason[300];
+    for (uint32_t i = 0; i < n_names; i++) {
+        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        if (library == NULL) {
+            const char *text = dlerror(); /* gone with the next call */
+            append(reasons, sizeof reasons, text != NULL ? text : names[i]);
+            continue;
+        }
+        const char *missing = resolve(library, functions, n_functions, table);
+        if (missing == NULL) {
+            if (index != NULL)
+                *index = i;
+            return VLY_OK;
+        }
+        snprintf(reason, sizeof reason, "%s has no function %s", names[i],
+                 missing);
+        append(reasons, sizeof reasons, reason);
+    }
+    if (error != NULL) {
+        error->status = VLY_E_UNSUPPORTED;
+        error->bytes_requested = 0;
+        error->bytes_available = 0;
+        snprintf(error->message, sizeof error->message,
+                 "%s cannot be opened: %s", what, reasons);
+    }
+    return VLY_E_UNSUPPORTED;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What was measured once, kept on disk: a file of keys and blobs. It makes
+ * plans faster to create and decides nothing else, so nothing about it is an
+ * error: what cannot be read is not there, what cannot be written is measured
+ * again, and both are logged.
+ */
+#ifndef VOLLEY_TUNE_CACHE_H
+#define VOLLEY_TUNE_CACHE_H
+
+#include <volley/plugin.h>
+
+enum {
+    VLY_TUNE_BLOB_BYTES = 1024, /* of one entry, at most */
+    VLY_TUNE_KEY_BYTES = 1024,  /* of a key, with its end */
+};
+
+typedef struct vly_tune_cache {
+    const vly_host *host;
+    char path[1024]; /* empty: there is none */
+} vly_tune_cache;
+
+/* Which file it is; nothing is opened yet.
+ *
+ * option  value of the option cache=: "off", a folder, or NULL or "": the
+ *         folder volley in $XDG_CACHE_HOME, else in ~/.cache
+ * name    of the file, for a kind of plan, a device and a version of a library:
+ *         "gemm-NVIDIA H200-9.0-cublasLt 130100"; what is no letter, digit,
+ *         dot or minus becomes _
+ * Thread  [any-thread]
+ */
+void vly_tune_init(vly_tune_cache *cache, const vly_host *host,
+                   const char *option, const char *name);
+
+/* blob  [capacity] bytes of the entry (out)
+ * Returns its bytes; 0 if there is none that is whole and fits.
+ * Thread  [any-thread], beside writers in any process
+ */
+uint32_t vly_tune_get(const vly_tune_cache *cache, const char *key, void *blob,
+                      uint32_t capacity);
+
+/* Adds or replaces one entry and keeps what other processes wrote meanwhile.
+ * The file is replaced as a whole: a reader, or the next start after a crash,
+ * sees the old one or the new one.
+ *
+ * Returns 1 if it is on disk, 0 if not (logged).
+ * Thread  [any-thread]; waits up to 2 s for another writer
+ */
+int vly_tune_put(const vly_tune_cache *cache, const char *key, const void *blob,
+                 uint32_t bytes);
+
+#endif
