@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What every attention plugin asks of a description and of a run before it
+ * looks at what it can do itself. Nothing of a device is read. `plugin` is the
+ * id that messages begin with. Everything here is [any-thread].
+ */
+#ifndef VOLLEY_ATTENTION_CHECK_H
+#define VOLLEY_ATTENTION_CHECK_H
+
+#include <volley/attention.h>
+
+/* Errors  E_INVALID    the description is none: what was found and wanted
+ *         E_UNSUPPORTED  types or flags that the interface does not have, and
+ *                      backward of fp8 or of pages */
+vly_status vly_attention_check_desc(const vly_attention_desc *desc,
+                                    const char *plugin, vly_error *error);
+
+/* Pointers that are missing, not aligned, or an output that overlaps something.
+ * Where positions are packed or in pages their extent is known to the device
+ * only: there just the first bytes are compared. The workspace is not looked
+ * at. desc has passed the check above.
+ * Errors  E_INVALID names the pointer */
+vly_status vly_attention_check_run(const vly_attention_desc *desc,
+                                   const vly_attention_run *run,
+                                   const char *plugin, vly_error *error);
+
+/* Where the workspace of a run is too small, missing or not aligned to 256.
+ * Errors  E_INVALID with the bytes that are needed */
+vly_status vly_attention_check_workspace(const void *workspace, uint64_t bytes,
+                                         uint64_t needed, const char *plugin,
+                                         vly_error *error);
+
+/* 1 / sqrt(dim) where the description leaves it open */
+float vly_attention_scale(const vly_attention_desc *desc);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What every plugin with volley.wkv/1 asks of a description and of a run.
+ * Nothing of a device is read. Everything here is [any-thread].
+ */
+#ifndef VOLLEY_WKV_CHECK_H
+#define VOLLEY_WKV_CHECK_H
+
+#include <volley/wkv.h>
+
+enum { VLY_WKV_DIM = 64 };
+
+/* Errors  E_INVALID the description is none; E_UNSUPPORTED type or dim */
+vly_status vly_wkv_check_desc(const vly_wkv_desc *desc, const char *plugin,
+                              vly_error *error);
+/* Pointers that are missing, not aligned, or an output that overlaps something;
+ * state_out may be state_in. The workspace is not looked at. desc has passed
+ * the check above.
+ * Errors  E_INVALID names the pointer */
+vly_status vly_wkv_check_run(const vly_wkv_desc *desc, const vly_wkv_run *run,
+                             const char *plugin, vly_error *error);
+
+#endif
