@@ -66,7 +66,8 @@ typedef struct vly_attention_desc {
     uint32_t pages_most;  /* of a sequence: the row of a page table */
     float scale;          /* 0: 1 / sqrt(dim) */
     uint32_t align;       /* as in vly_gemm_desc */
-    uint32_t reserved;
+    uint32_t pages;       /* paged: pages of K and V in all, more than any number
+                             in a page table; 0: not known */
     vly_attention_layout q;
     vly_attention_layout k;
     vly_attention_layout v;
