@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The graphs that attention_cuda gives to cuDNN, without a device: cuDNN's
+ * heuristics run for an H200 that is described in JSON, and must offer engines.
+ * Whether an engine gives the right numbers only a device can say.
+ */
+#include "volley_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accel_common.h"
+#include "cudnn_attention.h"
+#include "plugin/host_table.h"
+
+const char vly_accel_plugin[] = "attention_cuda";
+
+static const char h200[] =
+    "{\"cudaDeviceId\":0,\"deviceVer\":900,\"driverVer\":13000,"
+    "\"deviceName\":\"NVIDIA H200\",\"totalGlobalMem\":150000000000,"
+    "\"maxGridSize\":[2147483647,65535,65535],"
+    "\"maxBlockSize\":[1024,1024,64],\"regsPerBlock\":65536,"
+    "\"multiProcessorCount\":132,\"warpSize\":32,"
+    "\"maxSharedMemoryPerBlock\":49152,"
+    "\"maxSharedMemoryPerBlockOptin\":232448,"
+    "\"reservedSharedMemoryPerBlock\":1024,\"maxRegistersPerSM\":65536,"
+    "\"maxCtasPerSM\":32,\"maxThreadsPerBlock\":1024,\"maxThreadsPerSM\":2048,"
+    "\"pciDeviceId\":0,\"isTccDriver\":0,\"supportCoopLaunch\":1,"
+    "\"smClockRateKHz\":1980000,\"memClockRateKHz\":3201000,"
+    "\"l2CacheSize\":62914560}";
+
+/* ---- the cases --------------------------------------------------------- */
+
+enum {
+    BACKWARD = VLY_ATTENTION_BACKWARD,
+    CAUSAL = VLY_ATTENTION_CAUSAL,
+    CAUSAL_END = VLY_ATTENTION_CAUSAL_END,
+    LSE = VLY_ATTENTION_LSE,
+    LENGTHS = VLY_ATTENTION_LENGTHS,
+    PACKED = VLY_ATTENTION_PACKED,
+    PAGED = VLY_ATTENTION_PAGED,
+    DETERMINISTIC = VLY_ATTENTION_DETERMINISTIC,
+};
+
+struct graph_case {
+    const char *name;
+    uint32_t flags;
+    uint32_t batch;
+    uint32_t heads_q;
+    uint32_t heads_kv;
+    uint32_t seq_q;
+    uint32_t seq_kv;
+    uint32_t dim;
+    int32_t left;
+    int32_t right;
+    uint32_t page;
+};
+
+static const struct graph_case cases[] = {
+    {"full 64", LSE, 1, 16, 4, 2048, 2048, 64, -1, -1, 0},
+    {"full 128", 0, 1, 16, 16, 2048, 2048, 128, -1, -1, 0},
+    {"full 256", 0, 1, 8, 8, 2048, 2048, 256, -1, -1, 0},
+    {"causal 64", CAUSAL | LSE, 1, 16, 16, 2048, 2048, 64, -1, -1, 0},
+    {"causal 128", CAUSAL, 1, 64, 8, 8192, 8192, 128, -1, -1, 0},
+    {"causal 256", CAUSAL, 1, 8, 8, 2048, 2048, 256, -1, -1, 0},
+    {"causal at the end", CAUSAL_END, 1, 16, 16, 1024, 2048, 128, -1, -1, 0},
+    {"window, causal", CAUSAL, 1, 16, 16, 2048, 2048, 128, 256, -1, 0},
+    {"window at the end", CAUSAL_END, 1, 4, 4, 2000, 2048, 64, 255, -1, 0},
+    {"window, both sides", 0, 1, 16, 16, 2048, 2048, 128, 255, 100, 0},
+    {"decode", LSE, 4, 64, 8, 1, 4096, 128, -1, -1, 0},
+    {"lengths", LSE | LENGTHS | CAUSAL, 4, 64, 8, 1024, 1024, 128, -1, -1, 0},
+    {"lengths at the end", LENGTHS | CAUSAL_END, 4, 8, 8, 99, 1024, 128, -1, -1,
+     0},
+    {"packed", PACKED, 4, 64, 8, 1024, 1024, 128, -1, -1, 0},
+    {"packed causal", PACKED | CAUSAL, 4, 64, 8, 1024, 1024, 128, -1, -1, 0},
+    {"pages of 64", PAGED | LENGTHS, 4, 64, 8, 1, 4096, 128, -1, -1, 64},
+    {"pages of 16", PAGED | LENGTHS, 4, 64, 8, 1, 4096, 128, -1, -1, 16},
+    {"odd", LSE, 2, 4, 2, 17, 63, 72, -1, -1, 0},
+    {"one query, one key", LSE, 2, 4, 2, 1, 1, 64, -1, -1, 0},
+    {"narrow", LSE, 2, 4, 2, 65, 65, 8, -1, -1, 0},
+    {"backward", BACKWARD, 1, 16, 16, 2048, 2048, 128, -1, -1, 0},
+    {"backward causal", BACKWARD | CAUSAL, 1, 16, 16, 2048, 2048, 64, -1, -1,
+     0},
+    {"backward groups", BACKWARD | CAUSAL, 1, 16, 4, 2048, 2048, 128, -1, -1,
+     0},
+    {"backward 256", BACKWARD, 1, 16, 16, 2048, 2048, 256, -1, -1, 0},
+    {"backward, same bits", BACKWARD | DETERMINISTIC, 1, 16, 16, 2048, 2048,
+     128, -1, -1, 0},
+    {"backward lengths", BACKWARD | LENGTHS | CAUSAL, 2, 16, 16, 2048, 2048,
+     128, -1, -1, 0},
+    {"backward window", BACKWARD | CAUSAL, 2, 16, 16, 2048, 2048, 128, 300, -1,
+     0},
+};
+
+static vly_attention_desc describe(const struct graph_case *c, uint32_t type)
+{
+    const uint32_t d = c->dim;
+    const uint64_t row_q = (uint64_t)c->heads_q * d;
+    const uint64_t row_kv = (uint64_t)c->heads_kv * d;
+    vly_attention_desc desc = {
+        .struct_size = sizeof desc,
+        .flags = c->flags,
+        .type = type,
+        .type_o = type,
+        .batch = c->batch,
+        .heads_q = c->heads_q,
+        .heads_kv = c->heads_kv,
+        .seq_q = c->seq_q,
+        .seq_kv = c->seq_kv,
+        .dim = d,
+        .dim_v = d,
+        .window_left = c->left,
+        .window_right = c->right,
+        .page_size = c->page,
+        .q = {.batch = row_q * c->seq_q, .seq = row_q, .head = d},
+        .k = {.batch = row_kv * c->seq_kv, .seq = row_kv, .head = d},
+    };
+    if (c->page != 0) {
+        desc.pages_most = c->seq_kv / c->page;
+        desc.pages = c->batch * desc.pages_most;
+        desc.k.batch = row_kv * c->page;
+    }
+    desc.o = desc.q;
+    desc.v = desc.k;
+    return desc;
+}
+
+/* ---- tests ------------------------------------------------------------- */
+
+/* NULL, with the reason printed, where cuDNN cannot be used at all */
+static const vly_cudnn *open_or_skip(void)
+{
+    const vly_cudnn *cudnn = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    if (vly_cudnn_open(&cudnn, &error) != VLY_OK) {
+        print_message("skipped: %s\n", error.message);
+        skip();
+    }
+    return cudnn;
+}
+
+static void test_engines_offered(void **state)
+{
+    (void)state;
+    const vly_cudnn *cudnn = open_or_skip();
+    const vly_cudnn_target target = {.device_json = h200};
+    const uint32_t types[] = {VLY_ELEMENT_F16, VLY_ELEMENT_BF16};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (size_t t = 0; t < 2; t++) {
+            vly_attention_desc desc = describe(&cases[i], types[t]);
+            vly_error error = {.struct_size = sizeof error};
+            uint32_t n = 0;
+            vly_status status =
+                vly_cudnn_count_configs(cudnn, &target, &desc, &n, &error);
+            if (strstr(error.message, "PREREQUISITE_MISSING") != NULL) {
+                print_message("skipped: %s\n", error.message);
+                skip();
+            }
+            if (status != VLY_OK || n == 0)
+                fail_msg("%s: %u engines: %s", cases[i].name, n, error.message);
+            print_message("%-20s %s: %u engines\n", cases[i].name,
+                          t == 0 ? "fp16" : "bf16", n);
+        }
+    }
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    const vly_cudnn *cudnn = open_or_skip();
+    const vly_cudnn_target target = {.device_json = h200};
+    struct graph_case c = cases[0];
+    uint32_t n = 77;
+    vly_error error = {.struct_size = sizeof error};
+    vly_attention_desc desc = describe(&c, VLY_ELEMENT_F32);
+    assert_int_equal(vly_cudnn_count_configs(cudnn, &target, &desc, &n, &error),
+                     VLY_E_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "neither fp16 nor bf16"));
+    desc = describe(&c, VLY_ELEMENT_F16);
+    desc.flags |= VLY_ATTENTION_PACKED;
+    assert_int_equal(vly_cudnn_count_configs(cudnn, &target, &desc, &n, &error),
+                     VLY_E_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "packed sequences with lse"));
+    /* what cuDNN says is in the message */
+    const vly_cudnn_target broken = {.device_json = "{"};
+    desc = describe(&c, VLY_ELEMENT_F16);
+    assert_int_not_equal(
+        vly_cudnn_count_configs(cudnn, &broken, &desc, &n, &error), VLY_OK);
+    assert_non_null(strstr(error.message, "cuDNN said"));
+    assert_int_equal(n, 77);
+}
+
+/* More of a graph than there is room for is an error, not a write behind. */
+static void test_graph_is_bounded(void **state)
+{
+    (void)state;
+    const vly_cudnn *cudnn = open_or_skip();
+    vly_cudnn_graph *graph = calloc(1, sizeof *graph);
+    assert_non_null(graph);
+    vly_cudnn_graph_init(graph, cudnn, NULL);
+    for (int i = 0; i < VLY_CUDNN_MOST_IDS + 3; i++)
+        (void)vly_cudnn_value_f32(graph, 1.0f);
+    vly_error error = {.struct_size = sizeof error};
+    assert_int_equal(vly_cudnn_graph_build(graph, &error), VLY_E_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "constants"));
+    vly_cudnn_graph_deinit(graph);
+    free(graph);
+}
+
+static int start_host(void **state)
+{
+    (void)state;
+    return vly_accel_start(vly_host_table(), NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_engines_offered),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_graph_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, start_host, NULL) ? 1 : 0;
+}
