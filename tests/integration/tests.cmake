@@ -141,7 +141,7 @@ vly_test(test_control_server LABELS integration
                  ../../tools/control_socket.c)
 target_include_directories(test_control_server PRIVATE ${CMAKE_SOURCE_DIR}/tools)
 # the objects of the command without its main
-vly_test(test_tools_memory LABELS integration TIMEOUT 180
+vly_test(test_tools_memory LABELS integration TIMEOUT 600
          SOURCES test_tools_memory.c
          LIBRARIES volley_conformance m DEPENDS cpu template)
 vly_test(test_tools_guard LABELS integration SOURCES test_tools_guard.c
@@ -172,7 +172,7 @@ if(VOLLEY_SANITIZE MATCHES "thread")
 endif()
 list(APPEND command_tests checkpoint record)
 foreach(name IN LISTS command_tests)
-    vly_test_register(test_command_${name} LABELS integration TIMEOUT 180
+    vly_test_register(test_command_${name} LABELS integration TIMEOUT 400
         COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_${name}.sh
                 $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
                 ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
