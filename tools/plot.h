@@ -14,10 +14,29 @@
 
 /* Title of the picture, and what of the run it shows. Returns the height. */
 double plot_heading(plot_figure *figure, const char *title, const char *note);
-/* Names of areas beside their colours, from x on, wrapped at width. Returns
- * the height. */
-double plot_legend(plot_figure *figure, const plot_data *data, double x,
-                   double y, double width);
+/* Names as they are shown, each at most so wide: what is longer is cut in its
+ * middle, and no two different names are shown the same. */
+typedef struct plot_names {
+    char **shown; /* [n] */
+    uint32_t n;
+    double points;
+    double width;
+    double widest; /* of those shown */
+} plot_names;
+vly_status plot_names_init(plot_names *names, plot_figure *figure,
+                           double points, double width, const char *const *from,
+                           uint32_t n, vly_error *error);
+vly_status plot_area_names(plot_names *names, plot_figure *figure,
+                           double points, double width, const plot_data *data,
+                           vly_error *error);
+void plot_names_deinit(plot_names *names); /* also after a failure */
+
+/* Names of areas beside their colours, from x on, wrapped at width, smaller
+ * where there are many, and at most a quarter of the picture: what has no room
+ * then is counted. */
+vly_status plot_legend(plot_figure *figure, const plot_data *data, double x,
+                       double y, double width, double *height,
+                       vly_error *error);
 
 /* Every spike as a dot, areas from above in bands, their rates beside. */
 vly_status plot_raster(plot_figure *figure, const plot_data *data,

@@ -79,21 +79,21 @@ static void draw_cells(plot_figure *figure, const vly_genome *genome,
         }
 }
 
-static void draw_names(plot_figure *figure, const vly_genome *genome, double x,
-                       double y, double side, double room)
+static void draw_names(plot_figure *figure, const vly_genome *genome,
+                       const plot_names *names, double x, double y, double side)
 {
     const uint32_t n = genome->n_areas;
     /* where there is no room for every name, every second, third ... */
     const uint32_t step = side >= 8 ? 1 : (uint32_t)ceil(8 / side);
     plot_set_colour(figure, (plot_colour){0, 0, 0});
     for (uint32_t a = 0; a < n; a += step) {
-        const char *name = genome->areas[a].name;
+        const char *name = names->shown[a];
         const double at = (a + 0.5) * side;
-        plot_text(figure, x - 4, y + at, PLOT_RIGHT, 8, room, name);
+        plot_text(figure, x - 4, y + at, PLOT_RIGHT, 8, 0, name);
         cairo_save(figure->cairo);
         cairo_translate(figure->cairo, x + at, y + n * side + 4);
         cairo_rotate(figure->cairo, -acos(-1.0) / 2);
-        plot_text(figure, 0, 0, PLOT_RIGHT, 8, room, name);
+        plot_text(figure, 0, 0, PLOT_RIGHT, 8, 0, name);
         cairo_restore(figure->cairo);
     }
     cairo_set_line_width(figure->cairo, 0.75);
@@ -102,26 +102,38 @@ static void draw_names(plot_figure *figure, const vly_genome *genome, double x,
 }
 
 static void draw(plot_figure *figure, const vly_genome *genome,
-                 const double *cells, plot_matrix_value value, double lo,
-                 double hi, double top)
+                 const plot_names *names, const double *cells,
+                 plot_matrix_value value, double lo, double hi, double top)
 {
-    double names = 10;
-    for (uint32_t a = 0; a < genome->n_areas; a++)
-        names = fmax(names, plot_text_width(figure, 8, genome->areas[a].name));
-    const double room = fmin(names, figure->width / 5);
+    const double room = fmax(names->widest, 10);
     const double x = PLOT_MARGIN + 16 + room + 4;
     const double side =
         fmin(figure->width - x - 80, figure->height - top - room - 30) /
         genome->n_areas;
     const double length = side * genome->n_areas;
     draw_cells(figure, genome, cells, x, top, side, lo, hi);
-    draw_names(figure, genome, x, top, side, room);
+    draw_names(figure, genome, names, x, top, side);
     plot_text(figure, x + length / 2, top + length + room + 16, PLOT_CENTRE, 9,
               0, "source");
     plot_text_upwards(figure, PLOT_MARGIN + 6, top + length / 2, 9, 0,
                       "target");
     plot_colour_bar(figure, x + length + 14, top, length, lo, hi, true,
                     value_labels[value]);
+}
+
+static vly_status genome_names(plot_figure *figure, const vly_genome *genome,
+                               plot_names *names, vly_error *error)
+{
+    const char **from = vly_calloc(genome->n_areas + (size_t)1, sizeof *from);
+    *names = (plot_names){0};
+    if (!from)
+        return vly_fail_nomem(error, genome->n_areas * sizeof *from, "names");
+    for (uint32_t a = 0; a < genome->n_areas; a++)
+        from[a] = genome->areas[a].name;
+    vly_status status = plot_names_init(names, figure, 8, figure->width / 5,
+                                        from, genome->n_areas, error);
+    vly_free(from);
+    return status;
 }
 
 vly_status plot_matrix(plot_figure *figure, const vly_genome *genome,
@@ -159,7 +171,11 @@ vly_status plot_matrix(plot_figure *figure, const vly_genome *genome,
              exact ? "" : ", expected");
     const double top = plot_heading(
         figure, genome->title ? genome->title : genome->path, note);
-    draw(figure, genome, cells, value, lo, hi, top);
+    plot_names names;
+    vly_status status = genome_names(figure, genome, &names, error);
+    if (status == VLY_OK)
+        draw(figure, genome, &names, cells, value, lo, hi, top);
+    plot_names_deinit(&names);
     vly_free(cells);
-    return VLY_OK;
+    return status;
 }

@@ -14,6 +14,7 @@
 #include "tool.h"
 
 static const double name_points = 8;
+static const double small_points = 5.5;
 static const double bar_width = 70;
 static const double bar_gap = 18; /* between two axes: room for numbers */
 static const double gap = 2;      /* between two bands */
@@ -33,34 +34,6 @@ double plot_heading(plot_figure *figure, const char *title, const char *note)
         y += 13;
     }
     return y + 4;
-}
-
-double plot_legend(plot_figure *figure, const plot_data *data, double x,
-                   double y, double width)
-{
-    double at = x;
-    double line = y + 6;
-    for (uint32_t a = 0; a < data->n_areas; a++) {
-        const char *name = data->areas[a].name;
-        const double wide =
-            fmin(plot_text_width(figure, name_points, name), width - 30);
-        if (at > x && at + 30 + wide > x + width) {
-            at = x;
-            line += 12;
-        }
-        plot_set_colour(figure, plot_area_colour(a));
-        cairo_set_line_width(figure->cairo, 2);
-        plot_set_dash(figure, a);
-        cairo_move_to(figure->cairo, at, line);
-        cairo_line_to(figure->cairo, at + 14, line);
-        cairo_stroke(figure->cairo);
-        cairo_set_dash(figure->cairo, NULL, 0, 0);
-        plot_set_colour(figure, (plot_colour){0, 0, 0});
-        plot_text(figure, at + 18, line, PLOT_LEFT, name_points, width - 30,
-                  name);
-        at += 30 + wide;
-    }
-    return line + 10 - y;
 }
 
 typedef struct band {
@@ -161,7 +134,7 @@ static void draw_rates(plot_figure *figure, const plot_data *data,
                         plot_at_x(&bars, rate) - bars.x, high);
         cairo_fill(figure->cairo);
         plot_set_colour(figure, (plot_colour){0, 0, 0});
-        snprintf(text, sizeof text, "%.3g", rate);
+        snprintf(text, sizeof text, rate < 1000 ? "%.3g" : "%.0f", rate);
         if (bands[a].height >= 7)
             plot_text(figure, bars.x + bars.width + 4, middle, PLOT_LEFT, 8, 0,
                       text);
@@ -172,21 +145,31 @@ static void draw_rates(plot_figure *figure, const plot_data *data,
 /* Whether a name has room: where bands are lower than it, those that keep clear
  * of the one before and of the next band that is not. */
 static bool has_name(const band *bands, uint32_t a, uint32_t n_areas,
-                     double before)
+                     double before, double points)
 {
     const double middle = bands[a].y + bands[a].height / 2;
-    if (bands[a].height >= 6)
+    if (bands[a].height >= points - gap)
         return true;
-    if (middle - before < name_points)
+    if (middle - before < points)
         return false;
-    return a + 1 == n_areas || bands[a + 1].height < 6 ||
-           bands[a + 1].y + bands[a + 1].height / 2 - middle >= name_points;
+    return a + 1 == n_areas || bands[a + 1].height < points - gap ||
+           bands[a + 1].y + bands[a + 1].height / 2 - middle >= points;
+}
+
+/* Small where that gives every area its name. */
+static double points_of(const band *bands, uint32_t n_areas)
+{
+    double lowest = name_points;
+    for (uint32_t a = 0; a < n_areas; a++)
+        lowest = fmin(lowest, bands[a].height + gap);
+    return lowest < name_points ? small_points : name_points;
 }
 
 static void draw_names(plot_figure *figure, const plot_data *data,
-                       const plot_axes *axes, const band *bands)
+                       const plot_axes *axes, const band *bands,
+                       const plot_names *names)
 {
-    double before = -name_points;
+    double before = -names->points;
     for (uint32_t a = 0; a < data->n_areas; a++) {
         if (a > 0) {
             plot_set_colour(figure, (plot_colour){0.8, 0.8, 0.8});
@@ -196,13 +179,12 @@ static void draw_names(plot_figure *figure, const plot_data *data,
                           bands[a].y - gap / 2);
             cairo_stroke(figure->cairo);
         }
-        if (!has_name(bands, a, data->n_areas, before))
+        if (!has_name(bands, a, data->n_areas, before, names->points))
             continue;
         before = bands[a].y + bands[a].height / 2;
         plot_set_colour(figure, plot_area_colour(a));
         plot_text(figure, axes->x - 5, bands[a].y + bands[a].height / 2,
-                  PLOT_RIGHT, name_points, axes->x - PLOT_MARGIN - 16,
-                  data->areas[a].name);
+                  PLOT_RIGHT, names->points, 0, names->shown[a]);
     }
 }
 
@@ -220,33 +202,31 @@ vly_status plot_raster(plot_figure *figure, const plot_data *data,
                        vly_error *error)
 {
     char note[160];
-    double names = 20;
+    plot_names names = {0};
     plot_layer layer = {0};
     vly_status status = VLY_OK;
     band *bands = vly_calloc(data->n_areas + 1, sizeof *bands);
     if (!bands)
         return vly_fail_nomem(error, data->n_areas * sizeof *bands, "bands");
     note_text(data, note, sizeof note);
-    for (uint32_t a = 0; a < data->n_areas; a++)
-        names = fmax(names,
-                     plot_text_width(figure, name_points, data->areas[a].name));
-    plot_axes axes = {.x =
-                          PLOT_MARGIN + 16 + fmin(names, figure->width / 5) + 6,
-                      .y = plot_heading(figure, data->title, note),
+    plot_axes axes = {.y = plot_heading(figure, data->title, note),
                       .x_lo = (double)data->begin * data->dt_ms,
                       .x_hi = (double)data->end * data->dt_ms,
                       .y_hi = 1,
                       .y_bare = true,
                       .x_label = "time (ms)"};
-    axes.width =
-        figure->width - axes.x - bar_width - bar_gap - 34 - PLOT_MARGIN;
     axes.height = figure->height - axes.y - 34;
     place_bands(data, &axes, bands);
+    VLY_TRY(plot_area_names(&names, figure, points_of(bands, data->n_areas),
+                            figure->width / 5, data, error));
+    axes.x = PLOT_MARGIN + 16 + fmax(names.widest, 20) + 6;
+    axes.width =
+        figure->width - axes.x - bar_width - bar_gap - 34 - PLOT_MARGIN;
     VLY_TRY(plot_layer_init(&layer, figure, axes.x, axes.y, axes.width,
                             axes.height, error));
     draw_dots(&layer, data, &axes, bands);
     plot_layer_draw(&layer, figure);
-    draw_names(figure, data, &axes, bands);
+    draw_names(figure, data, &axes, bands, &names);
     plot_axes_draw(figure, &axes);
     plot_set_colour(figure, (plot_colour){0, 0, 0});
     plot_text_upwards(figure, PLOT_MARGIN + 6, axes.y + axes.height / 2, 9, 0,
@@ -254,6 +234,7 @@ vly_status plot_raster(plot_figure *figure, const plot_data *data,
     draw_rates(figure, data, &axes, bands);
 out:
     plot_layer_deinit(&layer);
+    plot_names_deinit(&names);
     vly_free(bands);
     return status;
 }

@@ -65,7 +65,14 @@ vly_status plot_rate(plot_figure *figure, const plot_data *data, double bin_ms,
                       .y_label = "rate (Hz)"};
     axes.width = figure->width - axes.x - 18;
     axes.y = plot_heading(figure, data->title, note);
-    axes.y += plot_legend(figure, data, axes.x, axes.y, axes.width);
+    double legend = 0;
+    vly_status status =
+        plot_legend(figure, data, axes.x, axes.y, axes.width, &legend, error);
+    if (status != VLY_OK) {
+        vly_free(rates);
+        return status;
+    }
+    axes.y += legend;
     axes.height = figure->height - axes.y - 34;
     plot_axes_begin(figure, &axes);
     for (uint32_t a = 0; a < data->n_areas; a++)
@@ -204,7 +211,10 @@ vly_status plot_histograms(plot_figure *figure, const plot_data *data,
              data->sizes_known ? "" : "; sizes of areas by the largest id");
     plot_axes axes = {.x = 52};
     axes.y = plot_heading(figure, data->title, note);
-    axes.y += plot_legend(figure, data, axes.x, axes.y, figure->width - 70);
+    double legend = 0;
+    VLY_TRY(plot_legend(figure, data, axes.x, axes.y, figure->width - 70,
+                        &legend, error));
+    axes.y += legend;
     axes.height = figure->height - axes.y - 34;
     axes.width = (figure->width - 2 * axes.x - 28) / 2;
     draw_histogram(figure, data, &intervals, &axes, "inter-spike interval (ms)",

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "plot.h"
 
 /* "v_mv" is "v (mV)"; what has no unit stays as it is. The unit of a report
@@ -65,11 +66,37 @@ static void draw_trace(plot_figure *figure, const plot_axes *axes,
     plot_axes_end(figure);
 }
 
+/* "AREA NEURON" of each. */
+static vly_status name_traces(plot_figure *figure, const plot_traces *traces,
+                              double width, plot_names *names, vly_error *error)
+{
+    char *from[PLOT_TRACES_MAX] = {NULL};
+    vly_status status = VLY_OK;
+    *names = (plot_names){0};
+    for (uint32_t t = 0; t < traces->n_traces && status == VLY_OK; t++) {
+        const plot_trace *trace = &traces->traces[t];
+        from[t] = trace->element < 0
+                      ? vly_format("%s %u", trace->area, trace->neuron)
+                      : vly_format("%s %u, element %lld", trace->area,
+                                   trace->neuron, (long long)trace->element);
+        if (!from[t])
+            status = vly_fail_nomem(error, strlen(trace->area), "a name");
+    }
+    if (status == VLY_OK)
+        status =
+            plot_names_init(names, figure, 8, width, (const char *const *)from,
+                            traces->n_traces, error);
+    for (uint32_t t = 0; t < traces->n_traces; t++)
+        vly_free(from[t]);
+    return status;
+}
+
 vly_status plot_traces_draw(plot_figure *figure, const plot_traces *traces,
                             const char *title, vly_error *error)
 {
     char note[256];
     char label[96];
+    plot_names names;
     const uint32_t n = traces->n_traces;
     label_of(traces->field, traces->unit, label, sizeof label);
     bool elements = false;
@@ -89,20 +116,20 @@ vly_status plot_traces_draw(plot_figure *figure, const plot_traces *traces,
         return vly_fail(error, VLY_E_INVALID,
                         "%u traces do not fit: fewer, or a larger --height", n);
     scales_of(traces, &axes);
+    vly_status status = name_traces(figure, traces, axes.width, &names, error);
+    if (status != VLY_OK) {
+        plot_names_deinit(&names);
+        return status;
+    }
     for (uint32_t t = 0; t < n; t++) {
         const plot_trace *trace = &traces->traces[t];
-        char name[160];
         axes.y = top + 12 + step * t;
         axes.x_bare = t + 1 < n;
         axes.x_label = t + 1 < n ? NULL : "time (ms)";
         draw_trace(figure, &axes, trace, t);
         plot_axes_draw(figure, &axes);
-        if (trace->element < 0)
-            snprintf(name, sizeof name, "%s %u", trace->area, trace->neuron);
-        else
-            snprintf(name, sizeof name, "%s %u, element %lld", trace->area,
-                     trace->neuron, (long long)trace->element);
-        plot_text(figure, axes.x, axes.y - 6, PLOT_LEFT, 8, axes.width, name);
+        plot_text(figure, axes.x, axes.y - 6, PLOT_LEFT, 8, 0, names.shown[t]);
     }
+    plot_names_deinit(&names);
     return VLY_OK;
 }

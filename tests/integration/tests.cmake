@@ -181,6 +181,14 @@ foreach(name IN LISTS command_tests)
 endforeach()
 
 if(VOLLEY_HAVE_CAIRO)
+    vly_test(test_plot_names LABELS integration
+             SOURCES test_plot_names.c ../../tools/plot_names.c
+                     ../../tools/plot_figure.c ../../tools/plot_axes.c
+             LIBRARIES ${VOLLEY_CAIRO_LIBRARY} m)
+    target_include_directories(test_plot_names PRIVATE
+        ${CMAKE_SOURCE_DIR}/tools)
+    target_include_directories(test_plot_names SYSTEM PRIVATE
+        ${VOLLEY_CAIRO_INCLUDE})
     vly_test_register(test_command_plot LABELS integration TIMEOUT 180
         COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_plot.sh
                 $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
