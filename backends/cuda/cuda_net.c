@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of option narrow: 2 is meant, once a device has shown it equal and faster. */
+#define NARROW_UNASKED 0u
+
 /* ---- options ----------------------------------------------------------- */
 
 static int read_number(const char *text, size_t n, const char *name,
@@ -49,6 +52,8 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
     made->linger = VLY_CUDA_AUTO;
     made->once = VLY_CUDA_AUTO;
     made->post = VLY_CUDA_AUTO;
+    made->deal = VLY_CUDA_AUTO;
+    made->narrow = NARROW_UNASKED;
     while (text != NULL && text[0] != 0) {
         size_t n = strcspn(text, ",");
         int known = n == 0 ||
@@ -64,9 +69,11 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
                     read_number(text, n, "unit=", &made->unit) ||
                     read_number(text, n, "once=", &made->once) ||
                     read_number(text, n, "post=", &made->post) ||
+                    read_number(text, n, "deal=", &made->deal) ||
+                    read_number(text, n, "narrow=", &made->narrow) ||
                     read_plan(text, n, &made->plan);
         if (!known || !is_power(made->cluster, VLY_CUDA_CLUSTER) ||
-            !is_power(made->unit, 4) ||
+            !is_power(made->unit, 4) || made->narrow > 2 ||
             (made->once > 100 && made->once != VLY_CUDA_AUTO))
             return vly_cuda_fail(
                 error, VLY_E_INVALID,
@@ -74,7 +81,8 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
                 "plan=global, plan=resident, "
                 "plan=partitioned, blocks=N, launch=N, "
                 "lines=N, split=0|1, quads=N, cluster=1|2|4|8, "
-                "unit=1|2|4, once=0 to 100, post=N, linger=0|1|2, "
+                "unit=1|2|4, once=0 to 100, post=N, deal=N, "
+                "narrow=0|1|2, linger=0|1|2, "
                 "change=1 or "
                 "fault=1",
                 (int)n, text);
@@ -293,6 +301,21 @@ void vly_cuda_net_destroy(vly_backend_net *net)
     vly_common_release(&outer, net);
 }
 
+static void say_partition(const vly_backend_net *net, double bytes,
+                          vly_net_info *info)
+{
+    const vly_cuda_partition *p = &net->partition;
+    uint32_t once =
+        p->cluster == 1 ? 100 : (200 * p->once + p->slice - 1) / p->slice;
+    snprintf(info->plan, sizeof info->plan,
+             "partitioned: %u slices of targets, %u blocks each; inputs of "
+             "%u bursts in shared memory%s, %u%% of them in one block only; "
+             "%u reads of a row in units of %u synapses, parts of %u spikes "
+             "a block posted; %.2f bytes a synapse",
+             p->n_slices, p->cluster, p->ring, p->narrow ? " by 16 bits" : "",
+             once, p->n_groups, p->unit, p->post, bytes);
+}
+
 vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
                              vly_error *error)
 {
@@ -312,20 +335,7 @@ vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
                  net->resident.n_blocks, net->resident.slice,
                  net->view.max_delay, (double)net->segment_bytes / synapses);
     else if (net->is_partitioned)
-        snprintf(
-            info->plan, sizeof info->plan,
-            "partitioned: %u slices of targets, %u blocks each; inputs of "
-            "%u bursts in shared memory, %u%% of them in one block only; "
-            "%u reads of a row in units of %u synapses, parts of %u spikes "
-            "a block posted; %.2f bytes a synapse",
-            net->partition.n_slices, net->partition.cluster,
-            net->partition.ring,
-            net->partition.cluster == 1
-                ? 100
-                : (200 * net->partition.once + net->partition.slice - 1) /
-                      net->partition.slice,
-            net->partition.n_groups, net->partition.unit, net->partition.post,
-            (double)net->partition_bytes / synapses);
+        say_partition(net, (double)net->partition_bytes / synapses, info);
     else
         snprintf(info->plan, sizeof info->plan,
                  "global: %u blocks of %u threads stay on the device for many "

@@ -104,6 +104,9 @@ typedef struct vly_cuda_options {
     uint32_t once;     /* percent of a slice that one block of a pair lacks at
                           least; 0: none, VLY_CUDA_AUTO: what does not fit */
     uint32_t post;     /* spikes of a block whose parts are posted at most */
+    uint32_t narrow;   /* sums of 16 bits: 0 never, 1 wherever they are proved
+                          to fit, 2 where a burst takes less too */
+    uint32_t deal;     /* turns of a warp from which on they are dealt */
     uint32_t n_bursts; /* of a launch; 0: by time */
     uint32_t change;   /* 1: another plan after every launch, for tests */
     uint32_t fault;
@@ -149,8 +152,9 @@ struct vly_backend_net {
     vly_cuda_partition_group *partition_groups; /* as on the device */
     uint64_t partition_bytes;
     uint32_t partition_delay; /* shortest of all */
-    uint32_t lines_fixed;     /* option lines=N; 0: by mean_spikes */
-    float mean_spikes;        /* of a burst, in the last launch */
+    uint32_t *divisors;   /* [n_areas] of weights, if they were looked for */
+    uint32_t lines_fixed; /* option lines=N; 0: by mean_spikes */
+    float mean_spikes;    /* of a burst, in the last launch */
     uint32_t reserved;
     vly_cuda_area *areas; /* [n_areas] as on the device */
     vly_cuda_area_info *info;
@@ -270,7 +274,7 @@ vly_status vly_cuda_segments_create(vly_backend_net *net, uint32_t forced,
                                     vly_error *error);
 void vly_cuda_segments_release(vly_backend_net *net);
 
-/* ---- cuda_partition.c -------------------------------------------------- */
+/* ---- cuda_fit.c -------------------------------------------------------- */
 
 /* Chooses slices and clusters of the partitioned plan, on at most `limit`
  * blocks; cluster and unit are taken if not 0. *why: NULL if the net fits,
@@ -278,6 +282,14 @@ void vly_cuda_segments_release(vly_backend_net *net);
 vly_status vly_cuda_partition_fit(vly_backend_net *net, uint32_t cluster,
                                   uint32_t unit, uint32_t limit,
                                   const char **why, vly_error *error);
+
+/* cuda_narrow.c: *holds: 1 if sums of 16 bits hold what arrives in a burst, of
+ * which all delays must be the same; net->divisors are set then. */
+vly_status vly_cuda_narrow_prove(vly_backend_net *net, uint32_t *holds,
+                                 vly_error *error);
+
+/* ---- cuda_partition.c -------------------------------------------------- */
+
 /* Rows by slice in place of the groups. */
 vly_status vly_cuda_partition_create(vly_backend_net *net, vly_error *error);
 /* Events that are under way, from the log. */

@@ -1,284 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The partitioned plan: whether a net fits, how many slices of how many
- * blocks, its tiles, and what a launch needs.
+ * The partitioned plan: its tiles, what it keeps, and what a launch needs.
  */
 #include "cuda_net.h"
-
-#include <string.h>
-
-#define MIN_NEURONS 128u /* of a block: fewer are not worth an exchange */
-#define SHARE_FIRED 0.01 /* of the neurons in a burst, as it is assumed */
-/* Instructions of an update: estimates, only their ratio matters. */
-#define TURN_COST 150u
-#define NEURON_COST 100u
-/* Bytes a nanosecond from the second-level cache to all multiprocessors, and
- * from a neighbour's shared memory to one: assumed, not measured. They chose
- * the fastest of 1, 2, 4 blocks for 1 M x 1000 on an H200 (bench/README.md). */
-#define CACHE_BYTES_NS 5500.0
-#define REMOTE_BYTES_NS 40.0
-/* Increments a nanosecond of a block in another's shared memory: 4 M x 1000
- * with 60 instead of 11 percent of a slice once took 45 us more on an H200. */
-#define AWAY_NS 1.6
-#define SECTOR 32.0
-/* Parts are posted with the ids where a block of 1% has so many spikes: for
- * fewer the exchange gets longer than delivery gets shorter. */
-#define POST_SPIKES 128u
-#define POST_SHARE 8u   /* of a block's neurons, one in so many, at most */
-#define POST_BYTES 0.04 /* of a synapse at most */
-#define MOST_BYTES 16.0 /* of a synapse, nor is that, beyond FREE_BYTES */
-#define FREE_BYTES 268435456.0
-#define MOST_UNITS 4.0e9 /* 32 bits count them */
-/* Bytes of a synapse, all in, that units may take: without and with delays. */
-#define SYNAPSE_BYTES 4.58
-#define DELAYED_BYTES 5.58
-
-/* ---- sizes ------------------------------------------------------------- */
-
-typedef struct delay_range {
-    uint32_t first; /* shortest delay */
-    uint32_t n;     /* from it to the longest */
-} delay_range;
-
-static delay_range find_delays(const vly_net_desc *desc)
-{
-    uint32_t low = UINT32_MAX;
-    uint32_t high = 1;
-    for (uint32_t i = 0; i < desc->n_projections; i++) {
-        const vly_projection_desc *p = vly_cuda_projection_desc(desc, i);
-        uint32_t most = p->base_delay + (p->delay != NULL ? p->delay_max : 0);
-        low = p->base_delay < low ? p->base_delay : low;
-        high = most > high ? most : high;
-    }
-    low = low < high ? low : high;
-    return (delay_range){low, high - low + 1};
-}
-
-static uint32_t count_tiles(const vly_net_desc *desc, uint32_t tile)
-{
-    uint64_t n = 0;
-    for (uint32_t a = 0; a < desc->n_areas; a++)
-        n += ((uint64_t)vly_cuda_area_desc(desc, a)->n_neurons + tile - 1) /
-             tile;
-    return n < UINT32_MAX / tile ? (uint32_t)n : UINT32_MAX / tile;
-}
-
-static uint32_t divide_up(uint32_t n, uint32_t by)
-{
-    return n / by + (n % by != 0);
-}
-
-/* Tiles so large that the warps of a block take the least time: a turn costs
- * TURN_COST by itself and NEURON_COST for each neuron of a lane. */
-static void choose_tile(const vly_backend_net *net, uint32_t n_slices,
-                        vly_cuda_partition *made)
-{
-    uint32_t best = UINT32_MAX;
-    uint32_t warps = VLY_CUDA_THREADS / 32;
-    for (uint32_t rows = 1; rows <= VLY_CUDA_TILE_ROWS; rows++) {
-        uint32_t n = count_tiles(net->desc, 32 * rows);
-        uint32_t own = divide_up(divide_up(n, n_slices), made->cluster);
-        uint32_t cost =
-            divide_up(own, warps) * (TURN_COST + NEURON_COST * rows);
-        if (cost < best) {
-            best = cost;
-            made->tile = 32 * rows;
-            made->n_tiles = n;
-        }
-    }
-}
-
-/* Of a pair of blocks: what does not fit twice is kept once, and at least so
- * many percent. */
-static void set_once(const vly_backend_net *net, uint32_t tiles,
-                     uint64_t shared_bytes, vly_cuda_partition *made)
-{
-    uint32_t own = divide_up(tiles, 2); /* tiles that a block updates */
-    uint32_t percent = net->wanted.once == VLY_CUDA_AUTO ? 0 : net->wanted.once;
-    uint32_t once = (uint32_t)((uint64_t)own * percent / 100);
-    made->slice = 2 * own * made->tile;
-    uint64_t all = vly_cuda_partition_bytes(&net->view, made);
-    if (all > shared_bytes && net->wanted.once != 0) {
-        uint32_t tile_bytes = made->tile * (uint32_t)sizeof(uint32_t);
-        uint64_t over = (all - shared_bytes + tile_bytes - 1) / tile_bytes;
-        once = over > once ? (uint32_t)(over < own ? over : own) : once;
-    }
-    if (once > 0)
-        made->once = once * made->tile;
-    else
-        made->slice = tiles * made->tile;
-}
-
-/* Sizes for clusters of so many blocks; 0 if it does not fit. */
-static uint32_t set_sizes(const vly_backend_net *net, delay_range delays,
-                          uint32_t n_slices, uint64_t shared_bytes,
-                          vly_cuda_partition *made)
-{
-    choose_tile(net, n_slices, made);
-    n_slices = n_slices < made->n_tiles ? n_slices : made->n_tiles;
-    uint32_t tiles = divide_up(made->n_tiles, n_slices);
-    made->n_slices = n_slices;
-    made->slice = tiles * made->tile;
-    made->mail_room = divide_up(tiles, made->cluster) * made->tile;
-    made->ring = 1;
-    if (made->cluster == 2 && delays.n == 1)
-        set_once(net, tiles, shared_bytes, made);
-    uint64_t one = vly_cuda_partition_bytes(&net->view, made);
-    uint32_t places = made->slice + (made->once > 0 ? VLY_CUDA_PAIR_PLACE : 0);
-    if (one > shared_bytes || places > 65536 || made->mail_room > 65535)
-        return 0;
-    uint64_t more = (shared_bytes - one) / (made->slice * sizeof(uint32_t));
-    more = more < 65536 / made->slice - 1 ? more : 65536 / made->slice - 1;
-    made->n_groups =
-        delays.n <= more + 1 ? 1 : divide_up(delays.n, (uint32_t)more + 1);
-    made->ring = divide_up(delays.n, made->n_groups);
-    return 1;
-}
-
-/* Nanoseconds of a burst that depend on the choice: what is read of the rows,
- * by sectors, and of the copies in a cluster. */
-static double predict_ns(const vly_backend_net *net,
-                         const vly_cuda_partition *partition)
-{
-    double n = net->desc->n_neurons;
-    double spikes = n * SHARE_FIRED;
-    double row = (double)net->desc->n_synapses / (n > 0.0 ? n : 1.0);
-    double parts = (double)partition->n_slices * partition->n_groups;
-    double sectors = row * 4.0 + parts * 2.0 * SECTOR;
-    double copies = (double)(partition->cluster - 1) / partition->cluster *
-                    partition->slice * sizeof(uint32_t);
-    double away = spikes * row / partition->n_slices / partition->cluster *
-                  partition->once / partition->slice;
-    return spikes * sectors / CACHE_BYTES_NS + copies / REMOTE_BYTES_NS +
-           away / AWAY_NS;
-}
-
-/* Bytes a synapse if the parts of rows are filled up to units. */
-static double predict_bytes(const vly_backend_net *net,
-                            const vly_cuda_partition *partition, uint32_t unit)
-{
-    double n = net->desc->n_neurons > 0 ? net->desc->n_neurons : 1.0;
-    double row = (double)net->desc->n_synapses / n;
-    double parts = (double)partition->n_slices * partition->n_groups;
-    double filled = row < parts ? row : parts; /* parts that are not empty */
-    double words = row + filled * 0.5 * (unit - 1);
-    double index = (double)partition->n_groups *
-                   divide_up(partition->n_slices, VLY_CUDA_INDEX_PARTS) *
-                   (double)sizeof(vly_cuda_index_word);
-    return row > 0.0 ? (words * 4.0 + index) / row : 4.0;
-}
-
-/* Synapses that are read at once: as many as the memory allows. */
-static uint32_t choose_unit(const vly_backend_net *net,
-                            const vly_cuda_partition *partition)
-{
-    double limit = partition->ring * partition->n_groups > 1 ? DELAYED_BYTES
-                                                             : SYNAPSE_BYTES;
-    double synapses = (double)net->desc->n_synapses;
-    uint32_t unit = 4;
-    while (unit > 1 && predict_bytes(net, partition, unit) > limit &&
-           synapses / (unit / 2) < MOST_UNITS)
-        unit /= 2;
-    return unit;
-}
-
-/* Spikes of a block whose parts it posts. */
-static uint32_t choose_post(const vly_backend_net *net,
-                            const vly_cuda_partition *partition)
-{
-    double blocks = (double)partition->n_slices * partition->cluster;
-    double most = POST_BYTES * (double)net->desc->n_synapses /
-                  (2.0 * sizeof(uint32_t) * blocks * partition->n_slices);
-    uint32_t post = partition->mail_room / POST_SHARE;
-    if (net->wanted.post != VLY_CUDA_AUTO)
-        return net->wanted.post < partition->mail_room ? net->wanted.post
-                                                       : partition->mail_room;
-    if (net->desc->n_neurons * SHARE_FIRED < POST_SPIKES * blocks)
-        return 0;
-    post = most < post ? (uint32_t)most : post;
-    return post / 32 * 32;
-}
-
-static vly_status try_cluster(vly_backend_net *net, delay_range delays,
-                              uint32_t cluster, uint32_t limit,
-                              uint64_t shared_bytes, double *best,
-                              vly_error *error)
-{
-    vly_cuda_partition made = {.cluster = cluster, .unit = 4};
-    uint32_t n_clusters = 0;
-    vly_status status =
-        vly_cuda_check((int)vly_cuda_partition_clusters(
-                           &net->view, &made, shared_bytes, &n_clusters),
-                       "clusters of blocks", error);
-    if (status != VLY_OK)
-        return status;
-    limit =
-        limit < VLY_CUDA_PARTITION_BLOCKS ? limit : VLY_CUDA_PARTITION_BLOCKS;
-    n_clusters = n_clusters < limit / cluster ? n_clusters : limit / cluster;
-    uint32_t most = divide_up(net->desc->n_neurons, MIN_NEURONS * cluster);
-    n_clusters = n_clusters < most ? n_clusters : most;
-    if (n_clusters == 0 ||
-        !set_sizes(net, delays, n_clusters, shared_bytes, &made))
-        return VLY_OK;
-    made.unit = choose_unit(net, &made);
-    made.post = choose_post(net, &made);
-    double bytes =
-        predict_bytes(net, &made, made.unit) * (double)net->desc->n_synapses;
-    if (made.n_groups > VLY_CUDA_PARTITION_GROUPS ||
-        bytes > MOST_BYTES * (double)net->desc->n_synapses + FREE_BYTES)
-        return VLY_OK;
-    double ns = predict_ns(net, &made);
-    if (*best < 0.0 || ns < *best) {
-        *best = ns;
-        net->partition = made;
-    }
-    return VLY_OK;
-}
-
-static const char *refuse(const vly_backend_net *net)
-{
-    for (uint32_t a = 0; a < net->desc->n_areas; a++)
-        if ((vly_cuda_area_desc(net->desc, a)->flags & VLY_AREA_FEAGI) != 0)
-            return "FEAGI areas need gains and candidates";
-    if (net->desc->n_neurons == 0)
-        return "the net has no neurons";
-    if (net->view.n_ports > 1 || net->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
-        return "too many ports or areas";
-    if (net->desc->n_neurons > UINT32_MAX / VLY_CUDA_MAX_FIELDS)
-        return "too many neurons";
-    if (net->view.max_delay > VLY_CUDA_PARTITION_DELAY)
-        return "its longest delay exceeds 4096 bursts";
-    return NULL;
-}
-
-vly_status vly_cuda_partition_fit(vly_backend_net *net, uint32_t cluster,
-                                  uint32_t unit, uint32_t limit,
-                                  const char **why, vly_error *error)
-{
-    int shared_bytes = 0;
-    *why = refuse(net);
-    if (*why != NULL)
-        return VLY_OK;
-    vly_status status = vly_cuda_check(
-        (int)cudaDeviceGetAttribute(&shared_bytes,
-                                    cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                    net->device),
-        "cudaDeviceGetAttribute", error);
-    delay_range delays = find_delays(net->desc);
-    double best = -1.0;
-    for (uint32_t c = 1; c <= VLY_CUDA_CLUSTER && status == VLY_OK; c *= 2)
-        if (cluster == 0 || cluster == c)
-            status = try_cluster(net, delays, c, limit, (uint64_t)shared_bytes,
-                                 &best, error);
-    if (status == VLY_OK && best < 0.0 && cluster > 1) /* not on this device */
-        status = try_cluster(net, delays, 1, limit, (uint64_t)shared_bytes,
-                             &best, error);
-    if (status == VLY_OK && best < 0.0)
-        *why = "its accumulators, for all delays, exceed shared memory";
-    net->partition_delay = delays.first;
-    if (unit == 1 || unit == 2 || unit == 4)
-        net->partition.unit = unit;
-    return status;
-}
 
 /* ---- making ------------------------------------------------------------ */
 
@@ -348,6 +71,24 @@ static vly_status create_tiles(vly_backend_net *net, vly_error *error)
     return status;
 }
 
+/* What sums of 16 bits need: words for what the host gives, divisors. */
+static vly_status create_narrow(vly_backend_net *net, vly_error *error)
+{
+    vly_cuda_partition *p = &net->partition;
+    uint32_t *divisor = NULL;
+    vly_status status =
+        vly_cuda_device_alloc(net, (uint64_t)p->n_tiles * p->tile,
+                              sizeof *p->extra, &p->extra, error);
+    if (status == VLY_OK)
+        status = vly_cuda_device_alloc(net, net->view.n_areas, sizeof *divisor,
+                                       &divisor, error);
+    p->divisor = divisor;
+    if (status == VLY_OK)
+        status = vly_cuda_upload(net, divisor, net->divisors,
+                                 net->view.n_areas * sizeof *divisor, error);
+    return status;
+}
+
 static vly_status create_exchange(vly_backend_net *net, vly_error *error)
 {
     vly_cuda_partition *p = &net->partition;
@@ -368,6 +109,8 @@ static vly_status create_exchange(vly_backend_net *net, vly_error *error)
     if (status == VLY_OK)
         status = vly_cuda_device_alloc(net, 2 * n_blocks * p->mail_room,
                                        sizeof *p->mail, &p->mail, error);
+    if (status == VLY_OK && p->narrow)
+        status = create_narrow(net, error);
     uint64_t n_posted = 2 * n_blocks * p->post;
     if (status == VLY_OK && p->post > 0)
         status = vly_cuda_device_alloc(net, n_posted * p->n_slices,
@@ -433,6 +176,8 @@ void vly_cuda_partition_release(vly_backend_net *net)
     vly_cuda_device_release(net, p->mail);
     vly_cuda_device_release(net, p->parts);
     vly_cuda_device_release(net, p->rows);
+    vly_cuda_device_release(net, p->extra);
+    vly_cuda_device_release(net, p->divisor);
     p->groups = NULL;
     p->tiles = NULL;
     p->area_tile = NULL;
@@ -442,6 +187,8 @@ void vly_cuda_partition_release(vly_backend_net *net)
     p->mail = NULL;
     p->parts = NULL;
     p->rows = NULL;
+    p->extra = NULL;
+    p->divisor = NULL;
 }
 
 /* ---- running ----------------------------------------------------------- */

@@ -9,97 +9,23 @@
  * synapses too. The gate is a barrier that carries the counts: a word of each
  * block, tag in its high half, polled by all.
  */
-#include "partition_burst.cuh"
-
-template <int MODEL, uint32_t UNIT, bool PAIR>
-static __global__ void __launch_bounds__(THREADS, 1)
-    run_partition(const __grid_constant__ vly_cuda_view view,
-                  const __grid_constant__ vly_cuda_launch launch,
-                  const __grid_constant__ vly_cuda_partition partition)
-{
-    __shared__ partition_shared shared;
-    extern __shared__ __align__(16) uint32_t dynamic[];
-    const partition_block block = make_block(view, partition, &shared, dynamic);
-    block_load<MODEL>(view, launch, partition, block);
-    if (threadIdx.x < 32)
-        sum_counts(view, block);
-    __syncthreads();
-    uint32_t k = 0;
-    uint32_t total = 0; /* spikes of the burst before */
-    while (k < launch.n_bursts &&
-           has_room(view, launch, shared.head, shared.held)) {
-        const uint32_t base =
-            (uint32_t)((launch.burst + k) % partition.ring) * partition.slice;
-        const uint32_t own = k > 0 ? read_own(partition, block, k) : 0;
-        deliver_burst<UNIT, PAIR>(view, launch, partition, block,
-                                  launch.burst + k, k, total, base);
-        if (k > 0)
-            write_own<true>(view, partition, block, k, shared.head - total,
-                            own);
-        meet_delivered(partition, block, k);
-        if (threadIdx.x == 0)
-            end_phase(&shared, 0);
-        update_tiles<MODEL, false, PAIR>(view, partition, block,
-                                         launch.burst + k, k + 1, base);
-        if (threadIdx.x == 0)
-            end_phase(&shared, 1);
-        send_spikes(view, partition, block, launch.burst + k, k + 1, base,
-                    nullptr);
-        k++;
-        total = pass_gate(partition, block, k);
-        if (threadIdx.x == 0) {
-            keep_account(view, block, launch.burst + k - 1, total);
-            end_phase(&shared, 2);
-        }
-        __syncthreads();
-    }
-    if (k > 0) {
-        write_own<true>(view, partition, block, k, shared.head - total,
-                        read_own(partition, block, k));
-        __syncthreads();
-        block_store(view, launch, partition, block, k, shared.head);
-    }
-}
-
-/* ---- launchers --------------------------------------------------------- */
-
-template <uint32_t UNIT, bool PAIR>
-static const void *pick_model(uint32_t model)
-{
-    switch (model) {
-    case VLY_CUDA_MODEL_lif_psc_delta:
-        return (const void *)
-            run_partition<VLY_CUDA_MODEL_lif_psc_delta, UNIT, PAIR>;
-    case VLY_CUDA_MODEL_lif_psc_exp:
-        return (
-            const void *)run_partition<VLY_CUDA_MODEL_lif_psc_exp, UNIT, PAIR>;
-    case VLY_CUDA_MODEL_izhikevich:
-        return (
-            const void *)run_partition<VLY_CUDA_MODEL_izhikevich, UNIT, PAIR>;
-    default:
-        return (const void *)run_partition<VLY_CUDA_N_MODELS, UNIT, PAIR>;
-    }
-}
-
-template <bool PAIR> static const void *pick_unit(uint32_t unit, uint32_t model)
-{
-    return unit == 4   ? pick_model<4, PAIR>(model)
-           : unit == 2 ? pick_model<2, PAIR>(model)
-                       : pick_model<1, PAIR>(model);
-}
+#include "partition_config.cuh"
+#include "partition_run.cuh"
 
 static const void *pick(const vly_cuda_view *view,
                         const vly_cuda_partition *partition)
 {
+    if (partition->narrow != 0)
+        return vly_cuda_narrow_kernel(partition->unit, view->model);
     return partition->once != 0
-               ? pick_unit<true>(partition->unit, view->model)
-               : pick_unit<false>(partition->unit, view->model);
+               ? pick_unit<KIND_PAIR>(partition->unit, view->model)
+               : pick_unit<KIND_COPIES>(partition->unit, view->model);
 }
 
 uint64_t vly_cuda_partition_bytes(const vly_cuda_view *view,
                                   const vly_cuda_partition *partition)
 {
-    return dynamic_bytes(view, partition) + STATIC_BYTES;
+    return partition_dynamic(view, partition) + partition_static();
 }
 
 cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
@@ -122,7 +48,7 @@ cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
                                       device);
     if (code == cudaSuccess)
         code = allow_shared(kernel);
-    const uint64_t dynamic = bytes - STATIC_BYTES;
+    const uint64_t dynamic = bytes - partition_static();
     if (code != cudaSuccess)
         return code;
     if (cluster == 1) {
@@ -152,7 +78,7 @@ cudaError_t vly_cuda_launch_partition(const vly_cuda_view *view,
     cudaLaunchAttribute attributes[2];
     cudaLaunchConfig_t config = make_config(
         partition->n_slices * partition->cluster, partition->cluster,
-        dynamic_bytes(view, partition), stream, attributes);
+        partition_dynamic(view, partition), stream, attributes);
     void *arguments[3] = {(void *)view, (void *)launch, (void *)partition};
     return cudaLaunchKernelExC(&config, pick(view, partition), arguments);
 }

@@ -379,6 +379,8 @@ typedef struct vly_cuda_partition {
     uint32_t *mail;    /* [2][n_blocks][mail_room] their ids */
     uint32_t *parts;   /* [2][n_slices][n_blocks][post], if any are posted */
     uint32_t *rows;    /* [2][n_blocks][post] */
+    uint32_t *extra;   /* [n_tiles * tile] of the host; 0 at rest */
+    const uint32_t *divisor; /* [n_areas] of the weights, if narrow */
     uint32_t n_groups;
     uint32_t n_tiles;
     uint32_t tile; /* neurons of a tile: 32 times 1 to VLY_CUDA_TILE_ROWS */
@@ -390,6 +392,9 @@ typedef struct vly_cuda_partition {
     uint32_t mail_room; /* neurons that a block updates at most */
     uint32_t post;      /* spikes of a block whose parts are posted at most */
     uint32_t unit;      /* synapses read at once: 1, 2 or 4 */
+    uint32_t narrow;    /* 1: two accumulators in a word (narrow_sums.h) */
+    uint32_t deal;      /* turns of a warp from which on they are dealt; 0:
+                           never */
 } vly_cuda_partition;
 
 /* Bytes of shared memory that a block takes. */
@@ -397,7 +402,7 @@ uint64_t vly_cuda_partition_bytes(const vly_cuda_view *view,
                                   const vly_cuda_partition *partition);
 /* Clusters of its blocks with so much shared memory that run at once; 0 where
  * the device has no clusters or too little memory. Allows that much memory to
- * launches with the same view, unit, and once or none. */
+ * launches with the same view, unit and narrow, and once or none. */
 cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
                                         const vly_cuda_partition *partition,
                                         uint64_t bytes, uint32_t *n_clusters);

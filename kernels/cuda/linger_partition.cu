@@ -5,7 +5,7 @@
  * passed, so the first block publishes it at once; the log is written while the
  * host has the answer.
  */
-#include "partition_burst.cuh"
+#include "partition_config.cuh"
 
 #include "linger.cuh"
 
@@ -31,7 +31,7 @@ add_inputs(const vly_cuda_view &view, const vly_cuda_partition &partition,
     for (uint32_t i = row[k] + threadIdx.x; i < row[k + 1]; i += THREADS) {
         const uint2 input = read_input(linger, i, tag);
         const neuron_place to = find_place(view, partition, input.x);
-        add_input(partition, block, base, to, input.y);
+        add_input<KIND_COPIES>(partition, block, base, to, input.y);
     }
 }
 
@@ -57,9 +57,9 @@ deliver_ahead(const vly_cuda_view &view, const vly_cuda_partition &partition,
 {
     if (partition.ring > 1 || at->is_delivered)
         return;
-    deliver_burst<UNIT, false>(view, waiting.launch, partition, block,
-                               waiting.launch.burst + at->k, at->k, at->total,
-                               0);
+    deliver_burst<UNIT, KIND_COPIES>(view, waiting.launch, partition, block,
+                                     waiting.launch.burst + at->k, at->k,
+                                     at->total, 0);
     at->is_delivered = true;
 }
 
@@ -74,16 +74,16 @@ run_burst(const vly_cuda_view &view, const vly_cuda_partition &partition,
     const uint64_t burst = launch.burst + at->k;
     const uint32_t base = (uint32_t)(burst % partition.ring) * partition.slice;
     if (!at->is_delivered)
-        deliver_burst<UNIT, false>(view, launch, partition, block, burst, at->k,
-                                   at->total, base);
+        deliver_burst<UNIT, KIND_COPIES>(view, launch, partition, block, burst,
+                                         at->k, at->total, base);
     add_inputs(view, partition, linger, waiting, block, at->k - first, tag,
                base);
     log_own(view, partition, block, at);
     meet_delivered(partition, block, at->k);
     if (threadIdx.x == 0)
         end_phase(block.shared, 0);
-    update_tiles<MODEL, true, false>(view, partition, block, burst, at->k + 1,
-                                     base);
+    update_tiles<MODEL, true, KIND_COPIES>(view, partition, block, burst,
+                                           at->k + 1, base, false);
     if (threadIdx.x == 0)
         end_phase(block.shared, 1);
     send_spikes(view, partition, block, burst, at->k + 1, base,
@@ -241,10 +241,10 @@ cudaError_t vly_cuda_linger_partition_fit(const vly_cuda_view *view,
     cudaLaunchAttribute attributes[2];
     cudaLaunchConfig_t config = make_config(
         partition->n_slices * partition->cluster, partition->cluster,
-        dynamic_bytes(view, partition), nullptr, attributes);
+        partition_dynamic(view, partition), nullptr, attributes);
     int n = 0;
     *fits = 0;
-    if (partition->once != 0) /* no kernel is made for it */
+    if (partition->once != 0 || partition->narrow != 0) /* not made for it */
         return cudaSuccess;
     cudaError_t code = allow_shared(kernel);
     if (code != cudaSuccess)
@@ -271,7 +271,7 @@ cudaError_t vly_cuda_linger_partition(const vly_cuda_view *view,
     cudaLaunchAttribute attributes[2];
     cudaLaunchConfig_t config = make_config(
         partition->n_slices * partition->cluster, partition->cluster,
-        dynamic_bytes(view, partition), stream, attributes);
+        partition_dynamic(view, partition), stream, attributes);
     void *arguments[4] = {(void *)view, (void *)launch, (void *)partition,
                           (void *)linger};
     return cudaLaunchKernelExC(&config, pick(view, partition->unit), arguments);

@@ -6,53 +6,16 @@
 #ifndef VOLLEY_CUDA_PARTITION_BLOCK_CUH
 #define VOLLEY_CUDA_PARTITION_BLOCK_CUH
 
-#include "cuda_kernels.h"
+#include "narrow_sums.h"
+#include "partition_layout.h"
 
 #define THREADS VLY_CUDA_THREADS
 #define WARPS (THREADS / 32)
 
-#define SPARE_WORDS 32u
+/* How a slice is kept: all of it in each block of its cluster, some of it in
+ * one block of a pair only, or two accumulators in a word. */
+enum { KIND_COPIES, KIND_PAIR, KIND_NARROW };
 
-#define GATE_WARPS (VLY_CUDA_PARTITION_BLOCKS / 32)
-
-/* What an update needs of an area and of its first stimulus, in one place:
- * registers are short here, and the way to it through pointers is long. */
-struct partition_area {
-    uint64_t start; /* of the stimulus */
-    uint64_t stop;
-    float scale;
-    uint32_t first; /* global id */
-    uint32_t n;
-    uint32_t uniform; /* 1: coefs are those of all its neurons */
-    uint32_t coefs[VLY_CUDA_MAX_COEFS];
-    uint32_t model;
-    uint32_t n_stimuli;
-    uint32_t packed; /* 1: counts of the first stimulus are kept */
-    uint32_t stimulus_first;
-    uint32_t stimulus_n;
-    uint32_t always;
-    uint32_t base;
-    uint32_t step;
-};
-
-struct partition_shared {
-    /* spikes of the blocks before each in its group of 32, and of groups */
-    uint32_t before[VLY_CUDA_PARTITION_BLOCKS];
-    uint32_t group_sum[GATE_WARPS];
-    uint32_t n_mail;  /* spikes of this block */
-    uint32_t n_own;   /* of the burst before */
-    uint64_t meet[2]; /* MEET_*: arrivals of the cluster's blocks */
-    uint64_t head;    /* log position of the next burst */
-    uint64_t held;    /* spikes that the log has to keep */
-    unsigned long long digest;
-    unsigned long long n_events;
-    uint64_t cycles[3]; /* delivery, update, exchange, by thread 0 */
-    uint32_t time;
-    uint32_t turns[VLY_CUDA_PARTITION_GROUPS]; /* that warps have taken */
-};
-
-/* Dynamic shared memory: accumulators [ring][slice - once], a spare word for
- * each lane, areas [n_areas], counts [max_delay] of the last bursts. */
 struct partition_block {
     partition_shared *shared;
     uint32_t *ring;
@@ -173,17 +136,17 @@ static __device__ __forceinline__ const uint32_t *at_rank(const uint32_t *at,
 }
 
 /* The words at[0], at[32], ... below n of the block `away` ranks on. */
+template <uint32_t ROWS>
 static __device__ __forceinline__ void
 add_remote(const vly_cuda_partition &partition, const partition_block &block,
-           const uint32_t *at, uint32_t away, uint32_t n,
-           uint32_t sum[VLY_CUDA_TILE_ROWS])
+           const uint32_t *at, uint32_t away, uint32_t n, uint32_t sum[ROWS])
 {
 #if __CUDA_ARCH__ >= 900
     const uint32_t rank = (block.rank + away) & (partition.cluster - 1);
     const uint32_t *to = at_rank(at, rank);
-    uint32_t v[VLY_CUDA_TILE_ROWS];
+    uint32_t v[ROWS];
 #pragma unroll
-    for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++) {
+    for (uint32_t j = 0; j < ROWS; j++) {
         v[j] = 0;
         if (32 * j < n)
             asm volatile("ld.relaxed.cluster.u32 %0, [%1];"
@@ -192,7 +155,7 @@ add_remote(const vly_cuda_partition &partition, const partition_block &block,
                          : "memory");
     }
 #pragma unroll
-    for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
+    for (uint32_t j = 0; j < ROWS; j++)
         sum[j] += v[j];
 #else
     (void)partition;
@@ -205,15 +168,16 @@ add_remote(const vly_cuda_partition &partition, const partition_block &block,
 }
 
 /* Accumulators at[0], at[32], ... below n over all copies. */
+template <uint32_t ROWS>
 static __device__ __forceinline__ void
 read_slice(const vly_cuda_partition &partition, const partition_block &block,
-           const uint32_t *at, uint32_t n, uint32_t sum[VLY_CUDA_TILE_ROWS])
+           const uint32_t *at, uint32_t n, uint32_t sum[ROWS])
 {
 #pragma unroll
-    for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
+    for (uint32_t j = 0; j < ROWS; j++)
         sum[j] = 32 * j < n ? at[32 * j] : 0;
     for (uint32_t c = 1; c < partition.cluster; c++)
-        add_remote(partition, block, at, c, n, sum);
+        add_remote<ROWS>(partition, block, at, c, n, sum);
 }
 
 /* The same of the block's own tile q, of a pair that has some of them once: its
@@ -242,7 +206,7 @@ read_pair(const vly_cuda_partition &partition, const partition_block &block,
     if (is_once)
         return;
     words = first ? words - partition.once : words + partition.once;
-    add_remote(partition, block, words, 1, n, sum);
+    add_remote<VLY_CUDA_TILE_ROWS>(partition, block, words, 1, n, sum);
 }
 
 /* By thread 0. */
@@ -266,16 +230,10 @@ static __device__ __forceinline__ uint32_t
 own_tile(const vly_cuda_partition &partition, const partition_block &block,
          uint32_t q)
 {
-    return (block.rank + q * partition.cluster) * partition.n_slices +
-           block.slice;
+    return partition_tile(&partition, block.slice, block.rank, q);
 }
 
 /* Where a neuron has its accumulator. */
-struct neuron_place {
-    uint32_t slice;
-    uint32_t at; /* among the places of a burst */
-};
-
 static __device__ __forceinline__ neuron_place
 find_place(const vly_cuda_view &view, const vly_cuda_partition &partition,
            uint32_t neuron)
@@ -289,27 +247,23 @@ find_place(const vly_cuda_view &view, const vly_cuda_partition &partition,
         else
             high = middle;
     }
-    const uint32_t i = neuron - view.areas[low].first;
-    const uint32_t tile = partition.area_tile[low] + i / partition.tile;
-    const uint32_t number = tile / partition.n_slices;
-    uint32_t at = number * partition.tile;
-    if (partition.once != 0) { /* of a pair: see vly_cuda_partition */
-        const uint32_t own = number / 2 * partition.tile;
-        if (own >= partition.once)
-            at -= partition.once;
-        else
-            at = own + (number % 2 == 0 ? 0 : partition.slice - partition.once);
-        at += VLY_CUDA_PAIR_PLACE;
-    }
-    return {tile % partition.n_slices, at + i % partition.tile};
+    return place_neuron(&partition, low, neuron - view.areas[low].first,
+                        partition.area_tile[low]);
 }
 
 /* Adds input of the host to a neuron of the slice, if this is the block of the
- * cluster that does. */
+ * cluster that does. Where sums are of 16 bits, that is the one that will
+ * update it, so that the block's own barrier is enough. */
+template <int KIND>
 static __device__ __forceinline__ void
 add_input(const vly_cuda_partition &partition, const partition_block &block,
           uint32_t base, const neuron_place &to, uint32_t value)
 {
+    if constexpr (KIND == KIND_NARROW) {
+        if (to.slice == block.slice && to.rank == block.rank)
+            atomicAdd(partition.extra + to.extra, value);
+        return;
+    }
     const uint32_t at = to.at - (partition.once != 0 ? VLY_CUDA_PAIR_PLACE : 0);
     const uint32_t rank = at >= partition.slice - partition.once ? 1 : 0;
     if (to.slice == block.slice && rank == block.rank)

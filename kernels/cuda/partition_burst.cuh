@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A burst of the partitioned plan, in the parts that a launch of many bursts
  * (burst_partition.cu) and one that stays between runs (linger_partition.cu)
- * share, and what their launchers do.
+ * share.
  */
 #ifndef VOLLEY_CUDA_PARTITION_BURST_CUH
 #define VOLLEY_CUDA_PARTITION_BURST_CUH
 
-#include "allow_shared.cuh"
 #include "partition_deliver.cuh"
 #include "partition_update.cuh"
 
@@ -28,7 +27,7 @@ static __device__ __forceinline__ partition_block
 make_block(const vly_cuda_view &view, const vly_cuda_partition &partition,
            partition_shared *shared, uint32_t *dynamic)
 {
-    const uint32_t words = partition.ring * (partition.slice - partition.once);
+    const uint32_t words = partition_words(&partition);
     partition_area *areas = (partition_area *)(dynamic + words + SPARE_WORDS);
     partition_block block = {shared,
                              dynamic,
@@ -68,7 +67,7 @@ block_load(const vly_cuda_view &view, const vly_cuda_launch &launch,
         block.counts[(launch.burst + i) % view.max_delay] = n;
     }
     for (uint32_t i = threadIdx.x; i < view.n_areas; i += THREADS)
-        load_area<MODEL>(view, i, block.areas + i);
+        load_area<MODEL>(view, partition, i, block.areas + i);
     if (threadIdx.x < VLY_CUDA_PARTITION_GROUPS)
         block.shared->turns[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
@@ -112,7 +111,8 @@ static __device__ void block_store(const vly_cuda_view &view,
         for (uint32_t i = block.rank * THREADS + threadIdx.x;
              i < block.ring_words; i += partition.cluster * THREADS) {
             uint32_t sum[VLY_CUDA_TILE_ROWS];
-            read_slice(partition, block, block.ring + i, 1, sum);
+            read_slice<VLY_CUDA_TILE_ROWS>(partition, block, block.ring + i, 1,
+                                           sum);
             rest[i] = sum[0];
         }
     }
@@ -132,13 +132,13 @@ static __device__ void block_store(const vly_cuda_view &view,
 /* ---- delivery ---------------------------------------------------------- */
 
 /* Everything that arrives in the burst; k: bursts of this launch before it. */
-template <uint32_t UNIT, bool PAIR>
+template <uint32_t UNIT, int KIND>
 static __device__ __forceinline__ void
 deliver_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
               const vly_cuda_partition &partition, const partition_block &block,
               uint64_t burst, uint32_t k, uint32_t total, uint32_t base)
 {
-    take_inputs(view, launch, partition, block, k, base);
+    take_inputs<KIND>(view, launch, partition, block, k, base);
     for (uint32_t g = 0; g < partition.n_groups; g++) {
         const vly_cuda_partition_group group = partition.groups[g];
         if (burst < group.base_delay)
@@ -159,7 +159,7 @@ deliver_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
             from.start = __ldcg(&record->start);
             from.count = __ldcg(&record->count);
         }
-        deliver_spikes<UNIT, PAIR>(view, partition, block, group, g, from,
+        deliver_spikes<UNIT, KIND>(view, partition, block, group, g, from,
                                    base);
     }
 }
@@ -265,7 +265,9 @@ clear_inputs(const vly_cuda_partition &partition, const partition_block &block,
 {
     uint4 *at =
         (uint4 *)(block.ring + base + (block.rank == 0 ? partition.once : 0));
-    const uint32_t n = (partition.slice - 2 * partition.once) / 4;
+    const uint32_t words =
+        partition.narrow != 0 ? partition.slice / 2 : partition.slice;
+    const uint32_t n = (words - 2 * partition.once) / 4;
     for (uint32_t i = threadIdx.x; i < n; i += THREADS)
         at[i] = make_uint4(0, 0, 0, 0);
 }
@@ -390,40 +392,6 @@ keep_account(const vly_cuda_view &view, const partition_block &block,
         record->count = total;
     }
     shared->head += total;
-}
-
-/* ---- launchers --------------------------------------------------------- */
-
-/* The compiler rounds up what it places. */
-#define STATIC_BYTES ((sizeof(partition_shared) + 255) / 256 * 256)
-
-static uint64_t dynamic_bytes(const vly_cuda_view *view,
-                              const vly_cuda_partition *partition)
-{
-    uint64_t words =
-        (uint64_t)partition->ring * (partition->slice - partition->once) +
-        SPARE_WORDS + view->max_delay;
-    return words * sizeof(uint32_t) + view->n_areas * sizeof(partition_area);
-}
-
-static cudaLaunchConfig_t make_config(uint32_t n_blocks, uint32_t cluster,
-                                      uint64_t bytes, cudaStream_t stream,
-                                      cudaLaunchAttribute attributes[2])
-{
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(n_blocks);
-    config.blockDim = dim3(THREADS);
-    config.dynamicSmemBytes = (size_t)bytes;
-    config.stream = stream;
-    attributes[0].id = cudaLaunchAttributeCooperative;
-    attributes[0].val.cooperative = 1;
-    attributes[1].id = cudaLaunchAttributeClusterDimension;
-    attributes[1].val.clusterDim.x = cluster;
-    attributes[1].val.clusterDim.y = 1;
-    attributes[1].val.clusterDim.z = 1;
-    config.attrs = attributes;
-    config.numAttrs = cluster > 1 ? 2 : 1;
-    return config;
 }
 
 #endif

@@ -9,12 +9,12 @@
 
 #include "partition_block.cuh"
 
-/* Units that a thread has under way: those of a turn of a pair, whose parts are
- * of 4.2 units in nets that need it, come in one go. */
-template <uint32_t UNIT, bool PAIR>
-static constexpr uint32_t FLIGHT = UNIT < 4 ? 8
-                                   : PAIR   ? 5
-                                            : 4;
+/* Units that a thread has under way: those of a turn of two blocks a slice,
+ * whose parts are of 4.2 units in nets that need it, come in one go. */
+template <uint32_t UNIT, int KIND>
+static constexpr uint32_t FLIGHT = UNIT < 4              ? 8
+                                   : KIND == KIND_COPIES ? 4
+                                                         : 5;
 
 /* Where ids come from: the mail of the last burst, or the log. */
 struct spike_source {
@@ -254,19 +254,28 @@ static __device__ __forceinline__ void add_away(const ring_place &ring,
 /* Words that fill up have a weight of 0. All would add it to the same place,
  * one after the other, so each lane has a word for it, in a bank of its own: a
  * predicate becomes a branch. */
-template <bool PAIR>
+template <int KIND>
 static __device__ __forceinline__ void
 add_synapse(const ring_place &ring, uint32_t word, bool may_be_away)
 {
+    if constexpr (KIND == KIND_NARROW) {
+        const uint32_t value = vly_narrow_event(word);
+        const uint32_t to = ring.base + ((word & 0xfffeu) << 1);
+        asm volatile(
+            "red.shared.add.u32 [%0], %1;" ::"r"(value != 0 ? to : ring.spare),
+            "r"(value)
+            : "memory");
+        return;
+    }
     const int32_t weight = (int32_t)word >> 16;
     const uint32_t place = (word & 0xffffu) << 2;
     uint32_t at = ring.base + place;
     bool here = weight != 0;
-    if (PAIR && may_be_away) {
+    if (KIND == KIND_PAIR && may_be_away) {
         here = here && place - ring.away >= ring.n_away;
         add_away(ring, place, weight);
     }
-    if (!PAIR) { /* a pair has one burst: nothing to wrap */
+    if (KIND != KIND_PAIR) { /* a pair has one burst: nothing to wrap */
         at = at >= ring.end ? at - ring.bytes : at;
     }
     at = here ? at : ring.spare;
@@ -276,15 +285,15 @@ add_synapse(const ring_place &ring, uint32_t word, bool may_be_away)
 
 /* Of a pair: what only block 0 has is in the first word, what only block 1 has
  * in the last, so each has one to look at, which comes last. */
-template <uint32_t UNIT, bool PAIR>
+template <uint32_t UNIT, int KIND>
 static __device__ __forceinline__ void add_unit(const ring_place &ring,
                                                 const unit_words<UNIT> &unit)
 {
-    const bool first = PAIR && ring.is_first;
+    const bool first = KIND == KIND_PAIR && ring.is_first;
 #pragma unroll
     for (uint32_t i = 1; i < UNIT; i++)
-        add_synapse<PAIR>(ring, first ? unit.w[i - 1] : unit.w[i], false);
-    add_synapse<PAIR>(ring, first ? unit.w[UNIT - 1] : unit.w[0], true);
+        add_synapse<KIND>(ring, first ? unit.w[i - 1] : unit.w[i], false);
+    add_synapse<KIND>(ring, first ? unit.w[UNIT - 1] : unit.w[0], true);
 }
 
 /* The parts of the lanes as one sequence of units: lane r has the r-th part
@@ -320,7 +329,7 @@ make_sequence(const row_part &part)
 /* The parts of up to 32 spikes, which the lanes hold. In every round the 32
  * lanes take the next 32 units, of whatever part: a bit for each place where
  * a part begins says which. */
-template <uint32_t UNIT, bool PAIR>
+template <uint32_t UNIT, int KIND>
 static __device__ __forceinline__ void deliver_parts(const ring_place &ring,
                                                      const uint32_t *synapses,
                                                      const row_part &part)
@@ -329,13 +338,13 @@ static __device__ __forceinline__ void deliver_parts(const ring_place &ring,
     const part_sequence s = make_sequence(part);
     const uint32_t upto = (2u << lane) - 1; /* bits 0 to lane */
     uint32_t seen = 0;
-    for (uint32_t low = 0; low < s.total; low += 32 * FLIGHT<UNIT, PAIR>) {
-        unit_words<UNIT> unit[FLIGHT<UNIT, PAIR>];
+    for (uint32_t low = 0; low < s.total; low += 32 * FLIGHT<UNIT, KIND>) {
+        unit_words<UNIT> unit[FLIGHT<UNIT, KIND>];
 #pragma unroll
-        for (uint32_t f = 0; f < FLIGHT<UNIT, PAIR>; f++) {
+        for (uint32_t f = 0; f < FLIGHT<UNIT, KIND>; f++) {
             const uint32_t place = low + 32 * f;
             unit[f] = {};
-            if (PAIR && f > 0 && place >= s.total)
+            if (KIND == KIND_PAIR && f > 0 && place >= s.total)
                 continue;
             const uint32_t first = s.begin - place;
             const uint32_t starts =
@@ -348,10 +357,10 @@ static __device__ __forceinline__ void deliver_parts(const ring_place &ring,
                 unit[f] = read_unit<UNIT>(synapses, shift + place + lane);
         }
 #pragma unroll
-        for (uint32_t f = 0; f < FLIGHT<UNIT, PAIR>; f++) {
+        for (uint32_t f = 0; f < FLIGHT<UNIT, KIND>; f++) {
             if (f > 0 && low + 32 * f >= s.total)
                 continue;
-            add_unit<UNIT, PAIR>(ring, unit[f]);
+            add_unit<UNIT, KIND>(ring, unit[f]);
         }
     }
 }
@@ -359,7 +368,6 @@ static __device__ __forceinline__ void deliver_parts(const ring_place &ring,
 /* The warps of a block take turns of 32 spikes from a counter where there are
  * many, else a range each, which shares out few more evenly. Not those of a
  * pair, which were slower so (bench/README.md). */
-#define DEALT_TURNS 8u /* of a warp, from which on they are dealt */
 
 struct spike_turns {
     uint32_t i;        /* first spike of the turn */
@@ -382,7 +390,7 @@ static __device__ __forceinline__ void next_turn(spike_turns *turns)
     turns->i = (turn * turns->cluster + turns->rank) * 32;
 }
 
-template <bool PAIR>
+template <int KIND>
 static __device__ __forceinline__ spike_turns
 first_turn(const vly_cuda_partition &partition, const partition_block &block,
            uint32_t count, uint32_t group)
@@ -392,7 +400,8 @@ first_turn(const vly_cuda_partition &partition, const partition_block &block,
     spike_turns turns = {(uint32_t)((uint64_t)count * warp / n_warps),
                          (uint32_t)((uint64_t)count * (warp + 1) / n_warps),
                          nullptr, block.rank, partition.cluster};
-    if (PAIR || count < DEALT_TURNS * 32 * n_warps)
+    if (KIND == KIND_PAIR || partition.deal == 0 ||
+        count < (uint64_t)partition.deal * 32 * n_warps)
         return turns;
     turns.end = count;
     turns.counter = block.shared->turns + group;
@@ -402,7 +411,7 @@ first_turn(const vly_cuda_partition &partition, const partition_block &block,
 
 /* The spikes of one burst along group `index`; base: word of the ring for its
  * shortest delay. */
-template <uint32_t UNIT, bool PAIR>
+template <uint32_t UNIT, int KIND>
 static __device__ __forceinline__ void
 deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
                const partition_block &block,
@@ -414,7 +423,7 @@ deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
     const part_finder finder = make_finder(slice);
     const uint32_t lane = threadIdx.x % 32;
     const ring_place ring = make_ring(partition, block, base);
-    spike_turns turns = first_turn<PAIR>(partition, block, from.count, index);
+    spike_turns turns = first_turn<KIND>(partition, block, from.count, index);
     row_part part = {0, 0};
     bool any = false; /* there is a turn to deliver */
     bool more = turns.i < turns.end;
@@ -423,8 +432,8 @@ deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
         if (turns.i + lane < turns.end)
             next = fetch_part(view, partition, block, group, finder, from,
                               turns.i + lane);
-        if (PAIR || any)
-            deliver_parts<UNIT, PAIR>(ring, group.synapses, part);
+        if (KIND == KIND_PAIR || any)
+            deliver_parts<UNIT, KIND>(ring, group.synapses, part);
         part = next;
         any = more;
         if (more)
@@ -433,21 +442,31 @@ deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
     }
 }
 
-/* Input of the host, by one block of a cluster. */
-static __device__ void take_inputs(const vly_cuda_view &view,
-                                   const vly_cuda_launch &launch,
-                                   const vly_cuda_partition &partition,
-                                   const partition_block &block, uint32_t k,
-                                   uint32_t base)
+/* Whether the host gives burst k of the launch anything. */
+static __device__ __forceinline__ bool has_inputs(const vly_cuda_launch &launch,
+                                                  uint32_t k)
 {
-    if (launch.input_row == nullptr || (block.rank != 0 && partition.once == 0))
+    return launch.input_row != nullptr &&
+           launch.input_row[k] != launch.input_row[k + 1];
+}
+
+/* Input of the host, by one block of a cluster. */
+template <int KIND>
+static __device__ void
+take_inputs(const vly_cuda_view &view, const vly_cuda_launch &launch,
+            const vly_cuda_partition &partition, const partition_block &block,
+            uint32_t k, uint32_t base)
+{
+    if (launch.input_row == nullptr)
+        return;
+    if (KIND == KIND_COPIES && block.rank != 0)
         return;
     const uint32_t end = launch.input_row[k + 1];
     for (uint32_t j = launch.input_row[k] + threadIdx.x; j < end;
          j += THREADS) {
         const vly_cuda_input input = launch.inputs[j];
         const neuron_place to = find_place(view, partition, input.neuron);
-        add_input(partition, block, base, to, (uint32_t)input.value);
+        add_input<KIND>(partition, block, base, to, (uint32_t)input.value);
     }
 }
 

@@ -13,8 +13,9 @@
 
 /* Once a launch, by one thread an area. */
 template <int MODEL>
-static __device__ void load_area(const vly_cuda_view &view, uint32_t index,
-                                 partition_area *to)
+static __device__ void load_area(const vly_cuda_view &view,
+                                 const vly_cuda_partition &partition,
+                                 uint32_t index, partition_area *to)
 {
     const vly_cuda_area *area = view.areas + index;
     to->scale = area->scale[0];
@@ -24,6 +25,7 @@ static __device__ void load_area(const vly_cuda_view &view, uint32_t index,
     to->model = area->model;
     to->n_stimuli = area->n_stimuli;
     to->packed = 0;
+    to->divisor = partition.narrow != 0 ? partition.divisor[index] : 1;
     vly_cuda_words words = {{0}, {0}};
     if (area->n > 0)
         load_coefs<MODEL>(area, 0, &words);
@@ -77,7 +79,8 @@ struct tile_work {
     uint32_t *kept; /* packed counts of the lane's first neuron */
     uint32_t state[VLY_CUDA_TILE_ROWS][VLY_CUDA_MAX_FIELDS];
     uint32_t draws[VLY_CUDA_TILE_ROWS];
-    uint32_t sum[VLY_CUDA_TILE_ROWS];
+    uint32_t sum[VLY_CUDA_TILE_ROWS]; /* if narrow, words of two */
+    uint32_t *extra; /* of the lane's first neuron, or NULL: nothing came */
 };
 
 template <int MODEL>
@@ -110,10 +113,10 @@ static __host__ __device__ constexpr uint32_t make_counters()
 /* Everything that is read of a tile: a lane has the reads of all its neurons
  * under way, and their addresses are one. What is not read is 0: else words of
  * the tile before would be kept in registers for it. */
-template <int MODEL, bool PAIR>
+template <int MODEL, int KIND>
 static __device__ __forceinline__ void
 read_tile(const vly_cuda_partition &partition, const partition_block &block,
-          uint32_t base, uint32_t q, tile_work *work)
+          uint32_t base, uint32_t q, bool any_input, tile_work *work)
 {
     const uint32_t lane = threadIdx.x % 32;
     const uint32_t number = own_tile(partition, block, q);
@@ -136,13 +139,42 @@ read_tile(const vly_cuda_partition &partition, const partition_block &block,
     for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
         work->draws[j] =
             packed != 0 && 32 * j + lane < v.z ? work->kept[32 * j] : 0;
-    if constexpr (PAIR) {
+    const uint32_t place =
+        (block.rank + q * partition.cluster) * partition.tile;
+    if constexpr (KIND == KIND_PAIR) {
         read_pair(partition, block, q, v.z, work->sum);
+    } else if constexpr (KIND == KIND_NARROW) {
+        work->extra = any_input
+                          ? partition.extra + number * partition.tile + lane
+                          : nullptr;
+        read_slice<VLY_CUDA_TILE_ROWS / 2>(partition, block,
+                                           block.ring + place / 2 + lane,
+                                           (v.z + 1) / 2, work->sum);
     } else {
-        const uint32_t place =
-            (block.rank + q * partition.cluster) * partition.tile + lane;
-        read_slice(partition, block, block.ring + base + place, v.z, work->sum);
+        read_slice<VLY_CUDA_TILE_ROWS>(
+            partition, block, block.ring + base + place + lane, v.z, work->sum);
     }
+}
+
+/* What arrived at neuron j of the lane. What the host gave is read past the
+ * first-level cache, added up there, and cleared for the next burst. */
+template <int KIND>
+static __device__ __forceinline__ uint32_t arrived(const tile_work &work,
+                                                   uint32_t j)
+{
+    if constexpr (KIND != KIND_NARROW)
+        return work.sum[j];
+    const uint32_t word = work.sum[j / 2];
+    const int32_t part =
+        j % 2 == 0 ? vly_narrow_low(word) : vly_narrow_high(word);
+    uint32_t sum = (uint32_t)part * work.area->divisor;
+    if (work.extra != nullptr) {
+        const uint32_t extra = __ldcg(work.extra + 32 * j);
+        if (extra != 0)
+            work.extra[32 * j] = 0;
+        sum += extra;
+    }
+    return sum;
 }
 
 /* What the stimuli of its area give a neuron. */
@@ -176,7 +208,7 @@ draw_lane(const vly_cuda_view &view, const partition_area *area, uint32_t index,
 }
 
 /* 1 if neuron j of the lane fired */
-template <int MODEL>
+template <int MODEL, int KIND>
 static __device__ __forceinline__ uint32_t
 update_neuron(const vly_cuda_view &view, const vly_cuda_partition &partition,
               uint64_t burst, uint32_t fresh, const tile_work &work,
@@ -184,9 +216,9 @@ update_neuron(const vly_cuda_view &view, const vly_cuda_partition &partition,
 {
     const uint32_t id = work.tile.id + 32 * j + threadIdx.x % 32;
     const partition_area *area = work.area;
-    const uint32_t sum =
-        work.sum[j] + draw_lane(view, area, work.tile.area, burst, fresh, id,
-                                work.draws[j], work.kept + 32 * j);
+    const uint32_t sum = arrived<KIND>(work, j) +
+                         draw_lane(view, area, work.tile.area, burst, fresh, id,
+                                   work.draws[j], work.kept + 32 * j);
     vly_cuda_words words;
 #pragma unroll
     for (uint32_t i = 0; i < VLY_CUDA_MAX_FIELDS; i++)
@@ -278,18 +310,18 @@ ask_tile(const vly_cuda_partition &partition, const partition_block &block,
 /* All tiles of the block, spikes to its mail, their digest to the block's, and
  * if COUNTS their synaptic events, which launches of many bursts count when
  * they write the log. */
-template <int MODEL, bool COUNTS, bool PAIR>
+template <int MODEL, bool COUNTS, int KIND>
 static __device__ __forceinline__ void
 update_tiles(const vly_cuda_view &view, const vly_cuda_partition &partition,
              const partition_block &block, uint64_t burst, uint32_t tag,
-             uint32_t base)
+             uint32_t base, bool any_input)
 {
     const uint32_t lane = threadIdx.x % 32;
     uint64_t digest = 0;
     uint64_t n_events = 0;
     for (uint32_t q = threadIdx.x / 32; q < block.n_own; q += WARPS) {
         tile_work work;
-        read_tile<MODEL, PAIR>(partition, block, base, q, &work);
+        read_tile<MODEL, KIND>(partition, block, base, q, any_input, &work);
         ask_tile<MODEL>(partition, block, q + WARPS);
         uint32_t coefs[VLY_CUDA_MAX_COEFS];
 #pragma unroll
@@ -299,8 +331,8 @@ update_tiles(const vly_cuda_view &view, const vly_cuda_partition &partition,
 #pragma unroll
         for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
             if (32 * j + lane < work.tile.n)
-                fired |= update_neuron<MODEL>(view, partition, burst, tag == 1,
-                                              work, coefs, j)
+                fired |= update_neuron<MODEL, KIND>(view, partition, burst,
+                                                    tag == 1, work, coefs, j)
                          << j;
         digest += post_mail<COUNTS>(view, partition, block, tag, burst, fired,
                                     work.tile.id + lane, &n_events);

@@ -6,6 +6,8 @@ set(plans cuda:0,plan=global cuda:0,plan=resident cuda:0,plan=partitioned
     cuda:0,plan=partitioned,cluster=1 cuda:0,plan=partitioned,cluster=2
     cuda:0,plan=partitioned,cluster=4,unit=2
     cuda:0,plan=partitioned,cluster=2,once=60,post=20
+    cuda:0,plan=partitioned,narrow=1
+    cuda:0,plan=partitioned,cluster=2,narrow=1,post=20,launch=9
     cuda:0,plan=partitioned,unit=1,launch=7 cuda:0,plan=global,launch=5
     cuda:0,plan=resident,quads=1 cuda:0,plan=resident,quads=3,split=1
     cuda:0,change=1,launch=5)
@@ -40,6 +42,8 @@ if(TARGET cuda)
     add_dependencies(test_random_genomes cuda)
     vly_test_register(test_random_genomes_cuda LABELS gpu TIMEOUT 900
                       COMMAND test_random_genomes 0 500 cpu:2,cuda)
+    vly_test_register(test_random_genomes_cuda_narrow LABELS gpu TIMEOUT 600
+        COMMAND test_random_genomes 500 200 cpu:2,cuda:0,change=1,launch=5,narrow=1)
 endif()
 
 if(TARGET vulkan)

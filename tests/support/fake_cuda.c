@@ -9,8 +9,11 @@
 #include <string.h>
 
 #include "backends/cuda/cuda_net.h"
+#include "fake_cuda.h"
 
-enum { UNITS = 8, SHARED_BYTES = 227 << 10, ALIGN = 256 };
+enum { ALIGN = 256 };
+
+uint32_t fake_cuda_units = 8;
 
 static cudaError_t take(void **memory, size_t bytes)
 {
@@ -42,9 +45,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
                                    int device)
 {
     (void)device;
-    *value = attribute == cudaDevAttrMultiProcessorCount ? UNITS
+    *value = attribute == cudaDevAttrMultiProcessorCount ? (int)fake_cuda_units
              : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin
-                 ? SHARED_BYTES
+                 ? (int)FAKE_CUDA_SHARED
                  : 1;
     return cudaSuccess;
 }
@@ -55,7 +58,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties,
     (void)device;
     memset(properties, 0, sizeof *properties);
     strcpy(properties->name, "no device");
-    properties->multiProcessorCount = UNITS;
+    properties->multiProcessorCount = (int)fake_cuda_units;
     properties->totalGlobalMem = (size_t)1 << 30;
     return cudaSuccess;
 }

@@ -3,13 +3,15 @@
  */
 #include <string.h>
 
+#include "fake_cuda.h"
 #include "kernels/cuda/cuda_kernels.h"
 #include "kernels/cuda/linger_kernels.h"
+#include "kernels/cuda/partition_layout.h"
 
 /* nothing is made of what most of them are given */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-enum { UNITS = 8, BLOCK_BYTES = 4096 };
+enum { BLOCK_BYTES = 4096 };
 
 /* All bursts done, no spike. */
 static void pass(const vly_cuda_launch *launch)
@@ -103,17 +105,19 @@ cudaError_t vly_cuda_launch_segment_fill(const vly_cuda_view *view,
     return cudaSuccess;
 }
 
+/* as burst_partition.cu has it */
 uint64_t vly_cuda_partition_bytes(const vly_cuda_view *view,
                                   const vly_cuda_partition *partition)
 {
-    return BLOCK_BYTES;
+    return partition_dynamic(view, partition) + partition_static();
 }
 
 cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
                                         const vly_cuda_partition *partition,
                                         uint64_t bytes, uint32_t *n_clusters)
 {
-    *n_clusters = UNITS;
+    *n_clusters =
+        bytes <= FAKE_CUDA_SHARED ? fake_cuda_units / partition->cluster : 0;
     return cudaSuccess;
 }
 

@@ -20,6 +20,8 @@ if(TARGET cuda)
             cuda:0,plan=partitioned,cluster=2,unit=1
             cuda:0,plan=partitioned,cluster=8,unit=4,launch=7
             cuda:0,plan=partitioned,cluster=2,once=50,post=9
+            cuda:0,plan=partitioned,narrow=1
+            cuda:0,plan=partitioned,cluster=2,narrow=1,unit=1,launch=7
             cuda:0,change=1,launch=7)
         string(MAKE_C_IDENTIFIER "test_conformance_${spec}" name)
         vly_test_register(${name} LABELS gpu TIMEOUT 600

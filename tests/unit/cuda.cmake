@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The CUDA backend beside the reference; skipped with a reason where there is
 # no device, failing there under VOLLEY_REQUIRE_GPU=1.
+vly_test(test_narrow_sums LABELS unit SOURCES test_narrow_sums.c)
+target_include_directories(test_narrow_sums PRIVATE ${CMAKE_SOURCE_DIR})
 if(TARGET cuda)
     foreach(test same paths partition loop linger)
         vly_test(test_cuda_${test} LABELS gpu
@@ -30,4 +32,14 @@ if(TARGET cuda)
         SOURCES test_cuda_host.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
+    # its sizes are looked at from within
+    vly_test(test_cuda_narrow LABELS unit
+        SOURCES test_cuda_narrow.c ${fake_sources} ../support/fake_cuda.c
+                ../support/fake_kernels.c
+        LIBRARIES ${CMAKE_DL_LIBS} DEFINITIONS VLY_CUDA_BUILD="no device")
+    target_sources(test_cuda_narrow PRIVATE $<TARGET_OBJECTS:backend_common>)
+    target_include_directories(test_cuda_narrow
+        PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda)
+    target_include_directories(test_cuda_narrow SYSTEM
+        PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 endif()

@@ -9,10 +9,11 @@
 #include <stdlib.h>
 
 #define BACKEND test_backend
-enum { BURSTS = 40, N_PLANS = 4 };
+enum { BURSTS = 40, N_PLANS = 5 };
 
 static const char *const plans[N_PLANS] = {NULL, "plan=global", "plan=resident",
-                                           "plan=partitioned"};
+                                           "plan=partitioned",
+                                           "plan=partitioned,narrow=1"};
 
 static vly_status make(const test_net *net, const char *plan,
                        vly_backend_net **made, vly_error *error)
@@ -158,11 +159,39 @@ static void every_block_of_every_plan(void **state)
     test_net_deinit(&net);
 }
 
+/* One delay: sums of 16 bits, and what they need. */
+static void every_block_of_narrow_sums(void **state)
+{
+    (void)state;
+    uint32_t coefs[6];
+    char plan[256];
+    vly_backend_net *made = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    vly_net_info info = {.struct_size = sizeof info};
+    test_net net;
+    test_plugin_open();
+    test_net_init(&net, 4);
+    test_delta_coefs(coefs, 0.9f, 2);
+    test_area(&net, "lif_psc_delta", 900, coefs, 0);
+    test_area(&net, "lif_psc_delta", 200, coefs, 0);
+    test_random_projection(&net, 0, 1, 20, 1, 9, 1, 0);
+    test_random_projection(&net, 1, 0, 10, -9, -1, 1, 0);
+    test_net_finish(&net);
+    assert_ok(make(&net, plans[N_PLANS - 1], &made, &error), error);
+    assert_ok(BACKEND->net_info(made, &info, &error), error);
+    memcpy(plan, info.plan, sizeof plan);
+    BACKEND->net_destroy(made);
+    assert_non_null(strstr(plan, " by 16 bits"));
+    every_block(&net, true);
+    test_net_deinit(&net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_block_of_all_models),
         cmocka_unit_test(every_block_of_every_plan),
+        cmocka_unit_test(every_block_of_narrow_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The partitioned plan of the CUDA backend where a slice is shared out between
- * two blocks, and where parts of rows are posted: nets of one delay, which are
- * what a slice is shared out for, with every share of it and any number of
- * posted spikes, against the reference.
+ * two blocks, where parts of rows are posted, and where sums are of 16 bits:
+ * nets of one delay, which are what this is for, with every share of a slice
+ * and any number of posted spikes, against the reference.
  */
 #include "test_cuda_pair.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { BURSTS = 60, INPUTS = 400 };
 
@@ -131,6 +132,100 @@ static void test_posted(void **state)
         }
 }
 
+/* Weights times 2^7 in units of 2^-7: the same net, whose weights have a
+ * divisor. */
+static void multiply_weights(test_net *net)
+{
+    for (uint32_t p = 0; p < net->desc.n_projections; p++) {
+        vly_projection_desc *map = &net->projections[p];
+        const uint64_t n = map->row[net->areas[map->source_area].n_neurons];
+        int16_t *weights = NULL;
+        memcpy(&weights, &map->weight, sizeof weights); /* the test's own */
+        for (uint64_t i = 0; i < n; i++)
+            weights[i] = (int16_t)(weights[i] * 128);
+    }
+    for (uint32_t a = 0; a < net->desc.n_areas; a++) {
+        net->areas[a].scale[0] /= 128.0f;
+        net->stimuli[a].step *= 128;
+    }
+}
+
+static const char *const narrow_options[] = {
+    "plan=partitioned,narrow=1",
+    "plan=partitioned,narrow=1,cluster=1,launch=7",
+    "plan=partitioned,narrow=1,cluster=2",
+    "plan=partitioned,narrow=1,cluster=2,unit=2,post=40,deal=0",
+    "plan=partitioned,narrow=1,cluster=4,unit=1,launch=1",
+    "plan=partitioned,narrow=1,cluster=8,post=33,deal=1",
+    "plan=partitioned,narrow=1,cluster=2,blocks=2,post=9999",
+    "plan=partitioned,narrow=1,blocks=1,launch=13",
+    "change=1,launch=9,narrow=1",
+};
+enum { N_NARROW = sizeof narrow_options / sizeof *narrow_options };
+
+static void test_narrow(void **state)
+{
+    (void)state;
+    pair_open();
+    for (uint32_t i = 0; i < N_NARROW; i++)
+        for (uint32_t m = 0; m < MODELS; m++) {
+            test_net net;
+            make_net(&net, m, m == 2 ? 3 : 1);
+            if (i % 2 == 1)
+                multiply_weights(&net);
+            compare(&net, narrow_options[i]);
+            test_net_deinit(&net);
+        }
+}
+
+/* Eight synapses of a neuron, whose weights have no divisor and sum to 32,767
+ * or its negative, in every mixture of rows: neurons that share a word and fire
+ * in every burst have both sums at their borders. */
+static void border_net(test_net *net, uint32_t n, uint32_t pattern)
+{
+    enum { FAN = 8 };
+    static const int16_t parts[FAN] = {4681, 4681, 4681, 4681,
+                                       4681, 4681, 4680, 1};
+    static const uint32_t thresholds[] = {0x08000000u};
+    uint32_t *from = malloc(sizeof *from * FAN * n);
+    uint32_t *to = malloc(sizeof *to * FAN * n);
+    int16_t *weight = malloc(sizeof *weight * FAN * n);
+    uint32_t coefs[NET_COEFS] = {0};
+    assert_true(from != NULL && to != NULL && weight != NULL);
+    for (uint32_t i = 0; i < FAN * n; i++) {
+        const uint32_t target = i / FAN;
+        const uint32_t row = target / 32;
+        const bool minus = pattern == 0   ? row % 2 == 0
+                           : pattern == 1 ? row % 2 == 1
+                           : pattern == 2 ? true
+                                          : target % 3 == 0;
+        from[i] = (target * 7 + i % FAN * 1009) % n;
+        to[i] = target;
+        weight[i] = minus ? (int16_t)-parts[i % FAN] : parts[i % FAN];
+    }
+    test_net_init(net, pattern);
+    test_delta_coefs(coefs, 0.5f, 0);
+    test_area(net, "lif_psc_delta", n, coefs, 8);
+    test_projection(net, 0, 0, 1, (uint64_t)FAN * n, from, to, weight, NULL);
+    test_stimulus(net, 0, thresholds, 1, 0, 70000, 0);
+    test_net_finish(net);
+    free(from);
+    free(to);
+    free(weight);
+}
+
+static void test_narrow_borders(void **state)
+{
+    (void)state;
+    pair_open();
+    for (uint32_t i = 0; i < N_NARROW; i++) {
+        test_net net;
+        border_net(&net, i % 2 == 0 ? 20011 : 3000, i % 4);
+        compare(&net, narrow_options[i]);
+        test_net_deinit(&net);
+    }
+}
+
 /* All fire in every burst: warps take turns from a counter. */
 static void test_many_spikes(void **state)
 {
@@ -141,6 +236,7 @@ static void test_many_spikes(void **state)
         "plan=partitioned,cluster=1,post=64,unit=1,launch=9",
         "plan=partitioned,cluster=2,once=50,post=9999",
         "plan=partitioned,cluster=2,once=0,blocks=4,unit=2",
+        "plan=partitioned,cluster=2,narrow=1,post=9999",
     };
     static const uint32_t thresholds[] = {0x08000000u};
     uint32_t coefs[NET_COEFS] = {0};
@@ -174,6 +270,19 @@ static void test_plan_says(void **state)
     plan_of(&net, "plan=partitioned,cluster=2,once=100,post=0", plan);
     print_message("%s\n", plan);
     assert_non_null(strstr(plan, "100% of them in one block only"));
+    assert_null(strstr(plan, " by 16 bits"));
+    plan_of(&net, "plan=partitioned,cluster=1,narrow=1", plan);
+    print_message("%s\n", plan);
+    assert_non_null(strstr(plan, " by 16 bits"));
+    plan_of(&net, "plan=partitioned,narrow=0", plan);
+    assert_null(strstr(plan, " by 16 bits"));
+    multiply_weights(&net);
+    plan_of(&net, "plan=partitioned,narrow=1", plan);
+    assert_non_null(strstr(plan, " by 16 bits"));
+    test_net_deinit(&net);
+    border_net(&net, 3000, 0);
+    plan_of(&net, "plan=partitioned,narrow=1", plan);
+    assert_non_null(strstr(plan, " by 16 bits"));
     test_net_deinit(&net);
     /* of several delays no slice is shared out, and none but 1 is posted */
     make_net(&net, 1, 2);
@@ -185,10 +294,9 @@ static void test_plan_says(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plan_says),
-        cmocka_unit_test(test_shared_out),
-        cmocka_unit_test(test_posted),
-        cmocka_unit_test(test_many_spikes),
+        cmocka_unit_test(test_plan_says), cmocka_unit_test(test_shared_out),
+        cmocka_unit_test(test_posted),    cmocka_unit_test(test_many_spikes),
+        cmocka_unit_test(test_narrow),    cmocka_unit_test(test_narrow_borders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

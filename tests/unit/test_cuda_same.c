@@ -37,7 +37,7 @@ static const char *const plain_options[N_OPTIONS] = {
     "plan=partitioned,cluster=1,unit=1",
     "plan=partitioned,cluster=2,launch=1",
     "plan=partitioned,cluster=4,unit=2,launch=7",
-    "plan=partitioned,cluster=8,launch=31",
+    "plan=partitioned,cluster=8,launch=31,narrow=1",
     "plan=partitioned,cluster=2,blocks=6,unit=4",
     "plan=partitioned,cluster=1,blocks=1",
     "change=1,launch=7",

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Whether sums of 16 bits hold all that can arrive at a neuron by synapses in
+ * one burst (kernels/cuda/narrow_sums.h). A neuron fires once a burst at most
+ * and all delays are the same, so each synapse counts once: the sum of their
+ * magnitudes over the divisor of all weights of the area must be at most
+ * 32,767. Threads have the synapses of a range of targets each, so that they
+ * share no sum; targets ascend in a row, where a search finds the range.
+ */
+#include "cuda_net.h"
+
+#include "kernels/cuda/narrow_sums.h"
+
+#define TASKS 16u
+#define ALONE                                                                  \
+    UINT64_C(1000000) /* synapses that one thread looks at by itself */
+#define MOST_LOAD (UINT32_C(1) << 30) /* of a port, by the numeric contract */
+
+typedef struct proof {
+    const vly_net_desc *desc;
+    uint32_t n_tasks;
+    uint32_t *load;    /* [n_neurons] */
+    uint32_t *divisor; /* [TASKS][n_areas] */
+    uint32_t fails[TASKS];
+} proof;
+
+/* The first synapse of [from, to) whose target is not below `target`. */
+static uint64_t find_target(const uint32_t *targets, uint64_t from, uint64_t to,
+                            uint32_t target)
+{
+    while (from < to) {
+        uint64_t middle = from + (to - from) / 2;
+        if (targets[middle] < target)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static uint32_t magnitude(int16_t weight)
+{
+    return (uint32_t)(weight < 0 ? -(int32_t)weight : weight);
+}
+
+/* Synapses of one projection into [first, end). Weights repeat, so a divisor
+ * is seldom looked for. Returns 1 if a sum is too large for the contract. */
+static uint32_t add_rows(const proof *of, const vly_projection_desc *p,
+                         uint32_t first, uint32_t end, uint32_t *divisor)
+{
+    uint32_t n = vly_cuda_area_desc(of->desc, p->source_area)->n_neurons;
+    uint32_t g = *divisor;
+    uint32_t last = g;
+    for (uint32_t source = 0; source < n; source++) {
+        uint64_t to = p->row[source + 1];
+        uint64_t i = find_target(p->target, p->row[source], to, first);
+        for (; i < to && p->target[i] < end; i++) {
+            uint32_t weight = magnitude(p->weight[i]);
+            uint32_t *load = &of->load[p->target[i]];
+            if (weight != last && g != 1)
+                g = vly_narrow_divisor(g, weight);
+            last = weight;
+            *load += weight;
+            if (*load > MOST_LOAD)
+                return 1;
+        }
+    }
+    *divisor = g;
+    return 0;
+}
+
+static void prove_task(void *arg, uint32_t task)
+{
+    proof *of = arg;
+    uint32_t *divisor = of->divisor + (uint64_t)task * of->desc->n_areas;
+    for (uint32_t i = 0; i < of->desc->n_projections; i++) {
+        const vly_projection_desc *p = vly_cuda_projection_desc(of->desc, i);
+        const vly_area_desc *area =
+            vly_cuda_area_desc(of->desc, p->target_area);
+        uint64_t n = area->n_neurons;
+        uint32_t first = area->first + (uint32_t)(n * task / of->n_tasks);
+        uint32_t end = area->first + (uint32_t)(n * (task + 1) / of->n_tasks);
+        of->fails[task] |=
+            first < end ? add_rows(of, p, first, end, &divisor[p->target_area])
+                        : 0;
+        if (of->fails[task] != 0)
+            return;
+    }
+}
+
+static void run_tasks(proof *of)
+{
+    of->n_tasks = of->desc->n_synapses < ALONE ? 1 : TASKS;
+    if (of->n_tasks > 1 &&
+        vly_cuda_host->parallel_for(vly_cuda_host->context, of->n_tasks,
+                                    prove_task, of) == VLY_OK)
+        return;
+    of->n_tasks = 1; /* also where no threads could be made */
+    prove_task(of, 0);
+}
+
+/* Divisors of areas, 1 where no synapse ends; 1 if all sums fit. */
+static uint32_t judge(const proof *of, uint32_t *divisors)
+{
+    for (uint32_t t = 0; t < of->n_tasks; t++)
+        if (of->fails[t] != 0)
+            return 0;
+    for (uint32_t a = 0; a < of->desc->n_areas; a++) {
+        const vly_area_desc *area = vly_cuda_area_desc(of->desc, a);
+        uint32_t g = 0;
+        for (uint32_t t = 0; t < of->n_tasks; t++)
+            g = vly_narrow_divisor(
+                g, of->divisor[(uint64_t)t * of->desc->n_areas + a]);
+        for (uint32_t i = 0; i < area->n_neurons; i++)
+            if (!vly_narrow_fits(of->load[area->first + i], g))
+                return 0;
+        divisors[a] = g > 0 ? g : 1;
+    }
+    return 1;
+}
+
+vly_status vly_cuda_narrow_prove(vly_backend_net *net, uint32_t *holds,
+                                 vly_error *error)
+{
+    proof of = {.desc = net->desc};
+    uint32_t n_areas = net->desc->n_areas;
+    vly_status status = VLY_OK;
+    *holds = 0;
+    if (net->divisors == NULL)
+        status = vly_cuda_alloc(net, n_areas, sizeof *net->divisors,
+                                &net->divisors, error);
+    if (status == VLY_OK)
+        status = vly_cuda_alloc(net, net->desc->n_neurons, sizeof *of.load,
+                                &of.load, error);
+    if (status == VLY_OK)
+        status = vly_cuda_alloc(net, n_areas, TASKS * sizeof *of.divisor,
+                                &of.divisor, error);
+    if (status == VLY_OK) {
+        run_tasks(&of);
+        *holds = judge(&of, net->divisors);
+    }
+    vly_cuda_release(net, of.load);
+    vly_cuda_release(net, of.divisor);
+    return status;
+}

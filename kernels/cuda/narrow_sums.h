@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Two sums of 16 bits in a word of 32, for nets of which it can be proved that
+ * no sum leaves 16 bits: the partitioned plan keeps twice as many accumulators
+ * in shared memory then. C and CUDA C++, so that it is tested where there is no
+ * device.
+ *
+ * A weight is divided by what divides all weights of its target's area. The
+ * low half of a word is added to as if it were alone: what it borrows from the
+ * high half is given back when both are read, low half first. Whatever the
+ * order, and whatever the word is in between, it is low + high * 2^16 modulo
+ * 2^32 in the end, and so is the sum of several such words.
+ */
+#ifndef VOLLEY_CUDA_NARROW_SUMS_H
+#define VOLLEY_CUDA_NARROW_SUMS_H
+
+#include <stdint.h>
+
+#if defined(__CUDACC__)
+#define VLY_NARROW_FN static __host__ __device__ __forceinline__
+#else
+#define VLY_NARROW_FN static inline
+#endif
+
+#define VLY_NARROW_MOST 32767u   /* of the magnitude of a sum, divided */
+#define VLY_NARROW_PAIR 64u      /* places in 32 words that lie side by side */
+#define VLY_NARROW_PLACES 65536u /* of a slice: 16 bits of a synapse */
+
+/* Place of neuron i of a tile: a lane that has neurons i and i + 32 finds both
+ * in one word, and the words of 32 lanes lie side by side. */
+VLY_NARROW_FN uint32_t vly_narrow_place(uint32_t i)
+{
+    return (i & ~(VLY_NARROW_PAIR - 1)) | (i & 31u) << 1 | (i >> 5 & 1u);
+}
+
+/* What a synapse adds to the word of its place. It holds that place, which is
+ * number place / 2 of the slice's words, in its low half, and the weight. The
+ * shift is 16 where the place is odd. */
+VLY_NARROW_FN uint32_t vly_narrow_event(uint32_t synapse)
+{
+    const uint32_t weight = (uint32_t)((int32_t)synapse >> 16);
+#if defined(__CUDA_ARCH__)
+    return __funnelshift_l(0u, weight, synapse << 4); /* by its low 5 bits */
+#else
+    return weight << (synapse << 4 & 31u);
+#endif
+}
+
+/* The sum of an even place, and that of the odd one after it. */
+VLY_NARROW_FN int32_t vly_narrow_low(uint32_t word)
+{
+    return (int32_t)(word << 16) >> 16;
+}
+
+VLY_NARROW_FN int32_t vly_narrow_high(uint32_t word)
+{
+    return (int32_t)(word - (uint32_t)vly_narrow_low(word)) >> 16;
+}
+
+/* The greatest divisor of both; 0: of nothing so far. */
+VLY_NARROW_FN uint32_t vly_narrow_divisor(uint32_t a, uint32_t b)
+{
+    while (b != 0) {
+        const uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Whether no sum of weights, each of them once or not at all, leaves 16 bits:
+ * load is the sum of their magnitudes, all of which divisor divides. */
+VLY_NARROW_FN int vly_narrow_fits(uint32_t load, uint32_t divisor)
+{
+    return divisor == 0 ? load == 0 : load / divisor <= VLY_NARROW_MOST;
+}
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a block of the partitioned plan has in shared memory, how many bytes
+ * that is, and where in it a neuron is. C and CUDA C++, so that sizes and
+ * places are tested where there is no device.
+ */
+#ifndef VOLLEY_CUDA_PARTITION_LAYOUT_H
+#define VOLLEY_CUDA_PARTITION_LAYOUT_H
+
+#include "cuda_kernels.h"
+#include "narrow_sums.h"
+
+#define SPARE_WORDS 32u
+
+#define GATE_WARPS (VLY_CUDA_PARTITION_BLOCKS / 32)
+
+/* What an update needs of an area and of its first stimulus, in one place:
+ * registers are short here, and the way to it through pointers is long. */
+typedef struct partition_area {
+    uint64_t start; /* of the stimulus */
+    uint64_t stop;
+    float scale;
+    uint32_t first; /* global id */
+    uint32_t n;
+    uint32_t uniform; /* 1: coefs are those of all its neurons */
+    uint32_t coefs[VLY_CUDA_MAX_COEFS];
+    uint32_t model;
+    uint32_t n_stimuli;
+    uint32_t packed; /* 1: counts of the first stimulus are kept */
+    uint32_t stimulus_first;
+    uint32_t stimulus_n;
+    uint32_t always;
+    uint32_t base;
+    uint32_t step;
+    uint32_t divisor; /* of its weights, where sums are of 16 bits; else 1 */
+    uint32_t reserved;
+} partition_area;
+
+typedef struct partition_shared {
+    /* spikes of the blocks before each in its group of 32, and of groups */
+    uint32_t before[VLY_CUDA_PARTITION_BLOCKS];
+    uint32_t group_sum[GATE_WARPS];
+    uint32_t n_mail;  /* spikes of this block */
+    uint32_t n_own;   /* of the burst before */
+    uint64_t meet[2]; /* MEET_*: arrivals of the cluster's blocks */
+    uint64_t head;    /* log position of the next burst */
+    uint64_t held;    /* spikes that the log has to keep */
+    unsigned long long digest;
+    unsigned long long n_events;
+    uint64_t cycles[3]; /* delivery, update, exchange, by thread 0 */
+    uint32_t time;
+    uint32_t turns[VLY_CUDA_PARTITION_GROUPS]; /* that warps have taken */
+} partition_shared;
+
+#if defined(__CUDACC__)
+#define VLY_LAYOUT_FN static __host__ __device__ __forceinline__
+#else
+#define VLY_LAYOUT_FN static inline
+#endif
+
+/* Words of accumulators that a block has. */
+VLY_LAYOUT_FN uint32_t partition_words(const vly_cuda_partition *partition)
+{
+    if (partition->narrow != 0)
+        return partition->slice / 2;
+    return partition->ring * (partition->slice - partition->once);
+}
+
+/* Bytes of dynamic shared memory: accumulators, a spare word for each lane,
+ * areas [n_areas], counts [max_delay] of the last bursts. */
+VLY_LAYOUT_FN uint64_t partition_dynamic(const vly_cuda_view *view,
+                                         const vly_cuda_partition *partition)
+{
+    const uint64_t words =
+        (uint64_t)partition_words(partition) + SPARE_WORDS + view->max_delay;
+    return words * sizeof(uint32_t) +
+           (uint64_t)view->n_areas * sizeof(partition_area);
+}
+
+/* And of partition_shared: the compiler rounds up what it places. */
+VLY_LAYOUT_FN uint64_t partition_static(void)
+{
+    return (sizeof(partition_shared) + 255) / 256 * 256;
+}
+
+/* Tile that a block updates as its number q. */
+VLY_LAYOUT_FN uint32_t partition_tile(const vly_cuda_partition *partition,
+                                      uint32_t slice, uint32_t rank, uint32_t q)
+{
+    return (rank + q * partition->cluster) * partition->n_slices + slice;
+}
+
+/* Where a neuron has its accumulator. */
+typedef struct neuron_place {
+    uint32_t slice;
+    uint32_t at; /* among the places of a burst */
+    uint32_t area;
+    uint32_t rank;  /* of the block that updates it */
+    uint32_t extra; /* word of what the host gives it */
+} neuron_place;
+
+/* Neuron i of an area whose tiles begin at area_tile. */
+VLY_LAYOUT_FN neuron_place place_neuron(const vly_cuda_partition *partition,
+                                        uint32_t area, uint32_t i,
+                                        uint32_t area_tile)
+{
+    const uint32_t tile = area_tile + i / partition->tile;
+    const uint32_t number = tile / partition->n_slices;
+    const uint32_t in_tile = i % partition->tile;
+    neuron_place to;
+    to.slice = tile % partition->n_slices;
+    to.area = area;
+    to.rank = number % partition->cluster;
+    to.extra = tile * partition->tile + in_tile;
+    to.at = number * partition->tile;
+    if (partition->once != 0) { /* of a pair: see vly_cuda_partition */
+        const uint32_t own = number / 2 * partition->tile;
+        if (own >= partition->once)
+            to.at -= partition->once;
+        else
+            to.at = own +
+                    (number % 2 == 0 ? 0 : partition->slice - partition->once);
+        to.at += VLY_CUDA_PAIR_PLACE;
+    }
+    to.at += partition->narrow != 0 ? vly_narrow_place(in_tile) : in_tile;
+    return to;
+}
+
+#endif
