@@ -8,28 +8,10 @@
  */
 #include "cuda_kernels.h"
 
-#define VLY_CUDA_TWO_PORT_MODELS 1
+#include "global_update.cuh"
 #include "grid_barrier.cuh"
-#include "update_neuron.cuh"
 
-#include "kernels/models/digest.h"
-
-#define THREADS VLY_CUDA_THREADS
-#define LIST 4096u /* spikes of a block before they are written */
-#define LIST_TILES (LIST / THREADS) /* tiles that fit for sure */
 #define UNROLL 4
-
-/* What a block keeps in shared memory. */
-struct block_shared {
-    uint32_t ids[LIST];
-    uint32_t gains[LIST];
-    uint32_t n_list;
-    uint32_t base;  /* of the list in the burst's part of the log */
-    uint64_t head;  /* log position of the burst to come */
-    uint32_t go;    /* 1: another burst */
-    long long time; /* end of the last phase */
-    uint64_t cycles[3];
-};
 
 /* By one thread: the time since the last call belongs to the phase. */
 static __device__ __forceinline__ void end_phase(block_shared *shared,
@@ -156,137 +138,6 @@ static __device__ void deliver_burst(const vly_cuda_view &view,
     }
 }
 
-/* ---- update ------------------------------------------------------------ */
-
-/* 1 if the neuron fired */
-template <int MODEL>
-static __device__ __forceinline__ uint32_t update_neuron(
-    const vly_cuda_view &view, const vly_cuda_area *area, uint32_t i,
-    uint64_t burst, uint32_t slot, uint32_t *gain, uint64_t *n_candidates)
-{
-    const uint32_t neuron = area->first + i;
-    const uint64_t n = view.n_neurons;
-    uint32_t *input = view.input + (uint64_t)slot * view.n_ports * n + neuron;
-    uint32_t drawn[2] = {0, 0};
-    uint32_t any = draw_stimuli(view, area, burst, neuron, drawn);
-    if (area->feagi != 0) {
-        uint8_t *mark = view.mark + slot * n + neuron;
-        if (__ldcg(mark) != 0) {
-            *mark = 0;
-            any = 1;
-        }
-        if (any == 0)
-            return 0;
-    }
-    vly_cuda_words words;
-    load_state<MODEL>(area, i, &words);
-    load_coefs<MODEL>(area, i, &words);
-    uint32_t sum = __ldcg(input) + drawn[0];
-    *input = 0;
-    float in1 = 0.0f;
-    if (view.n_ports > 1) {
-        uint32_t sum1 = __ldcg(input + n) + drawn[1];
-        input[n] = 0;
-        in1 = (float)(int32_t)sum1 * area->scale[1];
-    }
-    *n_candidates += 1;
-    uint32_t fired = step_words<MODEL>(view, area->model, burst, neuron,
-                                       (float)(int32_t)sum * area->scale[0],
-                                       &words, gain, in1);
-    store_state<MODEL>(area, i, &words);
-    return fired;
-}
-
-/* Appends to the block's list. */
-static __device__ __forceinline__ void
-list_append(block_shared *shared, uint32_t fired, uint32_t id, uint32_t gain)
-{
-    const uint32_t lane = threadIdx.x % 32;
-    const uint32_t votes = __ballot_sync(0xffffffffu, fired != 0);
-    if (votes == 0)
-        return;
-    uint32_t base = 0;
-    if (lane == 0)
-        base = atomicAdd(&shared->n_list, (uint32_t)__popc(votes));
-    base = __shfl_sync(0xffffffffu, base, 0);
-    if (fired != 0) {
-        uint32_t at = base + (uint32_t)__popc(votes & ((1u << lane) - 1u));
-        shared->ids[at] = id;
-        shared->gains[at] = gain;
-    }
-}
-
-static __device__ __forceinline__ uint64_t warp_sum(uint64_t x)
-{
-    for (int d = 16; d > 0; d /= 2)
-        x += __shfl_xor_sync(0xffffffffu, x, d);
-    return x;
-}
-
-/* Writes the list to the log, with its digest and its events. */
-static __device__ void list_flush(const vly_cuda_view &view,
-                                  block_shared *shared, uint64_t burst,
-                                  uint64_t mixed, uint64_t *n_events)
-{
-    vly_cuda_record *record =
-        view.records + ((uint32_t)burst & view.record_mask);
-    __syncthreads();
-    const uint32_t n = shared->n_list;
-    __syncthreads(); /* nobody appends before all have read it */
-    if (n == 0)
-        return;
-    if (threadIdx.x == 0)
-        shared->base = atomicAdd(&record->count, n);
-    __syncthreads();
-    const uint64_t start = shared->head + shared->base;
-    uint64_t digest = 0;
-    for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) {
-        uint32_t id = shared->ids[i];
-        uint32_t gain = shared->gains[i];
-        uint64_t at = (start + i) & view.log_mask;
-        view.log_ids[at] = id;
-        view.log_gains[at] = gain;
-        digest += vly_digest_pair(mixed, id, gain);
-        *n_events += view.out_degree[id];
-    }
-    digest = warp_sum(digest);
-    if (threadIdx.x % 32 == 0 && threadIdx.x < n)
-        atomicAdd((unsigned long long *)&record->digest,
-                  (unsigned long long)digest);
-    __syncthreads();
-    if (threadIdx.x == 0)
-        shared->n_list = 0;
-    __syncthreads();
-}
-
-template <int MODEL>
-static __device__ void update_burst(const vly_cuda_view &view,
-                                    block_shared *shared, uint64_t burst,
-                                    uint64_t *n_events, uint64_t *n_candidates)
-{
-    const uint64_t mixed = vly_digest_mix(burst);
-    const uint32_t slot = (uint32_t)(burst % view.ring);
-    const uint64_t n_tiles = view.n_tiles;
-    uint32_t tile = (uint32_t)(n_tiles * blockIdx.x / gridDim.x);
-    const uint32_t end = (uint32_t)(n_tiles * (blockIdx.x + 1) / gridDim.x);
-    for (uint32_t held = 0; tile < end; tile++) {
-        const vly_cuda_tile part = view.tiles[tile];
-        const vly_cuda_area *area = view.areas + part.area;
-        const uint32_t i = part.first + threadIdx.x;
-        uint32_t fired = 0;
-        uint32_t gain = 0;
-        if (threadIdx.x < part.n)
-            fired = update_neuron<MODEL>(view, area, i, burst, slot, &gain,
-                                         n_candidates);
-        list_append(shared, fired, area->first + i, gain);
-        if (++held == LIST_TILES) {
-            list_flush(view, shared, burst, mixed, n_events);
-            held = 0;
-        }
-    }
-    list_flush(view, shared, burst, mixed, n_events);
-}
-
 /* ---- the burst loop ---------------------------------------------------- */
 
 /* Whether a burst may begin: even if every neuron fires, no spike that is
@@ -332,6 +183,7 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
     uint32_t k = 0;
     if (threadIdx.x == 0) {
         shared.n_list = 0;
+        shared.area_index = NO_AREA;
         shared.head = launch.head;
         shared.time = clock64();
         for (int i = 0; i < 3; i++)
@@ -354,7 +206,8 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
             end_phase(&shared, 2);
         }
         __syncthreads();
-        update_burst<MODEL>(view, &shared, burst, &n_events, &n_candidates);
+        update_burst<MODEL>(view, &shared, burst, k == 0, &n_events,
+                            &n_candidates);
         __syncthreads();
         arrivals += 2 * gridDim.x;
         if (threadIdx.x == 0) {

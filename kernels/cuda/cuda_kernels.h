@@ -95,6 +95,8 @@ typedef struct vly_cuda_view {
     const uint32_t *out_degree;
     uint32_t *input; /* [ring][n_ports][n_neurons] accumulators */
     uint8_t *mark;   /* [ring][n_neurons] 1: candidate; NULL without FEAGI */
+    uint32_t *draws; /* [n_neurons] of four bursts, packed; plan global, NULL
+                        with FEAGI areas or two ports */
     uint32_t *log_ids;
     uint32_t *log_gains;
     vly_cuda_record *records; /* [record_mask + 1] by burst */

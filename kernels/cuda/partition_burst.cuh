@@ -67,7 +67,9 @@ block_load(const vly_cuda_view &view, const vly_cuda_launch &launch,
         block.counts[(launch.burst + i) % view.max_delay] = n;
     }
     for (uint32_t i = threadIdx.x; i < view.n_areas; i += THREADS)
-        load_area<MODEL>(view, partition, i, block.areas + i);
+        load_area<MODEL>(view, i,
+                         partition.narrow != 0 ? partition.divisor[i] : 1,
+                         block.areas + i);
     if (threadIdx.x < VLY_CUDA_PARTITION_GROUPS)
         block.shared->turns[threadIdx.x] = 0;
     if (threadIdx.x == 0) {

@@ -107,9 +107,13 @@ static void test_all_fire(void **state)
     (void)state;
     pair_open();
     static const char *const choices[] = {
-        "plan=resident,blocks=3", "plan=resident,blocks=3,lines=7,launch=9",
-        "plan=resident,blocks=132,lines=1,split=1", "plan=resident,lines=7",
-        "plan=resident,blocks=3,quads=1,split=1"};
+        "plan=resident,blocks=3",
+        "plan=resident,blocks=3,lines=7,launch=9",
+        "plan=resident,blocks=132,lines=1,split=1",
+        "plan=resident,lines=7",
+        "plan=resident,blocks=3,quads=1,split=1",
+        "plan=global,blocks=2",
+        "plan=global,launch=9"};
     static const uint32_t thresholds[] = {0x08000000u};
     uint32_t coefs[6];
     test_net net;
@@ -121,7 +125,7 @@ static void test_all_fire(void **state)
     test_stimulus(&net, 0, thresholds, 1, 0, 300, 0);
     net.stimuli[0].start = 10;
     test_net_finish(&net);
-    for (uint32_t i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         pair_create_both(&net, choices[i], nets);
         assert_true(pair_run_both(&net, nets, 40, NULL, 0) > 400000);
         assert_true(pair_run_both(&net, nets, 3, NULL, 0) > 40000);
