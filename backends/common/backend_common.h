@@ -6,6 +6,8 @@
 #ifndef VOLLEY_BACKEND_COMMON_H
 #define VOLLEY_BACKEND_COMMON_H
 
+#include <stddef.h>
+
 #include <volley/plugin.h>
 
 /* Id of the plugin, for messages. Each plugin defines it. */
@@ -73,6 +75,75 @@ vly_status vly_common_check_stimulus_write(const vly_net_desc *desc,
                                            const vly_stimulus_desc *to,
                                            vly_error *error);
 
+/* ---- common_options.c -------------------------------------------------- */
+
+/* One that may stand behind a device: NAME=NUMBER or NAME=WORD. */
+typedef struct vly_common_option {
+    const char *name;
+    uint32_t *value;          /* the number, or which word; untouched if none */
+    const char *const *words; /* and NULL; NULL: a number of up to 6 digits */
+    uint32_t most;            /* 0: any */
+    uint32_t is_power;        /* 1: of two, or 0 */
+} vly_common_option;
+
+int vly_common_is_power(uint32_t n); /* of two, or 0 */
+/* Reads "a=1,b=word"; NULL and "" are none. Returns NULL, or the first that is
+ * not to be had, and its length. */
+const char *vly_common_read_options(const char *text,
+                                    const vly_common_option *options,
+                                    size_t n_options, size_t *length);
+
+/* ---- common_net.c ------------------------------------------------------ */
+
+/* the smallest that is not below n, which is at most 2^63 */
+uint64_t vly_common_power_of_two(uint64_t n);
+/* of any area; at least 1 */
+uint32_t vly_common_most_ports(const vly_net_desc *desc);
+/* bursts that further delays reach over, the burst itself among them */
+uint32_t vly_common_ring(const vly_net_desc *desc);
+
+typedef struct vly_common_delays {
+    uint32_t base;
+    uint32_t most; /* further delay */
+} vly_common_delays;
+
+/* Every base delay once, as maps have them; how many. delays [n_projections] */
+uint32_t vly_common_base_delays(const vly_net_desc *desc,
+                                vly_common_delays *delays);
+/* words of a column: 1 if it is uniform */
+uint32_t vly_common_coef_words(const vly_area_desc *area, uint32_t coef);
+/* All columns, area by area, one behind the other, into words, if it is not
+ * NULL; how many words. */
+uint64_t vly_common_coefs(const vly_net_desc *desc, uint32_t *words);
+/* A place for every stimulus, those of an area together.
+ * slot  [n_stimuli]    those of no neuron last
+ * first [n_areas + 1]  of each area
+ */
+void vly_common_sort_stimuli(const vly_net_desc *desc, uint32_t *slot,
+                             uint32_t *first);
+
+/* ---- common_input.c ---------------------------------------------------- */
+
+/* The area of a neuron; last: that of the one before, or NULL, since inputs of
+ * one area follow each other, mostly. */
+const vly_area_desc *vly_common_input_area(const vly_net_desc *desc,
+                                           const vly_area_desc *last,
+                                           uint32_t neuron);
+/* How many inputs of a run are of bursts [burst, burst + n_bursts); *from is
+ * moved to the first of them. */
+uint64_t vly_common_inputs_find(const vly_run *run, uint64_t burst,
+                                uint32_t n_bursts, uint64_t *from);
+vly_status vly_common_inputs_check(uint64_t n, vly_error *error);
+/* of an input: neuron, port, value, 1 if it is of a FEAGI area */
+#define VLY_COMMON_INPUT_WORDS 4u
+/* words of n_bursts + 1 rows, filled up to whole inputs */
+uint64_t vly_common_input_rows(uint32_t n_bursts);
+/* The first input of each burst, then n inputs.
+ * words [input_rows(n_bursts) + n * INPUT_WORDS] */
+void vly_common_inputs_write(const vly_net_desc *desc, const vly_input *from,
+                             uint64_t n, uint64_t burst, uint32_t n_bursts,
+                             uint32_t *words);
+
 /* ---- common_state.c ---------------------------------------------------- */
 
 /* words of all fields of all areas */
@@ -93,12 +164,35 @@ vly_status vly_common_check_field(const vly_net_desc *desc, uint32_t area,
                                   uint32_t count, vly_error *error);
 vly_status vly_common_check_coef(const vly_net_desc *desc, uint32_t area,
                                  uint32_t coef, vly_error *error);
+vly_status vly_common_check_info(const vly_net_info *info, vly_error *error);
+
+/* ---- common_snapshot.c ------------------------------------------------- */
+
+/* What a backend reads from its device. counts, of n_bursts bursts from burst
+ * on: [n_bursts]; spikes of them, which are n_spikes, in order. */
+typedef struct vly_common_reader {
+    vly_status (*counts)(vly_backend_net *net, uint64_t burst,
+                         uint32_t n_bursts, uint32_t *counts, vly_error *error);
+    vly_status (*state)(vly_backend_net *net, uint32_t *words,
+                        vly_error *error);
+    vly_status (*spikes)(vly_backend_net *net, uint64_t burst,
+                         uint32_t n_bursts, uint64_t n_spikes, uint32_t *ids,
+                         uint32_t *gains, vly_error *error);
+} vly_common_reader;
+
+/* snapshot_read of a net at `burst`; the snapshot is untouched on failure. */
+vly_status vly_common_snapshot_read(vly_backend_net *net,
+                                    const vly_net_desc *desc, uint64_t burst,
+                                    const vly_common_reader *reader,
+                                    vly_snapshot *snapshot, vly_error *error);
 
 /* ---- common_run.c ------------------------------------------------------ */
 
 /* Whether a run may begin. failed: status of an earlier run of the net. */
 vly_status vly_common_check_run(const vly_net_desc *desc, int32_t failed,
                                 const vly_run *run, vly_error *error);
+/* Nothing is done yet. */
+void vly_common_run_begin(vly_run *run);
 /* area_spikes of the run; NULL: not wanted */
 uint64_t *vly_common_run_areas(const vly_run *run);
 /* 1 unless it records and has not room for a burst in which all fire */

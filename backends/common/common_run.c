@@ -3,15 +3,6 @@
  */
 #include "backend_common.h"
 
-/* The area of a neuron; inputs of one area follow each other, mostly. */
-static const vly_area_desc *
-input_area(const vly_net_desc *desc, const vly_area_desc *last, uint32_t neuron)
-{
-    if (last != NULL && neuron - last->first < last->n_neurons)
-        return last;
-    return vly_common_area_desc(desc, vly_common_area_of(desc, neuron));
-}
-
 /* Nets of one port, without branches: most hosts make no mistakes. */
 static int all_fit(const vly_net_desc *desc, const vly_run *run)
 {
@@ -43,7 +34,7 @@ static vly_status check_inputs(const vly_net_desc *desc, const vly_run *run,
                 (unsigned long long)i, (unsigned long long)input->burst,
                 (unsigned long long)run->inputs[i - 1].burst);
         if (input->neuron < desc->n_neurons)
-            area = input_area(desc, area, input->neuron);
+            area = vly_common_input_area(desc, area, input->neuron);
         if (input->neuron >= desc->n_neurons || input->port >= area->n_ports)
             return vly_common_fail(error, VLY_E_INVALID,
                                    "input %llu: neuron %u, port %u; there are "
@@ -73,6 +64,14 @@ vly_status vly_common_check_run(const vly_net_desc *desc, int32_t failed,
                                (unsigned long long)run->spikes_capacity,
                                desc->n_neurons);
     return check_inputs(desc, run, error);
+}
+
+void vly_common_run_begin(vly_run *run)
+{
+    run->n_bursts_done = 0;
+    run->n_spikes = 0;
+    run->n_events = 0;
+    run->n_candidates = 0;
 }
 
 uint64_t *vly_common_run_areas(const vly_run *run)

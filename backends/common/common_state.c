@@ -141,3 +141,12 @@ vly_status vly_common_check_coef(const vly_net_desc *desc, uint32_t area,
                                a->name, coef, a->model, a->n_coefs);
     return VLY_OK;
 }
+
+vly_status vly_common_check_info(const vly_net_info *info, vly_error *error)
+{
+    if (info->struct_size < sizeof *info)
+        return vly_common_fail(error, VLY_E_INVALID,
+                               "net info: struct_size is %u, wanted %u",
+                               info->struct_size, (uint32_t)sizeof *info);
+    return VLY_OK;
+}

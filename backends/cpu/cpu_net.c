@@ -318,10 +318,9 @@ void vly_cpu_net_destroy(vly_backend_net *net)
 vly_status vly_cpu_net_info(const vly_backend_net *net, vly_net_info *info,
                             vly_error *error)
 {
-    if (info->struct_size < sizeof *info)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "net info: struct_size is %u, wanted %u",
-                               info->struct_size, (uint32_t)sizeof *info);
+    vly_status status = vly_common_check_info(info, error);
+    if (status != VLY_OK)
+        return status;
     uint32_t ring = 1;
     for (uint32_t a = 0; a < net->n_areas; a++)
         ring = net->areas[a].ring > ring ? net->areas[a].ring : ring;

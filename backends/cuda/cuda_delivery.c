@@ -313,22 +313,20 @@ static vly_status group_create(conveyor *c, vly_cuda_group *group,
     return status;
 }
 
-static void find_groups(vly_backend_net *net)
+/* Rows are made later. */
+static vly_status find_groups(vly_backend_net *net, vly_error *error)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < net->desc->n_projections; i++) {
-        const vly_projection_desc *p = vly_cuda_projection_desc(net->desc, i);
-        uint32_t g = 0;
-        while (g < n && net->groups[g].base_delay != p->base_delay)
-            g++;
-        if (g == n) {
-            net->groups[n].base_delay = p->base_delay;
-            net->groups[n++].delay_max = 0;
-        }
-        if (p->delay != NULL && p->delay_max > net->groups[g].delay_max)
-            net->groups[g].delay_max = p->delay_max;
-    }
-    net->view.n_groups = n;
+    vly_common_delays *delays = NULL;
+    vly_status status = vly_cuda_alloc(net, net->desc->n_projections,
+                                       sizeof *delays, &delays, error);
+    if (status != VLY_OK)
+        return status;
+    net->view.n_groups = vly_common_base_delays(net->desc, delays);
+    for (uint32_t g = 0; g < net->view.n_groups; g++)
+        net->groups[g] = (vly_cuda_group){.base_delay = delays[g].base,
+                                          .delay_max = delays[g].most};
+    vly_cuda_release(net, delays);
+    return VLY_OK;
 }
 
 vly_status vly_cuda_delivery_create(vly_backend_net *net, vly_error *error)
@@ -338,9 +336,10 @@ vly_status vly_cuda_delivery_create(vly_backend_net *net, vly_error *error)
     vly_status status =
         vly_cuda_alloc(net, net->desc->n_projections, sizeof *net->groups,
                        &net->groups, error);
+    if (status == VLY_OK)
+        status = find_groups(net, error);
     if (status != VLY_OK)
         return status;
-    find_groups(net);
     status = conveyor_open(net, &c, error);
     for (uint32_t g = 0; g < net->view.n_groups && status == VLY_OK; g++)
         status = group_create(&c, &net->groups[g], error);

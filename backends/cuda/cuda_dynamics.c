@@ -70,13 +70,8 @@ vly_status vly_cuda_coef_write(vly_backend_net *net, uint32_t a, uint32_t coef,
 /* All columns in one block: a net of many areas has thousands of them. */
 static vly_status create_coefs(vly_backend_net *net, vly_error *error)
 {
-    uint64_t total = 0;
+    uint64_t total = vly_common_coefs(net->desc, NULL);
     uint32_t *all = NULL;
-    for (uint32_t a = 0; a < net->view.n_areas; a++) {
-        const vly_area_desc *desc = vly_cuda_area_desc(net->desc, a);
-        for (uint32_t i = 0; i < desc->n_coefs; i++)
-            total += desc->coefs[i].uniform ? 1 : desc->n_neurons;
-    }
     uint32_t *host = NULL;
     vly_status status =
         vly_cuda_device_alloc(net, total, sizeof *all, &all, error);
@@ -84,16 +79,15 @@ static vly_status create_coefs(vly_backend_net *net, vly_error *error)
         status = vly_cuda_alloc(net, total, sizeof *host, &host, error);
     if (status != VLY_OK)
         return status;
+    (void)vly_common_coefs(net->desc, host);
     uint64_t at = 0;
     for (uint32_t a = 0; a < net->view.n_areas; a++) {
         const vly_area_desc *desc = vly_cuda_area_desc(net->desc, a);
         for (uint32_t i = 0; i < desc->n_coefs; i++) {
-            const vly_column *column = &desc->coefs[i];
-            uint32_t n = column->uniform ? 1 : desc->n_neurons;
-            if (n > 0)
-                memcpy(host + at, column->words, n * sizeof *host);
+            uint32_t n = vly_common_coef_words(desc, i);
             net->areas[a].coef[i] = all + at;
-            net->areas[a].coef_mask[i] = column->uniform ? 0 : UINT32_MAX;
+            net->areas[a].coef_mask[i] =
+                desc->coefs[i].uniform ? 0 : UINT32_MAX;
             net->info[a].coef_room[i] = n;
             at += n;
         }

@@ -11,14 +11,6 @@
 /* As far as it grows only to make launches longer. */
 #define GROWN_CAPACITY (UINT64_C(1) << 24)
 
-static uint64_t power_of_two(uint64_t n)
-{
-    uint64_t p = 1;
-    while (p < n)
-        p *= 2;
-    return p;
-}
-
 static vly_status log_alloc(vly_backend_net *net, uint64_t capacity,
                             uint32_t **ids, uint32_t **gains, vly_error *error)
 {
@@ -35,9 +27,10 @@ static vly_status log_alloc(vly_backend_net *net, uint64_t capacity,
 
 vly_status vly_cuda_history_create(vly_backend_net *net, vly_error *error)
 {
-    uint64_t n_records = power_of_two((uint64_t)net->desc->max_delay +
-                                      VLY_CUDA_LAUNCH_BURSTS + 2);
-    uint64_t capacity = power_of_two(UINT64_C(4) * net->desc->n_neurons);
+    uint64_t n_records = vly_common_power_of_two(
+        (uint64_t)net->desc->max_delay + VLY_CUDA_LAUNCH_BURSTS + 2);
+    uint64_t capacity =
+        vly_common_power_of_two(UINT64_C(4) * net->desc->n_neurons);
     capacity = capacity > FIRST_CAPACITY ? capacity : FIRST_CAPACITY;
     if (n_records > UINT32_MAX)
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
@@ -104,7 +97,7 @@ vly_status vly_cuda_history_reserve(vly_backend_net *net, uint64_t oldest,
     vly_status status = VLY_OK;
     uint64_t from = position_of(net, oldest, &status, error);
     uint64_t held = net->head - from;
-    uint64_t capacity = power_of_two(2 * (held + n));
+    uint64_t capacity = vly_common_power_of_two(2 * (held + n));
     uint32_t *ids = NULL;
     uint32_t *gains = NULL;
     if (status != VLY_OK || capacity <= net->view.log_mask + 1)
@@ -167,7 +160,7 @@ static vly_status drain_reserve(vly_backend_net *net, uint64_t n,
 {
     if (n <= net->drain_room)
         return VLY_OK;
-    uint64_t room = power_of_two(n);
+    uint64_t room = vly_common_power_of_two(n);
     uint32_t *ids = NULL;
     uint32_t *gains = NULL;
     uint32_t *both = NULL;

@@ -11,42 +11,11 @@
 
 /* ---- options ----------------------------------------------------------- */
 
-static int read_number(const char *text, size_t n, const char *name,
-                       uint32_t *value)
-{
-    size_t length = strlen(name);
-    uint32_t number = 0;
-    if (n <= length || n > length + 6 || strncmp(text, name, length) != 0)
-        return 0;
-    for (size_t i = length; i < n; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return 0;
-        number = number * 10 + (uint32_t)(text[i] - '0');
-    }
-    *value = number;
-    return 1;
-}
-
-static int read_plan(const char *text, size_t n, uint32_t *plan)
-{
-    static const char *const names[] = {"plan=auto", "plan=global",
-                                        "plan=resident", "plan=partitioned"};
-    for (uint32_t i = 0; i < 4; i++)
-        if (strlen(names[i]) == n && strncmp(names[i], text, n) == 0) {
-            *plan = i;
-            return 1;
-        }
-    return 0;
-}
-
-static int is_power(uint32_t n, uint32_t most)
-{
-    return (n & (n - 1)) == 0 && n <= most; /* 0: not asked for */
-}
-
 static vly_status read_options(const char *text, vly_cuda_options *made,
                                vly_error *error)
 {
+    static const char *const plans[] = {"auto", "global", "resident",
+                                        "partitioned", NULL};
     memset(made, 0, sizeof *made);
     made->split = VLY_CUDA_AUTO;
     made->linger = VLY_CUDA_AUTO;
@@ -54,41 +23,42 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
     made->post = VLY_CUDA_AUTO;
     made->deal = VLY_CUDA_AUTO;
     made->narrow = NARROW_UNASKED;
-    while (text != NULL && text[0] != 0) {
-        size_t n = strcspn(text, ",");
-        int known = n == 0 ||
-                    read_number(text, n, "blocks=", &made->n_blocks) ||
-                    read_number(text, n, "launch=", &made->n_bursts) ||
-                    read_number(text, n, "fault=", &made->fault) ||
-                    read_number(text, n, "change=", &made->change) ||
-                    read_number(text, n, "linger=", &made->linger) ||
-                    read_number(text, n, "lines=", &made->lines) ||
-                    read_number(text, n, "split=", &made->split) ||
-                    read_number(text, n, "quads=", &made->quads) ||
-                    read_number(text, n, "cluster=", &made->cluster) ||
-                    read_number(text, n, "unit=", &made->unit) ||
-                    read_number(text, n, "once=", &made->once) ||
-                    read_number(text, n, "post=", &made->post) ||
-                    read_number(text, n, "deal=", &made->deal) ||
-                    read_number(text, n, "narrow=", &made->narrow) ||
-                    read_plan(text, n, &made->plan);
-        if (!known || !is_power(made->cluster, VLY_CUDA_CLUSTER) ||
-            !is_power(made->unit, 4) || made->narrow > 2 ||
-            (made->once > 100 && made->once != VLY_CUDA_AUTO))
-            return vly_cuda_fail(
-                error, VLY_E_INVALID,
-                "cuda option '%.*s', wanted plan=auto, "
-                "plan=global, plan=resident, "
-                "plan=partitioned, blocks=N, launch=N, "
-                "lines=N, split=0|1, quads=N, cluster=1|2|4|8, "
-                "unit=1|2|4, once=0 to 100, post=N, deal=N, "
-                "narrow=0|1|2, linger=0|1|2, "
-                "change=1 or "
-                "fault=1",
-                (int)n, text);
-        text += text[n] == ',' ? n + 1 : n;
-    }
-    return VLY_OK;
+    const vly_common_option options[] = {
+        {.name = "plan", .value = &made->plan, .words = plans},
+        {.name = "blocks", .value = &made->n_blocks},
+        {.name = "launch", .value = &made->n_bursts},
+        {.name = "fault", .value = &made->fault},
+        {.name = "change", .value = &made->change},
+        {.name = "linger", .value = &made->linger},
+        {.name = "lines", .value = &made->lines},
+        {.name = "split", .value = &made->split},
+        {.name = "quads", .value = &made->quads},
+        {.name = "cluster",
+         .value = &made->cluster,
+         .most = VLY_CUDA_CLUSTER,
+         .is_power = 1},
+        {.name = "unit", .value = &made->unit, .most = 4, .is_power = 1},
+        {.name = "once", .value = &made->once, .most = 100},
+        {.name = "post", .value = &made->post},
+        {.name = "deal", .value = &made->deal},
+        {.name = "narrow", .value = &made->narrow, .most = 2},
+        {.name = "fours", .value = &made->fours, .most = 1},
+    };
+    size_t n;
+    const char *bad = vly_common_read_options(
+        text, options, sizeof options / sizeof options[0], &n);
+    if (bad == NULL)
+        return VLY_OK;
+    return vly_cuda_fail(error, VLY_E_INVALID,
+                         "cuda option '%.*s', wanted plan=auto, "
+                         "plan=global, plan=resident, "
+                         "plan=partitioned, blocks=N, launch=N, "
+                         "lines=N, split=0|1, quads=N, cluster=1|2|4|8, "
+                         "unit=1|2|4, once=0 to 100, post=N, deal=N, "
+                         "narrow=0|1|2, fours=0|1, linger=0|1|2, "
+                         "change=1 or "
+                         "fault=1",
+                         (int)n, bad);
 }
 
 /* ---- sizes ------------------------------------------------------------- */
@@ -99,22 +69,13 @@ static void start_view(vly_backend_net *net)
     vly_cuda_view *view = &net->view;
     view->n_neurons = desc->n_neurons;
     view->n_areas = desc->n_areas;
-    view->n_ports = 1;
-    view->ring = 1;
+    view->n_ports = vly_common_most_ports(desc);
+    view->ring = vly_common_ring(desc);
     view->max_delay = desc->max_delay;
     view->key_low = (uint32_t)desc->seed_input;
     view->key_high = (uint32_t)(desc->seed_input >> 32);
     view->feagi_q = desc->feagi_q;
     view->model = VLY_CUDA_N_MODELS;
-    for (uint32_t a = 0; a < desc->n_areas; a++) {
-        uint32_t n = vly_cuda_area_desc(desc, a)->n_ports;
-        view->n_ports = n > view->n_ports ? n : view->n_ports;
-    }
-    for (uint32_t i = 0; i < desc->n_projections; i++) {
-        const vly_projection_desc *p = vly_cuda_projection_desc(desc, i);
-        uint32_t ring = p->delay != NULL ? p->delay_max + 1 : 1;
-        view->ring = ring > view->ring ? ring : view->ring;
-    }
 }
 
 /* Synapses of delay 1 hold up the next burst. Where there are some, rows in
@@ -319,10 +280,9 @@ static void say_partition(const vly_backend_net *net, double bytes,
 vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
                              vly_error *error)
 {
-    if (info->struct_size < sizeof *info)
-        return vly_cuda_fail(error, VLY_E_INVALID,
-                             "net info: struct_size is %u, wanted %u",
-                             info->struct_size, (uint32_t)sizeof *info);
+    vly_status status = vly_common_check_info(info, error);
+    if (status != VLY_OK)
+        return status;
     info->n_threads = 1;
     info->host_bytes = net->heap.bytes + net->pinned_bytes;
     info->device_bytes = net->device_bytes;

@@ -32,11 +32,6 @@ typedef struct vly_cuda_area_info {
     uint32_t coef_room[VLY_CUDA_MAX_COEFS]; /* words behind the pointer */
 } vly_cuda_area_info;
 
-typedef struct vly_cuda_stimulus_info {
-    uint32_t slot;        /* in the table on the device */
-    uint32_t *thresholds; /* on the device: VLY_CUDA_THRESHOLDS words */
-} vly_cuda_stimulus_info;
-
 /* Input of the host for one launch: first of each burst, then the inputs. One
  * block, so that one copy takes it there. */
 typedef struct vly_cuda_inputs {
@@ -158,9 +153,10 @@ struct vly_backend_net {
     uint32_t reserved;
     vly_cuda_area *areas; /* [n_areas] as on the device */
     vly_cuda_area_info *info;
-    vly_cuda_stimulus_info *stimuli;
-    vly_cuda_group *groups; /* [view.n_groups] as on the device */
-    uint32_t *state;        /* on the device, as in a snapshot */
+    uint32_t *stimulus_slot; /* of each, in the table on the device */
+    uint32_t *thresholds;    /* on the device, VLY_CUDA_THRESHOLDS a slot */
+    vly_cuda_group *groups;  /* [view.n_groups] as on the device */
+    uint32_t *state;         /* on the device, as in a snapshot */
     uint64_t n_state_words;
     uint64_t n_synapses;
     vly_cuda_done *dones;   /* on the device: cleared all at once ... */

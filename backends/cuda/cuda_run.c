@@ -313,10 +313,7 @@ vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
         return status;
     uint64_t input_from = 0;
     int more = 1;
-    run->n_bursts_done = 0;
-    run->n_spikes = 0;
-    run->n_events = 0;
-    run->n_candidates = 0;
+    vly_common_run_begin(run);
     if (net->launch_bursts == 0)
         net->launch_bursts = FIRST_BURSTS;
     if (net->launch_fixed != 0)

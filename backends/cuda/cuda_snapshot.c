@@ -7,60 +7,42 @@
 
 /* ---- out --------------------------------------------------------------- */
 
-static vly_status read_all(vly_backend_net *net, vly_snapshot *snapshot,
-                           const vly_cuda_record *records, uint32_t n_bursts,
-                           uint64_t n_fired, vly_error *error)
+static vly_status read_counts(vly_backend_net *net, uint64_t burst,
+                              uint32_t n_bursts, uint32_t *counts,
+                              vly_error *error)
 {
+    vly_cuda_record *records = NULL;
     vly_status status =
-        vly_cuda_download(net, snapshot->state, net->state,
-                          net->n_state_words * sizeof(uint32_t), error);
+        vly_cuda_alloc(net, n_bursts, sizeof *records, &records, error);
     if (status == VLY_OK)
-        status =
-            vly_cuda_history_read(net, net->burst - n_bursts, n_bursts, n_fired,
-                                  snapshot->fired, snapshot->fired_gain, error);
-    uint64_t at = 0;
-    for (uint32_t j = 0; j < n_bursts && status == VLY_OK; j++) {
-        snapshot->fired_row[j] = at;
-        at += records[j].count;
-    }
-    if (status == VLY_OK)
-        snapshot->fired_row[n_bursts] = at;
+        status = vly_cuda_history_records(net, burst, n_bursts, records, error);
+    for (uint32_t j = 0; j < n_bursts && status == VLY_OK; j++)
+        counts[j] = records[j].count;
+    vly_cuda_release(net, records);
     return status;
 }
 
-static vly_status snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
-                                vly_error *error)
+static vly_status read_state(vly_backend_net *net, uint32_t *words,
+                             vly_error *error)
 {
-    uint32_t n_bursts = vly_common_fired_bursts(net->desc, net->burst);
-    uint64_t n_fired = 0;
-    vly_cuda_record *records = NULL;
-    vly_cuda_settle(net);
-    vly_status status = vly_cuda_enter(net->device, error);
-    if (status == VLY_OK)
-        status =
-            vly_cuda_alloc(net, n_bursts, sizeof *records, &records, error);
-    if (status == VLY_OK)
-        status = vly_cuda_history_records(net, net->burst - n_bursts, n_bursts,
-                                          records, error);
-    for (uint32_t j = 0; j < n_bursts && status == VLY_OK; j++)
-        n_fired += records[j].count;
-    vly_snapshot made = *snapshot; /* untouched on failure */
-    if (status == VLY_OK)
-        status = vly_common_snapshot_counts(net->desc, net->burst, n_fired,
-                                            &made, error);
-    if (status == VLY_OK && made.state != NULL)
-        status = read_all(net, &made, records, n_bursts, n_fired, error);
-    vly_cuda_release(net, records);
-    if (status == VLY_OK)
-        *snapshot = made;
-    return status;
+    return vly_cuda_download(net, words, net->state,
+                             net->n_state_words * sizeof *words, error);
 }
 
 vly_status vly_cuda_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
                                   vly_error *error)
 {
+    static const vly_common_reader reader = {
+        .counts = read_counts,
+        .state = read_state,
+        .spikes = vly_cuda_history_read,
+    };
     vly_cuda_range_begin("volley snapshot");
-    vly_status status = snapshot_read(net, snapshot, error);
+    vly_cuda_settle(net);
+    vly_status status = vly_cuda_enter(net->device, error);
+    if (status == VLY_OK)
+        status = vly_common_snapshot_read(net, net->desc, net->burst, &reader,
+                                          snapshot, error);
     vly_cuda_range_end();
     return status;
 }

@@ -9,11 +9,13 @@ static vly_status stimulus_upload(vly_backend_net *net, uint32_t index,
                                   const vly_stimulus_desc *desc,
                                   vly_error *error)
 {
-    const vly_cuda_stimulus_info *info = &net->stimuli[index];
+    const uint32_t slot = net->stimulus_slot[index];
+    uint32_t *thresholds =
+        net->thresholds + (uint64_t)slot * VLY_CUDA_THRESHOLDS;
     vly_cuda_stimulus made = {
         .start = desc->start,
         .stop = desc->stop,
-        .thresholds = info->thresholds,
+        .thresholds = thresholds,
         .first = desc->first,
         .n = desc->n_neurons,
         .stream = desc->stream,
@@ -26,64 +28,49 @@ static vly_status stimulus_upload(vly_backend_net *net, uint32_t index,
     vly_cuda_stimulus *table = NULL;
     memcpy(&table, &net->view.stimuli, sizeof table);
     vly_status status =
-        vly_cuda_upload(net, info->thresholds, desc->thresholds,
+        vly_cuda_upload(net, thresholds, desc->thresholds,
                         desc->n_thresholds * sizeof(uint32_t), error);
     if (status == VLY_OK)
-        status =
-            vly_cuda_upload(net, table + info->slot, &made, sizeof made, error);
+        status = vly_cuda_upload(net, table + slot, &made, sizeof made, error);
     return status;
 }
 
-/* Gives every stimulus its place, those of an area together. */
-static void sort_stimuli(vly_backend_net *net)
+static vly_status sort_stimuli(vly_backend_net *net, vly_error *error)
 {
-    const vly_net_desc *desc = net->desc;
-    for (uint32_t i = 0; i < desc->n_stimuli; i++) {
-        const vly_stimulus_desc *s = vly_cuda_stimulus_desc(desc, i);
-        if (s->n_neurons > 0)
-            net->areas[vly_cuda_area_of(desc, s->first)].n_stimuli++;
+    const uint32_t n = net->desc->n_areas;
+    uint32_t *first = NULL;
+    vly_status status =
+        vly_cuda_alloc(net, n + UINT64_C(1), sizeof *first, &first, error);
+    if (status != VLY_OK)
+        return status;
+    vly_common_sort_stimuli(net->desc, net->stimulus_slot, first);
+    for (uint32_t a = 0; a < n; a++) {
+        net->areas[a].stimulus_first = first[a];
+        net->areas[a].n_stimuli = first[a + 1] - first[a];
     }
-    uint32_t at = 0;
-    for (uint32_t a = 0; a < desc->n_areas; a++) {
-        net->areas[a].stimulus_first = at;
-        at += net->areas[a].n_stimuli;
-        net->areas[a].n_stimuli = 0;
-    }
-    for (uint32_t i = 0; i < desc->n_stimuli; i++) {
-        const vly_stimulus_desc *s = vly_cuda_stimulus_desc(desc, i);
-        vly_cuda_stimulus_info *info = &net->stimuli[i];
-        info->slot = at;
-        if (s->n_neurons == 0) {
-            at++; /* behind all others, read by nobody */
-            continue;
-        }
-        vly_cuda_area *area = &net->areas[vly_cuda_area_of(desc, s->first)];
-        info->slot = area->stimulus_first + area->n_stimuli++;
-    }
+    vly_cuda_release(net, first);
+    return VLY_OK;
 }
 
 vly_status vly_cuda_stimulus_create(vly_backend_net *net, vly_error *error)
 {
     uint32_t n = net->desc->n_stimuli;
-    uint32_t *thresholds = NULL;
     vly_cuda_stimulus *table = NULL;
-    vly_status status =
-        vly_cuda_alloc(net, n, sizeof *net->stimuli, &net->stimuli, error);
+    vly_status status = vly_cuda_alloc(net, n, sizeof *net->stimulus_slot,
+                                       &net->stimulus_slot, error);
     if (status == VLY_OK)
         status = vly_cuda_device_alloc(net, n, sizeof *table, &table, error);
     if (status == VLY_OK)
         status = vly_cuda_device_alloc(net, (uint64_t)n * VLY_CUDA_THRESHOLDS,
-                                       sizeof *thresholds, &thresholds, error);
+                                       sizeof *net->thresholds,
+                                       &net->thresholds, error);
     if (status != VLY_OK)
         return status;
     net->view.stimuli = table;
-    sort_stimuli(net);
-    for (uint32_t i = 0; i < n && status == VLY_OK; i++) {
-        net->stimuli[i].thresholds =
-            thresholds + (uint64_t)i * VLY_CUDA_THRESHOLDS;
+    status = sort_stimuli(net, error);
+    for (uint32_t i = 0; i < n && status == VLY_OK; i++)
         status = stimulus_upload(net, i, vly_cuda_stimulus_desc(net->desc, i),
                                  error);
-    }
     return status;
 }
 

@@ -44,20 +44,20 @@ static uint32_t count_threads(void)
 
 /* ---- what belongs to a group ------------------------------------------- */
 
-static void find_groups(vly_backend_net *net)
+/* Tables are filled when rows are made. */
+static vly_status find_groups(vly_backend_net *net, vly_error *error)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < net->desc->n_projections; i++) {
-        const vly_projection_desc *p = vly_common_projection_desc(net->desc, i);
-        uint32_t g = 0;
-        while (g < n && net->groups[g].base_delay != p->base_delay)
-            g++;
-        if (g == n)
-            net->groups[n++].base_delay = p->base_delay;
-        if (p->delay != NULL && p->delay_max > net->groups[g].delay_max)
-            net->groups[g].delay_max = p->delay_max;
-    }
-    net->n_groups = n;
+    vly_common_delays *delays = NULL;
+    vly_status status = vly_common_alloc(&net->heap, net->desc->n_projections,
+                                         sizeof *delays, &delays, error);
+    if (status != VLY_OK)
+        return status;
+    net->n_groups = vly_common_base_delays(net->desc, delays);
+    for (uint32_t g = 0; g < net->n_groups; g++)
+        net->groups[g] = (vly_vulkan_group){.base_delay = delays[g].base,
+                                            .delay_max = delays[g].most};
+    vly_common_release(&net->heap, delays);
+    return VLY_OK;
 }
 
 /* Sorted by source area, by counting. */
@@ -449,9 +449,10 @@ vly_status vly_vulkan_groups_create(vly_backend_net *net, vly_error *error)
         status = vly_vulkan_buffer_create(
             net, VLY_VULKAN_ON_DEVICE, net->desc->n_projections,
             sizeof *net->groups, &net->group_table, error);
+    if (status == VLY_OK)
+        status = find_groups(net, error);
     if (status != VLY_OK)
         return status;
-    find_groups(net);
     net->view->groups = net->group_table->address;
     net->view->n_groups = net->n_groups;
     return vly_vulkan_upload(net, net->group_table, 0, net->groups,

@@ -81,13 +81,8 @@ vly_status vly_vulkan_coef_write(vly_backend_net *net, uint32_t a,
 static vly_status create_coefs(vly_backend_net *net, vly_error *error)
 {
     const vly_net_desc *desc = net->desc;
-    uint64_t total = 0;
+    uint64_t total = vly_common_coefs(desc, NULL);
     uint32_t *host = NULL;
-    for (uint32_t a = 0; a < desc->n_areas; a++) {
-        const vly_area_desc *area = vly_common_area_desc(desc, a);
-        for (uint32_t i = 0; i < area->n_coefs; i++)
-            total += area->coefs[i].uniform ? 1 : area->n_neurons;
-    }
     vly_status status = vly_vulkan_buffer_create(
         net, VLY_VULKAN_ON_DEVICE, total, sizeof *host, &net->coefs, error);
     if (status == VLY_OK)
@@ -95,17 +90,15 @@ static vly_status create_coefs(vly_backend_net *net, vly_error *error)
             vly_common_alloc(&net->heap, total, sizeof *host, &host, error);
     if (status != VLY_OK)
         return status;
+    (void)vly_common_coefs(desc, host);
     uint64_t at = 0;
     for (uint32_t a = 0; a < desc->n_areas; a++) {
         const vly_area_desc *area = vly_common_area_desc(desc, a);
         for (uint32_t i = 0; i < area->n_coefs; i++) {
-            const vly_column *column = &area->coefs[i];
-            uint32_t n = column->uniform ? 1 : area->n_neurons;
-            if (n > 0)
-                memcpy(host + at, column->words, n * sizeof *host);
+            uint32_t n = vly_common_coef_words(area, i);
             net->area[a].coef[i] = net->coefs->address + at * sizeof *host;
             if (n > 0)
-                set_coef(&net->area[a], i, column);
+                set_coef(&net->area[a], i, &area->coefs[i]);
             net->info[a].room[i] = n;
             at += n;
         }

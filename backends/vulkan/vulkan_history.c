@@ -13,14 +13,6 @@
 /* As far as it grows only to make submissions longer. */
 #define GROWN_CAPACITY (UINT64_C(1) << 24)
 
-static uint64_t power_of_two(uint64_t n)
-{
-    uint64_t p = 1;
-    while (p < n)
-        p *= 2;
-    return p;
-}
-
 static vly_status log_alloc(vly_backend_net *net, uint64_t capacity,
                             vly_vulkan_buffer **ids, vly_vulkan_buffer **gains,
                             vly_error *error)
@@ -52,9 +44,10 @@ static void log_use(vly_backend_net *net, vly_vulkan_buffer *ids,
 
 vly_status vly_vulkan_history_create(vly_backend_net *net, vly_error *error)
 {
-    uint64_t n_records = power_of_two((uint64_t)net->desc->max_delay +
-                                      VLY_VULKAN_LAUNCH_BURSTS + 2);
-    uint64_t capacity = power_of_two(UINT64_C(4) * net->desc->n_neurons);
+    uint64_t n_records = vly_common_power_of_two(
+        (uint64_t)net->desc->max_delay + VLY_VULKAN_LAUNCH_BURSTS + 2);
+    uint64_t capacity =
+        vly_common_power_of_two(UINT64_C(4) * net->desc->n_neurons);
     vly_vulkan_buffer *ids = NULL;
     vly_vulkan_buffer *gains = NULL;
     capacity = capacity > FIRST_CAPACITY ? capacity : FIRST_CAPACITY;
@@ -133,7 +126,8 @@ vly_status vly_vulkan_history_reserve(vly_backend_net *net, uint64_t oldest,
     vly_status status = VLY_OK;
     if (oldest < net->burst)
         status = vly_vulkan_history_records(net, oldest, 1, &record, error);
-    uint64_t capacity = power_of_two(2 * (net->head - record.start + n));
+    uint64_t capacity =
+        vly_common_power_of_two(2 * (net->head - record.start + n));
     if (status != VLY_OK || capacity <= net->view->log_mask + UINT64_C(1))
         return status;
     status = log_alloc(net, capacity, &ids, &gains, error);
@@ -168,7 +162,7 @@ vly_status vly_vulkan_history_grow(vly_backend_net *net, vly_error *error)
 vly_status vly_vulkan_history_sorted(vly_backend_net *net, uint64_t n,
                                      vly_error *error)
 {
-    uint64_t room = power_of_two(n);
+    uint64_t room = vly_common_power_of_two(n);
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < 2 && status == VLY_OK; i++) {
         if (net->sorted[i] != NULL && net->sorted[i]->bytes >= n * 4)

@@ -31,72 +31,45 @@ typedef struct net_options {
     uint32_t fault;
 } net_options;
 
-static int read_number(const char *text, size_t n, const char *name,
-                       uint32_t *value)
-{
-    size_t length = strlen(name);
-    uint32_t number = 0;
-    if (n <= length || n > length + 6 || strncmp(text, name, length) != 0)
-        return 0;
-    for (size_t i = length; i < n; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return 0;
-        number = number * 10 + (uint32_t)(text[i] - '0');
-    }
-    *value = number;
-    return 1;
-}
-
-static int read_plan(const char *text, size_t n, uint32_t *plan)
-{
-    static const char *const names[] = {"plan=auto", "plan=global",
-                                        "plan=sliced"};
-    for (uint32_t i = 0; i < 3; i++)
-        if (strlen(names[i]) == n && strncmp(names[i], text, n) == 0) {
-            *plan = i;
-            return 1;
-        }
-    return 0;
-}
-
 static vly_status read_options(const char *text, net_options *made,
                                vly_error *error)
 {
+    static const char *const plans[] = {"auto", "global", "sliced", NULL};
     memset(made, 0, sizeof *made);
     made->together = UINT32_MAX;
     made->memory = UINT32_MAX;
-    while (text != NULL && text[0] != 0) {
-        size_t n = strcspn(text, ",");
-        int known = n == 0 ||
-                    read_number(text, n, "launch=", &made->n_bursts) ||
-                    read_number(text, n, "size=", &made->size) ||
-                    read_number(text, n, "lanes=", &made->lanes) ||
-                    read_number(text, n, "words=", &made->words) ||
-                    read_number(text, n, "groups=", &made->groups) ||
-                    read_number(text, n, "together=", &made->together) ||
-                    read_number(text, n, "memory=", &made->memory) ||
-                    read_number(text, n, "sums=", &made->sums) ||
-                    read_number(text, n, "copies=", &made->copies) ||
-                    read_number(text, n, "rounds=", &made->rounds) ||
-                    read_plan(text, n, &made->plan) ||
-                    read_number(text, n, "fault=", &made->fault);
-        if (!known)
-            return vly_common_fail(error, VLY_E_INVALID,
-                                   "vulkan option '%.*s', wanted plan=auto, "
-                                   "plan=global, plan=sliced, launch=N, "
-                                   "sums=N, copies=N, rounds=N, size=N, "
-                                   "lanes=N, words=N, groups=N, "
-                                   "together=0|1, memory=N or fault=1",
-                                   (int)n, text);
-        text += text[n] == ',' ? n + 1 : n;
-    }
-    return VLY_OK;
+    const vly_common_option options[] = {
+        {.name = "plan", .value = &made->plan, .words = plans},
+        {.name = "launch", .value = &made->n_bursts},
+        {.name = "size", .value = &made->size},
+        {.name = "lanes", .value = &made->lanes},
+        {.name = "words", .value = &made->words},
+        {.name = "groups", .value = &made->groups},
+        {.name = "together", .value = &made->together},
+        {.name = "memory", .value = &made->memory},
+        {.name = "sums", .value = &made->sums},
+        {.name = "copies", .value = &made->copies},
+        {.name = "rounds", .value = &made->rounds},
+        {.name = "fault", .value = &made->fault},
+    };
+    size_t n;
+    const char *bad = vly_common_read_options(
+        text, options, sizeof options / sizeof options[0], &n);
+    if (bad == NULL)
+        return VLY_OK;
+    return vly_common_fail(error, VLY_E_INVALID,
+                           "vulkan option '%.*s', wanted plan=auto, "
+                           "plan=global, plan=sliced, launch=N, "
+                           "sums=N, copies=N, rounds=N, size=N, "
+                           "lanes=N, words=N, groups=N, "
+                           "together=0|1, memory=N or fault=1",
+                           (int)n, bad);
 }
 
 /* 0 is not asked for */
 static int fits(uint32_t n, uint32_t most)
 {
-    return (n & (n - 1)) == 0 && n <= most;
+    return vly_common_is_power(n) && n <= most;
 }
 
 /* What the device chose, or what the options want. */
@@ -153,21 +126,12 @@ static void start_view(vly_backend_net *net)
     const vly_net_desc *desc = net->desc;
     vly_vulkan_view *view = net->view;
     view->n_neurons = desc->n_neurons;
-    view->n_ports = 1;
-    view->ring = 1;
+    view->n_ports = vly_common_most_ports(desc);
+    view->ring = vly_common_ring(desc);
     view->max_delay = desc->max_delay;
     view->key_low = (uint32_t)desc->seed_input;
     view->key_high = (uint32_t)(desc->seed_input >> 32);
     view->feagi_q = desc->feagi_q;
-    for (uint32_t a = 0; a < desc->n_areas; a++) {
-        uint32_t n = vly_common_area_desc(desc, a)->n_ports;
-        view->n_ports = n > view->n_ports ? n : view->n_ports;
-    }
-    for (uint32_t i = 0; i < desc->n_projections; i++) {
-        const vly_projection_desc *p = vly_common_projection_desc(desc, i);
-        uint32_t ring = p->delay != NULL ? p->delay_max + 1 : 1;
-        view->ring = ring > view->ring ? ring : view->ring;
-    }
 }
 
 static vly_status create_params(vly_backend_net *net, vly_error *error)
@@ -277,10 +241,9 @@ void vly_vulkan_net_destroy(vly_backend_net *net)
 vly_status vly_vulkan_net_info(const vly_backend_net *net, vly_net_info *info,
                                vly_error *error)
 {
-    if (info->struct_size < sizeof *info)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "net info: struct_size is %u, wanted %u",
-                               info->struct_size, (uint32_t)sizeof *info);
+    vly_status status = vly_common_check_info(info, error);
+    if (status != VLY_OK)
+        return status;
     info->n_threads = 1;
     info->host_bytes = net->heap.bytes + net->pinned_bytes;
     info->device_bytes = net->device_bytes;

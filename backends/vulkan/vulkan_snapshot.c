@@ -4,54 +4,42 @@
  */
 #include "vulkan_net.h"
 
-/* The fields and the spikes of n_bursts bursts whose records these are. */
-static vly_status read_all(vly_backend_net *net, vly_snapshot *snapshot,
-                           const vly_vulkan_record *records, vly_error *error)
+static vly_status read_counts(vly_backend_net *net, uint64_t burst,
+                              uint32_t n_bursts, uint32_t *counts,
+                              vly_error *error)
 {
-    uint32_t n_bursts = snapshot->n_fired_bursts;
-    vly_status status =
-        vly_vulkan_download(net, snapshot->state, net->state, 0,
-                            net->n_state_words * sizeof(uint32_t), error);
+    vly_vulkan_record *records = NULL;
+    vly_status status = vly_common_alloc(&net->heap, n_bursts, sizeof *records,
+                                         &records, error);
     if (status == VLY_OK)
-        status = vly_vulkan_history_read(net, net->burst - n_bursts, n_bursts,
-                                         snapshot->n_fired, snapshot->fired,
-                                         snapshot->fired_gain, error);
-    if (status != VLY_OK)
-        return status;
-    uint64_t at = 0;
-    for (uint32_t j = 0; j < n_bursts; j++) {
-        snapshot->fired_row[j] = at;
-        at += records[j].count;
-    }
-    snapshot->fired_row[n_bursts] = at;
-    return VLY_OK;
+        status =
+            vly_vulkan_history_records(net, burst, n_bursts, records, error);
+    for (uint32_t j = 0; j < n_bursts && status == VLY_OK; j++)
+        counts[j] = records[j].count;
+    vly_common_release(&net->heap, records);
+    return status;
+}
+
+static vly_status read_state(vly_backend_net *net, uint32_t *words,
+                             vly_error *error)
+{
+    return vly_vulkan_download(net, words, net->state, 0,
+                               net->n_state_words * sizeof *words, error);
 }
 
 vly_status vly_vulkan_snapshot_read(vly_backend_net *net,
                                     vly_snapshot *snapshot, vly_error *error)
 {
-    uint32_t n_bursts = vly_common_fired_bursts(net->desc, net->burst);
-    uint64_t n_fired = 0;
-    vly_vulkan_record *records = NULL;
+    static const vly_common_reader reader = {
+        .counts = read_counts,
+        .state = read_state,
+        .spikes = vly_vulkan_history_read,
+    };
     vly_status status = vly_vulkan_enter(net->device, error);
-    if (status == VLY_OK)
-        status = vly_common_alloc(&net->heap, n_bursts, sizeof *records,
-                                  &records, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_history_records(net, net->burst - n_bursts,
-                                            n_bursts, records, error);
-    for (uint32_t j = 0; j < n_bursts && status == VLY_OK; j++)
-        n_fired += records[j].count;
-    vly_snapshot made = *snapshot; /* untouched on failure */
-    if (status == VLY_OK)
-        status = vly_common_snapshot_counts(net->desc, net->burst, n_fired,
-                                            &made, error);
-    if (status == VLY_OK && made.state != NULL)
-        status = read_all(net, &made, records, error);
-    vly_common_release(&net->heap, records);
-    if (status == VLY_OK)
-        *snapshot = made;
-    return status;
+    return status == VLY_OK
+               ? vly_common_snapshot_read(net, net->desc, net->burst, &reader,
+                                          snapshot, error)
+               : status;
 }
 
 /* ---- fields ------------------------------------------------------------ */

@@ -31,30 +31,21 @@ static vly_status stimulus_upload(vly_backend_net *net, uint32_t index,
     return status;
 }
 
-/* Gives every stimulus its place, those of an area together. */
-static void sort_stimuli(vly_backend_net *net)
+static vly_status sort_stimuli(vly_backend_net *net, vly_error *error)
 {
-    const vly_net_desc *desc = net->desc;
-    for (uint32_t i = 0; i < desc->n_stimuli; i++) {
-        const vly_stimulus_desc *s = vly_common_stimulus_desc(desc, i);
-        if (s->n_neurons > 0)
-            net->area[vly_common_area_of(desc, s->first)].n_stimuli++;
+    const uint32_t n = net->desc->n_areas;
+    uint32_t *first = NULL;
+    vly_status status = vly_common_alloc(&net->heap, n + UINT64_C(1),
+                                         sizeof *first, &first, error);
+    if (status != VLY_OK)
+        return status;
+    vly_common_sort_stimuli(net->desc, net->stimulus_slot, first);
+    for (uint32_t a = 0; a < n; a++) {
+        net->area[a].stimulus_first = first[a];
+        net->area[a].n_stimuli = first[a + 1] - first[a];
     }
-    uint32_t at = 0;
-    for (uint32_t a = 0; a < desc->n_areas; a++) {
-        net->area[a].stimulus_first = at;
-        at += net->area[a].n_stimuli;
-        net->area[a].n_stimuli = 0;
-    }
-    for (uint32_t i = 0; i < desc->n_stimuli; i++) {
-        const vly_stimulus_desc *s = vly_common_stimulus_desc(desc, i);
-        if (s->n_neurons == 0) {
-            net->stimulus_slot[i] = at++; /* behind all others, for nobody */
-            continue;
-        }
-        vly_vulkan_area *area = &net->area[vly_common_area_of(desc, s->first)];
-        net->stimulus_slot[i] = area->stimulus_first + area->n_stimuli++;
-    }
+    vly_common_release(&net->heap, first);
+    return VLY_OK;
 }
 
 vly_status vly_vulkan_stimulus_create(vly_backend_net *net, vly_error *error)
@@ -79,7 +70,7 @@ vly_status vly_vulkan_stimulus_create(vly_backend_net *net, vly_error *error)
         return status;
     net->view->stimuli = net->stimuli->address;
     net->view->thresholds = net->thresholds->address;
-    sort_stimuli(net);
+    status = sort_stimuli(net, error);
     for (uint32_t i = 0; i < n && status == VLY_OK; i++)
         status = stimulus_upload(net, i, vly_common_stimulus_desc(net->desc, i),
                                  error);
