@@ -319,15 +319,18 @@ update_burst(const vly_cuda_view &view, block_shared *shared, uint64_t burst,
     const uint64_t n_tiles = view.n_tiles;
     uint32_t tile = (uint32_t)(n_tiles * blockIdx.x / gridDim.x);
     const uint32_t end = (uint32_t)(n_tiles * (blockIdx.x + 1) / gridDim.x);
+    if constexpr (has_one_port<MODEL>())
+        if (view.draws != NULL)
+            while (tile < end) {
+                tile += update_batch<MODEL>(view, shared, tile, end, burst,
+                                            slot, fresh, n_candidates);
+                if (tile < end && list_is_full(shared))
+                    list_flush(view, shared, burst, mixed, n_events);
+            }
     while (tile < end) {
-        if constexpr (has_one_port<MODEL>())
-            tile += update_batch<MODEL>(view, shared, tile, end, burst, slot,
-                                        fresh, n_candidates);
-        else
-            for (uint32_t j = 0; j < ROWS && tile < end; j++)
-                update_tile<MODEL>(view, shared, tile++, burst, slot,
-                                   n_candidates);
-        if (tile < end && list_is_full(shared))
+        for (uint32_t j = 0; j < ROWS && tile < end; j++)
+            update_tile<MODEL>(view, shared, tile++, burst, slot, n_candidates);
+        if (tile < end)
             list_flush(view, shared, burst, mixed, n_events);
     }
     list_flush(view, shared, burst, mixed, n_events);
