@@ -251,8 +251,8 @@ static int run(const tool_args *args)
     }
     if (tool_overrides_init(args, &overrides, &error) != VLY_OK)
         return tool_fail(&error);
-    VLY_TRY(vly_genome_load(args->positional[0], overrides.list, overrides.n,
-                            &genome, &error));
+    VLY_TRY(tool_genome_load(args->positional[0], overrides.list, overrides.n,
+                             &genome, &error));
     check_size_of(genome, &size);
     bool small = size.synapses <= build_synapses_max &&
                  size.bytes <= 16.0 * build_synapses_max;

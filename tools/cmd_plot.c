@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -176,13 +177,19 @@ static vly_status plot_genome(const tool_args *args, const char *path,
     vly_genome *genome = NULL;
     vly_connectome *built = NULL;
     check_size size;
+    char *resolved = NULL;
+    const char *from = args->positional[1];
     vly_status status = VLY_OK;
     for (uint32_t v = 0; v < PLOT_MATRIX_VALUES; v++)
         if (asked && strcmp(asked, values[v]) == 0)
             value = v;
     VLY_TRY(tool_overrides_init(args, &overrides, error));
-    VLY_TRY(vly_genome_load(args->positional[1], overrides.list, overrides.n,
-                            &genome, error));
+    /* a run's folder has its genome */
+    resolved = vly_format("%s/genome.resolved.toml", args->positional[1]);
+    if (resolved && access(resolved, R_OK) == 0)
+        from = resolved;
+    VLY_TRY(
+        tool_genome_load(from, overrides.list, overrides.n, &genome, error));
     check_size_of(genome, &size);
     if (size.synapses <= build_synapses_max)
         VLY_TRY(
@@ -197,6 +204,7 @@ out:
     vly_connectome_destroy(built);
     vly_genome_destroy(genome);
     tool_overrides_deinit(&overrides);
+    vly_free(resolved);
     return status;
 }
 
@@ -247,7 +255,7 @@ static int run(const tool_args *args)
 
 const tool_command cmd_plot = {
     .name = "plot",
-    .arguments = "KIND INPUT [options]",
+    .arguments = "raster|rate|histograms|voxels|traces|matrix INPUT [options]",
     .summary = "Draws pictures of a run or a genome, PNG or SVG.",
     .details =
         "KIND is one of:\n"
@@ -257,7 +265,8 @@ const tool_command cmd_plot = {
         "  voxels      activity of an area of voxels; --frames 12 for twelve\n"
         "              maps, and with -o map-###.png a file for each\n"
         "  traces      samples of a field, such as membrane potentials\n"
-        "  matrix      synapses between areas; INPUT is a genome\n"
+        "  matrix      synapses between areas; INPUT is a genome,\n"
+        "              or a folder of a run\n"
         "INPUT is otherwise a folder of `volley run -o`, or a recording: CSV, "
         ".vls, or SONATA,\nalso one of another program.\n",
     .options = options,

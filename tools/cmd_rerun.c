@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -68,6 +69,13 @@ static vly_status read_manifest(rerun *again, const char *path,
                                 vly_error *error)
 {
     vly_status status = json_load(path, &again->manifest, error);
+    if (status == VLY_E_PARSE) {
+        vly_error why = *error;
+        return vly_fail(error, VLY_E_PARSE,
+                        "%.800s; wanted the manifest.json in the folder of a "
+                        "run, or that folder",
+                        why.message);
+    }
     if (status != VLY_OK)
         return status;
     const json_value *digests = json_find(&again->manifest, "digests");
@@ -204,11 +212,19 @@ static int run(const tool_args *args)
     rerun again = {0};
     run_plan plan;
     int code;
-    if (read_manifest(&again, args->positional[0], &error) != VLY_OK ||
+    /* the folder of a run is as good */
+    struct stat info;
+    const char *path = args->positional[0];
+    char *inside = NULL;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
+        (inside = vly_format("%s/manifest.json", path)) != NULL)
+        path = inside;
+    if (read_manifest(&again, path, &error) != VLY_OK ||
         make_plan(args, &again, &plan, &error) != VLY_OK)
         code = tool_fail(&error);
     else
         code = execute(&again, &plan);
+    vly_free(inside);
     vly_free(again.genome);
     json_free(&again.manifest);
     return code;
@@ -216,7 +232,7 @@ static int run(const tool_args *args)
 
 const tool_command cmd_rerun = {
     .name = "rerun",
-    .arguments = "MANIFEST [options]",
+    .arguments = "MANIFEST|FOLDER [options]",
     .summary = "Repeats the run of a manifest: 0 same digest, 1 differs.",
     .details = "The genome is the genome.resolved.toml beside the manifest.\n",
     .options = options,

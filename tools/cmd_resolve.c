@@ -20,8 +20,8 @@ static int run(const tool_args *args)
     vly_genome *genome = NULL;
     if (tool_overrides_init(args, &overrides, &error) != VLY_OK)
         return tool_fail(&error);
-    vly_status status = vly_genome_load(args->positional[0], overrides.list,
-                                        overrides.n, &genome, &error);
+    vly_status status = tool_genome_load(args->positional[0], overrides.list,
+                                         overrides.n, &genome, &error);
     tool_overrides_deinit(&overrides);
     if (status != VLY_OK)
         return tool_fail(&error);

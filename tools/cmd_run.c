@@ -192,8 +192,8 @@ static vly_status read_plan(const tool_args *args, run_plan *plan,
     VLY_TRY(check_failover(args, error));
     VLY_TRY(tool_overrides_init(args, &plan->overrides, error));
     uint64_t begin = vly_clock_ns();
-    VLY_TRY(vly_genome_load(plan->path, plan->overrides.list, plan->overrides.n,
-                            &plan->genome, error));
+    VLY_TRY(tool_genome_load(plan->path, plan->overrides.list,
+                             plan->overrides.n, &plan->genome, error));
     plan->load_s = (double)(vly_clock_ns() - begin) * 1e-9;
     if (!plan->quiet)
         tool_notes(plan->genome);

@@ -243,6 +243,14 @@ static int print_json(const folder_status *status, vly_error *error)
     return text ? TOOL_EXIT_DONE : tool_fail(error);
 }
 
+static bool has_manifest(const char *folder)
+{
+    char *path = vly_format("%s/manifest.json", folder);
+    const bool there = !path || access(path, F_OK) == 0 || errno != ENOENT;
+    vly_free(path);
+    return there;
+}
+
 static int run(const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
@@ -256,7 +264,15 @@ static int run(const tool_args *args)
         return tool_fail(&error);
     }
     if (!S_ISDIR(info.st_mode)) {
-        tool_message("%s: not a folder, wanted one of `volley run -o`",
+        tool_message("%s: not a folder, wanted that of a run: volley run "
+                     "GENOME.toml -o FOLDER",
+                     found.folder);
+        return TOOL_EXIT_WRONG;
+    }
+    if (!has_manifest(found.folder)) {
+        tool_message("%s: not the folder of a run (no manifest.json in it); "
+                     "wanted the one given to -o: volley run GENOME.toml -o "
+                     "FOLDER makes it, volley status FOLDER shows it",
                      found.folder);
         return TOOL_EXIT_WRONG;
     }

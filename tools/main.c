@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "commands.h"
 #include "tool.h"
@@ -55,6 +56,50 @@ static int run_command(const tool_command *command, int argc, char **argv)
     return code;
 }
 
+static const tool_command *find_command(const char *name)
+{
+    uint32_t k = 0;
+    while (commands[k] != NULL && strcmp(commands[k]->name, name) != 0)
+        k++;
+    return commands[k];
+}
+
+/* `volley help run`, as other programs have it. */
+static int help(const char *name)
+{
+    const tool_command *command = name != NULL ? find_command(name) : NULL;
+    if (command != NULL)
+        tool_help_print(command, stdout);
+    else if (name != NULL)
+        tool_message("unknown command %s; `volley help` lists them", name);
+    else
+        print_usage(stdout);
+    return name == NULL || command != NULL ? TOOL_EXIT_DONE : TOOL_EXIT_WRONG;
+}
+
+/* A file where a command should stand: says which command takes it. */
+static bool instead_of_command(const char *name)
+{
+    struct stat info;
+    tool_plain_text text;
+    const size_t n = strlen(name);
+    const char *shown = tool_plain(name, &text);
+    const bool toml = n > 5 && strcmp(name + n - 5, ".toml") == 0;
+    const bool there = stat(name, &info) == 0;
+    if (toml)
+        tool_message("%s is no command; to run a genome: volley run %s", shown,
+                     shown);
+    else if (there && S_ISDIR(info.st_mode))
+        tool_message("%s is no command but a folder; volley status %s shows "
+                     "the run of which it is",
+                     shown, shown);
+    else if (there)
+        tool_message("%s is no command but a file; volley inspect %s says what "
+                     "is in it",
+                     shown, shown);
+    return toml || there;
+}
+
 static int dispatch(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
@@ -70,10 +115,13 @@ static int dispatch(int argc, char **argv)
         print_version();
         return TOOL_EXIT_DONE;
     }
-    for (uint32_t k = 0; commands[k] != NULL; k++) {
-        if (strcmp(commands[k]->name, name) == 0)
-            return run_command(commands[k], argc, argv);
-    }
+    const tool_command *command = find_command(name);
+    if (command != NULL)
+        return run_command(command, argc, argv);
+    if (strcmp(name, "help") == 0)
+        return help(argc > 2 ? argv[2] : NULL);
+    if (instead_of_command(name))
+        return TOOL_EXIT_WRONG;
     const char *near = tool_nearest(name, command_name, NULL);
     const char *what = name[0] == '-' ? "option" : "command";
     if (near != NULL)

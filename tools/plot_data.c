@@ -17,6 +17,7 @@
 #include "json_reader.h"
 #include "plot_rows.h"
 #include "record/stream.h"
+#include "setup.h"
 
 /* ---- areas -------------------------------------------------------------- */
 
@@ -78,7 +79,7 @@ static vly_status from_genome(plot_data *data, const tool_args *args,
                               const char *path, vly_error *error)
 {
     vly_genome *genome = NULL;
-    vly_status status = vly_genome_load(path, NULL, 0, &genome, error);
+    vly_status status = tool_genome_load(path, NULL, 0, &genome, error);
     if (status != VLY_OK)
         return status;
     status = check_chosen(data, genome, args, error);
@@ -175,6 +176,12 @@ static vly_status read_spikes(plot_data *data, plot_rows *rows,
     const plot_file_kind kind = plot_file_kind_of(path);
     if (kind == PLOT_FILE_STREAM)
         return plot_rows_stream(data, rows, path, error);
+    if (kind == PLOT_FILE_CSV && ends_in(path, ".toml"))
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s is a genome, wanted what a run left: volley run %s "
+                        "-o FOLDER, then the FOLDER (of a genome there is the "
+                        "picture matrix)",
+                        path, path);
     if (kind == PLOT_FILE_HDF5)
         return plot_rows_sonata(data, rows, path, error);
     return plot_rows_csv(data, rows, path, error);

@@ -27,6 +27,12 @@ static bool is_same_file(const char *a, const char *b)
            x.st_ino == y.st_ino && S_ISREG(x.st_mode);
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 /* As realpath, but the last two parts (the folder of the run and a file in it)
  * need not exist. A path that is too long is left as it is. */
 static void find_real(const char *path, char *real, int missing)
@@ -215,6 +221,11 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
             return vly_fail(error, VLY_E_INVALID,
                             "%s is the genome, wanted another file for output",
                             path);
+        if (is_folder(path))
+            return vly_fail(error, VLY_E_IO,
+                            "%s is a folder, wanted a file for output, as in "
+                            "%s/FILE",
+                            path, path);
         find_real(path, outputs[i].real, 1);
         for (int k = 0; k < i; k++) {
             if (outputs[k].path == NULL ||

@@ -237,14 +237,67 @@ void tool_notes(const vly_genome *genome)
         tool_message("note: %u more of the kind", genome->n_more_notes);
 }
 
+/* The error says already that it is not there. */
+static vly_status no_such_genome(const char *path, vly_error *error)
+{
+    char folder[4096];
+    char *named = vly_format("%s.toml", path);
+    const bool near = named && access(named, R_OK) == 0;
+    char *shipped = NULL;
+    if (!near && strchr(path, '/') == NULL &&
+        tool_genomes_folder(folder, sizeof folder, NULL) == VLY_OK) {
+        const size_t n = strlen(path);
+        const bool ended = n > 5 && strcmp(path + n - 5, ".toml") == 0;
+        shipped = vly_format("%s/%s%s", folder, path, ended ? "" : ".toml");
+        if (shipped && access(shipped, R_OK) == 0)
+            (void)vly_fail(error, VLY_E_IO,
+                           "%s: No such file or directory; volley new %.*s -o "
+                           "%s%s makes a copy of the one that ships",
+                           path, (int)(ended ? n - 5 : n), path, path,
+                           ended ? "" : ".toml");
+    }
+    if (near)
+        (void)vly_fail(error, VLY_E_IO,
+                       "%s: No such file or directory, did you mean %s?", path,
+                       named);
+    vly_free(named);
+    vly_free(shipped);
+    return VLY_E_IO;
+}
+
+vly_status tool_genome_load(const char *path, const vly_override *overrides,
+                            uint32_t n_overrides, vly_genome **genome,
+                            vly_error *error)
+{
+    struct stat info;
+    vly_status status =
+        vly_genome_load(path, overrides, n_overrides, genome, error);
+    if (status != VLY_E_IO)
+        return status;
+    if (stat(path, &info) != 0)
+        return errno == ENOENT ? no_such_genome(path, error) : status;
+    if (!S_ISDIR(info.st_mode))
+        return status;
+    char *manifest = vly_format("%s/manifest.json", path);
+    const bool ran = manifest && access(manifest, F_OK) == 0;
+    (void)vly_fail(error, VLY_E_IO,
+                   ran ? "%s: Is a directory, the folder of a run, wanted a "
+                         "genome (volley status, volley rerun and volley plot "
+                         "take the folder)"
+                       : "%s: Is a directory, wanted a genome, a .toml file",
+                   path);
+    vly_free(manifest);
+    return VLY_E_IO;
+}
+
 vly_status tool_build_init(const char *path, const tool_overrides *overrides,
                            uint32_t n_threads, tool_build *build,
                            vly_error *error)
 {
     *build = (tool_build){0};
     uint64_t begin = vly_clock_ns();
-    vly_status status = vly_genome_load(path, overrides->list, overrides->n,
-                                        &build->genome, error);
+    vly_status status = tool_genome_load(path, overrides->list, overrides->n,
+                                         &build->genome, error);
     if (status != VLY_OK)
         return status;
     uint64_t loaded = vly_clock_ns();

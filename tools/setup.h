@@ -69,6 +69,11 @@ typedef struct tool_seconds_spent {
 void tool_notes(const vly_genome *genome);
 
 /* A genome compiled for a run. */
+/* vly_genome_load; what is not there, or is a folder, with what to do. */
+vly_status tool_genome_load(const char *path, const vly_override *overrides,
+                            uint32_t n_overrides, vly_genome **genome,
+                            vly_error *error);
+
 typedef struct tool_build {
     vly_genome *genome;
     vly_connectome *connectome;

@@ -234,6 +234,30 @@ static vly_status read_size(vly_reader *reader, const vly_toml_node *node,
     return status;
 }
 
+/* The key itself may be mistyped. */
+static vly_status no_model_key(vly_reader *reader, const vly_toml_node *node,
+                               const char *name)
+{
+    for (uint32_t i = 0; i < node->n_children; i++) {
+        const vly_toml_node *child = &node->u.children[i];
+        vly_suggest near = {0};
+        bool known = false;
+        for (const vly_key *key = vly_keys_area; key->name; key++)
+            known = known || strcmp(key->name, child->key) == 0;
+        vly_suggest_offer(&near, child->key, "model");
+        char hint[VLY_HINT_SIZE];
+        if (!known && *vly_suggest_text(&near, hint, sizeof(hint)))
+            return vly_reader_fail_key(reader, child,
+                                       "unknown key %.80s in area %s, which "
+                                       "has no model%s",
+                                       child->key, name, hint);
+    }
+    return vly_reader_fail_key(reader, node,
+                               "area %s has no model, wanted the name of "
+                               "a [model] or a model's id",
+                               name);
+}
+
 /* *table: the [model] of the area, NULL for a model by its id */
 static vly_status find_model(vly_reader *reader, const vly_toml_node *node,
                              vly_area *area, const vly_toml_node **table)
@@ -241,10 +265,7 @@ static vly_status find_model(vly_reader *reader, const vly_toml_node *node,
     const char *name = NULL;
     const vly_toml_node *item = vly_toml_get(node, "model");
     if (!item)
-        return vly_reader_fail_key(reader, node,
-                                   "area %s has no model, wanted the name of "
-                                   "a [model] or a model's id",
-                                   area->name);
+        return no_model_key(reader, node, area->name);
     vly_status status = vly_reader_string(reader, item, "model", &name);
     if (status != VLY_OK)
         return status;
@@ -267,7 +288,11 @@ static vly_status read_area(vly_reader *reader, const vly_toml_node *node,
     vly_status status;
     const vly_toml_node *model = NULL;
     const vly_toml_node *at = vly_toml_get(node, "at");
-    VLY_TRY(vly_reader_table(reader, node, "area"));
+    if (node->kind != VLY_TOML_TABLE)
+        return vly_reader_fail_key(reader, node,
+                                   "%.80s of no area, wanted the name of one "
+                                   "before it: [area.NAME]",
+                                   node->key);
     VLY_TRY(vly_reader_name(reader, node, "area", node->key));
     area->origin.kind = VLY_ORIGIN_FILE;
     area->origin.line = node->key_line;

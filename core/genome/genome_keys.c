@@ -156,7 +156,7 @@ const vly_key vly_keys_record[] = {
 const vly_key vly_keys_record_fields[] = {
     {"what", VLY_FORM_KIND, "spikes, or fields"},
     {"from", VLY_FORM_AREAS, "areas"},
-    {"fields", VLY_FORM_AREAS, "of the model, as v_mv: one or a list"},
+    {"fields", VLY_FORM_AREAS, "of the model, as v_mv or i_*: one or a list"},
     {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
     {"interval_ms", VLY_FORM_NUMBER,
      "a sample whenever so much time is done; default 1"},

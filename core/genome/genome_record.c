@@ -5,6 +5,7 @@
 #include "genome/genome_record.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,31 +100,42 @@ static vly_status read_interval(vly_reader *reader, record_entry *entry)
         return VLY_OK;
     }
     VLY_TRY(vly_value_bursts(reader, ms, "interval_ms", &entry->interval));
-    if (entry->interval == 0)
-        status = vly_reader_wrong(reader, ms, "interval_ms",
-                                  "at least half of dt_ms: a sample a burst");
+    if (entry->interval == 0) {
+        char wanted[96];
+        snprintf(wanted, sizeof wanted,
+                 "at least half of dt_ms = %g%s: a sample a burst",
+                 reader->genome->dt_ms,
+                 vly_toml_get(vly_toml_get(&reader->root, "run"), "dt_ms")
+                     ? ""
+                     : ", the default");
+        status = vly_reader_wrong(reader, ms, "interval_ms", wanted);
+    }
 out:
     return status;
 }
 
 /* ---- fields ------------------------------------------------------------ */
 
-static vly_status find_field(vly_reader *reader, const vly_toml_node *node,
-                             const vly_area *area, uint32_t *field)
+/* n_fields: the model has none of that name. */
+static uint32_t find_field(const vly_model_info *model, const char *name)
+{
+    uint32_t f = 0;
+    while (f < model->n_fields && strcmp(model->fields[f].name, name) != 0)
+        f++;
+    return f;
+}
+
+static vly_status no_field(vly_reader *reader, const vly_toml_node *node,
+                           const vly_area *area)
 {
     const vly_model_info *model = area->model;
     vly_suggest near = {0};
-    char text[160];
-    for (uint32_t f = 0; f < model->n_fields; f++)
-        if (strcmp(model->fields[f].name, node->u.string) == 0) {
-            *field = f;
-            return VLY_OK;
-        }
+    char text[VLY_HINT_SIZE];
     for (uint32_t f = 0; f < model->n_fields; f++)
         vly_suggest_offer(&near, node->u.string, model->fields[f].name);
-    return vly_reader_fail(reader, node, "area %s (%s) has no field %s%s",
+    return vly_reader_fail(reader, node, "area %s (%s) has no field %.80s%s",
                            area->name, model->id, node->u.string,
-                           vly_suggest_text(&near, text, sizeof text));
+                           vly_suggest_choice(&near, text, sizeof text));
 }
 
 static vly_status add(vly_reader *reader, const record_entry *entry,
@@ -162,24 +174,84 @@ static vly_status add(vly_reader *reader, const record_entry *entry,
     return VLY_OK;
 }
 
-static vly_status add_field(vly_reader *reader, const record_entry *entry,
-                            const vly_toml_node *node)
+static const vly_area *area_of(const vly_reader *reader,
+                               const record_entry *entry, uint32_t i)
 {
-    vly_status status = VLY_OK;
-    if (node->kind != VLY_TOML_STRING)
-        return vly_reader_wrong(reader, node, "fields", "names of fields");
-    for (uint32_t i = 0; i < entry->areas.n; i++) {
-        uint32_t field = 0;
-        uint32_t a = entry->areas.areas[i];
-        const vly_area *area = &reader->genome->areas[a];
-        if (vly_generator_is(reader, a))
+    return &reader->genome->areas[entry->areas.areas[i]];
+}
+
+static vly_status refuse_generators(vly_reader *reader,
+                                    const record_entry *entry)
+{
+    for (uint32_t i = 0; i < entry->areas.n; i++)
+        if (vly_generator_is(reader, entry->areas.areas[i]))
             return vly_reader_fail_key(reader, entry->node,
                                        "a [[record]] of fields from %s, wanted "
                                        "another area: a generator has none",
-                                       area->name);
-        VLY_TRY(find_field(reader, node, area, &field));
-        VLY_TRY(add(reader, entry, a, field));
+                                       area_of(reader, entry, i)->name);
+    return VLY_OK;
+}
+
+static bool all_have(const vly_reader *reader, const record_entry *entry,
+                     const char *field)
+{
+    for (uint32_t i = 0; i < entry->areas.n; i++) {
+        const vly_model_info *model = area_of(reader, entry, i)->model;
+        if (find_field(model, field) == model->n_fields)
+            return false;
     }
+    return true;
+}
+
+/* A field of all areas; of the first one it is number `field`. */
+static vly_status add_field(vly_reader *reader, const record_entry *entry,
+                            const vly_toml_node *node, uint32_t field,
+                            uint64_t *taken)
+{
+    vly_status status = VLY_OK;
+    const char *name = area_of(reader, entry, 0)->model->fields[field].name;
+    if (*taken >> field & 1)
+        return vly_reader_fail(
+            reader, node, "%s stands twice in fields, wanted each once", name);
+    *taken |= UINT64_C(1) << field;
+    for (uint32_t i = 0; i < entry->areas.n && status == VLY_OK; i++) {
+        const vly_area *area = area_of(reader, entry, i);
+        field = find_field(area->model, name);
+        status = field < area->model->n_fields
+                     ? add(reader, entry, entry->areas.areas[i], field)
+                     : no_field(reader, node, area);
+    }
+    return status;
+}
+
+/* Fields that a name or a glob names; a glob those that all areas have. */
+static vly_status add_named(vly_reader *reader, const record_entry *entry,
+                            const vly_toml_node *node, uint64_t *taken)
+{
+    vly_status status = VLY_OK;
+    bool any = false;
+    if (node->kind != VLY_TOML_STRING)
+        return vly_reader_wrong(reader, node, "fields",
+                                "names of fields, or globs");
+    const bool glob = strpbrk(node->u.string, "*?") != NULL;
+    const vly_area *first = area_of(reader, entry, 0);
+    for (uint32_t f = 0; f < first->model->n_fields; f++) {
+        const char *name = first->model->fields[f].name;
+        if (glob ? !vly_glob_match(node->u.string, name) ||
+                       !all_have(reader, entry, name)
+                 : strcmp(node->u.string, name) != 0)
+            continue;
+        any = true;
+        VLY_TRY(add_field(reader, entry, node, f, taken));
+    }
+    if (!any && glob && entry->areas.n > 1)
+        status = vly_reader_fail(reader, node,
+                                 "%.80s matches no field that all areas of "
+                                 "from have, wanted one, or a [[record]] for "
+                                 "each model",
+                                 node->u.string);
+    else if (!any)
+        status = no_field(reader, node, first);
 out:
     return status;
 }
@@ -188,21 +260,15 @@ static vly_status add_fields(vly_reader *reader, const record_entry *entry)
 {
     const vly_toml_node *list = entry->fields;
     vly_status status = VLY_OK;
+    uint64_t taken = 0; /* a bit a field of the first area's model */
+    VLY_TRY(refuse_generators(reader, entry));
     if (list->kind == VLY_TOML_STRING)
-        return add_field(reader, entry, list);
+        return add_named(reader, entry, list, &taken);
     if (list->kind != VLY_TOML_ARRAY || list->n_children == 0)
         return vly_reader_wrong(reader, list, "fields",
                                 "the name of a field or a list of names");
-    for (uint32_t k = 0; k < list->n_children; k++) {
-        const vly_toml_node *node = &list->u.children[k];
-        for (uint32_t j = 0; j < k && node->kind == VLY_TOML_STRING; j++)
-            if (strcmp(list->u.children[j].u.string, node->u.string) == 0)
-                return vly_reader_fail(reader, node,
-                                       "%s stands twice in fields, wanted each "
-                                       "once",
-                                       node->u.string);
-        VLY_TRY(add_field(reader, entry, node));
-    }
+    for (uint32_t k = 0; k < list->n_children; k++)
+        VLY_TRY(add_named(reader, entry, &list->u.children[k], &taken));
 out:
     return status;
 }

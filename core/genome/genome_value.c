@@ -332,10 +332,15 @@ static vly_status read_number(vly_reader *reader, const vly_toml_node *node,
         number = node->u.boolean;
     } else if (node->kind == VLY_TOML_BOOL || node->kind == VLY_TOML_DATE ||
                (node->kind == VLY_TOML_STRING && node->u.string[0] != '=')) {
-        return vly_reader_wrong(reader, node, spec->what,
-                                spec->boolean ? "true or false"
-                                              : "a number, \"=expression\" or "
-                                                "a distribution");
+        const bool quoted = node->kind == VLY_TOML_STRING &&
+                            strchr("+-.0123456789", node->u.string[0]) &&
+                            node->u.string[0] != '\0';
+        return vly_reader_wrong(
+            reader, node, spec->what,
+            spec->boolean ? "true or false"
+            : quoted      ? "a number without quotes and without a unit, "
+                            "\"=expression\" or a distribution"
+                          : "a number, \"=expression\" or a distribution");
     } else {
         vly_status status = vly_value_number(reader, node, spec->what, &number);
         if (status != VLY_OK)

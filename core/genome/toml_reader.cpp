@@ -262,16 +262,61 @@ bool is_comma(std::string_view text)
            text[comma + 1] <= '9';
 }
 
+bool has(std::string_view text, std::string_view part)
+{
+    return text.find(part) != text.npos;
+}
+
+/* What a whole file is that is no TOML. */
+const char *hint_of_file(std::string_view text)
+{
+    const std::string_view start = text.substr(0, 2);
+    if (start == "\xff\xfe" || start == "\xfe\xff")
+        return "; the file is UTF-16, wanted UTF-8: save it as that";
+    const size_t first = text.find_first_not_of(" \t\r\n");
+    if (first != text.npos && text[first] == '{')
+        return "; this looks like JSON, a genome is TOML (volley new makes "
+               "one, volley import feagi reads FEAGI's)";
+    return nullptr;
+}
+
+/* What the sentence of toml++ means for who wrote the line. */
+const char *hint_of_sentence(std::string_view what, std::string_view line)
+{
+    if (has(what, "invalid utf-8"))
+        return "; wanted UTF-8: save the file as that";
+    if (has(what, "as array-of-tables"))
+        return "; of several, each stands in two brackets, as in [[map]]";
+    if (has(what, "cannot redefine existing table"))
+        return "; it stands twice, wanted a name once";
+    if (has(what, "cannot redefine"))
+        return "; it stands twice, wanted each key once";
+    if (has(what, "control characters") && has(line, "\""))
+        return "; is the closing quote missing?";
+    /* what word processors make of quotes */
+    if (has(line, "\xe2\x80\x9c") || has(line, "\xe2\x80\x9d") ||
+        has(line, "\xe2\x80\x9e") || has(line, "\xe2\x80\x98") ||
+        has(line, "\xe2\x80\x99"))
+        return "; text stands in straight quotes: \"...\"";
+    return nullptr;
+}
+
 /* What a line that TOML does not take may have meant: KEY = VALUE where the
  * value is neither text nor table nor list, but words, or a number with a
  * comma. */
-const char *hint_of(std::string_view text, uint32_t line)
+const char *hint_of(std::string_view text, uint32_t line, std::string_view what)
 {
+    const char *hint = hint_of_file(text);
+    if (hint)
+        return hint;
     for (uint32_t i = 1; i < line && !text.empty(); i++) {
         const size_t end = text.find('\n');
         text.remove_prefix(end == text.npos ? text.size() : end + 1);
     }
     text = text.substr(0, text.find('\n'));
+    hint = hint_of_sentence(what, text);
+    if (hint)
+        return hint;
     const size_t equals = text.find('=');
     if (equals == text.npos)
         return "";
@@ -284,6 +329,8 @@ const char *hint_of(std::string_view text, uint32_t line)
         return "";
     text.remove_prefix(begin);
     const bool digit = text[0] >= '0' && text[0] <= '9';
+    if (has(text, "//"))
+        return "; a comment begins with #";
     if (text.find_first_of("*/+()") != text.npos)
         return "; an expression is text that begins with =, as in \"=4*n\"";
     if (digit && text.find_first_of(" \tmpn") != text.npos)
@@ -314,7 +361,7 @@ extern "C" vly_status vly_toml_parse(const char *text, size_t n_bytes,
         return vly_fail(error, VLY_E_PARSE, "%s:%u:%u: %.*s%s", name,
                         why.source().begin.line, why.source().begin.column,
                         static_cast<int>(what.size()), what.data(),
-                        hint_of(view, why.source().begin.line));
+                        hint_of(view, why.source().begin.line, what));
     } catch (const std::bad_alloc &) {
         status = vly_fail_nomem(error, n_bytes, "the tables of the genome");
     }

@@ -98,7 +98,7 @@ vly_status vly_backend_spec_parse(const char *text, vly_backend_spec *spec,
     if (strcmp(made.id, "auto") != 0 && !vly_plugin_id_valid(made.id))
         return vly_fail(error, VLY_E_INVALID,
                         "backend \"%.64s\": id \"%s\", wanted a name such as "
-                        "cpu (a-z, 0-9 and _)",
+                        "cpu or cuda (a-z, 0-9 and _)",
                         text, made.id);
     const char *at = text + id_length;
     if (*at && strcmp(made.id, "auto") == 0)

@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "genome/suggest.h"
 #include "plugin/loader.h"
 #include "plugin/plugin_check.h"
 #include "plugin/plugin_search.h"
@@ -360,6 +361,26 @@ static vly_status not_available(const vly_registry *registry, const char *id,
                     id, why, usable);
 }
 
+/* What else a device is called, and what was nearly typed. */
+static const char *near_id(const vly_registry *registry, const char *id,
+                           char *text, uint32_t bytes)
+{
+    static const char *const others[][2] = {{"gpu", "cuda or vulkan"},
+                                            {"nvidia", "cuda"},
+                                            {"amd", "vulkan"},
+                                            {"intel", "vulkan"},
+                                            {"opencl", "vulkan"}};
+    vly_suggest near = {0};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcmp(id, others[i][0]) == 0) {
+            snprintf(text, bytes, ", did you mean %s?", others[i][1]);
+            return text;
+        }
+    for (uint32_t i = 0; i < registry->count; i++)
+        vly_suggest_offer(&near, id, registry->entries[i]->id);
+    return vly_suggest_text(&near, text, bytes);
+}
+
 static vly_status entry_get(const vly_registry *registry, const char *id,
                             const registry_entry **entry, vly_error *error)
 {
@@ -370,9 +391,12 @@ static vly_status entry_get(const vly_registry *registry, const char *id,
         *entry = found;
         return VLY_OK;
     }
-    return not_available(
-        registry, id,
-        found ? found->failure.message : "there is none with this id", error);
+    char why[200];
+    char near[80];
+    snprintf(why, sizeof(why), "there is none with this id%s",
+             near_id(registry, id, near, sizeof(near)));
+    return not_available(registry, id, found ? found->failure.message : why,
+                         error);
 }
 
 static vly_status no_interface(const vly_registry *registry,

@@ -166,8 +166,8 @@ says 'nothing: No such file'
 expect 2 status small.toml
 says 'not a folder'
 mkdir empty
-expect 4 status empty
-says 'empty/manifest.json'
+expect 2 status empty
+says 'empty: not the folder of a run'
 mkdir damaged
 echo '{"manifest": ' >damaged/manifest.json
 expect 2 status damaged

@@ -80,6 +80,40 @@ static void as_written(void **state)
     vly_genome_destroy(again);
 }
 
+/* A glob is the fields that all areas have, in the order of the first one's
+ * model; what it makes is written out by resolve. */
+static void globs(void **state)
+{
+    static const struct {
+        const char *from;
+        const char *fields;
+        const char *names; /* of area A or the only one, then the next */
+    } cases[] = {
+        {"\"A\"", "\"v*\"", "v_mv "},
+        {"\"A\"", "[\"refractory\", \"*_mv\"]", "refractory v_mv "},
+        {"\"A\"", "\"?_syn*\"", "i_syn_pa "},
+        {"[\"A\", \"B\"]", "\"*\"", "v_mv v_mv refractory refractory "},
+    };
+    char text[600];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char names[200] = "";
+        snprintf(text, sizeof text,
+                 NET "[[record]]\nwhat = \"fields\"\nfrom = %s\nfields = %s\n",
+                 cases[i].from, cases[i].fields);
+        vly_genome *genome = genome_of(text);
+        vly_genome *again = genome_of(genome->resolved);
+        assert_int_equal(genome->n_records, again->n_records);
+        for (uint32_t r = 0; r < genome->n_records; r++) {
+            strcat(strcat(names, name_of(genome, r)), " ");
+            assert_string_equal(name_of(genome, r), name_of(again, r));
+        }
+        assert_string_equal(names, cases[i].names);
+        vly_genome_destroy(genome);
+        vly_genome_destroy(again);
+    }
+}
+
 /* 1 ms, a burst where that is longer */
 static void interval_by_itself(void **state)
 {
@@ -126,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_written),
+        cmocka_unit_test(globs),
         cmocka_unit_test(interval_by_itself),
         cmocka_unit_test(no_memory),
     };

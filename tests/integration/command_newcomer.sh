@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What newcomers do wrong: each answer says what to do instead.
+here=$(dirname "$0")
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+
+# ---- the command ----
+expect 2 small.toml
+says 'small.toml is no command; to run a genome: volley run small.toml'
+expect 2 ./small.toml --backend cpu
+says 'volley run ./small.toml'
+expect 2 not_there.toml
+says 'volley run not_there.toml'
+mkdir folder
+expect 2 folder
+says 'volley status folder'
+echo text >text
+expect 2 text
+says 'volley inspect text'
+expect 2 runn small.toml
+says 'did you mean run?'
+expect 0 help
+prints 'usage: volley COMMAND'
+expect 0 help run
+prints 'usage: volley run GENOME.toml'
+expect 2 help runn
+expect 2 plot small.toml
+says 'raster|rate|histograms|voxels|traces|matrix INPUT'
+
+# ---- files ----
+expect 4 run small
+says 'small: No such file or directory, did you mean small.toml?'
+expect 4 run brunel
+says 'volley new brunel -o brunel.toml'
+expect 4 run brunel.toml
+says 'volley new brunel -o brunel.toml'
+expect 4 check nothing.toml
+says 'nothing.toml: No such file or directory'
+expect 4 run folder
+says 'folder: Is a directory, wanted a genome, a .toml file'
+expect 0 run small.toml -o run --backend cpu:1
+expect 4 run run
+says 'the folder of a run, wanted a genome'
+expect 4 run small.toml --record folder
+says 'folder is a folder, wanted a file for output, as in folder/FILE'
+expect 2 run small.toml -o run
+says 'the folder is not empty'
+expect 2 plot raster small.toml
+says 'small.toml is a genome, wanted what a run left: volley run small.toml'
+expect 0 rerun run --quiet
+expect 4 rerun folder
+says 'folder/manifest.json: cannot be read'
+expect 2 rerun small.toml
+says 'wanted the manifest.json in the folder of a run, or that folder'
+expect 2 status .
+says 'not the folder of a run (no manifest.json in it)'
+says 'volley run GENOME.toml -o FOLDER makes it'
+expect 2 status small.toml
+says 'wanted that of a run: volley run GENOME.toml -o FOLDER'
+expect 0 status run
+# nobody may write there: not for root, who may
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir closed
+    chmod a-w closed
+    expect 4 run small.toml -o closed/run
+    says 'closed/run: the folder cannot be made: Permission denied'
+    expect 4 run small.toml --record closed/spikes.csv
+    says 'closed/spikes.csv: cannot be written: Permission denied'
+fi
+
+# ---- backends ----
+expect 3 run small.toml --backend gpu
+says 'did you mean cuda or vulkan?'
+expect 3 run small.toml --backend nvidia
+says 'did you mean cuda?'
+expect 3 run small.toml --backend cpi
+says 'did you mean cpu?'
+expect 2 run small.toml --backend CPU
+says 'wanted a name such as cpu or cuda (a-z, 0-9 and _)'
+expect 2 run small.toml --backend cpu:x
+says 'wanted a number'
+
+# ---- what editors make of a file ----
+printf '\357\273\277' | cat - small.toml >bom.toml
+expect 0 check bom.toml
+sed 's/$/\r/' small.toml >crlf.toml
+expect 0 check crlf.toml
+sed 's/^neurons = /\tneurons\t=\t/' small.toml >tabs.toml
+expect 0 check tabs.toml
+{
+    printf '\377\376'
+    sed 's/./&_/g' small.toml | tr '_\n' '\0\0'
+} >wide.toml
+expect 2 check wide.toml
+says 'wide.toml:1:1: '
+says 'the file is UTF-16, wanted UTF-8'
+: >empty.toml
+expect 2 check empty.toml
+says 'an empty file, wanted a genome'
+echo '{"format": 1}' >json.toml
+expect 2 check json.toml
+says 'this looks like JSON, a genome is TOML'
+says 'volley import feagi'
+done_checks
