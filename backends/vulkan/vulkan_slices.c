@@ -208,13 +208,21 @@ vly_status vly_vulkan_plan_choose(vly_backend_net *net, uint32_t plan,
 
 /* ---- rows -------------------------------------------------------------- */
 
-static uint32_t synapse_word(const vly_projection_desc *p, uint64_t j,
-                             uint32_t first)
+/* Neurons of slice s; the last one has fewer. */
+static uint32_t slice_neurons(const vly_vulkan_view *view, uint32_t s)
+{
+    uint32_t left = view->n_neurons - s * view->slice_size;
+    return left < view->slice_size ? left : view->slice_size;
+}
+
+/* The accumulator of a synapse among those of its slice of n neurons, of which
+ * the first is `first`. */
+static uint32_t accumulator(const vly_projection_desc *p, uint64_t j,
+                            uint32_t first, uint32_t n)
 {
     uint32_t port =
         p->port == VLY_PORT_BY_SIGN ? (uint32_t)(p->weight[j] < 0) : p->port;
-    return (p->target[j] - first) | port << 15 |
-           (uint32_t)(uint16_t)p->weight[j] << 16;
+    return p->target[j] - first + (port != 0 ? n : 0);
 }
 
 /* places[s]: synapses that slice s has of the row. */
@@ -277,9 +285,11 @@ void vly_vulkan_slice_row(const vly_backend_net *net,
     for (uint32_t i = 0; i < n; i++)
         for (run r = before_row(parts[i], k); next_run(net, parts[i], k, &r);) {
             uint32_t first = r.slice * net->view->slice_size;
+            uint32_t size = slice_neurons(net->view, r.slice);
             uint32_t *row = room->row + places[r.slice];
             for (uint64_t j = r.from; j < r.to; j++)
-                *row++ = synapse_word(parts[i], j, first);
+                *row++ = accumulator(parts[i], j, first, size) |
+                         (uint32_t)(uint16_t)parts[i]->weight[j] << 16;
             places[r.slice] += (uint32_t)(r.to - r.from);
         }
 }

@@ -78,8 +78,8 @@ VLY_STRUCT(vly_vulkan_tile)
 /* Plan sliced: neurons [s * slice_size, (s + 1) * slice_size) are slice s. The
  * synapses of a row lie slice by slice, those of a slice are a part, filled up
  * to quads, of 16 bytes, with synapses that weigh 0. A synapse is one word:
- * number of the target in the slice (15 bits), port (1), weight (16) from the
- * low end. The index of a row is a quad for every ten parts: the address of
+ * accumulator (16 bits), which is the number of the target in the slice, at
+ * port 1 behind all those of port 0; weight (16) from the low end. The index of a row is a quad for every ten parts: the address of
  * the first, divided by 16 (48 bits), and how many quads each has (8 bits),
  * from the low end, so that one read finds a part. */
 #define VLY_VULKAN_SLICE_NEURONS 32768u

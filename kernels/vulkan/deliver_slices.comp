@@ -27,20 +27,20 @@ layout(constant_id = 4) const uint SUMS = 8192u;
 
 shared uint sums[SUMS]; /* [port][neuron] what arrives */
 
-void add_synapse(uint word, uint size)
+void add_synapse(uint word)
 {
-    uint at = (word & 0x7fffu) + ((word & 0x8000u) != 0u ? size : 0u);
+    uint at = word & 0xffffu;
     uint weight = uint(int(word) >> 16);
     if (weight != 0u)
         atomicAdd(sums[at], weight);
 }
 
-void add_quad(uvec4 quad, uint size)
+void add_quad(uvec4 quad)
 {
-    add_synapse(quad.x, size);
-    add_synapse(quad.y, size);
-    add_synapse(quad.z, size);
-    add_synapse(quad.w, size);
+    add_synapse(quad.x);
+    add_synapse(quad.y);
+    add_synapse(quad.z);
+    add_synapse(quad.w);
 }
 
 /* Which bytes of a quad of the index are lengths of parts before the slice's,
@@ -101,14 +101,13 @@ uvec4 quad_of(uint64_t part, uint i)
     if (lane < n##u)                                                           \
         quad##u = quad_of(part##u, lane);
 #define ADD_QUAD(u)                                                            \
-    add_quad(quad##u, size);                                                   \
+    add_quad(quad##u);                                                         \
     for (uint j = lane + LANES; j < n##u; j += LANES)                          \
-        add_quad(quad_of(part##u, j), size);
+        add_quad(quad_of(part##u, j));
 
 /* The parts of spikes [begin, end) of a burst that slice s has; start: of the
  * burst in the log. LANES invocations read a part, a quad each. */
-void deliver_parts(uint64_t index, uint start, uint begin, uint end, uint s,
-                   uint size)
+void deliver_parts(uint64_t index, uint start, uint begin, uint end, uint s)
 {
     uint64_t log_ids = VIEW.log_ids;
     uint log_mask = VIEW.log_mask;
@@ -140,7 +139,7 @@ void deliver_inputs(uint first, uint size)
     }
 }
 
-void deliver_burst(uint64_t burst, uint s, uint copy, uint size)
+void deliver_burst(uint64_t burst, uint s, uint copy)
 {
     uint n_groups = VIEW.n_groups;
     uint64_t groups = VIEW.groups;
@@ -153,7 +152,7 @@ void deliver_burst(uint64_t burst, uint s, uint copy, uint size)
         uint each = (record.count + VIEW.n_copies - 1u) / VIEW.n_copies;
         uint begin = each * copy;
         uint end = begin + each < record.count ? begin + each : record.count;
-        deliver_parts(group.row, uint(record.start), begin, end, s, size);
+        deliver_parts(group.row, uint(record.start), begin, end, s);
     }
 }
 
@@ -192,7 +191,7 @@ void main()
     barrier();
     if (LAUNCH.input_row != 0ul && copy == 0u)
         deliver_inputs(first, size);
-    deliver_burst(burst, s, copy, size);
+    deliver_burst(burst, s, copy);
     barrier();
     write_sums(copy, first, size);
 }
