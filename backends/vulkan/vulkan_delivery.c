@@ -211,7 +211,7 @@ static void write_neuron(const builder *b, uint32_t task, uint32_t a,
     }
     const vly_vulkan_slice_room *room = &b->room[task];
     uint8_t *entries = b->index_piece->mapped;
-    vly_vulkan_slice_row(b->net, b->parts + first, end - first, k,
+    vly_vulkan_slice_row(b->net, b->group, b->parts + first, end - first, k,
                          b->address[id], room);
     memcpy(out, room->row, (size_t)row_bytes(b, id));
     memcpy(entries + (id - b->from) * entry_bytes, room->entries,

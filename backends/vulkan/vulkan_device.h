@@ -24,7 +24,8 @@ enum {
     VLY_VULKAN_DELIVER = VLY_VULKAN_N_MODELS,
     VLY_VULKAN_RESTORE,
     VLY_VULKAN_SORT,
-    VLY_VULKAN_SLICES, /* delivers, plan sliced */
+    VLY_VULKAN_SLICES,       /* delivers, plan sliced */
+    VLY_VULKAN_SLICES_SHORT, /* the same, short synapses */
     VLY_VULKAN_N_SHADERS
 };
 

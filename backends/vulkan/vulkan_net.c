@@ -28,6 +28,7 @@ typedef struct net_options {
     uint32_t rounds;   /* neurons of an invocation; 0: by the device */
     uint32_t copies;   /* work groups that share a slice; 0: by the device */
     uint32_t memory;   /* KiB on the device; UINT32_MAX: all */
+    uint32_t is_short; /* 16 bits a synapse, plan sliced */
     uint32_t fault;
 } net_options;
 
@@ -50,6 +51,7 @@ static vly_status read_options(const char *text, net_options *made,
         {.name = "sums", .value = &made->sums},
         {.name = "copies", .value = &made->copies},
         {.name = "rounds", .value = &made->rounds},
+        {.name = "short", .value = &made->is_short, .most = 1},
         {.name = "fault", .value = &made->fault},
     };
     size_t n;
@@ -62,7 +64,7 @@ static vly_status read_options(const char *text, net_options *made,
                            "plan=global, plan=sliced, launch=N, "
                            "sums=N, copies=N, rounds=N, size=N, "
                            "lanes=N, words=N, groups=N, "
-                           "together=0|1, memory=N or fault=1",
+                           "together=0|1, short=0|1, memory=N or fault=1",
                            (int)n, bad);
 }
 
@@ -217,6 +219,7 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
                              ? UINT64_MAX
                              : wanted.memory * UINT64_C(1024);
     made->launch_fixed = wanted.n_bursts;
+    made->is_short = wanted.is_short;
     status = fill_net(made, snapshot, &wanted, error);
     if (status != VLY_OK) {
         vly_vulkan_net_destroy(made);

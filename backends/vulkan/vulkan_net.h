@@ -118,6 +118,7 @@ struct vly_backend_net {
     uint32_t n_tiles;
     vly_vulkan_model_tiles tiles[VLY_VULKAN_N_MODELS];
     uint32_t is_sliced;   /* 1: plan sliced */
+    uint32_t is_short;    /* option short=1: its synapses have 16 bits */
     uint32_t rounds;      /* option rounds=N; 0: by size */
     uint32_t tile_size;   /* neurons */
     uint32_t longest_row; /* plan sliced: synapses */
@@ -209,9 +210,16 @@ uint32_t vly_vulkan_slice_quads(const vly_backend_net *net,
                                 uint32_t n, uint32_t k, uint32_t *places);
 /* The row, slice by slice, and its entries; address: of it on the device. */
 void vly_vulkan_slice_row(const vly_backend_net *net,
+                          const vly_vulkan_group *group,
                           const vly_projection_desc *const *parts, uint32_t n,
                           uint32_t k, uint64_t address,
                           const vly_vulkan_slice_room *room);
+
+/* ---- vulkan_weights.c -------------------------------------------------- */
+
+/* 1 if the synapses of the group have two weights at most, which it then
+ * has. */
+int vly_vulkan_two_weights(const vly_backend_net *net, vly_vulkan_group *group);
 
 /* ---- vulkan_stimulus.c ------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 
 #include "backends/common/backend_common.h"
 
+#include "deliver_short_spirv.h"
 #include "deliver_slices_spirv.h"
 #include "deliver_spirv.h"
 #include "restore_spirv.h"
@@ -24,6 +25,8 @@ static const shader_words shaders[VLY_VULKAN_N_SHADERS] = {
     [VLY_VULKAN_RESTORE] = {restore_spirv, sizeof restore_spirv},
     [VLY_VULKAN_SORT] = {sort_spirv, sizeof sort_spirv},
     [VLY_VULKAN_SLICES] = {deliver_slices_spirv, sizeof deliver_slices_spirv},
+    [VLY_VULKAN_SLICES_SHORT] = {deliver_short_spirv,
+                                 sizeof deliver_short_spirv},
 #define VLY_EACH_MODEL(id)                                                     \
     [VLY_VULKAN_UPDATE + VLY_VULKAN_MODEL_##                                   \
         id] = {update_##id##_spirv, sizeof update_##id##_spirv},
@@ -52,7 +55,8 @@ static VkResult build(const vly_vulkan_device *device,
                       VkPipeline *made)
 {
     const shader_words *shader = &shaders[index];
-    const int sliced = index == VLY_VULKAN_SLICES;
+    const int sliced =
+        index == VLY_VULKAN_SLICES || index == VLY_VULKAN_SLICES_SHORT;
     const size_t size = sliced ? offsetof(vly_vulkan_shape, slice_size)
                                : offsetof(vly_vulkan_shape, size);
     const size_t lanes = sliced ? offsetof(vly_vulkan_shape, slice_lanes)

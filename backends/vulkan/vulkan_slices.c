@@ -16,6 +16,7 @@
 #define UNIT_GROUPS 2u /* work groups a multiprocessor */
 #define MAX_COPIES 8u
 #define SEARCH_TASKS 16u
+#define QUAD_SYNAPSES(net) ((net)->is_short ? 8u : 4u)
 
 /* ---- choosing ---------------------------------------------------------- */
 
@@ -170,6 +171,18 @@ static const char *why_not_cut(const vly_backend_net *net)
     return NULL;
 }
 
+/* Why synapses cannot be short, or NULL; then groups have their weights. */
+static const char *why_not_short(vly_backend_net *net)
+{
+    const vly_vulkan_view *view = net->view;
+    if (view->n_ports * view->slice_size > VLY_VULKAN_SHORT_SUMS)
+        return "its slices have more than 32,767 accumulators";
+    for (uint32_t g = 0; g < net->n_groups; g++)
+        if (!vly_vulkan_two_weights(net, &net->groups[g]))
+            return "synapses of one delay have more than two weights";
+    return NULL;
+}
+
 static int is_worth_it(const vly_backend_net *net)
 {
     const vly_net_desc *desc = net->desc;
@@ -203,6 +216,10 @@ vly_status vly_vulkan_plan_choose(vly_backend_net *net, uint32_t plan,
         why == NULL && (plan == VLY_VULKAN_PLAN_SLICED || is_worth_it(net));
     if (!net->is_sliced)
         net->view->n_copies = 0;
+    why = net->is_sliced && net->is_short ? why_not_short(net) : NULL;
+    if (why != NULL)
+        return vly_common_fail(error, VLY_E_UNSUPPORTED,
+                               "short=1 is not for this net: %s", why);
     return VLY_OK;
 }
 
@@ -240,38 +257,61 @@ uint32_t vly_vulkan_slice_quads(const vly_backend_net *net,
                                 const vly_projection_desc *const *parts,
                                 uint32_t n, uint32_t k, uint32_t *places)
 {
+    const uint32_t each = QUAD_SYNAPSES(net);
     uint32_t quads = 0;
     count_parts(net, parts, n, k, places);
     for (uint32_t s = 0; s < net->view->n_slices; s++)
-        quads += (places[s] + 3) / 4;
+        quads += (places[s] + each - 1) / each;
     return quads;
 }
 
 /* From the numbers of synapses of all parts to the index: where each begins in
  * the row is left in places[]. Returns the row's quads. */
-static uint32_t write_entries(uint32_t n_slices, uint64_t address,
+static uint32_t write_entries(const vly_backend_net *net, uint64_t address,
                               uint32_t *places, uint32_t *entries)
 {
+    const uint32_t n_slices = net->view->n_slices;
+    const uint32_t each = QUAD_SYNAPSES(net);
     uint64_t quad = address / QUAD_BYTES;
     uint32_t total = 0;
     for (uint32_t s = 0; s < n_slices; s++) {
         uint8_t *entry = (uint8_t *)entries +
                          s / VLY_VULKAN_INDEX_PARTS * (size_t)QUAD_BYTES;
         uint32_t part = s % VLY_VULKAN_INDEX_PARTS;
-        uint32_t n = (places[s] + 3) / 4;
+        uint32_t n = (places[s] + each - 1) / each;
         if (part == 0) {
             uint64_t first = quad + total;
             for (uint32_t i = 0; i < 6; i++)
                 entry[i] = (uint8_t)(first >> (8 * i));
         }
         entry[6 + part] = (uint8_t)n;
-        places[s] = 4 * total;
+        places[s] = each * total;
         total += n;
     }
     return total;
 }
 
+/* Synapses of a run, of which the first has place `place` in the row. */
+static void write_run(const vly_backend_net *net, const vly_projection_desc *p,
+                      run r, uint32_t weights, uint32_t place, uint32_t *row)
+{
+    uint32_t first = r.slice * net->view->slice_size;
+    uint32_t size = slice_neurons(net->view, r.slice);
+    uint16_t *halves = (uint16_t *)(void *)row + place;
+    row += place;
+    for (uint64_t j = r.from; j < r.to; j++) {
+        uint32_t at = accumulator(p, j, first, size);
+        uint32_t weight = (uint16_t)p->weight[j];
+        uint32_t second = weight != (weights & 0xffff) ? 1 : 0;
+        if (net->is_short)
+            *halves++ = (uint16_t)(at | second << 15);
+        else
+            *row++ = at | weight << 16;
+    }
+}
+
 void vly_vulkan_slice_row(const vly_backend_net *net,
+                          const vly_vulkan_group *group,
                           const vly_projection_desc *const *parts, uint32_t n,
                           uint32_t k, uint64_t address,
                           const vly_vulkan_slice_room *room)
@@ -279,17 +319,12 @@ void vly_vulkan_slice_row(const vly_backend_net *net,
     uint32_t *places = room->places;
     memset(room->entries, 0, (size_t)net->index_bytes);
     count_parts(net, parts, n, k, places);
-    uint32_t n_quads =
-        write_entries(net->view->n_slices, address, places, room->entries);
-    memset(room->row, 0, n_quads * (size_t)QUAD_BYTES);
+    uint32_t n_quads = write_entries(net, address, places, room->entries);
+    memset(room->row, net->is_short ? 0xff : 0, n_quads * (size_t)QUAD_BYTES);
     for (uint32_t i = 0; i < n; i++)
         for (run r = before_row(parts[i], k); next_run(net, parts[i], k, &r);) {
-            uint32_t first = r.slice * net->view->slice_size;
-            uint32_t size = slice_neurons(net->view, r.slice);
-            uint32_t *row = room->row + places[r.slice];
-            for (uint64_t j = r.from; j < r.to; j++)
-                *row++ = accumulator(parts[i], j, first, size) |
-                         (uint32_t)(uint16_t)parts[i]->weight[j] << 16;
+            write_run(net, parts[i], r, (uint32_t)group->degree,
+                      places[r.slice], room->row);
             places[r.slice] += (uint32_t)(r.to - r.from);
         }
 }

@@ -171,14 +171,19 @@ void vly_vulkan_dispatch(vly_backend_net *net, VkCommandBuffer commands,
 
 /* ---- bursts ------------------------------------------------------------ */
 
+static uint32_t delivery_shader(const vly_backend_net *net)
+{
+    if (!net->is_sliced)
+        return VLY_VULKAN_DELIVER;
+    return net->is_short ? VLY_VULKAN_SLICES_SHORT : VLY_VULKAN_SLICES;
+}
+
 /* Whether the bursts of a net use it */
 static int is_used(const vly_backend_net *net, uint32_t shader)
 {
     if (shader < VLY_VULKAN_N_MODELS)
         return net->tiles[shader].n > 0;
-    if (shader == VLY_VULKAN_SLICES || shader == VLY_VULKAN_DELIVER)
-        return net->is_sliced == (shader == VLY_VULKAN_SLICES);
-    return shader == VLY_VULKAN_SORT;
+    return shader == VLY_VULKAN_SORT || shader == delivery_shader(net);
 }
 
 static vly_status get_pipelines(vly_backend_net *net, VkPipeline *pipelines,
@@ -204,8 +209,7 @@ static void record_delivery(vly_backend_net *net, VkCommandBuffer commands,
                             const VkPipeline *pipelines, uint32_t k)
 {
     const vly_vulkan_view *view = net->view;
-    const uint32_t shader =
-        net->is_sliced ? VLY_VULKAN_SLICES : VLY_VULKAN_DELIVER;
+    const uint32_t shader = delivery_shader(net);
     vly_vulkan_dispatch(
         net, commands, pipelines[shader], (vly_vulkan_push){.k = k},
         net->is_sliced ? view->n_slices * view->n_copies : net->shape.groups);

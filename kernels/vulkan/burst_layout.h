@@ -61,7 +61,8 @@ VLY_STRUCT(vly_vulkan_group)
 {
     VLY_U64 row;    /* address of [n_neurons] addresses of rows; plan sliced:
                        of [n_neurons] entries of the index */
-    VLY_U64 degree; /* address of [n_neurons] synapses of each */
+    VLY_U64 degree; /* address of [n_neurons] synapses of each; plan sliced,
+                       short synapses: both weights, 16 bits each */
     VLY_U32 base_delay;
     VLY_U32 delay_max;
 };
@@ -83,6 +84,10 @@ VLY_STRUCT(vly_vulkan_tile)
  * the first, divided by 16 (48 bits), and how many quads each has (8 bits),
  * from the low end, so that one read finds a part. */
 #define VLY_VULKAN_SLICE_NEURONS 32768u
+/* Where the synapses of every group have two weights at most, one may have 16
+ * bits: accumulator (15 bits), which of the weights (1); this one is none. */
+#define VLY_VULKAN_NO_SYNAPSE 0xffffu
+#define VLY_VULKAN_SHORT_SUMS 32767u
 #define VLY_VULKAN_INDEX_PARTS 10u
 #define VLY_VULKAN_PART_QUADS 255u
 

@@ -70,19 +70,25 @@ static const char text_izhikevich[] =
 #include "kernels/models/table_text.h"
 #include "kernels/models/izhikevich.def"
     ;
+static const char text_lif_psc_exp2[] =
+#include "kernels/models/table_text.h"
+#include "kernels/models/lif_psc_exp2.def"
+    ;
 /* clang-format on */
 
 static const struct {
     const char *id;
     const char *text;
     uint32_t flags;
+    uint32_t n_ports;
     uint32_t n_fields;
     uint32_t n_coefs;
 } models[] = {
-    {"feagi", text_feagi, VLY_AREA_FEAGI, 3, 11},
-    {"lif_psc_delta", text_lif_psc_delta, 0, 2, 6},
-    {"lif_psc_exp", text_lif_psc_exp, 0, 3, 8},
-    {"izhikevich", text_izhikevich, 0, 2, 7},
+    {"feagi", text_feagi, VLY_AREA_FEAGI, 1, 3, 11},
+    {"lif_psc_delta", text_lif_psc_delta, 0, 1, 2, 6},
+    {"lif_psc_exp", text_lif_psc_exp, 0, 1, 3, 8},
+    {"izhikevich", text_izhikevich, 0, 1, 2, 7},
+    {"lif_psc_exp2", text_lif_psc_exp2, 0, 2, 4, 10},
 };
 
 uint32_t test_area(test_net *net, const char *model, uint32_t n_neurons,
@@ -100,10 +106,11 @@ uint32_t test_area(test_net *net, const char *model, uint32_t n_neurons,
     area->first = net->desc.n_neurons;
     area->n_neurons = n_neurons;
     area->flags = models[m].flags;
-    area->n_ports = 1;
+    area->n_ports = models[m].n_ports;
     area->scale[0] = 1.0f;
     for (int i = 0; i < q; i++)
         area->scale[0] *= 0.5f;
+    area->scale[1] = area->scale[0];
     area->coefs = net->columns[a];
     area->n_coefs = models[m].n_coefs;
     area->n_fields = models[m].n_fields;

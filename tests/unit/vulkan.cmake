@@ -35,7 +35,7 @@ endif()
 
 # The backend beside the reference, once more with the validation layer.
 if(TARGET vulkan)
-    foreach(test same paths)
+    foreach(test same variants paths)
         vly_test(test_vulkan_${test} LABELS vulkan
             SOURCES test_vulkan_${test}.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu vulkan
@@ -44,8 +44,10 @@ if(TARGET vulkan)
             TIMEOUT 300)
         vly_vulkan_validated(test_vulkan_${test}_validated test_vulkan_${test})
     endforeach()
-    target_sources(test_vulkan_same
-        PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_pair_same.c)
+    foreach(test same variants)
+        target_sources(test_vulkan_${test}
+            PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_pair_same.c)
+    endforeach()
     vly_test(test_vulkan_memory LABELS vulkan
         SOURCES test_backend_memory.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS vulkan

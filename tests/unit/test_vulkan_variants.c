@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the Vulkan backend does only where an option asks for it gives what the
+ * reference gives: each such option on random nets, those of plan sliced on
+ * nets of two weights and of models with one and two ports.
+ */
+#include "test_pair_same.h"
+
+enum { N_SLICED = 4, N_WEIGHTS = 2 };
+
+static const char *const sliced_options[N_SLICED] = {
+    "plan=sliced,short=1",
+    "plan=sliced,short=1,launch=1,sums=100",
+    "plan=sliced,short=1,size=32,lanes=1,launch=7",
+    "plan=sliced,short=1,size=128,lanes=2,sums=2000,launch=33",
+};
+
+static uint32_t variant_area(test_net *net, uint32_t kind)
+{
+    static const struct {
+        const char *model;
+        float coefs[10];
+        int q;
+    } kinds[4] = {
+        {"lif_psc_delta", {0.9f, 0, 0, 1.0f}, 9},
+        {"lif_psc_exp", {0.8f, 0.9f, 0.1f, 0.01f, 0, 1.0f}, 9},
+        {"izhikevich", {0.5f, 0.02f, 0.2f, -65.0f, 8.0f, 30.0f, 5.0f}, 5},
+        {"lif_psc_exp2", {0.8f, 0.7f, 0.9f, 0.1f, 0.1f, 0.01f, 0, 1.0f, 0}, 9},
+    };
+    static const uint32_t refractory[4] = {5, 7, 0, 9};
+    uint32_t coefs[NET_COEFS] = {0};
+    for (uint32_t i = 0; i < 10; i++)
+        coefs[i] = test_float(kinds[kind].coefs[i]);
+    if (refractory[kind] != 0)
+        coefs[refractory[kind]] = test_random(net, 4);
+    return test_area(net, kinds[kind].model, 1 + test_random(net, 900), coefs,
+                     kinds[kind].q);
+}
+
+/* A map whose synapses weigh one or the other, by chance. */
+static void weigh_map(test_net *net, uint32_t p, const int16_t *weights)
+{
+    const vly_projection_desc *map = &net->projections[p];
+    int16_t *weight = (int16_t *)(uintptr_t)map->weight;
+    uint64_t n = map->row[net->areas[map->source_area].n_neurons];
+    for (uint64_t j = 0; j < n; j++)
+        weight[j] = weights[test_random(net, N_WEIGHTS)];
+    if (net->areas[map->target_area].n_ports == 2)
+        net->projections[p].port = VLY_PORT_BY_SIGN;
+}
+
+/* Every event arrives base_delay bursts after its spike, and those of one base
+ * delay have two weights, or one. */
+static void sliced_net(test_net *net, uint64_t seed)
+{
+    static const uint32_t poisson[] = {0xc0000000u, 0xf0000000u, 0xfff00000u};
+    int16_t weights[6][N_WEIGHTS];
+    test_net_init(net, seed);
+    for (uint32_t a = 0; a < 4; a++) {
+        uint32_t kind = (a + (uint32_t)seed) % 5 % 4;
+        variant_area(net, kind);
+        test_stimulus(net, a, poisson, 3, 0, kind == 2 ? 40 : 200, 0);
+    }
+    for (uint32_t i = 0; i < 6; i++) {
+        weights[i][0] = (int16_t)(50 + test_random(net, 200));
+        weights[i][1] =
+            i % 3 == 2 ? weights[i][0] : (int16_t)-test_random(net, 150);
+    }
+    for (uint32_t i = 0; i < 14; i++) {
+        uint32_t delay = test_random(net, 6);
+        test_random_projection(net, i % 4, test_random(net, 4),
+                               1 + test_random(net, 60), 0, 0, 1 + delay, 0);
+        weigh_map(net, i, weights[delay]);
+    }
+    test_net_finish(net);
+    for (uint64_t i = 0; i < net->start.n_state_words; i++)
+        net->start.state[i] = 0;
+}
+
+enum { N_OPTIONS = 1 };
+
+static const char *const options[N_OPTIONS] = {
+    NULL,
+};
+
+const pair_setup pair_same = {
+    .n_bursts = 60,
+    .kinds = {{.make = test_random_net,
+               .options = options,
+               .n_options = N_OPTIONS,
+               .n_nets = 2 * N_OPTIONS,
+               .n_few = 2},
+              {.make = sliced_net,
+               .usual = "plan=sliced,short=1",
+               .options = sliced_options,
+               .n_options = N_SLICED,
+               .n_nets = 4 * N_SLICED,
+               .n_few = 2}},
+    .log_options = {NULL, "plan=sliced,launch=15,sums=5000"}};
+
+/* Three weights of one delay are refused, and by no other plan. */
+static void test_three_weights(void **state)
+{
+    (void)state;
+    pair_open();
+    test_net net;
+    uint32_t coefs[6];
+    test_net_init(&net, 1);
+    test_delta_coefs(coefs, 1.0f, 0);
+    test_area(&net, "lif_psc_delta", 100, coefs, 8);
+    for (int16_t i = 0; i < 3; i++)
+        test_synapse(&net, 0, 0, 0, (uint32_t)i, (int16_t)(10 + i), 1);
+    test_net_finish(&net);
+    vly_backend_net *made = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    vly_device_spec device = {.struct_size = sizeof device,
+                              .n_threads = 1,
+                              .options = "plan=sliced,short=1"};
+    assert_int_equal(
+        pair_cuda->net_create(&device, &net.desc, &net.start, &made, &error),
+        VLY_E_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "two weights"));
+    assert_null(made);
+    made = pair_create(pair_cuda, &net, "plan=global,short=1", NULL);
+    pair_cuda->net_destroy(made);
+    test_net_deinit(&net);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {PAIR_SAME_TESTS,
+                                       cmocka_unit_test(test_three_weights)};
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
