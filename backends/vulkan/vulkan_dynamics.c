@@ -234,6 +234,12 @@ vly_status vly_vulkan_inputs_create(vly_backend_net *net, vly_error *error)
                                           sizeof(uint32_t), &made, error);
     if (status == VLY_OK && has_feagi)
         view->marks = made->address;
+    if (status == VLY_OK && net->shape.keeps)
+        status =
+            vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, view->n_neurons,
+                                     sizeof(uint32_t), &made, error);
+    if (status == VLY_OK && net->shape.keeps)
+        view->kept = made->address;
     return status;
 }
 

@@ -9,10 +9,10 @@
 
 /* as in kernels/vulkan/burst_view.glsl */
 _Static_assert(sizeof(vly_vulkan_area) == 312, "AREA_BYTES");
-_Static_assert(sizeof(vly_vulkan_view) == 152, "VIEW_BYTES");
+_Static_assert(sizeof(vly_vulkan_view) == 160, "VIEW_BYTES");
 _Static_assert(sizeof(vly_vulkan_group) == 24, "a group is 24 bytes");
 _Static_assert(sizeof(vly_vulkan_record) == 40, "a record is 40 bytes");
-_Static_assert(offsetof(vly_vulkan_params, launch) == 152, "no hole");
+_Static_assert(offsetof(vly_vulkan_params, launch) == 160, "no hole");
 
 /* ---- options ----------------------------------------------------------- */
 
@@ -29,6 +29,8 @@ typedef struct net_options {
     uint32_t copies;   /* work groups that share a slice; 0: by the device */
     uint32_t memory;   /* KiB on the device; UINT32_MAX: all */
     uint32_t is_short; /* 16 bits a synapse, plan sliced */
+    uint32_t kept;     /* counts of stimuli, for four bursts */
+    uint32_t fours;    /* neurons side by side */
     uint32_t fault;
 } net_options;
 
@@ -52,6 +54,8 @@ static vly_status read_options(const char *text, net_options *made,
         {.name = "copies", .value = &made->copies},
         {.name = "rounds", .value = &made->rounds},
         {.name = "short", .value = &made->is_short, .most = 1},
+        {.name = "kept", .value = &made->kept, .most = 1},
+        {.name = "fours", .value = &made->fours, .most = 1},
         {.name = "fault", .value = &made->fault},
     };
     size_t n;
@@ -64,7 +68,8 @@ static vly_status read_options(const char *text, net_options *made,
                            "plan=global, plan=sliced, launch=N, "
                            "sums=N, copies=N, rounds=N, size=N, "
                            "lanes=N, words=N, groups=N, "
-                           "together=0|1, short=0|1, memory=N or fault=1",
+                           "together=0|1, short=0|1, kept=0|1, "
+                           "fours=0|1, memory=N or fault=1",
                            (int)n, bad);
 }
 
@@ -101,6 +106,9 @@ static vly_status choose_shape(vly_backend_net *net, const net_options *wanted,
                       : VLY_VULKAN_TILE_ROUNDS;
     if (wanted->together != UINT32_MAX)
         shape->together = wanted->together != 0;
+    shape->is_short = wanted->is_short;
+    shape->keeps = wanted->kept;
+    shape->fours = wanted->fours;
     if (shape->lanes > shape->size)
         shape->lanes = shape->size;
     if (shape->slice_lanes > shape->slice_size)
@@ -219,7 +227,6 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
                              ? UINT64_MAX
                              : wanted.memory * UINT64_C(1024);
     made->launch_fixed = wanted.n_bursts;
-    made->is_short = wanted.is_short;
     status = fill_net(made, snapshot, &wanted, error);
     if (status != VLY_OK) {
         vly_vulkan_net_destroy(made);

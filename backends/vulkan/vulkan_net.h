@@ -118,7 +118,6 @@ struct vly_backend_net {
     uint32_t n_tiles;
     vly_vulkan_model_tiles tiles[VLY_VULKAN_N_MODELS];
     uint32_t is_sliced;   /* 1: plan sliced */
-    uint32_t is_short;    /* option short=1: its synapses have 16 bits */
     uint32_t rounds;      /* option rounds=N; 0: by size */
     uint32_t tile_size;   /* neurons */
     uint32_t longest_row; /* plan sliced: synapses */

@@ -8,7 +8,6 @@
 
 #include "backends/common/backend_common.h"
 
-#include "deliver_short_spirv.h"
 #include "deliver_slices_spirv.h"
 #include "deliver_spirv.h"
 #include "restore_spirv.h"
@@ -25,8 +24,6 @@ static const shader_words shaders[VLY_VULKAN_N_SHADERS] = {
     [VLY_VULKAN_RESTORE] = {restore_spirv, sizeof restore_spirv},
     [VLY_VULKAN_SORT] = {sort_spirv, sizeof sort_spirv},
     [VLY_VULKAN_SLICES] = {deliver_slices_spirv, sizeof deliver_slices_spirv},
-    [VLY_VULKAN_SLICES_SHORT] = {deliver_short_spirv,
-                                 sizeof deliver_short_spirv},
 #define VLY_EACH_MODEL(id)                                                     \
     [VLY_VULKAN_UPDATE + VLY_VULKAN_MODEL_##                                   \
         id] = {update_##id##_spirv, sizeof update_##id##_spirv},
@@ -55,8 +52,7 @@ static VkResult build(const vly_vulkan_device *device,
                       VkPipeline *made)
 {
     const shader_words *shader = &shaders[index];
-    const int sliced =
-        index == VLY_VULKAN_SLICES || index == VLY_VULKAN_SLICES_SHORT;
+    const int sliced = index == VLY_VULKAN_SLICES;
     const size_t size = sliced ? offsetof(vly_vulkan_shape, slice_size)
                                : offsetof(vly_vulkan_shape, size);
     const size_t lanes = sliced ? offsetof(vly_vulkan_shape, slice_lanes)
@@ -67,6 +63,9 @@ static VkResult build(const vly_vulkan_device *device,
         {2, offsetof(vly_vulkan_shape, words), sizeof(uint32_t)},
         {3, offsetof(vly_vulkan_shape, together), sizeof(uint32_t)},
         {4, offsetof(vly_vulkan_shape, sums), sizeof(uint32_t)},
+        {5, offsetof(vly_vulkan_shape, is_short), sizeof(uint32_t)},
+        {6, offsetof(vly_vulkan_shape, keeps), sizeof(uint32_t)},
+        {7, offsetof(vly_vulkan_shape, fours), sizeof(uint32_t)},
     };
     const VkSpecializationInfo constants = {
         .mapEntryCount = sizeof entries / sizeof entries[0],

@@ -16,7 +16,7 @@
 #define UNIT_GROUPS 2u /* work groups a multiprocessor */
 #define MAX_COPIES 8u
 #define SEARCH_TASKS 16u
-#define QUAD_SYNAPSES(net) ((net)->is_short ? 8u : 4u)
+#define QUAD_SYNAPSES(net) ((net)->shape.is_short ? 8u : 4u)
 
 /* ---- choosing ---------------------------------------------------------- */
 
@@ -216,7 +216,7 @@ vly_status vly_vulkan_plan_choose(vly_backend_net *net, uint32_t plan,
         why == NULL && (plan == VLY_VULKAN_PLAN_SLICED || is_worth_it(net));
     if (!net->is_sliced)
         net->view->n_copies = 0;
-    why = net->is_sliced && net->is_short ? why_not_short(net) : NULL;
+    why = net->is_sliced && net->shape.is_short ? why_not_short(net) : NULL;
     if (why != NULL)
         return vly_common_fail(error, VLY_E_UNSUPPORTED,
                                "short=1 is not for this net: %s", why);
@@ -303,7 +303,7 @@ static void write_run(const vly_backend_net *net, const vly_projection_desc *p,
         uint32_t at = accumulator(p, j, first, size);
         uint32_t weight = (uint16_t)p->weight[j];
         uint32_t second = weight != (weights & 0xffff) ? 1 : 0;
-        if (net->is_short)
+        if (net->shape.is_short)
             *halves++ = (uint16_t)(at | second << 15);
         else
             *row++ = at | weight << 16;
@@ -320,7 +320,8 @@ void vly_vulkan_slice_row(const vly_backend_net *net,
     memset(room->entries, 0, (size_t)net->index_bytes);
     count_parts(net, parts, n, k, places);
     uint32_t n_quads = write_entries(net, address, places, room->entries);
-    memset(room->row, net->is_short ? 0xff : 0, n_quads * (size_t)QUAD_BYTES);
+    memset(room->row, net->shape.is_short ? 0xff : 0,
+           n_quads * (size_t)QUAD_BYTES);
     for (uint32_t i = 0; i < n; i++)
         for (run r = before_row(parts[i], k); next_run(net, parts[i], k, &r);) {
             write_run(net, parts[i], r, (uint32_t)group->degree,

@@ -173,9 +173,7 @@ void vly_vulkan_dispatch(vly_backend_net *net, VkCommandBuffer commands,
 
 static uint32_t delivery_shader(const vly_backend_net *net)
 {
-    if (!net->is_sliced)
-        return VLY_VULKAN_DELIVER;
-    return net->is_short ? VLY_VULKAN_SLICES_SHORT : VLY_VULKAN_SLICES;
+    return net->is_sliced ? VLY_VULKAN_SLICES : VLY_VULKAN_DELIVER;
 }
 
 /* Whether the bursts of a net use it */

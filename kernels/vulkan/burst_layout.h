@@ -143,6 +143,8 @@ VLY_STRUCT(vly_vulkan_view)
     VLY_U64 log_gains;
     VLY_U64 records;     /* [record_mask + 1] by burst */
     VLY_U64 area_spikes; /* [n_areas][2] low and high word */
+    VLY_U64 kept;        /* [n_neurons] counts of the first stimulus of each, of
+                            four bursts; 0: they are drawn in every burst */
     VLY_U32 log_mask;
     VLY_U32 log_room; /* spikes that may lie in it when a burst begins */
     VLY_U32 record_mask;

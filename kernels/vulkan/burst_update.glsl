@@ -7,6 +7,8 @@
 
 #include "kernels/vulkan/burst_view.glsl"
 
+layout(constant_id = 6) const bool KEEPS = false; /* counts of stimuli */
+
 struct tile_fields {
 #define VLY_FIELD(name, type, unit, lo, hi, init, text) uint64_t name;
 #include "kernels/vulkan/model_table.glsl"
@@ -30,6 +32,8 @@ uint n_stimuli;
 uint64_t stimuli_at;         /* the first */
 vly_stimulus first_stimulus; /* where there is one */
 uvec4 first_thresholds;      /* its first four */
+uint64_t kept_at;            /* of kept counts of it; 0: none are kept */
+bool kept_is_new;            /* this burst makes them */
 #define AREA area_at(area_address).v
 
 uint varying_coef(uint k, uint i)
@@ -44,7 +48,16 @@ uint varying_coef(uint k, uint i)
 #define OUT_DEGREE(id) word_of(VIEW.out_degree, id).v
 #include "kernels/vulkan/update_neuron.glsl"
 
-void load_area(uint area)
+MODEL_PART(_coef) uniform_coefs()
+{
+    MODEL_PART(_coef) loaded;
+#define VLY_COEF(name, type, expression)                                       \
+    loaded.name = VLY_LOAD_##type(coef_word.name);
+#include "kernels/vulkan/model_table.glsl"
+    return loaded;
+}
+
+void load_area(uint area, uint64_t burst)
 {
     area_address = VIEW.areas + AREA_BYTES * uint64_t(area);
     coefs_vary = AREA.coefs_vary;
@@ -52,9 +65,13 @@ void load_area(uint area)
     area_scale0 = AREA.scale[0];
     area_scale1 = AREA.scale[1];
     n_stimuli = AREA.n_stimuli;
+    kept_at = 0ul;
+    kept_is_new = push.k == 0u || (uint(burst) & 3u) == 0u;
     stimuli_at = VIEW.stimuli + 56ul * uint64_t(AREA.stimulus_first);
     if (n_stimuli > 0u) {
         first_stimulus = stimulus_at(stimuli_at).v;
+        if (KEEPS && first_stimulus.n_thresholds - 1u < 255u)
+            kept_at = VIEW.kept;
         first_thresholds =
             quad_at(VIEW.thresholds + 4ul * uint64_t(first_stimulus.thresholds))
                 .v;
@@ -71,33 +88,66 @@ void load_area(uint area)
 #include "kernels/vulkan/model_table.glsl"
 }
 
-/* The first stimulus of the area, without reading anything if it has up to
- * four thresholds. */
-uint draw_first(vly_burst burst, uint neuron, inout uint sum0, inout uint sum1)
+/* Events of the first stimulus for a random word, without reading anything if
+ * it has up to four thresholds. */
+uint count_first(uint u)
 {
     uint n = first_stimulus.n_thresholds;
     if (n > 4u)
-        return vly_draw_stimulus(burst, first_stimulus, neuron, sum0, sum1);
+        return vly_count_thresholds(first_stimulus.thresholds, n, u);
+    uint k = n > 0u && first_thresholds.x <= u ? 1u : 0u;
+    k += n > 1u && first_thresholds.y <= u ? 1u : 0u;
+    k += n > 2u && first_thresholds.z <= u ? 1u : 0u;
+    k += n > 3u && first_thresholds.w <= u ? 1u : 0u;
+    return k;
+}
+
+/* Events of the burst, from the word that is kept for the neuron: those of the
+ * four bursts of a block, 8 bits each, since a block has four random words. The
+ * first burst of a block or of a submission makes it, so that it is not older
+ * than anything that it is made of. */
+uint kept_count(vly_burst burst, uint neuron, uint word)
+{
+    if (kept_is_new) {
+        vly_philox_words w = vly_philox_draw(
+            burst.key_low, burst.key_high,
+            uint(burst.t) >> 2 | uint(burst.t >> 32) << 30,
+            uint(burst.t >> 34), neuron, first_stimulus.stream);
+        word = count_first(w.w0) | count_first(w.w1) << 8 |
+               count_first(w.w2) << 16 | count_first(w.w3) << 24;
+        word_of(kept_at, neuron).v = word;
+    }
+    return bitfieldExtract(word, int(uint(burst.t) & 3u) * 8, 8);
+}
+
+/* What draw_stimuli wants of a neuron, read before anything is written. */
+uint read_kept(uint neuron)
+{
+    return KEEPS && kept_at != 0ul && !kept_is_new ? word_of(kept_at, neuron).v : 0u;
+}
+
+uint draw_first(vly_burst burst, uint neuron, uint kept, inout uint sum0,
+                inout uint sum1)
+{
+    uint k = 0u;
+    if (neuron - first_stimulus.first >= first_stimulus.n)
+        return 0u;
+    if (KEEPS && kept_at != 0ul) /* also while it does not act: it may begin to */
+        k = kept_count(burst, neuron, kept);
     if (!vly_stimulus_acts(burst, first_stimulus, neuron))
         return 0u;
-    uint k = 0u;
-    if (n != 0u) {
-        uint u = vly_stimulus_draw(burst, first_stimulus, neuron);
-        k += first_thresholds.x <= u ? 1u : 0u;
-        k += n > 1u && first_thresholds.y <= u ? 1u : 0u;
-        k += n > 2u && first_thresholds.z <= u ? 1u : 0u;
-        k += n > 3u && first_thresholds.w <= u ? 1u : 0u;
-    }
+    if (!(KEEPS && kept_at != 0ul) && first_stimulus.n_thresholds != 0u)
+        k = count_first(vly_stimulus_draw(burst, first_stimulus, neuron));
     return vly_stimulus_add(first_stimulus, k, sum0, sum1);
 }
 
-/* 1 if any event came */
-uint draw_stimuli(vly_burst burst, uint neuron, inout uint sum0,
+/* 1 if any event came. kept: by read_kept */
+uint draw_stimuli(vly_burst burst, uint neuron, uint kept, inout uint sum0,
                   inout uint sum1)
 {
     if (n_stimuli == 0u)
         return 0u;
-    uint any = draw_first(burst, neuron, sum0, sum1);
+    uint any = draw_first(burst, neuron, kept, sum0, sum1);
     for (uint s = 1u; s < n_stimuli; s++)
         any |= vly_draw_stimulus(
             burst, stimulus_at(stimuli_at + 56ul * uint64_t(s)).v, neuron,

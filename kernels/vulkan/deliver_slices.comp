@@ -6,8 +6,8 @@
  * groups that share the spikes run side by side over all slices, so that what
  * one reads of a row is in the device's cache for the others.
  *
- * Built with SHORT a synapse has 16 bits, for nets whose groups have two weights
- * at most.
+ * With SHORT a synapse has 16 bits, for nets whose groups have two weights at
+ * most.
  *
  * Global atomics took 116 us for 10 million events on an H200 whatever else was
  * done; those in shared memory are some 17 times as fast there.
@@ -21,6 +21,7 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint LANES = 4u; /* that share a part */
 layout(constant_id = 4) const uint SUMS = 8192u;
+layout(constant_id = 5) const bool SHORT = false; /* 16 bits a synapse */
 
 /* Four parts of a team are under way, each step of all of them before the next
  * of one. Written out, not as loops over arrays: NVIDIA's compiler keeps those
@@ -30,11 +31,7 @@ layout(constant_id = 4) const uint SUMS = 8192u;
 
 shared uint sums[SUMS]; /* [port][neuron] what arrives */
 
-#if defined(SHORT)
-
-#define NO_SYNAPSES 0xffffffffu
-
-uint weight0; /* of the group at hand */
+uint weight0; /* SHORT: of the group at hand */
 uint weight1;
 
 void add_half(uint synapse)
@@ -44,42 +41,25 @@ void add_half(uint synapse)
         atomicAdd(sums[synapse & 0x7fffu], weight);
 }
 
-void add_synapse(uint word)
+/* One synapse, or two. */
+void add_word(uint word)
 {
-    add_half(word & 0xffffu);
-    add_half(word >> 16);
-}
-
-void load_weights(uint64_t both)
-{
-    weight0 = uint(bitfieldExtract(int(both), 0, 16));
-    weight1 = uint(bitfieldExtract(int(both), 16, 16));
-}
-
-#else
-
-#define NO_SYNAPSES 0u
-
-void add_synapse(uint word)
-{
-    uint at = word & 0xffffu;
+    if (SHORT) {
+        add_half(word & 0xffffu);
+        add_half(word >> 16);
+        return;
+    }
     uint weight = uint(int(word) >> 16);
     if (weight != 0u)
-        atomicAdd(sums[at], weight);
+        atomicAdd(sums[word & 0xffffu], weight);
 }
-
-void load_weights(uint64_t both)
-{
-}
-
-#endif
 
 void add_quad(uvec4 quad)
 {
-    add_synapse(quad.x);
-    add_synapse(quad.y);
-    add_synapse(quad.z);
-    add_synapse(quad.w);
+    add_word(quad.x);
+    add_word(quad.y);
+    add_word(quad.z);
+    add_word(quad.w);
 }
 
 /* Which bytes of a quad of the index are lengths of parts before the slice's,
@@ -136,7 +116,7 @@ uvec4 quad_of(uint64_t part, uint i)
     uint n##u;                                                                 \
     uint64_t part##u = find_part(entry##u, mask, n##u);                        \
     n##u = at##u < end ? n##u : 0u;                                            \
-    uvec4 quad##u = uvec4(NO_SYNAPSES);                                        \
+    uvec4 quad##u = uvec4(SHORT ? 0xffffffffu : 0u);                           \
     if (lane < n##u)                                                           \
         quad##u = quad_of(part##u, lane);
 #define ADD_QUAD(u)                                                            \
@@ -191,7 +171,8 @@ void deliver_burst(uint64_t burst, uint s, uint copy)
         uint each = (record.count + VIEW.n_copies - 1u) / VIEW.n_copies;
         uint begin = each * copy;
         uint end = begin + each < record.count ? begin + each : record.count;
-        load_weights(group.degree);
+        weight0 = uint(bitfieldExtract(int(group.degree), 0, 16));
+        weight1 = uint(bitfieldExtract(int(group.degree), 16, 16));
         deliver_parts(group.row, uint(record.start), begin, end, s);
     }
 }

@@ -5,6 +5,9 @@
  * knows how many there are; without TOGETHER every spike goes to the log by
  * itself. That is for processors: a barrier makes coroutines there, 12 us a
  * work group of 64 on lavapipe, a third of the update.
+ *
+ * With FOURS an invocation reads what four neurons need before it updates
+ * the first: no read passes a store, so otherwise it waits for each.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -14,6 +17,7 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 3) const bool TOGETHER = true;
+layout(constant_id = 7) const bool FOURS = false;
 
 #define LIST (VLY_VULKAN_TILE_ROUNDS * gl_WorkGroupSize.x)
 shared uint spike_ids[LIST];
@@ -30,15 +34,6 @@ shared uint digest[2];
 shared uint events[2];
 
 #include "kernels/vulkan/burst_update.glsl"
-
-/* What arrived at a port, which is 0 afterwards. */
-uint take_word(uint64_t row, uint neuron)
-{
-    uint v = word_of(row, neuron).v;
-    if (v != 0u)
-        word_of(row, neuron).v = 0u;
-    return v;
-}
 
 /* Of the burst at hand, read once: see load_area. */
 uint64_t inputs_at; /* of port 0 of the slot, or of the first copy */
@@ -76,11 +71,36 @@ uint add_copies(uint64_t at)
     return sum;
 }
 
-uint arrived(uint port, uint neuron)
+/* What arrived at a port. */
+uint read_sum(uint port, uint neuron)
 {
     uint64_t row = inputs_at + row_bytes * uint64_t(port);
     return n_copies != 0u ? add_copies(row + 4ul * uint64_t(neuron))
-                          : take_word(row, neuron);
+                          : word_of(row, neuron).v;
+}
+
+/* It is 0 afterwards; work groups of plan sliced write all of it anew. */
+void clear_sum(uint port, uint neuron, uint sum)
+{
+    if (n_copies == 0u && sum != 0u)
+        word_of(inputs_at + row_bytes * uint64_t(port), neuron).v = 0u;
+}
+
+uint arrived(uint port, uint neuron)
+{
+    uint sum = read_sum(port, neuron);
+    clear_sum(port, neuron, sum);
+    return sum;
+}
+
+/* 1 if an event of another neuron came, which is forgotten. */
+uint take_mark(uint slot, uint neuron)
+{
+    uint64_t row = slot_row(VIEW.marks, slot);
+    uint v = word_of(row, neuron).v;
+    if (v != 0u)
+        word_of(row, neuron).v = 0u;
+    return v;
 }
 
 /* 1 if the neuron fired */
@@ -91,8 +111,9 @@ uint update_one(vly_burst burst, uint slot, uint i, out uint gain)
     uint sum1 = 0u;
     gain = 0u;
 #if defined(MODEL_CANDIDATES)
-    uint any = draw_stimuli(burst, neuron, sum0, sum1);
-    any |= take_word(slot_row(VIEW.marks, slot), neuron);
+    uint any =
+        draw_stimuli(burst, neuron, read_kept(neuron), sum0, sum1);
+    any |= take_mark(slot, neuron);
     if (any == 0u)
         return 0u;
     if (TOGETHER)
@@ -101,11 +122,12 @@ uint update_one(vly_burst burst, uint slot, uint i, out uint gain)
         atomicAdd(record_of(burst.t).v.candidates, 1u);
     sum0 += arrived(0u, neuron);
 #else
+    uint kept = read_kept(neuron);
     sum0 = arrived(0u, neuron);
 #if MODEL_PORTS == 2
     sum1 = arrived(1u, neuron);
 #endif
-    draw_stimuli(burst, neuron, sum0, sum1);
+    draw_stimuli(burst, neuron, kept, sum0, sum1);
 #endif
     return vly_update_neuron(burst, i, neuron, sum0, sum1, area_scale0,
                              area_scale1, gain);
@@ -149,11 +171,68 @@ void keep_spike(uint64_t burst, uint64_t mixed, uint area, uint id, uint gain)
     }
 }
 
+#if !defined(MODEL_CANDIDATES)
+
+#if MODEL_PORTS == 2
+#define READ_PORT1(u) uint sum1##u = read_sum(1u, area_first + i##u);
+#define CLEAR_PORT1(u) clear_sum(1u, area_first + i##u, sum1##u);
+#else
+#define READ_PORT1(u) uint sum1##u = 0u;
+#define CLEAR_PORT1(u)
+#endif
+
+#define EACH_OF_FOUR(DO) DO(0) DO(1) DO(2) DO(3)
+/* one that is not there is read as the first of the four */
+#define READ_NEURON(u)                                                         \
+    uint at##u = at + uint(u) * gl_WorkGroupSize.x;                            \
+    uint i##u = tile.first + (at##u < tile.n ? at##u : at);                    \
+    MODEL_PART(_state) state##u = vly_load_state(i##u);                        \
+    uint sum0##u = read_sum(0u, area_first + i##u);                            \
+    READ_PORT1(u)                                                              \
+    uint kept##u = read_kept(area_first + i##u);
+#define STEP_NEURON(u)                                                         \
+    if (at##u < tile.n) {                                                      \
+        uint neuron = area_first + i##u;                                       \
+        uint gain;                                                             \
+        clear_sum(0u, neuron, sum0##u);                                        \
+        CLEAR_PORT1(u)                                                         \
+        draw_stimuli(burst, neuron, kept##u, sum0##u, sum1##u);                \
+        if (vly_step_neuron(burst, i##u, neuron, sum0##u, sum1##u,             \
+                            area_scale0, area_scale1, state##u, c,             \
+                            gain) != 0u)                                       \
+            keep_spike(burst.t, mixed, tile.area, neuron, gain);               \
+    }
+
+/* Of an area whose coefficients are uniform. */
+void update_fours(vly_burst burst, uint64_t mixed, vly_vulkan_tile tile)
+{
+    MODEL_PART(_coef) c = uniform_coefs();
+    for (uint at = gl_LocalInvocationIndex; at < tile.n;
+         at += 4u * gl_WorkGroupSize.x) {
+        EACH_OF_FOUR(READ_NEURON)
+        EACH_OF_FOUR(STEP_NEURON)
+    }
+}
+
+#endif
+
+void update_ones(vly_burst burst, uint64_t mixed, uint slot,
+                 vly_vulkan_tile tile)
+{
+    for (uint at = gl_LocalInvocationIndex; at < tile.n;
+         at += gl_WorkGroupSize.x) {
+        uint gain;
+        uint i = tile.first + at;
+        if (update_one(burst, slot, i, gain) != 0u)
+            keep_spike(burst.t, mixed, tile.area, area_first + i, gain);
+    }
+}
+
 void update_tile(vly_burst burst, uint64_t mixed, uint slot, uint t)
 {
     uint lane = gl_LocalInvocationIndex;
     vly_vulkan_tile tile = tile_at(VIEW.tiles + 12ul * uint64_t(t)).v;
-    load_area(tile.area);
+    load_area(tile.area, burst.t);
     if (TOGETHER) {
         if (lane == 0u) {
             n_spikes = n_candidates = 0u;
@@ -161,12 +240,12 @@ void update_tile(vly_burst burst, uint64_t mixed, uint slot, uint t)
         }
         barrier();
     }
-    for (uint at = lane; at < tile.n; at += gl_WorkGroupSize.x) {
-        uint gain;
-        uint i = tile.first + at;
-        if (update_one(burst, slot, i, gain) != 0u)
-            keep_spike(burst.t, mixed, tile.area, area_first + i, gain);
-    }
+#if !defined(MODEL_CANDIDATES)
+    if (FOURS && coefs_vary == 0u)
+        update_fours(burst, mixed, tile);
+    else
+#endif
+        update_ones(burst, mixed, slot, tile);
     if (TOGETHER) {
         barrier();
         if (lane == 0u && n_candidates != 0u)

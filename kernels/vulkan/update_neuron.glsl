@@ -102,12 +102,12 @@ uint vly_out_degree(uint id)
  * sum0, sum1     what arrived at the ports, stimuli included; sum1 is not read
  *                where the model has one port
  * scale0, scale1 of the area: units of a port in one of its integers
+ * s, c           its state and coefficients, which have been read
  */
-uint vly_update_neuron(vly_burst burst, uint i, uint neuron, uint sum0,
-                       uint sum1, float scale0, float scale1, out uint gain)
+uint vly_step_neuron(vly_burst burst, uint i, uint neuron, uint sum0,
+                     uint sum1, float scale0, float scale1,
+                     MODEL_PART(_state) s, MODEL_PART(_coef) c, out uint gain)
 {
-    MODEL_PART(_state) s = vly_load_state(i);
-    MODEL_PART(_coef) c = vly_load_coefs(i);
     float in0 = VLY_TO_F32(VLY_TO_I32(sum0)) * scale0;
     gain = 1u << burst.feagi_q;
 #if defined(MODEL_feagi)
@@ -127,6 +127,16 @@ uint vly_update_neuron(vly_burst burst, uint i, uint neuron, uint sum0,
 #endif
     vly_store_state(i, o.s);
     return o.fired;
+}
+
+/* The same, and reads them. */
+uint vly_update_neuron(vly_burst burst, uint i, uint neuron, uint sum0,
+                       uint sum1, float scale0, float scale1, out uint gain)
+{
+    MODEL_PART(_state) s = vly_load_state(i);
+    MODEL_PART(_coef) c = vly_load_coefs(i);
+    return vly_step_neuron(burst, i, neuron, sum0, sum1, scale0, scale1, s, c,
+                           gain);
 }
 
 /* ---- stimuli ----------------------------------------------------------- */

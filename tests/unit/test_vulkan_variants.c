@@ -11,7 +11,7 @@ static const char *const sliced_options[N_SLICED] = {
     "plan=sliced,short=1",
     "plan=sliced,short=1,launch=1,sums=100",
     "plan=sliced,short=1,size=32,lanes=1,launch=7",
-    "plan=sliced,short=1,size=128,lanes=2,sums=2000,launch=33",
+    "plan=sliced,short=1,size=128,lanes=2,sums=2000,launch=33,kept=1,fours=1",
 };
 
 static uint32_t variant_area(test_net *net, uint32_t kind)
@@ -76,15 +76,19 @@ static void sliced_net(test_net *net, uint64_t seed)
         net->start.state[i] = 0;
 }
 
-enum { N_OPTIONS = 1 };
+enum { N_OPTIONS = 4 };
 
 static const char *const options[N_OPTIONS] = {
-    NULL,
+    "kept=1",
+    "fours=1,together=1,size=128,rounds=7",
+    "kept=1,launch=7",
+    "kept=1,fours=1,launch=33,rounds=5,size=32",
 };
 
 const pair_setup pair_same = {
     .n_bursts = 60,
     .kinds = {{.make = test_random_net,
+               .usual = "kept=1,fours=1",
                .options = options,
                .n_options = N_OPTIONS,
                .n_nets = 2 * N_OPTIONS,
@@ -93,9 +97,10 @@ const pair_setup pair_same = {
                .usual = "plan=sliced,short=1",
                .options = sliced_options,
                .n_options = N_SLICED,
-               .n_nets = 4 * N_SLICED,
+               .n_nets = 2 * N_SLICED,
                .n_few = 2}},
-    .log_options = {NULL, "plan=sliced,launch=15,sums=5000"}};
+    .log_options = {"kept=1,fours=1",
+                    "plan=sliced,launch=15,sums=5000,kept=1"}};
 
 /* Three weights of one delay are refused, and by no other plan. */
 static void test_three_weights(void **state)
