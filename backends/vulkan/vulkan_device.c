@@ -332,6 +332,8 @@ static void choose_shape(vly_vulkan_device *device)
     shape->groups = is_cpu ? 4 : 4 * device->n_units;
     shape->slice_size =
         is_cpu ? shape->size : power_below(most < 512 ? most : 512);
+    shape->fused_size =
+        is_cpu ? shape->size : power_below(most < 1024 ? most : 1024);
     shape->slice_lanes = 4;
     shape->sums = device->shared_max / 4;
 }

@@ -25,8 +25,8 @@ enum {
     VLY_VULKAN_RESTORE,
     VLY_VULKAN_SORT,
     VLY_VULKAN_SLICES, /* delivers, plan sliced */
-    VLY_VULKAN_FOURS,  /* as UPDATE, one for each model */
-    VLY_VULKAN_N_SHADERS = VLY_VULKAN_FOURS + VLY_VULKAN_N_MODELS
+    VLY_VULKAN_FUSED,  /* does all of a burst, one for each model */
+    VLY_VULKAN_N_SHADERS = VLY_VULKAN_FUSED + VLY_VULKAN_N_MODELS
 };
 
 /* Work groups as a net wants them. */
@@ -41,6 +41,7 @@ typedef struct vly_vulkan_shape {
     uint32_t is_short;    /* plan sliced, option short=1: 16 bits a synapse */
     uint32_t keeps;       /* option kept=1: counts of stimuli are kept */
     uint32_t fours;       /* option fours=1: neurons side by side */
+    uint32_t fused_size;  /* usual slice_size of option fused=1 */
     uint32_t groups;      /* that deliver; last: no constant of a pipeline */
 } vly_vulkan_shape;
 

@@ -9,10 +9,10 @@
 
 /* as in kernels/vulkan/burst_view.glsl */
 _Static_assert(sizeof(vly_vulkan_area) == 312, "AREA_BYTES");
-_Static_assert(sizeof(vly_vulkan_view) == 160, "VIEW_BYTES");
+_Static_assert(sizeof(vly_vulkan_view) == 168, "VIEW_BYTES");
 _Static_assert(sizeof(vly_vulkan_group) == 24, "a group is 24 bytes");
 _Static_assert(sizeof(vly_vulkan_record) == 40, "a record is 40 bytes");
-_Static_assert(offsetof(vly_vulkan_params, launch) == 160, "no hole");
+_Static_assert(offsetof(vly_vulkan_params, launch) == 168, "no hole");
 
 /* ---- options ----------------------------------------------------------- */
 
@@ -31,6 +31,7 @@ typedef struct net_options {
     uint32_t is_short; /* 16 bits a synapse, plan sliced */
     uint32_t kept;     /* counts of stimuli, for four bursts */
     uint32_t fours;    /* neurons side by side */
+    uint32_t fused;    /* a burst in one dispatch, plan sliced */
     uint32_t fault;
 } net_options;
 
@@ -56,6 +57,7 @@ static vly_status read_options(const char *text, net_options *made,
         {.name = "short", .value = &made->is_short, .most = 1},
         {.name = "kept", .value = &made->kept, .most = 1},
         {.name = "fours", .value = &made->fours, .most = 1},
+        {.name = "fused", .value = &made->fused, .most = 1},
         {.name = "fault", .value = &made->fault},
     };
     size_t n;
@@ -69,9 +71,12 @@ static vly_status read_options(const char *text, net_options *made,
                            "sums=N, copies=N, rounds=N, size=N, "
                            "lanes=N, words=N, groups=N, "
                            "together=0|1, short=0|1, kept=0|1, "
-                           "fours=0|1, memory=N or fault=1",
+                           "fours=0|1, fused=0|1, memory=N or fault=1",
                            (int)n, bad);
 }
+
+/* Shared memory of fused.comp, beside sums */
+#define FUSED_WORDS 16u
 
 /* 0 is not asked for */
 static int fits(uint32_t n, uint32_t most)
@@ -97,6 +102,10 @@ static vly_status choose_shape(vly_backend_net *net, const net_options *wanted,
     shape->lanes = wanted->lanes != 0 ? wanted->lanes : shape->lanes;
     shape->words = wanted->words != 0 ? wanted->words : shape->words;
     shape->groups = wanted->groups != 0 ? wanted->groups : shape->groups;
+    if (wanted->fused != 0) {
+        shape->slice_size = shape->fused_size;
+        shape->sums -= FUSED_WORDS;
+    }
     if (wanted->size != 0)
         shape->slice_size = wanted->size;
     if (wanted->lanes != 0)
@@ -174,6 +183,8 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
     if (status == VLY_OK)
         status =
             vly_vulkan_plan_choose(net, wanted->plan, wanted->copies, error);
+    if (status == VLY_OK && net->is_fused)
+        status = vly_vulkan_fused_create(net, error);
     if (status == VLY_OK)
         status = vly_vulkan_inputs_create(net, error);
     if (status == VLY_OK)
@@ -223,6 +234,7 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
     made->device = device;
     made->burst = snapshot->burst;
     made->fault = wanted.fault;
+    made->is_fused = wanted.fused;
     made->device_limit = wanted.memory == UINT32_MAX
                              ? UINT64_MAX
                              : wanted.memory * UINT64_C(1024);

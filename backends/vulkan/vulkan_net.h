@@ -118,6 +118,7 @@ struct vly_backend_net {
     uint32_t n_tiles;
     vly_vulkan_model_tiles tiles[VLY_VULKAN_N_MODELS];
     uint32_t is_sliced;   /* 1: plan sliced */
+    uint32_t is_fused;    /* of it, option fused=1: one dispatch a burst */
     uint32_t rounds;      /* option rounds=N; 0: by size */
     uint32_t tile_size;   /* neurons */
     uint32_t longest_row; /* plan sliced: synapses */
@@ -213,6 +214,13 @@ void vly_vulkan_slice_row(const vly_backend_net *net,
                           const vly_projection_desc *const *parts, uint32_t n,
                           uint32_t k, uint64_t address,
                           const vly_vulkan_slice_room *room);
+
+/* ---- vulkan_fused.c ---------------------------------------------------- */
+
+/* NULL if bursts can be one dispatch each */
+const char *vly_vulkan_why_not_fused(const vly_backend_net *net);
+/* Tiles, in place of those of net->view: each slice's, one behind the other. */
+vly_status vly_vulkan_fused_create(vly_backend_net *net, vly_error *error);
 
 /* ---- vulkan_weights.c -------------------------------------------------- */
 

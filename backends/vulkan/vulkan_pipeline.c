@@ -10,6 +10,7 @@
 
 #include "deliver_slices_spirv.h"
 #include "deliver_spirv.h"
+#include "fused_spirv.h"
 #include "restore_spirv.h"
 #include "sort_spirv.h"
 #include "update_spirv.h"
@@ -27,6 +28,10 @@ static const shader_words shaders[VLY_VULKAN_N_SHADERS] = {
 #define VLY_EACH_MODEL(id)                                                     \
     [VLY_VULKAN_UPDATE + VLY_VULKAN_MODEL_##                                   \
         id] = {update_##id##_spirv, sizeof update_##id##_spirv},
+#include "kernels/models/models.def"
+#define VLY_EACH_MODEL(id)                                                     \
+    [VLY_VULKAN_FUSED + VLY_VULKAN_MODEL_##                                    \
+        id] = {fused_##id##_spirv, sizeof fused_##id##_spirv},
 #include "kernels/models/models.def"
 };
 
@@ -52,7 +57,7 @@ static VkResult build(const vly_vulkan_device *device,
                       VkPipeline *made)
 {
     const shader_words *shader = &shaders[index];
-    const int sliced = index == VLY_VULKAN_SLICES;
+    const int sliced = index >= VLY_VULKAN_SLICES;
     const size_t size = sliced ? offsetof(vly_vulkan_shape, slice_size)
                                : offsetof(vly_vulkan_shape, size);
     const size_t lanes = sliced ? offsetof(vly_vulkan_shape, slice_lanes)

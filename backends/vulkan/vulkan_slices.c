@@ -37,11 +37,13 @@ static void cut_neurons(vly_backend_net *net, uint32_t copies)
     most = most < VLY_VULKAN_SLICE_NEURONS ? most : VLY_VULKAN_SLICE_NEURONS;
     most = most > 0 ? most : 1;
     uint32_t n = (view->n_neurons - 1) / most + 1;
+    if (net->is_fused) /* no work group shares a slice */
+        n = n > net->device->n_units ? n : net->device->n_units;
     view->slice_size = (view->n_neurons - 1) / n + 1;
     view->n_slices = (view->n_neurons - 1) / view->slice_size + 1;
     if (copies == 0)
         copies = UNIT_GROUPS * net->device->n_units / view->n_slices;
-    copies = copies > 0 ? copies : 1;
+    copies = copies > 0 && !net->is_fused ? copies : 1;
     copies = copies < MAX_COPIES ? copies : MAX_COPIES;
     view->n_copies = copies;
     net->longest_row = longest_row(net->desc);
@@ -191,12 +193,30 @@ static int is_worth_it(const vly_backend_net *net)
            desc->n_synapses >= MIN_SYNAPSES;
 }
 
+/* short=1 and fused=1, where the plan is one that they are for. */
+static vly_status check_options(vly_backend_net *net, vly_error *error)
+{
+    const char *option = "short=1";
+    const char *why =
+        net->is_sliced && net->shape.is_short ? why_not_short(net) : NULL;
+    if (why == NULL && net->is_fused) {
+        option = "fused=1";
+        why = vly_vulkan_why_not_fused(net);
+    }
+    if (why == NULL)
+        return VLY_OK;
+    return vly_common_fail(error, VLY_E_UNSUPPORTED,
+                           "%s is not for this net: %s", option, why);
+}
+
 vly_status vly_vulkan_plan_choose(vly_backend_net *net, uint32_t plan,
                                   uint32_t copies, vly_error *error)
 {
     const char *why = why_not(net);
-    if (plan == VLY_VULKAN_PLAN_GLOBAL)
+    if (plan == VLY_VULKAN_PLAN_GLOBAL) {
+        net->is_fused = 0;
         return VLY_OK;
+    }
     if (why == NULL) {
         cut_neurons(net, copies);
         why = why_not_cut(net);
@@ -216,11 +236,8 @@ vly_status vly_vulkan_plan_choose(vly_backend_net *net, uint32_t plan,
         why == NULL && (plan == VLY_VULKAN_PLAN_SLICED || is_worth_it(net));
     if (!net->is_sliced)
         net->view->n_copies = 0;
-    why = net->is_sliced && net->shape.is_short ? why_not_short(net) : NULL;
-    if (why != NULL)
-        return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                               "short=1 is not for this net: %s", why);
-    return VLY_OK;
+    net->is_fused &= net->is_sliced;
+    return check_options(net, error);
 }
 
 /* ---- rows -------------------------------------------------------------- */

@@ -3,6 +3,7 @@
  * many bursts, recorded once and submitted until a run wants another number.
  * A burst is two dispatches with a barrier after each:
  *     inputs, delivery | barrier | stimuli, update, spikes to the log | barrier
+ * or, with option fused=1, one of all of it.
  */
 #include "vulkan_net.h"
 
@@ -180,8 +181,11 @@ static uint32_t delivery_shader(const vly_backend_net *net)
 static int is_used(const vly_backend_net *net, uint32_t shader)
 {
     if (shader < VLY_VULKAN_N_MODELS)
-        return net->tiles[shader].n > 0;
-    return shader == VLY_VULKAN_SORT || shader == delivery_shader(net);
+        return net->tiles[shader].n > 0 && !net->is_fused;
+    if (shader >= VLY_VULKAN_FUSED)
+        return net->is_fused && net->tiles[shader - VLY_VULKAN_FUSED].n > 0;
+    return shader == VLY_VULKAN_SORT ||
+           (shader == delivery_shader(net) && !net->is_fused);
 }
 
 static vly_status get_pipelines(vly_backend_net *net, VkPipeline *pipelines,
@@ -213,16 +217,9 @@ static void record_delivery(vly_backend_net *net, VkCommandBuffer commands,
         net->is_sliced ? view->n_slices * view->n_copies : net->shape.groups);
 }
 
-/* Delivery, then the update of each model. */
-static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
-                         const VkPipeline *pipelines, uint32_t k, int timed)
+static void record_updates(vly_backend_net *net, VkCommandBuffer commands,
+                           const VkPipeline *pipelines, uint32_t k)
 {
-    if (timed)
-        stamp(net, commands, 2);
-    record_delivery(net, commands, pipelines, k);
-    dispatch_barrier(commands);
-    if (timed)
-        stamp(net, commands, 3);
     for (uint32_t m = 0; m < VLY_VULKAN_N_MODELS; m++) {
         const vly_vulkan_model_tiles *tiles = &net->tiles[m];
         if (tiles->n > 0)
@@ -232,7 +229,35 @@ static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
                     .k = k, .first = tiles->first, .count = tiles->n},
                 tiles->n < MAX_DISPATCH ? tiles->n : MAX_DISPATCH);
     }
+}
+
+/* Both in one; all areas have one model. */
+static void record_fused(vly_backend_net *net, VkCommandBuffer commands,
+                         const VkPipeline *pipelines, uint32_t k)
+{
+    for (uint32_t m = 0; m < VLY_VULKAN_N_MODELS; m++)
+        if (net->tiles[m].n > 0)
+            vly_vulkan_dispatch(net, commands, pipelines[VLY_VULKAN_FUSED + m],
+                                (vly_vulkan_push){.k = k}, net->view->n_slices);
+}
+
+/* Delivery, then the update of each model. */
+static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
+                         const VkPipeline *pipelines, uint32_t k, int timed)
+{
+    if (timed)
+        stamp(net, commands, 2);
+    if (net->is_fused)
+        record_fused(net, commands, pipelines, k);
+    else
+        record_delivery(net, commands, pipelines, k);
     dispatch_barrier(commands);
+    if (timed)
+        stamp(net, commands, 3);
+    if (!net->is_fused) {
+        record_updates(net, commands, pipelines, k);
+        dispatch_barrier(commands);
+    }
     if (timed)
         stamp(net, commands, 4);
 }

@@ -145,6 +145,7 @@ VLY_STRUCT(vly_vulkan_view)
     VLY_U64 area_spikes; /* [n_areas][2] low and high word */
     VLY_U64 kept;        /* [n_neurons] counts of the first stimulus of each, of
                             four bursts; 0: they are drawn in every burst */
+    VLY_U64 slice_tiles; /* [n_slices + 1] first tile of each; fused only */
     VLY_U32 log_mask;
     VLY_U32 log_room; /* spikes that may lie in it when a burst begins */
     VLY_U32 record_mask;

@@ -27,13 +27,11 @@ shared uint spike_gains[LIST];
 #else
 #define GAIN_OF(at) (1u << VIEW.feagi_q)
 #endif
-shared uint n_spikes;
+#define ID_OF(at) spike_ids[at]
 shared uint n_candidates;
-shared uint base; /* of the spikes in the burst's part of the log */
-shared uint digest[2];
-shared uint events[2];
 
 #include "kernels/vulkan/burst_update.glsl"
+#include "kernels/vulkan/tile_spikes.glsl"
 
 /* Of the burst at hand, read once: see load_area. */
 uint64_t inputs_at; /* of port 0 of the slot, or of the first copy */
@@ -133,42 +131,21 @@ uint update_one(vly_burst burst, uint slot, uint i, out uint gain)
                              area_scale1, gain);
 }
 
-/* The spikes of a tile to the log; all of the work group. */
-void write_spikes(uint64_t burst, uint area)
-{
-    record_at record = record_of(burst);
-    uint lane = gl_LocalInvocationIndex;
-    if (lane == 0u) {
-        base = atomicAdd(record.v.count, n_spikes);
-        add_sums(record, area, n_spikes,
-                 (uint64_t(digest[1]) << 32) | uint64_t(digest[0]),
-                 (uint64_t(events[1]) << 32) | uint64_t(events[0]));
-    }
-    barrier();
-    uint64_t start = record.v.start;
-    for (uint i = lane; i < n_spikes; i += gl_WorkGroupSize.x)
-        write_spike(start, base + i, spike_ids[i], GAIN_OF(i));
-}
-
 /* One spike, kept for write_spikes or written at once. */
 void keep_spike(uint64_t burst, uint64_t mixed, uint area, uint id, uint gain)
 {
-    uint64_t hash = vly_digest_pair(mixed, id, gain);
-    uint64_t degree = uint64_t(word_of(VIEW.out_degree, id).v);
     if (TOGETHER) {
         uint at = atomicAdd(n_spikes, 1u);
         spike_ids[at] = id;
 #if defined(MODEL_feagi)
         spike_gains[at] = gain;
 #endif
-        ADD_LONG(digest[0], digest[1], hash);
-        ADD_LONG(events[0], events[1], degree);
-    } else {
-        record_at record = record_of(burst);
-        write_spike(record.v.start, atomicAdd(record.v.count, 1u), id,
-                    gain);
-        add_sums(record, area, 1u, hash, degree);
+        return;
     }
+    record_at record = record_of(burst);
+    write_spike(record.v.start, atomicAdd(record.v.count, 1u), id, gain);
+    add_sums(record, area, 1u, vly_digest_pair(mixed, id, gain),
+             uint64_t(word_of(VIEW.out_degree, id).v));
 }
 
 #if !defined(MODEL_CANDIDATES)
@@ -234,11 +211,9 @@ void update_tile(vly_burst burst, uint64_t mixed, uint slot, uint t)
     vly_vulkan_tile tile = tile_at(VIEW.tiles + 12ul * uint64_t(t)).v;
     load_area(tile.area, burst.t);
     if (TOGETHER) {
-        if (lane == 0u) {
-            n_spikes = n_candidates = 0u;
-            digest[0] = digest[1] = events[0] = events[1] = 0u;
-        }
-        barrier();
+        if (lane == 0u)
+            n_candidates = 0u;
+        start_spikes();
     }
 #if !defined(MODEL_CANDIDATES)
     if (FOURS && coefs_vary == 0u)
@@ -250,9 +225,7 @@ void update_tile(vly_burst burst, uint64_t mixed, uint slot, uint t)
         barrier();
         if (lane == 0u && n_candidates != 0u)
             atomicAdd(record_of(burst.t).v.candidates, n_candidates);
-        if (n_spikes != 0u)
-            write_spikes(burst.t, tile.area);
-        barrier();
+        write_spikes(burst.t, mixed, tile.area, record_of(burst.t).v.start);
     }
 }
 
