@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a choice between candidates needs: random factors, and two results
+// compared where they are.
+#include "gemm_element.cuh"
+
+namespace
+{
+
+constexpr int THREADS = 256;
+constexpr unsigned BLOCKS = 1024;
+
+// The finaliser of splitmix64 (Steele et al. 2014, doi:10.1145/2660193.2660195)
+__device__ uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+__device__ float uniform(uint64_t bits, uint32_t is_scale)
+{
+    // 24 bits: exact in a float
+    const float u = static_cast<float>(bits >> 40) * 0x1p-24f;
+    return is_scale ? (1.0f + u) * 0x1p-6f : 2.0f * u - 1.0f;
+}
+
+__global__ void __launch_bounds__(THREADS)
+    fill(void *memory, uint64_t count, uint32_t type, uint32_t is_scale,
+         uint64_t seed)
+{
+    for (uint64_t i = static_cast<uint64_t>(blockIdx.x) * THREADS + threadIdx.x;
+         i < count; i += static_cast<uint64_t>(gridDim.x) * THREADS) {
+        const uint64_t bits = mix(seed ^ mix(i));
+        const float x = uniform(bits, is_scale);
+        if (type == VLY_CUDA_E4M3)
+            static_cast<uint8_t *>(memory)[i] =
+                __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3);
+        else if (type == VLY_CUDA_I8)
+            static_cast<uint8_t *>(memory)[i] = static_cast<uint8_t>(bits);
+        else if (type == VLY_CUDA_I4) // two an index: count is in bytes
+            static_cast<uint8_t *>(memory)[i] = static_cast<uint8_t>(bits);
+        else if (type == VLY_CUDA_I32)
+            static_cast<uint32_t *>(memory)[i] = static_cast<uint32_t>(bits);
+        else
+            vly_put(memory, type, i, x);
+    }
+}
+
+__global__ void __launch_bounds__(THREADS)
+    compare(const void *x, const void *y, uint64_t ldx, uint64_t ldy,
+            uint64_t rows, uint64_t n, uint32_t type, float unit,
+            uint32_t *worst)
+{
+    float most = 0.0f;
+    for (uint64_t e = static_cast<uint64_t>(blockIdx.x) * THREADS + threadIdx.x;
+         e < rows * n; e += static_cast<uint64_t>(gridDim.x) * THREADS) {
+        const float a = vly_get(x, type, e / n * ldx + e % n);
+        const float b = vly_get(y, type, e / n * ldy + e % n);
+        const float size = fmaxf(fabsf(a), fabsf(b)) + unit;
+        const float gap = fabsf(a - b) / size;
+        // also where one is infinite or no number
+        if (!(gap <= most))
+            most = gap < 3.0e38f ? gap : __int_as_float(0x7f800000);
+    }
+    // bits of floats that are not negative order like the floats
+    if (most > 0.0f)
+        atomicMax(worst, __float_as_uint(most));
+}
+
+} // namespace
+
+cudaError_t vly_cuda_gemm_fill(void *memory, uint64_t count, uint32_t type,
+                               uint32_t is_scale, uint64_t seed,
+                               cudaStream_t stream)
+{
+    if (count == 0)
+        return cudaSuccess;
+    fill<<<BLOCKS, THREADS, 0, stream>>>(memory, count, type, is_scale, seed);
+    return cudaGetLastError();
+}
+
+cudaError_t vly_cuda_gemm_compare(const void *x, const void *y, uint64_t ldx,
+                                  uint64_t ldy, uint64_t rows, uint64_t n,
+                                  uint32_t type, float unit, uint32_t *worst,
+                                  cudaStream_t stream)
+{
+    if (rows == 0 || n == 0)
+        return cudaSuccess;
+    compare<<<BLOCKS, THREADS, 0, stream>>>(x, y, ldx, ldy, rows, n, type, unit,
+                                            worst);
+    return cudaGetLastError();
+}

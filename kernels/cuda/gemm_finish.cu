@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands before and behind a product of a library: sums in the workspace
+// to elements of D, scales in the order that cublasLt wants, weights widened.
+#include "gemm_element.cuh"
+
+namespace
+{
+
+constexpr int THREADS = 256;
+constexpr uint64_t MOST_BLOCKS = 1u << 16;
+
+unsigned blocks_for(uint64_t n)
+{
+    const uint64_t blocks = (n + THREADS - 1) / THREADS;
+    return static_cast<unsigned>(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS);
+}
+
+__device__ uint64_t first_of_thread()
+{
+    return static_cast<uint64_t>(blockIdx.x) * THREADS + threadIdx.x;
+}
+
+__device__ uint64_t step_of_grid()
+{
+    return static_cast<uint64_t>(gridDim.x) * THREADS;
+}
+
+template <typename Sum>
+__global__ void __launch_bounds__(THREADS)
+    finish(const vly_cuda_gemm g, const Sum *sums, uint32_t n_parts)
+{
+    const uint64_t n = g.batch * g.m * g.n;
+    for (uint64_t e = first_of_thread(); e < n; e += step_of_grid()) {
+        Sum sum = Sum(0);
+        for (uint32_t part = 0; part < n_parts; part++)
+            sum += sums[part * n + e];
+        vly_finish(g, e / (g.m * g.n), e / g.n % g.m, e % g.n, sum);
+    }
+}
+
+__global__ void __launch_bounds__(THREADS)
+    pack(const vly_cuda_gemm g, float *scale_a, float *scale_b)
+{
+    const uint64_t n_blocks = (g.k + 127) / 128, pitch = (n_blocks + 3) / 4 * 4;
+    const uint64_t n_b = (g.n + 127) / 128 * pitch;
+    const float *a = static_cast<const float *>(g.scale_a);
+    const float *b = static_cast<const float *>(g.scale_b);
+    for (uint64_t e = first_of_thread(); e < g.m * n_blocks + n_b;
+         e += step_of_grid()) {
+        if (e < g.m * n_blocks) {
+            scale_a[e] = a[e % g.m * n_blocks + e / g.m];
+        } else {
+            const uint64_t f = e - g.m * n_blocks;
+            scale_b[f] = f % pitch < n_blocks
+                             ? b[f / pitch * n_blocks + f % pitch]
+                             : 0.0f;
+        }
+    }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(THREADS)
+    widen(const vly_cuda_gemm g, T *out, uint64_t n_products)
+{
+    const uint64_t pitch = (g.k + 7) / 8 * 8, n = n_products * g.n * pitch;
+    const int8_t *b = static_cast<const int8_t *>(g.b);
+    // four a thread: 4 bytes in, 8 out
+    for (uint64_t e = first_of_thread() * 4; e < n; e += step_of_grid() * 4) {
+        const uint64_t z = e / (g.n * pitch), j = e / pitch % g.n;
+        const int8_t *from = b + z * g.stride_b + j * g.ldb;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const uint64_t q = e % pitch + i;
+            out[e + i] =
+                static_cast<T>(q < g.k ? static_cast<float>(from[q]) : 0.0f);
+        }
+    }
+}
+
+} // namespace
+
+cudaError_t vly_cuda_gemm_finish(const vly_cuda_gemm *gemm, const void *sums,
+                                 uint32_t n_parts, uint32_t sum_type,
+                                 cudaStream_t stream)
+{
+    const uint64_t n = gemm->batch * gemm->m * gemm->n;
+    if (n == 0)
+        return cudaSuccess;
+    if (sum_type == VLY_CUDA_SUM_I32)
+        finish<<<blocks_for(n), THREADS, 0, stream>>>(
+            *gemm, static_cast<const int *>(sums), n_parts);
+    else
+        finish<<<blocks_for(n), THREADS, 0, stream>>>(
+            *gemm, static_cast<const float *>(sums), n_parts);
+    return cudaGetLastError();
+}
+
+cudaError_t vly_cuda_gemm_pack_scales(const vly_cuda_gemm *gemm, float *scale_a,
+                                      float *scale_b, cudaStream_t stream)
+{
+    const uint64_t n_blocks = (gemm->k + 127) / 128;
+    const uint64_t n =
+        gemm->m * n_blocks + (gemm->n + 127) / 128 * ((n_blocks + 3) / 4 * 4);
+    if (n == 0)
+        return cudaSuccess;
+    pack<<<blocks_for(n), THREADS, 0, stream>>>(*gemm, scale_a, scale_b);
+    return cudaGetLastError();
+}
+
+cudaError_t vly_cuda_gemm_widen(const vly_cuda_gemm *gemm, void *out,
+                                cudaStream_t stream)
+{
+    const uint64_t n_products = gemm->stride_b == 0 ? 1 : gemm->batch;
+    const uint64_t n = n_products * gemm->n * ((gemm->k + 7) / 8 * 8);
+    if (n == 0)
+        return cudaSuccess;
+    if (gemm->type_a == VLY_CUDA_F16)
+        widen<<<blocks_for(n / 4), THREADS, 0, stream>>>(
+            *gemm, static_cast<__half *>(out), n_products);
+    else
+        widen<<<blocks_for(n / 4), THREADS, 0, stream>>>(
+            *gemm, static_cast<__nv_bfloat16 *>(out), n_products);
+    return cudaGetLastError();
+}

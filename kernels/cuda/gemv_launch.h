@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Between the files of the products of few rows.
+ */
+#ifndef VOLLEY_GEMV_LAUNCH_H
+#define VOLLEY_GEMV_LAUNCH_H
+
+#include "gemm_kernels.h"
+
+/* gemv_half.cu: fp16 and bf16 with weights of 16, 8 or 4 bits */
+cudaError_t vly_cuda_gemv_half(const vly_cuda_gemm *gemm, uint32_t shape,
+                               uint32_t n_parts, float *sums,
+                               cudaStream_t stream);
+
+#endif

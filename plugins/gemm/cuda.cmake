@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# The plugin "gemm_cuda": static cudart, no link to libcuda or cuBLASLt (opened
+# at run time; its header is the toolkit's).
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES) # as in backends/cuda
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90-real 120
+        CACHE STRING "CUDA architectures")
+endif()
+if(NOT DEFINED CMAKE_CUDA_FLAGS_RELEASE)
+    set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG" CACHE STRING "")
+endif()
+set(CMAKE_CUDA_STANDARD 17)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
+enable_language(CUDA)
+# Sums are fused multiply-adds on purpose, written as such; the rest is not
+# contracted. The warnings of the other folders are the host compiler's.
+get_property(options DIRECTORY PROPERTY COMPILE_OPTIONS)
+set_property(DIRECTORY PROPERTY COMPILE_OPTIONS
+    "$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:${options}>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;-Xcompiler=-Wall,-Wextra,-ffp-contract=off>")
+find_package(CUDAToolkit REQUIRED)
+
+set(gemm_kernels ${CMAKE_SOURCE_DIR}/kernels/cuda)
+vly_plugin(gemm_cuda
+    gemm_cuda_plugin.c gemm_cuda_plan.c gemm_cuda_tune.c gemm_cuda_run.c
+    gemm_cuda_lt.c gemm_cuda_library.c
+    ${gemm_kernels}/gemm_own.cu ${gemm_kernels}/gemm_finish.cu
+    ${gemm_kernels}/gemm_check_device.cu ${gemm_kernels}/gemv_half.cu
+    ${gemm_kernels}/gemv_full.cu ${gemm_kernels}/gemv_shapes.c
+    $<TARGET_OBJECTS:gemm_common> $<TARGET_OBJECTS:accel_common>
+    $<TARGET_OBJECTS:accel_cuda>)
+set_target_properties(gemm_cuda PROPERTIES CUDA_RUNTIME_LIBRARY Static)
+target_link_libraries(gemm_cuda PRIVATE
+    gemm_common accel_common accel_cuda CUDA::cudart_static m
+    ${CMAKE_DL_LIBS} Threads::Threads)
+target_compile_definitions(gemm_cuda PRIVATE
+    "VLY_CUDA_BUILD=\"nvcc ${CMAKE_CUDA_COMPILER_VERSION}, ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}\"")

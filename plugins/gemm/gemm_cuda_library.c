@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cuBLASLt, opened when a plan first wants it, and a handle a device.
+ */
+#include "gemm_cuda.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "shared_library.h"
+
+enum { MOST_LIBRARIES = 4, MOST_DEVICES = 32 };
+
+/* One that was opened. Guarded by `lock`; an entry that is in use never
+ * changes but for its handles. */
+typedef struct opened {
+    char file[256]; /* "" is the system's */
+    uint32_t in_use;
+    vly_cublaslt functions;
+    cublasLtHandle_t handles[MOST_DEVICES];
+} opened;
+
+static opened libraries[MOST_LIBRARIES];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+#define FUNCTION(member, symbol)                                               \
+    {                                                                          \
+        .name = "cublasLt" symbol, .offset = offsetof(vly_cublaslt, member)    \
+    }
+
+static const vly_library_function functions[] = {
+    FUNCTION(version, "GetVersion"),
+    FUNCTION(create, "Create"),
+    {.name = "cublasLtGetStatusString",
+     .offset = offsetof(vly_cublaslt, status_string),
+     .optional = 1},
+    FUNCTION(desc_create, "MatmulDescCreate"),
+    FUNCTION(desc_destroy, "MatmulDescDestroy"),
+    FUNCTION(desc_set, "MatmulDescSetAttribute"),
+    FUNCTION(layout_create, "MatrixLayoutCreate"),
+    FUNCTION(layout_destroy, "MatrixLayoutDestroy"),
+    FUNCTION(layout_set, "MatrixLayoutSetAttribute"),
+    FUNCTION(pref_create, "MatmulPreferenceCreate"),
+    FUNCTION(pref_destroy, "MatmulPreferenceDestroy"),
+    FUNCTION(pref_set, "MatmulPreferenceSetAttribute"),
+    FUNCTION(heuristic, "MatmulAlgoGetHeuristic"),
+    FUNCTION(algo_check, "MatmulAlgoCheck"),
+    FUNCTION(algo_get, "MatmulAlgoConfigGetAttribute"),
+    FUNCTION(matmul, "Matmul"),
+};
+_Static_assert(sizeof functions / sizeof functions[0] * sizeof(void *) ==
+                   sizeof(vly_cublaslt),
+               "a function without a name");
+_Static_assert(sizeof(cublasLtMatmulAlgo_t) == 64 &&
+                   sizeof(cublasLtMatmulHeuristicResult_t) == 96,
+               "the same in versions 12 and 13, and what the cache holds");
+
+vly_status vly_gemm_cuda_status(const vly_cublaslt *library,
+                                cublasStatus_t status, const char *what,
+                                vly_error *error)
+{
+    if (status == CUBLAS_STATUS_SUCCESS)
+        return VLY_OK;
+    return vly_accel_fail(
+        error, VLY_E_DEVICE, "%s: %s (cuBLASLt, status %d)", what,
+        library->status_string != NULL ? library->status_string(status)
+                                       : "failed",
+        (int)status);
+}
+
+/* [under the lock] */
+static vly_status find(const char *file, opened **found, vly_error *error)
+{
+    static const char *const names[] = {"libcublasLt.so.13",
+                                        "libcublasLt.so.12"};
+    const char *const one[] = {file};
+    const bool system = file[0] == '\0';
+    opened *at = libraries;
+    while (at < libraries + MOST_LIBRARIES && at->in_use &&
+           strcmp(at->file, file) != 0)
+        at++;
+    if (at == libraries + MOST_LIBRARIES || strlen(file) >= sizeof at->file)
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "%s: option library: at most %d libraries in a "
+                              "process, with names of at most %zu characters",
+                              vly_accel_plugin, MOST_LIBRARIES,
+                              sizeof at->file - 1);
+    if (!at->in_use) {
+        vly_status status =
+            vly_library_open("cuBLASLt", system ? names : one, system ? 2 : 1,
+                             functions, sizeof functions / sizeof functions[0],
+                             &at->functions, NULL, error);
+        if (status != VLY_OK)
+            return status;
+        strcpy(at->file, file);
+        at->in_use = 1;
+    }
+    *found = at;
+    return VLY_OK;
+}
+
+vly_status vly_gemm_cuda_library(const char *file, uint32_t device,
+                                 const vly_cublaslt **library,
+                                 cublasLtHandle_t *handle, vly_error *error)
+{
+    opened *found = NULL;
+    (void)pthread_mutex_lock(&lock);
+    vly_status status = find(file != NULL ? file : "", &found, error);
+    if (status == VLY_OK && device >= MOST_DEVICES)
+        status = vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: device %u, cuBLASLt is used on the first "
+                                "%d only",
+                                vly_accel_plugin, device, MOST_DEVICES);
+    if (status == VLY_OK && found->handles[device] == NULL)
+        status = vly_gemm_cuda_status(
+            &found->functions, found->functions.create(&found->handles[device]),
+            "cublasLtCreate", error);
+    if (status == VLY_OK) {
+        *library = &found->functions;
+        *handle = found->handles[device];
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return status;
+}

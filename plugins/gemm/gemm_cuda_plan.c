@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Plans: which candidates there are, which of them is taken, and what a plan
+ * says of itself.
+ *
+ * Without options: what the cache holds, if the library still runs it; else the
+ * fastest of all candidates, which is then put into the cache.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <cuda_runtime_api.h>
+
+#include "gemm_cuda.h"
+#include "tune_cache.h"
+
+/* What was written by other kernels of ours, or by another layout of
+ * vly_gemm_candidate, is another key. */
+#define CACHE_REVISION "1"
+
+/* All that is needed while a plan is made. */
+typedef struct making {
+    vly_gemm_plan *plan;
+    vly_accel_options options;
+    char library[256];    /* option library=, or "" */
+    char no_library[300]; /* why there is none, or "" */
+    uint32_t n_units;     /* multiprocessors */
+    vly_gemm_lt lts[2];   /* library's descriptors for staged 0 and 1 */
+    uint32_t lt_is_made[2];
+    vly_tune_cache cache;
+    char key[600];
+    vly_gemm_candidate candidates[VLY_GEMM_MOST_CANDIDATES];
+    uint32_t n;
+} making;
+
+static void say(int32_t level, const char *text)
+{
+    vly_accel_host->log(vly_accel_host->context, level, text);
+}
+
+/* ---- what a candidate is called
+ * ------------------------------------------------ */
+
+static uint32_t algo_number(const vly_gemm_lt *lt, const vly_gemm_candidate *c,
+                            uint32_t attribute, size_t bytes)
+{
+    uint32_t value = 0;
+    size_t written = 0;
+    if (lt->library->algo_get(&c->algo,
+                              (cublasLtMatmulAlgoConfigAttributes_t)attribute,
+                              &value, bytes, &written) != CUBLAS_STATUS_SUCCESS)
+        return 0;
+    return value;
+}
+
+/* "cublaslt 13.1.0 algo 66 tile 24 stages 0 split 1 cluster 3, staged" */
+static void name_choice(const vly_gemm_lt *lt, const vly_gemm_candidate *c,
+                        char text[200])
+{
+    text[0] = '\0';
+    if (c->way == VLY_GEMM_WAY_NONE)
+        strcpy(text, "nothing to do");
+    if (c->way == VLY_GEMM_WAY_OWN)
+        strcpy(text, "own");
+    if (c->way == VLY_GEMM_WAY_GEMV)
+        snprintf(text, 200, "%s/%u", vly_cuda_gemv_shapes[c->shape].name,
+                 c->n_parts);
+    if (c->way != VLY_GEMM_WAY_LIBRARY)
+        return;
+    const size_t version = lt->library->version();
+    /* 120901 is 12.9.1, 130100 is 13.1.0 */
+    snprintf(text, 200,
+             "cublaslt %zu.%zu.%zu algo %u tile %u stages %u split %u cluster "
+             "%u%s",
+             version / 10000, version / 100 % 100, version % 100,
+             algo_number(lt, c, CUBLASLT_ALGO_CONFIG_ID, 4),
+             algo_number(lt, c, CUBLASLT_ALGO_CONFIG_TILE_ID, 4),
+             algo_number(lt, c, CUBLASLT_ALGO_CONFIG_STAGES_ID, 4),
+             algo_number(lt, c, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4),
+             algo_number(lt, c, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2),
+             c->staged ? ", staged" : "");
+}
+
+/* Whether choose=NAME means it: "gemv" is each of them, "default" the first of
+ * the library. */
+static bool is_chosen(const vly_gemm_candidate *c, const char *name)
+{
+    if (c->way == VLY_GEMM_WAY_OWN)
+        return strcmp(name, "own") == 0;
+    if (c->way == VLY_GEMM_WAY_GEMV)
+        return strcmp(name, "gemv") == 0 ||
+               strcmp(name, vly_cuda_gemv_shapes[c->shape].name) == 0;
+    return strcmp(name, "cublaslt") == 0 || strcmp(name, "default") == 0;
+}
+
+/* ---- candidates
+ * ------------------------------------------------------------------ */
+
+static void add(making *m, const vly_gemm_candidate *c)
+{
+    const vly_gemm_problem *p = &m->plan->problem;
+    if (m->n < VLY_GEMM_MOST_CANDIDATES &&
+        vly_gemm_cuda_workspace(p, c) <= p->desc.workspace_most)
+        m->candidates[m->n++] = *c;
+}
+
+/* Descriptors of the library, once. false: it refuses them, which is logged. */
+static bool make_lt(making *m, uint32_t staged)
+{
+    vly_gemm_lt *lt = &m->lts[staged];
+    vly_error why = {.struct_size = sizeof why};
+    if (m->no_library[0] != '\0' || !vly_gemm_lt_can(&m->plan->problem, staged))
+        return false;
+    if (m->lt_is_made[staged])
+        return true;
+    const vly_gemm_lt empty = {.library = lt->library, .handle = lt->handle};
+    if (vly_gemm_lt_init(lt, &m->plan->problem, staged, &why) == VLY_OK) {
+        m->lt_is_made[staged] = 1;
+        return true;
+    }
+    vly_gemm_lt_deinit(lt);
+    *lt = empty;
+    say(VLY_LOG_INFO, why.message);
+    return false;
+}
+
+/* What the library offers, D written by it if it can. */
+static vly_status add_library(making *m, vly_error *error)
+{
+    const vly_gemm_problem *p = &m->plan->problem;
+    vly_gemm_candidate found[VLY_GEMM_MOST_HEURISTICS];
+    for (uint32_t staged = 0; staged < 2; staged++) {
+        uint32_t n = 0;
+        const vly_gemm_candidate ours = {.way = VLY_GEMM_WAY_LIBRARY,
+                                         .staged = staged};
+        const uint64_t bytes = vly_gemm_cuda_workspace(p, &ours);
+        if (bytes > p->desc.workspace_most || !make_lt(m, staged))
+            continue;
+        vly_status status = vly_gemm_lt_heuristics(
+            &m->lts[staged], p, p->desc.workspace_most - bytes, found, &n,
+            error);
+        if (status != VLY_OK)
+            return status;
+        for (uint32_t i = 0; i < n; i++)
+            add(m, &found[i]);
+        if (n > 0)
+            break;
+    }
+    return VLY_OK;
+}
+
+/* The kernels for few rows: each shape, with as many parts of k as fill the
+ * device, and without. More than 32 rows read B too often. */
+static void add_gemv(making *m)
+{
+    const vly_gemm_problem *p = &m->plan->problem;
+    const vly_gemm_run none = {.struct_size = sizeof none};
+    vly_cuda_gemm g;
+    vly_gemm_cuda_describe(p, &none, &g);
+    const uint64_t most_rows = p->kind == VLY_GEMM_WEIGHT_ONLY
+                                   ? UINT64_MAX /* nothing else keeps int4 */
+                                   : VLY_CUDA_GEMV_ROWS;
+    if (p->is_empty || p->desc.m > most_rows ||
+        !vly_cuda_gemv_fits(&g, p->desc.align))
+        return;
+    const uint64_t blocks = vly_cuda_gemv_blocks(&g) * p->desc.batch;
+    const uint64_t wanted = 4 * (uint64_t)m->n_units;
+    uint64_t parts = blocks < wanted ? wanted / blocks : 1;
+    /* a part is at least 4 KB of every row */
+    const uint64_t most = p->bytes_b / p->desc.batch / p->desc.n / 4096;
+    parts = parts > most ? most : parts;
+    parts = parts > 64 ? 64 : parts;
+    for (uint32_t shape = 0; shape < VLY_CUDA_GEMV_SHAPES; shape++) {
+        vly_gemm_candidate c = {
+            .way = VLY_GEMM_WAY_GEMV, .shape = shape, .n_parts = 1};
+        add(m, &c);
+        c.n_parts = (uint32_t)parts;
+        if (parts > 1)
+            add(m, &c);
+    }
+}
+
+static vly_status find_candidates(making *m, vly_error *error)
+{
+    const vly_gemm_candidate own = {.way = VLY_GEMM_WAY_OWN};
+    const char *choose = m->options.choose;
+    vly_status status = add_library(m, error);
+    if (status != VLY_OK)
+        return status;
+    add_gemv(m);
+    /* the own kernel is the slowest wherever there is another */
+    if (m->n == 0 || strcmp(choose, "own") == 0)
+        add(m, &own);
+    if (choose[0] == '\0')
+        return VLY_OK;
+    char names[200] = "";
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < m->n; i++) {
+        const vly_gemm_candidate *c = &m->candidates[i];
+        const char *name = c->way == VLY_GEMM_WAY_LIBRARY ? "default, cublaslt"
+                           : c->way == VLY_GEMM_WAY_GEMV
+                               ? vly_cuda_gemv_shapes[c->shape].name
+                               : "own";
+        if (strstr(names, name) == NULL && c->way != VLY_GEMM_WAY_OWN)
+            snprintf(names + strlen(names), sizeof names - strlen(names),
+                     "%s, ", name);
+        if (is_chosen(c, choose))
+            m->candidates[kept++] = *c;
+    }
+    m->n = strcmp(choose, "default") == 0 && kept > 1 ? 1 : kept;
+    if (kept > 0)
+        return VLY_OK;
+    return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                          "%s: choose=%s, but for this product there are: "
+                          "%sown%s%s",
+                          vly_accel_plugin, choose, names,
+                          m->no_library[0] != '\0' ? "; " : "", m->no_library);
+}
+
+/* ---- the cache
+ * --------------------------------------------------------------------- */
+
+static vly_status open_cache(making *m, vly_error *error)
+{
+    const vly_gemm_desc *d = &m->plan->problem.desc;
+    struct cudaDeviceProp properties;
+    char name[400];
+    vly_status status = vly_accel_cuda_check(
+        (int)cudaGetDeviceProperties(&properties, (int)m->plan->device),
+        "cudaGetDeviceProperties", error);
+    if (status != VLY_OK)
+        return status;
+    m->n_units = (uint32_t)properties.multiProcessorCount;
+    snprintf(name, sizeof name, "gemm-%.200s-%d.%d-cublasLt-%zu",
+             properties.name, properties.major, properties.minor,
+             m->no_library[0] == '\0' ? m->lts[0].library->version() : 0);
+    vly_tune_init(&m->cache, vly_accel_host,
+                  m->options.cache == VLY_ACCEL_CACHE_OFF ? "off"
+                  : m->options.cache == VLY_ACCEL_CACHE_FOLDER
+                      ? m->options.cache_folder
+                      : NULL,
+                  name);
+#define N(x) (unsigned long long)d->x
+    snprintf(m->key, sizeof m->key,
+             "r" CACHE_REVISION " %s t%u,%u,%u f%u s%u,%u e%u %llux%llux%llu "
+             "ld%llu,%llu,%llu,%llu b%llu st%llu,%llu,%llu,%llu,%llu,%llu,%llu "
+             "w%llu a%u",
+             m->options.choose[0] != '\0' ? m->options.choose : "-", d->type_a,
+             d->type_b, d->type_d, d->flags, d->scale_a, d->scale_b,
+             d->activation, N(m), N(n), N(k), N(lda), N(ldb), N(ldc), N(ldd),
+             N(batch), N(stride_a), N(stride_b), N(stride_c), N(stride_d),
+             N(stride_bias), N(stride_scale_a), N(stride_scale_b),
+             N(workspace_most), d->align);
+#undef N
+    return VLY_OK;
+}
+
+/* Whether an entry of the cache can be run here. */
+static bool is_usable(making *m, vly_gemm_candidate *c)
+{
+    const vly_gemm_problem *p = &m->plan->problem;
+    const vly_gemm_run none = {.struct_size = sizeof none};
+    vly_cuda_gemm g;
+    vly_gemm_cuda_describe(p, &none, &g);
+    if (c->staged > 1 || !(c->seconds > 0.0))
+        return false;
+    if (m->options.choose[0] != '\0' && !is_chosen(c, m->options.choose))
+        return false;
+    if (c->way == VLY_GEMM_WAY_GEMV &&
+        (c->shape >= VLY_CUDA_GEMV_SHAPES || c->n_parts == 0 ||
+         c->n_parts > 64 || !vly_cuda_gemv_fits(&g, p->desc.align)))
+        return false;
+    if (c->way == VLY_GEMM_WAY_LIBRARY &&
+        (!make_lt(m, c->staged) || !vly_gemm_lt_check(&m->lts[c->staged], c)))
+        return false;
+    return c->way >= VLY_GEMM_WAY_OWN && c->way <= VLY_GEMM_WAY_LIBRARY &&
+           vly_gemm_cuda_workspace(p, c) <= p->desc.workspace_most;
+}
+
+/* ---- the choice
+ * --------------------------------------------------------------------- */
+
+/* Scales of blocks are the one thing whose layout differs between us and the
+ * library: a plan with them is never made without a look at its result. */
+static bool must_verify(const vly_gemm_problem *p)
+{
+    return p->desc.scale_a == VLY_SCALE_BLOCK;
+}
+
+static vly_status choose(making *m, vly_error *error)
+{
+    vly_gemm_plan *plan = m->plan;
+    vly_gemm_candidate *c = m->candidates;
+    const bool first =
+        !m->options.tune || strcmp(m->options.choose, "default") == 0;
+    uint32_t best = 0;
+    plan->info.n_candidates = m->n;
+    if (!first && vly_tune_get(&m->cache, m->key, c, sizeof *c) == sizeof *c &&
+        is_usable(m, c)) {
+        plan->info.cached = 1;
+        plan->info.n_candidates = 1;
+        plan->chosen = *c;
+        return VLY_OK;
+    }
+    vly_status status = find_candidates(m, error);
+    if (status != VLY_OK)
+        return status;
+    plan->info.n_candidates = first ? 1 : m->n;
+    if (first && c->way == VLY_GEMM_WAY_LIBRARY && must_verify(&plan->problem))
+        m->n = 1;
+    else if (first || (m->n == 1 && c->way == VLY_GEMM_WAY_OWN)) {
+        plan->chosen = c[0];
+        return VLY_OK;
+    }
+    status = vly_gemm_cuda_tune(&plan->problem, plan->device, m->lts, c, m->n,
+                                &best, error);
+    if (status == VLY_OK)
+        plan->chosen = c[best];
+    /* nothing of it was right: logged; unless one was asked for by name */
+    if (status == VLY_E_UNSUPPORTED && m->options.choose[0] == '\0') {
+        plan->chosen = (vly_gemm_candidate){.way = VLY_GEMM_WAY_OWN};
+        return VLY_OK;
+    }
+    if (status == VLY_OK && !first && plan->chosen.seconds > 0.0)
+        (void)vly_tune_put(&m->cache, m->key, &plan->chosen,
+                           sizeof plan->chosen);
+    return status;
+}
+
+/* The library, or why there is none. */
+static void open_library(making *m)
+{
+    const vly_cublaslt *library = NULL;
+    cublasLtHandle_t handle = NULL;
+    vly_error why = {.struct_size = sizeof why};
+    if (vly_gemm_cuda_library(m->library[0] != '\0' ? m->library : NULL,
+                              m->plan->device, &library, &handle,
+                              &why) != VLY_OK) {
+        snprintf(m->no_library, sizeof m->no_library, "%.299s", why.message);
+        say(VLY_LOG_INFO, why.message);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        m->lts[i].library = library;
+        m->lts[i].handle = handle;
+    }
+}
+
+/* Keeps the descriptors of the choice, frees the others. */
+static void settle(making *m)
+{
+    vly_gemm_plan *plan = m->plan;
+    const bool library = plan->chosen.way == VLY_GEMM_WAY_LIBRARY;
+    for (uint32_t i = 0; i < 2; i++) {
+        if (library && plan->chosen.staged == i)
+            plan->lt = m->lts[i];
+        else if (m->lt_is_made[i])
+            vly_gemm_lt_deinit(&m->lts[i]);
+        m->lt_is_made[i] = 0;
+    }
+    char name[200];
+    name_choice(&plan->lt, &plan->chosen, name);
+    plan->info.workspace_bytes =
+        vly_gemm_cuda_workspace(&plan->problem, &plan->chosen);
+    plan->info.measured_s = plan->chosen.seconds;
+    snprintf(plan->info.choice, sizeof plan->info.choice, "%s%s%.120s", name,
+             m->no_library[0] != '\0' && !plan->problem.is_empty ? "; " : "",
+             plan->problem.is_empty ? "" : m->no_library);
+}
+
+static vly_status make(making *m, vly_error *error)
+{
+    vly_gemm_plan *plan = m->plan;
+    vly_status status = vly_accel_cuda_enter(plan->device, error);
+    if (status != VLY_OK)
+        return status;
+    if (plan->problem.is_empty) {
+        settle(m);
+        return VLY_OK;
+    }
+    open_library(m);
+    status = open_cache(m, error);
+    if (status == VLY_OK)
+        status = choose(m, error);
+    if (status == VLY_OK)
+        settle(m);
+    for (uint32_t i = 0; i < 2; i++)
+        if (m->lt_is_made[i])
+            vly_gemm_lt_deinit(&m->lts[i]);
+    return status;
+}
+
+/* ---- the table
+ * ------------------------------------------------------------------------ */
+
+vly_status vly_gemm_cuda_supports(const vly_gemm_desc *desc, vly_error *error)
+{
+    vly_gemm_problem problem;
+    return vly_gemm_check_desc(desc, &problem, error);
+}
+
+vly_status vly_gemm_cuda_plan_create(const vly_device_spec *device,
+                                     const vly_gemm_desc *desc,
+                                     vly_gemm_plan **plan, vly_error *error)
+{
+    static const char *const extra[] = {"library", NULL};
+    making *m = NULL;
+    const char *options = device != NULL ? device->options : NULL;
+    vly_status status = vly_accel_alloc(1, sizeof *m, &m, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_accel_options_parse(options, extra, &m->options, error);
+    if (status == VLY_OK)
+        (void)vly_accel_options_value(options, "library", m->library,
+                                      sizeof m->library);
+    if (status == VLY_OK)
+        status = vly_accel_alloc(1, sizeof *m->plan, &m->plan, error);
+    if (status == VLY_OK)
+        status = vly_gemm_check_desc(desc, &m->plan->problem, error);
+    if (status == VLY_OK) {
+        m->plan->device = device != NULL ? device->index : 0;
+        m->plan->info.n_candidates = 1;
+        status = make(m, error);
+    }
+    if (status == VLY_OK)
+        *plan = m->plan;
+    else
+        vly_accel_free(m->plan);
+    vly_accel_free(m);
+    return status;
+}
+
+void vly_gemm_cuda_plan_destroy(vly_gemm_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    if (plan->lt.library != NULL)
+        vly_gemm_lt_deinit(&plan->lt);
+    vly_accel_free(plan);
+}
+
+vly_status vly_gemm_cuda_plan_info(const vly_gemm_plan *plan,
+                                   vly_plan_info *info, vly_error *error)
+{
+    if (info->struct_size < sizeof *info)
+        return vly_accel_fail(
+            error, VLY_E_INVALID, "%s: plan info: struct_size is %u, wanted %u",
+            vly_accel_plugin, info->struct_size, (uint32_t)sizeof *info);
+    const uint32_t size = info->struct_size;
+    *info = plan->info;
+    info->struct_size = size;
+    return VLY_OK;
+}
+
+vly_status vly_gemm_cuda_run(vly_gemm_plan *plan, const vly_gemm_run *run,
+                             vly_error *error)
+{
+    vly_status status = vly_gemm_check_run(
+        &plan->problem, plan->info.workspace_bytes, run, error);
+    if (status == VLY_OK)
+        status = vly_accel_cuda_enter(plan->device, error);
+    if (status != VLY_OK)
+        return status;
+    return vly_gemm_cuda_launch(&plan->problem, &plan->chosen, &plan->lt, run,
+                                error);
+}

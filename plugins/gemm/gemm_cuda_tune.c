@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which candidate is right, and which is fastest.
+ *
+ * Right: the first and the last rows of the first and the last product are
+ * those of gemm_own.cu, within what rounding explains. A heuristic that gives
+ * garbage or NaN is struck out. Fastest: the median of five rounds, each of as
+ * many runs as take about 2 ms, on random data (zeros draw less power and so
+ * run faster) that is taken in turns from sets of more than three times the L2
+ * cache, or as many as there is memory for.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cuda_runtime_api.h>
+
+#include "gemm_cuda.h"
+
+enum {
+    CHECKED_ROWS = 64,
+    ROUNDS = 5,
+    MOST_SETS = 64,
+    MOST_RUNS = 64,
+    ROUND_US = 2000,
+};
+
+enum { A, B, D, BIAS, SCALE_A, SCALE_B, N_ARRAYS };
+
+typedef struct tuning {
+    const vly_gemm_problem *problem;
+    uint64_t at[N_ARRAYS]; /* bytes from the beginning of a set */
+    uint64_t set_bytes;
+    uint32_t n_sets;
+    uint32_t device;
+    char *sets; /* [n_sets][set_bytes] of the device */
+    char *workspace;
+    char *rows; /* [CHECKED_ROWS][n] of type D */
+    uint32_t *worst;
+    uint64_t workspace_bytes;
+    cudaStream_t stream;
+    cudaEvent_t begin;
+    cudaEvent_t end;
+} tuning;
+
+static vly_status check(cudaError_t code, const char *what, vly_error *error)
+{
+    return vly_accel_cuda_check((int)code, what, error);
+}
+
+static uint64_t round_up(uint64_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+/* ---- data
+ * -------------------------------------------------------------------- */
+
+static void size_sets(tuning *t)
+{
+    const vly_gemm_problem *p = t->problem;
+    const uint64_t bytes[N_ARRAYS] = {
+        [A] = p->bytes_a,
+        [B] = p->bytes_b,
+        [D] = p->bytes_d,
+        [BIAS] = (p->desc.flags & VLY_GEMM_BIAS) != 0 ? p->bytes_bias : 0,
+        [SCALE_A] = p->bytes_scale_a,
+        [SCALE_B] = p->bytes_scale_b};
+    t->set_bytes = 0;
+    for (int i = 0; i < N_ARRAYS; i++) {
+        t->at[i] = t->set_bytes;
+        t->set_bytes += round_up(bytes[i]);
+    }
+}
+
+static cudaError_t fill_set(const tuning *t, uint32_t set)
+{
+    const vly_gemm_problem *p = t->problem;
+    const vly_gemm_desc *d = &p->desc;
+    const uint32_t scale = vly_gemm_scale_type(d);
+    const uint64_t scale_bytes = scale == VLY_ELEMENT_F32 ? 4 : 2;
+    const struct {
+        uint64_t bytes;
+        uint32_t array, type, is_scale;
+    } all[] = {{p->bytes_a, A, d->type_a, 0},
+               {p->bytes_b, B, d->type_b, 0},
+               {(d->flags & VLY_GEMM_BIAS) != 0 ? p->bytes_bias : 0, BIAS,
+                d->type_d, 0},
+               {p->bytes_scale_a, SCALE_A, scale, 1},
+               {p->bytes_scale_b, SCALE_B, scale, 1}};
+    cudaError_t code = cudaSuccess;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        const uint64_t size =
+            all[i].is_scale ? scale_bytes
+            : all[i].type == VLY_ELEMENT_F32 || all[i].type == VLY_ELEMENT_I32
+                ? 4
+            : all[i].type == VLY_ELEMENT_F16 || all[i].type == VLY_ELEMENT_BF16
+                ? 2
+                : 1;
+        if (code == cudaSuccess && all[i].bytes > 0)
+            code = vly_cuda_gemm_fill(
+                t->sets + set * t->set_bytes + t->at[all[i].array],
+                all[i].bytes / size, all[i].type, all[i].is_scale,
+                1 + set * 16 + i, t->stream);
+    }
+    return code;
+}
+
+/* Sets that are more than three times the L2 cache, or fewer, down to one.
+ * Errors E_NOMEM not even one */
+static vly_status take_memory(tuning *t, vly_error *error)
+{
+    int l2 = 0;
+    vly_status status = check(
+        cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, (int)t->device),
+        "cudaDeviceGetAttribute", error);
+    if (status != VLY_OK)
+        return status;
+    const uint64_t wanted =
+        3 * (uint64_t)(l2 > 0 ? l2 : 0) / (t->set_bytes + 1) + 2;
+    const uint64_t rows = round_up(CHECKED_ROWS * t->problem->desc.n * 4);
+    void *memory = NULL;
+    t->n_sets = wanted < MOST_SETS ? (uint32_t)wanted : MOST_SETS;
+    for (; t->n_sets > 0 && memory == NULL;
+         t->n_sets -= memory == NULL ? 1 : 0) {
+        const uint64_t bytes = t->n_sets * t->set_bytes +
+                               round_up(t->workspace_bytes) + rows + 256;
+        cudaError_t code = bytes < (uint64_t)INT64_MAX / 2
+                               ? cudaMalloc(&memory, (size_t)bytes)
+                               : cudaErrorMemoryAllocation;
+        if (code != cudaSuccess) {
+            memory = NULL;
+            (void)cudaGetLastError();
+            if (code != cudaErrorMemoryAllocation)
+                return check(code, "cudaMalloc", error);
+        }
+    }
+    if (memory == NULL)
+        return vly_accel_fail_memory(t->set_bytes + t->workspace_bytes + rows,
+                                     0, " on the device", error);
+    t->sets = memory;
+    t->workspace = t->sets + t->n_sets * t->set_bytes;
+    t->rows = t->workspace + round_up(t->workspace_bytes);
+    t->worst = (uint32_t *)(t->rows + rows);
+    return VLY_OK;
+}
+
+static vly_status tuning_init(tuning *t, vly_error *error)
+{
+    size_sets(t);
+    vly_status status = take_memory(t, error);
+    if (status == VLY_OK)
+        status =
+            check(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking),
+                  "cudaStreamCreate", error);
+    if (status == VLY_OK)
+        status = check(cudaEventCreate(&t->begin), "cudaEventCreate", error);
+    if (status == VLY_OK)
+        status = check(cudaEventCreate(&t->end), "cudaEventCreate", error);
+    for (uint32_t i = 0; i < t->n_sets && status == VLY_OK; i++)
+        status = check(fill_set(t, i), "random factors", error);
+    return status;
+}
+
+static void tuning_deinit(tuning *t)
+{
+    if (t->stream != NULL) {
+        (void)cudaStreamSynchronize(t->stream);
+        (void)cudaStreamDestroy(t->stream);
+    }
+    if (t->begin != NULL)
+        (void)cudaEventDestroy(t->begin);
+    if (t->end != NULL)
+        (void)cudaEventDestroy(t->end);
+    if (t->sets != NULL)
+        (void)cudaFree(t->sets);
+    (void)cudaGetLastError();
+}
+
+static vly_gemm_run run_of(const tuning *t, uint32_t set)
+{
+    char *at = t->sets + set * t->set_bytes;
+    return (vly_gemm_run){.struct_size = sizeof(vly_gemm_run),
+                          .alpha = 1.0f,
+                          .a = at + t->at[A],
+                          .b = at + t->at[B],
+                          .c = at + t->at[D],
+                          .d = at + t->at[D],
+                          .bias = at + t->at[BIAS],
+                          .scale_a = at + t->at[SCALE_A],
+                          .scale_b = at + t->at[SCALE_B],
+                          .workspace = t->workspace,
+                          .workspace_bytes = t->workspace_bytes,
+                          .stream = t->stream};
+}
+
+/* ---- right
+ * ---------------------------------------------------------------------- */
+
+/* About the size of a sum of such random factors before the activation: what a
+ * difference is measured by where an element happens to be near 0. */
+static double typical(const vly_gemm_desc *d)
+{
+    const double uniform = 0.577, scale = 0.0234; /* gemm_check_device.cu */
+    const double a = d->type_a == VLY_ELEMENT_I8 ? 73.9 : uniform;
+    const double b = d->type_b == VLY_ELEMENT_I8   ? 73.9
+                     : d->type_b == VLY_ELEMENT_I4 ? 4.6
+                                                   : uniform;
+    double size = a * b * sqrt((double)d->k);
+    size *= d->scale_a != VLY_SCALE_NONE ? scale : 1.0;
+    size *= d->scale_b != VLY_SCALE_NONE ? scale : 1.0;
+    return d->activation == VLY_GEMM_RELU2 ? size + size * size : size;
+}
+
+/* What rounding explains: a unit of D, sums in another order, factors of tf32,
+ * sums of about 14 bits (fp8). Garbage is off by about 1. */
+static float tolerance(const vly_gemm_problem *p)
+{
+    const vly_gemm_desc *d = &p->desc;
+    if (p->kind == VLY_GEMM_INT8)
+        return 0.0f;
+    float most = d->type_d == VLY_ELEMENT_BF16  ? 0x1p-6f
+                 : d->type_d == VLY_ELEMENT_F16 ? 0x1p-9f
+                                                : 0x1p-13f;
+    if ((d->flags & VLY_GEMM_TF32) != 0 && most < 0x1p-7f)
+        most = 0x1p-7f;
+    if (p->kind == VLY_GEMM_FP8 && most < 0x1p-5f)
+        most = 0x1p-5f;
+    return most;
+}
+
+/* Rows [first, first + rows) of product z as a product of its own. */
+static vly_cuda_gemm rows_of(const vly_gemm_problem *p, const vly_gemm_run *run,
+                             uint64_t z, uint64_t first, uint64_t rows)
+{
+    vly_cuda_gemm g;
+    vly_gemm_cuda_describe(p, run, &g);
+    const vly_gemm_desc *d = &p->desc;
+    const uint64_t size_a = d->type_a == VLY_ELEMENT_F32    ? 4
+                            : d->type_a == VLY_ELEMENT_F16  ? 2
+                            : d->type_a == VLY_ELEMENT_BF16 ? 2
+                                                            : 1;
+    const uint64_t size_d =
+        d->type_d == VLY_ELEMENT_F16 || d->type_d == VLY_ELEMENT_BF16 ? 2 : 4;
+    const uint64_t size_b =
+        d->type_b == VLY_ELEMENT_F32                                    ? 8
+        : d->type_b == VLY_ELEMENT_F16 || d->type_b == VLY_ELEMENT_BF16 ? 4
+        : d->type_b == VLY_ELEMENT_I4                                   ? 1
+                                      : 2; /* half bytes */
+    const uint64_t blocks = (d->k + 127) / 128;
+    const uint64_t scales = d->scale_a == VLY_SCALE_ROW     ? first
+                            : d->scale_a == VLY_SCALE_BLOCK ? first * blocks
+                                                            : 0;
+    const uint64_t scale_size =
+        vly_gemm_scale_type(d) == VLY_ELEMENT_F32 ? 4 : 2;
+    g.a = (const char *)g.a +
+          (z * d->stride_a + (g.trans_a ? first : first * d->lda)) * size_a;
+    g.b = (const char *)g.b + z * d->stride_b * size_b / 2;
+    g.d = (char *)g.d + (z * d->stride_d + first * d->ldd) * size_d;
+    if (g.bias != NULL)
+        g.bias = (const char *)g.bias + z * d->stride_bias * size_d;
+    g.scale_a = (const char *)g.scale_a + (z * d->stride_scale_a + scales) * 4;
+    g.scale_b = (const char *)g.scale_b + z * d->stride_scale_b * scale_size;
+    g.m = rows;
+    g.batch = 1;
+    return g;
+}
+
+/* The largest difference of the rows, in *worst of the device. */
+static cudaError_t compare_rows(const tuning *t, const vly_gemm_run *run,
+                                uint64_t z, uint64_t first, uint64_t rows)
+{
+    const vly_gemm_desc *d = &t->problem->desc;
+    vly_cuda_gemm g = rows_of(t->problem, run, z, first, rows);
+    const void *found = g.d;
+    g.d = t->rows;
+    g.ldd = d->n;
+    cudaError_t code = vly_cuda_gemm_own(&g, t->stream);
+    if (code == cudaSuccess)
+        code = vly_cuda_gemm_compare(found, t->rows, d->ldd, d->n, rows, d->n,
+                                     d->type_d, (float)typical(d), t->worst,
+                                     t->stream);
+    return code;
+}
+
+/* Runs it once and looks at what came out. *right is set. */
+static vly_status verify(const tuning *t, const vly_gemm_candidate *c,
+                         const vly_gemm_lt lts[2], bool *right,
+                         vly_error *error)
+{
+    const vly_gemm_desc *d = &t->problem->desc;
+    const uint64_t rows = d->m < CHECKED_ROWS ? d->m : CHECKED_ROWS;
+    const vly_gemm_run run = run_of(t, 0);
+    uint32_t bits = 0;
+    float worst = 0.0f;
+    *right = false;
+    /* what it does not write shows as NaN (integers: -1) */
+    vly_status status = check(
+        cudaMemsetAsync(run.d, 255, (size_t)t->problem->bytes_d, t->stream),
+        "cudaMemset", error);
+    if (status == VLY_OK)
+        status = check(cudaMemsetAsync(t->worst, 0, sizeof bits, t->stream),
+                       "cudaMemset", error);
+    /* a library may refuse to run what its heuristics offered */
+    if (status == VLY_OK && vly_gemm_cuda_launch(t->problem, c, &lts[c->staged],
+                                                 &run, error) != VLY_OK)
+        return VLY_OK;
+    if (status == VLY_OK)
+        status = check(compare_rows(t, &run, 0, 0, rows), "comparing", error);
+    if (status == VLY_OK)
+        status = check(compare_rows(t, &run, d->batch - 1, d->m - rows, rows),
+                       "comparing", error);
+    if (status == VLY_OK)
+        status = check(cudaMemcpyAsync(&bits, t->worst, sizeof bits,
+                                       cudaMemcpyDeviceToHost, t->stream),
+                       "copy from the device", error);
+    if (status == VLY_OK)
+        status = check(cudaStreamSynchronize(t->stream), "comparing", error);
+    memcpy(&worst, &bits, sizeof worst);
+    *right = status == VLY_OK && worst <= tolerance(t->problem);
+    return status;
+}
+
+/* ---- fastest
+ * ------------------------------------------------------------------- */
+
+/* Seconds of `n` runs, on sets in turns from *set on. */
+static vly_status clock_runs(const tuning *t, const vly_gemm_candidate *c,
+                             const vly_gemm_lt lts[2], uint32_t n,
+                             uint32_t *set, double *seconds, vly_error *error)
+{
+    float ms = 0.0f;
+    vly_status status =
+        check(cudaEventRecord(t->begin, t->stream), "cudaEventRecord", error);
+    for (uint32_t i = 0; i < n && status == VLY_OK; i++) {
+        const vly_gemm_run run = run_of(t, *set);
+        *set = (*set + 1) % t->n_sets;
+        status =
+            vly_gemm_cuda_launch(t->problem, c, &lts[c->staged], &run, error);
+    }
+    if (status == VLY_OK)
+        status =
+            check(cudaEventRecord(t->end, t->stream), "cudaEventRecord", error);
+    if (status == VLY_OK)
+        status = check(cudaEventSynchronize(t->end), "measuring", error);
+    if (status == VLY_OK)
+        status = check(cudaEventElapsedTime(&ms, t->begin, t->end),
+                       "cudaEventElapsedTime", error);
+    *seconds = (double)ms * 1e-3 / n;
+    return status;
+}
+
+static int ascending(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* Median seconds of a run. One that is clearly slower than the best so far is
+ * not measured to the end. */
+static vly_status measure(const tuning *t, vly_gemm_candidate *c,
+                          const vly_gemm_lt lts[2], double best,
+                          vly_error *error)
+{
+    double first = 0.0, seconds[ROUNDS];
+    uint32_t set = 0;
+    vly_status status = clock_runs(t, c, lts, 2, &set, &first, error);
+    if (status != VLY_OK)
+        return status;
+    c->seconds = first;
+    if (best > 0.0 && first > 3.0 * best)
+        return VLY_OK;
+    const double runs = first > 0.0 ? ROUND_US * 1e-6 / first : MOST_RUNS;
+    const uint32_t n = runs < 1.0         ? 1
+                       : runs > MOST_RUNS ? MOST_RUNS
+                                          : (uint32_t)runs;
+    for (int i = 0; i < ROUNDS && status == VLY_OK; i++)
+        status = clock_runs(t, c, lts, n, &set, &seconds[i], error);
+    if (status != VLY_OK)
+        return status;
+    qsort(seconds, ROUNDS, sizeof seconds[0], ascending);
+    c->seconds = seconds[ROUNDS / 2];
+    return VLY_OK;
+}
+
+static void say_struck(const vly_gemm_problem *p, uint32_t index,
+                       const vly_error *error)
+{
+    char what[200], text[500];
+    vly_gemm_describe(&p->desc, what, sizeof what);
+    snprintf(text, sizeof text, "%s: %s: candidate %u is not used: %.200s",
+             vly_accel_plugin, what, index,
+             error->message[0] != '\0' ? error->message
+                                       : "its result is wrong");
+    vly_accel_host->log(vly_accel_host->context, VLY_LOG_WARN, text);
+}
+
+static vly_status try_all(const tuning *t, const vly_gemm_lt lts[2],
+                          vly_gemm_candidate *candidates, uint32_t n,
+                          uint32_t *best, vly_error *error)
+{
+    double least = 0.0;
+    for (uint32_t i = 0; i < n; i++) {
+        bool right = false;
+        vly_error why = {.struct_size = sizeof why};
+        vly_status status = verify(t, &candidates[i], lts, &right, &why);
+        if (status == VLY_OK && right)
+            status = measure(t, &candidates[i], lts, least, &why);
+        if (status != VLY_OK)
+            return vly_accel_fail(error, status, "%s", why.message);
+        if (!right) {
+            say_struck(t->problem, i, &why);
+            candidates[i].way = VLY_GEMM_WAY_NONE;
+        } else if (least == 0.0 || candidates[i].seconds < least) {
+            least = candidates[i].seconds;
+            *best = i;
+        }
+    }
+    if (least > 0.0)
+        return VLY_OK;
+    return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                          "%s: %u candidates, and none gave the right result",
+                          vly_accel_plugin, n);
+}
+
+vly_status vly_gemm_cuda_tune(const vly_gemm_problem *problem, uint32_t device,
+                              const vly_gemm_lt lts[2],
+                              vly_gemm_candidate *candidates, uint32_t n,
+                              uint32_t *best, vly_error *error)
+{
+    tuning t = {.problem = problem, .device = device};
+    vly_error why = {.struct_size = sizeof why};
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t bytes = vly_gemm_cuda_workspace(problem, &candidates[i]);
+        t.workspace_bytes =
+            bytes > t.workspace_bytes ? bytes : t.workspace_bytes;
+    }
+    vly_status status = tuning_init(&t, &why);
+    if (status == VLY_E_NOMEM) {
+        vly_accel_host->log(vly_accel_host->context, VLY_LOG_WARN, why.message);
+        *best = 0; /* not measured */
+        status = VLY_OK;
+    } else if (status == VLY_OK) {
+        status = try_all(&t, lts, candidates, n, best, &why);
+    }
+    tuning_deinit(&t);
+    return status == VLY_OK ? VLY_OK
+                            : vly_accel_fail(error, status, "%s", why.message);
+}
