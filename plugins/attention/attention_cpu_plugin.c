@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plugin "attention_cpu": its entry, its options and its tables.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include <volley/attention.h>
@@ -13,76 +12,6 @@ const char vly_accel_plugin[] = "attention_cpu";
 
 extern const vly_attention vly_attention_cpu_table;
 extern const vly_wkv vly_wkv_cpu_table;
-
-/* ---- options ------------------------------------------------------------ */
-
-static vly_status find_kernels(const char *isa,
-                               const vly_attention_kernels **kernels,
-                               vly_error *error)
-{
-    const vly_attention_kernels *found = vly_attention_kernels_find(isa);
-    const int known = strcmp(isa, "scalar") == 0 || strcmp(isa, "avx2") == 0 ||
-                      strcmp(isa, "avx512") == 0;
-    if (!known)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: option isa is \"%s\", wanted scalar, avx2 "
-                              "or avx512",
-                              vly_accel_plugin, isa);
-    if (found == NULL)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: isa=%s: this processor does not have it",
-                              vly_accel_plugin, isa);
-    *kernels = found;
-    return VLY_OK;
-}
-
-vly_status vly_cpu_options_read(const vly_device_spec *device,
-                                vly_cpu_options *options, vly_error *error)
-{
-    static const char *const keys[] = {"isa", NULL};
-    char isa[16];
-    vly_cpu_options made = {.kernels = vly_attention_kernels_best()};
-    if (device == NULL || device->struct_size < sizeof *device)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: the device specification is shorter than "
-                              "that of version 1.0",
-                              vly_accel_plugin);
-    if (device->index != 0)
-        return vly_accel_fail(error, VLY_E_DEVICE,
-                              "%s: device %u, but there is only 0",
-                              vly_accel_plugin, device->index);
-    vly_status status =
-        vly_accel_options_parse(device->options, keys, &made.common, error);
-    if (status != VLY_OK)
-        return status;
-    if (vly_accel_options_value(device->options, "isa", isa, sizeof isa))
-        status = find_kernels(isa, &made.kernels, error);
-    if (status != VLY_OK)
-        return status;
-    made.n_threads = device->n_threads < 1 ? 1 : device->n_threads;
-    made.n_threads = made.n_threads > 1024 ? 1024 : made.n_threads;
-    *options = made;
-    return VLY_OK;
-}
-
-uint32_t vly_cpu_threads(uint32_t wanted, uint64_t n_units, double worth)
-{
-    if (n_units < wanted)
-        wanted = (uint32_t)n_units;
-    if (worth < wanted)
-        wanted = (uint32_t)worth;
-    return wanted > 1 ? wanted : 1;
-}
-
-vly_status vly_cpu_check_stream(const void *stream, vly_error *error)
-{
-    if (stream == NULL)
-        return VLY_OK;
-    return vly_accel_fail(error, VLY_E_INVALID,
-                          "%s: a stream, but the processor has none: wanted "
-                          "NULL",
-                          vly_accel_plugin);
-}
 
 /* ---- the plugin ---------------------------------------------------------- */
 
