@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "plugin/device_memory.h"
 #include "plugin/host_log.h"
 
 #define N_SLOTS 128
@@ -85,6 +86,25 @@ static void host_telemetry(void *context, const char *name, double value)
     vly_telemetry(slot->id, name, value);
 }
 
+static vly_status host_device_open(void *context,
+                                   const vly_device_allocator *allocator,
+                                   vly_device_client **client, vly_error *error)
+{
+    const host_slot *slot = context;
+    return vly_account_open(slot->id, allocator, client, error);
+}
+
+static const vly_device_memory device_memory = {
+    .struct_size = sizeof(device_memory),
+    .open = host_device_open,
+    .close = vly_account_close,
+    .alloc = vly_account_alloc,
+    .free = vly_account_free,
+    .reloadable = vly_account_reloadable,
+    .hold = vly_account_hold,
+    .release = vly_account_release,
+};
+
 static void slot_init(host_slot *slot, const void *entry, const char *id)
 {
     slot->entry = entry;
@@ -99,6 +119,7 @@ static void slot_init(host_slot *slot, const void *entry, const char *id)
         .parallel_for = host_parallel_for,
         .clock_ns = host_clock_ns,
         .telemetry = host_telemetry,
+        .device_memory = &device_memory,
     };
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A plugin as one is built with ABI 1.2: the template with the header of that
- * version (abi_1_2, never to be changed), which it finds first, and with what
- * 1.2 brought: it says that its device is emulated.
+ * A plugin as one was built when the ABI was 1.2: the template with the header
+ * of that version (abi_1_2, never to be changed), which it finds first, and
+ * with what 1.2 brought: it says that its device is emulated.
  */
 #define vly_plugin_entry template_entry
 #include "../../plugins/template/template.c"

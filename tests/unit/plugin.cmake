@@ -38,6 +38,8 @@ vly_old_plugin(1
     44912256184e7962b47250a3f779066cbd6e683d0564b2928a3ea4fbd1a566ef)
 vly_old_plugin(2
     d531b39a712384a29b97e6606f4498fdfd0eae47af34e1e92f53dfeea5e3bf50)
+vly_old_plugin(3
+    e3773b3f5160f2e255c94d6376118d3da568b9a58e175a2136cf96843ac359c3)
 # every minor up to the one of today has its plugin
 file(STRINGS ${CMAKE_SOURCE_DIR}/core/include/volley/plugin.h minor
      REGEX "^#define VLY_ABI_MINOR")
@@ -67,6 +69,12 @@ foreach(name spec check host registry template)
     vly_test(test_plugin_${name} LABELS unit SOURCES test_plugin_${name}.c
              DEFINITIONS VLY_TEST_PLUGINS="${VOLLEY_TEST_PLUGIN_DIR}"
              DEPENDS template ${VOLLEY_TEST_PLUGINS})
+endforeach()
+
+# device memory: the policy, rule by rule, and at random beside a model
+foreach(name memory random)
+    vly_test(test_device_${name} LABELS unit
+        SOURCES test_device_${name}.c device_fixture.c)
 endforeach()
 
 find_program(VOLLEY_NM nm)

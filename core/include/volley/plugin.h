@@ -13,6 +13,8 @@
  *   1.1  vly_run.area_spikes, which backends with VLY_BACKEND_AREA_SPIKES in
  *        vly_backend.flags (reserved, 0, before) fill
  *   1.2  VLY_BACKEND_EMULATED in vly_backend.flags
+ *   1.3  vly_host.device_memory in place of a reserved pointer, which is NULL
+ *        in older hosts; with it vly_device_memory and vly_device_allocator
  */
 #ifndef VOLLEY_PLUGIN_H
 #define VOLLEY_PLUGIN_H
@@ -30,7 +32,7 @@ extern "C" {
 #endif
 
 #define VLY_ABI_MAJOR 1u
-#define VLY_ABI_MINOR 2u
+#define VLY_ABI_MINOR 3u
 /* version word: major in the high half, minor in the low half */
 #define VLY_ABI_VERSION (VLY_ABI_MAJOR << 16 | VLY_ABI_MINOR)
 
@@ -76,6 +78,80 @@ enum {
     VLY_LOG_ERROR = 3
 };
 
+/* Whose need of a device's memory comes first. */
+enum {
+    VLY_QOS_GUARANTEED = 0,  /* bursts */
+    VLY_QOS_BURSTABLE = 1,   /* may fill 15/16 of a device */
+    VLY_QOS_BEST_EFFORT = 2, /* the monitor; may fill 7/8 */
+};
+
+/* The plugin's own allocator on one device, as the host calls it: from any
+ * thread, with no lock held. It calls nothing of vly_device_memory. kind is the
+ * plugin's (a type of memory): what was freed is used again for the same kind
+ * only. Memory is the plugin's, for example a pointer of the device; two blocks
+ * never have the same at the same time. */
+typedef struct vly_device_allocator {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /* "cuda:0", "vulkan:1", "host": plugins that name the same one share it.
+     * At most 31 characters, copied */
+    const char *device;
+    void *context; /* first argument of every function below */
+    /* Not cleared. Errors  E_NOMEM with bytes requested and available */
+    vly_status (*alloc)(void *context, uint32_t kind, uint64_t bytes,
+                        void **memory, vly_error *error);
+    void (*free)(void *context, uint32_t kind, void *memory);
+    /* [optional] bytes of the device, asked once when memory is first wanted;
+     * 0: unknown */
+    uint64_t (*total)(void *context);
+} vly_device_allocator;
+VLY_SEAL(vly_device_allocator, 48);
+
+typedef struct vly_device_client vly_device_client; /* the host's own */
+
+/* Device memory by the host's policy: what was freed is kept for reuse, up to a
+ * limit; a device has a quota; what was declared reloadable goes, the longest
+ * unused first, when somebody more important, or as important, needs the
+ * memory. All [any-thread]. A call of alloc may call drop of any plugin: who
+ * calls alloc or free holds no lock that a drop takes. */
+typedef struct vly_device_memory {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    /* context: of vly_host. The allocator is copied, its context lives until
+     * close. Errors  E_INVALID; E_NOMEM */
+    vly_status (*open)(void *context, const vly_device_allocator *allocator,
+                       vly_device_client **client, vly_error *error);
+    /* Frees what is kept of the client. What it has not freed is logged and
+     * stays. No other call of the client may be under way. NULL is legal. */
+    void (*close)(vly_device_client *client);
+    /* At least so many bytes, not cleared: it may be what another net freed.
+     * qos: VLY_QOS_*
+     * Errors  E_NOMEM with bytes requested and available, after all that may
+     *         go has gone; E_INVALID; those of the allocator */
+    vly_status (*alloc)(vly_device_client *client, uint32_t kind,
+                        uint64_t bytes, uint32_t qos, void **memory,
+                        vly_error *error);
+    /* No work that uses it may be under way: the next one to have it may be
+     * another stream. NULL is legal; what is no memory of the client is logged.
+     * Memory that is being dropped: waits for the end of drop. */
+    void (*free)(vly_device_client *client, void *memory);
+    /* From now on the memory may be taken back: drop(arg) is called, after
+     * which nobody may use it. drop may call free of it (else the host does)
+     * and release, and nothing else here. token tells it from later memory with
+     * the same pointer.
+     * Errors  E_INVALID no memory of the client, or reloadable already */
+    vly_status (*reloadable)(vly_device_client *client, void *memory,
+                             void (*drop)(void *arg), void *arg,
+                             uint64_t *token, vly_error *error);
+    /* 1: it is there, and stays until release (each hold has its own); 0: it
+     * has been dropped, or is just being dropped: load it again. */
+    uint32_t (*hold)(vly_device_client *client, void *memory, uint64_t token);
+    /* Now it is the last used. */
+    void (*release)(vly_device_client *client, void *memory, uint64_t token);
+    void *reserved[7]; /* NULL */
+} vly_device_memory;
+VLY_SEAL(vly_device_memory, 120);
+
 /* Lives longer than the plugin. Every function is [any-thread]. */
 typedef struct vly_host {
     uint32_t struct_size;
@@ -95,7 +171,9 @@ typedef struct vly_host {
     uint64_t (*clock_ns)(void *context); /* monotonic */
     /* one named sample; name is a literal; dropped when nobody listens */
     void (*telemetry)(void *context, const char *name, double value);
-    void *reserved[4]; /* NULL */
+    /* 1.3: NULL in older hosts: then a plugin allocates by itself */
+    const vly_device_memory *device_memory;
+    void *reserved[3]; /* NULL */
 } vly_host;
 VLY_SEAL(vly_host, 96);
 

@@ -108,6 +108,40 @@ VLY_API vly_status vly_registry_interface(const vly_registry *registry,
                                           const void **interface_table,
                                           vly_error *error);
 
+/* ---- device memory ---------------------------------------------------- */
+
+/* Of this process, by device: "cuda:0", "vulkan:1"; "host" is what devices
+ * share with the host (pinned). [any-thread] */
+typedef struct vly_device_usage {
+    uint32_t struct_size;
+    uint32_t n_blocks; /* in use */
+    char device[32];
+    uint64_t quota_bytes;   /* UINT64_MAX: none */
+    uint64_t used_bytes;    /* of all classes */
+    uint64_t used_by[3];    /* by VLY_QOS_* */
+    uint64_t kept_bytes;    /* freed, and kept for reuse */
+    uint64_t peak_bytes;    /* of used_bytes */
+    uint64_t reuses;        /* blocks that came out of what was kept */
+    uint64_t evictions;     /* reloadable blocks that had to go */
+    uint64_t evicted_bytes; /* of these */
+    uint64_t refusals;      /* requests that were not met */
+} vly_device_usage;
+/* How much memory plugins may take and keep on a device, in bytes; UINT64_MAX:
+ * as much as there is. device NULL: on every one but "host", unless it has a
+ * quota of its own. What is in use above it stays.
+ * Errors  E_INVALID  device is "" or longer than 31 characters, or there are
+ *         more than 64 */
+VLY_API vly_status vly_device_memory_limit(const char *device, uint64_t bytes,
+                                           vly_error *error);
+/* Bytes of freed blocks that are kept on each device, 256 MiB at first. 0 gives
+ * all of them back. Returns what it was. */
+VLY_API uint64_t vly_device_memory_keep(uint64_t bytes);
+/* Devices on which plugins may allocate, in the order they came. */
+VLY_API uint32_t vly_device_memory_count(void);
+/* Errors  E_INVALID  no such device, or struct_size is no vly_device_usage's */
+VLY_API vly_status vly_device_memory_usage(uint32_t index,
+                                           vly_device_usage *usage);
+
 /* ---- net -------------------------------------------------------------- */
 
 /* backend: "auto", "cpu", "cpu:4" (threads), "cuda:1", "vulkan:0" (device);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A device of the test's own for the policy of device memory: blocks that hold
+ * nothing but their size, room that ends, and what it was asked for.
+ */
+#ifndef VOLLEY_DEVICE_FIXTURE_H
+#define VOLLEY_DEVICE_FIXTURE_H
+
+#include <stdatomic.h>
+
+#include "plugin/device_memory.h"
+#include "volley_test.h"
+
+/* What the memory of a block points to. */
+typedef struct fixture_block {
+    uint64_t bytes;
+    uint32_t kind;
+    _Atomic uint32_t n_users; /* for tests: more than one is an error */
+} fixture_block;
+
+typedef struct fixture_device {
+    uint64_t capacity;
+    uint64_t total; /* what it says it has; 0: nothing */
+    _Atomic uint64_t in_use;
+    _Atomic uint32_t n_live;
+    _Atomic uint32_t n_allocs; /* calls that gave memory */
+    vly_status broken;         /* VLY_OK, or what every alloc returns */
+} fixture_device;
+
+/* Of a new client on the account of this name. */
+vly_device_client *fixture_open(fixture_device *device, const char *name);
+/* Class guaranteed and kind 0; fails the test if there is none. */
+void *fixture_alloc(vly_device_client *client, uint64_t bytes);
+/* Figures of an account; fails the test if there is none. */
+vly_device_usage fixture_usage(const char *name);
+
+#endif

@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The policy of device memory, rule by rule. Every test has an account of its
+ * own, as accounts live as long as the process. test_device_random.c has the
+ * rules together.
+ */
+#include "device_fixture.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "plugin/device_blocks.h"
+#include "plugin/host_log.h"
+#include "plugin/host_table.h"
+
+enum { KIB = 1024, MIB = 1024 * KIB };
+
+/* ---- size classes, reuse ------------------------------------------------ */
+
+static void classes_waste_little(void **state)
+{
+    (void)state;
+    uint64_t last = 0;
+    for (uint64_t bytes = 0; bytes < UINT64_C(1) << 40;
+         bytes += 1 + bytes / 7) {
+        uint64_t made = vly_account_class(bytes);
+        assert_true(made >= bytes && made > 0 && made >= last);
+        assert_int_equal(made % 512, 0);
+        assert_int_equal(vly_account_class(made), made);
+        assert_true(made - bytes <= 512 || made - bytes <= bytes / 32);
+        assert_true(made - bytes < 2 * MIB);
+        last = made;
+    }
+    assert_int_equal(vly_account_class(UINT64_MAX), 0);
+}
+
+static void freed_memory_is_used_again(void **state)
+{
+    (void)state;
+    fixture_device device = {.capacity = UINT64_MAX};
+    vly_device_client *client = fixture_open(&device, "reuse:0");
+    vly_device_client *other = fixture_open(&device, "reuse:0");
+    vly_error error = VLY_ERROR_INIT;
+    void *again = NULL;
+    void *first = fixture_alloc(client, 100000);
+    vly_account_free(client, first);
+    assert_int_equal(device.n_live, 1);
+    assert_int_equal(fixture_usage("reuse:0").kept_bytes,
+                     vly_account_class(100000));
+    /* another client, kind or class gets memory of its own */
+    void *theirs = fixture_alloc(other, 100000);
+    assert_ptr_not_equal(theirs, first);
+    assert_ok(vly_account_alloc(client, 1, 100000, 0, &again, &error), error);
+    assert_ptr_not_equal(again, first);
+    vly_account_free(client, again);
+    again = fixture_alloc(client, 110000);
+    assert_ptr_not_equal(again, first);
+    vly_account_free(client, again);
+    assert_int_equal(fixture_usage("reuse:0").reuses, 0);
+    /* the same class, if not the same size */
+    again = fixture_alloc(client, 100001);
+    assert_ptr_equal(again, first);
+    assert_int_equal(fixture_usage("reuse:0").reuses, 1);
+    assert_int_equal(device.n_allocs, 4);
+    vly_account_free(client, again);
+    vly_account_free(other, theirs);
+    vly_account_close(client);
+    assert_int_equal(device.n_live, 1);
+    vly_account_close(other);
+    assert_int_equal(device.n_live, 0);
+    assert_int_equal(fixture_usage("reuse:0").kept_bytes, 0);
+}
+
+static void so_much_is_kept(void **state)
+{
+    (void)state;
+    fixture_device device = {.capacity = UINT64_MAX};
+    vly_device_client *client = fixture_open(&device, "keep:0");
+    void *blocks[300];
+    vly_device_memory_keep(3 * MIB);
+    for (int i = 0; i < 4; i++)
+        blocks[i] = fixture_alloc(client, MIB);
+    void *large = fixture_alloc(client, 4 * MIB);
+    for (int i = 0; i < 4; i++)
+        vly_account_free(client, blocks[i]);
+    assert_int_equal(fixture_usage("keep:0").kept_bytes, 3 * MIB);
+    vly_account_free(client, large); /* alone: the others stay */
+    assert_int_equal(fixture_usage("keep:0").kept_bytes, 3 * MIB);
+    assert_ptr_equal(fixture_alloc(client, MIB), blocks[3]); /* the newest */
+    vly_account_free(client, blocks[3]);
+    vly_device_memory_keep(0);
+    assert_int_equal(device.n_live, 0);
+    vly_device_memory_keep(256 * MIB);
+    for (int i = 0; i < 300; i++)
+        blocks[i] = fixture_alloc(client, 1);
+    for (int i = 0; i < 300; i++)
+        vly_account_free(client, blocks[i]);
+    assert_int_equal(device.n_live, 256); /* not by bytes alone */
+    vly_account_close(client);
+    assert_int_equal(device.n_live, 0);
+}
+
+/* ---- quota -------------------------------------------------------------- */
+
+static vly_status want(vly_device_client *client, uint64_t bytes, uint32_t qos,
+                       void **memory, vly_error *error)
+{
+    *error = (vly_error)VLY_ERROR_INIT;
+    return vly_account_alloc(client, 0, bytes, qos, memory, error);
+}
+
+static void quota_is_held(void **state)
+{
+    (void)state;
+    fixture_device device = {.capacity = UINT64_MAX};
+    vly_error error = VLY_ERROR_INIT;
+    void *memory = NULL;
+    assert_ok(vly_device_memory_limit("quota:0", 10 * MIB, &error), error);
+    vly_device_client *client = fixture_open(&device, "quota:0");
+    void *first = fixture_alloc(client, 6 * MIB);
+    assert_int_equal(want(client, 5 * MIB, 0, &memory, &error), VLY_E_NOMEM);
+    assert_null(memory);
+    assert_int_equal(error.status, VLY_E_NOMEM);
+    assert_int_equal(error.bytes_requested, 5 * MIB);
+    assert_int_equal(error.bytes_available, 4 * MIB);
+    assert_string_equal(
+        error.message,
+        "out of memory: quota:0: 5242880 bytes requested, 4194304 available: "
+        "guaranteed memory may fill it up to 10485760, in use are 6291456 "
+        "guaranteed, 0 burstable, 0 best effort (volley --device-memory)");
+    void *second = fixture_alloc(client, 4 * MIB); /* to the last byte */
+    assert_int_equal(want(client, 1, 0, &memory, &error), VLY_E_NOMEM);
+    assert_int_equal(error.bytes_available, 0);
+    assert_int_equal(want(client, UINT64_MAX, 0, &memory, &error), VLY_E_NOMEM);
+    assert_int_equal(fixture_usage("quota:0").refusals, 3);
+    /* what is kept counts, and goes first */
+    vly_account_free(client, second);
+    assert_int_equal(fixture_usage("quota:0").kept_bytes, 4 * MIB);
+    second = fixture_alloc(client, 2 * MIB);
+    assert_int_equal(fixture_usage("quota:0").kept_bytes, 0);
+    assert_int_equal(device.in_use, 8 * MIB);
+    /* a lower one: what is in use stays, nothing is kept */
+    vly_account_free(client, second);
+    assert_ok(vly_device_memory_limit("quota:0", MIB, &error), error);
+    assert_int_equal(fixture_usage("quota:0").used_bytes, 6 * MIB);
+    assert_int_equal(fixture_usage("quota:0").kept_bytes, 0);
+    assert_int_equal(fixture_usage("quota:0").peak_bytes, 10 * MIB);
+    assert_int_equal(fixture_usage("quota:0").quota_bytes, MIB);
+    assert_int_equal(want(client, 1, 0, &memory, &error), VLY_E_NOMEM);
+    vly_account_free(client, first);
+    vly_account_close(client);
+    assert_int_equal(device.n_live, 0);
+}
+
+/* The usual quota: of devices without one of their own, now and later. */
+static void usual_quota(void **state)
+{
+    (void)state;
+    fixture_device device = {.capacity = UINT64_MAX};
+    vly_error error = VLY_ERROR_INIT;
+    vly_device_client *early = fixture_open(&device, "early:0");
+    vly_device_client *host = fixture_open(&device, "host");
+    assert_ok(vly_device_memory_limit("own:0", 7, &error), error);
+    assert_ok(vly_device_memory_limit(NULL, 5, &error), error);
+    vly_device_client *late = fixture_open(&device, "late:0");
+    vly_device_client *own = fixture_open(&device, "own:0");
+    assert_int_equal(fixture_usage("early:0").quota_bytes, 5);
+    assert_int_equal(fixture_usage("late:0").quota_bytes, 5);
+    assert_int_equal(fixture_usage("own:0").quota_bytes, 7);
+    assert_true(fixture_usage("host").quota_bytes == UINT64_MAX);
+    assert_ok(vly_device_memory_limit(NULL, UINT64_MAX, &error), error);
+    assert_true(fixture_usage("late:0").quota_bytes == UINT64_MAX);
+    vly_account_close(early);
+    vly_account_close(host);
+    vly_account_close(late);
+    vly_account_close(own);
+}
+
+/* Others are refused before a device is full: 15/16 and 7/8 of the quota, or of
+ * what the device says it has. */
+static void less_important_first_refused(void **state)
+{
+    (void)state;
+    fixture_device device = {.capacity = 32 * MIB, .total = 32 * MIB};
+    vly_device_client *client = fixture_open(&device, "classes:0");
+    vly_error error = VLY_ERROR_INIT;
+    void *blocks[4] = {NULL};
+    void *none = NULL;
+    assert_ok(want(client, 28 * MIB, VLY_QOS_BEST_EFFORT, &blocks[0], &error),
+              error);
+    assert_int_equal(want(client, 1, VLY_QOS_BEST_EFFORT, &none, &error),
+                     VLY_E_NOMEM);
+    assert_non_null(strstr(error.message, "best effort memory may fill it up"));
+    assert_ok(want(client, 2 * MIB, VLY_QOS_BURSTABLE, &blocks[1], &error),
+              error);
+    assert_int_equal(want(client, 1, VLY_QOS_BURSTABLE, &none, &error),
+                     VLY_E_NOMEM);
+    assert_ok(want(client, 2 * MIB, VLY_QOS_GUARANTEED, &blocks[2], &error),
+              error);
+    vly_device_usage usage = fixture_usage("classes:0");
+    assert_int_equal(usage.n_blocks, 3);
+    assert_int_equal(usage.used_by[VLY_QOS_GUARANTEED], 2 * MIB);
+    assert_int_equal(usage.used_by[VLY_QOS_BURSTABLE], 2 * MIB);
+    assert_int_equal(usage.used_by[VLY_QOS_BEST_EFFORT], 28 * MIB);
+    assert_int_equal(want(client, 1, VLY_QOS_GUARANTEED, &none, &error),
+                     VLY_E_NOMEM); /* the device says so, not the policy */
+    assert_string_equal(error.message, "out of memory: the device is full");
+    assert_int_equal(error.bytes_requested, 512);
+    for (int i = 0; i < 3; i++)
+        vly_account_free(client, blocks[i]);
+    vly_account_close(client);
+}
+
+/* ---- eviction ----------------------------------------------------------- */
+
+/* Memory that may go, and whether it has. */
+typedef struct cache {
+    vly_device_client *client;
+    void *memory;
+    uint64_t token;
+    int order; /* 0: it is there; else the how-manieth to go */
+    bool frees;
+} cache;
+
+static int n_gone;
+
+static void cache_drop(void *arg)
+{
+    cache *of = arg;
+    of->order = ++n_gone;
+    if (of->frees)
+        vly_account_free(of->client, of->memory);
+}
+
+static void cache_make(cache *of, vly_device_client *client, uint64_t bytes,
+                       uint32_t qos)
+{
+    vly_error error = VLY_ERROR_INIT;
+    *of = (cache){.client = client};
+    assert_ok(want(client, bytes, qos, &of->memory, &error), error);
+    assert_ok(vly_account_reloadable(client, of->memory, cache_drop, of,
+                                     &of->token, &error),
+              error);
+}
+
+static void oldest_of_the_least_goes(void **state)
+{
+    (void)state;
+    fixture_device device = {.capacity = UINT64_MAX};
+    vly_error error = VLY_ERROR_INIT;
+    cache caches[6];
+    static const uint32_t classes[6] = {
+        VLY_QOS_GUARANTEED, VLY_QOS_BURSTABLE,   VLY_QOS_BEST_EFFORT,
+        VLY_QOS_BURSTABLE,  VLY_QOS_BEST_EFFORT, VLY_QOS_BEST_EFFORT};
+    assert_ok(vly_device_memory_limit("order:0", 16 * MIB, &error), error);
+    vly_device_client *client = fixture_open(&device, "order:0");
+    n_gone = 0;
+    for (int i = 0; i < 6; i++) {
+        cache_make(&caches[i], client, MIB, classes[i]);
+        caches[i].frees = i % 2 == 0; /* or the host does */
+    }
+    /* number 2 was used last, number 4 is in use */
+    assert_int_equal(
+        vly_account_hold(client, caches[2].memory, caches[2].token), 1);
+    vly_account_release(client, caches[2].memory, caches[2].token);
+    assert_int_equal(
+        vly_account_hold(client, caches[4].memory, caches[4].token), 1);
+    void *all = NULL;
+    /* more than could be: nobody goes for nothing */
+    assert_int_equal(want(client, 16 * MIB, 0, &all, &error), VLY_E_NOMEM);
+    assert_int_equal(error.bytes_available, 15 * MIB);
+    assert_int_equal(n_gone, 0);
+    /* burstable memory does not drive out guaranteed memory */
+    assert_int_equal(want(client, 14 * MIB, VLY_QOS_BURSTABLE, &all, &error),
+                     VLY_E_NOMEM);
+    assert_int_equal(n_gone, 0);
+    assert_ok(want(client, 12 * MIB, 0, &all, &error), error);
+    assert_int_equal(caches[5].order, 1); /* one too many was 2 MiB */
+    assert_int_equal(caches[2].order, 2);
+    assert_int_equal(n_gone, 2);
+    vly_account_free(client, all);
+    assert_ok(want(client, 15 * MIB, 0, &all, &error), error);
+    assert_int_equal(caches[1].order, 3);
+    assert_int_equal(caches[3].order, 4);
+    assert_int_equal(caches[0].order, 5);
+    assert_int_equal(caches[4].order, 0);
+    vly_device_usage usage = fixture_usage("order:0");
+    assert_int_equal(usage.evictions, 5);
+    assert_int_equal(usage.evicted_bytes, 5 * MIB);
+    assert_int_equal(usage.n_blocks, 2);
+    assert_int_equal(usage.used_bytes, 16 * MIB);
+    /* who comes back finds nothing, even if another has the pointer now */
+    assert_int_equal(
+        vly_account_hold(client, caches[0].memory, caches[0].token), 0);
+    assert_int_equal(vly_account_hold(client, all, caches[0].token), 0);
+    vly_account_free(client, all);
+    vly_account_free(client, caches[4].memory);
+    vly_account_close(client);
+    assert_int_equal(device.n_live, 0);
+}
+
+/* The allocator has no more: what is kept goes first, then what may. Any other
+ * failure is passed on, and nobody goes for it. */
+static void device_is_full(void **state)
+{
+    (void)state;
+    fixture_device device = {.capacity = 8 * MIB};
+    vly_device_client *client = fixture_open(&device, "full:0");
+    vly_device_client *other = fixture_open(&device, "full:0");
+    vly_error error = VLY_ERROR_INIT;
+    cache one;
+    void *memory = NULL;
+    n_gone = 0;
+    cache_make(&one, client, 3 * MIB, VLY_QOS_BEST_EFFORT);
+    void *kept = fixture_alloc(client, 2 * MIB);
+    vly_account_free(client, kept);
+    device.broken = VLY_E_DEVICE;
+    assert_int_equal(want(other, 5 * MIB, 0, &memory, &error), VLY_E_DEVICE);
+    assert_string_equal(error.message, "the device is broken");
+    assert_int_equal(fixture_usage("full:0").refusals, 0);
+    device.broken = VLY_OK;
+    assert_ok(want(other, 5 * MIB, 0, &memory, &error), error);
+    assert_int_equal(error.status, VLY_OK);
+    assert_int_equal(n_gone, 0);
+    assert_int_equal(fixture_usage("full:0").kept_bytes, 0);
+    vly_account_free(other, memory);
+    assert_ok(want(other, 8 * MIB, 0, &memory, &error), error);
+    assert_int_equal(n_gone, 1);
+    void *none = NULL;
+    assert_int_equal(want(client, MIB, 0, &none, &error), VLY_E_NOMEM);
+    assert_int_equal(error.bytes_requested, MIB);
+    assert_int_equal(error.bytes_available, 0);
+    assert_int_equal(fixture_usage("full:0").used_bytes, 8 * MIB);
+    vly_account_free(other, memory);
+    vly_account_close(client);
+    vly_account_close(other);
+    assert_int_equal(device.n_live, 0);
+}
+
+/* ---- wrong calls -------------------------------------------------------- */
+
+static int n_logged;
+static char logged[256];
+
+static void hear(void *arg, int32_t level, const char *source,
+                 const char *message)
+{
+    (void)arg;
+    (void)level;
+    n_logged++;
+    snprintf(logged, sizeof logged, "%s: %.200s", source, message);
+}
+
+static void *reloads; /* what drop_allocates got */
+static vly_status reload_status;
+static vly_device_client *reload_client;
+
+static void drop_allocates(void *arg)
+{
+    (void)arg;
+    reload_status = vly_account_alloc(reload_client, 0, 1, 0, &reloads, NULL);
+}
+
+static void wrong_calls(void **state)
+{
+    (void)state;
+    fixture_device device = {.capacity = MIB};
+    vly_device_client *client = fixture_open(&device, "wrong:0");
+    vly_device_client *other = fixture_open(&device, "wrong:0");
+    vly_error error = VLY_ERROR_INIT;
+    uint64_t token = 0;
+    void *memory = fixture_alloc(client, 1);
+    void *second = NULL;
+    int here = 0;
+    vly_log_set_sink(hear, NULL);
+    vly_account_free(client, &here);
+    assert_int_equal(n_logged, 1);
+    assert_non_null(strstr(logged, "test: wrong:0: free of memory that it has "
+                                   "not: 0x"));
+    vly_account_free(other, memory); /* not its own */
+    assert_int_equal(n_logged, 2);
+    vly_account_free(client, NULL);
+    vly_account_free(NULL, memory);
+    assert_int_equal(n_logged, 2);
+    assert_int_equal(vly_account_alloc(client, 0, 1, 3, &second, &error),
+                     VLY_E_INVALID);
+    assert_int_equal(vly_account_reloadable(client, &here, drop_allocates, NULL,
+                                            &token, &error),
+                     VLY_E_INVALID);
+    assert_int_equal(
+        vly_account_reloadable(client, memory, NULL, NULL, &token, &error),
+        VLY_E_INVALID);
+    assert_ok(vly_account_reloadable(client, memory, drop_allocates, NULL,
+                                     &token, &error),
+              error);
+    assert_int_equal(vly_account_reloadable(client, memory, drop_allocates,
+                                            NULL, &token, &error),
+                     VLY_E_INVALID);
+    reload_client = client;
+    assert_ok(want(client, MIB, 0, &second, &error), error);
+    assert_int_equal(reload_status, VLY_E_INVALID);
+    assert_null(reloads);
+    /* what its plugin forgot is in nobody's account */
+    vly_account_close(client);
+    assert_int_equal(n_logged, 3);
+    assert_string_equal(logged,
+                        "test: 1 blocks of memory of wrong:0 were not freed");
+    assert_int_equal(fixture_usage("wrong:0").used_bytes, 0);
+    assert_int_equal(device.n_live, 1);
+    vly_account_close(other);
+    vly_account_close(NULL);
+    vly_log_set_sink(NULL, NULL);
+    free(second); /* the device's own way to give a block back */
+    assert_int_equal(vly_device_memory_limit("", 1, &error), VLY_E_INVALID);
+    assert_int_equal(
+        vly_device_memory_limit("a_name_of_thirty_two_characters.", 1, &error),
+        VLY_E_INVALID);
+    assert_int_equal(vly_device_memory_usage(0, NULL), VLY_E_INVALID);
+    assert_int_equal(
+        vly_device_memory_usage(
+            1000, &(vly_device_usage){.struct_size = sizeof(vly_device_usage)}),
+        VLY_E_INVALID);
+}
+
+/* Each allocation of the host fails once: nothing is left, nothing charged. */
+static void host_memory_runs_out(void **state)
+{
+    (void)state;
+    fixture_device device = {.capacity = MIB};
+    vly_error error = VLY_ERROR_INIT;
+    vly_device_client *client = fixture_open(&device, "host:1");
+    uint64_t live = vly_memory_live();
+    void *memory = NULL;
+    vly_memory_fail_at(1);
+    assert_int_equal(want(client, 1000, 0, &memory, &error), VLY_E_NOMEM);
+    assert_true(error.bytes_requested > 0);
+    assert_null(memory);
+    assert_int_equal(fixture_usage("host:1").used_bytes, 0);
+    assert_int_equal(vly_memory_live(), live);
+    const vly_device_memory *table = vly_host_table()->device_memory;
+    const vly_device_allocator none = {.struct_size = sizeof none};
+    vly_device_client *second = NULL;
+    assert_int_equal(
+        table->open(vly_host_table()->context, &none, &second, &error),
+        VLY_E_INVALID);
+    assert_null(second);
+    vly_account_close(client);
+    assert_true(vly_memory_live() < live);
+}
+
+/* ---- free while it is dropped ------------------------------------------- */
+
+static pthread_barrier_t in_drop, at_free;
+
+static void slow_drop(void *arg)
+{
+    (void)arg;
+    pthread_barrier_wait(&in_drop);
+    pthread_barrier_wait(&at_free);
+}
+
+static void *allocate_all(void *arg)
+{
+    void *memory = NULL;
+    vly_status status = vly_account_alloc(arg, 0, MIB, 0, &memory, NULL);
+    return status == VLY_OK ? memory : NULL;
+}
+
+/* Lets drop end once free waits for it. */
+static void *end_drop(void *arg)
+{
+    const vly_device_block *block = arg;
+    uint32_t n_waiting = 0;
+    while (n_waiting == 0) {
+        sched_yield();
+        pthread_mutex_lock(&vly_account_lock);
+        n_waiting = block->n_waiting;
+        pthread_mutex_unlock(&vly_account_lock);
+    }
+    pthread_barrier_wait(&at_free);
+    return NULL;
+}
+
+/* A plugin that frees what is just being dropped waits for the end of drop, and
+ * the memory is freed once. */
+static void free_during_drop(void **state)
+{
+    (void)state;
+    fixture_device device = {.capacity = MIB};
+    vly_device_client *client = fixture_open(&device, "drop:0");
+    vly_error error = VLY_ERROR_INIT;
+    uint64_t token = 0;
+    pthread_t evictor, waker;
+    void *got = NULL;
+    pthread_barrier_init(&in_drop, NULL, 2);
+    pthread_barrier_init(&at_free, NULL, 2);
+    void *memory = fixture_alloc(client, MIB);
+    assert_ok(
+        vly_account_reloadable(client, memory, slow_drop, NULL, &token, &error),
+        error);
+    pthread_create(&evictor, NULL, allocate_all, client);
+    pthread_barrier_wait(&in_drop);
+    assert_int_equal(vly_account_hold(client, memory, token), 0);
+    pthread_mutex_lock(&vly_account_lock);
+    vly_device_block *block = vly_blocks_find(client, memory);
+    pthread_mutex_unlock(&vly_account_lock);
+    pthread_create(&waker, NULL, end_drop, block);
+    vly_account_free(client, memory);
+    pthread_join(waker, NULL);
+    pthread_join(evictor, &got);
+    assert_non_null(got);
+    assert_int_equal(device.n_live, 1);
+    vly_account_free(client, got);
+    vly_account_close(client);
+    assert_int_equal(device.n_live, 0);
+    pthread_barrier_destroy(&in_drop);
+    pthread_barrier_destroy(&at_free);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(classes_waste_little),
+    cmocka_unit_test(freed_memory_is_used_again),
+    cmocka_unit_test(so_much_is_kept),
+    cmocka_unit_test(quota_is_held),
+    cmocka_unit_test(usual_quota),
+    cmocka_unit_test(less_important_first_refused),
+    cmocka_unit_test(oldest_of_the_least_goes),
+    cmocka_unit_test(device_is_full),
+    cmocka_unit_test(wrong_calls),
+    cmocka_unit_test(host_memory_runs_out),
+    cmocka_unit_test(free_during_drop),
+};
+
+VLY_TEST_MAIN(tests)
