@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Memory of the device, copies and the device's errors. Every block of a net
  * is in a list, so that a net that could be made only in part is freed like a
- * whole one.
+ * whole one. Blocks come from the host's policy (common_device.h), which calls
+ * the allocators here; what is pinned is in the account of the host.
  */
 #include "cuda_net.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "backends/common/common_device.h"
 
 struct vly_cuda_buffer {
     vly_cuda_buffer *next;
@@ -71,7 +74,108 @@ void vly_cuda_release(vly_backend_net *net, void *memory)
     vly_common_release(&net->heap, memory);
 }
 
+/* ---- allocators -------------------------------------------------------- */
+
+/* Kinds of memory, and so of allocators. */
+enum { ON_DEVICE, PINNED, N_KINDS };
+
+typedef struct device_accounts {
+    vly_common_device of[N_KINDS];
+    int32_t index;
+} device_accounts;
+
+static device_accounts *accounts; /* [n_accounts] by device */
+static uint32_t n_accounts;
+static vly_common_heap accounts_heap;
+
+/* Any thread, and the runtime's device is its own. */
+static vly_status raw_alloc(void *context, uint32_t kind, uint64_t bytes,
+                            void **memory, vly_error *error)
+{
+    const device_accounts *of = context;
+    void *made = NULL;
+    cudaError_t code = cudaSetDevice(of->index);
+    if (code == cudaSuccess)
+        code = kind == PINNED ? cudaMallocHost(&made, (size_t)bytes)
+                              : cudaMalloc(&made, (size_t)bytes);
+    if (code == cudaSuccess) {
+        *memory = made;
+        return VLY_OK;
+    }
+    if (code != cudaErrorMemoryAllocation)
+        return vly_cuda_check((int)code, "cudaMalloc", error);
+    size_t available = 0;
+    size_t total = 0;
+    (void)cudaGetLastError();
+    if (kind == ON_DEVICE && cudaMemGetInfo(&available, &total) != cudaSuccess)
+        available = 0;
+    return vly_common_fail_memory(
+        bytes, available,
+        kind == PINNED ? " of pinned host memory" : " on the device", error);
+}
+
+static void raw_free(void *context, uint32_t kind, void *memory)
+{
+    const device_accounts *of = context;
+    (void)cudaSetDevice(of->index);
+    (void)(kind == PINNED ? cudaFreeHost(memory) : cudaFree(memory));
+    (void)cudaGetLastError(); /* what freeing on a dead device left behind */
+}
+
+static uint64_t raw_total(void *context)
+{
+    const device_accounts *of = context;
+    size_t available = 0;
+    size_t total = 0;
+    if (cudaSetDevice(of->index) == cudaSuccess &&
+        cudaMemGetInfo(&available, &total) == cudaSuccess)
+        return total;
+    (void)cudaGetLastError();
+    return 0;
+}
+
+vly_status vly_cuda_memory_start(vly_error *error)
+{
+    uint32_t count = vly_cuda_device_count();
+    vly_status status = vly_common_alloc(&accounts_heap, count,
+                                         sizeof *accounts, &accounts, error);
+    for (; n_accounts < count && status == VLY_OK; n_accounts++) {
+        device_accounts *of = &accounts[n_accounts];
+        of->index = (int32_t)n_accounts;
+        vly_device_allocator raw = {.struct_size = sizeof raw,
+                                    .context = of,
+                                    .alloc = raw_alloc,
+                                    .free = raw_free,
+                                    .total = raw_total};
+        status =
+            vly_common_device_open(&of->of[ON_DEVICE], &raw, n_accounts, error);
+        raw.device = "host";
+        raw.total = NULL;
+        if (status == VLY_OK)
+            status = vly_common_device_open(&of->of[PINNED], &raw, 0, error);
+    }
+    if (status != VLY_OK)
+        vly_cuda_memory_stop();
+    return status;
+}
+
+void vly_cuda_memory_stop(void)
+{
+    for (uint32_t i = 0; i < n_accounts; i++)
+        for (uint32_t kind = 0; kind < N_KINDS; kind++)
+            vly_common_device_close(&accounts[i].of[kind]);
+    accounts = NULL;
+    n_accounts = 0;
+    vly_common_release_all(&accounts_heap);
+}
+
 /* ---- device ------------------------------------------------------------ */
+
+static vly_common_device *account_of(const vly_backend_net *net,
+                                     uint32_t pinned)
+{
+    return &accounts[net->device].of[pinned ? PINNED : ON_DEVICE];
+}
 
 static vly_status buffer_alloc(vly_backend_net *net, uint64_t count,
                                uint64_t size, uint32_t pinned, void *out,
@@ -85,18 +189,12 @@ static vly_status buffer_alloc(vly_backend_net *net, uint64_t count,
     vly_status status = vly_cuda_alloc(net, 1, sizeof *buffer, &buffer, error);
     if (status != VLY_OK)
         return status;
-    cudaError_t code = pinned ? cudaMallocHost(&buffer->memory, (size_t)bytes)
-                              : cudaMalloc(&buffer->memory, (size_t)bytes);
-    if (code != cudaSuccess) {
+    status = vly_common_device_take(account_of(net, pinned),
+                                    pinned ? PINNED : ON_DEVICE, bytes,
+                                    &buffer->memory, error);
+    if (status != VLY_OK) {
         vly_cuda_release(net, buffer);
-        if (code != cudaErrorMemoryAllocation)
-            return vly_cuda_check((int)code, "cudaMalloc", error);
-        size_t available = 0;
-        size_t total = 0;
-        (void)cudaGetLastError();
-        if (!pinned && cudaMemGetInfo(&available, &total) != cudaSuccess)
-            available = 0;
-        return vly_common_fail_memory(bytes, available, where, error);
+        return status;
     }
     buffer->bytes = bytes;
     buffer->pinned = pinned;
@@ -130,19 +228,34 @@ vly_status vly_cuda_device_alloc(vly_backend_net *net, uint64_t count,
 vly_status vly_cuda_pinned_alloc(vly_backend_net *net, uint64_t count,
                                  uint64_t size, void *out, vly_error *error)
 {
-    return buffer_alloc(net, count, size, 1, out, error);
+    void *memory = NULL;
+    vly_status status = buffer_alloc(net, count, size, 1, &memory, error);
+    if (status != VLY_OK)
+        return status;
+    memset(memory, 0, (size_t)(count * size)); /* it may have been another's */
+    memcpy(out, &memory, sizeof memory);
+    return VLY_OK;
 }
 
 static void buffer_free(vly_backend_net *net, vly_cuda_buffer *buffer)
 {
-    if (buffer->pinned) {
-        (void)cudaFreeHost(buffer->memory);
+    vly_common_device_give(account_of(net, buffer->pinned),
+                           buffer->pinned ? PINNED : ON_DEVICE, buffer->memory);
+    if (buffer->pinned)
         net->pinned_bytes -= buffer->bytes;
-    } else {
-        (void)cudaFree(buffer->memory);
+    else
         net->device_bytes -= buffer->bytes;
-    }
     vly_cuda_release(net, buffer);
+}
+
+/* cudaFree waits for the device, but the policy does not: what it keeps may be
+ * another net's at once, in another stream. */
+static void wait_streams(const vly_backend_net *net)
+{
+    void *const streams[2] = {net->stream, net->drain_stream};
+    for (uint32_t i = 0; i < 2; i++)
+        if (streams[i] != NULL)
+            (void)cudaStreamSynchronize((cudaStream_t)streams[i]);
 }
 
 void vly_cuda_device_release(vly_backend_net *net, const void *memory)
@@ -153,10 +266,12 @@ void vly_cuda_device_release(vly_backend_net *net, const void *memory)
     if (memory == NULL || *at == NULL)
         return;
     vly_cuda_buffer *buffer = *at;
+    wait_streams(net);
     *at = buffer->next;
     buffer_free(net, buffer);
 }
 
+/* net_destroy has waited for the streams, which are gone. */
 void vly_cuda_release_all(vly_backend_net *net)
 {
     while (net->buffers != NULL) {

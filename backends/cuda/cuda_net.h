@@ -192,6 +192,9 @@ vly_status vly_cuda_pinned_alloc(vly_backend_net *net, uint64_t count,
                                  uint64_t size, void *out, vly_error *error);
 void vly_cuda_device_release(vly_backend_net *net, const void *memory);
 void vly_cuda_release_all(vly_backend_net *net);
+/* Opens the accounts of all devices with the host; counterpart. */
+vly_status vly_cuda_memory_start(vly_error *error);
+void vly_cuda_memory_stop(void);
 /* VLY_OK, or the failure in words. An error that leaves the device unusable
  * for this process is kept and reported for ever. */
 vly_status vly_cuda_check(int code, const char *what, vly_error *error);

@@ -14,13 +14,18 @@ static vly_status init(const vly_host *host, vly_error *error)
                              "cuda: the host table is smaller than version "
                              "1.0");
     vly_status status = vly_cuda_detect(error);
-    if (status == VLY_OK)
-        vly_cuda_host = host;
+    if (status != VLY_OK)
+        return status;
+    vly_cuda_host = host;
+    status = vly_cuda_memory_start(error);
+    if (status != VLY_OK)
+        vly_cuda_host = NULL;
     return status;
 }
 
 static void deinit(void)
 {
+    vly_cuda_memory_stop();
     vly_cuda_host = NULL;
 }
 

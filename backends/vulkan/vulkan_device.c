@@ -128,8 +128,13 @@ vly_status vly_vulkan_start(vly_error *error)
         status = vly_common_fail(error, VLY_E_DEVICE,
                                  "no Vulkan device detected: the loader is "
                                  "there, but no driver lists a device");
-    if (status == VLY_OK)
-        sort_devices();
+    if (status != VLY_OK)
+        return status;
+    sort_devices();
+    for (uint32_t i = 0; i < n_physicals && status == VLY_OK; i++)
+        status = vly_vulkan_memory_open(&devices[i], i, error);
+    if (status != VLY_OK)
+        vly_vulkan_stop();
     return status;
 }
 
@@ -142,13 +147,20 @@ static void device_close(vly_vulkan_device *device)
         vkDestroyDevice(device->device, NULL);
         (void)pthread_mutex_destroy(&device->lock);
     }
+    /* its accounts are those of the plugin: another opening finds them */
+    const vly_common_device own = device->own;
+    const vly_common_device shared = device->shared;
     memset(device, 0, sizeof *device);
+    device->own = own;
+    device->shared = shared;
 }
 
 void vly_vulkan_stop(void)
 {
-    for (uint32_t i = 0; i < n_physicals; i++)
+    for (uint32_t i = 0; i < n_physicals; i++) {
+        vly_vulkan_memory_close(&devices[i]);
         device_close(&devices[i]);
+    }
     n_physicals = 0;
 }
 

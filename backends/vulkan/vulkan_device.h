@@ -6,9 +6,12 @@
 #define VOLLEY_VULKAN_DEVICE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <volk.h>
 
 #include <volley/plugin.h>
+
+#include "backends/common/common_device.h"
 
 #include "kernels/vulkan/burst_layout.h"
 
@@ -57,17 +60,20 @@ typedef struct vly_vulkan_device {
     VkPipelineLayout layout;
     vly_vulkan_pipelines pipelines; /* of its shape */
     VkPhysicalDeviceMemoryProperties memory;
-    uint64_t allocation_max; /* bytes of one block */
-    uint32_t family;         /* of the queue */
-    uint32_t size_max;       /* invocations of a work group */
-    uint32_t shared_max;     /* bytes of its shared memory */
-    uint32_t n_units;        /* multiprocessors, or a guess; processors: 1 */
-    uint32_t has_budget;     /* 1: VK_EXT_memory_budget */
-    uint32_t timestamp_bits; /* 0: no timestamps */
-    float timestamp_ns;      /* of one step */
-    vly_vulkan_shape shape;  /* where a net wants nothing else */
-    pthread_mutex_t lock;    /* of queue, pipelines and dead */
-    char dead[200];          /* why it answers no more, or "" */
+    uint64_t allocation_max;  /* bytes of one block */
+    uint32_t family;          /* of the queue */
+    uint32_t size_max;        /* invocations of a work group */
+    uint32_t shared_max;      /* bytes of its shared memory */
+    uint32_t n_units;         /* multiprocessors, or a guess; processors: 1 */
+    uint32_t has_budget;      /* 1: VK_EXT_memory_budget */
+    uint32_t timestamp_bits;  /* 0: no timestamps */
+    float timestamp_ns;       /* of one step */
+    vly_vulkan_shape shape;   /* where a net wants nothing else */
+    vly_common_device own;    /* account of its memory */
+    vly_common_device shared; /* and of what it has of the host */
+    _Atomic uint64_t taken[VK_MAX_MEMORY_HEAPS]; /* bytes, of each heap */
+    pthread_mutex_t lock; /* of queue, pipelines and dead */
+    char dead[200];       /* why it answers no more, or "" */
 } vly_vulkan_device;
 
 /* ---- vulkan_instance.c ------------------------------------------------- */
@@ -96,6 +102,13 @@ vly_status vly_vulkan_check(vly_vulkan_device *device, VkResult result,
                             const char *what, vly_error *error);
 /* VLY_OK, or why the device was lost before */
 vly_status vly_vulkan_enter(vly_vulkan_device *device, vly_error *error);
+
+/* ---- vulkan_memory.c --------------------------------------------------- */
+
+/* Its accounts with the host; counterpart, before the device goes. */
+vly_status vly_vulkan_memory_open(vly_vulkan_device *device, uint32_t index,
+                                  vly_error *error);
+void vly_vulkan_memory_close(vly_vulkan_device *device);
 
 /* ---- vulkan_pipeline.c ------------------------------------------------- */
 

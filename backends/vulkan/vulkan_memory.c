@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Memory of the device, and copies to and from it. Every buffer of a net is
  * in a list, so that a net that could be made only in part is freed like a
- * whole one.
+ * whole one. Memory comes from the host's policy (common_device.h), which calls
+ * the allocators here; what the device has not to itself is in the account of
+ * the host.
  */
 #include "vulkan_net.h"
 
@@ -35,14 +37,38 @@ static uint32_t find_type(const vly_vulkan_device *device, uint32_t allowed,
     return UINT32_MAX;
 }
 
-/* What the driver says is free in the heap of a type, without its budget the
- * heap less what the net has taken. */
-static uint64_t available_bytes(const vly_backend_net *net, uint32_t type)
+static const char *where(uint32_t kind)
 {
-    const vly_vulkan_device *device = net->device;
-    uint32_t heap = device->memory.memoryTypes[type].heapIndex;
+    return kind == VLY_VULKAN_ON_DEVICE ? " on the device"
+                                        : " that host and device share";
+}
+
+/* ---- allocators -------------------------------------------------------- */
+
+/* What the policy has as memory. Its kind: the type, and whether the host has
+ * it mapped. */
+typedef struct vulkan_memory {
+    VkDeviceMemory memory;
+    void *mapped;
+    uint64_t bytes;
+} vulkan_memory;
+
+enum { KIND_MAPPED = VK_MAX_MEMORY_TYPES };
+/* Of any block, so that a failure of less is one of the host's records. */
+#define LEAST_BYTES UINT64_C(512)
+_Static_assert(sizeof(vulkan_memory) < LEAST_BYTES, "a record is smaller");
+
+static uint32_t heap_of(const vly_vulkan_device *device, uint32_t kind)
+{
+    return device->memory.memoryTypes[kind % KIND_MAPPED].heapIndex;
+}
+
+/* What the driver says is free in the heap, without its budget the heap less
+ * what all nets have taken. */
+static uint64_t available_bytes(const vly_vulkan_device *device, uint32_t heap)
+{
     uint64_t size = device->memory.memoryHeaps[heap].size;
-    uint64_t used = net->device_bytes;
+    uint64_t used = atomic_load(&device->taken[heap]);
     if (device->has_budget) {
         VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = {
             .sType =
@@ -54,46 +80,151 @@ static uint64_t available_bytes(const vly_backend_net *net, uint32_t type)
         size = budget.heapBudget[heap];
         used = budget.heapUsage[heap];
     }
-    uint64_t left = used < size ? size - used : 0;
-    uint64_t limit = net->device_limit > net->device_bytes
-                         ? net->device_limit - net->device_bytes
-                         : 0;
-    return left < limit ? left : limit;
+    return used < size ? size - used : 0;
 }
 
-static const char *where(uint32_t kind)
-{
-    return kind == VLY_VULKAN_ON_DEVICE ? " on the device"
-                                        : " that host and device share";
-}
-
-/* ---- buffers ----------------------------------------------------------- */
-
-static VkResult bind_memory(const vly_vulkan_device *device,
-                            vly_vulkan_buffer *buffer, uint64_t bytes,
-                            uint32_t type)
+static VkResult allocate(const vly_vulkan_device *device, uint32_t kind,
+                         vulkan_memory *made)
 {
     const VkMemoryAllocateFlagsInfo flags = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
         .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
-    const VkMemoryAllocateInfo allocate = {
+    const VkMemoryAllocateInfo wanted = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
         .pNext = &flags,
-        .allocationSize = bytes,
-        .memoryTypeIndex = type};
+        .allocationSize = made->bytes,
+        .memoryTypeIndex = kind % KIND_MAPPED};
     VkResult result =
-        vkAllocateMemory(device->device, &allocate, NULL, &buffer->memory);
-    if (result == VK_SUCCESS)
-        result = vkBindBufferMemory(device->device, buffer->buffer,
-                                    buffer->memory, 0);
-    if (result == VK_SUCCESS && buffer->kind != VLY_VULKAN_ON_DEVICE)
-        result = vkMapMemory(device->device, buffer->memory, 0, VK_WHOLE_SIZE,
-                             0, &buffer->mapped);
-    if (result != VK_SUCCESS) { /* another type may follow */
-        vkFreeMemory(device->device, buffer->memory, NULL);
-        buffer->memory = VK_NULL_HANDLE;
+        vkAllocateMemory(device->device, &wanted, NULL, &made->memory);
+    if (result == VK_SUCCESS && kind >= KIND_MAPPED) {
+        result = vkMapMemory(device->device, made->memory, 0, VK_WHOLE_SIZE, 0,
+                             &made->mapped);
+        if (result != VK_SUCCESS)
+            vkFreeMemory(device->device, made->memory, NULL);
     }
     return result;
+}
+
+static vly_status raw_alloc(void *context, uint32_t kind, uint64_t bytes,
+                            void **memory, vly_error *error)
+{
+    vly_vulkan_device *device = context;
+    uint32_t heap = heap_of(device, kind);
+    uint64_t available = available_bytes(device, heap);
+    VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    vulkan_memory *made =
+        vly_common_host->alloc(vly_common_host->context, sizeof *made, 8);
+    if (made == NULL)
+        return vly_common_fail_memory(sizeof *made, 0, "", error);
+    /* a size class may be larger than the largest block */
+    *made = (vulkan_memory){.bytes = bytes < device->allocation_max
+                                         ? bytes
+                                         : device->allocation_max};
+    if (made->bytes <= available)
+        result = allocate(device, kind, made);
+    if (result == VK_SUCCESS) {
+        atomic_fetch_add(&device->taken[heap], made->bytes);
+        *memory = made;
+        return VLY_OK;
+    }
+    vly_common_host->free(vly_common_host->context, made);
+    if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY ||
+        result == VK_ERROR_TOO_MANY_OBJECTS ||
+        result == VK_ERROR_MEMORY_MAP_FAILED)
+        return vly_common_fail_memory(bytes, available,
+                                      where(kind < KIND_MAPPED
+                                                ? VLY_VULKAN_ON_DEVICE
+                                                : VLY_VULKAN_TO_DEVICE),
+                                      error);
+    return vly_vulkan_check(device, result, "allocating memory", error);
+}
+
+static void raw_free(void *context, uint32_t kind, void *memory)
+{
+    vly_vulkan_device *device = context;
+    vulkan_memory *block = memory;
+    vkFreeMemory(device->device, block->memory, NULL);
+    atomic_fetch_sub(&device->taken[heap_of(device, kind)], block->bytes);
+    vly_common_host->free(vly_common_host->context, block);
+}
+
+static uint64_t raw_total(void *context)
+{
+    const vly_vulkan_device *device = context;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < device->memory.memoryHeapCount; i++)
+        if ((device->memory.memoryHeaps[i].flags &
+             VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0)
+            bytes += device->memory.memoryHeaps[i].size;
+    return bytes;
+}
+
+vly_status vly_vulkan_memory_open(vly_vulkan_device *device, uint32_t index,
+                                  vly_error *error)
+{
+    vly_device_allocator raw = {.struct_size = sizeof raw,
+                                .context = device,
+                                .alloc = raw_alloc,
+                                .free = raw_free,
+                                .total = raw_total};
+    vly_status status =
+        vly_common_device_open(&device->own, &raw, index, error);
+    raw.device = "host";
+    raw.total = NULL;
+    if (status == VLY_OK)
+        status = vly_common_device_open(&device->shared, &raw, 0, error);
+    if (status != VLY_OK)
+        vly_common_device_close(&device->own);
+    return status;
+}
+
+void vly_vulkan_memory_close(vly_vulkan_device *device)
+{
+    vly_common_device_close(&device->shared);
+    vly_common_device_close(&device->own);
+}
+
+/* ---- buffers ----------------------------------------------------------- */
+
+static vly_common_device *account_of(vly_vulkan_device *device, uint32_t kind)
+{
+    uint32_t heap = heap_of(device, kind);
+    int own = (device->memory.memoryHeaps[heap].flags &
+               VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0;
+    return own ? &device->own : &device->shared;
+}
+
+static void memory_give(vly_vulkan_device *device, vly_vulkan_buffer *buffer)
+{
+    vly_common_device_give(account_of(device, buffer->memory_kind),
+                           buffer->memory_kind, buffer->memory);
+    buffer->memory = NULL;
+    buffer->mapped = NULL;
+}
+
+/* Memory of this kind for the buffer. */
+static vly_status memory_take(vly_vulkan_device *device,
+                              vly_vulkan_buffer *buffer, uint64_t bytes,
+                              uint32_t kind, vly_error *error)
+{
+    void *memory = NULL;
+    vly_status status = vly_common_device_take(account_of(device, kind), kind,
+                                               bytes, &memory, error);
+    if (status != VLY_OK)
+        return status;
+    const vulkan_memory *block = memory;
+    buffer->memory = memory;
+    buffer->memory_kind = kind;
+    buffer->mapped = block->mapped;
+    VkResult result =
+        vkBindBufferMemory(device->device, buffer->buffer, block->memory, 0);
+    if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY)
+        status = vly_common_fail_memory(bytes, 0, where(buffer->kind), error);
+    else
+        status = vly_vulkan_check(device, result, "binding memory", error);
+    if (status != VLY_OK)
+        memory_give(device, buffer);
+    return status;
 }
 
 /* Memory for the buffer of the first type that has room. */
@@ -102,28 +233,38 @@ static vly_status find_memory(vly_backend_net *net, vly_vulkan_buffer *buffer,
 {
     vly_vulkan_device *device = net->device;
     VkMemoryRequirements needs;
-    VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
-    uint64_t available = 0;
+    uint64_t left = net->device_limit > net->device_bytes
+                        ? net->device_limit - net->device_bytes
+                        : 0;
     vkGetBufferMemoryRequirements(device->device, buffer->buffer, &needs);
-    for (uint32_t i = 0; i < 2 && result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
-         i++) {
+    left = left < device->allocation_max ? left : device->allocation_max;
+    if (needs.size > left)
+        return vly_common_fail_memory(buffer->bytes, left, where(buffer->kind),
+                                      error);
+    vly_error said = {.struct_size = sizeof said};
+    vly_common_fail_memory(buffer->bytes, 0, where(buffer->kind), &said);
+    uint64_t bytes = needs.size > LEAST_BYTES ? needs.size : LEAST_BYTES;
+    vly_status status = VLY_E_NOMEM;
+    for (uint32_t i = 0; i < 2 && status == VLY_E_NOMEM; i++) {
         uint32_t type =
             find_type(device, needs.memoryTypeBits, flags_of[buffer->kind][i]);
+        uint32_t mapped =
+            buffer->kind == VLY_VULKAN_ON_DEVICE ? 0 : KIND_MAPPED;
         if (type == UINT32_MAX)
             continue;
-        available = available_bytes(net, type);
-        if (needs.size <= available)
-            result = bind_memory(device, buffer, needs.size, type);
-        /* a device does without memory of its own only where it has none */
-        if (buffer->kind == VLY_VULKAN_ON_DEVICE)
+        status = memory_take(device, buffer, bytes, type + mapped, &said);
+        /* a device does without memory of its own only where it has none, and
+         * another type does not help a host that has no memory for records */
+        if (buffer->kind == VLY_VULKAN_ON_DEVICE ||
+            said.bytes_requested < LEAST_BYTES)
             break;
     }
-    if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY ||
-        result == VK_ERROR_TOO_MANY_OBJECTS ||
-        result == VK_ERROR_MEMORY_MAP_FAILED)
-        return vly_common_fail_memory(buffer->bytes, available,
-                                      where(buffer->kind), error);
-    return vly_vulkan_check(device, result, "allocating memory", error);
+    if (status != VLY_OK && error != NULL) {
+        vly_common_fail(error, status, "%s", said.message);
+        error->bytes_requested = said.bytes_requested;
+        error->bytes_available = said.bytes_available;
+    }
+    return status;
 }
 
 static vly_status fill_buffer(vly_backend_net *net, vly_vulkan_buffer *buffer,
@@ -162,7 +303,7 @@ static vly_status fill_buffer(vly_backend_net *net, vly_vulkan_buffer *buffer,
 static void buffer_free(vly_backend_net *net, vly_vulkan_buffer *buffer)
 {
     vkDestroyBuffer(net->device->device, buffer->buffer, NULL);
-    vkFreeMemory(net->device->device, buffer->memory, NULL);
+    memory_give(net->device, buffer);
     vly_common_release(&net->heap, buffer);
 }
 

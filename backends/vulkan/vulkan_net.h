@@ -25,12 +25,12 @@ enum { VLY_VULKAN_PLAN_AUTO, VLY_VULKAN_PLAN_GLOBAL, VLY_VULKAN_PLAN_SLICED };
 typedef struct vly_vulkan_buffer {
     struct vly_vulkan_buffer *next;
     VkBuffer buffer;
-    VkDeviceMemory memory;
+    void *memory; /* of the policy: vulkan_memory.c */
     void *mapped; /* NULL on the device */
     uint64_t address;
     uint64_t bytes;
     uint32_t kind;
-    uint32_t reserved;
+    uint32_t memory_kind;
 } vly_vulkan_buffer;
 
 /* Commands that are recorded once and submitted often. */
@@ -126,7 +126,7 @@ struct vly_backend_net {
     uint64_t rows_bytes;  /* rows and what finds them */
 };
 
-/* ---- vulkan_memory.c --------------------------------------------------- */
+/* ---- vulkan_memory.c (more of it in vulkan_device.h) ------------------- */
 
 /* count * size bytes, cleared. Everything a net allocates is freed with it.
  * Errors E_NOMEM with the bytes requested and available */

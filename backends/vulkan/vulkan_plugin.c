@@ -37,10 +37,12 @@ static vly_status init(const vly_host *host, vly_error *error)
         return vly_common_fail(error, VLY_E_ABI,
                                "vulkan: the host table is smaller than "
                                "version 1.0");
-    vly_status status = vly_vulkan_start(error);
-    if (status != VLY_OK)
-        return status;
     vly_common_host = host;
+    vly_status status = vly_vulkan_start(error);
+    if (status != VLY_OK) {
+        vly_common_host = NULL;
+        return status;
+    }
     backend.flags = VLY_BACKEND_AREA_SPIKES;
     if (vly_vulkan_is_emulated())
         backend.flags |= VLY_BACKEND_EMULATED;

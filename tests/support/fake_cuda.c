@@ -3,7 +3,8 @@
  * instead of the runtime and the kernels, so that it can be tested where there
  * is no device. Memory of the device is the host's, by the host table, so that
  * it is counted and fails there; kernels compute nothing: bursts pass and no
- * neuron fires. What a net computes is tested on devices only.
+ * neuron fires. What a net computes is tested on devices only. There are two
+ * devices; whatever waits for the one that FAKE_CUDA_FAULT names fails.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,11 @@
 #include "backends/cuda/cuda_net.h"
 #include "fake_cuda.h"
 
-enum { ALIGN = 256 };
+enum { ALIGN = 256, N_DEVICES = 2 };
 
 uint32_t fake_cuda_units = 8;
+
+static _Thread_local int current;
 
 static cudaError_t take(void **memory, size_t bytes)
 {
@@ -32,13 +35,16 @@ static cudaError_t give(void *memory)
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = 1;
+    *count = N_DEVICES;
     return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+    if (device < 0 || device >= N_DEVICES)
+        return cudaErrorInvalidDevice;
+    current = device;
+    return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
@@ -149,7 +155,9 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     (void)stream;
-    return cudaSuccess;
+    const char *fault = getenv("FAKE_CUDA_FAULT");
+    return fault != NULL && atoi(fault) == current ? cudaErrorUnknown
+                                                   : cudaSuccess;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,

@@ -42,4 +42,14 @@ if(TARGET cuda)
         PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda)
     target_include_directories(test_cuda_narrow SYSTEM
         PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    vly_test(test_cuda_memory LABELS unit
+        SOURCES test_cuda_host.c test_cpu_host.c test_cpu_net.c
+        LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
+        DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so"
+            TEST_DEVICE_MEMORY=1)
+    # nets that move between two devices which are none
+    vly_test(test_cuda_swap LABELS unit
+        SOURCES test_cuda_swap.c engine_fixture.c
+        DEPENDS fake_cuda cpu
+        DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
 endif()

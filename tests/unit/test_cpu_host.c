@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The host of the tests of a backend plugin: memory that counts and fails on
- * request, threads of its own, and the plugin as it is loaded.
+ * request, threads of its own, and the plugin as it is loaded. It has no policy
+ * of device memory, as hosts older than ABI 1.3, but where a test asks for it.
  */
 #include "test_cpu_net.h"
 
@@ -9,6 +10,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
+
+#ifdef TEST_DEVICE_MEMORY
+#include "plugin/host_table.h"
+#endif
 
 #ifndef TEST_PLUGIN
 #define TEST_PLUGIN VLY_TEST_PLUGIN_DIR "/cpu.so"
@@ -100,7 +105,16 @@ static void host_telemetry(void *context, const char *name, double value)
     (void)value;
 }
 
-static const vly_host host = {
+/* TEST_DEVICE_MEMORY: with the engine's policy of device memory */
+#ifdef TEST_DEVICE_MEMORY
+#define HOST_DEVICE_MEMORY (vly_host_table()->device_memory)
+#define HOST_CONTEXT (vly_host_table()->context)
+#else
+#define HOST_DEVICE_MEMORY NULL
+#define HOST_CONTEXT NULL
+#endif
+
+static vly_host host = {
     .struct_size = sizeof(vly_host),
     .abi_version = VLY_ABI_VERSION,
     .alloc = host_alloc,
@@ -136,6 +150,8 @@ void test_plugin_open(void)
     const vly_plugin *plugin = dlsym(handle, VLY_PLUGIN_SYMBOL);
     assert_non_null(plugin);
     vly_error error = {.struct_size = sizeof error};
+    host.device_memory = HOST_DEVICE_MEMORY;
+    host.context = HOST_CONTEXT;
     if (plugin->init(&host, &error) != VLY_OK) {
         const char *required = getenv(TEST_REQUIRED);
         if (TEST_REQUIRED[0] != 0 &&

@@ -3,10 +3,13 @@
  * 1st, 2nd, 3rd ... block of the host or of the device cannot be had while a
  * net is made, run, read and saved. NOMEM and bytes, or the backend does
  * without; nothing is left, nothing stands half. No spike is computed here.
+ * TEST_DEVICE_MEMORY: the host has the engine's policy of device memory.
  */
 #include "test_cpu_net.h"
 
 #include <stdlib.h>
+
+#include <volley/volley.h>
 
 #define BACKEND test_backend
 enum { BURSTS = 40, N_PLANS = 5 };
@@ -186,12 +189,97 @@ static void every_block_of_narrow_sums(void **state)
     test_net_deinit(&net);
 }
 
+#ifdef TEST_DEVICE_MEMORY
+static vly_device_usage usage_of(const char *device)
+{
+    vly_device_usage usage = {.struct_size = sizeof usage};
+    for (uint32_t i = 0; i < vly_device_memory_count(); i++)
+        if (vly_device_memory_usage(i, &usage) == VLY_OK &&
+            strcmp(usage.device, device) == 0)
+            return usage;
+    fail_msg("there is no account %s", device);
+    return usage;
+}
+
+/* One byte less than a net needs is refused, and nothing is left. */
+static void a_quota(void **state)
+{
+    (void)state;
+    test_net net;
+    vly_error error = {.struct_size = sizeof error};
+    vly_backend_net *made = NULL;
+    vly_net_info info = {.struct_size = sizeof info};
+    test_plugin_open();
+    test_random_net(&net, 5);
+    assert_int_equal(vly_device_memory_limit("cuda:0", UINT64_MAX, NULL), 0);
+    assert_ok(make(&net, "plan=global", &made, &error), error);
+    assert_ok(BACKEND->net_info(made, &info, &error), error);
+    vly_device_usage usage = usage_of("cuda:0");
+    assert_true(usage.used_bytes >= info.device_bytes);
+    assert_true(usage.used_bytes == usage.used_by[VLY_QOS_GUARANTEED]);
+    assert_true(usage_of("host").used_bytes > 0);
+    assert_int_equal(usage_of("cuda:1").used_bytes, 0);
+    uint64_t needed = usage.peak_bytes;
+    BACKEND->net_destroy(made);
+    assert_int_equal(usage_of("cuda:0").used_bytes, 0);
+    assert_int_equal(vly_device_memory_limit("cuda:0", needed - 1, NULL), 0);
+    made = NULL;
+    assert_int_equal(make(&net, "plan=global", &made, &error), VLY_E_NOMEM);
+    assert_null(made);
+    assert_non_null(strstr(error.message, "out of memory: cuda:0: "));
+    assert_true(error.bytes_requested > error.bytes_available);
+    assert_int_equal(usage_of("cuda:0").used_bytes, 0);
+    assert_int_equal(usage_of("host").used_bytes, 0);
+    assert_int_equal(vly_device_memory_limit("cuda:0", needed, NULL), 0);
+    assert_ok(make(&net, "plan=global", &made, &error), error);
+    BACKEND->net_destroy(made);
+    assert_int_equal(vly_device_memory_limit("cuda:0", UINT64_MAX, NULL), 0);
+    test_net_deinit(&net);
+}
+
+/* Nets that come and go use what was kept: the device is asked no more. */
+static void a_hundred_nets(void **state)
+{
+    (void)state;
+    test_net net;
+    uint64_t live = 0;
+    vly_device_usage first = {0};
+    vly_error error = {.struct_size = sizeof error};
+    test_plugin_open();
+    test_random_net(&net, 5);
+    uint64_t keep = vly_device_memory_keep(UINT64_MAX);
+    for (int i = 0; i < 100; i++) {
+        vly_backend_net *made = NULL;
+        assert_ok(make(&net, plans[1], &made, &error), error);
+        BACKEND->net_destroy(made);
+        if (i == 0) {
+            live = test_host_live();
+            first = usage_of("cuda:0");
+        }
+        assert_int_equal(test_host_live(), live);
+        assert_int_equal(usage_of("cuda:0").kept_bytes, first.kept_bytes);
+        assert_int_equal(usage_of("cuda:0").used_bytes, 0);
+    }
+    assert_true(first.kept_bytes > 0);
+    assert_true(usage_of("cuda:0").reuses > first.reuses + 500);
+    vly_device_memory_keep(0);
+    assert_true(test_host_live() < live);
+    vly_device_memory_keep(keep);
+    test_net_deinit(&net);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#ifdef TEST_DEVICE_MEMORY
+        cmocka_unit_test(a_quota),
+        cmocka_unit_test(a_hundred_nets),
+#endif
         cmocka_unit_test(every_block_of_all_models),
         cmocka_unit_test(every_block_of_every_plan),
         cmocka_unit_test(every_block_of_narrow_sums),
     };
+    vly_device_memory_keep(0); /* what is kept would be left */
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
