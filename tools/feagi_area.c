@@ -111,57 +111,60 @@ static vly_status convert_leak(feagi_genome *genome, feagi_area *area,
                                vly_error *error)
 {
     double leak = 0;
+    const feagi_units *units = &genome->units;
     double *share = param_of(genome, area, FEAGI_LEAK);
     vly_status status =
         number_of(genome, area, FEAGI_LEAK, 0, 1e9, &leak, error);
     *share = leak;
     if (status != VLY_OK || !(leak > 0))
         return status;
-    if (leak <= 1)
+    if (leak <= 1 && !units->potential)
         return REPORT(FEAGI_ASSUMED,
                       "leak_coefficient %s is the share of the potential that "
-                      "is lost, as in feagi-core",
-                      tool_number_text(leak));
+                      "is lost, as in feagi-core (%s)",
+                      tool_number_text(leak), units->leak_why);
     bool all = leak >= highest_threshold(genome, area);
     *share = all ? 1 : 0;
     if (all)
         return REPORT(FEAGI_ASSUMED,
                       "leak_coefficient %s is potential a burst, as in the "
-                      "older engine, and not less than the threshold: all of "
-                      "it is lost, leak_coefficient = 1",
-                      tool_number_text(leak));
+                      "older engine (%s), and not less than the threshold: all "
+                      "of it is lost, leak_coefficient = 1",
+                      tool_number_text(leak), units->leak_why);
     return REPORT(FEAGI_LEFT_OUT,
                   "leak_coefficient %s is potential a burst, as in the older "
-                  "engine, and less than the threshold; the model knows a "
+                  "engine (%s), and less than the threshold; the model knows a "
                   "share only: 0 here",
-                  tool_number_text(leak));
+                  tool_number_text(leak), units->leak_why);
 }
 
 static vly_status convert_excitability(feagi_genome *genome, feagi_area *area,
-                                       bool percent, vly_error *error)
+                                       vly_error *error)
 {
     double value = 1;
+    const feagi_units *units = &genome->units;
     double *share = param_of(genome, area, FEAGI_EXCITABILITY);
     vly_status status =
         number_of(genome, area, FEAGI_EXCITABILITY, 0, 1e9, &value, error);
     if (status != VLY_OK)
         return status;
     /* without the property it always fires, in both units */
-    *share = percent && area->values[FEAGI_EXCITABILITY] ? value / 100 : value;
+    *share = units->percent && area->values[FEAGI_EXCITABILITY] ? value / 100
+                                                                : value;
     *share = *share < 1 ? *share : 1;
-    if (!percent && value > 1)
+    if (!units->percent && value > 1)
         return REPORT(FEAGI_ASSUMED,
-                      "neuron_excitability %s is a share in format %s, as in "
-                      "feagi-core, and not percent: 1 and more always fires",
-                      tool_number_text(value), genome->version);
+                      "neuron_excitability %s is a share, as in feagi-core, "
+                      "and not percent (%s): 1 and more always fires",
+                      tool_number_text(value), units->excitability_why);
     return *share < 0.999
                ? REPORT(FEAGI_ASSUMED,
-                        "neuron_excitability %s is taken as %s: excitability "
-                        "= %s",
+                        "neuron_excitability %s is taken as %s (%s): "
+                        "excitability = %s",
                         tool_number_text(value),
-                        percent ? "percent, because an area has more than 1"
-                                : "a share, as in feagi-core",
-                        tool_number_text(*share))
+                        units->percent ? "percent"
+                                       : "a share, as in feagi-core",
+                        units->excitability_why, tool_number_text(*share))
                : VLY_OK;
 }
 
@@ -214,7 +217,7 @@ static vly_status check_limit(feagi_genome *genome, feagi_area *area,
                : VLY_OK;
 }
 
-static vly_status convert(feagi_genome *genome, feagi_area *area, bool percent,
+static vly_status convert(feagi_genome *genome, feagi_area *area,
                           vly_error *error)
 {
     vly_status status = VLY_OK;
@@ -235,7 +238,7 @@ static vly_status convert(feagi_genome *genome, feagi_area *area, bool percent,
                            info->name, tool_number_text(*param)));
     }
     VLY_TRY(check_limit(genome, area, error));
-    VLY_TRY(convert_excitability(genome, area, percent, error));
+    VLY_TRY(convert_excitability(genome, area, error));
     VLY_TRY(convert_leak(genome, area, error));
     VLY_TRY(convert_current(genome, area, error));
 out:
@@ -245,13 +248,8 @@ out:
 vly_status feagi_areas_convert(feagi_genome *genome, vly_error *error)
 {
     double total = 0;
-    bool percent = false;
     vly_status status = VLY_OK;
-    for (uint32_t i = 0; i < genome->n_areas; i++) {
-        const feagi_value *value = genome->areas[i].values[FEAGI_EXCITABILITY];
-        percent = percent || (value && value->number > 1);
-    }
-    percent = percent && genome->version[0] == '2';
+    feagi_units_choose(genome);
     for (uint32_t i = 0; i < genome->n_areas; i++) {
         feagi_area *area = &genome->areas[i];
         const feagi_value *group = area->values[FEAGI_GROUP];
@@ -260,13 +258,12 @@ vly_status feagi_areas_convert(feagi_genome *genome, vly_error *error)
             (!group && area->has_canonical && area->canonical[0] == 'o');
         VLY_TRY(read_size(genome, area, &total, error));
         if (!area->left_out)
-            VLY_TRY(convert(genome, area, percent, error));
+            VLY_TRY(convert(genome, area, error));
     }
-    if (percent)
-        VLY_TRY(feagi_report_add(&genome->report, FEAGI_ASSUMED,
-                                 "neuron_excitability", error,
-                                 "percent, because an area has more than 1: "
-                                 "100 always fires"));
+    if (genome->units.percent)
+        VLY_TRY(feagi_report_add(
+            &genome->report, FEAGI_ASSUMED, "neuron_excitability", error,
+            "percent (%s): 100 always fires", genome->units.excitability_why));
 out:
     return status;
 }

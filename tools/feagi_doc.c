@@ -26,9 +26,9 @@ static const char *becomes_of(uint32_t slot)
     case FEAGI_PER_VOXEL:
         return "neurons_per_voxel";
     case FEAGI_EXCITABILITY:
-        return "excitability (a share, or percent)";
+        return "excitability, a share (in 2.x percent if an area has > 1)";
     case FEAGI_LEAK:
-        return "leak_coefficient (a share, or potential)";
+        return "leak_coefficient, a share (see below)";
     default:
         return "postsynaptic_current, 0 to 255";
     }
@@ -63,4 +63,9 @@ void feagi_doc_print(void)
         if (slot == 0 || strcmp(feagi_properties[slot].name,
                                 feagi_properties[slot - 1].name) != 0)
             print_property(slot);
+    tool_print(
+        "\nleak_coefficient is potential a burst where it is above 1, and in "
+        "a file of 2.0\nalso elsewhere if an area has more than 1 or "
+        "excitability is in percent. It becomes\n1 if not less than the "
+        "threshold, else it is not taken over.\n");
 }

@@ -184,8 +184,9 @@ static vly_status report_morphologies(feagi_genome *genome, vly_error *error)
         if (morphology->kind == FEAGI_UNUSABLE)
             status = feagi_report_add(
                 &genome->report, FEAGI_SILENT, morphology->id, error,
-                "a morphology that is not known here (the mappings that use it "
-                "are named above)");
+                "a morphology that is not known here (mappings that use it, if "
+                "any, are named above): %s",
+                morphology->why);
     }
     return status;
 }

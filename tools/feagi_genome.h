@@ -73,6 +73,14 @@ typedef struct feagi_morphology {
     char why[320];
 } feagi_morphology;
 
+/* What leak_coefficient is in: see feagi_unit.c. */
+typedef struct feagi_units {
+    bool percent;   /* neuron_excitability */
+    bool potential; /* leak_coefficient of at most 1; above 1 always */
+    char leak_why[80];
+    char excitability_why[80];
+} feagi_units;
+
 /* One [[map]]. */
 typedef struct feagi_map {
     char *id;
@@ -93,6 +101,7 @@ typedef struct feagi_genome {
     const char *title; /* NULL: none */
     const char *id;    /* NULL: none */
     double dt_ms;
+    feagi_units units;
     feagi_area *areas;
     uint32_t n_areas;
     feagi_morphology *morphologies;
@@ -113,6 +122,8 @@ void feagi_genome_free(feagi_genome *genome);
 
 /* Areas, with the values of their properties. */
 vly_status feagi_blueprint_read(feagi_genome *genome, vly_error *error);
+/* Units of the file, by its version and by the ranges of its values. */
+void feagi_units_choose(feagi_genome *genome);
 /* Sizes and parameters of the areas. */
 vly_status feagi_areas_convert(feagi_genome *genome, vly_error *error);
 vly_status feagi_morphologies_read(feagi_genome *genome, vly_error *error);
@@ -120,6 +131,9 @@ vly_status feagi_maps_read(feagi_genome *genome, vly_error *error);
 
 /* The area that an id in a mapping means; FEAGI_AREAS_MAX: none. */
 uint32_t feagi_area_find(const feagi_genome *genome, const char *id);
+/* Why there is nothing here for a morphology of FEAGI's own, in the file or
+ * not; NULL: it is none of those. */
+const char *feagi_function_lacks(const char *name);
 /* NULL: none */
 const feagi_morphology *feagi_morphology_find(const feagi_genome *genome,
                                               const char *id);

@@ -247,6 +247,10 @@ static vly_status choose_rule(const place *at, const char *id, feagi_map *map,
     if (map->rule)
         return function ? note_function(at, function, error) : VLY_OK;
     *keep = false;
+    const char *why = morphology ? NULL : feagi_function_lacks(id);
+    if (why)
+        return REPORT(FEAGI_LEFT_OUT,
+                      "a morphology of FEAGI's own (not in the file): %s", why);
     if (!morphology)
         return REPORT(FEAGI_LEFT_OUT,
                       "the morphology is not in the file and is none of "

@@ -28,6 +28,32 @@ const char *feagi_function_find(const char *name)
     return NULL;
 }
 
+const char *feagi_function_lacks(const char *name)
+{
+    static const struct {
+        const char *name;
+        const char *why;
+    } own[] = {
+        {"memory", "FEAGI remembers patterns of the source by it and makes no "
+                   "synapses; memory is not in this version"},
+        {"episodic_memory",
+         "FEAGI remembers patterns of the source by it and makes no synapses; "
+         "memory is not in this version"},
+        {"memory_replay", "FEAGI replays by it what a memory area remembers; "
+                          "memory is not in this version"},
+        {"associative_memory",
+         "FEAGI makes plastic synapses by it while it runs; plasticity is not "
+         "in this version"},
+        {"tile", "a composite, whose tiles stand in the file of a genome"},
+    };
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        if (strcmp(name, own[i].name) == 0)
+            return own[i].why;
+    if (strstr(name, "stdp") || strstr(name, "memory"))
+        return "memory and plasticity are not in this version";
+    return NULL;
+}
+
 const feagi_morphology *feagi_morphology_find(const feagi_genome *genome,
                                               const char *id)
 {
@@ -265,9 +291,8 @@ static void read_function(feagi_morphology *morphology)
     morphology->function = feagi_function_find(id);
     if (morphology->function)
         return;
-    unusable(morphology, strstr(id, "memory") || strstr(id, "stdp")
-                             ? "memory and plasticity are not in this version"
-                             : "no such function is known here");
+    const char *why = feagi_function_lacks(id);
+    unusable(morphology, why ? why : "no such function is known here");
 }
 
 static vly_status read_parameters(const feagi_genome *genome,

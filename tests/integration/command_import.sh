@@ -89,13 +89,92 @@ for text in "c__mid: degeneration 0.01: synapses do not weaken" \
     esac
 done
 expect 2 import feagi "$feagi/flat_2_0.json" --strict -o x.toml
-says "23 things are not taken over, wanted none (--strict)"
+says "24 things are not taken over, wanted none (--strict)"
 holds [ ! -e x.toml ]
 expect 2 import feagi "$feagi/flat_3_0.json" --strict
 says "1 thing is not taken over"
 holds [ ! -s out ]
 expect 0 import feagi "$feagi/essential_2_1.json" --strict -o strict.toml
 holds cmp -s strict.toml essential_2_1.toml
+
+# ---- the same spikes on every backend ----
+# Of the samples beside this, and of any others in the folder
+# VOLLEY_FEAGI_GENOMES; with noise onto every area, as most are silent by
+# themselves.
+backends=cpu:1,cpu:3
+"$volley" plugins 2>/dev/null | grep -q '^vulkan .*: ok' &&
+    backends=$backends,vulkan
+compared() { # compared FILE.json
+    name=$(basename "$1" .json)
+    expect 0 import feagi "$1" -o "$name.noise.toml" --force
+    printf '\n[[stimulus]]\nid = "noise"\nkind = "poisson"\nto = "*"\nrate_hz = 5\nweight = 20\n' \
+        >>"$name.noise.toml"
+    expect 0 validate "$name.noise.toml" --backends $backends --bursts 60
+    prints identical
+    spikes=$(sed -n 's/.*bursts, \([0-9,]*\) spikes.*/\1/p' out | tr -d ,)
+    holds [ "${spikes:-0}" -gt 20 ]
+}
+for name in essential_2_1 flat_2_0 flat_3_0 areas_2_1; do
+    compared "$feagi/$name.json"
+done
+if [ -n "${VOLLEY_FEAGI_GENOMES:-}" ]; then
+    for file in "$VOLLEY_FEAGI_GENOMES"/*.json; do
+        compared "$file"
+        echo "$name on $backends: $spikes spikes"
+    done
+fi
+
+# ---- units, by format and by the values of the whole file ----
+# units VERSION EXCITABILITY LEAK EXCITABILITY LEAK: of two areas with threshold 1
+units() {
+    printf '{"version":"%s","physiology":{"simulation_timestep":0.1},' "$1"
+    printf '"neuron_morphologies":{},"blueprint":{'
+    printf '"c____a":{"block_boundaries":[1,1,1],"firing_threshold":1,'
+    printf '"neuron_excitability":%s,"leak_coefficient":%s},' "$2" "$3"
+    printf '"c____b":{"block_boundaries":[1,1,1],"firing_threshold":1,'
+    printf '"neuron_excitability":%s,"leak_coefficient":%s}}}' "$4" "$5"
+}
+# unit EXCITABILITY LEAK TEXT VERSION...: what becomes of the second area's;
+# none: the model's own
+unit() {
+    excitability=$1
+    leak=$2
+    text=$3
+    shift 3
+    units "$@" >unit.json
+    expect 0 import feagi unit.json -o unit.toml --force
+    says "$text"
+    sed -n '/^.area.c____b/,/^.area.[^c]/p' unit.toml >part
+    for pair in "excitability $excitability" "leak_coefficient $leak"; do
+        found=$(sed -n "s/^${pair% *} = //p" part)
+        holds [ "${found:-none}" = "${pair#* }" ]
+    done
+}
+unit none 0.2 'share of the potential that is lost, as in feagi-core (format 2.0, no area has more than 1)' 2.0 1 0 1 0.2
+unit none none 'potential a burst, as in the older engine (format 2.0, an area has more than 1), and less' 2.0 1 10 1 0.2
+unit none none 'potential a burst, as in the older engine (format 2.0, excitability in percent), and less' 2.0 100 0 100 0.2
+unit 0.5 1 'and not less than the threshold: all of it is lost' 2.0 100 0 50 3
+unit none 0.2 'share of the potential that is lost, as in feagi-core (format 2.1, more than 1 is of the older engine)' 2.1 100 10 100 0.2
+unit none 1 'potential a burst, as in the older engine (format 2.1, more than 1 is of the older engine)' 2.1 100 0.2 100 10
+unit 0.01 none 'taken as percent (format 2.1, an area has more than 1): excitability = 0.01' 2.1 100 0 1 0
+unit none none 'is a share, as in feagi-core, and not percent (format 3.0, which has no percent)' 3.0 1 0 50 0
+unit 0.5 0.2 'a share, as in feagi-core (format 3.0, which has no percent): excitability = 0.5' 3.0 1 0 0.5 0.2
+
+# ---- morphologies of FEAGI's own that are not in the file ----
+lacking() { # lacking NAME REASON
+    units 2.1 1 0 1 0 |
+        sed "s/\"firing_threshold\":1,/&\"cortical_mapping_dst\":{\"c____b\":[[\"$1\",1,1,false]]},/" \
+            >lacking.json
+    expect 0 import feagi lacking.json -o lacking.toml --force
+    says "$2"
+}
+for name in memory episodic_memory; do
+    lacking $name "of FEAGI's own (not in the file): FEAGI remembers patterns"
+done
+lacking memory_replay "of FEAGI's own (not in the file): FEAGI replays by it"
+lacking associative_memory "of FEAGI's own (not in the file): FEAGI makes plastic"
+lacking tile "of FEAGI's own (not in the file): a composite"
+lacking nonsense "not in the file and is none of FEAGI's own"
 
 # ---- the output ----
 cp areas_2_1.toml before.toml
