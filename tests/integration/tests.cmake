@@ -9,6 +9,7 @@ set(plans cuda:0,plan=global cuda:0,plan=resident cuda:0,plan=partitioned
     cuda:0,plan=partitioned,narrow=1
     cuda:0,plan=partitioned,cluster=2,narrow=1,post=20,launch=9
     cuda:0,plan=partitioned,unit=1,launch=7 cuda:0,plan=global,launch=5
+    cuda:0,plan=resident,gate=1 cuda:0,plan=resident,gate=2
     cuda:0,plan=resident,quads=1 cuda:0,plan=resident,quads=3,split=1
     cuda:0,change=1,launch=5)
 
