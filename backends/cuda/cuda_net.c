@@ -42,8 +42,9 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
         {.name = "post", .value = &made->post},
         {.name = "deal", .value = &made->deal},
         {.name = "narrow", .value = &made->narrow, .most = 2},
-        {.name = "gate", .value = &made->gate, .most = 2},
         {.name = "fours", .value = &made->fours, .most = 1},
+        {.name = "gate", .value = &made->gate, .most = 2},
+        {.name = "relay", .value = &made->relay, .most = 1},
     };
     size_t n;
     const char *bad = vly_common_read_options(
@@ -56,7 +57,7 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
                          "plan=partitioned, blocks=N, launch=N, "
                          "lines=N, split=0|1, quads=N, cluster=1|2|4|8, "
                          "unit=1|2|4, once=0 to 100, post=N, deal=N, "
-                         "gate=0|1|2, narrow=0|1|2, fours=0|1, "
+                         "narrow=0|1|2, fours=0|1, gate=0|1|2, relay=0|1, "
                          "linger=0|1|2, "
                          "change=1 or "
                          "fault=1",

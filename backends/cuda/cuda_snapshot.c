@@ -49,24 +49,19 @@ vly_status vly_cuda_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
 
 /* ---- fields ------------------------------------------------------------ */
 
-static vly_status check_range(const vly_backend_net *net, uint32_t area,
-                              uint32_t field, uint32_t first, uint32_t count,
-                              vly_error *error)
-{
-    vly_status status =
-        vly_common_check_field(net->desc, area, field, first, count, error);
-    return status == VLY_OK ? vly_cuda_enter(net->device, error) : status;
-}
-
 vly_status vly_cuda_field_read(vly_backend_net *net, uint32_t area,
                                uint32_t field, uint32_t first, uint32_t count,
                                uint32_t *words, vly_error *error)
 {
-    vly_status status = check_range(net, area, field, first, count, error);
+    vly_status status =
+        vly_common_check_field(net->desc, area, field, first, count, error);
     if (status != VLY_OK)
         return status;
     if (vly_cuda_short_read(net, area, field, first, count, words))
-        return VLY_OK;
+        return VLY_OK; /* no call of the runtime */
+    status = vly_cuda_enter(net->device, error);
+    if (status != VLY_OK)
+        return status;
     vly_cuda_settle(net);
     return vly_cuda_download(net, words, net->areas[area].field[field] + first,
                              count * sizeof *words, error);
@@ -76,7 +71,10 @@ vly_status vly_cuda_field_write(vly_backend_net *net, uint32_t area,
                                 uint32_t field, uint32_t first, uint32_t count,
                                 const uint32_t *words, vly_error *error)
 {
-    vly_status status = check_range(net, area, field, first, count, error);
+    vly_status status =
+        vly_common_check_field(net->desc, area, field, first, count, error);
+    if (status == VLY_OK)
+        status = vly_cuda_enter(net->device, error);
     if (status != VLY_OK)
         return status;
     vly_cuda_short_forget(net);

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "line_access.cuh"
 #include "linger_kernels.h"
 
 #define RANKS 64u     /* spikes of a block that are put in order at a time */
@@ -127,6 +128,20 @@ await_command(const vly_cuda_linger &linger, uint32_t tag)
     return (uint32_t)word;
 }
 
+/* Two words, or the line that they are: the bytes are the same. */
+static __device__ __forceinline__ void
+relay_input(const vly_cuda_linger &linger, uint32_t at, uint32_t neuron,
+            uint32_t value, uint32_t tag)
+{
+    uint64_t *to = linger.relay->inputs[at];
+    if (linger.lines != 0) {
+        line_write((uint32_t *)to, make_uint4(neuron, tag, value, tag));
+        return;
+    }
+    relay_write(to, tag_word(tag, neuron));
+    relay_write(to + 1, tag_word(tag, value));
+}
+
 /* Inputs of the command on their way to all blocks, by the first one: two at a
  * time for each thread, since a read takes a microsecond. */
 static __device__ __forceinline__ void
@@ -146,19 +161,24 @@ relay_inputs(const vly_cuda_linger &linger, uint32_t n, uint32_t tag)
                 word[j] = host_read(from + at);
             if (at >= n)
                 continue;
-            uint64_t *to = linger.relay->inputs[at];
-            relay_write(to,
-                        tag_word(tag, (uint32_t)(word[j] >> 32) & 0xffffffu));
-            relay_write(to + 1, tag_word(tag, (uint32_t)word[j]));
+            relay_input(linger, at, (uint32_t)(word[j] >> 32) & 0xffffffu,
+                        (uint32_t)word[j], tag);
         }
     }
 }
 
-/* Input i of the command: neuron and value. */
+/* Input i of the command: neuron and value. All blocks read all inputs. */
 static __device__ __forceinline__ uint2
 read_input(const vly_cuda_linger &linger, uint32_t i, uint32_t tag)
 {
     const uint64_t *at = linger.relay->inputs[i];
+    if (linger.lines != 0) {
+        uint4 line;
+        do {
+            line = line_read((const uint32_t *)at);
+        } while (line.y != tag || line.w != tag);
+        return make_uint2(line.x, line.z);
+    }
     uint64_t neuron;
     uint64_t value;
     do {

@@ -8,6 +8,7 @@
 #define VOLLEY_CUDA_RESIDENT_MAIL_CUH
 
 #include "cuda_kernels.h"
+#include "line_access.cuh"
 
 #define LIST 4096u     /* spikes delivered at a time */
 #define LINE_CODES 7u  /* of neurons */
@@ -82,30 +83,6 @@ struct resident_block {
     uint32_t n_areas;
 };
 
-/* one access: 16 aligned bytes cannot be torn */
-static __device__ __forceinline__ uint4 mail_read(const uint32_t *at)
-{
-    uint4 v;
-    asm volatile("{\n\t.reg .b128 q;\n\t.reg .b64 a, b;\n\t"
-                 "ld.relaxed.gpu.global.b128 q, [%4];\n\t"
-                 "mov.b128 {a, b}, q;\n\t"
-                 "mov.b64 {%0, %1}, a;\n\tmov.b64 {%2, %3}, b;\n\t}"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(at)
-                 : "memory");
-    return v;
-}
-
-static __device__ __forceinline__ void mail_write(uint32_t *at, uint4 v)
-{
-    asm volatile("{\n\t.reg .b128 q;\n\t.reg .b64 a, b;\n\t"
-                 "mov.b64 a, {%1, %2};\n\tmov.b64 b, {%3, %4};\n\t"
-                 "mov.b128 q, {a, b};\n\t"
-                 "st.relaxed.gpu.global.b128 [%0], q;\n\t}" ::"l"(at),
-                 "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
-                 : "memory");
-}
-
 static __device__ __forceinline__ uint32_t word_read(const uint32_t *at)
 {
     uint32_t v;
@@ -172,7 +149,7 @@ send_mail(const vly_cuda_resident &resident, const resident_block &block,
     }
     v.x = (v.x & 0xffff0000u) | tag;
     if (at != nullptr)
-        mail_write(at, v);
+        line_write(at, v);
     if (n == 0)
         return;
     if (n > LINE_CODES * resident.lines)
@@ -250,7 +227,7 @@ receive_mail(const vly_cuda_resident &resident, const resident_block &block,
     const uint32_t from = place.from;
     uint4 v;
     do {
-        v = mail_read(place.at);
+        v = line_read(place.at);
     } while ((v.x & 0xffffu) != tag);
     uint32_t code = v.x >> 16;
     if (code == NOBODY)
