@@ -51,8 +51,7 @@ static void alike(void **state)
         "%u_cortical_area_of_the_left_hemisphere",
         "cortical_area_layer_%u_excitatory_cells_of_the_left_hemisphere",
         "areaareaareaareaareaareaarea%uareaareaareaareaareaareaarea",
-        "\xc3\xa4rea_\xc3\xa4rea_\xc3\xa4rea_\xc3\xa4rea_\xc3\xa4rea_%u_"
-        "\xc3\xa4rea_\xc3\xa4rea_\xc3\xa4rea_\xc3\xa4rea"};
+        "\xc3\xa4rea_\xc3\xa4rea_\xc3\xa4rea_\xc3\xa4_%u_\xc3\xa4_r"};
     plot_figure figure;
     (void)state;
     open_figure(&figure);
