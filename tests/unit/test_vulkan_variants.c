@@ -95,13 +95,13 @@ const pair_setup pair_same = {
                .options = options,
                .n_options = N_OPTIONS,
                .n_nets = 2 * N_OPTIONS,
-               .n_few = 2},
+               .n_few = 1},
               {.make = sliced_net,
                .usual = "plan=sliced,short=1",
                .options = sliced_options,
                .n_options = N_SLICED,
                .n_nets = 2 * N_SLICED,
-               .n_few = 2}},
+               .n_few = 1}},
     .log_options = {"kept=1,fours=1",
                     "plan=sliced,launch=15,sums=5000,kept=1"}};
 
