@@ -21,8 +21,9 @@ typedef struct builder {
     vly_vulkan_group *group;
     const vly_projection_desc **parts; /* of the group, by source area */
     uint32_t *part_first;              /* [n_areas + 1] */
-    uint32_t *degree;                  /* [n_neurons] synapses, or quads */
-    uint64_t *address;                 /* [n_neurons] of rows */
+    uint32_t *degree;  /* [n_neurons] synapses, or quads; option split=1:
+                          [n_neurons] those without further delay */
+    uint64_t *address; /* [n_neurons] of rows */
     vly_vulkan_buffer *piece;
     vly_vulkan_buffer *index;       /* plan sliced: entries of all neurons */
     vly_vulkan_buffer *index_piece; /* of those of the piece */
@@ -175,14 +176,18 @@ static uint64_t row_bytes(const builder *b, uint32_t id)
     return b->degree[id] * (b->net->is_sliced ? UINT64_C(16) : UINT64_C(8));
 }
 
+enum { ALL, NEAR, FAR }; /* without further delay, with one */
+
 static uint32_t *write_row(const vly_projection_desc *p, uint32_t k,
-                           uint32_t *out)
+                           uint32_t which, uint32_t *out)
 {
     uint32_t gain = (p->flags & VLY_PROJECTION_GAIN) != 0;
     uint32_t flags = gain ? VLY_VULKAN_SYNAPSE_GAIN : 0;
     for (uint64_t j = p->row[k]; j < p->row[k + 1]; j++) {
         uint32_t weight = (uint16_t)p->weight[j];
         uint32_t delay = p->delay != NULL ? p->delay[j] : 0;
+        if (which != ALL && (delay == 0) != (which == NEAR))
+            continue;
         uint32_t port = p->port == VLY_PORT_BY_SIGN
                             ? (uint32_t)(p->weight[j] < 0)
                             : p->port;
@@ -191,6 +196,21 @@ static uint32_t *write_row(const vly_projection_desc *p, uint32_t k,
         *out++ = weight | delay << 16 | all << 24;
     }
     return out;
+}
+
+/* What neuron k of the source area sends to accumulators in global memory. */
+static void write_synapses(const builder *b, const vly_projection_desc **parts,
+                           uint32_t n, uint32_t k, uint32_t id, uint32_t *out)
+{
+    uint32_t *const begin = out;
+    const int split = b->net->shape.split != 0;
+    for (uint32_t i = 0; i < n; i++)
+        out = write_row(parts[i], k, split ? NEAR : ALL, out);
+    if (!split)
+        return;
+    b->degree[b->net->desc->n_neurons + id] = (uint32_t)(out - begin) / 2;
+    for (uint32_t i = 0; i < n; i++)
+        out = write_row(parts[i], k, FAR, out);
 }
 
 /* The row of neuron k of area a into the piece, where its address says. That
@@ -203,10 +223,9 @@ static void write_neuron(const builder *b, uint32_t task, uint32_t a,
     const uint64_t entry_bytes = b->net->index_bytes;
     uint8_t *piece = b->piece->mapped;
     uint8_t *out = piece + (b->address[id] - b->address[b->from]);
-    uint32_t *words = (uint32_t *)(void *)out;
     if (!b->net->is_sliced) {
-        for (uint32_t i = first; i < end; i++)
-            words = write_row(b->parts[i], k, words);
+        write_synapses(b, b->parts + first, end - first, k, id,
+                       (uint32_t *)(void *)out);
         return;
     }
     const vly_vulkan_slice_room *room = &b->room[task];
@@ -381,24 +400,25 @@ static vly_status send_tables(builder *b, vly_error *error)
 {
     vly_backend_net *net = b->net;
     uint64_t n = net->desc->n_neurons;
+    uint64_t n_degrees = net->shape.split ? 2 * n : n;
     vly_vulkan_buffer *row = NULL;
     vly_vulkan_buffer *degree = NULL;
     if (net->is_sliced) {
         b->group->row = b->index->address;
         return VLY_OK;
     }
-    net->rows_bytes += n * (sizeof *b->address + sizeof *b->degree);
+    net->rows_bytes += n * sizeof *b->address + n_degrees * sizeof *b->degree;
     vly_status status = vly_vulkan_buffer_create(
         net, VLY_VULKAN_ON_DEVICE, n, sizeof *b->address, &row, error);
     if (status == VLY_OK)
-        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n,
+        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n_degrees,
                                           sizeof *b->degree, &degree, error);
     if (status == VLY_OK)
         status = vly_vulkan_upload(net, row, 0, b->address,
                                    n * sizeof *b->address, error);
     if (status == VLY_OK)
         status = vly_vulkan_upload(net, degree, 0, b->degree,
-                                   n * sizeof *b->degree, error);
+                                   n_degrees * sizeof *b->degree, error);
     if (status != VLY_OK)
         return status;
     b->group->row = row->address;
@@ -416,8 +436,8 @@ static vly_status builder_open(builder *b, vly_error *error)
         status = vly_common_alloc(heap, desc->n_areas + UINT64_C(1),
                                   sizeof(uint32_t), &b->part_first, error);
     if (status == VLY_OK)
-        status = vly_common_alloc(heap, desc->n_neurons, sizeof(uint32_t),
-                                  &b->degree, error);
+        status = vly_common_alloc(heap, desc->n_neurons * UINT64_C(2),
+                                  sizeof(uint32_t), &b->degree, error);
     if (status == VLY_OK)
         status = vly_common_alloc(heap, desc->n_neurons, sizeof(uint64_t),
                                   &b->address, error);

@@ -44,6 +44,7 @@ typedef struct vly_vulkan_shape {
     uint32_t is_short;    /* plan sliced, option short=1: 16 bits a synapse */
     uint32_t keeps;       /* option kept=1: counts of stimuli are kept */
     uint32_t fours;       /* option fours=1: neurons side by side */
+    uint32_t split;       /* plan global, option split=1 */
     uint32_t fused_size;  /* usual slice_size of option fused=1 */
     uint32_t groups;      /* that deliver; last: no constant of a pipeline */
 } vly_vulkan_shape;

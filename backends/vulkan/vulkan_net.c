@@ -32,6 +32,7 @@ typedef struct net_options {
     uint32_t kept;     /* counts of stimuli, for four bursts */
     uint32_t fours;    /* neurons side by side */
     uint32_t fused;    /* a burst in one dispatch, plan sliced */
+    uint32_t split;    /* delivery in two dispatches, plan global */
     uint32_t fault;
 } net_options;
 
@@ -58,6 +59,7 @@ static vly_status read_options(const char *text, net_options *made,
         {.name = "kept", .value = &made->kept, .most = 1},
         {.name = "fours", .value = &made->fours, .most = 1},
         {.name = "fused", .value = &made->fused, .most = 1},
+        {.name = "split", .value = &made->split, .most = 1},
         {.name = "fault", .value = &made->fault},
     };
     size_t n;
@@ -65,14 +67,15 @@ static vly_status read_options(const char *text, net_options *made,
         text, options, sizeof options / sizeof options[0], &n);
     if (bad == NULL)
         return VLY_OK;
-    return vly_common_fail(error, VLY_E_INVALID,
-                           "vulkan option '%.*s', wanted plan=auto, "
-                           "plan=global, plan=sliced, launch=N, "
-                           "sums=N, copies=N, rounds=N, size=N, "
-                           "lanes=N, words=N, groups=N, "
-                           "together=0|1, short=0|1, kept=0|1, "
-                           "fours=0|1, fused=0|1, memory=N or fault=1",
-                           (int)n, bad);
+    return vly_common_fail(
+        error, VLY_E_INVALID,
+        "vulkan option '%.*s', wanted plan=auto, "
+        "plan=global, plan=sliced, launch=N, "
+        "sums=N, copies=N, rounds=N, size=N, "
+        "lanes=N, words=N, groups=N, "
+        "together=0|1, short=0|1, kept=0|1, "
+        "fours=0|1, fused=0|1, split=0|1, memory=N or fault=1",
+        (int)n, bad);
 }
 
 /* Shared memory of fused.comp, beside sums */
@@ -118,6 +121,7 @@ static vly_status choose_shape(vly_backend_net *net, const net_options *wanted,
     shape->is_short = wanted->is_short;
     shape->keeps = wanted->kept;
     shape->fours = wanted->fours;
+    shape->split = wanted->split;
     if (shape->lanes > shape->size)
         shape->lanes = shape->size;
     if (shape->slice_lanes > shape->slice_size)

@@ -71,6 +71,7 @@ static VkResult build(const vly_vulkan_device *device,
         {5, offsetof(vly_vulkan_shape, is_short), sizeof(uint32_t)},
         {6, offsetof(vly_vulkan_shape, keeps), sizeof(uint32_t)},
         {7, offsetof(vly_vulkan_shape, fours), sizeof(uint32_t)},
+        {8, offsetof(vly_vulkan_shape, split), sizeof(uint32_t)},
     };
     const VkSpecializationInfo constants = {
         .mapEntryCount = sizeof entries / sizeof entries[0],

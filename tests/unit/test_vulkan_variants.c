@@ -79,19 +79,21 @@ static void sliced_net(test_net *net, uint64_t seed)
         net->start.state[i] = 0;
 }
 
-enum { N_OPTIONS = 4 };
+enum { N_OPTIONS = 6 };
 
 static const char *const options[N_OPTIONS] = {
     "kept=1",
     "fours=1,together=1,size=128,rounds=7",
+    "split=1,launch=17",
     "kept=1,launch=7",
     "kept=1,fours=1,launch=33,rounds=5,size=32",
+    "split=1,kept=1,fours=1,lanes=4,groups=7",
 };
 
 const pair_setup pair_same = {
     .n_bursts = 60,
     .kinds = {{.make = test_random_net,
-               .usual = "kept=1,fours=1",
+               .usual = "kept=1,fours=1,split=1",
                .options = options,
                .n_options = N_OPTIONS,
                .n_nets = 2 * N_OPTIONS,
@@ -102,7 +104,7 @@ const pair_setup pair_same = {
                .n_options = N_SLICED,
                .n_nets = 2 * N_SLICED,
                .n_few = 1}},
-    .log_options = {"kept=1,fours=1",
+    .log_options = {"kept=1,fours=1,split=1",
                     "plan=sliced,launch=15,sums=5000,kept=1"}};
 
 /* Three weights of one delay are refused, and by no other plan. */
