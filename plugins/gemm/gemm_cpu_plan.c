@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Plans: which way a product is run, and why.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "gemm_cpu.h"
+
+const char *const vly_gemm_way_names[VLY_GEMM_N_WAYS] = {"gemv", "openblas",
+                                                         "plain"};
+
+/* What each way takes; 0 seconds: not measured. */
+typedef struct candidate {
+    bool usable;
+    char why[256]; /* not */
+    vly_gemm_tile tile;
+    uint64_t workspace_bytes;
+    double seconds;
+    bool is_whole;
+} candidate;
+
+/* ---- instruction sets -------------------------------------------------------
+ */
+
+static const vly_gemm_kernels *find_kernels(const char *isa)
+{
+#ifdef VLY_GEMM_X86
+    const bool fma = __builtin_cpu_supports("fma");
+    const bool avx2 = fma && __builtin_cpu_supports("avx2");
+    const bool avx512 = fma && __builtin_cpu_supports("avx512f") &&
+                        __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512dq") &&
+                        __builtin_cpu_supports("avx512vl");
+    if (avx512 && (isa == NULL || strcmp(isa, "avx512") == 0))
+        return &vly_gemm_kernels_avx512;
+    if (avx2 && (isa == NULL || strcmp(isa, "avx2") == 0))
+        return &vly_gemm_kernels_avx2;
+#endif
+    return isa == NULL || strcmp(isa, "scalar") == 0 ? &vly_gemm_kernels_scalar
+                                                     : NULL;
+}
+
+/* ---- candidates
+ * -------------------------------------------------------------- */
+
+static void try_way(const vly_gemm_plan *plan, vly_gemm_way way, candidate *c)
+{
+    const vly_gemm_desc *desc = &plan->problem.desc;
+    memset(c, 0, sizeof *c);
+    if (way == VLY_GEMM_GEMV) {
+        c->usable = desc->m == 1;
+        snprintf(c->why, sizeof c->why, "m is not 1");
+        return;
+    }
+    if (way == VLY_GEMM_OPENBLAS && vly_gemm_blas_missing() != NULL) {
+        snprintf(c->why, sizeof c->why, "%.255s", vly_gemm_blas_missing());
+        return;
+    }
+    c->usable =
+        vly_gemm_tile_fit(&plan->problem, plan->kernels, way, plan->n_threads,
+                          desc->workspace_most, &c->tile);
+    snprintf(c->why, sizeof c->why,
+             "needs more workspace than %llu bytes, or a matrix is too large",
+             (unsigned long long)desc->workspace_most);
+    const uint64_t tiles = c->tile.n_rows * c->tile.n_cols * desc->batch;
+    const uint64_t threads = plan->n_threads < tiles ? plan->n_threads : tiles;
+    c->workspace_bytes = c->tile.thread_bytes * threads;
+}
+
+/* A plan without work has one way. */
+static uint32_t try_all(const vly_gemm_plan *plan,
+                        candidate all[VLY_GEMM_N_WAYS])
+{
+    uint32_t n = 0;
+    for (uint32_t way = 0; way < VLY_GEMM_N_WAYS; way++) {
+        if (plan->problem.is_empty || plan->problem.desc.k == 0) {
+            memset(&all[way], 0, sizeof all[way]);
+            all[way].usable = way == VLY_GEMM_PLAIN;
+            snprintf(all[way].why, sizeof all[way].why, "nothing to multiply");
+        } else {
+            try_way(plan, (vly_gemm_way)way, &all[way]);
+        }
+        n += all[way].usable;
+    }
+    return n;
+}
+
+static vly_status forced(const char *name, const candidate *all,
+                         vly_gemm_way *way, vly_error *error)
+{
+    char there[64] = "";
+    for (uint32_t i = 0; i < VLY_GEMM_N_WAYS; i++) {
+        if (strcmp(name, vly_gemm_way_names[i]) == 0 && all[i].usable) {
+            *way = (vly_gemm_way)i;
+            return VLY_OK;
+        }
+        if (all[i].usable)
+            snprintf(there + strlen(there), sizeof there - strlen(there),
+                     "%s%s", there[0] != 0 ? ", " : "", vly_gemm_way_names[i]);
+    }
+    const char *why = "there is no such way";
+    for (uint32_t i = 0; i < VLY_GEMM_N_WAYS; i++)
+        if (strcmp(name, vly_gemm_way_names[i]) == 0)
+            why = all[i].why;
+    return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                          "%s: choose=%s: %s (there are: %s)", vly_accel_plugin,
+                          name, why, there);
+}
+
+static void take(vly_gemm_plan *plan, vly_gemm_way way, const candidate *c)
+{
+    plan->way = way;
+    plan->tile = c->tile;
+    plan->workspace_bytes = c->workspace_bytes;
+    plan->measured_s = c->is_whole ? c->seconds : 0.0;
+}
+
+static vly_status choose(vly_gemm_plan *plan, const vly_accel_options *options,
+                         candidate all[VLY_GEMM_N_WAYS], vly_error *error)
+{
+    vly_gemm_way best = VLY_GEMM_PLAIN;
+    plan->n_candidates = try_all(plan, all);
+    if (options->choose[0] != 0) {
+        vly_status status = forced(options->choose, all, &best, error);
+        if (status != VLY_OK)
+            return status;
+        plan->n_candidates = 1;
+        take(plan, best, &all[best]);
+        return VLY_OK;
+    }
+    best = VLY_GEMM_N_WAYS;
+    for (uint32_t way = 0; way < VLY_GEMM_N_WAYS; way++) {
+        if (!all[way].usable)
+            continue;
+        if (options->tune && plan->n_candidates > 1) {
+            take(plan, (vly_gemm_way)way, &all[way]);
+            vly_status status = vly_gemm_measure(plan, &all[way].seconds,
+                                                 &all[way].is_whole, error);
+            if (status != VLY_OK)
+                return status;
+        }
+        if (best == VLY_GEMM_N_WAYS || all[way].seconds < all[best].seconds)
+            best = (vly_gemm_way)way;
+    }
+    if (!options->tune)
+        plan->n_candidates = 1;
+    take(plan, best, &all[best]);
+    return VLY_OK;
+}
+
+/* ---- in words
+ * ---------------------------------------------------------------- */
+
+static void explain(vly_gemm_plan *plan, const candidate all[VLY_GEMM_N_WAYS])
+{
+    char how[128];
+    const vly_gemm_kernels *k = plan->kernels;
+    if (plan->way == VLY_GEMM_OPENBLAS)
+        snprintf(how, sizeof how, "openblas: %s%s", vly_gemm_blas_text(),
+                 plan->tile.in_place ? "" : " on blocks converted to fp32");
+    else if (plan->way == VLY_GEMM_GEMV)
+        snprintf(how, sizeof how, "gemv: %s", k->text);
+    else
+        snprintf(how, sizeof how, "plain: tiles of %u x %u, %s%s", k->rows,
+                 k->cols, k->text,
+                 plan->tile.thread_bytes == 0 && !plan->problem.is_empty
+                     ? ", without workspace"
+                     : "");
+    int n = snprintf(plan->choice, sizeof plan->choice, "%s, %u thread%s", how,
+                     plan->n_threads, plan->n_threads == 1 ? "" : "s");
+    for (uint32_t i = 0; i < VLY_GEMM_N_WAYS; i++) {
+        if (n < 0 || (size_t)n >= sizeof plan->choice)
+            return;
+        const size_t left = sizeof plan->choice - (size_t)n;
+        char *at = plan->choice + n;
+        if (i != plan->way && all[i].seconds > 0.0)
+            n += snprintf(at, left, "; %s takes %.2f times as long",
+                          vly_gemm_way_names[i],
+                          all[i].seconds / all[plan->way].seconds);
+        else if (i == VLY_GEMM_OPENBLAS && !all[i].usable)
+            n += snprintf(at, left, "; no openblas: %s", all[i].why);
+    }
+}
+
+/* ---- the interface
+ * ----------------------------------------------------------- */
+
+vly_status vly_gemm_cpu_supports(const vly_gemm_desc *desc, vly_error *error)
+{
+    vly_gemm_problem problem;
+    return vly_gemm_check_desc(desc, &problem, error);
+}
+
+static vly_status check_device(const vly_device_spec *device, vly_error *error)
+{
+    if (device == NULL || device->struct_size < sizeof *device)
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "%s: device: struct_size is %u, wanted at least "
+                              "%u",
+                              vly_accel_plugin,
+                              device != NULL ? device->struct_size : 0,
+                              (uint32_t)sizeof *device);
+    if (device->index != 0)
+        return vly_accel_fail(error, VLY_E_DEVICE,
+                              "%s: device %u, but there is only 0",
+                              vly_accel_plugin, device->index);
+    return VLY_OK;
+}
+
+static vly_status set_kernels(const vly_device_spec *device,
+                              vly_gemm_plan *plan, vly_error *error)
+{
+    char isa[16] = "";
+    const bool given =
+        vly_accel_options_value(device->options, "isa", isa, sizeof isa);
+    plan->kernels = find_kernels(given ? isa : NULL);
+    if (plan->kernels != NULL)
+        return VLY_OK;
+    return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                          "%s: isa=%s: this processor or build has it not, "
+                          "wanted scalar%s",
+                          vly_accel_plugin, isa,
+                          find_kernels("avx512") != NULL ? ", avx2, avx512"
+                          : find_kernels("avx2") != NULL ? ", avx2"
+                                                         : "");
+}
+
+static vly_status fill(vly_gemm_plan *plan, const vly_device_spec *device,
+                       const vly_gemm_desc *desc, vly_error *error)
+{
+    static const char *const own_options[] = {"isa", NULL};
+    vly_accel_options options;
+    candidate all[VLY_GEMM_N_WAYS];
+    vly_status status = vly_gemm_check_desc(desc, &plan->problem, error);
+    if (status == VLY_OK)
+        status = vly_accel_options_parse(device->options, own_options, &options,
+                                         error);
+    if (status == VLY_OK)
+        status = set_kernels(device, plan, error);
+    if (status != VLY_OK)
+        return status;
+    const uint32_t threads = device->n_threads;
+    plan->n_threads = threads < 1 ? 1 : threads > 1024 ? 1024 : threads;
+    status = choose(plan, &options, all, error);
+    if (status == VLY_OK)
+        explain(plan, all);
+    return status;
+}
+
+vly_status vly_gemm_cpu_plan_create(const vly_device_spec *device,
+                                    const vly_gemm_desc *desc,
+                                    vly_gemm_plan **plan, vly_error *error)
+{
+    vly_gemm_plan *made = NULL;
+    vly_status status = check_device(device, error);
+    if (status == VLY_OK)
+        status = vly_accel_alloc(1, sizeof *made, &made, error);
+    if (status != VLY_OK)
+        return status;
+    status = fill(made, device, desc, error);
+    if (status != VLY_OK) {
+        vly_accel_free(made);
+        return status;
+    }
+    *plan = made;
+    return VLY_OK;
+}
+
+void vly_gemm_cpu_plan_destroy(vly_gemm_plan *plan)
+{
+    vly_accel_free(plan);
+}
+
+vly_status vly_gemm_cpu_plan_info(const vly_gemm_plan *plan,
+                                  vly_plan_info *info, vly_error *error)
+{
+    if (info == NULL || info->struct_size < sizeof *info)
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "%s: plan info: struct_size is %u, wanted at "
+                              "least %u",
+                              vly_accel_plugin,
+                              info != NULL ? info->struct_size : 0,
+                              (uint32_t)sizeof *info);
+    info->n_candidates = plan->n_candidates;
+    info->workspace_bytes = plan->workspace_bytes;
+    info->measured_s = plan->measured_s;
+    info->cached = 0;
+    info->reserved = 0;
+    memcpy(info->choice, plan->choice, sizeof info->choice);
+    return VLY_OK;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How long a plan takes, on random data. A run that would take long is measured
+ * on a part of its shape: which of two ways is faster does not change there.
+ */
+#include <string.h>
+
+#include "element.h"
+#include "gemm_cpu.h"
+
+enum { REPEATS = 3 };
+
+/* 33 million products, some milliseconds; 4 million elements of a matrix */
+#define MOST_PRODUCTS (UINT64_C(1) << 25)
+#define MOST_ELEMENTS (UINT64_C(1) << 22)
+
+/* Halved where it is the largest; int4 wants multiples of 128 of k. */
+static void cut(vly_gemm_desc *desc)
+{
+    uint64_t *largest = &desc->k;
+    if (desc->n > *largest)
+        largest = &desc->n;
+    if (desc->m > *largest)
+        largest = &desc->m;
+    *largest = (*largest + 1) / 2;
+    if (largest == &desc->k && desc->k >= 128)
+        desc->k = desc->k / 128 * 128;
+}
+
+/* The same kind of product, one and compact; true: it is the whole one. */
+static bool part_of(const vly_gemm_desc *desc, vly_gemm_desc *part)
+{
+    *part = *desc;
+    part->batch = 1;
+    while (part->k > MOST_ELEMENTS || part->n > MOST_ELEMENTS ||
+           part->m > MOST_ELEMENTS || part->n * part->k > MOST_ELEMENTS ||
+           part->m * part->k > MOST_ELEMENTS ||
+           part->m * part->n > MOST_ELEMENTS ||
+           part->m * part->n * part->k > MOST_PRODUCTS)
+        cut(part);
+    part->lda = (part->flags & VLY_GEMM_TRANS_A) != 0 ? part->m : part->k;
+    part->ldb = (part->flags & VLY_GEMM_TRANS_B) != 0 ? part->k : part->n;
+    part->ldc = part->n;
+    part->ldd = part->n;
+    return desc->batch == 1 && part->m == desc->m && part->n == desc->n &&
+           part->k == desc->k && part->lda == desc->lda &&
+           part->ldb == desc->ldb && part->ldd == desc->ldd;
+}
+
+/* Numbers in [-1, 1), never 0 throughout: speed may depend on the data. */
+static void fill(uint32_t type, void *array, uint64_t bytes, uint64_t *state)
+{
+    const uint64_t n = bytes * 8 / vly_element_bits(type);
+    float piece[64];
+    for (uint64_t at = 0; at < n; at += 64) {
+        const uint64_t m = n - at < 64 ? n - at : 64;
+        for (uint64_t i = 0; i < m; i++) {
+            *state = *state * UINT64_C(6364136223846793005) +
+                     UINT64_C(1442695040888963407);
+            const float x = (float)(*state >> 40) * 0x1p-23f - 1.0f;
+            piece[i] = type == VLY_ELEMENT_I8   ? x * 127.0f
+                       : type == VLY_ELEMENT_I4 ? x * 7.0f
+                                                : x;
+        }
+        vly_element_from_f32(type, piece, array, at, m);
+    }
+}
+
+typedef struct buffers {
+    void *a;
+    void *b;
+    void *c;
+    void *d;
+    void *bias;
+    void *scale_a;
+    void *scale_b;
+    void *workspace;
+} buffers;
+
+static void buffers_free(buffers *all)
+{
+    vly_accel_free(all->a);
+    vly_accel_free(all->b);
+    vly_accel_free(all->c);
+    vly_accel_free(all->d);
+    vly_accel_free(all->bias);
+    vly_accel_free(all->scale_a);
+    vly_accel_free(all->scale_b);
+    vly_accel_free(all->workspace);
+}
+
+static vly_status make(uint64_t bytes, uint32_t type, void **out,
+                       vly_error *error)
+{
+    uint64_t state = bytes + type;
+    vly_status status = vly_accel_alloc(bytes, 1, out, error);
+    if (status == VLY_OK)
+        fill(type, *out, bytes, &state);
+    return status;
+}
+
+static vly_status buffers_make(const vly_gemm_plan *plan, buffers *all,
+                               vly_error *error)
+{
+    const vly_gemm_problem *p = &plan->problem;
+    const uint32_t scales = vly_gemm_scale_type(&p->desc);
+    vly_status status = make(p->bytes_a, p->desc.type_a, &all->a, error);
+    if (status == VLY_OK)
+        status = make(p->bytes_b, p->desc.type_b, &all->b, error);
+    if (status == VLY_OK)
+        status = make(p->bytes_c, p->desc.type_d, &all->c, error);
+    if (status == VLY_OK)
+        status = make(p->bytes_d, p->desc.type_d, &all->d, error);
+    if (status == VLY_OK)
+        status = make(p->bytes_bias, p->desc.type_d, &all->bias, error);
+    if (status == VLY_OK)
+        status = make(p->bytes_scale_a, scales, &all->scale_a, error);
+    if (status == VLY_OK)
+        status = make(p->bytes_scale_b, scales, &all->scale_b, error);
+    if (status == VLY_OK)
+        status =
+            vly_accel_alloc(plan->workspace_bytes, 1, &all->workspace, error);
+    return status;
+}
+
+static double time_runs(const vly_gemm_plan *plan, const buffers *all)
+{
+    const vly_gemm_run run = {.struct_size = sizeof run,
+                              .alpha = 1.0f,
+                              .a = all->a,
+                              .b = all->b,
+                              .c = all->c,
+                              .d = all->d,
+                              .bias = all->bias,
+                              .scale_a = all->scale_a,
+                              .scale_b = all->scale_b,
+                              .workspace = all->workspace,
+                              .workspace_bytes = plan->workspace_bytes};
+    const vly_host *host = vly_accel_host;
+    uint64_t best = UINT64_MAX;
+    vly_gemm_cpu_execute(plan, &run); /* caches and threads are warm after */
+    for (int i = 0; i < REPEATS; i++) {
+        const uint64_t begin = host->clock_ns(host->context);
+        vly_gemm_cpu_execute(plan, &run);
+        const uint64_t spent = host->clock_ns(host->context) - begin;
+        best = spent < best ? spent : best;
+    }
+    return (double)(best > 0 ? best : 1) * 1e-9;
+}
+
+vly_status vly_gemm_measure(const vly_gemm_plan *plan, double *seconds,
+                            bool *is_whole, vly_error *error)
+{
+    buffers all;
+    vly_gemm_desc desc;
+    vly_gemm_plan part = *plan;
+    memset(&all, 0, sizeof all);
+    *is_whole = part_of(&plan->problem.desc, &desc);
+    vly_status status = vly_gemm_check_desc(&desc, &part.problem, error);
+    if (status != VLY_OK)
+        return status;
+    if (part.way != VLY_GEMM_GEMV &&
+        !vly_gemm_tile_fit(&part.problem, part.kernels, part.way,
+                           part.n_threads, desc.workspace_most, &part.tile))
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED, "%s: no tile fits",
+                              vly_accel_plugin);
+    part.workspace_bytes = part.tile.thread_bytes * part.n_threads;
+    status = buffers_make(&part, &all, error);
+    if (status == VLY_OK)
+        *seconds = time_runs(&part, &all);
+    buffers_free(&all);
+    return status;
+}
