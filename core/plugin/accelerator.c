@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Accelerators: their tables checked, and found by the name of a device.
+ */
+#include "plugin/accelerator.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/thread.h"
+#include "plugin/plugin_check.h"
+
+/* Sizes of the first revision: they never change, those of the headers grow. */
+#define MEMORY_BYTES 200u
+#define PRODUCT_BYTES 112u
+
+typedef struct slot {
+    const char *name;
+    size_t offset;
+} slot;
+
+/* A pointer to a function, as its bytes: is it NULL? */
+static bool is_missing(const void *table, size_t offset)
+{
+    static const unsigned char none[sizeof(void (*)(void))];
+    return memcmp((const unsigned char *)table + offset, none, sizeof none) ==
+           0;
+}
+
+/* Copies the table into copy[size] and looks for what must be there. */
+static vly_status take(const void *table, size_t least, const char *what,
+                       const slot *slots, void *copy, size_t size,
+                       vly_error *error)
+{
+    vly_status status = vly_table_copy(copy, size, least, table, what, error);
+    if (status != VLY_OK)
+        return status;
+    for (; slots->name != NULL; slots++)
+        if (is_missing(copy, slots->offset))
+            return vly_fail(error, VLY_E_ABI,
+                            "%s: required function %s is missing", what,
+                            slots->name);
+    return VLY_OK;
+}
+
+vly_status vly_memory_check(const void *table, vly_memory *out,
+                            vly_error *error)
+{
+#define SLOT(name)                                                             \
+    {                                                                          \
+#name, offsetof(vly_memory, name)                                      \
+    }
+    static const slot slots[] = {
+        SLOT(device_count), SLOT(device_info),   SLOT(available),
+        SLOT(alloc),        SLOT(free),          SLOT(copy),
+        SLOT(fill),         SLOT(stream_create), SLOT(stream_destroy),
+        SLOT(stream_wait),  SLOT(event_create),  SLOT(event_destroy),
+        SLOT(event_record), SLOT(event_elapsed), {NULL, 0}};
+#undef SLOT
+    vly_memory copy;
+    vly_status status = take(table, MEMORY_BYTES, VLY_MEMORY_INTERFACE, slots,
+                             &copy, sizeof copy, error);
+    /* a graph needs all of them */
+    if (status == VLY_OK &&
+        (copy.graph_begin == NULL || copy.graph_end == NULL ||
+         copy.graph_run == NULL || copy.graph_destroy == NULL)) {
+        copy.graph_begin = NULL;
+        copy.graph_end = NULL;
+        copy.graph_run = NULL;
+        copy.graph_destroy = NULL;
+    }
+    if (status == VLY_OK)
+        *out = copy;
+    return status;
+}
+
+/* The three kinds of products have the same functions. */
+#define PRODUCT_CHECK(type, interface_id)                                      \
+    vly_status type##_check(const void *table, type *out, vly_error *error)    \
+    {                                                                          \
+        static const slot slots[] = {                                          \
+            {"supports", offsetof(type, supports)},                            \
+            {"plan_create", offsetof(type, plan_create)},                      \
+            {"plan_destroy", offsetof(type, plan_destroy)},                    \
+            {"plan_info", offsetof(type, plan_info)},                          \
+            {"run", offsetof(type, run)},                                      \
+            {NULL, 0}};                                                        \
+        type copy;                                                             \
+        vly_status status = take(table, PRODUCT_BYTES, interface_id, slots,    \
+                                 &copy, sizeof copy, error);                   \
+        if (status == VLY_OK)                                                  \
+            *out = copy;                                                       \
+        return status;                                                         \
+    }
+
+PRODUCT_CHECK(vly_gemm, VLY_GEMM_INTERFACE)
+PRODUCT_CHECK(vly_attention, VLY_ATTENTION_INTERFACE)
+PRODUCT_CHECK(vly_wkv, VLY_WKV_INTERFACE)
+
+/* ---- by the name of a device -----------------------------------------------
+ */
+
+/* "gemm" of volley.gemm/1; wkv lives in the plugins of attention. */
+static const char *family_of(const char *interface_id)
+{
+    if (strcmp(interface_id, VLY_GEMM_INTERFACE) == 0)
+        return "gemm";
+    if (strcmp(interface_id, VLY_ATTENTION_INTERFACE) == 0 ||
+        strcmp(interface_id, VLY_WKV_INTERFACE) == 0)
+        return "attention";
+    return NULL;
+}
+
+/* Is there a plugin with this id, usable or not? */
+static bool is_listed(const vly_registry *registry, const char *id)
+{
+    for (uint32_t i = 0; i < vly_registry_count(registry); i++) {
+        vly_plugin_info info = {.struct_size = sizeof info};
+        if (vly_registry_info(registry, i, &info) == VLY_OK &&
+            strcmp(info.id, id) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* NULL where the plugin does not offer it; that is no error. */
+static const void *table_of(const vly_registry *registry, const char *id,
+                            const char *interface_id)
+{
+    const void *table = NULL;
+    vly_error error = VLY_ERROR_INIT;
+    if (vly_registry_interface(registry, id, interface_id, &table, &error) !=
+        VLY_OK)
+        return NULL;
+    return table;
+}
+
+static vly_status take_tables(const vly_registry *registry,
+                              vly_accelerator *made, vly_error *error)
+{
+    const void *memory = table_of(registry, made->id, VLY_MEMORY_INTERFACE);
+    const void *gemm = table_of(registry, made->id, VLY_GEMM_INTERFACE);
+    const void *attention =
+        table_of(registry, made->id, VLY_ATTENTION_INTERFACE);
+    const void *wkv = table_of(registry, made->id, VLY_WKV_INTERFACE);
+    vly_status status = VLY_OK;
+    if (memory == NULL)
+        return vly_fail(error, VLY_E_ABI,
+                        "plugin %s: does not offer %s, which every accelerator "
+                        "must",
+                        made->id, VLY_MEMORY_INTERFACE);
+    VLY_TRY(vly_memory_check(memory, &made->memory, error));
+    if (gemm != NULL)
+        VLY_TRY(vly_gemm_check(gemm, &made->gemm, error));
+    if (attention != NULL)
+        VLY_TRY(vly_attention_check(attention, &made->attention, error));
+    if (wkv != NULL)
+        VLY_TRY(vly_wkv_check(wkv, &made->wkv, error));
+out:
+    return status;
+}
+
+/* A number is threads on the processor and a device elsewhere. */
+static void set_device(vly_accelerator *made, uint32_t n_threads)
+{
+    vly_backend_spec spec = made->spec;
+    const bool is_host = (made->memory.flags & VLY_MEMORY_HOST) != 0;
+    snprintf(spec.id, sizeof spec.id, "%s", is_host ? "cpu" : "device");
+    if (is_host && spec.number == 0)
+        spec.has_number = false;
+    vly_backend_spec_device(&spec, n_threads, &made->device);
+    made->device.options =
+        made->spec.options[0] != 0 ? made->spec.options : NULL;
+}
+
+static vly_status check_device(const vly_accelerator *made, vly_error *error)
+{
+    const uint32_t n = made->memory.device_count();
+    if (made->device.index < n)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_DEVICE,
+                    "plugin %s: device %u, but there %s %u", made->id,
+                    made->device.index, n == 1 ? "is only" : "are", n);
+}
+
+vly_status vly_accelerator_find(const vly_registry *registry,
+                                const char *interface_id, const char *device,
+                                uint32_t n_threads,
+                                vly_accelerator *accelerator, vly_error *error)
+{
+    const void *table = NULL;
+    vly_status status = VLY_OK;
+    vly_accelerator *made = accelerator;
+    const char *family = interface_id != NULL ? family_of(interface_id) : NULL;
+    if (registry == NULL || family == NULL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "accelerator: %s, wanted a registry and %s, %s or %s",
+                        registry == NULL ? "no registry" : "no such interface",
+                        VLY_GEMM_INTERFACE, VLY_ATTENTION_INTERFACE,
+                        VLY_WKV_INTERFACE);
+    memset(made, 0, sizeof *made);
+    VLY_TRY(vly_backend_spec_parse(device, &made->spec, error));
+    if (strcmp(made->spec.id, "auto") == 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "device \"auto\": wanted one by name, as in cpu or "
+                        "cuda:0");
+    snprintf(made->id, sizeof made->id, "%s_%s", family, made->spec.id);
+    if (!is_listed(registry, made->id) && is_listed(registry, made->spec.id))
+        snprintf(made->id, sizeof made->id, "%s", made->spec.id);
+    VLY_TRY(vly_registry_interface(registry, made->id, interface_id, &table,
+                                   error));
+    VLY_TRY(take_tables(registry, made, error));
+    set_device(made, n_threads);
+    VLY_TRY(check_device(made, error));
+out:
+    return status;
+}
