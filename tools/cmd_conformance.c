@@ -11,7 +11,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "conformance/conformance.h"
+#include "conformance/conformance_accel.h"
 #include "json_writer.h"
+#include "plugin/accelerator.h"
 #include "plugin/registry.h"
 #include "record/writer.h"
 #include "setup.h"
@@ -19,8 +21,9 @@
 
 static const tool_option options[] = {
     {"case", 0, false, TOOL_TEXT, "PATTERN",
-     "only what matches: a net, a scenario or NET/SCENARIO, with * and ?", 0,
-     0},
+     "only what matches: a net or case, a scenario or NET/SCENARIO, with * "
+     "and ?",
+     0, 0},
     {"device", 0, false, TOOL_COUNT, "N", "device; default 0", 0, 1e9},
     {"options", 0, false, TOOL_TEXT, "KEY=VALUE,...",
      "options of the plugin; a net that they do not fit is skipped", 0, 0},
@@ -49,6 +52,12 @@ static int list_all(void)
     tool_print("\nscenarios:");
     for (uint32_t i = 0; vly_conformance_scenario(i) != NULL; i++)
         tool_print(" %s", vly_conformance_scenario(i));
+    tool_print("\n\n%u cases of %s, as in fp16-fp16-fp32.nt.17x63x65.bias\n"
+               "scenarios:",
+               vly_gemm_table.n_cases, vly_gemm_table.interface_id);
+    for (const accel_scenario *s = vly_gemm_table.scenarios; s->name != NULL;
+         s++)
+        tool_print(" %s", s->name);
     tool_print("\n");
     return TOOL_EXIT_DONE;
 }
@@ -167,10 +176,60 @@ static void begin_report(report *r, const char *path,
     json_array(&r->json, "results");
 }
 
-static int conform(const tool_args *args, vly_registry **registry,
-                   vly_error *error)
+/* ---- accelerators ------------------------------------------------------ */
+
+/* The first of its interfaces that has a table; NULL: it is a backend. */
+static const char *accelerator_interface(const vly_plugin_info *info)
 {
-    vly_plugin_info info = {.struct_size = sizeof info};
+    static const char *const interfaces[] = {
+        VLY_GEMM_INTERFACE, VLY_ATTENTION_INTERFACE, VLY_WKV_INTERFACE};
+    if (strstr(info->interfaces, VLY_BACKEND_INTERFACE) != NULL)
+        return NULL;
+    for (size_t i = 0; i < sizeof interfaces / sizeof interfaces[0]; i++)
+        if (strstr(info->interfaces, interfaces[i]) != NULL)
+            return interfaces[i];
+    return NULL;
+}
+
+/* Every table that the plugin has an interface for. */
+static vly_status accelerate(const tool_args *args,
+                             const vly_registry *registry,
+                             const vly_plugin_info *info, report *r,
+                             vly_conformance_counts *counts, vly_error *error)
+{
+    static vly_accelerator accelerator; /* what its device points into */
+    vly_accel_conformance conformance = {.accelerator = &accelerator,
+                                         .pattern = tool_text(args, "case"),
+                                         .on_begin = on_begin,
+                                         .on_result = on_result,
+                                         .arg = r};
+    vly_status status = vly_accelerator_find(
+        registry, accelerator_interface(info), info->id,
+        (uint32_t)tool_count(args, "threads", 1), &accelerator, error);
+    if (status != VLY_OK)
+        return status;
+    accelerator.device.index = (uint32_t)tool_count(args, "device", 0);
+    accelerator.device.options = tool_text(args, "options");
+    const accel_table *const *tables = vly_accel_tables(&accelerator);
+    if (*tables == NULL)
+        return vly_fail(error, VLY_E_UNSUPPORTED,
+                        "plugin %s: there is no conformance table for %s",
+                        info->id, info->interfaces);
+    for (; *tables != NULL; tables++) {
+        vly_conformance_counts more =
+            vly_accel_conformance_run(&conformance, *tables);
+        for (int i = 0; i < 3; i++)
+            counts->n[i] += more.n[i];
+    }
+    return VLY_OK;
+}
+
+static vly_status conform_backend(const tool_args *args,
+                                  const vly_registry *registry,
+                                  const vly_plugin_info *info, report *r,
+                                  vly_conformance_counts *counts,
+                                  vly_error *error)
+{
     vly_conformance conformance = {
         .device = {.struct_size = sizeof conformance.device,
                    .index = (uint32_t)tool_count(args, "device", 0),
@@ -178,21 +237,37 @@ static int conform(const tool_args *args, vly_registry **registry,
                    .options = tool_text(args, "options")},
         .pattern = tool_text(args, "case"),
         .on_begin = on_begin,
-        .on_result = on_result};
-    const char *path = tool_text(args, "json");
-    if (tool_output_check(path, error) != VLY_OK ||
-        open_plugin(args->positional[0], registry, &info, error) != VLY_OK ||
-        vly_registry_backend(*registry, info.id, &conformance.backend, error) !=
-            VLY_OK)
-        return tool_fail(error);
-    if (vly_registry_backend(*registry, "cpu", &conformance.other, NULL) !=
+        .on_result = on_result,
+        .arg = r};
+    vly_status status =
+        vly_registry_backend(registry, info->id, &conformance.backend, error);
+    if (status != VLY_OK)
+        return status;
+    if (vly_registry_backend(registry, "cpu", &conformance.other, NULL) !=
         VLY_OK)
         conformance.other = NULL;
+    *counts = vly_conformance_run(&conformance);
+    return VLY_OK;
+}
+
+static int conform(const tool_args *args, vly_registry **registry,
+                   vly_error *error)
+{
+    vly_plugin_info info = {.struct_size = sizeof info};
+    vly_conformance_counts counts = {{0}};
+    const char *path = tool_text(args, "json");
     report r;
+    if (tool_output_check(path, error) != VLY_OK ||
+        open_plugin(args->positional[0], registry, &info, error) != VLY_OK)
+        return tool_fail(error);
     begin_report(&r, path, &info);
-    conformance.arg = &r;
-    vly_conformance_counts counts = vly_conformance_run(&conformance);
-    if (path != NULL && save(&r, &counts, path, error) != VLY_OK) {
+    vly_status status =
+        accelerator_interface(&info) != NULL
+            ? accelerate(args, *registry, &info, &r, &counts, error)
+            : conform_backend(args, *registry, &info, &r, &counts, error);
+    if (status == VLY_OK && path != NULL)
+        status = save(&r, &counts, path, error);
+    if (status != VLY_OK) {
         json_deinit(&r.json);
         return tool_fail(error);
     }
@@ -229,11 +304,14 @@ static int run(const tool_args *args)
 const tool_command cmd_conformance = {
     .name = "conformance",
     .arguments = "X.so [--case PATTERN] [--json FILE]",
-    .summary = "Tests a backend plugin against one table of cases.",
+    .summary = "Tests a plugin against one table of cases.",
     .details =
         "Every net of the table is run in every scenario and must give the\n"
         "digests that an independent simulator gave. One line a case: ok,\n"
         "skipped (supports() said why) or FAILED with what differs.\n"
+        "Accelerators are run over the table of their interface, compared "
+        "with\n"
+        "float64 within bounds that follow from the element types.\n"
         "To look closer: volley conformance --print NET >net.toml, then\n"
         "volley validate net.toml --backends cpu,MINE\n"
         "Exit code 0: none failed, 1: some did.\n",

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "json_writer.h"
+#include "plugin/accelerator.h"
 #include "plugin/registry.h"
 #include "record/writer.h"
 #include "setup.h"
@@ -27,14 +28,38 @@ static const vly_backend *backend_of(const vly_registry *registry,
     return backend;
 }
 
-static void print_devices(const vly_backend *backend)
+/* The devices of a backend or an accelerator; count NULL: it is neither. */
+typedef struct devices {
+    uint32_t (*count)(void);
+    vly_status (*info)(uint32_t index, vly_device_info *info, vly_error *error);
+} devices;
+
+static devices devices_of(const vly_registry *registry,
+                          const vly_plugin_info *info)
 {
-    for (uint32_t i = 0; i < backend->device_count(); i++) {
+    const vly_backend *backend = backend_of(registry, info);
+    const void *table = NULL;
+    vly_memory memory;
+    vly_error error = VLY_ERROR_INIT;
+    if (backend != NULL)
+        return (devices){backend->device_count, backend->device_info};
+    if (info->status == VLY_OK &&
+        vly_registry_interface(registry, info->id, VLY_MEMORY_INTERFACE, &table,
+                               &error) == VLY_OK &&
+        vly_memory_check(table, &memory, &error) == VLY_OK)
+        return (devices){memory.device_count, memory.device_info};
+    return (devices){NULL, NULL};
+}
+
+static void print_devices(const devices *all)
+{
+    uint32_t n = all->count != NULL ? all->count() : 0;
+    for (uint32_t i = 0; i < n; i++) {
         tool_plain_text a;
         tool_plain_text b;
         vly_device_info device = {.struct_size = sizeof device};
         vly_error error = VLY_ERROR_INIT;
-        if (backend->device_info(i, &device, &error) != VLY_OK) {
+        if (all->info(i, &device, &error) != VLY_OK) {
             tool_print("    device %u: %s\n", i, tool_plain(error.message, &a));
             continue;
         }
@@ -50,7 +75,7 @@ static void print_plugin(const vly_registry *registry,
                          const vly_plugin_info *info)
 {
     vly_hash hash = {{info->hash[0], info->hash[1]}};
-    const vly_backend *backend = backend_of(registry, info);
+    const devices all = devices_of(registry, info);
     tool_plain_text a;
     tool_plain_text b;
     tool_plain_text c;
@@ -64,18 +89,17 @@ static void print_plugin(const vly_registry *registry,
     if (info->build[0] != '\0')
         tool_print("    built with %s\n", tool_plain(info->build, &a));
     tool_print("    file hash %s\n", tool_hash_text(&hash));
-    if (backend != NULL)
-        print_devices(backend);
+    print_devices(&all);
 }
 
-static void put_devices(const vly_backend *backend, json_writer *json)
+static void put_devices(const devices *all, json_writer *json)
 {
-    uint32_t n = backend != NULL ? backend->device_count() : 0;
+    uint32_t n = all->count != NULL ? all->count() : 0;
     json_array(json, "devices");
     for (uint32_t i = 0; i < n; i++) {
         vly_device_info device = {.struct_size = sizeof device};
         vly_error error = VLY_ERROR_INIT;
-        vly_status status = backend->device_info(i, &device, &error);
+        vly_status status = all->info(i, &device, &error);
         json_object(json, NULL);
         json_u64(json, "index", i);
         json_text(json, "name", device.name);
@@ -92,6 +116,7 @@ static void put_plugin(const vly_registry *registry,
                        const vly_plugin_info *info, json_writer *json)
 {
     vly_hash hash = {{info->hash[0], info->hash[1]}};
+    const devices all = devices_of(registry, info);
     json_object(json, NULL);
     json_text(json, "id", info->id);
     json_text(json, "version", info->version);
@@ -101,7 +126,7 @@ static void put_plugin(const vly_registry *registry,
     json_text(json, "interfaces", info->interfaces);
     json_text(json, "build", info->build);
     json_text(json, "hash", tool_hash_text(&hash));
-    put_devices(backend_of(registry, info), json);
+    put_devices(&all, json);
     json_object_end(json);
 }
 

@@ -6,6 +6,7 @@
 #include "conformance/conformance_element.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 typedef struct layout {
@@ -13,6 +14,15 @@ typedef struct layout {
     int mantissa_bits;
     int has_inf;
 } layout;
+
+/* 2^e for -1022 <= e <= 1023: fields again, since ldexp is slow. */
+static double power_of_2(int e)
+{
+    const uint64_t bits = (uint64_t)(e + 1023) << 52;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
 
 static layout layout_of(uint32_t type)
 {
@@ -55,7 +65,7 @@ const char *conformance_element_name(uint32_t type)
 double conformance_element_roundoff(uint32_t type)
 {
     layout l = layout_of(type);
-    return l.exponent_bits > 0 ? ldexp(1.0, -l.mantissa_bits - 1) : 1.0;
+    return l.exponent_bits > 0 ? power_of_2(-l.mantissa_bits - 1) : 1.0;
 }
 
 static int bias_of(layout l)
@@ -66,7 +76,9 @@ static int bias_of(layout l)
 double conformance_element_least(uint32_t type)
 {
     layout l = layout_of(type);
-    return l.exponent_bits > 0 ? ldexp(1.0, 1 - bias_of(l) - l.mantissa_bits)
+    if (type == VLY_ELEMENT_F64) /* not a normal number */
+        return 0x1p-1074;
+    return l.exponent_bits > 0 ? power_of_2(1 - bias_of(l) - l.mantissa_bits)
                                : 1.0;
 }
 
@@ -106,7 +118,7 @@ double conformance_decode(uint32_t type, uint64_t bits)
 
 static uint64_t encode_whole(uint32_t n_bits, double x)
 {
-    const double half = ldexp(1.0, (int)n_bits - 1);
+    const double half = power_of_2((int)n_bits - 1);
     double value = isnan(x) ? 0.0 : nearbyint(x);
     value = value < -half ? -half : value;
     value = value > half - 1 ? half - 1 : value;
@@ -117,9 +129,9 @@ static uint64_t encode_whole(uint32_t n_bits, double x)
 static double largest(layout l)
 {
     const int top = (1 << l.exponent_bits) - 1 - l.has_inf;
-    const double mantissa = ldexp(1.0, l.mantissa_bits + 1) -
+    const double mantissa = power_of_2(l.mantissa_bits + 1) -
                             (l.has_inf ? 1.0 : 2.0); /* fp8: all ones is NaN */
-    return ldexp(mantissa, top - bias_of(l) - l.mantissa_bits);
+    return mantissa * power_of_2(top - bias_of(l) - l.mantissa_bits);
 }
 
 uint64_t conformance_encode(uint32_t type, double x)
@@ -140,7 +152,7 @@ uint64_t conformance_encode(uint32_t type, double x)
         return sign | (l.has_inf ? inf | one << (l.mantissa_bits - 1)
                                  : (one << (n_bits - 1)) - 1);
     int exponent = 1 - bias_of(l); /* of subnormals and the first normals */
-    if (fabs(x) >= ldexp(1.0, exponent))
+    if (fabs(x) >= power_of_2(exponent))
         exponent = ilogb(isinf(x) ? largest(l) : x);
     double units = nearbyint(
         ldexp(fabs(isinf(x) ? largest(l) : x), l.mantissa_bits - exponent));
@@ -158,6 +170,20 @@ uint64_t conformance_encode(uint32_t type, double x)
     return sign | bits;
 }
 
+/* What the bits of the small types mean, found out once. */
+static double small_floats[3][1 << 16];
+static pthread_once_t tables_made = PTHREAD_ONCE_INIT;
+
+static void make_tables(void)
+{
+    for (uint32_t bits = 0; bits < 1u << 16; bits++) {
+        small_floats[0][bits] = conformance_decode(VLY_ELEMENT_F16, bits);
+        small_floats[1][bits] = conformance_decode(VLY_ELEMENT_BF16, bits);
+        small_floats[2][bits] =
+            conformance_decode(VLY_ELEMENT_E4M3, bits & 0xffu);
+    }
+}
+
 double conformance_element_get(uint32_t type, const void *array, uint64_t index)
 {
     const uint32_t n_bits = conformance_element_bits(type);
@@ -169,7 +195,17 @@ double conformance_element_get(uint32_t type, const void *array, uint64_t index)
     }
     /* little endian, as everything of this engine is */
     memcpy(&bits, bytes + index * (n_bits / 8), n_bits / 8);
-    return conformance_decode(type, bits);
+    if (type == VLY_ELEMENT_F32) { /* the processor's own format */
+        const uint32_t word = (uint32_t)bits;
+        float x;
+        memcpy(&x, &word, sizeof x);
+        return (double)x;
+    }
+    if (type != VLY_ELEMENT_F16 && type != VLY_ELEMENT_BF16 &&
+        type != VLY_ELEMENT_E4M3)
+        return conformance_decode(type, bits);
+    pthread_once(&tables_made, make_tables);
+    return small_floats[type - VLY_ELEMENT_F16][bits];
 }
 
 void conformance_element_set(uint32_t type, void *array, uint64_t index,

@@ -6,3 +6,21 @@ vly_test(test_tune_cache LABELS unit TIMEOUT 300
          SOURCES test_tune_cache.c ${CMAKE_SOURCE_DIR}/plugins/common/tune_cache.c)
 target_include_directories(test_tune_cache
     PRIVATE ${CMAKE_SOURCE_DIR}/plugins/common)
+
+# The conformance table of volley.gemm/1 over every way of gemm_cpu.
+vly_test(test_gemm LABELS unit TIMEOUT 180 SOURCES test_gemm.c
+         LIBRARIES volley_conformance DEPENDS gemm_cpu ARGUMENTS cpu:2)
+foreach(device cpu:1,choose=plain cpu:3,choose=gemv cpu:1,choose=openblas
+        cpu:3,tune=0 cpu:2,choose=plain,isa=scalar cpu:2,choose=plain,isa=avx2)
+    string(MAKE_C_IDENTIFIER "test_gemm_${device}" name)
+    vly_test_register(${name} LABELS unit TIMEOUT 180
+        COMMAND test_gemm ${device})
+endforeach()
+if(TARGET gemm_cuda)
+    add_dependencies(test_gemm gemm_cuda)
+    foreach(device cuda:0 cuda:0,tune=0,cache=off)
+        string(MAKE_C_IDENTIFIER "test_gemm_${device}" name)
+        vly_test_register(${name} LABELS gpu TIMEOUT 600
+            COMMAND test_gemm ${device})
+    endforeach()
+endif()

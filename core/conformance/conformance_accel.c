@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The loop over cases and scenarios of accelerators.
+ */
+#include "conformance/conformance_accel.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+
+static uint32_t say(accel_trial *trial, uint32_t outcome, const char *format,
+                    va_list arguments)
+{
+    (void)vsnprintf(trial->text, sizeof trial->text, format, arguments);
+    return outcome;
+}
+
+uint32_t accel_fail(accel_trial *trial, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    uint32_t outcome = say(trial, VLY_CONFORMANCE_FAILED, format, arguments);
+    va_end(arguments);
+    return outcome;
+}
+
+uint32_t accel_skip(accel_trial *trial, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    uint32_t outcome = say(trial, VLY_CONFORMANCE_SKIPPED, format, arguments);
+    va_end(arguments);
+    return outcome;
+}
+
+static bool is_wanted(const char *pattern, const char *name,
+                      const char *scenario)
+{
+    char both[192];
+    (void)snprintf(both, sizeof both, "%s/%s", name, scenario);
+    return pattern == NULL || fnmatch(pattern, name, 0) == 0 ||
+           fnmatch(pattern, scenario, 0) == 0 || fnmatch(pattern, both, 0) == 0;
+}
+
+static void run_one(const vly_accel_conformance *c, uint32_t index,
+                    const char *name, const accel_scenario *scenario,
+                    vly_conformance_counts *counts)
+{
+    accel_trial trial = {.conformance = c,
+                         .accelerator = c->accelerator,
+                         .index = index,
+                         .seed = vly_mix64(c->seed + index)};
+    const uint64_t live = vly_memory_live();
+    if (scenario->fits != NULL && !scenario->fits(&trial))
+        return;
+    if (c->on_begin != NULL)
+        c->on_begin(c->arg, name, scenario->name);
+    uint32_t outcome = scenario->run(&trial);
+    if (outcome != VLY_CONFORMANCE_FAILED && vly_memory_live() != live)
+        outcome = accel_fail(&trial, "%" PRId64 " blocks of the host are left",
+                             (int64_t)(vly_memory_live() - live));
+    const vly_conformance_result result = {
+        name, scenario->name, outcome,
+        outcome == VLY_CONFORMS ? "" : trial.text};
+    counts->n[outcome]++;
+    if (c->on_result != NULL)
+        c->on_result(c->arg, &result);
+}
+
+vly_conformance_counts
+vly_accel_conformance_run(const vly_accel_conformance *conformance,
+                          const accel_table *table)
+{
+    const vly_accel_conformance *c = conformance;
+    vly_conformance_counts counts = {{0}};
+    char name[128];
+    for (uint32_t i = 0; i < table->n_cases; i++) {
+        table->case_name(i, name, sizeof name);
+        for (const accel_scenario *s = table->scenarios; s->name != NULL; s++) {
+            if (is_wanted(c->pattern, name, s->name))
+                run_one(c, i, name, s, &counts);
+        }
+    }
+    return counts;
+}
+
+const accel_table *const *vly_accel_tables(const vly_accelerator *accelerator)
+{
+    static const accel_table *tables[4];
+    uint32_t n = 0;
+    memset(tables, 0, sizeof tables);
+    if (accelerator->gemm.struct_size != 0)
+        tables[n++] = &vly_gemm_table;
+    return tables;
+}
+
+double accel_random(uint64_t seed, uint32_t stream, uint64_t i)
+{
+    const uint64_t word = vly_mix64(vly_mix64(seed + stream) + i);
+    return ((double)(word >> 32) + 0.5) * 0x1p-31 - 1.0;
+}
+
+/* ---- buffers
+ * ------------------------------------------------------------------ */
+
+enum { GUARD = 512, GUARD_BYTE = 0xa5, POISON = 0xff };
+
+vly_status accel_buffer_init(accel_buffer *buffer,
+                             const vly_accelerator *accelerator, uint64_t bytes,
+                             uint64_t offset, vly_error *error)
+{
+    const vly_memory *memory = &accelerator->memory;
+    memset(buffer, 0, sizeof *buffer);
+    buffer->accelerator = accelerator;
+    buffer->bytes = bytes;
+    buffer->offset = offset;
+    buffer->whole = GUARD + offset + bytes + GUARD;
+    buffer->host = vly_malloc(buffer->whole, 1);
+    buffer->found = vly_malloc(buffer->whole, 1);
+    vly_status status = VLY_OK;
+    if (buffer->host == NULL || buffer->found == NULL)
+        status = vly_fail_nomem(error, buffer->whole, "a buffer");
+    void *base = NULL;
+    if (status == VLY_OK)
+        status = memory->alloc(accelerator->device.index, buffer->whole, &base,
+                               error);
+    if (status != VLY_OK) {
+        accel_buffer_deinit(buffer);
+        return status;
+    }
+    buffer->base = base;
+    memset(buffer->host, GUARD_BYTE, (size_t)buffer->whole);
+    memset(buffer->host + GUARD + offset, POISON, (size_t)bytes);
+    return VLY_OK;
+}
+
+void accel_buffer_deinit(accel_buffer *buffer)
+{
+    if (buffer->base != NULL)
+        buffer->accelerator->memory.free(buffer->accelerator->device.index,
+                                         buffer->base);
+    vly_free(buffer->host);
+    vly_free(buffer->found);
+    memset(buffer, 0, sizeof *buffer);
+}
+
+void *accel_buffer_host(const accel_buffer *buffer)
+{
+    return buffer->host + GUARD + buffer->offset;
+}
+
+void *accel_buffer_found(const accel_buffer *buffer)
+{
+    return buffer->found + GUARD + buffer->offset;
+}
+
+void *accel_buffer_device(const accel_buffer *buffer)
+{
+    return buffer->bytes > 0 ? buffer->base + GUARD + buffer->offset : NULL;
+}
+
+vly_status accel_buffer_put(const accel_buffer *buffer, vly_error *error)
+{
+    const vly_memory *memory = &buffer->accelerator->memory;
+    const uint32_t device = buffer->accelerator->device.index;
+    vly_status status =
+        memory->copy(device, buffer->base, buffer->host, buffer->whole,
+                     VLY_COPY_TO_DEVICE, NULL, error);
+    return status == VLY_OK ? memory->stream_wait(device, NULL, error) : status;
+}
+
+vly_status accel_buffer_get(accel_buffer *buffer, vly_error *error)
+{
+    const vly_memory *memory = &buffer->accelerator->memory;
+    const uint32_t device = buffer->accelerator->device.index;
+    vly_status status =
+        memory->copy(device, buffer->found, buffer->base, buffer->whole,
+                     VLY_COPY_FROM_DEVICE, NULL, error);
+    return status == VLY_OK ? memory->stream_wait(device, NULL, error) : status;
+}
+
+bool accel_buffer_guarded(const accel_buffer *buffer)
+{
+    const uint64_t begin = GUARD + buffer->offset;
+    const uint64_t end = begin + buffer->bytes;
+    return memcmp(buffer->host, buffer->found, (size_t)begin) == 0 &&
+           memcmp(buffer->host + end, buffer->found + end, GUARD) == 0;
+}
+
+bool accel_buffer_unchanged(const accel_buffer *buffer)
+{
+    return memcmp(buffer->host, buffer->found, (size_t)buffer->whole) == 0;
+}
+
+bool accel_buffer_kept(const accel_buffer *buffer, uint64_t from, uint64_t to)
+{
+    const uint64_t begin = GUARD + buffer->offset;
+    return memcmp(buffer->host + begin + from, buffer->found + begin + from,
+                  (size_t)(to - from)) == 0;
+}
