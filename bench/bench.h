@@ -146,6 +146,9 @@ typedef struct bench_options {
     const char *backend;
     const char *beside;  /* suite cuda: another one to time; NULL: none */
     const char *pattern; /* of --case: cases whose id has it; NULL: all */
+    const char *sizes;   /* suites of accelerators: what was asked for */
+    const char *types;
+    const char *set;
     uint32_t n_threads;
     bool quick;
     vly_registry *registry;
@@ -163,9 +166,10 @@ typedef struct bench_results {
     bench_case cases[BENCH_CASES_MAX];
     uint32_t n_cases;
     bench_energy energy;
-    uint64_t state_bytes;      /* of a checkpoint: in memory, ... */
-    uint64_t checkpoint_bytes; /* ... and its file; 0: none was written */
-    char failure[1000];        /* what ended it early; "": nothing */
+    uint64_t state_bytes;            /* of a checkpoint: in memory, ... */
+    uint64_t checkpoint_bytes;       /* ... and its file; 0: none was written */
+    struct bench_products *products; /* suites of accelerators; or NULL */
+    char failure[1000];              /* what ended it early; "": nothing */
 } bench_results;
 
 void bench_machine_read(bench_machine *machine);

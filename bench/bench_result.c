@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "bench_product.h"
 #include "json_reader.h"
 #include "tool.h"
 #include "volley_build.h"
@@ -106,6 +107,7 @@ void bench_print(const bench_results *results, bool markdown)
     print_head(results, markdown ? "- " : "");
     print_rows(results, markdown);
     bench_cases_print(results, markdown);
+    bench_products_print(results->products, markdown);
     if (results->failure[0] != '\0')
         tool_print("\nNOT COMPLETE: %s\n", results->failure);
 }
@@ -172,7 +174,11 @@ void bench_json(const bench_results *results, json_writer *json)
     for (uint32_t i = 0; i < results->n_rows; i++)
         put_row(&results->rows[i], json);
     bench_cases_json(results, json);
+    bench_products_json(results->products, json);
     json_array_end(json);
+    if (results->products != NULL)
+        json_number(json, "ceiling_bytes_per_s",
+                    results->products->bytes_per_s);
     bench_energy_json(results, json);
     json_u64(json, "state_bytes", results->state_bytes);
     json_u64(json, "checkpoint_bytes", results->checkpoint_bytes);
@@ -227,6 +233,12 @@ vly_status bench_compare(const bench_results *results, const char *path,
             compare_one(rows, results->cases[i].id,
                         results->cases[i].device.seconds.median, threshold,
                         &compared, &slower);
+    const bench_products *products = results->products;
+    for (uint32_t i = 0; products != NULL && i < products->n_rows; i++)
+        if (products->rows[i].reason[0] == '\0')
+            compare_one(rows, products->rows[i].id,
+                        products->rows[i].seconds.median, threshold, &compared,
+                        &slower);
     json_free(&before);
     if (compared == 0)
         return vly_fail(error, VLY_E_PARSE,

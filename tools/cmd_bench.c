@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "bench.h"
+#include "bench_product.h"
 #include "json_reader.h"
 #include "record/writer.h"
 #include "setup.h"
@@ -24,6 +25,13 @@ static const tool_option options[] = {
      "as in cuda:1; default: cpu, in suite cuda cuda", 0, 0},
     {"beside", 0, false, TOOL_TEXT, "NAME",
      "cuda: a second backend, timed in the same run, as in vulkan:0", 0, 0},
+    {"sizes", 0, false, TOOL_TEXT, "LIST",
+     "gemm: as in 1024,16x4096x1024 (MxNxK); gemv: as in 4096x16384 (NxK)", 0,
+     0},
+    {"types", 0, false, TOOL_TEXT, "LIST",
+     "gemm, gemv: as in fp16,bf16,w4a16; a wrong one lists them", 0, 0},
+    {"set", 0, false, TOOL_TEXT, "NAME",
+     "gemm: shapes40, 40 shapes of models, beside the first candidate", 0, 0},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
      1, 256},
     {"genomes", 0, false, TOOL_TEXT, "FOLDER", "where the stress genomes are",
@@ -85,6 +93,12 @@ out:
     return status;
 }
 
+/* Suites of accelerators: no backend, no genomes. */
+static bool is_product(const char *suite)
+{
+    return strcmp(suite, "gemm") == 0 || strcmp(suite, "gemv") == 0;
+}
+
 static vly_status measure(const bench_options *bench, const char *suite,
                           bench_results *results, vly_error *error)
 {
@@ -96,6 +110,8 @@ static vly_status measure(const bench_options *bench, const char *suite,
         return bench_cuda(bench, results, error);
     if (strcmp(suite, "checkpoint") == 0)
         return bench_checkpoint(bench, results, error);
+    if (is_product(suite))
+        return bench_gemm(bench, strcmp(suite, "gemv") == 0, results, error);
     tool_message("probing memory and increments");
     VLY_TRY(bench_probe(bench->n_threads, &results->probes, error));
     if (all || strcmp(suite, "cpu") == 0)
@@ -134,17 +150,28 @@ out:
 static vly_status check_suite(const tool_args *args, const char *suite,
                               const bench_options *bench, vly_error *error)
 {
-    static const char *const suites[] = {"cpu", "build", "all", "cuda",
-                                         "checkpoint"};
+    static const char *const suites[] = {"cpu",        "build", "all", "cuda",
+                                         "checkpoint", "gemm",  "gemv"};
     bool cuda = strcmp(suite, "cuda") == 0;
     bool known = false;
     for (uint32_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
         known = known || strcmp(suite, suites[i]) == 0;
     if (!known)
         return vly_fail(error, VLY_E_INVALID,
-                        "unknown suite %s; wanted cpu, build, all, cuda or "
-                        "checkpoint",
+                        "unknown suite %s; wanted cpu, build, all, cuda, "
+                        "checkpoint, gemm or gemv",
                         suite);
+    if (!is_product(suite) &&
+        (bench->sizes != NULL || bench->types != NULL || bench->set != NULL))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--sizes, --types and --set are of suites gemm and "
+                        "gemv");
+    if (is_product(suite)) {
+        vly_status read =
+            bench_gemm_check(bench, strcmp(suite, "gemv") == 0, error);
+        if (read != VLY_OK)
+            return read;
+    }
     if (!cuda && bench->pattern != NULL)
         return vly_fail(error, VLY_E_INVALID,
                         "--case is of suite cuda: volley bench cuda --case %s",
@@ -166,13 +193,18 @@ static vly_status measure_and_report(const tool_args *args, const char *suite,
     static bench_results results;
     memset(&results, 0, sizeof results);
     vly_status failed = measure(bench, suite, &results, error);
-    if (failed != VLY_OK && results.n_rows == 0 && results.n_cases == 0)
+    bool empty = results.n_rows == 0 && results.n_cases == 0 &&
+                 (results.products == NULL || results.products->n_rows == 0);
+    if (failed != VLY_OK && empty) {
+        bench_products_free(&results);
         return failed;
+    }
     if (failed != VLY_OK)
         snprintf(results.failure, sizeof results.failure, "%s", error->message);
     vly_error why = VLY_ERROR_INIT;
     tool_signals_defer(true); /* no half a file is left */
     vly_status status = report(args, &results, code, &why);
+    bench_products_free(&results);
     if (failed != VLY_OK)
         return failed;
     if (status != VLY_OK)
@@ -194,12 +226,17 @@ static int run(const tool_args *args)
                                                                    : "cpu",
                            .beside = tool_text(args, "beside"),
                            .pattern = tool_text(args, "case"),
+                           .sizes = tool_text(args, "sizes"),
+                           .types = tool_text(args, "types"),
+                           .set = tool_text(args, "set"),
                            .n_threads = tool_threads(args),
                            .quick = tool_has(args, "quick")};
     VLY_TRY(check_suite(args, suite, &bench, &error));
-    VLY_TRY(find_genomes(args, folder, sizeof folder, &error));
     VLY_TRY(tool_registry_create(&bench.registry, &error));
-    VLY_TRY(tool_backend_check(bench.registry, bench.backend, &error));
+    if (!is_product(suite)) {
+        VLY_TRY(find_genomes(args, folder, sizeof folder, &error));
+        VLY_TRY(tool_backend_check(bench.registry, bench.backend, &error));
+    }
     if (bench.beside != NULL)
         VLY_TRY(tool_backend_check(bench.registry, bench.beside, &error));
     status = measure_and_report(args, suite, &bench, &code, &error);
@@ -210,9 +247,8 @@ out:
 
 const tool_command cmd_bench = {
     .name = "bench",
-    .arguments = "[cpu|build|all|cuda|checkpoint] [options]",
-    .summary =
-        "Times bursts of the stress genomes beside the machine's limits.",
+    .arguments = "[cpu|build|all|cuda|checkpoint|gemm|gemv] [options]",
+    .summary = "Times bursts and accelerators beside the machine's limits.",
     .details =
         "cpu: whole bursts of 100,000 neurons x 100 and x 1000 synapses, 0.1, "
         "1 and 10%\nfiring, delay 1 and 1 to 16. build: compiling them. Before "
@@ -223,6 +259,10 @@ const tool_command cmd_bench = {
         "and aimed at for one H200,\nwhat others published, start, memory, "
         "energy. 40 GB and some minutes; a case\nthat does not fit is "
         "skipped.\n\n"
+        "gemm, gemv: matrix products on an accelerator (--backend cpu:4, "
+        "cuda:0), "
+        "each compared\nwith float64 first, beside the bandwidth and the best "
+        "rate measured in the run.\n\n"
         "checkpoint: the state of the microcircuit copied (for so long the "
         "loop "
         "stands),\nwritten to a file in the working folder, and read back. "

@@ -225,6 +225,17 @@ static vly_status set_kernels(const vly_device_spec *device,
                                                          : "");
 }
 
+/* Waking a thread takes some microseconds: only where each has half a million
+ * products, some ten. */
+static uint32_t threads_for(const vly_gemm_desc *desc, uint32_t n)
+{
+    const double products = (double)desc->m * (double)desc->n *
+                            (double)desc->k * (double)desc->batch;
+    const double useful = 1.0 + products * 0x1p-19;
+    n = n < 1 ? 1 : n > 1024 ? 1024 : n;
+    return (double)n < useful ? n : (uint32_t)useful;
+}
+
 static vly_status fill(vly_gemm_plan *plan, const vly_device_spec *device,
                        const vly_gemm_desc *desc, vly_error *error)
 {
@@ -239,8 +250,7 @@ static vly_status fill(vly_gemm_plan *plan, const vly_device_spec *device,
         status = set_kernels(device, plan, error);
     if (status != VLY_OK)
         return status;
-    const uint32_t threads = device->n_threads;
-    plan->n_threads = threads < 1 ? 1 : threads > 1024 ? 1024 : threads;
+    plan->n_threads = threads_for(&plan->problem.desc, device->n_threads);
     status = choose(plan, &options, all, error);
     if (status == VLY_OK)
         explain(plan, all);

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Suites gemm and gemv: products on an accelerator, on random buffers used in
+ * turn, each compared with float64 before it is timed.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "bench_product.h"
+#include "conformance/conformance_element.h"
+#include "conformance/conformance_gemm.h"
+#include "tool.h"
+
+enum {
+    SETS_MOST = 64,
+    SAMPLED_ROWS = 4,
+    SAMPLED_COLS = 32,
+    POOL = 1 << 18, /* random elements, from which tensors are made */
+};
+
+/* One product with its buffers. */
+typedef struct product {
+    const vly_accelerator *accelerator;
+    vly_gemm_desc desc;
+    vly_gemm_plan *plan;
+    vly_plan_info info;
+    uint32_t sets;
+    void *tensors[SETS_MOST][GEMM_N_TENSORS]; /* on the device */
+    void *host[GEMM_N_TENSORS];               /* of set 0 */
+    void *workspace;
+} product;
+
+static void product_deinit(product *p)
+{
+    const vly_memory *m = &p->accelerator->memory;
+    const uint32_t device = p->accelerator->device.index;
+    for (uint32_t i = 0; i < GEMM_N_TENSORS; i++) {
+        for (uint32_t s = 0; s < p->sets; s++)
+            m->free(device, p->tensors[s][i]);
+        vly_free(p->host[i]);
+    }
+    m->free(device, p->workspace);
+    p->accelerator->gemm.plan_destroy(p->plan);
+}
+
+static vly_gemm_desc desc_of(const bench_gemm_type *type, bench_shape shape)
+{
+    return (vly_gemm_desc){.struct_size = sizeof(vly_gemm_desc),
+                           .flags = type->flags | VLY_GEMM_TRANS_B,
+                           .type_a = type->a,
+                           .type_b = type->b,
+                           .type_d = type->d,
+                           .scale_a = type->scale_a,
+                           .scale_b = type->scale_b,
+                           .m = shape.m,
+                           .n = shape.n,
+                           .k = shape.k,
+                           .lda = shape.k,
+                           .ldb = shape.k,
+                           .ldc = shape.n,
+                           .ldd = shape.n,
+                           .batch = 1,
+                           .workspace_most = UINT64_C(64) << 20};
+}
+
+/* ---- buffers
+ * ------------------------------------------------------------------ */
+
+/* Random elements, copied in pieces from a pool at random places: making each
+ * of a billion by itself would take minutes. Rows are compact. */
+static vly_status fill(const vly_gemm_desc *desc, uint32_t which, uint64_t seed,
+                       void *memory, uint64_t bytes, vly_error *error)
+{
+    vly_gemm_desc line = *desc; /* one row of POOL elements of this tensor */
+    const gemm_tensor t = conformance_gemm_tensor(desc, which);
+    const uint64_t pool = (uint64_t)POOL * conformance_element_bits(t.type) / 8;
+    uint8_t *elements = NULL;
+    uint8_t *to = memory;
+    if (bytes <= pool) {
+        conformance_gemm_fill(desc, which, seed, memory);
+        return VLY_OK;
+    }
+    elements = vly_malloc(pool, 1);
+    if (elements == NULL)
+        return vly_fail_nomem(error, pool, "random elements");
+    line.flags = 0;
+    line.m = which == GEMM_B ? 1 : POOL;
+    line.n = which == GEMM_B ? POOL : 1;
+    line.k = 1;
+    line.lda = 1;
+    line.ldb = POOL;
+    line.ldc = 1;
+    if (which == GEMM_SCALE_B) {
+        line.m = 1;
+        line.n = desc->scale_b == VLY_SCALE_BLOCK ? POOL * 128 : POOL;
+    }
+    conformance_gemm_fill(&line, which, seed, elements);
+    uint64_t n = 0;
+    for (uint64_t at = 0; at < bytes; at += n) {
+        const uint64_t from =
+            vly_mix64(seed + at) % (pool / 2) / 16 * 16; /* whole elements */
+        n = bytes - at < pool / 2 ? bytes - at : pool / 2;
+        memcpy(to + at, elements + from, (size_t)n);
+    }
+    vly_free(elements);
+    return VLY_OK;
+}
+
+static uint64_t set_bytes(const vly_gemm_desc *desc)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < GEMM_N_TENSORS; i++)
+        if (i != GEMM_C) /* beta is 0 */
+            bytes += conformance_gemm_tensor(desc, i).bytes;
+    return bytes;
+}
+
+static vly_status make_tensor(product *p, uint32_t set, uint32_t which,
+                              vly_error *error)
+{
+    const vly_memory *m = &p->accelerator->memory;
+    const uint32_t device = p->accelerator->device.index;
+    const uint64_t bytes = conformance_gemm_tensor(&p->desc, which).bytes;
+    vly_status status = VLY_OK;
+    if (bytes == 0 || which == GEMM_C)
+        return VLY_OK;
+    if (p->host[which] == NULL)
+        p->host[which] = vly_malloc(bytes, 1);
+    if (p->host[which] == NULL)
+        return vly_fail_nomem(error, bytes, "a matrix on the host");
+    VLY_TRY(m->alloc(device, bytes, &p->tensors[set][which], error));
+    if (which == GEMM_D) {
+        VLY_TRY(
+            m->fill(device, p->tensors[set][which], 0xff, bytes, NULL, error));
+    } else {
+        VLY_TRY(fill(&p->desc, which, 1000u * set + which, p->host[which],
+                     bytes, error));
+        VLY_TRY(m->copy(device, p->tensors[set][which], p->host[which], bytes,
+                        VLY_COPY_TO_DEVICE, NULL, error));
+    }
+    VLY_TRY(m->stream_wait(device, NULL, error));
+out:
+    return status;
+}
+
+/* The last set made is set 0, so that the host's copies are its. */
+static vly_status make_sets(product *p, vly_error *error)
+{
+    const vly_memory *m = &p->accelerator->memory;
+    vly_status status = VLY_OK;
+    p->sets = bench_product_sets(p->accelerator, set_bytes(&p->desc));
+    for (uint32_t s = p->sets; s-- > 0;)
+        for (uint32_t i = 0; i < GEMM_N_TENSORS; i++)
+            VLY_TRY(make_tensor(p, s, i, error));
+    if (p->info.workspace_bytes > 0)
+        VLY_TRY(m->alloc(p->accelerator->device.index, p->info.workspace_bytes,
+                         &p->workspace, error));
+out:
+    return status;
+}
+
+/* ---- runs
+ * ------------------------------------------------------------------------ */
+
+static vly_status run_set(void *arg, uint32_t set, void *stream,
+                          vly_error *error)
+{
+    const product *p = arg;
+    void *const *tensors = p->tensors[set];
+    const vly_gemm_run run = {.struct_size = sizeof run,
+                              .alpha = 1.0f,
+                              .a = tensors[GEMM_A],
+                              .b = tensors[GEMM_B],
+                              .d = tensors[GEMM_D],
+                              .scale_a = tensors[GEMM_SCALE_A],
+                              .scale_b = tensors[GEMM_SCALE_B],
+                              .workspace = p->workspace,
+                              .workspace_bytes = p->info.workspace_bytes,
+                              .stream = stream};
+    return p->accelerator->gemm.run(p->plan, &run, error);
+}
+
+/* sqrt(sum (x - v)^2 / sum v^2); where one is out of its bound: E_DEVICE */
+static vly_status compare(const product *p, const uint64_t *rows,
+                          uint64_t n_rows, const uint64_t *cols,
+                          uint64_t n_cols, const double *values,
+                          const double *bounds, double *relative,
+                          vly_error *error)
+{
+    double difference = 0;
+    double size = 0;
+    for (uint64_t i = 0; i < n_rows; i++)
+        for (uint64_t j = 0; j < n_cols; j++) {
+            const double v = values[i * n_cols + j];
+            const double x =
+                conformance_element_get(p->desc.type_d, p->host[GEMM_D],
+                                        rows[i] * p->desc.ldd + cols[j]);
+            if (!(fabs(x - v) <= bounds[i * n_cols + j]))
+                return vly_fail(error, VLY_E_DEVICE,
+                                "d[%" PRIu64 "][%" PRIu64 "] is %.9g, wanted "
+                                "%.9g +- %.3g (%.200s)",
+                                rows[i], cols[j], x, v, bounds[i * n_cols + j],
+                                p->info.choice);
+            difference += (x - v) * (x - v);
+            size += v * v;
+        }
+    *relative = size > 0 ? sqrt(difference / size) : 0;
+    return VLY_OK;
+}
+
+/* First and last, and what lies between at random. */
+static uint64_t pick(uint64_t n, uint64_t most, uint64_t *picked)
+{
+    const uint64_t count = n < most ? n : most;
+    for (uint64_t i = 0; i < count; i++)
+        picked[i] = n <= most        ? i
+                    : i == 0         ? 0
+                    : i == count - 1 ? n - 1
+                                     : vly_mix64(n + i) % n;
+    return count;
+}
+
+static vly_status check(product *p, double *relative, vly_error *error)
+{
+    const vly_memory *m = &p->accelerator->memory;
+    const uint32_t device = p->accelerator->device.index;
+    const gemm_tensor d = conformance_gemm_tensor(&p->desc, GEMM_D);
+    gemm_host host = {.desc = &p->desc,
+                      .alpha = 1.0f,
+                      .is_device = (m->flags & VLY_MEMORY_HOST) == 0};
+    uint64_t rows[SAMPLED_ROWS];
+    uint64_t cols[SAMPLED_COLS];
+    double values[SAMPLED_ROWS * SAMPLED_COLS];
+    double bounds[SAMPLED_ROWS * SAMPLED_COLS];
+    const uint64_t n_rows = pick(p->desc.m, SAMPLED_ROWS, rows);
+    const uint64_t n_cols = pick(p->desc.n, SAMPLED_COLS, cols);
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < GEMM_N_TENSORS; i++)
+        host.tensors[i] = p->host[i];
+    VLY_TRY(run_set(p, 0, NULL, error));
+    VLY_TRY(m->copy(device, p->host[GEMM_D], p->tensors[0][GEMM_D], d.bytes,
+                    VLY_COPY_FROM_DEVICE, NULL, error));
+    VLY_TRY(m->stream_wait(device, NULL, error));
+    VLY_TRY(conformance_gemm_reference(&host, 0, rows, n_rows, cols, n_cols,
+                                       values, bounds, error));
+    VLY_TRY(compare(p, rows, n_rows, cols, n_cols, values, bounds, relative,
+                    error));
+out:
+    return status;
+}
+
+/* ---- one row
+ * ------------------------------------------------------------------- */
+
+static vly_status make_plan(product *p, const char *options, vly_error *error)
+{
+    vly_device_spec device = p->accelerator->device;
+    vly_status status = VLY_OK;
+    device.options = options != NULL ? options : device.options;
+    p->info = (vly_plan_info){.struct_size = sizeof p->info};
+    VLY_TRY(
+        p->accelerator->gemm.plan_create(&device, &p->desc, &p->plan, error));
+    VLY_TRY(p->accelerator->gemm.plan_info(p->plan, &p->info, error));
+out:
+    return status;
+}
+
+/* Not offered, or more memory than there is: the row says so. */
+static bool is_skip(vly_status status)
+{
+    return status == VLY_E_UNSUPPORTED || status == VLY_E_NOMEM;
+}
+
+static vly_status measure(product *p, bench_product *row, vly_error *error)
+{
+    const bench_subject subject = {.accelerator = p->accelerator,
+                                   .run = run_set,
+                                   .arg = p,
+                                   .sets = p->sets};
+    vly_status status = check(p, &row->error, error);
+    if (status == VLY_OK)
+        status = bench_product_time(&subject, row, error);
+    row->plan = p->info;
+    return status;
+}
+
+/* The first candidate on the same buffers, for --set. */
+static vly_status measure_default(product *p, bench_product *row,
+                                  vly_error *error)
+{
+    bench_product other = *row;
+    product q = *p; /* its buffers stay p's */
+    const vly_memory *m = &p->accelerator->memory;
+    const uint32_t device = p->accelerator->device.index;
+    q.plan = NULL;
+    q.workspace = NULL;
+    vly_status status = make_plan(&q, "choose=default", error);
+    if (status == VLY_E_UNSUPPORTED) /* a plugin without a library's default */
+        status = make_plan(&q, "tune=0", error);
+    if (status == VLY_OK && q.info.workspace_bytes > 0)
+        status = m->alloc(device, q.info.workspace_bytes, &q.workspace, error);
+    if (status == VLY_OK)
+        status = measure(&q, &other, error);
+    if (status == VLY_OK)
+        row->default_s = other.seconds.median;
+    m->free(device, q.workspace);
+    p->accelerator->gemm.plan_destroy(q.plan);
+    return is_skip(status) ? VLY_OK : status;
+}
+
+static vly_status one(const bench_options *options,
+                      const vly_accelerator *accelerator,
+                      const bench_gemm_type *type, bench_shape shape,
+                      bool is_gemv, bench_products *products, vly_error *error)
+{
+    static product p; /* large; one at a time */
+    char id[BENCH_PRODUCT_ID_BYTES];
+    vly_status status = VLY_OK;
+    snprintf(id, sizeof id, "%s %s %" PRIu64 "x%" PRIu64 "x%" PRIu64,
+             is_gemv ? "gemv" : "gemm", type->name, shape.m, shape.n, shape.k);
+    bench_product *row = bench_product_add(products, id, type->name);
+    if (row == NULL)
+        return vly_fail(error, VLY_E_INVALID, "more than %d products",
+                        BENCH_PRODUCTS_MAX);
+    tool_message("%s", id);
+    memset(&p, 0, sizeof p);
+    p.accelerator = accelerator;
+    p.desc = desc_of(type, shape);
+    VLY_TRY(make_plan(&p, NULL, error));
+    VLY_TRY(make_sets(&p, error));
+    row->flops = 2.0 * (double)shape.m * (double)shape.n * (double)shape.k;
+    row->bytes = (double)set_bytes(&p.desc);
+    row->bandwidth = shape.m == 1;
+    VLY_TRY(measure(&p, row, error));
+    if (options->set != NULL)
+        VLY_TRY(measure_default(&p, row, error));
+out:
+    product_deinit(&p);
+    if (is_skip(status)) {
+        snprintf(row->reason, sizeof row->reason, "%s", error->message);
+        return VLY_OK;
+    }
+    if (status != VLY_OK) {
+        char why[1000];
+        snprintf(why, sizeof why, "%s", error->message);
+        products->n_rows--; /* nothing of it is right */
+        return vly_fail(error, status, "%s: %.900s", id, why);
+    }
+    return status;
+}
+
+vly_status bench_gemm_check(const bench_options *options, bool is_gemv,
+                            vly_error *error)
+{
+    bench_shape shapes[BENCH_SHAPES_MAX];
+    const bench_gemm_type *types[BENCH_TYPES_MAX];
+    uint32_t n = 0;
+    vly_status status =
+        bench_gemm_shapes(options, is_gemv, true, shapes, &n, error);
+    return status == VLY_OK
+               ? bench_gemm_types(options, is_gemv, true, types, &n, error)
+               : status;
+}
+
+/* A product as fast as this device does them: what others are a part of. */
+static bench_shape large_shape(bool is_host, bool quick)
+{
+    const uint64_t n = (is_host ? 1024u : 8192u) / (quick ? 2u : 1u);
+    return (bench_shape){n, n, n};
+}
+
+/* Is there one at least as large? */
+static bool is_there(const bench_shape *shapes, uint32_t n, bench_shape large)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (shapes[i].m >= large.m && shapes[i].n >= large.n &&
+            shapes[i].k >= large.k)
+            return true;
+    return false;
+}
+
+/* A suite of which every row was skipped has measured nothing. */
+static vly_status any_measured(const bench_products *products, vly_error *error)
+{
+    for (uint32_t i = 0; i < products->n_rows; i++)
+        if (products->rows[i].reason[0] == '\0')
+            return VLY_OK;
+    return vly_fail(error, VLY_E_UNSUPPORTED, "nothing was measured: %.900s",
+                    products->n_rows > 0 ? products->rows[0].reason : "");
+}
+
+vly_status bench_gemm(const bench_options *options, bool is_gemv,
+                      bench_results *results, vly_error *error)
+{
+    static vly_accelerator accelerator; /* its device points into it */
+    bench_shape shapes[BENCH_SHAPES_MAX];
+    const bench_gemm_type *types[BENCH_TYPES_MAX];
+    uint32_t n_shapes = 0;
+    uint32_t n_types = 0;
+    vly_status status = VLY_OK;
+    VLY_TRY(bench_products_open(options, VLY_GEMM_INTERFACE, &accelerator,
+                                results, error));
+    const bool is_host = results->products->is_host;
+    const bench_shape large = large_shape(is_host, options->quick);
+    VLY_TRY(
+        bench_gemm_shapes(options, is_gemv, is_host, shapes, &n_shapes, error));
+    VLY_TRY(
+        bench_gemm_types(options, is_gemv, is_host, types, &n_types, error));
+    for (uint32_t t = 0; t < n_types; t++) {
+        if (!is_gemv && !is_there(shapes, n_shapes, large))
+            VLY_TRY(one(options, &accelerator, types[t], large, false,
+                        results->products, error));
+        for (uint32_t s = 0; s < n_shapes; s++)
+            VLY_TRY(one(options, &accelerator, types[t], shapes[s], is_gemv,
+                        results->products, error));
+    }
+    status = any_measured(results->products, error);
+out:
+    return status;
+}
