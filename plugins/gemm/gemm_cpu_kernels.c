@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(__AVX512F__) || defined(__AVX2__)
+#if defined(__SSE__)
 #include <immintrin.h>
 #endif
 
@@ -110,6 +110,34 @@ static void load_across(const vly_gemm_operand *operand, uint64_t k,
 
 enum { PIECE = 64 }; /* of k that is turned around at once */
 
+/* to[i][r] = rows[r][i] for n of i and `width` of r */
+static void turn(float rows[][PIECE], uint64_t n, uint32_t width, float *to)
+{
+    uint32_t r = 0;
+#if defined(__SSE__) /* four by four; compilers load one number at a time */
+    for (; r + 4 <= width; r += 4) {
+        uint64_t i = 0;
+        for (; i + 4 <= n; i += 4) {
+            __m128 x0 = _mm_loadu_ps(&rows[r][i]);
+            __m128 x1 = _mm_loadu_ps(&rows[r + 1][i]);
+            __m128 x2 = _mm_loadu_ps(&rows[r + 2][i]);
+            __m128 x3 = _mm_loadu_ps(&rows[r + 3][i]);
+            _MM_TRANSPOSE4_PS(x0, x1, x2, x3);
+            _mm_storeu_ps(to + i * width + r, x0);
+            _mm_storeu_ps(to + (i + 1) * width + r, x1);
+            _mm_storeu_ps(to + (i + 2) * width + r, x2);
+            _mm_storeu_ps(to + (i + 3) * width + r, x3);
+        }
+        for (; i < n; i++)
+            for (uint32_t q = r; q < r + 4; q++)
+                to[i * width + q] = rows[q][i];
+    }
+#endif
+    for (; r < width; r++)
+        for (uint64_t i = 0; i < n; i++)
+            to[i * width + r] = rows[r][i];
+}
+
 /* One panel of an operand along k. */
 static void pack_along(const vly_gemm_operand *operand, uint64_t row,
                        uint64_t n_rows, uint64_t k, uint64_t n_k,
@@ -122,9 +150,7 @@ static void pack_along(const vly_gemm_operand *operand, uint64_t row,
         const uint64_t n = n_k - at < PIECE ? n_k - at : PIECE;
         for (uint64_t r = 0; r < n_rows; r++)
             load(operand, row + r, k + at, rows[r], n);
-        for (uint64_t i = 0; i < n; i++)
-            for (uint32_t r = 0; r < width; r++)
-                to[(at + i) * width + r] = rows[r][i];
+        turn(rows, n, width, to + at * width);
     }
 }
 
