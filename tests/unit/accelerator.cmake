@@ -24,3 +24,7 @@ if(TARGET gemm_cuda)
             COMMAND test_gemm ${device})
     endforeach()
 endif()
+vly_test(test_gemm_same LABELS unit TIMEOUT 180 SOURCES test_gemm_same.c
+         LIBRARIES volley_conformance DEPENDS gemm_cpu)
+vly_test(test_accelerator LABELS unit SOURCES test_accelerator.c
+         DEPENDS gemm_cpu)
