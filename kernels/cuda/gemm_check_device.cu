@@ -7,7 +7,13 @@ namespace
 {
 
 constexpr int THREADS = 256;
-constexpr unsigned BLOCKS = 1024;
+constexpr uint64_t MOST_BLOCKS = 1024;
+
+unsigned blocks_for(uint64_t n)
+{
+    const uint64_t blocks = (n + THREADS - 1) / THREADS;
+    return static_cast<unsigned>(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS);
+}
 
 // The finaliser of splitmix64 (Steele et al. 2014, doi:10.1145/2660193.2660195)
 __device__ uint64_t mix(uint64_t x)
@@ -76,7 +82,8 @@ cudaError_t vly_cuda_gemm_fill(void *memory, uint64_t count, uint32_t type,
 {
     if (count == 0)
         return cudaSuccess;
-    fill<<<BLOCKS, THREADS, 0, stream>>>(memory, count, type, is_scale, seed);
+    VLY_LAUNCH(fill, blocks_for(count), THREADS, stream, memory, count, type,
+               is_scale, seed);
     return cudaGetLastError();
 }
 
@@ -87,7 +94,7 @@ cudaError_t vly_cuda_gemm_compare(const void *x, const void *y, uint64_t ldx,
 {
     if (rows == 0 || n == 0)
         return cudaSuccess;
-    compare<<<BLOCKS, THREADS, 0, stream>>>(x, y, ldx, ldy, rows, n, type, unit,
-                                            worst);
+    VLY_LAUNCH(compare, blocks_for(rows * n), THREADS, stream, x, y, ldx, ldy,
+               rows, n, type, unit, worst);
     return cudaGetLastError();
 }

@@ -9,6 +9,13 @@
 
 #include "gemm_kernels.h"
 
+// Kernels are started through this so that a test can run them on the host
+// (tests/support/cuda_emulation.h). kernel: a pointer to one.
+#if !defined(VLY_LAUNCH)
+#define VLY_LAUNCH(kernel, grid, block, stream, ...)                           \
+    kernel<<<grid, block, 0, stream>>>(__VA_ARGS__)
+#endif
+
 // e4m3 is a byte that knows what it is; int4 two numbers in a byte
 struct vly_e4m3 {
     uint8_t bits;
@@ -105,7 +112,7 @@ vly_scale(const vly_cuda_gemm &g, uint64_t z, uint64_t i, uint64_t j)
 {
     float scale = 1.0f;
     const uint32_t type_b = g.type_b == VLY_CUDA_E4M3 || g.type_a == VLY_CUDA_I8
-                                ? VLY_CUDA_F32
+                                ? static_cast<uint32_t>(VLY_CUDA_F32)
                                 : g.type_a;
     if (g.scale_a_mode == VLY_CUDA_SCALE_SCALAR ||
         g.scale_a_mode == VLY_CUDA_SCALE_ROW)

@@ -87,11 +87,11 @@ cudaError_t vly_cuda_gemm_finish(const vly_cuda_gemm *gemm, const void *sums,
     if (n == 0)
         return cudaSuccess;
     if (sum_type == VLY_CUDA_SUM_I32)
-        finish<<<blocks_for(n), THREADS, 0, stream>>>(
-            *gemm, static_cast<const int *>(sums), n_parts);
+        VLY_LAUNCH(finish<int>, blocks_for(n), THREADS, stream, *gemm,
+                   static_cast<const int *>(sums), n_parts);
     else
-        finish<<<blocks_for(n), THREADS, 0, stream>>>(
-            *gemm, static_cast<const float *>(sums), n_parts);
+        VLY_LAUNCH(finish<float>, blocks_for(n), THREADS, stream, *gemm,
+                   static_cast<const float *>(sums), n_parts);
     return cudaGetLastError();
 }
 
@@ -103,7 +103,7 @@ cudaError_t vly_cuda_gemm_pack_scales(const vly_cuda_gemm *gemm, float *scale_a,
         gemm->m * n_blocks + (gemm->n + 127) / 128 * ((n_blocks + 3) / 4 * 4);
     if (n == 0)
         return cudaSuccess;
-    pack<<<blocks_for(n), THREADS, 0, stream>>>(*gemm, scale_a, scale_b);
+    VLY_LAUNCH(pack, blocks_for(n), THREADS, stream, *gemm, scale_a, scale_b);
     return cudaGetLastError();
 }
 
@@ -115,10 +115,10 @@ cudaError_t vly_cuda_gemm_widen(const vly_cuda_gemm *gemm, void *out,
     if (n == 0)
         return cudaSuccess;
     if (gemm->type_a == VLY_CUDA_F16)
-        widen<<<blocks_for(n / 4), THREADS, 0, stream>>>(
-            *gemm, static_cast<__half *>(out), n_products);
+        VLY_LAUNCH(widen<__half>, blocks_for(n / 4), THREADS, stream, *gemm,
+                   static_cast<__half *>(out), n_products);
     else
-        widen<<<blocks_for(n / 4), THREADS, 0, stream>>>(
-            *gemm, static_cast<__nv_bfloat16 *>(out), n_products);
+        VLY_LAUNCH(widen<__nv_bfloat16>, blocks_for(n / 4), THREADS, stream,
+                   *gemm, static_cast<__nv_bfloat16 *>(out), n_products);
     return cudaGetLastError();
 }

@@ -129,7 +129,7 @@ cudaError_t launch(const vly_cuda_gemm *g, cudaStream_t stream)
         return cudaSuccess;
     const unsigned blocks =
         static_cast<unsigned>(n_tiles < MOST_BLOCKS ? n_tiles : MOST_BLOCKS);
-    own<TA, TB, Sum, BLOCKS><<<blocks, THREADS, 0, stream>>>(*g);
+    VLY_LAUNCH((own<TA, TB, Sum, BLOCKS>), blocks, THREADS, stream, *g);
     return cudaGetLastError();
 }
 

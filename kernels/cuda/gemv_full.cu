@@ -93,16 +93,16 @@ cudaError_t launch(const vly_cuda_gemm *g, uint32_t shape, uint32_t n_parts,
                     n_parts, static_cast<unsigned>(g->batch));
     switch (shape) {
     case 0:
-        gemv_full<ROWS, 8, ROWS == 1 ? 2 : 1>
-            <<<grid, 8 * 32, 0, stream>>>(*g, n_parts, n_groups, sums);
+        VLY_LAUNCH((gemv_full < ROWS, 8, ROWS == 1 ? 2 : 1 >), grid, 8 * 32,
+                   stream, *g, n_parts, n_groups, sums);
         break;
     case 1:
-        gemv_full<ROWS, 4, ROWS == 1 ? 4 : 2>
-            <<<grid, 4 * 32, 0, stream>>>(*g, n_parts, n_groups, sums);
+        VLY_LAUNCH((gemv_full < ROWS, 4, ROWS == 1 ? 4 : 2 >), grid, 4 * 32,
+                   stream, *g, n_parts, n_groups, sums);
         break;
     case 2:
-        gemv_full<ROWS, 16, 1>
-            <<<grid, 16 * 32, 0, stream>>>(*g, n_parts, n_groups, sums);
+        VLY_LAUNCH((gemv_full<ROWS, 16, 1>), grid, 16 * 32, stream, *g, n_parts,
+                   n_groups, sums);
         break;
     default:
         return cudaErrorInvalidValue;

@@ -29,14 +29,19 @@ constexpr int GROUP = VLY_CUDA_GEMV_ROWS; // rows of A at once
 
 __device__ __forceinline__ uint4 load_once(const void *from)
 {
+#if !defined(__CUDACC__)
+    return *static_cast<const uint4 *>(from);
+#else
     uint4 v;
     asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.u32 "
                  "{%0, %1, %2, %3}, [%4];"
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
                  : "l"(from));
     return v;
+#endif
 }
 
+#if defined(__CUDACC__)
 __device__ __forceinline__ void multiply(float (&sum)[4], uint32_t a0,
                                          uint32_t a1, uint32_t a2, uint32_t a3,
                                          uint32_t b0, uint32_t b1, __half)
@@ -59,11 +64,12 @@ __device__ __forceinline__ void multiply(float (&sum)[4], uint32_t a0,
                  : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
                  : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
+#endif // tests/support/cuda_emulation.h has them for the host
 
 template <typename Pair> __device__ Pair as(uint32_t word)
 {
     Pair pair;
-    memcpy(&pair, &word, sizeof pair);
+    memcpy(static_cast<void *>(&pair), &word, sizeof pair);
     return pair;
 }
 template <typename Pair> __device__ uint32_t bits(Pair pair)
@@ -237,16 +243,16 @@ cudaError_t launch(const vly_cuda_gemm *g, uint32_t shape, uint32_t n_parts,
                     n_parts, static_cast<unsigned>(g->batch));
     switch (shape) {
     case 0:
-        gemv_half<T, BITS, 8, 4>
-            <<<grid, 8 * 32, 0, stream>>>(*g, n_parts, n_groups, sums);
+        VLY_LAUNCH((gemv_half<T, BITS, 8, 4>), grid, 8 * 32, stream, *g,
+                   n_parts, n_groups, sums);
         break;
     case 1:
-        gemv_half<T, BITS, 4, 8>
-            <<<grid, 4 * 32, 0, stream>>>(*g, n_parts, n_groups, sums);
+        VLY_LAUNCH((gemv_half<T, BITS, 4, 8>), grid, 4 * 32, stream, *g,
+                   n_parts, n_groups, sums);
         break;
     case 2:
-        gemv_half<T, BITS, 16, 2>
-            <<<grid, 16 * 32, 0, stream>>>(*g, n_parts, n_groups, sums);
+        VLY_LAUNCH((gemv_half<T, BITS, 16, 2>), grid, 16 * 32, stream, *g,
+                   n_parts, n_groups, sums);
         break;
     default:
         return cudaErrorInvalidValue;

@@ -69,7 +69,7 @@ endfunction()
 if(VOLLEY_IMPORT)
     set(feagi_sources)
     foreach(part area blueprint genome json map morphology name property report
-            toml)
+            toml unit)
         list(APPEND feagi_sources ${CMAKE_SOURCE_DIR}/tools/feagi_${part}.c)
     endforeach()
     list(APPEND feagi_sources ${CMAKE_SOURCE_DIR}/tools/tool.c)

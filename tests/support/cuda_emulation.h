@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of CUDA on the host: what a .cu file needs to be compiled by an
+// ordinary C++ compiler (as its first include), so that its indices,
+// fragments and sums can be tested where there is no device. A block runs at a
+// time, its threads as fibers in turns; those of a warp meet in shuffles and
+// matrix products, those of a block in __syncthreads. Says nothing about speed,
+// races or what PTX does.
+#ifndef VOLLEY_CUDA_EMULATION_H
+#define VOLLEY_CUDA_EMULATION_H
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+#include <cuda_runtime_api.h>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#undef __global__
+#undef __device__
+#undef __shared__
+#undef __forceinline__
+#undef __launch_bounds__
+#define __global__
+#define __device__
+#define __shared__ static // one block at a time
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+
+namespace emulation
+{
+
+extern uint3 thread, block; // of the fiber that runs
+extern dim3 grid;
+
+// Runs every block of the grid, one after the other.
+void launch(dim3 grid, dim3 block, const std::function<void()> &kernel);
+void block_meets();
+// What every lane of the warp says, once all have said it: [32][words].
+const uint32_t *warp_meets(const uint32_t *words, uint32_t n_words);
+
+// Element of a fragment of mma m16n8k16, by the tables of the PTX manual.
+inline uint32_t half_of(const uint32_t *said, uint32_t lane, uint32_t word,
+                        uint32_t half)
+{
+    return said[lane * 6 + word] >> (half * 16) & 0xffffu;
+}
+
+template <typename T> inline float number(uint32_t bits)
+{
+    T x;
+    const uint16_t low = static_cast<uint16_t>(bits);
+    memcpy(static_cast<void *>(&x), &low, sizeof x);
+    return static_cast<float>(x);
+}
+
+template <typename T>
+inline void multiply(float (&sum)[4], uint32_t a0, uint32_t a1, uint32_t a2,
+                     uint32_t a3, uint32_t b0, uint32_t b1)
+{
+    const uint32_t words[6] = {a0, a1, a2, a3, b0, b1};
+    const uint32_t *said = warp_meets(words, 6);
+    const uint32_t lane = thread.x % 32;
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t row = lane / 4 + i / 2 * 8, col = lane % 4 * 2 + i % 2;
+        double exact = sum[i];
+        for (uint32_t k = 0; k < 16; k++) {
+            const uint32_t pair = k % 8 / 2, upper = k / 8;
+            exact +=
+                static_cast<double>(number<T>(half_of(
+                    said, row % 8 * 4 + pair, row / 8 + upper * 2, k % 2))) *
+                static_cast<double>(
+                    number<T>(half_of(said, col * 4 + pair, 4 + upper, k % 2)));
+        }
+        sum[i] = static_cast<float>(exact);
+    }
+}
+
+} // namespace emulation
+
+#define threadIdx emulation::thread
+#define blockIdx emulation::block
+#define gridDim emulation::grid
+#define VLY_LAUNCH(kernel, grid, block, stream, ...)                           \
+    ((void)(stream),                                                           \
+     emulation::launch(dim3(grid), dim3(block), [=] { kernel(__VA_ARGS__); }))
+
+static inline void __syncthreads()
+{
+    emulation::block_meets();
+}
+
+static inline float __shfl_xor_sync(uint32_t, float x, int mask)
+{
+    uint32_t word;
+    memcpy(&word, &x, sizeof word);
+    const uint32_t *said = emulation::warp_meets(&word, 1);
+    memcpy(&x, &said[(emulation::thread.x % 32) ^ static_cast<uint32_t>(mask)],
+           sizeof x);
+    return x;
+}
+
+static inline void multiply(float (&sum)[4], uint32_t a0, uint32_t a1,
+                            uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1,
+                            __half)
+{
+    emulation::multiply<__half>(sum, a0, a1, a2, a3, b0, b1);
+}
+static inline void multiply(float (&sum)[4], uint32_t a0, uint32_t a1,
+                            uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1,
+                            __nv_bfloat16)
+{
+    emulation::multiply<__nv_bfloat16>(sum, a0, a1, a2, a3, b0, b1);
+}
+
+// rounds once: a float product of two fp16 is exact, and so is the double sum
+static inline __half2 __hfma2(__half2 a, __half2 b, __half2 c)
+{
+    const auto one = [](__half x, __half y, __half z) {
+        return __double2half(static_cast<double>(__half2float(x)) *
+                                 static_cast<double>(__half2float(y)) +
+                             static_cast<double>(__half2float(z)));
+    };
+    return __half2(one(__low2half(a), __low2half(b), __low2half(c)),
+                   one(__high2half(a), __high2half(b), __high2half(c)));
+}
+
+template <typename T> static inline T __ldg(const T *at)
+{
+    return *at;
+}
+template <typename T> static inline T __ldcs(const T *at)
+{
+    return *at;
+}
+static inline uint32_t __float_as_uint(float x)
+{
+    uint32_t word;
+    memcpy(&word, &x, sizeof word);
+    return word;
+}
+static inline float __int_as_float(int word)
+{
+    float x;
+    memcpy(&x, &word, sizeof x);
+    return x;
+}
+static inline void atomicMax(uint32_t *at, uint32_t x)
+{
+    *at = std::max(*at, x);
+}
+
+using std::min;
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A cuBLASLt that is none: see fake_cublaslt.c.
+ */
+#ifndef VOLLEY_FAKE_CUBLASLT_H
+#define VOLLEY_FAKE_CUBLASLT_H
+
+#include <stdint.h>
+
+/* How it behaves, by number of an algorithm (0 to n_algorithms - 1); and what
+ * it has done. A test finds it by name: "fake_cublaslt". */
+typedef struct fake_cublaslt {
+    uint32_t n_algorithms; /* that heuristics offer */
+    uint32_t garbage;      /* mask: these write something else */
+    uint32_t not_written;  /* mask: these write nothing */
+    uint32_t refused;      /* mask: these fail when they are run */
+    uint32_t slow;         /* mask: these take 200 us more */
+    uint32_t retired;      /* mask: AlgoCheck refuses these */
+    int32_t fail_at;       /* the n-th creating call from now on fails; 0: none
+                            */
+    int32_t n_live;        /* descriptors that were not destroyed */
+    uint32_t n_heuristics; /* calls */
+    uint32_t n_runs;
+} fake_cublaslt_state;
+
+#endif

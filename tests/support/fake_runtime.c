@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A CUDA runtime that is none, for the accelerators: memory of the device is
+ * the host's, by the host table, so that it is counted and fails there; what is
+ * put into a stream is done at once; events are the host's clock. With kernels
+ * compiled by cuda_emulation.h a whole plugin runs where there is no device.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cuda_runtime_api.h>
+
+#include "accel_common.h"
+
+enum { UNITS = 4, L2_BYTES = 1 << 16, ALIGN = 256 };
+
+static cudaError_t last;
+
+static cudaError_t keep(cudaError_t code)
+{
+    if (code != cudaSuccess)
+        last = code;
+    return code;
+}
+
+/* ---- device ------------------------------------------------------------- */
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    return keep(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
+                                   int device)
+{
+    (void)device;
+    *value = attribute == cudaDevAttrMultiProcessorCount ? UNITS
+             : attribute == cudaDevAttrL2CacheSize       ? L2_BYTES
+                                                         : 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties,
+                                    int device)
+{
+    (void)device;
+    memset(properties, 0, sizeof *properties);
+    strcpy(properties->name, "no device");
+    properties->major = 9;
+    properties->multiProcessorCount = UNITS;
+    properties->totalGlobalMem = (size_t)1 << 30;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t code = last;
+    last = cudaSuccess;
+    return code;
+}
+
+const char *cudaGetErrorString(cudaError_t code)
+{
+    return code == cudaErrorMemoryAllocation ? "out of memory" : "failed";
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+    if (bytes > (size_t)1 << 30)
+        return keep(cudaErrorMemoryAllocation);
+    *memory = vly_accel_host->alloc(vly_accel_host->context, bytes, ALIGN);
+    return keep(*memory != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaFree(void *memory)
+{
+    if (memory != NULL)
+        vly_accel_host->free(vly_accel_host->context, memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
+{
+    *available = *total = (size_t)1 << 30;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
+                            enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    (void)kind;
+    (void)stream;
+    memcpy(to, from, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes,
+                            cudaStream_t stream)
+{
+    (void)stream;
+    memset(memory, byte, bytes);
+    return cudaSuccess;
+}
+
+/* ---- streams and events ------------------------------------------------- */
+
+/* Not by the host table: a runtime that has no memory for one of these says so
+ * by an error of the device. */
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    (void)flags;
+    *stream = malloc(1);
+    return keep(*stream != NULL ? cudaSuccess : cudaErrorUnknown);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    free(stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    (void)stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+    *event = calloc(1, sizeof(struct timespec));
+    return keep(*event != NULL ? cudaSuccess : cudaErrorUnknown);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    free(event);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    struct timespec now;
+    (void)stream;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    memcpy(event, &now, sizeof now);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    (void)event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t first, cudaEvent_t end)
+{
+    struct timespec a, b;
+    memcpy(&a, first, sizeof a);
+    memcpy(&b, end, sizeof b);
+    *ms = (float)((double)(b.tv_sec - a.tv_sec) * 1e3 +
+                  (double)(b.tv_nsec - a.tv_nsec) * 1e-6);
+    return cudaSuccess;
+}
+
+/* ---- graphs: none ------------------------------------------------------- */
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
+                                   enum cudaStreamCaptureMode mode)
+{
+    (void)stream;
+    (void)mode;
+    return keep(cudaErrorNotSupported);
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    (void)stream;
+    *graph = NULL;
+    return keep(cudaErrorNotSupported);
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *made, cudaGraph_t graph,
+                                 unsigned long long flags)
+{
+    (void)graph;
+    (void)flags;
+    *made = NULL;
+    return keep(cudaErrorNotSupported);
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    (void)graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
+{
+    (void)graph;
+    (void)stream;
+    return keep(cudaErrorNotSupported);
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
+{
+    (void)graph;
+    return cudaSuccess;
+}

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# gemm_cuda where there is no device: the same sources with a runtime and a
+# cuBLASLt that are none, and the same kernels compiled for the host. Not with a
+# sanitizer: threads of a block are fibers, whose stacks it does not know.
+if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
+    find_package(CUDAToolkit REQUIRED)
+    set(support ${CMAKE_SOURCE_DIR}/tests/support)
+    get_target_property(sources gemm_cuda SOURCES)
+    set(host_sources ${sources})
+    list(FILTER host_sources INCLUDE REGEX "^gemm_cuda.*[.]c$")
+    list(TRANSFORM host_sources PREPEND ${CMAKE_SOURCE_DIR}/plugins/gemm/)
+    set(kernels ${sources})
+    list(FILTER kernels INCLUDE REGEX "[.]cu$")
+    # sources of one target may be another language elsewhere: a copy each
+    set(emulated)
+    foreach(kernel IN LISTS kernels)
+        get_filename_component(name ${kernel} NAME_WE)
+        set(copy ${CMAKE_CURRENT_BINARY_DIR}/emulated/${name}.cpp)
+        file(CONFIGURE OUTPUT ${copy} @ONLY
+             CONTENT "#include \"cuda_emulation.h\"\n#include \"@kernel@\"\n")
+        list(APPEND emulated ${copy})
+    endforeach()
+    vly_plugin(fake_gemm_cuda ${host_sources} ${emulated}
+               ${CMAKE_SOURCE_DIR}/kernels/cuda/gemv_shapes.c
+               ${support}/cuda_emulation.cpp ${support}/fake_runtime.c
+               $<TARGET_OBJECTS:gemm_common> $<TARGET_OBJECTS:accel_common>
+               $<TARGET_OBJECTS:accel_cuda>
+               OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
+    target_include_directories(fake_gemm_cuda PRIVATE
+        ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/kernels/cuda ${support}
+        ${CMAKE_SOURCE_DIR}/plugins/gemm ${CMAKE_SOURCE_DIR}/plugins/common)
+    target_include_directories(fake_gemm_cuda SYSTEM
+        PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    # nvcc's pragmas, and conversions between its types, are nothing to warn of
+    set_source_files_properties(${emulated} ${support}/cuda_emulation.cpp
+        PROPERTIES COMPILE_OPTIONS
+        "-Wno-unknown-pragmas;-Wno-conversion;-Wno-pedantic;-Wno-shadow")
+    target_compile_definitions(fake_gemm_cuda PRIVATE VLY_CUDA_BUILD="no device")
+    target_link_libraries(fake_gemm_cuda PRIVATE
+        m ${CMAKE_DL_LIBS} Threads::Threads)
+
+    add_library(fake_cublaslt MODULE ${support}/fake_cublaslt.c
+                ${CMAKE_SOURCE_DIR}/plugins/common/element.c)
+    target_include_directories(fake_cublaslt PRIVATE
+        ${support} ${CMAKE_SOURCE_DIR}/plugins/common)
+    target_include_directories(fake_cublaslt SYSTEM
+        PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    target_link_libraries(fake_cublaslt PRIVATE volley_sdk m)
+    set_target_properties(fake_cublaslt PROPERTIES
+        PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
+
+    vly_test(test_gemm_cuda_host LABELS unit TIMEOUT 600
+        SOURCES test_gemm_cuda_host.c
+        LIBRARIES volley_sdk volley_conformance ${CMAKE_DL_LIBS} m
+        DEPENDS fake_gemm_cuda fake_cublaslt
+        DEFINITIONS
+            TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_gemm_cuda.so"
+            TEST_LIBRARY="${VOLLEY_TEST_PLUGIN_DIR}/fake_cublaslt.so")
+    target_include_directories(test_gemm_cuda_host
+        PRIVATE ${CMAKE_SOURCE_DIR}/core/conformance)
+endif()
