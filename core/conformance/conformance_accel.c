@@ -96,6 +96,10 @@ const accel_table *const *vly_accel_tables(const vly_accelerator *accelerator)
     memset(tables, 0, sizeof tables);
     if (accelerator->gemm.struct_size != 0)
         tables[n++] = &vly_gemm_table;
+    if (accelerator->attention.struct_size != 0)
+        tables[n++] = &vly_attention_table;
+    if (accelerator->wkv.struct_size != 0)
+        tables[n++] = &vly_wkv_table;
     return tables;
 }
 

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# Attention and the recurrence of RWKV-7 on the processor.
+vly_test(test_attention_kernels LABELS unit
+    SOURCES test_attention_kernels.c
+    LIBRARIES ${VOLLEY_ATTENTION_KERNELS} accel_common m)
+foreach(name attention attention_refusal wkv)
+    vly_test(test_${name} LABELS unit TIMEOUT 120
+        SOURCES test_${name}.c test_attention_fixture.c
+        LIBRARIES volley_sdk m DEPENDS attention_cpu)
+endforeach()
+
+# The conformance tables over every way of attention_cpu.
+vly_test(test_conformance_accelerator LABELS unit TIMEOUT 180
+    SOURCES test_conformance_accelerator.c LIBRARIES volley_conformance
+    DEPENDS attention_cpu ARGUMENTS cpu:2)
+foreach(device cpu:1,choose=reference cpu:3,isa=scalar cpu:1,isa=avx2)
+    string(MAKE_C_IDENTIFIER "test_conformance_accelerator_${device}" name)
+    vly_test_register(${name} LABELS unit TIMEOUT 180
+        COMMAND test_conformance_accelerator ${device})
+endforeach()
+if(TARGET attention_cuda)
+    add_dependencies(test_conformance_accelerator attention_cuda)
+    vly_test_register(test_conformance_accelerator_cuda LABELS gpu TIMEOUT 600
+        COMMAND test_conformance_accelerator cuda:0)
+endif()
