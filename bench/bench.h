@@ -149,6 +149,8 @@ typedef struct bench_options {
     const char *sizes;   /* suites of accelerators: what was asked for */
     const char *types;
     const char *set;
+    const char *seq;
+    const char *dims;
     uint32_t n_threads;
     bool quick;
     vly_registry *registry;

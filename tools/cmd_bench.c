@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "bench.h"
 #include "bench_product.h"
+#include "bench_tensor.h"
 #include "json_reader.h"
 #include "record/writer.h"
 #include "setup.h"
@@ -20,7 +21,8 @@ static const tool_option options[] = {
     {"quick", 0, false, TOOL_FLAG, NULL,
      "10 million synapses only; cuda: fewer cases and bursts", 0, 0},
     {"case", 0, false, TOOL_TEXT, "PATTERN",
-     "cuda: only cases whose name has it, as in 1M or DC", 0, 0},
+     "cuda, attention, wkv: only cases whose name has it, as in 1M or causal",
+     0, 0},
     {"backend", 0, false, TOOL_TEXT, "NAME",
      "as in cuda:1; default: cpu, in suite cuda cuda", 0, 0},
     {"beside", 0, false, TOOL_TEXT, "NAME",
@@ -29,7 +31,11 @@ static const tool_option options[] = {
      "gemm: as in 1024,16x4096x1024 (MxNxK); gemv: as in 4096x16384 (NxK)", 0,
      0},
     {"types", 0, false, TOOL_TEXT, "LIST",
-     "gemm, gemv: as in fp16,bf16,w4a16; a wrong one lists them", 0, 0},
+     "gemm, gemv, attention, wkv: as in fp16,bf16; a wrong one lists them", 0,
+     0},
+    {"seq", 0, false, TOOL_TEXT, "LIST",
+     "attention, wkv: lengths of sequences, as in 2048,8192", 0, 0},
+    {"dims", 0, false, TOOL_TEXT, "LIST", "attention: as in 64,128,256", 0, 0},
     {"set", 0, false, TOOL_TEXT, "NAME",
      "gemm: shapes40, 40 shapes of models, beside the first candidate", 0, 0},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
@@ -93,10 +99,16 @@ out:
     return status;
 }
 
+static bool is_gemm(const char *suite)
+{
+    return strcmp(suite, "gemm") == 0 || strcmp(suite, "gemv") == 0;
+}
+
 /* Suites of accelerators: no backend, no genomes. */
 static bool is_product(const char *suite)
 {
-    return strcmp(suite, "gemm") == 0 || strcmp(suite, "gemv") == 0;
+    return is_gemm(suite) || strcmp(suite, "attention") == 0 ||
+           strcmp(suite, "wkv") == 0;
 }
 
 static vly_status measure(const bench_options *bench, const char *suite,
@@ -110,7 +122,11 @@ static vly_status measure(const bench_options *bench, const char *suite,
         return bench_cuda(bench, results, error);
     if (strcmp(suite, "checkpoint") == 0)
         return bench_checkpoint(bench, results, error);
-    if (is_product(suite))
+    if (strcmp(suite, "attention") == 0)
+        return bench_attention(bench, results, error);
+    if (strcmp(suite, "wkv") == 0)
+        return bench_wkv(bench, results, error);
+    if (is_gemm(suite))
         return bench_gemm(bench, strcmp(suite, "gemv") == 0, results, error);
     tool_message("probing memory and increments");
     VLY_TRY(bench_probe(bench->n_threads, &results->probes, error));
@@ -147,41 +163,61 @@ out:
     return status;
 }
 
+/* Lists of the suites of accelerators, before anything is measured. */
+static vly_status check_lists(const char *suite, const bench_options *bench,
+                              vly_error *error)
+{
+    const bool attention = strcmp(suite, "attention") == 0;
+    const bool wkv = strcmp(suite, "wkv") == 0;
+    if (!is_product(suite) && bench->types != NULL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--types is of suites gemm, gemv, attention and wkv");
+    if (!is_gemm(suite) && (bench->sizes != NULL || bench->set != NULL))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--sizes and --set are of suites gemm and gemv");
+    if (!attention && !wkv && bench->seq != NULL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--seq is of suites attention and wkv");
+    if (!attention && bench->dims != NULL)
+        return vly_fail(error, VLY_E_INVALID, "--dims is of suite attention");
+    if (attention)
+        return bench_attention_check(bench, error);
+    if (wkv)
+        return bench_wkv_check(bench, error);
+    if (is_gemm(suite))
+        return bench_gemm_check(bench, strcmp(suite, "gemv") == 0, error);
+    return VLY_OK;
+}
+
 static vly_status check_suite(const tool_args *args, const char *suite,
                               const bench_options *bench, vly_error *error)
 {
-    static const char *const suites[] = {"cpu",        "build", "all", "cuda",
-                                         "checkpoint", "gemm",  "gemv"};
+    static const char *const suites[] = {"cpu",  "build",      "all",
+                                         "cuda", "checkpoint", "gemm",
+                                         "gemv", "attention",  "wkv"};
     bool cuda = strcmp(suite, "cuda") == 0;
+    bool has_cases = cuda || (is_product(suite) && !is_gemm(suite));
     bool known = false;
     for (uint32_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
         known = known || strcmp(suite, suites[i]) == 0;
     if (!known)
         return vly_fail(error, VLY_E_INVALID,
                         "unknown suite %s; wanted cpu, build, all, cuda, "
-                        "checkpoint, gemm or gemv",
+                        "checkpoint, gemm, gemv, attention or wkv",
                         suite);
-    if (!is_product(suite) &&
-        (bench->sizes != NULL || bench->types != NULL || bench->set != NULL))
+    if (!has_cases && bench->pattern != NULL)
         return vly_fail(error, VLY_E_INVALID,
-                        "--sizes, --types and --set are of suites gemm and "
-                        "gemv");
-    if (is_product(suite)) {
-        vly_status read =
-            bench_gemm_check(bench, strcmp(suite, "gemv") == 0, error);
-        if (read != VLY_OK)
-            return read;
-    }
-    if (!cuda && bench->pattern != NULL)
-        return vly_fail(error, VLY_E_INVALID,
-                        "--case is of suite cuda: volley bench cuda --case %s",
+                        "--case is of suites cuda, attention and wkv: volley "
+                        "bench cuda --case %s",
                         bench->pattern);
     if (!cuda && bench->beside != NULL)
         return vly_fail(error, VLY_E_INVALID,
                         "--beside is of suite cuda: volley bench cuda --beside "
                         "%s",
                         bench->beside);
-    vly_status status = cuda ? bench_cuda_check(bench, error) : VLY_OK;
+    vly_status status = check_lists(suite, bench, error);
+    if (status == VLY_OK && cuda)
+        status = bench_cuda_check(bench, error);
     return status == VLY_OK ? check_files(args, error) : status;
 }
 
@@ -229,6 +265,8 @@ static int run(const tool_args *args)
                            .sizes = tool_text(args, "sizes"),
                            .types = tool_text(args, "types"),
                            .set = tool_text(args, "set"),
+                           .seq = tool_text(args, "seq"),
+                           .dims = tool_text(args, "dims"),
                            .n_threads = tool_threads(args),
                            .quick = tool_has(args, "quick")};
     VLY_TRY(check_suite(args, suite, &bench, &error));
@@ -247,7 +285,8 @@ out:
 
 const tool_command cmd_bench = {
     .name = "bench",
-    .arguments = "[cpu|build|all|cuda|checkpoint|gemm|gemv] [options]",
+    .arguments = "[cpu|build|all|cuda|checkpoint|gemm|gemv|attention|wkv] "
+                 "[options]",
     .summary = "Times bursts and accelerators beside the machine's limits.",
     .details =
         "cpu: whole bursts of 100,000 neurons x 100 and x 1000 synapses, 0.1, "
@@ -263,6 +302,9 @@ const tool_command cmd_bench = {
         "cuda:0), "
         "each compared\nwith float64 first, beside the bandwidth and the best "
         "rate measured in the run.\n\n"
+        "attention, wkv: attention forward, backward and decoding with a cache "
+        "(also in\npages); the recurrence of RWKV-7 in steps and sequences. "
+        "Measured likewise.\n\n"
         "checkpoint: the state of the microcircuit copied (for so long the "
         "loop "
         "stands),\nwritten to a file in the working folder, and read back. "

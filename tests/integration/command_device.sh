@@ -28,7 +28,7 @@ holds [ ! -s out ]
 
 # ---- bench cuda ----
 expect 2 bench --case DC
-says "of suite cuda"
+says "of suites cuda"
 expect 2 bench cuda --case nonesuch --backend cpu
 says "1M x1000 d1 10%"
 expect 3 bench cuda --backend nonesuch
