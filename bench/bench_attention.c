@@ -113,6 +113,7 @@ static void set_pages(vly_attention_desc *desc, uint32_t page_size)
     desc->flags |= VLY_ATTENTION_PAGED;
     desc->page_size = page_size;
     desc->pages_most = (desc->seq_kv - 1) / page_size + 1;
+    desc->pages = desc->batch * desc->pages_most;
     desc->k.batch = desc->v.batch = (uint64_t)page_size * desc->k.seq;
 }
 

@@ -76,6 +76,8 @@ static void describe(attention_data *data, uint32_t type)
         .scale = entry->scale,
         .workspace_most = UINT64_C(1) << 30,
     };
+    /* with pages of 64 their number stays unsaid */
+    desc->pages = desc->page_size == 16 ? desc->batch * desc->pages_most : 0;
     desc->q = layout_of(entry, entry->heads_q, entry->seq_q, entry->dim, 0);
     desc->o = layout_of(entry, entry->heads_q, entry->seq_q, dim_v, 0);
     desc->k =

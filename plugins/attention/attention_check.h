@@ -15,10 +15,10 @@ vly_status vly_attention_check_desc(const vly_attention_desc *desc,
                                     const char *plugin, vly_error *error);
 
 /* Pointers that are missing, not aligned, or an output that overlaps something.
- * Where positions are packed or in pages their extent is known to the device
- * only: there just the first bytes are compared. The workspace is not looked
- * at. desc has passed the check above.
- * Errors  E_INVALID names the pointer */
+ * Where positions are packed, or in pages whose number is not given, their
+ * extent is not known: there just the first bytes are compared. The workspace
+ * is not looked at. desc has passed the check above. Errors  E_INVALID names
+ * the pointer */
 vly_status vly_attention_check_run(const vly_attention_desc *desc,
                                    const vly_attention_run *run,
                                    const char *plugin, vly_error *error);

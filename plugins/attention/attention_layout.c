@@ -46,13 +46,14 @@ int vly_attention_box_make(const vly_attention_desc *desc,
     const int paged = tensor->is_kv && desc->flags & VLY_ATTENTION_PAGED;
     const uint32_t seq = tensor->is_kv ? desc->seq_kv : desc->seq_q;
     const uint32_t heads = tensor->is_kv ? desc->heads_kv : desc->heads_q;
-    *box = (vly_attention_box){.known = !packed && !paged};
+    *box =
+        (vly_attention_box){.known = !packed && (!paged || desc->pages != 0)};
     box->width =
         tensor->index == VLY_ATTENTION_Q || tensor->index == VLY_ATTENTION_K
             ? desc->dim
             : desc->dim_v;
     if (!packed)
-        box_add(box, layout->batch, desc->batch);
+        box_add(box, layout->batch, paged ? desc->pages : desc->batch);
     box_add(box, layout->seq, paged ? desc->page_size : seq);
     box_add(box, layout->head, heads);
     box->extent = box->width;

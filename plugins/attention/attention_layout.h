@@ -30,7 +30,7 @@ extern const vly_attention_tensor
  * out. All in elements. */
 typedef struct vly_attention_box {
     uint32_t n;
-    uint32_t known; /* 0: packed or in pages, only the device knows */
+    uint32_t known; /* 0: packed, or nobody said how many pages */
     uint64_t stride[3];
     uint64_t length[3];
     uint64_t width;  /* contiguous elements inside */

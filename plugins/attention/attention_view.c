@@ -43,11 +43,14 @@ static vly_status check_pages(const vly_attention_desc *desc,
     for (uint32_t b = 0; b < desc->batch; b++) {
         vly_attention_view_make(desc, run, b, &view);
         for (uint32_t p = 0; (uint64_t)p * view.page_size < view.n_kv; p++)
-            if (view.pages[p] < 0)
+            if (view.pages[p] < 0 ||
+                (desc->pages != 0 && (uint32_t)view.pages[p] >= desc->pages))
                 return vly_accel_fail(error, VLY_E_INVALID,
                                       "%s: page %u of sequence %u is %d, "
-                                      "wanted 0 or more",
-                                      plugin, p, b, view.pages[p]);
+                                      "wanted 0 to %u",
+                                      plugin, p, b, view.pages[p],
+                                      desc->pages != 0 ? desc->pages - 1
+                                                       : (uint32_t)INT32_MAX);
     }
     return VLY_OK;
 }

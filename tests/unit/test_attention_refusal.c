@@ -138,6 +138,7 @@ static _Alignas(64) int32_t starts[3] = {0, 10, 50};
 static _Alignas(64) int32_t starts_back[3] = {0, 10, 9};
 static _Alignas(64) int32_t starts_late[3] = {1, 10, 50};
 static _Alignas(64) int32_t pages[8] = {0, 1, 2, 3, 4, -1, 6, 7};
+static _Alignas(64) int32_t far_pages[8] = {0, 1, 2, 8, 4, 5, 6, 7};
 
 typedef struct wrong_run {
     const char *says;
@@ -177,6 +178,7 @@ WRONG(below_0, (r->length_q = lengths, r->length_kv = negative))
 WRONG(back, (r->start_q = starts_back, r->start_kv = starts))
 WRONG(late, (r->start_q = starts, r->start_kv = starts_late))
 WRONG(bad_page, r->page_table = pages)
+WRONG(far_page, r->page_table = far_pages)
 #undef WRONG
 
 static const wrong_run wrong_runs[] = {
@@ -202,6 +204,7 @@ static const wrong_run wrong_runs[] = {
     {"from 10 to 9", VLY_ATTENTION_PACKED, back},
     {"start_kv[0] is 1", VLY_ATTENTION_PACKED, late},
     {"page 1 of sequence 1 is -1", VLY_ATTENTION_PAGED, bad_page},
+    {"page 3 of sequence 0 is 8, wanted 0 to 7", VLY_ATTENTION_PAGED, far_page},
 };
 
 /* Refused before anything is written. */
@@ -213,6 +216,9 @@ static void check_run(const wrong_run *wrong)
     test_case one;
     desc.page_size = 16;
     desc.pages_most = 4;
+    desc.pages = 8;
+    if (wrong->flags & VLY_ATTENTION_PAGED) /* half a page from page to page */
+        desc.k.batch = desc.v.batch = 1024;
     test_case_init(&one, &desc);
     assert_ok(plan_of(&desc, NULL, &plan), test_error);
     one.run.workspace_bytes = 1 << 16;

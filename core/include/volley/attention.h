@@ -6,7 +6,14 @@
  * A query head h uses key head h / (heads_q / heads_kv). Element (batch b,
  * position s, head h, i) of a tensor is x[b * batch + s * seq + h * head + i],
  * so [batch][seq][heads][dim] and [batch][heads][seq][dim] are both had.
- * A query that sees no key gives O = 0, lse = -inf and no gradient.
+ * A query that sees no key, or whose scores all are -inf, gives O = 0,
+ * lse = -inf and no gradient.
+ *
+ * NaN and infinities: what a query does not see has no part in its row of S,
+ * whatever a key holds. A score that is NaN or +inf makes all of its row of O
+ * NaN, and its lse NaN or +inf. A value that is not finite makes O NaN or
+ * infinite where it is seen, and may make it NaN for queries of its sequence
+ * that do not see it (0 * NaN); behind a sequence's length it is never read.
  */
 #ifndef VOLLEY_ATTENTION_H
 #define VOLLEY_ATTENTION_H
@@ -28,8 +35,9 @@ enum {
     VLY_ATTENTION_CAUSAL_END = 4u,
     VLY_ATTENTION_LSE = 8u,             /* forward: lse is written */
     VLY_ATTENTION_LENGTHS = 16u,        /* length_q and length_kv are given */
-    VLY_ATTENTION_PACKED = 32u,         /* start_q and start_kv are given */
-    VLY_ATTENTION_PAGED = 64u,          /* K and V lie in pages */
+    VLY_ATTENTION_PACKED = 32u,         /* start_q and start_kv are given; not
+                                           with LENGTHS or PAGED */
+    VLY_ATTENTION_PAGED = 64u,          /* K and V lie in pages; forward only */
     VLY_ATTENTION_DETERMINISTIC = 128u, /* backward: the same bits every time */
 };
 
@@ -66,8 +74,8 @@ typedef struct vly_attention_desc {
     uint32_t pages_most;  /* of a sequence: the row of a page table */
     float scale;          /* 0: 1 / sqrt(dim) */
     uint32_t align;       /* as in vly_gemm_desc */
-    uint32_t pages;       /* paged: pages of K and V in all, more than any number
-                             in a page table; 0: not known */
+    uint32_t pages; /* paged: pages of K and V in all, more than any number
+                       in a page table; 0: not known */
     vly_attention_layout q;
     vly_attention_layout k;
     vly_attention_layout v;
@@ -79,12 +87,15 @@ VLY_SEAL(vly_attention_desc, 176);
 /* Pointers of the device; what the flags do not ask for is NULL.
  * lse         [batch][heads_q][seq_q] fp32, natural logarithm; packed:
  *             [heads_q][start_q[batch]]. Written forward, read backward.
- * length_*    [batch] int32: positions that exist; what is behind them is
- *             neither read nor, for O, lse and gradients, written
- * start_*     [batch + 1] int32, from 0, ascending
- * page_table  [batch][pages_most] int32: pages of K and V
+ * length_*    [batch] int32, 0 to seq_*: positions that exist; what is behind
+ *             them is neither read nor, for O, lse and gradients, written
+ * start_*     [batch + 1] int32, from 0, ascending, by at most seq_*
+ * page_table  [batch][pages_most] int32: pages of K and V, the same for both
  * scale_*     [batch][heads_kv] fp32, of fp8: stored * scale is the value;
- *             scale_o [1]: what O is multiplied with before it becomes fp8 */
+ *             scale_o [1]: what O is multiplied with before it becomes fp8
+ * Nothing overlaps an output; parts of one block may interleave. The numbers
+ * in length_*, start_* and page_table are checked by plugins of the processor
+ * only (E_INVALID). */
 typedef struct vly_attention_run {
     uint32_t struct_size;
     uint32_t reserved;
