@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # attention_cuda: what can be said of it without a device, and on one.
+vly_test(test_attention_index LABELS unit SOURCES test_attention_index.c
+         LIBRARIES volley_sdk)
+
 if(TARGET attention_cudnn)
     # cuDNN's heuristics want a libcuda.so.1, be it the toolkit's stub
     find_library(VOLLEY_CUDA_STUB cuda

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The index arithmetic of the CUDA attention kernels, gone through on the
+ * processor: masks and tiles against the definition, swizzles, and the
+ * fragments of mma.m16n8k16 with ldmatrix emulated lane by lane.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "volley_test.h"
+
+#include "kernels/cuda/attention_index.h"
+
+/* ---- masks ------------------------------------------------------------- */
+
+/* volley/attention.h, word by word */
+static bool sees(int32_t i, int32_t j, int32_t n_q, int32_t n_kv,
+                 uint32_t causal, int32_t left, int32_t right)
+{
+    const int32_t own = causal == 2 ? i + n_kv - n_q : i;
+    if (causal == 1 && j > i)
+        return false;
+    if (causal == 2 && j - n_kv > i - n_q)
+        return false;
+    if (left >= 0 && j < own - left)
+        return false;
+    return right < 0 || j <= own + right;
+}
+
+static void check_mask(int32_t n_q, int32_t n_kv, uint32_t causal, int32_t left,
+                       int32_t right)
+{
+    const vly_attention_mask mask =
+        vly_attention_mask_make(n_q, n_kv, causal, left, right);
+    for (int32_t i = 0; i < n_q; i++) {
+        const int32_t first = vly_attention_first(&mask, i);
+        const int32_t end = vly_attention_end(&mask, i);
+        assert_in_range(first, 0, n_kv);
+        assert_in_range(end, 0, n_kv);
+        if (i > 0) {
+            assert_true(first >= vly_attention_first(&mask, i - 1));
+            assert_true(end >= vly_attention_end(&mask, i - 1));
+        }
+        for (int32_t j = 0; j < n_kv; j++)
+            if ((j >= first && j < end) !=
+                sees(i, j, n_q, n_kv, causal, left, right))
+                fail_msg("query %d of %d, key %d of %d, causal %u, window %d "
+                         "%d: [%d, %d)",
+                         i, n_q, j, n_kv, causal, left, right, first, end);
+    }
+}
+
+/* Every key that a row sees lies in a tile; whole tiles are seen by all rows.
+ */
+static void check_tiles(int32_t n_q, int32_t n_kv, uint32_t causal,
+                        int32_t left, int32_t right, int32_t rows,
+                        int32_t width)
+{
+    const vly_attention_mask mask =
+        vly_attention_mask_make(n_q, n_kv, causal, left, right);
+    for (int32_t i = 0; i < n_q; i += rows) {
+        const vly_attention_tiles t =
+            vly_attention_tiles_of(&mask, i, rows, width);
+        assert_true(t.begin <= t.end && t.whole_begin <= t.whole_end);
+        for (int32_t r = i; r < i + rows && r < n_q; r++)
+            for (int32_t j = 0; j < n_kv; j++) {
+                const int32_t tile = j / width;
+                const bool seen = sees(r, j, n_q, n_kv, causal, left, right);
+                assert_true(!seen || (tile >= t.begin && tile < t.end));
+                assert_true(seen ||
+                            !(tile >= t.whole_begin && tile < t.whole_end));
+            }
+        assert_true(t.whole_begin == t.whole_end ||
+                    t.whole_end * width <= n_kv);
+        if (t.whole_begin < t.whole_end)
+            assert_true(t.whole_begin >= t.begin && t.whole_end <= t.end);
+    }
+}
+
+static void test_masks_and_tiles(void **state)
+{
+    (void)state;
+    const int32_t sizes[] = {0, 1, 2, 7, 16, 17, 33};
+    const int32_t windows[] = {-1, 0, 1, 5, 40};
+    uint64_t n = 0;
+    for (size_t a = 0; a < 7; a++)
+        for (size_t b = 0; b < 7; b++)
+            for (uint32_t causal = 0; causal < 3; causal++)
+                for (size_t l = 0; l < 5; l++)
+                    for (size_t r = 0; r < 5; r++) {
+                        check_mask(sizes[a], sizes[b], causal, windows[l],
+                                   windows[r]);
+                        check_tiles(sizes[a], sizes[b], causal, windows[l],
+                                    windows[r], 8, 4);
+                        check_tiles(sizes[a], sizes[b], causal, windows[l],
+                                    windows[r], 4, 16);
+                        n++;
+                    }
+    assert_int_equal(n, 7 * 7 * 3 * 25);
+    check_mask(3, 5, 0, INT32_MAX, INT32_MAX);
+    check_mask(3, 5, 2, INT32_MAX, INT32_MAX);
+}
+
+/* ---- work -------------------------------------------------------------- */
+
+static void test_work_is_done_once(void **state)
+{
+    (void)state;
+    for (uint32_t blocks = 1; blocks < 9; blocks++)
+        for (uint32_t heads = 1; heads < 7; heads++) {
+            uint8_t done[64] = {0};
+            uint32_t last = blocks;
+            for (uint32_t t = 0; t < blocks * heads; t++) {
+                uint32_t block = 99;
+                uint32_t head = 99;
+                vly_attention_tile(t, blocks, heads, &block, &head);
+                assert_true(block < blocks && head < heads);
+                assert_int_equal(done[block * heads + head]++, 0);
+                assert_true(block <= last); /* heavy ones first */
+                last = block;
+            }
+        }
+    for (int32_t n = 0; n < 40; n++)
+        for (uint32_t parts = 1; parts < 9; parts++) {
+            int32_t at = 0;
+            for (uint32_t p = 0; p < parts; p++) {
+                int32_t begin = -1;
+                int32_t end = -1;
+                vly_attention_part(n, p, parts, &begin, &end);
+                assert_int_equal(begin, at);
+                assert_true(end >= begin);
+                at = end;
+            }
+            assert_int_equal(at, n);
+        }
+}
+
+/* ---- swizzles ---------------------------------------------------------- */
+
+static void test_chunks_are_a_permutation(void **state)
+{
+    (void)state;
+    for (uint32_t chunks = 8; chunks <= 32; chunks *= 2) {
+        uint8_t *used = calloc(64 * chunks, 1);
+        assert_non_null(used);
+        for (uint32_t row = 0; row < 64; row++)
+            for (uint32_t c = 0; c < chunks; c++) {
+                const uint32_t at = vly_attention_chunk(row, c, chunks);
+                assert_true(at < 64 * chunks);
+                assert_int_equal(used[at]++, 0);
+                assert_int_equal(at / chunks, row);
+            }
+        /* ldmatrix reads 8 rows of one chunk: 8 groups of banks of 16 bytes */
+        for (uint32_t row = 0; row < 64; row += 8)
+            for (uint32_t c = 0; c < chunks; c++) {
+                uint32_t banks = 0;
+                for (uint32_t r = 0; r < 8; r++)
+                    banks |= 1u
+                             << (vly_attention_chunk(row + r, c, chunks) % 8);
+                assert_int_equal(banks, 0xff);
+            }
+        free(used);
+    }
+}
+
+/* The swizzle of TMA as the PTX ISA draws it for 128 bytes: in each group of 8
+ * rows of 128 bytes, chunk c of row r lies at chunk c ^ r. */
+static void test_tma_swizzle(void **state)
+{
+    (void)state;
+    static uint8_t used[128 * 256 * 2];
+    for (uint32_t columns = 64; columns <= 256; columns *= 2) {
+        const uint32_t rows = 128;
+        memset(used, 0, sizeof used);
+        for (uint32_t row = 0; row < rows; row++)
+            for (uint32_t column = 0; column < columns; column++) {
+                const uint32_t at = vly_attention_tma_byte(rows, row, column);
+                const uint32_t slab = column / 64;
+                const uint32_t chunk = column % 64 / 8;
+                const uint32_t wanted = slab * rows * 128 + row * 128 +
+                                        (chunk ^ (row % 8)) * 16 +
+                                        column % 8 * 2;
+                assert_int_equal(at, wanted);
+                assert_true(at + 2 <= rows * columns * 2);
+                assert_int_equal(used[at]++, 0);
+            }
+    }
+}
+
+/* ---- fragments --------------------------------------------------------- */
+
+/* The hardware's side, from the PTX ISA, beside the functions of the kernels:
+ * ldmatrix gives register m of lane l the elements (l / 4, 2 (l % 4) + 0..1) of
+ * matrix m, whose row r has the address of lane 8 m + r; transposed, the
+ * elements (2 (l % 4) + 0..1, l / 4). */
+static void emulate_ldmatrix(const double *const address[32], bool transposed,
+                             double out[32][4][2])
+{
+    for (uint32_t lane = 0; lane < 32; lane++)
+        for (uint32_t m = 0; m < 4; m++)
+            for (uint32_t e = 0; e < 2; e++) {
+                uint32_t row = lane / 4;
+                uint32_t column = 2 * (lane % 4) + e;
+                if (transposed) {
+                    row = 2 * (lane % 4) + e;
+                    column = lane / 4;
+                }
+                out[lane][m][e] = address[8 * m + row][column];
+            }
+}
+
+/* c[32][4] += A B from the fragments */
+static void emulate_mma(double c[32][4], double a[32][4][2], double b[32][4][2],
+                        uint32_t first)
+{
+    double full_a[16][16];
+    double full_b[16][8];
+    for (uint32_t lane = 0; lane < 32; lane++)
+        for (uint32_t e = 0; e < 2; e++) {
+            for (uint32_t r = 0; r < 4; r++)
+                full_a[vly_mma_a_row(lane, r)][vly_mma_a_column(lane, r) + e] =
+                    a[lane][r][e];
+            for (uint32_t r = 0; r < 2; r++)
+                full_b[vly_mma_b_row(lane, r) + e][vly_mma_b_column(lane)] =
+                    b[lane][first + r][e];
+        }
+    for (uint32_t lane = 0; lane < 32; lane++)
+        for (uint32_t r = 0; r < 4; r++)
+            for (uint32_t k = 0; k < 16; k++)
+                c[lane][r] += full_a[vly_mma_c_row(lane, r)][k] *
+                              full_b[k][vly_mma_c_column(lane, r)];
+}
+
+static double sample(uint32_t x)
+{
+    return (double)((x * 2654435761u) >> 16 & 0xff) - 128.0;
+}
+
+/* One warp of attention_mma.cu without its softmax: S = Q K^T for 16 queries,
+ * 16 keys, 16 dimensions, then O = S V for 16 dimensions of V. */
+static void test_fragments(void **state)
+{
+    (void)state;
+    static double q[16][16], k[16][16], v[16][16];
+    const double *address[32];
+    double a[32][4][2], b[32][4][2], s[2][32][4] = {{{0}}};
+    double p[32][4][2], o[2][32][4] = {{{0}}};
+    for (uint32_t i = 0; i < 256; i++) {
+        q[i / 16][i % 16] = sample(i);
+        k[i / 16][i % 16] = sample(i + 1000);
+        v[i / 16][i % 16] = sample(i + 2000);
+    }
+    for (uint32_t l = 0; l < 32; l++)
+        address[l] = &q[vly_ldmatrix_a_row(l)][8 * vly_ldmatrix_a_chunk(l)];
+    emulate_ldmatrix(address, false, a);
+    for (uint32_t l = 0; l < 32; l++)
+        address[l] = &k[vly_ldmatrix_bt_row(l)][8 * vly_ldmatrix_bt_chunk(l)];
+    emulate_ldmatrix(address, false, b);
+    emulate_mma(s[0], a, b, 0);
+    emulate_mma(s[1], a, b, 2);
+    /* C of S is A of P: registers as the kernel packs them */
+    for (uint32_t l = 0; l < 32; l++)
+        for (uint32_t e = 0; e < 2; e++) {
+            p[l][0][e] = s[0][l][e];
+            p[l][1][e] = s[0][l][2 + e];
+            p[l][2][e] = s[1][l][e];
+            p[l][3][e] = s[1][l][2 + e];
+        }
+    for (uint32_t l = 0; l < 32; l++)
+        address[l] = &v[vly_ldmatrix_b_row(l)][8 * vly_ldmatrix_b_chunk(l)];
+    emulate_ldmatrix(address, true, b);
+    emulate_mma(o[0], p, b, 0);
+    emulate_mma(o[1], p, b, 2);
+    for (uint32_t l = 0; l < 32; l++)
+        for (uint32_t t = 0; t < 2; t++)
+            for (uint32_t r = 0; r < 4; r++) {
+                const uint32_t row = vly_mma_c_row(l, r);
+                const uint32_t column = 8 * t + vly_mma_c_column(l, r);
+                double score = 0.0;
+                double out = 0.0;
+                for (uint32_t x = 0; x < 16; x++)
+                    score += q[row][x] * k[column][x];
+                for (uint32_t j = 0; j < 16; j++) {
+                    double w = 0.0;
+                    for (uint32_t x = 0; x < 16; x++)
+                        w += q[row][x] * k[j][x];
+                    out += w * v[j][column];
+                }
+                assert_close(s[t][l][r], score, 0.0);
+                assert_close(o[t][l][r], out, 0.0);
+            }
+}
+
+/* attention_decode.cu: lanes hold 8 neighbouring dimensions as two steps, and
+ * pair the values of two keys: S and O come out right all the same. */
+static void test_decode_fragments(void **state)
+{
+    (void)state;
+    static double q[16][32], k[8][32], v[16][64];
+    double a[32][4][2], b[32][4][2], s[32][4] = {{0}};
+    for (uint32_t i = 0; i < 16 * 32; i++)
+        q[i / 32][i % 32] = sample(i);
+    for (uint32_t i = 0; i < 8 * 32; i++)
+        k[i / 32][i % 32] = sample(i + 5000);
+    for (uint32_t i = 0; i < 16 * 64; i++)
+        v[i / 64][i % 64] = sample(i + 9000);
+    for (uint32_t step = 0; step < 2; step++) {
+        for (uint32_t l = 0; l < 32; l++)
+            for (uint32_t e = 0; e < 2; e++)
+                for (uint32_t r = 0; r < 4; r++) {
+                    /* word 2 step + (r >> 1) of the 16 bytes of the lane */
+                    const uint32_t dim =
+                        l % 4 * 8 + 2 * (2 * step + (r >> 1)) + e;
+                    a[l][r][e] = q[l / 4 + 8 * (r & 1)][dim];
+                    if (r < 2)
+                        b[l][r][e] =
+                            k[l / 4][l % 4 * 8 + 2 * (2 * step + r) + e];
+                }
+        emulate_mma(s, a, b, 0);
+    }
+    for (uint32_t l = 0; l < 32; l++)
+        for (uint32_t r = 0; r < 4; r++) {
+            double score = 0.0;
+            for (uint32_t x = 0; x < 32; x++)
+                score +=
+                    q[vly_mma_c_row(l, r)][x] * k[vly_mma_c_column(l, r)][x];
+            assert_close(s[l][r], score, 0.0);
+        }
+    /* weights [16][16] = q's first 16 columns; tile e of the outputs */
+    for (uint32_t l = 0; l < 32; l++)
+        for (uint32_t r = 0; r < 4; r++)
+            for (uint32_t e = 0; e < 2; e++)
+                a[l][r][e] = q[vly_mma_a_row(l, r)][vly_mma_a_column(l, r) + e];
+    for (uint32_t tile = 0; tile < 8; tile++) {
+        double o[32][4] = {{0}};
+        for (uint32_t l = 0; l < 32; l++)
+            for (uint32_t u = 0; u < 4; u++) {
+                const uint32_t key = 2 * (l % 4) + (u & 1) + 8 * (u >> 1);
+                b[l][u >> 1][u & 1] = v[key][l / 4 * 8 + tile];
+            }
+        emulate_mma(o, a, b, 0);
+        for (uint32_t l = 0; l < 32; l++)
+            for (uint32_t r = 0; r < 4; r++) {
+                const uint32_t dim = vly_mma_c_column(l, r) * 8 + tile;
+                double out = 0.0;
+                for (uint32_t j = 0; j < 16; j++)
+                    out += q[vly_mma_c_row(l, r)][j] * v[j][dim];
+                assert_close(o[l][r], out, 0.0);
+            }
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_masks_and_tiles),
+    cmocka_unit_test(test_work_is_done_once),
+    cmocka_unit_test(test_chunks_are_a_permutation),
+    cmocka_unit_test(test_tma_swizzle),
+    cmocka_unit_test(test_fragments),
+    cmocka_unit_test(test_decode_fragments),
+};
+
+VLY_TEST_MAIN(tests)
