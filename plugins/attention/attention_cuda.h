@@ -1,21 +1,93 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Host side of the plugin "attention_cuda".
+ * Host side of the plugin "attention_cuda": the ways in which a shape can run,
+ * the choice between them, and the devices.
  */
 #ifndef VLY_ATTENTION_CUDA_H
 #define VLY_ATTENTION_CUDA_H
 
 #include <volley/attention.h>
-#include <volley/wkv.h>
 
-/* ---- errors and memory of the host ------------------------------------- */
+#include "accel_common.h"
+#include "cudnn_attention.h"
+#include "kernels/cuda/attention_kernels.h"
 
-#if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
-#endif
-vly_status
-vly_accel_fail(vly_error *error, vly_status status, const char *format, ...);
-/* NULL: error says so, with status E_NOMEM. Not cleared. */
-void *vly_attention_alloc(uint64_t bytes, vly_error *error);
-void vly_accel_free(void *memory); /* NULL is legal */
+/* ---- devices ----------------------------------------------------------- */
+
+typedef struct vly_attention_device {
+    uint32_t index;
+    uint32_t capability; /* 90: 9.0 */
+    uint32_t n_sms;
+    uint32_t reserved;
+    char name[128];
+} vly_attention_device;
+
+/* Makes it this thread's device. Errors  E_INVALID, E_DEVICE */
+vly_status vly_attention_device_enter(uint32_t index,
+                                      vly_attention_device *device,
+                                      vly_error *error);
+
+/* ---- ways -------------------------------------------------------------- */
+
+typedef struct vly_cuda_way vly_cuda_way;
+
+/* One way made ready for a description. */
+typedef struct vly_cuda_ready {
+    const vly_cuda_way *way;
+    vly_cudnn_plan *cudnn;
+    uint64_t workspace_bytes;
+    uint32_t config;   /* cudnn: number of the engine configuration */
+    uint32_t n_splits; /* own_decode */
+    int64_t engine;    /* cudnn: index of the engine, -1: not known */
+} vly_cuda_ready;
+
+struct vly_cuda_way {
+    const char *name;
+    uint32_t n_configs; /* to be compared, at most */
+    uint32_t slow;      /* 1: only where nothing else is left */
+    /* OK, or E_UNSUPPORTED with the reason. Reads the description only. */
+    vly_status (*supports)(const vly_attention_device *device,
+                           const vly_attention_desc *desc, vly_error *error);
+    /* way, config are set; the rest is filled */
+    vly_status (*prepare)(const vly_attention_device *device,
+                          const vly_attention_desc *desc, vly_cuda_ready *ready,
+                          vly_error *error);
+    vly_status (*run)(const vly_attention_device *device,
+                      const vly_attention_desc *desc,
+                      const vly_cuda_ready *ready, const vly_attention_run *run,
+                      vly_error *error);
+};
+
+enum { VLY_CUDA_MOST_WAYS = 12 };
+
+/* In the order in which they are tried without measuring. */
+extern const vly_cuda_way *const vly_cuda_ways[];
+extern const uint32_t vly_cuda_n_ways;
+extern const vly_cuda_way vly_cuda_way_cudnn; /* attention_cudnn.c */
+
+void vly_cuda_ready_release(vly_cuda_ready *ready);
+
+/* What the kernels are given. */
+void vly_attention_fill_args(const vly_attention_desc *desc,
+                             const vly_attention_run *run,
+                             vly_attention_args *args);
+
+/* ---- trials ------------------------------------------------------------ */
+
+/* Is the way right? Runs a smaller shape of the same kind on random data and
+ * compares with the processor's reference in double: outputs poisoned before,
+ * what must not be written included.
+ * Errors  E_UNSUPPORTED  it differs: where and by how much */
+vly_status vly_attention_check_way(const vly_attention_device *device,
+                                   const vly_attention_desc *desc,
+                                   const vly_cuda_ready *ready,
+                                   vly_error *error);
+/* Seconds of a run of the whole shape on random data, the median of some.
+ * Errors  E_NOMEM there is not enough memory to try it */
+vly_status vly_attention_time_way(const vly_attention_device *device,
+                                  const vly_attention_desc *desc,
+                                  const vly_cuda_ready *ready, double *seconds,
+                                  vly_error *error);
+
+extern const vly_attention vly_attention_cuda_table;
 
 #endif

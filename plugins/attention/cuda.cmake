@@ -1,12 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
 # The plugin attention_cuda: attention and the recurrence of RWKV-7 on CUDA.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90-real 120
+        CACHE STRING "CUDA architectures")
+endif()
+if(NOT DEFINED CMAKE_CUDA_FLAGS_RELEASE)
+    set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG" CACHE STRING "")
+endif()
+set(CMAKE_CUDA_STANDARD 17)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
+enable_language(CUDA)
+find_package(CUDAToolkit REQUIRED)
+# The warnings of the other folders are the host compiler's. Accelerators are
+# held to a bound, not to bits: nvcc may fuse multiplications and additions.
+get_property(options DIRECTORY PROPERTY COMPILE_OPTIONS)
+set_property(DIRECTORY PROPERTY COMPILE_OPTIONS
+    "$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:${options}>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>")
 
 # cuDNN's graphs: no CUDA in them, so tests link them without a device
 add_library(attention_cudnn OBJECT
     cudnn_library.c cudnn_steps.c cudnn_inputs.c cudnn_forward.c
     cudnn_backward.c cudnn_plan.c cudnn_numbers.c)
-find_package(CUDAToolkit REQUIRED)
 target_include_directories(attention_cudnn PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_include_directories(attention_cudnn SYSTEM PUBLIC
     ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(attention_cudnn PUBLIC accel_common)
+
+set(cuda_kernels ${CMAKE_SOURCE_DIR}/kernels/cuda)
+vly_plugin(attention_cuda
+    attention_cuda_plugin.c attention_choice.c attention_ways.c
+    attention_cudnn.c attention_trial.c attention_measure.c wkv_cuda.c
+    # the reference of the processor, for the check of ways
+    cpu_options.c attention_cpu.c attention_reference.c attention_blocked.c
+    attention_gradient.c attention_view.c ${attention_objects}
+    ${cuda_kernels}/attention_plain.cu ${cuda_kernels}/attention_mma.cu
+    ${cuda_kernels}/attention_decode.cu
+    ${cuda_kernels}/wkv_step.cu ${cuda_kernels}/wkv_recurrent.cu
+    $<TARGET_OBJECTS:attention_cudnn> $<TARGET_OBJECTS:attention_common>
+    $<TARGET_OBJECTS:accel_common> $<TARGET_OBJECTS:accel_cuda>)
+set_target_properties(attention_cuda PROPERTIES CUDA_RUNTIME_LIBRARY Static)
+target_link_libraries(attention_cuda PRIVATE
+    attention_kernels accel_cuda CUDA::cudart_static ${CMAKE_DL_LIBS} m)
+target_include_directories(attention_cuda PRIVATE ${CMAKE_SOURCE_DIR})
+target_compile_definitions(attention_cuda PRIVATE
+    "VLY_CUDA_BUILD=\"nvcc ${CMAKE_CUDA_COMPILER_VERSION}, ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}\"")

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley.attention/1 on CUDA: plans. The ways that take a description are held
+ * against the reference and measured; the fastest is kept, and its name on
+ * disk.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <cuda_runtime_api.h>
+
+#include "accel_cuda.h"
+#include "attention_check.h"
+#include "attention_cuda.h"
+#include "tune_cache.h"
+
+struct vly_attention_plan {
+    vly_attention_desc desc;
+    vly_attention_device device;
+    vly_cuda_ready ready;
+    double measured_s;
+    uint32_t n_candidates;
+    uint32_t cached;
+};
+
+/* What is on disk of a choice. */
+typedef struct stored_choice {
+    uint32_t version;
+    uint32_t config;
+    double seconds;
+    char name[32];
+} stored_choice;
+
+enum { STORED_VERSION = 1 };
+
+/* Ready ways, while one is chosen. */
+typedef struct candidates {
+    vly_cuda_ready ready[VLY_CUDA_MOST_WAYS];
+    uint32_t n;
+    char reasons[700]; /* of those that cannot */
+} candidates;
+
+/* ---- devices ----------------------------------------------------------- */
+
+vly_status vly_attention_device_enter(uint32_t index,
+                                      vly_attention_device *device,
+                                      vly_error *error)
+{
+    struct cudaDeviceProp properties;
+    vly_status status = vly_accel_cuda_enter(index, error);
+    if (status == VLY_OK)
+        status = vly_accel_cuda_check(
+            (int)cudaGetDeviceProperties(&properties, (int)index),
+            "cudaGetDeviceProperties", error);
+    if (status != VLY_OK)
+        return status;
+    memset(device, 0, sizeof *device);
+    device->index = index;
+    device->capability = (uint32_t)(properties.major * 10 + properties.minor);
+    device->n_sms = (uint32_t)properties.multiProcessorCount;
+    snprintf(device->name, sizeof device->name, "%.127s", properties.name);
+    return VLY_OK;
+}
+
+/* ---- candidates -------------------------------------------------------- */
+
+static void note_reason(candidates *all, const char *reason)
+{
+    const size_t used = strlen(all->reasons);
+    snprintf(all->reasons + used, sizeof all->reasons - used, "%s%.220s",
+             used == 0 ? "" : "; ", reason);
+}
+
+static void release_all(candidates *all)
+{
+    while (all->n > 0)
+        vly_cuda_ready_release(&all->ready[--all->n]);
+}
+
+static void add_way(candidates *all, const vly_cuda_way *way,
+                    const vly_attention_device *device,
+                    const vly_attention_desc *desc)
+{
+    vly_error error = {.struct_size = sizeof error};
+    if (way->supports(device, desc, &error) != VLY_OK) {
+        note_reason(all, error.message);
+        return;
+    }
+    uint32_t config = 0;
+    for (uint32_t i = 0; i < way->n_configs; i++) {
+        if (all->n == VLY_CUDA_MOST_WAYS)
+            return;
+        vly_cuda_ready *ready = &all->ready[all->n];
+        memset(ready, 0, sizeof *ready);
+        ready->way = way;
+        ready->config = config;
+        ready->engine = -1;
+        if (way->prepare(device, desc, ready, &error) != VLY_OK) {
+            if (i == 0)
+                note_reason(all, error.message);
+            return;
+        }
+        config = ready->config + 1;
+        if (ready->workspace_bytes > desc->workspace_most) {
+            char text[160];
+            snprintf(text, sizeof text,
+                     "%s: needs %llu bytes of workspace, workspace_most is "
+                     "%llu",
+                     way->name, (unsigned long long)ready->workspace_bytes,
+                     (unsigned long long)desc->workspace_most);
+            note_reason(all, text);
+            vly_cuda_ready_release(ready);
+            continue;
+        }
+        all->n++;
+    }
+}
+
+static vly_status find_candidates(candidates *all, const char *choose,
+                                  const vly_attention_device *device,
+                                  const vly_attention_desc *desc,
+                                  vly_error *error)
+{
+    char names[200] = "";
+    int known = choose[0] == '\0';
+    memset(all, 0, sizeof *all);
+    for (uint32_t i = 0; i < vly_cuda_n_ways; i++) {
+        const vly_cuda_way *way = vly_cuda_ways[i];
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s",
+                 used == 0 ? "" : ", ", way->name);
+        if (choose[0] != '\0' && strcmp(choose, way->name) != 0)
+            continue;
+        known = 1;
+        /* the slow one is not compared with others: it is for the rest */
+        if (way->slow && all->n > 0)
+            continue;
+        add_way(all, way, device, desc);
+    }
+    if (!known)
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "%s: choose=%s, there are %s", vly_accel_plugin,
+                              choose, names);
+    if (all->n == 0)
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "%s: no way to run "
+                              "this: %s",
+                              vly_accel_plugin, all->reasons);
+    return VLY_OK;
+}
+
+/* ---- the cache --------------------------------------------------------- */
+
+static void open_cache(vly_tune_cache *cache, const vly_accel_options *options,
+                       const vly_attention_device *device)
+{
+    const vly_cudnn *cudnn = NULL;
+    const char *where = NULL;
+    char name[200];
+    if (options->cache == VLY_ACCEL_CACHE_OFF)
+        where = "off";
+    else if (options->cache == VLY_ACCEL_CACHE_FOLDER)
+        where = options->cache_folder;
+    uint32_t version = 0;
+    if (vly_cudnn_open(&cudnn, NULL) == VLY_OK)
+        version = cudnn->version;
+    snprintf(name, sizeof name, "attention-%.100s-%u.%u-cudnn %u", device->name,
+             device->capability / 10, device->capability % 10, version);
+    vly_tune_init(cache, vly_accel_host, where, name);
+}
+
+static void write_key(const vly_attention_desc *d, char *key, size_t size)
+{
+    const vly_attention_layout *l[4] = {&d->q, &d->k, &d->v, &d->o};
+    int used =
+        snprintf(key, size,
+                 "f%x t%u o%u b%u h%u/%u s%u/%u d%u/%u w%d/%d p%u/%u/%u a%u "
+                 "m%llu",
+                 d->flags, d->type, d->type_o, d->batch, d->heads_q,
+                 d->heads_kv, d->seq_q, d->seq_kv, d->dim, d->dim_v,
+                 d->window_left, d->window_right, d->page_size, d->pages_most,
+                 d->pages, d->align, (unsigned long long)d->workspace_most);
+    for (int i = 0; i < 4 && used > 0 && (size_t)used < size; i++)
+        used += snprintf(key + used, size - (size_t)used, " %llu/%llu/%llu",
+                         (unsigned long long)l[i]->batch,
+                         (unsigned long long)l[i]->seq,
+                         (unsigned long long)l[i]->head);
+}
+
+/* Index of the stored choice among the candidates, -1: none */
+static int32_t read_choice(const vly_tune_cache *cache, const char *key,
+                           const candidates *all, double *seconds)
+{
+    stored_choice stored;
+    if (vly_tune_get(cache, key, &stored, sizeof stored) != sizeof stored ||
+        stored.version != STORED_VERSION)
+        return -1;
+    stored.name[sizeof stored.name - 1] = '\0';
+    for (uint32_t i = 0; i < all->n; i++)
+        if (strcmp(all->ready[i].way->name, stored.name) == 0 &&
+            all->ready[i].config == stored.config) {
+            *seconds = stored.seconds;
+            return (int32_t)i;
+        }
+    return -1;
+}
+
+static void write_choice(const vly_tune_cache *cache, const char *key,
+                         const vly_cuda_ready *ready, double seconds)
+{
+    stored_choice stored = {
+        .version = STORED_VERSION, .config = ready->config, .seconds = seconds};
+    snprintf(stored.name, sizeof stored.name, "%s", ready->way->name);
+    (void)vly_tune_put(cache, key, &stored, sizeof stored);
+}
+
+/* ---- the choice -------------------------------------------------------- */
+
+static void log_trial(const vly_cuda_ready *ready, int32_t level,
+                      const char *text)
+{
+    char message[1200];
+    snprintf(message, sizeof message, "%s: %s (configuration %u): %s",
+             vly_accel_plugin, ready->way->name, ready->config, text);
+    if (vly_accel_host != NULL)
+        vly_accel_host->log(vly_accel_host->context, level, message);
+}
+
+/* Index of the fastest that is right. */
+static vly_status try_all(const vly_attention_device *device,
+                          const vly_attention_desc *desc, const candidates *all,
+                          uint32_t *best, double *seconds, vly_error *error)
+{
+    int32_t found = -1;
+    vly_error why = {.struct_size = sizeof why};
+    for (uint32_t i = 0; i < all->n; i++) {
+        const vly_cuda_ready *ready = &all->ready[i];
+        double s = 0.0;
+        char text[64];
+        vly_status status = vly_attention_check_way(device, desc, ready, &why);
+        if (status == VLY_E_UNSUPPORTED) {
+            log_trial(ready, VLY_LOG_WARN, why.message);
+            continue;
+        }
+        if (status == VLY_OK)
+            status = vly_attention_time_way(device, desc, ready, &s, &why);
+        if (status == VLY_E_NOMEM) {
+            log_trial(ready, VLY_LOG_INFO, why.message);
+            s = 0.0; /* right, but not measured: the first of them is taken */
+        } else if (status != VLY_OK) {
+            return vly_accel_fail(error, status, "%s", why.message);
+        }
+        snprintf(text, sizeof text, "%.3f us", s * 1e6);
+        log_trial(ready, VLY_LOG_DEBUG, text);
+        if (found < 0 || s < *seconds) {
+            found = (int32_t)i;
+            *seconds = s;
+        }
+    }
+    if (found < 0)
+        return vly_accel_fail(error, VLY_E_DEVICE,
+                              "%s: no way gives the results of the reference: "
+                              "%s",
+                              vly_accel_plugin, why.message);
+    *best = (uint32_t)found;
+    return VLY_OK;
+}
+
+static vly_status choose(vly_attention_plan *plan,
+                         const vly_accel_options *options, candidates *all,
+                         vly_error *error)
+{
+    vly_tune_cache cache;
+    char key[VLY_TUNE_KEY_BYTES];
+    uint32_t best = 0;
+    vly_status status = VLY_OK;
+    const int forced = options->choose[0] != '\0';
+    const vly_attention_desc *desc = &plan->desc;
+    const int empty = desc->batch == 0 || desc->seq_q == 0 || desc->seq_kv == 0;
+    plan->n_candidates = all->n;
+    open_cache(&cache, options, &plan->device);
+    write_key(&plan->desc, key, sizeof key);
+    if (options->tune && !empty && !(forced && all->n == 1)) {
+        const int32_t stored =
+            forced ? -1 : read_choice(&cache, key, all, &plan->measured_s);
+        if (stored >= 0) {
+            best = (uint32_t)stored;
+            plan->cached = 1;
+        } else {
+            status = try_all(&plan->device, &plan->desc, all, &best,
+                             &plan->measured_s, error);
+            if (status == VLY_OK && !forced && plan->measured_s > 0.0)
+                write_choice(&cache, key, &all->ready[best], plan->measured_s);
+        }
+    }
+    if (status == VLY_OK) {
+        plan->ready = all->ready[best];
+        all->ready[best] = all->ready[--all->n];
+    }
+    return status;
+}
+
+/* ---- the interface ----------------------------------------------------- */
+
+static vly_status supports(const vly_attention_desc *desc, vly_error *error)
+{
+    return vly_attention_check_desc(desc, vly_accel_plugin, error);
+}
+
+static void plan_destroy(vly_attention_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    vly_cuda_ready_release(&plan->ready);
+    vly_accel_free(plan);
+}
+
+static vly_status fill_plan(const vly_device_spec *spec,
+                            vly_attention_plan *plan, vly_error *error)
+{
+    vly_accel_options options;
+    candidates *all = NULL;
+    if (spec == NULL || spec->struct_size < sizeof *spec)
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "%s: the device specification is shorter than "
+                              "that of version 1.0",
+                              vly_accel_plugin);
+    vly_status status =
+        vly_accel_options_parse(spec->options, NULL, &options, error);
+    if (status == VLY_OK)
+        status = vly_attention_device_enter(spec->index, &plan->device, error);
+    if (status == VLY_OK)
+        status = vly_accel_alloc(1, sizeof *all, &all, error);
+    if (status != VLY_OK)
+        return status;
+    status =
+        find_candidates(all, options.choose, &plan->device, &plan->desc, error);
+    if (status == VLY_OK)
+        status = choose(plan, &options, all, error);
+    release_all(all);
+    vly_accel_free(all);
+    return status;
+}
+
+static vly_status plan_create(const vly_device_spec *device,
+                              const vly_attention_desc *desc,
+                              vly_attention_plan **plan, vly_error *error)
+{
+    vly_attention_plan *made = NULL;
+    vly_status status = supports(desc, error);
+    if (status == VLY_OK)
+        status = vly_accel_alloc(1, sizeof *made, &made, error);
+    if (status != VLY_OK)
+        return status;
+    made->desc = *desc;
+    made->desc.struct_size = (uint32_t)sizeof *desc;
+    status = fill_plan(device, made, error);
+    if (status != VLY_OK) {
+        plan_destroy(made);
+        return status;
+    }
+    *plan = made;
+    return VLY_OK;
+}
+
+static vly_status plan_info(const vly_attention_plan *plan, vly_plan_info *info,
+                            vly_error *error)
+{
+    const vly_cuda_ready *ready = &plan->ready;
+    const vly_cudnn *cudnn = NULL;
+    if (info->struct_size < sizeof *info)
+        return vly_accel_fail(
+            error, VLY_E_INVALID, "%s: plan info of %u bytes, wanted %u",
+            vly_accel_plugin, info->struct_size, (uint32_t)sizeof *info);
+    info->n_candidates = plan->n_candidates;
+    info->workspace_bytes = ready->workspace_bytes;
+    info->measured_s = plan->measured_s;
+    info->cached = plan->cached;
+    info->reserved = 0;
+    if (ready->cudnn != NULL && vly_cudnn_open(&cudnn, NULL) == VLY_OK)
+        snprintf(info->choice, sizeof info->choice,
+                 "cudnn %u.%u.%u, engine %lld, configuration %u",
+                 cudnn->version / 10000, cudnn->version / 100 % 100,
+                 cudnn->version % 100, (long long)ready->engine, ready->config);
+    else if (ready->n_splits > 1)
+        snprintf(info->choice, sizeof info->choice, "%s, %u splits",
+                 ready->way->name, ready->n_splits);
+    else
+        snprintf(info->choice, sizeof info->choice, "%s", ready->way->name);
+    return VLY_OK;
+}
+
+static vly_status run_plan(vly_attention_plan *plan,
+                           const vly_attention_run *run, vly_error *error)
+{
+    vly_status status =
+        vly_attention_check_run(&plan->desc, run, vly_accel_plugin, error);
+    if (status == VLY_OK)
+        status = vly_attention_check_workspace(
+            run->workspace, run->workspace_bytes, plan->ready.workspace_bytes,
+            vly_accel_plugin, error);
+    if (status == VLY_OK)
+        status = vly_accel_cuda_enter(plan->device.index, error);
+    if (status != VLY_OK)
+        return status;
+    return plan->ready.way->run(&plan->device, &plan->desc, &plan->ready, run,
+                                error);
+}
+
+const vly_attention vly_attention_cuda_table = {
+    .struct_size = sizeof(vly_attention),
+    .supports = supports,
+    .plan_create = plan_create,
+    .plan_destroy = plan_destroy,
+    .plan_info = plan_info,
+    .run = run_plan,
+};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The plugin "attention_cuda": its entry and its tables.
+ */
+#include <string.h>
+
+#include <volley/wkv.h>
+
+#include "accel_cuda.h"
+#include "attention_cuda.h"
+
+const char vly_accel_plugin[] = "attention_cuda";
+
+extern const vly_wkv vly_wkv_cuda_table;
+
+static vly_status init(const vly_host *host, vly_error *error)
+{
+    vly_status status = vly_accel_cuda_detect(error);
+    return status == VLY_OK ? vly_accel_start(host, error) : status;
+}
+
+static const void *get_interface(const char *id)
+{
+    if (strcmp(id, VLY_ATTENTION_INTERFACE) == 0)
+        return &vly_attention_cuda_table;
+    if (strcmp(id, VLY_WKV_INTERFACE) == 0)
+        return &vly_wkv_cuda_table;
+    return strcmp(id, VLY_MEMORY_INTERFACE) == 0 ? &vly_accel_cuda_memory
+                                                 : NULL;
+}
+
+extern const vly_plugin vly_plugin_entry;
+VLY_EXPORT const vly_plugin vly_plugin_entry = {
+    .struct_size = sizeof(vly_plugin),
+    .abi_version = VLY_ABI_VERSION,
+    .id = "attention_cuda",
+    .version = "0.1.0",
+    .build = VLY_CUDA_BUILD,
+    .init = init,
+    .deinit = vly_accel_stop,
+    .get_interface = get_interface,
+};

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The way "cudnn": handles, workspace and pointers of a run.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "accel_cuda.h"
+#include "attention_cuda.h"
+
+enum { MOST_DEVICES = 64, MOST_CONFIGS = 3 };
+
+/* A handle a device, made when it is first needed and kept. Its stream is set
+ * and the plan put into it under the lock, so plans of many threads may use
+ * it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *handles[MOST_DEVICES];
+
+static vly_status get_handle(const vly_cudnn *cudnn, uint32_t device,
+                             void **handle, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    if (device >= MOST_DEVICES)
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "cudnn: device %u, at most %d are served", device,
+                              MOST_DEVICES);
+    pthread_mutex_lock(&lock);
+    if (handles[device] == NULL) {
+        void *made = NULL;
+        status = vly_cudnn_check(cudnn, cudnn->create(&made),
+                                 "cudnn: no handle", error);
+        if (status == VLY_OK)
+            handles[device] = made;
+    }
+    *handle = handles[device];
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+/* ---- workspace --------------------------------------------------------- */
+
+/* Parts behind cuDNN's own, each aligned to 256 bytes. */
+typedef struct parts {
+    uint64_t grad_q_sum;
+    uint64_t row_sum;
+    uint64_t lengths;
+    uint64_t offsets;
+    uint64_t bytes;
+} parts;
+
+static uint64_t place(uint64_t *end, uint64_t bytes)
+{
+    const uint64_t at = *end;
+    *end += (bytes + 255) / 256 * 256;
+    return at;
+}
+
+static parts lay_out(const vly_attention_desc *desc, uint64_t own_bytes)
+{
+    parts p = {0};
+    const uint64_t rows = (uint64_t)desc->batch * desc->heads_q * desc->seq_q;
+    (void)place(&p.bytes, own_bytes);
+    if ((desc->flags & VLY_ATTENTION_BACKWARD) != 0) {
+        p.grad_q_sum = place(&p.bytes, rows * desc->dim * sizeof(float));
+        p.row_sum = place(&p.bytes, rows * sizeof(float));
+    }
+    if ((desc->flags & VLY_ATTENTION_PACKED) != 0) {
+        p.lengths = place(&p.bytes, 2ull * desc->batch * sizeof(int32_t));
+        p.offsets =
+            place(&p.bytes, 4ull * (desc->batch + 1ull) * sizeof(int64_t));
+    }
+    return p;
+}
+
+/* ---- the way ----------------------------------------------------------- */
+
+static int in_chunks(const vly_attention_layout *layout)
+{
+    return ((layout->batch | layout->seq | layout->head) & 7u) == 0;
+}
+
+static vly_status cudnn_supports(const vly_attention_device *device,
+                                 const vly_attention_desc *desc,
+                                 vly_error *error)
+{
+    const vly_cudnn *cudnn = NULL;
+    const uint32_t align = desc->align == 0 ? 256 : desc->align;
+    (void)device;
+    if (align < 16 || !in_chunks(&desc->q) || !in_chunks(&desc->k) ||
+        !in_chunks(&desc->v) || !in_chunks(&desc->o))
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "cudnn: rows are not aligned to 16 bytes");
+    if (desc->batch == 0 || desc->seq_q == 0 || desc->seq_kv == 0)
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED, "cudnn: a size is 0");
+    return vly_cudnn_open(&cudnn, error);
+}
+
+static vly_status cudnn_prepare(const vly_attention_device *device,
+                                const vly_attention_desc *desc,
+                                vly_cuda_ready *ready, vly_error *error)
+{
+    const vly_cudnn *cudnn = NULL;
+    vly_cudnn_target target = {0};
+    vly_cudnn_plan_info info;
+    vly_status status = vly_cudnn_open(&cudnn, error);
+    if (status == VLY_OK)
+        status = get_handle(cudnn, device->index, &target.handle, error);
+    if (status == VLY_OK)
+        status = vly_cudnn_plan_create(cudnn, &target, desc, ready->config,
+                                       &ready->cudnn, error);
+    if (status != VLY_OK)
+        return status;
+    vly_cudnn_plan_get_info(ready->cudnn, &info);
+    ready->config = info.index;
+    ready->engine = info.engine;
+    ready->workspace_bytes = lay_out(desc, info.workspace_bytes).bytes;
+    return VLY_OK;
+}
+
+static void *at_byte(void *memory, uint64_t byte)
+{
+    return (uint8_t *)memory + byte;
+}
+
+/* const is lost on purpose: the table of cuDNN has one type of pointer */
+static void *loose(const void *pointer)
+{
+    void *p = NULL;
+    memcpy(&p, &pointer, sizeof p);
+    return p;
+}
+
+static void fill_pointers(const vly_attention_desc *desc,
+                          const vly_attention_run *run, const parts *p,
+                          void **pointers)
+{
+    const uint64_t n = desc->batch;
+    void *workspace = run->workspace;
+    pointers[VLY_CUDNN_Q] = loose(run->q);
+    pointers[VLY_CUDNN_K] = loose(run->k);
+    pointers[VLY_CUDNN_V] = loose(run->v);
+    pointers[VLY_CUDNN_O] = run->o;
+    pointers[VLY_CUDNN_STATS] = run->lse;
+    pointers[VLY_CUDNN_LENGTH_Q] = loose(run->length_q);
+    pointers[VLY_CUDNN_LENGTH_KV] = loose(run->length_kv);
+    pointers[VLY_CUDNN_PAGES_K] = loose(run->page_table);
+    pointers[VLY_CUDNN_PAGES_V] = loose(run->page_table);
+    pointers[VLY_CUDNN_GRAD_O] = loose(run->grad_o);
+    pointers[VLY_CUDNN_GRAD_Q] = run->grad_q;
+    pointers[VLY_CUDNN_GRAD_K] = run->grad_k;
+    pointers[VLY_CUDNN_GRAD_V] = run->grad_v;
+    pointers[VLY_CUDNN_GRAD_Q_SUM] = at_byte(workspace, p->grad_q_sum);
+    pointers[VLY_CUDNN_ROW_SUM] = at_byte(workspace, p->row_sum);
+    if ((desc->flags & VLY_ATTENTION_PACKED) == 0)
+        return;
+    pointers[VLY_CUDNN_LENGTH_Q] = at_byte(workspace, p->lengths);
+    pointers[VLY_CUDNN_LENGTH_KV] =
+        at_byte(workspace, p->lengths + n * sizeof(int32_t));
+    for (uint64_t i = 0; i < 4; i++)
+        pointers[VLY_CUDNN_RAGGED_Q + i] =
+            at_byte(workspace, p->offsets + i * (n + 1) * sizeof(int64_t));
+}
+
+static vly_status cudnn_run(const vly_attention_device *device,
+                            const vly_attention_desc *desc,
+                            const vly_cuda_ready *ready,
+                            const vly_attention_run *run, vly_error *error)
+{
+    const vly_cudnn *cudnn = NULL;
+    void *pointers[VLY_CUDNN_N_TENSORS] = {0};
+    void *handle = NULL;
+    vly_cudnn_plan_info info;
+    vly_status status = vly_cudnn_open(&cudnn, error);
+    if (status == VLY_OK)
+        status = get_handle(cudnn, device->index, &handle, error);
+    if (status != VLY_OK)
+        return status;
+    vly_cudnn_plan_get_info(ready->cudnn, &info);
+    const parts p = lay_out(desc, info.workspace_bytes);
+    fill_pointers(desc, run, &p, pointers);
+    if ((desc->flags & VLY_ATTENTION_PACKED) != 0) {
+        vly_attention_args args;
+        vly_attention_fill_args(desc, run, &args);
+        status = vly_accel_cuda_check(
+            vly_attention_offsets(&args, pointers[VLY_CUDNN_LENGTH_Q],
+                                  pointers[VLY_CUDNN_RAGGED_Q], run->stream),
+            "cudnn: offsets of packed sequences", error);
+    }
+    if (status != VLY_OK)
+        return status;
+    pthread_mutex_lock(&lock);
+    status = vly_cudnn_check(cudnn, cudnn->set_stream(handle, run->stream),
+                             "cudnn: the stream was not set", error);
+    if (status == VLY_OK)
+        status =
+            vly_cudnn_plan_run(ready->cudnn, pointers, run->workspace, error);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+const vly_cuda_way vly_cuda_way_cudnn = {
+    .name = "cudnn",
+    .n_configs = MOST_CONFIGS,
+    .supports = cudnn_supports,
+    .prepare = cudnn_prepare,
+    .run = cudnn_run,
+};

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Whether a way is right, and how long it takes.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "accel_cuda.h"
+#include "attention_trial.h"
+#include "element.h"
+
+/* the reference, of the processor */
+extern const vly_attention vly_attention_cpu_table;
+
+/* ---- the reference ----------------------------------------------------- */
+
+static vly_status run_on_host(const vly_attention_desc *desc,
+                              vly_attention_run *run, const char *options,
+                              vly_error *error)
+{
+    const vly_attention *cpu = &vly_attention_cpu_table;
+    const vly_device_spec spec = {.struct_size = (uint32_t)sizeof spec,
+                                  .n_threads = 8,
+                                  .options = options};
+    vly_plan_info info = {.struct_size = (uint32_t)sizeof info};
+    vly_attention_plan *plan = NULL;
+    void *workspace = NULL;
+    vly_status status = cpu->plan_create(&spec, desc, &plan, error);
+    if (status != VLY_OK)
+        return status;
+    status = cpu->plan_info(plan, &info, error);
+    if (status == VLY_OK && info.workspace_bytes > 0)
+        status = vly_accel_host_memory.alloc(0, info.workspace_bytes,
+                                             &workspace, error);
+    if (status == VLY_OK) {
+        run->workspace = workspace;
+        run->workspace_bytes = info.workspace_bytes;
+        status = cpu->run(plan, run, error);
+    }
+    vly_accel_host_memory.free(0, workspace);
+    cpu->plan_destroy(plan);
+    return status;
+}
+
+/* O and lse, as backward wants them, then what the description asks for; all
+ * on the host. */
+static vly_status make_reference(vly_trial *trial, vly_error *error)
+{
+    vly_attention_run run = vly_trial_run(trial, 1, NULL);
+    const char *options = "choose=reference,cache=off";
+    if ((trial->desc.flags & VLY_ATTENTION_BACKWARD) != 0) {
+        vly_attention_desc forward = trial->desc;
+        forward.flags &=
+            ~(uint32_t)(VLY_ATTENTION_BACKWARD | VLY_ATTENTION_DETERMINISTIC);
+        forward.flags |= VLY_ATTENTION_LSE;
+        vly_attention_run first = run;
+        first.grad_o = NULL;
+        first.grad_q = first.grad_k = first.grad_v = NULL;
+        vly_status status = run_on_host(&forward, &first, options, error);
+        if (status != VLY_OK)
+            return status;
+    }
+    return run_on_host(&trial->desc, &run, options, error);
+}
+
+/* ---- comparison -------------------------------------------------------- */
+
+/* Half the distance of neighbours at 1 */
+static double roundoff(uint32_t type)
+{
+    switch (type) {
+    case VLY_ELEMENT_F16:
+        return 0x1p-11;
+    case VLY_ELEMENT_BF16:
+        return 0x1p-8;
+    case VLY_ELEMENT_E4M3:
+        return 0x1p-4;
+    default:
+        return 0x1p-20; /* expf and sums of some hundred terms */
+    }
+}
+
+/* Weights are rounded to the type of V (u of each), results to theirs, and the
+ * reference's too: 3 u of a sum of |terms|, which is below the largest result
+ * of unit data; 8 u leaves room for the order of sums. NaN is where it is in
+ * the reference: there nothing was written. */
+static vly_status compare(const vly_trial *trial, uint32_t which,
+                          const char *name, const uint8_t *got,
+                          vly_error *error)
+{
+    const uint32_t type = trial->type[which];
+    const uint64_t n = trial->bytes[which] * 8 / vly_element_bits(type);
+    const uint32_t worse =
+        roundoff(type) > roundoff(trial->desc.type) ? type : trial->desc.type;
+    double most = 0.0;
+    float a[64], b[64];
+    for (int pass = 0; pass < 2; pass++)
+        for (uint64_t i = 0; i < n; i += 64) {
+            const uint64_t count = n - i < 64 ? n - i : 64;
+            vly_element_to_f32(type, trial->host[which], i, a, count);
+            vly_element_to_f32(type, got, i, b, count);
+            for (uint64_t k = 0; k < count; k++) {
+                const double x = a[k];
+                const double y = b[k];
+                if (pass == 0 && isfinite(x) && fabs(x) > most)
+                    most = fabs(x);
+                const double bound = 8.0 * roundoff(worse) * (most + 1e-3);
+                if (pass == 0 || (isnan(x) && isnan(y)) || x == y ||
+                    fabs(x - y) <= bound)
+                    continue;
+                return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                                      "%s[%llu] is %g, the reference has %g, "
+                                      "wanted within %g",
+                                      name, (unsigned long long)(i + k), y, x,
+                                      bound);
+            }
+        }
+    return VLY_OK;
+}
+
+static vly_status compare_all(const vly_trial *trial, vly_error *error)
+{
+    static const struct {
+        uint32_t which;
+        const char *name;
+    } outputs[] = {{TRIAL_O, "O"},
+                   {TRIAL_LSE, "lse"},
+                   {TRIAL_GRAD_Q, "grad_q"},
+                   {TRIAL_GRAD_K, "grad_k"},
+                   {TRIAL_GRAD_V, "grad_v"}};
+    vly_status status = VLY_OK;
+    for (size_t i = 0; status == VLY_OK && i < 5; i++) {
+        const uint32_t which = outputs[i].which;
+        uint8_t *got = NULL;
+        if (trial->there[which] == NULL)
+            continue;
+        status = vly_accel_alloc(trial->bytes[which], 1, &got, error);
+        if (status == VLY_OK)
+            status = vly_accel_cuda_memory.copy(
+                trial->device, got, trial->there[which], trial->bytes[which],
+                VLY_COPY_FROM_DEVICE, NULL, error);
+        if (status == VLY_OK)
+            status =
+                vly_accel_cuda_memory.stream_wait(trial->device, NULL, error);
+        if (status == VLY_OK)
+            status = compare(trial, which, outputs[i].name, got, error);
+        vly_accel_free(got);
+    }
+    return status;
+}
+
+/* Backward reads O and lse of the forward run: those of the reference. */
+static vly_status give_forward(const vly_trial *trial, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    if ((trial->desc.flags & VLY_ATTENTION_BACKWARD) == 0)
+        return VLY_OK;
+    for (uint32_t i = TRIAL_O; status == VLY_OK && i <= TRIAL_LSE; i++)
+        status = vly_accel_cuda_memory.copy(trial->device, trial->there[i],
+                                            trial->host[i], trial->bytes[i],
+                                            VLY_COPY_TO_DEVICE, NULL, error);
+    return status;
+}
+
+vly_status vly_attention_check_way(const vly_attention_device *device,
+                                   const vly_attention_desc *desc,
+                                   const vly_cuda_ready *ready,
+                                   vly_error *error)
+{
+    const vly_attention_desc small = vly_trial_reduce(desc);
+    vly_cuda_ready made = {
+        .way = ready->way, .config = ready->config, .engine = -1};
+    vly_trial *trial = NULL;
+    vly_status status = ready->way->supports(device, &small, error);
+    if (status == VLY_OK)
+        status = ready->way->prepare(device, &small, &made, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_accel_alloc(1, sizeof *trial, &trial, error);
+    if (status == VLY_OK) {
+        status = vly_trial_init(trial, &small, device->index,
+                                made.workspace_bytes, 1, error);
+        if (status == VLY_OK)
+            status = make_reference(trial, error);
+        if (status == VLY_OK)
+            status = give_forward(trial, error);
+        if (status == VLY_OK) {
+            const vly_attention_run run = vly_trial_run(trial, 0, NULL);
+            status = ready->way->run(device, &small, &made, &run, error);
+        }
+        if (status == VLY_OK)
+            status = compare_all(trial, error);
+        vly_trial_deinit(trial);
+    }
+    vly_accel_free(trial);
+    vly_cuda_ready_release(&made);
+    return status;
+}
+
+/* ---- time -------------------------------------------------------------- */
+
+enum { REPEATS = 5 };
+
+static double median(double *values, int n)
+{
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0 && values[k] < values[k - 1]; k--) {
+            const double swap = values[k];
+            values[k] = values[k - 1];
+            values[k - 1] = swap;
+        }
+    return values[n / 2];
+}
+
+static vly_status time_runs(const vly_attention_device *device,
+                            const vly_attention_desc *desc,
+                            const vly_cuda_ready *ready,
+                            const vly_attention_run *run, double *seconds,
+                            vly_error *error)
+{
+    const vly_memory *memory = &vly_accel_cuda_memory;
+    vly_event *begin = NULL;
+    vly_event *end = NULL;
+    double times[REPEATS];
+    vly_status status = memory->event_create(device->index, &begin, error);
+    if (status == VLY_OK)
+        status = memory->event_create(device->index, &end, error);
+    if (status == VLY_OK) /* the first run compiles and fills caches */
+        status = ready->way->run(device, desc, ready, run, error);
+    for (int i = 0; status == VLY_OK && i < REPEATS; i++) {
+        status = memory->event_record(device->index, begin, run->stream, error);
+        if (status == VLY_OK)
+            status = ready->way->run(device, desc, ready, run, error);
+        if (status == VLY_OK)
+            status =
+                memory->event_record(device->index, end, run->stream, error);
+        if (status == VLY_OK)
+            status = memory->event_elapsed(device->index, begin, end, &times[i],
+                                           error);
+    }
+    memory->event_destroy(device->index, begin);
+    memory->event_destroy(device->index, end);
+    if (status == VLY_OK)
+        *seconds = median(times, REPEATS);
+    return status;
+}
+
+vly_status vly_attention_time_way(const vly_attention_device *device,
+                                  const vly_attention_desc *desc,
+                                  const vly_cuda_ready *ready, double *seconds,
+                                  vly_error *error)
+{
+    vly_trial *trial = NULL;
+    void *stream = NULL;
+    vly_status status = vly_accel_alloc(1, sizeof *trial, &trial, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_trial_init(trial, desc, device->index, ready->workspace_bytes,
+                            0, error);
+    if (status == VLY_OK)
+        status =
+            vly_accel_cuda_memory.stream_create(device->index, &stream, error);
+    if (status == VLY_OK) {
+        const vly_attention_run run = vly_trial_run(trial, 0, stream);
+        status = vly_accel_cuda_memory.stream_wait(device->index, NULL, error);
+        if (status == VLY_OK)
+            status = time_runs(device, desc, ready, &run, seconds, error);
+        vly_accel_cuda_memory.stream_destroy(device->index, stream);
+    }
+    vly_trial_deinit(trial);
+    vly_accel_free(trial);
+    return status;
+}
