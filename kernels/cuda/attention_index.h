@@ -182,13 +182,18 @@ VLY_INDEX_FN uint32_t vly_ldmatrix_b_chunk(uint32_t lane)
 /* ---- work -------------------------------------------------------------- */
 
 /* Tile number t of a persistent grid: n_blocks row blocks of each of n_heads
- * (batch and head), the heaviest, the last rows, first. */
+ * (batch and head). Heads are done in sections, whose keys and values fit L2
+ * together; in a section the heaviest, the last rows, come first. */
 VLY_INDEX_FN void vly_attention_tile(uint32_t t, uint32_t n_blocks,
-                                     uint32_t n_heads, uint32_t *block,
-                                     uint32_t *head)
+                                     uint32_t n_heads, uint32_t section,
+                                     uint32_t *block, uint32_t *head)
 {
-    *block = n_blocks - 1u - t / n_heads;
-    *head = t % n_heads;
+    const uint32_t first = t / (section * n_blocks) * section;
+    const uint32_t heads =
+        n_heads - first < section ? n_heads - first : section;
+    const uint32_t in = t - first * n_blocks;
+    *block = n_blocks - 1u - in / heads;
+    *head = first + in % heads;
 }
 
 /* Part `part` of n_parts of the tiles [0, n): [begin, end) */

@@ -63,6 +63,7 @@ enum { VLY_CUDA_MOST_WAYS = 12 };
 extern const vly_cuda_way *const vly_cuda_ways[];
 extern const uint32_t vly_cuda_n_ways;
 extern const vly_cuda_way vly_cuda_way_cudnn; /* attention_cudnn.c */
+extern const vly_cuda_way vly_cuda_way_sm90;  /* attention_hopper.c */
 
 void vly_cuda_ready_release(vly_cuda_ready *ready);
 

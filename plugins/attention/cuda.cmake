@@ -29,15 +29,23 @@ target_include_directories(attention_cudnn SYSTEM PUBLIC
 target_link_libraries(attention_cudnn PUBLIC accel_common)
 
 set(cuda_kernels ${CMAKE_SOURCE_DIR}/kernels/cuda)
+# sm_90a is not forward compatible and is for its one kernel only
+add_library(attention_sm90a OBJECT ${cuda_kernels}/attention_sm90.cu)
+set_target_properties(attention_sm90a PROPERTIES CUDA_ARCHITECTURES OFF)
+target_compile_options(attention_sm90a PRIVATE
+    "SHELL:-gencode arch=compute_90a,code=sm_90a")
+target_include_directories(attention_sm90a PRIVATE ${CMAKE_SOURCE_DIR})
+
 vly_plugin(attention_cuda
     attention_cuda_plugin.c attention_choice.c attention_ways.c
-    attention_cudnn.c attention_trial.c attention_measure.c wkv_cuda.c
+    attention_cudnn.c attention_hopper.c attention_trial.c attention_measure.c wkv_cuda.c
     # the reference of the processor, for the check of ways
     cpu_options.c attention_cpu.c attention_reference.c attention_blocked.c
     attention_gradient.c attention_view.c ${attention_objects}
     ${cuda_kernels}/attention_plain.cu ${cuda_kernels}/attention_mma.cu
     ${cuda_kernels}/attention_decode.cu
     ${cuda_kernels}/wkv_step.cu ${cuda_kernels}/wkv_recurrent.cu
+    $<TARGET_OBJECTS:attention_sm90a>
     $<TARGET_OBJECTS:attention_cudnn> $<TARGET_OBJECTS:attention_common>
     $<TARGET_OBJECTS:accel_common> $<TARGET_OBJECTS:accel_cuda>)
 set_target_properties(attention_cuda PROPERTIES CUDA_RUNTIME_LIBRARY Static)

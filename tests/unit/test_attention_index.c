@@ -106,19 +106,24 @@ static void test_work_is_done_once(void **state)
 {
     (void)state;
     for (uint32_t blocks = 1; blocks < 9; blocks++)
-        for (uint32_t heads = 1; heads < 7; heads++) {
-            uint8_t done[64] = {0};
-            uint32_t last = blocks;
-            for (uint32_t t = 0; t < blocks * heads; t++) {
-                uint32_t block = 99;
-                uint32_t head = 99;
-                vly_attention_tile(t, blocks, heads, &block, &head);
-                assert_true(block < blocks && head < heads);
-                assert_int_equal(done[block * heads + head]++, 0);
-                assert_true(block <= last); /* heavy ones first */
-                last = block;
+        for (uint32_t heads = 1; heads < 7; heads++)
+            for (uint32_t section = 1; section < 9; section++) {
+                uint8_t done[64] = {0};
+                uint32_t last = 0;
+                for (uint32_t t = 0; t < blocks * heads; t++) {
+                    uint32_t block = 99;
+                    uint32_t head = 99;
+                    vly_attention_tile(t, blocks, heads, section, &block,
+                                       &head);
+                    assert_true(block < blocks && head < heads);
+                    assert_int_equal(done[block * heads + head]++, 0);
+                    /* sections in their order, in each the heavy ones first */
+                    const uint32_t rank =
+                        head / section * blocks + blocks - 1 - block;
+                    assert_true(rank >= last);
+                    last = rank;
+                }
             }
-        }
     for (int32_t n = 0; n < 40; n++)
         for (uint32_t parts = 1; parts < 9; parts++) {
             int32_t at = 0;

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Forward attention for sm_90a: one warp group loads tiles with TMA, two of 64
+ * queries each multiply with wgmma, taking turns: while one has the tensor
+ * cores the other is at its softmax (Shah et al. 2024, FlashAttention-3,
+ * arXiv:2407.08608). In a group Q K^T of the next tile is under way while P V
+ * of the last one is, so there is always a product to wait for.
+ *
+ * Persistent: block b takes tiles b, b + gridDim.x, ... in the order of
+ * vly_attention_tile. Loader and multipliers go through the same tiles of keys,
+ * from the last to the first, each stage with a pair of barriers (full: bytes
+ * of TMA; empty: eight warps). A barrier's n-th phase ends with its n-th use,
+ * so the parity to wait for follows from a count of uses alone.
+ *
+ * A tile of V that is masked in part may hold NaN or infinity that no query
+ * sees: then the row block is marked and done again in plain loops.
+ */
+#include <math_constants.h>
+
+#include "attention_mma.cuh"
+#include "attention_rows.cuh"
+#include "attention_sm90.h"
+#include "hopper.cuh"
+#include "wgmma.cuh"
+
+#define THREADS 384
+#define ROWS 128
+#define STAGES 2
+#define MULTIPLIERS 256 /* threads */
+/* of a thread after setmaxnreg: 128 * (40 + 2 * 232) are at most 65536 */
+#define LOADER_REGISTERS 40
+#define MULTIPLIER_REGISTERS 232
+
+template <int D> struct sm90_shape {
+    static constexpr int keys = D == 256 ? 64 : 128;
+    static constexpr uint32_t slab_q = ROWS * 128; /* 64 columns */
+    static constexpr uint32_t slab_kv = keys * 128;
+    static constexpr uint32_t bytes_q = ROWS * D * 2;
+    static constexpr uint32_t bytes_kv = keys * D * 2;
+    /* Q, then K and V of each stage, then barriers */
+    static constexpr uint32_t k = bytes_q;
+    static constexpr uint32_t v = k + STAGES * bytes_kv;
+    static constexpr uint32_t barriers = v + STAGES * bytes_kv;
+    static constexpr uint32_t bytes = barriers + 128 + 1024; /* alignment */
+};
+
+/* Barriers, 8 bytes each. */
+enum {
+    FULL_Q = 0,
+    EMPTY_Q = 1,
+    FULL_K = 2,
+    EMPTY_K = FULL_K + STAGES,
+    FULL_V = EMPTY_K + STAGES,
+    EMPTY_V = FULL_V + STAGES,
+    N_BARRIERS = EMPTY_V + STAGES,
+};
+
+/* Use number `count` of something with n places: which, and its parity. */
+struct use {
+    uint32_t place;
+    uint32_t parity;
+};
+
+static __device__ __forceinline__ use use_of(uint32_t count, uint32_t n)
+{
+    use u;
+    u.place = count % n;
+    u.parity = count / n & 1u;
+    return u;
+}
+
+struct sm90_tile {
+    attention_sequence s;
+    vly_attention_tiles tiles;
+    uint32_t head;
+    int32_t row;
+};
+
+/* sequence_of without packed ones, which keep more registers busy */
+static __device__ __forceinline__ attention_sequence
+unpacked_sequence(const vly_attention_args &args, uint32_t batch)
+{
+    attention_sequence s = {};
+    int32_t n_q = (int32_t)args.seq_q;
+    int32_t n_kv = (int32_t)args.seq_kv;
+    s.batch = batch;
+    if (args.length_q != nullptr) {
+        n_q = clamp_length(args.length_q[batch], args.seq_q);
+        n_kv = clamp_length(args.length_kv[batch], args.seq_kv);
+    }
+    s.mask =
+        vly_attention_mask_make(n_q, n_kv, args.causal, args.left, args.right);
+    return s;
+}
+
+static __device__ __forceinline__ sm90_tile
+tile_of(const vly_attention_args &args, const vly_sm90_grid &grid, uint32_t t,
+        int32_t keys)
+{
+    sm90_tile tile;
+    uint32_t block = 0;
+    uint32_t pair = 0;
+    vly_attention_tile(t, grid.n_blocks, args.batch * args.heads_q,
+                       grid.section, &block, &pair);
+    tile.s = unpacked_sequence(args, pair / args.heads_q);
+    tile.head = pair % args.heads_q;
+    tile.row = (int32_t)block * ROWS;
+    tile.tiles = vly_attention_tiles_of(&tile.s.mask, tile.row, ROWS, keys);
+    return tile;
+}
+
+/* ---- the loader -------------------------------------------------------- */
+
+template <int D, int BOX_ROWS>
+static __device__ __forceinline__ void
+load_slabs(uint32_t to, const CUtensorMap *map, uint32_t barrier, int32_t row,
+           uint32_t head, uint32_t batch)
+{
+    barrier_expect(barrier, BOX_ROWS * D * 2);
+#pragma unroll
+    for (int slab = 0; slab < D / 64; slab++)
+        tensor_load(to + slab * BOX_ROWS * 128, map, barrier, slab * 64, row,
+                    (int32_t)head, (int32_t)batch);
+}
+
+template <int D>
+static __device__ __forceinline__ void
+load_all(const vly_attention_args &args, const vly_sm90_grid &grid,
+         const vly_sm90_maps &maps, uint32_t base)
+{
+    using shape = sm90_shape<D>;
+    const uint32_t bars = base + shape::barriers;
+    const uint32_t group = args.heads_q / args.heads_kv;
+    uint32_t n_q = 0;
+    uint32_t n_kv = 0;
+    for (uint32_t t = blockIdx.x; t < grid.n_tiles; t += gridDim.x) {
+        const sm90_tile tile = tile_of(args, grid, t, shape::keys);
+        if (tile.tiles.begin >= tile.tiles.end)
+            continue;
+        const uint32_t batch = tile.s.batch;
+        const uint32_t head_kv = tile.head / group;
+        /* empty for the first time: the phase before the first is over */
+        barrier_wait(bars + 8 * EMPTY_Q, use_of(n_q, 1).parity ^ 1u);
+        load_slabs<D, ROWS>(base, &maps.q, bars + 8 * FULL_Q, tile.row,
+                            tile.head, batch);
+        n_q++;
+        for (int32_t n = tile.tiles.end - 1; n >= tile.tiles.begin; n--) {
+            const use u = use_of(n_kv++, STAGES);
+            const int32_t key = n * shape::keys;
+            barrier_wait(bars + 8 * (EMPTY_K + u.place), u.parity ^ 1u);
+            load_slabs<D, shape::keys>(
+                base + shape::k + u.place * shape::bytes_kv, &maps.k,
+                bars + 8 * (FULL_K + u.place), key, head_kv, batch);
+            barrier_wait(bars + 8 * (EMPTY_V + u.place), u.parity ^ 1u);
+            load_slabs<D, shape::keys>(
+                base + shape::v + u.place * shape::bytes_kv, &maps.v,
+                bars + 8 * (FULL_V + u.place), key, head_kv, batch);
+        }
+    }
+}
+
+/* ---- the multipliers --------------------------------------------------- */
+
+/* s = Q K^T: 64 rows of this group, all of a tile of keys */
+template <typename T, int D>
+static __device__ __forceinline__ void
+start_scores(uint32_t q, uint32_t k, float s[sm90_shape<D>::keys / 2])
+{
+    using shape = sm90_shape<D>;
+#pragma unroll
+    for (int step = 0; step < D / 16; step++) {
+        const uint32_t in = step % 4 * 32;
+        wgmma<T, shape::keys>::ss(
+            s, wgmma_rows(q + step / 4 * shape::slab_q + in),
+            wgmma_rows(k + step / 4 * shape::slab_kv + in), step != 0);
+    }
+    wgmma_commit();
+}
+
+/* o += P V */
+template <typename T, int D>
+static __device__ __forceinline__ void
+start_values(uint32_t v, const uint32_t p[sm90_shape<D>::keys / 16][4],
+             float o[D / 2])
+{
+    using shape = sm90_shape<D>;
+#pragma unroll
+    for (int step = 0; step < shape::keys / 16; step++)
+        wgmma<T, D>::rs(o, p[step],
+                        wgmma_columns(v + step * 16 * 128, shape::slab_kv), 1);
+    wgmma_commit();
+}
+
+/* Scores become weights; keep: what the sums so far are multiplied with. */
+template <int KEYS>
+static __device__ __forceinline__ void
+soften(float s[KEYS / 2], int32_t key, bool masked, float scale,
+       const int32_t first[2], const int32_t end[2], float most[2],
+       float sum[2], float keep[2])
+{
+    const uint32_t lane = threadIdx.x % 32;
+    float now[2] = {most[0], most[1]};
+    if (masked) {
+#pragma unroll
+        for (int x = 0; x < KEYS / 2; x++) {
+            const int32_t j = key + x / 4 * 8 +
+                              (int32_t)vly_mma_c_column(lane, (uint32_t)x % 4);
+            if (j < first[x / 2 % 2] || j >= end[x / 2 % 2])
+                s[x] = -CUDART_INF_F;
+        }
+    }
+#pragma unroll
+    for (int x = 0; x < KEYS / 2; x++)
+        now[x / 2 % 2] = fmaxf(now[x / 2 % 2], s[x]);
+    float base[2];
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        now[h] = quad_max(now[h]);
+        base[h] = softmax_base(now[h]) * scale;
+        keep[h] = exp2_fast(most[h] * scale - base[h]);
+        most[h] = now[h];
+        sum[h] *= keep[h];
+    }
+#pragma unroll
+    for (int x = 0; x < KEYS / 2; x++) {
+        s[x] = exp2_fast(s[x] * scale - base[x / 2 % 2]);
+        sum[x / 2 % 2] += s[x];
+    }
+}
+
+template <typename T, int KEYS>
+static __device__ __forceinline__ void pack(const float s[KEYS / 2],
+                                            uint32_t p[KEYS / 16][4])
+{
+#pragma unroll
+    for (int step = 0; step < KEYS / 16; step++)
+#pragma unroll
+        for (int r = 0; r < 4; r++)
+            p[step][r] =
+                mma_type<T>::pack(s[8 * step + 2 * r], s[8 * step + 2 * r + 1]);
+}
+
+/* 1 where a part of the tile of V is not finite; by a warp group */
+template <int D>
+static __device__ __forceinline__ uint32_t look_at_values(const char *v,
+                                                          uint32_t exponent)
+{
+    bool found = false;
+    for (uint32_t x = threadIdx.x % 128; x < sm90_shape<D>::bytes_kv / 16;
+         x += 128)
+        found |= has_nonfinite(((const uint4 *)v)[x], exponent);
+    return found ? 1u : 0u;
+}
+
+template <typename T, int D>
+static __device__ __forceinline__ void
+store_tile(const vly_attention_args &args, const sm90_tile &tile, int32_t row,
+           const int32_t first[2], const int32_t end[2], const float most[2],
+           const float sum[2], const float o[D / 2])
+{
+    const uint32_t lane = threadIdx.x % 32;
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        const int32_t i = row + 8 * h;
+        const float total = quad_sum(sum[h]);
+        const bool none = end[h] <= first[h];
+        const float inverse = 1.0f / total;
+        if (i >= tile.s.mask.n_q)
+            continue;
+        T *to = (T *)args.o + tile.s.batch * args.stride_o.batch +
+                (uint32_t)i * args.stride_o.seq +
+                tile.head * args.stride_o.head;
+#pragma unroll
+        for (int t = 0; t < D / 8; t++) {
+            const float x = none ? 0.0f : o[4 * t + 2 * h] * inverse;
+            const float y = none ? 0.0f : o[4 * t + 2 * h + 1] * inverse;
+            *(uint32_t *)(to + 8 * t + 2 * (lane % 4)) =
+                mma_type<T>::pack(x, y);
+        }
+        if (args.lse != nullptr && lane % 4 == 0)
+            args.lse[((uint64_t)tile.s.batch * args.heads_q + tile.head) *
+                         args.seq_q +
+                     (uint32_t)i] =
+                none ? -CUDART_INF_F
+                     : most[h] * args.scale + log2f(total) * 0.69314718f;
+    }
+}
+
+template <typename T, int D>
+static __device__ __forceinline__ void
+multiply_all(const vly_attention_args &args, const vly_sm90_grid &grid,
+             uint32_t base, const char *memory)
+{
+    using shape = sm90_shape<D>;
+    constexpr int keys = shape::keys;
+    const uint32_t bars = base + shape::barriers;
+    const uint32_t group = threadIdx.x / 128 - 1; /* 0, 1 */
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t q = base + group * 64 * 128;
+    const int32_t local =
+        (int32_t)(group * 64 + threadIdx.x % 128 / 32 * 16 + lane / 4);
+    const float scale = args.scale * 1.44269504f;
+    const uint32_t exponent =
+        args.type == VLY_ATTENTION_F16 ? 0x7c00u : 0x7f80u;
+    uint32_t n_q = 0;
+    uint32_t n_kv = 0;
+    if (group == 1) /* the first turn is the first group's */
+        named_arrive(2, MULTIPLIERS);
+    for (uint32_t t = blockIdx.x; t < grid.n_tiles; t += gridDim.x) {
+        const sm90_tile tile = tile_of(args, grid, t, keys);
+        float o[D / 2];
+        float s[keys / 2];
+        uint32_t p[keys / 16][4];
+        int32_t first[2] = {0, 0};
+        int32_t end[2] = {0, 0};
+        float most[2] = {-CUDART_INF_F, -CUDART_INF_F};
+        float sum[2] = {0.0f, 0.0f};
+        float keep[2];
+        uint32_t again = 0;
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+            if (tile.row + local + 8 * h < tile.s.mask.n_q) {
+                first[h] =
+                    vly_attention_first(&tile.s.mask, tile.row + local + 8 * h);
+                end[h] =
+                    vly_attention_end(&tile.s.mask, tile.row + local + 8 * h);
+            }
+#pragma unroll
+        for (int x = 0; x < D / 2; x++)
+            o[x] = 0.0f;
+        int32_t n = tile.tiles.end - 1;
+        if (n >= tile.tiles.begin) {
+            use last = use_of(n_kv++, STAGES);
+            bool masked_last =
+                n < tile.tiles.whole_begin || n >= tile.tiles.whole_end;
+            barrier_wait(bars + 8 * FULL_Q, use_of(n_q++, 1).parity);
+            barrier_wait(bars + 8 * (FULL_K + last.place), last.parity);
+            named_wait(2 + group, MULTIPLIERS);
+            wgmma_hold(s);
+            wgmma_fence();
+            start_scores<T, D>(
+                q, base + shape::k + last.place * shape::bytes_kv, s);
+            named_arrive(2 + (group ^ 1u), MULTIPLIERS);
+            wgmma_wait<0>();
+            wgmma_hold(s);
+            if (lane == 0)
+                barrier_arrive(bars + 8 * (EMPTY_K + last.place));
+            soften<keys>(s, n * keys, masked_last, scale, first, end, most, sum,
+                         keep);
+            pack<T, keys>(s, p);
+            for (n--; n >= tile.tiles.begin; n--) {
+                const use u = use_of(n_kv++, STAGES);
+                const bool masked =
+                    n < tile.tiles.whole_begin || n >= tile.tiles.whole_end;
+                const uint32_t v = shape::v + last.place * shape::bytes_kv;
+                barrier_wait(bars + 8 * (FULL_K + u.place), u.parity);
+                named_wait(2 + group, MULTIPLIERS);
+                wgmma_hold(s);
+                wgmma_hold(p);
+                wgmma_hold(o);
+                wgmma_fence();
+                start_scores<T, D>(
+                    q, base + shape::k + u.place * shape::bytes_kv, s);
+                barrier_wait(bars + 8 * (FULL_V + last.place), last.parity);
+                wgmma_fence();
+                start_values<T, D>(base + v, p, o);
+                named_arrive(2 + (group ^ 1u), MULTIPLIERS);
+                if (masked_last)
+                    again |= look_at_values<D>(memory + v, exponent);
+                wgmma_wait<1>();
+                wgmma_hold(s);
+                if (lane == 0)
+                    barrier_arrive(bars + 8 * (EMPTY_K + u.place));
+                soften<keys>(s, n * keys, masked, scale, first, end, most, sum,
+                             keep);
+                wgmma_wait<0>();
+                wgmma_hold(o);
+                if (lane == 0)
+                    barrier_arrive(bars + 8 * (EMPTY_V + last.place));
+#pragma unroll
+                for (int x = 0; x < D / 2; x++)
+                    o[x] *= keep[x / 2 % 2];
+                pack<T, keys>(s, p);
+                last = u;
+                masked_last = masked;
+            }
+            if (lane == 0) /* every product with Q is done */
+                barrier_arrive(bars + 8 * EMPTY_Q);
+            const uint32_t v = shape::v + last.place * shape::bytes_kv;
+            barrier_wait(bars + 8 * (FULL_V + last.place), last.parity);
+            wgmma_hold(p);
+            wgmma_hold(o);
+            wgmma_fence();
+            start_values<T, D>(base + v, p, o);
+            if (masked_last)
+                again |= look_at_values<D>(memory + v, exponent);
+            wgmma_wait<0>();
+            wgmma_hold(o);
+            if (lane == 0)
+                barrier_arrive(bars + 8 * (EMPTY_V + last.place));
+        }
+        store_tile<T, D>(args, tile, tile.row + local, first, end, most, sum,
+                         o);
+        if (grid.marks != nullptr) {
+            again = __any_sync(0xffffffffu, again != 0);
+            if (lane == 0 && again != 0)
+                grid.marks[t] = 1;
+        }
+    }
+}
+
+template <typename T, int D>
+static __global__ void __launch_bounds__(THREADS, 1)
+    sm90_forward(const __grid_constant__ vly_attention_args args,
+                 const __grid_constant__ vly_sm90_grid grid,
+                 const __grid_constant__ vly_sm90_maps maps)
+{
+    using shape = sm90_shape<D>;
+    extern __shared__ char raw[];
+    const uint32_t at = (uint32_t)__cvta_generic_to_shared(raw);
+    const uint32_t base = (at + 1023u) & ~1023u; /* as the swizzle wants */
+    const char *memory = raw + (base - at);
+    const uint32_t bars = base + shape::barriers;
+    if (threadIdx.x == 0) {
+        tensor_prefetch(&maps.q);
+        tensor_prefetch(&maps.k);
+        tensor_prefetch(&maps.v);
+        for (uint32_t b = 0; b < N_BARRIERS; b++) {
+            const bool full = b == FULL_Q || (b >= FULL_K && b < EMPTY_K) ||
+                              (b >= FULL_V && b < EMPTY_V);
+            barrier_init(bars + 8 * b, full ? 1 : MULTIPLIERS / 32);
+        }
+        barrier_init_fence();
+    }
+    __syncthreads();
+    if (threadIdx.x < 128) {
+        registers_fewer<LOADER_REGISTERS>();
+        if (threadIdx.x == 0)
+            load_all<D>(args, grid, maps, base);
+    } else {
+        registers_more<MULTIPLIER_REGISTERS>();
+        multiply_all<T, D>(args, grid, base, memory);
+    }
+}
+
+/* Row blocks that were marked, again. */
+static __global__ void __launch_bounds__(128)
+    sm90_again(const __grid_constant__ vly_attention_args args,
+               const __grid_constant__ vly_sm90_grid grid)
+{
+    if (grid.marks[blockIdx.x] == 0)
+        return;
+    const sm90_tile tile = tile_of(args, grid, blockIdx.x, 128);
+    for (int32_t r = (int32_t)(threadIdx.x / 32); r < ROWS; r += 4)
+        if (tile.row + r < tile.s.mask.n_q)
+            attention_row(args, tile.s, tile.head, tile.row + r);
+}
+
+/* ---- launcher ---------------------------------------------------------- */
+
+template <typename T, int D>
+static int launch(const vly_attention_args *args, const vly_sm90_grid *grid,
+                  const vly_sm90_maps *maps, uint32_t n_sms,
+                  cudaStream_t stream)
+{
+    constexpr int bytes = (int)sm90_shape<D>::bytes;
+    static_assert(sm90_shape<D>::bytes <= 232448, "shared memory of a block");
+    const uint32_t blocks = grid->n_tiles < n_sms ? grid->n_tiles : n_sms;
+    cudaError_t code = cudaFuncSetAttribute(
+        sm90_forward<T, D>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (code == cudaSuccess && grid->marks != nullptr)
+        code = cudaMemsetAsync(grid->marks, 0, grid->n_tiles * sizeof(uint32_t),
+                               stream);
+    if (code != cudaSuccess)
+        return (int)code;
+    sm90_forward<T, D><<<blocks, THREADS, bytes, stream>>>(*args, *grid, *maps);
+    code = cudaGetLastError();
+    if (code != cudaSuccess || grid->marks == nullptr)
+        return (int)code;
+    sm90_again<<<grid->n_tiles, 128, 0, stream>>>(*args, *grid);
+    return (int)cudaGetLastError();
+}
+
+template <typename T>
+static int launch_dim(const vly_attention_args *args, const vly_sm90_grid *grid,
+                      const vly_sm90_maps *maps, uint32_t n_sms,
+                      cudaStream_t stream)
+{
+    switch (args->dim) {
+    case 64:
+        return launch<T, 64>(args, grid, maps, n_sms, stream);
+    case 128:
+        return launch<T, 128>(args, grid, maps, n_sms, stream);
+    case 256:
+        return launch<T, 256>(args, grid, maps, n_sms, stream);
+    default:
+        return (int)cudaErrorInvalidValue;
+    }
+}
+
+int vly_attention_sm90(const vly_attention_args *args,
+                       const vly_sm90_grid *grid, const vly_sm90_maps *maps,
+                       uint32_t n_sms, void *stream)
+{
+    if (grid->n_tiles == 0)
+        return 0;
+    return args->type == VLY_ATTENTION_F16
+               ? launch_dim<__half>(args, grid, maps, n_sms,
+                                    (cudaStream_t)stream)
+               : launch_dim<__nv_bfloat16>(args, grid, maps, n_sms,
+                                           (cudaStream_t)stream);
+}
+
+uint32_t vly_attention_sm90_keys(uint32_t dim)
+{
+    return dim == 256 ? sm90_shape<256>::keys : sm90_shape<128>::keys;
+}
