@@ -73,19 +73,22 @@ static __device__ __forceinline__ float sum_4(float x)
     return x + __shfl_xor_sync(0xffffffffu, x, 2);
 }
 
-/* One token for one row; returns y in all four lanes. */
+static __device__ __forceinline__ float dot_4(const float s[4], float4 x)
+{
+    return (s[0] * x.x + s[1] * x.y) + (s[2] * x.z + s[3] * x.w);
+}
+
+/* One token for one row; returns y in all four lanes. The next token waits for
+ * sa and the state, so sa is a tree of sums, not a chain. */
 static __device__ __forceinline__ float
 step(const float x[VECTORS][WKV_DIM], float v, uint32_t part, float s[16])
 {
-    float sa = 0.0f;
-    float y = 0.0f;
+    float sums[4];
+    float outs[4];
 #pragma unroll
-    for (int c = 0; c < 4; c++) {
-        const float4 a = *(const float4 *)(x[3] + 4 * part + 16 * c);
-        sa += s[4 * c] * a.x + s[4 * c + 1] * a.y + s[4 * c + 2] * a.z +
-              s[4 * c + 3] * a.w;
-    }
-    sa = sum_4(sa);
+    for (int c = 0; c < 4; c++)
+        sums[c] = dot_4(s + 4 * c, *(const float4 *)(x[3] + 4 * part + 16 * c));
+    const float sa = sum_4((sums[0] + sums[1]) + (sums[2] + sums[3]));
 #pragma unroll
     for (int c = 0; c < 4; c++) {
         const uint32_t at = 4 * part + 16 * c;
@@ -93,14 +96,13 @@ step(const float x[VECTORS][WKV_DIM], float v, uint32_t part, float s[16])
         const float4 d = *(const float4 *)(x[1] + at);
         const float4 k = *(const float4 *)(x[2] + at);
         const float4 b = *(const float4 *)(x[4] + at);
-        s[4 * c] = s[4 * c] * d.x + sa * b.x + v * k.x;
-        s[4 * c + 1] = s[4 * c + 1] * d.y + sa * b.y + v * k.y;
-        s[4 * c + 2] = s[4 * c + 2] * d.z + sa * b.z + v * k.z;
-        s[4 * c + 3] = s[4 * c + 3] * d.w + sa * b.w + v * k.w;
-        y += s[4 * c] * r.x + s[4 * c + 1] * r.y + s[4 * c + 2] * r.z +
-             s[4 * c + 3] * r.w;
+        s[4 * c] = (s[4 * c] * d.x + v * k.x) + sa * b.x;
+        s[4 * c + 1] = (s[4 * c + 1] * d.y + v * k.y) + sa * b.y;
+        s[4 * c + 2] = (s[4 * c + 2] * d.z + v * k.z) + sa * b.z;
+        s[4 * c + 3] = (s[4 * c + 3] * d.w + v * k.w) + sa * b.w;
+        outs[c] = dot_4(s + 4 * c, r);
     }
-    return sum_4(y);
+    return sum_4((outs[0] + outs[1]) + (outs[2] + outs[3]));
 }
 
 template <typename T>

@@ -77,7 +77,7 @@ static void release_all(candidates *all)
 }
 
 static void add_way(candidates *all, const vly_cuda_way *way,
-                    const vly_attention_device *device,
+                    uint32_t n_configs, const vly_attention_device *device,
                     const vly_attention_desc *desc)
 {
     vly_error error = {.struct_size = sizeof error};
@@ -86,7 +86,7 @@ static void add_way(candidates *all, const vly_cuda_way *way,
         return;
     }
     uint32_t config = 0;
-    for (uint32_t i = 0; i < way->n_configs; i++) {
+    for (uint32_t i = 0; i < n_configs; i++) {
         if (all->n == VLY_CUDA_MOST_WAYS)
             return;
         vly_cuda_ready *ready = &all->ready[all->n];
@@ -115,11 +115,14 @@ static void add_way(candidates *all, const vly_cuda_way *way,
     }
 }
 
-static vly_status find_candidates(candidates *all, const char *choose,
+/* Without tuning the first one that can is enough. */
+static vly_status find_candidates(candidates *all,
+                                  const vly_accel_options *options,
                                   const vly_attention_device *device,
                                   const vly_attention_desc *desc,
                                   vly_error *error)
 {
+    const char *choose = options->choose;
     char names[200] = "";
     int known = choose[0] == '\0';
     memset(all, 0, sizeof *all);
@@ -132,9 +135,9 @@ static vly_status find_candidates(candidates *all, const char *choose,
             continue;
         known = 1;
         /* the slow one is not compared with others: it is for the rest */
-        if (way->slow && all->n > 0)
+        if (all->n > 0 && (way->slow || !options->tune))
             continue;
-        add_way(all, way, device, desc);
+        add_way(all, way, options->tune ? way->n_configs : 1, device, desc);
     }
     if (!known)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
@@ -332,8 +335,7 @@ static vly_status fill_plan(const vly_device_spec *spec,
         status = vly_accel_alloc(1, sizeof *all, &all, error);
     if (status != VLY_OK)
         return status;
-    status =
-        find_candidates(all, options.choose, &plan->device, &plan->desc, error);
+    status = find_candidates(all, &options, &plan->device, &plan->desc, error);
     if (status == VLY_OK)
         status = choose(plan, &options, all, error);
     release_all(all);

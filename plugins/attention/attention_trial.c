@@ -105,14 +105,19 @@ static void want_all(vly_trial *trial, uint64_t workspace_bytes)
 
 /* ---- contents ---------------------------------------------------------- */
 
+/* The longest, a shorter one, and one of length 0: sequence 2 has no keys,
+ * sequence 3 no queries. */
 static void fill_lengths(vly_trial *trial, uint32_t which, uint32_t most,
                          int varied)
 {
     int32_t *to = (int32_t *)(void *)trial->host[which];
+    const uint32_t without = which == TRIAL_LENGTH_KV ? 2 : 3;
     for (uint32_t b = 0; b < trial->desc.batch; b++) {
         to[b] = (int32_t)most;
         if (varied && b > 0)
             to[b] = (int32_t)(most - next_below(trial, most));
+        if (varied && b == without)
+            to[b] = 0;
     }
 }
 
@@ -323,6 +328,8 @@ vly_attention_desc vly_trial_reduce(const vly_attention_desc *desc)
     const uint32_t group = desc->heads_q / desc->heads_kv;
     uint32_t rows = 0;
     d.batch = desc->batch > SMALL_BATCH ? SMALL_BATCH : desc->batch;
+    if ((d.flags & VLY_ATTENTION_LENGTHS) != 0)
+        d.batch = 4; /* see fill_lengths */
     d.heads_kv = desc->heads_kv > 2 ? 2 : desc->heads_kv;
     d.heads_q = d.heads_kv *
                 (group > SMALL_GROUP && desc->seq_q > 1 ? SMALL_GROUP : group);

@@ -21,5 +21,5 @@ endforeach()
 if(TARGET attention_cuda)
     add_dependencies(test_conformance_accelerator attention_cuda)
     vly_test_register(test_conformance_accelerator_cuda LABELS gpu TIMEOUT 600
-        COMMAND test_conformance_accelerator cuda:0)
+        COMMAND test_conformance_accelerator cuda:0,tune=0)
 endif()

@@ -18,3 +18,13 @@ if(TARGET attention_cudnn)
     set_property(TEST test_cudnn_graphs APPEND PROPERTY ENVIRONMENT
         "LD_LIBRARY_PATH=${CUDAToolkit_LIBRARY_DIR}:${CMAKE_BINARY_DIR}/tests/cuda_stub:$ENV{LD_LIBRARY_PATH}")
 endif()
+
+# every way of its own through the tables, without measuring
+if(TARGET attention_cuda)
+    foreach(way own_plain own_mma own_decode own_sm90 cudnn own_step
+            own_recurrent)
+        vly_test_register(test_attention_cuda_${way} LABELS gpu TIMEOUT 600
+            COMMAND test_conformance_accelerator
+                    cuda:0,choose=${way},tune=0,cache=off)
+    endforeach()
+endif()

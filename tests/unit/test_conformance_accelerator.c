@@ -11,6 +11,8 @@
 
 static const char *device_text = "cpu:1";
 static const char *pattern;
+static uint32_t n_run;      /* tables */
+static uint64_t n_conforms; /* in all of them: a way has one interface */
 static vly_error error = {.struct_size = sizeof error};
 
 static void on_result(void *arg, const vly_conformance_result *result)
@@ -45,8 +47,8 @@ static void run_table(const accel_table *table)
            table->interface_id, counts.n[0], counts.n[1], counts.n[2]);
     vly_registry_destroy(registry);
     assert_int_equal(counts.n[VLY_CONFORMANCE_FAILED], 0);
-    if (pattern == NULL)
-        assert_true(counts.n[VLY_CONFORMS] > 0);
+    n_run++;
+    n_conforms += counts.n[VLY_CONFORMS];
 }
 
 static void test_attention(void **state)
@@ -70,8 +72,10 @@ int main(int argc, char **argv)
     if (argc > 2)
         pattern = argv[2];
     int failures = cmocka_run_group_tests(attention, NULL, NULL);
-    /* the ways of the two are not the same */
-    if (strstr(device_text, "choose=blocked") == NULL)
-        failures += cmocka_run_group_tests(wkv, NULL, NULL);
+    failures += cmocka_run_group_tests(wkv, NULL, NULL);
+    if (pattern == NULL && n_run > 0 && n_conforms == 0) {
+        printf("%s: not one case was run\n", device_text);
+        failures++;
+    }
     return failures ? 1 : 0;
 }
