@@ -24,7 +24,10 @@ static vly_status run_on_host(const vly_attention_desc *desc,
     vly_plan_info info = {.struct_size = (uint32_t)sizeof info};
     vly_attention_plan *plan = NULL;
     void *workspace = NULL;
-    vly_status status = cpu->plan_create(&spec, desc, &plan, error);
+    vly_attention_desc here = *desc;
+    here.align = 64; /* as vly_accel_alloc gives it */
+    here.workspace_most = UINT64_MAX;
+    vly_status status = cpu->plan_create(&spec, &here, &plan, error);
     if (status != VLY_OK)
         return status;
     status = cpu->plan_info(plan, &info, error);

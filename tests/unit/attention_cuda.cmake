@@ -19,6 +19,23 @@ if(TARGET attention_cudnn)
         "LD_LIBRARY_PATH=${CUDAToolkit_LIBRARY_DIR}:${CMAKE_BINARY_DIR}/tests/cuda_stub:$ENV{LD_LIBRARY_PATH}")
 endif()
 
+# the choice and the trials, with memory of the processor for a device's
+if(TARGET attention_cuda)
+    set(folder ${CMAKE_SOURCE_DIR}/plugins/attention)
+    vly_test(test_attention_choice LABELS unit TIMEOUT 120
+        SOURCES test_attention_choice.c
+            ${folder}/attention_choice.c ${folder}/attention_trial.c
+            ${folder}/attention_measure.c ${folder}/cpu_options.c
+            ${folder}/attention_cpu.c ${folder}/attention_reference.c
+            ${folder}/attention_blocked.c ${folder}/attention_gradient.c
+            ${folder}/attention_view.c
+        LIBRARIES ${VOLLEY_ATTENTION_KERNELS} attention_common attention_cudnn
+            accel_common ${CMAKE_DL_LIBS} m
+        DEFINITIONS vly_accel_cuda_memory=vly_accel_host_memory)
+    target_include_directories(test_attention_choice SYSTEM PRIVATE
+        ${CUDAToolkit_INCLUDE_DIRS})
+endif()
+
 # every way of its own through the tables, without measuring
 if(TARGET attention_cuda)
     foreach(way own_plain own_mma own_decode own_sm90 cudnn own_step

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How attention_cuda chooses, without a device: its sources with memory of the
+ * processor, and ways that are the processor's plans, or wrong on purpose.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "volley_test.h"
+
+#include <cuda_runtime_api.h>
+
+#include "accel_cuda.h"
+#include "attention_cuda.h"
+#include "attention_trial.h"
+#include "plugin/host_table.h"
+
+const char vly_accel_plugin[] = "attention_cuda";
+
+extern const vly_attention vly_attention_cpu_table;
+
+/* ---- a device that is none --------------------------------------------- */
+
+vly_status vly_accel_cuda_enter(uint32_t device, vly_error *error)
+{
+    if (device == 0)
+        return VLY_OK;
+    return vly_accel_fail(error, VLY_E_INVALID, "device %u", device);
+}
+
+vly_status vly_accel_cuda_check(int code, const char *what, vly_error *error)
+{
+    if (code == 0)
+        return VLY_OK;
+    return vly_accel_fail(error, VLY_E_DEVICE, "%s: %d", what, code);
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties,
+                                    int device)
+{
+    (void)device;
+    memset(properties, 0, sizeof *properties);
+    properties->major = 9;
+    properties->multiProcessorCount = 132;
+    snprintf(properties->name, sizeof properties->name, "no device");
+    return cudaSuccess;
+}
+
+/* ---- ways -------------------------------------------------------------- */
+
+static uint32_t n_prepared;
+static uint32_t n_run;
+static double wrong_by;      /* added to an element by the way "wrong" */
+static uint32_t writes_more; /* the way "wrong" writes what it must not */
+
+static vly_status takes_all(const vly_attention_device *device,
+                            const vly_attention_desc *desc, vly_error *error)
+{
+    (void)device;
+    (void)desc;
+    (void)error;
+    return VLY_OK;
+}
+
+static vly_status takes_none(const vly_attention_device *device,
+                             const vly_attention_desc *desc, vly_error *error)
+{
+    (void)device;
+    (void)desc;
+    return vly_accel_fail(error, VLY_E_UNSUPPORTED, "never: takes nothing");
+}
+
+static vly_status prepare(const vly_attention_device *device,
+                          const vly_attention_desc *desc, vly_cuda_ready *ready,
+                          vly_error *error)
+{
+    (void)device;
+    (void)desc;
+    (void)error;
+    n_prepared++;
+    ready->workspace_bytes = ready->config == 1 ? 4096 : 0;
+    return VLY_OK;
+}
+
+static vly_status run_reference(const vly_attention_device *device,
+                                const vly_attention_desc *desc,
+                                const vly_cuda_ready *ready,
+                                const vly_attention_run *run, vly_error *error)
+{
+    const vly_device_spec spec = {.struct_size = (uint32_t)sizeof spec,
+                                  .n_threads = 2,
+                                  .options = "choose=blocked"};
+    vly_attention_plan *plan = NULL;
+    vly_plan_info info = {.struct_size = (uint32_t)sizeof info};
+    vly_attention_run mine = *run;
+    void *workspace = NULL;
+    (void)device;
+    n_run++;
+    mine.stream = NULL;
+    vly_attention_desc wide = *desc;
+    wide.workspace_most = UINT64_MAX;
+    vly_status status =
+        vly_attention_cpu_table.plan_create(&spec, &wide, &plan, error);
+    if (status != VLY_OK)
+        return status;
+    (void)vly_attention_cpu_table.plan_info(plan, &info, error);
+    (void)vly_accel_host_memory.alloc(0, info.workspace_bytes, &workspace,
+                                      error);
+    mine.workspace = workspace;
+    mine.workspace_bytes = info.workspace_bytes;
+    status = vly_attention_cpu_table.run(plan, &mine, error);
+    vly_accel_host_memory.free(0, workspace);
+    vly_attention_cpu_table.plan_destroy(plan);
+    if (ready->config == 1) /* the second configuration is the slow one */
+        (void)nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+    return status;
+}
+
+static vly_status run_wrong(const vly_attention_device *device,
+                            const vly_attention_desc *desc,
+                            const vly_cuda_ready *ready,
+                            const vly_attention_run *run, vly_error *error)
+{
+    vly_status status = run_reference(device, desc, ready, run, error);
+    float *o = run->o;
+    o[0] += (float)wrong_by;
+    if (writes_more) /* behind the queries of the last sequence */
+        o[(uint64_t)desc->batch * desc->heads_q * desc->seq_q * desc->dim_v -
+          1] = 0.0f;
+    return status;
+}
+
+static vly_status run_broken(const vly_attention_device *device,
+                             const vly_attention_desc *desc,
+                             const vly_cuda_ready *ready,
+                             const vly_attention_run *run, vly_error *error)
+{
+    (void)device;
+    (void)desc;
+    (void)ready;
+    (void)run;
+    return vly_accel_fail(error, VLY_E_DEVICE, "the device fell over");
+}
+
+#define WAY(x, n, ...)                                                         \
+    static const vly_cuda_way x = {                                            \
+        .name = #x, .n_configs = n, .prepare = prepare, __VA_ARGS__}
+WAY(never, 1, .supports = takes_none, .run = run_reference);
+WAY(wrong, 1, .supports = takes_all, .run = run_wrong);
+WAY(right, 2, .supports = takes_all, .run = run_reference);
+WAY(last, 1, .supports = takes_all, .run = run_reference, .slow = 1);
+
+const vly_cuda_way *const vly_cuda_ways[] = {&never, &wrong, &right, &last};
+const uint32_t vly_cuda_n_ways = 4;
+
+void vly_cuda_ready_release(vly_cuda_ready *ready)
+{
+    ready->cudnn = NULL;
+}
+
+/* ---- tests ------------------------------------------------------------- */
+
+static vly_attention_desc describe(uint32_t flags)
+{
+    vly_attention_desc desc = {
+        .struct_size = sizeof desc,
+        .flags = flags,
+        .type = VLY_ELEMENT_F32,
+        .type_o = VLY_ELEMENT_F32,
+        .batch = 2,
+        .heads_q = 4,
+        .heads_kv = 2,
+        .seq_q = 40,
+        .seq_kv = 50,
+        .dim = 16,
+        .dim_v = 16,
+        .window_left = -1,
+        .window_right = -1,
+        .q = {.batch = 40 * 64, .seq = 64, .head = 16},
+        .k = {.batch = 50 * 32, .seq = 32, .head = 16},
+        .v = {.batch = 50 * 32, .seq = 32, .head = 16},
+        .o = {.batch = 40 * 64, .seq = 64, .head = 16},
+        .workspace_most = 1 << 20,
+    };
+    return desc;
+}
+
+static vly_status make(const vly_attention_desc *desc, const char *options,
+                       vly_plan_info *info, vly_error *error)
+{
+    const vly_device_spec spec = {.struct_size = (uint32_t)sizeof spec,
+                                  .n_threads = 1,
+                                  .options = options};
+    vly_attention_plan *plan = NULL;
+    n_prepared = n_run = 0;
+    memset(info, 0, sizeof *info);
+    info->struct_size = (uint32_t)sizeof *info;
+    error->struct_size = (uint32_t)sizeof *error;
+    error->message[0] = '\0';
+    vly_status status =
+        vly_attention_cuda_table.plan_create(&spec, desc, &plan, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_attention_cuda_table.plan_info(plan, info, error);
+    vly_attention_cuda_table.plan_destroy(plan);
+    return status;
+}
+
+/* A way that is off by more than the bound is never taken, at any speed; the
+ * faster configuration of those that are right is. */
+static void test_wrong_is_struck_out(void **state)
+{
+    (void)state;
+    const uint32_t flags[] = {
+        0,
+        VLY_ATTENTION_LSE | VLY_ATTENTION_CAUSAL,
+        VLY_ATTENTION_LENGTHS | VLY_ATTENTION_LSE,
+        VLY_ATTENTION_PACKED | VLY_ATTENTION_CAUSAL_END,
+    };
+    vly_plan_info info;
+    vly_error error;
+    wrong_by = 0.01;
+    for (size_t i = 0; i < 4; i++) {
+        vly_attention_desc desc = describe(flags[i]);
+        assert_ok(make(&desc, "cache=off", &info, &error), error);
+        assert_string_equal(info.choice, "right");
+        assert_int_equal(info.n_candidates, 3);
+        assert_int_equal(info.workspace_bytes, 0);
+        assert_true(info.measured_s > 0.0);
+        assert_int_equal(info.cached, 0);
+    }
+    wrong_by = 0.0;
+}
+
+static void test_right_is_taken(void **state)
+{
+    (void)state;
+    vly_plan_info info;
+    vly_error error;
+    vly_attention_desc desc = describe(VLY_ATTENTION_LSE);
+    assert_ok(make(&desc, "cache=off,tune=0", &info, &error), error);
+    assert_string_equal(info.choice, "wrong"); /* the first, unchecked */
+    assert_int_equal(n_prepared, 1);
+    assert_int_equal(n_run, 0);
+    desc.flags = VLY_ATTENTION_BACKWARD;
+    assert_ok(make(&desc, "cache=off,choose=right", &info, &error), error);
+    assert_string_equal(info.choice, "right");
+}
+
+/* What lies behind a sequence must stay as it is. */
+static void test_padding_is_looked_at(void **state)
+{
+    (void)state;
+    vly_plan_info info;
+    vly_error error;
+    vly_attention_desc desc = describe(VLY_ATTENTION_LENGTHS);
+    writes_more = 1;
+    assert_ok(make(&desc, "cache=off", &info, &error), error);
+    assert_string_equal(info.choice, "right");
+    writes_more = 0;
+}
+
+static void test_forced(void **state)
+{
+    (void)state;
+    vly_plan_info info;
+    vly_error error;
+    vly_attention_desc desc = describe(0);
+    assert_ok(make(&desc, "choose=last,cache=off", &info, &error), error);
+    assert_string_equal(info.choice, "last");
+    assert_int_equal(make(&desc, "choose=other", &info, &error),
+                     VLY_E_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "never, wrong, right, last"));
+    assert_int_equal(make(&desc, "choose=never", &info, &error),
+                     VLY_E_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "takes nothing"));
+    desc.workspace_most = 100;
+    assert_ok(make(&desc, "choose=right,cache=off", &info, &error), error);
+    assert_int_equal(info.n_candidates, 1); /* 4096 bytes are too many */
+}
+
+static void test_cache(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/volley_choice_XXXXXX";
+    char options[200];
+    vly_plan_info info;
+    vly_error error;
+    vly_attention_desc desc = describe(0);
+    assert_non_null(mkdtemp(folder));
+    snprintf(options, sizeof options, "cache=%s", folder);
+    wrong_by = 1.0;
+    assert_ok(make(&desc, options, &info, &error), error);
+    assert_int_equal(info.cached, 0);
+    assert_true(n_run > 0);
+    const double seconds = info.measured_s;
+    assert_ok(make(&desc, options, &info, &error), error);
+    assert_int_equal(info.cached, 1);
+    assert_int_equal(n_run, 0);
+    assert_string_equal(info.choice, "right");
+    assert_close(info.measured_s, seconds, 0.0);
+    desc.seq_kv = 49; /* another shape */
+    assert_ok(make(&desc, options, &info, &error), error);
+    assert_int_equal(info.cached, 0);
+    wrong_by = 0.0;
+    snprintf(options, sizeof options, "rm -r %s", folder);
+    assert_int_equal(system(options), 0);
+}
+
+/* Shapes of every kind become smaller ones that are descriptions, and on which
+ * the reference agrees with a way that is right. */
+static void test_trials_of_every_kind(void **state)
+{
+    (void)state;
+    const vly_attention_device device = {.capability = 90, .n_sms = 132};
+    const uint32_t kinds[] = {0,
+                              VLY_ATTENTION_CAUSAL,
+                              VLY_ATTENTION_CAUSAL_END,
+                              VLY_ATTENTION_LENGTHS,
+                              VLY_ATTENTION_PACKED,
+                              VLY_ATTENTION_PAGED,
+                              VLY_ATTENTION_PAGED | VLY_ATTENTION_LENGTHS,
+                              VLY_ATTENTION_BACKWARD,
+                              VLY_ATTENTION_BACKWARD | VLY_ATTENTION_LENGTHS,
+                              VLY_ATTENTION_BACKWARD | VLY_ATTENTION_PACKED};
+    const uint32_t types[] = {VLY_ELEMENT_F16, VLY_ELEMENT_BF16,
+                              VLY_ELEMENT_F32};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        for (size_t t = 0; t < 3; t++) {
+            vly_error error = {.struct_size = sizeof error};
+            vly_attention_desc desc = describe(kinds[i] | VLY_ATTENTION_LSE);
+            const vly_cuda_ready ready = {.way = &right};
+            desc.type = desc.type_o = types[t];
+            desc.batch = 700;
+            desc.heads_q = 64;
+            desc.heads_kv = 8;
+            desc.seq_q = 8192;
+            desc.seq_kv = 16384;
+            desc.window_left = i % 3 == 1 ? 5000 : -1;
+            desc.page_size = 16;
+            desc.pages_most = 1024;
+            desc.o.seq = desc.q.seq = 64 * 16;
+            desc.k.seq = desc.v.seq = 8 * 16;
+            if (vly_attention_check_way(&device, &desc, &ready, &error) !=
+                VLY_OK)
+                fail_msg("flags 0x%x, type %u: %s", kinds[i], types[t],
+                         error.message);
+        }
+}
+
+static void test_device_errors(void **state)
+{
+    (void)state;
+    const vly_attention_device device = {.capability = 90, .n_sms = 132};
+    const vly_cuda_way broken = {.name = "broken",
+                                 .n_configs = 1,
+                                 .supports = takes_all,
+                                 .prepare = prepare,
+                                 .run = run_broken};
+    const vly_cuda_ready ready = {.way = &broken};
+    vly_error error = {.struct_size = sizeof error};
+    vly_attention_desc desc = describe(0);
+    double seconds = 0.0;
+    assert_int_equal(vly_attention_check_way(&device, &desc, &ready, &error),
+                     VLY_E_DEVICE);
+    assert_int_equal(
+        vly_attention_time_way(&device, &desc, &ready, &seconds, &error),
+        VLY_E_DEVICE);
+    vly_plan_info info;
+    const vly_device_spec other = {.struct_size = (uint32_t)sizeof other,
+                                   .index = 3};
+    vly_attention_plan *plan = NULL;
+    (void)info;
+    assert_int_equal(
+        vly_attention_cuda_table.plan_create(&other, &desc, &plan, &error),
+        VLY_E_INVALID);
+    assert_null(plan);
+}
+
+static int start_host(void **state)
+{
+    (void)state;
+    return vly_accel_start(vly_host_table(), NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wrong_is_struck_out),
+        cmocka_unit_test(test_right_is_taken),
+        cmocka_unit_test(test_padding_is_looked_at),
+        cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_trials_of_every_kind),
+        cmocka_unit_test(test_device_errors),
+    };
+    return cmocka_run_group_tests(tests, start_host, NULL) ? 1 : 0;
+}
