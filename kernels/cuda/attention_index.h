@@ -196,6 +196,22 @@ VLY_INDEX_FN void vly_attention_tile(uint32_t t, uint32_t n_blocks,
     *head = first + in % heads;
 }
 
+/* Use number `count` of something with n places, each with a barrier whose
+ * phases end with its uses: which place, and the parity of the phase that ends
+ * with this use. Who fills it waits for the phase before: parity ^ 1. */
+typedef struct vly_attention_use {
+    uint32_t place;
+    uint32_t parity;
+} vly_attention_use;
+
+VLY_INDEX_FN vly_attention_use vly_attention_use_of(uint32_t count, uint32_t n)
+{
+    vly_attention_use use;
+    use.place = count % n;
+    use.parity = count / n & 1u;
+    return use;
+}
+
 /* Part `part` of n_parts of the tiles [0, n): [begin, end) */
 VLY_INDEX_FN void vly_attention_part(int32_t n, uint32_t part, uint32_t n_parts,
                                      int32_t *begin, int32_t *end)

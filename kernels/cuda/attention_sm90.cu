@@ -54,20 +54,6 @@ enum {
     N_BARRIERS = EMPTY_V + STAGES,
 };
 
-/* Use number `count` of something with n places: which, and its parity. */
-struct use {
-    uint32_t place;
-    uint32_t parity;
-};
-
-static __device__ __forceinline__ use use_of(uint32_t count, uint32_t n)
-{
-    use u;
-    u.place = count % n;
-    u.parity = count / n & 1u;
-    return u;
-}
-
 struct sm90_tile {
     attention_sequence s;
     vly_attention_tiles tiles;
@@ -139,12 +125,13 @@ load_all(const vly_attention_args &args, const vly_sm90_grid &grid,
         const uint32_t batch = tile.s.batch;
         const uint32_t head_kv = tile.head / group;
         /* empty for the first time: the phase before the first is over */
-        barrier_wait(bars + 8 * EMPTY_Q, use_of(n_q, 1).parity ^ 1u);
+        barrier_wait(bars + 8 * EMPTY_Q,
+                     vly_attention_use_of(n_q, 1).parity ^ 1u);
         load_slabs<D, ROWS>(base, &maps.q, bars + 8 * FULL_Q, tile.row,
                             tile.head, batch);
         n_q++;
         for (int32_t n = tile.tiles.end - 1; n >= tile.tiles.begin; n--) {
-            const use u = use_of(n_kv++, STAGES);
+            const vly_attention_use u = vly_attention_use_of(n_kv++, STAGES);
             const int32_t key = n * shape::keys;
             barrier_wait(bars + 8 * (EMPTY_K + u.place), u.parity ^ 1u);
             load_slabs<D, shape::keys>(
@@ -159,6 +146,25 @@ load_all(const vly_attention_args &args, const vly_sm90_grid &grid,
 }
 
 /* ---- the multipliers --------------------------------------------------- */
+
+/* A warp group's place and what it counts: uses of Q and of the stages. */
+struct sm90_group {
+    uint32_t base; /* shared memory */
+    uint32_t bars;
+    uint32_t q;     /* its 64 rows */
+    uint32_t index; /* 0, 1 */
+    int32_t local;  /* first row of the lane in the block */
+    uint32_t n_q;
+    uint32_t n_kv;
+};
+
+/* Two rows of a lane: the keys that they see, and the running softmax. */
+struct sm90_rows {
+    int32_t first[2];
+    int32_t end[2];
+    float most[2];
+    float sum[2];
+};
 
 /* s = Q K^T: 64 rows of this group, all of a tile of keys */
 template <typename T, int D>
@@ -192,19 +198,18 @@ start_values(uint32_t v, const uint32_t p[sm90_shape<D>::keys / 16][4],
 
 /* Scores become weights; keep: what the sums so far are multiplied with. */
 template <int KEYS>
-static __device__ __forceinline__ void
-soften(float s[KEYS / 2], int32_t key, bool masked, float scale,
-       const int32_t first[2], const int32_t end[2], float most[2],
-       float sum[2], float keep[2])
+static __device__ __forceinline__ void soften(float s[KEYS / 2], int32_t key,
+                                              bool masked, float scale,
+                                              sm90_rows *rows, float keep[2])
 {
     const uint32_t lane = threadIdx.x % 32;
-    float now[2] = {most[0], most[1]};
+    float now[2] = {rows->most[0], rows->most[1]};
     if (masked) {
 #pragma unroll
         for (int x = 0; x < KEYS / 2; x++) {
             const int32_t j = key + x / 4 * 8 +
                               (int32_t)vly_mma_c_column(lane, (uint32_t)x % 4);
-            if (j < first[x / 2 % 2] || j >= end[x / 2 % 2])
+            if (j < rows->first[x / 2 % 2] || j >= rows->end[x / 2 % 2])
                 s[x] = -CUDART_INF_F;
         }
     }
@@ -216,14 +221,14 @@ soften(float s[KEYS / 2], int32_t key, bool masked, float scale,
     for (int h = 0; h < 2; h++) {
         now[h] = quad_max(now[h]);
         base[h] = softmax_base(now[h]) * scale;
-        keep[h] = exp2_fast(most[h] * scale - base[h]);
-        most[h] = now[h];
-        sum[h] *= keep[h];
+        keep[h] = exp2_fast(rows->most[h] * scale - base[h]);
+        rows->most[h] = now[h];
+        rows->sum[h] *= keep[h];
     }
 #pragma unroll
     for (int x = 0; x < KEYS / 2; x++) {
         s[x] = exp2_fast(s[x] * scale - base[x / 2 % 2]);
-        sum[x / 2 % 2] += s[x];
+        rows->sum[x / 2 % 2] += s[x];
     }
 }
 
@@ -254,15 +259,14 @@ static __device__ __forceinline__ uint32_t look_at_values(const char *v,
 template <typename T, int D>
 static __device__ __forceinline__ void
 store_tile(const vly_attention_args &args, const sm90_tile &tile, int32_t row,
-           const int32_t first[2], const int32_t end[2], const float most[2],
-           const float sum[2], const float o[D / 2])
+           const sm90_rows &rows, const float o[D / 2])
 {
     const uint32_t lane = threadIdx.x % 32;
 #pragma unroll
     for (int h = 0; h < 2; h++) {
         const int32_t i = row + 8 * h;
-        const float total = quad_sum(sum[h]);
-        const bool none = end[h] <= first[h];
+        const float total = quad_sum(rows.sum[h]);
+        const bool none = rows.end[h] <= rows.first[h];
         const float inverse = 1.0f / total;
         if (i >= tile.s.mask.n_q)
             continue;
@@ -281,8 +285,140 @@ store_tile(const vly_attention_args &args, const sm90_tile &tile, int32_t row,
                          args.seq_q +
                      (uint32_t)i] =
                 none ? -CUDART_INF_F
-                     : most[h] * args.scale + log2f(total) * 0.69314718f;
+                     : rows.most[h] * args.scale + log2f(total) * 0.69314718f;
     }
+}
+
+static __device__ __forceinline__ void wait_turn(const sm90_group &g)
+{
+    named_wait(2 + g.index, MULTIPLIERS);
+}
+
+static __device__ __forceinline__ void end_turn(const sm90_group &g)
+{
+    named_arrive(2 + (g.index ^ 1u), MULTIPLIERS);
+}
+
+static __device__ __forceinline__ void release(const sm90_group &g,
+                                               uint32_t barrier)
+{
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(g.bars + 8 * barrier);
+}
+
+static __device__ __forceinline__ bool is_masked(const sm90_tile &tile,
+                                                 int32_t n)
+{
+    return n < tile.tiles.whole_begin || n >= tile.tiles.whole_end;
+}
+
+static __device__ __forceinline__ sm90_rows start_rows(const sm90_tile &tile,
+                                                       int32_t local)
+{
+    sm90_rows rows = {};
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        const int32_t i = tile.row + local + 8 * h;
+        rows.most[h] = -CUDART_INF_F;
+        if (i < tile.s.mask.n_q) {
+            rows.first[h] = vly_attention_first(&tile.s.mask, i);
+            rows.end[h] = vly_attention_end(&tile.s.mask, i);
+        }
+    }
+    return rows;
+}
+
+/* The first tile of keys: nothing to add up yet. */
+template <typename T, int D>
+static __device__ __forceinline__ vly_attention_use
+multiply_first(const sm90_tile &tile, float scale, sm90_group *g,
+               sm90_rows *rows, uint32_t p[sm90_shape<D>::keys / 16][4])
+{
+    using shape = sm90_shape<D>;
+    float s[shape::keys / 2];
+    float keep[2];
+    const int32_t n = tile.tiles.end - 1;
+    const vly_attention_use u = vly_attention_use_of(g->n_kv++, STAGES);
+    barrier_wait(g->bars + 8 * FULL_Q,
+                 vly_attention_use_of(g->n_q++, 1).parity);
+    barrier_wait(g->bars + 8 * (FULL_K + u.place), u.parity);
+    wait_turn(*g);
+    wgmma_hold(s);
+    wgmma_fence();
+    start_scores<T, D>(g->q, g->base + shape::k + u.place * shape::bytes_kv, s);
+    end_turn(*g);
+    wgmma_wait<0>();
+    wgmma_hold(s);
+    release(*g, EMPTY_K + u.place);
+    soften<shape::keys>(s, n * shape::keys, is_masked(tile, n), scale, rows,
+                        keep);
+    pack<T, shape::keys>(s, p);
+    return u;
+}
+
+/* Tile n: its scores are under way while the values of the last one, n + 1, in
+ * stage `last`, are added up. */
+template <typename T, int D>
+static __device__ __forceinline__ vly_attention_use
+multiply_next(const sm90_tile &tile, int32_t n, vly_attention_use last,
+              float scale, const char *memory, uint32_t exponent, sm90_group *g,
+              sm90_rows *rows, uint32_t (&p)[sm90_shape<D>::keys / 16][4],
+              float (&o)[D / 2], uint32_t *again)
+{
+    using shape = sm90_shape<D>;
+    float s[shape::keys / 2];
+    float keep[2];
+    const vly_attention_use u = vly_attention_use_of(g->n_kv++, STAGES);
+    const uint32_t v = shape::v + last.place * shape::bytes_kv;
+    barrier_wait(g->bars + 8 * (FULL_K + u.place), u.parity);
+    wait_turn(*g);
+    wgmma_hold(s);
+    wgmma_hold(p);
+    wgmma_hold(o);
+    wgmma_fence();
+    start_scores<T, D>(g->q, g->base + shape::k + u.place * shape::bytes_kv, s);
+    barrier_wait(g->bars + 8 * (FULL_V + last.place), last.parity);
+    wgmma_fence();
+    start_values<T, D>(g->base + v, p, o);
+    end_turn(*g);
+    if (is_masked(tile, n + 1))
+        *again |= look_at_values<D>(memory + v, exponent);
+    wgmma_wait<1>();
+    wgmma_hold(s);
+    release(*g, EMPTY_K + u.place);
+    soften<shape::keys>(s, n * shape::keys, is_masked(tile, n), scale, rows,
+                        keep);
+    wgmma_wait<0>();
+    wgmma_hold(o);
+    release(*g, EMPTY_V + last.place);
+#pragma unroll
+    for (int x = 0; x < D / 2; x++)
+        o[x] *= keep[x / 2 % 2];
+    pack<T, shape::keys>(s, p);
+    return u;
+}
+
+/* The values of the last tile. */
+template <typename T, int D>
+static __device__ __forceinline__ void
+multiply_last(const sm90_tile &tile, vly_attention_use last, const char *memory,
+              uint32_t exponent, sm90_group *g,
+              uint32_t (&p)[sm90_shape<D>::keys / 16][4], float (&o)[D / 2],
+              uint32_t *again)
+{
+    using shape = sm90_shape<D>;
+    const uint32_t v = shape::v + last.place * shape::bytes_kv;
+    release(*g, EMPTY_Q); /* every product with Q is done */
+    barrier_wait(g->bars + 8 * (FULL_V + last.place), last.parity);
+    wgmma_hold(p);
+    wgmma_hold(o);
+    wgmma_fence();
+    start_values<T, D>(g->base + v, p, o);
+    if (is_masked(tile, tile.tiles.begin))
+        *again |= look_at_values<D>(memory + v, exponent);
+    wgmma_wait<0>();
+    wgmma_hold(o);
+    release(*g, EMPTY_V + last.place);
 }
 
 template <typename T, int D>
@@ -291,115 +427,36 @@ multiply_all(const vly_attention_args &args, const vly_sm90_grid &grid,
              uint32_t base, const char *memory)
 {
     using shape = sm90_shape<D>;
-    constexpr int keys = shape::keys;
-    const uint32_t bars = base + shape::barriers;
-    const uint32_t group = threadIdx.x / 128 - 1; /* 0, 1 */
     const uint32_t lane = threadIdx.x % 32;
-    const uint32_t q = base + group * 64 * 128;
-    const int32_t local =
-        (int32_t)(group * 64 + threadIdx.x % 128 / 32 * 16 + lane / 4);
     const float scale = args.scale * 1.44269504f;
     const uint32_t exponent =
         args.type == VLY_ATTENTION_F16 ? 0x7c00u : 0x7f80u;
-    uint32_t n_q = 0;
-    uint32_t n_kv = 0;
-    if (group == 1) /* the first turn is the first group's */
-        named_arrive(2, MULTIPLIERS);
+    sm90_group g = {};
+    g.base = base;
+    g.bars = base + shape::barriers;
+    g.index = threadIdx.x / 128 - 1;
+    g.q = base + g.index * 64 * 128;
+    g.local = (int32_t)(g.index * 64 + threadIdx.x % 128 / 32 * 16 + lane / 4);
+    if (g.index == 1) /* the first turn is the first group's */
+        end_turn(g);
     for (uint32_t t = blockIdx.x; t < grid.n_tiles; t += gridDim.x) {
-        const sm90_tile tile = tile_of(args, grid, t, keys);
+        const sm90_tile tile = tile_of(args, grid, t, shape::keys);
+        sm90_rows rows = start_rows(tile, g.local);
         float o[D / 2];
-        float s[keys / 2];
-        uint32_t p[keys / 16][4];
-        int32_t first[2] = {0, 0};
-        int32_t end[2] = {0, 0};
-        float most[2] = {-CUDART_INF_F, -CUDART_INF_F};
-        float sum[2] = {0.0f, 0.0f};
-        float keep[2];
         uint32_t again = 0;
-#pragma unroll
-        for (int h = 0; h < 2; h++)
-            if (tile.row + local + 8 * h < tile.s.mask.n_q) {
-                first[h] =
-                    vly_attention_first(&tile.s.mask, tile.row + local + 8 * h);
-                end[h] =
-                    vly_attention_end(&tile.s.mask, tile.row + local + 8 * h);
-            }
 #pragma unroll
         for (int x = 0; x < D / 2; x++)
             o[x] = 0.0f;
-        int32_t n = tile.tiles.end - 1;
-        if (n >= tile.tiles.begin) {
-            use last = use_of(n_kv++, STAGES);
-            bool masked_last =
-                n < tile.tiles.whole_begin || n >= tile.tiles.whole_end;
-            barrier_wait(bars + 8 * FULL_Q, use_of(n_q++, 1).parity);
-            barrier_wait(bars + 8 * (FULL_K + last.place), last.parity);
-            named_wait(2 + group, MULTIPLIERS);
-            wgmma_hold(s);
-            wgmma_fence();
-            start_scores<T, D>(
-                q, base + shape::k + last.place * shape::bytes_kv, s);
-            named_arrive(2 + (group ^ 1u), MULTIPLIERS);
-            wgmma_wait<0>();
-            wgmma_hold(s);
-            if (lane == 0)
-                barrier_arrive(bars + 8 * (EMPTY_K + last.place));
-            soften<keys>(s, n * keys, masked_last, scale, first, end, most, sum,
-                         keep);
-            pack<T, keys>(s, p);
-            for (n--; n >= tile.tiles.begin; n--) {
-                const use u = use_of(n_kv++, STAGES);
-                const bool masked =
-                    n < tile.tiles.whole_begin || n >= tile.tiles.whole_end;
-                const uint32_t v = shape::v + last.place * shape::bytes_kv;
-                barrier_wait(bars + 8 * (FULL_K + u.place), u.parity);
-                named_wait(2 + group, MULTIPLIERS);
-                wgmma_hold(s);
-                wgmma_hold(p);
-                wgmma_hold(o);
-                wgmma_fence();
-                start_scores<T, D>(
-                    q, base + shape::k + u.place * shape::bytes_kv, s);
-                barrier_wait(bars + 8 * (FULL_V + last.place), last.parity);
-                wgmma_fence();
-                start_values<T, D>(base + v, p, o);
-                named_arrive(2 + (group ^ 1u), MULTIPLIERS);
-                if (masked_last)
-                    again |= look_at_values<D>(memory + v, exponent);
-                wgmma_wait<1>();
-                wgmma_hold(s);
-                if (lane == 0)
-                    barrier_arrive(bars + 8 * (EMPTY_K + u.place));
-                soften<keys>(s, n * keys, masked, scale, first, end, most, sum,
-                             keep);
-                wgmma_wait<0>();
-                wgmma_hold(o);
-                if (lane == 0)
-                    barrier_arrive(bars + 8 * (EMPTY_V + last.place));
-#pragma unroll
-                for (int x = 0; x < D / 2; x++)
-                    o[x] *= keep[x / 2 % 2];
-                pack<T, keys>(s, p);
-                last = u;
-                masked_last = masked;
-            }
-            if (lane == 0) /* every product with Q is done */
-                barrier_arrive(bars + 8 * EMPTY_Q);
-            const uint32_t v = shape::v + last.place * shape::bytes_kv;
-            barrier_wait(bars + 8 * (FULL_V + last.place), last.parity);
-            wgmma_hold(p);
-            wgmma_hold(o);
-            wgmma_fence();
-            start_values<T, D>(base + v, p, o);
-            if (masked_last)
-                again |= look_at_values<D>(memory + v, exponent);
-            wgmma_wait<0>();
-            wgmma_hold(o);
-            if (lane == 0)
-                barrier_arrive(bars + 8 * (EMPTY_V + last.place));
+        if (tile.tiles.begin < tile.tiles.end) {
+            uint32_t p[shape::keys / 16][4];
+            vly_attention_use last =
+                multiply_first<T, D>(tile, scale, &g, &rows, p);
+            for (int32_t n = tile.tiles.end - 2; n >= tile.tiles.begin; n--)
+                last = multiply_next<T, D>(tile, n, last, scale, memory,
+                                           exponent, &g, &rows, p, o, &again);
+            multiply_last<T, D>(tile, last, memory, exponent, &g, p, o, &again);
         }
-        store_tile<T, D>(args, tile, tile.row + local, first, end, most, sum,
-                         o);
+        store_tile<T, D>(args, tile, tile.row + g.local, rows, o);
         if (grid.marks != nullptr) {
             again = __any_sync(0xffffffffu, again != 0);
             if (lane == 0 && again != 0)

@@ -354,7 +354,177 @@ static void test_decode_fragments(void **state)
     }
 }
 
+/* ---- barriers ---------------------------------------------------------- */
+
+/* attention_sm90.cu as lists of steps: a loader and two groups of multipliers,
+ * put together in random order. A barrier counts phases; waiting for a parity
+ * passes once the phase of that parity, the last or an earlier one, is over. */
+enum { WAIT, LOAD, READ, ARRIVE, TURN, PASS };
+enum {
+    FULL_Q,
+    EMPTY_Q,
+    FULL_K,
+    EMPTY_K = 4,
+    FULL_V = 6,
+    EMPTY_V = 8,
+    N_BAR = 10
+};
+
+struct step {
+    uint32_t kind;
+    uint32_t at; /* barrier or group */
+    uint32_t value;
+};
+
+struct agent {
+    struct step steps[4000];
+    uint32_t n;
+    uint32_t next;
+};
+
+static void add(struct agent *a, uint32_t kind, uint32_t at, uint32_t value)
+{
+    assert_true(a->n < 4000);
+    a->steps[a->n++] = (struct step){kind, at, value};
+}
+
+/* work[t]: tiles of keys of row block t, 0 among them */
+static void write_loader(struct agent *a, const uint32_t *work, uint32_t n)
+{
+    uint32_t n_q = 0;
+    uint32_t n_kv = 0;
+    for (uint32_t t = 0; t < n; t++) {
+        if (work[t] == 0)
+            continue;
+        add(a, WAIT, EMPTY_Q, vly_attention_use_of(n_q, 1).parity ^ 1u);
+        add(a, LOAD, FULL_Q, n_q++);
+        for (uint32_t k = 0; k < work[t]; k++, n_kv++) {
+            const vly_attention_use u = vly_attention_use_of(n_kv, 2);
+            add(a, WAIT, EMPTY_K + u.place, u.parity ^ 1u);
+            add(a, LOAD, FULL_K + u.place, n_kv);
+            add(a, WAIT, EMPTY_V + u.place, u.parity ^ 1u);
+            add(a, LOAD, FULL_V + u.place, n_kv);
+        }
+    }
+}
+
+static void write_values(struct agent *a, uint32_t use)
+{
+    const vly_attention_use u = vly_attention_use_of(use, 2);
+    add(a, WAIT, FULL_V + u.place, u.parity);
+    add(a, READ, FULL_V + u.place, use);
+}
+
+static void write_group(struct agent *a, uint32_t group, const uint32_t *work,
+                        uint32_t n)
+{
+    uint32_t n_q = 0;
+    uint32_t n_kv = 0;
+    if (group == 1)
+        add(a, PASS, 0, 0);
+    for (uint32_t t = 0; t < n; t++) {
+        if (work[t] == 0)
+            continue;
+        add(a, WAIT, FULL_Q, vly_attention_use_of(n_q, 1).parity);
+        for (uint32_t k = 0; k < work[t]; k++, n_kv++) {
+            const vly_attention_use u = vly_attention_use_of(n_kv, 2);
+            add(a, WAIT, FULL_K + u.place, u.parity);
+            add(a, TURN, group, 0);
+            add(a, READ, FULL_Q, n_q);
+            add(a, READ, FULL_K + u.place, n_kv);
+            if (k > 0)
+                write_values(a, n_kv - 1);
+            add(a, PASS, group ^ 1u, 0);
+            add(a, ARRIVE, EMPTY_K + u.place, 0);
+            if (k > 0)
+                add(a, ARRIVE,
+                    EMPTY_V + vly_attention_use_of(n_kv - 1, 2).place, 0);
+        }
+        add(a, ARRIVE, EMPTY_Q, 0);
+        write_values(a, n_kv - 1);
+        add(a, ARRIVE, EMPTY_V + vly_attention_use_of(n_kv - 1, 2).place, 0);
+        n_q++;
+    }
+}
+
+struct machine {
+    uint32_t phases[N_BAR];
+    uint32_t arrived[N_BAR];
+    uint32_t content[N_BAR]; /* of the buffer of a full barrier */
+    uint32_t turns[2];
+};
+
+/* 0: it has to wait */
+static int do_step(struct machine *m, const struct step *s)
+{
+    switch (s->kind) {
+    case WAIT:
+        return (m->phases[s->at] & 1u) != s->value;
+    case LOAD:
+        m->content[s->at] = s->value;
+        m->phases[s->at]++;
+        return 1;
+    case READ:
+        if (m->content[s->at] != s->value)
+            fail_msg("buffer %u holds use %u, wanted %u", s->at,
+                     m->content[s->at], s->value);
+        return 1;
+    case ARRIVE: /* of both groups */
+        if (++m->arrived[s->at] == 2) {
+            m->arrived[s->at] = 0;
+            m->phases[s->at]++;
+        }
+        return 1;
+    case TURN:
+        if (m->turns[s->at] == 0)
+            return 0;
+        m->turns[s->at]--;
+        return 1;
+    default:
+        m->turns[s->at]++;
+        assert_true(m->turns[s->at] <= 1); /* no arrival is lost */
+        return 1;
+    }
+}
+
+static void test_barriers(void **state)
+{
+    (void)state;
+    static struct agent agents[3];
+    uint64_t seed = 1;
+    for (uint32_t trial = 0; trial < 300; trial++) {
+        uint32_t work[12];
+        struct machine m = {{0}, {0}, {0}, {0}};
+        uint32_t stuck = 0;
+        for (uint32_t t = 0; t < 12; t++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            work[t] = (uint32_t)(seed >> 60) % 6;
+        }
+        for (uint32_t a = 0; a < 3; a++)
+            agents[a].n = agents[a].next = 0;
+        write_loader(&agents[0], work, 12);
+        write_group(&agents[1], 0, work, 12);
+        write_group(&agents[2], 1, work, 12);
+        while (stuck < 10000) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            struct agent *a = &agents[(seed >> 33) % 3];
+            const bool done = a->next == a->n;
+            if (!done && do_step(&m, &a->steps[a->next])) {
+                a->next++;
+                stuck = 0;
+            } else {
+                stuck++;
+            }
+        }
+        for (uint32_t a = 0; a < 3; a++)
+            if (agents[a].next != agents[a].n)
+                fail_msg("agent %u stands at step %u of %u", a, agents[a].next,
+                         agents[a].n);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_barriers),
     cmocka_unit_test(test_masks_and_tiles),
     cmocka_unit_test(test_work_is_done_once),
     cmocka_unit_test(test_chunks_are_a_permutation),
