@@ -11,6 +11,7 @@
 #include "bench.h"
 #include "bench_product.h"
 #include "bench_tensor.h"
+#include "device_limits.h"
 #include "json_reader.h"
 #include "record/writer.h"
 #include "setup.h"
@@ -40,6 +41,7 @@ static const tool_option options[] = {
      "gemm: shapes40, 40 shapes of models, beside the first candidate", 0, 0},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
      1, 256},
+    DEVICE_LIMITS_OPTION,
     {"genomes", 0, false, TOOL_TEXT, "FOLDER", "where the stress genomes are",
      0, 0},
     {"json", 0, false, TOOL_TEXT, "FILE", "results as JSON; - is stdout", 0, 0},
@@ -270,6 +272,7 @@ static int run(const tool_args *args)
                            .n_threads = tool_threads(args),
                            .quick = tool_has(args, "quick")};
     VLY_TRY(check_suite(args, suite, &bench, &error));
+    VLY_TRY(device_limits_read(args, &error));
     VLY_TRY(tool_registry_create(&bench.registry, &error));
     if (!is_product(suite)) {
         VLY_TRY(find_genomes(args, folder, sizeof folder, &error));

@@ -3,7 +3,10 @@
  */
 #include "commands.h"
 
+#include <stdio.h>
+
 #include "base/error.h"
+#include "device_limits.h"
 #include "json_writer.h"
 #include "plugin/accelerator.h"
 #include "plugin/registry.h"
@@ -30,6 +33,7 @@ static const vly_backend *backend_of(const vly_registry *registry,
 
 /* The devices of a backend or an accelerator; count NULL: it is neither. */
 typedef struct devices {
+    const char *id; /* of the plugin */
     uint32_t (*count)(void);
     vly_status (*info)(uint32_t index, vly_device_info *info, vly_error *error);
 } devices;
@@ -42,13 +46,21 @@ static devices devices_of(const vly_registry *registry,
     vly_memory memory;
     vly_error error = VLY_ERROR_INIT;
     if (backend != NULL)
-        return (devices){backend->device_count, backend->device_info};
+        return (devices){info->id, backend->device_count, backend->device_info};
     if (info->status == VLY_OK &&
         vly_registry_interface(registry, info->id, VLY_MEMORY_INTERFACE, &table,
                                &error) == VLY_OK &&
         vly_memory_check(table, &memory, &error) == VLY_OK)
-        return (devices){memory.device_count, memory.device_info};
-    return (devices){NULL, NULL};
+        return (devices){info->id, memory.device_count, memory.device_info};
+    return (devices){info->id, NULL, NULL};
+}
+
+/* The account of a device of this plugin. false: it has none. */
+static bool usage_of(const char *id, uint32_t index, vly_device_usage *usage)
+{
+    char name[48];
+    snprintf(name, sizeof name, "%s:%u", id, index);
+    return device_limits_usage(name, usage);
 }
 
 static void print_devices(const devices *all)
@@ -68,6 +80,9 @@ static void print_devices(const devices *all)
             tool_plain(device.capability, &b),
             device.memory_bytes > 0 ? ", " : "",
             device.memory_bytes > 0 ? tool_bytes(device.memory_bytes) : "");
+        vly_device_usage usage;
+        if (usage_of(all->id, i, &usage))
+            tool_print("        memory: %s\n", device_limits_text(&usage));
     }
 }
 
@@ -105,6 +120,9 @@ static void put_devices(const devices *all, json_writer *json)
         json_text(json, "name", device.name);
         json_text(json, "capability", device.capability);
         json_u64(json, "memory_bytes", device.memory_bytes);
+        vly_device_usage usage;
+        if (usage_of(all->id, i, &usage))
+            device_limits_put("memory", &usage, json);
         if (status != VLY_OK)
             json_text(json, "reason", error.message);
         json_object_end(json);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "device_limits.h"
 #include "run_job.h"
 
 static const tool_option options[] = {
@@ -23,6 +24,7 @@ static const tool_option options[] = {
     {"seed", 0, false, TOOL_COUNT, "N", "all three seeds", 0, 9e18},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
      1, 1024},
+    DEVICE_LIMITS_OPTION,
     {"swap", 0, true, TOOL_TEXT, "BURST=NAME",
      "move to another backend when BURST bursts are done", 0, 0},
     {"on-device-error", 0, false, TOOL_TEXT, "NAME",
@@ -190,6 +192,7 @@ static vly_status read_plan(const tool_args *args, run_plan *plan,
     vly_status status = VLY_OK;
     VLY_TRY(read_swaps(args, plan, error));
     VLY_TRY(check_failover(args, error));
+    VLY_TRY(device_limits_read(args, error));
     VLY_TRY(tool_overrides_init(args, &plan->overrides, error));
     uint64_t begin = vly_clock_ns();
     VLY_TRY(tool_genome_load(plan->path, plan->overrides.list,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "device_limits.h"
 
 static double biological_s(const run_job *job)
 {
@@ -167,6 +168,7 @@ void run_report_print(const run_job *job)
     tool_print("memory            connectome %s, net %s\n",
                tool_bytes(stats->connectome_bytes),
                tool_bytes(stats->host_bytes + stats->device_bytes));
+    device_limits_print();
     tool_print("seeds             network %" PRIu64 ", state %" PRIu64
                ", input %" PRIu64 "\n",
                genome->seed_network, genome->seed_state, genome->seed_input);
@@ -288,6 +290,7 @@ void run_report_json(const run_job *job, json_writer *json)
     json_u64(json, "connectome_bytes", stats->connectome_bytes);
     json_u64(json, "host_bytes", stats->host_bytes);
     json_u64(json, "device_bytes", stats->device_bytes);
+    device_limits_json(json);
     json_object(json, "seeds");
     json_u64(json, "network", genome->seed_network);
     json_u64(json, "state", genome->seed_state);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "device_limits.h"
 #include "record/writer.h"
 #include "run_watch.h"
 
@@ -109,6 +110,7 @@ static void put_line(watch_lines *lines)
     json_u64(&json, "candidates", to->candidates - from->candidates);
     json_u64(&json, "host_bytes", to->host_bytes);
     json_u64(&json, "device_bytes", to->device_bytes);
+    device_limits_json(&json);
     json_u64(&json, "lost", lines->lost);
     json_object(&json, "rate_hz");
     for (uint32_t a = 0; a < lines->net->n_areas; a++)

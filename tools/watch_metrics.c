@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "device_limits.h"
 #include "run_watch.h"
 #include "tool.h"
 #include "volley_build.h"
@@ -230,6 +231,12 @@ static void make_page(watch_metrics *metrics, metrics_page *page)
         VLY_BUILD_VERSION, VLY_BUILD_COMMIT, backend);
     put_counters(page, metrics);
     put_rates(page, metrics);
+    char *devices = device_limits_metrics();
+    if (devices)
+        put(page, "%s", devices);
+    else
+        page->failed = true;
+    vly_free(devices);
 }
 
 /* ---- HTTP --------------------------------------------------------------- */

@@ -168,7 +168,8 @@ foreach(name IN LISTS command_programs)
     target_link_libraries(${name} PRIVATE
         $<TARGET_PROPERTY:volley_command,LINK_LIBRARIES>)
 endforeach()
-set(command_tests good bad newcomer input texts schema sweep stop device attention pace files swap
+set(command_tests good bad newcomer input texts schema sweep stop device memory
+    attention pace files swap
     ctl import watch readme)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Device memory as the command shows and limits it: --device-memory, and what
+ * plugins have of each device (volley.h, device memory).
+ */
+#ifndef VOLLEY_TOOLS_DEVICE_LIMITS_H
+#define VOLLEY_TOOLS_DEVICE_LIMITS_H
+
+#include <volley/volley.h>
+
+#include "json_writer.h"
+#include "options.h"
+
+/* For tables of options. */
+#define DEVICE_LIMITS_OPTION                                                   \
+    {                                                                          \
+        "device-memory", 0, true, TOOL_TEXT, "[DEVICE=]BYTES",                 \
+            "take no more of a device: 8GiB, or cuda:1=512MiB", 0, 0           \
+    }
+
+/* Sets the limits of all --device-memory, or none.
+ * Errors  E_INVALID one is none: which, and what was wanted */
+vly_status device_limits_read(const tool_args *args, vly_error *error);
+
+/* Figures of the account of this name. false: there is none. */
+bool device_limits_usage(const char *device, vly_device_usage *usage);
+/* Lines of a summary: devices on which something was allocated. */
+void device_limits_print(void);
+/* The same as the array "device_memory" of an object. */
+void device_limits_json(json_writer *json);
+/* "1.2 GB in use, 0 B kept, at most 1.3 GB"; valid as tool_bytes' */
+const char *device_limits_text(const vly_device_usage *usage);
+/* As an object; key NULL: an element of an array */
+void device_limits_put(const char *key, const vly_device_usage *usage,
+                       json_writer *json);
+/* Metrics of Prometheus. NULL: no memory. The caller frees it (vly_free). */
+char *device_limits_metrics(void);
+
+#endif
