@@ -20,7 +20,20 @@ vly_status vly_accel_cuda_check(int code, const char *what, vly_error *error);
  * E_DEVICE. [any-thread] */
 vly_status vly_accel_cuda_enter(uint32_t device, vly_error *error);
 
-/* volley.memory/1 on CUDA: cuda_memory_table.c */
+/* Memory of devices by the host's policy (cuda_account.c). For a plugin's init,
+ * after vly_accel_start and detect, and for its deinit, before vly_accel_stop.
+ * Without it, and on older hosts, the runtime is asked directly. */
+vly_status vly_accel_cuda_memory_start(vly_error *error);
+void vly_accel_cuda_memory_stop(void);
+/* qos: VLY_QOS_*. Errors E_NOMEM with bytes requested and available; as enter.
+ * [any-thread] */
+vly_status vly_accel_cuda_take(uint32_t device, uint64_t bytes, uint32_t qos,
+                               void **memory, vly_error *error);
+/* No work that uses it may be under way: others may have it at once, in other
+ * streams. NULL is legal. [any-thread] */
+void vly_accel_cuda_give(uint32_t device, void *memory);
+
+/* volley.memory/1 on CUDA: cuda_memory_table.c. Its memory is burstable. */
 extern const vly_memory vly_accel_cuda_memory;
 
 #endif

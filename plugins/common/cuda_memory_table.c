@@ -62,34 +62,7 @@ static vly_status available(uint32_t device, uint64_t *free_bytes,
 static vly_status memory_alloc(uint32_t device, uint64_t bytes, void **memory,
                                vly_error *error)
 {
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status != VLY_OK)
-        return status;
-    void *block = NULL;
-    cudaError_t code = bytes > (uint64_t)INT64_MAX
-                           ? cudaErrorMemoryAllocation
-                           : cudaMalloc(&block, bytes > 0 ? bytes : 1);
-    if (code == cudaErrorMemoryAllocation) {
-        size_t unused = 0, total = 0;
-        (void)cudaGetLastError();
-        if (cudaMemGetInfo(&unused, &total) != cudaSuccess) {
-            (void)cudaGetLastError();
-            unused = 0;
-        }
-        return vly_accel_fail_memory(bytes, unused, " on the device", error);
-    }
-    status = vly_accel_cuda_check((int)code, "cudaMalloc", error);
-    if (status == VLY_OK)
-        *memory = block;
-    return status;
-}
-
-static void memory_free(uint32_t device, void *memory)
-{
-    if (memory == NULL || vly_accel_cuda_enter(device, NULL) != VLY_OK)
-        return;
-    (void)cudaFree(memory);
-    (void)cudaGetLastError(); /* what freeing on a dead device left behind */
+    return vly_accel_cuda_take(device, bytes, VLY_QOS_BURSTABLE, memory, error);
 }
 
 static vly_status memory_copy(uint32_t device, void *to, const void *from,
@@ -278,7 +251,7 @@ const vly_memory vly_accel_cuda_memory = {
     .device_info = device_info,
     .available = available,
     .alloc = memory_alloc,
-    .free = memory_free,
+    .free = vly_accel_cuda_give,
     .copy = memory_copy,
     .fill = memory_fill,
     .stream_create = stream_create,

@@ -125,15 +125,12 @@ static vly_status take_memory(tuning *t, vly_error *error)
          t->n_sets -= memory == NULL ? 1 : 0) {
         const uint64_t bytes = t->n_sets * t->set_bytes +
                                round_up(t->workspace_bytes) + rows + 256;
-        cudaError_t code = bytes < (uint64_t)INT64_MAX / 2
-                               ? cudaMalloc(&memory, (size_t)bytes)
-                               : cudaErrorMemoryAllocation;
-        if (code != cudaSuccess) {
-            memory = NULL;
-            (void)cudaGetLastError();
-            if (code != cudaErrorMemoryAllocation)
-                return check(code, "cudaMalloc", error);
-        }
+        /* best effort: fewer sets measure, too */
+        vly_error said = {.struct_size = sizeof said};
+        status = vly_accel_cuda_take(t->device, bytes, VLY_QOS_BEST_EFFORT,
+                                     &memory, &said);
+        if (status != VLY_OK && status != VLY_E_NOMEM)
+            return vly_accel_fail(error, status, "%s", said.message);
     }
     if (memory == NULL)
         return vly_accel_fail_memory(t->set_bytes + t->workspace_bytes + rows,
@@ -173,7 +170,7 @@ static void tuning_deinit(tuning *t)
     if (t->end != NULL)
         (void)cudaEventDestroy(t->end);
     if (t->sets != NULL)
-        (void)cudaFree(t->sets);
+        vly_accel_cuda_give(t->device, t->sets);
     (void)cudaGetLastError();
 }
 

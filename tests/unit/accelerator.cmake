@@ -28,3 +28,11 @@ vly_test(test_gemm_same LABELS unit TIMEOUT 180 SOURCES test_gemm_same.c
          LIBRARIES volley_conformance DEPENDS gemm_cpu)
 vly_test(test_accelerator LABELS unit SOURCES test_accelerator.c
          DEPENDS gemm_cpu)
+# memory of CUDA devices that are none, by the host's policy
+if(TARGET accel_cuda)
+    vly_test(test_accel_memory LABELS unit
+        SOURCES test_accel_memory.c ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c
+        LIBRARIES accel_common accel_cuda)
+    target_include_directories(test_accel_memory
+        PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda)
+endif()

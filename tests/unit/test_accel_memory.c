@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley.memory/1 on CUDA where there is no device (fake_cuda.c), with the
+ * engine's policy behind it and without, as on hosts older than ABI 1.3.
+ */
+#include "volley_test.h"
+
+#include <cuda_runtime_api.h>
+
+#include "accel_common.h"
+#include "accel_cuda.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "plugin/host_table.h"
+
+const char vly_accel_plugin[] = "test";
+const vly_host *vly_common_host; /* where fake_cuda.c has its memory */
+
+/* ---- what the fake runtime has not -------------------------------------- */
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
+                                   enum cudaStreamCaptureMode mode)
+{
+    (void)stream;
+    (void)mode;
+    return cudaErrorNotSupported;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    (void)stream;
+    (void)graph;
+    return cudaErrorNotSupported;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *made, cudaGraph_t graph,
+                                 unsigned long long flags)
+{
+    (void)made;
+    (void)graph;
+    (void)flags;
+    return cudaErrorNotSupported;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    (void)graph;
+    return cudaErrorNotSupported;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
+{
+    (void)graph;
+    (void)stream;
+    return cudaErrorNotSupported;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
+{
+    (void)graph;
+    return cudaErrorNotSupported;
+}
+
+/* ---- a plugin ----------------------------------------------------------- */
+
+static const vly_memory *const memory = &vly_accel_cuda_memory;
+static vly_host older;
+
+static void start(const vly_host *host)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_common_host = host;
+    assert_ok(vly_accel_start(host, &error), error);
+    assert_ok(vly_accel_cuda_detect(&error), error);
+    assert_ok(vly_accel_cuda_memory_start(&error), error);
+}
+
+static void stop(void)
+{
+    vly_accel_cuda_memory_stop();
+    vly_accel_stop();
+}
+
+static vly_device_usage usage_of(const char *device)
+{
+    vly_device_usage usage = {.struct_size = sizeof usage};
+    for (uint32_t i = 0; i < vly_device_memory_count(); i++)
+        if (vly_device_memory_usage(i, &usage) == VLY_OK &&
+            strcmp(usage.device, device) == 0)
+            return usage;
+    fail_msg("there is no account %s", device);
+    return usage;
+}
+
+static void by_the_policy(void **state)
+{
+    (void)state;
+    vly_error error = VLY_ERROR_INIT;
+    uint64_t live = vly_memory_live();
+    void *first = NULL, *second = NULL, *none = NULL;
+    start(vly_host_table());
+    assert_ok(memory->alloc(0, 5000, &first, &error), error);
+    assert_int_equal((uintptr_t)first % 256, 0);
+    memset(first, 1, 5000);
+    assert_int_equal(usage_of("cuda:0").used_by[VLY_QOS_BURSTABLE], 5120);
+    assert_int_equal(usage_of("cuda:1").used_bytes, 0);
+    assert_ok(memory->alloc(1, 0, &second, &error), error);
+    assert_int_equal(usage_of("cuda:1").used_bytes, 512);
+    memory->free(1, second);
+    memory->free(0, first);
+    memory->free(0, NULL);
+    assert_int_equal(usage_of("cuda:0").kept_bytes, 5120);
+    assert_ok(memory->alloc(0, 5100, &second, &error), error);
+    assert_ptr_equal(second, first);
+    assert_int_equal(usage_of("cuda:0").reuses, 1);
+    /* 15/16 of a quota is for what runs beside bursts */
+    assert_ok(vly_device_memory_limit("cuda:0", 16000, &error), error);
+    assert_int_equal(memory->alloc(0, 10000, &none, &error), VLY_E_NOMEM);
+    assert_null(none);
+    assert_int_equal(error.bytes_requested, 10240);
+    assert_int_equal(error.bytes_available, 15000 - 5120);
+    assert_ok(vly_device_memory_limit("cuda:0", UINT64_MAX, &error), error);
+    assert_int_equal(memory->alloc(2, 1, &none, &error), VLY_E_INVALID);
+    assert_int_equal(memory->alloc(0, UINT64_MAX, &none, &error), VLY_E_NOMEM);
+    assert_int_equal(memory->alloc(0, UINT64_MAX / 2 + 9, &none, &error),
+                     VLY_E_NOMEM);
+    memory->free(0, second);
+    stop();
+    assert_int_equal(usage_of("cuda:0").kept_bytes, 0);
+    assert_int_equal(vly_memory_live(), live);
+}
+
+static void without_one(void **state)
+{
+    (void)state;
+    vly_error error = VLY_ERROR_INIT;
+    uint64_t live = vly_memory_live();
+    void *first = NULL;
+    older = *vly_host_table();
+    older.device_memory = NULL;
+    start(&older);
+    uint64_t before = usage_of("cuda:0").peak_bytes;
+    assert_ok(memory->alloc(0, 50000000, &first, &error), error);
+    memset(first, 1, 50000000);
+    assert_int_equal(usage_of("cuda:0").peak_bytes, before);
+    memory->free(0, first);
+    assert_int_equal(vly_memory_live(), live);
+    vly_memory_fail_at(1);
+    assert_int_equal(memory->alloc(0, 700, &first, &error), VLY_E_NOMEM);
+    assert_int_equal(error.bytes_requested, 700);
+    assert_true(error.bytes_available > 0);
+    stop();
+    assert_int_equal(vly_memory_live(), live);
+}
+
+/* Each allocation of the host, or of the device, fails once. */
+static void none_left(void **state)
+{
+    (void)state;
+    vly_error error = VLY_ERROR_INIT;
+    uint64_t live = vly_memory_live();
+    uint64_t left = 0, n = 0;
+    for (; left == 0; n++) {
+        vly_memory_fail_at(n + 1);
+        vly_common_host = vly_host_table();
+        vly_status status = vly_accel_start(vly_host_table(), &error);
+        if (status == VLY_OK)
+            status = vly_accel_cuda_memory_start(&error);
+        void *block = NULL;
+        if (status == VLY_OK)
+            status = memory->alloc(0, 100, &block, &error);
+        left = vly_memory_fail_at(0);
+        assert_int_equal(status, left == 0 ? VLY_E_NOMEM : VLY_OK);
+        assert_true(left != 0 || error.bytes_requested > 0);
+        memory->free(0, block);
+        stop();
+        assert_int_equal(vly_memory_live(), live);
+    }
+    assert_int_equal(n, 6); /* accounts, two clients, a record, memory; none */
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(by_the_policy),
+    cmocka_unit_test(without_one),
+    cmocka_unit_test(none_left),
+};
+
+VLY_TEST_MAIN(tests)
