@@ -41,6 +41,73 @@ uint64_t device_digest(vly_registry *registry, const vly_connectome *connectome,
     return digest;
 }
 
+static vly_device_usage usage_of(const char *device)
+{
+    vly_device_usage usage = {.struct_size = sizeof usage};
+    for (uint32_t i = 0; i < vly_device_memory_count(); i++)
+        if (vly_device_memory_usage(i, &usage) == VLY_OK &&
+            strcmp(usage.device, device) == 0)
+            return usage;
+    fail_msg("there is no account %s", device);
+    return usage;
+}
+
+/* Half of what the net has is too little. */
+static void device_quota(vly_registry *registry,
+                         const vly_connectome *connectome, const char *account,
+                         const char *spec)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_net *net = NULL;
+    assert_ok(vly_net_create(connectome, registry, spec, 1, &net, &error),
+              error);
+    uint64_t used = usage_of(account).used_bytes;
+    vly_net_destroy(net);
+    net = NULL;
+    assert_true(used > 0);
+    assert_int_equal(vly_device_memory_limit(account, used / 2, &error),
+                     VLY_OK);
+    assert_int_equal(
+        vly_net_create(connectome, registry, spec, 1, &net, &error),
+        VLY_E_NOMEM);
+    assert_null(net);
+    assert_true(error.bytes_requested > error.bytes_available);
+    assert_non_null(strstr(error.message, account));
+    assert_int_equal(usage_of(account).used_bytes, 0);
+    assert_int_equal(vly_device_memory_limit(account, UINT64_MAX, &error),
+                     VLY_OK);
+}
+
+void device_share(vly_registry *registry, const char *id,
+                  const char *const *specs, int n)
+{
+    char account[32];
+    vly_error error = VLY_ERROR_INIT;
+    vly_connectome *small = device_build(device_small_net);
+    snprintf(account, sizeof account, "%s:0", id);
+    const uint64_t digest = device_digest(registry, small, "cpu:1");
+    const uint64_t reuses = usage_of(account).reuses;
+    for (int i = 0; i < 6 * n; i++) {
+        vly_net *beside = NULL;
+        assert_ok(vly_net_create(small, registry, specs[i / 2 % n], 1, &beside,
+                                 &error),
+                  error);
+        assert_ok(vly_net_run(beside, 30, &error), error);
+        assert_true(device_digest(registry, small, specs[i % n]) == digest);
+        assert_ok(vly_net_run(beside, 30, &error), error);
+        assert_true(vly_net_digest(beside) == digest);
+        vly_net_destroy(beside);
+        assert_int_equal(usage_of(account).used_bytes, 0);
+        assert_int_equal(usage_of("host").used_bytes, 0);
+    }
+    vly_device_usage usage = usage_of(account);
+    printf("%s: %u blocks used again, %u bytes kept\n", account,
+           (unsigned)(usage.reuses - reuses), (unsigned)usage.kept_bytes);
+    assert_true(usage.reuses >= reuses + 50);
+    device_quota(registry, small, account, specs[0]);
+    vly_connectome_destroy(small);
+}
+
 int device_run_command(const char *environment, const char *arguments,
                        char *text, size_t size)
 {

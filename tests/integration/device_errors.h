@@ -15,6 +15,11 @@ vly_connectome *device_build(const char *text);
 /* Run digest after 60 bursts. */
 uint64_t device_digest(vly_registry *registry, const vly_connectome *connectome,
                        const char *spec);
+/* Nets that come and go on device 0 of the plugin ("cuda"), by the policy of
+ * device memory: what was another net's is used again and changes no digest,
+ * nothing is left, and a quota is one. specs: [n] */
+void device_share(vly_registry *registry, const char *id,
+                  const char *const *specs, int n);
 /* `volley run` of a shipped genome, quietly, with this environment ("" or
  * "NAME=VALUE"); returns its exit code and what it said. */
 int device_run_command(const char *environment, const char *arguments,

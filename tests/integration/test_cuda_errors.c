@@ -124,6 +124,16 @@ static void test_nothing_left(void **state)
     vly_connectome_destroy(small);
 }
 
+static void test_memory(void **state)
+{
+    (void)state;
+    device_require(registry, "cuda");
+    static const char *const specs[] = {"cuda:0,plan=global",
+                                        "cuda:0,plan=resident",
+                                        "cuda:0,plan=partitioned", "cuda:0"};
+    device_share(registry, "cuda", specs, 4);
+}
+
 /* ---- the n-th allocation on the host ------------------------------------ */
 
 /* Everything that a net does to the host's memory: created, run with and
@@ -291,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_nothing_left),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_host_allocations),
         cmocka_unit_test(test_no_such_device),
         cmocka_unit_test(test_command),

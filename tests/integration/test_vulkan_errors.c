@@ -41,6 +41,15 @@ static void test_swap(void **state)
     vly_connectome_destroy(small);
 }
 
+static void test_memory(void **state)
+{
+    (void)state;
+    device_require(registry, "vulkan");
+    static const char *const specs[] = {"vulkan:0", "vulkan:0,plan=sliced",
+                                        "vulkan:0,plan=global"};
+    device_share(registry, "vulkan", specs, 3);
+}
+
 /* Accumulators for half a neuron: refused where they are needed, of no matter
  * elsewhere. */
 static void test_few_sums(void **state)
@@ -86,6 +95,7 @@ static void test_command(void **state)
         {"", "vulkan:999", "device 999", 3},
         {"", "vulkan:0,fault=1", "device lost", 3},
         {"", "vulkan:0,memory=1", "bytes", 5},
+        {"", "vulkan:0 --device-memory 100KB", "vulkan:0: 4194304 bytes", 5},
         {"", "vulkan:0,turbo=1", "turbo=1", 2},
         /* the second one wins where it is set */
         {"VK_ICD_FILENAMES=/there/is/none VK_DRIVER_FILES=/there/is/none",
@@ -132,9 +142,8 @@ static int group_teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_swap),
-        cmocka_unit_test(test_few_sums),
-        cmocka_unit_test(test_command),
+        cmocka_unit_test(test_swap),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_few_sums), cmocka_unit_test(test_command),
         cmocka_unit_test(test_fault),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown) ? 1 : 0;
