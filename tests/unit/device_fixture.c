@@ -75,6 +75,13 @@ void *fixture_alloc(vly_device_client *client, uint64_t bytes)
     return memory;
 }
 
+vly_status fixture_want(vly_device_client *client, uint64_t bytes, uint32_t qos,
+                        void **memory, vly_error *error)
+{
+    *error = (vly_error)VLY_ERROR_INIT;
+    return vly_account_alloc(client, 0, bytes, qos, memory, error);
+}
+
 vly_device_usage fixture_usage(const char *name)
 {
     vly_device_usage usage = {.struct_size = sizeof usage};

@@ -30,6 +30,9 @@ typedef struct fixture_device {
 vly_device_client *fixture_open(fixture_device *device, const char *name);
 /* Class guaranteed and kind 0; fails the test if there is none. */
 void *fixture_alloc(vly_device_client *client, uint64_t bytes);
+/* Of this class, kind 0; error is cleared before. */
+vly_status fixture_want(vly_device_client *client, uint64_t bytes, uint32_t qos,
+                        void **memory, vly_error *error);
 /* Figures of an account; fails the test if there is none. */
 vly_device_usage fixture_usage(const char *name);
 

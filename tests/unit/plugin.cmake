@@ -72,7 +72,7 @@ foreach(name spec check host registry template)
 endforeach()
 
 # device memory: the policy, rule by rule, and at random beside a model
-foreach(name memory random)
+foreach(name memory wrong random)
     vly_test(test_device_${name} LABELS unit
         SOURCES test_device_${name}.c device_fixture.c)
 endforeach()

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The policy of device memory, rule by rule. Every test has an account of its
- * own, as accounts live as long as the process. test_device_random.c has the
- * rules together.
+ * own, as accounts live as long as the process. test_device_wrong.c has calls
+ * that are wrong or in the way of each other, test_device_random.c the rules
+ * together.
  */
 #include "device_fixture.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <stdlib.h>
-
 #include "base/error.h"
-#include "base/memory.h"
-#include "plugin/device_blocks.h"
-#include "plugin/host_log.h"
-#include "plugin/host_table.h"
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 
@@ -104,13 +97,6 @@ static void so_much_is_kept(void **state)
 
 /* ---- quota -------------------------------------------------------------- */
 
-static vly_status want(vly_device_client *client, uint64_t bytes, uint32_t qos,
-                       void **memory, vly_error *error)
-{
-    *error = (vly_error)VLY_ERROR_INIT;
-    return vly_account_alloc(client, 0, bytes, qos, memory, error);
-}
-
 static void quota_is_held(void **state)
 {
     (void)state;
@@ -120,7 +106,8 @@ static void quota_is_held(void **state)
     assert_ok(vly_device_memory_limit("quota:0", 10 * MIB, &error), error);
     vly_device_client *client = fixture_open(&device, "quota:0");
     void *first = fixture_alloc(client, 6 * MIB);
-    assert_int_equal(want(client, 5 * MIB, 0, &memory, &error), VLY_E_NOMEM);
+    assert_int_equal(fixture_want(client, 5 * MIB, 0, &memory, &error),
+                     VLY_E_NOMEM);
     assert_null(memory);
     assert_int_equal(error.status, VLY_E_NOMEM);
     assert_int_equal(error.bytes_requested, 5 * MIB);
@@ -131,9 +118,10 @@ static void quota_is_held(void **state)
         "guaranteed memory may fill it up to 10485760, in use are 6291456 "
         "guaranteed, 0 burstable, 0 best effort (volley --device-memory)");
     void *second = fixture_alloc(client, 4 * MIB); /* to the last byte */
-    assert_int_equal(want(client, 1, 0, &memory, &error), VLY_E_NOMEM);
+    assert_int_equal(fixture_want(client, 1, 0, &memory, &error), VLY_E_NOMEM);
     assert_int_equal(error.bytes_available, 0);
-    assert_int_equal(want(client, UINT64_MAX, 0, &memory, &error), VLY_E_NOMEM);
+    assert_int_equal(fixture_want(client, UINT64_MAX, 0, &memory, &error),
+                     VLY_E_NOMEM);
     assert_int_equal(fixture_usage("quota:0").refusals, 3);
     /* what is kept counts, and goes first */
     vly_account_free(client, second);
@@ -148,7 +136,7 @@ static void quota_is_held(void **state)
     assert_int_equal(fixture_usage("quota:0").kept_bytes, 0);
     assert_int_equal(fixture_usage("quota:0").peak_bytes, 10 * MIB);
     assert_int_equal(fixture_usage("quota:0").quota_bytes, MIB);
-    assert_int_equal(want(client, 1, 0, &memory, &error), VLY_E_NOMEM);
+    assert_int_equal(fixture_want(client, 1, 0, &memory, &error), VLY_E_NOMEM);
     vly_account_free(client, first);
     vly_account_close(client);
     assert_int_equal(device.n_live, 0);
@@ -188,23 +176,27 @@ static void less_important_first_refused(void **state)
     vly_error error = VLY_ERROR_INIT;
     void *blocks[4] = {NULL};
     void *none = NULL;
-    assert_ok(want(client, 28 * MIB, VLY_QOS_BEST_EFFORT, &blocks[0], &error),
-              error);
-    assert_int_equal(want(client, 1, VLY_QOS_BEST_EFFORT, &none, &error),
-                     VLY_E_NOMEM);
+    assert_ok(
+        fixture_want(client, 28 * MIB, VLY_QOS_BEST_EFFORT, &blocks[0], &error),
+        error);
+    assert_int_equal(
+        fixture_want(client, 1, VLY_QOS_BEST_EFFORT, &none, &error),
+        VLY_E_NOMEM);
     assert_non_null(strstr(error.message, "best effort memory may fill it up"));
-    assert_ok(want(client, 2 * MIB, VLY_QOS_BURSTABLE, &blocks[1], &error),
-              error);
-    assert_int_equal(want(client, 1, VLY_QOS_BURSTABLE, &none, &error),
+    assert_ok(
+        fixture_want(client, 2 * MIB, VLY_QOS_BURSTABLE, &blocks[1], &error),
+        error);
+    assert_int_equal(fixture_want(client, 1, VLY_QOS_BURSTABLE, &none, &error),
                      VLY_E_NOMEM);
-    assert_ok(want(client, 2 * MIB, VLY_QOS_GUARANTEED, &blocks[2], &error),
-              error);
+    assert_ok(
+        fixture_want(client, 2 * MIB, VLY_QOS_GUARANTEED, &blocks[2], &error),
+        error);
     vly_device_usage usage = fixture_usage("classes:0");
     assert_int_equal(usage.n_blocks, 3);
     assert_int_equal(usage.used_by[VLY_QOS_GUARANTEED], 2 * MIB);
     assert_int_equal(usage.used_by[VLY_QOS_BURSTABLE], 2 * MIB);
     assert_int_equal(usage.used_by[VLY_QOS_BEST_EFFORT], 28 * MIB);
-    assert_int_equal(want(client, 1, VLY_QOS_GUARANTEED, &none, &error),
+    assert_int_equal(fixture_want(client, 1, VLY_QOS_GUARANTEED, &none, &error),
                      VLY_E_NOMEM); /* the device says so, not the policy */
     assert_string_equal(error.message, "out of memory: the device is full");
     assert_int_equal(error.bytes_requested, 512);
@@ -239,7 +231,7 @@ static void cache_make(cache *of, vly_device_client *client, uint64_t bytes,
 {
     vly_error error = VLY_ERROR_INIT;
     *of = (cache){.client = client};
-    assert_ok(want(client, bytes, qos, &of->memory, &error), error);
+    assert_ok(fixture_want(client, bytes, qos, &of->memory, &error), error);
     assert_ok(vly_account_reloadable(client, of->memory, cache_drop, of,
                                      &of->token, &error),
               error);
@@ -269,19 +261,21 @@ static void oldest_of_the_least_goes(void **state)
         vly_account_hold(client, caches[4].memory, caches[4].token), 1);
     void *all = NULL;
     /* more than could be: nobody goes for nothing */
-    assert_int_equal(want(client, 16 * MIB, 0, &all, &error), VLY_E_NOMEM);
+    assert_int_equal(fixture_want(client, 16 * MIB, 0, &all, &error),
+                     VLY_E_NOMEM);
     assert_int_equal(error.bytes_available, 15 * MIB);
     assert_int_equal(n_gone, 0);
     /* burstable memory does not drive out guaranteed memory */
-    assert_int_equal(want(client, 14 * MIB, VLY_QOS_BURSTABLE, &all, &error),
-                     VLY_E_NOMEM);
+    assert_int_equal(
+        fixture_want(client, 14 * MIB, VLY_QOS_BURSTABLE, &all, &error),
+        VLY_E_NOMEM);
     assert_int_equal(n_gone, 0);
-    assert_ok(want(client, 12 * MIB, 0, &all, &error), error);
+    assert_ok(fixture_want(client, 12 * MIB, 0, &all, &error), error);
     assert_int_equal(caches[5].order, 1); /* one too many was 2 MiB */
     assert_int_equal(caches[2].order, 2);
     assert_int_equal(n_gone, 2);
     vly_account_free(client, all);
-    assert_ok(want(client, 15 * MIB, 0, &all, &error), error);
+    assert_ok(fixture_want(client, 15 * MIB, 0, &all, &error), error);
     assert_int_equal(caches[1].order, 3);
     assert_int_equal(caches[3].order, 4);
     assert_int_equal(caches[0].order, 5);
@@ -317,19 +311,20 @@ static void device_is_full(void **state)
     void *kept = fixture_alloc(client, 2 * MIB);
     vly_account_free(client, kept);
     device.broken = VLY_E_DEVICE;
-    assert_int_equal(want(other, 5 * MIB, 0, &memory, &error), VLY_E_DEVICE);
+    assert_int_equal(fixture_want(other, 5 * MIB, 0, &memory, &error),
+                     VLY_E_DEVICE);
     assert_string_equal(error.message, "the device is broken");
     assert_int_equal(fixture_usage("full:0").refusals, 0);
     device.broken = VLY_OK;
-    assert_ok(want(other, 5 * MIB, 0, &memory, &error), error);
+    assert_ok(fixture_want(other, 5 * MIB, 0, &memory, &error), error);
     assert_int_equal(error.status, VLY_OK);
     assert_int_equal(n_gone, 0);
     assert_int_equal(fixture_usage("full:0").kept_bytes, 0);
     vly_account_free(other, memory);
-    assert_ok(want(other, 8 * MIB, 0, &memory, &error), error);
+    assert_ok(fixture_want(other, 8 * MIB, 0, &memory, &error), error);
     assert_int_equal(n_gone, 1);
     void *none = NULL;
-    assert_int_equal(want(client, MIB, 0, &none, &error), VLY_E_NOMEM);
+    assert_int_equal(fixture_want(client, MIB, 0, &none, &error), VLY_E_NOMEM);
     assert_int_equal(error.bytes_requested, MIB);
     assert_int_equal(error.bytes_available, 0);
     assert_int_equal(fixture_usage("full:0").used_bytes, 8 * MIB);
@@ -337,186 +332,6 @@ static void device_is_full(void **state)
     vly_account_close(client);
     vly_account_close(other);
     assert_int_equal(device.n_live, 0);
-}
-
-/* ---- wrong calls -------------------------------------------------------- */
-
-static int n_logged;
-static char logged[256];
-
-static void hear(void *arg, int32_t level, const char *source,
-                 const char *message)
-{
-    (void)arg;
-    (void)level;
-    n_logged++;
-    snprintf(logged, sizeof logged, "%s: %.200s", source, message);
-}
-
-static void *reloads; /* what drop_allocates got */
-static vly_status reload_status;
-static vly_device_client *reload_client;
-
-static void drop_allocates(void *arg)
-{
-    (void)arg;
-    reload_status = vly_account_alloc(reload_client, 0, 1, 0, &reloads, NULL);
-}
-
-static void wrong_calls(void **state)
-{
-    (void)state;
-    fixture_device device = {.capacity = MIB};
-    vly_device_client *client = fixture_open(&device, "wrong:0");
-    vly_device_client *other = fixture_open(&device, "wrong:0");
-    vly_error error = VLY_ERROR_INIT;
-    uint64_t token = 0;
-    void *memory = fixture_alloc(client, 1);
-    void *second = NULL;
-    int here = 0;
-    vly_log_set_sink(hear, NULL);
-    vly_account_free(client, &here);
-    assert_int_equal(n_logged, 1);
-    assert_non_null(strstr(logged, "test: wrong:0: free of memory that it has "
-                                   "not: 0x"));
-    vly_account_free(other, memory); /* not its own */
-    assert_int_equal(n_logged, 2);
-    vly_account_free(client, NULL);
-    vly_account_free(NULL, memory);
-    assert_int_equal(n_logged, 2);
-    assert_int_equal(vly_account_alloc(client, 0, 1, 3, &second, &error),
-                     VLY_E_INVALID);
-    assert_int_equal(vly_account_reloadable(client, &here, drop_allocates, NULL,
-                                            &token, &error),
-                     VLY_E_INVALID);
-    assert_int_equal(
-        vly_account_reloadable(client, memory, NULL, NULL, &token, &error),
-        VLY_E_INVALID);
-    assert_ok(vly_account_reloadable(client, memory, drop_allocates, NULL,
-                                     &token, &error),
-              error);
-    assert_int_equal(vly_account_reloadable(client, memory, drop_allocates,
-                                            NULL, &token, &error),
-                     VLY_E_INVALID);
-    reload_client = client;
-    assert_ok(want(client, MIB, 0, &second, &error), error);
-    assert_int_equal(reload_status, VLY_E_INVALID);
-    assert_null(reloads);
-    /* what its plugin forgot is in nobody's account */
-    vly_account_close(client);
-    assert_int_equal(n_logged, 3);
-    assert_string_equal(logged,
-                        "test: 1 blocks of memory of wrong:0 were not freed");
-    assert_int_equal(fixture_usage("wrong:0").used_bytes, 0);
-    assert_int_equal(device.n_live, 1);
-    vly_account_close(other);
-    vly_account_close(NULL);
-    vly_log_set_sink(NULL, NULL);
-    free(second); /* the device's own way to give a block back */
-    assert_int_equal(vly_device_memory_limit("", 1, &error), VLY_E_INVALID);
-    assert_int_equal(
-        vly_device_memory_limit("a_name_of_thirty_two_characters.", 1, &error),
-        VLY_E_INVALID);
-    assert_int_equal(vly_device_memory_usage(0, NULL), VLY_E_INVALID);
-    assert_int_equal(
-        vly_device_memory_usage(
-            1000, &(vly_device_usage){.struct_size = sizeof(vly_device_usage)}),
-        VLY_E_INVALID);
-}
-
-/* Each allocation of the host fails once: nothing is left, nothing charged. */
-static void host_memory_runs_out(void **state)
-{
-    (void)state;
-    fixture_device device = {.capacity = MIB};
-    vly_error error = VLY_ERROR_INIT;
-    vly_device_client *client = fixture_open(&device, "host:1");
-    uint64_t live = vly_memory_live();
-    void *memory = NULL;
-    vly_memory_fail_at(1);
-    assert_int_equal(want(client, 1000, 0, &memory, &error), VLY_E_NOMEM);
-    assert_true(error.bytes_requested > 0);
-    assert_null(memory);
-    assert_int_equal(fixture_usage("host:1").used_bytes, 0);
-    assert_int_equal(vly_memory_live(), live);
-    const vly_device_memory *table = vly_host_table()->device_memory;
-    const vly_device_allocator none = {.struct_size = sizeof none};
-    vly_device_client *second = NULL;
-    assert_int_equal(
-        table->open(vly_host_table()->context, &none, &second, &error),
-        VLY_E_INVALID);
-    assert_null(second);
-    vly_account_close(client);
-    assert_true(vly_memory_live() < live);
-}
-
-/* ---- free while it is dropped ------------------------------------------- */
-
-static pthread_barrier_t in_drop, at_free;
-
-static void slow_drop(void *arg)
-{
-    (void)arg;
-    pthread_barrier_wait(&in_drop);
-    pthread_barrier_wait(&at_free);
-}
-
-static void *allocate_all(void *arg)
-{
-    void *memory = NULL;
-    vly_status status = vly_account_alloc(arg, 0, MIB, 0, &memory, NULL);
-    return status == VLY_OK ? memory : NULL;
-}
-
-/* Lets drop end once free waits for it. */
-static void *end_drop(void *arg)
-{
-    const vly_device_block *block = arg;
-    uint32_t n_waiting = 0;
-    while (n_waiting == 0) {
-        sched_yield();
-        pthread_mutex_lock(&vly_account_lock);
-        n_waiting = block->n_waiting;
-        pthread_mutex_unlock(&vly_account_lock);
-    }
-    pthread_barrier_wait(&at_free);
-    return NULL;
-}
-
-/* A plugin that frees what is just being dropped waits for the end of drop, and
- * the memory is freed once. */
-static void free_during_drop(void **state)
-{
-    (void)state;
-    fixture_device device = {.capacity = MIB};
-    vly_device_client *client = fixture_open(&device, "drop:0");
-    vly_error error = VLY_ERROR_INIT;
-    uint64_t token = 0;
-    pthread_t evictor, waker;
-    void *got = NULL;
-    pthread_barrier_init(&in_drop, NULL, 2);
-    pthread_barrier_init(&at_free, NULL, 2);
-    void *memory = fixture_alloc(client, MIB);
-    assert_ok(
-        vly_account_reloadable(client, memory, slow_drop, NULL, &token, &error),
-        error);
-    pthread_create(&evictor, NULL, allocate_all, client);
-    pthread_barrier_wait(&in_drop);
-    assert_int_equal(vly_account_hold(client, memory, token), 0);
-    pthread_mutex_lock(&vly_account_lock);
-    vly_device_block *block = vly_blocks_find(client, memory);
-    pthread_mutex_unlock(&vly_account_lock);
-    pthread_create(&waker, NULL, end_drop, block);
-    vly_account_free(client, memory);
-    pthread_join(waker, NULL);
-    pthread_join(evictor, &got);
-    assert_non_null(got);
-    assert_int_equal(device.n_live, 1);
-    vly_account_free(client, got);
-    vly_account_close(client);
-    assert_int_equal(device.n_live, 0);
-    pthread_barrier_destroy(&in_drop);
-    pthread_barrier_destroy(&at_free);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -528,9 +343,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(less_important_first_refused),
     cmocka_unit_test(oldest_of_the_least_goes),
     cmocka_unit_test(device_is_full),
-    cmocka_unit_test(wrong_calls),
-    cmocka_unit_test(host_memory_runs_out),
-    cmocka_unit_test(free_during_drop),
 };
 
 VLY_TEST_MAIN(tests)
