@@ -89,6 +89,10 @@ typedef struct vly_conformance_counts {
  * [main-thread] counts live blocks, so nothing else may allocate meanwhile */
 vly_conformance_counts vly_conformance_run(const vly_conformance *conformance);
 
+/* Blocks of the host in use, without those for device memory that is kept for
+ * reuse, which is given back. */
+uint64_t vly_conformance_live(void);
+
 /* Names of the scenarios; NULL after the last. */
 const char *vly_conformance_scenario(uint32_t index);
 

@@ -55,15 +55,15 @@ static void run_one(const vly_accel_conformance *c, uint32_t index,
                          .accelerator = c->accelerator,
                          .index = index,
                          .seed = vly_mix64(c->seed + index)};
-    const uint64_t live = vly_memory_live();
+    const uint64_t live = vly_conformance_live();
     if (scenario->fits != NULL && !scenario->fits(&trial))
         return;
     if (c->on_begin != NULL)
         c->on_begin(c->arg, name, scenario->name);
     uint32_t outcome = scenario->run(&trial);
-    if (outcome != VLY_CONFORMANCE_FAILED && vly_memory_live() != live)
+    if (outcome != VLY_CONFORMANCE_FAILED && vly_conformance_live() != live)
         outcome = accel_fail(&trial, "%" PRId64 " blocks of the host are left",
-                             (int64_t)(vly_memory_live() - live));
+                             (int64_t)(vly_conformance_live() - live));
     const vly_conformance_result result = {
         name, scenario->name, outcome,
         outcome == VLY_CONFORMS ? "" : trial.text};

@@ -461,7 +461,7 @@ static uint32_t scenario_memory(accel_trial *trial)
         return accel_skip(trial, "%s", error.message);
     for (uint64_t n = 1; n < 1000; n++) {
         vly_gemm_plan *plan = NULL;
-        const uint64_t live = vly_memory_live();
+        const uint64_t live = vly_conformance_live();
         error.message[0] = 0;
         vly_memory_fail_at(n);
         vly_status status = accelerator->gemm.plan_create(&accelerator->device,
@@ -472,7 +472,7 @@ static uint32_t scenario_memory(accel_trial *trial)
         if (status != VLY_OK && plan != NULL)
             return accel_fail(trial, "plan_create failed but gave a plan");
         accelerator->gemm.plan_destroy(plan);
-        if (vly_memory_live() != live)
+        if (vly_conformance_live() != live)
             return accel_fail(trial, "allocation %llu failed: blocks are left",
                               (unsigned long long)n);
         if (!has_failed)

@@ -55,10 +55,10 @@ static const char *not_for(const vly_conformance *c, const conformance_net *net,
     return NULL;
 }
 
-/* Device memory that is kept for reuse is no leak. */
-static void give_back_kept(void)
+uint64_t vly_conformance_live(void)
 {
     (void)vly_device_memory_keep(vly_device_memory_keep(0));
+    return vly_memory_live();
 }
 
 static void run_scenario(const vly_conformance *c, const conformance_net *net,
@@ -78,15 +78,13 @@ static void run_scenario(const vly_conformance *c, const conformance_net *net,
     trial t;
     if (c->on_begin != NULL)
         c->on_begin(c->arg, name, scenario->name);
-    give_back_kept();
-    uint64_t live = vly_memory_live();
+    uint64_t live = vly_conformance_live();
     bool good = trial_init(&t, c, net) && scenario->run(&t);
     trial_deinit(&t);
-    give_back_kept();
     uint32_t outcome = good ? VLY_CONFORMS : VLY_CONFORMANCE_FAILED;
     if (!good && t.refused_options)
         outcome = VLY_CONFORMANCE_SKIPPED;
-    else if (good && vly_memory_live() != live) {
+    else if (good && vly_conformance_live() != live) {
         good = trial_fail(&t,
                           "%" PRId64 " blocks of the host are left after "
                           "the last net",

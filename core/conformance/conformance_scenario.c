@@ -399,8 +399,8 @@ static bool create_failing(trial *t, uint64_t n, bool *came)
     return true;
 }
 
-/* With allocation 1, 2, 3, ... failing; no device memory is kept meanwhile,
- * which would be left. */
+/* With allocation 1, 2, 3, ... failing; no device memory is kept meanwhile:
+ * it would be left, and given back it would do instead of what failed. */
 static bool scenario_memory(trial *t)
 {
     uint64_t keep = vly_device_memory_keep(0);
