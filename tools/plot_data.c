@@ -267,6 +267,9 @@ static vly_status finish(plot_data *data, const plot_rows *rows,
 {
     const double from = tool_number(args, "from", 0);
     const double to = tool_number(args, "to", HUGE_VAL);
+    vly_status status = check_chosen(data, NULL, args, error);
+    if (status != VLY_OK)
+        return status;
     if (data->end == 0)
         data->end = rows->any ? rows->last + 1 : 0;
     if (data->dt_ms > 0) {
@@ -281,9 +284,7 @@ static vly_status finish(plot_data *data, const plot_rows *rows,
         return vly_fail(error, VLY_E_INVALID,
                         "nothing to show: no bursts between %g and %g ms", from,
                         to);
-    vly_status status = check_chosen(data, NULL, args, error);
-    if (status == VLY_OK)
-        status = number_areas(data, error);
+    status = number_areas(data, error);
     for (uint64_t i = 0; i < data->n_spikes && status == VLY_OK; i++)
         data->neurons[i] += data->areas[rows->area[i]].first;
     return status;

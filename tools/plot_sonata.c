@@ -32,7 +32,8 @@ typedef struct sonata_spikes {
     sonata_spike *spikes; /* [n] */
     uint64_t n;
     uint64_t capacity;
-    uint32_t area; /* of the population at hand */
+    uint32_t area;  /* of the population at hand; UINT32_MAX: not wanted */
+    double last_ms; /* of any population: the picture ends there */
 } sonata_spikes;
 
 bool plot_is_population(const char *area, const char *population)
@@ -52,10 +53,12 @@ const char *plot_population_area(const tool_args *args, const char *population)
     return tool_text(args, "area") ? NULL : population;
 }
 
+/* All are read: a picture of one area ends when the recording does. */
 static bool want_population(void *context, const char *name)
 {
-    const sonata_spikes *of = context;
-    return plot_population_area(of->rows->args, name) != NULL;
+    (void)context;
+    (void)name;
+    return true;
 }
 
 static vly_status begin_population(void *context, const char *name,
@@ -63,6 +66,11 @@ static vly_status begin_population(void *context, const char *name,
 {
     sonata_spikes *of = context;
     plot_data *data = of->data;
+    const char *area = plot_population_area(of->rows->args, name);
+    if (!area) {
+        of->area = UINT32_MAX;
+        return VLY_OK;
+    }
     for (of->area = 0; of->area < data->n_areas; of->area++)
         if (plot_is_population(data->areas[of->area].name, name))
             return VLY_OK;
@@ -71,10 +79,7 @@ static vly_status begin_population(void *context, const char *name,
                         "%.300s: /spikes/%s: an area that the genome does not "
                         "have",
                         of->path, name);
-    return plot_area_add(data, plot_population_area(of->rows->args, name),
-                         error)
-               ? VLY_OK
-               : VLY_E_NOMEM;
+    return plot_area_add(data, area, error) ? VLY_OK : VLY_E_NOMEM;
 }
 
 static vly_status check_node(sonata_spikes *of, uint64_t index, uint64_t node,
@@ -103,6 +108,10 @@ static vly_status take_spikes(void *context, uint64_t first, uint32_t n,
 {
     sonata_spikes *of = context;
     vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < n; i++)
+        of->last_ms = fmax(of->last_ms, times_ms[i]);
+    if (of->area == UINT32_MAX)
+        return VLY_OK;
     if (of->n + n > of->capacity) {
         const uint64_t more = of->capacity > 0 ? 2 * of->capacity : 65536;
         sonata_spike *grown = vly_realloc(of->spikes, more, sizeof *grown);
@@ -144,13 +153,18 @@ static double step_of(const sonata_spikes *of)
 
 /* A spike is stamped with the end of its burst; other programs have spikes at
  * 0, which are in the first burst then. */
+static double burst_of(double time_ms, double dt_ms)
+{
+    return fmax(floor(time_ms / dt_ms + 0.5) - 1, 0);
+}
+
 static void to_bursts(const sonata_spikes *of)
 {
     const double dt_ms = of->data->dt_ms;
     uint64_t off = 0;
     for (uint64_t i = 0; i < of->n; i++) {
         off += of->data->sizes_known && !on_grid(of->spikes[i].at, dt_ms);
-        of->spikes[i].at = fmax(floor(of->spikes[i].at / dt_ms + 0.5) - 1, 0);
+        of->spikes[i].at = burst_of(of->spikes[i].at, dt_ms);
     }
     if (off > 0)
         tool_message("%s: %s of %s spikes lie between the genome's bursts of "
@@ -174,19 +188,21 @@ static vly_status keep(const sonata_spikes *of, plot_rows *rows,
                        vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (uint64_t i = 0; i < of->n && status == VLY_OK; i++) {
-        rows->any = true;
-        rows->last = (uint64_t)of->spikes[i].at;
-        status = plot_rows_keep(of->data, rows, rows->last, of->spikes[i].area,
-                                of->spikes[i].neuron, error);
-    }
+    for (uint64_t i = 0; i < of->n && status == VLY_OK; i++)
+        status =
+            plot_rows_keep(of->data, rows, (uint64_t)of->spikes[i].at,
+                           of->spikes[i].area, of->spikes[i].neuron, error);
+    rows->any = of->last_ms >= 0;
+    if (rows->any)
+        rows->last = (uint64_t)burst_of(of->last_ms, of->data->dt_ms);
     return status;
 }
 
 vly_status plot_rows_sonata(plot_data *data, plot_rows *rows, const char *path,
                             vly_error *error)
 {
-    sonata_spikes of = {.data = data, .rows = rows, .path = path};
+    sonata_spikes of = {
+        .data = data, .rows = rows, .path = path, .last_ms = -1};
     const vly_sonata_want want = {.context = &of,
                                   .population = want_population};
     const vly_sonata_take take = {

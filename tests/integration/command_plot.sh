@@ -140,9 +140,56 @@ if [ -n "$maker" ]; then
     expect 0 plot traces reports --area E --neuron 3 --to 10 -o sonata.png
     expect 0 plot traces fields --area E --neuron 3 --to 10 -o csv.png
     the_same csv.png sonata.png
+    # a run that was killed has a stream only
+    run_folder killed "$golden/traces.toml" --record-format sonata
+    rm killed/spikes.h5 killed/spikes.1.v_mv.h5
+    expect 0 run "$golden/traces.toml" --record killed/spikes.h5.vls \
+        --backend cpu:1
+    expect 0 plot traces killed --area E --neuron 3 --to 10 -o sonata.png
+    the_same csv.png sonata.png
     run_folder streamed "$golden/traces.toml" --record-format stream
     expect 0 plot traces streamed --area E --neuron 3 --to 10 -o sonata.png
     the_same csv.png sonata.png
+
+    # areas of an included genome: V1/E is the population V1.E
+    printf 'format = 1\n[area.E]\nmodel = "lif_psc_delta"\nneurons = 20\n' \
+        >column.toml
+    cat >outer.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+ms = 50
+[use.V1]
+file = "column.toml"
+[use.V2]
+file = "column.toml"
+[[stimulus]]
+kind = "poisson"
+to = "*"
+rate_hz = 2000
+weight_mv = 4
+[[record]]
+what = "spikes"
+from = "*"
+[[record]]
+what = "fields"
+from = "V1/*"
+fields = "*"
+neurons = [0, 3]
+END
+    run_folder outer outer.toml --record-format sonata
+    run_folder outer_csv outer.toml
+    expect 0 plot raster outer -o sonata.png
+    expect 0 plot raster outer_csv -o csv.png
+    the_same csv.png sonata.png
+    expect 0 plot raster outer/spikes.h5 --area V1/E -o sonata.png
+    expect 0 plot raster outer_csv/spikes.csv --area V1/E -o csv.png
+    the_same csv.png sonata.png
+    expect 0 plot traces outer --field v_mv --area V1/E -o sonata.png
+    expect 0 plot traces outer_csv --field v_mv --area V1/E -o csv.png
+    the_same csv.png sonata.png
+    expect 2 plot traces outer -o no.png
+    says 'has samples in several files: choose with --field'
 
     # of other programs: the same spikes as CSV give the same picture
     "$maker" foreign foreign.h5
@@ -230,6 +277,8 @@ if [ -n "$maker" ]; then
     wrong synapses 'no such group (the file holds synapses)'
     wrong empty '/spikes: no population in it'
     wrong report 'no such group (the file holds samples of fields)'
+    refused 2 '--area V3: no such area' raster foreign.h5 \
+        --area V3
     "$maker" short short.h5
     refused 2 '/report/V1/mapping/element_ids: wanted as many' traces short.h5
     refused 2 'no such group (the file holds spikes)' traces foreign.h5
