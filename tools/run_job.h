@@ -63,6 +63,7 @@ typedef struct run_result {
     const char *stopped_by; /* "volley ctl"; NULL: a signal */
     bool late;              /* stopped by --pace stop */
     double run_s;           /* without pauses */
+    double thread_s; /* processor time of the thread that asks for bursts */
     double paused_s;
     vly_stats stats;
     uint64_t digest;

@@ -270,6 +270,7 @@ void run_report_json(const run_job *job, json_writer *json)
     json_number(json, "build_s", job->build.seconds.build);
     json_number(json, "setup_s", job->build.seconds.setup);
     json_number(json, "wall_s", result->run_s);
+    json_number(json, "thread_s", result->thread_s);
     json_number(json, "rtf", ratio(result->run_s, biological_run_s(job)));
     json_number(json, "paused_s", result->paused_s);
     put_pace(job, json);
