@@ -109,8 +109,6 @@ static vly_status create_exchange(vly_backend_net *net, vly_error *error)
     if (status == VLY_OK)
         status = vly_cuda_device_alloc(net, 2 * n_blocks * p->mail_room,
                                        sizeof *p->mail, &p->mail, error);
-    if (status == VLY_OK && p->narrow)
-        status = create_narrow(net, error);
     uint64_t n_posted = 2 * n_blocks * p->post;
     if (status == VLY_OK && p->post > 0)
         status = vly_cuda_device_alloc(net, n_posted * p->n_slices,
@@ -130,6 +128,8 @@ vly_status vly_cuda_partition_create(vly_backend_net *net, vly_error *error)
     vly_status status = prepare(net, error);
     if (status == VLY_OK)
         status = create_tiles(net, error);
+    if (status == VLY_OK && net->partition.narrow) /* rows are divided by it */
+        status = create_narrow(net, error);
     if (status == VLY_OK)
         status = vly_cuda_alloc(net, n, sizeof *net->partition_groups,
                                 &net->partition_groups, error);

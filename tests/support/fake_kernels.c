@@ -126,6 +126,8 @@ cudaError_t vly_cuda_launch_partition(const vly_cuda_view *view,
                                       const vly_cuda_partition *partition,
                                       cudaStream_t stream)
 {
+    if (partition->narrow != 0 && partition->extra == NULL)
+        return cudaErrorInvalidValue;
     pass(launch);
     return cudaSuccess;
 }
@@ -165,6 +167,8 @@ cudaError_t vly_cuda_launch_partition_fill(const vly_cuda_view *view,
                                            uint32_t *offset, uint32_t *synapses,
                                            cudaStream_t stream)
 {
+    if (partition->narrow != 0 && partition->divisor == NULL)
+        return cudaErrorInvalidValue; /* weights are divided here */
     return cudaSuccess;
 }
 
