@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "plugin/registry.h"
 #include "volley_build.h"
 
 char *run_folder_path(const char *folder, const char *name)
@@ -196,7 +197,8 @@ static void put_plugins(const run_job *job, json_writer *json)
     json_array(json, "plugins");
     for (uint32_t i = 0; i < vly_registry_count(job->registry); i++) {
         vly_plugin_info info = {.struct_size = sizeof info};
-        if (vly_registry_info(job->registry, i, &info) != VLY_OK)
+        /* drivers of what the run does not use are not started for it */
+        if (vly_registry_file(job->registry, i, &info) != VLY_OK)
             continue;
         vly_hash hash = {{info.hash[0], info.hash[1]}};
         json_object(json, NULL);

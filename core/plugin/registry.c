@@ -313,11 +313,18 @@ uint32_t vly_registry_count(const vly_registry *registry)
 vly_status vly_registry_info(const vly_registry *registry, uint32_t index,
                              vly_plugin_info *info)
 {
+    if (registry && index < registry->count)
+        entry_start(registry->entries[index]); /* usable? shows only then */
+    return vly_registry_file(registry, index, info);
+}
+
+vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
+                             vly_plugin_info *info)
+{
     if (!registry || index >= registry->count || !info ||
         info->struct_size < sizeof(info->struct_size))
         return VLY_E_INVALID;
-    registry_entry *entry = registry->entries[index];
-    entry_start(entry); /* whether it is usable shows only then */
+    const registry_entry *entry = registry->entries[index];
     const char *version = entry->plugin.version;
     const char *build = entry->plugin.build;
     vly_plugin_info full = {

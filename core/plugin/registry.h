@@ -11,6 +11,11 @@
 #include "plugin/host_log.h"
 #include "plugin/host_table.h"
 
+/* As vly_registry_info, but starts nothing: of a plugin that nobody has asked
+ * for yet status and reason say only whether its file is one. */
+vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
+                             vly_plugin_info *info);
+
 /* The plugin's volley.backend/1 in the engine's own layout: every required
  * slot is set, optional slots that the plugin does not have are NULL. Valid
  * until the registry is destroyed.

@@ -272,6 +272,25 @@ static void test_not_available(void **state)
     vly_registry_destroy(registry);
 }
 
+/* What is said of a file does not start its plugin. */
+static void test_file_only(void **state)
+{
+    (void)state;
+    vly_registry *registry = registry_with(PLUGINS "broken_init_fails.so");
+    vly_plugin_info info = {.struct_size = sizeof info};
+    assert_int_equal(vly_registry_file(registry, 0, &info), VLY_OK);
+    assert_string_equal(info.id, "broken_init_fails");
+    assert_true(info.hash[0] != 0);
+    assert_int_equal(info.status, VLY_OK);
+    assert_string_equal(info.reason, "");
+    assert_int_equal(vly_registry_info(registry, 0, &info), VLY_OK);
+    assert_int_equal(info.status, VLY_E_DEVICE);
+    assert_int_equal(vly_registry_file(registry, 0, &info), VLY_OK);
+    assert_string_equal(info.reason, "the moon is not full");
+    assert_int_equal(vly_registry_file(registry, 1, &info), VLY_E_INVALID);
+    vly_registry_destroy(registry);
+}
+
 static void test_info_sizes(void **state)
 {
     (void)state;
@@ -498,6 +517,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_cut_off),
     cmocka_unit_test(test_good),
     cmocka_unit_test(test_not_available),
+    cmocka_unit_test(test_file_only),
     cmocka_unit_test(test_info_sizes),
     cmocka_unit_test(test_newer_minor),
     cmocka_unit_test(test_order),
