@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Accelerators on the command line: plugins, conformance, bench gemm and gemv.
+. "$(dirname "$0")/command_support.sh"
+
+gemm=${VOLLEY_PLUGIN_PATH%%:*}/gemm_cpu.so
+
+# ---- plugins ----
+expect 0 plugins
+prints "gemm_cpu"
+prints "offers volley.gemm/1 volley.memory/1"
+expect 0 plugins --json plugins.json
+holds is_json plugins.json
+holds grep -q "volley.gemm/1 volley.memory/1" plugins.json
+
+# ---- conformance ----
+expect 0 conformance --list
+prints "cases of volley.gemm/1"
+expect 0 conformance "$gemm" --case 'fp32-*.17x63x65*/values' \
+    --options choose=plain --json result.json
+prints "fp32-fp32-fp32"
+prints "0 skipped, 0 failed"
+holds is_json result.json
+holds [ "$(value outcome result.json)" = ok ]
+expect 0 conformance "$gemm" --case refusals
+prints "1 ok, 0 skipped, 0 failed"
+expect 2 conformance "$gemm" --case nothing
+says "nothing matches"
+# an option that is not for the case: skipped with the reason
+expect 0 conformance "$gemm" --case 'fp32-fp32-fp32.*17x63x65*/values' \
+    --options choose=gemv
+prints "skipped: gemm_cpu: choose=gemv: m is not 1"
+
+# ---- bench ----
+expect 0 bench gemm --quick --sizes 64x32x48 --types fp32,int8 \
+    --backend cpu:1,choose=plain --save before.json --json -
+holds is_json out
+prints '"id": "gemm fp32 64x32x48"'
+prints '"choice": "plain: tiles of'
+prints '"relative_error": 0,'
+holds is_json before.json
+expect 0 bench gemm --quick --sizes 64x32x48 --types fp32,int8 \
+    --backend cpu:1,choose=plain --compare before.json --threshold 99 \
+    --fail-on-regression --markdown
+prints "| product | median |"
+prints "| gemm int8 64x32x48 |"
+prints "compared with before.json"
+sed 's/"median_s": [0-9.e-]*/"median_s": 1e-9/' before.json >fast.json
+expect 1 bench gemm --quick --sizes 64x32x48 --types fp32,int8 \
+    --backend cpu:1,choose=plain --compare fast.json --fail-on-regression
+prints "slower"
+expect 0 bench gemv --sizes 256,128x384 --types w4a16,fp16 --backend cpu:2
+prints "gemv w4a16 1x128x384"
+prints "gemv fp16 1x256x256"
+prints "ceiling of bytes, measured in this run"
+for sizes in 4x 3x4 0 1,,2 5, x5 -1 1x2x3x4; do
+    expect 2 bench gemm "--sizes=$sizes"
+    says "--sizes"
+done
+expect 2 bench gemm --types fp32,abc
+says '--types: "abc", wanted some of fp32'
+expect 2 bench gemm --set shapes41
+says "wanted shapes40"
+expect 2 bench gemv --set shapes40
+says "in suite gemm"
+expect 2 bench gemm --set shapes40 --sizes 64
+says "wanted one of them"
+expect 2 bench cpu --sizes 64
+says "of suites gemm and gemv"
+expect 2 bench gemm --backend auto
+says 'device "auto"'
+expect 3 bench gemm --backend abacus
+says "gemm_abacus"
+expect 3 bench gemm --quick --sizes 8 --types fp32 \
+    --backend cpu,choose=nothing
+says "nothing was measured"
+says "choose=nothing"
+
+done_checks
