@@ -190,7 +190,7 @@ double conformance_element_get(uint32_t type, const void *array, uint64_t index)
     const unsigned char *bytes = array;
     uint64_t bits = 0;
     if (n_bits == 4) {
-        bits = bytes[index / 2] >> (index % 2 * 4) & 15u;
+        bits = (uint64_t)bytes[index / 2] >> (index % 2 * 4) & 15u;
         return conformance_decode(type, bits);
     }
     /* little endian, as everything of this engine is */

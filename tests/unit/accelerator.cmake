@@ -10,11 +10,15 @@ target_include_directories(test_tune_cache
 # The conformance table of volley.gemm/1 over every way of gemm_cpu.
 vly_test(test_gemm LABELS unit TIMEOUT 180 SOURCES test_gemm.c
          LIBRARIES volley_conformance DEPENDS gemm_cpu ARGUMENTS cpu:2)
-foreach(device cpu:1,choose=plain cpu:3,choose=gemv cpu:1,choose=openblas
-        cpu:3,tune=0 cpu:2,choose=plain,isa=scalar cpu:2,choose=plain,isa=avx2)
-    string(MAKE_C_IDENTIFIER "test_gemm_${device}" name)
-    vly_test_register(${name} LABELS unit TIMEOUT 180
-        COMMAND test_gemm ${device})
+vly_test_register(test_gemm_plain LABELS unit TIMEOUT 180
+    COMMAND test_gemm cpu:1,choose=plain)
+vly_test_register(test_gemm_openblas LABELS unit TIMEOUT 180
+    COMMAND test_gemm cpu:3,choose=openblas)
+vly_test_register(test_gemm_gemv LABELS unit TIMEOUT 180
+    COMMAND test_gemm cpu:3,choose=gemv *.1x*)
+foreach(isa scalar avx2)
+    vly_test_register(test_gemm_${isa} LABELS unit TIMEOUT 180
+        COMMAND test_gemm cpu:2,choose=plain,isa=${isa} */values)
 endforeach()
 if(TARGET gemm_cuda)
     add_dependencies(test_gemm gemm_cuda)
