@@ -51,6 +51,10 @@ static void test_table(void **state)
            counts.n[1], counts.n[2]);
     vly_registry_destroy(registry);
     assert_int_equal(counts.n[VLY_CONFORMANCE_FAILED], 0);
+    /* choose=openblas without OpenBLAS: each line said why */
+    if (counts.n[VLY_CONFORMS] == 0 && counts.n[VLY_CONFORMANCE_SKIPPED] > 0 &&
+        strstr(device_text, "choose=") != NULL)
+        skip();
     assert_true(counts.n[VLY_CONFORMS] > 0);
 }
 
