@@ -16,6 +16,36 @@
     kernel<<<grid, block, 0, stream>>>(__VA_ARGS__)
 #endif
 
+// 16 bytes from global to shared memory past the registers, 0 where `there` is
+// not; done once vly_fetch_wait says so, for this thread.
+static __device__ __forceinline__ void vly_fetch(void *shared, const void *from,
+                                                 bool there)
+{
+#if defined(__CUDACC__)
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(
+                     static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
+                 "l"(from), "r"(there ? 16 : 0)
+                 : "memory");
+#else
+    memset(shared, 0, 16);
+    if (there)
+        memcpy(shared, from, 16);
+#endif
+}
+static __device__ __forceinline__ void vly_fetch_commit()
+{
+#if defined(__CUDACC__)
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+// all but the last N groups
+template <int N> static __device__ __forceinline__ void vly_fetch_wait()
+{
+#if defined(__CUDACC__)
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+}
+
 // e4m3 is a byte that knows what it is; int4 two numbers in a byte
 struct vly_e4m3 {
     uint8_t bits;

@@ -100,12 +100,16 @@ cudaError_t vly_cuda_gemm_widen(const vly_cuda_gemm *gemm, void *out,
 
 /* How a product of few rows is run. */
 typedef struct vly_cuda_gemv_shape {
-    const char *name; /* "gemv_8x4": warps a block, loads of a lane in flight */
+    const char *name; /* "gemv_8x4": warps a block, KB a warp has under way */
     uint32_t n_warps;
-    uint32_t n_loads;
+    uint32_t n_stages;
 } vly_cuda_gemv_shape;
 
-enum { VLY_CUDA_GEMV_ROWS = 8, VLY_CUDA_GEMV_SHAPES = 3 };
+enum {
+    VLY_CUDA_GEMV_ROWS = 8,       /* of A, for one look at B */
+    VLY_CUDA_GEMV_MOST_ROWS = 32, /* the same, of 16-bit A with more */
+    VLY_CUDA_GEMV_SHAPES = 3,
+};
 
 /* The shapes there are, by index; the same for all types. */
 extern const vly_cuda_gemv_shape vly_cuda_gemv_shapes[VLY_CUDA_GEMV_SHAPES];
@@ -117,7 +121,7 @@ int vly_cuda_gemv_fits(const vly_cuda_gemm *gemm, uint32_t align);
 /* Blocks that one part of it takes: what a choice of n_parts goes by. */
 uint64_t vly_cuda_gemv_blocks(const vly_cuda_gemm *gemm);
 
-/* A product of any m, in groups of 8 rows of which each reads B.
+/* A product of any m, in groups of 8 (or 32) rows of which each reads B.
  *
  * n_parts  blocks that share a row, each a part of k, at least 1
  * sums     [n_parts][batch][m][n] fp32 where n_parts > 1; else not used

@@ -1,66 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of few rows in fp32, and which of the kernels is for which product.
 //
-// A block has four rows of B; its warps divide k, a lane reads 16 bytes of each
-// row. Sums go through a fixed tree of shuffles, then through the warps in
-// their order. A warp has n_loads / 4 * 2 KB in flight, as many as the 16-bit
-// kernels.
+// A block has two rows of B; its warps divide k, a lane takes 16 bytes of each
+// row, which are fetched as in gemv_half.cu: as many are under way. Sums go
+// through a fixed tree of shuffles, then through the warps in their order.
 #include "gemm_element.cuh"
 #include "gemv_launch.h"
 
 namespace
 {
 
-constexpr int TILE = 4;
+constexpr int TILE = 2;
 constexpr int GROUP = VLY_CUDA_GEMV_ROWS;
 
 // ROWS of A: 1, or up to 8
-template <int ROWS, int WARPS, int LOADS>
+template <int ROWS, int WARPS, int STAGES>
 __global__ void __launch_bounds__(WARPS * 32)
     gemv_full(const vly_cuda_gemm g, uint32_t n_parts, uint32_t n_groups,
               float *sums)
 {
-    constexpr uint64_t CHUNK = 128; // floats that a warp reads of a row
+    constexpr uint32_t CHUNK = 128; // floats that a warp reads of a row
+    __shared__ float4 ring[WARPS][STAGES][TILE][32];
     __shared__ float partial[WARPS][TILE][ROWS];
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const uint64_t j0 = static_cast<uint64_t>(blockIdx.x / n_groups) * TILE;
     const uint64_t i0 = static_cast<uint64_t>(blockIdx.x % n_groups) * GROUP;
     const uint64_t z = blockIdx.z, part = blockIdx.y;
-    const float *b = static_cast<const float *>(g.b) + z * g.stride_b;
-    const float *a = static_cast<const float *>(g.a) + z * g.stride_a;
-    const uint64_t n_chunks = (g.k + CHUNK - 1) / CHUNK;
-    const uint64_t end = n_chunks * (part + 1) / n_parts;
-    float sum[TILE][ROWS] = {};
-    for (uint64_t c = n_chunks * part / n_parts + warp * LOADS; c < end;
-         c += WARPS * LOADS) {
-        float4 w[LOADS][TILE];
+    const float *b[TILE];
 #pragma unroll
-        for (int u = 0; u < LOADS; u++)
+    for (int r = 0; r < TILE; r++)
+        b[r] = static_cast<const float *>(g.b) + z * g.stride_b +
+               min(j0 + r, g.n - 1) * g.ldb + lane * 4;
+    const float *a = static_cast<const float *>(g.a) + z * g.stride_a +
+                     i0 * g.lda + lane * 4;
+    const uint32_t n_chunks = static_cast<uint32_t>((g.k + CHUNK - 1) / CHUNK);
+    const uint32_t begin = static_cast<uint32_t>(n_chunks * part / n_parts);
+    const uint32_t end = static_cast<uint32_t>(n_chunks * (part + 1) / n_parts);
+    const uint32_t end_of_lane =
+        end == n_chunks &&
+                (n_chunks - 1) * static_cast<uint64_t>(CHUNK) + lane * 4 >= g.k
+            ? end - 1
+            : end;
+    const auto fetch = [&](uint32_t c, uint32_t stage) {
+#pragma unroll
+        for (int r = 0; r < TILE; r++)
+            vly_fetch(&ring[warp][stage][r][lane],
+                      b[r] + static_cast<uint64_t>(c) * CHUNK, c < end_of_lane);
+        vly_fetch_commit();
+    };
+#pragma unroll
+    for (uint32_t s = 0; s + 1 < STAGES; s++)
+        fetch(begin + warp + s * WARPS, s);
+    float sum[TILE][ROWS] = {};
+    uint32_t stage = 0;
+    for (uint32_t c = begin + warp; c < end; c += WARPS) {
+        fetch(c + (STAGES - 1) * WARPS, (stage + STAGES - 1) % STAGES);
+        vly_fetch_wait<STAGES - 1>();
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+            const float4 x =
+                c < end_of_lane && i0 + i < g.m
+                    ? __ldg(reinterpret_cast<const float4 *>(
+                          a + i * g.lda + static_cast<uint64_t>(c) * CHUNK))
+                    : float4{};
 #pragma unroll
             for (int r = 0; r < TILE; r++) {
-                const uint64_t at = (c + u) * CHUNK + lane * 4;
-                w[u][r] = c + u < end && at < g.k
-                              ? __ldcs(reinterpret_cast<const float4 *>(
-                                    b + min(j0 + r, g.n - 1) * g.ldb + at))
-                              : float4{};
+                const float4 w = ring[warp][stage][r][lane];
+                sum[r][i] = fmaf(w.x, x.x, sum[r][i]);
+                sum[r][i] = fmaf(w.y, x.y, sum[r][i]);
+                sum[r][i] = fmaf(w.z, x.z, sum[r][i]);
+                sum[r][i] = fmaf(w.w, x.w, sum[r][i]);
             }
-#pragma unroll
-        for (int u = 0; u < LOADS; u++)
-#pragma unroll
-            for (int i = 0; i < ROWS; i++) {
-                const uint64_t at = (c + u) * CHUNK + lane * 4;
-                const float4 x = c + u < end && at < g.k && i0 + i < g.m
-                                     ? __ldg(reinterpret_cast<const float4 *>(
-                                           a + (i0 + i) * g.lda + at))
-                                     : float4{};
-#pragma unroll
-                for (int r = 0; r < TILE; r++) {
-                    sum[r][i] = fmaf(w[u][r].x, x.x, sum[r][i]);
-                    sum[r][i] = fmaf(w[u][r].y, x.y, sum[r][i]);
-                    sum[r][i] = fmaf(w[u][r].z, x.z, sum[r][i]);
-                    sum[r][i] = fmaf(w[u][r].w, x.w, sum[r][i]);
-                }
-            }
+        }
+        stage = (stage + 1) % STAGES;
     }
 #pragma unroll
     for (int r = 0; r < TILE; r++)
@@ -101,7 +113,7 @@ cudaError_t launch(const vly_cuda_gemm *g, uint32_t shape, uint32_t n_parts,
                    stream, *g, n_parts, n_groups, sums);
         break;
     case 2:
-        VLY_LAUNCH((gemv_full<ROWS, 16, 1>), grid, 16 * 32, stream, *g, n_parts,
+        VLY_LAUNCH((gemv_full<ROWS, 16, 2>), grid, 16 * 32, stream, *g, n_parts,
                    n_groups, sums);
         break;
     default:

@@ -5,18 +5,20 @@
 //
 // A block has 16 rows of B (columns of D); its warps divide k. Tensor cores
 // multiply (mma m16n8k16, fp32 sums): B is their first factor, up to 8 rows of
-// A the second, so eight rows cost what one does. Which k stands where in a
+// A the second, so eight rows cost what one does (with more, four groups of
+// eight share the weights once they are floats). Which k stands where in a
 // fragment is free as long as both factors agree, so a lane takes 16 bytes in
 // one piece: four lanes hold 64 bytes of a row. Sums of warps, and of blocks
 // that share rows (n_parts), are added in a fixed order.
 //
 // Bytes in flight: an H200 needs 4.29 TB/s * 0.7 us = 3 MB, 23 KB a
-// multiprocessor. A warp has n_loads * 1 KB in flight; with 16384 x 16384 all
-// 64 warps of a multiprocessor are there, with 4096 x 4096 two blocks: 64 KB
-// for every shape below. Operations a KB of weights: 2 mma (16 bits), 4 and 64
-// others (int8), 8 and about 160 others (int4); a multiprocessor has 55 cycles
-// for a KB at 4.29 TB/s and issues 4 a cycle. Predicted: bound by bytes. Not
-// measured.
+// multiprocessor. They are fetched past the registers (cp.async): the compiler
+// moved plain loads behind the work of earlier ones to save registers. A block
+// has 32 KB under way; with 4096 x 4096 two blocks are on a multiprocessor,
+// with 16384 x 16384 five or six. Operations a KB of weights (32 lanes): 2 mma
+// (16 bits), 4 and about 80 others (int8), 8 and about 150 others (int4,
+// counted in the machine code); a multiprocessor has 55 cycles for a KB at 4.29
+// TB/s and issues 4 a cycle. Predicted: bound by bytes. Not measured.
 #include "gemm_element.cuh"
 #include "gemv_launch.h"
 #include "gemv_unpack.h"
@@ -24,22 +26,7 @@
 namespace
 {
 
-constexpr int TILE = 16;                  // rows of B a block has
-constexpr int GROUP = VLY_CUDA_GEMV_ROWS; // rows of A at once
-
-__device__ __forceinline__ uint4 load_once(const void *from)
-{
-#if !defined(__CUDACC__)
-    return *static_cast<const uint4 *>(from);
-#else
-    uint4 v;
-    asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.u32 "
-                 "{%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(from));
-    return v;
-#endif
-}
+constexpr int TILE = 16; // rows of B a block has
 
 #if defined(__CUDACC__)
 __device__ __forceinline__ void multiply(float (&sum)[4], uint32_t a0,
@@ -112,147 +99,207 @@ __device__ __forceinline__ uint32_t pair_i4(uint32_t word, uint32_t i,
     return value(vly_unpack_i4_bf16(word, i), t);
 }
 
-// Adds the product of one word of either row (of 32 / BITS weights) and the x
-// that belong to it.
-template <typename T, int BITS>
-__device__ __forceinline__ void word_product(float (&sum)[4], uint32_t w0,
-                                             uint32_t w1, const uint32_t *x)
-{
-    if constexpr (BITS == 8) {
-        multiply(sum, pair_i8(w0, 0, T()), pair_i8(w1, 0, T()),
-                 pair_i8(w0, 1, T()), pair_i8(w1, 1, T()), x[0], x[1], T());
-    } else {
+// 16 bytes of two rows of B as first factors of mma: [MMAS] of four words.
+template <typename T, int BITS> struct fragments {
+    static constexpr int MMAS = 32 / BITS;
+    uint32_t a[MMAS][4];
+
+    __device__ __forceinline__ fragments(uint4 w0, uint4 w1)
+    {
+        const uint32_t r0[4] = {w0.x, w0.y, w0.z, w0.w};
+        const uint32_t r1[4] = {w1.x, w1.y, w1.z, w1.w};
 #pragma unroll
-        for (uint32_t i = 0; i < 4; i += 2)
-            multiply(sum, pair_i4(w0, i, T()), pair_i4(w1, i, T()),
-                     pair_i4(w0, i + 1, T()), pair_i4(w1, i + 1, T()),
-                     vly_unpack_match_i4(x, i), vly_unpack_match_i4(x, i + 1),
-                     T());
+        for (uint32_t i = 0; i < MMAS; i++)
+#pragma unroll
+            for (uint32_t half = 0; half < 2; half++) {
+                a[i][2 * half] = word(r0, i, half);
+                a[i][2 * half + 1] = word(r1, i, half);
+            }
+    }
+
+    // Two weights of mma i: of its k 2t and 2t + 1, or 2t + 8 and 2t + 9.
+    static __device__ __forceinline__ uint32_t word(const uint32_t (&row)[4],
+                                                    uint32_t i, uint32_t half)
+    {
+        if constexpr (BITS == 16)
+            return row[2 * i + half];
+        else if constexpr (BITS == 8)
+            return pair_i8(row[i], half, T());
+        else
+            return pair_i4(row[i / 2], i % 2 * 2 + half, T());
+    }
+
+    // The two of A that belong to them, of the piece x of a row.
+    static __device__ __forceinline__ uint32_t match(const uint32_t *x,
+                                                     uint32_t i, uint32_t half)
+    {
+        if constexpr (BITS == 4)
+            return vly_unpack_match_i4(x + i / 2 * 4, i % 2 * 2 + half);
+        else
+            return x[2 * i + half];
+    }
+};
+
+// Where a lane reads: 16 bytes of every chunk (64 bytes of a row of B).
+template <typename T, int GROUPS> struct lane_places {
+    const char *b0; // row r of the tile, and row r + 8
+    const char *b1;
+    const T *x[GROUPS]; // row r of each eight of A
+    const T *scale0;    // of groups
+    const T *scale1;
+};
+
+// One chunk of B, which has come, times what belongs to it of A.
+template <typename T, int BITS, int GROUPS>
+__device__ __forceinline__ void step(float (&sum)[GROUPS][4],
+                                     const lane_places<T, GROUPS> &at, uint4 w0,
+                                     uint4 w1, uint32_t c, bool there)
+{
+    constexpr int VECTOR = 128 / BITS;
+    const fragments<T, BITS> weights(w0, w1);
+    float s0 = 0.0f, s1 = 0.0f;
+    if constexpr (BITS == 4) { // a chunk is a group of 128, whole for all lanes
+        s0 = vly_to_float(at.scale0[c]);
+        s1 = vly_to_float(at.scale1[c]);
+    }
+#pragma unroll
+    for (int eight = 0; eight < GROUPS; eight++) {
+        // B is 0 where it is not there, and so must A be: 0 times NaN is NaN
+        uint32_t x[VECTOR / 2] = {};
+        if (there)
+#pragma unroll
+            for (int q = 0; q < VECTOR / 8; q++) {
+                const uint4 v =
+                    __ldg(reinterpret_cast<const uint4 *>(at.x[eight]) + q);
+                x[4 * q] = v.x, x[4 * q + 1] = v.y;
+                x[4 * q + 2] = v.z, x[4 * q + 3] = v.w;
+            }
+        float one[4] = {};
+        float(&to)[4] = BITS == 4 ? one : sum[eight];
+#pragma unroll
+        for (uint32_t i = 0; i < weights.MMAS; i++)
+            multiply(to, weights.a[i][0], weights.a[i][1], weights.a[i][2],
+                     weights.a[i][3], weights.match(x, i, 0),
+                     weights.match(x, i, 1), T());
+        if constexpr (BITS == 4) {
+            sum[eight][0] = fmaf(s0, one[0], sum[eight][0]);
+            sum[eight][1] = fmaf(s0, one[1], sum[eight][1]);
+            sum[eight][2] = fmaf(s1, one[2], sum[eight][2]);
+            sum[eight][3] = fmaf(s1, one[3], sum[eight][3]);
+        }
     }
 }
 
-// 16 bytes of two rows of B, and the 16 bytes * 16 / BITS of x.
-template <typename T, int BITS>
-__device__ __forceinline__ void chunk_product(float (&sum)[4], uint4 w0,
-                                              uint4 w1, const uint32_t *x)
-{
-    const uint32_t r0[4] = {w0.x, w0.y, w0.z, w0.w};
-    const uint32_t r1[4] = {w1.x, w1.y, w1.z, w1.w};
-    if constexpr (BITS == 16) {
-#pragma unroll
-        for (int s = 0; s < 4; s += 2)
-            multiply(sum, r0[s], r1[s], r0[s + 1], r1[s + 1], x[s], x[s + 1],
-                     T());
-    } else {
-#pragma unroll
-        for (int s = 0; s < 4; s++)
-            word_product<T, BITS>(sum, r0[s], r1[s], x + s * 16 / BITS);
-    }
-}
-
-template <typename T, int BITS, int WARPS, int LOADS>
+template <typename T, int BITS, int WARPS, int STAGES, int GROUPS>
 __global__ void __launch_bounds__(WARPS * 32)
     gemv_half(const vly_cuda_gemm g, uint32_t n_parts, uint32_t n_groups,
               float *sums)
 {
     constexpr int VECTOR = 128 / BITS, CHUNK = 4 * VECTOR;
-    __shared__ float partial[WARPS][TILE][GROUP];
+    constexpr int ROWS = 8 * GROUPS;
+    // what is fetched, then the sums of the warps
+    __shared__ uint4 ring[WARPS][STAGES][2][32];
+    float(*const partial)[TILE][ROWS] =
+        reinterpret_cast<float(*)[TILE][ROWS]>(&ring[0][0][0][0]);
+    static_assert(TILE * ROWS * 4 <= STAGES * 1024, "the sums fit");
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const uint32_t r = lane / 4, t = lane % 4;
     const uint64_t j0 = static_cast<uint64_t>(blockIdx.x / n_groups) * TILE;
-    const uint64_t i0 = static_cast<uint64_t>(blockIdx.x % n_groups) * GROUP;
+    const uint64_t i0 = static_cast<uint64_t>(blockIdx.x % n_groups) * ROWS;
     const uint64_t z = blockIdx.z, part = blockIdx.y;
-    // rows that are not there are read as the last one, and not written
+    // Rows that are not there, of B or of A, are read as the last one: what
+    // becomes of them is not written.
     const uint64_t row0 = min(j0 + r, g.n - 1), row1 = min(j0 + r + 8, g.n - 1);
+    const uint32_t n_chunks = static_cast<uint32_t>((g.k + CHUNK - 1) / CHUNK);
     const char *b = static_cast<const char *>(g.b) + z * g.stride_b * BITS / 8;
-    const char *b0 = b + row0 * g.ldb * BITS / 8 + t * 16;
-    const char *b1 = b + row1 * g.ldb * BITS / 8 + t * 16;
-    const bool has_x = i0 + r < g.m;
-    const T *x = static_cast<const T *>(g.a) + z * g.stride_a +
-                 (has_x ? i0 + r : 0) * g.lda + t * VECTOR;
-    const T *group_scale =
-        static_cast<const T *>(g.scale_b) + z * g.stride_scale_b;
-    const uint64_t n_chunks = (g.k + CHUNK - 1) / CHUNK;
-    const uint64_t end = n_chunks * (part + 1) / n_parts;
-    float sum[4] = {};
-    for (uint64_t c = n_chunks * part / n_parts + warp * LOADS; c < end;
-         c += WARPS * LOADS) {
-        uint4 w0[LOADS], w1[LOADS];
-#pragma unroll
-        for (int u = 0; u < LOADS; u++) {
-            const bool there =
-                c + u < end && (c + u) * CHUNK + t * VECTOR < g.k;
-            w0[u] = there ? load_once(b0 + (c + u) * 64) : uint4{};
-            w1[u] = there ? load_once(b1 + (c + u) * 64) : uint4{};
-        }
-#pragma unroll
-        for (int u = 0; u < LOADS; u++) {
-            const bool there =
-                c + u < end && (c + u) * CHUNK + t * VECTOR < g.k;
-            uint32_t a[VECTOR / 2] = {};
-            if (there && has_x)
-#pragma unroll
-                for (int q = 0; q < VECTOR / 8; q++) {
-                    const uint4 v = __ldg(
-                        reinterpret_cast<const uint4 *>(x + (c + u) * CHUNK) +
-                        q);
-                    a[4 * q] = v.x, a[4 * q + 1] = v.y;
-                    a[4 * q + 2] = v.z, a[4 * q + 3] = v.w;
-                }
-            if constexpr (BITS == 4) { // a chunk is a group of 128
-                float one[4] = {};
-                chunk_product<T, BITS>(one, w0[u], w1[u], a);
-                if (c + u < end) {
-                    const float s0 =
-                        vly_to_float(group_scale[row0 * n_chunks + c + u]);
-                    const float s1 =
-                        vly_to_float(group_scale[row1 * n_chunks + c + u]);
-                    sum[0] = fmaf(s0, one[0], sum[0]);
-                    sum[1] = fmaf(s0, one[1], sum[1]);
-                    sum[2] = fmaf(s1, one[2], sum[2]);
-                    sum[3] = fmaf(s1, one[3], sum[3]);
-                }
-            } else {
-                chunk_product<T, BITS>(sum, w0[u], w1[u], a);
-            }
-        }
+    lane_places<T, GROUPS> at;
+    at.b0 = b + row0 * g.ldb * BITS / 8 + t * 16;
+    at.b1 = b + row1 * g.ldb * BITS / 8 + t * 16;
+    for (int eight = 0; eight < GROUPS; eight++)
+        at.x[eight] = static_cast<const T *>(g.a) + z * g.stride_a +
+                      min(i0 + 8 * eight + r, g.m - 1) * g.lda + t * VECTOR;
+    const T *scales = static_cast<const T *>(g.scale_b) + z * g.stride_scale_b;
+    at.scale0 = scales + row0 * n_chunks;
+    at.scale1 = scales + row1 * n_chunks;
+    const uint32_t begin = static_cast<uint32_t>(n_chunks * part / n_parts);
+    const uint32_t end = static_cast<uint32_t>(n_chunks * (part + 1) / n_parts);
+    // the last chunk may have no piece for this lane
+    const uint32_t end_of_lane =
+        end == n_chunks &&
+                (n_chunks - 1) * static_cast<uint64_t>(CHUNK) + t * VECTOR >=
+                    g.k
+            ? end - 1
+            : end;
+    // The chunks of a warp are WARPS apart. STAGES - 1 of them are on their
+    // way while one is worked on; a lane reads only what it has fetched.
+    uint4 *const mine = &ring[warp][0][0][lane];
+    uint32_t c = begin + warp, next = c;
+    const char *from0 = at.b0 + static_cast<uint64_t>(c) * 64;
+    const char *from1 = at.b1 + static_cast<uint64_t>(c) * 64;
+    for (int eight = 0; eight < GROUPS; eight++)
+        at.x[eight] += static_cast<uint64_t>(c) * CHUNK;
+    const auto fetch = [&](uint4 *to) {
+        vly_fetch(to, from0, next < end_of_lane);
+        vly_fetch(to + 32, from1, next < end_of_lane);
+        vly_fetch_commit();
+        next += WARPS;
+        from0 += WARPS * 64;
+        from1 += WARPS * 64;
+    };
+    uint4 *stage = mine;
+    for (int s = 0; s + 1 < STAGES; s++, stage += 64)
+        fetch(stage);
+    float sum[GROUPS][4] = {};
+    for (; c < end; c += WARPS) {
+        fetch(stage);
+        vly_fetch_wait<STAGES - 1>();
+        // the oldest stands behind the newest
+        stage = stage == mine + (STAGES - 1) * 64 ? mine : stage + 64;
+        step<T, BITS, GROUPS>(sum, at, stage[0], stage[32], c, c < end_of_lane);
+        for (int eight = 0; eight < GROUPS; eight++)
+            at.x[eight] += WARPS * CHUNK;
     }
-    partial[warp][r][2 * t] = sum[0];
-    partial[warp][r][2 * t + 1] = sum[1];
-    partial[warp][r + 8][2 * t] = sum[2];
-    partial[warp][r + 8][2 * t + 1] = sum[3];
+    vly_fetch_wait<0>();
     __syncthreads();
-    const uint64_t i = i0 + threadIdx.x / TILE, j = j0 + threadIdx.x % TILE;
-    if (threadIdx.x >= TILE * GROUP || i >= g.m || j >= g.n)
-        return;
-    float all = 0.0f;
-    for (int w = 0; w < WARPS; w++)
-        all += partial[w][threadIdx.x % TILE][threadIdx.x / TILE];
-    if (n_parts > 1)
-        sums[((part * g.batch + z) * g.m + i) * g.n + j] = all;
-    else
-        vly_finish(g, z, i, j, all);
+    for (int eight = 0; eight < GROUPS; eight++)
+        for (int i = 0; i < 4; i++)
+            partial[warp][r + i / 2 * 8][8 * eight + 2 * t + i % 2] =
+                sum[eight][i];
+    __syncthreads();
+    for (uint32_t e = threadIdx.x; e < TILE * ROWS; e += WARPS * 32) {
+        const uint64_t i = i0 + e / TILE, j = j0 + e % TILE;
+        if (i >= g.m || j >= g.n)
+            continue;
+        float all = 0.0f;
+        for (int w = 0; w < WARPS; w++)
+            all += partial[w][e % TILE][e / TILE];
+        if (n_parts > 1)
+            sums[((part * g.batch + z) * g.m + i) * g.n + j] = all;
+        else
+            vly_finish(g, z, i, j, all);
+    }
 }
 
-template <typename T, int BITS>
+template <typename T, int BITS, int GROUPS>
 cudaError_t launch(const vly_cuda_gemm *g, uint32_t shape, uint32_t n_parts,
                    float *sums, cudaStream_t stream)
 {
-    const uint32_t n_groups = static_cast<uint32_t>((g->m + GROUP - 1) / GROUP);
+    const uint32_t n_groups =
+        static_cast<uint32_t>((g->m + 8 * GROUPS - 1) / (8 * GROUPS));
     const dim3 grid(static_cast<unsigned>((g->n + TILE - 1) / TILE * n_groups),
                     n_parts, static_cast<unsigned>(g->batch));
     switch (shape) {
     case 0:
-        VLY_LAUNCH((gemv_half<T, BITS, 8, 4>), grid, 8 * 32, stream, *g,
+        VLY_LAUNCH((gemv_half<T, BITS, 8, 4, GROUPS>), grid, 8 * 32, stream, *g,
                    n_parts, n_groups, sums);
         break;
     case 1:
-        VLY_LAUNCH((gemv_half<T, BITS, 4, 8>), grid, 4 * 32, stream, *g,
+        VLY_LAUNCH((gemv_half<T, BITS, 4, 8, GROUPS>), grid, 4 * 32, stream, *g,
                    n_parts, n_groups, sums);
         break;
     case 2:
-        VLY_LAUNCH((gemv_half<T, BITS, 16, 2>), grid, 16 * 32, stream, *g,
-                   n_parts, n_groups, sums);
+        VLY_LAUNCH((gemv_half<T, BITS, 16, 2, GROUPS>), grid, 16 * 32, stream,
+                   *g, n_parts, n_groups, sums);
         break;
     default:
         return cudaErrorInvalidValue;
@@ -260,15 +307,25 @@ cudaError_t launch(const vly_cuda_gemm *g, uint32_t shape, uint32_t n_parts,
     return cudaGetLastError();
 }
 
+template <typename T, int BITS>
+cudaError_t launch_rows(const vly_cuda_gemm *g, uint32_t shape,
+                        uint32_t n_parts, float *sums, cudaStream_t stream)
+{
+    if (g->m <= VLY_CUDA_GEMV_ROWS)
+        return launch<T, BITS, 1>(g, shape, n_parts, sums, stream);
+    return launch<T, BITS, VLY_CUDA_GEMV_MOST_ROWS / 8>(g, shape, n_parts, sums,
+                                                        stream);
+}
+
 template <typename T>
 cudaError_t launch_type(const vly_cuda_gemm *g, uint32_t shape,
                         uint32_t n_parts, float *sums, cudaStream_t stream)
 {
     if (g->type_b == VLY_CUDA_I4)
-        return launch<T, 4>(g, shape, n_parts, sums, stream);
+        return launch_rows<T, 4>(g, shape, n_parts, sums, stream);
     if (g->type_b == VLY_CUDA_I8)
-        return launch<T, 8>(g, shape, n_parts, sums, stream);
-    return launch<T, 16>(g, shape, n_parts, sums, stream);
+        return launch_rows<T, 8>(g, shape, n_parts, sums, stream);
+    return launch_rows<T, 16>(g, shape, n_parts, sums, stream);
 }
 
 } // namespace

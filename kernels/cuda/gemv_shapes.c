@@ -4,10 +4,9 @@
  */
 #include "gemm_kernels.h"
 
-/* A shape is what a warp has in flight and how many divide a row: the same
- * 32 KB a block, so that which is fastest is a matter of latency and of how the
- * rows divide among the multiprocessors. fp32 has n_loads / 2 loads of four
- * rows. */
+/* A shape is how many warps divide a row and how much of it a warp has under
+ * way: the same 32 KB a block, so that which is fastest is a matter of latency
+ * and of how the rows divide among the multiprocessors. */
 const vly_cuda_gemv_shape vly_cuda_gemv_shapes[VLY_CUDA_GEMV_SHAPES] = {
     {"gemv_8x4", 8, 4},
     {"gemv_4x8", 4, 8},
@@ -52,13 +51,18 @@ int vly_cuda_gemv_fits(const vly_cuda_gemm *g, uint32_t align)
     if (g->batch > 1 &&
         (!is_whole(g->stride_a, a) || !is_whole(g->stride_b, b)))
         return 0;
-    return vly_cuda_gemv_blocks(g) <= INT32_MAX;
+    /* blocks, and chunks of k, are counted in 32 bits */
+    return g->k <= INT32_MAX && vly_cuda_gemv_blocks(g) <= INT32_MAX;
 }
 
 uint64_t vly_cuda_gemv_blocks(const vly_cuda_gemm *g)
 {
-    const uint64_t tile = g->type_a == VLY_CUDA_F32 ? 4 : 16;
+    const uint64_t tile = g->type_a == VLY_CUDA_F32 ? 2 : 16;
     const uint64_t tiles = (g->n - 1) / tile + 1;
-    const uint64_t groups = (g->m - 1) / VLY_CUDA_GEMV_ROWS + 1;
+    const uint64_t rows =
+        g->type_a == VLY_CUDA_F32 || g->m <= VLY_CUDA_GEMV_ROWS
+            ? VLY_CUDA_GEMV_ROWS
+            : VLY_CUDA_GEMV_MOST_ROWS;
+    const uint64_t groups = (g->m - 1) / rows + 1;
     return tiles > UINT64_MAX / groups ? UINT64_MAX : tiles * groups;
 }

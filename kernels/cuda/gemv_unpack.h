@@ -46,17 +46,32 @@ VLY_UNPACK uint32_t vly_unpack_bytes(uint32_t low, uint32_t high,
 #endif
 }
 
+/* (word & mask) ^ flip: one operation, if the compiler is told so; by itself it
+ * makes two, as an instruction has one immediate. */
+VLY_UNPACK uint32_t vly_unpack_bits(uint32_t word, uint32_t mask, uint32_t flip)
+{
+#if defined(__CUDA_ARCH__)
+    uint32_t out;
+    asm("lop3.b32 %0, %1, %2, %3, 0x6a;"
+        : "=r"(out)
+        : "r"(word), "r"(mask), "r"(flip));
+    return out;
+#else
+    return (word & mask) ^ flip;
+#endif
+}
+
 /* Pair i (0 to 3) of the eight int4 of a word: elements i and i + 4. */
 VLY_UNPACK vly_unpack_pair vly_unpack_i4_f16(uint32_t word, uint32_t i)
 {
     const uint32_t at = word >> (i / 2 * 8);
     vly_unpack_pair pair;
     if (i % 2 == 0) { /* 1024 + (nibble ^ 8), less 1032 */
-        pair.word = (at & 0x000f000fu) ^ 0x64086408u;
+        pair.word = vly_unpack_bits(at, 0x000f000fu, 0x64086408u);
         pair.minus = 0x64086408u;
         pair.scale = 0;
     } else { /* 1024 + 16 (nibble ^ 8), times 1/16, less 72 */
-        pair.word = (at & 0x00f000f0u) ^ 0x64806480u;
+        pair.word = vly_unpack_bits(at, 0x00f000f0u, 0x64806480u);
         pair.minus = 0xd480d480u;
         pair.scale = 0x2c002c00u;
     }
@@ -66,8 +81,9 @@ VLY_UNPACK vly_unpack_pair vly_unpack_i4_f16(uint32_t word, uint32_t i)
 VLY_UNPACK vly_unpack_pair vly_unpack_i4_bf16(uint32_t word, uint32_t i)
 {
     /* 128 + (nibble ^ 8), less 136 */
-    vly_unpack_pair pair = {((word >> (4 * i)) & 0x000f000fu) ^ 0x43084308u,
-                            0x43084308u, 0};
+    vly_unpack_pair pair = {
+        vly_unpack_bits(word >> (4 * i), 0x000f000fu, 0x43084308u), 0x43084308u,
+        0};
     return pair;
 }
 
@@ -86,8 +102,9 @@ VLY_UNPACK vly_unpack_pair vly_unpack_i8_bf16(uint32_t word, uint32_t i)
     /* 128 + the low seven bits, less 128, or 256 where the sign is set: the
      * eighth bit of a bf16 of 128 doubles it */
     const uint32_t spread = vly_unpack_bytes(word, 0, i ? 0x4342 : 0x4140);
-    vly_unpack_pair pair = {(spread & 0x007f007fu) | 0x43004300u,
-                            (spread & 0x00800080u) | 0x43004300u, 0};
+    vly_unpack_pair pair = {vly_unpack_bits(spread, 0x007f007fu, 0x43004300u),
+                            vly_unpack_bits(spread, 0x00800080u, 0x43004300u),
+                            0};
     return pair;
 }
 

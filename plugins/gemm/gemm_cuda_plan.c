@@ -149,16 +149,18 @@ static vly_status add_library(making *m, vly_error *error)
 }
 
 /* The kernels for few rows: each shape, with as many parts of k as fill the
- * device, and without. More than 32 rows read B too often. */
+ * device, and without. Not where a group of rows after the other would read B
+ * again. */
 static void add_gemv(making *m)
 {
     const vly_gemm_problem *p = &m->plan->problem;
     const vly_gemm_run none = {.struct_size = sizeof none};
     vly_cuda_gemm g;
     vly_gemm_cuda_describe(p, &none, &g);
-    const uint64_t most_rows = p->kind == VLY_GEMM_WEIGHT_ONLY
-                                   ? UINT64_MAX /* nothing else keeps int4 */
-                                   : VLY_CUDA_GEMV_ROWS;
+    const uint64_t most_rows =
+        p->kind == VLY_GEMM_WEIGHT_ONLY     ? UINT64_MAX /* or int4 had none */
+        : p->desc.type_a == VLY_ELEMENT_F32 ? VLY_CUDA_GEMV_ROWS
+                                            : VLY_CUDA_GEMV_MOST_ROWS;
     if (p->is_empty || p->desc.m > most_rows ||
         !vly_cuda_gemv_fits(&g, p->desc.align))
         return;

@@ -13,7 +13,7 @@ typedef struct fake_cublaslt {
     uint32_t garbage;      /* mask: these write something else */
     uint32_t not_written;  /* mask: these write nothing */
     uint32_t refused;      /* mask: these fail when they are run */
-    uint32_t slow;         /* mask: these take 200 us more */
+    uint32_t slow;         /* mask: these take five times as long */
     uint32_t retired;      /* mask: AlgoCheck refuses these */
     int32_t fail_at;       /* the n-th creating call from now on fails; 0: none
                             */

@@ -59,3 +59,7 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
     target_include_directories(test_gemm_cuda_host
         PRIVATE ${CMAKE_SOURCE_DIR}/core/conformance)
 endif()
+
+vly_test(test_gemv_unpack LABELS unit SOURCES test_gemv_unpack.c)
+target_include_directories(test_gemv_unpack
+    PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/plugins/common)

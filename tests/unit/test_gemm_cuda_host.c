@@ -393,6 +393,8 @@ static const product_case cases[] = {
     {BF16, I4, BF16, 0, VLY_SCALE_GROUP, TB | BIAS, VLY_GEMM_RELU, 8, 17, 256,
      2, 8, 1.0f},
     {F16, I4, F16, 0, VLY_SCALE_GROUP, TB, 0, 21, 20, 128, 1, 0, 0.0f},
+    {F16, F16, F16, 0, 0, TB, 0, 30, 33, 136, 1, 8, 0.5f},
+    {BF16, BF16, F32, 0, 0, TB | BIAS, VLY_GEMM_GELU, 12, 20, 520, 2, 0, 0.0f},
     /* fp8, every kind of scale */
     {E4M3, E4M3, F16, VLY_SCALE_SCALAR, VLY_SCALE_SCALAR, TB | BIAS,
      VLY_GEMM_RELU, 32, 48, 64, 2, 16, 0.0f},
@@ -464,10 +466,10 @@ static void kernels_for_few_rows(void **state)
                                "cache=off,tune=0,choose=gemv_4x8," LIBRARY,
                                "cache=off,tune=0,choose=gemv_16x2," LIBRARY};
     for (int i = 0; i < 3; i++)
-        assert_int_equal(all_cases(all[i]), 14);
+        assert_int_equal(all_cases(all[i]), 16);
     /* with k in parts too */
     behave((fake_cublaslt_state){.n_algorithms = 0});
-    assert_int_equal(all_cases("cache=off,choose=gemv," LIBRARY), 14);
+    assert_int_equal(all_cases("cache=off,choose=gemv," LIBRARY), 16);
     assert_int_equal(n_warnings, 0);
 }
 
@@ -475,8 +477,8 @@ static void library_computes_what_it_offers(void **state)
 {
     (void)state;
     behave((fake_cublaslt_state){.n_algorithms = 3});
-    assert_int_equal(all_cases("cache=off,choose=default," LIBRARY), 26);
-    assert_int_equal(all_cases("cache=off,choose=cublaslt," LIBRARY), 26);
+    assert_int_equal(all_cases("cache=off,choose=default," LIBRARY), 28);
+    assert_int_equal(all_cases("cache=off,choose=cublaslt," LIBRARY), 28);
     assert_int_equal(all_cases("cache=off," LIBRARY), N_CASES);
     assert_int_equal(n_warnings, 0);
 }
