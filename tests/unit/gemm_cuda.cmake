@@ -31,10 +31,11 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
         ${CMAKE_SOURCE_DIR}/plugins/gemm ${CMAKE_SOURCE_DIR}/plugins/common)
     target_include_directories(fake_gemm_cuda SYSTEM
         PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
-    # nvcc's pragmas, and conversions between its types, are nothing to warn of
+    # nvcc's pragmas, and conversions between its types, are nothing to warn of;
+    # a block of fibers is slow enough in a build without optimisation
     set_source_files_properties(${emulated} ${support}/cuda_emulation.cpp
         PROPERTIES COMPILE_OPTIONS
-        "-Wno-unknown-pragmas;-Wno-conversion;-Wno-pedantic;-Wno-shadow")
+        "-O2;-Wno-unknown-pragmas;-Wno-conversion;-Wno-pedantic;-Wno-shadow")
     target_compile_definitions(fake_gemm_cuda PRIVATE VLY_CUDA_BUILD="no device")
     target_link_libraries(fake_gemm_cuda PRIVATE
         m ${CMAKE_DL_LIBS} Threads::Threads)
