@@ -108,6 +108,8 @@ static void recurrent_unit(void *arg, uint64_t unit, uint32_t thread)
     else if (run->state_in != run->state_out)
         memcpy(state, (const float *)run->state_in + unit * DIM * DIM,
                DIM * DIM * sizeof *state);
+    if (n_tokens(work, batch) == 0)
+        return; /* where there is no token, r may be NULL */
     vly_wkv_head head = {.type = desc->type,
                          .n_tokens = n_tokens(work, batch),
                          .stride = (uint64_t)desc->heads * DIM,
@@ -119,8 +121,7 @@ static void recurrent_unit(void *arg, uint64_t unit, uint32_t thread)
                          .b = (const char *)run->b + first,
                          .y = (char *)run->y + first,
                          .state = state};
-    if (head.n_tokens > 0)
-        work->plan->kernels->wkv(&head);
+    work->plan->kernels->wkv(&head);
 }
 
 /* ---- the table --------------------------------------------------------- */
