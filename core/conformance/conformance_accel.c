@@ -103,6 +103,35 @@ const accel_table *const *vly_accel_tables(const vly_accelerator *accelerator)
     return tables;
 }
 
+vly_status accel_run_graph(const vly_accelerator *accelerator,
+                           vly_status (*run)(void *arg, void *stream,
+                                             vly_error *error),
+                           void *arg, vly_error *error)
+{
+    const vly_memory *memory = &accelerator->memory;
+    const uint32_t device = accelerator->device.index;
+    vly_error other = VLY_ERROR_INIT;
+    vly_graph *graph = NULL;
+    void *stream = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(memory->stream_create(device, &stream, error));
+    VLY_TRY(memory->graph_begin(device, stream, error));
+    status = run(arg, stream, error);
+    /* capturing ends even if the run was refused */
+    vly_status ended = memory->graph_end(device, stream, &graph,
+                                         status == VLY_OK ? error : &other);
+    status = status == VLY_OK ? ended : status;
+    for (int i = 0; i < 2 && status == VLY_OK; i++)
+        status = memory->graph_run(device, graph, stream, error);
+    if (status == VLY_OK)
+        status = memory->stream_wait(device, stream, error);
+out:
+    if (graph != NULL)
+        memory->graph_destroy(device, graph);
+    memory->stream_destroy(device, stream);
+    return status;
+}
+
 double accel_random(uint64_t seed, uint32_t stream, uint64_t i)
 {
     const uint64_t word = vly_mix64(vly_mix64(seed + stream) + i);

@@ -72,6 +72,13 @@ extern const accel_table vly_wkv_table;
 /* The tables of the interfaces that the plugin offers; NULL after the last. */
 const accel_table *const *vly_accel_tables(const vly_accelerator *accelerator);
 
+/* Puts what `run` puts into a stream into a graph, which is run twice; done
+ * when it returns. For plugins whose memory has graphs. */
+vly_status accel_run_graph(const vly_accelerator *accelerator,
+                           vly_status (*run)(void *arg, void *stream,
+                                             vly_error *error),
+                           void *arg, vly_error *error);
+
 /* ---- random data
  * --------------------------------------------------------------- */
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Runs the cases of volley.attention/1. A scenario is a type, forward or
- * backward; in each the case is run with aligned pointers, with pointers that
- * are aligned to their elements only (which may be refused with E_UNSUPPORTED),
- * and, backward, twice with VLY_ATTENTION_DETERMINISTIC for the same bits.
- * Every byte that is no result must be as before.
+ * backward; in each the case is run with aligned pointers (backward twice, with
+ * VLY_ATTENTION_DETERMINISTIC, for the same bits), as a graph in a stream of
+ * its own where the plugin has graphs, and with pointers that are aligned to
+ * their elements only, which may be refused with E_UNSUPPORTED. Every byte that
+ * is no result must be as before.
  */
 #include <math.h>
 #include <stdio.h>
@@ -40,6 +41,7 @@ typedef struct trial {
     vly_attention_desc desc; /* of this run */
     uint32_t backward;
     uint32_t unaligned;
+    uint32_t graph; /* run as a graph, in a stream of its own */
     vly_attention_plan *plan;
     accel_buffer buffers[N_BUFFERS];
     uint64_t workspace_bytes;
@@ -47,16 +49,20 @@ typedef struct trial {
     uint32_t skipped;
 } trial;
 
+static const char *how(const trial *t)
+{
+    return t->graph ? " (graph)" : t->unaligned ? " (unaligned)" : "";
+}
+
 static bool failed(trial *t, const char *what)
 {
-    accel_fail(t->accel, "%s%s", what, t->unaligned ? " (unaligned)" : "");
+    accel_fail(t->accel, "%s%s", what, how(t));
     return false;
 }
 
 static bool failed_call(trial *t, const char *call)
 {
-    accel_fail(t->accel, "%s%s: %.400s", call,
-               t->unaligned ? " (unaligned)" : "", t->error.message);
+    accel_fail(t->accel, "%s%s: %.400s", call, how(t), t->error.message);
     return false;
 }
 
@@ -165,8 +171,9 @@ static void free_trial(trial *t)
 
 /* ---- a run --------------------------------------------------------------- */
 
-static vly_status run_once(trial *t)
+static vly_status put_run(void *arg, void *stream, vly_error *error)
 {
+    const trial *t = arg;
     void *at[N_BUFFERS];
     for (uint32_t i = 0; i < N_BUFFERS; i++)
         at[i] = accel_buffer_device(&t->buffers[i]);
@@ -190,8 +197,16 @@ static vly_status run_once(trial *t)
                                    .scale_v = at[BUFFER_SCALE_V],
                                    .scale_o = at[BUFFER_SCALE_O],
                                    .workspace = at[BUFFER_WORKSPACE],
-                                   .workspace_bytes = t->workspace_bytes};
-    vly_status status = t->accelerator->attention.run(t->plan, &run, &t->error);
+                                   .workspace_bytes = t->workspace_bytes,
+                                   .stream = stream};
+    return t->accelerator->attention.run(t->plan, &run, error);
+}
+
+static vly_status run_once(trial *t)
+{
+    if (t->graph)
+        return accel_run_graph(t->accelerator, put_run, t, &t->error);
+    vly_status status = put_run(t, NULL, &t->error);
     return status == VLY_OK ? t->accelerator->memory.stream_wait(
                                   t->accelerator->device.index, NULL, &t->error)
                             : status;
@@ -250,8 +265,7 @@ static bool check_row(trial *t, uint32_t which, uint32_t b, uint32_t h,
         accel_fail(t->accel,
                    "%s[batch %u, head %u, position %u, %u] is %.9g, "
                    "wanted %.9g within %.3g%s",
-                   names[which], b, h, s, c, found, wanted, bound,
-                   t->unaligned ? " (unaligned)" : "");
+                   names[which], b, h, s, c, found, wanted, bound, how(t));
         return false;
     }
     return true;
@@ -309,8 +323,7 @@ static bool check_results(trial *t)
                        i < ATTENTION_N_VALUES  ? names[i]
                        : i == BUFFER_WORKSPACE ? "the workspace"
                                                : "an array of the input",
-                       writes ? "and bytes around it were" : "was",
-                       t->unaligned ? " (unaligned)" : "");
+                       writes ? "and bytes around it were" : "was", how(t));
             return false;
         }
         if (i < ATTENTION_N_VALUES && is_output(t, i) && !check_output(t, i))
@@ -351,14 +364,15 @@ static bool check_again(trial *t)
 
 /* ---- a scenario ---------------------------------------------------------- */
 
-static bool run_variant(trial *t, uint32_t unaligned)
+static bool run_variant(trial *t, uint32_t unaligned, uint32_t graph)
 {
     t->unaligned = unaligned;
+    t->graph = graph;
     t->desc = t->data.desc;
     if (t->backward) {
         t->desc.flags &= ~(uint32_t)VLY_ATTENTION_LSE;
         t->desc.flags |= VLY_ATTENTION_BACKWARD;
-        if (!unaligned)
+        if (!unaligned && !graph)
             t->desc.flags |= VLY_ATTENTION_DETERMINISTIC;
     }
     t->desc.align = unaligned ? conformance_element_bits(t->desc.type) / 8 : 0;
@@ -385,10 +399,12 @@ static uint32_t run_scenario(accel_trial *accel, uint32_t type,
         attention_data_deinit(&t.data);
         return accel_fail(accel, "test data: %s", t.error.message);
     }
-    bool good = run_variant(&t, 0);
+    bool good = run_variant(&t, 0, 0);
     const bool skipped = t.skipped != 0;
+    if (good && t.accelerator->memory.graph_begin != NULL)
+        good = run_variant(&t, 0, 1);
     if (good)
-        good = run_variant(&t, 1) || t.skipped != 0; /* refused by name */
+        good = run_variant(&t, 1, 0) || t.skipped != 0; /* refused by name */
     attention_data_deinit(&t.data);
     return good      ? VLY_CONFORMS
            : skipped ? VLY_CONFORMANCE_SKIPPED

@@ -92,6 +92,7 @@ typedef struct trial {
     accel_buffer workspace;
     vly_wkv_plan *plan;
     uint32_t unaligned;
+    uint32_t graph; /* run as a graph, in a stream of its own */
     uint32_t skipped;
     vly_error error;
 } trial;
@@ -258,10 +259,14 @@ static void head_truth(const trial *t, uint64_t b, uint64_t h)
 
 /* ---- a run --------------------------------------------------------------- */
 
+static const char *how(const trial *t)
+{
+    return t->graph ? " (graph)" : t->unaligned ? " (unaligned)" : "";
+}
+
 static bool failed_call(trial *t, const char *call)
 {
-    accel_fail(t->accel, "%s%s: %.400s", call,
-               t->unaligned ? " (unaligned)" : "", t->error.message);
+    accel_fail(t->accel, "%s%s: %.400s", call, how(t), t->error.message);
     return false;
 }
 
@@ -327,8 +332,9 @@ static bool make_buffers(trial *t)
     return good;
 }
 
-static bool run_once(trial *t)
+static vly_status put_run(void *arg, void *stream, vly_error *error)
 {
+    const trial *t = arg;
     void *at[N_BUFFERS];
     for (uint32_t i = 0; i < N_BUFFERS; i++)
         at[i] = t->buffers[i].base != NULL ? accel_buffer_device(&t->buffers[i])
@@ -346,8 +352,18 @@ static bool run_once(trial *t)
                              .state_out = at[STATE_OUT],
                              .length = at[LENGTH],
                              .workspace = accel_buffer_device(&t->workspace),
-                             .workspace_bytes = t->workspace_bytes};
-    vly_status status = t->accelerator->wkv.run(t->plan, &run, &t->error);
+                             .workspace_bytes = t->workspace_bytes,
+                             .stream = stream};
+    return t->accelerator->wkv.run(t->plan, &run, error);
+}
+
+static bool run_once(trial *t)
+{
+    vly_status status = VLY_OK;
+    if (t->graph)
+        status = accel_run_graph(t->accelerator, put_run, t, &t->error);
+    else
+        status = put_run(t, NULL, &t->error);
     if (status == VLY_OK)
         status = t->accelerator->memory.stream_wait(
             t->accelerator->device.index, NULL, &t->error);
@@ -374,7 +390,7 @@ static bool check_y(trial *t)
                        "%.3g%s",
                        (uint32_t)b, (uint32_t)s,
                        (uint32_t)(i % (entry->heads * DIM)), x, t->y[i],
-                       t->y_bound[i], t->unaligned ? " (unaligned)" : "");
+                       t->y_bound[i], how(t));
             return false;
         }
         memcpy(found + i * size, host + i * size, size);
@@ -398,7 +414,7 @@ static bool check_state(trial *t)
                    "%.3g%s",
                    (uint32_t)(i / SQUARE), (uint32_t)(i / DIM % DIM),
                    (uint32_t)(i % DIM), (double)x, t->state[i],
-                   t->state_bound[i], t->unaligned ? " (unaligned)" : "");
+                   t->state_bound[i], how(t));
         return false;
     }
     return true;
@@ -430,9 +446,10 @@ static bool check_results(trial *t)
 
 /* ---- a scenario ---------------------------------------------------------- */
 
-static bool run_variant(trial *t, uint32_t unaligned)
+static bool run_variant(trial *t, uint32_t unaligned, uint32_t graph)
 {
     t->unaligned = unaligned;
+    t->graph = graph;
     t->desc.align = unaligned ? conformance_element_bits(t->desc.type) / 8 : 0;
     bool good =
         make_plan(t) && make_buffers(t) && run_once(t) && check_results(t);
@@ -462,10 +479,13 @@ static uint32_t run_scenario(accel_trial *accel, uint32_t type)
     bool good = make_data(&t) == VLY_OK || failed_call(&t, "test data");
     for (uint64_t i = 0; good && i < (uint64_t)entry->batch * entry->heads; i++)
         head_truth(&t, i / entry->heads, i % entry->heads);
-    good = good && run_variant(&t, 0);
+    good = good && run_variant(&t, 0, 0);
     const bool skipped = t.skipped != 0;
+    /* run twice, a state in place would be that of two runs */
+    if (good && t.accelerator->memory.graph_begin != NULL && !entry->in_place)
+        good = run_variant(&t, 0, 1);
     if (good)
-        good = run_variant(&t, 1) || t.skipped != 0; /* refused by name */
+        good = run_variant(&t, 1, 0) || t.skipped != 0; /* refused by name */
     vly_free(t.memory);
     vly_free(t.state_in);
     return good      ? VLY_CONFORMS
