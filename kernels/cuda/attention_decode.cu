@@ -250,8 +250,7 @@ static __device__ __forceinline__ void
 store_result(const vly_attention_args &args, const attention_sequence &s,
              uint32_t head, uint32_t dim, float o, float most, float sum)
 {
-    const bool none =
-        vly_attention_end(&s.mask, 0) <= vly_attention_first(&s.mask, 0);
+    const bool none = sum == 0.0f; /* no key, or none above -inf */
     store_element(args.o, query_row(args, s, args.stride_o, head, 0) + dim,
                   args.type_o, none ? 0.0f : o / sum);
     if (dim == 0 && args.lse != nullptr)

@@ -10,7 +10,6 @@
 #include <math_constants.h>
 
 #include "attention_mma.cuh"
-#include "attention_rows.cuh"
 
 template <int D> struct mma_shape {
     static constexpr int warps = D <= 128 ? 8 : 4;
@@ -190,21 +189,6 @@ mma_softmax(float s[mma_shape<D>::keys / 8][4], int32_t key, bool masked,
             o[t][r] *= keep[r / 2];
 }
 
-/* Does the tile of V hold a value that is not finite? */
-template <int D>
-static __device__ __forceinline__ int
-tile_nonfinite(uint32_t v, const void *memory, uint32_t exponent)
-{
-    using shape = mma_shape<D>;
-    const uint32_t base = (uint32_t)__cvta_generic_to_shared(memory);
-    const uint4 *chunks = (const uint4 *)((const char *)memory + (v - base));
-    bool found = false;
-    for (int x = (int)threadIdx.x; x < shape::keys * shape::chunks;
-         x += shape::warps * 32)
-        found |= has_nonfinite(chunks[x], exponent);
-    return __syncthreads_or(found);
-}
-
 template <typename T, int D>
 static __device__ __forceinline__ void
 store_rows(const mma_block<T, D> &b, const mma_rows &rows, float o[D / 8][4])
@@ -216,7 +200,7 @@ store_rows(const mma_block<T, D> &b, const mma_rows &rows, float o[D / 8][4])
         const int32_t i =
             b.row + (int32_t)(threadIdx.x / 32 * 16 + lane / 4) + 8 * h;
         const float sum = quad_sum(rows.sum[h]);
-        const bool none = rows.end[h] <= rows.first[h];
+        const bool none = sum == 0.0f; /* no key, or none above -inf */
         const float inverse = none ? 0.0f : 1.0f / sum;
         if (i >= b.s.mask.n_q)
             continue;
@@ -270,7 +254,6 @@ static __global__ void __launch_bounds__(mma_shape<D>::warps * 32, 1)
     }
     float o[D / 8][4] = {};
     const float scale = args.scale * 1.44269504f;
-    int again = 0;
     fetch_rows<D, shape::rows>(
         b.q, args.q, args.dim, b.row, s.mask.n_q, [&](uint32_t i) {
             return query_row(args, s, args.stride_q, b.head, i);
@@ -288,11 +271,6 @@ static __global__ void __launch_bounds__(mma_shape<D>::warps * 32, 1)
         }
         __syncthreads();
         const bool masked = tile < tiles.whole_begin || tile >= tiles.whole_end;
-        if (masked)
-            again |= tile_nonfinite<D>(
-                k + shape::tile_bytes, memory,
-                sizeof(T) == 2 && args.type == VLY_ATTENTION_F16 ? 0x7c00u
-                                                                 : 0x7f80u);
         float scores[shape::keys / 8][4];
         mma_scores(b, k, scores);
         mma_softmax<D>(scores, tile * shape::keys, masked, scale, &rows, o);
@@ -300,13 +278,7 @@ static __global__ void __launch_bounds__(mma_shape<D>::warps * 32, 1)
         __syncthreads();
     }
     copy_wait<0>();
-    if (again == 0) {
-        store_rows<T, D>(b, rows, o);
-        return;
-    }
-    for (int r = (int)(threadIdx.x / 32); r < shape::rows; r += shape::warps)
-        if (b.row + r < s.mask.n_q)
-            attention_row(args, s, b.head, b.row + r);
+    store_rows<T, D>(b, rows, o);
 }
 
 /* ---- launcher ---------------------------------------------------------- */

@@ -4,8 +4,8 @@
  * fp8, any dimension and layout).
  *
  * Softmax over the visible keys as it is defined: the largest score is
- * subtracted (0 where all are -inf, which gives 0 / 0), NaN and +inf come
- * through as NaN, and a key that is not visible is not read.
+ * subtracted, NaN and +inf come through as NaN, rows without a key or with
+ * nothing but -inf are zeros, and a key that is not visible is not read.
  */
 #include "attention_device.cuh"
 
@@ -135,7 +135,7 @@ static __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     for (int32_t j = first; j < end; j += THREADS)
         plain_chunk(args, s, head_kv, j, end, scale, &shared, &most, &sum, o);
-    const bool none = end <= first;
+    const bool none = sum == 0.0f; /* no key, or none above -inf */
     const float out = args.scale_o == nullptr ? 1.0f : args.scale_o[0];
     const uint64_t row = query_row(args, s, args.stride_o, at.head, at.i);
     for (int half = 0; half < 2; half++) {
@@ -150,6 +150,12 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 /* ---- gradients --------------------------------------------------------- */
+
+/* P of a score; a row without any has no gradient. */
+static __device__ __forceinline__ float row_weight(float score, float lse)
+{
+    return lse == -INFINITY ? 0.0f : expf(score - lse);
+}
 
 /* workspace[batch][head][i] = sum of grad_o * o over a row; grad_q of it:
  * dS_ij = P_ij (grad_o_i . v_j - D_i), grad_q_i = scale sum_j dS_ij k_j */
@@ -185,9 +191,9 @@ static __global__ void __launch_bounds__(THREADS)
                 key_row(args, s, args.stride_k, head_kv, (uint32_t)key);
             const uint64_t v =
                 key_row(args, s, args.stride_v, head_kv, (uint32_t)key);
-            const float p = expf(dot(shared.q, args.k, k, args.dim, args.type) *
-                                     args.scale -
-                                 lse);
+            const float p = row_weight(
+                dot(shared.q, args.k, k, args.dim, args.type) * args.scale,
+                lse);
             const float dp = dot(grad_o, args.v, v, args.dim_v, args.type);
             shared.p[threadIdx.x] = p * (dp - row_sum);
             shared.row[threadIdx.x] = k;
@@ -248,8 +254,8 @@ static __global__ void __launch_bounds__(THREADS)
             const float lse = args.lse[lse_at(args, s, head, (uint32_t)i)];
             const float row_sum = ((const float *)args.workspace)
                 [((uint64_t)at.batch * args.heads_q + head) * args.seq_q + i];
-            const float w = expf(
-                dot(k, args.q, rq, args.dim, args.type) * args.scale - lse);
+            const float w = row_weight(
+                dot(k, args.q, rq, args.dim, args.type) * args.scale, lse);
             p[threadIdx.x] = w;
             ds[threadIdx.x] =
                 w * (dot(v, args.grad_o, ro, args.dim_v, args.type) - row_sum);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rows done again in plain loops. A product over a whole tile multiplies a
- * masked weight, 0, with a value that nobody sees: if that is NaN or infinite
- * the row would become NaN. Kernels over tiles look at the values of tiles that
- * are masked in part, and do the rows again where there is one.
+ * masked weight, 0, with a value behind a sequence's length: if that is NaN or
+ * infinite the row would become NaN. So those tiles are looked at, and the rows
+ * done again where there is one.
  */
 #ifndef VLY_ATTENTION_ROWS_CUH
 #define VLY_ATTENTION_ROWS_CUH
@@ -55,7 +55,7 @@ attention_row(const vly_attention_args &args, const attention_sequence &s,
                         p * load_element(args.v, v + lane + 32 * t, args.type);
         }
     }
-    const bool none = end <= first;
+    const bool none = sum == 0.0f; /* no key, or none above -inf */
 #pragma unroll
     for (int t = 0; t < 8; t++)
         if (lane + 32 * t < args.dim_v)

@@ -11,8 +11,8 @@
  * of TMA; empty: eight warps). A barrier's n-th phase ends with its n-th use,
  * so the parity to wait for follows from a count of uses alone.
  *
- * A tile of V that is masked in part may hold NaN or infinity that no query
- * sees: then the row block is marked and done again in plain loops.
+ * A tile of V may hold NaN or infinity behind the length of a sequence: then
+ * the row block is marked and done again in plain loops.
  */
 #include <math_constants.h>
 
@@ -154,6 +154,7 @@ struct sm90_group {
     uint32_t q;     /* its 64 rows */
     uint32_t index; /* 0, 1 */
     int32_t local;  /* first row of the lane in the block */
+    bool looks;     /* at what lies behind a sequence's length */
     uint32_t n_q;
     uint32_t n_kv;
 };
@@ -266,7 +267,7 @@ store_tile(const vly_attention_args &args, const sm90_tile &tile, int32_t row,
     for (int h = 0; h < 2; h++) {
         const int32_t i = row + 8 * h;
         const float total = quad_sum(rows.sum[h]);
-        const bool none = rows.end[h] <= rows.first[h];
+        const bool none = total == 0.0f; /* no key, or none above -inf */
         const float inverse = 1.0f / total;
         if (i >= tile.s.mask.n_q)
             continue;
@@ -310,6 +311,13 @@ static __device__ __forceinline__ bool is_masked(const sm90_tile &tile,
                                                  int32_t n)
 {
     return n < tile.tiles.whole_begin || n >= tile.tiles.whole_end;
+}
+
+/* Does tile n hold keys behind the sequence's length? */
+static __device__ __forceinline__ bool is_cut(const sm90_tile &tile, int32_t n,
+                                              int32_t keys)
+{
+    return (n + 1) * keys > tile.s.mask.n_kv;
 }
 
 static __device__ __forceinline__ sm90_rows start_rows(const sm90_tile &tile,
@@ -381,7 +389,7 @@ multiply_next(const sm90_tile &tile, int32_t n, vly_attention_use last,
     wgmma_fence();
     start_values<T, D>(g->base + v, p, o);
     end_turn(*g);
-    if (is_masked(tile, n + 1))
+    if (g->looks && is_cut(tile, n + 1, shape::keys))
         *again |= look_at_values<D>(memory + v, exponent);
     wgmma_wait<1>();
     wgmma_hold(s);
@@ -414,7 +422,7 @@ multiply_last(const sm90_tile &tile, vly_attention_use last, const char *memory,
     wgmma_hold(o);
     wgmma_fence();
     start_values<T, D>(g->base + v, p, o);
-    if (is_masked(tile, tile.tiles.begin))
+    if (g->looks && is_cut(tile, tile.tiles.begin, shape::keys))
         *again |= look_at_values<D>(memory + v, exponent);
     wgmma_wait<0>();
     wgmma_hold(o);
@@ -435,6 +443,7 @@ multiply_all(const vly_attention_args &args, const vly_sm90_grid &grid,
     g.base = base;
     g.bars = base + shape::barriers;
     g.index = threadIdx.x / 128 - 1;
+    g.looks = grid.marks != nullptr;
     g.q = base + g.index * 64 * 128;
     g.local = (int32_t)(g.index * 64 + threadIdx.x % 128 / 32 * 16 + lane / 4);
     if (g.index == 1) /* the first turn is the first group's */

@@ -25,8 +25,8 @@ typedef struct vly_sm90_maps {
 } vly_sm90_maps;
 
 typedef struct vly_sm90_grid {
-    uint32_t *marks;   /* [n_tiles]: row blocks to be done again; NULL where
-                          nothing is masked */
+    uint32_t *marks;   /* [n_tiles]: row blocks to be done again; NULL without
+                        lengths */
     uint32_t n_tiles;  /* n_blocks * batch * heads_q */
     uint32_t n_blocks; /* row blocks of a head */
     uint32_t section;  /* heads whose keys and values fit L2 together */

@@ -73,13 +73,10 @@ static vly_status sm90_supports(const vly_attention_device *device,
     return vly_accel_fail(error, VLY_E_UNSUPPORTED, "own_sm90: %s", why);
 }
 
-/* Can there be a key in a tile that a query of the tile does not see? */
-static int has_mask(const vly_attention_desc *desc)
+/* Can a tile hold keys behind the length of its sequence? */
+static int has_lengths(const vly_attention_desc *desc)
 {
-    return (desc->flags & (VLY_ATTENTION_CAUSAL | VLY_ATTENTION_CAUSAL_END |
-                           VLY_ATTENTION_LENGTHS)) != 0 ||
-           desc->window_left != VLY_ATTENTION_NO_WINDOW ||
-           desc->window_right != VLY_ATTENTION_NO_WINDOW;
+    return (desc->flags & VLY_ATTENTION_LENGTHS) != 0;
 }
 
 static vly_sm90_grid grid_of(const vly_attention_desc *desc, void *workspace)
@@ -93,7 +90,7 @@ static vly_sm90_grid grid_of(const vly_attention_desc *desc, void *workspace)
     grid.n_blocks = (desc->seq_q + VLY_SM90_ROWS - 1) / VLY_SM90_ROWS;
     grid.n_tiles = grid.n_blocks * desc->batch * desc->heads_q;
     grid.section = (uint32_t)(section > heads ? heads : section);
-    grid.marks = has_mask(desc) ? workspace : NULL;
+    grid.marks = has_lengths(desc) ? workspace : NULL;
     return grid;
 }
 
@@ -107,7 +104,7 @@ static vly_status sm90_prepare(const vly_attention_device *device,
                               "own_sm90: the driver has no "
                               "cuTensorMapEncodeTiled");
     ready->workspace_bytes = 0;
-    if (has_mask(desc))
+    if (has_lengths(desc))
         ready->workspace_bytes =
             (uint64_t)grid_of(desc, NULL).n_tiles * sizeof(uint32_t);
     return VLY_OK;
