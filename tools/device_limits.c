@@ -69,6 +69,20 @@ static bool is_device(const char *name)
     return vly_plugin_id_valid(id);
 }
 
+/* Devices that were named: one that nobody allocates on is told at the end. */
+enum { MOST_NAMED = 64 }; /* the library takes no more */
+static char named[MOST_NAMED][32];
+static uint32_t n_named;
+
+static vly_status limit_named(const char *device, uint64_t bytes,
+                              vly_error *error)
+{
+    vly_status status = vly_device_memory_limit(device, bytes, error);
+    if (status == VLY_OK && n_named < MOST_NAMED)
+        (void)snprintf(named[n_named++], sizeof named[0], "%s", device);
+    return status;
+}
+
 static vly_status read_one(const char *text, vly_error *error)
 {
     char device[32];
@@ -85,7 +99,7 @@ static vly_status read_one(const char *text, vly_error *error)
     device[n] = '\0';
     if (!is_device(device))
         return bad_limit(text, error);
-    return vly_device_memory_limit(device, bytes, error);
+    return limit_named(device, bytes, error);
 }
 
 vly_status device_limits_read(const tool_args *args, vly_error *error)
@@ -152,6 +166,13 @@ void device_limits_print(void)
         if (used_at(i, &usage))
             tool_print("device memory     %s: %s\n", usage.device,
                        device_limits_text(&usage));
+    }
+    for (uint32_t i = 0; i < n_named; i++) {
+        vly_device_usage usage;
+        if (!device_limits_usage(named[i], &usage))
+            tool_print("device memory     %s: limited, but no plugin of this "
+                       "run has memory there\n",
+                       named[i]);
     }
 }
 

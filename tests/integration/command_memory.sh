@@ -33,6 +33,8 @@ done
 for limit in 1.5GiB 4096 7KB host=1MiB cuda:12=1TB; do
     expect 0 run "$three" --quiet --backend cpu:1 --device-memory "$limit"
 done
+expect 0 run "$three" --backend cpu:1 --device-memory cuda:12=1TB
+prints "cuda:12: limited, but no plugin of this run has memory there"
 expect 2 bench cpu --device-memory 8G
 says "--device-memory 8G: wanted"
 
