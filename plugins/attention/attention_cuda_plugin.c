@@ -15,7 +15,20 @@ extern const vly_wkv vly_wkv_cuda_table;
 static vly_status init(const vly_host *host, vly_error *error)
 {
     vly_status status = vly_accel_cuda_detect(error);
-    return status == VLY_OK ? vly_accel_start(host, error) : status;
+    if (status == VLY_OK)
+        status = vly_accel_start(host, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_accel_cuda_memory_start(error);
+    if (status != VLY_OK)
+        vly_accel_stop();
+    return status;
+}
+
+static void deinit(void)
+{
+    vly_accel_cuda_memory_stop();
+    vly_accel_stop();
 }
 
 static const void *get_interface(const char *id)
@@ -36,6 +49,6 @@ VLY_EXPORT const vly_plugin vly_plugin_entry = {
     .version = "0.1.0",
     .build = VLY_CUDA_BUILD,
     .init = init,
-    .deinit = vly_accel_stop,
+    .deinit = deinit,
     .get_interface = get_interface,
 };
