@@ -315,8 +315,10 @@ vly_status plot_legend(plot_figure *figure, const plot_data *data, double x,
         plot_names names;
         status = plot_area_names(&names, figure, tries[t].points,
                                  tries[t].name * width, data, error);
-        if (status != VLY_OK)
+        if (status != VLY_OK) {
+            plot_names_deinit(&names);
             break;
+        }
         legend of = {figure,
                      &names,
                      x,
