@@ -261,6 +261,23 @@ static vly_status read_folder(plot_data *data, const tool_args *args,
     return status;
 }
 
+/* Spikes of the bursts shown, with their places in the count of all neurons. At
+ * the window's edges a time may have been rounded otherwise than the edge. */
+static void keep_window(plot_data *data, const plot_rows *rows)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < data->n_spikes; i++) {
+        plot_area *area = &data->areas[rows->area[i]];
+        if (data->bursts[i] < data->begin || data->bursts[i] >= data->end) {
+            area->n_spikes--;
+            continue;
+        }
+        data->bursts[kept] = data->bursts[i];
+        data->neurons[kept++] = data->neurons[i] + area->first;
+    }
+    data->n_spikes = kept;
+}
+
 /* The window, and one count of neurons for all areas. */
 static vly_status finish(plot_data *data, const plot_rows *rows,
                          const tool_args *args, vly_error *error)
@@ -270,8 +287,9 @@ static vly_status finish(plot_data *data, const plot_rows *rows,
     vly_status status = check_chosen(data, NULL, args, error);
     if (status != VLY_OK)
         return status;
-    if (data->end == 0)
-        data->end = rows->any ? rows->last + 1 : 0;
+    /* a manifest that is older than its recording, or of a killed run */
+    if (rows->any && data->end <= rows->last)
+        data->end = rows->last + 1;
     if (data->dt_ms > 0) {
         data->begin = (uint64_t)llround(from / data->dt_ms);
         if (to / data->dt_ms < (double)data->end)
@@ -285,8 +303,8 @@ static vly_status finish(plot_data *data, const plot_rows *rows,
                         "nothing to show: no bursts between %g and %g ms", from,
                         to);
     status = number_areas(data, error);
-    for (uint64_t i = 0; i < data->n_spikes && status == VLY_OK; i++)
-        data->neurons[i] += data->areas[rows->area[i]].first;
+    if (status == VLY_OK)
+        keep_window(data, rows);
     return status;
 }
 

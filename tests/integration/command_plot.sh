@@ -85,6 +85,17 @@ expect 0 plot raster moved --to 0.1 -o silent.png
 expect 0 plot histograms moved --to 0.1 -o silent.png
 expect 0 plot rate moved --to 0.1 --bin 1000 -o silent.png
 
+# a time between two bursts, and a recording that is longer than its run
+printf 'burst,time_ms,area,neuron\n2,0.3,E,1\n5,0.6,E,1\n' >edge.csv
+for kind in raster rate histograms; do
+    expect 0 plot $kind edge.csv --from 0.25 -o silent.png
+    expect 0 plot $kind edge.csv --from 0.25 --to 0.55 -o silent.png
+done
+cp -r moved longer
+echo '900000,90000.1,E,1' >>longer/spikes.csv
+expect 0 plot rate longer --bin 100 -o silent.png
+expect 0 plot raster longer -o silent.png
+
 # more areas than colours: lines of one colour are dashed otherwise
 {
     echo burst,time_ms,area,neuron
