@@ -14,7 +14,10 @@
 
 enum { ALIGN = 256, N_DEVICES = 2 };
 
-uint32_t fake_cuda_units = 8;
+#ifndef FAKE_CUDA_UNITS
+#define FAKE_CUDA_UNITS 8
+#endif
+uint32_t fake_cuda_units = FAKE_CUDA_UNITS;
 
 static _Thread_local int current;
 
@@ -54,7 +57,8 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
     *value = attribute == cudaDevAttrMultiProcessorCount ? (int)fake_cuda_units
              : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin
                  ? (int)FAKE_CUDA_SHARED
-                 : 1;
+             : attribute == cudaDevAttrComputeCapabilityMajor ? 9
+                                                              : 1;
     return cudaSuccess;
 }
 

@@ -5,7 +5,6 @@
 
 #include "fake_cuda.h"
 #include "kernels/cuda/cuda_kernels.h"
-#include "kernels/cuda/linger_kernels.h"
 #include "kernels/cuda/partition_layout.h"
 
 /* nothing is made of what most of them are given */
@@ -256,40 +255,4 @@ cudaError_t vly_cuda_launch_row_fill(const vly_cuda_part *part,
                                      cudaStream_t stream)
 {
     return cudaSuccess;
-}
-
-/* ---- launches that stay: not on this device ----------------------------- */
-
-cudaError_t vly_cuda_linger_resident_fit(const vly_cuda_view *view,
-                                         const vly_cuda_resident *resident,
-                                         int *fits)
-{
-    *fits = 0;
-    return cudaSuccess;
-}
-
-cudaError_t vly_cuda_linger_partition_fit(const vly_cuda_view *view,
-                                          const vly_cuda_partition *partition,
-                                          int *fits)
-{
-    *fits = 0;
-    return cudaSuccess;
-}
-
-cudaError_t vly_cuda_linger_resident(const vly_cuda_view *view,
-                                     const vly_cuda_launch *launch,
-                                     const vly_cuda_resident *resident,
-                                     const vly_cuda_linger *linger,
-                                     cudaStream_t stream)
-{
-    return cudaErrorNotSupported;
-}
-
-cudaError_t vly_cuda_linger_partition(const vly_cuda_view *view,
-                                      const vly_cuda_launch *launch,
-                                      const vly_cuda_partition *partition,
-                                      const vly_cuda_linger *linger,
-                                      cudaStream_t stream)
-{
-    return cudaErrorNotSupported;
 }

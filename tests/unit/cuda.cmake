@@ -20,6 +20,7 @@ if(TARGET cuda)
     vly_plugin(fake_cuda ${fake_sources}
                ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c
                ${CMAKE_SOURCE_DIR}/tests/support/fake_kernels.c
+               ${CMAKE_SOURCE_DIR}/tests/support/fake_linger.c
                $<TARGET_OBJECTS:backend_common>
                OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
     target_include_directories(fake_cuda
@@ -35,7 +36,7 @@ if(TARGET cuda)
     # its sizes are looked at from within
     vly_test(test_cuda_narrow LABELS unit
         SOURCES test_cuda_narrow.c ${fake_sources} ../support/fake_cuda.c
-                ../support/fake_kernels.c
+                ../support/fake_kernels.c ../support/fake_linger.c
         LIBRARIES ${CMAKE_DL_LIBS} DEFINITIONS VLY_CUDA_BUILD="no device")
     target_sources(test_cuda_narrow PRIVATE $<TARGET_OBJECTS:backend_common>)
     target_include_directories(test_cuda_narrow
@@ -52,4 +53,68 @@ if(TARGET cuda)
         SOURCES test_cuda_swap.c engine_fixture.c
         DEPENDS fake_cuda cpu
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
+
+    # the kernels without a device: as C++, a coroutine for each thread. Their
+    # stacks are no place for a sanitizer.
+    find_package(Python3 COMPONENTS Interpreter)
+    if(Python3_FOUND AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND
+       NOT VOLLEY_SANITIZE)
+        set(emulated ${CMAKE_BINARY_DIR}/emulated_cuda)
+        set(emulated_kernels)
+        set(emulated_sources)
+        foreach(file burst_global burst_resident burst_gate burst_partition
+                burst_narrow build_rows build_segments build_partition publish
+                spike_log)
+            list(APPEND emulated_kernels
+                 ${CMAKE_SOURCE_DIR}/kernels/cuda/${file}.cu)
+            list(APPEND emulated_sources ${emulated}/${file}.cpp)
+        endforeach()
+        set(emulated_headers)
+        foreach(file allow_shared.cuh area_update.cuh cuda_kernels.h
+                global_update.cuh grid_barrier.cuh line_access.cuh
+                linger_kernels.h model_words.cuh narrow_sums.h
+                partition_block.cuh partition_burst.cuh partition_config.cuh
+                partition_deliver.cuh partition_layout.h partition_run.cuh
+                partition_update.cuh resident_block.cuh resident_burst.cuh
+                resident_config.cuh resident_deliver.cuh resident_mail.cuh
+                resident_run.cuh resident_update.cuh segment_marks.cuh
+                update_neuron.cuh)
+            list(APPEND emulated_headers
+                 ${CMAKE_SOURCE_DIR}/kernels/cuda/${file})
+        endforeach()
+        set(emulated_script ${CMAKE_SOURCE_DIR}/tests/support/emulated_cuda.py)
+        add_custom_command(OUTPUT ${emulated_sources}
+            COMMAND ${Python3_EXECUTABLE} ${emulated_script} ${emulated}
+                    ${emulated_kernels} ${emulated_headers}
+            DEPENDS ${emulated_script} ${emulated_kernels} ${emulated_headers}
+            COMMENT "Kernels of CUDA as C++" VERBATIM)
+        vly_plugin(emulated_cuda ${fake_sources} ${emulated_sources}
+                   ${CMAKE_SOURCE_DIR}/tests/support/emulated_cuda.cpp
+                   ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c
+                   ${CMAKE_SOURCE_DIR}/tests/support/fake_linger.c
+                   $<TARGET_OBJECTS:backend_common>
+                   OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
+        # before the kernels' own folder, and not with the project's warnings:
+        # macros of CUDA's stand for nothing here
+        target_include_directories(emulated_cuda BEFORE PRIVATE
+            ${emulated} ${CMAKE_SOURCE_DIR}/tests/support)
+        target_include_directories(emulated_cuda
+            PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda)
+        target_include_directories(emulated_cuda SYSTEM
+            PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+        set_source_files_properties(${emulated_sources}
+            ${CMAKE_SOURCE_DIR}/tests/support/emulated_cuda.cpp
+            PROPERTIES COMPILE_OPTIONS "-O1;-w;-fno-strict-aliasing")
+        target_compile_definitions(emulated_cuda PRIVATE
+            VLY_CUDA_BUILD="emulated" FAKE_CUDA_UNITS=4)
+        target_link_libraries(emulated_cuda PRIVATE ${CMAKE_DL_LIBS})
+        vly_test(test_cuda_emulated LABELS unit TIMEOUT 600
+            SOURCES test_cuda_partition.c test_cuda_pair.c test_cpu_net.c
+            LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
+            DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
+                PAIR_DEVICE="../test-plugins/emulated_cuda")
+    else()
+        message(STATUS "Kernels of CUDA on the processor: left out: no Python "
+                       "3, a sanitizer, or not x86-64")
+    endif()
 endif()
