@@ -97,19 +97,5 @@ static const vly_backend backend = {
     .state_digest = vly_cpu_state_digest,
 };
 
-static const void *get_interface(const char *id)
-{
-    return strcmp(id, VLY_BACKEND_INTERFACE) == 0 ? &backend : NULL;
-}
-
-extern const vly_plugin vly_plugin_entry;
-VLY_EXPORT const vly_plugin vly_plugin_entry = {
-    .struct_size = sizeof(vly_plugin),
-    .abi_version = VLY_ABI_VERSION,
-    .id = "cpu",
-    .version = "0.1.0",
-    .build = VLY_CPU_BUILD,
-    .init = init,
-    .deinit = deinit,
-    .get_interface = get_interface,
-};
+#define VLY_COMMON_BUILD VLY_CPU_BUILD
+#include "backends/common/common_entry.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plugin "cuda": its entry and its table of functions.
  */
-#include <string.h>
-
 #include "cuda_net.h"
 
 const char vly_common_backend[] = "cuda";
@@ -47,19 +45,5 @@ static const vly_backend backend = {
     .state_digest = vly_cuda_state_digest,
 };
 
-static const void *get_interface(const char *id)
-{
-    return strcmp(id, VLY_BACKEND_INTERFACE) == 0 ? &backend : NULL;
-}
-
-extern const vly_plugin vly_plugin_entry;
-VLY_EXPORT const vly_plugin vly_plugin_entry = {
-    .struct_size = sizeof(vly_plugin),
-    .abi_version = VLY_ABI_VERSION,
-    .id = "cuda",
-    .version = "0.1.0",
-    .build = VLY_CUDA_BUILD,
-    .init = init,
-    .deinit = deinit,
-    .get_interface = get_interface,
-};
+#define VLY_COMMON_BUILD VLY_CUDA_BUILD
+#include "backends/common/common_entry.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plugin "vulkan": its entry and its table of functions.
  */
-#include <string.h>
-
 #include "vulkan_net.h"
 
 const char vly_common_backend[] = "vulkan";
@@ -49,19 +47,5 @@ static vly_status init(const vly_host *host, vly_error *error)
     return VLY_OK;
 }
 
-static const void *get_interface(const char *id)
-{
-    return strcmp(id, VLY_BACKEND_INTERFACE) == 0 ? &backend : NULL;
-}
-
-extern const vly_plugin vly_plugin_entry;
-VLY_EXPORT const vly_plugin vly_plugin_entry = {
-    .struct_size = sizeof(vly_plugin),
-    .abi_version = VLY_ABI_VERSION,
-    .id = "vulkan",
-    .version = "0.1.0",
-    .build = VLY_VULKAN_BUILD,
-    .init = init,
-    .deinit = deinit,
-    .get_interface = get_interface,
-};
+#define VLY_COMMON_BUILD VLY_VULKAN_BUILD
+#include "backends/common/common_entry.h"

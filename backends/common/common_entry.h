@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The entry of a backend's plugin. Included once, last, by the file that has
+ * `backend`, its table of functions, and `init` and `deinit`; VLY_COMMON_BUILD
+ * says what it was compiled with.
+ */
+#include <string.h>
+
+#include "backend_common.h"
+
+static const void *get_interface(const char *id)
+{
+    return strcmp(id, VLY_BACKEND_INTERFACE) == 0 ? &backend : NULL;
+}
+
+extern const vly_plugin vly_plugin_entry;
+VLY_EXPORT const vly_plugin vly_plugin_entry = {
+    .struct_size = sizeof(vly_plugin),
+    .abi_version = VLY_ABI_VERSION,
+    .id = vly_common_backend,
+    .version = "0.1.0",
+    .build = VLY_COMMON_BUILD,
+    .init = init,
+    .deinit = deinit,
+    .get_interface = get_interface,
+};
