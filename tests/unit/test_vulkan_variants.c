@@ -107,37 +107,54 @@ const pair_setup pair_same = {
     .log_options = {"kept=1,fours=1,split=1",
                     "plan=sliced,launch=15,sums=5000,kept=1"}};
 
-/* Three weights of one delay are refused, and by no other plan. */
-static void test_three_weights(void **state)
+/* With these options on plan sliced it is refused, and why; on another plan
+ * they do nothing. */
+static void assert_refused(const test_net *net, const char *option,
+                           const char *why)
+{
+    char text[64];
+    vly_backend_net *made = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    vly_device_spec device = {
+        .struct_size = sizeof device, .n_threads = 1, .options = text};
+    snprintf(text, sizeof text, "plan=sliced,%s", option);
+    assert_int_equal(
+        pair_cuda->net_create(&device, &net->desc, &net->start, &made, &error),
+        VLY_E_UNSUPPORTED);
+    assert_non_null(strstr(error.message, why));
+    assert_null(made);
+    snprintf(text, sizeof text, "plan=global,%s", option);
+    made = pair_create(pair_cuda, net, text, NULL);
+    pair_cuda->net_destroy(made);
+}
+
+static void test_refused(void **state)
 {
     (void)state;
     pair_open();
     test_net net;
-    uint32_t coefs[6];
+    uint32_t coefs[NET_COEFS];
     test_net_init(&net, 1);
     test_delta_coefs(coefs, 1.0f, 0);
     test_area(&net, "lif_psc_delta", 100, coefs, 8);
-    for (int16_t i = 0; i < 3; i++)
-        test_synapse(&net, 0, 0, 0, (uint32_t)i, (int16_t)(10 + i), 1);
+    for (uint32_t i = 0; i < 3; i++)
+        test_synapse(&net, 0, 0, 0, i, (int16_t)(10 + i), 1);
     test_net_finish(&net);
-    vly_backend_net *made = NULL;
-    vly_error error = {.struct_size = sizeof error};
-    vly_device_spec device = {.struct_size = sizeof device,
-                              .n_threads = 1,
-                              .options = "plan=sliced,short=1"};
-    assert_int_equal(
-        pair_cuda->net_create(&device, &net.desc, &net.start, &made, &error),
-        VLY_E_UNSUPPORTED);
-    assert_non_null(strstr(error.message, "two weights"));
-    assert_null(made);
-    made = pair_create(pair_cuda, &net, "plan=global,short=1", NULL);
-    pair_cuda->net_destroy(made);
+    assert_refused(&net, "short=1", "more than two weights");
+    test_net_deinit(&net);
+    test_net_init(&net, 2);
+    test_area(&net, "lif_psc_delta", 100, coefs, 8);
+    memset(coefs, 0, sizeof coefs);
+    test_area(&net, "lif_psc_exp", 100, coefs, 8);
+    test_synapse(&net, 0, 0, 1, 0, 10, 1);
+    test_net_finish(&net);
+    assert_refused(&net, "fused=1", "more than one model");
     test_net_deinit(&net);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {PAIR_SAME_TESTS,
-                                       cmocka_unit_test(test_three_weights)};
+                                       cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
