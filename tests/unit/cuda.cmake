@@ -11,6 +11,8 @@ if(TARGET cuda)
     endforeach()
     target_sources(test_cuda_same
         PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_pair_same.c)
+    target_sources(test_cuda_paths
+        PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_pair_paths.c)
 
     # the host side without a device: the same sources, a runtime that is none
     find_package(CUDAToolkit REQUIRED)

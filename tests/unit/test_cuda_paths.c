@@ -2,7 +2,7 @@
  * The other paths of the CUDA backend: stop, small buffers, refusals, memory
  * that runs out, devices, and a device that fails.
  */
-#include "test_cuda_pair.h"
+#include "test_pair_paths.h"
 
 #include <stdlib.h>
 
@@ -224,39 +224,6 @@ static void test_no_memory(void **state)
     test_net_deinit(&net);
 }
 
-/* Last: afterwards the device is lost to this process. */
-static void test_device_fails(void **state)
-{
-    (void)state;
-    pair_open();
-    test_net net;
-    busy_net(&net, 100);
-    vly_backend_net *made = pair_create(pair_cuda, &net, "fault=1", NULL);
-    vly_run run = {.struct_size = sizeof run, .n_bursts = 5};
-    vly_error first = {.struct_size = sizeof first};
-    vly_error again = {.struct_size = sizeof again};
-    assert_int_equal(pair_cuda->net_run(made, &run, &first), VLY_E_DEVICE);
-    assert_int_equal(pair_cuda->net_run(made, &run, &again), VLY_E_DEVICE);
-    print_message("%s\n%s\n", first.message, again.message);
-    uint32_t word = 0;
-    assert_int_equal(pair_cuda->field_read(made, 0, 0, 0, 1, &word, &again),
-                     VLY_E_DEVICE);
-    assert_string_equal(first.message, again.message);
-    pair_cuda->net_destroy(made);
-    vly_device_spec device = {.struct_size = sizeof device, .n_threads = 1};
-    made = NULL;
-    assert_int_equal(
-        pair_cuda->net_create(&device, &net.desc, &net.start, &made, &again),
-        VLY_E_DEVICE);
-    assert_string_equal(first.message, again.message);
-    made = pair_create(pair_cpu, &net, NULL, NULL);
-    test_run whole;
-    pair_run(pair_cpu, &net, made, 5, NULL, 0, &whole);
-    test_run_deinit(&whole);
-    pair_cpu->net_destroy(made);
-    test_net_deinit(&net);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,7 +233,7 @@ int main(void)
         cmocka_unit_test(test_device),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_segment_bytes),
-        cmocka_unit_test(test_device_fails),
+        cmocka_unit_test(pair_test_device_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

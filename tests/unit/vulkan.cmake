@@ -44,6 +44,8 @@ if(TARGET vulkan)
             TIMEOUT 300)
         vly_vulkan_validated(test_vulkan_${test}_validated test_vulkan_${test})
     endforeach()
+    target_sources(test_vulkan_paths
+        PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_pair_paths.c)
     foreach(test same variants)
         target_sources(test_vulkan_${test}
             PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_pair_same.c)
