@@ -47,26 +47,6 @@ static void product_deinit(product *p)
     p->accelerator->gemm.plan_destroy(p->plan);
 }
 
-static vly_gemm_desc desc_of(const bench_gemm_type *type, bench_shape shape)
-{
-    return (vly_gemm_desc){.struct_size = sizeof(vly_gemm_desc),
-                           .flags = type->flags | VLY_GEMM_TRANS_B,
-                           .type_a = type->a,
-                           .type_b = type->b,
-                           .type_d = type->d,
-                           .scale_a = type->scale_a,
-                           .scale_b = type->scale_b,
-                           .m = shape.m,
-                           .n = shape.n,
-                           .k = shape.k,
-                           .lda = shape.k,
-                           .ldb = shape.k,
-                           .ldc = shape.n,
-                           .ldd = shape.n,
-                           .batch = 1,
-                           .workspace_most = UINT64_C(64) << 20};
-}
-
 /* ---- buffers
  * ------------------------------------------------------------------ */
 
@@ -329,7 +309,7 @@ static vly_status one(const bench_options *options,
     tool_message("%s", id);
     memset(&p, 0, sizeof p);
     p.accelerator = accelerator;
-    p.desc = desc_of(type, shape);
+    p.desc = bench_gemm_desc(type, shape);
     VLY_TRY(make_plan(&p, NULL, error));
     VLY_TRY(make_sets(&p, error));
     row->flops = 2.0 * (double)shape.m * (double)shape.n * (double)shape.k;

@@ -177,3 +177,23 @@ vly_status bench_gemm_types(const bench_options *options, bool is_gemv,
     } while (*at++ == ',');
     return VLY_OK;
 }
+
+vly_gemm_desc bench_gemm_desc(const bench_gemm_type *type, bench_shape shape)
+{
+    return (vly_gemm_desc){.struct_size = sizeof(vly_gemm_desc),
+                           .flags = type->flags | VLY_GEMM_TRANS_B,
+                           .type_a = type->a,
+                           .type_b = type->b,
+                           .type_d = type->d,
+                           .scale_a = type->scale_a,
+                           .scale_b = type->scale_b,
+                           .m = shape.m,
+                           .n = shape.n,
+                           .k = shape.k,
+                           .lda = shape.k,
+                           .ldb = shape.k,
+                           .ldc = shape.n,
+                           .ldd = shape.n,
+                           .batch = 1,
+                           .workspace_most = UINT64_C(64) << 20};
+}

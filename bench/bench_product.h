@@ -103,6 +103,9 @@ vly_status bench_gemm_types(const bench_options *options, bool is_gemv,
                             bool is_host, const bench_gemm_type **types,
                             uint32_t *n, vly_error *error);
 
+/* One product with compact rows, B transposed as weights are. */
+vly_gemm_desc bench_gemm_desc(const bench_gemm_type *type, bench_shape shape);
+
 /* ---- bench_gemm.c
  * -------------------------------------------------------------- */
 

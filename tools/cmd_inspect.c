@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "inspect_file.h"
 #include "inspect_net.h"
+#include "inspect_product.h"
 #include "inspect_stream.h"
 #include "record/digest_log.h"
 #include "record/spike_csv.h"
@@ -23,6 +24,10 @@ static const tool_option options[] = {
      "connectome: map it without reading the checksums", 0, 0},
     {"backend", 0, false, TOOL_TEXT, "NAME",
      "genome, connectome: the plan of cuda, cuda:1, cpu:4, ...", 0, 0},
+    {"product", 0, false, TOOL_TEXT, "KIND:TYPE:SIZE",
+     "plugin: how an accelerator runs it, as gemm:bf16:16x4096x1024", 0, 0},
+    {"options", 0, false, TOOL_TEXT, "KEY=VALUE,...",
+     "with --product: of the plugin, as in tune=0", 0, 0},
     {"repair", 0, false, TOOL_FLAG, NULL,
      "a stream, or those of a folder, into what the run would have made", 0, 0},
     {"to", 0, false, TOOL_TEXT, "FILE",
@@ -163,6 +168,23 @@ out:
     return status;
 }
 
+/* What is in the plugin, then what it does with a product. */
+static vly_status inspect_plan(const tool_args *args, file_kind kind,
+                               vly_error *error)
+{
+    const char *path = args->positional[0];
+    vly_status status = VLY_OK;
+    if (kind != FILE_PLUGIN)
+        return vly_fail(error, VLY_E_INVALID, "--product: %s is not a plugin",
+                        path);
+    VLY_TRY(inspect_plugin(path, error));
+    VLY_TRY(inspect_product(path, tool_text(args, "product"),
+                            tool_text(args, "options"), tool_threads(args),
+                            error));
+out:
+    return status;
+}
+
 static int repair(const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
@@ -189,6 +211,9 @@ static int run(const tool_args *args)
     if (tool_has(args, "to"))
         VLY_TRY(vly_fail(&error, VLY_E_INVALID,
                          "--to without --repair, wanted both"));
+    if (tool_has(args, "options") && !tool_has(args, "product"))
+        VLY_TRY(vly_fail(&error, VLY_E_INVALID,
+                         "--options without --product, wanted both"));
     VLY_TRY(read_head(path, head, &n, &error));
     VLY_TRY(tool_overrides_init(args, &overrides, &error));
     file_kind kind = kind_of(head, n);
@@ -197,6 +222,8 @@ static int run(const tool_args *args)
     if (overrides.n > 0 && kind != FILE_GENOME)
         status = vly_fail(&error, VLY_E_INVALID,
                           "--set, --seed: %s is not a genome", path);
+    else if (tool_has(args, "product"))
+        status = inspect_plan(args, kind, &error);
     else if (target.backend != NULL)
         status = inspect_with(path, kind, verify, &target, &error);
     else
@@ -221,7 +248,10 @@ const tool_command cmd_inspect = {
         "how it would "
         "run there: plan, bytes on the\ndevice and the host, bytes a "
         "synapse. No burst is run. Without that device:\nexit code "
-        "3.\n",
+        "3.\n\n"
+        "--product has the plugin of an accelerator make a plan and prints "
+        "which of its ways\nit chose, types and sizes as of volley bench "
+        "gemm.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

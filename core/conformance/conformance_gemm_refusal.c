@@ -234,6 +234,16 @@ static bool check_runs(trial *t)
     return good;
 }
 
+/* An option may force a way that is not for this product. */
+static bool is_offered(trial *t)
+{
+    vly_gemm_plan *plan = NULL;
+    vly_status status = t->gemm->plan_create(&t->trial->accelerator->device,
+                                             &t->desc, &plan, &t->error);
+    t->gemm->plan_destroy(plan);
+    return status != VLY_E_UNSUPPORTED;
+}
+
 uint32_t conformance_gemm_refusals(accel_trial *outer)
 {
     trial t = {.trial = outer,
@@ -243,6 +253,8 @@ uint32_t conformance_gemm_refusals(accel_trial *outer)
     t.gemm->plan_destroy(NULL); /* legal */
     if (t.gemm->supports(&t.desc, &t.error) != VLY_OK)
         return accel_fail(outer, "supports: %s", t.error.message);
+    if (outer->accelerator->device.options != NULL && !is_offered(&t))
+        return accel_skip(outer, "%s", t.error.message);
     return wrong_descs(&t) && wrong_devices(&t) && check_runs(&t)
                ? VLY_CONFORMS
                : VLY_CONFORMANCE_FAILED;

@@ -177,7 +177,8 @@ static void explain(vly_gemm_plan *plan, const candidate all[VLY_GEMM_N_WAYS])
             n += snprintf(at, left, "; %s takes %.2f times as long",
                           vly_gemm_way_names[i],
                           all[i].seconds / all[plan->way].seconds);
-        else if (i == VLY_GEMM_OPENBLAS && !all[i].usable)
+        else if (i == VLY_GEMM_OPENBLAS && !all[i].usable &&
+                 !plan->problem.is_empty && plan->problem.desc.k > 0)
             n += snprintf(at, left, "; no openblas: %s", all[i].why);
     }
 }

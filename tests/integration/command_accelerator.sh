@@ -13,6 +13,26 @@ expect 0 plugins --json plugins.json
 holds is_json plugins.json
 holds grep -q "volley.gemm/1 volley.memory/1" plugins.json
 
+# ---- inspect ----
+expect 0 inspect "$gemm" --product gemm:w4a16:1x256x384 \
+    --options choose=gemv --threads 1
+prints "plugin gemm_cpu"
+prints "choice      gemv: "
+expect 0 inspect "$gemm" --product gemm:fp32:64 --options tune=0
+prints "of 1 candidate"
+for product in gemm gemm:fp32 gemm:fp32: gemm:nothing:64 conv:fp32:64 \
+    gemm:fp32:64,65
+do
+    expect 2 inspect "$gemm" --product "$product"
+done
+says "--product"
+expect 3 inspect "$gemm" --product gemm:fp32:64 --options choose=gemv
+says "m is not 1"
+expect 2 inspect "$gemm" --options tune=0
+says "wanted both"
+expect 2 inspect small.toml --product gemm:fp32:64
+says "not a plugin"
+
 # ---- conformance ----
 expect 0 conformance --list
 prints "cases of volley.gemm/1"
