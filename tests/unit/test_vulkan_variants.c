@@ -105,7 +105,7 @@ const pair_setup pair_same = {
                .n_nets = 2 * N_SLICED,
                .n_few = 1}},
     .log_options = {"kept=1,fours=1,split=1",
-                    "plan=sliced,launch=15,sums=5000,kept=1"}};
+                    "plan=sliced,launch=15,sums=500,kept=1,fused=1"}};
 
 /* With these options on plan sliced it is refused, and why; on another plan
  * they do nothing. */
