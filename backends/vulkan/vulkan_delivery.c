@@ -176,43 +176,6 @@ static uint64_t row_bytes(const builder *b, uint32_t id)
     return b->degree[id] * (b->net->is_sliced ? UINT64_C(16) : UINT64_C(8));
 }
 
-enum { ALL, NEAR, FAR }; /* without further delay, with one */
-
-static uint32_t *write_row(const vly_projection_desc *p, uint32_t k,
-                           uint32_t which, uint32_t *out)
-{
-    uint32_t gain = (p->flags & VLY_PROJECTION_GAIN) != 0;
-    uint32_t flags = gain ? VLY_VULKAN_SYNAPSE_GAIN : 0;
-    for (uint64_t j = p->row[k]; j < p->row[k + 1]; j++) {
-        uint32_t weight = (uint16_t)p->weight[j];
-        uint32_t delay = p->delay != NULL ? p->delay[j] : 0;
-        if (which != ALL && (delay == 0) != (which == NEAR))
-            continue;
-        uint32_t port = p->port == VLY_PORT_BY_SIGN
-                            ? (uint32_t)(p->weight[j] < 0)
-                            : p->port;
-        uint32_t all = flags | (port != 0 ? VLY_VULKAN_SYNAPSE_PORT : 0);
-        *out++ = p->target[j];
-        *out++ = weight | delay << 16 | all << 24;
-    }
-    return out;
-}
-
-/* What neuron k of the source area sends to accumulators in global memory. */
-static void write_synapses(const builder *b, const vly_projection_desc **parts,
-                           uint32_t n, uint32_t k, uint32_t id, uint32_t *out)
-{
-    uint32_t *const begin = out;
-    const int split = b->net->shape.split != 0;
-    for (uint32_t i = 0; i < n; i++)
-        out = write_row(parts[i], k, split ? NEAR : ALL, out);
-    if (!split)
-        return;
-    b->degree[b->net->desc->n_neurons + id] = (uint32_t)(out - begin) / 2;
-    for (uint32_t i = 0; i < n; i++)
-        out = write_row(parts[i], k, FAR, out);
-}
-
 /* The row of neuron k of area a into the piece, where its address says. That
  * memory is written in order or it is slow, so parts are sorted elsewhere. */
 static void write_neuron(const builder *b, uint32_t task, uint32_t a,
@@ -224,8 +187,10 @@ static void write_neuron(const builder *b, uint32_t task, uint32_t a,
     uint8_t *piece = b->piece->mapped;
     uint8_t *out = piece + (b->address[id] - b->address[b->from]);
     if (!b->net->is_sliced) {
-        write_synapses(b, b->parts + first, end - first, k, id,
-                       (uint32_t *)(void *)out);
+        uint32_t near = vly_vulkan_row(b->net, b->parts + first, end - first, k,
+                                       (uint32_t *)(void *)out);
+        if (b->net->shape.split)
+            b->degree[b->net->desc->n_neurons + id] = near;
         return;
     }
     const vly_vulkan_slice_room *room = &b->room[task];

@@ -189,6 +189,15 @@ vly_status vly_vulkan_restore(vly_backend_net *net, vly_error *error);
 /* Base delays of the net, each a group of rows. */
 vly_status vly_vulkan_groups_create(vly_backend_net *net, vly_error *error);
 
+/* ---- vulkan_row.c ------------------------------------------------------ */
+
+/* What n projections have from neuron k of their source area, two words a
+ * synapse; with option split=1 first, and returned how many, those that have no
+ * further delay. */
+uint32_t vly_vulkan_row(const vly_backend_net *net,
+                        const vly_projection_desc *const *parts, uint32_t n,
+                        uint32_t k, uint32_t *out);
+
 /* ---- vulkan_slices.c --------------------------------------------------- */
 
 /* Whether the net runs by slices, and by which. copies: work groups that share
