@@ -47,8 +47,7 @@ static void product_deinit(product *p)
     p->accelerator->gemm.plan_destroy(p->plan);
 }
 
-/* ---- buffers
- * ------------------------------------------------------------------ */
+/* ---- buffers ---------------------------------------------------------- */
 
 /* Random elements, copied in pieces from a pool at random places: making each
  * of a billion by itself would take minutes. Rows are compact. */
@@ -143,8 +142,7 @@ out:
     return status;
 }
 
-/* ---- runs
- * ------------------------------------------------------------------------ */
+/* ---- runs ------------------------------------------------------------- */
 
 static vly_status run_set(void *arg, uint32_t set, void *stream,
                           vly_error *error)
@@ -233,8 +231,7 @@ out:
     return status;
 }
 
-/* ---- one row
- * ------------------------------------------------------------------- */
+/* ---- one row ---------------------------------------------------------- */
 
 static vly_status make_plan(product *p, const char *options, vly_error *error)
 {

@@ -19,8 +19,7 @@ enum {
 
 #define SAMPLE_S 2e-3 /* a sample takes at least so long, if runs allow */
 
-/* ---- sets and ceilings
- * ------------------------------------------------------- */
+/* ---- sets and ceilings ------------------------------------------------ */
 
 uint32_t bench_product_sets(const vly_accelerator *accelerator, uint64_t bytes)
 {
@@ -127,8 +126,7 @@ bench_product *bench_product_add(bench_products *products, const char *id,
     return row;
 }
 
-/* ---- timing
- * -------------------------------------------------------------------- */
+/* ---- timing ----------------------------------------------------------- */
 
 typedef struct timing {
     const bench_subject *subject;
@@ -254,8 +252,7 @@ vly_status bench_product_time(const bench_subject *subject, bench_product *row,
     return status;
 }
 
-/* ---- table
- * ------------------------------------------------------------------------ */
+/* ---- table ------------------------------------------------------------ */
 
 /* The best rate of the rows of a group: what this device reached in this run.
  */
@@ -368,8 +365,7 @@ void bench_products_print(const bench_products *products, bool markdown)
         SAMPLES);
 }
 
-/* ---- JSON
- * ------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------- */
 
 static void put_plan(const bench_product *row, json_writer *json)
 {

@@ -72,8 +72,7 @@ void bench_products_print(const bench_products *products, bool markdown);
 /* One object a row into the open array. */
 void bench_products_json(const bench_products *products, json_writer *json);
 
-/* ---- bench_gemm_shapes.c
- * ------------------------------------------------------- */
+/* ---- bench_gemm_shapes.c ---------------------------------------------- */
 
 typedef struct bench_shape {
     uint64_t m;
@@ -106,8 +105,7 @@ vly_status bench_gemm_types(const bench_options *options, bool is_gemv,
 /* One product with compact rows, B transposed as weights are. */
 vly_gemm_desc bench_gemm_desc(const bench_gemm_type *type, bench_shape shape);
 
-/* ---- bench_gemm.c
- * -------------------------------------------------------------- */
+/* ---- bench_gemm.c ----------------------------------------------------- */
 
 /* Adds rows: products (suite gemm) or those with m = 1 (suite gemv).
  * Errors  E_INVALID --sizes, --types or --set; as run; E_DEVICE a result is

@@ -138,8 +138,7 @@ double accel_random(uint64_t seed, uint32_t stream, uint64_t i)
     return ((double)(word >> 32) + 0.5) * 0x1p-31 - 1.0;
 }
 
-/* ---- buffers
- * ------------------------------------------------------------------ */
+/* ---- buffers ---------------------------------------------------------- */
 
 enum { GUARD = 512, GUARD_BYTE = 0xa5, POISON = 0xff };
 

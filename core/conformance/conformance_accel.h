@@ -13,8 +13,7 @@
 #include "conformance/conformance.h"
 #include "plugin/accelerator.h"
 
-/* ---- the loop
- * ---------------------------------------------------------------- */
+/* ---- the loop --------------------------------------------------------- */
 
 typedef struct vly_accel_conformance {
     const vly_accelerator *accelerator;
@@ -79,14 +78,12 @@ vly_status accel_run_graph(const vly_accelerator *accelerator,
                                              vly_error *error),
                            void *arg, vly_error *error);
 
-/* ---- random data
- * --------------------------------------------------------------- */
+/* ---- random data ------------------------------------------------------ */
 
 /* Number `i` of a stream, in [-1, 1); never 0. */
 double accel_random(uint64_t seed, uint32_t stream, uint64_t i);
 
-/* ---- buffers on the device
- * -------------------------------------------------------- */
+/* ---- buffers on the device -------------------------------------------- */
 
 /* bytes of payload between two guards, the payload `offset` bytes behind a
  * multiple of 256. The host's copy is what the device has after a put and is

@@ -7,8 +7,7 @@
 
 #include "conformance/conformance_accel.h"
 
-/* ---- the table
- * ----------------------------------------------------------------- */
+/* ---- the table -------------------------------------------------------- */
 
 uint32_t conformance_gemm_count(void);
 vly_gemm_desc conformance_gemm_get(uint32_t index);
@@ -18,8 +17,7 @@ uint32_t conformance_gemm_turn(uint32_t index);
 /* "fp16-fp16-fp32.nt.17x63x65.bias.gelu"; at least 128 bytes */
 void conformance_gemm_name(uint32_t index, char *name, size_t size);
 
-/* ---- tensors of a product
- * -------------------------------------------------------- */
+/* ---- tensors of a product --------------------------------------------- */
 
 enum {
     GEMM_A,
@@ -50,8 +48,7 @@ gemm_tensor conformance_gemm_tensor(const vly_gemm_desc *desc, uint32_t which);
 void conformance_gemm_fill(const vly_gemm_desc *desc, uint32_t which,
                            uint64_t seed, void *memory);
 
-/* ---- reference
- * ---------------------------------------------------------------------- */
+/* ---- reference -------------------------------------------------------- */
 
 typedef struct gemm_host {
     const vly_gemm_desc *desc;

@@ -141,8 +141,7 @@ static vly_status get_all(bench *b)
     return status;
 }
 
-/* ---- comparison
- * ------------------------------------------------------------------ */
+/* ---- comparison ------------------------------------------------------- */
 
 /* Both NaN, the same infinity, or within the bound. relu may make 0 of NaN. */
 static bool is_right(const vly_gemm_desc *desc, double x, double value,
@@ -271,8 +270,7 @@ static uint32_t run_checked(bench *b, float alpha, float beta, void *stream)
                : outcome;
 }
 
-/* ---- scenarios
- * --------------------------------------------------------------------- */
+/* ---- scenarios -------------------------------------------------------- */
 
 static bool is_exact(const bench *b)
 {
@@ -503,8 +501,7 @@ static uint32_t scenario_memory(accel_trial *trial)
     return accel_fail(trial, "more than 1000 allocations for a plan");
 }
 
-/* ---- which case meets which
- * ------------------------------------------------------- */
+/* ---- which case meets which ------------------------------------------- */
 
 static bool turn_is(const accel_trial *trial, uint32_t n, uint32_t turn)
 {

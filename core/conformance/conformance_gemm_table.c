@@ -209,8 +209,7 @@ void conformance_gemm_name(uint32_t index, char *name, size_t size)
         d.flags & VLY_GEMM_BIAS ? ".bias" : "", activations[d.activation]);
 }
 
-/* ---- tensors
- * ------------------------------------------------------------------- */
+/* ---- tensors ---------------------------------------------------------- */
 
 static gemm_tensor scale_tensor(const vly_gemm_desc *desc, bool is_b)
 {

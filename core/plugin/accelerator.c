@@ -98,8 +98,7 @@ PRODUCT_CHECK(vly_gemm, VLY_GEMM_INTERFACE)
 PRODUCT_CHECK(vly_attention, VLY_ATTENTION_INTERFACE)
 PRODUCT_CHECK(vly_wkv, VLY_WKV_INTERFACE)
 
-/* ---- by the name of a device -----------------------------------------------
- */
+/* ---- by the name of a device ------------------------------------------ */
 
 /* "gemm" of volley.gemm/1; wkv lives in the plugins of attention. */
 static const char *family_of(const char *interface_id)

@@ -18,7 +18,7 @@ extern "C" {
 /* Id of the plugin, for messages. Each plugin defines it. */
 extern const char vly_accel_plugin[];
 
-/* ---- accel_common.c: the host, messages, memory, sizes ------------------ */
+/* ---- accel_common.c: the host, messages, memory, sizes ---------------- */
 
 extern const vly_host *vly_accel_host; /* set by vly_accel_start */
 
@@ -59,7 +59,7 @@ bool vly_accel_extent(uint64_t batch, uint64_t stride, uint64_t rows,
 void vly_accel_parallel(uint32_t n_tasks, void (*body)(void *arg, uint32_t),
                         void *arg);
 
-/* ---- accel_options.c ----------------------------------------------------- */
+/* ---- accel_options.c -------------------------------------------------- */
 
 enum {
     VLY_ACCEL_CACHE_DEFAULT = 0,
@@ -87,7 +87,7 @@ vly_status vly_accel_options_parse(const char *text, const char *const *extra,
 bool vly_accel_options_value(const char *text, const char *key, char *value,
                              size_t size);
 
-/* ---- accel_host_memory.c ------------------------------------------------- */
+/* ---- accel_host_memory.c ---------------------------------------------- */
 
 /* volley.memory/1 of the processor: one device, streams are NULL. */
 extern const vly_memory vly_accel_host_memory;

@@ -36,7 +36,7 @@ static inline float vly_f32_from_bits(uint32_t bits)
     return x;
 }
 
-/* ---- to float ------------------------------------------------------------ */
+/* ---- to float --------------------------------------------------------- */
 
 static inline float vly_f16_to_f32(uint16_t h)
 {
@@ -85,7 +85,7 @@ static inline void vly_i4_set(uint8_t *bytes, uint64_t index, int32_t value)
     bytes[index / 2] = (uint8_t)(kept | ((uint32_t)value & 15u) << shift);
 }
 
-/* ---- from float ---------------------------------------------------------- */
+/* ---- from float ------------------------------------------------------- */
 
 static inline uint16_t vly_f16_from_f32(float x)
 {
@@ -144,8 +144,7 @@ static inline float vly_f32_to_odd(double x)
     return vly_f32_from_bits(bits | 1u);
 }
 
-/* ---- element.c: arrays ----------------------------------------------------
- */
+/* ---- element.c: arrays ------------------------------------------------ */
 
 /* Bits of an element, 0 if there is no such type; its name, "?" if not. */
 uint32_t vly_element_bits(uint32_t type);

@@ -50,8 +50,7 @@ void vly_gemm_describe(const vly_gemm_desc *desc, char *text, size_t size)
                  : "");
 }
 
-/* ---- which row of the table -----------------------------------------------
- */
+/* ---- which row of the table ------------------------------------------- */
 
 static bool is_half(uint32_t type)
 {
@@ -189,8 +188,7 @@ static vly_status check_types(const vly_gemm_desc *desc, vly_gemm_kind *kind,
     return status == VLY_OK ? check_layout(desc, *kind, error) : status;
 }
 
-/* ---- sizes ------------------------------------------------------------------
- */
+/* ---- sizes ------------------------------------------------------------ */
 
 static vly_status check_pitch(const char *name, uint64_t pitch, uint64_t cols,
                               vly_error *error)

@@ -50,8 +50,7 @@ typedef struct vly_gemm_work {
     bool reads; /* A and B */
 } vly_gemm_work;
 
-/* ---- gemm_cpu_run.c --------------------------------------------------------
- */
+/* ---- gemm_cpu_run.c --------------------------------------------------- */
 
 vly_status vly_gemm_cpu_run(vly_gemm_plan *plan, const vly_gemm_run *run,
                             vly_error *error);
@@ -61,8 +60,7 @@ void vly_gemm_cpu_execute(const vly_gemm_plan *plan, const vly_gemm_run *run);
 vly_gemm_operand vly_gemm_operand_a(const vly_gemm_work *work, uint64_t batch);
 vly_gemm_operand vly_gemm_operand_b(const vly_gemm_work *work, uint64_t batch);
 
-/* ---- gemm_cpu_epilogue.c ---------------------------------------------------
- */
+/* ---- gemm_cpu_epilogue.c ---------------------------------------------- */
 
 /* D of row `row`, columns [col, col + n), of product `batch`:
  * f(alpha * scale(sums) + beta * C + bias). sums NULL: all 0. */
@@ -75,8 +73,7 @@ void vly_gemm_epilogue_whole(const vly_gemm_work *work, uint64_t batch,
 /* wholes[n] += sums[n], which are whole numbers; sums become 0. */
 void vly_gemm_flush(float *sums, uint32_t *wholes, uint64_t n);
 
-/* ---- gemm_cpu_tile.c -------------------------------------------------------
- */
+/* ---- gemm_cpu_tile.c -------------------------------------------------- */
 
 /* Tiles for the way (not GEMV) with at most `most` bytes of workspace; false
  * if the way needs more. */
@@ -87,15 +84,13 @@ bool vly_gemm_tile_fit(const vly_gemm_problem *problem,
 void vly_gemm_tile_run(const vly_gemm_work *work, uint64_t index,
                        void *workspace);
 
-/* ---- gemm_cpu_vector.c -----------------------------------------------------
- */
+/* ---- gemm_cpu_vector.c ------------------------------------------------ */
 
 uint64_t vly_gemm_vector_pieces(const vly_gemm_problem *problem);
 /* Piece `index` of the products with m = 1. */
 void vly_gemm_vector_run(const vly_gemm_work *work, uint64_t index);
 
-/* ---- gemm_cpu_blas.c -------------------------------------------------------
- */
+/* ---- gemm_cpu_blas.c -------------------------------------------------- */
 
 /* The library, opened once a process. NULL or why it cannot be used.
  * [any-thread] */
@@ -108,8 +103,7 @@ void vly_gemm_blas_multiply(bool trans_a, bool trans_b, uint64_t m, uint64_t n,
                             uint64_t lda, const float *b, uint64_t ldb,
                             float beta, float *d, uint64_t ldd);
 
-/* ---- gemm_cpu_plan.c -------------------------------------------------------
- */
+/* ---- gemm_cpu_plan.c -------------------------------------------------- */
 
 vly_status vly_gemm_cpu_supports(const vly_gemm_desc *desc, vly_error *error);
 vly_status vly_gemm_cpu_plan_create(const vly_device_spec *device,
@@ -119,8 +113,7 @@ void vly_gemm_cpu_plan_destroy(vly_gemm_plan *plan);
 vly_status vly_gemm_cpu_plan_info(const vly_gemm_plan *plan,
                                   vly_plan_info *info, vly_error *error);
 
-/* ---- gemm_cpu_tune.c -------------------------------------------------------
- */
+/* ---- gemm_cpu_tune.c -------------------------------------------------- */
 
 /* Median seconds of one run of the plan (or of a part of its shape, where a
  * run would take long) on random data.

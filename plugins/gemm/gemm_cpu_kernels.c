@@ -24,8 +24,7 @@
 #define VLY_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* ---- to float -------------------------------------------------------------
- */
+/* ---- to float --------------------------------------------------------- */
 
 /* int4 from an even index on: two of a byte, one after the other. */
 static void convert_i4(const uint8_t *bytes, float *to, uint64_t n)
@@ -73,8 +72,7 @@ static void convert(uint32_t type, const void *from, uint64_t first, float *to,
     }
 }
 
-/* ---- operands --------------------------------------------------------------
- */
+/* ---- operands --------------------------------------------------------- */
 
 static float scale_at(const vly_gemm_operand *operand, uint64_t row, uint64_t k)
 {
@@ -178,8 +176,7 @@ static void pack(const vly_gemm_operand *operand, uint64_t row, uint64_t n_rows,
     }
 }
 
-/* ---- sums ------------------------------------------------------------------
- */
+/* ---- sums ------------------------------------------------------------- */
 
 #if defined(__AVX512F__)
 

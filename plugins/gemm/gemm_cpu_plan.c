@@ -19,8 +19,7 @@ typedef struct candidate {
     bool is_whole;
 } candidate;
 
-/* ---- instruction sets -------------------------------------------------------
- */
+/* ---- instruction sets ------------------------------------------------- */
 
 static const vly_gemm_kernels *find_kernels(const char *isa)
 {
@@ -40,8 +39,7 @@ static const vly_gemm_kernels *find_kernels(const char *isa)
                                                      : NULL;
 }
 
-/* ---- candidates
- * -------------------------------------------------------------- */
+/* ---- candidates ------------------------------------------------------- */
 
 static void try_way(const vly_gemm_plan *plan, vly_gemm_way way, candidate *c)
 {
@@ -148,8 +146,7 @@ static vly_status choose(vly_gemm_plan *plan, const vly_accel_options *options,
     return VLY_OK;
 }
 
-/* ---- in words
- * ---------------------------------------------------------------- */
+/* ---- in words --------------------------------------------------------- */
 
 static void explain(vly_gemm_plan *plan, const candidate all[VLY_GEMM_N_WAYS])
 {
@@ -183,8 +180,7 @@ static void explain(vly_gemm_plan *plan, const candidate all[VLY_GEMM_N_WAYS])
     }
 }
 
-/* ---- the interface
- * ----------------------------------------------------------- */
+/* ---- the interface ---------------------------------------------------- */
 
 vly_status vly_gemm_cpu_supports(const vly_gemm_desc *desc, vly_error *error)
 {

@@ -59,8 +59,7 @@ static parts parts_of(const vly_gemm_problem *p, const vly_gemm_tile *tile,
     return made;
 }
 
-/* ---- sizes -----------------------------------------------------------------
- */
+/* ---- sizes ------------------------------------------------------------ */
 
 static void count_tiles(const vly_gemm_desc *desc, vly_gemm_tile *tile)
 {
@@ -144,8 +143,7 @@ bool vly_gemm_tile_fit(const vly_gemm_problem *problem,
     return true;
 }
 
-/* ---- products of one tile --------------------------------------------------
- */
+/* ---- products of one tile --------------------------------------------- */
 
 /* Which part of D, and of which product. */
 typedef struct place {

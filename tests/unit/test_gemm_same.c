@@ -219,8 +219,7 @@ static void test_openblas_threads(void **state)
     }
 }
 
-/* ---- ten threads at once
- * -------------------------------------------------------- */
+/* ---- ten threads at once ---------------------------------------------- */
 
 enum { CALLERS = 10 };
 
