@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The products of a `volley bench gemm|gemv --json FILE` again, by PyTorch.
 
-    torch_products.py FILE [--json OUT] [--samples 30]
+    gemm_pytorch.py FILE [--json OUT] [--samples 30]
 
 One table: what Volley took, what PyTorch takes on the same device now, and how
 many times as fast Volley is. Both use random factors that are taken in turns
@@ -28,7 +28,7 @@ SAMPLE_S = 2e-3
 
 
 def stop(code, text):
-    print(f"torch_products: {text}", file=sys.stderr)
+    print(f"gemm_pytorch: {text}", file=sys.stderr)
     sys.exit(code)
 
 
