@@ -59,6 +59,18 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
             TEST_LIBRARY="${VOLLEY_TEST_PLUGIN_DIR}/fake_cublaslt.so")
     target_include_directories(test_gemm_cuda_host
         PRIVATE ${CMAKE_SOURCE_DIR}/core/conformance)
+
+    # the conformance table the same way; a runtime that is none keeps no graphs
+    add_dependencies(test_gemm fake_gemm_cuda fake_cublaslt)
+    foreach(way tune=0 tune=0,choose=own)
+        string(MAKE_C_IDENTIFIER "test_gemm_emulated_${way}" name)
+        vly_test_register(${name} LABELS unit slow
+            COMMAND ${CMAKE_COMMAND} -E env
+                VOLLEY_PLUGIN_PATH=${VOLLEY_TEST_PLUGIN_DIR}/fake_gemm_cuda.so
+                $<TARGET_FILE:test_gemm>
+                "cuda:0,cache=off,library=${VOLLEY_TEST_PLUGIN_DIR}/fake_cublaslt.so,${way}"
+                "*/[!g]*")
+    endforeach()
 endif()
 
 vly_test(test_gemv_unpack LABELS unit SOURCES test_gemv_unpack.c)
