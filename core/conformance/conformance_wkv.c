@@ -1,41 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Cases of volley.wkv/1 against the recurrence in double.
- *
- * How far a right result may be away. Row i of the state is a vector s; a token
- * makes s' = s M + v_i k with M = diag(d) + a b^T. With w = 2^-22 for every
- * operation (twice the roundoff of fp32, cut off, twice: a form over chunks
- * does the work in two levels), an error e of s becomes at most
- *
- *   |e'| <= m |e| + (|s| (2^-21 c + 4 w) + |s.a| 4 w |b| +
- *           68 w |s| |a| |b| + |v_i| |k| 4 w),      all norms Euclidean,
- *
- * where m is the norm of M (by power iteration, one per cent added) and c the
- * largest exp(w_j) + 1 of a key, as exp(-exp(w)) has the relative error
- * (exp(w) + 1) 2^-22 if both exps have 2^-22. y_i = s.r is off by
- * |e| |r| + 68 w |s| |r| + the roundoff of its type.
+ * The cases of volley.wkv/1, and their runs: a scenario is a type; in each the
+ * case is run with aligned pointers, as a graph where the plugin has graphs,
+ * and with pointers that are aligned to their elements only.
  */
+#include "conformance/conformance_wkv.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "conformance/conformance_accel.h"
-#include "conformance/conformance_attention.h"
 #include "conformance/conformance_element.h"
-
-enum { DIM = 64, SQUARE = DIM * DIM, BATCH_MOST = 4 };
-
-typedef struct wkv_case {
-    const char *name;
-    uint32_t batch;
-    uint32_t seq;
-    uint32_t heads;
-    uint32_t has_state; /* state_in is given */
-    uint32_t in_place;  /* state_out is state_in */
-    uint32_t lengths;
-    uint32_t strong; /* decays near 0, as exp(-exp(5)), and near 1 */
-} wkv_case;
 
 static const wkv_case cases[] = {
     {"step", 1, 1, 2, 1, 0, 0, 0},
@@ -54,20 +30,8 @@ static const wkv_case cases[] = {
     {"no_batch", 0, 5, 2, 1, 0, 0, 0},
 };
 
-enum {
-    R,
-    W,
-    K,
-    V,
-    A,
-    B,
-    N_INPUTS,
-    Y = N_INPUTS,
-    STATE_IN,
-    STATE_OUT,
-    LENGTH,
-    N_BUFFERS
-};
+/* Buffers: the inputs first. */
+enum { Y = WKV_N_INPUTS, STATE_IN, STATE_OUT, LENGTH, N_BUFFERS };
 
 static const char *const names[N_BUFFERS] = {
     "r", "w", "k", "v", "a", "b", "y", "state_in", "state_out", "length"};
@@ -75,18 +39,8 @@ static const char *const names[N_BUFFERS] = {
 typedef struct trial {
     accel_trial *accel;
     const vly_accelerator *accelerator;
-    const wkv_case *entry;
+    wkv_data data;
     vly_wkv_desc desc;
-    uint32_t length[BATCH_MOST];
-    uint64_t n;       /* elements of r */
-    uint64_t n_state; /* of the state */
-    double *input[N_INPUTS];
-    double *y;
-    double *y_bound;
-    double *state; /* after the last token */
-    double *state_bound;
-    double *memory;
-    float *state_in;
     accel_buffer buffers[N_BUFFERS];
     uint64_t workspace_bytes;
     accel_buffer workspace;
@@ -96,166 +50,6 @@ typedef struct trial {
     uint32_t skipped;
     vly_error error;
 } trial;
-
-/* ---- data ---------------------------------------------------------------- */
-
-/* As RWKV-7 makes them: a = -kk with |kk| = 1, b = kk * rate in (0, 1), decays
- * from exp(-exp(-0.5)) to near 1. */
-static double some_input(const trial *t, uint32_t which, uint64_t i)
-{
-    const uint64_t row = i / DIM;
-    const uint64_t seed = t->accel->seed;
-    if (which == W) {
-        double u = attention_uniform(seed, W, i);
-        return t->entry->strong ? 14.0 * u - 9.0 : 8.0 * u - 8.5;
-    }
-    if (which != A && which != B)
-        return attention_random(seed, which, i);
-    double length = 0.0;
-    for (uint64_t j = 0; j < DIM; j++) {
-        double x = attention_random(seed, A, row * DIM + j);
-        length += x * x;
-    }
-    double kk = attention_random(seed, A, i) / sqrt(length);
-    return which == A ? -kk : kk * attention_uniform(seed, B, i);
-}
-
-static vly_status make_data(trial *t)
-{
-    const wkv_case *entry = t->entry;
-    const uint64_t sequences = (uint64_t)entry->batch * entry->heads;
-    t->n = sequences * entry->seq * DIM;
-    t->n_state = sequences * SQUARE;
-    t->memory =
-        vly_calloc((N_INPUTS + 2) * t->n + 2 * t->n_state + 1, sizeof(double));
-    t->state_in = vly_calloc(t->n_state + 1, sizeof(float));
-    if (t->memory == NULL || t->state_in == NULL)
-        return vly_fail_nomem(&t->error, t->n, "test data");
-    for (uint32_t i = 0; i < N_INPUTS; i++)
-        t->input[i] = t->memory + i * t->n;
-    t->y = t->memory + N_INPUTS * t->n;
-    t->y_bound = t->y + t->n;
-    t->state = t->y_bound + t->n;
-    t->state_bound = t->state + t->n_state;
-    for (uint32_t i = 0; i < N_INPUTS; i++)
-        for (uint64_t j = 0; j < t->n; j++)
-            t->input[i][j] = conformance_decode(
-                t->desc.type,
-                conformance_encode(t->desc.type, some_input(t, i, j)));
-    for (uint64_t j = 0; j < t->n_state && entry->has_state; j++)
-        t->state_in[j] = (float)attention_random(t->accel->seed, STATE_IN, j);
-    for (uint32_t b = 0; b < entry->batch; b++) {
-        const uint32_t some[BATCH_MOST] = {entry->seq, 0, 1, entry->seq / 2};
-        t->length[b] = entry->lengths ? some[b % BATCH_MOST] : entry->seq;
-    }
-    return VLY_OK;
-}
-
-/* ---- the reference ------------------------------------------------------- */
-
-static double norm(const double *x)
-{
-    double sum = 0.0;
-    for (uint32_t j = 0; j < DIM; j++)
-        sum += x[j] * x[j];
-    return sqrt(sum);
-}
-
-static double dot(const double *x, const double *y)
-{
-    double sum = 0.0;
-    for (uint32_t j = 0; j < DIM; j++)
-        sum += x[j] * y[j];
-    return sum;
-}
-
-/* x M and then M^T of it, M = diag(d) + a b^T: power iteration. */
-static double norm_of_step(const double *d, const double *a, const double *b)
-{
-    double x[DIM];
-    double y[DIM];
-    double size = 1.0;
-    for (uint32_t j = 0; j < DIM; j++)
-        x[j] = 1.0 + 0.01 * j;
-    for (uint32_t round = 0; round < 40; round++) {
-        const double before = norm(x);
-        double along = dot(x, a);
-        for (uint32_t j = 0; j < DIM; j++)
-            y[j] = x[j] * d[j] + along * b[j];
-        along = dot(y, b);
-        for (uint32_t j = 0; j < DIM; j++)
-            x[j] = y[j] * d[j] + along * a[j];
-        size = sqrt(norm(x) / before);
-        for (uint32_t j = 0; j < DIM; j++)
-            x[j] /= before;
-    }
-    return 1.01 * size;
-}
-
-typedef struct token {
-    const double *r, *k, *v, *a, *b;
-    double decay[DIM];
-    double step; /* norm of M */
-    double decay_error;
-} token;
-
-static void find_token(const trial *t, uint64_t at, token *one)
-{
-    *one = (token){.r = t->input[R] + at,
-                   .k = t->input[K] + at,
-                   .v = t->input[V] + at,
-                   .a = t->input[A] + at,
-                   .b = t->input[B] + at};
-    for (uint32_t j = 0; j < DIM; j++) {
-        const double rate = exp(t->input[W][at + j]);
-        one->decay[j] = exp(-rate);
-        one->decay_error =
-            fmax(one->decay_error, one->decay[j] * (rate + 1.0) * 0x1p-21);
-    }
-    one->step = norm_of_step(one->decay, one->a, one->b);
-}
-
-/* Row i of the state and y_i after one token. */
-static void row_step(const trial *t, const token *one, uint32_t i, uint64_t at,
-                     double *s, double *error)
-{
-    const double w = 0x1p-22;
-    const double along = dot(s, one->a);
-    const double size = norm(s);
-    double y = 0.0;
-    *error = one->step * *error + size * (one->decay_error + 4 * w) +
-             fabs(along) * 4 * w * norm(one->b) +
-             68 * w * size * norm(one->a) * norm(one->b) +
-             fabs(one->v[i]) * norm(one->k) * 4 * w;
-    for (uint32_t j = 0; j < DIM; j++) {
-        s[j] = s[j] * one->decay[j] + along * one->b[j] + one->v[i] * one->k[j];
-        y += s[j] * one->r[j];
-    }
-    t->y[at + i] = y;
-    t->y_bound[at + i] = *error * norm(one->r) +
-                         68 * w * norm(s) * norm(one->r) +
-                         conformance_element_roundoff(t->desc.type) * fabs(y) +
-                         conformance_element_least(t->desc.type) / 2;
-}
-
-static void head_truth(const trial *t, uint64_t b, uint64_t h)
-{
-    const wkv_case *entry = t->entry;
-    double *state = t->state + (b * entry->heads + h) * SQUARE;
-    double *bound = t->state_bound + (b * entry->heads + h) * SQUARE;
-    double error[DIM] = {0};
-    for (uint32_t j = 0; j < SQUARE; j++)
-        state[j] = t->state_in[(b * entry->heads + h) * SQUARE + j];
-    for (uint64_t s = 0; s < t->length[b]; s++) {
-        const uint64_t at = ((b * entry->seq + s) * entry->heads + h) * DIM;
-        token one;
-        find_token(t, at, &one);
-        for (uint32_t i = 0; i < DIM; i++)
-            row_step(t, &one, i, at, state + i * DIM, &error[i]);
-    }
-    for (uint32_t j = 0; j < SQUARE; j++)
-        bound[j] = error[j / DIM] + 0x1p-24 * fabs(state[j]);
-}
 
 /* ---- a run --------------------------------------------------------------- */
 
@@ -299,15 +93,15 @@ static bool make_buffer(trial *t, uint32_t which, uint64_t bytes,
     if (accel_buffer_init(buffer, t->accelerator, bytes,
                           t->unaligned ? offset : 0, &t->error) != VLY_OK)
         return failed_call(t, "memory");
-    for (uint64_t i = 0; i < t->n && which < N_INPUTS; i++)
+    for (uint64_t i = 0; i < t->data.n && which < WKV_N_INPUTS; i++)
         conformance_element_set(t->desc.type, accel_buffer_host(buffer), i,
-                                t->input[which][i]);
+                                t->data.input[which][i]);
     const bool is_state =
-        which == STATE_IN || (which == STATE_OUT && t->entry->in_place);
+        which == STATE_IN || (which == STATE_OUT && t->data.entry->in_place);
     if (is_state && bytes > 0)
-        memcpy(accel_buffer_host(buffer), t->state_in, bytes);
+        memcpy(accel_buffer_host(buffer), t->data.state_in, bytes);
     if (which == LENGTH && bytes > 0)
-        memcpy(accel_buffer_host(buffer), t->length, bytes);
+        memcpy(accel_buffer_host(buffer), t->data.length, bytes);
     if (accel_buffer_put(buffer, &t->error) != VLY_OK)
         return failed_call(t, "copy");
     return true;
@@ -318,12 +112,12 @@ static bool make_buffers(trial *t)
     const uint32_t size = conformance_element_bits(t->desc.type) / 8;
     bool good = true;
     for (uint32_t i = 0; i <= Y && good; i++)
-        good = make_buffer(t, i, t->n * size, size);
-    if (good && t->entry->has_state && !t->entry->in_place)
-        good = make_buffer(t, STATE_IN, t->n_state * 4, 4);
-    good = good && make_buffer(t, STATE_OUT, t->n_state * 4, 4);
-    if (good && t->entry->lengths)
-        good = make_buffer(t, LENGTH, (uint64_t)t->entry->batch * 4, 4);
+        good = make_buffer(t, i, t->data.n * size, size);
+    if (good && t->data.entry->has_state && !t->data.entry->in_place)
+        good = make_buffer(t, STATE_IN, t->data.n_state * 4, 4);
+    good = good && make_buffer(t, STATE_OUT, t->data.n_state * 4, 4);
+    if (good && t->data.entry->lengths)
+        good = make_buffer(t, LENGTH, (uint64_t)t->data.entry->batch * 4, 4);
     if (good && accel_buffer_init(&t->workspace, t->accelerator,
                                   t->workspace_bytes, 0, &t->error) != VLY_OK)
         good = failed_call(t, "memory of the workspace");
@@ -340,15 +134,15 @@ static vly_status put_run(void *arg, void *stream, vly_error *error)
         at[i] = t->buffers[i].base != NULL ? accel_buffer_device(&t->buffers[i])
                                            : NULL;
     const vly_wkv_run run = {.struct_size = sizeof run,
-                             .r = at[R],
-                             .w = at[W],
-                             .k = at[K],
-                             .v = at[V],
-                             .a = at[A],
-                             .b = at[B],
+                             .r = at[WKV_R],
+                             .w = at[WKV_W],
+                             .k = at[WKV_K],
+                             .v = at[WKV_V],
+                             .a = at[WKV_A],
+                             .b = at[WKV_B],
                              .y = at[Y],
-                             .state_in = t->entry->in_place ? at[STATE_OUT]
-                                                            : at[STATE_IN],
+                             .state_in = t->data.entry->in_place ? at[STATE_OUT]
+                                                                 : at[STATE_IN],
                              .state_out = at[STATE_OUT],
                              .length = at[LENGTH],
                              .workspace = accel_buffer_device(&t->workspace),
@@ -374,23 +168,23 @@ static bool run_once(trial *t)
 
 static bool check_y(trial *t)
 {
-    const wkv_case *entry = t->entry;
+    const wkv_case *entry = t->data.entry;
     const uint32_t size = conformance_element_bits(t->desc.type) / 8;
     uint8_t *found = accel_buffer_found(&t->buffers[Y]);
     const uint8_t *host = accel_buffer_host(&t->buffers[Y]);
-    for (uint64_t i = 0; i < t->n; i++) {
-        const uint64_t b = i / DIM / entry->heads / entry->seq;
-        const uint64_t s = i / DIM / entry->heads % entry->seq;
+    for (uint64_t i = 0; i < t->data.n; i++) {
+        const uint64_t b = i / WKV_DIM / entry->heads / entry->seq;
+        const uint64_t s = i / WKV_DIM / entry->heads % entry->seq;
         const double x = conformance_element_get(t->desc.type, found, i);
-        if (s >= t->length[b])
+        if (s >= t->data.length[b])
             continue;
-        if (!(fabs(x - t->y[i]) <= t->y_bound[i])) {
+        if (!(fabs(x - t->data.y[i]) <= t->data.y_bound[i])) {
             accel_fail(t->accel,
                        "y[batch %u, token %u, %u] is %.9g, wanted %.9g within "
                        "%.3g%s",
                        (uint32_t)b, (uint32_t)s,
-                       (uint32_t)(i % (entry->heads * DIM)), x, t->y[i],
-                       t->y_bound[i], how(t));
+                       (uint32_t)(i % (entry->heads * WKV_DIM)), x,
+                       t->data.y[i], t->data.y_bound[i], how(t));
             return false;
         }
         memcpy(found + i * size, host + i * size, size);
@@ -404,17 +198,17 @@ static bool check_y(trial *t)
 static bool check_state(trial *t)
 {
     const float *found = accel_buffer_found(&t->buffers[STATE_OUT]);
-    for (uint64_t i = 0; i < t->n_state; i++) {
+    for (uint64_t i = 0; i < t->data.n_state; i++) {
         float x;
         memcpy(&x, (const char *)found + i * sizeof x, sizeof x);
-        if (fabs((double)x - t->state[i]) <= t->state_bound[i])
+        if (fabs((double)x - t->data.state[i]) <= t->data.state_bound[i])
             continue;
         accel_fail(t->accel,
                    "state_out[head %u, %u, %u] is %.9g, wanted %.9g within "
                    "%.3g%s",
-                   (uint32_t)(i / SQUARE), (uint32_t)(i / DIM % DIM),
-                   (uint32_t)(i % DIM), (double)x, t->state[i],
-                   t->state_bound[i], how(t));
+                   (uint32_t)(i / WKV_SQUARE),
+                   (uint32_t)(i / WKV_DIM % WKV_DIM), (uint32_t)(i % WKV_DIM),
+                   (double)x, t->data.state[i], t->data.state_bound[i], how(t));
         return false;
     }
     return true;
@@ -466,19 +260,18 @@ static uint32_t run_scenario(accel_trial *accel, uint32_t type)
     const wkv_case *entry = &cases[accel->index];
     trial t = {.accel = accel,
                .accelerator = accel->accelerator,
-               .entry = entry,
                .desc = {.struct_size = sizeof t.desc,
                         .flags = entry->lengths ? VLY_WKV_LENGTHS : 0u,
                         .type = type,
                         .batch = entry->batch,
                         .seq = entry->seq,
                         .heads = entry->heads,
-                        .dim = DIM,
+                        .dim = WKV_DIM,
                         .workspace_most = UINT64_C(1) << 30},
                .error = VLY_ERROR_INIT};
-    bool good = make_data(&t) == VLY_OK || failed_call(&t, "test data");
-    for (uint64_t i = 0; good && i < (uint64_t)entry->batch * entry->heads; i++)
-        head_truth(&t, i / entry->heads, i % entry->heads);
+    bool good =
+        wkv_data_init(&t.data, entry, type, accel->seed, &t.error) == VLY_OK ||
+        failed_call(&t, "test data");
     good = good && run_variant(&t, 0, 0);
     const bool skipped = t.skipped != 0;
     /* run twice, a state in place would be that of two runs */
@@ -486,8 +279,7 @@ static uint32_t run_scenario(accel_trial *accel, uint32_t type)
         good = run_variant(&t, 0, 1);
     if (good)
         good = run_variant(&t, 1, 0) || t.skipped != 0; /* refused by name */
-    vly_free(t.memory);
-    vly_free(t.state_in);
+    wkv_data_deinit(&t.data);
     return good      ? VLY_CONFORMS
            : skipped ? VLY_CONFORMANCE_SKIPPED
                      : VLY_CONFORMANCE_FAILED;
