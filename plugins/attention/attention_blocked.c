@@ -24,7 +24,7 @@ typedef struct tile {
     const vly_attention_run *run;
     vly_attention_view view;
     uint32_t head_kv;
-    uint32_t first; /* row of the key head */
+    uint64_t first; /* row of the key head */
     uint32_t n;
     uint32_t split;
     float *q;   /* [n][dim], scaled */
@@ -83,12 +83,12 @@ static uint32_t group_of(const vly_attention_desc *desc)
 static uint32_t head_of(const tile *t, uint32_t row)
 {
     return t->head_kv * group_of(&t->plan->desc) +
-           (t->first + row) / t->view.n_q;
+           (uint32_t)((t->first + row) / t->view.n_q);
 }
 
 static uint32_t query_of(const tile *t, uint32_t row)
 {
-    return (t->first + row) % t->view.n_q;
+    return (uint32_t)((t->first + row) % t->view.n_q);
 }
 
 static uint64_t scale_at(const tile *t)
@@ -262,10 +262,10 @@ static void join_row(const tile *t, uint32_t row)
 
 /* ---- units ------------------------------------------------------------- */
 
-static uint32_t n_tiles(const vly_attention_desc *desc)
+static uint64_t n_tiles(const vly_attention_desc *desc)
 {
     const uint64_t rows = (uint64_t)group_of(desc) * desc->seq_q;
-    return (uint32_t)((rows + VLY_TILE_ROWS - 1) / VLY_TILE_ROWS);
+    return (rows + VLY_TILE_ROWS - 1) / VLY_TILE_ROWS;
 }
 
 /* Unit = ((batch * heads_kv + head) * tiles + tile) * splits + split; the last
@@ -275,7 +275,7 @@ static int find_tile(const forward_work *work, uint64_t unit, tile *t)
 {
     const vly_attention_desc *desc = &work->plan->desc;
     const uint32_t splits = work->plan->n_splits;
-    const uint32_t tiles = n_tiles(desc);
+    const uint64_t tiles = n_tiles(desc);
     const uint64_t head = unit / splits / tiles;
     t->plan = work->plan;
     t->run = work->run;
@@ -284,11 +284,10 @@ static int find_tile(const forward_work *work, uint64_t unit, tile *t)
     vly_attention_view_make(desc, work->run, (uint32_t)(head / desc->heads_kv),
                             &t->view);
     const uint64_t rows = (uint64_t)group_of(desc) * t->view.n_q;
-    const uint64_t first =
-        (tiles - 1 - unit / splits % tiles) * (uint64_t)VLY_TILE_ROWS;
+    const uint64_t first = (tiles - 1 - unit / splits % tiles) * VLY_TILE_ROWS;
     if (first >= rows)
         return 0;
-    t->first = (uint32_t)first;
+    t->first = first;
     t->n =
         (uint32_t)(rows - first < VLY_TILE_ROWS ? rows - first : VLY_TILE_ROWS);
     return 1;
@@ -349,7 +348,7 @@ static void forward_plan(vly_attention_plan *plan, uint64_t *n_units)
 {
     const vly_attention_desc *desc = &plan->desc;
     const uint32_t pad = vly_tile_pad(desc->dim_v);
-    const uint32_t tiles = n_tiles(desc);
+    const uint64_t tiles = n_tiles(desc);
     const uint64_t rows = (uint64_t)group_of(desc) * desc->seq_q;
     plan->n_splits = 1;
     if (tiles == 1 && desc->seq_kv > SPLIT_KEYS) {

@@ -121,6 +121,11 @@ static vly_status check_numbers(const vly_attention_desc *desc,
                               "%s: %u query heads for %u key heads, wanted "
                               "a multiple of them",
                               plugin, desc->heads_q, desc->heads_kv);
+    if (desc->seq_q > INT32_MAX || desc->seq_kv > INT32_MAX)
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "%s: seq_q is %u and seq_kv %u, wanted at most "
+                              "2147483647, as lengths are int32",
+                              plugin, desc->seq_q, desc->seq_kv);
     if (desc->window_left < VLY_ATTENTION_NO_WINDOW ||
         desc->window_right < VLY_ATTENTION_NO_WINDOW)
         return vly_accel_fail(error, VLY_E_INVALID,

@@ -40,6 +40,7 @@ WRONG(dim_0, d->dim = 0)
 WRONG(dim_12, d->dim = 12)
 WRONG(dim_264, d->dim = 264)
 WRONG(dim_v_4, d->dim_v = 4)
+WRONG(seq_long, d->seq_kv = 1u << 31)
 WRONG(window, d->window_left = -2)
 WRONG(scale, d->scale = NAN)
 WRONG(align_3, d->align = 3)
@@ -70,6 +71,7 @@ static const wrong_desc wrong_descs[] = {
     {"dim is 12", VLY_E_INVALID, dim_12},
     {"dim is 264", VLY_E_INVALID, dim_264},
     {"dim_v is 4", VLY_E_INVALID, dim_v_4},
+    {"seq_kv 2147483648", VLY_E_INVALID, seq_long},
     {"window of -2", VLY_E_INVALID, window},
     {"scale", VLY_E_INVALID, scale},
     {"align is 3", VLY_E_INVALID, align_3},

@@ -62,7 +62,7 @@ typedef struct vly_attention_desc {
     uint32_t batch;
     uint32_t heads_q;
     uint32_t heads_kv; /* divides heads_q */
-    uint32_t seq_q;    /* the longest; 1 is decoding */
+    uint32_t seq_q;    /* the longest, below 2^31; 1 is decoding */
     uint32_t seq_kv;
     uint32_t dim;         /* of Q and K: 8 to 256, a multiple of 8 */
     uint32_t dim_v;       /* of V and O, likewise */
