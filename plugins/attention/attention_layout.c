@@ -98,6 +98,26 @@ static uint64_t bytes_within(const vly_attention_box *box, uint64_t step,
     return inner * bytes;
 }
 
+/* Do both keep to parts of their own, modulo a stride of a? */
+static int interleave(const vly_attention_box *a, uintptr_t at_a,
+                      uint64_t bytes_a, const vly_attention_box *b,
+                      uintptr_t at_b, uint64_t bytes_b)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
+        const uint64_t step = a->stride[i] * bytes_a;
+        if (step == 0)
+            continue;
+        const uint64_t part_a = bytes_within(a, step, bytes_a);
+        const uint64_t part_b = bytes_within(b, step, bytes_b);
+        if (part_a == 0 || part_b == 0)
+            continue;
+        const uint64_t from_a = (at_b % step + step - at_a % step) % step;
+        if (from_a >= part_a && step - from_a >= part_b)
+            return 1;
+    }
+    return 0;
+}
+
 int vly_attention_boxes_meet(const vly_attention_box *a, uintptr_t at_a,
                              uint64_t bytes_a, const vly_attention_box *b,
                              uintptr_t at_b, uint64_t bytes_b)
@@ -109,18 +129,6 @@ int vly_attention_boxes_meet(const vly_attention_box *a, uintptr_t at_a,
     if (at_a + a->extent * bytes_a <= at_b ||
         at_b + b->extent * bytes_b <= at_a)
         return 0;
-    /* they interleave if, modulo a stride, both keep to parts of their own */
-    for (uint32_t i = 0; i < a->n; i++) {
-        uint64_t step = a->stride[i] * bytes_a;
-        if (step == 0)
-            continue;
-        uint64_t part_a = bytes_within(a, step, bytes_a);
-        uint64_t part_b = bytes_within(b, step, bytes_b);
-        if (part_a == 0 || part_b == 0)
-            continue;
-        uint64_t from_a = (at_b % step + step - at_a % step) % step;
-        if (from_a >= part_a && step - from_a >= part_b)
-            return 0;
-    }
-    return 1;
+    return !interleave(a, at_a, bytes_a, b, at_b, bytes_b) &&
+           !interleave(b, at_b, bytes_b, a, at_a, bytes_a);
 }

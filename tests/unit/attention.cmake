@@ -3,6 +3,8 @@
 vly_test(test_attention_kernels LABELS unit
     SOURCES test_attention_kernels.c
     LIBRARIES ${VOLLEY_ATTENTION_KERNELS} accel_common m)
+vly_test(test_attention_layout LABELS unit SOURCES test_attention_layout.c
+         LIBRARIES attention_common accel_common m)
 foreach(name attention attention_refusal wkv)
     vly_test(test_${name} LABELS unit TIMEOUT 120
         SOURCES test_${name}.c test_attention_fixture.c
