@@ -17,7 +17,7 @@ vly_test(test_conformance_accelerator LABELS unit TIMEOUT 180
     DEPENDS attention_cpu ARGUMENTS cpu:2)
 foreach(device cpu:1,choose=reference cpu:3,isa=scalar cpu:1,isa=avx2)
     string(MAKE_C_IDENTIFIER "test_conformance_accelerator_${device}" name)
-    vly_test_register(${name} LABELS unit TIMEOUT 180
+    vly_test_register(${name} LABELS unit TIMEOUT 300
         COMMAND test_conformance_accelerator ${device})
 endforeach()
 if(TARGET attention_cuda)
