@@ -36,6 +36,45 @@ if(TARGET attention_cuda)
         ${CUDAToolkit_INCLUDE_DIRS})
 endif()
 
+# the kernels themselves, as C++ on the processor: tests/support/simt
+if(TARGET attention_cuda)
+    set(simt ${CMAKE_SOURCE_DIR}/tests/support/simt)
+    set(made ${CMAKE_CURRENT_BINARY_DIR}/simt)
+    set(simt_sources ${simt}/simt.cpp)
+    foreach(name attention_device.cuh attention_rows.cuh wkv_device.cuh
+            attention_index.h attention_kernels.h attention_sm90.h
+            wkv_kernels.h)
+        configure_file(${CMAKE_SOURCE_DIR}/kernels/cuda/${name} ${made}/${name}
+                       COPYONLY)
+    endforeach()
+    foreach(name attention_plain attention_mma attention_decode attention_sm90
+            wkv_step wkv_recurrent)
+        set(kernel ${CMAKE_SOURCE_DIR}/kernels/cuda/${name}.cu)
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${kernel})
+        file(READ ${kernel} text)
+        string(REPLACE "<<<" " ->* simt_launch(" text "${text}")
+        string(REPLACE ">>>(" ")(" text "${text}")
+        string(REGEX REPLACE
+            "extern __shared__ (__align__[(]128[)] )?([a-z0-9]+) ([a-z]+)\\[\\];"
+            "\\2 *\\3 = (\\2 *)simt_shared;" text "${text}")
+        file(CONFIGURE OUTPUT ${made}/${name}.cpp @ONLY
+             CONTENT "#include \"simt.h\"\n${text}")
+        list(APPEND simt_sources ${made}/${name}.cpp)
+    endforeach()
+    # device code has other warnings: nvcc's, not these
+    add_library(attention_simt OBJECT ${simt_sources})
+    set_target_properties(attention_simt PROPERTIES COMPILE_OPTIONS "-O2;-w")
+    target_include_directories(attention_simt BEFORE PRIVATE
+        ${simt} ${made} ${CMAKE_SOURCE_DIR})
+    target_include_directories(attention_simt SYSTEM PRIVATE
+        ${CUDAToolkit_INCLUDE_DIRS})
+    vly_test(test_attention_simt LABELS unit TIMEOUT 300
+        SOURCES test_attention_simt.c
+        LIBRARIES attention_simt accel_common m)
+    target_include_directories(test_attention_simt SYSTEM PRIVATE
+        ${CUDAToolkit_INCLUDE_DIRS})
+endif()
+
 # every way of its own through the tables, without measuring
 if(TARGET attention_cuda)
     foreach(way own_plain own_mma own_decode own_sm90 cudnn own_step

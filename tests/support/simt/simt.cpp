@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The coroutines of simt.h.
+#include "simt.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include <ucontext.h>
+
+struct coroutine {
+    ucontext_t context;
+    bool done;
+};
+
+struct rendezvous {
+    int arrived;
+    unsigned generation;
+};
+
+char simt_shared[SIMT_SHARED_BYTES];
+uint3 simt_block;
+uint3 simt_thread;
+dim3 simt_grid_dim;
+dim3 simt_block_dim;
+int simt_self;
+unsigned char simt_slots[SIMT_WARPS][32][SIMT_SLOT];
+
+static const size_t stack_bytes = 1 << 17;
+static const long most_rounds = 50000000; // more is a deadlock
+static std::vector<coroutine> threads;
+static std::vector<char *> stacks;
+static ucontext_t scheduler;
+static rendezvous of_block;
+static rendezvous of_warp[SIMT_WARPS];
+static int any_of_block;
+static const std::function<void()> *body;
+
+void simt_yield(void)
+{
+    swapcontext(&threads[(size_t)simt_self].context, &scheduler);
+}
+
+static void meet(rendezvous *at, size_t first, size_t end)
+{
+    const unsigned generation = at->generation;
+    at->arrived++;
+    while (at->generation == generation) {
+        int living = 0;
+        for (size_t i = first; i < end && i < threads.size(); i++)
+            living += threads[i].done ? 0 : 1;
+        if (at->arrived >= living) {
+            at->arrived = 0;
+            at->generation++;
+            return;
+        }
+        simt_yield();
+    }
+}
+
+void simt_sync_block(void)
+{
+    meet(&of_block, 0, threads.size());
+}
+
+void simt_sync_warp(void)
+{
+    const size_t warp = (size_t)simt_self / 32;
+    meet(&of_warp[warp], warp * 32, warp * 32 + 32);
+}
+
+int simt_or_block(int x)
+{
+    simt_sync_block();
+    any_of_block = 0;
+    simt_sync_block();
+    if (x)
+        any_of_block = 1;
+    simt_sync_block();
+    const int any = any_of_block;
+    simt_sync_block();
+    return any;
+}
+
+static void enter(void)
+{
+    (*body)();
+    threads[(size_t)simt_self].done = true;
+    simt_yield();
+}
+
+static void run_block(size_t n)
+{
+    threads.assign(n, coroutine());
+    of_block = rendezvous();
+    for (rendezvous &warp : of_warp)
+        warp = rendezvous();
+    memset(simt_shared, 0x7f, sizeof simt_shared); // NaN of every type
+    for (size_t i = 0; i < n; i++) {
+        ucontext_t *context = &threads[i].context;
+        getcontext(context);
+        context->uc_stack.ss_sp = stacks[i];
+        context->uc_stack.ss_size = stack_bytes;
+        context->uc_link = &scheduler;
+        makecontext(context, enter, 0);
+    }
+    size_t living = n;
+    for (long round = 0; living > 0; round++) {
+        living = 0;
+        if (round == most_rounds) {
+            fprintf(stderr, "simt: the threads of a block wait for ever\n");
+            abort();
+        }
+        for (size_t i = 0; i < n; i++) {
+            if (threads[i].done)
+                continue;
+            living++;
+            simt_self = (int)i;
+            simt_thread = uint3{(unsigned)i, 0, 0};
+            swapcontext(&scheduler, &threads[i].context);
+        }
+    }
+}
+
+void simt_run(dim3 grid, dim3 block, const std::function<void()> &kernel)
+{
+    body = &kernel;
+    simt_grid_dim = grid;
+    simt_block_dim = block;
+    while (stacks.size() < block.x)
+        stacks.push_back((char *)malloc(stack_bytes));
+    for (unsigned z = 0; z < grid.z; z++)
+        for (unsigned y = 0; y < grid.y; y++)
+            for (unsigned x = 0; x < grid.x; x++) {
+                simt_block = uint3{x, y, z};
+                run_block(block.x);
+            }
+}

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The CUDA kernels of attention and of RWKV-7's recurrence, run on the
+ * processor (tests/support/simt), against plain loops in double.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "volley_test.h"
+
+#include "element.h"
+#include "kernels/cuda/attention_index.h"
+#include "kernels/cuda/attention_sm90.h"
+#include "kernels/cuda/wkv_kernels.h"
+#include "simt/simt_tensor.h"
+
+const char vly_accel_plugin[] = "test";
+
+enum { PLAIN, MMA, DECODE, SM90 };
+
+typedef struct shape {
+    const char *name;
+    uint32_t kernel, type, batch, heads_q, heads_kv, seq_q, seq_kv, dim, dim_v;
+    uint32_t causal;
+    int32_t left, right;
+    uint32_t lengths, page_size, n_splits, backward;
+} shape;
+
+enum { Q, K, V, O, GRAD_O, GRAD_Q, GRAD_K, GRAD_V, N_TENSORS };
+
+/* Rows [position][head][dimension]; of K and V by page where there are any. */
+typedef struct data {
+    vly_attention_args args;
+    void *tensor[N_TENSORS];
+    double *value[N_TENSORS]; /* what is in it, or should be */
+    double *lse;
+    int32_t length_q[4], length_kv[4];
+    int32_t pages[64];
+} data;
+
+static uint64_t rng = 3;
+
+static double uniform(void)
+{
+    rng = rng * 6364136223846793005u + 1442695040888963407u;
+    return (double)(rng >> 40) * 0x1p-23 - 1.0;
+}
+
+static uint64_t row_at(const data *d, uint32_t which, uint32_t batch,
+                       uint32_t head, uint32_t i)
+{
+    const vly_attention_args *a = &d->args;
+    const int kv = which == K || which == V || which >= GRAD_K;
+    const uint64_t dim =
+        which == Q || which == K || which == GRAD_Q || which == GRAD_K
+            ? a->dim
+            : a->dim_v;
+    uint64_t position = (uint64_t)batch * (kv ? a->seq_kv : a->seq_q) + i;
+    if (kv && a->page_size != 0)
+        position =
+            (uint64_t)d->pages[batch * a->pages_most + i / a->page_size] *
+                a->page_size +
+            i % a->page_size;
+    return (position * (kv ? a->heads_kv : a->heads_q) + head) * dim;
+}
+
+static uint64_t elements(const data *d, uint32_t which)
+{
+    const vly_attention_args *a = &d->args;
+    const int kv = which == K || which == V || which >= GRAD_K;
+    const uint64_t dim =
+        which == Q || which == K || which == GRAD_Q || which == GRAD_K
+            ? a->dim
+            : a->dim_v;
+    uint64_t rows = kv ? a->seq_kv : a->seq_q;
+    if (kv && a->page_size != 0)
+        rows = (uint64_t)a->pages_most * a->page_size;
+    return a->batch * rows * (kv ? a->heads_kv : a->heads_q) * dim;
+}
+
+static vly_attention_strides strides(const data *d, uint32_t which)
+{
+    const vly_attention_args *a = &d->args;
+    const int kv = which == K || which == V;
+    vly_attention_strides s;
+    s.head = which == Q || which == K ? a->dim : a->dim_v;
+    s.seq = s.head * (kv ? a->heads_kv : a->heads_q);
+    s.batch = s.seq * (kv ? a->seq_kv : a->seq_q);
+    if (kv && a->page_size != 0)
+        s.batch = s.seq * a->page_size;
+    return s;
+}
+
+static void fill(data *d, uint32_t which)
+{
+    const uint64_t n = elements(d, which);
+    const uint64_t bytes = n * 4 + 256;
+    const int given = which < O || which == GRAD_O;
+    d->tensor[which] = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    d->value[which] = calloc(n + 1, sizeof(double));
+    assert_non_null(d->tensor[which]);
+    assert_non_null(d->value[which]);
+    memset(d->tensor[which], 0xff, bytes);
+    for (uint64_t i = 0; given && i < n; i++)
+        d->value[which][i] = which < V ? 2 * uniform() : uniform();
+    if (!given)
+        return;
+    vly_element_from_f64(d->args.type, d->value[which], d->tensor[which], 0, n);
+    vly_element_to_f64(d->args.type, d->tensor[which], 0, d->value[which], n);
+}
+
+static void make_data(data *d, const shape *c)
+{
+    memset(d, 0, sizeof *d);
+    vly_attention_args *a = &d->args;
+    a->batch = c->batch, a->heads_q = c->heads_q, a->heads_kv = c->heads_kv;
+    a->seq_q = c->seq_q, a->seq_kv = c->seq_kv;
+    a->dim = c->dim, a->dim_v = c->dim_v, a->type = a->type_o = c->type;
+    a->causal = c->causal, a->left = c->left, a->right = c->right;
+    a->page_size = c->page_size;
+    a->n_splits = c->n_splits == 0 ? 1 : c->n_splits;
+    a->scale = 1.0f / sqrtf((float)c->dim);
+    if (c->page_size != 0)
+        a->pages_most = (c->seq_kv + c->page_size - 1) / c->page_size;
+    const uint32_t n_pages = c->batch * a->pages_most;
+    assert_true(n_pages <= 64 && c->batch <= 4);
+    for (uint32_t i = 0; i < n_pages; i++)
+        d->pages[i] = (int32_t)(n_pages - 1 - i);
+    for (uint32_t b = 0; b < c->batch; b++) {
+        d->length_q[b] = (int32_t)c->seq_q;
+        d->length_kv[b] = (int32_t)c->seq_kv;
+    }
+    if (c->lengths) { /* a shorter one, one without keys, one without queries */
+        d->length_kv[1] = (int32_t)c->seq_kv * 2 / 3;
+        d->length_kv[2] = 0;
+        d->length_q[3] = 0;
+        a->length_q = d->length_q, a->length_kv = d->length_kv;
+    }
+    for (uint32_t i = 0; i < N_TENSORS; i++)
+        fill(d, i);
+    a->stride_q = strides(d, Q), a->stride_k = strides(d, K);
+    a->stride_v = strides(d, V), a->stride_o = strides(d, O);
+    a->q = d->tensor[Q], a->k = d->tensor[K], a->v = d->tensor[V];
+    a->o = d->tensor[O], a->grad_o = d->tensor[GRAD_O];
+    a->grad_q = d->tensor[GRAD_Q], a->grad_k = d->tensor[GRAD_K];
+    a->grad_v = d->tensor[GRAD_V];
+    a->page_table = c->page_size != 0 ? d->pages : NULL;
+    const uint64_t rows = (uint64_t)c->batch * c->heads_q * c->seq_q;
+    a->lse = malloc((rows + 1) * sizeof(float));
+    d->lse = calloc(rows + 1, sizeof(double));
+    a->workspace =
+        calloc(rows * a->n_splits * (c->dim_v + 2u) + 4096, sizeof(float));
+    assert_true(a->lse != NULL && d->lse != NULL && a->workspace != NULL);
+    memset(a->lse, 0xff, rows * sizeof(float));
+}
+
+static void free_data(data *d)
+{
+    for (uint32_t i = 0; i < N_TENSORS; i++) {
+        free(d->tensor[i]);
+        free(d->value[i]);
+    }
+    free(d->args.lse);
+    free(d->args.workspace);
+    free(d->lse);
+}
+
+/* ---- plain loops in double --------------------------------------------- */
+
+static double dot(const double *x, const double *y, uint32_t n)
+{
+    double sum = 0.0;
+    for (uint32_t i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+/* y += w x */
+static void add(double *y, double w, const double *x, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        y[i] += w * x[i];
+}
+
+static void reference_row(data *d, const vly_attention_mask *mask,
+                          uint32_t batch, uint32_t head, uint32_t i)
+{
+    const vly_attention_args *a = &d->args;
+    const uint32_t kv = head / (a->heads_q / a->heads_kv);
+    const double *q = d->value[Q] + row_at(d, Q, batch, head, i);
+    double *o = d->value[O] + row_at(d, O, batch, head, i);
+    const double *grad_o = d->value[GRAD_O] + row_at(d, O, batch, head, i);
+    double *grad_q = d->value[GRAD_Q] + row_at(d, Q, batch, head, i);
+    const int32_t first = vly_attention_first(mask, (int32_t)i);
+    const int32_t end = vly_attention_end(mask, (int32_t)i);
+    double most = -INFINITY;
+    double sum = 0.0;
+    double p[2048];
+    assert_true(end <= 2048);
+    for (int32_t j = first; j < end; j++) {
+        const uint64_t k = row_at(d, K, batch, kv, (uint32_t)j);
+        p[j] = dot(q, d->value[K] + k, a->dim) * (double)a->scale;
+        most = p[j] > most ? p[j] : most;
+    }
+    for (int32_t j = first; j < end; j++)
+        sum += p[j] = exp(p[j] - most);
+    for (int32_t j = first; j < end; j++)
+        add(o, p[j] /= sum, d->value[V] + row_at(d, V, batch, kv, (uint32_t)j),
+            a->dim_v);
+    d->lse[((uint64_t)batch * a->heads_q + head) * a->seq_q + i] =
+        end > first ? most + log(sum) : -INFINITY;
+    const double row_sum = dot(o, grad_o, a->dim_v);
+    for (int32_t j = first; j < end; j++) {
+        const uint64_t k = row_at(d, K, batch, kv, (uint32_t)j);
+        const uint64_t v = row_at(d, V, batch, kv, (uint32_t)j);
+        const double ds = p[j] *
+                          (dot(grad_o, d->value[V] + v, a->dim_v) - row_sum) *
+                          (double)a->scale;
+        add(grad_q, ds, d->value[K] + k, a->dim);
+        add(d->value[GRAD_K] + k, ds, q, a->dim);
+        add(d->value[GRAD_V] + v, p[j], grad_o, a->dim_v);
+    }
+}
+
+static void make_reference(data *d)
+{
+    const vly_attention_args *a = &d->args;
+    for (uint32_t b = 0; b < a->batch; b++) {
+        const vly_attention_mask mask = vly_attention_mask_make(
+            d->length_q[b], d->length_kv[b], a->causal, a->left, a->right);
+        for (uint32_t h = 0; h < a->heads_q; h++)
+            for (uint32_t i = 0; i < (uint32_t)d->length_q[b]; i++)
+                reference_row(d, &mask, b, h, i);
+    }
+}
+
+/* What exists is near the reference, the rest as it was: NaN. */
+static void compare(const data *d, uint32_t which, const char *name,
+                    double bound)
+{
+    const vly_attention_args *a = &d->args;
+    const int kv = which >= GRAD_K;
+    const uint32_t dim = which == O || which == GRAD_V ? a->dim_v : a->dim;
+    for (uint32_t b = 0; b < a->batch; b++)
+        for (uint32_t h = 0; h < (kv ? a->heads_kv : a->heads_q); h++)
+            for (uint32_t i = 0; i < (kv ? a->seq_kv : a->seq_q); i++) {
+                const int exists =
+                    (int32_t)i < (kv ? d->length_kv[b] : d->length_q[b]);
+                const uint64_t at = row_at(d, which, b, h, i);
+                double x[256];
+                vly_element_to_f64(a->type, d->tensor[which], at, x, dim);
+                for (uint32_t k = 0; k < dim; k++)
+                    if (exists
+                            ? !(fabs(x[k] - d->value[which][at + k]) <= bound)
+                            : !isnan(x[k]))
+                        fail_msg("%s of batch %u, head %u, row %u, %u: %g, "
+                                 "wanted %g%s",
+                                 name, b, h, i, k, x[k],
+                                 d->value[which][at + k],
+                                 exists ? "" : " (not written)");
+            }
+}
+
+/* ---- runs -------------------------------------------------------------- */
+
+static void map_tensor(CUtensorMap *map, const data *d, uint32_t which,
+                       uint32_t rows)
+{
+    const vly_attention_strides s = strides(d, which);
+    const vly_attention_args *a = &d->args;
+    const simt_tensor t = {
+        .first = d->tensor[which],
+        .dim = {a->dim, which == Q ? a->seq_q : a->seq_kv,
+                which == Q ? a->heads_q : a->heads_kv, a->batch},
+        .stride = {s.seq, s.head, s.batch},
+        .rows = rows,
+    };
+    memcpy(map, &t, sizeof t);
+}
+
+static int run_sm90(data *d)
+{
+    static uint32_t marks[256];
+    const vly_attention_args *a = &d->args;
+    const uint32_t keys = vly_attention_sm90_keys(a->dim);
+    vly_sm90_maps maps;
+    vly_sm90_grid grid = {.n_blocks = (a->seq_q + 127) / 128, .section = 2};
+    grid.n_tiles = grid.n_blocks * a->batch * a->heads_q;
+    assert_true(grid.n_tiles <= 256);
+    if (a->length_q != NULL)
+        grid.marks = marks;
+    map_tensor(&maps.q, d, Q, VLY_SM90_ROWS);
+    map_tensor(&maps.k, d, K, keys);
+    map_tensor(&maps.v, d, V, keys);
+    return vly_attention_sm90(a, &grid, &maps, 3, NULL);
+}
+
+/* Values behind a sequence's length are NaN: nobody may notice. */
+static void spoil_padding(data *d)
+{
+    const vly_attention_args *a = &d->args;
+    for (uint32_t b = 0; a->page_size == 0 && b < a->batch; b++)
+        for (uint32_t i = (uint32_t)d->length_kv[b]; i < a->seq_kv; i++)
+            for (uint32_t h = 0; h < a->heads_kv; h++)
+                memset((char *)d->tensor[V] +
+                           row_at(d, V, b, h, i) *
+                               (vly_element_bits(a->type) / 8),
+                       0xff, a->dim_v * (vly_element_bits(a->type) / 8));
+}
+
+static void check_shape(const shape *c)
+{
+    static data d;
+    /* P and O are rounded to the type, values are below 1 */
+    const double bound = c->type == VLY_ELEMENT_F32   ? 2e-5
+                         : c->type == VLY_ELEMENT_F16 ? 2e-3
+                                                      : 1.6e-2;
+    make_data(&d, c);
+    spoil_padding(&d);
+    make_reference(&d);
+    int code = -1;
+    if (c->kernel == PLAIN)
+        code = vly_attention_plain(&d.args, NULL);
+    else if (c->kernel == MMA)
+        code = vly_attention_mma(&d.args, NULL);
+    else if (c->kernel == DECODE)
+        code = vly_attention_decode(&d.args, NULL);
+    else
+        code = run_sm90(&d);
+    assert_int_equal(code, 0);
+    print_message("%s\n", c->name);
+    compare(&d, O, "O", bound);
+    for (uint32_t b = 0; b < c->batch; b++)
+        for (uint32_t x = 0; x < c->heads_q * c->seq_q; x++) {
+            const uint64_t at = (uint64_t)b * c->heads_q * c->seq_q + x;
+            if ((int32_t)(x % c->seq_q) >= d.length_q[b])
+                assert_true(isnan(d.args.lse[at]));
+            else if (d.args.lse[at] != (float)d.lse[at])
+                assert_close((double)d.args.lse[at], d.lse[at], 1e-4);
+        }
+    if (c->backward) {
+        assert_int_equal(vly_attention_plain_backward(&d.args, NULL), 0);
+        compare(&d, GRAD_Q, "grad_q", 4 * bound);
+        compare(&d, GRAD_K, "grad_k", 4 * bound);
+        compare(&d, GRAD_V, "grad_v", 4 * bound);
+    }
+    free_data(&d);
+}
+
+static void test_attention(void **state)
+{
+    (void)state;
+    const uint32_t f16 = VLY_ELEMENT_F16;
+    const uint32_t bf16 = VLY_ELEMENT_BF16;
+    const uint32_t f32 = VLY_ELEMENT_F32;
+    const shape shapes[] = {
+        {"plain", PLAIN, f32, 2, 4, 2, 40, 90, 24, 16, 2, 20, -1, 0, 0, 1, 1},
+        {"plain, lengths", PLAIN, bf16, 4, 2, 1, 30, 40, 16, 16, 1, -1, -1, 1,
+         0, 1, 1},
+        {"mma", MMA, f16, 1, 2, 1, 140, 150, 64, 64, 1, -1, -1, 0, 0, 1, 0},
+        {"mma, window", MMA, f16, 1, 1, 1, 70, 140, 72, 40, 2, 31, -1, 0, 0, 1,
+         0},
+        {"mma, lengths", MMA, bf16, 4, 2, 2, 60, 100, 128, 128, 0, 17, 5, 1, 0,
+         1, 0},
+        {"mma, 256, pages", MMA, f16, 1, 1, 1, 70, 80, 256, 256, 0, -1, -1, 0,
+         16, 1, 0},
+        {"decode", DECODE, bf16, 1, 8, 2, 1, 700, 128, 128, 0, -1, -1, 0, 0, 3,
+         0},
+        {"decode, 20 heads", DECODE, f16, 1, 20, 1, 1, 301, 64, 64, 2, 250, -1,
+         0, 0, 2, 0},
+        {"decode, lengths, pages", DECODE, f16, 4, 4, 2, 1, 200, 64, 64, 0, -1,
+         -1, 1, 16, 3, 0},
+        {"sm90", SM90, f16, 1, 2, 1, 150, 300, 64, 64, 0, -1, -1, 0, 0, 1, 0},
+        {"sm90, causal", SM90, bf16, 1, 1, 1, 300, 300, 128, 128, 1, -1, -1, 0,
+         0, 1, 0},
+        {"sm90, nothing seen", SM90, f16, 1, 2, 2, 200, 90, 64, 64, 2, -1, -1,
+         0, 0, 1, 0},
+        {"sm90, lengths", SM90, f16, 4, 2, 1, 150, 200, 64, 64, 2, 50, -1, 1, 0,
+         1, 0},
+        {"sm90, 256", SM90, f16, 1, 1, 1, 130, 140, 256, 256, 1, -1, -1, 0, 0,
+         1, 0},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        check_shape(&shapes[i]);
+}
+
+/* ---- the recurrence ---------------------------------------------------- */
+
+enum { WKV_HEADS = 2, WKV_BATCH = 2, WKV_MOST = 35 };
+
+static void check_wkv(int32_t seq, const int32_t *length, int with_state)
+{
+    enum { N = WKV_BATCH * WKV_MOST * WKV_HEADS * 64 };
+    enum { N_STATE = WKV_BATCH * WKV_HEADS * 4096 };
+    static float x[6][N], y[N], in[N_STATE], out[N_STATE];
+    static double s[4096];
+    for (uint32_t i = 0; i < 6 * N; i++)
+        x[i / N][i % N] = (float)uniform() * (i / N >= 4 ? 0.3f : 1.0f);
+    for (uint32_t i = 0; i < N_STATE; i++)
+        in[i] = (float)uniform();
+    memset(y, 0xff, sizeof y);
+    const vly_wkv_args args = {.r = x[0],
+                               .w = x[1],
+                               .k = x[2],
+                               .v = x[3],
+                               .a = x[4],
+                               .b = x[5],
+                               .y = y,
+                               .state_in = with_state ? in : NULL,
+                               .state_out = out,
+                               .length = length,
+                               .batch = WKV_BATCH,
+                               .seq = (uint32_t)seq,
+                               .heads = WKV_HEADS,
+                               .type = VLY_ELEMENT_F32};
+    assert_int_equal(seq == 1 ? vly_wkv_step(&args, NULL)
+                              : vly_wkv_recurrent(&args, NULL),
+                     0);
+    for (int32_t pair = 0; pair < WKV_BATCH * WKV_HEADS; pair++) {
+        const int32_t batch = pair / WKV_HEADS;
+        for (int32_t i = 0; i < 4096; i++)
+            s[i] = with_state ? (double)in[pair * 4096 + i] : 0.0;
+        for (int32_t t = 0; t < seq; t++) {
+            const int32_t at =
+                ((batch * seq + t) * WKV_HEADS + pair % WKV_HEADS) * 64;
+            for (int32_t i = 0; i < 64; i++) {
+                double sa = 0.0;
+                double sum = 0.0;
+                if (length != NULL && t >= length[batch]) {
+                    assert_true(isnan(y[at + i]));
+                    continue;
+                }
+                for (int32_t j = 0; j < 64; j++)
+                    sa += s[i * 64 + j] * (double)x[4][at + j];
+                for (int32_t j = 0; j < 64; j++) {
+                    double *c = &s[i * 64 + j];
+                    *c = *c * exp(-exp((double)x[1][at + j])) +
+                         sa * (double)x[5][at + j] +
+                         (double)x[3][at + i] * (double)x[2][at + j];
+                    sum += *c * (double)x[0][at + j];
+                }
+                assert_close((double)y[at + i], sum, 2e-5 * (1 + fabs(sum)));
+            }
+        }
+        for (int32_t i = 0; i < 4096; i++)
+            assert_close((double)out[pair * 4096 + i], s[i],
+                         2e-5 * (1 + fabs(s[i])));
+    }
+}
+
+static void test_wkv(void **state)
+{
+    (void)state;
+    const int32_t none[] = {1, 0};
+    const int32_t some[] = {17, 35};
+    check_wkv(1, NULL, 1);
+    check_wkv(1, none, 0);
+    check_wkv(35, NULL, 0);
+    check_wkv(35, some, 1);
+    check_wkv(16, NULL, 1);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_wkv),
+    cmocka_unit_test(test_attention),
+};
+
+VLY_TEST_MAIN(tests)
