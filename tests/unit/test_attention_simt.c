@@ -353,7 +353,7 @@ static void test_attention(void **state)
     const uint32_t bf16 = VLY_ELEMENT_BF16;
     const uint32_t f32 = VLY_ELEMENT_F32;
     const shape shapes[] = {
-        {"plain", PLAIN, f32, 2, 4, 2, 40, 90, 24, 16, 2, 20, -1, 0, 0, 1, 1},
+        {"plain", PLAIN, f32, 2, 4, 2, 40, 200, 24, 16, 2, 170, -1, 0, 0, 1, 1},
         {"plain, lengths", PLAIN, bf16, 4, 2, 1, 30, 40, 16, 16, 1, -1, -1, 1,
          0, 1, 1},
         {"mma", MMA, f16, 1, 2, 1, 140, 150, 64, 64, 1, -1, -1, 0, 0, 1, 0},
