@@ -36,8 +36,9 @@ if(TARGET attention_cuda)
         ${CUDAToolkit_INCLUDE_DIRS})
 endif()
 
-# the kernels themselves, as C++ on the processor: tests/support/simt
-if(TARGET attention_cuda)
+# the kernels themselves, as C++ on the processor: tests/support/simt. Not under
+# sanitizers: coroutines have stacks of which those know nothing.
+if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     set(simt ${CMAKE_SOURCE_DIR}/tests/support/simt)
     set(made ${CMAKE_CURRENT_BINARY_DIR}/simt)
     set(simt_sources ${simt}/simt.cpp)
