@@ -81,9 +81,10 @@ VLY_STRUCT(vly_vulkan_tile)
  * synapses of a row lie slice by slice, those of a slice are a part, filled up
  * to quads, of 16 bytes, with synapses that weigh 0. A synapse is one word:
  * accumulator (16 bits), which is the number of the target in the slice, at
- * port 1 behind all those of port 0; weight (16) from the low end. The index of a row is a quad for every ten parts: the address of
- * the first, divided by 16 (48 bits), and how many quads each has (8 bits),
- * from the low end, so that one read finds a part. */
+ * port 1 behind all those of port 0; weight (16) from the low end. The index of
+ * a row is a quad for every ten parts: the address of the first, divided by 16
+ * (48 bits), and how many quads each has (8 bits), from the low end, so that
+ * one read finds a part. */
 #define VLY_VULKAN_SLICE_NEURONS 32768u
 /* Where the synapses of every group have two weights at most, one may have 16
  * bits: accumulator (15 bits), which of the weights (1); this one is none. */
