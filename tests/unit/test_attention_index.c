@@ -16,7 +16,7 @@
 static bool sees(int32_t i, int32_t j, int32_t n_q, int32_t n_kv,
                  uint32_t causal, int32_t left, int32_t right)
 {
-    const int32_t own = causal == 2 ? i + n_kv - n_q : i;
+    const int64_t own = causal == 2 ? (int64_t)i + n_kv - n_q : i;
     if (causal == 1 && j > i)
         return false;
     if (causal == 2 && j - n_kv > i - n_q)
