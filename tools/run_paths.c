@@ -221,7 +221,8 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
             return vly_fail(error, VLY_E_INVALID,
                             "%s is the genome, wanted another file for output",
                             path);
-        if (is_folder(path))
+        /* of a checkpoint its own check says more */
+        if (path != plan->checkpoint.path && is_folder(path))
             return vly_fail(error, VLY_E_IO,
                             "%s is a folder, wanted a file for output, as in "
                             "%s/FILE",

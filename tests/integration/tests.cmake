@@ -177,7 +177,7 @@ if(VOLLEY_SANITIZE MATCHES "thread")
 endif()
 list(APPEND command_tests checkpoint record)
 foreach(name IN LISTS command_tests)
-    vly_test_register(test_command_${name} LABELS integration TIMEOUT 400
+    vly_test_register(test_command_${name} LABELS integration TIMEOUT 900
         COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_${name}.sh
                 $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
                 ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
@@ -194,7 +194,7 @@ if(VOLLEY_HAVE_CAIRO)
         ${CMAKE_SOURCE_DIR}/tools)
     target_include_directories(test_plot_names SYSTEM PRIVATE
         ${VOLLEY_CAIRO_INCLUDE})
-    vly_test_register(test_command_plot LABELS integration TIMEOUT 180
+    vly_test_register(test_command_plot LABELS integration TIMEOUT 400
         COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_plot.sh
                 $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
                 ${CMAKE_BINARY_DIR}/lib/volley/test-plugins

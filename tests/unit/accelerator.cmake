@@ -8,16 +8,16 @@ target_include_directories(test_tune_cache
     PRIVATE ${CMAKE_SOURCE_DIR}/plugins/common)
 
 # The conformance table of volley.gemm/1 over every way of gemm_cpu.
-vly_test(test_gemm LABELS unit TIMEOUT 180 SOURCES test_gemm.c
+vly_test(test_gemm LABELS unit TIMEOUT 600 SOURCES test_gemm.c
          LIBRARIES volley_conformance DEPENDS gemm_cpu ARGUMENTS cpu:2)
-vly_test_register(test_gemm_plain LABELS unit TIMEOUT 180
+vly_test_register(test_gemm_plain LABELS unit TIMEOUT 600
     COMMAND test_gemm cpu:1,choose=plain)
-vly_test_register(test_gemm_openblas LABELS unit TIMEOUT 180
+vly_test_register(test_gemm_openblas LABELS unit TIMEOUT 600
     COMMAND test_gemm cpu:3,choose=openblas)
-vly_test_register(test_gemm_gemv LABELS unit TIMEOUT 180
+vly_test_register(test_gemm_gemv LABELS unit TIMEOUT 600
     COMMAND test_gemm cpu:3,choose=gemv *.1x*)
 foreach(isa scalar avx2)
-    vly_test_register(test_gemm_${isa} LABELS unit TIMEOUT 180
+    vly_test_register(test_gemm_${isa} LABELS unit TIMEOUT 600
         COMMAND test_gemm cpu:2,choose=plain,isa=${isa} */values)
 endforeach()
 if(TARGET gemm_cuda)
@@ -28,7 +28,7 @@ if(TARGET gemm_cuda)
             COMMAND test_gemm ${device})
     endforeach()
 endif()
-vly_test(test_gemm_same LABELS unit TIMEOUT 180 SOURCES test_gemm_same.c
+vly_test(test_gemm_same LABELS unit TIMEOUT 600 SOURCES test_gemm_same.c
          LIBRARIES volley_conformance DEPENDS gemm_cpu)
 vly_test(test_accelerator LABELS unit SOURCES test_accelerator.c
          DEPENDS gemm_cpu)

@@ -12,7 +12,7 @@ foreach(name attention attention_refusal wkv)
 endforeach()
 
 # The conformance tables over every way of attention_cpu.
-vly_test(test_conformance_accelerator LABELS unit TIMEOUT 180
+vly_test(test_conformance_accelerator LABELS unit TIMEOUT 600
     SOURCES test_conformance_accelerator.c LIBRARIES volley_conformance
     DEPENDS attention_cpu ARGUMENTS cpu:2)
 foreach(device cpu:1,choose=reference cpu:3,isa=scalar cpu:1,isa=avx2)

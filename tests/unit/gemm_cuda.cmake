@@ -47,8 +47,10 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
     target_include_directories(fake_cublaslt SYSTEM
         PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(fake_cublaslt PRIVATE volley_sdk m)
+    # no plugin, so not where the tests of plugins look
+    set(fake_libraries ${CMAKE_BINARY_DIR}/lib/volley/test-libraries)
     set_target_properties(fake_cublaslt PROPERTIES
-        PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
+        PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${fake_libraries})
 
     vly_test(test_gemm_cuda_host LABELS unit TIMEOUT 600
         SOURCES test_gemm_cuda_host.c
@@ -56,7 +58,7 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
         DEPENDS fake_gemm_cuda fake_cublaslt
         DEFINITIONS
             TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_gemm_cuda.so"
-            TEST_LIBRARY="${VOLLEY_TEST_PLUGIN_DIR}/fake_cublaslt.so")
+            TEST_LIBRARY="${fake_libraries}/fake_cublaslt.so")
     target_include_directories(test_gemm_cuda_host
         PRIVATE ${CMAKE_SOURCE_DIR}/core/conformance)
 
@@ -68,7 +70,7 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
             COMMAND ${CMAKE_COMMAND} -E env
                 VOLLEY_PLUGIN_PATH=${VOLLEY_TEST_PLUGIN_DIR}/fake_gemm_cuda.so
                 $<TARGET_FILE:test_gemm>
-                "cuda:0,cache=off,library=${VOLLEY_TEST_PLUGIN_DIR}/fake_cublaslt.so,${way}"
+                "cuda:0,cache=off,library=${fake_libraries}/fake_cublaslt.so,${way}"
                 "*/[!g]*")
     endforeach()
 endif()

@@ -20,7 +20,7 @@ if(VOLLEY_HAVE_VULKAN)
     foreach(test models words)
         vly_test(test_vulkan_${test} LABELS vulkan
             SOURCES test_vulkan_${test}.c test_vulkan_device.c
-            LIBRARIES volley_sdk volley_shaders ${CMAKE_DL_LIBS} TIMEOUT 300)
+            LIBRARIES volley_sdk volley_shaders ${CMAKE_DL_LIBS} TIMEOUT 900)
     endforeach()
     # every shader of the build: this list comes after all other folders
     get_property(shaders GLOBAL PROPERTY VOLLEY_SHADERS)
@@ -41,7 +41,7 @@ if(TARGET vulkan)
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu vulkan
             DEFINITIONS PAIR_DEVICE="vulkan"
                 PAIR_REQUIRED="VOLLEY_REQUIRE_VULKAN"
-            TIMEOUT 300)
+            TIMEOUT 900)
         vly_vulkan_validated(test_vulkan_${test}_validated test_vulkan_${test})
     endforeach()
     target_sources(test_vulkan_paths
@@ -55,6 +55,6 @@ if(TARGET vulkan)
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS vulkan
         DEFINITIONS TEST_PLUGIN="$<TARGET_FILE:vulkan>"
             TEST_REQUIRED="VOLLEY_REQUIRE_VULKAN"
-        TIMEOUT 300)
+        TIMEOUT 900)
     vly_vulkan_validated(test_vulkan_memory_validated test_vulkan_memory)
 endif()
