@@ -18,6 +18,7 @@
 #include "plot_rows.h"
 #include "record/stream.h"
 #include "setup.h"
+#include "tool.h"
 
 /* ---- areas -------------------------------------------------------------- */
 
@@ -75,8 +76,60 @@ static vly_status check_chosen(const plot_data *data, const vly_genome *genome,
     return VLY_OK;
 }
 
+static bool is_recorded(const vly_genome *genome, uint32_t a)
+{
+    for (uint32_t r = 0; r < genome->n_records; r++)
+        if (genome->records[r].kind == VLY_RECORD_SPIKES &&
+            genome->records[r].area == a)
+            return true;
+    return genome->n_records == 0;
+}
+
+/* A neuron that was not recorded is not one that was silent. */
+static vly_status mark_recorded(const vly_genome *genome, uint32_t a,
+                                plot_area *area, vly_error *error)
+{
+    bool all = genome->n_records == 0;
+    for (uint32_t r = 0; r < genome->n_records; r++)
+        all = all || (genome->records[r].kind == VLY_RECORD_SPIKES &&
+                      genome->records[r].area == a &&
+                      genome->records[r].neurons == NULL);
+    if (all)
+        return VLY_OK;
+    const size_t n_bytes = area->n_neurons / 8 + (size_t)1;
+    area->recorded = vly_calloc(n_bytes, 1);
+    if (!area->recorded)
+        return vly_fail_nomem(error, n_bytes, "recorded neurons");
+    for (uint32_t r = 0; r < genome->n_records; r++) {
+        const vly_record *record = &genome->records[r];
+        if (record->kind != VLY_RECORD_SPIKES || record->area != a)
+            continue;
+        for (uint32_t i = 0; i < record->n_neurons; i++) {
+            const uint32_t id = record->neurons[i];
+            area->n_recorded += !plot_area_records(area, id);
+            area->recorded[id / 8] |= (uint8_t)(1u << id % 8);
+        }
+    }
+    return VLY_OK;
+}
+
+static vly_status leave_out(plot_data *data, const tool_args *args,
+                            const char *name, vly_error *error)
+{
+    if (tool_text(args, "area"))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--area %s: the run did not record its spikes, wanted "
+                        "an area that a [[record]] of spikes names",
+                        name);
+    if (data->n_left_out++ == 0)
+        data->left_out = vly_strdup(name);
+    return data->left_out ? VLY_OK
+                          : vly_fail_nomem(error, strlen(name), "a name");
+}
+
+/* The areas of a genome; of a run of it, those that it recorded. */
 static vly_status from_genome(plot_data *data, const tool_args *args,
-                              const char *path, vly_error *error)
+                              const char *path, bool run, vly_error *error)
 {
     vly_genome *genome = NULL;
     vly_status status = tool_genome_load(path, NULL, 0, &genome, error);
@@ -87,6 +140,10 @@ static vly_status from_genome(plot_data *data, const tool_args *args,
         const vly_area *from = &genome->areas[a];
         if (!plot_chosen(args, from->name))
             continue;
+        if (run && !is_recorded(genome, a)) {
+            status = leave_out(data, args, from->name, error);
+            continue;
+        }
         plot_area *area = plot_area_add(data, from->name, error);
         if (!area) {
             status = VLY_E_NOMEM;
@@ -96,7 +153,13 @@ static vly_status from_genome(plot_data *data, const tool_args *args,
         area->has_voxels = from->has_voxels;
         memcpy(area->voxels, from->voxels, sizeof area->voxels);
         area->neurons_per_voxel = from->neurons_per_voxel;
+        if (run)
+            status = mark_recorded(genome, a, area, error);
     }
+    if (status == VLY_OK && data->n_areas == 0)
+        status = vly_fail(error, VLY_E_INVALID,
+                          "the run recorded no spikes; a [[record]] with what "
+                          "= \"spikes\" does");
     data->sizes_known = true;
     data->dt_ms = genome->dt_ms;
     if (genome->title && status == VLY_OK) {
@@ -140,6 +203,43 @@ uint32_t plot_data_area(const plot_data *data, uint32_t neuron)
 double plot_data_seconds(const plot_data *data)
 {
     return (double)(data->end - data->begin) * data->dt_ms / 1000;
+}
+
+bool plot_area_records(const plot_area *area, uint32_t neuron)
+{
+    return !area->recorded || (area->recorded[neuron / 8] >> neuron % 8 & 1);
+}
+
+uint32_t plot_area_neurons(const plot_area *area)
+{
+    return area->recorded ? area->n_recorded : area->n_neurons;
+}
+
+uint32_t plot_data_neurons(const plot_data *data)
+{
+    uint32_t n = 0;
+    for (uint32_t a = 0; a < data->n_areas; a++)
+        n += plot_area_neurons(&data->areas[a]);
+    return n;
+}
+
+void plot_data_lacks(const plot_data *data, char *text, size_t n)
+{
+    char some[80] = "";
+    char areas[80] = "";
+    if (plot_data_neurons(data) < data->n_neurons)
+        snprintf(some, sizeof some, "; the others of %s were not recorded",
+                 tool_thousands(data->n_neurons));
+    if (data->n_left_out == 1)
+        snprintf(areas, sizeof areas, "; not recorded: %.50s", data->left_out);
+    else if (data->n_left_out > 1)
+        snprintf(areas, sizeof areas, "; not recorded: %.30s and %u other%s",
+                 data->left_out, data->n_left_out - 1,
+                 data->n_left_out > 2 ? "s" : "");
+    snprintf(text, n, "%s%s%s", some, areas,
+             data->sizes_known
+                 ? ""
+                 : "; sizes of areas by the largest id that fired");
 }
 
 /* ---- recordings --------------------------------------------------------- */
@@ -256,7 +356,7 @@ static vly_status read_folder(plot_data *data, const tool_args *args,
         return vly_fail_nomem(error, strlen(folder), "a path");
     vly_status status = plot_recording(folder, spikes, &data->end, error);
     if (status == VLY_OK)
-        status = from_genome(data, args, genome, error);
+        status = from_genome(data, args, genome, true, error);
     vly_free(genome);
     return status;
 }
@@ -323,7 +423,7 @@ vly_status plot_data_init(plot_data *data, const tool_args *args,
         VLY_TRY(read_folder(data, args, path, &spikes, error));
         path = spikes;
     } else if (genome) {
-        VLY_TRY(from_genome(data, args, genome, error));
+        VLY_TRY(from_genome(data, args, genome, false, error));
     }
     VLY_TRY(read_spikes(data, &rows, path, error));
     VLY_TRY(finish(data, &rows, args, error));
@@ -333,11 +433,18 @@ out:
     return status;
 }
 
+static void area_deinit(plot_area *area)
+{
+    vly_free(area->name);
+    vly_free(area->recorded);
+}
+
 void plot_data_deinit(plot_data *data)
 {
     for (uint32_t a = 0; a < data->n_areas; a++)
-        vly_free(data->areas[a].name);
+        area_deinit(&data->areas[a]);
     vly_free(data->areas);
+    vly_free(data->left_out);
     vly_free(data->title);
     vly_free(data->bursts);
     vly_free(data->neurons);

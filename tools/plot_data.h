@@ -20,6 +20,8 @@ typedef struct plot_area {
     uint32_t voxels[3];
     uint32_t neurons_per_voxel;
     uint64_t n_spikes;
+    uint8_t *recorded;   /* a bit a neuron; NULL: all */
+    uint32_t n_recorded; /* bits of it */
 } plot_area;
 
 typedef struct plot_data {
@@ -27,7 +29,9 @@ typedef struct plot_data {
     plot_area *areas;
     uint32_t n_areas;
     uint32_t n_neurons;
-    bool sizes_known; /* else n_neurons is the largest id seen, plus one */
+    bool sizes_known;    /* else n_neurons is the largest id seen, plus one */
+    uint32_t n_left_out; /* areas that the run did not record */
+    char *left_out;      /* the first of them */
     double dt_ms;
     uint64_t begin; /* bursts shown: [begin, end) */
     uint64_t end;
@@ -36,11 +40,11 @@ typedef struct plot_data {
     uint32_t *neurons; /* [n_spikes] */
 } plot_data;
 
-/* Reads a folder that `volley run -o` made, or a recording of spikes (--genome
- * says then which areas there are; without, those that fired). --area, --from
- * and --to of args choose.
+/* Reads a folder that `volley run -o` made, of which it has the areas that were
+ * recorded, or a recording of spikes (--genome says then which areas there are;
+ * without, those that fired). --area, --from and --to of args choose.
  * Errors  E_IO; E_PARSE "file:line:column: ..."; E_INVALID nothing is left, an
- *         area that there is not; E_NOMEM */
+ *         area that there is not or that was not recorded; E_NOMEM */
 vly_status plot_data_init(plot_data *data, const tool_args *args,
                           const char *path, vly_error *error);
 void plot_data_deinit(plot_data *data);
@@ -60,5 +64,12 @@ vly_status plot_recording(const char *folder, char **recording,
 /* Index of the area that a neuron lies in. */
 uint32_t plot_data_area(const plot_data *data, uint32_t neuron);
 double plot_data_seconds(const plot_data *data);
+/* How many neurons could be seen to fire: rates are of these. */
+uint32_t plot_area_neurons(const plot_area *area);
+uint32_t plot_data_neurons(const plot_data *data);
+/* neuron: in the area */
+bool plot_area_records(const plot_area *area, uint32_t neuron);
+/* For the end of a note: "; " and what the picture lacks, or nothing. */
+void plot_data_lacks(const plot_data *data, char *text, size_t n);
 
 #endif

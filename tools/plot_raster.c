@@ -111,9 +111,10 @@ static void draw_rates(plot_figure *figure, const plot_data *data,
     double highest = 0;
     plot_axes bars = *axes;
     for (uint32_t a = 0; a < data->n_areas; a++)
-        highest = fmax(highest, (double)data->areas[a].n_spikes /
-                                    fmax(data->areas[a].n_neurons, 1) /
-                                    plot_data_seconds(data));
+        highest =
+            fmax(highest, (double)data->areas[a].n_spikes /
+                              fmax(plot_area_neurons(&data->areas[a]), 1) /
+                              plot_data_seconds(data));
     bars.x = axes->x + axes->width + bar_gap;
     bars.width = bar_width;
     bars.x_lo = 0;
@@ -124,7 +125,8 @@ static void draw_rates(plot_figure *figure, const plot_data *data,
     bars.y_bare = true;
     for (uint32_t a = 0; a < data->n_areas; a++) {
         const plot_area *area = &data->areas[a];
-        const double rate = (double)area->n_spikes / fmax(area->n_neurons, 1) /
+        const double rate = (double)area->n_spikes /
+                            fmax(plot_area_neurons(area), 1) /
                             plot_data_seconds(data);
         const double high = fmin(bands[a].height * 0.8, 14);
         const double middle = bands[a].y + bands[a].height / 2;
@@ -190,18 +192,18 @@ static void draw_names(plot_figure *figure, const plot_data *data,
 
 static void note_text(const plot_data *data, char *text, size_t n)
 {
+    char lacks[224];
+    plot_data_lacks(data, lacks, sizeof lacks);
     snprintf(text, n, "%s neurons, %s spikes in %.6g ms%s",
-             tool_thousands(data->n_neurons), tool_thousands(data->n_spikes),
-             plot_data_seconds(data) * 1000,
-             data->sizes_known ? ""
-                               : "; sizes of areas by the largest id that "
-                                 "fired");
+             tool_thousands(plot_data_neurons(data)),
+             tool_thousands(data->n_spikes), plot_data_seconds(data) * 1000,
+             lacks);
 }
 
 vly_status plot_raster(plot_figure *figure, const plot_data *data,
                        vly_error *error)
 {
-    char note[160];
+    char note[320];
     plot_names names = {0};
     plot_layer layer = {0};
     vly_status status = VLY_OK;

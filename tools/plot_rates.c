@@ -28,14 +28,15 @@ static void rates_of(const plot_data *data, uint64_t bin, uint32_t n_bins,
                 first + bin < data->end ? first + bin : data->end;
             const double seconds = (double)(last - first) * data->dt_ms / 1000;
             rates[(size_t)a * n_bins + b] /=
-                seconds * fmax(data->areas[a].n_neurons, 1);
+                seconds * fmax(plot_area_neurons(&data->areas[a]), 1);
         }
 }
 
 vly_status plot_rate(plot_figure *figure, const plot_data *data, double bin_ms,
                      vly_error *error)
 {
-    char note[160];
+    char note[320];
+    char lacks[224];
     const uint64_t length = data->end - data->begin;
     const uint64_t wanted = (uint64_t)llround(bin_ms / data->dt_ms);
     const uint64_t bin = wanted < 1 ? 1 : wanted > length ? length : wanted;
@@ -50,10 +51,10 @@ vly_status plot_rate(plot_figure *figure, const plot_data *data, double bin_ms,
         return vly_fail_nomem(error, data->n_areas * n * sizeof *rates,
                               "rates");
     rates_of(data, bin, n_bins, rates);
+    plot_data_lacks(data, lacks, sizeof lacks);
     snprintf(note, sizeof note,
-             "bins of %g ms; mean over the neurons of each "
-             "area",
-             (double)bin * data->dt_ms);
+             "bins of %g ms; mean over the neurons of each area%s",
+             (double)bin * data->dt_ms, lacks);
     double highest = 0;
     for (size_t i = 0; i < (size_t)data->n_areas * n_bins; i++)
         highest = fmax(highest, rates[i]);
@@ -164,8 +165,11 @@ static void neuron_rates_of(const plot_data *data, uint64_t *count,
     const uint64_t counts = most / BINS + 1;
     in->lo = 0;
     in->hi = (double)(counts * BINS) / plot_data_seconds(data);
-    for (uint32_t n = 0; n < data->n_neurons; n++)
-        in->share[(size_t)plot_data_area(data, n) * BINS + count[n] / counts]++;
+    for (uint32_t n = 0; n < data->n_neurons; n++) {
+        const uint32_t a = plot_data_area(data, n);
+        if (plot_area_records(&data->areas[a], n - data->areas[a].first))
+            in->share[(size_t)a * BINS + count[n] / counts]++;
+    }
     to_shares(data, in);
 }
 
@@ -190,7 +194,8 @@ static void draw_histogram(plot_figure *figure, const plot_data *data,
 vly_status plot_histograms(plot_figure *figure, const plot_data *data,
                            vly_error *error)
 {
-    char note[160];
+    char note[320];
+    char lacks[224];
     histogram intervals = {0};
     histogram rates = {0};
     vly_status status = VLY_OK;
@@ -206,9 +211,9 @@ vly_status plot_histograms(plot_figure *figure, const plot_data *data,
     }
     intervals_of(data, scratch, &intervals);
     neuron_rates_of(data, scratch, &rates);
+    plot_data_lacks(data, lacks, sizeof lacks);
     snprintf(note, sizeof note, "%s intervals, %s neurons%s",
-             tool_thousands(intervals.n), tool_thousands(rates.n),
-             data->sizes_known ? "" : "; sizes of areas by the largest id");
+             tool_thousands(intervals.n), tool_thousands(rates.n), lacks);
     plot_axes axes = {.x = 52};
     axes.y = plot_heading(figure, data->title, note);
     double legend = 0;

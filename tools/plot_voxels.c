@@ -13,7 +13,8 @@
 
 static const double bar_room = 62;
 
-/* [frames][x][y] mean rate of a neuron in Hz. Returns the highest. */
+/* [frames][x][y] mean rate of a recorded neuron in Hz; -1: there is none.
+ * Returns the highest. */
 static double maps_of(const plot_data *data, uint32_t n_frames, double *maps)
 {
     const plot_area *area = &data->areas[0];
@@ -28,14 +29,19 @@ static double maps_of(const plot_data *data, uint32_t n_frames, double *maps)
             (data->bursts[i] - data->begin) * n_frames / length;
         maps[frame * n + column]++;
     }
-    const double neurons = (double)size[2] * area->neurons_per_voxel;
+    const uint32_t per_column = size[2] * area->neurons_per_voxel;
     for (uint32_t f = 0; f < n_frames; f++) {
         /* frame f holds bursts b with b * n_frames / length == f */
         const uint64_t first = (f * length + n_frames - 1) / n_frames;
         const uint64_t last = ((f + 1) * length + n_frames - 1) / n_frames;
         const double seconds = (double)(last - first) * data->dt_ms / 1000;
         for (size_t v = 0; v < n; v++) {
-            maps[f * n + v] /= neurons * seconds;
+            uint32_t neurons = area->recorded ? 0 : per_column;
+            for (uint32_t i = 0; i < per_column && area->recorded; i++)
+                neurons +=
+                    plot_area_records(area, (uint32_t)v * per_column + i);
+            maps[f * n + v] =
+                neurons > 0 ? maps[f * n + v] / (neurons * seconds) : -1;
             highest = fmax(highest, maps[f * n + v]);
         }
     }
@@ -56,8 +62,10 @@ static vly_status draw_map(plot_figure *figure, const plot_axes *axes,
             const uint32_t x = (uint32_t)((uint64_t)i * size[0] / layer.width);
             const uint32_t y =
                 size[1] - 1 - (uint32_t)((uint64_t)j * size[1] / layer.height);
-            const plot_colour c = plot_scale_colour(
-                highest > 0 ? map[(size_t)x * size[1] + y] / highest : 0);
+            const double rate = map[(size_t)x * size[1] + y];
+            const plot_colour c =
+                rate < 0 ? (plot_colour){0.8, 0.8, 0.8}
+                         : plot_scale_colour(highest > 0 ? rate / highest : 0);
             layer.pixels[(size_t)j * layer.stride + i] =
                 0xff000000u | (uint32_t)lround(c.r * 255) << 16 |
                 (uint32_t)lround(c.g * 255) << 8 | (uint32_t)lround(c.b * 255);
@@ -144,7 +152,7 @@ static vly_status draw_panels(plot_figure *figure, const plot_data *data,
 vly_status plot_voxels(plot_figure *figure, const plot_data *data,
                        uint32_t n_frames, uint32_t only, vly_error *error)
 {
-    char note[200];
+    char note[240];
     const uint64_t length = data->end - data->begin;
     if (data->n_areas != 1)
         return vly_fail(error, VLY_E_INVALID,
@@ -166,10 +174,11 @@ vly_status plot_voxels(plot_figure *figure, const plot_data *data,
         return vly_fail_nomem(error, n_frames * n * sizeof *maps, "maps");
     const double highest = maps_of(data, n_frames, maps);
     snprintf(note, sizeof note,
-             "area %s, %u x %u x %u voxels, mean over z; %.6g ms%s", area->name,
-             area->voxels[0], area->voxels[1], area->voxels[2],
+             "area %s, %u x %u x %u voxels, mean over z; %.6g ms%s%s",
+             area->name, area->voxels[0], area->voxels[1], area->voxels[2],
              plot_data_seconds(data) * 1000 / n_frames,
-             n_frames > 1 ? " a frame" : "");
+             n_frames > 1 ? " a frame" : "",
+             area->recorded ? "; grey: not recorded" : "");
     const double top = plot_heading(figure, data->title, note);
     vly_status status =
         draw_panels(figure, data, maps, n_frames, only, highest, top, error);

@@ -54,6 +54,34 @@ draw matrix matrix "$genomes/microcircuit.toml"
 expect 0 plot matrix "$genomes/microcircuit.toml" --seed 9 --value synapses \
     --dpi 72 --width 6 --height 4 -o seeded.png
 
+# what was not recorded is not silent: an area, neurons, columns of voxels
+{
+    cat "$genomes/brunel.toml"
+    printf '\n[[record]]\nwhat = "spikes"\nfrom = "E"\nneurons = [0, 5, 6]\n'
+} >partial.toml
+run_folder partial partial.toml --set var.order=100 --bursts 1000
+draw partial_raster raster partial
+draw partial_histograms histograms partial
+expect 0 plot rate partial -o silent.png
+expect 2 plot raster partial --area I -o no.png
+says '--area I: the run did not record its spikes'
+lacks_file no.png
+{
+    cat "$golden/wave.toml"
+    printf 'neurons = [0, 1, 2, 3, 30, 31, 32, 33]\n'
+} >corner.toml
+run_folder corner corner.toml
+draw corner voxels corner --frames 6
+{
+    cat "$genomes/brunel.toml"
+    printf '\n[[record]]\nwhat = "fields"\nfrom = "E"\n'
+    printf 'fields = ["v_mv"]\nneurons = [0]\n'
+} >unseen.toml
+run_folder unseen unseen.toml --set var.order=100 --bursts 10
+expect 2 plot raster unseen -o no.png
+says 'the run recorded no spikes'
+lacks_file no.png
+
 # a comparison that cannot fail is none
 checks=$((checks + 1))
 "$compare" raster.png "$golden/rate.png" >out 2>err &&
