@@ -256,8 +256,12 @@ vly_status inspect_digest_log(const char *path, vly_error *error)
     return VLY_OK;
 }
 
+/* Of samples of a field, which have its value in a fifth column. */
+static const char spike_columns[] = "burst,time_ms,area,neuron,";
+
 vly_status inspect_spikes(const char *path, vly_error *error)
 {
+    bool fields = false;
     FILE *file = fopen(path, "re");
     char *line = NULL;
     size_t capacity = 0;
@@ -268,8 +272,10 @@ vly_status inspect_spikes(const char *path, vly_error *error)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                         strerror(errno));
     while (getline(&line, &capacity, file) > 0) {
-        if (lines++ == 0)
+        if (lines++ == 0) {
+            fields = strncmp(line, spike_columns, strlen(spike_columns)) == 0;
             continue;
+        }
         last = strtoull(line, NULL, 10);
         first = lines == 2 ? last : first;
     }
@@ -278,8 +284,10 @@ vly_status inspect_spikes(const char *path, vly_error *error)
     fclose(file);
     if (failed)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read", path);
-    tool_print("recording of spikes (CSV)\nspikes  %s\n",
-               tool_thousands(lines - 1));
+    tool_print("%s\n%s %s\n",
+               fields ? "samples of a field (CSV)"
+                      : "recording of spikes (CSV)",
+               fields ? "samples" : "spikes ", tool_thousands(lines - 1));
     if (lines > 1)
         tool_print("bursts  %s to %s\n", tool_thousands(first),
                    tool_thousands(last));

@@ -150,6 +150,13 @@ static vly_status read_lines(plot_data *data, plot_rows *rows, FILE *file,
                               "spikes: burst,time_ms,area,neuron",
                               path, names[c]);
     }
+    if (status == VLY_OK && csv.n_fields == 5 && rows->columns[0] == 0 &&
+        rows->columns[1] == 1 && rows->columns[2] == 2 && rows->columns[3] == 3)
+        status = vly_fail(error, VLY_E_PARSE,
+                          "%s:1:1: samples of %.64s, wanted a recording of "
+                          "spikes: burst,time_ms,area,neuron (volley plot "
+                          "traces shows samples)",
+                          path, csv.names[4]);
     while (status == VLY_OK) {
         status = vly_csv_next(&csv, &more);
         if (status != VLY_OK || !more)

@@ -295,6 +295,15 @@ refused 2 'has no samples of fields' traces wave
 refused 2 'has no samples of w_pa' traces fields --field w_pa
 refused 2 'no samples of what' traces fields --neuron 1
 refused 2 'no samples of a field' traces moved/spikes.csv
+# samples of a field are no spikes
+for kind in raster rate histograms; do
+    refused 2 'spikes.1.v_mv.csv:1:1: samples of v_mv, wanted a recording of' \
+        $kind fields/spikes.1.v_mv.csv
+done
+expect 0 inspect fields/spikes.1.v_mv.csv
+prints 'samples of a field (CSV)'
+expect 0 inspect moved/spikes.csv
+prints 'recording of spikes (CSV)'
 refused 2 'no manifest.json in it' raster .
 refused 2 'no manifest.json in it' traces .
 printf 'burst,time_ms,area,neuron\n' >header.csv
