@@ -152,6 +152,7 @@ static vly_status choose_field(plot_traces *traces, const tool_args *args,
 {
     const char *asked = tool_text(args, "field");
     const char *found = NULL;
+    const char *unit = "";
     for (uint32_t r = 0; r < head->n_reports; r++) {
         const char *field = head->reports[r].field;
         if (asked && strcmp(asked, field) != 0)
@@ -162,6 +163,7 @@ static vly_status choose_field(plot_traces *traces, const tool_args *args,
                             "--field",
                             path, found, field);
         found = field;
+        unit = head->reports[r].unit;
     }
     if (!found)
         return vly_fail(error, VLY_E_INVALID,
@@ -169,7 +171,9 @@ static vly_status choose_field(plot_traces *traces, const tool_args *args,
                         "\"fields\" makes some",
                         path, asked ? asked : "fields");
     traces->field = vly_strdup(found);
-    return traces->field ? VLY_OK : vly_fail_nomem(error, 64, "a name");
+    traces->unit = vly_strdup(unit);
+    return traces->field && traces->unit ? VLY_OK
+                                         : vly_fail_nomem(error, 64, "a name");
 }
 
 static vly_status add_frame(plot_traces *traces, const tool_args *args,
@@ -432,17 +436,36 @@ out:
     return status;
 }
 
+/* CSV has no place for it: the genome's model says it. */
+static vly_status find_unit(plot_traces *traces, const tool_args *args,
+                            const char *folder, vly_error *error)
+{
+    const char *given = tool_text(args, "genome");
+    vly_error ignored = VLY_ERROR_INIT;
+    if (!folder)
+        return given ? plot_traces_unit(traces, given, error) : VLY_OK;
+    char *genome = vly_format("%s/genome.resolved.toml", folder);
+    if (!genome)
+        return vly_fail_nomem(error, strlen(folder), "a path");
+    /* a picture without a unit is better than none */
+    (void)plot_traces_unit(traces, genome, &ignored);
+    vly_free(genome);
+    return VLY_OK;
+}
+
 vly_status plot_traces_init(plot_traces *traces, const tool_args *args,
                             const char *path, vly_error *error)
 {
     struct stat info;
     char *found = NULL;
+    const char *folder = NULL;
     vly_status status = VLY_OK;
     *traces = (plot_traces){0};
     if (stat(path, &info) != 0)
         return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(errno));
     if (S_ISDIR(info.st_mode)) {
         VLY_TRY(find_samples(args, path, &found, error));
+        folder = path;
         path = found;
     }
     const plot_file_kind kind = plot_file_kind_of(path);
@@ -457,6 +480,8 @@ vly_status plot_traces_init(plot_traces *traces, const tool_args *args,
                           "%s: no samples of what --area, --neuron, --from and "
                           "--to choose",
                           path);
+    if (status == VLY_OK && !traces->unit)
+        status = find_unit(traces, args, folder, error);
 out:
     vly_free(found);
     return status;

@@ -9,7 +9,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "genome/genome.h"
 #include "plot.h"
+#include "setup.h"
 
 /* "v_mv" is "v (mV)"; what has no unit stays as it is. The unit of a report
  * goes behind a name that has none. */
@@ -91,6 +93,29 @@ static vly_status name_traces(plot_figure *figure, const plot_traces *traces,
     return status;
 }
 
+vly_status plot_traces_unit(plot_traces *traces, const char *path,
+                            vly_error *error)
+{
+    vly_genome *genome = NULL;
+    const char *unit = NULL;
+    vly_status status = tool_genome_load(path, NULL, 0, &genome, error);
+    if (status != VLY_OK)
+        return status;
+    for (uint32_t a = 0; a < genome->n_areas; a++) {
+        const vly_model_info *model = genome->areas[a].model;
+        if (strcmp(genome->areas[a].name, traces->traces[0].area) != 0)
+            continue;
+        for (uint32_t f = 0; f < model->n_fields; f++)
+            if (strcmp(model->fields[f].name, traces->field) == 0)
+                unit = model->fields[f].unit;
+    }
+    traces->unit = unit ? vly_strdup(unit) : NULL;
+    if (unit && !traces->unit)
+        status = vly_fail_nomem(error, strlen(unit), "a unit");
+    vly_genome_destroy(genome);
+    return status;
+}
+
 vly_status plot_traces_draw(plot_figure *figure, const plot_traces *traces,
                             const char *title, vly_error *error)
 {
@@ -120,6 +145,11 @@ vly_status plot_traces_draw(plot_figure *figure, const plot_traces *traces,
     if (status != VLY_OK) {
         plot_names_deinit(&names);
         return status;
+    }
+    if (n > 4) { /* panels too low for a label each */
+        plot_set_colour(figure, (plot_colour){0, 0, 0});
+        plot_text_upwards(figure, PLOT_MARGIN + 6,
+                          top + 12 + (step * n - 16) / 2, 9, 0, label);
     }
     for (uint32_t t = 0; t < n; t++) {
         const plot_trace *trace = &traces->traces[t];

@@ -24,7 +24,7 @@ typedef struct plot_traces {
     uint32_t n_traces;
     uint64_t n_left_out; /* samples of neurons beyond those */
     char *field;
-    char *unit; /* of a SONATA report; NULL: the field's ending has it */
+    char *unit; /* "": none; NULL: unknown but for the field's ending */
 } plot_traces;
 
 /* A CSV of samples, a stream with samples, a SONATA report, or a folder of a
@@ -35,6 +35,10 @@ typedef struct plot_traces {
 vly_status plot_traces_init(plot_traces *traces, const tool_args *args,
                             const char *path, vly_error *error);
 void plot_traces_deinit(plot_traces *traces);
+/* The unit that the model of the first trace's area gives the field, if it is
+ * there. Errors  those of reading a genome; E_NOMEM */
+vly_status plot_traces_unit(plot_traces *traces, const char *genome,
+                            vly_error *error);
 /* A panel a neuron, one above the other, the same scales. */
 vly_status plot_traces_draw(plot_figure *figure, const plot_traces *traces,
                             const char *title, vly_error *error);

@@ -54,6 +54,41 @@ draw matrix matrix "$genomes/microcircuit.toml"
 expect 0 plot matrix "$genomes/microcircuit.toml" --seed 9 --value synapses \
     --dpi 72 --width 6 --height 4 -o seeded.png
 
+the_same() { # the_same A.png B.png: to the byte
+    checks=$((checks + 1))
+    cmp -s "$1" "$2" || bad "$1 and $2 differ"
+}
+
+# The unit of a field is the model's, also where its name does not end in it,
+# from whatever file: "v (mV)". Five traces have one label together.
+cat >units.toml <<'END'
+format = 1
+title = "units"
+[run]
+dt_ms = 1
+ms = 50
+[area.E]
+model = "izhikevich"
+neurons = 5
+[[stimulus]]
+kind = "poisson"
+to = "E"
+rate_hz = 500
+weight = 8
+[[record]]
+what = "fields"
+from = "E"
+fields = ["v"]
+END
+run_folder units units.toml
+run_folder units_stream units.toml --record-format stream
+draw units traces units
+expect 0 plot traces units_stream --dpi 72 --width 6 --height 4 -o same.png
+the_same units.png same.png
+expect 0 plot traces units/spikes.1.v.csv --genome units.toml --dpi 72 \
+    --width 6 --height 4 -o same.png
+the_same units.png same.png
+
 # what was not recorded is not silent: an area, neurons, columns of voxels
 {
     cat "$genomes/brunel.toml"
@@ -153,10 +188,6 @@ expect 0 plot traces fields.vls --neuron 3 --neuron 7 --area E --field v_mv \
     --from 10 --to 20 -o two.svg
 
 # ---- SONATA ----
-the_same() { # the_same A.png B.png: to the byte
-    checks=$((checks + 1))
-    cmp -s "$1" "$2" || bad "$1 and $2 differ"
-}
 if [ -n "$maker" ]; then
     run_folder sonata brunel.toml --set var.order=100 --bursts 1000 \
         --record-format sonata
@@ -189,6 +220,10 @@ if [ -n "$maker" ]; then
     run_folder streamed "$golden/traces.toml" --record-format stream
     expect 0 plot traces streamed --area E --neuron 3 --to 10 -o sonata.png
     the_same csv.png sonata.png
+
+    run_folder units_sonata units.toml --record-format sonata
+    expect 0 plot traces units_sonata --dpi 72 --width 6 --height 4 -o same.png
+    the_same units.png same.png
 
     # areas of an included genome: V1/E is the population V1.E
     printf 'format = 1\n[area.E]\nmodel = "lif_psc_delta"\nneurons = 20\n' \
