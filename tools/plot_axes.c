@@ -152,19 +152,21 @@ void plot_set_dash(plot_figure *figure, uint32_t colour)
 }
 
 void plot_steps(plot_figure *figure, const plot_axes *axes,
-                const double *values, uint32_t n, uint32_t colour)
+                const double *values, uint32_t n, double n_wide,
+                uint32_t colour)
 {
     plot_set_dash(figure, colour);
     plot_set_colour(figure, plot_area_colour(colour));
     cairo_set_line_width(figure->cairo, 1.1);
     for (uint32_t i = 0; i < n; i++) {
         const double y = plot_at_y(axes, values[i]);
-        const double x = axes->x + axes->width * i / n;
+        const double x = axes->x + axes->width * i / n_wide;
         if (i == 0)
             cairo_move_to(figure->cairo, x, y);
         else
             cairo_line_to(figure->cairo, x, y);
-        cairo_line_to(figure->cairo, axes->x + axes->width * (i + 1) / n, y);
+        cairo_line_to(figure->cairo,
+                      axes->x + axes->width * fmin(i + 1, n_wide) / n_wide, y);
     }
     cairo_stroke(figure->cairo);
     cairo_set_dash(figure->cairo, NULL, 0, 0);

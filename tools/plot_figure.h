@@ -77,9 +77,11 @@ void plot_axes_end(plot_figure *figure);
 /* Lines of areas with the same colour: the first whole, the next dashed, six
  * kinds. */
 void plot_set_dash(plot_figure *figure, uint32_t colour);
-/* A step line through n values of equal width from x_lo to x_hi of the axes. */
+/* A step line through n values of equal width, n_wide of which fill the axes:
+ * n, or less if the last one is cut short. */
 void plot_steps(plot_figure *figure, const plot_axes *axes,
-                const double *values, uint32_t n, uint32_t colour);
+                const double *values, uint32_t n, double n_wide,
+                uint32_t colour);
 /* A round number at or above value, for the end of an axis; 1 for 0. */
 double plot_round_up(double value);
 

@@ -60,7 +60,7 @@ vly_status plot_rate(plot_figure *figure, const plot_data *data, double bin_ms,
         highest = fmax(highest, rates[i]);
     plot_axes axes = {.x = 52,
                       .x_lo = (double)data->begin * data->dt_ms,
-                      .x_hi = (double)(data->begin + bin * n) * data->dt_ms,
+                      .x_hi = (double)data->end * data->dt_ms,
                       .y_hi = plot_round_up(highest),
                       .x_label = "time (ms)",
                       .y_label = "rate (Hz)"};
@@ -77,7 +77,8 @@ vly_status plot_rate(plot_figure *figure, const plot_data *data, double bin_ms,
     axes.height = figure->height - axes.y - 34;
     plot_axes_begin(figure, &axes);
     for (uint32_t a = 0; a < data->n_areas; a++)
-        plot_steps(figure, &axes, rates + (size_t)a * n_bins, n_bins, a);
+        plot_steps(figure, &axes, rates + (size_t)a * n_bins, n_bins,
+                   (double)length / (double)bin, a);
     plot_axes_end(figure);
     plot_axes_draw(figure, &axes);
     vly_free(rates);
@@ -186,7 +187,7 @@ static void draw_histogram(plot_figure *figure, const plot_data *data,
     axes.y_label = share;
     plot_axes_begin(figure, &axes);
     for (uint32_t a = 0; a < data->n_areas; a++)
-        plot_steps(figure, &axes, of->share + (size_t)a * BINS, BINS, a);
+        plot_steps(figure, &axes, of->share + (size_t)a * BINS, BINS, BINS, a);
     plot_axes_end(figure);
     plot_axes_draw(figure, &axes);
 }

@@ -46,6 +46,7 @@ draw() { # draw NAME KIND INPUT OPTIONS...
 }
 draw raster raster brunel
 draw rate rate brunel --bin 2
+draw rate_cut rate brunel --bin 30 # the last bin is of 10 ms
 draw histograms histograms brunel
 draw voxels voxels wave --frames 6
 draw traces traces fields
