@@ -148,9 +148,13 @@ static vly_status convert_excitability(feagi_genome *genome, feagi_area *area,
         number_of(genome, area, FEAGI_EXCITABILITY, 0, 1e9, &value, error);
     if (status != VLY_OK)
         return status;
-    /* without the property it always fires, in both units */
-    *share = units->percent && area->values[FEAGI_EXCITABILITY] ? value / 100
-                                                                : value;
+    if (!area->values[FEAGI_EXCITABILITY]) {
+        *share = 1; /* in both units */
+        return REPORT(FEAGI_ASSUMED,
+                      "no neuron_excitability: 1, which always fires, as "
+                      "feagi-core");
+    }
+    *share = units->percent ? value / 100 : value;
     *share = *share < 1 ? *share : 1;
     if (!units->percent && value > 1)
         return REPORT(FEAGI_ASSUMED,
@@ -178,6 +182,10 @@ static vly_status convert_current(feagi_genome *genome, feagi_area *area,
     if (status != VLY_OK)
         return status;
     *current = value < 0 ? 0 : value < 255 ? vly_floor(value) : 255;
+    if (!area->values[FEAGI_CURRENT])
+        return REPORT(FEAGI_ASSUMED,
+                      "no postsynaptic_current: %s, as feagi-core",
+                      tool_number_text(value));
     if (*current < value || *current > value)
         return REPORT(FEAGI_ASSUMED,
                       "postsynaptic_current %s is %s, a whole number of 0 to "
@@ -233,7 +241,9 @@ static vly_status convert(feagi_genome *genome, feagi_area *area,
         const vly_param_info *info = &model->params[param - area->params];
         VLY_TRY(
             number_of(genome, area, slot, info->lo, info->hi, param, error));
-        if (!area->values[slot] && (*param < info->init || *param > info->init))
+        /* 0 of the others is that there is none of it */
+        if (!area->values[slot] && (slot == FEAGI_THRESHOLD ||
+                                    *param < info->init || *param > info->init))
             VLY_TRY(REPORT(FEAGI_ASSUMED, "no %s: %s, as feagi-core",
                            info->name, tool_number_text(*param)));
     }

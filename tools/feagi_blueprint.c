@@ -138,7 +138,13 @@ static vly_status set_value(feagi_genome *genome, feagi_area *area,
     vly_status status;
     const feagi_value *before = area->values[slot];
     if (value->kind == FEAGI_NULL) /* as if it were not there, as in FEAGI */
-        return VLY_OK;
+        return property->role == FEAGI_PARAM || property->role == FEAGI_TAKEN
+                   ? feagi_report_add(&genome->report, FEAGI_ASSUMED,
+                                      area->name, error,
+                                      "%s is null: as if it were missing, as "
+                                      "in feagi-core",
+                                      property->name)
+                   : VLY_OK;
     area->values[slot] = value;
     feagi_where(genome, area, slot, where);
     if (before && !same(before, value))
@@ -233,7 +239,7 @@ static vly_status set_triple(feagi_genome *genome, feagi_area *area,
     vly_status status = VLY_OK;
     char where[FEAGI_PATH_SIZE];
     if (value->kind == FEAGI_NULL)
-        return VLY_OK;
+        return set_value(genome, area, slot, value, error);
     if (value->kind != FEAGI_ARRAY || value->n_items != 3)
         return feagi_wrong(genome, feagi_where(genome, area, slot, where),
                            value, error, "[x, y, z]");

@@ -84,9 +84,12 @@ static vly_status read_weight(const place *at, const rule *from, feagi_map *map,
 {
     double value = 1; /* feagi-core's, if there is none */
     vly_status status = VLY_OK;
-    if (from->multiplier)
-        status = feagi_number(at->genome, at->where, from->multiplier, false,
-                              -1e9, 1e9, &value, error);
+    status =
+        from->multiplier
+            ? feagi_number(at->genome, at->where, from->multiplier, false, -1e9,
+                           1e9, &value, error)
+            : REPORT(FEAGI_ASSUMED, "no postSynapticCurrent_multiplier: 1, as "
+                                    "feagi-core");
     if (status != VLY_OK)
         return status;
     *keep = !(vly_floor(value) < value);

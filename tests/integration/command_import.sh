@@ -176,6 +176,23 @@ lacking associative_memory "of FEAGI's own (not in the file): FEAGI makes plasti
 lacking tile "of FEAGI's own (not in the file): a composite"
 lacking nonsense "not in the file and is none of FEAGI's own"
 
+# ---- what is missing, or null, is named with what is taken for it ----
+printf '{"version":"2.1","physiology":{"simulation_timestep":0.1},"blueprint":{
+"c____a":{"block_boundaries":[1,1,1],"firing_threshold":null,
+"refractory_period":null,"memory_twin_of":null,
+"cortical_mapping_dst":{"c____b":[["block_to_block",null,null,null]]}},
+"c____b":{"block_boundaries":[1,1,1]}},"neuron_morphologies":{}}' >missing.json
+expect 0 import feagi missing.json -o missing.toml
+for text in "c____a: firing_threshold is null: as if it were missing" \
+    "c____a: refractory_period is null: as if" \
+    "c____a, c____b: no firing_threshold: 1, as feagi-core" \
+    "c____a, c____b: no neuron_excitability: 1, which always fires, as" \
+    "c____a, c____b: no postsynaptic_current: 1, as feagi-core" \
+    "c____a -> c____b (block_to_block): no postSynapticCurrent_multiplier: 1"; do
+    says "$text"
+done
+holds [ "$(grep -c memory_twin_of err)" -eq 0 ]
+
 # ---- the output ----
 cp areas_2_1.toml before.toml
 refused 2 "areas_2_1.toml is there already" "$feagi/flat_3_0.json" \
