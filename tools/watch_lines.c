@@ -112,11 +112,19 @@ static void put_line(watch_lines *lines)
     json_u64(&json, "device_bytes", to->device_bytes);
     device_limits_json(&json);
     json_u64(&json, "lost", lines->lost);
+    json_object(&json, "area_spikes");
+    for (uint32_t a = 0; a < lines->net->n_areas; a++)
+        json_u64(&json, lines->net->areas[a],
+                 lines->areas_now[a] - lines->areas_before[a]);
+    json_object_end(&json);
     json_object(&json, "rate_hz");
+    /* no burst: no rate, which is not a rate of 0 */
     for (uint32_t a = 0; a < lines->net->n_areas; a++)
         json_number(&json, lines->net->areas[a],
-                    watch_area_hz(lines->net, a, &rates, lines->areas_before,
-                                  lines->areas_now));
+                    rates.bursts > 0
+                        ? watch_area_hz(lines->net, a, &rates,
+                                        lines->areas_before, lines->areas_now)
+                        : NAN);
     json_object_end(&json);
     json_object_end(&json);
     send_line(lines, &json);

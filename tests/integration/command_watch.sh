@@ -42,8 +42,16 @@ assert sum(line["spikes"] for line in rest) == summary["spikes"]
 assert sum(line["events"] for line in rest) == summary["synaptic_events"]
 assert rest[-1]["burst"] == 20000 and rest[-1]["lost"] == 0
 for area in summary["areas"]:
-    bio = sum(line["rate_hz"][area["id"]] * line["bursts"] for line in rest)
+    spikes = sum(line["area_spikes"][area["id"]] for line in rest)
+    assert spikes == area["spikes"], area
+    bio = sum((line["rate_hz"][area["id"]] or 0) * line["bursts"]
+              for line in rest)
     assert abs(bio / 20000 - area["rate_hz"]) < 1e-6 * area["rate_hz"], area
+for line in rest:
+    assert sum(line["area_spikes"].values()) == line["spikes"], line
+    # no burst: nothing was measured
+    nothing = {line["burst_us"] is None, line["rate_hz"]["E"] is None}
+    assert nothing == {line["bursts"] == 0}, line
 assert summary["telemetry"]["samples"] == len(rest) + 1
 END
 if command -v python3 >/dev/null 2>&1; then
