@@ -193,8 +193,9 @@ static vly_status read_plan(const tool_args *args, sweep_plan *plan,
     VLY_TRY(tool_registry_create(&registry, error));
     VLY_TRY(tool_backend_check(registry, plan->backend, error));
     if (access(plan->path, R_OK) != 0)
-        VLY_TRY(
-            vly_fail(error, VLY_E_IO, "%s: %s", plan->path, strerror(errno)));
+        VLY_TRY(errno == ENOENT ? tool_genome_missing(plan->path, error)
+                                : vly_fail(error, VLY_E_IO, "%s: %s",
+                                           plan->path, strerror(errno)));
     VLY_TRY(sweep_points_check(plan, error));
 out:
     vly_registry_destroy(registry);

@@ -390,6 +390,7 @@ static vly_status finish(plot_data *data, const plot_rows *rows,
     /* a manifest that is older than its recording, or of a killed run */
     if (rows->any && data->end <= rows->last)
         data->end = rows->last + 1;
+    const double end_ms = (double)data->end * data->dt_ms;
     if (data->dt_ms > 0) {
         data->begin = (uint64_t)llround(from / data->dt_ms);
         if (to / data->dt_ms < (double)data->end)
@@ -398,10 +399,16 @@ static vly_status finish(plot_data *data, const plot_rows *rows,
     if (data->end == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "nothing to show: no spikes in the recording");
+    if (data->begin >= data->end && from >= end_ms)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--from %g: nothing to show, the recording ends at "
+                        "%g ms; wanted less",
+                        from, end_ms);
     if (data->begin >= data->end)
         return vly_fail(error, VLY_E_INVALID,
-                        "nothing to show: no bursts between %g and %g ms", from,
-                        to);
+                        "nothing to show: no bursts between %g and %g ms, "
+                        "wanted at least one of %g ms",
+                        from, to, data->dt_ms);
     status = number_areas(data, error);
     if (status == VLY_OK)
         keep_window(data, rows);

@@ -48,8 +48,13 @@ vly_status run_folder_open(const char *folder, bool force, vly_error *error)
     if (tool_folder_make(folder) == VLY_OK)
         return VLY_OK;
     if (errno != EEXIST)
-        return vly_fail(error, VLY_E_IO, "%s: the folder cannot be made: %s",
-                        folder, strerror(errno));
+        return vly_fail(error, VLY_E_IO, "%s: the folder cannot be made: %s%s",
+                        folder, strerror(errno),
+                        errno == ENOENT
+                            ? ", wanted it in a folder that is there"
+                        : errno == EACCES || errno == EPERM || errno == EROFS
+                            ? ", wanted it in a folder where you may write"
+                            : "");
     struct stat info;
     if (stat(folder, &info) == 0 && !S_ISDIR(info.st_mode))
         return vly_fail(error, VLY_E_INVALID, "%s: not a folder", folder);

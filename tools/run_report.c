@@ -62,9 +62,6 @@ void run_report_head(const run_job *job)
     if (job->resumed != NULL)
         tool_message("resumed after burst %" PRIu64 " from %s",
                      job->first_burst, job->plan.checkpoint.resume);
-    if (genome->n_records > 0 && job->output.path == NULL)
-        tool_message("[[record]] is not written: no -o FOLDER and no "
-                     "--record FILE");
 }
 
 /* Where there are none, as of an area without spikes: a dash. */

@@ -237,8 +237,7 @@ void tool_notes(const vly_genome *genome)
         tool_message("note: %u more of the kind", genome->n_more_notes);
 }
 
-/* The error says already that it is not there. */
-static vly_status no_such_genome(const char *path, vly_error *error)
+vly_status tool_genome_missing(const char *path, vly_error *error)
 {
     char folder[4096];
     char *named = vly_format("%s.toml", path);
@@ -260,6 +259,11 @@ static vly_status no_such_genome(const char *path, vly_error *error)
         (void)vly_fail(error, VLY_E_IO,
                        "%s: No such file or directory, did you mean %s?", path,
                        named);
+    else if (!shipped || access(shipped, R_OK) != 0)
+        (void)vly_fail(error, VLY_E_IO,
+                       "%s: No such file or directory, wanted a genome; volley "
+                       "new lists those that ship, and copies one",
+                       path);
     vly_free(named);
     vly_free(shipped);
     return VLY_E_IO;
@@ -275,7 +279,7 @@ vly_status tool_genome_load(const char *path, const vly_override *overrides,
     if (status != VLY_E_IO)
         return status;
     if (stat(path, &info) != 0)
-        return errno == ENOENT ? no_such_genome(path, error) : status;
+        return errno == ENOENT ? tool_genome_missing(path, error) : status;
     if (!S_ISDIR(info.st_mode))
         return status;
     char *manifest = vly_format("%s/manifest.json", path);

@@ -68,7 +68,8 @@ typedef struct tool_seconds_spent {
 /* What the genome says otherwise than it is taken, on stderr. */
 void tool_notes(const vly_genome *genome);
 
-/* A genome compiled for a run. */
+/* E_IO: path is not there, and what to do, such as a name that is near. */
+vly_status tool_genome_missing(const char *path, vly_error *error);
 /* vly_genome_load; what is not there, or is a folder, with what to do. */
 vly_status tool_genome_load(const char *path, const vly_override *overrides,
                             uint32_t n_overrides, vly_genome **genome,

@@ -405,8 +405,12 @@ static vly_status listen_at(const char *address, int *listener,
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) != 0 ||
         listen(fd, 16) != 0) {
-        status = vly_fail(error, VLY_E_IO, "--metrics %s: %s", address,
-                          strerror(errno));
+        status = vly_fail(
+            error, VLY_E_IO, "--metrics %s: %s%s", address, strerror(errno),
+            errno == EADDRINUSE ? ", wanted another port, or 0 for a free one"
+            : errno == EACCES   ? ", wanted a port of 1024 and more"
+            : errno == EADDRNOTAVAIL ? ", wanted an address of this machine"
+                                     : "");
         if (fd >= 0)
             close(fd);
     } else {

@@ -119,6 +119,11 @@ static vly_status no_such(vly_reader *reader, const vly_toml_node *at,
             vly_suggest_offer(&suggest, word, id->u.string);
     }
     vly_suggest_choice(&suggest, hint, sizeof(hint));
+    if (!among || among->n_children == 0)
+        snprintf(hint, sizeof(hint), ": the file has none");
+    else if (!*hint && among->kind == VLY_TOML_ARRAY)
+        snprintf(hint, sizeof(hint), ", wanted a number from 1 to %u or an id",
+                 among->n_children);
     snprintf(sentence, sizeof(sentence), "no %s ", kind);
     return fail(reader, at, sentence, word,
                 *hint ? hint : ", wanted one of the file");

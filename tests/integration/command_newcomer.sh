@@ -36,7 +36,14 @@ says 'volley new brunel -o brunel.toml'
 expect 4 run brunel.toml
 says 'volley new brunel -o brunel.toml'
 expect 4 check nothing.toml
-says 'nothing.toml: No such file or directory'
+says 'nothing.toml: No such file or directory, wanted a genome; volley new'
+expect 4 sweep nothing.toml --set run.ms=1,2 -o swept
+says 'nothing.toml: No such file or directory, wanted a genome; volley new'
+expect 4 run small.toml -o not/there
+says 'not/there: the folder cannot be made: No such file or directory, wanted'
+sed '/^id = /d' small.toml >no_ids.toml
+expect 2 check no_ids.toml --set map.2.weight_mv=1
+says 'no map 2, wanted a number from 1 to 1 or an id'
 expect 4 run folder
 says 'folder: Is a directory, wanted a genome, a .toml file'
 expect 0 run small.toml -o run --backend cpu:1
@@ -49,6 +56,16 @@ says 'the folder is not empty'
 expect 2 plot raster small.toml
 says 'small.toml is a genome, wanted what a run left: volley run small.toml'
 expect 0 rerun run --quiet
+{
+    cat small.toml
+    printf '[[record]]\nwhat = "spikes"\nfrom = "E"\n'
+} >recorded.toml
+expect 0 run recorded.toml --backend cpu:1
+says '[[record]] is not written: no -o FOLDER and no --record FILE'
+expect 0 run recorded.toml -o recorded --backend cpu:1
+# options that rerun does not have
+expect 0 rerun recorded
+holds [ "$(grep -c 'is not written' err)" -eq 0 ]
 expect 4 rerun folder
 says 'folder/manifest.json: cannot be read'
 expect 2 rerun small.toml
@@ -64,7 +81,7 @@ if [ "$(id -u)" -ne 0 ]; then
     mkdir closed
     chmod a-w closed
     expect 4 run small.toml -o closed/run
-    says 'closed/run: the folder cannot be made: Permission denied'
+    says 'closed/run: the folder cannot be made: Permission denied, wanted it in'
     expect 4 run small.toml --record closed/spikes.csv
     says 'closed/spikes.csv: cannot be written: Permission denied'
 fi

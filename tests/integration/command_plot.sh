@@ -309,7 +309,10 @@ refused() { # refused CODE TEXT ARGUMENTS...
 refused 2 'no picture "rastr"; did you mean raster' rastr moved
 refused 4 'nothing: No such file' raster nothing
 refused 2 '--area EE: no such area' raster moved --area EE
-refused 2 'no bursts between' raster moved --from 5000
+refused 2 '--from 5000: nothing to show, the recording ends at' \
+    raster moved --from 5000
+refused 2 'no bursts between 5 and 5.01 ms, wanted at least one of' \
+    raster moved --from 5 --to 5.01
 refused 2 'is not before' raster moved --from 5 --to 4
 refused 2 'a map shows one area' voxels moved
 refused 2 'has no voxels' voxels moved --area E

@@ -143,6 +143,7 @@ fi
 port=$(address | sed 's/.*:\([0-9]*\).*/\1/')
 expect 4 run small.toml --metrics "$port"
 says "--metrics $port: "
+says ', wanted another port, or 0 for a free one'
 
 # ---- status ----
 running() {

@@ -83,6 +83,8 @@ static void messages(void **state)
         {"var.gg", "1", "no variable gg, wanted g"},
         {"map.IE.p", "1", "no map IE, did you mean EI?"},
         {"map.3.p", "1", "no map 3, wanted EI"},
+        {"record.3.from", "1", "no record 3: the file has none"},
+        {"stimulus.x.kind", "1", "no stimulus x, wanted ext"},
         {"run.ms", "[1", "the value does not parse, wanted a TOML value"},
         {"run.ms", "1,5",
          "the value does not parse, wanted a TOML value; a number has a point, "
