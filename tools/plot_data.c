@@ -290,25 +290,28 @@ static vly_status read_spikes(plot_data *data, plot_rows *rows,
 /* ---- folders ------------------------------------------------------------ */
 
 /* Where a recording is now: the folder may have been moved since, so its own
- * file goes first; a run that has not ended has a stream only. */
-static char *find_recording(const char *folder, const char *recording)
+ * file goes first, then the place beside it; a run that has not ended has a
+ * stream only. Where there is none, the place where it should be. */
+static char *find_recording(const char *folder, const char *recording,
+                            const char *from_folder)
 {
-    struct stat info;
+    static const char *const suffixes[] = {"", VLY_STREAM_SUFFIX};
     const char *name = strrchr(recording, '/');
-    char *path = vly_format("%s/%s", folder, name ? name + 1 : recording);
-    for (int k = 0; path && stat(path, &info) != 0 && k < 3; k++) {
-        char *next = k == 0   ? vly_format("%s", recording)
-                     : k == 1 ? vly_format("%s/%s" VLY_STREAM_SUFFIX, folder,
-                                           name ? name + 1 : recording)
-                              : vly_format("%s" VLY_STREAM_SUFFIX, recording);
+    struct stat info;
+    name = name ? name + 1 : recording;
+    from_folder = from_folder ? from_folder : name;
+    for (int k = 0; k < 6; k++) {
+        const char *suffix = suffixes[k / 3];
+        char *path = k % 3 == 2
+                         ? vly_format("%s%s", recording, suffix)
+                         : vly_format("%s/%s%s", folder,
+                                      k % 3 == 0 ? name : from_folder, suffix);
+        if (!path || stat(path, &info) == 0)
+            return path;
         vly_free(path);
-        path = next;
     }
-    if (path && stat(path, &info) != 0) {
-        vly_free(path);
-        path = vly_format("%s", recording);
-    }
-    return path;
+    return from_folder == name ? vly_strdup(recording)
+                               : vly_format("%s/%s", folder, from_folder);
 }
 
 vly_status plot_recording(const char *folder, char **recording,
@@ -338,7 +341,8 @@ vly_status plot_recording(const char *folder, char **recording,
                           folder);
         goto out;
     }
-    *recording = find_recording(folder, named);
+    *recording = find_recording(
+        folder, named, json_find_text(&manifest, "recording_from_folder"));
     if (!*recording)
         status = vly_fail_nomem(error, strlen(named), "a path");
 out:
@@ -428,6 +432,13 @@ vly_status plot_data_init(plot_data *data, const tool_args *args,
         return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(errno));
     if (S_ISDIR(info.st_mode)) {
         VLY_TRY(read_folder(data, args, path, &spikes, error));
+        if (stat(spikes, &info) != 0) {
+            status = vly_fail(error, VLY_E_IO,
+                              "%s: %s: the recording of the run in %s, as its "
+                              "manifest.json says",
+                              spikes, strerror(errno), path);
+            goto out;
+        }
         path = spikes;
     } else if (genome) {
         VLY_TRY(from_genome(data, args, genome, false, error));

@@ -124,6 +124,9 @@ int run_job_exit_code(const run_job *job);
  * Errors  E_INVALID two outputs in one file, or one in the genome's; two
  *         spellings of a path are one file */
 vly_status run_paths_check(const run_job *job, vly_error *error);
+/* The path of a file as seen from a folder ("../a.csv"), to be freed; NULL: no
+ * file, or no memory. */
+char *run_path_from(const char *folder, const char *path);
 
 /* ---- run_folder.c ----------------------------------------------------- */
 

@@ -248,3 +248,27 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
         status = check_folder(job, outputs, 7, error);
     return status;
 }
+
+/* ---- from a folder ----------------------------------------------------- */
+
+char *run_path_from(const char *folder, const char *path)
+{
+    char from[PATH_MAX];
+    char to[PATH_MAX];
+    char up[PATH_MAX] = "";
+    size_t common = 0;
+    if (strcmp(path, "-") == 0)
+        return NULL;
+    find_real(folder, from, 1);
+    find_real(path, to, 1);
+    if (from[0] != '/' || to[0] != '/')
+        return vly_strdup(path);
+    const size_t n = strlen(from);
+    for (size_t i = 0; i <= n && (from[i] == to[i] || i == n); i++)
+        if (i == n ? to[i] == '/' : from[i] == '/')
+            common = i;
+    for (size_t i = common; i < n && n > 1; i++)
+        if (from[i] == '/' && strlen(up) + 4 < sizeof up)
+            strcat(up, "../");
+    return vly_format("%s%s", up, to + common + 1);
+}

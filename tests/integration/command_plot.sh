@@ -176,6 +176,25 @@ holds grep -q 'stroke-dasharray[:=]"*1.5,1.5' many.svg
 holds grep -q 'stroke-dasharray[:=]"*6,2,1.5,2' many.svg
 expect 0 plot raster many.csv -o many.svg
 
+# a recording beside its folder is found from anywhere, and after both moved
+mkdir -p there/deep away
+expect 0 run brunel.toml --set var.order=100 --bursts 1000 --backend cpu:1 \
+    -o there/deep/run --record there/beside.csv
+holds [ "$(value recording_from_folder there/deep/run/manifest.json)" = \
+    ../../beside.csv ]
+mv there away
+picture=$PWD/same.png
+checks=$((checks + 1))
+(cd / && "$volley" plot raster "$folder/away/there/deep/run" --dpi 72 \
+    --width 6 --height 4 -o "$picture") >out 2>err || bad "a moved recording"
+the_same raster.png same.png
+rm away/there/beside.csv
+for kind in raster rate; do
+    expect 4 plot $kind away/there/deep/run -o no.png
+    says 'away/there/deep/run/../../beside.csv: No such file or directory: the'
+    lacks_file no.png
+done
+
 # the same from a stream
 expect 0 run brunel.toml --set var.order=100 --bursts 1000 --backend cpu:1 \
     --record stream.vls
@@ -211,6 +230,16 @@ if [ -n "$maker" ]; then
     expect 0 plot traces reports --area E --neuron 3 --to 10 -o sonata.png
     expect 0 plot traces fields --area E --neuron 3 --to 10 -o csv.png
     the_same csv.png sonata.png
+    expect 0 run "$golden/traces.toml" --backend cpu:1 -o apart \
+        --record apart.h5
+    holds [ "$(value recording_from_folder apart/manifest.json)" = ../apart.h5 ]
+    checks=$((checks + 1))
+    (cd / && "$volley" plot traces "$folder/apart" --area E --neuron 3 --to 10 \
+        -o "$folder/apart.png") >out 2>err || bad "samples beside a folder"
+    the_same csv.png apart.png
+    rm apart.h5
+    expect 4 plot raster apart -o no.png
+    says 'apart/../apart.h5: No such file or directory: the recording'
     # a run that was killed has a stream only
     run_folder killed "$golden/traces.toml" --record-format sonata
     rm killed/spikes.h5 killed/spikes.1.v_mv.h5
