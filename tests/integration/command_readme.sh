@@ -29,9 +29,23 @@ expect 0 run readme1.toml -o chain --backend cpu:1
 printf 'burst,time_ms,area,neuron\n50,5.1,A,0\n150,15.1,A,1\n250,25.1,A,2\n' \
     >wanted.csv
 holds cmp chain/spikes.csv wanted.csv
-expect 0 run readme1.toml --set map.1.weight_mv=10 --backend cpu:1 \
-    --record weak.csv
-holds [ "$(wc -l <weak.csv)" -eq 2 ]
+expect 0 run readme1.toml --set map.1.weight_mv=10 --backend cpu:1 -o weak
+holds [ "$(wc -l <weak/spikes.csv)" -eq 2 ]
+# what its picture shows: one neuron that is lifted and falls back, two that
+# stay; and all three stay in the first run
+extremes() { # extremes FOLDER: lowest and highest sample of each neuron
+    awk -F, 'NR > 1 { v = $5 + 0 }
+        NR > 1 && (!($4 in lo) || v < lo[$4]) { lo[$4] = v }
+        NR > 1 && (!($4 in hi) || v > hi[$4]) { hi[$4] = v }
+        END { for (n = 0; n < 3; n++) printf "%g to %g;", lo[n], hi[n] }' \
+        "$1/spikes.1.v_mv.csv"
+}
+holds [ "$(extremes weak)" = "-65 to -65;-65 to -55;-65 to -65;" ]
+holds grep -q '^150,15.1,A,1,-55$' weak/spikes.1.v_mv.csv
+holds [ "$(extremes chain)" = "-65 to -65;-65 to -65;-65 to -65;" ]
+holds grep -qF 'volley run chain.toml --set map.1.weight_mv=10 -o weak' \
+    "$source/README.md"
+holds grep -qF 'volley plot traces weak' "$source/README.md"
 
 # the balanced network: the summary that is printed there
 expect 0 run readme2.toml --backend cpu:2 --record net.csv
