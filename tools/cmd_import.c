@@ -24,7 +24,7 @@ static const tool_option options[] = {
      "what is not taken over is an error, exit code 2", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-enum { SUBJECTS_SHOWN = 6, BLOCK_BYTES = 1 << 20 };
+enum { BLOCK_BYTES = 1 << 20 };
 
 /* ---- files -------------------------------------------------------------- */
 
@@ -99,14 +99,12 @@ static vly_status say(const feagi_genome *genome, vly_error *error)
     for (int of = 0; of < FEAGI_CLASSES; of++) {
         for (uint32_t i = 0; i < genome->report.n_entries; i++) {
             const feagi_entry *entry = &genome->report.entries[i];
-            tool_plain_text plain;
             if ((int)entry->of != of)
                 continue;
-            char *sentence = feagi_entry_sentence(entry, SUBJECTS_SHOWN);
+            char *sentence = feagi_entry_sentence(entry);
             if (!sentence)
                 return vly_fail_nomem(error, 0, "the report of an import");
-            tool_message("%s: %s", feagi_class_titles[of],
-                         tool_plain(sentence, &plain));
+            tool_message("%s: %s", feagi_class_titles[of], sentence);
             vly_free(sentence);
         }
     }

@@ -2,6 +2,7 @@
  * Areas of a FEAGI genome and the values of their properties, from flat keys
  * (_____10c-ID-cx-GENE: 2.0, 2.1, 3.0) and from one object an area.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -158,10 +159,14 @@ static vly_status set_value(feagi_genome *genome, feagi_area *area,
     return status;
 }
 
-static vly_status unknown(feagi_genome *genome, const char *key,
-                          vly_error *error)
+/* area: NULL where the key names none */
+static vly_status unknown(feagi_genome *genome, const feagi_area *area,
+                          const char *key, vly_error *error)
 {
-    return feagi_report_add(&genome->report, FEAGI_LEFT_OUT, key, error,
+    char subject[FEAGI_PATH_SIZE];
+    snprintf(subject, sizeof(subject), "%.60s%s%.90s", area ? area->name : "",
+             area ? "." : "", key);
+    return feagi_report_add(&genome->report, FEAGI_LEFT_OUT, subject, error,
                             "not a property that FEAGI's readers know");
 }
 
@@ -189,7 +194,7 @@ static vly_status read_flat_key(feagi_genome *genome, const feagi_value *item,
     uint32_t area = *last;
     vly_status status;
     if (!split_key(item->key, &n_id, &gene))
-        return unknown(genome, item->key, error);
+        return unknown(genome, NULL, item->key, error);
     if (area >= genome->n_areas || strlen(genome->areas[area].id) != n_id ||
         strncmp(genome->areas[area].id, id, n_id) != 0) {
         char *copy = vly_format("%.*s", (int)n_id, id);
@@ -206,7 +211,7 @@ static vly_status read_flat_key(feagi_genome *genome, const feagi_value *item,
     }
     uint32_t slot = feagi_property_of_gene(gene);
     if (slot == feagi_property_count())
-        return unknown(genome, gene - 3, error);
+        return unknown(genome, &genome->areas[area], gene - 3, error);
     status = set_value(genome, &genome->areas[area], slot, item, error);
 out:
     return status;
@@ -225,7 +230,7 @@ static vly_status read_flat(feagi_genome *genome, const feagi_value *blueprint,
             status = feagi_report_add(&genome->report, FEAGI_SILENT, item->key,
                                       error, "%s", "");
         else
-            status = unknown(genome, item->key, error);
+            status = unknown(genome, NULL, item->key, error);
     }
     return status;
 }
@@ -266,7 +271,7 @@ static vly_status read_object(feagi_genome *genome, const feagi_value *item,
         const feagi_value *value = &item->items[i];
         uint32_t slot = feagi_property_of_name(value->key);
         if (slot == feagi_property_count())
-            VLY_TRY(unknown(genome, value->key, error));
+            VLY_TRY(unknown(genome, &genome->areas[index], value->key, error));
         else if (slot == FEAGI_BOUNDS_X || slot == FEAGI_PLACE_X)
             VLY_TRY(
                 set_triple(genome, &genome->areas[index], slot, value, error));

@@ -111,17 +111,15 @@ uint32_t feagi_report_count(const feagi_report *report, feagi_class of)
     return n;
 }
 
-char *feagi_entry_sentence(const feagi_entry *entry, uint32_t most)
+char *feagi_entry_sentence(const feagi_entry *entry)
 {
     vly_text text = {0};
-    uint32_t n = entry->n_subjects;
-    uint32_t shown = most == 0 || n <= most ? n : most;
-    for (uint32_t i = 0; i < shown; i++) {
+    for (uint32_t i = 0; i < entry->n_subjects; i++) {
         vly_text_bytes(&text, i ? ", " : "", i ? 2 : 0);
         vly_text_bytes(&text, entry->subjects[i], strlen(entry->subjects[i]));
     }
-    if (shown < n || entry->n_more)
-        vly_text_put(&text, " and %u more", n - shown + entry->n_more);
+    if (entry->n_more)
+        vly_text_put(&text, " and %u more", entry->n_more);
     if (*entry->text) {
         vly_text_bytes(&text, ": ", 2);
         vly_text_bytes(&text, entry->text, strlen(entry->text));

@@ -40,9 +40,9 @@ vly_status feagi_report_add(feagi_report *report, feagi_class of,
                             const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 uint32_t feagi_report_count(const feagi_report *report, feagi_class of);
-/* "a, b, c and 12 more: TEXT", at most so many subjects (0: all); vly_free.
- * NULL without memory. */
-char *feagi_entry_sentence(const feagi_entry *entry, uint32_t most);
+/* "a, b, c and 12 more: TEXT", more than are kept; vly_free. NULL without
+ * memory. */
+char *feagi_entry_sentence(const feagi_entry *entry);
 void feagi_report_free(feagi_report *report);
 
 #endif

@@ -68,7 +68,7 @@ static void put_report(vly_text *text, const feagi_genome *genome)
             const feagi_entry *entry = &genome->report.entries[i];
             if ((int)entry->of != of)
                 continue;
-            char *sentence = feagi_entry_sentence(entry, 0);
+            char *sentence = feagi_entry_sentence(entry);
             if (!sentence)
                 text->failed = true;
             else

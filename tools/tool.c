@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/thread.h"
 
 static vly_net *volatile watched;
@@ -51,12 +52,21 @@ const char *tool_plain(const char *text, tool_plain_text *copy)
 void tool_message(const char *format, ...)
 {
     char text[8192];
+    char *more = NULL; /* without memory the end is lost */
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    const int n = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    make_plain(text, true);
-    fprintf(stderr, "volley: %s\n", text);
+    if (n >= (int)sizeof text &&
+        (more = vly_malloc((size_t)n + 1, 1)) != NULL) {
+        va_start(arguments, format);
+        vsnprintf(more, (size_t)n + 1, format, arguments);
+        va_end(arguments);
+    }
+    char *whole = more != NULL ? more : text;
+    make_plain(whole, true);
+    fprintf(stderr, "volley: %s\n", whole);
+    vly_free(more);
 }
 
 /* Only while nothing is in it: else this fails, and is meant to. */

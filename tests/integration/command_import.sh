@@ -193,6 +193,23 @@ for text in "c____a: firing_threshold is null: as if it were missing" \
 done
 holds [ "$(grep -c memory_twin_of err)" -eq 0 ]
 
+# ---- all of many areas, each with its name ----
+{
+    printf '{"version":"2.1","neuron_morphologies":{},"blueprint":{'
+    i=100000
+    while [ "$i" -lt 100900 ]; do
+        printf '"%s":{"block_boundaries":[1,1,1],"snooze_period":1},' "$i"
+        i=$((i + 1))
+    done
+    printf '"c_last":{"block_boundaries":[1,1,1]}}}'
+} >many.json
+expect 0 import feagi many.json -o many.toml
+says 'c_last: no firing_threshold: 1, as feagi-core'
+says '.snooze_period: not a property that FEAGI'
+grep -o '[^ ]*100[0-9]*[.]snooze_period' err | sort -u >named
+holds [ "$(wc -l <named)" -eq 900 ]
+holds [ "$(grep -c ' more' err)" -eq 0 ]
+
 # ---- the output ----
 cp areas_2_1.toml before.toml
 refused 2 "areas_2_1.toml is there already" "$feagi/flat_3_0.json" \
