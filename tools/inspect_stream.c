@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "json_reader.h"
 #include "record/export.h"
 #include "record/writer.h"
 #include "tool.h"
@@ -236,6 +237,77 @@ static int is_recording(const struct dirent *entry)
            strcmp(entry->d_name, "spikes.csv") == 0;
 }
 
+/* One of several: the others may be good, so the first error is kept. */
+static void repair_one(const char *path, vly_status *first, vly_error *error)
+{
+    vly_error why = VLY_ERROR_INIT;
+    vly_status status = path != NULL
+                            ? repair_file(path, NULL, &why)
+                            : vly_fail_nomem(&why, 4096, "a file name");
+    if (status != VLY_OK && *first == VLY_OK) {
+        *first = status;
+        if (error != NULL)
+            *error = why;
+    } else if (status != VLY_OK) {
+        tool_message("%s", why.message);
+    }
+}
+
+static bool is_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* The stream of a recording, or the CSV that grew until its run was killed:
+ * that of one which ended has all its lines. NULL: there is none. */
+static char *unfinished(const char *recording, bool running)
+{
+    char *path = vly_format("%s" VLY_STREAM_SUFFIX, recording);
+    if (path != NULL && is_file(path))
+        return path;
+    vly_free(path);
+    return is_file(recording) &&
+                   (has_suffix(recording) || (running && is_csv(recording)))
+               ? vly_strdup(recording)
+               : NULL;
+}
+
+/* What --record has put elsewhere; NULL: nothing, or it is whole. The name as
+ * the folder sees it goes first: the other one is from where the run began. */
+static char *find_elsewhere(const char *folder)
+{
+    json_value manifest = {0};
+    char *path = vly_format("%s/manifest.json", folder);
+    char *seen = NULL;
+    char *found = NULL;
+    if (path == NULL || !is_file(path) ||
+        json_load(path, &manifest, NULL) != VLY_OK)
+        goto out;
+    const char *reason = json_find_text(&manifest, "exit_reason");
+    const bool running = reason != NULL && strcmp(reason, "running") == 0;
+    const char *named = json_find_text(&manifest, "recording");
+    const char *from = json_find_text(&manifest, "recording_from_folder");
+    if (from != NULL && (seen = vly_format("%s/%s", folder, from)) != NULL)
+        found = unfinished(seen, running);
+    if (found == NULL && named != NULL && (from == NULL || named[0] == '/'))
+        found = unfinished(named, running);
+out:
+    json_free(&manifest);
+    vly_free(path);
+    vly_free(seen);
+    return found;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    struct stat of_a;
+    struct stat of_b;
+    return a != NULL && b != NULL && stat(a, &of_a) == 0 &&
+           stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
+}
+
 static vly_status repair_folder(const char *folder, vly_error *error)
 {
     struct dirent **entries = NULL;
@@ -244,29 +316,29 @@ static vly_status repair_folder(const char *folder, vly_error *error)
     if (n < 0)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", folder,
                         strerror(errno));
+    char *elsewhere = find_elsewhere(folder);
+    bool any = n > 0 || elsewhere != NULL;
     for (int i = 0; i < n; i++) {
         char *path = vly_format("%s/%s", folder, entries[i]->d_name);
-        vly_error why = VLY_ERROR_INIT;
-        vly_status status = path != NULL
-                                ? repair_file(path, NULL, &why)
-                                : vly_fail_nomem(&why, 4096, "a file name");
-        vly_free(path);
-        /* the others may be good */
-        if (status != VLY_OK && first == VLY_OK) {
-            first = status;
-            if (error != NULL)
-                *error = why;
-        } else if (status != VLY_OK) {
-            tool_message("%s", why.message);
+        if (is_same(path, elsewhere)) {
+            vly_free(elsewhere);
+            elsewhere = NULL;
         }
+        repair_one(path, &first, error);
+        vly_free(path);
         free(entries[i]);
     }
     free(entries);
-    if (n > 0)
+    if (elsewhere != NULL)
+        repair_one(elsewhere, &first, error);
+    vly_free(elsewhere);
+    if (any)
         return first;
     return vly_fail(error, VLY_E_INVALID,
                     "%s: neither a stream (*" VLY_STREAM_SUFFIX
-                    ") nor spikes.csv in the folder: nothing to repair",
+                    ") nor spikes.csv in the folder, and none that its "
+                    "manifest.json names: nothing to repair; volley inspect "
+                    "--repair FILE" VLY_STREAM_SUFFIX " takes one stream",
                     folder);
 }
 

@@ -329,6 +329,37 @@ expect 0 inspect --repair kept
 prints "made     kept/lost.h5"
 expect 0 inspect --repair kept/lost.h5.vls --to lost.csv
 
+# the folder knows where its recording is; what is whole is left alone
+left() { # left RECORDING REASON: a folder of which only the manifest is there
+    mkdir -p left
+    printf '{"recording": "%s", "exit_reason": "%s"}\n' "$1" "$2" \
+        >left/manifest.json
+}
+mkdir -p beside
+mv kept/lost.h5.vls beside/lost.h5.vls
+left beside/lost.h5 running
+expect 0 inspect --repair left
+prints "made     beside/lost.h5"
+left "$PWD/beside/lost.h5" running
+rm beside/lost.h5
+checks=$((checks + 1))
+(cd / && "$volley" inspect --repair "$folder/left") >out 2>err ||
+    bad "a recording elsewhere"
+prints "made     "
+holds [ -e beside/lost.h5 ]
+{
+    head -n 9 whole.csv
+    printf 7
+} >beside/cut.csv
+cp beside/cut.csv part.csv
+left beside/cut.csv done
+expect 2 inspect --repair left
+says "nothing to repair"
+holds cmp beside/cut.csv part.csv
+left beside/cut.csv running
+expect 0 inspect --repair left
+prints "a line without its end"
+
 # with checkpoints the stream stays, and the file is made each time
 call="run small.toml --threads 1 --quiet --record again.h5 --checkpoint \
     again.ck"
