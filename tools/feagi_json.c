@@ -235,6 +235,11 @@ vly_status feagi_json_parse(const char *text, size_t n, const char *name,
     bool short_of = false;
     vly_status status = VLY_OK;
     *value = (feagi_value){0};
+    /* as some editors begin a file; a genome in TOML may have it too */
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3;
+        n -= 3;
+    }
     json_get_alloc_funcs(&malloc_before, &free_before);
     json_set_alloc_funcs(take, keep);
     json_t *tree = load(text, n, &why, &short_of);

@@ -260,6 +260,11 @@ checks=$((checks + 1))
 "$volley" import feagi - -o - <"$feagi/areas_2_1.json" >out 2>err ||
     bad "standard input"
 holds cmp -s out "$feagi/areas_2_1.toml"
+printf '\357\273\277' | cat - "$feagi/areas_2_1.json" >bom.json
+expect 0 import feagi bom.json -o bom.toml
+holds cmp -s bom.toml "$feagi/areas_2_1.toml"
+printf '\357\273\277' >bom.json
+refused 2 "bom.json:1:0:" bom.json -o x.toml
 # a name with what a terminal obeys, and two lines
 printf '{"version":"2.0","blueprint":{"\\u001b[31m\\n":7}}' >escape.json
 refused 2 "wanted an object with the properties" escape.json -o x.toml
