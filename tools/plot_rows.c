@@ -78,10 +78,10 @@ static vly_status row_burst(plot_data *data, plot_rows *rows, vly_csv *csv,
                             "burst %s after burst %llu, wanted them in order",
                             csv->fields[rows->columns[0]],
                             (unsigned long long)rows->last);
+    status = vly_csv_number(csv, rows->columns[1], &time_ms);
+    if (status != VLY_OK)
+        return status;
     if (!rows->any && data->dt_ms <= 0) {
-        status = vly_csv_number(csv, rows->columns[1], &time_ms);
-        if (status != VLY_OK)
-            return status;
         if (!(time_ms > 0))
             return vly_csv_fail(csv, rows->columns[1],
                                 "wanted a time above 0: a spike has the time "

@@ -351,6 +351,8 @@ printf 'burst,time_ms,area\n1,0.2,E\n' >few.csv
 refused 2 'few.csv:1:1: no column neuron' raster few.csv
 printf 'burst,time_ms,area,neuron\n5,0.6,E,1\n4,0.5,E,1\n' >order.csv
 refused 2 'order.csv:3:1:' raster order.csv
+printf 'burst,time_ms,area,neuron\n5,0.6,E,1\n6,x,E,1\n' >time.csv
+refused 2 'time.csv:3:3:' raster time.csv
 printf 'burst,time_ms,area,neuron\n5,0.6,A,100\n' >many.csv
 refused 2 'many.csv:2:9:' raster many.csv --genome "$genomes/three.toml"
 refused 2 'at most' raster moved --width 100 --height 100 --dpi 2400
