@@ -5,6 +5,7 @@ python_module.py COMMAND SOURCE: the environment names library and module.
 """
 import ctypes
 import gc
+import math
 import os
 import re
 import signal
@@ -186,6 +187,10 @@ class Host(unittest.TestCase):
                             (ValueError, lambda: net.run(-1)),
                             (ValueError, lambda: net.run(2**65)),
                             (ValueError, lambda: net.run(1.5)),
+                            (ValueError, lambda: net.run(2**2000)),
+                            (ValueError, lambda: net.run(ms=math.nan)),
+                            (ValueError, lambda: net.run(ms=math.inf)),
+                            (TypeError, lambda: net.run([1])),
                             (TypeError, lambda: net.run()),
                             (TypeError, lambda: net.run(1, ms=1)),
                             (ValueError, lambda: net.inject("A", -1, 1.0)),
@@ -197,6 +202,10 @@ class Host(unittest.TestCase):
                              lambda: volley.load(LAZY, set={"run.ms": None}))):
             with self.assertRaises(kind):
                 wrong()
+        with self.assertRaisesRegex(TypeError, "'x', wanted a number of ms"):
+            net.run(ms="x")
+        with self.assertRaisesRegex(TypeError, "'x', wanted a number of bur"):
+            net.run("x")
         net.run(1)  # nothing was lost
         self.assertEqual(net.burst, 1)
         net.close()

@@ -18,6 +18,7 @@ then as the dynamic linker finds it.
 """
 import ctypes
 import glob
+import math
 import os
 import time
 from typing import NamedTuple
@@ -500,6 +501,13 @@ class Net(_Handle):
     def _bursts(self, bursts, ms):
         if (bursts is None) == (ms is None):
             raise TypeError("run wants bursts or ms, one of them")
+        given = ms if bursts is None else bursts
+        if isinstance(given, str) or not hasattr(given, "__float__"):
+            raise TypeError(f"{given!r}, wanted a number of "
+                            f"{'ms' if bursts is None else 'bursts'}")
+        if not -math.inf < given < math.inf:  # not a number too
+            raise ValueError(f"{given}, wanted a finite number of "
+                             f"{'ms' if bursts is None else 'bursts'}")
         if bursts is None:
             bursts = round(ms / self.dt_ms)
             if abs(bursts * self.dt_ms - ms) > 1e-9 * max(abs(ms), 1):
