@@ -352,7 +352,7 @@ holds [ -e beside/lost.h5 ]
     printf 7
 } >beside/cut.csv
 cp beside/cut.csv part.csv
-left beside/cut.csv done
+left beside/cut.csv "done"
 expect 2 inspect --repair left
 says "nothing to repair"
 holds cmp beside/cut.csv part.csv
