@@ -436,8 +436,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_rows),    cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_all_ran),
     };
-    if (argc < 2 || argc - 1 > MAX_SPECS)
+    if (argc < 2 || argc - 1 > (int)MAX_SPECS) {
+        fprintf(stderr, "wanted 1 to %u backends, %d are given\n",
+                (unsigned)MAX_SPECS, argc - 1);
         return 2;
+    }
     specs = (const char *const *)argv + 1;
     n_specs = (uint32_t)argc - 1;
     return cmocka_run_group_tests(tests, group_setup, group_teardown) ? 1 : 0;

@@ -6,12 +6,14 @@ set(plans cuda:0,plan=global cuda:0,plan=resident cuda:0,plan=partitioned
     cuda:0,plan=partitioned,cluster=1 cuda:0,plan=partitioned,cluster=2
     cuda:0,plan=partitioned,cluster=4,unit=2
     cuda:0,plan=partitioned,cluster=2,once=60,post=20
-    cuda:0,plan=partitioned,narrow=1
-    cuda:0,plan=partitioned,cluster=2,narrow=1,post=20,launch=9
     cuda:0,plan=partitioned,unit=1,launch=7 cuda:0,plan=global,launch=5
-    cuda:0,plan=resident,gate=1 cuda:0,plan=resident,gate=2
     cuda:0,plan=resident,quads=1 cuda:0,plan=resident,quads=3,split=1
     cuda:0,change=1,launch=5)
+# and what is off unless it is asked for
+set(variants cuda:0,plan=partitioned,narrow=1
+    cuda:0,plan=partitioned,cluster=2,narrow=1,post=20,launch=9
+    cuda:0,plan=resident,gate=1 cuda:0,plan=resident,gate=2
+    cuda:0,plan=global,fours=1 cuda:0,plan=resident,relay=1)
 
 # ---- digests: shipped genomes, random genomes -----------------------------
 vly_test(test_golden LABELS integration TIMEOUT 120
@@ -60,8 +62,10 @@ vly_test(test_device_shapes LABELS integration TIMEOUT 300
 if(TARGET cuda)
     vly_test_register(test_device_shapes_cuda LABELS gpu TIMEOUT 900
         COMMAND test_device_shapes cuda:0 ${plans})
+    vly_test_register(test_device_shapes_cuda_variants LABELS gpu TIMEOUT 900
+        COMMAND test_device_shapes ${variants})
     vly_test_register(test_golden_cuda LABELS gpu TIMEOUT 600
-        COMMAND test_golden small cuda:0 ${plans})
+        COMMAND test_golden small cuda:0 ${plans} ${variants})
     vly_test_register(test_golden_cuda_large LABELS gpu slow
         COMMAND test_golden large cuda:0 cuda:0,plan=global)
     vly_test(test_cuda_errors LABELS gpu TIMEOUT 300
