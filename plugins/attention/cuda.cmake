@@ -1,15 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # The plugin attention_cuda: attention and the recurrence of RWKV-7 on CUDA.
-if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90-real 120
-        CACHE STRING "CUDA architectures")
-endif()
-if(NOT DEFINED CMAKE_CUDA_FLAGS_RELEASE)
-    set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG" CACHE STRING "")
-endif()
-set(CMAKE_CUDA_STANDARD 17)
-set(CMAKE_CUDA_STANDARD_REQUIRED ON)
-set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 # The warnings of the other folders are the host compiler's. Accelerators are

@@ -1,16 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The plugin "gemm_cuda": static cudart, no link to libcuda or cuBLASLt (opened
 # at run time; its header is the toolkit's).
-if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES) # as in backends/cuda
-    set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90-real 120
-        CACHE STRING "CUDA architectures")
-endif()
-if(NOT DEFINED CMAKE_CUDA_FLAGS_RELEASE)
-    set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG" CACHE STRING "")
-endif()
-set(CMAKE_CUDA_STANDARD 17)
-set(CMAKE_CUDA_STANDARD_REQUIRED ON)
-set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
 enable_language(CUDA)
 # Sums are fused multiply-adds on purpose, written as such; the rest is not
 # contracted. The warnings of the other folders are the host compiler's.
