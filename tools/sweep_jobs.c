@@ -157,6 +157,18 @@ static char *last_message(const char *path)
     return found != NULL ? vly_strdup(found) : NULL;
 }
 
+/* Whether the run ended because this sweep was asked to stop: by itself, or by
+ * the signal, if that came before the run could listen for it. */
+static bool ended_by_stop(int status)
+{
+    if (!tool_signals_stopped())
+        return false;
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status) == TOOL_EXIT_STOPPED;
+    return WIFSIGNALED(status) &&
+           (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGINT);
+}
+
 static void judge(const sweep_plan *plan, sweep_point *point, int status)
 {
     json_value summary;
@@ -168,7 +180,7 @@ static void judge(const sweep_plan *plan, sweep_point *point, int status)
         point->state = SWEEP_DONE;
         if (path != NULL)
             unlink(path);
-    } else if (code == TOOL_EXIT_STOPPED && tool_signals_stopped()) {
+    } else if (ended_by_stop(status)) {
         point->state = SWEEP_WAITING;
         if (path != NULL)
             unlink(path);
