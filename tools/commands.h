@@ -17,6 +17,7 @@
     X(sweep)                                                                   \
     X(inspect)                                                                 \
     X(plot)                                                                    \
+    X(monitor)                                                                 \
     X(new)                                                                     \
     X(import)                                                                  \
     X(resolve)                                                                 \

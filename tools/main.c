@@ -42,11 +42,13 @@ static void print_version(void)
            VLY_BUILD_COMPILER, VLY_BUILD_TYPE, VLY_BUILD_FLAGS);
 }
 
-static int run_command(const tool_command *command, int argc, char **argv)
+/* first: the word after the command's name */
+static int run_command(const tool_command *command, int argc, char **argv,
+                       int first)
 {
     tool_args args;
     int code = TOOL_EXIT_DONE;
-    if (!tool_args_parse(command, argc, argv, 2, &args))
+    if (!tool_args_parse(command, argc, argv, first, &args))
         code = args.exit_code;
     else if (args.help)
         tool_help_print(command, stdout);
@@ -64,12 +66,77 @@ static const tool_command *find_command(const char *name)
     return commands[k];
 }
 
-/* `volley help run`, as other programs have it. */
-static int help(const char *name)
+/* ---- groups: volley monitor convert ----------------------------------- */
+
+/* "convert" of "monitor convert" */
+static const char *subcommand_name(const void *context, uint32_t k)
+{
+    const tool_command *group = context;
+    const tool_command *command = group->subcommands[k];
+    return command != NULL ? command->name + strlen(group->name) + 1 : NULL;
+}
+
+static const tool_command *find_subcommand(const tool_command *group,
+                                           const char *name)
+{
+    uint32_t k = 0;
+    while (group->subcommands[k] != NULL &&
+           strcmp(subcommand_name(group, k), name) != 0)
+        k++;
+    return group->subcommands[k];
+}
+
+static void print_group(const tool_command *group, FILE *file)
+{
+    fprintf(file, "usage: volley %s SUBCOMMAND [ARGUMENTS]\n\n%s\n\n",
+            group->name, group->summary);
+    for (uint32_t k = 0; group->subcommands[k] != NULL; k++)
+        fprintf(file, "  %-10s %s\n", subcommand_name(group, k),
+                group->subcommands[k]->summary);
+    fprintf(file, "\n`volley %s SUBCOMMAND --help` lists the options.\n",
+            group->name);
+}
+
+static int run_group(const tool_command *group, int argc, char **argv)
+{
+    const char *name = argc > 2 ? argv[2] : NULL;
+    if (name == NULL) {
+        print_group(group, stderr);
+        return TOOL_EXIT_WRONG;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        print_group(group, stdout);
+        return TOOL_EXIT_DONE;
+    }
+    const tool_command *command = find_subcommand(group, name);
+    if (command != NULL)
+        return run_command(command, argc, argv, 3);
+    tool_plain_text text;
+    const char *near = tool_nearest(name, subcommand_name, group);
+    if (near != NULL)
+        tool_message("unknown subcommand %s %s; did you mean %s?", group->name,
+                     tool_plain(name, &text), near);
+    else
+        tool_message("unknown subcommand %s %s; `volley %s --help` lists them",
+                     group->name, tool_plain(name, &text), group->name);
+    return TOOL_EXIT_WRONG;
+}
+
+/* `volley help run`, as other programs have it; after a group's name a
+ * subcommand may follow. */
+static int help(const char *name, const char *subcommand)
 {
     const tool_command *command = name != NULL ? find_command(name) : NULL;
-    if (command != NULL)
+    const tool_command *group = command;
+    if (group != NULL && group->subcommands != NULL && subcommand != NULL)
+        command = find_subcommand(group, subcommand);
+    if (command != NULL && command->subcommands != NULL)
+        print_group(command, stdout);
+    else if (command != NULL)
         tool_help_print(command, stdout);
+    else if (group != NULL)
+        tool_message("unknown subcommand %s %s; `volley %s --help` lists them",
+                     group->name, subcommand, group->name);
     else if (name != NULL)
         tool_message("unknown command %s; `volley help` lists them", name);
     else
@@ -116,10 +183,12 @@ static int dispatch(int argc, char **argv)
         return TOOL_EXIT_DONE;
     }
     const tool_command *command = find_command(name);
+    if (command != NULL && command->subcommands != NULL)
+        return run_group(command, argc, argv);
     if (command != NULL)
-        return run_command(command, argc, argv);
+        return run_command(command, argc, argv, 2);
     if (strcmp(name, "help") == 0)
-        return help(argc > 2 ? argv[2] : NULL);
+        return help(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL);
     if (instead_of_command(name))
         return TOOL_EXIT_WRONG;
     const char *near = tool_nearest(name, command_name, NULL);

@@ -39,6 +39,9 @@ typedef struct tool_command {
     uint32_t n_positional_min;
     uint32_t n_positional_max;
     int (*run)(const tool_args *args); /* returns the exit code */
+    /* A group has these, named "GROUP NAME", up to a NULL, and neither options
+     * nor run. */
+    const struct tool_command *const *subcommands;
 } tool_command;
 
 typedef struct tool_value {

@@ -114,6 +114,9 @@ void vly_rwkv_weights_close(vly_rwkv_weights *weights); /* NULL is legal */
 
 const vly_rwkv_sizes *vly_rwkv_weights_sizes(const vly_rwkv_weights *weights);
 const char *vly_rwkv_weights_path(const vly_rwkv_weights *weights);
+struct vly_safetensors; /* safetensors.h */
+const struct vly_safetensors *
+vly_rwkv_weights_file(const vly_rwkv_weights *weights);
 /* A text of the file's __metadata__; NULL if there is none. */
 const char *vly_rwkv_weights_metadata(const vly_rwkv_weights *weights,
                                       const char *key);

@@ -1,3 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 list(APPEND VOLLEY_CORE_SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/rwkv_names.c
+    ${CMAKE_CURRENT_LIST_DIR}/rwkv_read.c
+    ${CMAKE_CURRENT_LIST_DIR}/rwkv_weights.c
+    ${CMAKE_CURRENT_LIST_DIR}/safetensors.c
+    ${CMAKE_CURRENT_LIST_DIR}/safetensors_header.c
+    ${CMAKE_CURRENT_LIST_DIR}/small_float.c
     ${CMAKE_CURRENT_LIST_DIR}/telemetry.c)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rows of a tensor as fp32, by pieces: a file of any size needs a buffer of
+ * 256 KiB and what one row has.
+ */
+#include "monitor/rwkv_weights.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "monitor/rwkv_table.h"
+#include "monitor/small_float.h"
+
+enum { PIECE_ELEMENTS = 1 << 16 };
+
+static void widen(uint32_t type, const void *in, uint64_t n, float *out)
+{
+    const uint16_t *words = in;
+    if (type == VLY_SAFETENSOR_F32)
+        memcpy(out, in, (size_t)n * sizeof *out);
+    else if (type == VLY_SAFETENSOR_F16)
+        for (uint64_t i = 0; i < n; i++)
+            out[i] = vly_float_from_half(words[i]);
+    else
+        for (uint64_t i = 0; i < n; i++)
+            out[i] = vly_float_from_bfloat(words[i]);
+}
+
+/* Elements [first, first + n) in the order of the file. buffer: as many of 4
+ * bytes */
+static vly_status read_elements(const vly_rwkv_weights *weights,
+                                const vly_safetensor *tensor, uint64_t first,
+                                uint64_t n, void *buffer, float *out,
+                                vly_error *error)
+{
+    const uint64_t n_bytes = vly_safetensor_type_bits(tensor->type) / 8;
+    vly_status status = vly_safetensors_read(
+        weights->file, tensor, first * n_bytes, n * n_bytes, buffer, error);
+    if (status != VLY_OK)
+        return status;
+    widen(tensor->type, buffer, n, out);
+    for (uint64_t i = 0; i < n; i++)
+        if ((vly_float_bits(out[i]) & 0x7f800000u) == 0x7f800000u)
+            return vly_fail(
+                error, VLY_E_PARSE,
+                "%.300s: tensor %.100s: element %" PRIu64 " is NaN or infinite",
+                vly_safetensors_path(weights->file), tensor->name, first + i);
+    return VLY_OK;
+}
+
+/* Rows of the file are columns of what is handed out: whole rows of the file
+ * are read, and of them what is wanted goes to its column. */
+static vly_status read_turned(const vly_rwkv_weights *weights,
+                              const vly_safetensor *tensor, uint64_t first,
+                              uint64_t n_rows, void *buffer, float *piece,
+                              uint64_t n_piece, float *out, vly_error *error)
+{
+    const uint64_t columns = tensor->dims[0];
+    const uint64_t rows = tensor->dims[1];
+    const uint64_t n_most = n_piece / rows;
+    for (uint64_t c = 0; c < columns; c += n_most) {
+        const uint64_t n = columns - c < n_most ? columns - c : n_most;
+        vly_status status = read_elements(weights, tensor, c * rows, n * rows,
+                                          buffer, piece, error);
+        if (status != VLY_OK)
+            return status;
+        for (uint64_t r = 0; r < n_rows; r++)
+            for (uint64_t i = 0; i < n; i++)
+                out[r * columns + c + i] = piece[i * rows + first + r];
+    }
+    return VLY_OK;
+}
+
+vly_status vly_rwkv_weights_read(const vly_rwkv_weights *weights,
+                                 vly_rwkv_tensor id, uint32_t layer,
+                                 uint64_t first, uint64_t n_rows, float *out,
+                                 vly_error *error)
+{
+    const vly_safetensor *tensor = rwkv_table_slot(weights, id, layer);
+    const bool turned = rwkv_table_is_turned(weights, id);
+    uint64_t rows = 0;
+    uint64_t columns = 0;
+    vly_rwkv_weights_shape(weights, id, &rows, &columns);
+    if (first > rows || n_rows > rows - first)
+        return vly_fail(error, VLY_E_INVALID,
+                        "%.300s: tensor %.100s: rows %" PRIu64 " and %" PRIu64
+                        " more are wanted, it has %" PRIu64,
+                        vly_safetensors_path(weights->file), tensor->name,
+                        first, n_rows, rows);
+    uint64_t n_piece = PIECE_ELEMENTS;
+    if (turned && rows > n_piece)
+        n_piece = rows;
+    vly_status status = VLY_OK;
+    void *buffer = vly_malloc(n_piece, sizeof(float));
+    float *piece = turned ? vly_malloc(n_piece, sizeof(float)) : NULL;
+    if (!buffer || (turned && !piece)) {
+        status = vly_fail_nomem(error, n_piece * sizeof(float), "weights");
+        goto out;
+    }
+    if (turned)
+        VLY_TRY(read_turned(weights, tensor, first, n_rows, buffer, piece,
+                            n_piece, out, error));
+    for (uint64_t at = 0; at < n_rows * columns && !turned; at += n_piece) {
+        const uint64_t left = n_rows * columns - at;
+        VLY_TRY(read_elements(weights, tensor, first * columns + at,
+                              left < n_piece ? left : n_piece, buffer, out + at,
+                              error));
+    }
+out:
+    vly_free(piece);
+    vly_free(buffer);
+    return status;
+}
