@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "monitor/utf8.h"
 
 enum { NAME_MAX_BYTES = 1000 };
 
@@ -84,31 +85,6 @@ static bool take_code(parser *p, uint32_t *code)
     return true;
 }
 
-/* UTF-8 of a code point at out; its bytes. */
-static size_t put_code(uint32_t code, char *out)
-{
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (char)(0xc0 | code >> 6);
-        out[1] = (char)(0x80 | (code & 0x3f));
-        return 2;
-    }
-    if (code < 0x10000) {
-        out[0] = (char)(0xe0 | code >> 12);
-        out[1] = (char)(0x80 | (code >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (code & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | code >> 18);
-    out[1] = (char)(0x80 | (code >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (code >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (code & 0x3f));
-    return 4;
-}
-
 /* After a backslash. */
 static bool take_escape(parser *p, char *out, size_t *n)
 {
@@ -136,24 +112,8 @@ static bool take_escape(parser *p, char *out, size_t *n)
             return false;
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
-    *n += put_code(code, out + *n);
+    *n += vly_utf8_put(code, out + *n);
     return true;
-}
-
-/* A character of UTF-8 that is not ASCII; 0 if it is none (RFC 3629). */
-static size_t utf8_length(const char *text)
-{
-    const unsigned char *c = (const unsigned char *)text;
-    const size_t n = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
-    if (c[0] < 0xc2 || c[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < n; i++) /* ends at the 0 behind the header */
-        if ((c[i] & 0xc0) != 0x80)
-            return 0;
-    if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
-        (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
-        return 0;
-    return n;
 }
 
 static vly_status take_text(parser *p, const char *what, char **text)
@@ -169,7 +129,8 @@ static vly_status take_text(parser *p, const char *what, char **text)
             if (!take_escape(p, out, &n))
                 return wanted(p, "the escape of a character but \\u0000");
         } else if ((unsigned char)c >= 0x80) {
-            const size_t length = utf8_length(p->text + p->at);
+            const size_t length =
+                vly_utf8_length(p->text + p->at, p->n - p->at);
             if (length == 0)
                 return wanted(p, "UTF-8");
             memmove(out + n, p->text + p->at, length);

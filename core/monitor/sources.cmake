@@ -5,5 +5,8 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/rwkv_weights.c
     ${CMAKE_CURRENT_LIST_DIR}/safetensors.c
     ${CMAKE_CURRENT_LIST_DIR}/safetensors_header.c
+    ${CMAKE_CURRENT_LIST_DIR}/sampler.c
     ${CMAKE_CURRENT_LIST_DIR}/small_float.c
-    ${CMAKE_CURRENT_LIST_DIR}/telemetry.c)
+    ${CMAKE_CURRENT_LIST_DIR}/telemetry.c
+    ${CMAKE_CURRENT_LIST_DIR}/tokenizer.c
+    ${CMAKE_CURRENT_LIST_DIR}/vocabulary_file.c)
