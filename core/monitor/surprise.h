@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How strange a record is. A model of telemetry says before each token how
+ * likely each is; the surprise of a metric is -log of the probability that its
+ * token had. Each metric's surprise is held against its own centre and spread
+ * of late (a net whose spikes are hard to foresee is not broken), and the score
+ * of a record is the mean of the three largest deviations. A threshold on it is
+ * chosen by how many false alarms an hour are bearable.
+ *
+ * The tail of the score of sound runs is taken as exponential above a high
+ * quantile (peaks over threshold: Pickands 1975, doi:10.1214/aos/1176343003;
+ * streams: Siffer et al. 2017, doi:10.1145/3097983.3098144).
+ */
+#ifndef VOLLEY_MONITOR_SURPRISE_H
+#define VOLLEY_MONITOR_SURPRISE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "monitor/tokens.h"
+
+/* The tail of the score on sound runs: a share of records lies above base, by
+ * excess in the mean. */
+typedef struct vly_tail {
+    double base;
+    double share;  /* 0 to 1 */
+    double excess; /* > 0 */
+} vly_tail;
+
+/* The score above which lie `alarms` of `records` records, by a tail. */
+double vly_tail_threshold(const vly_tail *tail, double alarms, double records);
+/* The tail's text in a model's metadata, "BASE SHARE EXCESS", under
+ * VLY_TAIL_KEY. false: it is none. */
+#define VLY_TAIL_KEY "volley.tail"
+bool vly_tail_read(const char *text, vly_tail *tail);
+
+/* -log softmax(logits)[token] in nats. n > token; logits that are not finite
+ * give infinity. */
+double vly_surprise_nats(const float *logits, uint32_t n, uint8_t token);
+
+/* What a record scored. */
+typedef struct vly_verdict {
+    double score;
+    double threshold;
+    double nats[VLY_METRICS]; /* surprise of each metric */
+    double z[VLY_METRICS];    /* against its own past */
+    uint32_t metric;          /* the most deviating */
+    uint32_t area;            /* which it is about, or VLY_NO_AREA */
+    uint64_t burst;           /* at the record's end */
+    bool warm;                /* there was enough before it to judge it by */
+    bool strange; /* warm, and the score is at or over the threshold */
+    bool alarm;   /* the first strange record of an episode */
+} vly_verdict;
+
+typedef struct vly_surprise vly_surprise;
+
+/* false_alarms_an_hour > 0. An hour has 3600 s / record_s records; record_s is
+ * the time between two samples, and above 0.
+ * Errors  E_INVALID; E_NOMEM */
+vly_status vly_surprise_create(const vly_tail *tail,
+                               double false_alarms_an_hour, double record_s,
+                               vly_surprise **surprise, vly_error *error);
+void vly_surprise_destroy(vly_surprise *surprise); /* NULL is legal */
+
+/* Judges a record from the surprise of its tokens.
+ *
+ * nats  [VLY_METRICS] in the order of the metrics                  (in)
+ * note  of vly_tokens_make for the same record                     (in)
+ * Thread  one at a time; no allocation */
+void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
+                        const vly_record_note *note, const double *nats,
+                        vly_verdict *verdict);
+
+/* A sentence: "burst 1200: spikes of a burst is 5.2 times what it was (area E)"
+ * with the numbers of the note. Cut where it does not fit. */
+void vly_verdict_text(const vly_verdict *verdict, const vly_record_note *note,
+                      const char *const *areas, char *text, size_t capacity);
+/* The likely cause by the table of causes (README), NULL if no row fits. */
+const char *vly_verdict_cause(const vly_record_note *note);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Telemetry as words of a language. What a net did between two samples is a
+ * record; a record is always 16 tokens of a vocabulary of 256: a separator and
+ * one token for each of 15 metrics. A token says how far its metric lies from
+ * where it has been lately, in units of how far it usually strays: that is why
+ * a model that learned on some networks and machines reads others.
+ *
+ * All of it is integer arithmetic, defined in core/monitor/README.md to the
+ * bit; tools/monitor/tokens.py is written from there and gives the same tokens.
+ */
+#ifndef VOLLEY_MONITOR_TOKENS_H
+#define VOLLEY_MONITOR_TOKENS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "monitor/telemetry.h"
+
+/* X(name, floor, what): the metrics in the order of their tokens. floor: the
+ * least spread in levels (64 are a factor of 2), below which nothing counts as
+ * strange however still a metric stands. */
+#define VLY_METRIC_TABLE(X)                                                    \
+    X(PACE, 8, "wall time of a burst")                                         \
+    X(BURST, 8, "engine time of a burst")                                      \
+    X(DELIVERY, 8, "delivery time of a synaptic event")                        \
+    X(DYNAMICS, 8, "dynamics time of a burst")                                 \
+    X(DEVICE, 16, "the device's most deviating metric")                        \
+    X(RATE, 4, "spikes of a burst")                                            \
+    X(FAN, 4, "synaptic events of a spike")                                    \
+    X(DISPERSION, 64, "variance of the spike count over its mean")             \
+    X(HOST, 32, "growth of host memory")                                       \
+    X(MEMORY, 32, "growth of device memory")                                   \
+    X(CLOCK, 32, "wall clock against the steady clock")                        \
+    X(CHECKS, 16, "lost samples, missing spikes, another backend than asked")  \
+    X(RAISED, 16, "the area that rose most")                                   \
+    X(LOWERED, 16, "the area that fell most")                                  \
+    X(SILENT, 16, "areas that fell silent")
+
+typedef enum vly_metric {
+#define VLY_METRIC_ENUM(name, floor, what) VLY_METRIC_##name,
+    VLY_METRIC_TABLE(VLY_METRIC_ENUM)
+#undef VLY_METRIC_ENUM
+        VLY_METRICS
+} vly_metric;
+
+#define VLY_TOKEN_BINS 17                       /* -8 to 8 */
+#define VLY_TOKENS_PER_RECORD (1 + VLY_METRICS) /* the first is the separator  \
+                                                 */
+#define VLY_TOKEN_VOCABULARY (1 + VLY_METRICS * VLY_TOKEN_BINS)
+_Static_assert(VLY_TOKEN_VOCABULARY == 256, "a token is a byte");
+
+#define VLY_NO_AREA UINT32_MAX
+
+/* What happened between two samples. */
+typedef struct vly_record {
+    uint64_t burst;   /* done at its end */
+    uint64_t at_ns;   /* vly_clock_ns at its end */
+    uint64_t bursts;  /* in it; 0: the net stood still */
+    uint64_t wall_ns; /* by the steady clock */
+    uint64_t run_ns;  /* inside the engine */
+    uint64_t delivery_ns;
+    uint64_t dynamics_ns;
+    uint64_t spikes;
+    uint64_t events;
+    int64_t host_growth; /* bytes */
+    int64_t device_growth;
+    int64_t clock_ms;     /* wall clock less steady clock */
+    uint64_t lost;        /* samples that were written over unread */
+    uint64_t missing;     /* spikes that no area has, or the other way round */
+    uint64_t wrong_place; /* 1: the backend is not the one that was asked for */
+} vly_record;
+
+/* What the tokens of a record were made of. */
+typedef struct vly_record_note {
+    int32_t level[VLY_METRICS];  /* the metric, in levels */
+    int32_t centre[VLY_METRICS]; /* where it has been, before this record */
+    int32_t spread[VLY_METRICS];
+    int32_t z16[VLY_METRICS]; /* (level - centre) / spread, in sixteenths */
+    uint32_t raised;          /* areas, or VLY_NO_AREA */
+    uint32_t lowered;
+    uint32_t silent; /* one of those that fell silent */
+    uint32_t n_silent;
+    uint32_t device; /* the metric of the device, or VLY_NO_AREA */
+} vly_record_note;
+
+/* "pace", ...; a sentence's subject. NULL if metric >= VLY_METRICS */
+const char *vly_metric_name(uint32_t metric);
+const char *vly_metric_what(uint32_t metric);
+/* The metric that a token speaks of, VLY_METRICS for the separator. */
+uint32_t vly_token_metric(uint8_t token);
+/* -8 to 8; 0 for the separator */
+int32_t vly_token_bin(uint8_t token);
+
+/* 0 for 0, else 64 + floor(64 log2 value) to 6 binary places cut, not rounded.
+ */
+int32_t vly_token_level(uint64_t value);
+
+/* The record between two samples of one net; lost and wrong_place are 0 and for
+ * the caller to fill.
+ *
+ * from_areas, to_areas  [n_areas] spikes of each area so far    (in)
+ * area_spikes           [n_areas] those of the record           (out)
+ * Counters that went back (a net that was resumed or swapped) give 0. */
+void vly_record_between(const vly_telemetry_sample *from,
+                        const vly_telemetry_sample *to,
+                        const uint64_t *from_areas, const uint64_t *to_areas,
+                        uint32_t n_areas, vly_record *record,
+                        uint64_t *area_spikes);
+
+/* What the metrics have been lately. One for each net that is watched. */
+typedef struct vly_tokens vly_tokens;
+
+/* n_device: how many metrics of devices stand beside each record.
+ * Errors  E_NOMEM */
+vly_status vly_tokens_create(uint32_t n_areas, uint32_t n_device,
+                             vly_tokens **tokens, vly_error *error);
+void vly_tokens_destroy(vly_tokens *tokens); /* NULL is legal */
+
+/* false: the record is too short beside the others (less than half of their
+ * time, and the net moved on), as the last one of a run is: nothing has
+ * changed, and the caller goes on to the next sample with the same `from`.
+ *
+ * area_spikes  [n_areas]                                          (in)
+ * device       [n_device] in thousandths of their units; NULL is none (in)
+ * text         [VLY_TOKENS_PER_RECORD]                            (out)
+ * note         may be NULL                                        (out)
+ * Thread       one at a time
+ * Cost         O(n_areas + n_device), no allocation */
+bool vly_tokens_make(vly_tokens *tokens, const vly_record *record,
+                     const uint64_t *area_spikes, const uint64_t *device,
+                     uint8_t *text, vly_record_note *note);
+/* Records so far. The first VLY_TOKENS_WARM say little. */
+#define VLY_TOKENS_WARM 32
+uint64_t vly_tokens_count(const vly_tokens *tokens);
+
+#endif
