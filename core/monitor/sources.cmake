@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 list(APPEND VOLLEY_CORE_SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/causes.c
+    ${CMAKE_CURRENT_LIST_DIR}/detectors.c
     ${CMAKE_CURRENT_LIST_DIR}/rwkv_names.c
     ${CMAKE_CURRENT_LIST_DIR}/rwkv_read.c
     ${CMAKE_CURRENT_LIST_DIR}/rwkv_weights.c
@@ -7,6 +9,8 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/safetensors_header.c
     ${CMAKE_CURRENT_LIST_DIR}/sampler.c
     ${CMAKE_CURRENT_LIST_DIR}/small_float.c
+    ${CMAKE_CURRENT_LIST_DIR}/surprise.c
     ${CMAKE_CURRENT_LIST_DIR}/telemetry.c
     ${CMAKE_CURRENT_LIST_DIR}/tokenizer.c
+    ${CMAKE_CURRENT_LIST_DIR}/tokens.c
     ${CMAKE_CURRENT_LIST_DIR}/vocabulary_file.c)

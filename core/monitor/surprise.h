@@ -71,11 +71,15 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
                         const vly_record_note *note, const double *nats,
                         vly_verdict *verdict);
 
-/* A sentence: "burst 1200: spikes of a burst is 5.2 times what it was (area E)"
- * with the numbers of the note. Cut where it does not fit. */
-void vly_verdict_text(const vly_verdict *verdict, const vly_record_note *note,
-                      const char *const *areas, char *text, size_t capacity);
-/* The likely cause by the table of causes (README), NULL if no row fits. */
-const char *vly_verdict_cause(const vly_record_note *note);
+/* A sentence: "burst 1200: spikes of a burst: 5.2 times what was usual (area
+ * E)", from the verdict's metric and the numbers of the note. areas are names,
+ * NULL leaves them out. Cut where it does not fit. */
+void vly_verdict_text(const vly_verdict *verdict, const vly_record *record,
+                      const vly_record_note *note, const char *const *areas,
+                      char *text, size_t capacity);
+/* The likely cause: the first row of the table of causes (README) that fits the
+ * record; NULL if none does. */
+const char *vly_verdict_cause(const vly_record *record,
+                              const vly_record_note *note);
 
 #endif

@@ -43,9 +43,10 @@ typedef enum vly_metric {
         VLY_METRICS
 } vly_metric;
 
-#define VLY_TOKEN_BINS 17                       /* -8 to 8 */
-#define VLY_TOKENS_PER_RECORD (1 + VLY_METRICS) /* the first is the separator  \
-                                                 */
+#define VLY_TOKEN_BINS 17 /* -8 to 8 */
+#define VLY_TOKENS_PER_RECORD                                                  \
+    (1 + VLY_METRICS) /* the first is the separator                            \
+                       */
 #define VLY_TOKEN_VOCABULARY (1 + VLY_METRICS * VLY_TOKEN_BINS)
 _Static_assert(VLY_TOKEN_VOCABULARY == 256, "a token is a byte");
 

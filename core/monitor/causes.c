@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From the pattern of a record's metrics to a sentence and a likely cause. The
+ * table of causes is that of README.md: the first row that fits counts, so what
+ * is certain (a check that failed) stands before what is likely.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/number.h"
+#include "monitor/surprise.h"
+
+/* Deviations in sixteenths of a spread: from FAR on a metric moved, up to NEAR
+ * it did not. */
+enum { FAR = 64, NEAR = 32 };
+
+/* What a row wants of a metric. */
+typedef enum want { ANY, UP, DOWN, STILL, NOT_UP } want;
+
+typedef struct cause_row {
+    want pace, burst, delivery, dynamics, device, rate, dispersion, host,
+        memory, clock, raised, lowered, silent;
+    const char *cause;
+} cause_row;
+
+static const cause_row causes[] = {
+    {.clock = UP, .cause = "the wall clock was set forward"},
+    {.clock = DOWN, .cause = "the wall clock was set back"},
+    {.rate = UP,
+     .raised = UP,
+     .dispersion = UP,
+     .cause = "runaway excitation, or neurons that fire together: excitation "
+              "outweighs inhibition"},
+    {.rate = UP,
+     .raised = UP,
+     .cause = "runaway excitation: excitation outweighs inhibition, or the "
+              "input grew"},
+    {.silent = UP,
+     .cause = "an area fell silent: its input was lost or it is inhibited"},
+    {.dispersion = UP,
+     .cause = "synchrony: neurons fire together instead of independently"},
+    {.rate = DOWN,
+     .lowered = UP,
+     .cause = "activity falls: input was lost or inhibition outweighs "
+              "excitation"},
+    {.memory = UP, .cause = "device memory grows: a leak"},
+    {.host = UP,
+     .cause = "host memory grows: a leak, or what is recorded is kept"},
+    {.delivery = UP,
+     .dynamics = UP,
+     .rate = NOT_UP,
+     .cause = "the device is slower for the same work: its clocks were lowered "
+              "(heat, power) or another program uses it"},
+    {.burst = UP,
+     .rate = NOT_UP,
+     .cause = "bursts take longer for the same work: the device is slower, a "
+              "burst hung, or another program uses it"},
+    {.burst = UP, .rate = UP, .cause = "more activity makes bursts longer"},
+    {.pace = UP,
+     .burst = NOT_UP,
+     .cause = "time is lost between bursts: output, pacing or the load of the "
+              "machine"},
+    {.device = UP, .cause = "the device changed: see its metrics"},
+    {.raised = UP, .cause = "an area fires more than it did"},
+    {.lowered = UP, .cause = "an area fires less than it did"},
+};
+
+static bool fits(want wanted, int32_t z16)
+{
+    switch (wanted) {
+    case UP:
+        return z16 >= FAR;
+    case DOWN:
+        return z16 <= -FAR;
+    case STILL:
+        return z16 < NEAR && z16 > -NEAR;
+    case NOT_UP:
+        return z16 < NEAR;
+    default:
+        return true;
+    }
+}
+
+static bool row_fits(const cause_row *row, const int32_t *z16)
+{
+    return fits(row->pace, z16[VLY_METRIC_PACE]) &&
+           fits(row->burst, z16[VLY_METRIC_BURST]) &&
+           fits(row->delivery, z16[VLY_METRIC_DELIVERY]) &&
+           fits(row->dynamics, z16[VLY_METRIC_DYNAMICS]) &&
+           fits(row->device, z16[VLY_METRIC_DEVICE]) &&
+           fits(row->rate, z16[VLY_METRIC_RATE]) &&
+           fits(row->dispersion, z16[VLY_METRIC_DISPERSION]) &&
+           fits(row->host, z16[VLY_METRIC_HOST]) &&
+           fits(row->memory, z16[VLY_METRIC_MEMORY]) &&
+           fits(row->clock, z16[VLY_METRIC_CLOCK]) &&
+           fits(row->raised, z16[VLY_METRIC_RAISED]) &&
+           fits(row->lowered, z16[VLY_METRIC_LOWERED]) &&
+           fits(row->silent, z16[VLY_METRIC_SILENT]);
+}
+
+const char *vly_verdict_cause(const vly_record *record,
+                              const vly_record_note *note)
+{
+    if (record->wrong_place > 0)
+        return "the net runs on another backend than was asked for";
+    if (record->missing > 0)
+        return "records were dropped: the areas' spikes do not add up to the "
+               "net's";
+    if (record->lost > 0)
+        return "samples were lost: who reads telemetry is slower than who "
+               "writes it";
+    if (record->bursts == 0)
+        return "the net stands still: a burst hangs or the device does not "
+               "answer";
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
+        if (row_fits(&causes[i], note->z16))
+            return causes[i].cause;
+    return NULL;
+}
+
+/* ---- sentences ---------------------------------------------------------- */
+
+static double power_of_2(double levels)
+{
+    return vly_exp(levels / 64 * 0.69314718055994531);
+}
+
+/* Back from signed_level of tokens.c. */
+static double size_of(int32_t level, double unit)
+{
+    return level == 0  ? 0
+           : level > 0 ? unit * power_of_2(level - 64)
+                       : -unit * power_of_2(-level - 64);
+}
+
+static void put_number(const vly_record *record, const vly_record_note *note,
+                       uint32_t metric, char *text, size_t capacity)
+{
+    const int32_t level = note->level[metric];
+    const double times = power_of_2(level - note->centre[metric]);
+    switch (metric) {
+    case VLY_METRIC_HOST:
+    case VLY_METRIC_MEMORY:
+        snprintf(text, capacity, "about %.0f bytes in a record",
+                 size_of(level, 256));
+        break;
+    case VLY_METRIC_CLOCK:
+        snprintf(text, capacity, "%lld ms apart in a record",
+                 (long long)record->clock_ms);
+        break;
+    case VLY_METRIC_CHECKS:
+        snprintf(text, capacity,
+                 "%llu samples lost, %llu spikes missing, backend %s",
+                 (unsigned long long)record->lost,
+                 (unsigned long long)record->missing,
+                 record->wrong_place ? "not the one asked for" : "right");
+        break;
+    case VLY_METRIC_SILENT:
+        snprintf(text, capacity, "%u", note->n_silent);
+        break;
+    case VLY_METRIC_RAISED:
+    case VLY_METRIC_LOWERED:
+    case VLY_METRIC_DEVICE:
+        snprintf(text, capacity, "by %.1f of its usual deviations",
+                 level / 16.0);
+        break;
+    case VLY_METRIC_DISPERSION:
+        snprintf(text, capacity, "%.3g, usually %.3g",
+                 size_of(level, 1 / 256.0),
+                 size_of(note->centre[metric], 1 / 256.0));
+        break;
+    default:
+        snprintf(text, capacity, "%.3g times what was usual", times);
+    }
+}
+
+void vly_verdict_text(const vly_verdict *verdict, const vly_record *record,
+                      const vly_record_note *note, const char *const *areas,
+                      char *text, size_t capacity)
+{
+    char number[128];
+    put_number(record, note, verdict->metric, number, sizeof number);
+    const bool named = areas && verdict->area != VLY_NO_AREA;
+    snprintf(text, capacity, "burst %llu: %s: %s%s%s%s",
+             (unsigned long long)verdict->burst,
+             vly_metric_what(verdict->metric), number, named ? " (area " : "",
+             named ? areas[verdict->area] : "", named ? ")" : "");
+}

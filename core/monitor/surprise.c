@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Surprise into scores, scores into alarms.
+ */
+#include "monitor/surprise.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+
+/* MEMORY: over how many records a metric's usual surprise is taken. QUIET:
+ * records below the threshold that end an episode. TAIL_LEAST: records before
+ * this net's own tail counts. */
+enum { MEMORY = 256, FREE = 8, QUIET = 16, TAIL_LEAST = 256, LARGEST = 3 };
+static const double least_spread = 0.25; /* nats */
+static const double z_most = 64;         /* one token may be impossible */
+
+typedef struct usual {
+    double centre;
+    double spread;
+} usual;
+
+struct vly_surprise {
+    vly_tail tail;
+    double alarms;
+    double records; /* of an hour */
+    usual metrics[VLY_METRICS];
+    uint64_t n;     /* records so far */
+    uint64_t above; /* of them that are warm: scores over the tail's base */
+    double excess;  /* sum of what they lie over it, each cut */
+    uint32_t quiet; /* records since the last strange one, to QUIET */
+};
+
+/* ---- tails -------------------------------------------------------------- */
+
+double vly_tail_threshold(const vly_tail *tail, double alarms, double records)
+{
+    const double over = tail->share * records; /* records above base */
+    if (!(over > alarms))
+        return tail->base;
+    return tail->base + tail->excess * vly_log(over / alarms);
+}
+
+bool vly_tail_read(const char *text, vly_tail *tail)
+{
+    double values[3];
+    const char *at = text;
+    for (int i = 0; i < 3; i++) {
+        char *end = NULL;
+        values[i] = strtod(at, &end);
+        if (end == at || !(values[i] >= 0) || !(values[i] < 1e9))
+            return false;
+        at = end;
+    }
+    while (*at == ' ')
+        at++;
+    if (*at != '\0' || values[1] > 1 || !(values[2] > 0))
+        return false;
+    *tail = (vly_tail){values[0], values[1], values[2]};
+    return true;
+}
+
+double vly_surprise_nats(const float *logits, uint32_t n, uint8_t token)
+{
+    double most = logits[0];
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!isfinite(logits[i]))
+            return INFINITY;
+        if (logits[i] > most)
+            most = logits[i];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        sum += vly_exp(logits[i] - most);
+    return most + vly_log(sum) - logits[token];
+}
+
+/* ---- scores ------------------------------------------------------------- */
+
+/* As the baselines of tokens.c, over surprise. */
+static double judge_metric(usual *of, uint64_t n, double nats)
+{
+    if (!(nats < 1e3)) /* a NaN too */
+        nats = 1e3;
+    if (n == 0) {
+        *of = (usual){nats, least_spread};
+        return 0;
+    }
+    const double s = of->spread > least_spread ? of->spread : least_spread;
+    const double d = nats - of->centre;
+    const double far = fabs(d);
+    const double gain = (double)(n < MEMORY ? n + 1 : MEMORY);
+    const double pull = n < FREE || far < 4 * s ? d : d > 0 ? 4 * s : -4 * s;
+    const double z = d / s;
+    of->centre += pull / gain;
+    of->spread += ((far < 2 * s ? far : 2 * s) - of->spread) / gain;
+    return z > z_most ? z_most : z;
+}
+
+static double mean_of_largest(const double *z, uint32_t *largest)
+{
+    double sum = 0;
+    bool used[VLY_METRICS] = {false};
+    for (int i = 0; i < LARGEST; i++) {
+        uint32_t best = VLY_METRICS;
+        for (uint32_t m = 0; m < VLY_METRICS; m++)
+            if (!used[m] && (best == VLY_METRICS || z[m] > z[best]))
+                best = m;
+        used[best] = true;
+        if (i == 0)
+            *largest = best;
+        sum += z[best] > 0 ? z[best] : 0;
+    }
+    return sum / LARGEST;
+}
+
+static uint32_t area_of(const vly_record_note *note, uint32_t metric)
+{
+    if (metric == VLY_METRIC_SILENT)
+        return note->silent;
+    if (metric == VLY_METRIC_LOWERED)
+        return note->lowered;
+    if (metric == VLY_METRIC_RAISED)
+        return note->raised;
+    if (metric == VLY_METRIC_RATE || metric == VLY_METRIC_FAN)
+        return note->z16[VLY_METRIC_RATE] < 0 ? note->lowered : note->raised;
+    return VLY_NO_AREA;
+}
+
+/* The tail that counts: the model's, or this net's own where that is heavier.
+ * A net whose records are strange by nature would else cry all the time. */
+static double threshold_of(const vly_surprise *surprise)
+{
+    vly_tail tail = surprise->tail;
+    if (surprise->n > TAIL_LEAST && surprise->above > 0) {
+        const double above = (double)surprise->above;
+        const double share = above / (double)surprise->n;
+        const double excess = surprise->excess / above;
+        tail.share = share > tail.share ? share : tail.share;
+        tail.excess = excess > tail.excess ? excess : tail.excess;
+    }
+    return vly_tail_threshold(&tail, surprise->alarms, surprise->records);
+}
+
+static void learn_tail(vly_surprise *surprise, double score)
+{
+    const double over = score - surprise->tail.base;
+    const double most = 4 * surprise->tail.excess;
+    if (!(over > 0))
+        return;
+    surprise->above++;
+    surprise->excess += over < most ? over : most;
+}
+
+void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
+                        const vly_record_note *note, const double *nats,
+                        vly_verdict *verdict)
+{
+    vly_verdict made = {.burst = record->burst,
+                        .warm = surprise->n >= VLY_TOKENS_WARM,
+                        .threshold = threshold_of(surprise)};
+    for (uint32_t m = 0; m < VLY_METRICS; m++) {
+        made.nats[m] = nats[m];
+        made.z[m] = judge_metric(&surprise->metrics[m], surprise->n, nats[m]);
+    }
+    made.score = mean_of_largest(made.z, &made.metric);
+    made.area = area_of(note, made.metric);
+    made.strange = made.warm && made.score >= made.threshold;
+    made.alarm = made.strange && surprise->quiet >= QUIET;
+    if (made.strange)
+        surprise->quiet = 0;
+    else if (surprise->quiet < QUIET)
+        surprise->quiet++;
+    if (made.warm)
+        learn_tail(surprise, made.score);
+    surprise->n++;
+    *verdict = made;
+}
+
+/* ---- begin and end ------------------------------------------------------ */
+
+vly_status vly_surprise_create(const vly_tail *tail,
+                               double false_alarms_an_hour, double record_s,
+                               vly_surprise **surprise, vly_error *error)
+{
+    if (!(false_alarms_an_hour > 0) || !(false_alarms_an_hour < 1e9))
+        return vly_fail(error, VLY_E_INVALID,
+                        "%g false alarms an hour, wanted more than 0 and "
+                        "less than 1e9",
+                        false_alarms_an_hour);
+    if (!(record_s > 0) || !(record_s < 1e9))
+        return vly_fail(error, VLY_E_INVALID,
+                        "a record of %g s, wanted more than 0 and less than "
+                        "1e9",
+                        record_s);
+    vly_surprise *made = vly_calloc(1, sizeof *made);
+    if (!made)
+        return vly_fail_nomem(error, sizeof *made, "the score of telemetry");
+    made->tail = *tail;
+    made->alarms = false_alarms_an_hour;
+    made->records = 3600 / record_s;
+    made->quiet = QUIET;
+    *surprise = made;
+    return VLY_OK;
+}
+
+void vly_surprise_destroy(vly_surprise *surprise)
+{
+    vly_free(surprise);
+}

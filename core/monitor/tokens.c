@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Records into tokens. Every metric has a centre and a spread of late, both
+ * integers with 8 binary places: a mean that no single record pulls further
+ * than four spreads, and a mean distance that none pulls further than two
+ * (Huber 1964, doi:10.1214/aoms/1177703732). They stand for the median and the
+ * median distance, which need the whole window, for each area too.
+ */
+#include "monitor/tokens.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+/* A metric of late. */
+typedef struct running {
+    int64_t centre; /* levels, 8 binary places */
+    int64_t spread;
+    uint32_t n; /* records so far, to MEMORY */
+} running;
+
+enum { MEMORY = 128, FREE = 8, Z_MOST = 4096 };
+/* The floor of areas and of metrics of devices; spikes that an area is to have
+ * had before its silence counts (8, as a level). */
+enum { AREA_FLOOR = 8, DEVICE_FLOOR = 8, SPOKEN = 256 };
+/* The metric has no value in this record. */
+static const int32_t absent = INT32_MIN;
+
+struct vly_tokens {
+    uint64_t n_records;
+    running wall;    /* of the records' length */
+    uint64_t spikes; /* of the record before, and its bursts */
+    uint64_t bursts;
+    running metrics[VLY_METRICS];
+    uint32_t n_areas;
+    uint32_t n_device;
+    running *areas;  /* [n_areas] */
+    running *device; /* [n_device] */
+};
+
+static const char *const names[VLY_METRICS] = {
+#define METRIC_NAME(name, floor, what) #name,
+    VLY_METRIC_TABLE(METRIC_NAME)
+#undef METRIC_NAME
+};
+static const char *const whats[VLY_METRICS] = {
+#define METRIC_WHAT(name, floor, what) what,
+    VLY_METRIC_TABLE(METRIC_WHAT)
+#undef METRIC_WHAT
+};
+static const int32_t floors[VLY_METRICS] = {
+#define METRIC_FLOOR(name, floor, what) floor,
+    VLY_METRIC_TABLE(METRIC_FLOOR)
+#undef METRIC_FLOOR
+};
+
+const char *vly_metric_name(uint32_t metric)
+{
+    return metric < VLY_METRICS ? names[metric] : NULL;
+}
+
+const char *vly_metric_what(uint32_t metric)
+{
+    return metric < VLY_METRICS ? whats[metric] : NULL;
+}
+
+uint32_t vly_token_metric(uint8_t token)
+{
+    return token == 0 ? VLY_METRICS : (token - 1u) / VLY_TOKEN_BINS;
+}
+
+int32_t vly_token_bin(uint8_t token)
+{
+    return token == 0 ? 0 : (token - 1) % VLY_TOKEN_BINS - VLY_TOKEN_BINS / 2;
+}
+
+/* ---- integers ----------------------------------------------------------- */
+
+int32_t vly_token_level(uint64_t value)
+{
+    if (value == 0)
+        return 0;
+    const int32_t octave = 63 - __builtin_clzll(value);
+    /* 31 places behind the point of a number from 1 to 2; squaring it doubles
+     * its logarithm, whose next binary place is whether it passed 2 */
+    uint64_t m = octave >= 31 ? value >> (octave - 31) : value << (31 - octave);
+    int32_t places = 0;
+    for (int i = 0; i < 6; i++) {
+        m = (m * m) >> 31;
+        places *= 2;
+        if (m >> 32) {
+            m >>= 1;
+            places++;
+        }
+    }
+    return 64 + 64 * octave + places;
+}
+
+/* Rounded down, as Python does it; b > 0. */
+static int64_t divide(int64_t a, int64_t b)
+{
+    const int64_t q = a / b;
+    return a % b < 0 ? q - 1 : q;
+}
+
+static int64_t clamp(int64_t x, int64_t most)
+{
+    return x > most ? most : x < -most ? -most : x;
+}
+
+static int64_t absolute(int64_t x)
+{
+    return x < 0 ? -x : x;
+}
+
+/* ---- what has been ------------------------------------------------------ */
+
+static int64_t spread_of(const running *late, int32_t floor)
+{
+    const int64_t least = (int64_t)floor * 256;
+    return late->spread > least ? late->spread : least;
+}
+
+/* How far a level lies from the centre, in sixteenths of the spread. */
+static int32_t deviation(const running *late, int32_t level, int32_t floor)
+{
+    if (late->n == 0)
+        return 0;
+    const int64_t d = (int64_t)level * 256 - late->centre;
+    return (int32_t)clamp(divide(16 * d, spread_of(late, floor)), Z_MOST);
+}
+
+static void learn(running *late, int32_t level, int32_t floor)
+{
+    if (late->n == 0) {
+        late->centre = (int64_t)level * 256;
+        late->spread = (int64_t)floor * 256;
+        late->n = 1;
+        return;
+    }
+    const int64_t s = spread_of(late, floor);
+    const int64_t d = (int64_t)level * 256 - late->centre;
+    const int64_t gain = late->n + 1;
+    late->centre += divide(late->n < FREE ? d : clamp(d, 4 * s), gain);
+    late->spread += divide(clamp(absolute(d), 2 * s) - late->spread, gain);
+    if (late->n < MEMORY - 1)
+        late->n++;
+}
+
+/* ---- records ------------------------------------------------------------ */
+
+static uint64_t since(uint64_t from, uint64_t to)
+{
+    return to > from ? to - from : 0;
+}
+
+static int64_t growth(uint64_t from, uint64_t to)
+{
+    return to >= from ? (int64_t)(to - from) : -(int64_t)(from - to);
+}
+
+void vly_record_between(const vly_telemetry_sample *from,
+                        const vly_telemetry_sample *to,
+                        const uint64_t *from_areas, const uint64_t *to_areas,
+                        uint32_t n_areas, vly_record *record,
+                        uint64_t *area_spikes)
+{
+    *record = (vly_record){
+        .burst = to->bursts,
+        .at_ns = to->at_ns,
+        .bursts = since(from->bursts, to->bursts),
+        .wall_ns = since(from->at_ns, to->at_ns),
+        .run_ns = since(from->run_ns, to->run_ns),
+        .delivery_ns = since(from->delivery_ns, to->delivery_ns),
+        .dynamics_ns = since(from->dynamics_ns, to->dynamics_ns),
+        .spikes = since(from->spikes, to->spikes),
+        .events = since(from->events, to->events),
+        .host_growth = growth(from->host_bytes, to->host_bytes),
+        .device_growth = growth(from->device_bytes, to->device_bytes),
+    };
+    /* each in whole milliseconds first, as the JSON lines have them */
+    record->clock_ms = growth(from->unix_ns / 1000000, to->unix_ns / 1000000) -
+                       (int64_t)(record->wall_ns / 1000000);
+    uint64_t sum = 0;
+    for (uint32_t a = 0; a < n_areas; a++) {
+        area_spikes[a] = since(from_areas[a], to_areas[a]);
+        sum += area_spikes[a];
+    }
+    if (n_areas > 0)
+        record->missing =
+            sum > record->spikes ? sum - record->spikes : record->spikes - sum;
+}
+
+/* ---- metrics ------------------------------------------------------------ */
+
+/* Of a quotient, 0 where there is nothing to divide by. */
+static int32_t ratio(uint64_t value, uint64_t by)
+{
+    return by == 0 ? 0 : vly_token_level(value) - vly_token_level(by);
+}
+
+/* Of a size that may be negative, 0 from -unit to unit. */
+static int32_t signed_level(int64_t value, int64_t unit)
+{
+    const int64_t units = absolute(value) / unit;
+    const int32_t level = vly_token_level((uint64_t)units);
+    return value < 0 ? -level : level;
+}
+
+/* A count that should be 0 stands far from it as soon as it is not. */
+static int32_t count_level(uint64_t count)
+{
+    return count == 0 ? 0 : 192 + vly_token_level(count);
+}
+
+/* Deviation of a record's spikes by those of the one before it: about 1 (level
+ * 576) for neurons that fire independently, however long the records. */
+static int32_t dispersion(const vly_tokens *tokens, const vly_record *record)
+{
+    /* in double: every step is correctly rounded, so Python has the same */
+    const double x = (double)record->spikes;
+    const double y = (double)tokens->spikes;
+    const double n = (double)record->bursts;
+    const double m = (double)tokens->bursts;
+    const double sum = (x + y) * n * m;
+    if (!(sum > 0))
+        return absent;
+    const double d = x * m - y * n;
+    const double f = d * d * 256 / sum;
+    return vly_token_level(f < 1e18 ? (uint64_t)f : UINT64_C(1) << 60);
+}
+
+/* The areas that rose and fell most, and those that fell silent. */
+static void look_at_areas(const vly_tokens *tokens, const vly_record *record,
+                          const uint64_t *area_spikes, int32_t *levels,
+                          vly_record_note *note)
+{
+    const int32_t by = vly_token_level(record->bursts);
+    for (uint32_t a = 0; a < tokens->n_areas; a++) {
+        const running *late = &tokens->areas[a];
+        const int32_t level = vly_token_level(area_spikes[a]) - by;
+        const int32_t z = deviation(late, level, AREA_FLOOR);
+        if (note->raised == VLY_NO_AREA || z > levels[VLY_METRIC_RAISED]) {
+            note->raised = a;
+            levels[VLY_METRIC_RAISED] = z;
+        }
+        if (note->lowered == VLY_NO_AREA || -z > levels[VLY_METRIC_LOWERED]) {
+            note->lowered = a;
+            levels[VLY_METRIC_LOWERED] = -z;
+        }
+        if (late->n >= FREE && area_spikes[a] == 0 &&
+            late->centre + (int64_t)by * 256 >= SPOKEN * 256) {
+            note->n_silent++;
+            if (note->silent == VLY_NO_AREA)
+                note->silent = a;
+        }
+    }
+    if (tokens->n_areas > 0)
+        levels[VLY_METRIC_SILENT] = count_level(note->n_silent);
+}
+
+static void look_at_device(const vly_tokens *tokens, const uint64_t *device,
+                           int32_t *levels, vly_record_note *note)
+{
+    for (uint32_t i = 0; device && i < tokens->n_device; i++) {
+        const int32_t z = deviation(&tokens->device[i],
+                                    vly_token_level(device[i]), DEVICE_FLOOR);
+        const int32_t far = z < 0 ? -z : z;
+        if (note->device == VLY_NO_AREA || far > levels[VLY_METRIC_DEVICE]) {
+            note->device = i;
+            levels[VLY_METRIC_DEVICE] = far;
+        }
+    }
+}
+
+/* Levels of a record's metrics, absent where it has none. */
+static void measure(const vly_tokens *tokens, const vly_record *record,
+                    const uint64_t *area_spikes, const uint64_t *device,
+                    int32_t *levels, vly_record_note *note)
+{
+    const uint64_t bursts = record->bursts;
+    for (uint32_t m = 0; m < VLY_METRICS; m++)
+        levels[m] = absent;
+    levels[VLY_METRIC_PACE] = ratio(record->wall_ns, bursts ? bursts : 1);
+    levels[VLY_METRIC_HOST] = signed_level(record->host_growth, 256);
+    levels[VLY_METRIC_MEMORY] = signed_level(record->device_growth, 256);
+    levels[VLY_METRIC_CLOCK] = signed_level(record->clock_ms, 8);
+    levels[VLY_METRIC_CHECKS] =
+        count_level(record->lost + record->missing + record->wrong_place);
+    look_at_device(tokens, device, levels, note);
+    if (bursts == 0)
+        return;
+    levels[VLY_METRIC_BURST] = ratio(record->run_ns, bursts);
+    if (record->delivery_ns > 0 && record->events > 0)
+        levels[VLY_METRIC_DELIVERY] =
+            ratio(record->delivery_ns, record->events);
+    if (record->dynamics_ns > 0)
+        levels[VLY_METRIC_DYNAMICS] = ratio(record->dynamics_ns, bursts);
+    levels[VLY_METRIC_RATE] = ratio(record->spikes, bursts);
+    if (record->spikes > 0)
+        levels[VLY_METRIC_FAN] = ratio(record->events, record->spikes);
+    if (tokens->n_records > 0)
+        levels[VLY_METRIC_DISPERSION] = dispersion(tokens, record);
+    look_at_areas(tokens, record, area_spikes, levels, note);
+}
+
+static uint8_t bin_of(int32_t z16)
+{
+    static const int32_t borders[VLY_TOKEN_BINS / 2] = {8,  16,  32,  48,
+                                                        80, 128, 256, 512};
+    const int32_t far = z16 < 0 ? -z16 : z16;
+    int32_t bin = 0;
+    while (bin < VLY_TOKEN_BINS / 2 && far >= borders[bin])
+        bin++;
+    return (uint8_t)(VLY_TOKEN_BINS / 2 + (z16 < 0 ? -bin : bin));
+}
+
+/* What this record adds to what has been. */
+static void remember(vly_tokens *tokens, const vly_record *record,
+                     const uint64_t *area_spikes, const uint64_t *device,
+                     const int32_t *levels)
+{
+    const int32_t by = vly_token_level(record->bursts);
+    for (uint32_t m = 0; m < VLY_METRICS; m++)
+        if (levels[m] != absent)
+            learn(&tokens->metrics[m], levels[m], floors[m]);
+    for (uint32_t i = 0; device && i < tokens->n_device; i++)
+        learn(&tokens->device[i], vly_token_level(device[i]), DEVICE_FLOOR);
+    learn(&tokens->wall, vly_token_level(record->wall_ns), AREA_FLOOR);
+    for (uint32_t a = 0; a < tokens->n_areas; a++)
+        learn(&tokens->areas[a], vly_token_level(area_spikes[a]) - by,
+              AREA_FLOOR);
+    tokens->spikes = record->spikes;
+    tokens->bursts = record->bursts;
+}
+
+bool vly_tokens_make(vly_tokens *tokens, const vly_record *record,
+                     const uint64_t *area_spikes, const uint64_t *device,
+                     uint8_t *text, vly_record_note *note)
+{
+    int32_t levels[VLY_METRICS];
+    vly_record_note made = {.raised = VLY_NO_AREA,
+                            .lowered = VLY_NO_AREA,
+                            .silent = VLY_NO_AREA,
+                            .device = VLY_NO_AREA};
+    if (record->bursts > 0 && tokens->wall.n >= FREE &&
+        ((int64_t)vly_token_level(record->wall_ns) + 64) * 256 <
+            tokens->wall.centre)
+        return false;
+    measure(tokens, record, area_spikes, device, levels, &made);
+    text[0] = 0;
+    for (uint32_t m = 0; m < VLY_METRICS; m++) {
+        const running *late = &tokens->metrics[m];
+        const bool there = levels[m] != absent;
+        made.centre[m] = (int32_t)divide(late->centre, 256);
+        made.spread[m] = (int32_t)(spread_of(late, floors[m]) / 256);
+        made.level[m] = there ? levels[m] : made.centre[m];
+        made.z16[m] = there ? deviation(late, levels[m], floors[m]) : 0;
+        text[1 + m] = (uint8_t)(1 + m * VLY_TOKEN_BINS + bin_of(made.z16[m]));
+    }
+    /* a net that stands still is not what the next records are held against */
+    if (record->bursts > 0) {
+        remember(tokens, record, area_spikes, device, levels);
+        tokens->n_records++;
+    }
+    if (note)
+        *note = made;
+    return true;
+}
+
+/* ---- begin and end ------------------------------------------------------ */
+
+vly_status vly_tokens_create(uint32_t n_areas, uint32_t n_device,
+                             vly_tokens **tokens, vly_error *error)
+{
+    vly_tokens *made = vly_calloc(1, sizeof *made);
+    running *areas = vly_calloc((size_t)n_areas + 1, sizeof *areas);
+    running *device = vly_calloc((size_t)n_device + 1, sizeof *device);
+    if (!made || !areas || !device) {
+        vly_free(made);
+        vly_free(areas);
+        vly_free(device);
+        return vly_fail_nomem(error,
+                              ((uint64_t)n_areas + n_device) * sizeof *areas,
+                              "baselines of the telemetry");
+    }
+    made->n_areas = n_areas;
+    made->n_device = n_device;
+    made->areas = areas;
+    made->device = device;
+    *tokens = made;
+    return VLY_OK;
+}
+
+void vly_tokens_destroy(vly_tokens *tokens)
+{
+    if (!tokens)
+        return;
+    vly_free(tokens->areas);
+    vly_free(tokens->device);
+    vly_free(tokens);
+}
+
+uint64_t vly_tokens_count(const vly_tokens *tokens)
+{
+    return tokens->n_records;
+}
