@@ -32,7 +32,7 @@ struct vly_detector {
 };
 
 static const double floors[VLY_METRICS] = {
-#define METRIC_FLOOR(name, floor, what) floor,
+#define METRIC_FLOOR(NAME, name, floor, what) floor,
     VLY_METRIC_TABLE(METRIC_FLOOR)
 #undef METRIC_FLOOR
 };

@@ -39,17 +39,17 @@ struct vly_tokens {
 };
 
 static const char *const names[VLY_METRICS] = {
-#define METRIC_NAME(name, floor, what) #name,
+#define METRIC_NAME(NAME, name, floor, what) #name,
     VLY_METRIC_TABLE(METRIC_NAME)
 #undef METRIC_NAME
 };
 static const char *const whats[VLY_METRICS] = {
-#define METRIC_WHAT(name, floor, what) what,
+#define METRIC_WHAT(NAME, name, floor, what) what,
     VLY_METRIC_TABLE(METRIC_WHAT)
 #undef METRIC_WHAT
 };
 static const int32_t floors[VLY_METRICS] = {
-#define METRIC_FLOOR(name, floor, what) floor,
+#define METRIC_FLOOR(NAME, name, floor, what) floor,
     VLY_METRIC_TABLE(METRIC_FLOOR)
 #undef METRIC_FLOOR
 };

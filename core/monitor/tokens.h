@@ -16,28 +16,29 @@
 
 #include "monitor/telemetry.h"
 
-/* X(name, floor, what): the metrics in the order of their tokens. floor: the
- * least spread in levels (64 are a factor of 2), below which nothing counts as
- * strange however still a metric stands. */
+/* X(NAME, name, floor, what): the metrics in the order of their tokens. floor:
+ * the least spread in levels (64 are a factor of 2), below which nothing counts
+ * as strange however still a metric stands. */
 #define VLY_METRIC_TABLE(X)                                                    \
-    X(PACE, 8, "wall time of a burst")                                         \
-    X(BURST, 8, "engine time of a burst")                                      \
-    X(DELIVERY, 8, "delivery time of a synaptic event")                        \
-    X(DYNAMICS, 8, "dynamics time of a burst")                                 \
-    X(DEVICE, 16, "the device's most deviating metric")                        \
-    X(RATE, 4, "spikes of a burst")                                            \
-    X(FAN, 4, "synaptic events of a spike")                                    \
-    X(DISPERSION, 64, "variance of the spike count over its mean")             \
-    X(HOST, 32, "growth of host memory")                                       \
-    X(MEMORY, 32, "growth of device memory")                                   \
-    X(CLOCK, 32, "wall clock against the steady clock")                        \
-    X(CHECKS, 16, "lost samples, missing spikes, another backend than asked")  \
-    X(RAISED, 16, "the area that rose most")                                   \
-    X(LOWERED, 16, "the area that fell most")                                  \
-    X(SILENT, 16, "areas that fell silent")
+    X(PACE, pace, 8, "wall time of a burst")                                   \
+    X(BURST, burst, 8, "engine time of a burst")                               \
+    X(DELIVERY, delivery, 8, "delivery time of a synaptic event")              \
+    X(DYNAMICS, dynamics, 8, "dynamics time of a burst")                       \
+    X(DEVICE, device, 16, "the device's most deviating metric")                \
+    X(RATE, rate, 4, "spikes of a burst")                                      \
+    X(FAN, fan, 4, "synaptic events of a spike")                               \
+    X(DISPERSION, dispersion, 64, "variance of the spike count over its mean") \
+    X(HOST, host, 32, "growth of host memory")                                 \
+    X(MEMORY, memory, 32, "growth of device memory")                           \
+    X(CLOCK, clock, 32, "wall clock against the steady clock")                 \
+    X(CHECKS, checks, 16,                                                      \
+      "lost samples, missing spikes, another backend than asked")              \
+    X(RAISED, raised, 16, "the area that rose most")                           \
+    X(LOWERED, lowered, 16, "the area that fell most")                         \
+    X(SILENT, silent, 16, "areas that fell silent")
 
 typedef enum vly_metric {
-#define VLY_METRIC_ENUM(name, floor, what) VLY_METRIC_##name,
+#define VLY_METRIC_ENUM(NAME, name, floor, what) VLY_METRIC_##NAME,
     VLY_METRIC_TABLE(VLY_METRIC_ENUM)
 #undef VLY_METRIC_ENUM
         VLY_METRICS
