@@ -75,7 +75,7 @@ vly_status vly_memory_check(const void *table, vly_memory *out,
     return status;
 }
 
-/* The three kinds of products have the same functions. */
+/* All kinds of plans have the same functions. */
 #define PRODUCT_CHECK(type, interface_id)                                      \
     vly_status type##_check(const void *table, type *out, vly_error *error)    \
     {                                                                          \
@@ -97,16 +97,18 @@ vly_status vly_memory_check(const void *table, vly_memory *out,
 PRODUCT_CHECK(vly_gemm, VLY_GEMM_INTERFACE)
 PRODUCT_CHECK(vly_attention, VLY_ATTENTION_INTERFACE)
 PRODUCT_CHECK(vly_wkv, VLY_WKV_INTERFACE)
+PRODUCT_CHECK(vly_rwkv, VLY_RWKV_INTERFACE)
 
 /* ---- by the name of a device ------------------------------------------ */
 
-/* "gemm" of volley.gemm/1; wkv lives in the plugins of attention. */
+/* "gemm" of volley.gemm/1; wkv and rwkv live in the plugins of attention. */
 static const char *family_of(const char *interface_id)
 {
     if (strcmp(interface_id, VLY_GEMM_INTERFACE) == 0)
         return "gemm";
     if (strcmp(interface_id, VLY_ATTENTION_INTERFACE) == 0 ||
-        strcmp(interface_id, VLY_WKV_INTERFACE) == 0)
+        strcmp(interface_id, VLY_WKV_INTERFACE) == 0 ||
+        strcmp(interface_id, VLY_RWKV_INTERFACE) == 0)
         return "attention";
     return NULL;
 }
@@ -143,6 +145,7 @@ static vly_status take_tables(const vly_registry *registry,
     const void *attention =
         table_of(registry, made->id, VLY_ATTENTION_INTERFACE);
     const void *wkv = table_of(registry, made->id, VLY_WKV_INTERFACE);
+    const void *rwkv = table_of(registry, made->id, VLY_RWKV_INTERFACE);
     vly_status status = VLY_OK;
     if (memory == NULL)
         return vly_fail(error, VLY_E_ABI,
@@ -156,6 +159,8 @@ static vly_status take_tables(const vly_registry *registry,
         VLY_TRY(vly_attention_check(attention, &made->attention, error));
     if (wkv != NULL)
         VLY_TRY(vly_wkv_check(wkv, &made->wkv, error));
+    if (rwkv != NULL)
+        VLY_TRY(vly_rwkv_check(rwkv, &made->rwkv, error));
 out:
     return status;
 }
@@ -194,10 +199,11 @@ vly_status vly_accelerator_find(const vly_registry *registry,
     const char *family = interface_id != NULL ? family_of(interface_id) : NULL;
     if (registry == NULL || family == NULL)
         return vly_fail(error, VLY_E_INVALID,
-                        "accelerator: %s, wanted a registry and %s, %s or %s",
+                        "accelerator: %s, wanted a registry and %s, %s, %s "
+                        "or %s",
                         registry == NULL ? "no registry" : "no such interface",
                         VLY_GEMM_INTERFACE, VLY_ATTENTION_INTERFACE,
-                        VLY_WKV_INTERFACE);
+                        VLY_WKV_INTERFACE, VLY_RWKV_INTERFACE);
     memset(made, 0, sizeof *made);
     VLY_TRY(vly_backend_spec_parse(device, &made->spec, error));
     if (strcmp(made->spec.id, "auto") == 0)

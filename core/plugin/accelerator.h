@@ -7,14 +7,15 @@
 
 #include <volley/attention.h>
 #include <volley/gemm.h>
+#include <volley/rwkv.h>
 #include <volley/wkv.h>
 
 #include "plugin/registry.h"
 
-/* Tables of volley.memory/1, volley.gemm/1, volley.attention/1 and
- * volley.wkv/1: size and required functions; optional ones that the plugin does
- * not have are NULL. [any-thread]
- * Errors   VLY_E_ABI  names the function; *out untouched
+/* Tables of volley.memory/1, volley.gemm/1, volley.attention/1, volley.wkv/1
+ * and volley.rwkv/1: size and required functions; optional ones that the plugin
+ * does not have are NULL. [any-thread] Errors   VLY_E_ABI  names the function;
+ * *out untouched
  */
 vly_status vly_memory_check(const void *table, vly_memory *out,
                             vly_error *error);
@@ -22,6 +23,7 @@ vly_status vly_gemm_check(const void *table, vly_gemm *out, vly_error *error);
 vly_status vly_attention_check(const void *table, vly_attention *out,
                                vly_error *error);
 vly_status vly_wkv_check(const void *table, vly_wkv *out, vly_error *error);
+vly_status vly_rwkv_check(const void *table, vly_rwkv *out, vly_error *error);
 
 /* One plugin and one device of it. An interface that it does not offer has
  * struct_size 0; memory is always there. */
@@ -33,6 +35,7 @@ typedef struct vly_accelerator {
     vly_gemm gemm;
     vly_attention attention;
     vly_wkv wkv;
+    vly_rwkv rwkv;
 } vly_accelerator;
 
 /* The plugin of an interface for a device, named as backends are: "cpu:4" is
@@ -40,7 +43,8 @@ typedef struct vly_accelerator {
  * id of a plugin is a name too: "gemm_cpu", "mine:1". accelerator->device
  * points into *accelerator, so that must stay where it is.
  *
- * interface_id  VLY_GEMM_INTERFACE, VLY_ATTENTION_INTERFACE, VLY_WKV_INTERFACE
+ * interface_id  VLY_GEMM_INTERFACE, VLY_ATTENTION_INTERFACE, VLY_WKV_INTERFACE,
+ *               VLY_RWKV_INTERFACE
  * n_threads     of the host; 0: all cores. The number of "cpu:4" wins
  * Errors   VLY_E_INVALID      the name is none, as "auto"
  *          VLY_E_UNSUPPORTED  no such plugin, it cannot be used or does not

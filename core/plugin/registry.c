@@ -20,6 +20,7 @@
 
 #include <volley/attention.h>
 #include <volley/gemm.h>
+#include <volley/rwkv.h>
 #include <volley/wkv.h>
 
 #include "base/error.h"
@@ -33,8 +34,9 @@
 /* What a plugin is asked for when it is loaded, to list it. Others can be had
  * by name. */
 static const char *const known_interfaces[] = {
-    VLY_BACKEND_INTERFACE, VLY_GEMM_INTERFACE,   VLY_ATTENTION_INTERFACE,
-    VLY_WKV_INTERFACE,     VLY_MEMORY_INTERFACE, "volley.telemetry/1",
+    VLY_BACKEND_INTERFACE, VLY_GEMM_INTERFACE, VLY_ATTENTION_INTERFACE,
+    VLY_WKV_INTERFACE,     VLY_RWKV_INTERFACE, VLY_MEMORY_INTERFACE,
+    "volley.telemetry/1",
 };
 #define N_KNOWN (sizeof(known_interfaces) / sizeof(known_interfaces[0]))
 

@@ -28,7 +28,7 @@ compile() {
         -o "$folder/use.o"
 }
 
-accelerators="accelerator.h gemm.h attention.h wkv.h"
+accelerators="accelerator.h gemm.h attention.h wkv.h rwkv.h"
 for standard in c11 c17; do
     for header in plugin.h $accelerators; do
         compile $standard "$cc" c "$header" $warnings -Wpadded
@@ -45,7 +45,7 @@ compile c++17 "$cxx" cpp volley.h $warnings
 case $nvcc in
 '' | *NOTFOUND) echo "nvcc: none here, not compiled" ;;
 *)
-    for header in plugin.h gemm.h attention.h wkv.h; do
+    for header in plugin.h gemm.h attention.h wkv.h rwkv.h; do
         compile c++17 "$nvcc" cu "$header" -Xcompiler -Wall,-Wextra,-Werror
     done
     ;;

@@ -46,6 +46,11 @@ static vly_status check_wkv(const void *table, void *out, vly_error *why)
     return vly_wkv_check(table, out, why);
 }
 
+static vly_status check_rwkv(const void *table, void *out, vly_error *why)
+{
+    return vly_rwkv_check(table, out, why);
+}
+
 /* Each of n_required functions is missed by name; a larger table is taken, a
  * shorter one is not. */
 static void check_table(check_function *check, uint32_t size,
@@ -80,6 +85,7 @@ static void test_tables(void **state)
     check_table(check_gemm, 112, 5, VLY_GEMM_INTERFACE);
     check_table(check_attention, 112, 5, VLY_ATTENTION_INTERFACE);
     check_table(check_wkv, 112, 5, VLY_WKV_INTERFACE);
+    check_table(check_rwkv, 112, 5, VLY_RWKV_INTERFACE);
 }
 
 /* A part of the functions of graphs is none. */
