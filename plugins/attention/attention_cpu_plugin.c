@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <volley/attention.h>
+#include <volley/rwkv.h>
 #include <volley/wkv.h>
 
 #include "cpu_options.h"
@@ -12,6 +13,7 @@ const char vly_accel_plugin[] = "attention_cpu";
 
 extern const vly_attention vly_attention_cpu_table;
 extern const vly_wkv vly_wkv_cpu_table;
+extern const vly_rwkv vly_rwkv_cpu_table;
 
 /* ---- the plugin ---------------------------------------------------------- */
 
@@ -21,6 +23,8 @@ static const void *get_interface(const char *id)
         return &vly_attention_cpu_table;
     if (strcmp(id, VLY_WKV_INTERFACE) == 0)
         return &vly_wkv_cpu_table;
+    if (strcmp(id, VLY_RWKV_INTERFACE) == 0)
+        return &vly_rwkv_cpu_table;
     return strcmp(id, VLY_MEMORY_INTERFACE) == 0 ? &vly_accel_host_memory
                                                  : NULL;
 }

@@ -14,6 +14,12 @@
 #define TEXT3(isa) #isa
 #define TEXT2(isa) TEXT3(isa)
 
+#define RWKV3(isa) vly_rwkv_loops_##isa
+#define RWKV2(isa) RWKV3(isa)
+
+/* rwkv_kernels.c */
+extern const vly_rwkv_loops RWKV2(VLY_ATTENTION_ISA);
+
 enum { COLUMNS = VLY_ATTENTION_COLUMNS, BLOCK_VECS = COLUMNS / LANES };
 
 /* ---- product ----------------------------------------------------------- */
@@ -206,4 +212,5 @@ const vly_attention_kernels NAME2(VLY_ATTENTION_ISA) = {
     .weigh = weigh,
     .exp = exp_array,
     .wkv = wkv_head,
+    .rwkv = &RWKV2(VLY_ATTENTION_ISA),
 };

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "rwkv_loops.h"
+
 /* Columns of a block: keys of scores, queries of their transpose. */
 #define VLY_ATTENTION_COLUMNS 64u
 
@@ -72,6 +74,7 @@ typedef struct vly_attention_kernels {
      * relative; 0 below -87.3, infinite above 88.3 */
     void (*exp)(const float *x, float *y, uint32_t n);
     void (*wkv)(const vly_wkv_head *head);
+    const vly_rwkv_loops *rwkv; /* the same instruction set */
 } vly_attention_kernels;
 
 extern const vly_attention_kernels vly_attention_kernels_scalar;
