@@ -73,6 +73,7 @@ static const tool_option options[] = {
      "wall time between two lines; default: 100", 1, 1e9},
     {"metrics", 0, false, TOOL_TEXT, "PORT",
      "a Prometheus endpoint on this machine; ADDRESS:PORT for others", 0, 0},
+    RUN_PROBE_OPTIONS,
     {"json", 0, false, TOOL_TEXT, "FILE", "summary as JSON; - is stdout", 0, 0},
     {"quiet", 0, false, TOOL_FLAG, NULL, "errors only", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
@@ -204,11 +205,13 @@ static vly_status read_plan(const tool_args *args, run_plan *plan,
     VLY_TRY(read_pace(args, plan, error));
     VLY_TRY(run_checkpoint_read(args, &plan->checkpoint, error));
     VLY_TRY(run_watch_read(args, &plan->watch, error));
+    VLY_TRY(run_probe_read(args, &plan->probe, error));
 out:
     if (status != VLY_OK) {
         vly_genome_destroy(plan->genome);
         tool_overrides_deinit(&plan->overrides);
         vly_free(plan->swaps);
+        run_probe_plan_deinit(&plan->probe);
     }
     return status;
 }
@@ -224,10 +227,13 @@ static void report(run_job *job)
     const run_plan *plan = &job->plan;
     bool stdout_taken = is_stdout(plan->json) || is_stdout(plan->record) ||
                         is_stdout(plan->digest_log) ||
-                        is_stdout(plan->watch.telemetry);
+                        is_stdout(plan->watch.telemetry) ||
+                        is_stdout(plan->probe.out);
     vly_error failure = VLY_ERROR_INIT;
     if (plan->json != NULL)
         run_report_save(job, plan->json, &failure);
+    if (run_probe_save(job, &failure) != VLY_OK && error->status == VLY_OK)
+        *error = failure;
     if (!stdout_taken && !plan->quiet)
         run_report_print(job);
     if (failure.status != VLY_OK && error->status == VLY_OK)
@@ -262,6 +268,8 @@ static int run(const tool_args *args)
     run_job_execute(&job);
     report(&job);
     int code = run_job_exit_code(&job);
+    if (code == TOOL_EXIT_DONE && run_probe_found(&job))
+        code = TOOL_EXIT_DIFFERS;
     if (job.result.error.status != VLY_OK)
         tool_fail(&job.result.error);
     run_job_deinit(&job);

@@ -183,10 +183,12 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
     VLY_TRY(run_checkpoint_check(job, error));
     VLY_TRY(run_resume_load(job, error));
     VLY_TRY(tool_registry_create(&job->registry, error));
+    VLY_TRY(run_probe_open(job, error));
     VLY_TRY(check_plan(job, error));
     if (plan->folder != NULL)
         VLY_TRY(run_resume_folder(job, error));
     VLY_TRY(build(job, error));
+    VLY_TRY(run_probe_check(job, error));
     if (plan->connectome != NULL)
         VLY_TRY(save_connectome(job, error));
     uint32_t n_areas = job->build.connectome->desc.n_areas;
@@ -414,6 +416,7 @@ void run_job_deinit(run_job *job)
     run_checkpoint_close(job->checkpoint);
     run_output_deinit(job);
     vly_net_destroy(job->net);
+    run_probe_close(job);
     vly_checkpoint_destroy(job->resumed);
     vly_digest_log_close(job->digests, NULL);
     vly_writer_abandon(job->events);

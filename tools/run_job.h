@@ -11,6 +11,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "json_writer.h"
+#include "plugin/probe.h"
 #include "record/digest_log.h"
 #include "record/writer.h"
 #include "run_checkpoint.h"
@@ -18,6 +19,7 @@
 #include "run_failover.h"
 #include "run_output.h"
 #include "run_pace.h"
+#include "run_probe.h"
 #include "run_sample.h"
 #include "run_swap.h"
 #include "run_watch.h"
@@ -53,6 +55,7 @@ typedef struct run_plan {
     double pace_hz;
     run_checkpoint_plan checkpoint;
     run_watch_plan watch;
+    run_probe_plan probe;
     int argc; /* for the manifest */
     char **argv;
 } run_plan;
@@ -104,6 +107,7 @@ typedef struct run_job {
     run_kept kept;
     run_control *control; /* NULL: none */
     run_watch *watch;     /* NULL: nobody watches */
+    vly_probe *probe;     /* NULL: none */
     run_watched watched;
     run_result result;
 } run_job;

@@ -208,8 +208,9 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
                         {.path = plan->connectome},
                         {.path = beside ? growing : NULL},
                         {.path = plan->watch.telemetry},
+                        {.path = plan->probe.out},
                         {.path = plan->checkpoint.path}};
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 8; i++) {
         const char *path = outputs[i].path;
         if (path == NULL)
             continue;
@@ -236,16 +237,16 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
             return vly_fail(error, VLY_E_INVALID,
                             "%s is given for two of --record, --digest-log, "
                             "--json, --save-connectome, --telemetry, "
-                            "--checkpoint",
+                            "--probe-out, --checkpoint",
                             path);
         }
     }
     /* all but the checkpoint itself */
-    vly_status status = check_checkpoints(plan, outputs, 6, error);
+    vly_status status = check_checkpoints(plan, outputs, 7, error);
     if (status == VLY_OK)
-        status = check_reports(job, outputs, 7, error);
+        status = check_reports(job, outputs, 8, error);
     if (status == VLY_OK && plan->folder != NULL)
-        status = check_folder(job, outputs, 7, error);
+        status = check_folder(job, outputs, 8, error);
     return status;
 }
 

@@ -162,6 +162,7 @@ void run_report_print(const run_job *job)
     run_swap_print(job);
     run_failover_print(job);
     run_output_print(job);
+    run_probe_print(job);
     tool_print("memory            connectome %s, net %s\n",
                tool_bytes(stats->connectome_bytes),
                tool_bytes(stats->host_bytes + stats->device_bytes));
@@ -275,6 +276,7 @@ void run_report_json(const run_job *job, json_writer *json)
     run_failover_json(job, json);
     run_output_json(job, json);
     run_watch_json(job, json);
+    run_probe_json(job, json);
     json_object(json, "phases");
     json_number(json, "delivery_s", (double)stats->delivery_ns * 1e-9);
     json_number(json, "dynamics_s", (double)stats->dynamics_ns * 1e-9);

@@ -64,6 +64,8 @@ static void put_sample(run_job *job, uint64_t now)
     run_watch *watch = job->watch;
     vly_stats stats = {.struct_size = sizeof stats};
     struct timespec wall;
+    int64_t wall_ns = 0; /* of a fault that was asked for */
+    int64_t steady_ns = 0;
     /* a net that failed says so elsewhere */
     if (vly_net_stats(job->net, &stats, NULL) != VLY_OK)
         return;
@@ -73,9 +75,11 @@ static void put_sample(run_job *job, uint64_t now)
             watch->area_spikes[a] = area.spikes;
     }
     clock_gettime(CLOCK_REALTIME, &wall);
+    vly_probe_clock(job->probe, &wall_ns, &steady_ns);
     const vly_telemetry_sample sample = {
-        .at_ns = now,
-        .unix_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec,
+        .at_ns = now + (uint64_t)steady_ns,
+        .unix_ns = (uint64_t)wall.tv_sec * 1000000000u +
+                   (uint64_t)wall.tv_nsec + (uint64_t)wall_ns,
         .bursts = stats.bursts,
         .run_ns = stats.run_ns,
         .delivery_ns = stats.delivery_ns,

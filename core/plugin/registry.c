@@ -60,6 +60,8 @@ struct vly_registry {
     registry_entry **entries;
     uint32_t count;
     uint32_t capacity;
+    vly_registry_wrap_fn wrap; /* NULL: tables are given as they are */
+    void *wrap_arg;
 };
 
 /* ---- one plugin ------------------------------------------------------- */
@@ -427,8 +429,20 @@ vly_status vly_registry_backend(const vly_registry *registry, const char *id,
         return status;
     if (entry->backend.struct_size == 0)
         return no_interface(registry, entry, VLY_BACKEND_INTERFACE, error);
-    *backend = &entry->backend;
-    return VLY_OK;
+    const vly_backend *table = &entry->backend;
+    if (registry->wrap)
+        status = registry->wrap(registry->wrap_arg, entry->id, &entry->backend,
+                                &table, error);
+    if (status == VLY_OK)
+        *backend = table;
+    return status;
+}
+
+void vly_registry_wrap(vly_registry *registry, vly_registry_wrap_fn wrap,
+                       void *arg)
+{
+    registry->wrap = wrap;
+    registry->wrap_arg = arg;
 }
 
 vly_status vly_registry_interface(const vly_registry *registry, const char *id,

@@ -27,4 +27,18 @@ vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
 vly_status vly_registry_backend(const vly_registry *registry, const char *id,
                                 const vly_backend **backend, vly_error *error);
 
+/* From now on vly_registry_backend gives what wrap makes of a plugin's table,
+ * each time that it is asked; *wrapped is the table itself before. Tables that
+ * were given out before stay as they are. wrap NULL: no longer.
+ *
+ * Errors   those of wrap are those of vly_registry_backend
+ * Thread   [main-thread] before nets are made
+ */
+typedef vly_status (*vly_registry_wrap_fn)(void *arg, const char *id,
+                                           const vly_backend *table,
+                                           const vly_backend **wrapped,
+                                           vly_error *error);
+void vly_registry_wrap(vly_registry *registry, vly_registry_wrap_fn wrap,
+                       void *arg);
+
 #endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the files of the probe share. One lock guards what nets of several
+ * threads write: series, checks and the state of faults; no call of a backend
+ * is made under it.
+ */
+#ifndef VOLLEY_PLUGIN_PROBE_PARTS_H
+#define VOLLEY_PLUGIN_PROBE_PARTS_H
+
+#include <pthread.h>
+
+#include <volley/accelerator.h>
+
+#include "plugin/probe.h"
+
+/* Calls of a backend, in the order of their table. */
+#define PROBE_CALLS(X)                                                         \
+    X(device_count)                                                            \
+    X(device_info)                                                             \
+    X(supports)                                                                \
+    X(net_create)                                                              \
+    X(net_destroy)                                                             \
+    X(net_info)                                                                \
+    X(net_run)                                                                 \
+    X(field_read)                                                              \
+    X(field_write)                                                             \
+    X(coef_write)                                                              \
+    X(stimulus_write)                                                          \
+    X(snapshot_read)                                                           \
+    X(weights_read)                                                            \
+    X(weights_write)                                                           \
+    X(reverse_index)                                                           \
+    X(state_digest)                                                            \
+    X(net_create_span)
+
+typedef enum probe_call {
+#define PROBE_ENUM(name) CALL_##name,
+    PROBE_CALLS(PROBE_ENUM)
+#undef PROBE_ENUM
+        CALL_burst, /* time of a call of net_run by its bursts */
+    N_CALLS
+} probe_call;
+
+/* name, what must hold */
+#define PROBE_CHECKS(X)                                                        \
+    X(arguments) /* the host: areas, fields, ranges within the net */          \
+    X(inputs)    /* the host: sorted, within the call, below 2^30 */           \
+    X(counts)    /* bursts done and spikes within what was asked for */        \
+    X(ids)       /* recorded spikes ascend and are of the net */               \
+    X(digests)   /* are those of the recorded spikes */                        \
+    X(areas)     /* spikes by area sum up to spikes */                         \
+    X(events)    /* are the synapses of the recorded spikes */                 \
+    X(times)     /* of phases never run backwards */                           \
+    X(snapshots) /* counts, rows and ids of a state */                         \
+    X(threads)   /* a net has no more than it was given */                     \
+    X(failures)  /* a known status, and a sentence */
+
+typedef enum probe_check {
+#define PROBE_ENUM(name) CHECK_##name,
+    PROBE_CHECKS(PROBE_ENUM)
+#undef PROBE_ENUM
+        N_CHECKS
+} probe_check;
+
+typedef enum probe_fault_kind {
+    FAULT_SLOW,
+    FAULT_STUCK,
+    FAULT_DROP,
+    FAULT_CLOCK,
+    FAULT_LEAK,
+    FAULT_WRONG,
+    FAULT_ERROR,
+    N_FAULTS
+} probe_fault_kind;
+
+/* What was asked, then what became of it. */
+typedef struct probe_fault {
+    char *text;
+    probe_fault_kind kind;
+    uint64_t at;      /* bursts done when it begins */
+    uint64_t length;  /* bursts; UINT64_MAX: to the end */
+    double factor;    /* slow: time of a call, times this */
+    double us;        /* slow: and so much a burst */
+    double seconds;   /* stuck */
+    double share;     /* drop: of the spikes */
+    double by;        /* clock: seconds */
+    uint64_t bytes;   /* leak: a burst */
+    uint64_t n_times; /* error: so often */
+    uint32_t counter; /* stuck: 1: no burst is done, instead of waiting */
+    uint32_t both;    /* clock: 1: the steady one too */
+    uint32_t device;  /* leak: 1: of the device */
+    uint32_t nomem;   /* error: 1: E_NOMEM */
+    uint32_t in;      /* error: probe_call */
+    char to[32];      /* wrong: backend */
+    uint64_t times;
+    uint64_t began;
+    uint64_t last;
+    uint64_t amount; /* spikes lost, bytes leaked, ns slept */
+} probe_fault;
+
+/* text of one fault. Errors  E_INVALID with the column; E_NOMEM */
+vly_status vly_probe_fault_read(const char *text, probe_fault *fault,
+                                vly_error *error);
+
+typedef struct probe_series {
+    vly_probe_series seen;
+    char *name;
+    uint64_t pending; /* of the burst at hand */
+} probe_series;
+
+/* Memory that a leak took. */
+typedef struct probe_leak {
+    struct probe_leak *next;
+    void *memory;
+    bool on_device;
+    uint32_t index;
+    vly_memory table; /* of the device */
+} probe_leak;
+
+/* A wrapped backend. Its functions that have no net find it by number. */
+typedef struct probe_slot {
+    vly_probe *probe; /* NULL: the slot is free */
+    char id[32];
+    const vly_backend *inner;
+    vly_backend table;
+    vly_probe_series calls[N_CALLS];
+} probe_slot;
+
+struct vly_probe {
+    pthread_mutex_t lock;
+    vly_registry *registry;
+    char *points; /* patterns, each ended by 0 */
+    uint32_t n_points;
+    char *only;
+    bool timed[N_CALLS];
+    bool check;
+    bool watch; /* areas or maps are asked for */
+    vly_probe_checked checks[N_CHECKS];
+    probe_fault *faults;
+    uint32_t n_faults;
+    bool drops;            /* one of them is drop */
+    probe_series **series; /* [n_series] areas and maps, by name */
+    uint32_t n_series;
+    probe_slot *slots[16]; /* [n_slots] in the order they came */
+    uint32_t n_slots;
+    uint64_t n_nets; /* made so far */
+    int64_t wall_ns; /* fault clock */
+    int64_t steady_ns;
+    vly_device_client *client; /* of leaks on the host */
+    probe_leak *leaks;
+    uint64_t leaked_host;
+    uint64_t leaked_device;
+};
+
+/* The k-th pattern. */
+const char *vly_probe_pattern(const vly_probe *probe, uint32_t k);
+
+/* A net and what the probe keeps beside it. */
+typedef struct vly_backend_net probe_net;
+struct vly_backend_net {
+    probe_slot *slot;         /* of the backend that was asked for */
+    const vly_backend *inner; /* of the one that has it */
+    vly_backend_net *net;
+    const vly_net_desc *desc;
+    uint64_t burst; /* done */
+    uint32_t index; /* of the device */
+    bool has_gains;
+    bool counts_areas;    /* for a backend that does not, in place of one that
+                             does: of fault wrong */
+    probe_series **areas; /* [n_areas] NULL: not asked for */
+    probe_series **maps;  /* [n_projections] */
+    uint32_t *spikes;     /* [capacity] where the host wants none */
+    uint32_t *gains;      /* [capacity] NULL: has_gains is false */
+    uint64_t capacity;
+};
+
+/* One value, `times` times. The lock is held. */
+void vly_probe_add(vly_probe_series *series, uint64_t value, uint64_t times,
+                   uint64_t burst);
+
+/* ---- probe_check.c: the lock is held in all of them --------------------- */
+
+/* The check `which` was made; bad: it failed, what says how. */
+void vly_probe_look(vly_probe *probe, probe_check which, bool bad,
+                    uint64_t burst, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+void vly_probe_check_inputs(const probe_net *net, const vly_run *run);
+/* before: as it was handed to the backend */
+void vly_probe_check_run(const probe_net *net, const vly_run *before,
+                         const vly_run *run);
+void vly_probe_check_snapshot(const probe_net *net,
+                              const vly_snapshot *snapshot);
+void vly_probe_check_range(const probe_net *net, uint32_t area, uint32_t field,
+                           uint32_t first, uint32_t count, const char *call);
+void vly_probe_check_failure(vly_probe *probe, uint64_t burst,
+                             vly_status status, const vly_error *error,
+                             const char *call);
+
+/* ---- probe_inject.c ----------------------------------------------------- */
+
+/* Before a call of net_run: shortens it to where the next fault begins or ends;
+ * waits; *skip: the backend is not to be called. Errors those asked for */
+vly_status vly_probe_before(probe_net *net, vly_run *run, bool *skip,
+                            vly_error *error);
+/* After it: waits, loses spikes, leaks. ns: what the backend took.
+ * Errors  E_NOMEM the leak has no more */
+vly_status vly_probe_after(probe_net *net, const vly_run *before, vly_run *run,
+                           uint64_t ns, vly_error *error);
+/* Is this call to fail now? */
+vly_status vly_probe_fails(vly_probe *probe, probe_call call, uint64_t burst,
+                           vly_error *error);
+/* The backend that a net goes to instead of slot's; NULL: to slot's.
+ * Errors  that there is none */
+vly_status vly_probe_wrong(probe_slot *slot, uint64_t burst,
+                           const vly_device_spec *device,
+                           vly_device_spec *other, const vly_backend **inner,
+                           vly_error *error);
+void vly_probe_leaks_free(vly_probe *probe);
+
+/* ---- probe_table.c ------------------------------------------------------ */
+
+/* The backend within a wrapped table, or the table itself. */
+const vly_backend *vly_probe_inner(const vly_backend *table);
+void vly_probe_slots_free(vly_probe *probe);
+
+/* ---- probe_net.c -------------------------------------------------------- */
+
+vly_status vly_probe_net_run(vly_backend_net *net, vly_run *run,
+                             vly_error *error);
+/* probe.c: series of areas and maps that are asked for. Errors  E_NOMEM */
+vly_status vly_probe_net_watch(probe_net *net, vly_error *error);
+void vly_probe_net_free(probe_net *net);
+
+#endif
