@@ -13,9 +13,38 @@
 #include "checkpoint/checkpoint.h"
 #include "connectome/connectome.h"
 #include "json_reader.h"
+#include "plugin/probe.h"
 #include "record/digest_log.h"
 #include "record/spike_csv.h"
 #include "tool.h"
+
+/* ", NAME" of a point of run --probe, in lines of at most 79 characters. */
+static void print_point(const char *kind, const char *name, size_t *column)
+{
+    const size_t n = strlen(kind) + strlen(name);
+    const bool first = *column == 0;
+    if (first)
+        tool_print("probes     ");
+    else if (*column + n + 3 > 79)
+        tool_print(",\n           ");
+    else
+        tool_print(", ");
+    *column = first || *column + n + 3 > 79 ? 11 + n : *column + 2 + n;
+    tool_print("%s%s", kind, name);
+}
+
+static void print_net_points(const vly_genome *genome)
+{
+    size_t column = 0;
+    for (uint32_t a = 0; a < genome->n_areas; a++)
+        print_point("area.", genome->areas[a].name, &column);
+    /* pairs of one map follow each other */
+    for (uint32_t p = 0; p < genome->n_pairs; p++)
+        if (p == 0 ||
+            strcmp(genome->pairs[p].map, genome->pairs[p - 1].map) != 0)
+            print_point("map.", genome->pairs[p].map, &column);
+    tool_print("%s", column != 0 ? "\n" : "");
+}
 
 vly_status inspect_genome(const char *path, const tool_overrides *overrides,
                           vly_error *error)
@@ -35,6 +64,7 @@ vly_status inspect_genome(const char *path, const tool_overrides *overrides,
     tool_print("synapses   at most about %s in %u pairs of areas\n",
                tool_thousands(genome->n_synapses_max), genome->n_pairs);
     tool_print("stimuli    %u\n", genome->n_stimuli);
+    print_net_points(genome);
     vly_genome_destroy(genome);
     return VLY_OK;
 }
@@ -190,6 +220,20 @@ static void print_plugin(const vly_plugin_info *info)
     tool_print("file hash   %s\n", tool_hash_text(&hash));
 }
 
+/* Where run --probe can measure, if it is a backend. */
+static void print_plugin_points(const vly_registry *registry, const char *id)
+{
+    const vly_backend *backend = NULL;
+    const char *name;
+    size_t column = 0;
+    if (vly_registry_backend(registry, id, &backend, NULL) != VLY_OK)
+        return;
+    for (uint32_t k = 0; (name = vly_probe_point_name(k, NULL)) != NULL; k++)
+        if (vly_probe_point_is_at(k, backend))
+            print_point("", name, &column);
+    tool_print("\n");
+}
+
 /* The plugin alone: were the usual ones loaded too, another file with its id
  * would be there first. */
 vly_status inspect_plugin(const char *path, vly_error *error)
@@ -214,6 +258,8 @@ vly_status inspect_plugin(const char *path, vly_error *error)
         print_plugin(&info);
         if (info.status != VLY_OK)
             status = vly_fail(error, info.status, "%s: %s", path, info.reason);
+        else
+            print_plugin_points(registry, info.id);
     }
     vly_registry_destroy(registry);
     free(full);

@@ -34,6 +34,19 @@ const char *vly_probe_point_name(uint32_t index, const char **what)
     return points[index].name;
 }
 
+bool vly_probe_point_is_at(uint32_t index, const vly_backend *backend)
+{
+    switch (index) {
+#define POINT_IS_AT(name)                                                      \
+    case CALL_##name:                                                          \
+        return backend->name != NULL;
+        PROBE_CALLS(POINT_IS_AT)
+#undef POINT_IS_AT
+    default:
+        return index < N_POINTS;
+    }
+}
+
 const char *vly_probe_pattern(const vly_probe *probe, uint32_t k)
 {
     const char *pattern = probe->points;

@@ -44,6 +44,8 @@ vly_status vly_probe_fits(const vly_probe *probe, const vly_net_desc *desc,
 /* Points at backends, "call.net_run", ..., "burst", "check"; NULL after the
  * last. what: what is measured there. [any-thread] */
 const char *vly_probe_point_name(uint32_t index, const char **what);
+/* Does this backend have the call? Points that are no calls are at each. */
+bool vly_probe_point_is_at(uint32_t index, const vly_backend *backend);
 
 /* ---- what was seen ---------------------------------------------------- */
 
