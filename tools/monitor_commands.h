@@ -8,7 +8,10 @@
 
 #include "options.h"
 
-#define MONITOR_COMMANDS(X) X(convert) X(tokens)
+#define MONITOR_COMMANDS(X)                                                    \
+    X(attach)                                                                  \
+    X(convert)                                                                 \
+    X(tokens)
 
 #define MONITOR_DECLARE(name) extern const tool_command monitor_##name;
 MONITOR_COMMANDS(MONITOR_DECLARE)
