@@ -381,7 +381,7 @@ static void describe(const probe_fault *fault, char *what, size_t size)
         (void)snprintf(what, size, "%llu spikes lost", n);
         break;
     case FAULT_CLOCK:
-        (void)snprintf(what, size, "%.6g s ahead", fault->by);
+        (void)snprintf(what, size, "%.10g ms ahead", fault->ms);
         break;
     case FAULT_LEAK:
         (void)snprintf(what, size, "%llu bytes leaked", n);

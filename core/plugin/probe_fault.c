@@ -55,10 +55,10 @@ static const fault_key keys[] = {
      0x1p53, NULL},
     {"factor", BIT(SLOW), 0, FORM_NUMBER, PLACE(factor), 1, 1e6, NULL},
     {"us", BIT(SLOW), 0, FORM_NUMBER, PLACE(us), 0, 1e9, NULL},
-    {"seconds", BIT(STUCK), 0, FORM_NUMBER, PLACE(seconds), 0, 86400, NULL},
+    {"ms", BIT(STUCK), 0, FORM_NUMBER, PLACE(ms), 0, 1e8, NULL},
     {"how", BIT(STUCK), 0, FORM_WORD, PLACE(counter), 0, 0, hows},
     {"share", BIT(DROP), 0, FORM_NUMBER, PLACE(share), 0, 1, NULL},
-    {"by", BIT(CLOCK), BIT(CLOCK), FORM_NUMBER, PLACE(by), -1e9, 1e9, NULL},
+    {"ms", BIT(CLOCK), BIT(CLOCK), FORM_NUMBER, PLACE(ms), -1e12, 1e12, NULL},
     {"clock", BIT(CLOCK), 0, FORM_WORD, PLACE(both), 0, 0, clocks},
     {"bytes", BIT(LEAK), BIT(LEAK), FORM_WHOLE, PLACE(bytes), 1, 0x1p40, NULL},
     {"where", BIT(LEAK), 0, FORM_WORD, PLACE(device), 0, 0, places},
@@ -197,8 +197,8 @@ static vly_status read_keys(const fault_text *begin, char *text,
 static bool has(uint32_t seen, const char *name)
 {
     for (uint32_t k = 0; k < N_KEYS; k++)
-        if (strcmp(keys[k].name, name) == 0)
-            return (seen & 1u << k) != 0;
+        if ((seen & 1u << k) != 0 && strcmp(keys[k].name, name) == 0)
+            return true;
     return false;
 }
 
@@ -212,26 +212,25 @@ static vly_status check_whole(const char *text, const probe_fault *fault,
             wanted = keys[k].name;
     if (fault->kind == FAULT_SLOW && !has(seen, "factor") && !has(seen, "us"))
         wanted = "factor or us";
-    if (fault->kind == FAULT_STUCK && !fault->counter && !has(seen, "seconds"))
-        wanted = "seconds";
+    if (fault->kind == FAULT_STUCK && !fault->counter && !has(seen, "ms"))
+        wanted = "ms";
     if (wanted)
         return vly_fail(error, VLY_E_INVALID,
                         "%.200s: column %zu: nothing more, wanted %s", text,
                         strlen(text) + 1, wanted);
-    if (fault->kind == FAULT_STUCK && fault->counter && has(seen, "seconds"))
+    if (fault->kind == FAULT_STUCK && fault->counter && has(seen, "ms"))
         return vly_fail(error, VLY_E_INVALID,
-                        "%.200s: seconds and how=counter, wanted one of them",
-                        text);
+                        "%.200s: ms and how=counter, wanted one of them", text);
     if (fault->in == CALL_device_count || fault->in == CALL_net_destroy)
         return vly_fail(error, VLY_E_INVALID,
                         "%.200s: in is %s, which cannot fail; wanted a call "
                         "that returns a status",
                         text, calls[fault->in]);
-    if (fault->kind == FAULT_CLOCK && fault->both && fault->by < 0)
+    if (fault->kind == FAULT_CLOCK && fault->both && fault->ms < 0)
         return vly_fail(error, VLY_E_INVALID,
-                        "%.200s: by is %g with clock=both, but a steady clock "
+                        "%.200s: ms is %g with clock=both, but a steady clock "
                         "never runs backwards; wanted clock=wall",
-                        text, fault->by);
+                        text, fault->ms);
     return VLY_OK;
 }
 

@@ -74,7 +74,7 @@ static void cut(vly_run *run, uint64_t burst, uint64_t most)
 
 static void jump(vly_probe *probe, const probe_fault *fault)
 {
-    const int64_t ns = (int64_t)(fault->by * 1e9);
+    const int64_t ns = (int64_t)(fault->ms * 1e6);
     probe->wall_ns += ns;
     if (fault->both)
         probe->steady_ns += ns;
@@ -134,7 +134,7 @@ vly_status vly_probe_before(probe_net *net, vly_run *run, bool *skip,
             jump(probe, fault);
             acted(fault, net->burst, 0);
         } else if (fault->kind == FAULT_STUCK) {
-            const uint64_t ns = (uint64_t)(fault->seconds * 1e9);
+            const uint64_t ns = (uint64_t)(fault->ms * 1e6);
             *skip |= fault->counter != 0;
             stuck_ns += ns;
             acted(fault, net->burst, ns);

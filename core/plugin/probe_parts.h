@@ -80,9 +80,8 @@ typedef struct probe_fault {
     uint64_t length;  /* bursts; UINT64_MAX: to the end */
     double factor;    /* slow: time of a call, times this */
     double us;        /* slow: and so much a burst */
-    double seconds;   /* stuck */
+    double ms;        /* stuck, clock */
     double share;     /* drop: of the spikes */
-    double by;        /* clock: seconds */
     uint64_t bytes;   /* leak: a burst */
     uint64_t n_times; /* error: so often */
     uint32_t counter; /* stuck: 1: no burst is done, instead of waiting */
