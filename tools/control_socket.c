@@ -132,22 +132,24 @@ bool control_peer_allowed(int fd)
     return peer.uid == geteuid() || peer.uid == 0;
 }
 
-/* Asked twice: a run that begins has a name before it listens. */
+/* Asked for half a second: a run that begins has a name before it listens, and
+ * on a busy machine some time passes between the two. */
 bool control_remove_stale(const char *path)
 {
-    static const struct timespec moment = {0, 20000000};
+    static const struct timespec moment = {0, 50000000};
+    enum { LOOKS = 10 };
     struct stat info;
     if (lstat(path, &info) != 0 || !S_ISSOCK(info.st_mode) ||
         info.st_uid != geteuid())
         return false;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < LOOKS; i++) {
         int fd = -1;
         int reason = try_connect(path, &fd);
         if (reason == 0)
             close(fd);
         if (reason != ECONNREFUSED)
             return false;
-        if (i == 0)
+        if (i + 1 < LOOKS)
             nanosleep(&moment, NULL);
     }
     return unlink(path) == 0;

@@ -88,11 +88,7 @@ resumes ck
 "$volley" run small.toml --bursts 1000000000 --quiet --checkpoint timed.ck \
     --every 1s --record part.csv --digest-log part.log >out 2>err &
 process=$!
-tries=0
-until [ -e timed.ck ] || [ $tries -ge 100 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
+holds wait_for test -e timed.ck
 kill -KILL $process
 wait $process 2>/dev/null
 expect 0 inspect timed.ck
@@ -110,13 +106,7 @@ for signal in INT TERM; do
         --digest-log "$signal.log" --record "$signal.csv" \
         --checkpoint "$signal.ck" >out 2>err &
     process=$!
-    tries=0
-    until grep -q '"event": "run"' "run$signal/log.jsonl" 2>/dev/null ||
-        [ $tries -ge 300 ]; do
-        tries=$((tries + 1))
-        sleep 0.1
-    done
-    sleep 0.2
+    holds wait_for has_lines 100 "$signal.log"
     kill -$signal $process
     wait $process
     code=$?
@@ -144,7 +134,7 @@ back
 "$volley" run small.toml --bursts 1000000000 --quiet --control own.sock \
     --resume ck --record part.csv --digest-log part.log >run.out 2>run.err &
 process=$!
-until [ -S own.sock ]; do sleep 0.1; done
+holds wait_for "$volley" ctl ./own.sock status
 refused 4 "part.csv: cannot be written: another process writes it" run \
     small.toml --bursts 3000 --quiet --resume ck --record part.csv \
     --digest-log part.log

@@ -16,12 +16,9 @@ begin() {
     "$volley" run small.toml --bursts 1000000000 --quiet "$@" >run.out \
         2>run.err &
     process=$!
-    tries=0
-    until "$volley" ctl "$process" status >out 2>err; do
-        tries=$((tries + 1))
-        [ "$tries" -lt 300 ] || break
-        sleep 0.1
-    done
+    checks=$((checks + 1))
+    wait_for "$volley" ctl "$process" status ||
+        bad "cannot be controlled: $(cat run.err)"
 }
 
 # ended CODE: the run has ended with this code
@@ -35,6 +32,18 @@ ended() {
 # number KEY: of the last answer with --json
 number() {
     sed -n "s/.*\"$1\": \([^,}]*\).*/\1/p" out
+}
+
+# is_past BURST: the run of $process
+is_past() {
+    "$volley" ctl "$process" status --json >out 2>err &&
+        [ "$(number burst)" -gt "$1" ]
+}
+
+# failed_over: it goes on elsewhere
+failed_over() {
+    "$volley" ctl "$process" status --json >out 2>err &&
+        [ "$(number failovers)" = 1 ]
 }
 
 # ---- without a run ----
@@ -98,21 +107,16 @@ expect 2 ctl "$process" "pause
 stop"
 expect 0 ctl "$process" resume --json
 holds [ "$(number paused)" = false ]
-sleep 0.3
+holds wait_for is_past "$before"
 expect 0 ctl "$process" swap cpu:1
 expect 0 ctl "$process" status --json
-holds [ "$(number burst)" -gt "$before" ]
 holds [ "$(number swaps)" -eq 3 ]
 # a second run beside it, on a socket of its own name
 first=$process
 "$volley" run small.toml --bursts 1000000000 --quiet --control ./own.sock \
     --json own.json >own.out 2>own.err &
 second=$!
-tries=0
-until [ -S own.sock ] || [ "$tries" -ge 100 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
+holds wait_for "$volley" ctl ./own.sock status
 expect 0 ctl ./own.sock status
 prints "small.toml"
 expect 4 run small.toml --control ./own.sock
@@ -150,12 +154,12 @@ holds is_json folder/manifest.json
 expect 0 rerun folder/manifest.json --quiet
 prints "identical"
 
-# ---- in real time: a burst every ten seconds does not keep a command waiting
-begin --pace --pace-hz 0.1
-expect 0 ctl "$process" pause --timeout 3
-expect 0 ctl "$process" resume --timeout 3
-expect 0 ctl "$process" swap cpu:2 --timeout 3
-expect 0 ctl "$process" stop --timeout 3
+# ---- in real time: a burst in a quarter of an hour keeps no command waiting
+begin --pace --pace-hz 0.001
+expect 0 ctl "$process" pause --timeout 200
+expect 0 ctl "$process" resume --timeout 200
+expect 0 ctl "$process" swap cpu:2 --timeout 200
+expect 0 ctl "$process" stop --timeout 200
 ended 6
 
 # ---- bursts that take long: after the one at hand ----
@@ -163,23 +167,17 @@ VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$test_plugins/erring.so
 VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$test_plugins/flaky.so
 export VOLLEY_PLUGIN_PATH
 begin --backend erring,slow=50
-expect 0 ctl "$process" pause --timeout 3
-expect 0 ctl "$process" swap cpu:1 --timeout 3
-expect 0 ctl "$process" resume --timeout 3
+expect 0 ctl "$process" pause
+expect 0 ctl "$process" swap cpu:1
+expect 0 ctl "$process" resume
 expect 0 ctl "$process" stop
 ended 6
 
 # ---- a device fails after a swap by ctl: with fail-over, and without ----
 begin --backend cpu:1 --on-device-error cpu:2 --json lost.json
 expect 0 ctl "$process" swap flaky,at=0
+holds wait_for failed_over
 expect 0 ctl "$process" status --json
-tries=0
-until [ "$(number failovers)" = 1 ] || [ "$tries" -ge 50 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-    expect 0 ctl "$process" status --json
-done
-holds [ "$(number failovers)" = 1 ]
 holds grep -q '"backend": "cpu:2"' out
 expect 0 ctl "$process" stop
 ended 6
@@ -231,7 +229,7 @@ holds [ ! -e "runtime/volley/$process.sock" ]
 "$volley" run small.toml --bursts 1000000000 --quiet --control ./left.sock \
     >run.out 2>run.err &
 process=$!
-until [ -S left.sock ]; do sleep 0.1; done
+holds wait_for test -S left.sock
 kill -KILL "$process"
 wait "$process" 2>/dev/null
 expect 0 run small.toml --quiet --control ./left.sock

@@ -85,19 +85,14 @@ holds cmp -s free.csv paced.csv
 # ---- a signal while it waits a quarter of an hour: at once ----
 "$volley" run small.toml --pace --pace-hz 0.001 -o waits >out 2>err &
 process=$!
-tries=0
-until grep -q '"event": "run"' waits/log.jsonl 2>/dev/null ||
-    [ $tries -ge 100 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
-sleep 0.3
+holds wait_for grep -q '"event": "run"' waits/log.jsonl
+holds wait_for asleep $process
 kill -INT $process
 wait $process
 holds [ $? -eq 6 ]
 holds [ "$(value exit_reason waits/manifest.json)" = signal ]
 holds [ "$(value bursts waits/manifest.json)" = 1 ]
-holds at_least 10 "$(value wall_s waits/summary.json)"
+holds at_least 500 "$(value wall_s waits/summary.json)"
 
 # ---- wrong calls ----
 expect 2 run small.toml --pace=fast

@@ -5,24 +5,12 @@ here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"
 
-# started LOG: waits until the run has begun
-# shellcheck disable=SC2317 # called by holds
-started() {
-    tries=0
-    until grep -q '"event": "run"' "$1" 2>/dev/null; do
-        tries=$((tries + 1))
-        [ "$tries" -lt 300 ] || return 1
-        sleep 0.1
-    done
-}
-
 # ---- a signal ends the run after the current burst: 6, all written ----
 for signal in INT TERM; do
     "$volley" run small.toml --bursts 1000000000000 -o "run$signal" \
         --digest-log "$signal.log" --record "$signal.csv" >out 2>err &
     process=$!
-    holds started "run$signal/log.jsonl"
-    sleep 0.2
+    holds wait_for has_lines 100 "$signal.log"
     kill -$signal $process
     wait $process
     code=$?
@@ -46,19 +34,14 @@ expect 0 rerun runINT/manifest.json --quiet
 prints "identical"
 
 # ---- before the first burst a signal ends the command at once: 6 ----
-# ends SIGNAL CODE: the process is gone within seconds, with this code
+# ends SIGNAL CODE: the process goes, with this code
 # shellcheck disable=SC2317 # called by holds
 ends() {
     kill "-$1" "$process"
-    tries=0
-    while kill -0 "$process" 2>/dev/null; do
-        tries=$((tries + 1))
-        if [ "$tries" -ge 50 ]; then
-            kill -KILL "$process"
-            return 1
-        fi
-        sleep 0.1
-    done
+    if ! wait_for gone "$process"; then
+        kill -KILL "$process"
+        return 1
+    fi
     wait "$process"
     [ $? -eq "$2" ]
 }
@@ -68,30 +51,40 @@ sleep 60 >input &
 writer=$!
 "$volley" run - <input >out 2>err &
 process=$!
-sleep 1
+holds wait_for handles $process
 holds ends TERM 6
 says "volley: stopped by a signal"
 kill $writer
-# compiling: about a second
-"$volley" check "$genomes/stress_1000.toml" --build --threads 1 >out 2>err &
+# compiling: every pair of 10^6 neurons is looked at, which takes days
+cat >endless.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+bursts = 10
+[area.N]
+model = "lif_psc_delta"
+voxels = [1000, 1000, 1]
+[[map]]
+from = "N"
+to = "N"
+rule = "distance"
+draw = "pairwise_bernoulli"
+kernel = { gaussian = 30, amplitude = 0.00001 }
+weight_mv = 1
+END
+"$volley" check endless.toml --build --threads 1 >out 2>err &
 process=$!
-sleep 0.3
+holds wait_for handles $process
 holds ends TERM 6
 says "volley: stopped by a signal"
 holds [ ! -s out ]
 # the folder goes again, unless it was there
 mkdir there
 for folder in new there; do
-    "$volley" run "$genomes/stress_1000.toml" --threads 1 -o $folder \
-        >out 2>err &
+    "$volley" run endless.toml --threads 1 -o $folder >out 2>err &
     process=$!
-    tries=0
-    until [ -d new ] || [ $folder = there ] || [ "$tries" -ge 200 ]; do
-        tries=$((tries + 1))
-        sleep 0.02
-    done
-    sleep 0.3
-    holds [ -d $folder ]
+    holds wait_for handles $process
+    holds wait_for [ -d $folder ]
     holds ends TERM 6
     says "volley: stopped by a signal"
 done
@@ -103,29 +96,11 @@ holds [ ! -e new ]
 # measuring
 "$volley" bench build >out 2>err &
 process=$!
-tries=0
-until grep -q compiling err || [ "$tries" -ge 200 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
+holds wait_for grep -q compiling err
 holds ends TERM 6
 says "volley: stopped by a signal"
 
 # ---- a run that cannot go on: the second signal kills, of either kind ----
-# blocked: the process has used no time for a while, so the pipe is full. How
-# long that takes depends on the load.
-# shellcheck disable=SC2317 # called by holds
-blocked() {
-    tries=0
-    while [ "$tries" -lt 200 ]; do
-        before=$(cut -d ' ' -f 14-15 "/proc/$process/stat") || return 1
-        sleep 0.5
-        after=$(cut -d ' ' -f 14-15 "/proc/$process/stat") || return 1
-        [ "$before" = "$after" ] && return 0
-        tries=$((tries + 1))
-    done
-    return 1
-}
 for second in INT TERM; do
     mkfifo "record$second"
     # shellcheck disable=SC2217 # opens the pipe and reads nothing
@@ -134,10 +109,12 @@ for second in INT TERM; do
     "$volley" run small.toml --bursts 100000000 -o "stuck$second" \
         --threads 1 --record "record$second" --record-memory 1 >out 2>err &
     process=$!
-    holds started "stuck$second/log.jsonl"
-    holds blocked
+    # it sleeps once the pipe and the memory are full
+    holds wait_for grep -q '"event": "run"' "stuck$second/log.jsonl"
+    holds wait_for asleep $process
     kill -INT $process
-    sleep 0.5
+    holds wait_for took $process
+    holds wait_for asleep $process
     holds kill -0 $process
     if [ $second = INT ]; then
         holds ends INT 130

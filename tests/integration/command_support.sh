@@ -58,6 +58,52 @@ is_json() {
     fi
 }
 
+# ---- processes in the background -------------------------------------------
+# No test may depend on how fast the machine is: what a process is to have done
+# is waited for, for a minute and on a slow machine for more, and never slept for.
+
+# wait_for COMMAND...: until it succeeds
+wait_for() {
+    looks=0
+    until "$@" >/dev/null 2>&1; do
+        looks=$((looks + 1))
+        [ "$looks" -lt 1200 ] || return 1
+        sleep 0.05
+    done
+}
+
+# handles PROCESS: it is volley and not the shell any more, and SIGTERM, which is
+# bit 14 of the mask, has a handler
+handles() {
+    grep -q '^SigCgt:.*[4-7c-f]...$' "/proc/$1/status"
+}
+
+# took PROCESS: no signal is on its way to it. Two of a kind that wait are one.
+took() {
+    ! grep -qE '^(SigPnd|ShdPnd):[[:space:]]*[0-9a-f]*[1-9a-f]' \
+        "/proc/$1/status"
+}
+
+# has_lines N FILE
+has_lines() {
+    [ -e "$2" ] && [ "$(wc -l <"$2")" -ge "$1" ]
+}
+
+# gone PROCESS: it has ended
+gone() {
+    ! kill -0 "$1" 2>/dev/null
+}
+
+# asleep PROCESS: none of its threads runs or wants to, looked at several times
+asleep() {
+    for look in 1 2 3 4 5; do
+        [ "$look" -eq 1 ] || sleep 0.05
+        for thread in "/proc/$1/task"/*/stat; do
+            grep -q ') S ' "$thread" || return 1
+        done
+    done
+}
+
 # value KEY FILE: of JSON, one member a line
 value() {
     sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" "$2" | head -n 1

@@ -269,8 +269,8 @@ says "not a file, which alone can be cut"
 rm -f bad.ck*
 # shellcheck disable=SC2086 # words
 expect 3 run mixed.toml ${wrong%%--pace*} --pace --pace-hz 500 --quiet \
-    --digest-log x.log --checkpoint bad.ck --every 1
-says "bad.ck, of burst "
+    --digest-log x.log --checkpoint bad.ck --every 85
+says "bad.ck, of burst 85, and older ones"
 says "after 80 hold what flaky:0 told wrong: not to be resumed"
 rm -f bad.ck*
 # shellcheck disable=SC2086 # words

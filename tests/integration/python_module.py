@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 
 import numpy as np
@@ -225,25 +224,27 @@ class Host(unittest.TestCase):
 class Interrupt(unittest.TestCase):
     def test_stop_from_another_thread(self):
         with volley.load(BRUNEL, "cpu:1") as net:
+            net.run(1)
+            # which a run takes that has not begun yet, too
             timer = threading.Timer(0.3, net.stop)
             timer.start()
             with self.assertRaises(volley.Error) as caught:
                 net.run(10**9)
             timer.join()
             self.assertEqual(caught.exception.status, "E_STOPPED")
-            self.assertGreater(net.burst, 0)
+            before = net.burst
+            self.assertGreater(before, 0)
             net.run(1)
+            self.assertEqual(net.burst, before + 1)
 
     def test_ctrl_c(self):
         with volley.load(BRUNEL, "cpu:1") as net:
             timer = threading.Timer(
                 0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-            timer.start()
-            start = time.monotonic()
             with self.assertRaises(KeyboardInterrupt):
+                timer.start()
                 net.run(10**9)
             timer.join()
-            self.assertLess(time.monotonic() - start, 30)
             net.run(1)
 
 
