@@ -21,6 +21,7 @@
 #include <volley/attention.h>
 #include <volley/gemm.h>
 #include <volley/rwkv.h>
+#include <volley/telemetry.h>
 #include <volley/wkv.h>
 
 #include "base/error.h"
@@ -34,9 +35,9 @@
 /* What a plugin is asked for when it is loaded, to list it. Others can be had
  * by name. */
 static const char *const known_interfaces[] = {
-    VLY_BACKEND_INTERFACE, VLY_GEMM_INTERFACE, VLY_ATTENTION_INTERFACE,
-    VLY_WKV_INTERFACE,     VLY_RWKV_INTERFACE, VLY_MEMORY_INTERFACE,
-    "volley.telemetry/1",
+    VLY_BACKEND_INTERFACE,   VLY_GEMM_INTERFACE, VLY_ATTENTION_INTERFACE,
+    VLY_WKV_INTERFACE,       VLY_RWKV_INTERFACE, VLY_MEMORY_INTERFACE,
+    VLY_TELEMETRY_INTERFACE,
 };
 #define N_KNOWN (sizeof(known_interfaces) / sizeof(known_interfaces[0]))
 

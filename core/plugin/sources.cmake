@@ -17,4 +17,5 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/probe_inject.c
     ${CMAKE_CURRENT_LIST_DIR}/probe_net.c
     ${CMAKE_CURRENT_LIST_DIR}/probe_table.c
-    ${CMAKE_CURRENT_LIST_DIR}/registry.c)
+    ${CMAKE_CURRENT_LIST_DIR}/registry.c
+    ${CMAKE_CURRENT_LIST_DIR}/telemetry_source.c)

@@ -28,7 +28,7 @@ compile() {
         -o "$folder/use.o"
 }
 
-accelerators="accelerator.h gemm.h attention.h wkv.h rwkv.h"
+accelerators="accelerator.h gemm.h attention.h wkv.h rwkv.h telemetry.h"
 for standard in c11 c17; do
     for header in plugin.h $accelerators; do
         compile $standard "$cc" c "$header" $warnings -Wpadded

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table of volley.telemetry/1, checked: its metrics become names in JSON
+ * and in Prometheus' text, so they are held to what both can carry.
+ */
+#include "plugin/telemetry_source.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "plugin/plugin_check.h"
+
+/* Of the first revision; the header's may grow. */
+#define TABLE_BYTES 96u
+#define METRIC_BYTES 40u
+enum { MOST_METRICS = 1024, NAME_BYTES = 80 };
+
+const vly_metric *vly_telemetry_metric(const vly_telemetry_source *table,
+                                       uint32_t index)
+{
+    const vly_metric *metrics = NULL;
+    (void)table->metrics(&metrics);
+    return (const void *)((const char *)metrics +
+                          (size_t)index * table->metric_size);
+}
+
+/* [a-z][a-z0-9_]* of less than NAME_BYTES */
+static bool is_name(const char *name)
+{
+    if (name == NULL || name[0] < 'a' || name[0] > 'z')
+        return false;
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return name[n] == '\0' && n < NAME_BYTES;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* NULL: nothing is wrong. Metrics of one name stand together, with the same
+ * label: Prometheus has one head for all of them. */
+static const char *wrong(const vly_telemetry_source *table, uint32_t i)
+{
+    const vly_metric *metric = vly_telemetry_metric(table, i);
+    if (!is_name(metric->name) || metric->help == NULL)
+        return "has no name or no help";
+    if ((metric->label == NULL) != (metric->value == NULL) ||
+        (metric->label != NULL &&
+         (!is_name(metric->label) || !is_name(metric->value))))
+        return "has a bad label";
+    if (metric->kind > VLY_METRIC_COUNTER)
+        return "is of no known kind";
+    for (uint32_t j = 0; j < i; j++) {
+        const vly_metric *other = vly_telemetry_metric(table, j);
+        if (strcmp(other->name, metric->name) != 0)
+            continue;
+        if (same_text(other->value, metric->value))
+            return "is there twice";
+        if (!same_text(other->label, metric->label) ||
+            other->kind != metric->kind)
+            return "is another label or kind than the one before";
+        const vly_metric *last = vly_telemetry_metric(table, i - 1);
+        if (strcmp(last->name, metric->name) != 0)
+            return "stands apart from others of its name";
+    }
+    return NULL;
+}
+
+static vly_status check_metrics(const vly_telemetry_source *table,
+                                vly_error *error)
+{
+    const vly_metric *metrics = NULL;
+    const uint32_t n = table->metrics(&metrics);
+    if (table->metric_size < METRIC_BYTES || n > MOST_METRICS ||
+        (n > 0 && metrics == NULL))
+        return vly_fail(error, VLY_E_ABI,
+                        "%s: %u metrics of %u bytes, wanted at most %d of at "
+                        "least %u",
+                        VLY_TELEMETRY_INTERFACE, n, table->metric_size,
+                        MOST_METRICS, METRIC_BYTES);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *what = wrong(table, i);
+        if (what != NULL)
+            return vly_fail(error, VLY_E_ABI, "%s: metric %u %s",
+                            VLY_TELEMETRY_INTERFACE, i, what);
+    }
+    return VLY_OK;
+}
+
+vly_status vly_telemetry_check(const void *table, vly_telemetry_source *out,
+                               vly_error *error)
+{
+    vly_telemetry_source copy;
+    vly_status status = vly_table_copy(&copy, sizeof copy, TABLE_BYTES, table,
+                                       VLY_TELEMETRY_INTERFACE, error);
+    if (status != VLY_OK)
+        return status;
+    if (!copy.device_count || !copy.device_info || !copy.device_find ||
+        !copy.metrics || !copy.sample)
+        return vly_fail(error, VLY_E_ABI, "%s: required function %s is missing",
+                        VLY_TELEMETRY_INTERFACE,
+                        !copy.device_count  ? "device_count"
+                        : !copy.device_info ? "device_info"
+                        : !copy.device_find ? "device_find"
+                        : !copy.metrics     ? "metrics"
+                                            : "sample");
+    status = check_metrics(&copy, error);
+    if (status == VLY_OK)
+        *out = copy;
+    return status;
+}
+
+vly_status vly_telemetry_find(const vly_registry *registry, const char *id,
+                              vly_telemetry_source *out, vly_error *error)
+{
+    const void *table = NULL;
+    vly_status status = vly_registry_interface(
+        registry, id, VLY_TELEMETRY_INTERFACE, &table, error);
+    return status == VLY_OK ? vly_telemetry_check(table, out, error) : status;
+}
