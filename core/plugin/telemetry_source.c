@@ -14,10 +14,10 @@
 #define METRIC_BYTES 40u
 enum { MOST_METRICS = 1024, NAME_BYTES = 80 };
 
-const vly_metric *vly_telemetry_metric(const vly_telemetry_source *table,
-                                       uint32_t index)
+const vly_telemetry_metric *
+vly_telemetry_metric_at(const vly_telemetry_source *table, uint32_t index)
 {
-    const vly_metric *metrics = NULL;
+    const vly_telemetry_metric *metrics = NULL;
     (void)table->metrics(&metrics);
     return (const void *)((const char *)metrics +
                           (size_t)index * table->metric_size);
@@ -41,17 +41,17 @@ static bool same_text(const char *a, const char *b)
  * label: Prometheus has one head for all of them. */
 static const char *wrong(const vly_telemetry_source *table, uint32_t i)
 {
-    const vly_metric *metric = vly_telemetry_metric(table, i);
+    const vly_telemetry_metric *metric = vly_telemetry_metric_at(table, i);
     if (!is_name(metric->name) || metric->help == NULL)
         return "has no name or no help";
     if ((metric->label == NULL) != (metric->value == NULL) ||
         (metric->label != NULL &&
          (!is_name(metric->label) || !is_name(metric->value))))
         return "has a bad label";
-    if (metric->kind > VLY_METRIC_COUNTER)
+    if (metric->kind > VLY_TELEMETRY_COUNTER)
         return "is of no known kind";
     for (uint32_t j = 0; j < i; j++) {
-        const vly_metric *other = vly_telemetry_metric(table, j);
+        const vly_telemetry_metric *other = vly_telemetry_metric_at(table, j);
         if (strcmp(other->name, metric->name) != 0)
             continue;
         if (same_text(other->value, metric->value))
@@ -59,7 +59,8 @@ static const char *wrong(const vly_telemetry_source *table, uint32_t i)
         if (!same_text(other->label, metric->label) ||
             other->kind != metric->kind)
             return "is another label or kind than the one before";
-        const vly_metric *last = vly_telemetry_metric(table, i - 1);
+        const vly_telemetry_metric *last =
+            vly_telemetry_metric_at(table, i - 1);
         if (strcmp(last->name, metric->name) != 0)
             return "stands apart from others of its name";
     }
@@ -69,7 +70,7 @@ static const char *wrong(const vly_telemetry_source *table, uint32_t i)
 static vly_status check_metrics(const vly_telemetry_source *table,
                                 vly_error *error)
 {
-    const vly_metric *metrics = NULL;
+    const vly_telemetry_metric *metrics = NULL;
     const uint32_t n = table->metrics(&metrics);
     if (table->metric_size < METRIC_BYTES || n > MOST_METRICS ||
         (n > 0 && metrics == NULL))

@@ -21,7 +21,7 @@ vly_status vly_telemetry_check(const void *table, vly_telemetry_source *out,
 vly_status vly_telemetry_find(const vly_registry *registry, const char *id,
                               vly_telemetry_source *out, vly_error *error);
 /* Metric `index` by the plugin's stride. */
-const vly_metric *vly_telemetry_metric(const vly_telemetry_source *table,
-                                       uint32_t index);
+const vly_telemetry_metric *
+vly_telemetry_metric_at(const vly_telemetry_source *table, uint32_t index);
 
 #endif

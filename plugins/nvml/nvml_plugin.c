@@ -20,9 +20,9 @@ static nvml_device *devices; /* [n_devices], under the lock */
 static uint32_t n_devices;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static const vly_metric metrics[NVML_N_METRICS] = {
+static const vly_telemetry_metric metrics[NVML_N_METRICS] = {
 #define X(id, kind, name, label, value, help)                                  \
-    {name, label, value, help, VLY_METRIC_##kind, 0},
+    {name, label, value, help, VLY_TELEMETRY_##kind, 0},
 #include "nvml_metrics.def"
 #undef X
 };
@@ -131,7 +131,7 @@ static vly_status device_find(const char *name, uint32_t *device,
     return VLY_OK;
 }
 
-static uint32_t list_metrics(const vly_metric **list)
+static uint32_t list_metrics(const vly_telemetry_metric **list)
 {
     *list = metrics;
     return NVML_N_METRICS;
@@ -160,7 +160,7 @@ static vly_status sample(uint32_t device, double *values, uint32_t n_metrics,
 
 static const vly_telemetry_source telemetry = {
     .struct_size = sizeof(vly_telemetry_source),
-    .metric_size = sizeof(vly_metric),
+    .metric_size = sizeof(vly_telemetry_metric),
     .device_count = device_count,
     .device_info = device_info,
     .device_find = device_find,

@@ -287,7 +287,7 @@ static void test_plugin(void **state)
     assert_int_equal(table.device_find("cuda:x", &index, &error),
                      VLY_E_UNSUPPORTED);
     assert_int_equal(index, 1);
-    const vly_metric *metrics = NULL;
+    const vly_telemetry_metric *metrics = NULL;
     const uint32_t n = table.metrics(&metrics);
     assert_int_equal(n, NVML_N_METRICS);
     v[n] = -3;

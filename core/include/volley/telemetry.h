@@ -17,22 +17,22 @@ extern "C" {
 #define VLY_TELEMETRY_INTERFACE "volley.telemetry/1"
 
 enum {
-    VLY_METRIC_GAUGE = 0,   /* what is now */
-    VLY_METRIC_COUNTER = 1, /* only grows, but for a restart of its source */
+    VLY_TELEMETRY_GAUGE = 0,   /* what is now */
+    VLY_TELEMETRY_COUNTER = 1, /* only grows, but for a restart of its source */
 };
 
 /* One number that a device may have. The unit is the end of the name, in base
  * units (seconds, bytes, hertz, watts, joules, celsius); a ratio is 0 to 1.
  * Metrics with the same name differ in the value of their label. */
-typedef struct vly_metric {
+typedef struct vly_telemetry_metric {
     const char *name;  /* [a-z][a-z0-9_]*, "power_watts"; no "_total" */
     const char *label; /* "reason"; NULL: none */
     const char *value; /* of the label: [a-z][a-z0-9_]*; NULL: none */
     const char *help;  /* one sentence for people */
-    uint32_t kind;     /* VLY_METRIC_* */
+    uint32_t kind;     /* VLY_TELEMETRY_* */
     uint32_t reserved;
-} vly_metric;
-VLY_SEAL(vly_metric, 40);
+} vly_telemetry_metric;
+VLY_SEAL(vly_telemetry_metric, 40);
 
 /* The caller sets struct_size. Texts are "" where the library does not tell. */
 typedef struct vly_telemetry_device {
@@ -48,7 +48,8 @@ VLY_SEAL(vly_telemetry_device, 296);
  * plugin ends. */
 typedef struct vly_telemetry_source {
     uint32_t struct_size;
-    uint32_t metric_size; /* sizeof(vly_metric) of the plugin: stride */
+    uint32_t
+        metric_size; /* sizeof(vly_telemetry_metric) of the plugin: stride */
     uint32_t (*device_count)(void);
     /* Errors  E_INVALID no such device; E_DEVICE it cannot be asked */
     vly_status (*device_info)(uint32_t device, vly_telemetry_device *info,
@@ -60,7 +61,7 @@ typedef struct vly_telemetry_source {
     vly_status (*device_find)(const char *name, uint32_t *device,
                               vly_error *error);
     /* [n_metrics], the same for all devices */
-    uint32_t (*metrics)(const vly_metric **metrics);
+    uint32_t (*metrics)(const vly_telemetry_metric **metrics);
     /* values [n_metrics]: NaN where this device, or this driver, does not
      * tell. May take tens of milliseconds. n_metrics may be less than there
      * are: the first ones.
