@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -318,4 +319,23 @@ void vly_thread_loop(uint32_t n_threads, uint64_t n_tasks,
     }
     for (uint64_t task = 0; task < n_tasks; task++)
         body(arg, task);
+}
+
+const char *vly_thread_background(void)
+{
+    const struct sched_param none = {0};
+    const id_t thread = (id_t)syscall(SYS_gettid);
+    if (pthread_setschedparam(pthread_self(), SCHED_IDLE, &none) == 0)
+        return "SCHED_IDLE";
+    /* Linux keeps a priority for each thread */
+    if (setpriority(PRIO_PROCESS, thread, 19) == 0)
+        return "nice 19";
+    return NULL;
+}
+
+uint64_t vly_thread_ns(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

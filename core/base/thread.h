@@ -25,6 +25,13 @@ void vly_thread_loop(uint32_t n_threads, uint64_t n_tasks,
 vly_status vly_thread_gang(uint32_t n_tasks,
                            void (*body)(void *arg, uint32_t task), void *arg);
 
+/* The calling thread gets from now on only processor time that nobody else
+ * wants: SCHED_IDLE, or the lowest priority where the system has none or
+ * forbids it. Says which; NULL: neither. */
+const char *vly_thread_background(void);
+/* Processor time of the calling thread so far. */
+uint64_t vly_thread_ns(void);
+
 uint64_t vly_clock_ns(void); /* monotonic */
 
 #endif
