@@ -132,6 +132,7 @@ vly_test(test_checkpoint_kill LABELS integration TIMEOUT 300
 vly_test(test_record LABELS unit SOURCES ../unit/test_record.c)
 vly_test(test_telemetry LABELS unit SOURCES ../unit/test_telemetry.c)
 vly_test(test_gate LABELS unit SOURCES ../unit/test_gate.c)
+vly_test(test_watcher LABELS unit SOURCES ../unit/test_watcher.c)
 vly_test(test_record_resume LABELS unit SOURCES ../unit/test_record_resume.c)
 vly_test(test_record_stream LABELS unit SOURCES ../unit/test_record_stream.c)
 vly_test(test_record_fields LABELS integration

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The watcher's thread. It looks at the ring now and then, because a burst loop
+ * that had to wake it would wait for that; a step at the gate is one token.
+ */
+#include "monitor/watcher.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/thread.h"
+
+/* How often it looks, and how many records it may be behind. */
+static const uint64_t tick_ns = 20000000;
+enum { MOST_BEHIND = 16 };
+
+/* One end of a record. */
+typedef struct point {
+    vly_telemetry_sample sample;
+    uint64_t *areas; /* [n_areas] */
+} point;
+
+struct vly_watcher {
+    vly_watcher_options options;
+    vly_tokens *tokens;
+    vly_surprise *surprise;
+    uint32_t n_areas;
+    point from;
+    point to;
+    uint64_t *area_spikes; /* [n_areas] of the record */
+    uint64_t *device;      /* [n_device] */
+    bool any;              /* there is a `from` */
+    uint64_t next;         /* of the ring */
+    uint64_t lost;         /* by the ring, and those told in a record */
+    uint64_t lost_told;
+    float logits[VLY_TOKEN_VOCABULARY]; /* of the next token */
+
+    pthread_t thread;
+    bool runs;
+    pthread_mutex_t lock; /* of the next ones */
+    pthread_cond_t changed;
+    bool ended;
+    vly_watcher_figures figures;
+};
+
+/* ---- one record ---------------------------------------------------------- */
+
+static bool fail(vly_watcher *watcher, const vly_error *error)
+{
+    pthread_mutex_lock(&watcher->lock);
+    watcher->figures.failure = *error;
+    pthread_mutex_unlock(&watcher->lock);
+    return false;
+}
+
+/* One token through the gate. false: the model failed, or the gate closed. */
+static bool step(vly_watcher *watcher, uint32_t token)
+{
+    const vly_watcher_options *options = &watcher->options;
+    vly_error error = VLY_ERROR_INIT;
+    if (!vly_gate_enter(options->gate, VLY_QOS_BEST_EFFORT))
+        return false;
+    const uint64_t begin = options->wall ? vly_clock_ns() : vly_thread_ns();
+    const vly_status status = options->model.step(options->model.context, token,
+                                                  watcher->logits, &error);
+    const uint64_t end = options->wall ? vly_clock_ns() : vly_thread_ns();
+    vly_gate_leave(options->gate, VLY_QOS_BEST_EFFORT, end - begin);
+    if (status != VLY_OK)
+        return fail(watcher, &error);
+    return true;
+}
+
+/* How surprising each of the record's tokens was; false as above. */
+static bool read_text(vly_watcher *watcher, const uint8_t *text, double *nats)
+{
+    for (uint32_t i = 0; i < VLY_TOKENS_PER_RECORD; i++) {
+        const uint32_t metric = vly_token_metric(text[i]);
+        if (metric < VLY_METRICS)
+            nats[metric] = vly_surprise_nats(watcher->logits,
+                                             VLY_TOKEN_VOCABULARY, text[i]);
+        if (!step(watcher, text[i]))
+            return false;
+    }
+    return true;
+}
+
+static void tell(vly_watcher *watcher, const vly_record *record,
+                 const vly_record_note *note, const vly_verdict *verdict)
+{
+    const vly_watcher_options *options = &watcher->options;
+    vly_anomaly anomaly = {
+        .unix_ns = watcher->to.sample.unix_ns,
+        .burst = verdict->burst,
+        .bursts = record->bursts,
+        .score = verdict->score,
+        .threshold = verdict->threshold,
+        .metric = verdict->metric,
+        .area = verdict->area,
+        .metric_name = vly_metric_name(verdict->metric),
+        .cause = vly_verdict_cause(record, note),
+    };
+    if (options->areas && verdict->area < watcher->n_areas)
+        anomaly.area_name = options->areas[verdict->area];
+    vly_verdict_text(verdict, record, note, options->areas, anomaly.text,
+                     sizeof anomaly.text);
+    options->on_anomaly(options->context, &anomaly);
+}
+
+static void count(vly_watcher *watcher, const vly_verdict *verdict)
+{
+    const uint64_t now = vly_clock_ns();
+    pthread_mutex_lock(&watcher->lock);
+    vly_watcher_figures *figures = &watcher->figures;
+    figures->records++;
+    figures->tokens += VLY_TOKENS_PER_RECORD;
+    figures->anomalies += verdict->alarm;
+    figures->score = verdict->score;
+    figures->threshold = verdict->threshold;
+    figures->behind_s = now > watcher->to.sample.at_ns
+                            ? (double)(now - watcher->to.sample.at_ns) * 1e-9
+                            : 0;
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+/* From `from` to `to`. false: no more is to be judged. */
+static bool judge(vly_watcher *watcher)
+{
+    const vly_watcher_options *options = &watcher->options;
+    vly_record record;
+    vly_record_note note;
+    vly_verdict verdict;
+    uint8_t text[VLY_TOKENS_PER_RECORD];
+    double nats[VLY_METRICS] = {0};
+    vly_record_between(&watcher->from.sample, &watcher->to.sample,
+                       watcher->from.areas, watcher->to.areas, watcher->n_areas,
+                       &record, watcher->area_spikes);
+    record.lost = watcher->lost - watcher->lost_told;
+    record.wrong_place =
+        options->wrong_place && options->wrong_place(options->context);
+    const bool told =
+        options->device && options->device(options->context, watcher->device);
+    if (!vly_tokens_make(watcher->tokens, &record, watcher->area_spikes,
+                         told ? watcher->device : NULL, text, &note))
+        return true;
+    watcher->lost_told = watcher->lost;
+    if (!read_text(watcher, text, nats))
+        return false;
+    vly_surprise_judge(watcher->surprise, &record, &note, nats, &verdict);
+    count(watcher, &verdict);
+    if (verdict.alarm)
+        tell(watcher, &record, &note, &verdict);
+    const point before = watcher->from;
+    watcher->from = watcher->to;
+    watcher->to = before;
+    return true;
+}
+
+/* ---- the thread ---------------------------------------------------------- */
+
+static bool take(vly_watcher *watcher)
+{
+    return vly_telemetry_take(watcher->options.ring, &watcher->next,
+                              &watcher->lost, &watcher->to.sample,
+                              watcher->to.areas);
+}
+
+/* The record at hand is from long ago: those behind it are taken instead, into
+ * one. */
+static void catch_up(vly_watcher *watcher)
+{
+    const double most = MOST_BEHIND * watcher->options.record_s * 1e9;
+    uint64_t skipped = 0;
+    while ((double)vly_clock_ns() - (double)watcher->to.sample.at_ns > most &&
+           take(watcher))
+        skipped++;
+    if (skipped == 0)
+        return;
+    pthread_mutex_lock(&watcher->lock);
+    watcher->figures.skipped += skipped;
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+/* What is new. last: nothing will be, so nothing is skipped. */
+static bool look(vly_watcher *watcher, bool last)
+{
+    while (take(watcher)) {
+        if (!watcher->any) {
+            const point before = watcher->from;
+            watcher->from = watcher->to;
+            watcher->to = before;
+            watcher->any = true;
+            continue;
+        }
+        if (!last)
+            catch_up(watcher);
+        if (!judge(watcher))
+            return false;
+    }
+    pthread_mutex_lock(&watcher->lock);
+    watcher->figures.lost = watcher->lost;
+    pthread_mutex_unlock(&watcher->lock);
+    return true;
+}
+
+/* Until there may be something, at most a tick. true: it is the last time. */
+static bool wait_a_tick(vly_watcher *watcher)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)tick_ns;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&watcher->lock);
+    if (!watcher->ended)
+        (void)pthread_cond_timedwait(&watcher->changed, &watcher->lock, &until);
+    const bool last = watcher->ended;
+    pthread_mutex_unlock(&watcher->lock);
+    return last;
+}
+
+static void *watch(void *arg)
+{
+    vly_watcher *watcher = arg;
+    const char *background = vly_thread_background();
+    pthread_mutex_lock(&watcher->lock);
+    watcher->figures.background = background;
+    pthread_mutex_unlock(&watcher->lock);
+    for (;;) {
+        const bool last = wait_a_tick(watcher);
+        if (!look(watcher, last) || last)
+            return NULL;
+    }
+}
+
+/* ---- begin and end ------------------------------------------------------- */
+
+static vly_status make_memory(vly_watcher *watcher, vly_error *error)
+{
+    const uint32_t n = watcher->n_areas;
+    const uint32_t n_device = watcher->options.n_device;
+    watcher->from.areas = vly_calloc((size_t)n + 1, sizeof(uint64_t));
+    watcher->to.areas = vly_calloc((size_t)n + 1, sizeof(uint64_t));
+    watcher->area_spikes = vly_calloc((size_t)n + 1, sizeof(uint64_t));
+    watcher->device = vly_calloc((size_t)n_device + 1, sizeof(uint64_t));
+    if (watcher->from.areas && watcher->to.areas && watcher->area_spikes &&
+        watcher->device)
+        return VLY_OK;
+    return vly_fail_nomem(error, (3 * (UINT64_C(1) + n) + n_device + 1) * 8,
+                          "the monitor");
+}
+
+static vly_status start(vly_watcher *watcher, vly_error *error)
+{
+    sigset_t all;
+    sigset_t before;
+    /* signals are the business of the thread that runs the net */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failed = pthread_create(&watcher->thread, NULL, watch, watcher);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed != 0)
+        return vly_fail(error, VLY_E_NOMEM, "no thread for the monitor: %s",
+                        strerror(failed));
+    watcher->runs = true;
+    return VLY_OK;
+}
+
+vly_status vly_watcher_create(const vly_watcher_options *options,
+                              vly_watcher **watcher, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    vly_watcher *made = vly_calloc(1, sizeof *made);
+    if (!made)
+        return vly_fail_nomem(error, sizeof *made, "the monitor");
+    made->options = *options;
+    made->n_areas = vly_telemetry_areas(options->ring);
+    made->figures.failure.struct_size = sizeof(vly_error);
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->changed, NULL);
+    VLY_TRY(vly_surprise_create(&options->tail, options->alarms_an_hour,
+                                options->record_s, &made->surprise, error));
+    VLY_TRY(vly_tokens_create(made->n_areas, options->n_device, &made->tokens,
+                              error));
+    VLY_TRY(make_memory(made, error));
+    VLY_TRY(start(made, error));
+    *watcher = made;
+    made = NULL;
+out:
+    vly_watcher_destroy(made);
+    return status;
+}
+
+void vly_watcher_end(vly_watcher *watcher)
+{
+    if (!watcher->runs)
+        return;
+    vly_gate_usage usage;
+    vly_gate_usage_get(watcher->options.gate, &usage);
+    if (usage.paused) /* who paused it does not want to wait for it now */
+        vly_gate_close(watcher->options.gate);
+    else /* nobody else wants the device any more */
+        (void)vly_gate_budget(watcher->options.gate, 1, NULL);
+    pthread_mutex_lock(&watcher->lock);
+    watcher->ended = true;
+    pthread_cond_broadcast(&watcher->changed);
+    pthread_mutex_unlock(&watcher->lock);
+    pthread_join(watcher->thread, NULL);
+    watcher->runs = false;
+}
+
+void vly_watcher_destroy(vly_watcher *watcher)
+{
+    if (!watcher)
+        return;
+    vly_watcher_end(watcher);
+    vly_surprise_destroy(watcher->surprise);
+    vly_tokens_destroy(watcher->tokens);
+    vly_free(watcher->from.areas);
+    vly_free(watcher->to.areas);
+    vly_free(watcher->area_spikes);
+    vly_free(watcher->device);
+    pthread_mutex_destroy(&watcher->lock);
+    pthread_cond_destroy(&watcher->changed);
+    vly_free(watcher);
+}
+
+void vly_watcher_figures_get(vly_watcher *watcher, vly_watcher_figures *figures)
+{
+    pthread_mutex_lock(&watcher->lock);
+    *figures = watcher->figures;
+    pthread_mutex_unlock(&watcher->lock);
+}

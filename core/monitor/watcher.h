@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The thread that watches a run: it takes samples from the ring of telemetry,
+ * makes records and tokens of them, has a model say how surprising they are,
+ * and tells what was strange. Every token is a step at the gate.
+ *
+ * It never makes a run wait, so it may fall behind. Then samples are skipped:
+ * as they are sums, the next record tells of a longer time, and no spike is
+ * lost. At the end of a run what is in the ring is judged without regard to
+ * the budget, because nobody else wants the device any more.
+ */
+#ifndef VOLLEY_MONITOR_WATCHER_H
+#define VOLLEY_MONITOR_WATCHER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "monitor/gate.h"
+#include "monitor/surprise.h"
+#include "monitor/telemetry.h"
+
+/* What says how likely the next token is. Used by one thread at a time. */
+typedef struct vly_watcher_model {
+    void *context;
+    /* Takes a token; logits [VLY_TOKEN_VOCABULARY] of the one behind it (out).
+     * After an error it is not called again. */
+    vly_status (*step)(void *context, uint32_t token, float *logits,
+                       vly_error *error);
+} vly_watcher_model;
+
+typedef struct vly_anomaly {
+    uint64_t unix_ns; /* of the end of the record */
+    uint64_t burst;   /* done at its end */
+    uint64_t bursts;  /* in it */
+    double score;
+    double threshold;
+    uint32_t metric; /* vly_metric of the monitor: which deviates most */
+    uint32_t area;   /* VLY_NO_AREA: none */
+    const char *metric_name;
+    const char *area_name; /* NULL: none */
+    const char *cause;     /* likely; NULL: none known */
+    char text[256];        /* a sentence: what was unusual */
+} vly_anomaly;
+
+typedef struct vly_watcher_options {
+    const vly_telemetry_ring *ring;
+    const char *const *areas; /* [areas of the ring] names; or NULL */
+    vly_gate *gate;
+    bool wall; /* a step costs wall time, not processor time of the thread */
+    vly_watcher_model model;
+    vly_tail tail;
+    double alarms_an_hour; /* false ones that are bearable */
+    double record_s;       /* between two samples */
+    /* [optional] values [n_device] of metrics of devices, in thousandths */
+    uint32_t n_device;
+    bool (*device)(void *context, uint64_t *values);
+    /* [optional] is the net elsewhere than it was asked to be? */
+    bool (*wrong_place)(void *context);
+    /* On the watcher's thread; the anomaly is valid during the call. */
+    void (*on_anomaly)(void *context, const vly_anomaly *anomaly);
+    void *context; /* of the three */
+} vly_watcher_options;
+
+typedef struct vly_watcher_figures {
+    uint64_t records; /* judged */
+    uint64_t skipped; /* samples, because it was behind */
+    uint64_t lost;    /* samples that were written over first */
+    uint64_t tokens;
+    uint64_t anomalies;
+    double score; /* of the last record */
+    double threshold;
+    double behind_s;        /* the last record, when it was judged */
+    const char *background; /* how its thread stands back; NULL: not at all */
+    vly_error failure;      /* status VLY_OK: it goes on */
+} vly_watcher_figures;
+
+typedef struct vly_watcher vly_watcher;
+
+/* Starts the thread. What options point to lives until destroy.
+ * Errors  E_INVALID alarms_an_hour or record_s; E_NOMEM also: no thread */
+vly_status vly_watcher_create(const vly_watcher_options *options,
+                              vly_watcher **watcher, vly_error *error);
+/* No more samples come: what is in the ring is judged (unless the gate is
+ * paused), then the thread ends, and the gate is done with. The ring and the
+ * gate may go after this. Legal twice. */
+void vly_watcher_end(vly_watcher *watcher);
+/* Ends it if it was not. NULL is legal. */
+void vly_watcher_destroy(vly_watcher *watcher);
+/* [any-thread] */
+void vly_watcher_figures_get(vly_watcher *watcher,
+                             vly_watcher_figures *figures);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The watcher, with a model that expects that nothing changes: it must judge
+ * every record of a run, tell of the one that was strange, and of no other.
+ */
+#include "monitor/watcher.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "volley_test.h"
+
+enum { AREAS = 3, MOST_TOLD = 8 };
+static const uint64_t ms = 1000000;
+static const char *const names[AREAS] = {"E", "I", "X"};
+
+typedef struct fixture {
+    vly_telemetry_ring *ring;
+    vly_gate *gate;
+    vly_watcher *watcher;
+    vly_telemetry_sample sample;
+    uint64_t areas[AREAS];
+    uint64_t fail_at; /* token of the model, 0: never */
+    uint64_t n_tokens;
+    uint64_t n_bad; /* tokens beyond the vocabulary, or no separator first */
+    uint32_t n_told;
+    vly_anomaly told[MOST_TOLD];
+    uint64_t n_device;
+} fixture;
+
+static vly_status expect_nothing(void *context, uint32_t token, float *logits,
+                                 vly_error *error)
+{
+    fixture *all = context;
+    const uint64_t place = all->n_tokens++ % VLY_TOKENS_PER_RECORD;
+    if (all->n_tokens == all->fail_at)
+        return vly_fail(error, VLY_E_DEVICE, "the model broke");
+    all->n_bad +=
+        token >= VLY_TOKEN_VOCABULARY ||
+        (place == 0) != (vly_token_metric((uint8_t)token) == VLY_METRICS);
+    for (uint32_t i = 0; i < VLY_TOKEN_VOCABULARY; i++) {
+        const int32_t bin = vly_token_bin((uint8_t)i);
+        logits[i] = -(float)(bin < 0 ? -bin : bin);
+    }
+    return VLY_OK;
+}
+
+static void note_anomaly(void *context, const vly_anomaly *anomaly)
+{
+    fixture *all = context;
+    if (all->n_told < MOST_TOLD)
+        all->told[all->n_told] = *anomaly;
+    all->n_told++;
+}
+
+static bool tell_device(void *context, uint64_t *values)
+{
+    fixture *all = context;
+    values[0] = 1000;
+    values[1] = 2000;
+    all->n_device++;
+    return true;
+}
+
+static void begin_in(fixture *all, double record_s, uint64_t at_ns)
+{
+    vly_error error = VLY_ERROR_INIT;
+    const vly_gate_options gate = {.budget = 1};
+    memset(all, 0, sizeof *all);
+    all->sample.at_ns = at_ns;
+    all->sample.unix_ns = 1700000000000000000u;
+    assert_ok(vly_telemetry_create(1024, AREAS, &all->ring, &error), error);
+    assert_ok(vly_gate_create(&gate, &all->gate, &error), error);
+    const vly_watcher_options options = {
+        .ring = all->ring,
+        .areas = names,
+        .gate = all->gate,
+        .model = {all, expect_nothing},
+        .tail = {6, 0.02, 1},
+        .alarms_an_hour = 1,
+        .record_s = record_s,
+        .n_device = 2,
+        .device = tell_device,
+        .on_anomaly = note_anomaly,
+        .context = all,
+    };
+    assert_ok(vly_watcher_create(&options, &all->watcher, &error), error);
+}
+
+static void begin(fixture *all)
+{
+    begin_in(all, 1000, vly_clock_ns()); /* far from being behind */
+}
+
+static void end(fixture *all)
+{
+    vly_watcher_destroy(all->watcher);
+    vly_gate_destroy(all->gate);
+    vly_telemetry_destroy(all->ring);
+}
+
+/* 100 ms of a net, in which the first area has so many times its spikes. */
+static void put(fixture *all, uint64_t times)
+{
+    vly_telemetry_sample *sample = &all->sample;
+    const uint64_t wobble = sample->bursts / 1000 % 3;
+    sample->at_ns += 100 * ms;
+    sample->unix_ns += 100 * ms;
+    sample->bursts += 1000;
+    sample->run_ns += 90 * ms;
+    sample->delivery_ns += 40 * ms;
+    sample->dynamics_ns += 30 * ms;
+    for (uint32_t a = 0; a < AREAS; a++) {
+        const uint64_t n = (a == 0 ? times : 1) * (5000 + 20 * wobble);
+        all->areas[a] += n;
+        sample->spikes += n;
+        sample->events += 100 * n;
+    }
+    sample->host_bytes = 1 << 20;
+    vly_telemetry_put(all->ring, sample, all->areas);
+}
+
+static void test_tells(void **state)
+{
+    (void)state;
+    fixture all;
+    vly_watcher_figures figures;
+    begin(&all);
+    for (int i = 0; i < 200; i++)
+        put(&all, i >= 150 && i < 153 ? 6 : 1);
+    vly_watcher_end(all.watcher);
+    vly_watcher_figures_get(all.watcher, &figures);
+    assert_int_equal(figures.failure.status, VLY_OK);
+    assert_int_equal(figures.records, 199);
+    assert_int_equal(figures.tokens, 199 * VLY_TOKENS_PER_RECORD);
+    assert_int_equal(figures.tokens, all.n_tokens);
+    assert_int_equal(figures.skipped + figures.lost, 0);
+    assert_int_equal(all.n_bad, 0);
+    assert_int_equal(all.n_device, 199);
+    assert_int_equal(figures.anomalies, all.n_told);
+    assert_true(all.n_told >= 1);
+    const vly_anomaly *first = &all.told[0];
+    assert_int_equal(first->burst, 151000);
+    assert_int_equal(first->bursts, 1000);
+    assert_true(first->score >= first->threshold && first->threshold > 0);
+    assert_string_equal(first->area_name, "E");
+    assert_non_null(first->metric_name);
+    assert_true(strlen(first->text) > 10);
+    for (uint32_t i = 0; i < all.n_told && i < MOST_TOLD; i++)
+        assert_true(all.told[i].burst > 150000 && all.told[i].burst < 160000);
+    end(&all);
+}
+
+static void test_quiet(void **state)
+{
+    (void)state;
+    fixture all;
+    begin(&all);
+    for (int i = 0; i < 200; i++)
+        put(&all, 1);
+    vly_watcher_end(all.watcher);
+    vly_watcher_end(all.watcher);
+    assert_int_equal(all.n_told, 0);
+    assert_int_equal(all.n_tokens, 199 * VLY_TOKENS_PER_RECORD);
+    end(&all);
+    /* a run without a sample, and one with a single one */
+    begin(&all);
+    end(&all);
+    assert_int_equal(all.n_tokens, 0);
+    begin(&all);
+    put(&all, 1);
+    end(&all);
+    assert_int_equal(all.n_tokens, 0);
+}
+
+/* Behind: samples are put together, and the record tells of all of them. */
+static void test_behind(void **state)
+{
+    (void)state;
+    fixture all;
+    vly_watcher_figures figures = {0};
+    vly_gate_usage usage = {0};
+    begin_in(&all, 1e-6, 1);
+    vly_gate_pause(all.gate, true);
+    put(&all, 1);
+    put(&all, 1);
+    /* until it stands before the first token of the first record */
+    while (usage.denied[VLY_GATE_PAUSED] == 0) {
+        vly_gate_usage_get(all.gate, &usage);
+        sched_yield();
+    }
+    for (int i = 0; i < 20; i++)
+        put(&all, 1);
+    vly_gate_pause(all.gate, false);
+    while (figures.records < 2) {
+        vly_watcher_figures_get(all.watcher, &figures);
+        sched_yield();
+    }
+    assert_int_equal(figures.skipped, 19);
+    vly_watcher_end(all.watcher);
+    vly_watcher_figures_get(all.watcher, &figures);
+    assert_int_equal(figures.records, 2);
+    assert_int_equal(figures.lost, 0);
+    assert_int_equal(all.n_tokens, 2 * VLY_TOKENS_PER_RECORD);
+    end(&all);
+}
+
+/* A model that fails ends the watching and nothing else. */
+static void test_failure(void **state)
+{
+    (void)state;
+    fixture all;
+    vly_watcher_figures figures;
+    begin(&all);
+    all.fail_at = 40;
+    for (int i = 0; i < 20; i++)
+        put(&all, 1);
+    vly_watcher_end(all.watcher);
+    vly_watcher_figures_get(all.watcher, &figures);
+    assert_int_equal(figures.failure.status, VLY_E_DEVICE);
+    assert_string_equal(figures.failure.message, "the model broke");
+    assert_int_equal(figures.records, 2);
+    assert_int_equal(all.n_tokens, 40);
+    end(&all);
+}
+
+/* Paused: nothing is judged, and the end does not wait. */
+static void test_paused(void **state)
+{
+    (void)state;
+    fixture all;
+    vly_watcher_figures figures;
+    begin(&all);
+    vly_gate_pause(all.gate, true);
+    for (int i = 0; i < 20; i++)
+        put(&all, 1);
+    vly_watcher_end(all.watcher);
+    vly_watcher_figures_get(all.watcher, &figures);
+    assert_int_equal(figures.records, 0);
+    assert_int_equal(figures.failure.status, VLY_OK);
+    assert_int_equal(all.n_tokens, 0);
+    end(&all);
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    vly_telemetry_ring *ring = NULL;
+    vly_gate *gate = NULL;
+    vly_watcher *watcher = NULL;
+    vly_error error = VLY_ERROR_INIT;
+    fixture all = {0};
+    const vly_gate_options free_gate = {.budget = 1};
+    assert_ok(vly_telemetry_create(64, AREAS, &ring, &error), error);
+    assert_ok(vly_gate_create(&free_gate, &gate, &error), error);
+    const vly_watcher_options options = {.ring = ring,
+                                         .gate = gate,
+                                         .model = {&all, expect_nothing},
+                                         .tail = {6, 0.02, 1},
+                                         .alarms_an_hour = 1,
+                                         .record_s = 0.1,
+                                         .on_anomaly = note_anomaly,
+                                         .context = &all};
+    const uint64_t live = vly_memory_live();
+    uint64_t n = 1;
+    for (;; n++) {
+        vly_memory_fail_at(n);
+        const vly_status status =
+            vly_watcher_create(&options, &watcher, &error);
+        const uint64_t left = vly_memory_fail_at(0);
+        if (status == VLY_OK && left > 0)
+            break;
+        assert_int_equal(status, VLY_E_NOMEM);
+        assert_null(watcher);
+        assert_int_equal(vly_memory_live(), live);
+    }
+    assert_true(n > 5);
+    vly_watcher_destroy(watcher);
+    assert_int_equal(vly_memory_live(), live);
+    vly_watcher_options wrong = options;
+    wrong.alarms_an_hour = 0;
+    assert_int_equal(vly_watcher_create(&wrong, &watcher, &error),
+                     VLY_E_INVALID);
+    vly_gate_destroy(gate);
+    vly_telemetry_destroy(ring);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tells),  cmocka_unit_test(test_quiet),
+        cmocka_unit_test(test_behind), cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_paused), cmocka_unit_test(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
