@@ -34,6 +34,8 @@ typedef struct vly_wkv_args {
 int vly_wkv_step(const vly_wkv_args *args, void *stream);
 /* Token by token, the state in registers. */
 int vly_wkv_recurrent(const vly_wkv_args *args, void *stream);
+/* 16 tokens at a time, as products of matrices; compute capability 8.0. */
+int vly_wkv_chunked(const vly_wkv_args *args, void *stream);
 
 #ifdef __cplusplus
 }

@@ -35,6 +35,7 @@ vly_plugin(attention_cuda
     ${cuda_kernels}/attention_plain.cu ${cuda_kernels}/attention_mma.cu
     ${cuda_kernels}/attention_decode.cu
     ${cuda_kernels}/wkv_step.cu ${cuda_kernels}/wkv_recurrent.cu
+    ${cuda_kernels}/wkv_chunked.cu
     $<TARGET_OBJECTS:attention_sm90a>
     $<TARGET_OBJECTS:attention_cudnn> $<TARGET_OBJECTS:attention_common>
     $<TARGET_OBJECTS:accel_common> $<TARGET_OBJECTS:accel_cuda>)

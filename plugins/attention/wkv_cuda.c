@@ -22,6 +22,7 @@ typedef struct wkv_way {
 static const wkv_way ways[] = {
     {"own_step", vly_wkv_step, 1, 16},
     {"own_recurrent", vly_wkv_recurrent, 0, 4},
+    {"own_chunked", vly_wkv_chunked, 0, 4},
 };
 enum { N_WAYS = sizeof ways / sizeof ways[0] };
 

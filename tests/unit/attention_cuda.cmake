@@ -50,7 +50,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
                        COPYONLY)
     endforeach()
     foreach(name attention_plain attention_mma attention_decode attention_sm90
-            wkv_step wkv_recurrent)
+            wkv_step wkv_recurrent wkv_chunked)
         set(kernel ${CMAKE_SOURCE_DIR}/kernels/cuda/${name}.cu)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${kernel})
         file(READ ${kernel} text)
@@ -70,17 +70,19 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
         ${simt} ${made} ${CMAKE_SOURCE_DIR})
     target_include_directories(attention_simt SYSTEM PRIVATE
         ${CUDAToolkit_INCLUDE_DIRS})
-    vly_test(test_attention_simt LABELS unit TIMEOUT 300
-        SOURCES test_attention_simt.c
-        LIBRARIES attention_simt accel_common m)
-    target_include_directories(test_attention_simt SYSTEM PRIVATE
-        ${CUDAToolkit_INCLUDE_DIRS})
+    foreach(name attention wkv)
+        vly_test(test_${name}_simt LABELS unit TIMEOUT 300
+            SOURCES test_${name}_simt.c
+            LIBRARIES attention_simt accel_common m)
+        target_include_directories(test_${name}_simt SYSTEM PRIVATE
+            ${CUDAToolkit_INCLUDE_DIRS})
+    endforeach()
 endif()
 
 # every way of its own through the tables, without measuring
 if(TARGET attention_cuda)
     foreach(way own_plain own_mma own_decode own_sm90 cudnn own_step
-            own_recurrent)
+            own_recurrent own_chunked)
         vly_test_register(test_attention_cuda_${way} LABELS gpu TIMEOUT 600
             COMMAND test_conformance_accelerator
                     cuda:0,choose=${way},tune=0,cache=off)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The CUDA kernels of attention and of RWKV-7's recurrence, run on the
- * processor (tests/support/simt), against plain loops in double.
+ * The CUDA kernels of attention, run on the processor (tests/support/simt),
+ * against plain loops in double.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include "element.h"
 #include "kernels/cuda/attention_index.h"
 #include "kernels/cuda/attention_sm90.h"
-#include "kernels/cuda/wkv_kernels.h"
 #include "simt/simt_tensor.h"
 
 const char vly_accel_plugin[] = "test";
@@ -383,84 +382,7 @@ static void test_attention(void **state)
         check_shape(&shapes[i]);
 }
 
-/* ---- the recurrence ---------------------------------------------------- */
-
-enum { WKV_HEADS = 2, WKV_BATCH = 2, WKV_MOST = 35 };
-
-static void check_wkv(int32_t seq, const int32_t *length, int with_state)
-{
-    enum { N = WKV_BATCH * WKV_MOST * WKV_HEADS * 64 };
-    enum { N_STATE = WKV_BATCH * WKV_HEADS * 4096 };
-    static float x[6][N], y[N], in[N_STATE], out[N_STATE];
-    static double s[4096];
-    for (uint32_t i = 0; i < 6 * N; i++)
-        x[i / N][i % N] = (float)uniform() * (i / N >= 4 ? 0.3f : 1.0f);
-    for (uint32_t i = 0; i < N_STATE; i++)
-        in[i] = (float)uniform();
-    memset(y, 0xff, sizeof y);
-    const vly_wkv_args args = {.r = x[0],
-                               .w = x[1],
-                               .k = x[2],
-                               .v = x[3],
-                               .a = x[4],
-                               .b = x[5],
-                               .y = y,
-                               .state_in = with_state ? in : NULL,
-                               .state_out = out,
-                               .length = length,
-                               .batch = WKV_BATCH,
-                               .seq = (uint32_t)seq,
-                               .heads = WKV_HEADS,
-                               .type = VLY_ELEMENT_F32};
-    assert_int_equal(seq == 1 ? vly_wkv_step(&args, NULL)
-                              : vly_wkv_recurrent(&args, NULL),
-                     0);
-    for (int32_t pair = 0; pair < WKV_BATCH * WKV_HEADS; pair++) {
-        const int32_t batch = pair / WKV_HEADS;
-        for (int32_t i = 0; i < 4096; i++)
-            s[i] = with_state ? (double)in[pair * 4096 + i] : 0.0;
-        for (int32_t t = 0; t < seq; t++) {
-            const int32_t at =
-                ((batch * seq + t) * WKV_HEADS + pair % WKV_HEADS) * 64;
-            for (int32_t i = 0; i < 64; i++) {
-                double sa = 0.0;
-                double sum = 0.0;
-                if (length != NULL && t >= length[batch]) {
-                    assert_true(isnan(y[at + i]));
-                    continue;
-                }
-                for (int32_t j = 0; j < 64; j++)
-                    sa += s[i * 64 + j] * (double)x[4][at + j];
-                for (int32_t j = 0; j < 64; j++) {
-                    double *c = &s[i * 64 + j];
-                    *c = *c * exp(-exp((double)x[1][at + j])) +
-                         sa * (double)x[5][at + j] +
-                         (double)x[3][at + i] * (double)x[2][at + j];
-                    sum += *c * (double)x[0][at + j];
-                }
-                assert_close((double)y[at + i], sum, 2e-5 * (1 + fabs(sum)));
-            }
-        }
-        for (int32_t i = 0; i < 4096; i++)
-            assert_close((double)out[pair * 4096 + i], s[i],
-                         2e-5 * (1 + fabs(s[i])));
-    }
-}
-
-static void test_wkv(void **state)
-{
-    (void)state;
-    const int32_t none[] = {1, 0};
-    const int32_t some[] = {17, 35};
-    check_wkv(1, NULL, 1);
-    check_wkv(1, none, 0);
-    check_wkv(35, NULL, 0);
-    check_wkv(35, some, 1);
-    check_wkv(16, NULL, 1);
-}
-
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_wkv),
     cmocka_unit_test(test_attention),
 };
 

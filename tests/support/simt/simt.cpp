@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The coroutines of simt.h.
+// The coroutines of simt.h. One is entered once through its context and from
+// then on by longjmp, which makes no system call.
 #include "simt.h"
 
+#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -10,11 +12,13 @@
 
 struct coroutine {
     ucontext_t context;
-    bool done;
+    jmp_buf at;
+    bool started, done;
 };
 
 struct rendezvous {
     int arrived;
+    int living;
     unsigned generation;
 };
 
@@ -31,6 +35,7 @@ static const long most_rounds = 50000000; // more is a deadlock
 static std::vector<coroutine> threads;
 static std::vector<char *> stacks;
 static ucontext_t scheduler;
+static jmp_buf scheduler_at;
 static rendezvous of_block;
 static rendezvous of_warp[SIMT_WARPS];
 static int any_of_block;
@@ -38,18 +43,16 @@ static const std::function<void()> *body;
 
 void simt_yield(void)
 {
-    swapcontext(&threads[(size_t)simt_self].context, &scheduler);
+    if (_setjmp(threads[(size_t)simt_self].at) == 0)
+        _longjmp(scheduler_at, 1);
 }
 
-static void meet(rendezvous *at, size_t first, size_t end)
+static void meet(rendezvous *at)
 {
     const unsigned generation = at->generation;
     at->arrived++;
     while (at->generation == generation) {
-        int living = 0;
-        for (size_t i = first; i < end && i < threads.size(); i++)
-            living += threads[i].done ? 0 : 1;
-        if (at->arrived >= living) {
+        if (at->arrived >= at->living) {
             at->arrived = 0;
             at->generation++;
             return;
@@ -60,13 +63,12 @@ static void meet(rendezvous *at, size_t first, size_t end)
 
 void simt_sync_block(void)
 {
-    meet(&of_block, 0, threads.size());
+    meet(&of_block);
 }
 
 void simt_sync_warp(void)
 {
-    const size_t warp = (size_t)simt_self / 32;
-    meet(&of_warp[warp], warp * 32, warp * 32 + 32);
+    meet(&of_warp[(size_t)simt_self / 32]);
 }
 
 int simt_or_block(int x)
@@ -86,15 +88,31 @@ static void enter(void)
 {
     (*body)();
     threads[(size_t)simt_self].done = true;
-    simt_yield();
+    of_block.living--;
+    of_warp[(size_t)simt_self / 32].living--;
+    _longjmp(scheduler_at, 1);
+}
+
+static void resume(coroutine *thread)
+{
+    if (_setjmp(scheduler_at) != 0)
+        return;
+    if (thread->started)
+        _longjmp(thread->at, 1);
+    thread->started = true;
+    swapcontext(&scheduler, &thread->context);
 }
 
 static void run_block(size_t n)
 {
     threads.assign(n, coroutine());
     of_block = rendezvous();
-    for (rendezvous &warp : of_warp)
-        warp = rendezvous();
+    of_block.living = (int)n;
+    for (size_t i = 0; i < SIMT_WARPS; i++) {
+        of_warp[i] = rendezvous();
+        of_warp[i].living =
+            n <= i * 32 ? 0 : (int)(n - i * 32 < 32 ? n - i * 32 : 32);
+    }
     memset(simt_shared, 0x7f, sizeof simt_shared); // NaN of every type
     for (size_t i = 0; i < n; i++) {
         ucontext_t *context = &threads[i].context;
@@ -117,7 +135,7 @@ static void run_block(size_t n)
             living++;
             simt_self = (int)i;
             simt_thread = uint3{(unsigned)i, 0, 0};
-            swapcontext(&scheduler, &threads[i].context);
+            resume(&threads[i]);
         }
     }
 }

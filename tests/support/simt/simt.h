@@ -107,6 +107,23 @@ inline int __syncthreads_or(int x)
     return simt_or_block(x);
 }
 
+inline void __syncwarp(void)
+{
+    simt_sync_warp();
+}
+inline uint32_t __float_as_uint(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+inline float __uint_as_float(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 /* Every lane shows x; then get(lanes) may read those of its warp. */
 template <typename T, typename F> auto simt_exchange(const T &x, F get)
 {
