@@ -185,10 +185,15 @@ static vly_status find_layout(vly_rwkv_weights *weights, uint32_t lora,
                         path, tensors[0]->name, tensors[1]->name);
     if (lora == VLY_RWKV_LORA_NATIVE && seen == 2)
         return vly_fail(error, VLY_E_PARSE,
-                        "%.300s: tensor %.100s is transposed, and so may be "
-                        "others; `volley monitor convert` makes a file that "
-                        "can be used",
+                        "%.300s: tensor %.100s is transposed, as others may be "
+                        "too; `volley monitor convert` makes a file that can "
+                        "be used",
                         path, tensors[1]->name);
+    if (lora == VLY_RWKV_LORA_TRANSPOSED && seen == 1)
+        return vly_fail(error, VLY_E_PARSE,
+                        "%.300s: tensor %.100s is not transposed, and it was "
+                        "said to be",
+                        path, tensors[0]->name);
     if (lora != VLY_RWKV_LORA_BY_SHAPE)
         return VLY_OK;
     if (seen == 0)

@@ -40,6 +40,6 @@ uint16_t vly_bfloat_from_float(float x)
 {
     const uint32_t bits = vly_float_bits(x);
     if ((bits & 0x7fffffffu) > 0x7f800000u)
-        return (uint16_t)(bits >> 16 | 0x40u);
+        return (uint16_t)((bits >> 16 & 0x8000u) | 0x7fc0u);
     return (uint16_t)shift_nearest(bits, 16);
 }
