@@ -3,8 +3,14 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/causes.c
     ${CMAKE_CURRENT_LIST_DIR}/detectors.c
     ${CMAKE_CURRENT_LIST_DIR}/gate.c
+    ${CMAKE_CURRENT_LIST_DIR}/rwkv_context.c
+    ${CMAKE_CURRENT_LIST_DIR}/rwkv_model.c
     ${CMAKE_CURRENT_LIST_DIR}/rwkv_names.c
+    ${CMAKE_CURRENT_LIST_DIR}/rwkv_pack.c
+    ${CMAKE_CURRENT_LIST_DIR}/rwkv_plans.c
     ${CMAKE_CURRENT_LIST_DIR}/rwkv_read.c
+    ${CMAKE_CURRENT_LIST_DIR}/rwkv_run.c
+    ${CMAKE_CURRENT_LIST_DIR}/rwkv_state.c
     ${CMAKE_CURRENT_LIST_DIR}/rwkv_weights.c
     ${CMAKE_CURRENT_LIST_DIR}/safetensors.c
     ${CMAKE_CURRENT_LIST_DIR}/safetensors_header.c

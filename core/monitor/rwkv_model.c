@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The weights of a model on a device: one block of memory, a place for each
+ * tensor, filled piece by piece from its source.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "monitor/rwkv_names.h"
+#include "monitor/rwkv_pack.h"
+#include "monitor/rwkv_parts.h"
+
+/* Elements on their way at once, or one row. */
+enum { PIECE = 1 << 20 };
+
+/* ---- formats ------------------------------------------------------------ */
+
+static const char *const format_names[VLY_RWKV_N_FORMATS] = {
+#define FORMAT_TEXT(name, value, text) [value] = text,
+    VLY_RWKV_FORMATS(FORMAT_TEXT)
+#undef FORMAT_TEXT
+};
+
+const char *vly_rwkv_format_name(uint32_t format)
+{
+    return format < VLY_RWKV_N_FORMATS ? format_names[format] : "?";
+}
+
+vly_status vly_rwkv_format_parse(const char *text, vly_rwkv_format *format,
+                                 vly_error *error)
+{
+    for (int i = 0; i < VLY_RWKV_N_FORMATS; i++)
+        if (strcmp(text, format_names[i]) == 0) {
+            *format = (vly_rwkv_format)i;
+            return VLY_OK;
+        }
+    return vly_fail(error, VLY_E_INVALID,
+                    "weights \"%s\": wanted auto, fp32, fp16, bf16, w8 or w4",
+                    text);
+}
+
+static uint32_t element_of(vly_rwkv_format format)
+{
+    return format == VLY_RWKV_FORMAT_F16    ? VLY_ELEMENT_F16
+           : format == VLY_RWKV_FORMAT_BF16 ? VLY_ELEMENT_BF16
+                                            : VLY_ELEMENT_F32;
+}
+
+static vly_rwkv_format format_of(uint32_t element)
+{
+    return element == VLY_ELEMENT_F16    ? VLY_RWKV_FORMAT_F16
+           : element == VLY_ELEMENT_BF16 ? VLY_RWKV_FORMAT_BF16
+                                         : VLY_RWKV_FORMAT_F32;
+}
+
+/* ---- sizes -------------------------------------------------------------- */
+
+uint32_t rwkv_bits(uint32_t type)
+{
+    switch (type) {
+#define ELEMENT_BITS(name, value, bits, text)                                  \
+    case (value):                                                              \
+        return (bits);
+        VLY_ELEMENT_TABLE(ELEMENT_BITS)
+#undef ELEMENT_BITS
+    default:
+        return 0;
+    }
+}
+
+uint64_t rwkv_bytes(uint64_t elements, uint32_t type)
+{
+    const uint32_t bits = rwkv_bits(type);
+    if (elements > (INT64_MAX - 8 * (uint64_t)RWKV_ALIGN) / bits)
+        return UINT64_MAX;
+    const uint64_t bytes = (elements * bits + 7) / 8;
+    return (bytes + RWKV_ALIGN - 1) / RWKV_ALIGN * RWKV_ALIGN;
+}
+
+void rwkv_shape(const vly_rwkv_sizes *sizes, vly_rwkv_tensor id, uint64_t *rows,
+                uint64_t *columns)
+{
+    const uint64_t extent[RWKV_N_SIZES] = {[RWKV_SIZE_1] = 1,
+                                           [RWKV_SIZE_D] = sizes->width,
+                                           [RWKV_SIZE_F] = sizes->hidden,
+                                           [RWKV_SIZE_N] = sizes->vocabulary,
+                                           [RWKV_SIZE_RW] = sizes->rank_w,
+                                           [RWKV_SIZE_RA] = sizes->rank_a,
+                                           [RWKV_SIZE_RV] = sizes->rank_v,
+                                           [RWKV_SIZE_RG] = sizes->rank_g};
+    *rows = extent[rwkv_names_row(id)->rows];
+    *columns = extent[rwkv_names_row(id)->columns];
+}
+
+static bool is_there(vly_rwkv_tensor id, uint32_t layer)
+{
+    const char scope = rwkv_names_row(id)->scope;
+    return scope == 'M' ? layer == 0 : scope == 'L' || layer > 0;
+}
+
+static uint32_t type_of(const vly_rwkv_model *model, vly_rwkv_tensor id)
+{
+    switch ((int)id) {
+    case VLY_RWKV_RECEPTANCE:
+    case VLY_RWKV_KEY:
+    case VLY_RWKV_VALUE:
+    case VLY_RWKV_OUTPUT:
+    case VLY_RWKV_FFN_KEY:
+    case VLY_RWKV_FFN_VALUE:
+        return model->type_large;
+    case VLY_RWKV_EMB:
+    case VLY_RWKV_HEAD:
+        return model->type_base;
+    default:
+        return rwkv_names_is_lora(id) ? model->type_base : VLY_ELEMENT_F32;
+    }
+}
+
+const rwkv_slot *rwkv_slot_of(const vly_rwkv_model *model, vly_rwkv_tensor id,
+                              uint32_t layer)
+{
+    return &model->slots[(size_t)layer * VLY_RWKV_N_TENSORS + (size_t)id];
+}
+
+const void *rwkv_at(const vly_rwkv_model *model, vly_rwkv_tensor id,
+                    uint32_t layer)
+{
+    return model->arena + rwkv_slot_of(model, id, layer)->w;
+}
+
+bool rwkv_is_host(const vly_rwkv_model *model)
+{
+    return (model->parts.memory.flags & VLY_MEMORY_HOST) != 0;
+}
+
+/* Adds bytes to *end; false if that is larger than an address space. */
+static bool place(uint64_t bytes, uint64_t *at, uint64_t *end)
+{
+    *at = *end;
+    if (bytes > INT64_MAX - *end)
+        return false;
+    *end += bytes;
+    return true;
+}
+
+/* Where each tensor lies. The six mixing vectors of a layer follow each other:
+ * a vector is whole multiples of RWKV_ALIGN. */
+static vly_status place_all(vly_rwkv_model *model, uint64_t *end,
+                            vly_error *error)
+{
+    const uint32_t layers = model->info.sizes.layers;
+    for (size_t i = 0; i < (size_t)layers * VLY_RWKV_N_TENSORS; i++) {
+        const vly_rwkv_tensor id = (vly_rwkv_tensor)(i % VLY_RWKV_N_TENSORS);
+        rwkv_slot *slot = &model->slots[i];
+        uint64_t rows = 0;
+        uint64_t columns = 0;
+        rwkv_shape(&model->info.sizes, id, &rows, &columns);
+        slot->type = type_of(model, id);
+        if (!is_there(id, (uint32_t)(i / VLY_RWKV_N_TENSORS)))
+            continue;
+        slot->there = 1;
+        const uint64_t begin = *end;
+        bool fits =
+            place(rwkv_bytes(rows * columns, slot->type), &slot->w, end);
+        if (fits && slot->type == VLY_ELEMENT_I8)
+            fits = place(rwkv_bytes(rows, model->type), &slot->scale, end);
+        if (fits && slot->type == VLY_ELEMENT_I4)
+            fits = place(rwkv_bytes(rows * columns / RWKV_GROUP, model->type),
+                         &slot->scale, end);
+        if (!fits)
+            return vly_fail_nomem(error, UINT64_MAX, "weights of a model");
+        if (id != VLY_RWKV_EMB)
+            model->info.token_bytes += *end - begin;
+    }
+    return VLY_OK;
+}
+
+/* ---- loading ------------------------------------------------------------ */
+
+typedef struct loader {
+    vly_rwkv_model *model;
+    const vly_rwkv_source *source;
+    float *rows; /* what the source gave */
+    char *packed;
+    char *scales;
+} loader;
+
+static vly_status copy_in(const loader *l, uint64_t to, const void *from,
+                          uint64_t bytes, vly_error *error)
+{
+    const vly_memory *memory = &l->model->parts.memory;
+    const uint32_t device = l->model->parts.device.index;
+    vly_status status = memory->copy(device, l->model->arena + to, from, bytes,
+                                     VLY_COPY_TO_DEVICE, NULL, error);
+    return status == VLY_OK ? memory->stream_wait(device, NULL, error) : status;
+}
+
+static vly_status load_rows(loader *l, vly_rwkv_tensor id, uint32_t layer,
+                            uint64_t first, uint64_t n, uint64_t columns,
+                            vly_error *error)
+{
+    const rwkv_slot *slot = rwkv_slot_of(l->model, id, layer);
+    const uint32_t bits = rwkv_bits(slot->type);
+    const uint32_t scale = rwkv_bits(l->model->type) / 8;
+    char name[VLY_RWKV_NAME_BYTES];
+    vly_status status = l->source->read(l->source->context, id, layer, first, n,
+                                        l->rows, error);
+    if (status != VLY_OK)
+        return status;
+    for (uint64_t r = 0; r < n; r++)
+        l->model->info.fingerprint =
+            vly_hash_bytes(l->model->info.fingerprint, l->rows + r * columns,
+                           (size_t)columns * sizeof *l->rows);
+    const uint64_t bad = rwkv_pack(slot->type, l->model->type, l->rows, n,
+                                   columns, l->packed, l->scales);
+    if (bad < n * columns)
+        return vly_fail(error, VLY_E_INVALID,
+                        "%.300s: tensor %s has a weight of %g, which is too "
+                        "large for weights of %s: choose bf16 or fp32",
+                        l->source->name, vly_rwkv_native_name(id, layer, name),
+                        (double)l->rows[bad],
+                        vly_rwkv_format_name(l->model->info.format));
+    VLY_TRY(copy_in(l, slot->w + first * columns * bits / 8, l->packed,
+                    n * columns * bits / 8, error));
+    if (slot->type == VLY_ELEMENT_I8)
+        VLY_TRY(copy_in(l, slot->scale + first * scale, l->scales, n * scale,
+                        error));
+    if (slot->type == VLY_ELEMENT_I4)
+        VLY_TRY(copy_in(l, slot->scale + first * columns / RWKV_GROUP * scale,
+                        l->scales, n * columns / RWKV_GROUP * scale, error));
+out:
+    return status;
+}
+
+static vly_status load_tensor(loader *l, vly_rwkv_tensor id, uint32_t layer,
+                              vly_error *error)
+{
+    uint64_t rows = 0;
+    uint64_t columns = 0;
+    rwkv_shape(&l->model->info.sizes, id, &rows, &columns);
+    const uint64_t most = columns < PIECE ? PIECE / columns : 1;
+    for (uint64_t first = 0; first < rows; first += most) {
+        const uint64_t n = rows - first < most ? rows - first : most;
+        vly_status status = load_rows(l, id, layer, first, n, columns, error);
+        if (status != VLY_OK)
+            return status;
+    }
+    return VLY_OK;
+}
+
+static vly_status load_all(vly_rwkv_model *model, const vly_rwkv_source *source,
+                           vly_error *error)
+{
+    const uint64_t widest = model->info.sizes.hidden > model->info.sizes.width
+                                ? model->info.sizes.hidden
+                                : model->info.sizes.width;
+    const size_t most = PIECE + (size_t)widest;
+    loader l = {.model = model,
+                .source = source,
+                .rows = vly_malloc(most, sizeof(float)),
+                .packed = vly_malloc(most, sizeof(float)),
+                .scales = vly_malloc(most, sizeof(float))};
+    vly_status status = VLY_OK;
+    if (!l.rows || !l.packed || !l.scales) {
+        status =
+            vly_fail_nomem(error, 3 * most * sizeof(float), "loading a model");
+        goto out;
+    }
+    model->info.fingerprint = vly_hash_bytes(
+        (vly_hash){{0, 0}}, &model->info.sizes, sizeof model->info.sizes);
+    for (size_t i = 0;
+         i < (size_t)model->info.sizes.layers * VLY_RWKV_N_TENSORS; i++)
+        if (model->slots[i].there)
+            VLY_TRY(load_tensor(&l, (vly_rwkv_tensor)(i % VLY_RWKV_N_TENSORS),
+                                (uint32_t)(i / VLY_RWKV_N_TENSORS), error));
+out:
+    vly_free(l.rows);
+    vly_free(l.packed);
+    vly_free(l.scales);
+    return status;
+}
+
+/* ---- choices ------------------------------------------------------------ */
+
+static vly_status choose_types(vly_rwkv_model *model,
+                               const vly_rwkv_source *source,
+                               const vly_rwkv_options *options,
+                               vly_error *error)
+{
+    vly_rwkv_format format = options->format;
+    vly_rwkv_format activation = options->activation;
+    if (format == VLY_RWKV_FORMAT_AUTO)
+        format = format_of(source->type);
+    const bool is_small =
+        format == VLY_RWKV_FORMAT_W8 || format == VLY_RWKV_FORMAT_W4;
+    if (activation == VLY_RWKV_FORMAT_AUTO)
+        activation = rwkv_is_host(model) ? VLY_RWKV_FORMAT_F32
+                     : is_small          ? VLY_RWKV_FORMAT_F16
+                                         : format;
+    if (activation > VLY_RWKV_FORMAT_BF16 ||
+        (activation != VLY_RWKV_FORMAT_F32 && !is_small &&
+         activation != format))
+        return vly_fail(error, VLY_E_INVALID,
+                        "activations of %s do not go with weights of %s: "
+                        "wanted fp32 or the type of the weights",
+                        vly_rwkv_format_name(activation),
+                        vly_rwkv_format_name(format));
+    if (format == VLY_RWKV_FORMAT_W4 && (model->info.sizes.width % RWKV_GROUP ||
+                                         model->info.sizes.hidden % RWKV_GROUP))
+        return vly_fail(error, VLY_E_INVALID,
+                        "%.300s: w4 has a scale for each 128 weights of a row, "
+                        "rows are %u and %u long: choose w8",
+                        source->name, model->info.sizes.width,
+                        model->info.sizes.hidden);
+    model->info.format = format;
+    model->info.activation = activation;
+    model->type = element_of(activation);
+    model->type_base = !is_small                            ? element_of(format)
+                       : activation == VLY_RWKV_FORMAT_BF16 ? VLY_ELEMENT_BF16
+                                                            : VLY_ELEMENT_F16;
+    model->type_large = format == VLY_RWKV_FORMAT_W8   ? VLY_ELEMENT_I8
+                        : format == VLY_RWKV_FORMAT_W4 ? VLY_ELEMENT_I4
+                                                       : element_of(format);
+    return VLY_OK;
+}
+
+/* Sizes that everything else multiplies without looking. */
+static vly_status check_sizes(const vly_rwkv_source *source, vly_error *error)
+{
+    const vly_rwkv_sizes *s = &source->sizes;
+    const uint32_t rank_most = VLY_RWKV_WIDTH_MAX;
+    if (s->layers == 0 || s->layers > VLY_RWKV_LAYERS_MAX || s->width == 0 ||
+        s->width % VLY_RWKV_DIM != 0 || s->width > VLY_RWKV_WIDTH_MAX ||
+        s->hidden == 0 || s->hidden > VLY_RWKV_HIDDEN_MAX ||
+        s->vocabulary == 0 || s->vocabulary > VLY_RWKV_VOCABULARY_MAX ||
+        s->rank_w == 0 || s->rank_a == 0 || s->rank_g == 0 ||
+        (s->layers > 1 && s->rank_v == 0) || s->rank_w > rank_most ||
+        s->rank_a > rank_most || s->rank_v > rank_most || s->rank_g > rank_most)
+        return vly_fail(error, VLY_E_INVALID,
+                        "%.300s: %u layers of width %u, hidden width %u, "
+                        "vocabulary %u, ranks %u %u %u %u are no RWKV-7",
+                        source->name, s->layers, s->width, s->hidden,
+                        s->vocabulary, s->rank_w, s->rank_a, s->rank_v,
+                        s->rank_g);
+    return VLY_OK;
+}
+
+/* A device without a plugin of volley.gemm/1 is only missed where products of
+ * volley.rwkv/1 do not do. */
+static vly_status find_parts(const vly_registry *registry, const char *device,
+                             uint32_t n_threads, vly_rwkv_model *model,
+                             vly_error *error)
+{
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accelerator_find(registry, VLY_RWKV_INTERFACE, device,
+                                 n_threads, &model->parts, error));
+    if (model->parts.wkv.struct_size == 0)
+        return vly_fail(error, VLY_E_UNSUPPORTED,
+                        "plugin %s: offers %s, but not %s, which a model needs "
+                        "as well",
+                        model->parts.id, VLY_RWKV_INTERFACE, VLY_WKV_INTERFACE);
+    model->no_gemm = (vly_error)VLY_ERROR_INIT;
+    if (vly_accelerator_find(registry, VLY_GEMM_INTERFACE, device, n_threads,
+                             &model->gemm, &model->no_gemm) != VLY_OK)
+        model->gemm.gemm.struct_size = 0;
+out:
+    return status;
+}
+
+vly_status vly_rwkv_model_create(const vly_registry *registry,
+                                 const vly_rwkv_source *source,
+                                 const char *device,
+                                 const vly_rwkv_options *options,
+                                 vly_rwkv_model **model, vly_error *error)
+{
+    static const vly_rwkv_options none = {0};
+    vly_rwkv_model *made = NULL;
+    void *arena = NULL;
+    uint64_t bytes = 0;
+    vly_status status = VLY_OK;
+    if (options == NULL)
+        options = &none;
+    VLY_TRY(check_sizes(source, error));
+    made = vly_calloc(1, sizeof *made);
+    if (!made)
+        return vly_fail_nomem(error, sizeof *made, "a model");
+    made->info.sizes = source->sizes;
+    VLY_TRY(find_parts(registry, device, options->n_threads, made, error));
+    VLY_TRY(choose_types(made, source, options, error));
+    made->slots = vly_calloc((size_t)source->sizes.layers * VLY_RWKV_N_TENSORS,
+                             sizeof *made->slots);
+    if (!made->slots) {
+        status = vly_fail_nomem(error, 0, "a model");
+        goto out;
+    }
+    VLY_TRY(place_all(made, &bytes, error));
+    VLY_TRY(made->parts.memory.alloc(made->parts.device.index, bytes, &arena,
+                                     error));
+    made->arena = arena;
+    made->info.bytes = bytes;
+    VLY_TRY(load_all(made, source, error));
+    *model = made;
+out:
+    if (status != VLY_OK)
+        vly_rwkv_model_destroy(made);
+    return status;
+}
+
+void vly_rwkv_model_destroy(vly_rwkv_model *model)
+{
+    if (!model)
+        return;
+    if (model->arena)
+        model->parts.memory.free(model->parts.device.index, model->arena);
+    vly_free(model->slots);
+    vly_free(model);
+}
+
+const vly_rwkv_model_info *vly_rwkv_model_info_of(const vly_rwkv_model *model)
+{
+    return &model->info;
+}
+
+/* ---- a file as a source -------------------------------------------------- */
+
+static vly_status read_weights(void *context, vly_rwkv_tensor id,
+                               uint32_t layer, uint64_t first, uint64_t n_rows,
+                               float *out, vly_error *error)
+{
+    return vly_rwkv_weights_read(context, id, layer, first, n_rows, out, error);
+}
+
+void vly_rwkv_source_of(const vly_rwkv_weights *weights,
+                        vly_rwkv_source *source)
+{
+    /* read takes them as const again */
+    void *context = NULL;
+    memcpy(&context, &weights, sizeof context);
+    *source = (vly_rwkv_source){
+        .name = vly_rwkv_weights_path(weights),
+        .sizes = *vly_rwkv_weights_sizes(weights),
+        .type = vly_rwkv_weights_type(weights, VLY_RWKV_HEAD, 0),
+        .context = context,
+        .read = read_weights};
+}
