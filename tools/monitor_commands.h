@@ -11,6 +11,7 @@
 #define MONITOR_COMMANDS(X)                                                    \
     X(attach)                                                                  \
     X(convert)                                                                 \
+    X(report)                                                                  \
     X(tokens)
 
 #define MONITOR_DECLARE(name) extern const tool_command monitor_##name;

@@ -17,7 +17,7 @@ enum { FAR = 64, NEAR = 32 };
 typedef enum want { ANY, UP, DOWN, STILL, NOT_UP } want;
 
 typedef struct cause_row {
-    want pace, burst, delivery, dynamics, device, rate, dispersion, host,
+    want pace, burst, delivery, dynamics, device, rate, fan, dispersion, host,
         memory, clock, raised, lowered, silent;
     const char *cause;
 } cause_row;
@@ -25,6 +25,10 @@ typedef struct cause_row {
 static const cause_row causes[] = {
     {.clock = UP, .cause = "the wall clock was set forward"},
     {.clock = DOWN, .cause = "the wall clock was set back"},
+    {.rate = DOWN,
+     .fan = UP,
+     .cause = "records are dropped: fewer spikes than their synaptic events "
+              "tell of"},
     {.rate = UP,
      .raised = UP,
      .dispersion = UP,
@@ -88,6 +92,7 @@ static bool row_fits(const cause_row *row, const int32_t *z16)
            fits(row->dynamics, z16[VLY_METRIC_DYNAMICS]) &&
            fits(row->device, z16[VLY_METRIC_DEVICE]) &&
            fits(row->rate, z16[VLY_METRIC_RATE]) &&
+           fits(row->fan, z16[VLY_METRIC_FAN]) &&
            fits(row->dispersion, z16[VLY_METRIC_DISPERSION]) &&
            fits(row->host, z16[VLY_METRIC_HOST]) &&
            fits(row->memory, z16[VLY_METRIC_MEMORY]) &&

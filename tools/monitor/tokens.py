@@ -176,9 +176,10 @@ SUMS = ["bursts", "wall_ns", "run_ns", "delivery_ns", "dynamics_ns", "spikes",
         "events", "host_growth", "device_growth", "lost"]
 
 
-def records(path):
+def records(path, asked=None):
     """(areas' names, list of records) of a telemetry file. What the lines give
-    per burst is made whole again; the first line's clock is taken as right."""
+    per burst is made whole again; the first line's clock is taken as right.
+    asked: [[burst, backend]], from where on each was asked for."""
     names, got, before = [], [], None
     with open(path, encoding="utf-8") as file:
         for text in file:
@@ -191,6 +192,9 @@ def records(path):
             if "area_spikes" not in line:
                 continue
             got.append(_record(line, before))
+            wanted = [b for at, b in asked or [] if at < line["burst"]]
+            got[-1]["wrong_place"] = int(bool(
+                wanted and wanted[-1] != line["backend"]))
             before = line
     return names, got
 

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley monitor report: a page of text from the folder of a run. What the
+ * monitor said while it ran stands in monitor.jsonl. A run that was not watched
+ * but left its telemetry is judged now, by a windowed Gaussian, and the page
+ * says so.
+ */
+#include "monitor_commands.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "json_reader.h"
+#include "monitor/detectors.h"
+#include "monitor/surprise.h"
+#include "telemetry_file.h"
+#include "tool.h"
+
+static const tool_option options[] = {
+    {"telemetry", 0, false, TOOL_TEXT, "FILE",
+     "of this run; default: RUN/telemetry.jsonl, or what the run was told", 0,
+     0},
+    {"all", 0, false, TOOL_FLAG, NULL,
+     "everything unusual; default: the 20 strangest", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+/* SHOWN: unusual things on a page. APART: records without one that end an
+ * episode. */
+enum { SHOWN = 20, APART = 16, AREAS_SHOWN = 40 };
+static const double unusual = 12;
+
+/* Something unusual, as it is printed. */
+typedef struct finding {
+    uint64_t burst;
+    uint64_t last;   /* burst of the last record of the episode */
+    uint32_t number; /* records in it */
+    double score;
+    double threshold;
+    char time[40];
+    char area[80];
+    char metric[32];
+    char text[320];
+    char cause[256];
+    char evidence[512];
+} finding;
+
+typedef struct report {
+    const char *folder;
+    json_value manifest;
+    json_value summary; /* JSON_NULL: the run did not end */
+    finding *findings;
+    uint32_t n_findings;
+    uint32_t capacity;
+    bool watched; /* by the monitor, while it ran */
+} report;
+
+static const char *text_of(const json_value *value, const char *key,
+                           tool_plain_text *copy)
+{
+    const char *text = json_find_text(value, key);
+    return tool_plain(text ? text : "?", copy);
+}
+
+static uint64_t count_of(const json_value *value, const char *key)
+{
+    const double number = json_find_number(value, key, 0);
+    return number >= 0 && number < 0x1p63 ? (uint64_t)number : 0;
+}
+
+static vly_status add(report *page, const finding *found, vly_error *error)
+{
+    if (page->n_findings == page->capacity) {
+        const uint32_t capacity = page->capacity ? 2 * page->capacity : 16;
+        finding *more =
+            vly_realloc(page->findings, capacity, sizeof *page->findings);
+        if (!more)
+            return vly_fail_nomem(error, capacity * sizeof *more,
+                                  "what was unusual");
+        page->findings = more;
+        page->capacity = capacity;
+    }
+    page->findings[page->n_findings++] = *found;
+    return VLY_OK;
+}
+
+/* ---- what the monitor said ----------------------------------------------- */
+
+static void copy_text(char *to, size_t capacity, const json_value *from,
+                      const char *key)
+{
+    const char *text = json_find_text(from, key);
+    (void)snprintf(to, capacity, "%s", text ? text : "");
+}
+
+static vly_status read_anomaly(report *page, const char *line, const char *name,
+                               vly_error *error)
+{
+    json_value value = {0};
+    finding found = {.number = 1};
+    vly_status status = json_parse(line, name, &value, error);
+    if (status != VLY_OK)
+        return status;
+    const json_value *what = json_find(&value, "anomaly");
+    if (what && what->kind == JSON_OBJECT) {
+        found.burst = found.last = count_of(&value, "burst");
+        found.score = json_find_number(what, "score", 0);
+        found.threshold = json_find_number(what, "threshold", 0);
+        copy_text(found.time, sizeof found.time, &value, "time");
+        copy_text(found.area, sizeof found.area, what, "area");
+        copy_text(found.metric, sizeof found.metric, what, "metric");
+        copy_text(found.text, sizeof found.text, what, "text");
+        copy_text(found.cause, sizeof found.cause, what, "cause");
+        status = add(page, &found, error);
+    }
+    json_free(&value);
+    return status;
+}
+
+static vly_status read_monitor(report *page, const char *path, vly_error *error)
+{
+    FILE *file = fopen(path, "re");
+    char *line = NULL;
+    size_t capacity = 0;
+    uint64_t number = 0;
+    ssize_t n = 0;
+    char name[512];
+    vly_status status = VLY_OK;
+    if (!file)
+        return vly_fail(error, VLY_E_IO, "%s: cannot be opened: %s", path,
+                        strerror(errno));
+    while (status == VLY_OK && (n = getline(&line, &capacity, file)) > 0) {
+        number++;
+        if (line[n - 1] != '\n')
+            break; /* cut: the run was killed */
+        (void)snprintf(name, sizeof name, "%s (from line %" PRIu64 ")", path,
+                       number);
+        status = read_anomaly(page, line, name, error);
+    }
+    if (status == VLY_OK && ferror(file))
+        status = vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
+                          strerror(errno));
+    free(line); /* of getline */
+    (void)fclose(file);
+    return status;
+}
+
+/* ---- judged afterwards ----------------------------------------------------
+ */
+
+/* "rate +5.2, raised +8.1": the metrics that moved most, in spreads. */
+static void put_evidence(const vly_record_note *note, char *text,
+                         size_t capacity)
+{
+    bool used[VLY_METRICS] = {false};
+    size_t n = 0;
+    text[0] = '\0';
+    for (int i = 0; i < 4; i++) {
+        uint32_t best = VLY_METRICS;
+        for (uint32_t m = 0; m < VLY_METRICS; m++)
+            if (!used[m] && (best == VLY_METRICS ||
+                             abs(note->z16[m]) > abs(note->z16[best])))
+                best = m;
+        used[best] = true;
+        if (abs(note->z16[best]) < 48 || n >= capacity)
+            break;
+        n += (size_t)snprintf(text + n, capacity - n, "%s%s %+.1f",
+                              i > 0 ? ", " : "", vly_metric_name(best),
+                              note->z16[best] / 16.0);
+    }
+}
+
+static uint32_t area_of(const vly_record_note *note, uint32_t metric)
+{
+    return metric == VLY_METRIC_SILENT    ? note->silent
+           : metric == VLY_METRIC_LOWERED ? note->lowered
+           : metric == VLY_METRIC_RAISED  ? note->raised
+           : metric != VLY_METRIC_RATE    ? VLY_NO_AREA
+           : note->z16[metric] < 0        ? note->lowered
+                                          : note->raised;
+}
+
+static void describe(const telemetry_file *file, const telemetry_entry *entry,
+                     uint32_t metric, finding *found)
+{
+    const vly_verdict verdict = {.metric = metric,
+                                 .area = area_of(&entry->note, metric),
+                                 .burst = entry->record.burst};
+    const char *const *names = telemetry_file_names(file);
+    const char *cause = vly_verdict_cause(&entry->record, &entry->note);
+    vly_verdict_text(&verdict, &entry->record, &entry->note, names, found->text,
+                     sizeof found->text);
+    (void)snprintf(found->cause, sizeof found->cause, "%s", cause ? cause : "");
+    (void)snprintf(found->metric, sizeof found->metric, "%s",
+                   vly_metric_name(metric));
+    (void)snprintf(found->area, sizeof found->area, "%s",
+                   verdict.area == VLY_NO_AREA ? "" : names[verdict.area]);
+    put_evidence(&entry->note, found->evidence, sizeof found->evidence);
+}
+
+/* Records that are unusual, those close to each other as one, told by the
+ * strangest of them. */
+static vly_status judge(report *page, telemetry_file *file,
+                        vly_detector *detector, vly_error *error)
+{
+    telemetry_entry entry;
+    finding found = {.number = 0};
+    uint32_t quiet = 0;
+    for (;;) {
+        bool more = false;
+        uint32_t metric = 0;
+        const vly_status status =
+            telemetry_file_next(file, &more, &entry, error);
+        if (status != VLY_OK)
+            return status;
+        if (!more)
+            break;
+        const double score = vly_detector_score(detector, &entry.note, &metric);
+        if (!(score >= unusual)) {
+            if (found.number > 0 && ++quiet >= APART) {
+                const vly_status added = add(page, &found, error);
+                if (added != VLY_OK)
+                    return added;
+                found = (finding){.number = 0};
+            }
+            continue;
+        }
+        quiet = 0;
+        if (found.number++ == 0) {
+            found.burst = entry.record.burst;
+            found.threshold = unusual;
+            memcpy(found.time, entry.time, sizeof entry.time);
+        }
+        found.last = entry.record.burst;
+        if (score > found.score) {
+            found.score = score;
+            describe(file, &entry, metric, &found);
+        }
+    }
+    return found.number > 0 ? add(page, &found, error) : VLY_OK;
+}
+
+static vly_status judge_telemetry(report *page, const char *path,
+                                  vly_error *error)
+{
+    telemetry_file *file = NULL;
+    vly_detector *detector = NULL;
+    vly_status status = telemetry_file_open(path, &file, error);
+    if (status == VLY_OK)
+        status = vly_detector_create(VLY_DETECTOR_GAUSSIAN, &detector, error);
+    if (status == VLY_OK)
+        status = judge(page, file, detector, error);
+    vly_detector_destroy(detector);
+    telemetry_file_close(file);
+    return status;
+}
+
+/* What --telemetry of the run's own command said; NULL: nothing. Relative
+ * paths are of the folder where the run was started, which is not known. */
+static const char *told_telemetry(const json_value *manifest)
+{
+    const json_value *command = json_find(manifest, "command");
+    for (uint32_t i = 0; command && i + 1 < command->n_items; i++) {
+        const char *word = command->items[i].text;
+        if (word && strcmp(word, "--telemetry") == 0)
+            return command->items[i + 1].text;
+        if (word && strncmp(word, "--telemetry=", 12) == 0)
+            return word + 12;
+    }
+    return NULL;
+}
+
+/* ---- the page -------------------------------------------------------------
+ */
+
+static void print_what_ran(const report *page)
+{
+    tool_plain_text copy;
+    const json_value *m = &page->manifest;
+    const json_value *s = &page->summary;
+    const bool ended = s->kind == JSON_OBJECT;
+    const double dt_ms = json_find_number(m, "dt_ms", 0);
+    tool_print("WHAT RAN\n  genome     %s", text_of(m, "genome", &copy));
+    if (ended && json_find_text(s, "title"))
+        tool_print(" (%s)", text_of(s, "title", &copy));
+    tool_print("\n  network    %s neurons, %s synapses, a burst is %g ms\n",
+               tool_thousands(count_of(m, "neurons")),
+               tool_thousands(count_of(m, "synapses")), dt_ms);
+    if (ended) {
+        tool_print("  backend    %s", text_of(s, "backend", &copy));
+        tool_print(", %s\n", text_of(s, "device", &copy));
+    }
+    tool_print("  version    %s", text_of(m, "version", &copy));
+    tool_print(" (%s)\n", text_of(m, "commit", &copy));
+    if (json_find_text(m, "start"))
+        tool_print("  started    %s\n", text_of(m, "start", &copy));
+}
+
+static void print_areas(const json_value *areas)
+{
+    tool_plain_text copy;
+    const uint32_t n = areas ? areas->n_items : 0;
+    if (n == 0)
+        return;
+    tool_print("\n  %-20s %12s %14s %10s\n", "area", "neurons", "spikes",
+               "rate_hz");
+    for (uint32_t i = 0; i < n && i < AREAS_SHOWN; i++) {
+        const json_value *area = &areas->items[i];
+        tool_print("  %-20s %12s %14s %10.3g%s\n", text_of(area, "id", &copy),
+                   tool_thousands(count_of(area, "neurons")),
+                   tool_thousands(count_of(area, "spikes")),
+                   json_find_number(area, "rate_hz", 0),
+                   count_of(area, "spikes") == 0 ? "  silent" : "");
+    }
+    if (n > AREAS_SHOWN)
+        tool_print("  and %u more areas\n", n - AREAS_SHOWN);
+}
+
+static void print_losses(const json_value *s)
+{
+    const json_value *telemetry = json_find(s, "telemetry");
+    const json_value *swaps = json_find(s, "swaps");
+    const json_value *failovers = json_find(s, "failovers");
+    if (telemetry && count_of(telemetry, "lost") > 0)
+        tool_print("  telemetry  %s samples of %s were lost\n",
+                   tool_thousands(count_of(telemetry, "lost")),
+                   tool_thousands(count_of(telemetry, "samples")));
+    if (swaps && swaps->n_items > 0)
+        tool_print("  swaps      %u\n", swaps->n_items);
+    if (failovers && failovers->n_items > 0)
+        tool_print("  fail-overs %u: a device did not answer\n",
+                   failovers->n_items);
+}
+
+static void print_monitor(const json_value *s)
+{
+    tool_plain_text copy;
+    const json_value *monitor = json_find(s, "monitor");
+    if (!monitor || monitor->kind != JSON_OBJECT)
+        return;
+    if (json_find_text(monitor, "reason"))
+        tool_print("  monitor    none: %s\n",
+                   text_of(monitor, "reason", &copy));
+    else
+        tool_print("  monitor    %s records, %s skipped, %s unusual\n",
+                   tool_thousands(count_of(monitor, "records")),
+                   tool_thousands(count_of(monitor, "skipped")),
+                   tool_thousands(count_of(monitor, "anomalies")));
+    if (json_find_text(monitor, "failure"))
+        tool_print("             it ended early: %s\n",
+                   text_of(monitor, "failure", &copy));
+}
+
+static void print_how_it_went(const report *page)
+{
+    tool_plain_text copy;
+    const json_value *s = &page->summary;
+    tool_print("\nHOW IT WENT\n");
+    if (s->kind != JSON_OBJECT) {
+        tool_print("  it did not come to its end: there is no summary.json "
+                   "(it still runs, or was killed;\n  `volley status` "
+                   "says which)\n");
+        return;
+    }
+    const json_value *stopped = json_find(s, "stopped");
+    tool_print("  bursts     %s%s\n", tool_thousands(count_of(s, "bursts")),
+               stopped && stopped->number > 0 ? ", stopped before its end"
+                                              : "");
+    tool_print("  time       %s, real-time factor %.3g\n",
+               tool_seconds(json_find_number(s, "wall_s", 0)),
+               json_find_number(s, "rtf", 0));
+    tool_print("  spikes     %s, synaptic events %s (%s/s)\n",
+               tool_thousands(count_of(s, "spikes")),
+               tool_thousands(count_of(s, "synaptic_events")),
+               tool_rate_text(json_find_number(s, "events_per_s", 0)));
+    tool_print("  digest     %s\n", text_of(s, "digest", &copy));
+    print_losses(s);
+    print_monitor(s);
+    print_areas(json_find(s, "areas"));
+}
+
+static int stranger(const void *a, const void *b)
+{
+    const finding *x = a;
+    const finding *y = b;
+    if (x->score != y->score)
+        return x->score < y->score ? 1 : -1;
+    return x->burst < y->burst ? -1 : x->burst > y->burst;
+}
+
+static int earlier(const void *a, const void *b)
+{
+    const finding *x = a;
+    const finding *y = b;
+    return x->burst < y->burst ? -1 : x->burst > y->burst;
+}
+
+static void print_finding(const finding *found)
+{
+    tool_plain_text copy;
+    tool_print("\n  %s\n", tool_plain(found->text, &copy));
+    tool_print("    when      %s, burst %s", tool_plain(found->time, &copy),
+               tool_thousands(found->burst));
+    if (found->last > found->burst)
+        tool_print(" to %s (%u records)", tool_thousands(found->last),
+                   found->number);
+    tool_print("\n");
+    if (found->area[0])
+        tool_print("    area      %s\n", tool_plain(found->area, &copy));
+    tool_print("    likely    %s\n",
+               found->cause[0] ? tool_plain(found->cause, &copy)
+                               : "no row of the table of causes fits");
+    tool_print("    evidence  score %.1f, threshold %.1f", found->score,
+               found->threshold);
+    if (found->metric[0])
+        tool_print(", by %s", tool_plain(found->metric, &copy));
+    if (found->evidence[0])
+        tool_print("; in usual deviations: %s",
+                   tool_plain(found->evidence, &copy));
+    tool_print("\n");
+}
+
+static void print_unusual(report *page, bool all, const char *telemetry)
+{
+    uint32_t n = page->n_findings;
+    tool_print("\nWHAT WAS UNUSUAL\n");
+    if (!page->watched && !telemetry) {
+        tool_print("  not known: no monitor watched this run, and it left no "
+                   "telemetry (--monitor,\n  --telemetry)\n");
+        return;
+    }
+    if (!page->watched)
+        tool_print("  No monitor watched this run. This is what a windowed "
+                   "Gaussian finds in its\n  telemetry, from %g deviations "
+                   "on.\n",
+                   unusual);
+    if (n == 0) {
+        tool_print("  nothing\n");
+        return;
+    }
+    if (!all && n > SHOWN) {
+        qsort(page->findings, n, sizeof *page->findings, stranger);
+        tool_print("  %u things; the %d strangest:\n", n, SHOWN);
+        n = SHOWN;
+    }
+    qsort(page->findings, n, sizeof *page->findings, earlier);
+    for (uint32_t i = 0; i < n; i++)
+        print_finding(&page->findings[i]);
+}
+
+/* ---- the command ----------------------------------------------------------
+ */
+
+/* *path NULL: there is no such file in the folder. */
+static vly_status find(const char *folder, const char *name, char **path,
+                       vly_error *error)
+{
+    *path = vly_format("%s/%s", folder, name);
+    if (!*path)
+        return vly_fail_nomem(error, strlen(folder), "a path");
+    if (access(*path, F_OK) != 0) {
+        vly_free(*path);
+        *path = NULL;
+    }
+    return VLY_OK;
+}
+
+static vly_status load(report *page, vly_error *error)
+{
+    char *path = vly_format("%s/manifest.json", page->folder);
+    if (!path)
+        return vly_fail_nomem(error, strlen(page->folder), "a path");
+    vly_status status = VLY_OK;
+    if (access(path, F_OK) != 0)
+        status = vly_fail(error,
+                          errno == ENOENT || errno == ENOTDIR ? VLY_E_INVALID
+                                                              : VLY_E_IO,
+                          "%s: %s, wanted the folder of `volley run -o`", path,
+                          strerror(errno));
+    else
+        status = json_load(path, &page->manifest, error);
+    vly_free(path);
+    if (status != VLY_OK)
+        return status;
+    status = find(page->folder, "summary.json", &path, error);
+    if (status == VLY_OK && path)
+        status = json_load(path, &page->summary, error);
+    vly_free(path);
+    return status;
+}
+
+/* Findings of monitor.jsonl, else of telemetry. *telemetry: of which file. */
+static vly_status look(report *page, const char *given, char **telemetry,
+                       vly_error *error)
+{
+    char *path = NULL;
+    vly_status status = find(page->folder, "monitor.jsonl", &path, error);
+    if (status == VLY_OK && path && !given) {
+        page->watched = true;
+        status = read_monitor(page, path, error);
+        vly_free(path);
+        return status;
+    }
+    vly_free(path);
+    if (status == VLY_OK && !given)
+        status = find(page->folder, "telemetry.jsonl", telemetry, error);
+    const char *told = given ? given : told_telemetry(&page->manifest);
+    if (status == VLY_OK && !*telemetry && told &&
+        (given || access(told, F_OK) == 0)) {
+        *telemetry = vly_strdup(told);
+        if (!*telemetry)
+            status = vly_fail_nomem(error, strlen(told), "a path");
+    }
+    if (status == VLY_OK && *telemetry)
+        status = judge_telemetry(page, *telemetry, error);
+    return status;
+}
+
+static int run(const tool_args *args)
+{
+    vly_error error = VLY_ERROR_INIT;
+    report page = {.folder = args->positional[0]};
+    char *telemetry = NULL;
+    vly_status status = load(&page, &error);
+    if (status == VLY_OK)
+        status = look(&page, tool_text(args, "telemetry"), &telemetry, &error);
+    if (status == VLY_OK) {
+        tool_plain_text copy;
+        tool_print("REPORT of %s\n\n", tool_plain(page.folder, &copy));
+        print_what_ran(&page);
+        print_how_it_went(&page);
+        print_unusual(&page, tool_has(args, "all"), telemetry);
+    }
+    json_free(&page.manifest);
+    json_free(&page.summary);
+    vly_free(page.findings);
+    vly_free(telemetry);
+    return status == VLY_OK ? TOOL_EXIT_DONE : tool_fail(&error);
+}
+
+const tool_command monitor_report = {
+    .name = "monitor report",
+    .arguments = "RUN",
+    .summary = "A page about a run: how it went, what was unusual, and why.",
+    .details =
+        "RUN is the folder of `volley run -o`. What the monitor said "
+        "(--monitor) is in its\nmonitor.jsonl. Without that the telemetry of "
+        "the run is judged now, by a simpler\ndetector; --telemetry always "
+        "does. Causes are likely ones, from the table in\n"
+        "core/monitor/README.md.\n",
+    .options = options,
+    .n_positional_min = 1,
+    .n_positional_max = 1,
+    .run = run};
