@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include <volley/rwkv.h>
 #include <volley/wkv.h>
 
 #include "accel_cuda.h"
@@ -10,6 +11,7 @@
 
 const char vly_accel_plugin[] = "attention_cuda";
 
+extern const vly_rwkv vly_rwkv_cuda_table;
 extern const vly_wkv vly_wkv_cuda_table;
 
 static vly_status init(const vly_host *host, vly_error *error)
@@ -37,6 +39,8 @@ static const void *get_interface(const char *id)
         return &vly_attention_cuda_table;
     if (strcmp(id, VLY_WKV_INTERFACE) == 0)
         return &vly_wkv_cuda_table;
+    if (strcmp(id, VLY_RWKV_INTERFACE) == 0)
+        return &vly_rwkv_cuda_table;
     return strcmp(id, VLY_MEMORY_INTERFACE) == 0 ? &vly_accel_cuda_memory
                                                  : NULL;
 }

@@ -133,6 +133,10 @@ template <typename T> static inline T __ldg(const T *at)
 {
     return *at;
 }
+template <typename T> static inline T __ldcg(const T *at)
+{
+    return *at;
+}
 template <typename T> static inline T __ldcs(const T *at)
 {
     return *at;

@@ -45,12 +45,14 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     foreach(name attention_device.cuh attention_rows.cuh wkv_device.cuh
             attention_index.h attention_kernels.h attention_sm90.h
             attention_sm90_load.cuh
-            wkv_kernels.h)
+            wkv_kernels.h rwkv_kernels.h rwkv_device.cuh rwkv_head.cuh
+            gemm_kernels.h gemm_element.cuh gemv_fragment.cuh gemv_unpack.h)
         configure_file(${CMAKE_SOURCE_DIR}/kernels/cuda/${name} ${made}/${name}
                        COPYONLY)
     endforeach()
     foreach(name attention_plain attention_mma attention_decode attention_sm90
-            wkv_step wkv_recurrent wkv_chunked)
+            wkv_step wkv_recurrent wkv_chunked rwkv_rows rwkv_heads rwkv_step
+            rwkv_products)
         set(kernel ${CMAKE_SOURCE_DIR}/kernels/cuda/${name}.cu)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${kernel})
         file(READ ${kernel} text)
@@ -77,6 +79,34 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
         target_include_directories(test_${name}_simt SYSTEM PRIVATE
             ${CUDAToolkit_INCLUDE_DIRS})
     endforeach()
+
+    # the plugin's own plans over them, and a runtime that is none
+    set(folder ${CMAKE_SOURCE_DIR}/plugins/attention)
+    set(support ${CMAKE_SOURCE_DIR}/tests/support)
+    vly_plugin(fake_attention_cuda
+        ${support}/fake_attention_cuda.c ${folder}/rwkv_cuda.c
+        ${folder}/wkv_cuda.c ${support}/fake_runtime.c
+        $<TARGET_OBJECTS:attention_simt> $<TARGET_OBJECTS:attention_common>
+        $<TARGET_OBJECTS:accel_common> $<TARGET_OBJECTS:accel_cuda>
+        OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
+    target_include_directories(fake_attention_cuda PRIVATE
+        ${CMAKE_SOURCE_DIR} ${folder} ${CMAKE_SOURCE_DIR}/plugins/common)
+    target_include_directories(fake_attention_cuda SYSTEM PRIVATE
+        ${CUDAToolkit_INCLUDE_DIRS})
+    target_link_libraries(fake_attention_cuda PRIVATE
+        m ${CMAKE_DL_LIBS} Threads::Threads)
+    set_target_properties(attention_simt PROPERTIES
+        POSITION_INDEPENDENT_CODE ON)
+    add_dependencies(test_conformance_accelerator fake_attention_cuda)
+    function(emulated_table name options pattern)
+        vly_test_register(test_${name}_emulated LABELS unit ${ARGN}
+            COMMAND ${CMAKE_COMMAND} -E env
+                VOLLEY_PLUGIN_PATH=${VOLLEY_TEST_PLUGIN_DIR}/fake_attention_cuda.so
+                $<TARGET_FILE:test_conformance_accelerator>
+                cuda:0,cache=off,tune=0${options} ${pattern})
+    endfunction()
+    emulated_table(wkv "" "wkv*")
+    emulated_table(wkv_chunked ,choose=own_chunked "wkv*" slow TIMEOUT 300)
 endif()
 
 # every way of its own through the tables, without measuring

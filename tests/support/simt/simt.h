@@ -157,6 +157,10 @@ template <typename T> T __ldg(const T *from)
 {
     return *from;
 }
+template <typename T> T __ldcg(const T *from)
+{
+    return *from;
+}
 template <typename T> T __ldcs(const T *from)
 {
     return *from;
@@ -177,6 +181,20 @@ inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t pick)
         result |= (uint32_t)(bytes >> (8 * (pick >> (4 * i) & 7)) & 0xff)
                   << (8 * i);
     return result;
+}
+/* rounds once: a product of two fp16 is exact in double, and so is the sum */
+inline __half2 __hfma2(__half2 a, __half2 b, __half2 c)
+{
+    const auto one = [](__half x, __half y, __half z) {
+        return __double2half((double)__half2float(x) * (double)__half2float(y) +
+                             (double)__half2float(z));
+    };
+    return __half2(one(__low2half(a), __low2half(b), __low2half(c)),
+                   one(__high2half(a), __high2half(b), __high2half(c)));
+}
+inline uint32_t min(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
 }
 inline size_t __cvta_generic_to_shared(const void *at)
 {

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How the kernels of RWKV-7 follow each other. With `early`, a kernel starts
+ * when every block of the one before has called rwkv_wait: what that one
+ * writes, or the one before it, must not be touched before this one's own
+ * rwkv_wait; weights may (programmatic dependent launch).
+ */
+#ifndef VLY_RWKV_LAUNCH_CUH
+#define VLY_RWKV_LAUNCH_CUH
+
+#include <cuda_runtime.h>
+
+/* Until what the kernels before wrote can be read; lets the next one start. */
+static __device__ __forceinline__ void rwkv_wait()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* The line into the second-level cache: weights, before rwkv_wait. */
+static __device__ __forceinline__ void rwkv_prefetch(const void *at)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+}
+
+template <typename... P>
+static int rwkv_launch(void (*kernel)(P...), dim3 grid, uint32_t threads,
+                       size_t bytes, void *stream, uint32_t early, P... args)
+{
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = bytes;
+    config.stream = (cudaStream_t)stream;
+    config.attrs = &attribute;
+    config.numAttrs = early ? 1 : 0;
+    const cudaError_t code = cudaLaunchKernelEx(&config, kernel, args...);
+    return code != cudaSuccess ? (int)code : (int)cudaGetLastError();
+}
+
+#endif

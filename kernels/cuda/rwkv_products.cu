@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Several products of matrices with up to 8 rows in one launch. A token of
+ * RWKV-7 is bound by reading its weights once and by the number of its
+ * launches, so products that need nothing of each other share one.
+ *
+ * A block has 16 rows (fp32 x: 2) of one of the matrices; its eight warps
+ * divide k. Loads are those of gemv_half.cu and gemv_full.cu: 16 bytes a lane
+ * past the registers, 32 KB a block under way, of which the first 24 KB do not
+ * wait for the kernel before (rwkv_launch.cuh). Sums of warps are added in
+ * their order.
+ *
+ * Predicted for an H200, a layer of the 1.5B model in 16 bits: 101 MB, 23.4 us
+ * at 4.3 TB/s; see plugins/attention/README.md. Not measured.
+ */
+#include "gemv_fragment.cuh"
+#include "rwkv_device.cuh"
+
+#define WARPS 8
+#define THREADS (32 * WARPS)
+#define STAGES 4
+#define ROWS VLY_CUDA_RWKV_MOST_ROWS
+
+/* The product of a block; *block becomes its number in it. */
+static __device__ __forceinline__ const vly_cuda_rwkv_product &
+product_of(const vly_cuda_rwkv_products &args, uint32_t *block)
+{
+    uint32_t i = 0;
+    while (i + 1 < args.n_products && blockIdx.x >= args.product[i + 1].first)
+        i++;
+    *block = blockIdx.x - args.product[i].first;
+    return args.product[i];
+}
+
+static __device__ __forceinline__ float activated(float x, uint32_t f)
+{
+    if (f == VLY_CUDA_RWKV_RELU2)
+        return x < 0.0f ? 0.0f : x * x; /* NaN stays */
+    if (f == VLY_CUDA_RWKV_TANH)
+        return tanhf(x);
+    return f == VLY_CUDA_RWKV_SIGMOID ? rwkv_sigmoid(x) : x;
+}
+
+/* Element (row, j) of y from its sum. */
+static __device__ __forceinline__ void put_y(const vly_cuda_rwkv_products &args,
+                                             const vly_cuda_rwkv_product &p,
+                                             uint32_t row, uint32_t j,
+                                             float sum)
+{
+    const uint64_t at = (uint64_t)row * p.n + j;
+    if (row >= args.rows || j >= p.n ||
+        !rwkv_is_there(args.length, args.seq, row))
+        return;
+    if (p.type_w == VLY_CUDA_I8)
+        sum *= rwkv_get(p.scale, args.type, j);
+    float y = activated(sum, p.activation);
+    if (p.adds)
+        y += ((const float *)p.y)[at];
+    rwkv_put(p.y, p.type_y, at, y);
+}
+
+/* ---- fp16 and bf16 ------------------------------------------------------ */
+
+#define TILE 16
+
+/* T: of x; BITS of a weight. */
+template <typename T, int BITS>
+static __global__ void __launch_bounds__(THREADS)
+    rwkv_multiply_half(const __grid_constant__ vly_cuda_rwkv_products args)
+{
+    constexpr uint32_t VECTOR = 128 / BITS, CHUNK = 4 * VECTOR;
+    /* what is fetched, then the sums of the warps */
+    __shared__ __align__(16) uint4 ring[WARPS][STAGES][2][32];
+    float(*const partial)[TILE][ROWS] =
+        (float(*)[TILE][ROWS]) & ring[0][0][0][0];
+    uint32_t block;
+    const vly_cuda_rwkv_product &p = product_of(args, &block);
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint32_t r = lane / 4, t = lane % 4;
+    const uint32_t j0 = block * TILE;
+    /* rows that are not there are read as the last: not written */
+    const uint32_t row0 = min(j0 + r, p.n - 1);
+    const uint32_t row1 = min(j0 + r + 8, p.n - 1);
+    const uint32_t n_chunks = (p.k + CHUNK - 1) / CHUNK;
+    const uint64_t bytes = (uint64_t)p.k * BITS / 8; /* of a row */
+    const char *const w = (const char *)p.w + t * 16;
+    /* the last chunk may have no piece for this lane */
+    const uint32_t end =
+        (n_chunks - 1) * CHUNK + t * VECTOR >= p.k ? n_chunks - 1 : n_chunks;
+    const auto fetch = [&](uint32_t c, uint32_t stage) {
+        vly_fetch(&ring[warp][stage][0][lane], w + row0 * bytes + c * 64ull,
+                  c < end);
+        vly_fetch(&ring[warp][stage][1][lane], w + row1 * bytes + c * 64ull,
+                  c < end);
+        vly_fetch_commit();
+    };
+#pragma unroll
+    for (uint32_t s = 0; s + 1 < STAGES; s++)
+        fetch(warp + s * WARPS, s);
+    rwkv_wait();
+    lane_places<T, 1> at;
+    at.x[0] = (const T *)p.x + (uint64_t)min(r, args.rows - 1) * p.k +
+              t * VECTOR + warp * CHUNK;
+    at.scale0 = (const T *)p.scale + (uint64_t)row0 * n_chunks;
+    at.scale1 = (const T *)p.scale + (uint64_t)row1 * n_chunks;
+    float sum[1][4] = {};
+    uint32_t stage = 0;
+    for (uint32_t c = warp; c < n_chunks; c += WARPS) {
+        fetch(c + (STAGES - 1) * WARPS, (stage + STAGES - 1) % STAGES);
+        vly_fetch_wait<STAGES - 1>();
+        step<T, BITS, 1, true>(sum, at, ring[warp][stage][0][lane],
+                               ring[warp][stage][1][lane], c, c < end);
+        at.x[0] += WARPS * CHUNK;
+        stage = (stage + 1) % STAGES;
+    }
+    vly_fetch_wait<0>();
+    __syncthreads();
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++)
+        partial[warp][r + i / 2 * 8][2 * t + i % 2] = sum[0][i];
+    __syncthreads();
+    if (threadIdx.x >= TILE * ROWS)
+        return;
+    float all = 0.0f;
+#pragma unroll
+    for (uint32_t i = 0; i < WARPS; i++)
+        all += partial[i][threadIdx.x % TILE][threadIdx.x / TILE];
+    put_y(args, p, threadIdx.x / TILE, j0 + threadIdx.x % TILE, all);
+}
+
+/* ---- fp32 --------------------------------------------------------------- */
+
+#define PAIR 2 /* rows of a matrix that a block has */
+
+/* The weights of 16 bytes. */
+static __device__ __forceinline__ void spread(uint4 bits, float (&w)[4], float)
+{
+    memcpy(w, &bits, sizeof w);
+}
+template <typename T, int N>
+static __device__ __forceinline__ void spread(uint4 bits, float (&w)[N], T)
+{
+    T from[N];
+    memcpy((void *)from, &bits, sizeof from);
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        w[i] = vly_to_float(from[i]);
+}
+static __device__ __forceinline__ void spread(uint4 bits, float (&w)[32],
+                                              vly_i4)
+{
+    const uint32_t words[4] = {bits.x, bits.y, bits.z, bits.w};
+#pragma unroll
+    for (int i = 0; i < 32; i++)
+        w[i] = (float)((int)(words[i / 8] >> (i % 8 * 4) & 15u ^ 8u) - 8);
+}
+
+/* W: of the weights; N of them are 16 bytes. A: rows of x, 1 or up to 8. */
+template <typename W, int N, int A>
+static __global__ void __launch_bounds__(THREADS)
+    rwkv_multiply_full(const __grid_constant__ vly_cuda_rwkv_products args)
+{
+    constexpr uint32_t CHUNK = 32 * N;
+    __shared__ __align__(16) uint4 ring[WARPS][STAGES][PAIR][32];
+    __shared__ float partial[WARPS][PAIR][A];
+    uint32_t block;
+    const vly_cuda_rwkv_product &p = product_of(args, &block);
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint32_t j0 = block * PAIR;
+    const uint32_t n_chunks = (p.k + CHUNK - 1) / CHUNK;
+    const uint64_t bytes = (uint64_t)p.k / N * 16;
+    const uint32_t end =
+        (n_chunks - 1) * CHUNK + lane * N >= p.k ? n_chunks - 1 : n_chunks;
+    const auto fetch = [&](uint32_t c, uint32_t stage) {
+#pragma unroll
+        for (uint32_t r = 0; r < PAIR; r++)
+            vly_fetch(&ring[warp][stage][r][lane],
+                      (const char *)p.w + min(j0 + r, p.n - 1) * bytes +
+                          c * 512ull + lane * 16,
+                      c < end);
+        vly_fetch_commit();
+    };
+#pragma unroll
+    for (uint32_t s = 0; s + 1 < STAGES; s++)
+        fetch(warp + s * WARPS, s);
+    rwkv_wait();
+    float sum[PAIR][A] = {};
+    uint32_t stage = 0;
+    for (uint32_t c = warp; c < n_chunks; c += WARPS) {
+        fetch(c + (STAGES - 1) * WARPS, (stage + STAGES - 1) % STAGES);
+        vly_fetch_wait<STAGES - 1>();
+        const uint32_t k = c * CHUNK + lane * N;
+#pragma unroll
+        for (uint32_t r = 0; r < PAIR; r++) {
+            float w[N];
+            spread(ring[warp][stage][r][lane], w, W());
+            float scale = 1.0f;
+            if (N == 32 && c < end)
+                scale =
+                    rwkv_get(p.scale, args.type,
+                             min(j0 + r, p.n - 1) * (p.k / 128ull) + k / 128);
+#pragma unroll
+            for (int i = 0; i < A; i++) {
+                /* not there: 0 times NaN would be NaN */
+                if (c >= end || (uint32_t)i >= args.rows)
+                    continue;
+                const float4 *x = (const float4 *)((const float *)p.x +
+                                                   (uint64_t)i * p.k + k);
+                float one = 0.0f;
+#pragma unroll
+                for (int q = 0; q < N / 4; q++) {
+                    const float4 v = __ldcg(x + q);
+                    one = fmaf(w[4 * q + 1], v.y, fmaf(w[4 * q], v.x, one));
+                    one = fmaf(w[4 * q + 3], v.w, fmaf(w[4 * q + 2], v.z, one));
+                }
+                sum[r][i] =
+                    N == 32 ? fmaf(scale, one, sum[r][i]) : sum[r][i] + one;
+            }
+        }
+        stage = (stage + 1) % STAGES;
+    }
+    vly_fetch_wait<0>();
+#pragma unroll
+    for (uint32_t r = 0; r < PAIR; r++)
+#pragma unroll
+        for (int i = 0; i < A; i++) {
+            const float all = rwkv_sum_warp(sum[r][i]);
+            if (lane == 0)
+                partial[warp][r][i] = all;
+        }
+    __syncthreads();
+    if (threadIdx.x >= PAIR * A)
+        return;
+    const uint32_t r = threadIdx.x % PAIR, i = threadIdx.x / PAIR;
+    float all = 0.0f;
+    for (uint32_t x = 0; x < WARPS; x++)
+        all += partial[x][r][i];
+    put_y(args, p, i, j0 + r, all);
+}
+
+/* ---- launches -------------------------------------------------------------
+ */
+
+typedef void (*products_kernel)(const vly_cuda_rwkv_products);
+
+template <typename T> static products_kernel half_kernel(uint32_t type_w)
+{
+    return type_w == VLY_CUDA_I4   ? (products_kernel)rwkv_multiply_half<T, 4>
+           : type_w == VLY_CUDA_I8 ? (products_kernel)rwkv_multiply_half<T, 8>
+                                   : (products_kernel)rwkv_multiply_half<T, 16>;
+}
+
+template <int A> static products_kernel full_kernel(uint32_t type_w)
+{
+    switch (type_w) {
+    case VLY_CUDA_F32:
+        return rwkv_multiply_full<float, 4, A>;
+    case VLY_CUDA_F16:
+        return rwkv_multiply_full<__half, 8, A>;
+    case VLY_CUDA_BF16:
+        return rwkv_multiply_full<__nv_bfloat16, 8, A>;
+    case VLY_CUDA_I8:
+        return rwkv_multiply_full<int8_t, 16, A>;
+    default:
+        return rwkv_multiply_full<vly_i4, 32, A>;
+    }
+}
+
+/* Those of one type of weights. */
+static int launch_type(const vly_cuda_rwkv_products *all, uint32_t type_w,
+                       void *stream)
+{
+    const uint32_t tile = all->type == VLY_CUDA_F32 ? PAIR : TILE;
+    vly_cuda_rwkv_products some = *all;
+    uint64_t blocks = 0;
+    some.n_products = 0;
+    for (uint32_t i = 0; i < all->n_products; i++) {
+        if (all->product[i].type_w != type_w)
+            continue;
+        vly_cuda_rwkv_product *p = &some.product[some.n_products++];
+        *p = all->product[i];
+        p->first = (uint32_t)blocks;
+        blocks += (p->n - 1) / tile + 1;
+        if (blocks > INT32_MAX)
+            return (int)cudaErrorInvalidValue;
+    }
+    if (blocks == 0)
+        return 0;
+    const products_kernel kernel =
+        all->type == VLY_CUDA_F16    ? half_kernel<__half>(type_w)
+        : all->type == VLY_CUDA_BF16 ? half_kernel<__nv_bfloat16>(type_w)
+        : all->rows == 1             ? full_kernel<1>(type_w)
+                                     : full_kernel<ROWS>(type_w);
+    return rwkv_launch(kernel, dim3((uint32_t)blocks), THREADS, 0, stream,
+                       all->early, some);
+}
+
+int vly_cuda_rwkv_multiply(const vly_cuda_rwkv_products *args, void *stream)
+{
+    static const uint32_t types[] = {VLY_CUDA_F32, VLY_CUDA_F16, VLY_CUDA_BF16,
+                                     VLY_CUDA_I8, VLY_CUDA_I4};
+    if (args->rows == 0)
+        return 0;
+    if (args->rows > ROWS)
+        return (int)cudaErrorInvalidValue;
+    for (uint32_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        const int code = launch_type(args, types[i], stream);
+        if (code != 0)
+            return code;
+    }
+    return 0;
+}

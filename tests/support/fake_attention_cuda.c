@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * attention_cuda where there is no device: its volley.wkv/1 and volley.rwkv/1
+ * over kernels that run on the processor (tests/support/simt) and a runtime
+ * that is none. What it copies is done at once, and it keeps no graphs.
+ */
+#include <string.h>
+
+#include <volley/rwkv.h>
+#include <volley/wkv.h>
+
+#include "accel_common.h"
+
+const char vly_accel_plugin[] = "attention_cuda";
+
+extern const vly_rwkv vly_rwkv_cuda_table;
+extern const vly_wkv vly_wkv_cuda_table;
+
+static vly_status init(const vly_host *host, vly_error *error)
+{
+    return vly_accel_start(host, error);
+}
+
+static void deinit(void)
+{
+    vly_accel_stop();
+}
+
+static const void *get_interface(const char *id)
+{
+    if (strcmp(id, VLY_WKV_INTERFACE) == 0)
+        return &vly_wkv_cuda_table;
+    if (strcmp(id, VLY_RWKV_INTERFACE) == 0)
+        return &vly_rwkv_cuda_table;
+    return strcmp(id, VLY_MEMORY_INTERFACE) == 0 ? &vly_accel_host_memory
+                                                 : NULL;
+}
+
+extern const vly_plugin vly_plugin_entry;
+VLY_EXPORT const vly_plugin vly_plugin_entry = {
+    .struct_size = sizeof(vly_plugin),
+    .abi_version = VLY_ABI_VERSION,
+    .id = "attention_cuda",
+    .version = "0.1.0",
+    .build = "no device",
+    .init = init,
+    .deinit = deinit,
+    .get_interface = get_interface,
+};
