@@ -199,7 +199,8 @@ static vly_status find_layout(vly_rwkv_weights *weights, uint32_t lora,
     if (seen == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "%.300s: the ranks are the width, so shapes do not say "
-                        "whether low-rank matrices are transposed: say it",
+                        "whether low-rank matrices are transposed; "
+                        "--transposed yes or no says it",
                         path);
     weights->transposed = seen == 2;
     return VLY_OK;

@@ -106,9 +106,9 @@ static vly_status check_gaps(const vly_safetensors *file,
         const vly_safetensor *tensor = sorted[i];
         if (tensor->begin < end)
             return vly_fail(error, VLY_E_PARSE,
-                            "%.300s: tensor %.150s begins at offset %" PRIu64
+                            "%.300s: tensor %.200s begins at offset %" PRIu64
                             ", wanted %" PRIu64
-                            ", the end of tensor %.150s, which it overlaps",
+                            ", the end of tensor %.200s, which it overlaps",
                             file->path, tensor->name, tensor->begin, end,
                             sorted[i - 1]->name);
         if (tensor->begin > end)

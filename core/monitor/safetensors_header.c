@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "monitor/utf8.h"
 
-enum { NAME_MAX_BYTES = 1000 };
+enum { NAME_MAX_BYTES = 200 }; /* whole in every message */
 
 typedef struct parser {
     const char *path;
@@ -46,6 +46,15 @@ static vly_status wanted(const parser *p, const char *what)
     return vly_fail(p->error, VLY_E_PARSE,
                     "%.300s: byte %zu of the header: found %s, wanted %s",
                     p->path, p->at, found, what);
+}
+
+/* The text as it can stand in a message, which is one line. */
+static const char *plain(char *text)
+{
+    for (char *c = text; *c != '\0'; c++)
+        if (*c < 0x20 || *c >= 0x7f)
+            *c = '?';
+    return text;
 }
 
 /* ---- tokens ---------------------------------------------------------------
@@ -269,8 +278,8 @@ static vly_status take_member(parser *p, vly_safetensor *tensor,
                         "%.300s: tensor %.200s has %s\"%.40s\" (byte %zu of "
                         "the header), wanted \"dtype\", \"shape\" and "
                         "\"data_offsets\", each once",
-                        p->path, tensor->name, k < 3 ? "a second " : "", text,
-                        first);
+                        p->path, tensor->name, k < 3 ? "a second " : "",
+                        plain(text), first);
     *has |= 1u << k;
     if (!take(p, ':'))
         return wanted(p, "a colon");
@@ -287,7 +296,7 @@ static vly_status take_member(parser *p, vly_safetensor *tensor,
                         "%.300s: tensor %.200s has dtype \"%.40s\", wanted one "
                         "of BOOL, U8 to U64, I8 to I64, F8_E5M2, F8_E4M3, F16, "
                         "BF16, F32, F64",
-                        p->path, tensor->name, text);
+                        p->path, tensor->name, plain(text));
 out:
     return status;
 }

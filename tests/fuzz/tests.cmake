@@ -94,3 +94,5 @@ vly_fuzz(genome ${CMAKE_CURRENT_LIST_DIR}/corpus/genome
 vly_fuzz(connectome ${CMAKE_CURRENT_LIST_DIR}/corpus/connectome)
 vly_fuzz(checkpoint ${CMAKE_CURRENT_LIST_DIR}/corpus/checkpoint)
 vly_fuzz(stream ${CMAKE_CURRENT_LIST_DIR}/corpus/stream)
+vly_fuzz(safetensors ${CMAKE_CURRENT_LIST_DIR}/corpus/safetensors)
+vly_fuzz(vocabulary ${CMAKE_CURRENT_LIST_DIR}/corpus/vocabulary)

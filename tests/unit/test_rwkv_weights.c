@@ -15,6 +15,8 @@
 #include "weights_maker.h"
 
 #define FILE_NAME VLY_TEST_BINARY_DIR "/test_rwkv_weights.tmp"
+#define GOLDEN                                                                 \
+    VLY_TEST_SOURCE_DIR "/tests/golden/rwkv7/tiny-rwkv7-834k.safetensors"
 
 static const maker_model small = {.layers = 2,
                                   .width = 128,
@@ -453,7 +455,47 @@ static void test_memory(void **state)
     unlink(FILE_NAME);
 }
 
+/* The tiny RWKV-7 of rwkv.cpp: what its file says of itself, and some of its
+ * numbers as they stand in it. */
+static void test_golden(void **state)
+{
+    (void)state;
+    vly_error error = VLY_ERROR_INIT;
+    vly_rwkv_weights *weights = NULL;
+    float row[256];
+    float wanted[32];
+    assert_ok(
+        vly_rwkv_weights_open(GOLDEN, VLY_RWKV_LORA_BY_SHAPE, &weights, &error),
+        error);
+    const vly_rwkv_sizes *sizes = vly_rwkv_weights_sizes(weights);
+    assert_int_equal(sizes->layers, 12);
+    assert_int_equal(sizes->width, 64);
+    assert_int_equal(sizes->heads, 1);
+    assert_int_equal(sizes->hidden, 256);
+    assert_int_equal(sizes->vocabulary, 256);
+    assert_int_equal(sizes->rank_w, 32);
+    assert_int_equal(sizes->rank_a, 32);
+    assert_int_equal(sizes->rank_v, 32);
+    assert_int_equal(sizes->rank_g, 32);
+    assert_int_equal(sizes->n_parameters, 829888);
+    assert_int_equal(sizes->n_bytes, 4 * 829888);
+    /* column 5 of blocks.0.att.w1, which begins at offset 68608 */
+    FILE *file = fopen(GOLDEN, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 8 + 37776 + 68608, SEEK_SET), 0);
+    for (uint32_t d = 0; d < 64; d++) {
+        assert_int_equal(fread(wanted, sizeof wanted, 1, file), 1);
+        assert_ok(
+            vly_rwkv_weights_read(weights, VLY_RWKV_W1, 0, 5, 1, row, &error),
+            error);
+        assert_memory_equal(&row[d], &wanted[5], sizeof(float));
+    }
+    fclose(file);
+    vly_rwkv_weights_close(weights);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_golden),
     cmocka_unit_test(test_names_and_layouts),
     cmocka_unit_test(test_sizes),
     cmocka_unit_test(test_rows),

@@ -187,6 +187,9 @@ static const struct {
     {"{\"x\":[]}", 0, "wanted an object of a tensor"},
     {X(GOOD_X ",,"), 4, "found \",}}\", wanted \"dtype\""},
     {X(GOOD_X " 1"), 4, "wanted a comma or the end of the object"},
+    {X(GOOD_X ",\"a\\n\\u00e9\":1"), 4, "tensor x has \"a???\" (byte"},
+    {X("\"dtype\":\"F\\n2\",\"shape\":[1],\"data_offsets\":[0,0]"), 0,
+     "tensor x has dtype \"F?2\", wanted one of BOOL"},
     /* names */
     {"{\"x\":{" GOOD_X "},\"x\":{\"dtype\":\"U8\",\"shape\":[4],"
      "\"data_offsets\":[4,8]}}",
