@@ -174,21 +174,12 @@ static void put_evidence(const vly_record_note *note, char *text,
     }
 }
 
-static uint32_t area_of(const vly_record_note *note, uint32_t metric)
-{
-    return metric == VLY_METRIC_SILENT    ? note->silent
-           : metric == VLY_METRIC_LOWERED ? note->lowered
-           : metric == VLY_METRIC_RAISED  ? note->raised
-           : metric != VLY_METRIC_RATE    ? VLY_NO_AREA
-           : note->z16[metric] < 0        ? note->lowered
-                                          : note->raised;
-}
-
 static void describe(const telemetry_file *file, const telemetry_entry *entry,
                      uint32_t metric, finding *found)
 {
-    const vly_verdict verdict = {.metric = metric,
-                                 .area = area_of(&entry->note, metric),
+    const uint32_t told = vly_note_metric(&entry->note, metric);
+    const vly_verdict verdict = {.metric = told,
+                                 .area = vly_note_area(&entry->note, told),
                                  .burst = entry->record.burst};
     const char *const *names = telemetry_file_names(file);
     const char *cause = vly_verdict_cause(&entry->record, &entry->note);
@@ -196,7 +187,7 @@ static void describe(const telemetry_file *file, const telemetry_entry *entry,
                      sizeof found->text);
     (void)snprintf(found->cause, sizeof found->cause, "%s", cause ? cause : "");
     (void)snprintf(found->metric, sizeof found->metric, "%s",
-                   vly_metric_name(metric));
+                   vly_metric_name(told));
     (void)snprintf(found->area, sizeof found->area, "%s",
                    verdict.area == VLY_NO_AREA ? "" : names[verdict.area]);
     put_evidence(&entry->note, found->evidence, sizeof found->evidence);

@@ -122,6 +122,31 @@ const char *vly_verdict_cause(const vly_record *record,
     return NULL;
 }
 
+uint32_t vly_note_metric(const vly_record_note *note, uint32_t metric)
+{
+    if (metric == VLY_METRIC_LOWERED && note->level[metric] < 0)
+        return VLY_METRIC_RAISED;
+    if (metric == VLY_METRIC_RAISED && note->level[metric] < 0)
+        return VLY_METRIC_LOWERED;
+    return metric;
+}
+
+uint32_t vly_note_area(const vly_record_note *note, uint32_t metric)
+{
+    switch (metric) {
+    case VLY_METRIC_SILENT:
+        return note->silent;
+    case VLY_METRIC_LOWERED:
+        return note->lowered;
+    case VLY_METRIC_RAISED:
+        return note->raised;
+    case VLY_METRIC_RATE:
+        return note->z16[metric] < 0 ? note->lowered : note->raised;
+    default:
+        return VLY_NO_AREA;
+    }
+}
+
 /* ---- sentences ---------------------------------------------------------- */
 
 static double power_of_2(double levels)

@@ -117,19 +117,6 @@ static double mean_of_largest(const double *z, uint32_t *largest)
     return sum / LARGEST;
 }
 
-static uint32_t area_of(const vly_record_note *note, uint32_t metric)
-{
-    if (metric == VLY_METRIC_SILENT)
-        return note->silent;
-    if (metric == VLY_METRIC_LOWERED)
-        return note->lowered;
-    if (metric == VLY_METRIC_RAISED)
-        return note->raised;
-    if (metric == VLY_METRIC_RATE || metric == VLY_METRIC_FAN)
-        return note->z16[VLY_METRIC_RATE] < 0 ? note->lowered : note->raised;
-    return VLY_NO_AREA;
-}
-
 /* The tail that counts: the model's, or this net's own where that is heavier.
  * A net whose records are strange by nature would else cry all the time. */
 static double threshold_of(const vly_surprise *surprise)
@@ -167,7 +154,8 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
         made.z[m] = judge_metric(&surprise->metrics[m], surprise->n, nats[m]);
     }
     made.score = mean_of_largest(made.z, &made.metric);
-    made.area = area_of(note, made.metric);
+    made.metric = vly_note_metric(note, made.metric);
+    made.area = vly_note_area(note, made.metric);
     made.strange = made.warm && made.score >= made.threshold;
     made.alarm = made.strange && surprise->quiet >= QUIET;
     if (made.strange)

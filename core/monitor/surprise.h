@@ -71,6 +71,12 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
                         const vly_record_note *note, const double *nats,
                         vly_verdict *verdict);
 
+/* What to tell of when `metric` is strange: if the area that fell most rose, it
+ * is the area that rose most, and the other way round. */
+uint32_t vly_note_metric(const vly_record_note *note, uint32_t metric);
+/* The area that this metric is about, or VLY_NO_AREA. */
+uint32_t vly_note_area(const vly_record_note *note, uint32_t metric);
+
 /* A sentence: "burst 1200: spikes of a burst: 5.2 times what was usual (area
  * E)", from the verdict's metric and the numbers of the note. areas are names,
  * NULL leaves them out. Cut where it does not fit. */
