@@ -12,9 +12,8 @@
 #include "base/number.h"
 
 /* MEMORY: over how many records a metric's usual surprise is taken. QUIET:
- * records below the threshold that end an episode. TAIL_LEAST: records before
- * this net's own tail counts. */
-enum { MEMORY = 256, FREE = 8, QUIET = 16, TAIL_LEAST = 256, LARGEST = 3 };
+ * records below the threshold that end an episode. */
+enum { MEMORY = 256, FREE = 8, QUIET = 16, PRIOR = 1024, LARGEST = 3 };
 static const double least_spread = 0.25; /* nats */
 static const double z_most = 64;         /* one token may be impossible */
 
@@ -117,18 +116,18 @@ static double mean_of_largest(const double *z, uint32_t *largest)
     return sum / LARGEST;
 }
 
-/* The tail that counts: the model's, or this net's own where that is heavier.
- * A net whose records are strange by nature would else cry all the time. */
+/* The tail that counts: the model's, or where it is heavier the one that this
+ * net adds to as many records of the model's as PRIOR. A net whose records are
+ * strange by nature would else cry all the time. */
 static double threshold_of(const vly_surprise *surprise)
 {
     vly_tail tail = surprise->tail;
-    if (surprise->n > TAIL_LEAST && surprise->above > 0) {
-        const double above = (double)surprise->above;
-        const double share = above / (double)surprise->n;
-        const double excess = surprise->excess / above;
-        tail.share = share > tail.share ? share : tail.share;
-        tail.excess = excess > tail.excess ? excess : tail.excess;
-    }
+    const double had = PRIOR * tail.share + 1;
+    const double above = had + (double)surprise->above;
+    const double share = above / (PRIOR + (double)surprise->n);
+    const double excess = (had * tail.excess + surprise->excess) / above;
+    tail.share = share > tail.share ? share : tail.share;
+    tail.excess = excess > tail.excess ? excess : tail.excess;
     return vly_tail_threshold(&tail, surprise->alarms, surprise->records);
 }
 

@@ -35,6 +35,7 @@ INJECTED = {
     "dropped": "drop:at={begin},share=0.2,for={length}",
     "clock": "clock:at={begin},ms=5000",
     "leak": "leak:at={begin},bytes=4096,for={length}",
+    "wrong": "wrong:to=cpu:8",
 }
 SIGNALLED = ["pause", "throttle"]
 
@@ -113,6 +114,8 @@ def one_run(options, number, fault):
                 begin=begin, length=end - begin)]
             if fault in ("stuck", "clock"):
                 end = begin
+            if fault == "wrong":
+                command += ["--swap", f"{begin}=cpu:2"]
         with subprocess.Popen(command, env=environment) as process:
             if fault in SIGNALLED:
                 begin, end = signalled(process, fault, telemetry, begin, end)

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the monitor tells: tokens of telemetry, surprise, simple detectors.
+vly_test(test_monitor_tokens LABELS unit
+         SOURCES test_monitor_tokens.c LIBRARIES m)
+vly_test(test_monitor_surprise LABELS unit
+         SOURCES test_monitor_surprise.c LIBRARIES m)

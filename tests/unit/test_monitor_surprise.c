@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Surprise into scores and alarms, the simple detectors, causes and sentences.
+ */
+#include "monitor/surprise.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "monitor/detectors.h"
+#include "volley_test.h"
+
+static void test_nats(void **state)
+{
+    (void)state;
+    const float even[4] = {2, 2, 2, 2};
+    assert_close(vly_surprise_nats(even, 4, 1), log(4), 1e-14);
+    const float logits[3] = {1.5F, -2, 0.25F};
+    const double sum = exp(1.5) + exp(-2) + exp(0.25);
+    assert_close(vly_surprise_nats(logits, 3, 2), log(sum) - 0.25, 1e-14);
+    const float far[2] = {1e30F, -1e30F};
+    assert_close(vly_surprise_nats(far, 2, 0), 0, 1e-14);
+    const float broken[2] = {NAN, 0};
+    assert_true(isinf(vly_surprise_nats(broken, 2, 1)));
+    const float infinite[2] = {0, INFINITY};
+    assert_true(isinf(vly_surprise_nats(infinite, 2, 0)));
+}
+
+static void test_tail(void **state)
+{
+    (void)state;
+    vly_tail tail = {0};
+    assert_true(vly_tail_read("2.5 0.02 0.75", &tail));
+    assert_close(tail.base, 2.5, 0);
+    assert_close(tail.share, 0.02, 0);
+    assert_close(tail.excess, 0.75, 0);
+    static const char *const wrong[] = {"",        "1 2",       "1 0.02 0",
+                                        "1 1.5 1", "-1 0.02 1", "1 0.1 x",
+                                        "1 1 1 1", "nan 0 1",   "1 inf 1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_false(vly_tail_read(wrong[i], &tail));
+    assert_close(tail.base, 2.5, 0);
+    /* 720 of 36,000 lie above base; one above 2.5 + 0.75 ln 720 */
+    assert_close(vly_tail_threshold(&tail, 1, 36000), 2.5 + 0.75 * log(720),
+                 1e-12);
+    assert_close(vly_tail_threshold(&tail, 1000, 36000), 2.5, 0);
+}
+
+static const vly_tail usual_tail = {2, 0.02, 0.5};
+
+/* Nats around 1, by a fixed pattern. */
+static void sound(uint32_t number, double *nats)
+{
+    for (uint32_t m = 0; m < VLY_METRICS; m++)
+        nats[m] = 1 + (double)((number * 31 + m * 17) % 11) / 20;
+}
+
+static vly_verdict feed(vly_surprise *surprise, uint32_t number,
+                        uint32_t metric, double more)
+{
+    const vly_record record = {.burst = 100 * (number + UINT64_C(1)),
+                               .bursts = 100};
+    const vly_record_note note = {.raised = 3,
+                                  .lowered = 4,
+                                  .silent = VLY_NO_AREA,
+                                  .device = VLY_NO_AREA};
+    double nats[VLY_METRICS];
+    vly_verdict verdict;
+    sound(number, nats);
+    nats[metric] += more;
+    vly_surprise_judge(surprise, &record, &note, nats, &verdict);
+    return verdict;
+}
+
+static void test_alarm(void **state)
+{
+    (void)state;
+    vly_surprise *surprise = NULL;
+    vly_error error = VLY_ERROR_INIT;
+    uint32_t n = 0;
+    assert_ok(vly_surprise_create(&usual_tail, 1, 0.1, &surprise, &error),
+              error);
+    /* what comes before there is anything to hold it against is no alarm */
+    assert_false(feed(surprise, n++, VLY_METRIC_RATE, 50).strange);
+    for (; n < 300; n++) {
+        const vly_verdict verdict = feed(surprise, n, VLY_METRIC_RATE, 0);
+        assert_int_equal(verdict.warm, n >= VLY_TOKENS_WARM);
+        assert_false(verdict.alarm);
+    }
+    vly_verdict verdict = feed(surprise, n++, VLY_METRIC_RATE, 12);
+    assert_true(verdict.strange && verdict.alarm);
+    assert_int_equal(verdict.metric, VLY_METRIC_RATE);
+    assert_int_equal(verdict.area, 3);
+    assert_int_equal(verdict.burst, 30100);
+    /* the same episode goes on */
+    verdict = feed(surprise, n++, VLY_METRIC_RATE, 12);
+    assert_true(verdict.strange && !verdict.alarm);
+    for (int i = 0; i < 40; i++)
+        assert_false(feed(surprise, n++, VLY_METRIC_RATE, 0).strange);
+    /* an impossible token counts, and is learned from without harm */
+    assert_true(feed(surprise, n++, VLY_METRIC_HOST, INFINITY).alarm);
+    assert_true(isfinite(feed(surprise, n++, VLY_METRIC_HOST, NAN).score));
+    vly_surprise_destroy(surprise);
+}
+
+/* A net whose records are strange by nature raises the threshold. */
+static void test_own_tail(void **state)
+{
+    (void)state;
+    vly_surprise *surprise = NULL;
+    double first = 0;
+    assert_int_equal(vly_surprise_create(&usual_tail, 1, 0.1, &surprise, NULL),
+                     VLY_OK);
+    for (uint32_t n = 0; n < 2000; n++) {
+        const double more = n % 16 == 0 ? 6 : 0;
+        const vly_verdict verdict = feed(surprise, n, n % 3, more);
+        if (n == 100)
+            first = verdict.threshold;
+        if (n == 1999)
+            assert_true(verdict.threshold > first + 0.3);
+    }
+    vly_surprise_destroy(surprise);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    vly_surprise *surprise = NULL;
+    vly_error error = VLY_ERROR_INIT;
+    assert_int_equal(
+        vly_surprise_create(&usual_tail, 0, 0.1, &surprise, &error),
+        VLY_E_INVALID);
+    assert_int_equal(
+        vly_surprise_create(&usual_tail, 1, NAN, &surprise, &error),
+        VLY_E_INVALID);
+    assert_int_equal(
+        vly_surprise_create(&usual_tail, NAN, 1, &surprise, &error),
+        VLY_E_INVALID);
+    vly_memory_fail_at(1);
+    assert_int_equal(
+        vly_surprise_create(&usual_tail, 1, 0.1, &surprise, &error),
+        VLY_E_NOMEM);
+    vly_memory_fail_at(0);
+    assert_null(surprise);
+    vly_detector *detector = NULL;
+    assert_int_equal(vly_detector_create(VLY_DETECTORS, &detector, &error),
+                     VLY_E_INVALID);
+    vly_memory_fail_at(1);
+    assert_int_equal(vly_detector_create(0, &detector, &error), VLY_E_NOMEM);
+    vly_memory_fail_at(0);
+    assert_null(detector);
+}
+
+/* Each detector sees a step of one metric, and nothing before it. */
+static void test_detectors(void **state)
+{
+    (void)state;
+    assert_string_equal(vly_detector_name(VLY_DETECTOR_EWMA), "ewma");
+    assert_null(vly_detector_name(VLY_DETECTORS));
+    for (uint32_t kind = 0; kind < VLY_DETECTORS; kind++) {
+        vly_detector *detector = NULL;
+        vly_record_note note = {.raised = VLY_NO_AREA};
+        assert_int_equal(vly_detector_create(kind, &detector, NULL), VLY_OK);
+        for (int32_t n = 0; n < 300; n++) {
+            uint32_t metric = VLY_METRICS;
+            for (uint32_t m = 0; m < VLY_METRICS; m++)
+                note.level[m] = 640 + (n * 37 + (int32_t)m * 11) % 23;
+            const double score = vly_detector_score(detector, &note, &metric);
+            if (score >= 4)
+                fail_msg("%s: %g in record %d", vly_detector_name(kind), score,
+                         n);
+        }
+        uint32_t metric = VLY_METRICS;
+        note.level[VLY_METRIC_FAN] += 200;
+        assert_true(vly_detector_score(detector, &note, &metric) > 8);
+        assert_int_equal(metric, VLY_METRIC_FAN);
+        vly_detector_destroy(detector);
+    }
+}
+
+/* A windowed Gaussian against the formula. */
+static void test_gaussian(void **state)
+{
+    (void)state;
+    vly_detector *detector = NULL;
+    vly_record_note note = {.raised = VLY_NO_AREA};
+    assert_int_equal(
+        vly_detector_create(VLY_DETECTOR_GAUSSIAN, &detector, NULL), VLY_OK);
+    double sum = 0;
+    double squares = 0;
+    for (int32_t n = 0; n < 128; n++) {
+        const int32_t x = n * n % 1009;
+        note.level[VLY_METRIC_RATE] = x;
+        (void)vly_detector_score(detector, &note, NULL);
+        sum += x;
+        squares += (double)x * x;
+    }
+    note.level[VLY_METRIC_RATE] = 5000;
+    const double mean = sum / 128;
+    const double sd = sqrt((squares - 128 * mean * mean) / 127);
+    assert_close(vly_detector_score(detector, &note, NULL), (5000 - mean) / sd,
+                 1e-9);
+    vly_detector_destroy(detector);
+}
+
+static const char *cause_of(uint32_t metric, int32_t z16, uint32_t other,
+                            int32_t other_z16)
+{
+    const vly_record record = {.bursts = 100};
+    vly_record_note note = {.raised = VLY_NO_AREA};
+    note.z16[metric] = z16;
+    note.z16[other] = other_z16;
+    const char *cause = vly_verdict_cause(&record, &note);
+    return cause ? cause : "none";
+}
+
+static void test_causes(void **state)
+{
+    (void)state;
+    const vly_record_note note = {.raised = VLY_NO_AREA};
+    vly_record record = {.bursts = 0};
+    assert_non_null(strstr(vly_verdict_cause(&record, &note), "stands still"));
+    record = (vly_record){.bursts = 1, .wrong_place = 1, .missing = 4};
+    assert_non_null(
+        strstr(vly_verdict_cause(&record, &note), "another backend"));
+    assert_string_equal(cause_of(VLY_METRIC_RATE, 20, VLY_METRIC_FAN, 0),
+                        "none");
+#define CAUSE(a, x, b, y, text)                                                \
+    assert_non_null(                                                           \
+        strstr(cause_of(VLY_METRIC_##a, x, VLY_METRIC_##b, y), text))
+    CAUSE(RATE, 200, RAISED, 100, "runaway");
+    CAUSE(SILENT, 256, LOWERED, 300, "silent");
+    CAUSE(DISPERSION, 90, RATE, 10, "synchrony");
+    CAUSE(HOST, 90, RATE, 10, "host memory");
+    CAUSE(MEMORY, 90, RATE, 10, "leak");
+    CAUSE(DELIVERY, 90, DYNAMICS, 90, "slower");
+    CAUSE(CLOCK, -90, RATE, 0, "set back");
+    CAUSE(PACE, 200, BURST, 200, "bursts take longer");
+    CAUSE(PACE, 200, BURST, 0, "between bursts");
+    CAUSE(RATE, -80, FAN, 80, "dropped");
+#undef CAUSE
+}
+
+static void test_sentence(void **state)
+{
+    (void)state;
+    static const char *const areas[] = {"E", "I"};
+    const vly_record record = {.burst = 1200, .bursts = 100, .clock_ms = -77};
+    vly_record_note note = {.raised = 1};
+    vly_verdict verdict = {.burst = 1200, .metric = VLY_METRIC_RATE, .area = 1};
+    char text[160];
+    note.level[VLY_METRIC_RATE] = 256;
+    note.centre[VLY_METRIC_RATE] = 128;
+    vly_verdict_text(&verdict, &record, &note, areas, text, sizeof text);
+    assert_string_equal(text, "burst 1200: spikes of a burst: 4 times what was "
+                              "usual (area I)");
+    verdict.metric = VLY_METRIC_CLOCK;
+    verdict.area = VLY_NO_AREA;
+    vly_verdict_text(&verdict, &record, &note, NULL, text, sizeof text);
+    assert_non_null(strstr(text, "-77 ms apart"));
+    /* the area that fell least is one that rose */
+    note.level[VLY_METRIC_LOWERED] = -100;
+    assert_int_equal(vly_note_metric(&note, VLY_METRIC_LOWERED),
+                     VLY_METRIC_RAISED);
+    assert_int_equal(vly_note_area(&note, VLY_METRIC_RAISED), 1);
+    for (uint32_t m = 0; m < VLY_METRICS; m++) {
+        verdict.metric = m;
+        vly_verdict_text(&verdict, &record, &note, areas, text, 20);
+        assert_true(strlen(text) < 20);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nats),     cmocka_unit_test(test_tail),
+        cmocka_unit_test(test_alarm),    cmocka_unit_test(test_own_tail),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_detectors),
+        cmocka_unit_test(test_gaussian), cmocka_unit_test(test_causes),
+        cmocka_unit_test(test_sentence)};
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}

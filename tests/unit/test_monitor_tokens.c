@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Records into tokens: levels, what a metric is held against, records that are
+ * short or in which the net stood still, areas. The golden telemetry compares
+ * whole records with the second implementation (test_command_report).
+ */
+#include "monitor/tokens.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "volley_test.h"
+
+#define AREAS 3u
+
+static void test_level(void **state)
+{
+    (void)state;
+    assert_int_equal(vly_token_level(0), 0);
+    assert_int_equal(vly_token_level(1), 64);
+    assert_int_equal(vly_token_level(2), 128);
+    assert_int_equal(vly_token_level(1u << 20), 64 * 21);
+    assert_int_equal(vly_token_level(UINT64_MAX), 64 * 65 - 1);
+    /* cut, not rounded: 64 log2 is known from libm to 1e-10, and whole only
+     * for powers of two */
+    uint64_t value = 3;
+    for (int i = 0; i < 400; i++, value = value * 12345677 / 8388608 + 1) {
+        const double exact = 64 + 64 * log2((double)value);
+        if ((value & (value - 1)) != 0 && value < UINT64_C(1) << 31)
+            assert_int_equal(vly_token_level(value), (int32_t)floor(exact));
+        if (value > UINT64_C(1) << 61)
+            break;
+    }
+}
+
+static void test_vocabulary(void **state)
+{
+    (void)state;
+    assert_int_equal(vly_token_metric(0), VLY_METRICS);
+    assert_int_equal(vly_token_bin(0), 0);
+    assert_int_equal(vly_token_metric(1), VLY_METRIC_PACE);
+    assert_int_equal(vly_token_bin(1), -8);
+    assert_int_equal(vly_token_bin(9), 0);
+    assert_int_equal(vly_token_metric(17), VLY_METRIC_PACE);
+    assert_int_equal(vly_token_bin(17), 8);
+    assert_int_equal(vly_token_metric(255), VLY_METRIC_SILENT);
+    assert_int_equal(vly_token_bin(255), 8);
+    assert_string_equal(vly_metric_name(VLY_METRIC_RATE), "rate");
+    assert_null(vly_metric_name(VLY_METRICS));
+    assert_null(vly_metric_what(VLY_METRICS));
+}
+
+/* 100 bursts in 10 ms with some jitter, 1000 spikes, 10,000 events. */
+static vly_record sound(uint32_t number)
+{
+    const uint64_t jitter = number * UINT64_C(7919) % 97;
+    return (vly_record){.burst = 100 * (number + UINT64_C(1)),
+                        .bursts = 100,
+                        .wall_ns = 10000000 + 10000 * jitter,
+                        .run_ns = 9000000 + 10000 * jitter,
+                        .delivery_ns = 5000000 + 9000 * jitter,
+                        .dynamics_ns = 3000000,
+                        .spikes = 1000 + jitter,
+                        .events = 10000 + 10 * jitter};
+}
+
+static void sound_areas(uint32_t number, uint64_t *areas)
+{
+    const uint64_t jitter = number * UINT64_C(104729) % 31;
+    areas[0] = 500 + jitter;
+    areas[1] = 300 - jitter;
+    areas[2] = 200 + jitter;
+}
+
+static vly_tokens *warm(uint32_t n)
+{
+    vly_tokens *tokens = NULL;
+    uint8_t text[VLY_TOKENS_PER_RECORD];
+    assert_int_equal(vly_tokens_create(AREAS, 0, &tokens, NULL), VLY_OK);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t areas[AREAS];
+        const vly_record record = sound(i);
+        sound_areas(i, areas);
+        assert_true(vly_tokens_make(tokens, &record, areas, NULL, text, NULL));
+        assert_int_equal(text[0], 0);
+        for (uint32_t m = 0; m < VLY_METRICS; m++) {
+            assert_int_equal(vly_token_metric(text[1 + m]), m);
+            /* nothing of this is far from what was */
+            if (i >= VLY_TOKENS_WARM)
+                assert_true(vly_token_bin(text[1 + m]) > -5 &&
+                            vly_token_bin(text[1 + m]) < 5);
+        }
+    }
+    assert_int_equal(vly_tokens_count(tokens), n);
+    return tokens;
+}
+
+typedef struct change {
+    void (*make)(vly_record *record, uint64_t *areas);
+    uint32_t metric;
+    int32_t lo; /* of its bin */
+    int32_t hi;
+} change;
+
+static void run_away(vly_record *record, uint64_t *areas)
+{
+    record->spikes *= 4;
+    record->events *= 4;
+    for (uint32_t a = 0; a < AREAS; a++)
+        areas[a] *= 4;
+}
+static void fall_silent(vly_record *record, uint64_t *areas)
+{
+    record->spikes -= areas[1];
+    areas[1] = 0;
+}
+static void slow_down(vly_record *record, uint64_t *areas)
+{
+    (void)areas;
+    record->delivery_ns *= 3;
+    record->run_ns *= 3;
+}
+static void leak(vly_record *record, uint64_t *areas)
+{
+    (void)areas;
+    record->host_growth = 1 << 20;
+}
+static void set_clock(vly_record *record, uint64_t *areas)
+{
+    (void)areas;
+    record->clock_ms = -5000;
+}
+static void lose(vly_record *record, uint64_t *areas)
+{
+    (void)areas;
+    record->lost = 1;
+}
+
+static void test_changes(void **state)
+{
+    (void)state;
+    static const change changes[] = {
+        {run_away, VLY_METRIC_RATE, 6, 8},
+        {run_away, VLY_METRIC_FAN, -1, 1},
+        {run_away, VLY_METRIC_RAISED, 5, 8},
+        {fall_silent, VLY_METRIC_SILENT, 7, 8},
+        {fall_silent, VLY_METRIC_LOWERED, 6, 8},
+        {slow_down, VLY_METRIC_DELIVERY, 4, 8},
+        {slow_down, VLY_METRIC_BURST, 4, 8},
+        {slow_down, VLY_METRIC_RATE, -4, 4},
+        {leak, VLY_METRIC_HOST, 6, 8},
+        {leak, VLY_METRIC_MEMORY, 0, 0},
+        {set_clock, VLY_METRIC_CLOCK, -8, -6},
+        {lose, VLY_METRIC_CHECKS, 7, 8},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        vly_tokens *tokens = warm(100);
+        uint8_t text[VLY_TOKENS_PER_RECORD];
+        uint64_t areas[AREAS];
+        vly_record record = sound(100);
+        sound_areas(100, areas);
+        changes[i].make(&record, areas);
+        assert_true(vly_tokens_make(tokens, &record, areas, NULL, text, NULL));
+        const int32_t bin = vly_token_bin(text[1 + changes[i].metric]);
+        if (bin < changes[i].lo || bin > changes[i].hi)
+            fail_msg("change %zu: bin %d of %s, wanted %d to %d", i, bin,
+                     vly_metric_name(changes[i].metric), changes[i].lo,
+                     changes[i].hi);
+        vly_tokens_destroy(tokens);
+    }
+}
+
+static void test_areas_named(void **state)
+{
+    (void)state;
+    vly_tokens *tokens = warm(60);
+    uint8_t text[VLY_TOKENS_PER_RECORD];
+    uint64_t areas[AREAS];
+    vly_record_note note;
+    vly_record record = sound(60);
+    sound_areas(60, areas);
+    areas[2] *= 8;
+    areas[1] = 0;
+    assert_true(vly_tokens_make(tokens, &record, areas, NULL, text, &note));
+    assert_int_equal(note.raised, 2);
+    assert_int_equal(note.lowered, 1);
+    assert_int_equal(note.silent, 1);
+    assert_int_equal(note.n_silent, 1);
+    assert_int_equal(note.device, VLY_NO_AREA);
+    vly_tokens_destroy(tokens);
+}
+
+/* Too short to be judged: nothing is learned from it. */
+static void test_short(void **state)
+{
+    (void)state;
+    vly_tokens *tokens = warm(40);
+    uint8_t text[VLY_TOKENS_PER_RECORD] = {255};
+    uint64_t areas[AREAS];
+    vly_record record = sound(40);
+    sound_areas(40, areas);
+    record.wall_ns /= 4;
+    assert_false(vly_tokens_make(tokens, &record, areas, NULL, text, NULL));
+    assert_int_equal(vly_tokens_count(tokens), 40);
+    assert_int_equal(text[0], 255);
+    /* a net that stands still is told of at once, however short */
+    record.bursts = 0;
+    assert_true(vly_tokens_make(tokens, &record, areas, NULL, text, NULL));
+    vly_tokens_destroy(tokens);
+}
+
+static void test_still(void **state)
+{
+    (void)state;
+    vly_tokens *tokens = warm(40);
+    uint8_t text[VLY_TOKENS_PER_RECORD];
+    const uint64_t areas[AREAS] = {0};
+    vly_record_note note;
+    vly_record record = {.burst = 4000, .wall_ns = 1000000000};
+    for (int i = 0; i < 50; i++) {
+        assert_true(vly_tokens_make(tokens, &record, areas, NULL, text, &note));
+        /* it never becomes what is usual */
+        assert_int_equal(vly_token_bin(text[1 + VLY_METRIC_PACE]), 8);
+        assert_int_equal(note.z16[VLY_METRIC_RATE], 0);
+        assert_int_equal(note.n_silent, 0);
+    }
+    assert_int_equal(vly_tokens_count(tokens), 40);
+    vly_tokens_destroy(tokens);
+}
+
+static void test_device(void **state)
+{
+    (void)state;
+    vly_tokens *tokens = NULL;
+    uint8_t text[VLY_TOKENS_PER_RECORD];
+    vly_record_note note;
+    assert_int_equal(vly_tokens_create(0, 2, &tokens, NULL), VLY_OK);
+    for (uint32_t i = 0; i < 50; i++) {
+        const vly_record record = sound(i);
+        const uint64_t device[2] = {1980000 + i % 3, 65000 + 1000 * (i % 5)};
+        assert_true(
+            vly_tokens_make(tokens, &record, NULL, device, text, &note));
+    }
+    const vly_record record = sound(50);
+    const uint64_t throttled[2] = {345000, 65000};
+    assert_true(vly_tokens_make(tokens, &record, NULL, throttled, text, &note));
+    assert_int_equal(note.device, 0);
+    assert_true(vly_token_bin(text[1 + VLY_METRIC_DEVICE]) >= 6);
+    assert_int_equal(note.raised, VLY_NO_AREA);
+    vly_tokens_destroy(tokens);
+}
+
+static void test_between(void **state)
+{
+    (void)state;
+    const vly_telemetry_sample from = {.at_ns = 1000,
+                                       .unix_ns = 5000000000,
+                                       .bursts = 10,
+                                       .run_ns = 100,
+                                       .spikes = 50,
+                                       .events = 500,
+                                       .host_bytes = 4096};
+    vly_telemetry_sample to = from;
+    to.at_ns += 20000000;
+    to.unix_ns += 25000000; /* 5 ms more than the steady clock */
+    to.bursts += 7;
+    to.run_ns += 70;
+    to.spikes += 12;
+    to.events += 120;
+    to.host_bytes -= 96;
+    const uint64_t before[2] = {40, 10};
+    const uint64_t after[2] = {45, 16}; /* one spike is in no area */
+    uint64_t areas[2];
+    vly_record record;
+    vly_record_between(&from, &to, before, after, 2, &record, areas);
+    assert_int_equal(record.burst, 17);
+    assert_int_equal(record.bursts, 7);
+    assert_int_equal(record.wall_ns, 20000000);
+    assert_int_equal(record.spikes, 12);
+    assert_int_equal(record.host_growth, -96);
+    assert_int_equal(record.clock_ms, 5);
+    assert_int_equal(record.missing, 1);
+    assert_int_equal(areas[0], 5);
+    assert_int_equal(areas[1], 6);
+    /* counters that went back */
+    vly_record_between(&to, &from, after, before, 2, &record, areas);
+    assert_int_equal(record.bursts, 0);
+    assert_int_equal(record.spikes, 0);
+    assert_int_equal(areas[1], 0);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    for (uint64_t n = 1;; n++) {
+        vly_tokens *tokens = NULL;
+        vly_error error = VLY_ERROR_INIT;
+        const uint64_t live = vly_memory_live();
+        vly_memory_fail_at(n);
+        const vly_status status = vly_tokens_create(4, 4, &tokens, &error);
+        vly_memory_fail_at(0);
+        if (status == VLY_OK) {
+            assert_int_equal(n, 4);
+            vly_tokens_destroy(tokens);
+            assert_int_equal(vly_memory_live(), live);
+            return;
+        }
+        assert_int_equal(status, VLY_E_NOMEM);
+        assert_null(tokens);
+        assert_int_equal(vly_memory_live(), live);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_level),   cmocka_unit_test(test_vocabulary),
+        cmocka_unit_test(test_changes), cmocka_unit_test(test_areas_named),
+        cmocka_unit_test(test_short),   cmocka_unit_test(test_still),
+        cmocka_unit_test(test_device),  cmocka_unit_test(test_between),
+        cmocka_unit_test(test_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
