@@ -174,9 +174,28 @@ foreach(name IN LISTS command_programs)
     target_link_libraries(${name} PRIVATE
         $<TARGET_PROPERTY:volley_command,LINK_LIBRARIES>)
 endforeach()
-set(command_tests good bad newcomer input texts schema sweep stop device memory
-    accelerator attention pace files swap ctl import watch readme
-    convert)
+set(command_tests
+    good
+    bad
+    newcomer
+    input
+    texts
+    schema
+    sweep
+    stop
+    device
+    memory
+    accelerator
+    attention
+    pace
+    files
+    swap
+    ctl
+    import
+    watch
+    readme
+    convert
+    report)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
     # that it knows, which a loop that computes does not do.

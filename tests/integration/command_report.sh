@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# volley monitor tokens and report: the golden telemetry in both implementations
+# of the tokens, and pages about runs that were watched, that were not, and that
+# did not end.
+here=$(dirname "$0")
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+golden=$2/tests/golden/monitor
+
+# ---- tokens ----
+expect 0 monitor tokens "$golden/telemetry.jsonl"
+holds cmp -s out "$golden/tokens.txt"
+if command -v python3 >/dev/null 2>&1; then
+    python3 "$2/tools/monitor/tokens.py" "$golden/telemetry.jsonl" >python.txt
+    holds cmp -s python.txt "$golden/tokens.txt"
+fi
+expect 0 monitor tokens "$golden/telemetry.jsonl" --json
+head -n 40 out | tail -n 1 >line.json
+holds is_json line.json
+holds grep -q '"tokens": \[0, ' line.json
+# a file that was cut ends before its last line
+head -c 40000 "$golden/telemetry.jsonl" >cut.jsonl
+expect 0 monitor tokens cut.jsonl
+cp out cut.txt
+head -n "$(wc -l <cut.txt)" "$golden/tokens.txt" >begin.txt
+holds cmp -s cut.txt begin.txt
+
+# ---- what is no telemetry ----
+expect 4 monitor tokens none.jsonl
+says 'none.jsonl: cannot be opened: No such file or directory'
+: >empty.jsonl
+expect 2 monitor tokens empty.jsonl
+says 'empty.jsonl:1: not the first line of a telemetry, wanted a file of volley run --telemetry'
+sed '5s/"spikes": /"spikes": -/' "$golden/telemetry.jsonl" >minus.jsonl
+expect 2 monitor tokens minus.jsonl
+says 'minus.jsonl:5: not a sample of a telemetry of this version'
+sed '3s/{/[/' "$golden/telemetry.jsonl" >array.jsonl
+expect 2 monitor tokens array.jsonl
+says 'array.jsonl (from line 3)'
+sed '2s/"eye": [0-9]*/"eye": 0.5/' "$golden/telemetry.jsonl" >half.jsonl
+expect 2 monitor tokens half.jsonl
+says 'half.jsonl:2: spikes of an area are no whole number'
+
+# ---- a run that nobody watched ----
+cp "$genomes/three.toml" .
+expect 0 run three.toml --backend cpu:1 -o run
+expect 0 monitor report run
+prints 'WHAT RAN'
+prints '3 neurons, 2 synapses'
+prints 'bursts     100'
+prints 'not known: no monitor watched this run, and it left no telemetry'
+expect 0 monitor report run --telemetry "$golden/telemetry.jsonl"
+prints 'No monitor watched this run.'
+prints 'an area fell silent: its input was lost or it is inhibited'
+prints 'burst 21,479 to 21,959'
+holds [ "$(grep -c '    when ' out)" = 1 ]
+cp "$golden/telemetry.jsonl" run/
+expect 0 monitor report run
+holds [ "$(grep -c '    when ' out)" = 1 ]
+
+# ---- a run that was watched ----
+cat >run/monitor.jsonl <<'END'
+{"time":"2026-01-01T00:00:00.000Z","burst":1200,"anomaly":{"metric":"rate","area":"E","bursts":100,"score":9.25,"threshold":7.5,"cause":"runaway excitation","text":"burst 1200: spikes of a burst: 5 times what was usual (area E)"}}
+{"time":"2026-01-01T00:00:01.000Z","burst":1300,"anomaly":{"metric":"host","area":null,"bursts":100,"score":8,"threshold":7.5,"cause":null,"text":"burst 1300: a\u001b[31mb"}}
+{"time":"2026-01-01T00:00:01.0
+END
+truncate -s -1 run/monitor.jsonl
+expect 0 monitor report run
+prints '  burst 1200: spikes of a burst: 5 times what was usual (area E)'
+prints '    area      E'
+prints '    likely    runaway excitation'
+prints '    evidence  score 9.2, threshold 7.5, by rate'
+prints '    likely    no row of the table of causes fits'
+holds [ "$(grep -c "$(printf '\033')" out)" = 0 ]
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
+    echo '{"time":"t","burst":'$i',"anomaly":{"score":'$i',"text":"thing '$i'."}}'
+done >run/monitor.jsonl
+expect 0 monitor report run
+prints '25 things; the 20 strangest:'
+holds [ "$(grep -c '    when ' out)" = 20 ]
+holds [ "$(grep '  thing ' out | head -n 1)" = '  thing 6.' ]
+expect 0 monitor report run --all
+holds [ "$(grep -c '    when ' out)" = 25 ]
+: >run/monitor.jsonl
+expect 0 monitor report run
+holds [ "$(tail -n 1 out)" = '  nothing' ]
+echo '[1]' >run/monitor.jsonl
+expect 0 monitor report run
+echo '{"burst": x}' >run/monitor.jsonl
+expect 2 monitor report run
+says 'run/monitor.jsonl (from line 1)'
+
+# ---- a run that did not end, and what is no run ----
+rm run/summary.json run/monitor.jsonl
+expect 0 monitor report run
+prints 'it did not come to its end'
+expect 2 monitor report .
+says './manifest.json: No such file or directory, wanted the folder of `volley run -o`'
+expect 2 monitor report
+expect 4 monitor report run --telemetry none.jsonl
+
+done_checks
