@@ -65,10 +65,14 @@ vly_status bench_types(const char *text, uint32_t mask, uint32_t *types,
 vly_status bench_attention_check(const bench_options *options,
                                  vly_error *error);
 vly_status bench_wkv_check(const bench_options *options, vly_error *error);
+/* --sizes, --types, --seq of suite rwkv */
+vly_status bench_rwkv_check(const bench_options *options, vly_error *error);
 /* Adds rows. Errors  as run; E_DEVICE a result is wrong */
 vly_status bench_attention(const bench_options *options, bench_results *results,
                            vly_error *error);
 vly_status bench_wkv(const bench_options *options, bench_results *results,
                      vly_error *error);
+vly_status bench_rwkv(const bench_options *options, bench_results *results,
+                      vly_error *error);
 
 #endif

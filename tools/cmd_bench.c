@@ -22,20 +22,23 @@ static const tool_option options[] = {
     {"quick", 0, false, TOOL_FLAG, NULL,
      "10 million synapses only; cuda: fewer cases and bursts", 0, 0},
     {"case", 0, false, TOOL_TEXT, "PATTERN",
-     "cuda, attention, wkv: only cases whose name has it, as in 1M or causal",
+     "cuda, attention, wkv, rwkv: only cases whose name has it, as in 1M or "
+     "causal",
      0, 0},
     {"backend", 0, false, TOOL_TEXT, "NAME",
      "as in cuda:1; default: cpu, in suite cuda cuda", 0, 0},
     {"beside", 0, false, TOOL_TEXT, "NAME",
      "cuda: a second backend, timed in the same run, as in vulkan:0", 0, 0},
     {"sizes", 0, false, TOOL_TEXT, "LIST",
-     "gemm: as in 1024,16x4096x1024 (MxNxK); gemv: as in 4096x16384 (NxK)", 0,
-     0},
+     "gemm: as in 1024,16x4096x1024 (MxNxK); gemv: as in 4096x16384 (NxK); "
+     "rwkv: as in 0.1B,2.9B",
+     0, 0},
     {"types", 0, false, TOOL_TEXT, "LIST",
-     "gemm, gemv, attention, wkv: as in fp16,bf16; a wrong one lists them", 0,
-     0},
+     "gemm, gemv, attention, wkv, rwkv: as in fp16,bf16; a wrong one lists "
+     "them",
+     0, 0},
     {"seq", 0, false, TOOL_TEXT, "LIST",
-     "attention, wkv: lengths of sequences, as in 2048,8192", 0, 0},
+     "attention, wkv, rwkv: lengths of sequences, as in 2048,8192", 0, 0},
     {"dims", 0, false, TOOL_TEXT, "LIST", "attention: as in 64,128,256", 0, 0},
     {"set", 0, false, TOOL_TEXT, "NAME",
      "gemm: shapes40, 40 shapes of models, beside the first candidate", 0, 0},
@@ -110,7 +113,7 @@ static bool is_gemm(const char *suite)
 static bool is_product(const char *suite)
 {
     return is_gemm(suite) || strcmp(suite, "attention") == 0 ||
-           strcmp(suite, "wkv") == 0;
+           strcmp(suite, "wkv") == 0 || strcmp(suite, "rwkv") == 0;
 }
 
 static vly_status measure(const bench_options *bench, const char *suite,
@@ -128,6 +131,8 @@ static vly_status measure(const bench_options *bench, const char *suite,
         return bench_attention(bench, results, error);
     if (strcmp(suite, "wkv") == 0)
         return bench_wkv(bench, results, error);
+    if (strcmp(suite, "rwkv") == 0)
+        return bench_rwkv(bench, results, error);
     if (is_gemm(suite))
         return bench_gemm(bench, strcmp(suite, "gemv") == 0, results, error);
     tool_message("probing memory and increments");
@@ -171,13 +176,16 @@ static vly_status check_lists(const char *suite, const bench_options *bench,
 {
     const bool attention = strcmp(suite, "attention") == 0;
     const bool wkv = strcmp(suite, "wkv") == 0;
+    const bool rwkv = strcmp(suite, "rwkv") == 0;
     if (!is_product(suite) && bench->types != NULL)
         return vly_fail(error, VLY_E_INVALID,
-                        "--types is of suites gemm, gemv, attention and wkv");
-    if (!is_gemm(suite) && (bench->sizes != NULL || bench->set != NULL))
+                        "--types is of suites gemm, gemv, attention, wkv and "
+                        "rwkv");
+    if (!is_gemm(suite) &&
+        ((bench->sizes != NULL && !rwkv) || bench->set != NULL))
         return vly_fail(error, VLY_E_INVALID,
                         "--sizes and --set are of suites gemm and gemv");
-    if (!attention && !wkv && bench->seq != NULL)
+    if (!attention && !wkv && !rwkv && bench->seq != NULL)
         return vly_fail(error, VLY_E_INVALID,
                         "--seq is of suites attention and wkv");
     if (!attention && bench->dims != NULL)
@@ -186,6 +194,8 @@ static vly_status check_lists(const char *suite, const bench_options *bench,
         return bench_attention_check(bench, error);
     if (wkv)
         return bench_wkv_check(bench, error);
+    if (rwkv)
+        return bench_rwkv_check(bench, error);
     if (is_gemm(suite))
         return bench_gemm_check(bench, strcmp(suite, "gemv") == 0, error);
     return VLY_OK;
@@ -194,9 +204,9 @@ static vly_status check_lists(const char *suite, const bench_options *bench,
 static vly_status check_suite(const tool_args *args, const char *suite,
                               const bench_options *bench, vly_error *error)
 {
-    static const char *const suites[] = {"cpu",  "build",      "all",
-                                         "cuda", "checkpoint", "gemm",
-                                         "gemv", "attention",  "wkv"};
+    static const char *const suites[] = {
+        "cpu",  "build", "all",       "cuda", "checkpoint",
+        "gemm", "gemv",  "attention", "wkv",  "rwkv"};
     bool cuda = strcmp(suite, "cuda") == 0;
     bool has_cases = cuda || (is_product(suite) && !is_gemm(suite));
     bool known = false;
@@ -205,7 +215,7 @@ static vly_status check_suite(const tool_args *args, const char *suite,
     if (!known)
         return vly_fail(error, VLY_E_INVALID,
                         "unknown suite %s; wanted cpu, build, all, cuda, "
-                        "checkpoint, gemm, gemv, attention or wkv",
+                        "checkpoint, gemm, gemv, attention, wkv or rwkv",
                         suite);
     if (!has_cases && bench->pattern != NULL)
         return vly_fail(error, VLY_E_INVALID,
@@ -288,7 +298,7 @@ out:
 
 const tool_command cmd_bench = {
     .name = "bench",
-    .arguments = "[cpu|build|all|cuda|checkpoint|gemm|gemv|attention|wkv] "
+    .arguments = "[cpu|build|all|cuda|checkpoint|gemm|gemv|attention|wkv|rwkv] "
                  "[options]",
     .summary = "Times bursts and accelerators beside the machine's limits.",
     .details =
@@ -308,6 +318,9 @@ const tool_command cmd_bench = {
         "attention, wkv: attention forward, backward and decoding with a cache "
         "(also in\npages); the recurrence of RWKV-7 in steps and sequences. "
         "Measured likewise.\n\n"
+        "rwkv: RWKV-7 with random weights: a token at a time beside the bytes "
+        "of its weights,\na prompt beside the rate of gemm on the same "
+        "device.\n\n"
         "checkpoint: the state of the microcircuit copied (for so long the "
         "loop "
         "stands),\nwritten to a file in the working folder, and read back. "

@@ -9,6 +9,7 @@
 #include "options.h"
 
 #define MONITOR_COMMANDS(X)                                                    \
+    X(ask)                                                                     \
     X(attach)                                                                  \
     X(convert)                                                                 \
     X(report)                                                                  \

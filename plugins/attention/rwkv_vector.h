@@ -82,18 +82,23 @@ INLINE vec from_f16(hvec h)
 #endif
 }
 
-/* LANES of int4, the even ones in the low halves of the bytes. */
+/* LANES of int4, the even ones in the low halves of the bytes: each byte twice,
+ * then shifted by 0 and 4 in turn. */
 INLINE vec from_i4(const uint8_t *bytes)
 {
-    uint8_t nibbles[LANES];
-    bvec values;
-    for (uint32_t i = 0; i < LANES / 2; i++) {
-        nibbles[2 * i] = bytes[i] & 15u;
-        nibbles[2 * i + 1] = bytes[i] >> 4;
-    }
-    memcpy(&values, nibbles, sizeof values);
-    return __builtin_convertvector(
-        __builtin_convertvector((values ^ 8) - 8, ivec), vec);
+    typedef uint8_t pairs __attribute__((vector_size(16)));
+    typedef uint8_t lanes __attribute__((vector_size(LANES)));
+    pairs twice = {0};
+    lanes some;
+    uvec shift;
+    memcpy(&twice, bytes, LANES / 2);
+    twice = __builtin_shufflevector(twice, twice, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4,
+                                    5, 5, 6, 6, 7, 7);
+    memcpy(&some, &twice, sizeof some);
+    for (uint32_t i = 0; i < LANES; i++)
+        shift[i] = i % 2 * 4;
+    const uvec nibbles = __builtin_convertvector(some, uvec) >> shift & 15u;
+    return __builtin_convertvector((ivec)(nibbles ^ 8u) - 8, vec);
 }
 
 /* LANES weights from element `at` on; type is a constant in every call. */

@@ -174,28 +174,30 @@ foreach(name IN LISTS command_programs)
     target_link_libraries(${name} PRIVATE
         $<TARGET_PROPERTY:volley_command,LINK_LIBRARIES>)
 endforeach()
-set(command_tests
-    good
-    bad
-    newcomer
-    input
-    texts
-    schema
-    sweep
-    stop
-    device
-    memory
     accelerator
+    ask
     attention
-    pace
-    files
-    swap
-    ctl
-    import
-    watch
-    readme
+    bad
     convert
+    ctl
+    device
+    files
+    good
+    import
+    input
+    memory
+    newcomer
+    pace
+    readme
+    readme)
     report)
+    schema
+    set(command_tests
+    stop
+    swap
+    sweep
+    texts
+    watch
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
     # that it knows, which a loop that computes does not do.

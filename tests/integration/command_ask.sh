@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# monitor ask with the tiny RWKV-7 of tests/golden: its logits, the same answer
+# in one piece and over a saved state, what is refused; bench rwkv.
+here=$(dirname "$0")
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+golden=$genomes/../tests/golden/rwkv7
+model=$golden/tiny-rwkv7-834k.safetensors
+
+# ---- an answer ----
+expect 0 monitor ask "$model" '"in' --tokens 12 --temperature 0 --device cpu:1
+prints ' the the the'
+says 'prompt 3 tokens'
+cp out whole
+expect 0 monitor ask "$model" '"in' -n 12 -t 0 --device cpu:3 --quiet
+holds cmp out whole
+holds [ ! -s err ]
+printf '"in' >prompt
+checks=$((checks + 1))
+"$volley" monitor ask "$model" - -n 12 -t 0 -q <prompt >out 2>err ||
+    bad "a prompt of standard input"
+holds cmp out whole
+expect 0 monitor ask "$model" '"in' -n 12 --seed 5 --top-k 40 --top-p 0.9 -q
+cp out drawn
+expect 0 monitor ask "$model" '"in' -n 12 --seed 5 --top-k 40 --top-p 0.9 -q \
+    --device cpu:2
+holds cmp out drawn
+
+# ---- a state in between ----
+expect 0 monitor ask "$model" '"in' -n 0 --logits logits --state-out state
+holds [ "$(wc -c <logits)" -eq 1024 ]
+holds [ "$(wc -c <state)" -eq 202816 ]
+expect 0 monitor ask "$model" 'k' -n 0 --state-in state --logits after
+expect 0 monitor ask "$model" '"ink' -n 0 --logits at_once
+holds cmp after at_once
+for weights in bf16 fp16 w8; do
+    expect 0 monitor ask "$model" 'k' -n 1 --weights $weights
+    says "weights ($weights)"
+done
+
+# ---- refused ----
+expect 2 monitor ask "$model"
+expect 4 monitor ask nonesuch.safetensors x
+says nonesuch.safetensors
+expect 2 monitor ask "$model" x --weights w4
+says 'choose w8'
+expect 2 monitor ask "$model" x --weights w5
+says 'wanted auto, fp32, fp16, bf16, w8 or w4'
+expect 2 monitor ask "$model" x --top-p 0
+expect 3 monitor ask "$model" x --device nonesuch
+says nonesuch
+head -c 1000 state >cut
+expect 2 monitor ask "$model" x --state-in cut
+says 'cut: a state of 1000 bytes, wanted 202816'
+expect 2 monitor ask "$model" x --state-in logits
+says 'logits: 1024 bytes that are no state of a model'
+expect 4 monitor ask "$model" x --state-in nonesuch
+expect 4 monitor ask "$model" x -n 0 --state-out no/such/folder
+if [ -w /dev/full ]; then
+    expect 4 monitor ask "$model" x -n 0 --logits /dev/full
+fi
+printf "1 'a' 2\n" >vocabulary
+expect 2 monitor ask "$model" x --vocabulary vocabulary
+says 'vocabulary:1:'
+
+# ---- bench ----
+expect 2 bench rwkv --sizes 24x100x256
+says '24x100x256'
+expect 2 bench rwkv --types fp8
+says 'fp8'
+expect 2 bench rwkv --seq 0
+expect 0 bench rwkv --sizes 2x128x300 --types fp32,w8 --seq 16 --threads 1 \
+    --json out.json
+for row in 'decode 2x128x300 fp32' 'decode 2x128x300 w8' \
+    'prefill 2x128x300 fp32 16' 'gemm fp32'; do
+    prints "$row"
+done
+says 'tokens a second'
+holds is_json out.json
+done_checks

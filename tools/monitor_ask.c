@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley monitor ask: a prompt through an RWKV-7 model, and what it answers.
+ */
+#include "monitor_commands.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "monitor/rwkv.h"
+#include "monitor/sampler.h"
+#include "monitor/tokenizer.h"
+#include "record/writer.h"
+#include "setup.h"
+#include "tool.h"
+
+static const tool_option options[] = {
+    {"vocabulary", 0, false, TOOL_TEXT, "FILE",
+     "tokens, a line each (rwkv_vocab_v20230424.txt); default: bytes, or that "
+     "file beside the model",
+     0, 0},
+    {"tokens", 'n', false, TOOL_COUNT, "N", "at most so many; default 200", 0,
+     1e9},
+    {"temperature", 't', false, TOOL_NUMBER, "X",
+     "default 1; 0: the likeliest token", 0, 100},
+    {"top-k", 0, false, TOOL_COUNT, "N",
+     "of the likeliest N; 0, the default: "
+     "of all",
+     0, 1e9},
+    {"top-p", 0, false, TOOL_NUMBER, "P",
+     "of the fewest likeliest with probability P; default 1", 0, 1},
+    {"repetition", 0, false, TOOL_NUMBER, "X",
+     "divides logits of tokens that were there; default 1", 0.01, 100},
+    {"presence", 0, false, TOOL_NUMBER, "X",
+     "taken from logits of tokens that were there; default 0", -100, 100},
+    {"frequency", 0, false, TOOL_NUMBER, "X",
+     "the same, for each time; default 0", -100, 100},
+    {"seed", 0, false, TOOL_COUNT, "N", "of the draws; default 1", 0, 1e15},
+    {"device", 0, false, TOOL_TEXT, "NAME",
+     "cpu (default), cpu:4, cuda, cuda:1", 0, 0},
+    {"weights", 0, false, TOOL_TEXT, "auto|fp32|fp16|bf16|w8|w4",
+     "what the large matrices become; default: what the file has", 0, 0},
+    {"activations", 0, false, TOOL_TEXT, "auto|fp32|fp16|bf16",
+     "what goes into products; default: fp32 on the processor", 0, 0},
+    {"state-in", 0, false, TOOL_TEXT, "FILE", "go on from this state", 0, 0},
+    {"state-out", 0, false, TOOL_TEXT, "FILE", "the state after the answer", 0,
+     0},
+    {"logits", 0, false, TOOL_TEXT, "FILE",
+     "those after the prompt: little-endian fp32, one a token", 0, 0},
+    {"quiet", 'q', false, TOOL_FLAG, NULL, "nothing but the answer", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+enum { CHUNK = 256, PROMPT_MOST = 64 << 20, PATH_BYTES = 4096 };
+
+typedef struct asking {
+    vly_registry *registry;
+    vly_rwkv_model *model;
+    vly_rwkv_context *context;
+    vly_tokenizer *tokenizer;
+    vly_sampler *sampler;
+    char *text; /* of the prompt, if it came from standard input */
+    size_t n_text;
+    uint32_t *prompt;
+    uint32_t n_prompt;
+    float *logits;
+    bool ends; /* the vocabulary has an end of a text */
+    uint64_t n_answer;
+    double prompt_s;
+    double answer_s;
+} asking;
+
+static double seconds_since(uint64_t begin_ns)
+{
+    return (double)(vly_clock_ns() - begin_ns) * 1e-9;
+}
+
+/* ---- files ----------------------------------------------------------------
+ */
+
+/* A whole file ("-": standard input) of at most `most` bytes. */
+static vly_status read_whole(const char *path, size_t most, char **bytes,
+                             size_t *n, vly_error *error)
+{
+    const bool is_stdin = strcmp(path, "-") == 0;
+    FILE *file = is_stdin ? stdin : fopen(path, "rb");
+    char *got = NULL;
+    size_t have = 0;
+    size_t room = 0;
+    vly_status status = VLY_OK;
+    if (!file)
+        return vly_fail(error, VLY_E_IO, "%.300s: cannot be read: %s", path,
+                        strerror(errno));
+    for (size_t read = 1; read > 0; have += read) {
+        if (have == room) {
+            room = room > 0 ? 2 * room : 1 << 16;
+            char *larger = vly_realloc(got, room, 1);
+            if (!larger) {
+                status = vly_fail_nomem(error, room, path);
+                goto out;
+            }
+            got = larger;
+        }
+        read = fread(got + have, 1, room - have, file);
+        if (have + read > most) {
+            status = vly_fail(error, VLY_E_INVALID,
+                              "%.300s: has more than %zu bytes", path, most);
+            goto out;
+        }
+    }
+    if (ferror(file)) {
+        status = vly_fail(error, VLY_E_IO, "%.300s: cannot be read: %s", path,
+                          strerror(errno));
+        goto out;
+    }
+    *bytes = got;
+    *n = have;
+    got = NULL;
+out:
+    vly_free(got);
+    if (!is_stdin)
+        fclose(file);
+    return status;
+}
+
+static vly_status read_state(asking *a, const char *path, vly_error *error)
+{
+    vly_error why = VLY_ERROR_INIT;
+    char *bytes = NULL;
+    size_t n = 0;
+    if (!path)
+        return VLY_OK;
+    vly_status status =
+        read_whole(path, vly_rwkv_state_bytes(a->model) + 1, &bytes, &n, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_rwkv_state_restore(a->context, 0, bytes, n, &why);
+    vly_free(bytes);
+    if (status == VLY_E_PARSE)
+        return vly_fail(error, status, "%.300s: %s", path, why.message);
+    if (status != VLY_OK)
+        *error = why;
+    return status;
+}
+
+static vly_status write_state(asking *a, const char *path, vly_error *error)
+{
+    if (!path)
+        return VLY_OK;
+    const size_t n = vly_rwkv_state_bytes(a->model);
+    char *bytes = vly_malloc(n, 1);
+    if (!bytes)
+        return vly_fail_nomem(error, n, "a state");
+    vly_status status = vly_rwkv_state_save(a->context, 0, bytes, n, error);
+    if (status == VLY_OK)
+        status = vly_writer_save(path, bytes, n, error);
+    vly_free(bytes);
+    return status;
+}
+
+/* ---- model and vocabulary -------------------------------------------------
+ */
+
+/* The World vocabulary beside the model, if it is there. */
+static bool find_vocabulary(const char *model, char path[PATH_BYTES])
+{
+    const char *slash = strrchr(model, '/');
+    const int folder = slash ? (int)(slash - model) + 1 : 0;
+    const int n = snprintf(path, PATH_BYTES, "%.*s%s", folder, model,
+                           "rwkv_vocab_v20230424.txt");
+    return n > 0 && n < PATH_BYTES && access(path, R_OK) == 0;
+}
+
+static vly_status open_vocabulary(asking *a, const tool_args *args,
+                                  vly_error *error)
+{
+    const uint32_t vocabulary =
+        vly_rwkv_model_info_of(a->model)->sizes.vocabulary;
+    const char *path = tool_text(args, "vocabulary");
+    char beside[PATH_BYTES];
+    if (!path && vocabulary <= 256)
+        return vly_tokenizer_bytes(&a->tokenizer, error);
+    if (!path && find_vocabulary(args->positional[0], beside))
+        path = beside;
+    if (!path)
+        return vly_fail(error, VLY_E_INVALID,
+                        "%.300s: has a vocabulary of %u, wanted --vocabulary "
+                        "FILE, or rwkv_vocab_v20230424.txt beside the model",
+                        args->positional[0], vocabulary);
+    a->ends = true;
+    return vly_tokenizer_open(path, vocabulary, &a->tokenizer, error);
+}
+
+static vly_status open_model(asking *a, const tool_args *args, vly_error *error)
+{
+    const char *weights_text = tool_text(args, "weights");
+    const char *activation_text = tool_text(args, "activations");
+    const char *device = tool_text(args, "device");
+    vly_rwkv_options how = {.format = VLY_RWKV_FORMAT_AUTO};
+    vly_rwkv_weights *weights = NULL;
+    vly_rwkv_source source;
+    vly_status status = VLY_OK;
+    if (weights_text)
+        VLY_TRY(vly_rwkv_format_parse(weights_text, &how.format, error));
+    if (activation_text)
+        VLY_TRY(vly_rwkv_format_parse(activation_text, &how.activation, error));
+    VLY_TRY(vly_rwkv_weights_open(args->positional[0], VLY_RWKV_LORA_NATIVE,
+                                  &weights, error));
+    vly_rwkv_source_of(weights, &source);
+    VLY_TRY(tool_registry_create(&a->registry, error));
+    VLY_TRY(vly_rwkv_model_create(a->registry, &source, device ? device : "cpu",
+                                  &how, &a->model, error));
+    status = vly_rwkv_context_create(a->model, 1, CHUNK, 0, &a->context, error);
+out:
+    vly_rwkv_weights_close(weights);
+    return status;
+}
+
+static vly_status make_sampler(asking *a, const tool_args *args,
+                               vly_error *error)
+{
+    const uint64_t top_k = tool_count(args, "top-k", 0);
+    const vly_sampler_options how = {
+        .repetition = tool_number(args, "repetition", 1.0),
+        .presence = tool_number(args, "presence", 0.0),
+        .frequency = tool_number(args, "frequency", 0.0),
+        .temperature = tool_number(args, "temperature", 1.0),
+        .top_k = (uint32_t)top_k,
+        .top_p = tool_number(args, "top-p", 1.0),
+        .seed = tool_count(args, "seed", 1)};
+    vly_status status =
+        vly_sampler_create(vly_rwkv_model_info_of(a->model)->sizes.vocabulary,
+                           &how, &a->sampler, error);
+    for (uint32_t i = 0; i < a->n_prompt && status == VLY_OK; i++)
+        status = vly_sampler_see(a->sampler, a->prompt[i], error);
+    return status;
+}
+
+/* ---- prompt and answer -----------------------------------------------------
+ */
+
+/* Without a word and without a state a text begins: with token 0. */
+static vly_status read_prompt(asking *a, const tool_args *args,
+                              vly_error *error)
+{
+    const char *text = args->positional[1];
+    size_t n = strlen(text);
+    vly_status status = VLY_OK;
+    if (strcmp(text, "-") == 0) {
+        VLY_TRY(read_whole("-", PROMPT_MOST, &a->text, &a->n_text, error));
+        text = a->text;
+        n = a->n_text;
+    }
+    a->prompt = vly_calloc(n + 1, sizeof *a->prompt);
+    if (!a->prompt)
+        return vly_fail_nomem(error, (n + 1) * sizeof *a->prompt, "a prompt");
+    VLY_TRY(vly_tokenizer_encode(a->tokenizer, text, n, a->prompt, n + 1, &n,
+                                 error));
+    a->n_prompt = n > 0 ? (uint32_t)n : 1;
+out:
+    return status;
+}
+
+static vly_status take_prompt(asking *a, const tool_args *args,
+                              vly_error *error)
+{
+    const char *path = tool_text(args, "logits");
+    const size_t vocabulary =
+        vly_rwkv_model_info_of(a->model)->sizes.vocabulary;
+    const uint64_t begin_ns = vly_clock_ns();
+    vly_status status = VLY_OK;
+    a->logits = vly_malloc(vocabulary, sizeof *a->logits);
+    if (!a->logits)
+        return vly_fail_nomem(error, vocabulary * sizeof *a->logits, "logits");
+    VLY_TRY(vly_rwkv_context_feed(a->context, a->prompt, NULL, a->n_prompt,
+                                  a->logits, error));
+    a->prompt_s = seconds_since(begin_ns);
+    if (path)
+        status =
+            vly_writer_save(path, a->logits, vocabulary * sizeof(float), error);
+out:
+    return status;
+}
+
+/* Ids behind the vocabulary's last, by which models are padded, are no text. */
+static void mask_padding(asking *a)
+{
+    const uint32_t all = vly_rwkv_model_info_of(a->model)->sizes.vocabulary;
+    for (uint32_t i = vly_tokenizer_vocabulary(a->tokenizer); i < all; i++)
+        a->logits[i] = -INFINITY;
+}
+
+static vly_status answer(asking *a, uint64_t n_most, vly_error *error)
+{
+    const bool is_shown = isatty(STDOUT_FILENO) != 0;
+    const uint64_t begin_ns = vly_clock_ns();
+    vly_status status = VLY_OK;
+    while (a->n_answer < n_most && !tool_signals_stopped()) {
+        const uint8_t *bytes = NULL;
+        size_t n = 0;
+        uint32_t token = 0;
+        mask_padding(a);
+        VLY_TRY(vly_sampler_next(a->sampler, a->logits, &token, error));
+        if (a->ends && token == VLY_TOKEN_END)
+            break;
+        VLY_TRY(vly_tokenizer_decode(a->tokenizer, token, &bytes, &n, error));
+        /* errors of standard output are found at the end of the command */
+        if (n > 0 && fwrite(bytes, 1, n, stdout) != n)
+            break;
+        if (is_shown)
+            fflush(stdout);
+        VLY_TRY(vly_rwkv_context_feed(a->context, &token, NULL, 1, a->logits,
+                                      error));
+        a->n_answer++;
+    }
+    a->answer_s = seconds_since(begin_ns);
+    if (n_most > 0)
+        tool_print("\n");
+out:
+    return status;
+}
+
+static void say(const asking *a)
+{
+    const vly_rwkv_model_info *info = vly_rwkv_model_info_of(a->model);
+    tool_message("%s of weights (%s), activations %s; %s",
+                 tool_bytes(info->bytes), vly_rwkv_format_name(info->format),
+                 vly_rwkv_format_name(info->activation),
+                 vly_rwkv_context_how(a->context));
+    tool_message("prompt %s tokens in %s; answer %s tokens in %s, %s a second",
+                 tool_thousands(a->n_prompt), tool_seconds(a->prompt_s),
+                 tool_thousands(a->n_answer), tool_seconds(a->answer_s),
+                 tool_rate_text(a->answer_s > 0.0
+                                    ? (double)a->n_answer / a->answer_s
+                                    : 0.0));
+}
+
+static void deinit(asking *a)
+{
+    vly_sampler_destroy(a->sampler);
+    vly_tokenizer_close(a->tokenizer);
+    vly_rwkv_context_destroy(a->context);
+    vly_rwkv_model_destroy(a->model);
+    if (a->registry)
+        vly_registry_destroy(a->registry);
+    vly_free(a->text);
+    vly_free(a->prompt);
+    vly_free(a->logits);
+}
+
+/* ---- the call --------------------------------------------------------------
+ */
+
+static int run(const tool_args *args)
+{
+    vly_error error = VLY_ERROR_INIT;
+    asking a = {.ends = false};
+    bool stopped = false;
+    vly_status status = VLY_OK;
+    VLY_TRY(tool_output_check(tool_text(args, "logits"), &error));
+    VLY_TRY(tool_output_check(tool_text(args, "state-out"), &error));
+    VLY_TRY(open_model(&a, args, &error));
+    VLY_TRY(open_vocabulary(&a, args, &error));
+    VLY_TRY(read_prompt(&a, args, &error));
+    VLY_TRY(make_sampler(&a, args, &error));
+    VLY_TRY(read_state(&a, tool_text(args, "state-in"), &error));
+    VLY_TRY(take_prompt(&a, args, &error));
+    tool_signals_defer(true);
+    status = answer(&a, tool_count(args, "tokens", 200), &error);
+    if (status == VLY_OK)
+        status = write_state(&a, tool_text(args, "state-out"), &error);
+    stopped = tool_signals_stopped();
+    if (status == VLY_OK && !tool_has(args, "quiet"))
+        say(&a);
+    tool_signals_defer(false);
+out:
+    deinit(&a);
+    if (status != VLY_OK)
+        return tool_fail(&error);
+    return stopped ? TOOL_EXIT_STOPPED : TOOL_EXIT_DONE;
+}
+
+const tool_command monitor_ask = {
+    .name = "monitor ask",
+    .arguments = "MODEL.safetensors PROMPT",
+    .summary = "What an RWKV-7 model answers.",
+    .details =
+        "PROMPT \"-\" is standard input; the empty one begins a text (token 0)."
+        "\nThe answer goes to standard output. The same model, prompt, options "
+        "and seed\ngive the same answer on any number of threads; a state goes "
+        "on to the same bits\nas if it had never been written.\n",
+    .options = options,
+    .n_positional_min = 2,
+    .n_positional_max = 2,
+    .run = run};
