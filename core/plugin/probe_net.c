@@ -35,9 +35,24 @@ static vly_status reserve(probe_net *net, vly_error *error)
     return VLY_OK;
 }
 
+/* Can its lists be read? Where not, the engine ends the net. */
+static bool is_whole(const vly_run *run)
+{
+    uint64_t n_spikes = 0;
+    if (run->n_bursts_done > run->n_bursts)
+        return false;
+    for (uint64_t t = 0; t < run->n_bursts_done; t++)
+        n_spikes += run->spike_counts[t];
+    return (run->flags & VLY_RUN_RECORD) == 0 ||
+           (n_spikes == run->n_spikes && n_spikes <= run->spikes_capacity);
+}
+
 /* The host gets back what it gave. */
 static void give_back(const vly_run *asked, vly_run *run)
 {
+    /* more than the call was cut to is still more than was asked for */
+    if (run->n_bursts_done > run->n_bursts)
+        run->n_bursts_done = asked->n_bursts + 1;
     run->n_bursts = asked->n_bursts;
     run->n_inputs = asked->n_inputs;
     if ((asked->flags & VLY_RUN_RECORD) != 0)
@@ -65,12 +80,13 @@ static uint32_t lower_bound(const uint32_t *ids, uint32_t n, uint32_t id)
 }
 
 static uint64_t events_of(const vly_projection_desc *map, uint32_t first,
-                          const uint32_t *ids, uint32_t n)
+                          uint32_t n_neurons, const uint32_t *ids, uint32_t n)
 {
     uint64_t events = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t k = ids[i] - first;
-        events += map->row[k + 1] - map->row[k];
+        if (k < n_neurons) /* a list that is out of order may hold any */
+            events += map->row[k + 1] - map->row[k];
     }
     return events;
 }
@@ -108,7 +124,7 @@ static void watch_burst(const probe_net *net, const uint32_t *ids, uint32_t n,
         const uint32_t from = lower_bound(ids, n, area->first);
         const uint32_t to = lower_bound(ids, n, area->first + area->n_neurons);
         net->maps[p]->pending +=
-            events_of(map, area->first, ids + from, to - from);
+            events_of(map, area->first, area->n_neurons, ids + from, to - from);
     }
     settle(net->areas, desc->n_areas, burst);
     settle(net->maps, desc->n_projections, burst);
@@ -119,7 +135,8 @@ static void watch_burst(const probe_net *net, const uint32_t *ids, uint32_t n,
 static void watch(const probe_net *net, const vly_run *run)
 {
     const uint32_t *ids = run->spikes;
-    uint64_t left = run->n_spikes;
+    uint64_t left = run->n_spikes < run->spikes_capacity ? run->n_spikes
+                                                         : run->spikes_capacity;
     for (uint64_t t = 0; t < run->n_bursts_done; t++) {
         const uint32_t n = run->spike_counts[t];
         if (n > left || (n > 0 && ids[n - 1] >= net->desc->n_neurons))
@@ -187,9 +204,12 @@ static vly_status run_inner(probe_net *net, const vly_run *asked, vly_run *run,
     }
     const uint64_t begin = vly_clock_ns();
     VLY_TRY(net->inner->net_run(net->net, run, error));
+    const uint64_t ns = vly_clock_ns() - begin;
+    if (!is_whole(run))
+        return VLY_OK;
     if (net->counts_areas)
         count_areas(net, run);
-    status = vly_probe_after(net, asked, run, vly_clock_ns() - begin, error);
+    status = vly_probe_after(net, asked, run, ns, error);
 out:
     return status;
 }

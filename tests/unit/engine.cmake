@@ -14,3 +14,7 @@ foreach(name validate dead memory)
              DEFINITIONS VLY_TEST_PLUGINS="${VOLLEY_TEST_PLUGIN_DIR}"
              DEPENDS cpu erring failing)
 endforeach()
+vly_test(test_probe LABELS unit TIMEOUT 120
+         SOURCES test_probe.c engine_fixture.c
+         DEFINITIONS VLY_TEST_PLUGINS="${VOLLEY_TEST_PLUGIN_DIR}"
+         DEPENDS cpu template erring)
