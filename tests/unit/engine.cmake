@@ -18,3 +18,6 @@ vly_test(test_probe LABELS unit TIMEOUT 120
          SOURCES test_probe.c engine_fixture.c
          DEFINITIONS VLY_TEST_PLUGINS="${VOLLEY_TEST_PLUGIN_DIR}"
          DEPENDS cpu template erring)
+vly_test(test_probe_fault LABELS unit
+         SOURCES test_probe_fault.c engine_fixture.c
+         DEPENDS cpu template gemm_cpu)
