@@ -188,6 +188,7 @@ endforeach()
     memory
     newcomer
     pace
+    probe)
     readme
     readme)
     report)
