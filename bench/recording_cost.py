@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What recording and telemetry cost: volley run with and without, in turn.
+"""What recording, telemetry and probes cost: volley run with and without, in turn.
 
-    bench/recording_cost.py build/release/bin/volley [REPEATS]
+    bench/recording_cost.py build/release/bin/volley [REPEATS [WAY,...]]
 
 Prints a Markdown table. A repeat is one run without and one with each option,
 in an order that rotates, so that other load hits all of them alike; a cost is
@@ -36,6 +36,8 @@ def options_of(folder):
         "stream": ["--record", file + ".vls"],
         "SONATA": ["--record", file + ".h5"],
         "telemetry": ["--telemetry", file + ".jsonl"],
+        "times by probes": ["--probe", "call.*,burst"],
+        "all probes": ["--probe", "*"],
     }
 
 
@@ -73,6 +75,9 @@ def least(runs, name):
 def main():
     volley = sys.argv[1]
     repeats = int(sys.argv[2]) if len(sys.argv) > 2 else 11
+    wanted = sys.argv[3].split(",") if len(sys.argv) > 3 else \
+        ["CSV", "stream", "SONATA", "telemetry", "times by probes",
+         "all probes"]
     here = os.path.dirname(os.path.abspath(__file__))
     loads = [os.getloadavg()[0]]
     print("| network | | wall of the loop | thread of the loop | the least of "
@@ -82,7 +87,7 @@ def main():
         path = os.path.join(here, "..", "genomes", genome + ".toml")
         with tempfile.TemporaryDirectory() as folder:
             ways = options_of(folder)
-            names = list(ways)
+            names = ["without"] + [name for name in ways if name in wanted]
             runs = {name: [] for name in names}
             for repeat in range(repeats):
                 for k in range(len(names)):
