@@ -71,7 +71,9 @@ static vly_status do_swap(run_job *job, run_swap *swap, vly_error *error)
         return status;
     snprintf(swap->from, sizeof swap->from, "%s", stats->backend);
     uint64_t begin = vly_clock_ns();
-    status = vly_net_swap(job->net, swap->backend, job->plan.n_threads, &why);
+    status = vly_net_swap(
+        job->net, vly_probe_place(job->probe, swap->burst, swap->backend),
+        job->plan.n_threads, &why);
     swap->seconds = (double)(vly_clock_ns() - begin) * 1e-9;
     swap->done = status == VLY_OK;
     swap->status = status;

@@ -91,6 +91,12 @@ typedef struct vly_probe_injected {
 bool vly_probe_injected_get(const vly_probe *probe, uint32_t index,
                             vly_probe_injected *injected);
 
+/* Where a swap to `asked` is to go when so many bursts are done: there, or
+ * elsewhere by fault wrong with name=own. Borrowed as long as asked and the
+ * probe are there; probe NULL is legal. */
+const char *vly_probe_place(vly_probe *probe, uint64_t burst,
+                            const char *asked);
+
 /* What the clocks of telemetry are ahead by, of fault clock; 0 without. */
 void vly_probe_clock(const vly_probe *probe, int64_t *wall_ns,
                      int64_t *steady_ns);

@@ -26,6 +26,7 @@ static const char *const calls[] = {
 static const char *const hows[] = {"call", "counter", NULL};
 static const char *const clocks[] = {"wall", "both", NULL};
 static const char *const places[] = {"host", "device", NULL};
+static const char *const names[] = {"asked", "own", NULL};
 static const char *const statuses[] = {"device", "memory", NULL};
 
 typedef enum key_form {
@@ -63,6 +64,7 @@ static const fault_key keys[] = {
     {"bytes", BIT(LEAK), BIT(LEAK), FORM_WHOLE, PLACE(bytes), 1, 0x1p40, NULL},
     {"where", BIT(LEAK), 0, FORM_WORD, PLACE(device), 0, 0, places},
     {"to", BIT(WRONG), BIT(WRONG), FORM_NAME, PLACE(to), 0, 0, NULL},
+    {"name", BIT(WRONG), 0, FORM_WORD, PLACE(own), 0, 0, names},
     {"status", BIT(ERROR), 0, FORM_WORD, PLACE(nomem), 0, 0, statuses},
     {"in", BIT(ERROR), 0, FORM_WORD, PLACE(in), 0, 0, calls},
     {"times", BIT(ERROR), 0, FORM_WHOLE, PLACE(n_times), 1, 0x1p53, NULL},

@@ -353,12 +353,13 @@ vly_status vly_probe_after(probe_net *net, const vly_run *before, vly_run *run,
 
 /* ---- another backend --------------------------------------------------- */
 
-static probe_fault *wrong_now(vly_probe *probe, uint64_t burst)
+static probe_fault *wrong_now(vly_probe *probe, uint64_t burst, uint32_t own)
 {
     /* the first net of a probe is not one that was swapped to */
     for (uint32_t k = 0; probe->n_nets != 0 && k < probe->n_faults; k++)
         if (probe->faults[k].kind == FAULT_WRONG &&
-            probe->faults[k].times == 0 && burst >= probe->faults[k].at)
+            probe->faults[k].own == own && probe->faults[k].times == 0 &&
+            burst >= probe->faults[k].at)
             return &probe->faults[k];
     return NULL;
 }
@@ -373,7 +374,7 @@ vly_status vly_probe_wrong(probe_slot *slot, uint64_t burst,
     const vly_backend *wrapped = NULL;
     vly_status status = VLY_OK;
     pthread_mutex_lock(&probe->lock);
-    probe_fault *fault = wrong_now(probe, burst);
+    probe_fault *fault = wrong_now(probe, burst, 0);
     pthread_mutex_unlock(&probe->lock);
     if (!fault)
         return VLY_OK;
@@ -388,4 +389,19 @@ vly_status vly_probe_wrong(probe_slot *slot, uint64_t burst,
     pthread_mutex_unlock(&probe->lock);
 out:
     return status;
+}
+
+const char *vly_probe_place(vly_probe *probe, uint64_t burst, const char *asked)
+{
+    const char *place = asked;
+    if (!probe)
+        return asked;
+    pthread_mutex_lock(&probe->lock);
+    probe_fault *fault = wrong_now(probe, burst, 1);
+    if (fault) {
+        acted(fault, burst, 0);
+        place = fault->to;
+    }
+    pthread_mutex_unlock(&probe->lock);
+    return place;
 }

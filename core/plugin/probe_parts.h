@@ -87,6 +87,7 @@ typedef struct probe_fault {
     uint32_t counter; /* stuck: 1: no burst is done, instead of waiting */
     uint32_t both;    /* clock: 1: the steady one too */
     uint32_t device;  /* leak: 1: of the device */
+    uint32_t own;     /* wrong: 1: the host is told where the net is */
     uint32_t nomem;   /* error: 1: E_NOMEM */
     uint32_t in;      /* error: probe_call */
     char to[32];      /* wrong: backend */

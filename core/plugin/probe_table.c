@@ -350,7 +350,7 @@ static const vly_backend numbered[N_SLOTS] = {SLOTS(SLOT_TABLE)};
 static bool may_go_elsewhere(const vly_probe *probe)
 {
     for (uint32_t k = 0; k < probe->n_faults; k++)
-        if (probe->faults[k].kind == FAULT_WRONG)
+        if (probe->faults[k].kind == FAULT_WRONG && !probe->faults[k].own)
             return true;
     return false;
 }

@@ -257,6 +257,13 @@ static void test_wrong(void **state)
     assert_int_equal(found.spikes, 5);
     assert_int_equal(injected(&x).began, 30);
     faulty_deinit(&x);
+    faulty_init(&x, genome_three, NULL, "wrong:to=template,name=own", "cpu:1");
+    assert_string_equal(vly_probe_place(x.probe, 0, "cpu:2"), "template");
+    assert_string_equal(vly_probe_place(x.probe, 0, "cpu:2"), "cpu:2");
+    assert_string_equal(vly_probe_place(NULL, 0, "cpu:2"), "cpu:2");
+    assert_int_equal(vly_net_swap(x.net, "cpu:2", 0, &x.f.error), VLY_OK);
+    assert_string_not_equal(stats_of(&x).plan, wanted.plan);
+    faulty_deinit(&x);
     const char *nowhere = "wrong:to=nowhere";
     const vly_probe_plan plan = {.faults = &nowhere, .n_faults = 1};
     fixture_init(&x.f, genome_three);
