@@ -489,7 +489,7 @@ vly_status vly_vulkan_restore(vly_backend_net *net, vly_error *error)
 {
     VkPipeline pipeline = VK_NULL_HANDLE;
     vly_status status =
-        vly_vulkan_pipeline_get(net->device, net->pipelines, &net->shape,
+        vly_vulkan_pipeline_get(net->device, &net->pipelines, &net->shape,
                                 VLY_VULKAN_RESTORE, &pipeline, error);
     *net->launch = (vly_vulkan_launch){.burst = net->burst};
     for (uint32_t g = 0; g < net->n_groups && status == VLY_OK; g++)

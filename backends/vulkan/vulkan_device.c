@@ -142,7 +142,7 @@ static void device_close(vly_vulkan_device *device)
 {
     if (device->device != VK_NULL_HANDLE) {
         (void)vkDeviceWaitIdle(device->device);
-        vly_vulkan_pipelines_destroy(device, &device->pipelines);
+        vly_vulkan_kept_destroy(device);
         vkDestroyPipelineLayout(device->device, device->layout, NULL);
         vkDestroyDevice(device->device, NULL);
         (void)pthread_mutex_destroy(&device->lock);

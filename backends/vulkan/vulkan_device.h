@@ -46,10 +46,19 @@ typedef struct vly_vulkan_shape {
     uint32_t fours;       /* option fours=1: neurons side by side */
     uint32_t split;       /* plan global, option split=1 */
     uint32_t fused_size;  /* usual slice_size of option fused=1 */
-    uint32_t groups;      /* that deliver; last: no constant of a pipeline */
+    uint32_t groups;      /* that deliver; no constant of a pipeline */
 } vly_vulkan_shape;
 
-/* [shader], made when first wanted */
+/* of a shader, and how many pipelines of it a device keeps */
+enum { VLY_VULKAN_CONSTANTS = 9, VLY_VULKAN_KEPT = 8 };
+
+/* With these values of the constants, 0 of those that the shader has not. */
+typedef struct vly_vulkan_pipeline {
+    uint32_t constants[VLY_VULKAN_CONSTANTS];
+    VkPipeline made; /* VK_NULL_HANDLE: a free place */
+} vly_vulkan_pipeline;
+
+/* [shader], made when first wanted; of a net, where all places are taken */
 typedef struct vly_vulkan_pipelines {
     VkPipeline made[VLY_VULKAN_N_SHADERS];
 } vly_vulkan_pipelines;
@@ -59,7 +68,7 @@ typedef struct vly_vulkan_device {
     VkDevice device;
     VkQueue queue;
     VkPipelineLayout layout;
-    vly_vulkan_pipelines pipelines; /* of its shape */
+    vly_vulkan_pipeline kept[VLY_VULKAN_N_SHADERS][VLY_VULKAN_KEPT];
     VkPhysicalDeviceMemoryProperties memory;
     uint64_t allocation_max;  /* bytes of one block */
     uint32_t family;          /* of the queue */
@@ -73,8 +82,8 @@ typedef struct vly_vulkan_device {
     vly_common_device own;    /* account of its memory */
     vly_common_device shared; /* and of what it has of the host */
     _Atomic uint64_t taken[VK_MAX_MEMORY_HEAPS]; /* bytes, of each heap */
-    pthread_mutex_t lock; /* of queue, pipelines and dead */
-    char dead[200];       /* why it answers no more, or "" */
+    pthread_mutex_t lock;                        /* of queue, kept and dead */
+    char dead[200]; /* why it answers no more, or "" */
 } vly_vulkan_device;
 
 /* ---- vulkan_instance.c ------------------------------------------------- */
@@ -115,14 +124,17 @@ void vly_vulkan_memory_close(vly_vulkan_device *device);
 
 vly_status vly_vulkan_layout_create(vly_vulkan_device *device,
                                     vly_error *error);
-/* shader: VLY_VULKAN_DELIVER ... or VLY_VULKAN_UPDATE + model. set: the
- * device's, or one of a net that wants another shape. */
+/* shader: VLY_VULKAN_DELIVER ... or VLY_VULKAN_UPDATE + model. One that the
+ * device keeps, for all nets to come, or where it keeps enough others the net's
+ * own. */
 vly_status vly_vulkan_pipeline_get(vly_vulkan_device *device,
-                                   vly_vulkan_pipelines *set,
+                                   vly_vulkan_pipelines *own,
                                    const vly_vulkan_shape *shape,
                                    uint32_t shader, VkPipeline *pipeline,
                                    vly_error *error);
 void vly_vulkan_pipelines_destroy(vly_vulkan_device *device,
-                                  vly_vulkan_pipelines *set);
+                                  vly_vulkan_pipelines *own);
+/* Those that the device keeps. */
+void vly_vulkan_kept_destroy(vly_vulkan_device *device);
 
 #endif

@@ -134,11 +134,6 @@ static vly_status choose_shape(vly_backend_net *net, const net_options *wanted,
                                "no more than words, which are %u",
                                shape->size, net->device->size_max,
                                shape->words);
-    /* groups are no constant of a pipeline */
-    net->pipelines =
-        memcmp(shape, usual, offsetof(vly_vulkan_shape, groups)) == 0
-            ? &net->device->pipelines
-            : &net->own;
     return VLY_OK;
 }
 
@@ -258,7 +253,7 @@ void vly_vulkan_net_destroy(vly_backend_net *net)
         return;
     /* nothing runs: whoever submits waits, unless the device is lost */
     vly_vulkan_queue_destroy(net);
-    vly_vulkan_pipelines_destroy(net->device, &net->own);
+    vly_vulkan_pipelines_destroy(net->device, &net->pipelines);
     vly_vulkan_release_all(net);
     vly_common_heap outer = {.bytes = 0};
     vly_common_release(&outer, net);

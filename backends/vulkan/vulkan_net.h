@@ -81,8 +81,7 @@ struct vly_backend_net {
     uint32_t launch_bursts; /* of the next submission at most */
     uint32_t launch_fixed;  /* option launch=N; 0: by time */
     vly_vulkan_shape shape;
-    vly_vulkan_pipelines own; /* where the shape is not the device's */
-    vly_vulkan_pipelines *pipelines;
+    vly_vulkan_pipelines pipelines; /* that the device does not keep */
     VkCommandPool pool;
     VkCommandBuffer once; /* for copies */
     VkFence fence;

@@ -4,7 +4,7 @@
  */
 #include "vulkan_device.h"
 
-#include <stddef.h>
+#include <string.h>
 
 #include "backends/common/backend_common.h"
 
@@ -52,32 +52,57 @@ vly_status vly_vulkan_layout_create(vly_vulkan_device *device, vly_error *error)
         "making a pipeline layout", error);
 }
 
+/* Which constants a shader has, as bits: bit n is constant_id n. */
+static uint32_t constants_used(uint32_t shader)
+{
+    enum { HEAD_WORDS = 5, OP_DECORATE = 71, SPEC_ID = 1 };
+    const uint32_t *words = shaders[shader].words;
+    const size_t n = shaders[shader].bytes / sizeof *words;
+    uint32_t used = 0;
+    for (size_t i = HEAD_WORDS; i < n && words[i] >> 16 != 0;
+         i += words[i] >> 16)
+        if ((words[i] & 0xffff) == OP_DECORATE && i + 3 < n &&
+            words[i + 2] == SPEC_ID)
+            used |= 1u << (words[i + 3] & 31u);
+    return used;
+}
+
+/* [constant_id] of shader.glsl; 0 what the shader does not have, so that shapes
+ * which are one to it share a pipeline. */
+static void choose_constants(const vly_vulkan_shape *shape, uint32_t shader,
+                             uint32_t *constants)
+{
+    const int sliced = shader >= VLY_VULKAN_SLICES;
+    const uint32_t all[VLY_VULKAN_CONSTANTS] = {
+        sliced ? shape->slice_size : shape->size,
+        sliced ? shape->slice_lanes : shape->lanes,
+        shape->words,
+        shape->together,
+        shape->sums,
+        shape->is_short,
+        shape->keeps,
+        shape->fours,
+        shape->split,
+    };
+    const uint32_t used = constants_used(shader);
+    for (uint32_t i = 0; i < VLY_VULKAN_CONSTANTS; i++)
+        constants[i] = (used >> i & 1u) != 0 ? all[i] : 0;
+}
+
 static VkResult build(const vly_vulkan_device *device,
-                      const vly_vulkan_shape *shape, uint32_t index,
+                      const uint32_t *constants, uint32_t index,
                       VkPipeline *made)
 {
     const shader_words *shader = &shaders[index];
-    const int sliced = index >= VLY_VULKAN_SLICES;
-    const size_t size = sliced ? offsetof(vly_vulkan_shape, slice_size)
-                               : offsetof(vly_vulkan_shape, size);
-    const size_t lanes = sliced ? offsetof(vly_vulkan_shape, slice_lanes)
-                                : offsetof(vly_vulkan_shape, lanes);
-    const VkSpecializationMapEntry entries[] = {
-        {0, (uint32_t)size, sizeof(uint32_t)},
-        {1, (uint32_t)lanes, sizeof(uint32_t)},
-        {2, offsetof(vly_vulkan_shape, words), sizeof(uint32_t)},
-        {3, offsetof(vly_vulkan_shape, together), sizeof(uint32_t)},
-        {4, offsetof(vly_vulkan_shape, sums), sizeof(uint32_t)},
-        {5, offsetof(vly_vulkan_shape, is_short), sizeof(uint32_t)},
-        {6, offsetof(vly_vulkan_shape, keeps), sizeof(uint32_t)},
-        {7, offsetof(vly_vulkan_shape, fours), sizeof(uint32_t)},
-        {8, offsetof(vly_vulkan_shape, split), sizeof(uint32_t)},
-    };
-    const VkSpecializationInfo constants = {
-        .mapEntryCount = sizeof entries / sizeof entries[0],
+    VkSpecializationMapEntry entries[VLY_VULKAN_CONSTANTS];
+    for (uint32_t i = 0; i < VLY_VULKAN_CONSTANTS; i++)
+        entries[i] = (VkSpecializationMapEntry){
+            i, i * (uint32_t)sizeof(uint32_t), sizeof(uint32_t)};
+    const VkSpecializationInfo values = {
+        .mapEntryCount = VLY_VULKAN_CONSTANTS,
         .pMapEntries = entries,
-        .dataSize = sizeof *shape,
-        .pData = shape,
+        .dataSize = VLY_VULKAN_CONSTANTS * sizeof *constants,
+        .pData = constants,
     };
     const VkShaderModuleCreateInfo words = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
@@ -95,7 +120,7 @@ static VkResult build(const vly_vulkan_device *device,
                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                   .module = module,
                   .pName = "main",
-                  .pSpecializationInfo = &constants},
+                  .pSpecializationInfo = &values},
         .layout = device->layout,
     };
     result = vkCreateComputePipelines(device->device, VK_NULL_HANDLE, 1,
@@ -104,26 +129,56 @@ static VkResult build(const vly_vulkan_device *device,
     return result;
 }
 
+/* The place of a pipeline with these constants, or a free one for it; NULL: all
+ * are taken. */
+static VkPipeline *find_place(vly_vulkan_device *device, uint32_t shader,
+                              const uint32_t *constants)
+{
+    for (uint32_t i = 0; i < VLY_VULKAN_KEPT; i++) {
+        vly_vulkan_pipeline *kept = &device->kept[shader][i];
+        const size_t bytes = sizeof kept->constants;
+        if (kept->made == VK_NULL_HANDLE)
+            memcpy(kept->constants, constants, bytes);
+        if (memcmp(kept->constants, constants, bytes) == 0)
+            return &kept->made;
+    }
+    return NULL;
+}
+
 vly_status vly_vulkan_pipeline_get(vly_vulkan_device *device,
-                                   vly_vulkan_pipelines *set,
+                                   vly_vulkan_pipelines *own,
                                    const vly_vulkan_shape *shape,
                                    uint32_t shader, VkPipeline *pipeline,
                                    vly_error *error)
 {
     VkResult result = VK_SUCCESS;
+    uint32_t constants[VLY_VULKAN_CONSTANTS];
+    choose_constants(shape, shader, constants);
     pthread_mutex_lock(&device->lock);
-    if (set->made[shader] == VK_NULL_HANDLE)
-        result = build(device, shape, shader, &set->made[shader]);
-    *pipeline = set->made[shader];
+    VkPipeline *place = find_place(device, shader, constants);
+    if (place == NULL)
+        place = &own->made[shader];
+    if (*place == VK_NULL_HANDLE)
+        result = build(device, constants, shader, place);
+    *pipeline = *place;
     pthread_mutex_unlock(&device->lock);
     return vly_vulkan_check(device, result, "making a pipeline", error);
 }
 
 void vly_vulkan_pipelines_destroy(vly_vulkan_device *device,
-                                  vly_vulkan_pipelines *set)
+                                  vly_vulkan_pipelines *own)
 {
     for (uint32_t i = 0; i < VLY_VULKAN_N_SHADERS; i++) {
-        vkDestroyPipeline(device->device, set->made[i], NULL);
-        set->made[i] = VK_NULL_HANDLE;
+        vkDestroyPipeline(device->device, own->made[i], NULL);
+        own->made[i] = VK_NULL_HANDLE;
     }
+}
+
+void vly_vulkan_kept_destroy(vly_vulkan_device *device)
+{
+    for (uint32_t s = 0; s < VLY_VULKAN_N_SHADERS; s++)
+        for (uint32_t i = 0; i < VLY_VULKAN_KEPT; i++) {
+            vkDestroyPipeline(device->device, device->kept[s][i].made, NULL);
+            device->kept[s][i].made = VK_NULL_HANDLE;
+        }
 }

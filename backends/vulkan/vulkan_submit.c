@@ -196,7 +196,7 @@ static vly_status get_pipelines(vly_backend_net *net, VkPipeline *pipelines,
     for (uint32_t i = 0; i < VLY_VULKAN_N_SHADERS && status == VLY_OK; i++)
         if (is_used(net, i))
             status =
-                vly_vulkan_pipeline_get(net->device, net->pipelines,
+                vly_vulkan_pipeline_get(net->device, &net->pipelines,
                                         &net->shape, i, &pipelines[i], error);
     return status;
 }
@@ -309,7 +309,7 @@ vly_status vly_vulkan_record_sort(vly_backend_net *net,
 {
     VkPipeline pipeline = VK_NULL_HANDLE;
     vly_status status =
-        vly_vulkan_pipeline_get(net->device, net->pipelines, &net->shape,
+        vly_vulkan_pipeline_get(net->device, &net->pipelines, &net->shape,
                                 VLY_VULKAN_SORT, &pipeline, error);
     for (uint32_t at = 0; at < n_bursts && status == VLY_OK;) {
         uint32_t n = n_bursts - at;
