@@ -64,6 +64,25 @@ static void print_status(const json_value *answer)
     tool_print("failovers  %" PRIu64 "\n", count(answer, "failovers"));
 }
 
+static void print_monitor(const json_value *answer)
+{
+    tool_plain_text text;
+    tool_print("model      %s\n", plain(answer, "model", &text));
+    tool_print("device     %s\n", plain(answer, "device", &text));
+    tool_print("state      %s\n",
+               is_true(answer, "monitor_paused") ? "paused" : "watching");
+    tool_print("records    %s, %s skipped\n",
+               tool_thousands(count(answer, "records")),
+               tool_thousands(count(answer, "skipped")));
+    tool_print("anomalies  %s\n", tool_thousands(count(answer, "anomalies")));
+    tool_print("score      %.3g of %.3g\n",
+               json_find_number(answer, "score", 0),
+               json_find_number(answer, "threshold", 0));
+    tool_print("spent      %s, budget %.3g%%\n",
+               tool_seconds(json_find_number(answer, "spent_s", 0)),
+               100 * json_find_number(answer, "budget", 0));
+}
+
 static void print_done(const char *command, const json_value *answer)
 {
     tool_plain_text from;
@@ -121,15 +140,16 @@ static vly_status make_line(const tool_args *args, char *line, size_t capacity,
         args->n_positional > 1 ? args->positional[1] : "status";
     const char *target = args->n_positional > 2 ? args->positional[2] : "";
     bool swap = strcmp(command, "swap") == 0;
-    if (swap != (target[0] != '\0'))
+    bool monitor = strcmp(command, "monitor") == 0;
+    if (swap ? target[0] == '\0' : target[0] != '\0' && !monitor)
         return vly_fail(error, VLY_E_INVALID,
                         swap ? "swap: wanted a backend, as in swap cpu:4"
-                             : "%s %s: only swap takes a word more",
+                             : "%s %s: only swap and monitor take a word more",
                         command, target);
     if (strpbrk(command, "\r\n") != NULL || strpbrk(target, "\r\n") != NULL)
         return vly_fail(error, VLY_E_INVALID, "a line break in a command");
-    int n =
-        snprintf(line, capacity, "%s%s%s", command, swap ? " " : "", target);
+    int n = snprintf(line, capacity, "%s%s%s", command,
+                     target[0] != '\0' ? " " : "", target);
     if (n < 0 || (size_t)n >= capacity)
         return vly_fail(error, VLY_E_INVALID,
                         "a command of %d bytes, wanted at most %zu", n,
@@ -155,6 +175,8 @@ static int control_one(const tool_args *args, char *text)
         tool_print("%s\n", text);
     else if (strcmp(line, "status") == 0)
         print_status(&answer);
+    else if (strcmp(args->positional[1], "monitor") == 0)
+        print_monitor(&answer);
     else
         print_done(args->positional[1], &answer);
     json_free(&answer);
@@ -304,6 +326,8 @@ const tool_command cmd_ctl = {
         "  pause, resume\n"
         "  swap NAME   to another backend; where that cannot take the net the "
         "run\n              goes on, exit code 3 or 5\n"
+        "  monitor pause|resume|status\n"
+        "              the model that watches it (--monitor)\n"
         "  checkpoint  now, into the file of --checkpoint\n"
         "  stop        as a signal would: everything is written, the run's "
         "exit code\n              is 6\n"

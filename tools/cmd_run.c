@@ -74,6 +74,7 @@ static const tool_option options[] = {
     {"metrics", 0, false, TOOL_TEXT, "PORT",
      "a Prometheus endpoint on this machine; ADDRESS:PORT for others", 0, 0},
     RUN_PROBE_OPTIONS,
+    RUN_MONITOR_OPTIONS,
     {"json", 0, false, TOOL_TEXT, "FILE", "summary as JSON; - is stdout", 0, 0},
     {"quiet", 0, false, TOOL_FLAG, NULL, "errors only", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
@@ -165,6 +166,20 @@ static vly_status check_failover(const tool_args *args, vly_error *error)
     return VLY_OK;
 }
 
+/* Who watches a run whose folder is kept wants to see why it told what it told.
+ */
+static vly_status place_telemetry(run_plan *plan, vly_error *error)
+{
+    if (!plan->monitor.wanted || plan->folder == NULL ||
+        plan->watch.telemetry != NULL)
+        return VLY_OK;
+    plan->telemetry = run_folder_path(plan->folder, "telemetry.jsonl");
+    if (plan->telemetry == NULL)
+        return vly_fail_nomem(error, 4096, "a file name");
+    plan->watch.telemetry = plan->telemetry;
+    return VLY_OK;
+}
+
 static vly_status read_plan(const tool_args *args, run_plan *plan,
                             vly_error *error)
 {
@@ -205,12 +220,15 @@ static vly_status read_plan(const tool_args *args, run_plan *plan,
     VLY_TRY(read_pace(args, plan, error));
     VLY_TRY(run_checkpoint_read(args, &plan->checkpoint, error));
     VLY_TRY(run_watch_read(args, &plan->watch, error));
+    VLY_TRY(run_monitor_read(args, &plan->monitor, error));
+    VLY_TRY(place_telemetry(plan, error));
     VLY_TRY(run_probe_read(args, &plan->probe, error));
 out:
     if (status != VLY_OK) {
         vly_genome_destroy(plan->genome);
         tool_overrides_deinit(&plan->overrides);
         vly_free(plan->swaps);
+        vly_free(plan->telemetry);
         run_probe_plan_deinit(&plan->probe);
     }
     return status;

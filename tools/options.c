@@ -226,9 +226,10 @@ static bool parse_option(tool_args *args, int argc, char **argv, int *at)
         tool_message("--%s takes no value", option->name);
         return false;
     }
-    bool choice = option->kind == TOOL_CHOICE;
+    bool choice = option->kind == TOOL_CHOICE || option->kind == TOOL_OPTIONAL;
     if (value == NULL && *at + 1 < argc &&
-        (!choice || is_choice(option, argv[*at + 1])))
+        (!choice ||
+         (option->kind == TOOL_CHOICE && is_choice(option, argv[*at + 1]))))
         value = argv[++*at];
     if (value == NULL && !choice) {
         tool_message("--%s wants a value: %s", option->name, option->metavar);

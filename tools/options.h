@@ -12,9 +12,10 @@
 typedef enum tool_option_kind {
     TOOL_FLAG,
     TOOL_TEXT,
-    TOOL_COUNT,  /* whole number in [lo, hi] */
-    TOOL_NUMBER, /* number in [lo, hi] */
-    TOOL_CHOICE  /* one of the words of metavar, "[a|b]", or no value */
+    TOOL_COUNT,   /* whole number in [lo, hi] */
+    TOOL_NUMBER,  /* number in [lo, hi] */
+    TOOL_CHOICE,  /* one of the words of metavar, "[a|b]", or no value */
+    TOOL_OPTIONAL /* any text, behind = only, or no value */
 } tool_option_kind;
 
 typedef struct tool_option {

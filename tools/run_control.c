@@ -137,6 +137,24 @@ static bool is_word(const char *line, const char *word)
 }
 
 /* [server's thread] */
+static char *monitor_answer(run_control *control, const char *word)
+{
+    vly_error why = VLY_ERROR_INIT;
+    if (control->job->monitor == NULL || !run_monitor_watches(control->job)) {
+        vly_fail(&why, VLY_E_INVALID,
+                 "monitor: nothing watches this run, wanted one with "
+                 "--monitor");
+        return refusal(&why);
+    }
+    if (is_word(word, "pause") || is_word(word, "resume") ||
+        is_word(word, "status") || is_word(word, ""))
+        return run_monitor_line(control->job, word);
+    vly_fail(&why, VLY_E_INVALID,
+             "monitor \"%.40s\": wanted pause, resume or status", word);
+    return refusal(&why);
+}
+
+/* [server's thread] */
 static char *on_line(void *arg, const char *line, bool *later)
 {
     static const char *const words[] = {"pause", "resume", "checkpoint",
@@ -144,8 +162,11 @@ static char *on_line(void *arg, const char *line, bool *later)
     run_control *control = arg;
     vly_error why = VLY_ERROR_INIT;
     const char *target = argument_of(line, "swap");
+    const char *monitor = argument_of(line, "monitor");
     if (is_word(line, "status"))
         return status_answer(control);
+    if (monitor != NULL)
+        return monitor_answer(control, monitor);
     *later = target != NULL && target[0] != '\0';
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         *later = *later || is_word(line, words[i]);
@@ -156,7 +177,7 @@ static char *on_line(void *arg, const char *line, bool *later)
     }
     vly_fail(&why, VLY_E_INVALID,
              "\"%.40s\" is no command, wanted status, pause, resume, swap "
-             "BACKEND, checkpoint or stop",
+             "BACKEND, checkpoint, stop or monitor pause|resume|status",
              line);
     return refusal(&why);
 }
@@ -328,6 +349,12 @@ vly_status run_control_between(run_job *job, vly_error *error)
     if (asked || now >= control->next_ns)
         renew(control, now);
     return status;
+}
+
+void run_control_pause(run_job *job)
+{
+    if (job->control != NULL)
+        job->control->paused = true;
 }
 
 /* ---- begin and end ---------------------------------------------------- */

@@ -27,6 +27,9 @@ vly_status run_control_open(struct run_job *job, vly_error *error);
 vly_status run_control_between(struct run_job *job, vly_error *error);
 /* Is there something to be done? For a loop that sleeps. */
 bool run_control_wanted(void);
+/* The run is paused with the next run_control_between, until a client resumes
+ * it. Legal without. [burst loop] */
+void run_control_pause(struct run_job *job);
 /* Answers who still waits; removes the socket. Legal without. */
 void run_control_close(struct run_job *job);
 

@@ -282,18 +282,27 @@ vly_status run_folder_manifest(const run_job *job, vly_error *error)
 
 /* ---- start and end ---------------------------------------------------- */
 
-/* The log of a run that is gone on with goes on, behind its last whole line. */
-static vly_status open_log(run_job *job, const char *path, vly_error *error)
+vly_status run_folder_lines(const run_job *job, const char *path, bool *resumes,
+                            vly_writer **writer, vly_error *error)
 {
     uint64_t n_bytes = 0;
     vly_status status = VLY_OK;
-    bool resumes = job->resumed != NULL && access(path, F_OK) == 0;
-    if (resumes) {
+    *resumes = job->resumed != NULL && access(path, F_OK) == 0;
+    if (*resumes) {
         VLY_TRY(whole_lines(path, &n_bytes, error));
-        VLY_TRY(vly_writer_resume(path, n_bytes, &job->events, error));
+        status = vly_writer_resume(path, n_bytes, writer, error);
     } else {
-        VLY_TRY(vly_writer_open(path, false, &job->events, error));
+        status = vly_writer_open(path, false, writer, error);
     }
+out:
+    return status;
+}
+
+static vly_status open_log(run_job *job, const char *path, vly_error *error)
+{
+    bool resumes = false;
+    vly_status status = VLY_OK;
+    VLY_TRY(run_folder_lines(job, path, &resumes, &job->events, error));
     status = put_event(job, resumes ? "resume" : "start",
                        resumes ? job->plan.checkpoint.resume : job->plan.path,
                        error);

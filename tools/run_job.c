@@ -91,7 +91,8 @@ static vly_status check_plan(run_job *job, vly_error *error)
     if (plan->on_device_error != NULL)
         VLY_TRY(
             tool_backend_check(job->registry, plan->on_device_error, error));
-    status = run_control_check(job, error);
+    VLY_TRY(run_control_check(job, error));
+    status = run_monitor_load(job, error);
 out:
     return status;
 }
@@ -199,8 +200,11 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
     VLY_TRY(open_net(job, error));
     VLY_TRY(open_files(job, error));
     VLY_TRY(run_failover_arm(job, error));
-    VLY_TRY(run_control_open(job, error));
     VLY_TRY(run_watch_open(job, error));
+    VLY_TRY(run_monitor_open(job, error));
+    /* after what its clients may ask */
+    VLY_TRY(run_control_open(job, error));
+    VLY_TRY(run_monitor_check(job, error));
     choose_functions(job);
 out:
     return status;
@@ -237,12 +241,15 @@ static vly_status run_until(run_job *job, uint64_t until)
         vly_status status = run_control_between(job, &job->result.error);
         if (status != VLY_OK)
             return status;
+        run_monitor_between(job);
         uint64_t left = until - vly_net_burst(job->net);
         left = run_checkpoint_limit(job, left);
         left = run_sample_limit(job, left);
         piece = piece < left ? piece : left; /* or it would grow for ever */
         uint64_t begin = vly_clock_ns();
+        run_monitor_before(job);
         status = vly_net_run(job->net, piece < left ? piece : left, &error);
+        run_monitor_after(job, 0);
         /* what a file said is more to the point than that the run ended */
         if (job->result.error.status != VLY_OK)
             return job->result.error.status;
@@ -268,7 +275,8 @@ static vly_status run_until(run_job *job, uint64_t until)
 
 static bool must_wake(void)
 {
-    return tool_signals_stopped() || run_control_wanted();
+    return tool_signals_stopped() || run_control_wanted() ||
+           run_monitor_wanted();
 }
 
 /* As above in real time, one burst a call. */
@@ -279,15 +287,19 @@ static vly_status run_paced(run_job *job, uint64_t until)
         vly_status status = run_control_between(job, &job->result.error);
         if (status != VLY_OK)
             return status;
+        run_monitor_between(job);
         if (tool_signals_stopped())
             return VLY_E_STOPPED;
         if (!run_pace_wait(&job->pace, must_wake))
             continue;
         run_pace_started(&job->pace, vly_clock_ns());
         uint64_t burst = vly_net_burst(job->net);
+        run_monitor_before(job);
         do
             status = vly_net_run(job->net, 1, &error);
         while (is_interruption(status) && vly_net_burst(job->net) == burst);
+        /* the schedule without what a missed deadline may change */
+        run_monitor_after(job, run_pace_due_ns(&job->pace));
         if (job->result.error.status != VLY_OK)
             return job->result.error.status;
         if (look_at_recording(job, status) != VLY_OK)
@@ -412,6 +424,8 @@ void run_job_deinit(run_job *job)
 {
     run_control_close(job);
     (void)run_watch_close(job, NULL);
+    run_monitor_deinit(job);
+    vly_free(job->plan.telemetry);
     vly_log_set_sink(NULL, NULL);
     run_checkpoint_close(job->checkpoint);
     run_output_deinit(job);

@@ -17,6 +17,7 @@
 #include "run_checkpoint.h"
 #include "run_control.h"
 #include "run_failover.h"
+#include "run_monitor.h"
 #include "run_output.h"
 #include "run_pace.h"
 #include "run_probe.h"
@@ -55,6 +56,8 @@ typedef struct run_plan {
     double pace_hz;
     run_checkpoint_plan checkpoint;
     run_watch_plan watch;
+    run_monitor_plan monitor;
+    char *telemetry; /* the path of watch.telemetry, if it is the folder's */
     run_probe_plan probe;
     int argc; /* for the manifest */
     char **argv;
@@ -109,6 +112,7 @@ typedef struct run_job {
     run_watch *watch;     /* NULL: nobody watches */
     vly_probe *probe;     /* NULL: none */
     run_watched watched;
+    run_monitor *monitor; /* NULL: was not asked for */
     run_result result;
 } run_job;
 
@@ -144,6 +148,11 @@ vly_status run_folder_manifest(const run_job *job, vly_error *error);
 /* summary.json, manifest.json, the end of log.jsonl: each is tried whatever
  * became of the others; the first failure goes to job->result.error. */
 void run_folder_end(run_job *job);
+/* A file of lines that belongs to the folder; that of a run which is gone on
+ * with goes on behind its last whole line (*resumes).
+ * Errors  those of vly_writer_open and vly_writer_resume */
+vly_status run_folder_lines(const run_job *job, const char *path, bool *resumes,
+                            vly_writer **writer, vly_error *error);
 /* A line of log.jsonl, if there is one. */
 void run_folder_event(run_job *job, const char *event, const char *text);
 /* folder/name; the caller frees with vly_free; NULL without memory */

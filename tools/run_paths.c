@@ -73,18 +73,20 @@ static vly_status check_folder(const run_job *job, const output *outputs, int n,
                                vly_error *error)
 {
     static const char *const names[] = {"manifest.json", "summary.json",
-                                        "genome.resolved.toml", "log.jsonl"};
+                                        "genome.resolved.toml", "log.jsonl",
+                                        "monitor.jsonl"};
+    enum { N = sizeof names / sizeof names[0] };
     const run_plan *plan = &job->plan;
     /* the folder's own recording, where --record is no other */
     const char *const recordings[] = {job->output.path, job->output.growing};
     int n_recordings = plan->record == NULL && job->output.path != NULL ? 2 : 0;
     char path[PATH_MAX];
     char real[PATH_MAX];
-    for (int k = 0; k < 4 + n_recordings; k++) {
-        if (k < 4)
+    for (int k = 0; k < N + n_recordings; k++) {
+        if (k < N)
             snprintf(path, sizeof path, "%s/%s", plan->folder, names[k]);
         else
-            snprintf(path, sizeof path, "%s", recordings[k - 4]);
+            snprintf(path, sizeof path, "%s", recordings[k - N]);
         find_real(path, real, 1);
         for (int i = 0; i < n; i++) {
             if (outputs[i].path != NULL && strcmp(outputs[i].real, real) == 0)

@@ -167,6 +167,7 @@ void run_report_print(const run_job *job)
                tool_bytes(stats->connectome_bytes),
                tool_bytes(stats->host_bytes + stats->device_bytes));
     device_limits_print();
+    run_monitor_print(job);
     tool_print("seeds             network %" PRIu64 ", state %" PRIu64
                ", input %" PRIu64 "\n",
                genome->seed_network, genome->seed_state, genome->seed_input);
@@ -276,6 +277,7 @@ void run_report_json(const run_job *job, json_writer *json)
     run_failover_json(job, json);
     run_output_json(job, json);
     run_watch_json(job, json);
+    run_monitor_json(job, json);
     run_probe_json(job, json);
     json_object(json, "phases");
     json_number(json, "delivery_s", (double)stats->delivery_ns * 1e-9);

@@ -51,9 +51,11 @@ vly_status run_watch_read(const tool_args *args, run_watch_plan *plan,
         .metrics = tool_text(args, "metrics"),
         .live = tool_has(args, "live"),
     };
-    if (tool_has(args, "telemetry-every") && !plan->telemetry)
+    if (tool_has(args, "telemetry-every") && !plan->telemetry &&
+        !tool_has(args, "monitor"))
         return vly_fail(error, VLY_E_INVALID,
-                        "--telemetry-every without --telemetry, wanted both");
+                        "--telemetry-every without --telemetry or --monitor, "
+                        "wanted both");
     return VLY_OK;
 }
 
@@ -125,6 +127,22 @@ void watch_backend(const run_watch *watch, char *backend, size_t capacity)
     pthread_mutex_lock(lock);
     (void)snprintf(backend, capacity, "%s", watch->backend);
     pthread_mutex_unlock(lock);
+}
+
+const vly_telemetry_ring *run_watch_ring(const run_watch *watch)
+{
+    return watch->ring;
+}
+
+const watch_net *run_watch_net(const run_watch *watch)
+{
+    return &watch->net;
+}
+
+void run_watch_note(run_watch *watch, const char *line)
+{
+    if (watch->lines)
+        watch_lines_note(watch->lines, line);
 }
 
 uint64_t watch_lost(const run_watch *watch)
@@ -263,7 +281,8 @@ out:
 vly_status run_watch_open(run_job *job, vly_error *error)
 {
     const run_watch_plan *plan = &job->plan.watch;
-    if (!plan->telemetry && !plan->metrics && !plan->live)
+    if (!plan->telemetry && !plan->metrics && !plan->live &&
+        !job->plan.monitor.wanted)
         return VLY_OK;
     run_watch *watch = vly_calloc(1, sizeof *watch);
     if (!watch)
@@ -290,6 +309,8 @@ vly_status run_watch_close(run_job *job, vly_error *error)
         return VLY_OK;
     if (watch->ring && job->net)
         put_sample(job, vly_clock_ns());
+    /* before its lines are closed: it has notes for them */
+    vly_status monitored = run_monitor_close(job, error);
     if (watch->runs) {
         pthread_mutex_lock(&watch->lock);
         watch->ended = true;
@@ -299,7 +320,9 @@ vly_status run_watch_close(run_job *job, vly_error *error)
     }
     watch_metrics_close(watch->metrics);
     watch_live_close(watch->live);
-    status = watch_lines_close(watch->lines, &watch->n_lost, error);
+    status = watch_lines_close(watch->lines, &watch->n_lost,
+                               monitored == VLY_OK ? error : NULL);
+    status = monitored != VLY_OK ? monitored : status;
     job->watched = (run_watched){watch->n_samples, watch->n_lost,
                                  (double)watch->spent_ns * 1e-9};
     vly_telemetry_destroy(watch->ring);

@@ -71,6 +71,13 @@ double watch_area_hz(const watch_net *net, uint32_t area,
                      const uint64_t *to);
 /* Where the run is, by the engine: changes with a swap. The text is copied. */
 void watch_backend(const run_watch *watch, char *backend, size_t capacity);
+/* The samples and the net, for who reads them too; borrowed. */
+const vly_telemetry_ring *run_watch_ring(const run_watch *watch);
+const watch_net *run_watch_net(const run_watch *watch);
+/* A line of JSON, with its line break, between those of telemetry; copied.
+ * Where there is no file of them, or no memory, nothing happens. [any-thread]
+ */
+void run_watch_note(run_watch *watch, const char *line);
 /* Samples that the JSON lines have lost so far. */
 uint64_t watch_lost(const run_watch *watch);
 
@@ -83,6 +90,8 @@ vly_status watch_lines_open(const run_watch *watch, const watch_net *net,
                             watch_lines **lines, vly_error *error);
 /* Writes what is new; samples lost so far. [watcher's thread] */
 uint64_t watch_lines_drain(watch_lines *lines);
+/* A line of another kind, written before the next one. [any-thread] */
+void watch_lines_note(watch_lines *lines, const char *text);
 /* *lost: samples that were written over first. NULL is legal. */
 vly_status watch_lines_close(watch_lines *lines, uint64_t *lost,
                              vly_error *error);

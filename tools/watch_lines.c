@@ -4,7 +4,9 @@
  * a killed run ends in at most one cut line.
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/error.h"
@@ -25,7 +27,9 @@ struct watch_lines {
     vly_telemetry_sample now;
     uint64_t *areas_before; /* [n_areas] */
     uint64_t *areas_now;
-    vly_error error; /* the first one; nothing is written after it */
+    vly_error error;      /* the first one; nothing is written after it */
+    pthread_mutex_t lock; /* of the next one */
+    char *notes;          /* lines of others, not yet written; or NULL */
 };
 
 static void put_time(json_writer *json, uint64_t unix_ns)
@@ -142,6 +146,7 @@ vly_status watch_lines_open(const run_watch *watch, const watch_net *net,
     made->net = net;
     made->ring = ring;
     made->error.struct_size = sizeof made->error;
+    pthread_mutex_init(&made->lock, NULL);
     made->areas_before =
         vly_calloc((size_t)net->n_areas + 1, sizeof *made->areas_before);
     made->areas_now =
@@ -163,6 +168,7 @@ vly_status watch_lines_open(const run_watch *watch, const watch_net *net,
 out:
     if (made) {
         vly_writer_abandon(made->writer);
+        pthread_mutex_destroy(&made->lock);
         vly_free(made->areas_before);
         vly_free(made->areas_now);
         vly_free(made);
@@ -170,8 +176,34 @@ out:
     return status;
 }
 
+void watch_lines_note(watch_lines *lines, const char *text)
+{
+    pthread_mutex_lock(&lines->lock);
+    const size_t before = lines->notes ? strlen(lines->notes) : 0;
+    const size_t more = strlen(text) + 1;
+    char *grown = vly_realloc(lines->notes, before + more, 1);
+    if (grown) {
+        memcpy(grown + before, text, more);
+        lines->notes = grown;
+    }
+    pthread_mutex_unlock(&lines->lock);
+}
+
+static void put_notes(watch_lines *lines)
+{
+    pthread_mutex_lock(&lines->lock);
+    char *notes = lines->notes;
+    lines->notes = NULL;
+    pthread_mutex_unlock(&lines->lock);
+    if (notes && lines->error.status == VLY_OK &&
+        vly_writer_text(lines->writer, notes, &lines->error) == VLY_OK)
+        (void)vly_writer_flush(lines->writer, &lines->error);
+    vly_free(notes);
+}
+
 uint64_t watch_lines_drain(watch_lines *lines)
 {
+    put_notes(lines);
     while (vly_telemetry_take(lines->ring, &lines->next, &lines->lost,
                               &lines->now, lines->areas_now)) {
         if (lines->any && lines->error.status == VLY_OK)
@@ -190,12 +222,14 @@ vly_status watch_lines_close(watch_lines *lines, uint64_t *lost,
 {
     if (!lines)
         return VLY_OK;
+    put_notes(lines);
     vly_status status = lines->error.status;
     if (status != VLY_OK && error)
         *error = lines->error;
     vly_status closed =
         vly_writer_close(lines->writer, status == VLY_OK ? error : NULL);
     *lost = lines->lost;
+    pthread_mutex_destroy(&lines->lock);
     vly_free(lines->areas_before);
     vly_free(lines->areas_now);
     vly_free(lines);

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "monitor/surprise.h"
 
 /* How often it looks, and how many records it may be behind. */
 static const uint64_t tick_ns = 20000000;
@@ -48,6 +49,13 @@ struct vly_watcher {
 };
 
 /* ---- one record ---------------------------------------------------------- */
+
+static void count_skipped(vly_watcher *watcher, uint64_t n)
+{
+    pthread_mutex_lock(&watcher->lock);
+    watcher->figures.skipped += n;
+    pthread_mutex_unlock(&watcher->lock);
+}
 
 static bool fail(vly_watcher *watcher, const vly_error *error)
 {
@@ -144,8 +152,10 @@ static bool judge(vly_watcher *watcher)
     const bool told =
         options->device && options->device(options->context, watcher->device);
     if (!vly_tokens_make(watcher->tokens, &record, watcher->area_spikes,
-                         told ? watcher->device : NULL, text, &note))
+                         told ? watcher->device : NULL, text, &note)) {
+        count_skipped(watcher, 1); /* part of the next one */
         return true;
+    }
     watcher->lost_told = watcher->lost;
     if (!read_text(watcher, text, nats))
         return false;
@@ -177,11 +187,8 @@ static void catch_up(vly_watcher *watcher)
     while ((double)vly_clock_ns() - (double)watcher->to.sample.at_ns > most &&
            take(watcher))
         skipped++;
-    if (skipped == 0)
-        return;
-    pthread_mutex_lock(&watcher->lock);
-    watcher->figures.skipped += skipped;
-    pthread_mutex_unlock(&watcher->lock);
+    if (skipped > 0)
+        count_skipped(watcher, skipped);
 }
 
 /* What is new. last: nothing will be, so nothing is skipped. */
@@ -281,7 +288,7 @@ vly_status vly_watcher_create(const vly_watcher_options *options,
     made->figures.failure.struct_size = sizeof(vly_error);
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
-    VLY_TRY(vly_surprise_create(&options->tail, options->alarms_an_hour,
+    VLY_TRY(vly_surprise_create(options->tail, options->alarms_an_hour,
                                 options->record_s, &made->surprise, error));
     VLY_TRY(vly_tokens_create(made->n_areas, options->n_device, &made->tokens,
                               error));

@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "monitor/gate.h"
-#include "monitor/surprise.h"
 #include "monitor/telemetry.h"
 
 /* What says how likely the next token is. Used by one thread at a time. */
@@ -26,6 +25,10 @@ typedef struct vly_watcher_model {
     vly_status (*step)(void *context, uint32_t token, float *logits,
                        vly_error *error);
 } vly_watcher_model;
+
+/* surprise.h and tokens.h are not included here: who starts a watcher has a
+ * genome too, and both have records. */
+struct vly_tail;
 
 typedef struct vly_anomaly {
     uint64_t unix_ns; /* of the end of the record */
@@ -47,9 +50,9 @@ typedef struct vly_watcher_options {
     vly_gate *gate;
     bool wall; /* a step costs wall time, not processor time of the thread */
     vly_watcher_model model;
-    vly_tail tail;
-    double alarms_an_hour; /* false ones that are bearable */
-    double record_s;       /* between two samples */
+    const struct vly_tail *tail; /* surprise.h */
+    double alarms_an_hour;       /* false ones that are bearable */
+    double record_s;             /* between two samples */
     /* [optional] values [n_device] of metrics of devices, in thousandths */
     uint32_t n_device;
     bool (*device)(void *context, uint64_t *values);
@@ -62,7 +65,8 @@ typedef struct vly_watcher_options {
 
 typedef struct vly_watcher_figures {
     uint64_t records; /* judged */
-    uint64_t skipped; /* samples, because it was behind */
+    uint64_t skipped; /* samples in the next one's record: it was behind, or
+                         they were too soon after the one before */
     uint64_t lost;    /* samples that were written over first */
     uint64_t tokens;
     uint64_t anomalies;

@@ -186,6 +186,7 @@ endforeach()
     import
     input
     memory
+    monitor
     newcomer
     pace
     probe)

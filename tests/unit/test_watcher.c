@@ -10,10 +10,12 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "monitor/surprise.h"
 #include "volley_test.h"
 
 enum { AREAS = 3, MOST_TOLD = 8 };
 static const uint64_t ms = 1000000;
+static const vly_tail tail = {6, 0.02, 1};
 static const char *const names[AREAS] = {"E", "I", "X"};
 
 typedef struct fixture {
@@ -78,7 +80,7 @@ static void begin_in(fixture *all, double record_s, uint64_t at_ns)
         .areas = names,
         .gate = all->gate,
         .model = {all, expect_nothing},
-        .tail = {6, 0.02, 1},
+        .tail = &tail,
         .alarms_an_hour = 1,
         .record_s = record_s,
         .n_device = 2,
@@ -258,7 +260,7 @@ static void test_no_memory(void **state)
     const vly_watcher_options options = {.ring = ring,
                                          .gate = gate,
                                          .model = {&all, expect_nothing},
-                                         .tail = {6, 0.02, 1},
+                                         .tail = &tail,
                                          .alarms_an_hour = 1,
                                          .record_s = 0.1,
                                          .on_anomaly = note_anomaly,

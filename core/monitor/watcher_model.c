@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The monitor's model. Everything that can be wrong with a file is found here,
+ * before a run begins.
+ */
+#include "monitor/watcher_model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "monitor/rwkv.h"
+#include "monitor/surprise.h"
+#include "plugin/accelerator.h"
+
+/* The metadata's version of tokens.h, and its key. */
+#define TOKENS_KEY "volley.tokens"
+#define TOKENS_VERSION "1"
+
+struct vly_watcher_rwkv {
+    vly_rwkv_model *model;
+    vly_rwkv_context *context;
+    vly_tail tail;
+    uint64_t bytes;
+    bool on_host;
+};
+
+/* Is it a model of telemetry, and of this one? */
+static vly_status check(const vly_rwkv_weights *weights, vly_tail *tail,
+                        vly_error *error)
+{
+    const char *path = vly_rwkv_weights_path(weights);
+    const uint32_t n = vly_rwkv_weights_sizes(weights)->vocabulary;
+    const char *version = vly_rwkv_weights_metadata(weights, TOKENS_KEY);
+    const char *text = vly_rwkv_weights_metadata(weights, VLY_TAIL_KEY);
+    if (n != VLY_TOKEN_VOCABULARY)
+        return vly_fail(error, VLY_E_PARSE,
+                        "%s: a vocabulary of %u tokens, wanted %d: it is no "
+                        "model of telemetry",
+                        path, n, VLY_TOKEN_VOCABULARY);
+    if (!version || strcmp(version, TOKENS_VERSION) != 0)
+        return vly_fail(error, VLY_E_PARSE,
+                        "%s: metadata %s is %.40s, wanted " TOKENS_VERSION
+                        ": it was trained on other tokens",
+                        path, TOKENS_KEY, version ? version : "missing");
+    if (!text || !vly_tail_read(text, tail))
+        return vly_fail(error, VLY_E_PARSE,
+                        "%s: metadata %s is %.80s, wanted three numbers: it "
+                        "is not calibrated",
+                        path, VLY_TAIL_KEY, text ? text : "missing");
+    return VLY_OK;
+}
+
+/* Best effort is admitted only where enough stays for bursts. */
+static vly_status admit(vly_watcher_rwkv *made, const vly_registry *registry,
+                        const char *device, uint64_t bytes, vly_error *error)
+{
+    vly_accelerator accelerator;
+    char account[64];
+    vly_status status = vly_accelerator_find(registry, VLY_GEMM_INTERFACE,
+                                             device, 1, &accelerator, error);
+    if (status != VLY_OK)
+        return status;
+    made->on_host = (accelerator.memory.flags & VLY_MEMORY_HOST) != 0;
+    snprintf(account, sizeof account, "%s:%u", accelerator.spec.id,
+             accelerator.device.index);
+    return vly_gate_admit(&accelerator.memory, accelerator.device.index,
+                          made->on_host ? NULL : account, bytes, error);
+}
+
+vly_status vly_watcher_rwkv_open(const vly_registry *registry, const char *path,
+                                 const char *device, vly_watcher_rwkv **model,
+                                 vly_error *error)
+{
+    vly_status status = VLY_OK;
+    vly_rwkv_weights *weights = NULL;
+    vly_rwkv_source source;
+    const vly_rwkv_options options = {.n_threads = 1};
+    vly_watcher_rwkv *made = vly_calloc(1, sizeof *made);
+    if (!made)
+        return vly_fail_nomem(error, sizeof *made, "the monitor's model");
+    VLY_TRY(vly_rwkv_weights_open(path, VLY_RWKV_LORA_NATIVE, &weights, error));
+    VLY_TRY(check(weights, &made->tail, error));
+    VLY_TRY(admit(made, registry, device,
+                  vly_rwkv_weights_sizes(weights)->n_parameters * 4, error));
+    vly_rwkv_source_of(weights, &source);
+    VLY_TRY(vly_rwkv_model_create(registry, &source, device, &options,
+                                  &made->model, error));
+    VLY_TRY(
+        vly_rwkv_context_create(made->model, 1, 1, 0, &made->context, error));
+    made->bytes = vly_rwkv_model_info_of(made->model)->bytes +
+                  vly_rwkv_context_bytes(made->context);
+    *model = made;
+    made = NULL;
+out:
+    vly_watcher_rwkv_close(made);
+    vly_rwkv_weights_close(weights);
+    return status;
+}
+
+void vly_watcher_rwkv_close(vly_watcher_rwkv *model)
+{
+    if (!model)
+        return;
+    vly_rwkv_context_destroy(model->context);
+    vly_rwkv_model_destroy(model->model);
+    vly_free(model);
+}
+
+static vly_status step(void *context, uint32_t token, float *logits,
+                       vly_error *error)
+{
+    const vly_watcher_rwkv *model = context;
+    return vly_rwkv_context_feed(model->context, &token, NULL, 1, logits,
+                                 error);
+}
+
+vly_watcher_model vly_watcher_rwkv_model(vly_watcher_rwkv *model)
+{
+    return (vly_watcher_model){model, step};
+}
+
+const struct vly_tail *vly_watcher_rwkv_tail(const vly_watcher_rwkv *model)
+{
+    return &model->tail;
+}
+
+uint64_t vly_watcher_rwkv_bytes(const vly_watcher_rwkv *model)
+{
+    return model->bytes;
+}
+
+bool vly_watcher_rwkv_on_host(const vly_watcher_rwkv *model)
+{
+    return model->on_host;
+}

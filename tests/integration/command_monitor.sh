@@ -1,0 +1,161 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A run that a model watches: --monitor, --on-anomaly, volley ctl PID monitor.
+# The model is a random one, which finds everything strange or nothing, as its
+# calibration says: what it is worth is not asked here.
+here=$(dirname "$0")
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+
+# ---- what cannot be, with one sentence each ----
+expect 2 run small.toml --monitor-budget 0.1
+says '--monitor-budget without --monitor, wanted both'
+expect 2 run small.toml --on-anomaly pause
+says '--on-anomaly without --monitor, wanted both'
+expect 2 run small.toml --monitor=m --monitor-budget 2
+says '--monitor-budget is 2, wanted a number from 0.0001 to 1'
+expect 2 run small.toml --monitor=m --on-anomaly explode
+says '--on-anomaly explode: wanted log, checkpoint, pause or command:CMD'
+expect 2 run small.toml --monitor=m --on-anomaly command:
+says 'wanted log, checkpoint, pause or command:CMD'
+expect 2 run small.toml --monitor=m --on-anomaly command:a \
+    --on-anomaly command:b
+says 'there is a command already'
+expect 2 run small.toml --monitor=
+says '--monitor= is empty'
+expect 2 run small.toml --monitor=m --on-anomaly checkpoint
+says '--on-anomaly checkpoint without --checkpoint FILE, wanted both'
+expect 2 run small.toml --monitor=m --on-anomaly pause --control off
+says 'nobody could resume the run'
+expect 4 run small.toml --monitor=missing.safetensors
+says 'missing.safetensors: '
+holds [ "$(wc -l <err)" -eq 1 ]
+echo nothing >bad.safetensors
+expect 2 run small.toml --monitor=bad.safetensors
+says 'bad.safetensors: '
+holds [ "$(wc -l <err)" -eq 1 ]
+# the one that ships is not asked for by name: the run goes on without
+expect 0 run small.toml --backend cpu:1 --monitor --json without.json
+holds is_json without.json
+
+if ! command -v python3 >/dev/null 2>&1; then
+    echo "no python3: no model to run with"
+    done_checks
+    exit
+fi
+model() {
+    python3 "$genomes/../tests/support/random_rwkv.py" "$@"
+}
+model other.safetensors 300 1 volley.tokens=1 "volley.tail=6 0.02 1"
+expect 2 run small.toml --monitor=other.safetensors
+says 'a vocabulary of 300 tokens, wanted 256'
+model raw.safetensors 256 1
+expect 2 run small.toml --monitor=raw.safetensors
+says 'metadata volley.tokens is missing'
+model loose.safetensors 256 1 volley.tokens=1
+expect 2 run small.toml --monitor=loose.safetensors
+says 'metadata volley.tail is missing'
+model calm.safetensors 256 2 volley.tokens=1 "volley.tail=1e6 0.02 1"
+model nervous.safetensors 256 1 volley.tokens=1 "volley.tail=1e-9 0.9 1e-9"
+expect 3 run small.toml --monitor=calm.safetensors --monitor-device nothing:1
+says 'nothing'
+holds [ "$(wc -l <err)" -eq 1 ]
+head -c 10000 calm.safetensors >cut.safetensors
+expect 2 run small.toml --monitor=cut.safetensors
+says 'cut.safetensors: '
+holds [ "$(wc -l <err)" -eq 1 ]
+
+# ---- watching changes nothing, and is told of ----
+expect 0 run small.toml --bursts 20000 --backend cpu:1 --json plain.json
+expect 0 run small.toml --bursts 20000 --backend cpu:2 --json watched.json \
+    --monitor=calm.safetensors --telemetry-every 1 -o kept
+prints 'monitor           0 anomalies in '
+holds [ "$(value digest watched.json)" = "$(value digest plain.json)" ]
+holds is_json watched.json
+holds [ -e kept/monitor.jsonl ]
+holds [ ! -s kept/monitor.jsonl ]
+cat >figures.py <<'END_OF_FIGURES'
+import json
+lines = [json.loads(line) for line in open("kept/telemetry.jsonl")][1:]
+seen = json.load(open("watched.json"))["monitor"]
+records = seen["records"] + seen["skipped"] + seen["lost"]
+assert records == len(lines), (records, len(lines))
+assert seen["records"] > 0 and seen["tokens"] == 16 * seen["records"], seen
+assert seen["failure"] is None and seen["anomalies"] == 0, seen
+assert seen["model"] == "calm.safetensors" and seen["device"] == "cpu:1", seen
+assert 0 <= seen["share"] and seen["budget"] == 0.05, seen
+END_OF_FIGURES
+holds python3 figures.py
+
+# ---- anomalies, and what is done about them ----
+"$volley" run small.toml --bursts 900000000 --backend cpu:1 -o long \
+    --monitor=nervous.safetensors --monitor-budget 1 --telemetry-every 20 \
+    --control "$folder/ctl" --checkpoint c.vck \
+    --on-anomaly log --on-anomaly checkpoint --on-anomaly pause \
+    --on-anomaly 'command:printf "%s\n" "$VOLLEY_ANOMALY" >told; mv told told.json' \
+    >out.long 2>err.long &
+pid=$!
+trap 'kill -9 $pid 2>/dev/null; rm -rf "$folder"' EXIT
+is_paused() {
+    "$volley" ctl "$folder/ctl" | grep -q '^state  *paused'
+}
+checks=$((checks + 1))
+wait_for is_paused || bad "never paused: $(cat err.long)"
+holds wait_for test -e told.json
+holds is_json told.json
+holds test -e c.vck
+holds has_lines 1 long/monitor.jsonl
+head -n 1 long/monitor.jsonl >first.json
+holds is_json first.json
+cat >told.py <<'END_OF_TOLD'
+import json
+first = json.load(open("first.json"))
+what = first["anomaly"]
+assert first["burst"] > 0 and what["bursts"] > 0, first
+assert what["score"] >= what["threshold"] > 0, first
+assert what["metric"] and what["text"], first
+assert json.load(open("told.json")) == first
+notes = [line for line in map(json.loads, open("long/telemetry.jsonl"))
+         if "anomaly" in line]
+assert notes and notes[0] == first, notes
+END_OF_TOLD
+noted() {
+    grep -q '"anomaly"' long/telemetry.jsonl
+}
+holds wait_for noted
+holds python3 told.py
+cp err.long err
+says 'anomaly: '
+says 'paused by the monitor; volley ctl '
+expect 0 ctl "$folder/ctl" monitor
+prints 'nervous.safetensors'
+expect 0 ctl "$folder/ctl" monitor status
+prints 'state      watching'
+prints 'nervous.safetensors'
+expect 0 ctl "$folder/ctl" monitor pause
+prints 'state      paused'
+expect 0 ctl "$folder/ctl" monitor status --json
+cp out status.json
+holds is_json status.json
+holds grep -q '"monitor_paused": true' status.json
+expect 0 ctl "$folder/ctl" monitor resume
+prints 'state      watching'
+expect 2 ctl "$folder/ctl" monitor explode
+says 'wanted pause, resume or status'
+# nothing it does is the end of the run
+expect 0 ctl "$folder/ctl" resume
+expect 0 ctl "$folder/ctl" stop
+wait "$pid"
+holds [ $? -eq 6 ]
+holds is_json long/summary.json
+holds grep -q '"event": "monitor"' long/log.jsonl
+# a run that nothing watches
+"$volley" run small.toml --bursts 900000000 --backend cpu:1 --quiet \
+    --control "$folder/ctl" &
+pid=$!
+holds wait_for test -S "$folder/ctl"
+expect 2 ctl "$folder/ctl" monitor pause
+says 'nothing watches this run, wanted one with --monitor'
+expect 0 ctl "$folder/ctl" stop
+wait "$pid"
+done_checks

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A run that is watched by a model. The watcher's thread writes and tells; what
+ * changes the run (a checkpoint, a pause) is left to the burst loop, as with
+ * `volley ctl`.
+ */
+#include "run_monitor.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "monitor/watcher_model.h"
+#include "plugin/backend_spec.h"
+#include "run_alarm.h"
+#include "run_job.h"
+
+/* Actions for the burst loop, RUN_MONITOR_*. One run a process. */
+static uint32_t wanted;
+
+struct run_monitor {
+    run_job *job;
+    char model[4096];
+    vly_watcher_rwkv *rwkv;
+    vly_gate *gate;
+    vly_watcher *watcher;
+    vly_watcher_figures figures; /* once it has ended, as is usage */
+    vly_gate_usage usage;
+    double seconds; /* watched */
+    uint64_t begin_ns;
+    run_alarm alarm; /* the watcher's thread's, until it has ended */
+    uint64_t n_checkpoints;
+    uint64_t n_failed; /* of these */
+    uint64_t n_pauses;
+
+    pthread_mutex_t lock; /* of the next two */
+    char asked[64];       /* where the net was to be; "auto": anywhere */
+    char is[64];
+};
+
+bool run_monitor_wanted(void)
+{
+    return __atomic_load_n(&wanted, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* ---- options ------------------------------------------------------------- */
+
+static vly_status read_action(const char *text, run_monitor_plan *plan,
+                              vly_error *error)
+{
+    static const char command[] = "command:";
+    if (strcmp(text, "log") == 0)
+        return VLY_OK;
+    if (strcmp(text, "checkpoint") == 0) {
+        plan->actions |= RUN_MONITOR_CHECKPOINT;
+        return VLY_OK;
+    }
+    if (strcmp(text, "pause") == 0) {
+        plan->actions |= RUN_MONITOR_PAUSE;
+        return VLY_OK;
+    }
+    if (strncmp(text, command, sizeof command - 1) == 0 &&
+        text[sizeof command - 1] != '\0') {
+        if (plan->command)
+            return vly_fail(error, VLY_E_INVALID,
+                            "--on-anomaly %s: there is a command already, "
+                            "wanted one",
+                            text);
+        plan->actions |= RUN_MONITOR_COMMAND;
+        plan->command = text + sizeof command - 1;
+        return VLY_OK;
+    }
+    return vly_fail(error, VLY_E_INVALID,
+                    "--on-anomaly %s: wanted log, checkpoint, pause or "
+                    "command:CMD",
+                    text);
+}
+
+vly_status run_monitor_read(const tool_args *args, run_monitor_plan *plan,
+                            vly_error *error)
+{
+    static const char *const others[] = {"monitor-device", "monitor-budget",
+                                         "monitor-alarms", "on-anomaly"};
+    const char *text;
+    vly_status status = VLY_OK;
+    *plan = (run_monitor_plan){
+        .wanted = tool_has(args, "monitor"),
+        .model = tool_text(args, "monitor"),
+        .device = tool_text(args, "monitor-device"),
+        .device_given = tool_has(args, "monitor-device"),
+        .budget = tool_number(args, "monitor-budget", 0.05),
+        .alarms = tool_number(args, "monitor-alarms", 1),
+    };
+    if (plan->wanted && plan->model && plan->model[0] == '\0')
+        return vly_fail(error, VLY_E_INVALID,
+                        "--monitor= is empty, wanted a model's file, or "
+                        "--monitor alone");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (!plan->wanted && tool_has(args, others[i]))
+            return vly_fail(error, VLY_E_INVALID,
+                            "--%s without --monitor, wanted both", others[i]);
+    if (!plan->device)
+        plan->device = "cpu:1";
+    for (uint32_t k = 0; (text = tool_text_at(args, "on-anomaly", k)); k++) {
+        status = read_action(text, plan, error);
+        if (status != VLY_OK)
+            return status;
+    }
+    return VLY_OK;
+}
+
+/* ---- the model ----------------------------------------------------------- */
+
+static vly_status check_actions(const run_job *job, vly_error *error)
+{
+    const uint32_t actions = job->plan.monitor.actions;
+    const char *control = job->plan.control;
+    if (actions & RUN_MONITOR_CHECKPOINT && !job->plan.checkpoint.path)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--on-anomaly checkpoint without --checkpoint FILE, "
+                        "wanted both");
+    if (actions & RUN_MONITOR_PAUSE &&
+        (!control || strcmp(control, "off") == 0))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--on-anomaly pause with --control off: nobody could "
+                        "resume the run");
+    return VLY_OK;
+}
+
+/* The model that ships: beside an installed command, or in the source tree. */
+static vly_status find_shipped(char *path, size_t capacity, vly_error *error)
+{
+    static const char share[] = "/share/volley/monitor/telemetry.safetensors";
+    if (tool_prefix(path, capacity - sizeof share)) {
+        strcat(path, share);
+        if (access(path, R_OK) == 0)
+            return VLY_OK;
+    }
+    snprintf(path, capacity, "%s", VLY_TOOL_SOURCE_MODEL);
+    if (access(path, R_OK) == 0)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_IO,
+                    "the model that ships is neither beside the command nor "
+                    "%s",
+                    path);
+}
+
+static vly_status load(run_job *job, run_monitor *made, vly_error *error)
+{
+    const run_monitor_plan *plan = &job->plan.monitor;
+    vly_status status = VLY_OK;
+    if (plan->model)
+        snprintf(made->model, sizeof made->model, "%s", plan->model);
+    else
+        VLY_TRY(find_shipped(made->model, sizeof made->model, error));
+    status = vly_watcher_rwkv_open(job->registry, made->model, plan->device,
+                                   &made->rwkv, error);
+out:
+    return status;
+}
+
+vly_status run_monitor_load(run_job *job, vly_error *error)
+{
+    const run_monitor_plan *plan = &job->plan.monitor;
+    vly_error why = VLY_ERROR_INIT;
+    if (!plan->wanted)
+        return VLY_OK;
+    vly_status status = check_actions(job, error);
+    if (status != VLY_OK)
+        return status;
+    run_monitor *made = vly_calloc(1, sizeof *made);
+    if (!made)
+        return vly_fail_nomem(error, sizeof *made, "the monitor");
+    made->job = job;
+    made->alarm.failure.struct_size = sizeof made->alarm.failure;
+    made->figures.failure.struct_size = sizeof made->figures.failure;
+    pthread_mutex_init(&made->lock, NULL);
+    job->monitor = made;
+    status = load(job, made, &why);
+    if (status == VLY_OK)
+        return VLY_OK;
+    if (plan->model || plan->device_given) {
+        *error = why;
+        return status;
+    }
+    made->figures.failure = why;
+    tool_message("the run goes on without the monitor: %s", why.message);
+    return VLY_OK;
+}
+
+/* ---- what the watcher asks and tells ------------------------------------- */
+
+/* Up to a colon or comma. */
+static bool same_plugin(const char *a, const char *b)
+{
+    const size_t n = strcspn(a, ":,");
+    return n == strcspn(b, ":,") && strncmp(a, b, n) == 0;
+}
+
+static bool is_wrong_place(void *context)
+{
+    run_monitor *monitor = context;
+    pthread_mutex_lock(&monitor->lock);
+    const bool wrong = monitor->is[0] != '\0' &&
+                       strcmp(monitor->asked, "auto") != 0 &&
+                       !same_plugin(monitor->asked, monitor->is);
+    pthread_mutex_unlock(&monitor->lock);
+    return wrong;
+}
+
+/* [watcher's thread] */
+static void on_anomaly(void *context, const vly_anomaly *anomaly)
+{
+    run_monitor *monitor = context;
+    const run_plan *plan = &monitor->job->plan;
+    const uint32_t actions =
+        plan->monitor.actions & (RUN_MONITOR_CHECKPOINT | RUN_MONITOR_PAUSE);
+    char *text = run_alarm_text(anomaly);
+    if (!plan->quiet)
+        tool_message("anomaly: %s%s%s", anomaly->text,
+                     anomaly->cause ? "; likely: " : "",
+                     anomaly->cause ? anomaly->cause : "");
+    if (text) {
+        run_alarm_write(&monitor->alarm, text);
+        run_watch_note(monitor->job->watch, text);
+        if (plan->monitor.actions & RUN_MONITOR_COMMAND)
+            run_alarm_command(&monitor->alarm, text);
+    }
+    vly_free(text);
+    if (actions == 0)
+        return;
+    (void)__atomic_fetch_or(&wanted, actions, __ATOMIC_RELEASE);
+    vly_net_stop(monitor->job->net); /* after the current burst */
+}
+
+/* ---- the burst loop ------------------------------------------------------ */
+
+void run_monitor_before(const run_job *job)
+{
+    if (job->monitor)
+        vly_gate_burst_begin(job->monitor->gate);
+}
+
+void run_monitor_after(const run_job *job, uint64_t next_ns)
+{
+    if (!job->monitor)
+        return;
+    vly_gate_burst_end(job->monitor->gate, next_ns);
+    if (next_ns == 0)
+        (void)vly_gate_offer(job->monitor->gate);
+}
+
+/* Where the last command, swap or fail-over wanted the net. */
+static const char *place_asked(const run_job *job)
+{
+    const char *place = job->plan.backend;
+    if (job->n_failures > 0)
+        return "auto"; /* wherever it was rescued to */
+    for (uint32_t i = 0; i < job->plan.n_swaps; i++)
+        if (job->plan.swaps[i].done)
+            place = job->plan.swaps[i].backend;
+    return place;
+}
+
+static void note_place(run_monitor *monitor)
+{
+    const run_job *job = monitor->job;
+    const char *asked = place_asked(job);
+    char is[64];
+    watch_backend(job->watch, is, sizeof is);
+    /* only this thread writes them */
+    if (strcmp(monitor->is, is) == 0 &&
+        strncmp(monitor->asked, asked, sizeof monitor->asked - 1) == 0)
+        return;
+    pthread_mutex_lock(&monitor->lock);
+    snprintf(monitor->asked, sizeof monitor->asked, "%s", asked);
+    snprintf(monitor->is, sizeof monitor->is, "%s", is);
+    pthread_mutex_unlock(&monitor->lock);
+}
+
+static void make_checkpoint(run_monitor *monitor)
+{
+    run_job *job = monitor->job;
+    vly_error why = VLY_ERROR_INIT;
+    if (run_checkpoint_now(job, &why) == VLY_OK) {
+        monitor->n_checkpoints++;
+        return;
+    }
+    monitor->n_failed++;
+    tool_message("--on-anomaly checkpoint: %s", why.message);
+    run_folder_event(job, "warn", why.message);
+}
+
+void run_monitor_between(run_job *job)
+{
+    run_monitor *monitor = job->monitor;
+    if (!monitor || !monitor->watcher)
+        return;
+    note_place(monitor);
+    const uint32_t actions = __atomic_exchange_n(&wanted, 0u, __ATOMIC_ACQ_REL);
+    if (actions & RUN_MONITOR_CHECKPOINT)
+        make_checkpoint(monitor);
+    if (actions & RUN_MONITOR_PAUSE) {
+        monitor->n_pauses++;
+        run_folder_event(job, "monitor", "pause");
+        if (!job->plan.quiet)
+            tool_message("paused by the monitor; volley ctl %ld resume",
+                         (long)getpid());
+        run_control_pause(job);
+    }
+}
+
+/* ---- begin and end ------------------------------------------------------- */
+
+/* Is there a place in the plan where the monitor's device is that of the net?
+ */
+static bool shares_device(const run_job *job, const char *device)
+{
+    const run_plan *plan = &job->plan;
+    bool shares = same_plugin(job->result.stats.backend, device);
+    for (uint32_t i = 0; i < plan->n_swaps; i++)
+        shares = shares || same_plugin(plan->swaps[i].backend, device);
+    return shares;
+}
+
+static vly_status open_file(run_job *job, vly_error *error)
+{
+    bool resumes = false;
+    if (!job->plan.folder)
+        return VLY_OK;
+    char *path = run_folder_path(job->plan.folder, "monitor.jsonl");
+    if (!path)
+        return vly_fail_nomem(error, 4096, "a file name");
+    vly_status status = run_folder_lines(job, path, &resumes,
+                                         &job->monitor->alarm.writer, error);
+    vly_free(path);
+    return status;
+}
+
+vly_status run_monitor_open(run_job *job, vly_error *error)
+{
+    run_monitor *monitor = job->monitor;
+    const run_monitor_plan *plan = &job->plan.monitor;
+    vly_status status = VLY_OK;
+    if (!monitor || !monitor->rwkv)
+        return VLY_OK;
+    const bool on_host = vly_watcher_rwkv_on_host(monitor->rwkv);
+    const vly_gate_options gate = {
+        .exclusive = !on_host && shares_device(job, plan->device),
+        .budget = plan->budget};
+    const watch_net *net = run_watch_net(job->watch);
+    monitor->alarm.command = plan->command;
+    __atomic_store_n(&wanted, 0u, __ATOMIC_RELEASE);
+    VLY_TRY(open_file(job, error));
+    VLY_TRY(vly_gate_create(&gate, &monitor->gate, error));
+    note_place(monitor);
+    const vly_watcher_options options = {
+        .ring = run_watch_ring(job->watch),
+        .areas = net->areas,
+        .gate = monitor->gate,
+        .wall = !on_host,
+        .model = vly_watcher_rwkv_model(monitor->rwkv),
+        .tail = vly_watcher_rwkv_tail(monitor->rwkv),
+        .alarms_an_hour = plan->alarms,
+        .record_s = job->plan.watch.every_ms * 1e-3,
+        .wrong_place = is_wrong_place,
+        .on_anomaly = on_anomaly,
+        .context = monitor};
+    monitor->begin_ns = vly_clock_ns();
+    status = vly_watcher_create(&options, &monitor->watcher, error);
+out:
+    return status;
+}
+
+vly_status run_monitor_check(const run_job *job, vly_error *error)
+{
+    if (!run_monitor_watches(job) || job->control ||
+        !(job->plan.monitor.actions & RUN_MONITOR_PAUSE))
+        return VLY_OK;
+    return vly_fail(error, VLY_E_IO,
+                    "--on-anomaly pause: this run cannot be controlled, so "
+                    "nobody could resume it");
+}
+
+bool run_monitor_watches(const run_job *job)
+{
+    return job->monitor && job->monitor->watcher;
+}
+
+vly_status run_monitor_close(run_job *job, vly_error *error)
+{
+    run_monitor *monitor = job->monitor;
+    if (!monitor || !monitor->watcher)
+        return VLY_OK;
+    monitor->seconds = (double)(vly_clock_ns() - monitor->begin_ns) * 1e-9;
+    vly_gate_usage_get(monitor->gate, &monitor->usage); /* of the run alone */
+    vly_watcher_end(monitor->watcher);
+    vly_watcher_figures_get(monitor->watcher, &monitor->figures);
+    vly_watcher_destroy(monitor->watcher);
+    monitor->watcher = NULL;
+    run_alarm_reap(&monitor->alarm);
+    if (monitor->figures.failure.status != VLY_OK)
+        tool_message("the monitor ended early: %s",
+                     monitor->figures.failure.message);
+    vly_status status = monitor->alarm.failure.status;
+    if (status != VLY_OK && error)
+        *error = monitor->alarm.failure;
+    vly_status closed = vly_writer_close(monitor->alarm.writer,
+                                         status == VLY_OK ? error : NULL);
+    monitor->alarm.writer = NULL;
+    return status != VLY_OK ? status : closed;
+}
+
+void run_monitor_deinit(run_job *job)
+{
+    run_monitor *monitor = job->monitor;
+    if (!monitor)
+        return;
+    (void)run_monitor_close(job, NULL);
+    vly_writer_abandon(monitor->alarm.writer);
+    vly_gate_destroy(monitor->gate);
+    vly_watcher_rwkv_close(monitor->rwkv);
+    pthread_mutex_destroy(&monitor->lock);
+    vly_free(monitor);
+    job->monitor = NULL;
+}
+
+/* ---- what it says -------------------------------------------------------- */
+
+static double share_of(const run_monitor *monitor)
+{
+    return monitor->seconds > 0
+               ? (double)monitor->usage.spent_ns * 1e-9 / monitor->seconds
+               : 0;
+}
+
+static void put_figures(const run_monitor *monitor,
+                        const vly_watcher_figures *figures,
+                        const vly_gate_usage *usage, json_writer *json)
+{
+    json_text(json, "model", monitor->model);
+    json_text(json, "device", monitor->job->plan.monitor.device);
+    json_u64(json, "records", figures->records);
+    json_u64(json, "skipped", figures->skipped);
+    json_u64(json, "lost", figures->lost);
+    json_u64(json, "tokens", figures->tokens);
+    json_u64(json, "anomalies", figures->anomalies);
+    json_number(json, "score", figures->score);
+    json_number(json, "threshold", figures->threshold);
+    json_number(json, "behind_s", figures->behind_s);
+    json_number(json, "budget", usage->budget);
+    json_number(json, "spent_s", (double)usage->spent_ns * 1e-9);
+    json_number(json, "step_longest_s", (double)usage->longest_ns * 1e-9);
+    json_u64(json, "burst_waits", usage->burst_waits);
+    json_number(json, "burst_waited_s", (double)usage->burst_wait_ns * 1e-9);
+    json_text(json, "priority", figures->background);
+    json_text(json, "failure",
+              figures->failure.status != VLY_OK ? figures->failure.message
+                                                : NULL);
+}
+
+char *run_monitor_line(run_job *job, const char *word)
+{
+    run_monitor *monitor = job->monitor;
+    vly_watcher_figures figures;
+    vly_gate_usage usage;
+    json_writer json;
+    if (strcmp(word, "pause") == 0 || strcmp(word, "resume") == 0)
+        vly_gate_pause(monitor->gate, word[0] == 'p');
+    vly_watcher_figures_get(monitor->watcher, &figures);
+    vly_gate_usage_get(monitor->gate, &usage);
+    json_init(&json, false);
+    json_object(&json, NULL);
+    json_bool(&json, "ok", true);
+    json_bool(&json, "monitor_paused", usage.paused);
+    put_figures(monitor, &figures, &usage, &json);
+    json_object_end(&json);
+    const char *text = json_finish(&json, &(size_t){0});
+    char *copy = text ? vly_strdup(text) : NULL;
+    json_deinit(&json);
+    return copy;
+}
+
+void run_monitor_print(const run_job *job)
+{
+    const run_monitor *monitor = job->monitor;
+    if (!monitor)
+        return;
+    const vly_watcher_figures *figures = &monitor->figures;
+    if (!monitor->rwkv) {
+        tool_print("monitor           none: %s\n", figures->failure.message);
+        return;
+    }
+    tool_print("monitor           %s anomalies in %s records (%s skipped), "
+               "%.2g%% of the time on %s\n",
+               tool_thousands(figures->anomalies),
+               tool_thousands(figures->records),
+               tool_thousands(figures->skipped), 100 * share_of(monitor),
+               job->plan.monitor.device);
+}
+
+void run_monitor_json(const run_job *job, json_writer *json)
+{
+    const run_monitor *monitor = job->monitor;
+    if (!monitor)
+        return;
+    json_object(json, "monitor");
+    if (!monitor->rwkv) {
+        json_text(json, "reason", monitor->figures.failure.message);
+    } else {
+        put_figures(monitor, &monitor->figures, &monitor->usage, json);
+        json_number(json, "share", share_of(monitor));
+        json_u64(json, "checkpoints", monitor->n_checkpoints);
+        json_u64(json, "checkpoints_failed", monitor->n_failed);
+        json_u64(json, "pauses", monitor->n_pauses);
+        json_u64(json, "commands", monitor->alarm.n_commands);
+        json_u64(json, "commands_skipped", monitor->alarm.n_skipped);
+        json_u64(json, "commands_failed", monitor->alarm.n_failed);
+    }
+    json_object_end(json);
+}
