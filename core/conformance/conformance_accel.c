@@ -91,7 +91,7 @@ vly_accel_conformance_run(const vly_accel_conformance *conformance,
 
 const accel_table *const *vly_accel_tables(const vly_accelerator *accelerator)
 {
-    static const accel_table *tables[4];
+    static const accel_table *tables[5];
     uint32_t n = 0;
     memset(tables, 0, sizeof tables);
     if (accelerator->gemm.struct_size != 0)
@@ -100,6 +100,8 @@ const accel_table *const *vly_accel_tables(const vly_accelerator *accelerator)
         tables[n++] = &vly_attention_table;
     if (accelerator->wkv.struct_size != 0)
         tables[n++] = &vly_wkv_table;
+    if (accelerator->rwkv.struct_size != 0)
+        tables[n++] = &vly_rwkv_table;
     return tables;
 }
 

@@ -67,6 +67,7 @@ vly_accel_conformance_run(const vly_accel_conformance *conformance,
 extern const accel_table vly_gemm_table;
 extern const accel_table vly_attention_table;
 extern const accel_table vly_wkv_table;
+extern const accel_table vly_rwkv_table;
 
 /* The tables of the interfaces that the plugin offers; NULL after the last. */
 const accel_table *const *vly_accel_tables(const vly_accelerator *accelerator);

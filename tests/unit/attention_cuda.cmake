@@ -106,6 +106,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
                 cuda:0,cache=off,tune=0${options} ${pattern})
     endfunction()
     emulated_table(wkv "" "wkv*")
+    emulated_table(rwkv "" "rwkv*")
     emulated_table(wkv_chunked ,choose=own_chunked "wkv*" slow TIMEOUT 300)
 endif()
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_conformance_accelerator DEVICE [PATTERN]: the tables of
- * volley.attention/1 and volley.wkv/1 on one device, as in
+ * volley.attention/1, volley.wkv/1 and volley.rwkv/1 on one device, as in
  * "cpu:2,choose=reference" or "cuda:0". Every line that is not ok is printed. A
  * device that is not there: skipped with the reason, failed where it is
  * required.
@@ -61,6 +61,12 @@ static void test_wkv(void **state)
 {
     (void)state;
     run_table(&vly_wkv_table);
+}
+
+static void test_rwkv(void **state)
+{
+    (void)state;
+    run_table(&vly_rwkv_table);
 }
 
 /* ---- graphs, on the processor -------------------------------------------- */
@@ -152,12 +158,14 @@ int main(int argc, char **argv)
     const struct CMUnitTest graph[] = {cmocka_unit_test(test_graph)};
     const struct CMUnitTest attention[] = {cmocka_unit_test(test_attention)};
     const struct CMUnitTest wkv[] = {cmocka_unit_test(test_wkv)};
+    const struct CMUnitTest rwkv[] = {cmocka_unit_test(test_rwkv)};
     if (argc > 1)
         device_text = argv[1];
     if (argc > 2)
         pattern = argv[2];
     int failures = cmocka_run_group_tests(attention, NULL, NULL);
     failures += cmocka_run_group_tests(wkv, NULL, NULL);
+    failures += cmocka_run_group_tests(rwkv, NULL, NULL);
     if (strncmp(device_text, "cpu", 3) == 0)
         failures += cmocka_run_group_tests(graph, NULL, NULL);
     if (pattern == NULL && n_run > 0 && n_conforms == 0) {
