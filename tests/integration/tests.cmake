@@ -174,32 +174,31 @@ foreach(name IN LISTS command_programs)
     target_link_libraries(${name} PRIVATE
         $<TARGET_PROPERTY:volley_command,LINK_LIBRARIES>)
 endforeach()
-    accelerator
-    ask
-    attention
-    bad
-    convert
-    ctl
-    device
-    files
+set(command_tests
     good
-    import
-    input
-    memory
-    monitor
+    bad
     newcomer
-    pace
-    probe)
-    readme
-    readme)
-    report)
-    schema
-    set(command_tests
-    stop
-    swap
-    sweep
+    input
     texts
+    schema
+    sweep
+    stop
+    device
+    memory
+    accelerator
+    attention
+    pace
+    files
+    swap
+    ctl
+    import
     watch
+    probe
+    convert
+    ask
+    report
+    monitor
+    readme)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
     # that it knows, which a loop that computes does not do.
