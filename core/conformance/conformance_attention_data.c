@@ -203,6 +203,14 @@ uint64_t attention_extent_of(const attention_data *data, uint32_t which)
         data->desc.flags & VLY_ATTENTION_PACKED ||
         (data->desc.flags & VLY_ATTENTION_PAGED && values->is_kv);
     uint64_t extent = 0;
+    /* pages whose number is said are all there, used or not */
+    if (data->desc.flags & VLY_ATTENTION_PAGED && values->is_kv &&
+        data->desc.pages != 0) {
+        const vly_attention_layout *at = place_of(data, which);
+        extent = (data->desc.pages - 1) * at->batch +
+                 (data->desc.page_size - 1) * at->seq +
+                 (values->heads - 1) * at->head + values->dim;
+    }
     for (uint32_t b = 0; b < data->desc.batch; b++)
         for (uint32_t h = 0; h < values->heads; h++)
             for (uint32_t s = 0; s < values->seq; s++) {
