@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The standard profile of the Numenta Anomaly Benchmark (Lavin and Ahmad 2015,
+doi:10.1109/ICMLA.2015.141), and detectors on it.
+
+    nab.py DATA [MODEL.safetensors]     DATA/data/*/*.csv, DATA/labels/...
+
+A detection in a window scores by a sigmoid of where it lies (1 at the window's
+begin, about 0 at its end), the best of a window counts; a window without one
+costs 1; any other detection costs up to 0.11, less close behind a window. The
+first 15% of a file (of 5,000 rows at most) are not scored. One threshold for
+the whole corpus, the best one. 0 is a detector that says nothing, 100 one that
+marks the first row of each window.
+"""
+import argparse
+import csv
+import json
+import math
+import pathlib
+import random
+
+import score
+import tokens
+
+FP, FN = 0.11, 1.0
+QUIET = 0.02  # of a file's rows: after a detection, only a larger one counts
+
+
+def sigmoid(position):
+    """-1 (a window's begin) -> 0.987, 0 (its end) -> 0, far behind -> -1."""
+    return -1.0 if position > 3 else 2 / (1 + math.exp(5 * position)) - 1
+
+
+class Series:
+    """One file: its values, its windows as [first, last] rows, its weights."""
+
+    def __init__(self, path, labels):
+        with open(path, encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.name = f"{path.parent.name}/{path.name}"
+        self.values = [float(row["value"]) for row in rows]
+        stamps = [row["timestamp"] for row in rows]
+        self.windows = []
+        for begin, end in labels[self.name]:
+            inside = [i for i, s in enumerate(stamps)
+                      if begin[:19] <= s <= end[:19]]
+            self.windows.append((inside[0], inside[-1]))
+        n = len(rows)
+        self.probation = min(int(0.15 * n), 750)
+        self.weights = self._weights(n)
+
+    def _weights(self, n):
+        """[(window or None, what a detection in this row scores)]"""
+        most = sigmoid(-1.0)
+        got = [None] * n
+        for k, (first, last) in enumerate(self.windows):
+            width = last - first + 1
+            for i in range(first, last + 1):
+                got[i] = (k, sigmoid(-(last - i + 1) / width) / most)
+        behind = None
+        for i in range(n):
+            if got[i] is not None:
+                behind = self.windows[got[i][0]]
+                continue
+            if behind is None:
+                got[i] = (None, -FP)
+            else:
+                width = max(1, behind[1] - behind[0])
+                got[i] = (None, FP * sigmoid((i - behind[1]) / width))
+        return got
+
+
+def corpus_score(series, scores):
+    """(the standard score at the best threshold, that threshold)."""
+    points = []
+    for f, (one, row) in enumerate(zip(series, scores)):
+        for i in range(one.probation, len(row)):
+            points.append((row[i], f, *one.weights[i]))
+    points.sort(key=lambda p: -p[0])
+    n_windows = sum(len(one.windows) for one in series)
+    null, perfect = -FN * n_windows, float(n_windows)
+    total, best, at = null, null, math.inf
+    window = {}
+    for k, (value, f, which, weight) in enumerate(points):
+        if which is None:
+            total += weight
+        else:
+            old = window.get((f, which), -FN)
+            if weight > old:
+                total += weight - old
+                window[(f, which)] = weight
+        last = k + 1 == len(points) or points[k + 1][0] != value
+        if last and total > best:
+            best, at = total, value
+    return 100 * (best - null) / (perfect - null), at
+
+
+def checks(series):
+    """The null and the perfect detector, by the scorer."""
+    null = [[0.0] * len(one.values) for one in series]
+    perfect = []
+    for one, row in zip(series, null):
+        row = list(row)
+        for first, _ in one.windows:
+            row[first] = 1.0
+        perfect.append(row)
+    return corpus_score(series, null)[0], corpus_score(series, perfect)[0]
+
+
+def suppress(row):
+    """A score counts only if none before it, for a while, was as large."""
+    width = max(1, int(QUIET * len(row)))
+    return [x if all(x > y for y in row[max(0, i - width):i]) else 0.0
+            for i, x in enumerate(row)]
+
+
+# ---- detectors of one series ----------------------------------------------
+
+def levels_of(values, probation):
+    """Values as whole numbers, fine enough for what the probation shows."""
+    past = values[:max(2, probation)]
+    mean = sum(past) / len(past)
+    sd = math.sqrt(sum((x - mean) ** 2 for x in past) / len(past)) or \
+        max(abs(mean), 1e-9)
+    return [int(max(-1e9, min(1e9, math.floor(4096 * (x - mean) / sd + 0.5))))
+            for x in values]
+
+
+def simple(kind, one):
+    """ewma, gaussian, static, as score.Detector, on one metric."""
+    judge = score.Detector(kind)
+    if kind == "static":
+        judge.LEARN = one.probation
+    if kind == "gaussian":
+        judge.WINDOW = max(judge.WINDOW, one.probation)
+    got = []
+    for x in levels_of(one.values, one.probation):
+        got.append(judge.judge_one(5, float(x), 64.0))
+        judge.n += 1
+    return got
+
+
+def series_tokens(one):
+    """16 tokens for each row: the value at the place of rate, its step at that
+    of dispersion, its size against the longer past at that of raised and
+    lowered, the others as if nothing were."""
+    late = tokens.Running(64)
+    step = tokens.Running(64)
+    got, before = [], None
+    for x in levels_of(one.values, one.probation):
+        text = [1 + m * tokens.BINS + tokens.BINS // 2
+                for m in range(len(tokens.METRICS))]
+        jump = 0 if before is None else x - before
+        for m, z in ((5, late.z16(x)), (7, step.z16(jump))):
+            text[m] += tokens.bin_of(z)
+        late.learn(x)
+        step.learn(jump)
+        before = x
+        got.append([0] + text)
+    return got
+
+
+def by_model(path, series):
+    """Scores of the model, all files side by side."""
+    import torch  # pylint: disable=import-outside-toplevel
+    import rwkv7  # pylint: disable=import-outside-toplevel
+    model, _ = rwkv7.load(path)
+    texts = [series_tokens(one) for one in series]
+    longest = max(map(len, texts))
+    text = torch.zeros(len(texts), longest * tokens.PER_RECORD,
+                       dtype=torch.long)
+    for row, one in zip(text, texts):
+        flat = torch.tensor(one).flatten()
+        row[:len(flat)] = flat
+    state, parts = model.zero_state(len(texts)), []
+    step = 32 * tokens.PER_RECORD
+    with torch.no_grad():
+        for i in range(0, text.shape[1], step):
+            piece = text[:, i:i + step]
+            logits, state = model(piece, state)
+            logs = torch.log_softmax(logits, -1)
+            after = torch.cat([text[:, i + 1:i + step + 1],
+                               text.new_zeros(len(texts), 1)], 1)
+            after = after[:, :piece.shape[1]]
+            parts.append(-logs.gather(2, after.unsqueeze(2)).squeeze(2))
+    nats = torch.cat([torch.zeros(len(texts), 1), *parts], 1)
+    got = []
+    for f, one in enumerate(texts):
+        judge, scores = score.Surprise(), []
+        rows = nats[f, :len(one) * tokens.PER_RECORD].view(
+            len(one), tokens.PER_RECORD)[:, 1:]
+        scores = [judge.judge(row) for row in rows.tolist()]
+        got.append(scores)
+    return got
+
+
+def main():
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("data", type=pathlib.Path)
+    parser.add_argument("model", type=pathlib.Path, nargs="?")
+    options = parser.parse_args()
+    with open(options.data / "labels" / "combined_windows.json",
+              encoding="utf-8") as file:
+        labels = json.load(file)
+    series = [Series(path, labels)
+              for path in sorted((options.data / "data").glob("*/*.csv"))]
+    null, perfect = checks(series)
+    print(f"{len(series)} files, {sum(len(s.values) for s in series)} rows, "
+          f"{sum(len(s.windows) for s in series)} windows; "
+          f"null {null:.1f}, perfect {perfect:.1f}\n")
+    print("| detector | score | with quiet after a detection |")
+    print("|---|---|---|")
+    rng = random.Random(1)
+    rows = {"random": [[rng.random() for _ in one.values] for one in series]}
+    for kind in ("static", "ewma", "gaussian"):
+        rows[kind] = [simple(kind, one) for one in series]
+    if options.model:
+        rows["model"] = by_model(options.model, series)
+    for name, scores in rows.items():
+        plain, _ = corpus_score(series, scores)
+        quiet, _ = corpus_score(series, [suppress(row) for row in scores])
+        print(f"| {name} | {plain:.1f} | {quiet:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
