@@ -13,13 +13,19 @@
 
 /* MEMORY: over how many records a metric's usual surprise is taken. QUIET:
  * records below the threshold that end an episode. */
-enum { MEMORY = 256, FREE = 8, QUIET = 16, PRIOR = 1024, LARGEST = 3 };
-static const double least_spread = 0.25; /* nats */
-static const double z_most = 64;         /* one token may be impossible */
+enum { MEMORY = 256, FREE = 8, QUIET = 16, PRIOR = 1024 };
+static const double least_spread = 2; /* nats */
+static const double z_most = 64;      /* one token may be impossible */
+/* What a metric scores: its deviation held for some records (each keeps this
+ * share of the one before), or a large one at once, of which a fraction counts.
+ * Chosen on faults that nothing was judged by: tools/monitor/README.md. */
+static const double keep = 0.9;
+static const double at_once = 0.5;
 
 typedef struct usual {
     double centre;
     double spread;
+    double held; /* deviations of late, never below 0 */
 } usual;
 
 struct vly_surprise {
@@ -85,7 +91,7 @@ static double judge_metric(usual *of, uint64_t n, double nats)
     if (!(nats < 1e3)) /* a NaN too */
         nats = 1e3;
     if (n == 0) {
-        *of = (usual){nats, least_spread};
+        *of = (usual){nats, least_spread, 0};
         return 0;
     }
     const double s = of->spread > least_spread ? of->spread : least_spread;
@@ -93,27 +99,12 @@ static double judge_metric(usual *of, uint64_t n, double nats)
     const double far = fabs(d);
     const double gain = (double)(n < MEMORY ? n + 1 : MEMORY);
     const double pull = n < FREE || far < 4 * s ? d : d > 0 ? 4 * s : -4 * s;
-    const double z = d / s;
+    const double z = d / s > z_most ? z_most : d / s;
     of->centre += pull / gain;
     of->spread += ((far < 2 * s ? far : 2 * s) - of->spread) / gain;
-    return z > z_most ? z_most : z;
-}
-
-static double mean_of_largest(const double *z, uint32_t *largest)
-{
-    double sum = 0;
-    bool used[VLY_METRICS] = {false};
-    for (int i = 0; i < LARGEST; i++) {
-        uint32_t best = VLY_METRICS;
-        for (uint32_t m = 0; m < VLY_METRICS; m++)
-            if (!used[m] && (best == VLY_METRICS || z[m] > z[best]))
-                best = m;
-        used[best] = true;
-        if (i == 0)
-            *largest = best;
-        sum += z[best] > 0 ? z[best] : 0;
-    }
-    return sum / LARGEST;
+    of->held = of->held * keep + z * (1 - keep);
+    of->held = of->held > 0 ? of->held : 0;
+    return of->held > z * at_once ? of->held : z * at_once;
 }
 
 /* The tail that counts: the model's, or where it is heavier the one that this
@@ -151,8 +142,11 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
     for (uint32_t m = 0; m < VLY_METRICS; m++) {
         made.nats[m] = nats[m];
         made.z[m] = judge_metric(&surprise->metrics[m], surprise->n, nats[m]);
+        if (made.z[m] > made.score) {
+            made.score = made.z[m];
+            made.metric = m;
+        }
     }
-    made.score = mean_of_largest(made.z, &made.metric);
     made.metric = vly_note_metric(note, made.metric);
     made.area = vly_note_area(note, made.metric);
     made.strange = made.warm && made.score >= made.threshold;

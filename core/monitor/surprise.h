@@ -2,9 +2,10 @@
  * How strange a record is. A model of telemetry says before each token how
  * likely each is; the surprise of a metric is -log of the probability that its
  * token had. Each metric's surprise is held against its own centre and spread
- * of late (a net whose spikes are hard to foresee is not broken), and the score
- * of a record is the mean of the three largest deviations. A threshold on it is
- * chosen by how many false alarms an hour are bearable.
+ * of late (a net whose spikes are hard to foresee is not broken). What lasts
+ * for some records counts fully, what is large at once in part; the score of a
+ * record is that of its strangest metric. A threshold on it is chosen by how
+ * many false alarms an hour are bearable.
  *
  * The tail of the score of sound runs is taken as exponential above a high
  * quantile (peaks over threshold: Pickands 1975, doi:10.1214/aos/1176343003;
@@ -43,7 +44,7 @@ typedef struct vly_verdict {
     double score;
     double threshold;
     double nats[VLY_METRICS]; /* surprise of each metric */
-    double z[VLY_METRICS];    /* against its own past */
+    double z[VLY_METRICS];    /* against its own past, held */
     uint32_t metric;          /* the most deviating */
     uint32_t area;            /* which it is about, or VLY_NO_AREA */
     uint64_t burst;           /* at the record's end */

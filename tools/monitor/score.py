@@ -6,11 +6,12 @@ import math
 import tokens
 
 N = len(tokens.METRICS)
-LEAST_SPREAD = 0.25
+LEAST_SPREAD = 2.0
+KEEP = 0.9
+AT_ONCE = 0.5
 Z_MOST = 64.0
 MEMORY = 256
 FREE = 8
-LARGEST = 3
 
 
 class Surprise:
@@ -19,13 +20,14 @@ class Surprise:
     def __init__(self):
         self.centre = [0.0] * N
         self.spread = [LEAST_SPREAD] * N
+        self.held = [0.0] * N
         self.n = 0
 
     def judge(self, nats):
         """nats [15] -> the score; learns them."""
-        z = [self._metric(m, min(x, 1e3)) for m, x in enumerate(nats)]
+        got = [self._metric(m, min(x, 1e3)) for m, x in enumerate(nats)]
         self.n += 1
-        return sum(max(0.0, x) for x in sorted(z)[-LARGEST:]) / LARGEST
+        return max(0.0, *got)
 
     def _metric(self, m, x):
         if self.n == 0:
@@ -38,7 +40,9 @@ class Surprise:
         pull = d if self.n < FREE or far < 4 * s else math.copysign(4 * s, d)
         self.centre[m] += pull / gain
         self.spread[m] += (min(far, 2 * s) - self.spread[m]) / gain
-        return min(d / s, Z_MOST)
+        z = min(d / s, Z_MOST)
+        self.held[m] = max(0.0, self.held[m] * KEEP + z * (1 - KEEP))
+        return max(self.held[m], z * AT_ONCE)
 
 
 def tail(scores, quantile=0.98):
