@@ -47,7 +47,7 @@ static void test_tail(void **state)
     assert_close(vly_tail_threshold(&tail, 1000, 36000), 2.5, 0);
 }
 
-static const vly_tail usual_tail = {1, 0.02, 0.25};
+static const vly_tail usual_tail = {0.4, 0.02, 0.15};
 
 /* Nats around 1, by a fixed pattern. */
 static void sound(uint32_t number, double *nats)

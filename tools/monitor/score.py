@@ -7,8 +7,8 @@ import tokens
 
 N = len(tokens.METRICS)
 LEAST_SPREAD = 2.0
-KEEP = 0.9
-AT_ONCE = 0.5
+KEEP = 0.8
+AT_ONCE = 0.25
 Z_MOST = 64.0
 MEMORY = 256
 FREE = 8
