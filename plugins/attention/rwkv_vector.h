@@ -8,12 +8,11 @@
 #include "attention_vector.h"
 #include "element.h"
 
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
 typedef uint16_t hvec __attribute__((vector_size(2 * LANES)));
-typedef int8_t bvec __attribute__((vector_size(LANES)));
 
 /* ---- functions --------------------------------------------------------- */
 
@@ -64,13 +63,25 @@ INLINE vec softplus_of(vec x)
 
 /* ---- weights ----------------------------------------------------------- */
 
+/* LANES halves, each as 32 bits. */
+INLINE uvec widened(hvec h)
+{
+#if defined(__AVX512F__)
+    return (uvec)_mm512_cvtepu16_epi32((__m256i)h);
+#elif defined(__AVX2__)
+    return (uvec)_mm256_cvtepu16_epi32((__m128i)h);
+#else
+    return __builtin_convertvector(h, uvec);
+#endif
+}
+
 /* fp16, as vly_f16_to_f32 has it. */
 INLINE vec from_f16(hvec h)
 {
 #if defined(__AVX512F__)
     return (vec)_mm512_cvtph_ps((__m256i)h);
 #else
-    const uvec wide = __builtin_convertvector(h, uvec);
+    const uvec wide = widened(h);
     const uvec sign = (wide & 0x8000u) << 16;
     const uvec body = (wide & 0x7fffu) << 13;
     const uvec tiny = (uvec)((vec)(body + (113u << 23)) - 0x1p-14f);
@@ -82,41 +93,60 @@ INLINE vec from_f16(hvec h)
 #endif
 }
 
-/* LANES of int4, the even ones in the low halves of the bytes: each byte twice,
- * then shifted by 0 and 4 in turn. */
-INLINE vec from_i4(const uint8_t *bytes)
+/* LANES bytes. Left to itself gcc 12 widens them one by one. */
+INLINE vec from_i8(const int8_t *from)
 {
-    typedef uint8_t pairs __attribute__((vector_size(16)));
-    typedef uint8_t lanes __attribute__((vector_size(LANES)));
-    pairs twice = {0};
-    lanes some;
-    uvec shift;
-    memcpy(&twice, bytes, LANES / 2);
-    twice = __builtin_shufflevector(twice, twice, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4,
-                                    5, 5, 6, 6, 7, 7);
-    memcpy(&some, &twice, sizeof some);
+#if defined(__AVX512F__)
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)from);
+    return (vec)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
+#elif defined(__AVX2__)
+    const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)from);
+    return (vec)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
+#else
+    ivec wide;
     for (uint32_t i = 0; i < LANES; i++)
-        shift[i] = i % 2 * 4;
-    const uvec nibbles = __builtin_convertvector(some, uvec) >> shift & 15u;
-    return __builtin_convertvector((ivec)(nibbles ^ 8u) - 8, vec);
+        wide[i] = from[i];
+    return __builtin_convertvector(wide, vec);
+#endif
+}
+
+/* LANES of int4, the even ones in the low halves of the bytes: a byte becomes
+ * 64 bits, its high half goes to the upper 32. */
+INLINE vec from_i4(const uint8_t *from)
+{
+#if defined(__AVX512F__) || defined(__AVX2__)
+#if defined(__AVX512F__)
+    typedef uint64_t quads __attribute__((vector_size(64)));
+    const quads bytes = (quads)_mm512_cvtepu8_epi64(
+        _mm_loadl_epi64((const __m128i *)(const void *)from));
+#else
+    typedef uint64_t quads __attribute__((vector_size(32)));
+    int32_t four;
+    memcpy(&four, from, sizeof four);
+    const quads bytes = (quads)_mm256_cvtepu8_epi64(_mm_cvtsi32_si128(four));
+#endif
+    const ivec nibbles = (ivec)((bytes | bytes << 28) & 0x0000000f0000000full);
+#else
+    ivec nibbles;
+    for (uint32_t i = 0; i < LANES; i++)
+        nibbles[i] = from[i / 2] >> (i % 2 * 4) & 15;
+#endif
+    return __builtin_convertvector((nibbles ^ 8) - 8, vec);
 }
 
 /* LANES weights from element `at` on; type is a constant in every call. */
 INLINE vec load_weights(const uint32_t type, const void *w, uint64_t at)
 {
     hvec halves;
-    bvec bytes;
     switch (type) {
     case VLY_ELEMENT_F16:
         memcpy(&halves, (const uint16_t *)w + at, sizeof halves);
         return from_f16(halves);
     case VLY_ELEMENT_BF16:
         memcpy(&halves, (const uint16_t *)w + at, sizeof halves);
-        return (vec)(__builtin_convertvector(halves, uvec) << 16);
+        return (vec)(widened(halves) << 16);
     case VLY_ELEMENT_I8:
-        memcpy(&bytes, (const int8_t *)w + at, sizeof bytes);
-        return __builtin_convertvector(__builtin_convertvector(bytes, ivec),
-                                       vec);
+        return from_i8((const int8_t *)w + at);
     case VLY_ELEMENT_I4:
         return from_i4((const uint8_t *)w + at / 2);
     default:
