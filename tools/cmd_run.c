@@ -73,6 +73,8 @@ static const tool_option options[] = {
      "wall time between two lines; default: 100", 1, 1e9},
     {"metrics", 0, false, TOOL_TEXT, "PORT",
      "a Prometheus endpoint on this machine; ADDRESS:PORT for others", 0, 0},
+    {"device-telemetry", 0, false, TOOL_CHOICE, "[own|all|off]",
+     "what GPUs tell in telemetry and metrics: the run's (default), all", 0, 0},
     RUN_PROBE_OPTIONS,
     RUN_MONITOR_OPTIONS,
     {"json", 0, false, TOOL_TEXT, "FILE", "summary as JSON; - is stdout", 0, 0},

@@ -32,7 +32,8 @@ struct run_monitor {
     vly_gate_usage usage;
     double seconds; /* watched */
     uint64_t begin_ns;
-    run_alarm alarm; /* the watcher's thread's, until it has ended */
+    watch_devices *devices; /* as the watcher sees them; NULL: none tell */
+    run_alarm alarm;        /* the watcher's thread's, until it has ended */
     uint64_t n_checkpoints;
     uint64_t n_failed; /* of these */
     uint64_t n_pauses;
@@ -212,6 +213,12 @@ static bool is_wrong_place(void *context)
     return wrong;
 }
 
+static bool tell_device(void *context, uint64_t *values)
+{
+    run_monitor *monitor = context;
+    return watch_devices_values(monitor->devices, values);
+}
+
 /* [watcher's thread] */
 static void on_anomaly(void *context, const vly_anomaly *anomaly)
 {
@@ -357,6 +364,8 @@ vly_status run_monitor_open(run_job *job, vly_error *error)
     __atomic_store_n(&wanted, 0u, __ATOMIC_RELEASE);
     VLY_TRY(open_file(job, error));
     VLY_TRY(vly_gate_create(&gate, &monitor->gate, error));
+    VLY_TRY(watch_devices_open(run_watch_devices(job->watch), &monitor->devices,
+                               error));
     note_place(monitor);
     const vly_watcher_options options = {
         .ring = run_watch_ring(job->watch),
@@ -367,6 +376,8 @@ vly_status run_monitor_open(run_job *job, vly_error *error)
         .tail = vly_watcher_rwkv_tail(monitor->rwkv),
         .alarms_an_hour = plan->alarms,
         .record_s = job->plan.watch.every_ms * 1e-3,
+        .n_device = watch_devices_count(monitor->devices),
+        .device = monitor->devices ? tell_device : NULL,
         .wrong_place = is_wrong_place,
         .on_anomaly = on_anomaly,
         .context = monitor};
@@ -402,6 +413,8 @@ vly_status run_monitor_close(run_job *job, vly_error *error)
     vly_watcher_figures_get(monitor->watcher, &monitor->figures);
     vly_watcher_destroy(monitor->watcher);
     monitor->watcher = NULL;
+    watch_devices_close(monitor->devices);
+    monitor->devices = NULL;
     run_alarm_reap(&monitor->alarm);
     if (monitor->figures.failure.status != VLY_OK)
         tool_message("the monitor ended early: %s",
@@ -422,6 +435,7 @@ void run_monitor_deinit(run_job *job)
         return;
     (void)run_monitor_close(job, NULL);
     vly_writer_abandon(monitor->alarm.writer);
+    watch_devices_close(monitor->devices);
     vly_gate_destroy(monitor->gate);
     vly_watcher_rwkv_close(monitor->rwkv);
     pthread_mutex_destroy(&monitor->lock);

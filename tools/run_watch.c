@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "monitor/device_watch.h"
 #include "run_job.h"
 
 /* How often the thread looks for samples; memory of the ring. */
@@ -28,6 +29,7 @@ struct run_watch {
     uint64_t n_samples;
     uint64_t spent_ns; /* in the burst loop, by all of this */
 
+    vly_device_watch *devices; /* NULL: none are sampled */
     watch_lines *lines;
     watch_metrics *metrics;
     watch_live *live;
@@ -50,6 +52,7 @@ vly_status run_watch_read(const tool_args *args, run_watch_plan *plan,
         .every_ms = tool_number(args, "telemetry-every", 100),
         .metrics = tool_text(args, "metrics"),
         .live = tool_has(args, "live"),
+        .devices = tool_text(args, "device-telemetry"),
     };
     if (tool_has(args, "telemetry-every") && !plan->telemetry &&
         !tool_has(args, "monitor"))
@@ -103,6 +106,8 @@ static void put_sample(run_job *job, uint64_t now)
         pthread_mutex_lock(&watch->lock);
         memcpy(watch->backend, stats.backend, sizeof watch->backend);
         pthread_mutex_unlock(&watch->lock);
+        if (watch->devices)
+            vly_device_watch_target(watch->devices, stats.backend);
     }
 }
 
@@ -137,6 +142,11 @@ const vly_telemetry_ring *run_watch_ring(const run_watch *watch)
 const watch_net *run_watch_net(const run_watch *watch)
 {
     return &watch->net;
+}
+
+vly_device_watch *run_watch_devices(const run_watch *watch)
+{
+    return watch->devices;
 }
 
 void run_watch_note(run_watch *watch, const char *line)
@@ -262,16 +272,18 @@ static vly_status open_readers(run_job *job, vly_error *error)
     run_watch *watch = job->watch;
     const run_watch_plan *plan = &job->plan.watch;
     vly_status status = VLY_OK;
+    VLY_TRY(watch_devices_start(job, &watch->devices, error));
     if (plan->telemetry)
         VLY_TRY(watch_lines_open(watch, &watch->net, watch->ring,
-                                 plan->telemetry, &watch->lines, error));
+                                 watch->devices, plan->telemetry, &watch->lines,
+                                 error));
     if (plan->live && !job->plan.quiet)
         VLY_TRY(watch_live_open(watch, &watch->net, watch->ring, &watch->live,
                                 error));
     if (plan->metrics)
         VLY_TRY(watch_metrics_open(watch, &watch->net, watch->ring,
-                                   plan->metrics, job->plan.quiet,
-                                   &watch->metrics, error));
+                                   watch->devices, plan->metrics,
+                                   job->plan.quiet, &watch->metrics, error));
     if (watch->lines || watch->live)
         status = start_thread(watch, error);
 out:
@@ -325,6 +337,7 @@ vly_status run_watch_close(run_job *job, vly_error *error)
     status = monitored != VLY_OK ? monitored : status;
     job->watched = (run_watched){watch->n_samples, watch->n_lost,
                                  (double)watch->spent_ns * 1e-9};
+    vly_device_watch_destroy(watch->devices);
     vly_telemetry_destroy(watch->ring);
     pthread_mutex_destroy(&watch->lock);
     pthread_cond_destroy(&watch->changed);

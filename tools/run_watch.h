@@ -19,12 +19,14 @@
 
 typedef struct run_job run_job;
 typedef struct run_watch run_watch;
+typedef struct vly_device_watch vly_device_watch;
 
 /* What was asked; part of run_plan. */
 typedef struct run_watch_plan {
     const char *telemetry; /* a file; NULL: none */
     double every_ms;       /* between two samples */
     const char *metrics;   /* PORT or ADDRESS:PORT; NULL: none */
+    const char *devices;   /* "own", "all", "off"; NULL: own, if they tell */
     bool live;
 } run_watch_plan;
 
@@ -74,6 +76,7 @@ void watch_backend(const run_watch *watch, char *backend, size_t capacity);
 /* The samples and the net, for who reads them too; borrowed. */
 const vly_telemetry_ring *run_watch_ring(const run_watch *watch);
 const watch_net *run_watch_net(const run_watch *watch);
+vly_device_watch *run_watch_devices(const run_watch *watch); /* or NULL */
 /* A line of JSON, with its line break, between those of telemetry; copied.
  * Where there is no file of them, or no memory, nothing happens. [any-thread]
  */
@@ -81,12 +84,38 @@ void run_watch_note(run_watch *watch, const char *line);
 /* Samples that the JSON lines have lost so far. */
 uint64_t watch_lost(const run_watch *watch);
 
+/* The member "time" of a line. */
+void watch_time_json(json_writer *json, uint64_t unix_ns);
+
+/* ---- watch_devices.c: what devices tell of themselves -------------------- */
+
+typedef struct watch_devices watch_devices;
+/* Starts sampling, if the run may be on such a device or all were asked for;
+ * *watch stays NULL otherwise, and where nothing tells and none was asked for.
+ * Errors  E_UNSUPPORTED --device-telemetry, and nothing tells; E_NOMEM */
+vly_status watch_devices_start(const run_job *job, vly_device_watch **watch,
+                               vly_error *error);
+/* A reader of them; NULL of no watch. Errors  E_NOMEM */
+vly_status watch_devices_open(vly_device_watch *watch, watch_devices **devices,
+                              vly_error *error);
+void watch_devices_close(watch_devices *devices); /* NULL is legal */
+/* The member "devices", if there is a new sample. NULL is legal, as below. */
+void watch_devices_json(watch_devices *devices, json_writer *json);
+/* Metrics of Prometheus. NULL: no memory. The caller frees it (vly_free). */
+char *watch_devices_metrics(watch_devices *devices);
+/* How many numbers a device has. */
+uint32_t watch_devices_count(const watch_devices *devices);
+/* Of the net's device, in thousandths, counters as what they grew by since the
+ * last call; 0 where it does not tell. false: there is no sample. */
+bool watch_devices_values(watch_devices *devices, uint64_t *numbers);
+
 /* ---- watch_lines.c: JSON lines ------------------------------------------ */
 
 typedef struct watch_lines watch_lines;
 /* The file is opened now. "-" is standard output. */
 vly_status watch_lines_open(const run_watch *watch, const watch_net *net,
-                            const vly_telemetry_ring *ring, const char *path,
+                            const vly_telemetry_ring *ring,
+                            vly_device_watch *devices, const char *path,
                             watch_lines **lines, vly_error *error);
 /* Writes what is new; samples lost so far. [watcher's thread] */
 uint64_t watch_lines_drain(watch_lines *lines);
@@ -103,8 +132,9 @@ typedef struct watch_metrics watch_metrics;
  * stderr unless quiet. */
 vly_status watch_metrics_open(const run_watch *watch, const watch_net *net,
                               const vly_telemetry_ring *ring,
-                              const char *address, bool quiet,
-                              watch_metrics **metrics, vly_error *error);
+                              vly_device_watch *devices, const char *address,
+                              bool quiet, watch_metrics **metrics,
+                              vly_error *error);
 void watch_metrics_close(watch_metrics *metrics); /* NULL is legal */
 
 /* ---- watch_live.c: the terminal ----------------------------------------- */

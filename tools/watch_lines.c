@@ -20,6 +20,7 @@ struct watch_lines {
     const watch_net *net;
     const vly_telemetry_ring *ring;
     vly_writer *writer;
+    watch_devices *devices; /* NULL: none tell */
     uint64_t next;
     uint64_t lost;
     bool any; /* there is a sample before */
@@ -32,7 +33,7 @@ struct watch_lines {
     char *notes;          /* lines of others, not yet written; or NULL */
 };
 
-static void put_time(json_writer *json, uint64_t unix_ns)
+void watch_time_json(json_writer *json, uint64_t unix_ns)
 {
     char text[40];
     char seconds[24];
@@ -96,7 +97,7 @@ static void put_line(watch_lines *lines)
     watch_backend(lines->watch, backend, sizeof backend);
     json_init(&json, false);
     json_object(&json, NULL);
-    put_time(&json, to->unix_ns);
+    watch_time_json(&json, to->unix_ns);
     json_u64(&json, "burst", to->bursts);
     json_u64(&json, "bursts", to->bursts - from->bursts);
     json_number(&json, "seconds", rates.seconds);
@@ -115,6 +116,7 @@ static void put_line(watch_lines *lines)
     json_u64(&json, "host_bytes", to->host_bytes);
     json_u64(&json, "device_bytes", to->device_bytes);
     device_limits_json(&json);
+    watch_devices_json(lines->devices, &json);
     json_u64(&json, "lost", lines->lost);
     json_object(&json, "area_spikes");
     for (uint32_t a = 0; a < lines->net->n_areas; a++)
@@ -135,7 +137,8 @@ static void put_line(watch_lines *lines)
 }
 
 vly_status watch_lines_open(const run_watch *watch, const watch_net *net,
-                            const vly_telemetry_ring *ring, const char *path,
+                            const vly_telemetry_ring *ring,
+                            vly_device_watch *devices, const char *path,
                             watch_lines **lines, vly_error *error)
 {
     vly_status status = VLY_OK;
@@ -155,6 +158,7 @@ vly_status watch_lines_open(const run_watch *watch, const watch_net *net,
         status = vly_fail_nomem(error, net->n_areas * UINT64_C(16), "areas");
         goto out;
     }
+    VLY_TRY(watch_devices_open(devices, &made->devices, error));
     VLY_TRY(vly_writer_open(path, false, &made->writer, error));
     put_head(made);
     if (made->error.status != VLY_OK) {
@@ -169,6 +173,7 @@ out:
     if (made) {
         vly_writer_abandon(made->writer);
         pthread_mutex_destroy(&made->lock);
+        watch_devices_close(made->devices);
         vly_free(made->areas_before);
         vly_free(made->areas_now);
         vly_free(made);
@@ -229,6 +234,7 @@ vly_status watch_lines_close(watch_lines *lines, uint64_t *lost,
     vly_status closed =
         vly_writer_close(lines->writer, status == VLY_OK ? error : NULL);
     *lost = lines->lost;
+    watch_devices_close(lines->devices);
     pthread_mutex_destroy(&lines->lock);
     vly_free(lines->areas_before);
     vly_free(lines->areas_now);

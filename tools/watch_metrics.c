@@ -36,6 +36,7 @@ struct watch_metrics {
     const run_watch *watch;
     const watch_net *net;
     const vly_telemetry_ring *ring;
+    watch_devices *devices; /* NULL: none tell */
     int listener;
     int wake[2]; /* a pipe: its other end closed ends the thread */
     pthread_t thread;
@@ -221,6 +222,16 @@ static void take_sample(watch_metrics *metrics)
     copy_areas(metrics, 1, 2);
 }
 
+/* Takes the text; NULL: there was no memory for it. */
+static void put_text(metrics_page *page, char *text)
+{
+    if (text)
+        put(page, "%s", text);
+    else
+        page->failed = true;
+    vly_free(text);
+}
+
 static void make_page(watch_metrics *metrics, metrics_page *page)
 {
     char backend[64];
@@ -231,12 +242,8 @@ static void make_page(watch_metrics *metrics, metrics_page *page)
         VLY_BUILD_VERSION, VLY_BUILD_COMMIT, backend);
     put_counters(page, metrics);
     put_rates(page, metrics);
-    char *devices = device_limits_metrics();
-    if (devices)
-        put(page, "%s", devices);
-    else
-        page->failed = true;
-    vly_free(devices);
+    put_text(page, device_limits_metrics());
+    put_text(page, watch_devices_metrics(metrics->devices));
 }
 
 /* ---- HTTP --------------------------------------------------------------- */
@@ -463,8 +470,9 @@ static vly_status start(watch_metrics *metrics, vly_error *error)
 
 vly_status watch_metrics_open(const run_watch *watch, const watch_net *net,
                               const vly_telemetry_ring *ring,
-                              const char *address, bool quiet,
-                              watch_metrics **metrics, vly_error *error)
+                              vly_device_watch *devices, const char *address,
+                              bool quiet, watch_metrics **metrics,
+                              vly_error *error)
 {
     vly_status status = VLY_OK;
     watch_metrics *made = vly_calloc(1, sizeof *made);
@@ -482,6 +490,7 @@ vly_status watch_metrics_open(const run_watch *watch, const watch_net *net,
             goto out;
         }
     }
+    VLY_TRY(watch_devices_open(devices, &made->devices, error));
     take_sample(made);
     VLY_TRY(listen_at(address, &made->listener, error));
     VLY_TRY(start(made, error));
@@ -506,6 +515,7 @@ void watch_metrics_close(watch_metrics *metrics)
         close(metrics->wake[0]);
     if (metrics->listener >= 0)
         close(metrics->listener);
+    watch_devices_close(metrics->devices);
     for (int i = 0; i < 3; i++)
         vly_free(metrics->areas[i]);
     vly_free(metrics);

@@ -12,7 +12,7 @@
 /* Of the first revision; the header's may grow. */
 #define TABLE_BYTES 96u
 #define METRIC_BYTES 40u
-enum { MOST_METRICS = 1024, NAME_BYTES = 80 };
+enum { NAME_BYTES = 80 };
 
 const vly_telemetry_metric *
 vly_telemetry_metric_at(const vly_telemetry_source *table, uint32_t index)
@@ -72,13 +72,13 @@ static vly_status check_metrics(const vly_telemetry_source *table,
 {
     const vly_telemetry_metric *metrics = NULL;
     const uint32_t n = table->metrics(&metrics);
-    if (table->metric_size < METRIC_BYTES || n > MOST_METRICS ||
+    if (table->metric_size < METRIC_BYTES || n > VLY_TELEMETRY_METRICS_MAX ||
         (n > 0 && metrics == NULL))
         return vly_fail(error, VLY_E_ABI,
                         "%s: %u metrics of %u bytes, wanted at most %d of at "
                         "least %u",
                         VLY_TELEMETRY_INTERFACE, n, table->metric_size,
-                        MOST_METRICS, METRIC_BYTES);
+                        VLY_TELEMETRY_METRICS_MAX, METRIC_BYTES);
     for (uint32_t i = 0; i < n; i++) {
         const char *what = wrong(table, i);
         if (what != NULL)

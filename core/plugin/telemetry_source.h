@@ -8,6 +8,9 @@
 
 #include "plugin/registry.h"
 
+/* More are refused. */
+enum { VLY_TELEMETRY_METRICS_MAX = 1024 };
+
 /* Size, required functions, and metrics: names, labels, kinds, none twice.
  * [any-thread]
  * Errors   VLY_E_ABI  what is wrong; *out untouched

@@ -133,6 +133,8 @@ vly_test(test_record LABELS unit SOURCES ../unit/test_record.c)
 vly_test(test_telemetry LABELS unit SOURCES ../unit/test_telemetry.c)
 vly_test(test_gate LABELS unit SOURCES ../unit/test_gate.c)
 vly_test(test_watcher LABELS unit SOURCES ../unit/test_watcher.c)
+vly_test(test_device_watch LABELS unit
+         SOURCES ../unit/test_device_watch.c LIBRARIES m)
 vly_test(test_record_resume LABELS unit SOURCES ../unit/test_record_resume.c)
 vly_test(test_record_stream LABELS unit SOURCES ../unit/test_record_stream.c)
 vly_test(test_record_fields LABELS integration
@@ -198,6 +200,7 @@ set(command_tests
     ask
     report
     monitor
+    nvml
     readme)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
