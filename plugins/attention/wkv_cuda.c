@@ -4,34 +4,46 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <volley/wkv.h>
+#include <cuda_runtime_api.h>
 
 #include "accel_common.h"
 #include "accel_cuda.h"
-#include "kernels/cuda/wkv_kernels.h"
+#include "tune_cache.h"
 #include "wkv_check.h"
+#include "wkv_choice.h"
 
-typedef struct wkv_way {
-    const char *name;
-    int (*launch)(const vly_wkv_args *args, void *stream);
-    uint32_t seq_most; /* 0: any */
-    uint32_t align;    /* of the states, bytes */
-} wkv_way;
-
-/* In the order of preference. */
-static const wkv_way ways[] = {
-    {"own_step", vly_wkv_step, 1, 16},
-    {"own_recurrent", vly_wkv_recurrent, 0, 4},
-    {"own_chunked", vly_wkv_chunked, 0, 4},
+/* In the order of preference; the first of those that can is what others are
+ * compared with. */
+static const vly_wkv_way ways[] = {
+    {"own_step", vly_wkv_step, 1, 16, 0},
+    {"own_recurrent", vly_wkv_recurrent, 0, 4, 0},
+    {"own_chunked", vly_wkv_chunked, 0, 4, 80},
 };
-enum { N_WAYS = sizeof ways / sizeof ways[0] };
+enum { N_WAYS = sizeof ways / sizeof ways[0], STORED_VERSION = 1 };
 
 struct vly_wkv_plan {
     vly_wkv_desc desc;
-    const wkv_way *way;
+    const vly_wkv_way *way;
     uint32_t device;
     uint32_t n_candidates;
+    uint32_t cached;
+    double measured_s;
 };
+
+/* What is on disk of a choice. */
+typedef struct stored_choice {
+    uint32_t version;
+    uint32_t reserved;
+    double seconds;
+    char name[32];
+} stored_choice;
+
+typedef struct candidates {
+    const vly_wkv_way *way[N_WAYS];
+    uint32_t n;
+    uint32_t capability;
+    char device[128];
+} candidates;
 
 static vly_status supports(const vly_wkv_desc *desc, vly_error *error)
 {
@@ -39,43 +51,126 @@ static vly_status supports(const vly_wkv_desc *desc, vly_error *error)
 }
 
 /* NULL if it can */
-static const char *why_not(const wkv_way *way, const vly_wkv_desc *desc)
+static const char *why_not(const vly_wkv_way *way, const vly_wkv_desc *desc,
+                           uint32_t capability)
 {
     const uint32_t align = desc->align == 0 ? 256 : desc->align;
     if (way->seq_most != 0 && desc->seq > way->seq_most)
         return "is for a single step";
     if (align < way->align)
         return "wants states aligned to 16 bytes";
+    if (capability < way->capability)
+        return "wants compute capability 8.0";
     return NULL;
 }
 
-static vly_status choose_way(const vly_accel_options *options,
-                             vly_wkv_plan *plan, vly_error *error)
+static vly_status find_candidates(const vly_accel_options *options,
+                                  const vly_wkv_desc *desc, candidates *all,
+                                  vly_error *error)
 {
     char reasons[300] = "";
-    plan->way = NULL;
-    plan->n_candidates = 0;
     for (uint32_t i = 0; i < N_WAYS; i++) {
         const size_t used = strlen(reasons);
-        const char *why = why_not(&ways[i], &plan->desc);
+        const char *why = why_not(&ways[i], desc, all->capability);
         if (options->choose[0] != '\0' &&
             strcmp(options->choose, ways[i].name) != 0)
             why = "was not chosen";
         snprintf(reasons + used, sizeof reasons - used, "%s%s %s",
                  used == 0 ? "" : "; ", ways[i].name,
                  why == NULL ? "can" : why);
-        if (why != NULL)
-            continue;
-        plan->n_candidates++;
-        if (plan->way == NULL)
-            plan->way = &ways[i];
+        if (why == NULL)
+            all->way[all->n++] = &ways[i];
     }
-    if (plan->way == NULL)
+    if (all->n == 0)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
                               "%s: no way to run this: %s", vly_accel_plugin,
                               reasons);
     return VLY_OK;
 }
+
+static vly_status look_at_device(uint32_t index, candidates *all,
+                                 vly_error *error)
+{
+    struct cudaDeviceProp properties;
+    vly_status status = vly_accel_cuda_enter(index, error);
+    if (status == VLY_OK)
+        status = vly_accel_cuda_check(
+            (int)cudaGetDeviceProperties(&properties, (int)index),
+            "cudaGetDeviceProperties", error);
+    if (status != VLY_OK)
+        return status;
+    all->n = 0;
+    all->capability = (uint32_t)(properties.major * 10 + properties.minor);
+    snprintf(all->device, sizeof all->device, "%.127s", properties.name);
+    return VLY_OK;
+}
+
+/* ---- the choice --------------------------------------------------------- */
+
+static void open_cache(vly_tune_cache *cache, const vly_accel_options *options,
+                       const candidates *all)
+{
+    const char *where = NULL;
+    char name[160];
+    if (options->cache == VLY_ACCEL_CACHE_OFF)
+        where = "off";
+    else if (options->cache == VLY_ACCEL_CACHE_FOLDER)
+        where = options->cache_folder;
+    snprintf(name, sizeof name, "wkv-%s-%u", all->device, all->capability);
+    vly_tune_init(cache, vly_accel_host, where, name);
+}
+
+static int read_choice(const vly_tune_cache *cache, const char *key,
+                       const candidates *all, vly_wkv_plan *plan)
+{
+    stored_choice stored;
+    if (vly_tune_get(cache, key, &stored, sizeof stored) != sizeof stored ||
+        stored.version != STORED_VERSION)
+        return 0;
+    stored.name[sizeof stored.name - 1] = '\0';
+    for (uint32_t i = 0; i < all->n; i++)
+        if (strcmp(all->way[i]->name, stored.name) == 0) {
+            plan->way = all->way[i];
+            plan->measured_s = stored.seconds;
+            plan->cached = 1;
+            return 1;
+        }
+    return 0;
+}
+
+static vly_status choose(const vly_accel_options *options,
+                         const candidates *all, vly_wkv_plan *plan,
+                         vly_error *error)
+{
+    const vly_wkv_desc *desc = &plan->desc;
+    vly_tune_cache cache;
+    char key[VLY_TUNE_KEY_BYTES];
+    uint32_t best = 0;
+    plan->n_candidates = all->n;
+    plan->way = all->way[0];
+    /* a token is what the first way is for */
+    if (!options->tune || all->n == 1 || desc->seq <= 1 || desc->batch == 0)
+        return VLY_OK;
+    open_cache(&cache, options, all);
+    snprintf(key, sizeof key, "t%u b%u s%u h%u a%u", desc->type, desc->batch,
+             desc->seq, desc->heads, desc->align);
+    if (read_choice(&cache, key, all, plan))
+        return VLY_OK;
+    vly_status status = vly_wkv_measure(plan->device, desc, all->way, all->n,
+                                        &best, &plan->measured_s, error);
+    if (status == VLY_E_NOMEM)
+        return VLY_OK; /* right, but not measured */
+    if (status != VLY_OK)
+        return status;
+    plan->way = all->way[best];
+    stored_choice stored = {.version = STORED_VERSION,
+                            .seconds = plan->measured_s};
+    snprintf(stored.name, sizeof stored.name, "%s", plan->way->name);
+    (void)vly_tune_put(&cache, key, &stored, sizeof stored);
+    return VLY_OK;
+}
+
+/* ---- the interface ------------------------------------------------------ */
 
 static void plan_destroy(vly_wkv_plan *plan)
 {
@@ -86,7 +181,9 @@ static vly_status plan_create(const vly_device_spec *device,
                               const vly_wkv_desc *desc, vly_wkv_plan **plan,
                               vly_error *error)
 {
+    static const char *const extra[] = {"early", NULL}; /* volley.rwkv/1's */
     vly_accel_options options;
+    candidates all;
     vly_wkv_plan *made = NULL;
     if (device == NULL || device->struct_size < sizeof *device)
         return vly_accel_fail(error, VLY_E_INVALID,
@@ -96,9 +193,11 @@ static vly_status plan_create(const vly_device_spec *device,
     vly_status status = supports(desc, error);
     if (status == VLY_OK)
         status =
-            vly_accel_options_parse(device->options, NULL, &options, error);
+            vly_accel_options_parse(device->options, extra, &options, error);
     if (status == VLY_OK)
-        status = vly_accel_cuda_enter(device->index, error);
+        status = look_at_device(device->index, &all, error);
+    if (status == VLY_OK)
+        status = find_candidates(&options, desc, &all, error);
     if (status == VLY_OK)
         status = vly_accel_alloc(1, sizeof *made, &made, error);
     if (status != VLY_OK)
@@ -106,7 +205,7 @@ static vly_status plan_create(const vly_device_spec *device,
     made->desc = *desc;
     made->desc.struct_size = (uint32_t)sizeof *desc;
     made->device = device->index;
-    status = choose_way(&options, made, error);
+    status = choose(&options, &all, made, error);
     if (status != VLY_OK) {
         plan_destroy(made);
         return status;
@@ -124,8 +223,8 @@ static vly_status plan_info(const vly_wkv_plan *plan, vly_plan_info *info,
             vly_accel_plugin, info->struct_size, (uint32_t)sizeof *info);
     info->n_candidates = plan->n_candidates;
     info->workspace_bytes = 0;
-    info->measured_s = 0.0;
-    info->cached = 0;
+    info->measured_s = plan->measured_s;
+    info->cached = plan->cached;
     info->reserved = 0;
     snprintf(info->choice, sizeof info->choice, "%s", plan->way->name);
     return VLY_OK;

@@ -85,7 +85,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     set(support ${CMAKE_SOURCE_DIR}/tests/support)
     vly_plugin(fake_attention_cuda
         ${support}/fake_attention_cuda.c ${folder}/rwkv_cuda.c
-        ${folder}/wkv_cuda.c ${support}/fake_runtime.c
+        ${folder}/wkv_cuda.c ${folder}/wkv_choice.c ${support}/fake_runtime.c
         $<TARGET_OBJECTS:attention_simt> $<TARGET_OBJECTS:attention_common>
         $<TARGET_OBJECTS:accel_common> $<TARGET_OBJECTS:accel_cuda>
         OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
@@ -93,6 +93,8 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
         ${CMAKE_SOURCE_DIR} ${folder} ${CMAKE_SOURCE_DIR}/plugins/common)
     target_include_directories(fake_attention_cuda SYSTEM PRIVATE
         ${CUDAToolkit_INCLUDE_DIRS})
+    target_compile_definitions(fake_attention_cuda PRIVATE
+        vly_accel_cuda_memory=vly_accel_host_memory)
     target_link_libraries(fake_attention_cuda PRIVATE
         m ${CMAKE_DL_LIBS} Threads::Threads)
     set_target_properties(attention_simt PROPERTIES

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The trial of the ways of volley.wkv/1 on CUDA.
+ */
+#include "wkv_choice.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "accel_common.h"
+#include "accel_cuda.h"
+#include "element.h"
+
+enum {
+    DIM = 64,
+    INPUTS = 6, /* r w k v a b */
+    BLOCK = 1 << 15,
+    COMPARED = 16 * DIM * DIM, /* floats of the state, at most */
+    REPEATS = 5
+};
+
+typedef struct trial {
+    const vly_wkv_desc *desc;
+    uint32_t device;
+    uint64_t bytes; /* of r */
+    char *memory;   /* of the device: inputs, y, state */
+    vly_wkv_args args;
+    uint64_t n_compared;
+    float *host[2]; /* states: of the first way, of this one */
+} trial;
+
+/* ---- data --------------------------------------------------------------- */
+
+static double uniform(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*state >> 40) * 0x1p-23 - 1.0;
+}
+
+/* As RWKV-7 has them: decays above exp(-exp(-0.5)), a and b not longer than 1.
+ * One block of random numbers for each input, over and over. */
+static vly_status fill(trial *t, vly_error *error)
+{
+    const uint32_t size = vly_element_bits(t->desc->type) / 8;
+    double *values = NULL;
+    char *block = NULL;
+    uint64_t seed = 7;
+    vly_status status = vly_accel_alloc(BLOCK, sizeof *values, &values, error);
+    if (status == VLY_OK)
+        status = vly_accel_alloc(BLOCK, size, &block, error);
+    for (uint32_t x = 0; status == VLY_OK && x < INPUTS; x++) {
+        for (uint32_t i = 0; i < BLOCK; i++) {
+            const double u = uniform(&seed);
+            values[i] = x == 1 ? 2.5 * u - 3.5 : x >= 4 ? 0.15 * u : u;
+        }
+        vly_element_from_f64(t->desc->type, values, block, 0, BLOCK);
+        for (uint64_t at = 0; status == VLY_OK && at < t->bytes;
+             at += (uint64_t)BLOCK * size) {
+            const uint64_t left = t->bytes - at;
+            status = vly_accel_cuda_memory.copy(
+                t->device, t->memory + x * t->bytes + at, block,
+                left < (uint64_t)BLOCK * size ? left : (uint64_t)BLOCK * size,
+                VLY_COPY_TO_DEVICE, NULL, error);
+        }
+        if (status == VLY_OK)
+            status = vly_accel_cuda_memory.stream_wait(t->device, NULL, error);
+    }
+    vly_accel_free(block);
+    vly_accel_free(values);
+    return status;
+}
+
+static void deinit(trial *t)
+{
+    vly_accel_cuda_memory.free(t->device, t->memory);
+    vly_accel_free(t->host[0]);
+    vly_accel_free(t->host[1]);
+}
+
+static vly_status init(trial *t, uint32_t device, const vly_wkv_desc *desc,
+                       vly_error *error)
+{
+    const uint64_t pairs = (uint64_t)desc->batch * desc->heads;
+    void *memory = NULL;
+    memset(t, 0, sizeof *t);
+    t->desc = desc;
+    t->device = device;
+    t->bytes = pairs * desc->seq * DIM * (vly_element_bits(desc->type) / 8);
+    t->n_compared = pairs * DIM * DIM < COMPARED ? pairs * DIM * DIM : COMPARED;
+    const uint64_t state = pairs * DIM * DIM * sizeof(float);
+    vly_status status = vly_accel_cuda_memory.alloc(
+        device, (INPUTS + 1) * t->bytes + state, &memory, error);
+    if (status != VLY_OK)
+        return status;
+    t->memory = memory;
+    for (uint32_t i = 0; status == VLY_OK && i < 2; i++)
+        status =
+            vly_accel_alloc(t->n_compared, sizeof(float), &t->host[i], error);
+    t->args = (vly_wkv_args){
+        .r = t->memory,
+        .w = t->memory + t->bytes,
+        .k = t->memory + 2 * t->bytes,
+        .v = t->memory + 3 * t->bytes,
+        .a = t->memory + 4 * t->bytes,
+        .b = t->memory + 5 * t->bytes,
+        .y = t->memory + 6 * t->bytes,
+        /* bytes are a multiple of 128: floats lie well behind them */
+        .state_out = (float *)(void *)(t->memory + 7 * t->bytes),
+        .batch = desc->batch,
+        .seq = desc->seq,
+        .heads = desc->heads,
+        .type = desc->type,
+    };
+    return status == VLY_OK ? fill(t, error) : status;
+}
+
+/* ---- runs --------------------------------------------------------------- */
+
+static vly_status run_once(const trial *t, const vly_wkv_way *way,
+                           vly_error *error)
+{
+    return vly_accel_cuda_check(way->launch(&t->args, NULL), way->name, error);
+}
+
+/* The state of one run. Seen states of all ways differ by less than 1e-5 of
+ * their size; one per mille is a wrong kernel, or a wrong device. */
+static vly_status is_right(trial *t, const vly_wkv_way *way, uint32_t first,
+                           int *right, vly_error *error)
+{
+    float *to = t->host[first ? 0 : 1];
+    vly_status status = run_once(t, way, error);
+    if (status == VLY_OK)
+        status = vly_accel_cuda_memory.copy(t->device, to, t->args.state_out,
+                                            t->n_compared * sizeof *to,
+                                            VLY_COPY_FROM_DEVICE, NULL, error);
+    if (status == VLY_OK)
+        status = vly_accel_cuda_memory.stream_wait(t->device, NULL, error);
+    *right = 1;
+    for (uint64_t i = 0; status == VLY_OK && !first && i < t->n_compared; i++)
+        if (!(fabsf(t->host[1][i] - t->host[0][i]) <=
+              1e-3f * (1.0f + fabsf(t->host[0][i]))))
+            *right = 0;
+    return status;
+}
+
+static double median(double *values)
+{
+    for (int i = 1; i < REPEATS; i++)
+        for (int k = i; k > 0 && values[k] < values[k - 1]; k--) {
+            const double swap = values[k];
+            values[k] = values[k - 1];
+            values[k - 1] = swap;
+        }
+    return values[REPEATS / 2];
+}
+
+static vly_status time_way(const trial *t, const vly_wkv_way *way,
+                           double *seconds, vly_error *error)
+{
+    const vly_memory *memory = &vly_accel_cuda_memory;
+    vly_event *begin = NULL;
+    vly_event *end = NULL;
+    double times[REPEATS];
+    vly_status status = memory->event_create(t->device, &begin, error);
+    if (status == VLY_OK)
+        status = memory->event_create(t->device, &end, error);
+    for (int i = 0; status == VLY_OK && i < REPEATS; i++) {
+        status = memory->event_record(t->device, begin, NULL, error);
+        if (status == VLY_OK)
+            status = run_once(t, way, error);
+        if (status == VLY_OK)
+            status = memory->event_record(t->device, end, NULL, error);
+        if (status == VLY_OK)
+            status =
+                memory->event_elapsed(t->device, begin, end, &times[i], error);
+    }
+    memory->event_destroy(t->device, begin);
+    memory->event_destroy(t->device, end);
+    if (status == VLY_OK)
+        *seconds = median(times);
+    return status;
+}
+
+static void log_way(const vly_wkv_way *way, int32_t level, const char *text)
+{
+    char message[200];
+    snprintf(message, sizeof message, "%s: %s: %s", vly_accel_plugin, way->name,
+             text);
+    if (vly_accel_host != NULL)
+        vly_accel_host->log(vly_accel_host->context, level, message);
+}
+
+vly_status vly_wkv_measure(uint32_t device, const vly_wkv_desc *desc,
+                           const vly_wkv_way *const *ways, uint32_t n,
+                           uint32_t *best, double *seconds, vly_error *error)
+{
+    trial t;
+    uint32_t found = 0;
+    double fastest = 0.0;
+    vly_status status = init(&t, device, desc, error);
+    for (uint32_t i = 0; status == VLY_OK && i < n; i++) {
+        char text[48];
+        double s = 0.0;
+        int right = 0;
+        status = is_right(&t, ways[i], i == 0, &right, error);
+        if (status == VLY_OK && !right) {
+            log_way(ways[i], VLY_LOG_WARN,
+                    "its state is not that of the recurrence: not used");
+            continue;
+        }
+        if (status == VLY_OK)
+            status = time_way(&t, ways[i], &s, error);
+        if (status != VLY_OK)
+            break;
+        snprintf(text, sizeof text, "%.3f us", s * 1e6);
+        log_way(ways[i], VLY_LOG_DEBUG, text);
+        if (i == 0 || s < fastest) {
+            found = i;
+            fastest = s;
+        }
+    }
+    deinit(&t);
+    if (status == VLY_OK) {
+        *best = found;
+        *seconds = fastest;
+    }
+    return status;
+}

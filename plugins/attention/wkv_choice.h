@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Ways to run the recurrence of RWKV-7 on a CUDA device, compared and measured.
+ */
+#ifndef VOLLEY_WKV_CHOICE_H
+#define VOLLEY_WKV_CHOICE_H
+
+#include <volley/wkv.h>
+
+#include "kernels/cuda/wkv_kernels.h"
+
+typedef struct vly_wkv_way {
+    const char *name;
+    int (*launch)(const vly_wkv_args *args, void *stream);
+    uint32_t seq_most;   /* 0: any */
+    uint32_t align;      /* of the states, bytes */
+    uint32_t capability; /* of the device, at least: 80 is 8.0 */
+} vly_wkv_way;
+
+/* Runs each way on random data of the shape. A way whose results are not those
+ * of the first is left out, with a line in the log; of the others the fastest
+ * (median of five runs) is *best. Allocates on the device, waits for it.
+ * desc     of at least one sequence and token
+ * Errors   VLY_E_NOMEM, VLY_E_DEVICE  *best and *seconds untouched */
+vly_status vly_wkv_measure(uint32_t device, const vly_wkv_desc *desc,
+                           const vly_wkv_way *const *ways, uint32_t n,
+                           uint32_t *best, double *seconds, vly_error *error);
+
+#endif
