@@ -59,8 +59,7 @@ static bool next_tensor(const vly_rwkv_weights *weights, place *at)
         }
         if (at->layer == layers)
             return false;
-    } while ((at->layer > 0 && !vly_rwkv_is_of_layers(at->id)) ||
-             !vly_rwkv_weights_has(weights, at->id, at->layer));
+    } while (!vly_rwkv_weights_has(weights, at->id, at->layer));
     return true;
 }
 

@@ -78,10 +78,14 @@ vly_status vly_rwkv_weights_read(const vly_rwkv_weights *weights,
                                  uint64_t first, uint64_t n_rows, float *out,
                                  vly_error *error)
 {
-    const vly_safetensor *tensor = rwkv_table_slot(weights, id, layer);
-    const bool turned = rwkv_table_is_turned(weights, id);
     uint64_t rows = 0;
     uint64_t columns = 0;
+    if (!vly_rwkv_weights_has(weights, id, layer))
+        return vly_fail(error, VLY_E_INVALID,
+                        "%.300s: layer %u has no such tensor",
+                        vly_safetensors_path(weights->file), layer);
+    const vly_safetensor *tensor = rwkv_table_slot(weights, id, layer);
+    const bool turned = rwkv_table_is_turned(weights, id);
     vly_rwkv_weights_shape(weights, id, &rows, &columns);
     if (first > rows || n_rows > rows - first)
         return vly_fail(error, VLY_E_INVALID,

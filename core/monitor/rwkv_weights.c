@@ -4,6 +4,7 @@
  */
 #include "monitor/rwkv_weights.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -290,8 +291,7 @@ static vly_status check_layer(vly_rwkv_weights *weights, uint32_t layer,
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < VLY_RWKV_N_TENSORS; i++) {
         const vly_rwkv_tensor id = (vly_rwkv_tensor)i;
-        if ((!vly_rwkv_is_of_layers(id) && layer > 0) ||
-            !vly_rwkv_weights_has(weights, id, layer))
+        if (!vly_rwkv_weights_has(weights, id, layer))
             continue;
         VLY_TRY(check_shape(weights, id, layer, error));
         weights->sizes.n_parameters +=
@@ -386,8 +386,9 @@ const char *vly_rwkv_weights_metadata(const vly_rwkv_weights *weights,
 bool vly_rwkv_weights_has(const vly_rwkv_weights *weights, vly_rwkv_tensor id,
                           uint32_t layer)
 {
+    const char scope = rwkv_names_row(id)->scope;
     return layer < weights->sizes.layers &&
-           (layer > 0 || rwkv_names_row(id)->scope != 'V');
+           (layer > 0 ? scope != 'M' : scope != 'V');
 }
 
 void vly_rwkv_weights_shape(const vly_rwkv_weights *weights, vly_rwkv_tensor id,
@@ -400,6 +401,7 @@ void vly_rwkv_weights_shape(const vly_rwkv_weights *weights, vly_rwkv_tensor id,
 uint32_t vly_rwkv_weights_type(const vly_rwkv_weights *weights,
                                vly_rwkv_tensor id, uint32_t layer)
 {
+    assert(vly_rwkv_weights_has(weights, id, layer));
     const uint32_t type = rwkv_table_slot(weights, id, layer)->type;
     return type == VLY_SAFETENSOR_F32   ? VLY_ELEMENT_F32
            : type == VLY_SAFETENSOR_F16 ? VLY_ELEMENT_F16

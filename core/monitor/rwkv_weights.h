@@ -123,7 +123,7 @@ const char *vly_rwkv_weights_metadata(const vly_rwkv_weights *weights,
 
 /* Below, layer is 0 where the tensor is one of the model (scope M). */
 
-/* False: this layer has none (V in layer 0). */
+/* False: this layer has none (V in layer 0, M in others; beyond the last). */
 bool vly_rwkv_weights_has(const vly_rwkv_weights *weights, vly_rwkv_tensor id,
                           uint32_t layer);
 /* As handed out. */
@@ -135,8 +135,9 @@ uint32_t vly_rwkv_weights_type(const vly_rwkv_weights *weights,
 /* Rows [first, first + n_rows) of [rows, columns] as fp32, which holds every
  * value of the three types.
  * out     [n_rows, columns]
- * Errors  those of vly_safetensors_read; E_PARSE a weight is NaN or infinite:
- *         named with its place; E_NOMEM. [any-thread] */
+ * Errors  those of vly_safetensors_read; E_INVALID no such layer or rows;
+ *         E_PARSE a weight is NaN or infinite: named with its place; E_NOMEM.
+ *         [any-thread] */
 vly_status vly_rwkv_weights_read(const vly_rwkv_weights *weights,
                                  vly_rwkv_tensor id, uint32_t layer,
                                  uint64_t first, uint64_t n_rows, float *out,

@@ -16,6 +16,7 @@
 #include "commands.h"
 #include "feagi_json.h"
 #include "json_reader.h"
+#include "monitor_commands.h"
 #include "record/export.h"
 #include "tool.h"
 
@@ -144,6 +145,7 @@ static void every_allocation(const tool_command *command, const char *line,
         assert_true(is_whole("o/summary.json"));
         assert_true(is_whole("x.json"));
         assert_true(code == TOOL_EXIT_DONE || access("x.toml", F_OK) != 0);
+        assert_true(code == TOOL_EXIT_DONE || access("x.st", F_OK) != 0);
         n_failed += code == TOOL_EXIT_NOMEM;
     }
     printf("%s: %d\n", line, (int)n_failed);
@@ -232,6 +234,17 @@ static void importing(void **state)
     every_allocation(&cmd_import, line, 1000);
 }
 
+static void converting(void **state)
+{
+    char line[512];
+    (void)state;
+    snprintf(line, sizeof line,
+             "convert %s/tests/fuzz/corpus/safetensors/native.safetensors -o "
+             "x.st --type fp32",
+             VLY_TEST_SOURCE_DIR);
+    every_allocation(&monitor_convert, line, 90);
+}
+
 static int prepare(void **state)
 {
     (void)state;
@@ -283,7 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(running),   cmocka_unit_test(recording),
         cmocka_unit_test(again),     cmocka_unit_test(looking),
-        cmocka_unit_test(importing),
+        cmocka_unit_test(importing), cmocka_unit_test(converting),
     };
     tool_signals_init();
     return cmocka_run_group_tests(tests, prepare, remove_all) ? 1 : 0;

@@ -82,9 +82,9 @@ static void check_model(const maker_model *model, uint32_t lora)
             const vly_rwkv_tensor id = (vly_rwkv_tensor)i;
             const bool v =
                 id == VLY_RWKV_V0 || id == VLY_RWKV_V1 || id == VLY_RWKV_V2;
-            assert_int_equal(vly_rwkv_weights_has(weights, id, layer),
-                             !(v && layer == 0));
-            if ((v && layer == 0) || (!vly_rwkv_is_of_layers(id) && layer > 0))
+            const bool has = layer > 0 ? vly_rwkv_is_of_layers(id) : !v;
+            assert_int_equal(vly_rwkv_weights_has(weights, id, layer), has);
+            if (!has)
                 continue;
             assert_int_equal(vly_rwkv_weights_type(weights, id, layer),
                              model->type == MAKER_F32   ? VLY_ELEMENT_F32
@@ -200,6 +200,14 @@ static void test_rows(void **state)
         free(part);
         free(x);
     }
+    float x[128];
+    assert_int_equal(
+        vly_rwkv_weights_read(weights, VLY_RWKV_V0, 0, 0, 1, x, &error),
+        VLY_E_INVALID);
+    assert_int_equal(
+        vly_rwkv_weights_read(weights, VLY_RWKV_K_K, 2, 0, 1, x, &error),
+        VLY_E_INVALID);
+    assert_non_null(strstr(error.message, "layer 2 has no such tensor"));
     vly_rwkv_weights_close(weights);
 }
 
