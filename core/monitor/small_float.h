@@ -17,22 +17,24 @@ static inline float vly_float_from_bfloat(uint16_t bits)
     return x;
 }
 
+/* Masks, since gcc makes a branch of a selection beside float arithmetic, and
+ * vectors only of loops without one. */
 static inline float vly_float_from_half(uint16_t bits)
 {
-    const uint32_t sign = (uint32_t)(bits & 0x8000u) << 16;
     const uint32_t size = (uint32_t)(bits & 0x7fffu) << 13;
-    uint32_t word = size + 0x38000000u; /* bias 127 for 15 */
+    const uint32_t is_special = 0u - ((size + 0x70800000u) >> 31);
+    const uint32_t is_small = 0u - ((size - 0x00800000u) >> 31);
+    /* a subnormal as 2^-14 more than it is, less 2^-14, which is exact */
+    const uint32_t more = size + 0x38800000u;
+    uint32_t word;
     float x;
-    if (size >= 0x0f800000u)
-        word = size | 0x7f800000u; /* infinity, NaN */
-    else if (size < 0x00800000u)
-        word = 0x38800000u + size; /* a subnormal: 2^-14 too much */
-    memcpy(&x, &word, sizeof x);
-    if (size < 0x00800000u) {
-        x -= 0x1p-14f; /* exact */
-        memcpy(&word, &x, sizeof word);
-    }
-    word |= sign;
+    memcpy(&x, &more, sizeof x);
+    x -= 0x1p-14f;
+    memcpy(&word, &x, sizeof word);
+    /* bias 127 for 15, and once more for infinity and NaN */
+    word = (word & is_small) |
+           ((size + 0x38000000u + (is_special & 0x38000000u)) & ~is_small);
+    word |= (uint32_t)(bits & 0x8000u) << 16;
     memcpy(&x, &word, sizeof x);
     return x;
 }
