@@ -294,3 +294,23 @@ const char *vly_safetensors_metadata_at(const vly_safetensors *file, uint32_t k,
     *key = file->header.notes[k].key;
     return file->header.notes[k].value;
 }
+
+const char *vly_safetensor_type_name(uint32_t type)
+{
+#define TYPE_NAME(name, value, bits)                                           \
+    if (type == (value))                                                       \
+        return #name;
+    VLY_SAFETENSOR_TYPES(TYPE_NAME)
+#undef TYPE_NAME
+    return "?";
+}
+
+uint32_t vly_safetensor_type_bits(uint32_t type)
+{
+#define TYPE_BITS(name, value, bits)                                           \
+    if (type == (value))                                                       \
+        return (bits);
+    VLY_SAFETENSOR_TYPES(TYPE_BITS)
+#undef TYPE_BITS
+    return 0;
+}

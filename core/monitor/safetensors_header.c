@@ -219,26 +219,6 @@ static bool find_type(const char *text, uint32_t *type)
     return false;
 }
 
-const char *vly_safetensor_type_name(uint32_t type)
-{
-#define TYPE_NAME(name, value, bits)                                           \
-    if (type == (value))                                                       \
-        return #name;
-    VLY_SAFETENSOR_TYPES(TYPE_NAME)
-#undef TYPE_NAME
-    return "?";
-}
-
-uint32_t vly_safetensor_type_bits(uint32_t type)
-{
-#define TYPE_BITS(name, value, bits)                                           \
-    if (type == (value))                                                       \
-        return (bits);
-    VLY_SAFETENSOR_TYPES(TYPE_BITS)
-#undef TYPE_BITS
-    return 0;
-}
-
 /* Elements and bytes by the shape; false where they do not fit 64 bits. */
 static bool measure(vly_safetensor *tensor)
 {

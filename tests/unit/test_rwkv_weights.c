@@ -402,25 +402,13 @@ static void test_not_finite(void **state)
         float x[50 * 128];
         maker_model model = small;
         model.type = bad[k].type;
+        model.layers = 1;
         const long n_bytes = bad[k].type == MAKER_F32 ? 4 : 2;
         write_model(&model);
-        /* head.weight is last: its element 130 */
+        /* element 130 of head.weight, which is last in a model of one layer */
         FILE *file = fopen(FILE_NAME, "r+b");
         assert_non_null(file);
-        maker_list list = maker_init(&model);
-        const maker_tensor *last = &list.tensors[list.n - 1];
-        long behind = 0;
-        for (uint32_t i = list.n; i-- > 0 && last;) {
-            const maker_tensor *tensor = &list.tensors[i];
-            uint64_t n = 1;
-            for (uint32_t d = 0; d < tensor->n_dims; d++)
-                n *= tensor->dims[d];
-            behind += (long)n * n_bytes;
-            if (strcmp(tensor->name, "head.weight") == 0)
-                break;
-        }
-        maker_deinit(&list);
-        assert_int_equal(fseek(file, 130 * n_bytes - behind, SEEK_END), 0);
+        assert_int_equal(fseek(file, (130 - 50 * 128) * n_bytes, SEEK_END), 0);
         fwrite(&bad[k].bits, (size_t)n_bytes, 1, file);
         assert_int_equal(fclose(file), 0);
         assert_ok(vly_rwkv_weights_open(FILE_NAME, 0, &weights, &error), error);
