@@ -96,6 +96,9 @@ static void test_alarm(void **state)
     /* the same episode goes on */
     verdict = feed(surprise, n++, VLY_METRIC_RATE, 12);
     assert_true(verdict.strange && !verdict.alarm);
+    /* what was held goes by */
+    for (int i = 0; i < 10; i++)
+        assert_false(feed(surprise, n++, VLY_METRIC_RATE, 0).alarm);
     for (int i = 0; i < 40; i++)
         assert_false(feed(surprise, n++, VLY_METRIC_RATE, 0).strange);
     /* an impossible token counts, and is learned from without harm */
