@@ -131,17 +131,23 @@ uint32_t vly_note_metric(const vly_record_note *note, uint32_t metric)
     return metric;
 }
 
+/* Where an area fell silent, that it did says more than which fell most: what
+ * it excited falls too. */
+static uint32_t fallen(const vly_record_note *note)
+{
+    return note->n_silent > 0 ? note->silent : note->lowered;
+}
+
 uint32_t vly_note_area(const vly_record_note *note, uint32_t metric)
 {
     switch (metric) {
     case VLY_METRIC_SILENT:
-        return note->silent;
     case VLY_METRIC_LOWERED:
-        return note->lowered;
+        return fallen(note);
     case VLY_METRIC_RAISED:
         return note->raised;
     case VLY_METRIC_RATE:
-        return note->z16[metric] < 0 ? note->lowered : note->raised;
+        return note->z16[metric] < 0 ? fallen(note) : note->raised;
     default:
         return VLY_NO_AREA;
     }
