@@ -217,11 +217,11 @@ vly_status vly_probe_fits(const vly_probe *probe, const vly_net_desc *desc,
         vly_suggest near = {0};
         bool found = !is_of_net(pattern);
         for (uint32_t i = 0; !found && of_area && i < desc->n_areas; i++)
-            found = matches(wanted, "", desc->areas[i].name, &near, text,
+            found = matches(wanted, "", probe_area(desc, i)->name, &near, text,
                             sizeof text);
         for (uint32_t i = 0; !found && !of_area && i < desc->n_projections; i++)
-            found = matches(wanted, "", desc->projections[i].map, &near, text,
-                            sizeof text);
+            found = matches(wanted, "", probe_projection(desc, i)->map, &near,
+                            text, sizeof text);
         if (!found)
             return vly_fail(error, VLY_E_INVALID,
                             "%.80s: the network has no such %s%s", pattern,
@@ -288,11 +288,11 @@ vly_status vly_probe_net_watch(probe_net *net, vly_error *error)
                               "probes of areas");
     pthread_mutex_lock(&probe->lock);
     for (uint32_t a = 0; a < desc->n_areas; a++)
-        VLY_TRY(series_of(probe, "area.", desc->areas[a].name, "spikes",
+        VLY_TRY(series_of(probe, "area.", probe_area(desc, a)->name, "spikes",
                           &net->areas[a], error));
     for (uint32_t p = 0; p < desc->n_projections; p++)
-        VLY_TRY(series_of(probe, "map.", desc->projections[p].map, "events",
-                          &net->maps[p], error));
+        VLY_TRY(series_of(probe, "map.", probe_projection(desc, p)->map,
+                          "events", &net->maps[p], error));
 out:
     pthread_mutex_unlock(&probe->lock);
     return status;

@@ -37,8 +37,19 @@ static bool ascends(const vly_input *a, const vly_input *b)
     return a->port < b->port;
 }
 
-void vly_probe_check_inputs(const probe_net *net, const vly_run *run)
+/* Spikes by area are added to what the host has there. */
+static uint64_t area_sum(const probe_net *net, const vly_run *run)
 {
+    const uint64_t *area_spikes = probe_area_spikes(run);
+    uint64_t sum = 0;
+    for (uint32_t a = 0; area_spikes && a < net->desc->n_areas; a++)
+        sum += area_spikes[a];
+    return sum;
+}
+
+void vly_probe_check_inputs(probe_net *net, const vly_run *run)
+{
+    net->area_sum = area_sum(net, run);
     const vly_input *inputs = run->inputs;
     uint64_t bad = run->n_inputs;
     for (uint64_t i = 0; i < run->n_inputs && bad == run->n_inputs; i++)
@@ -149,7 +160,7 @@ void vly_probe_check_run(const probe_net *net, const vly_run *before,
                        run->exchange_ns < before->exchange_ns ||
                        run->drain_ns < before->drain_ns,
                    net->burst, "a phase took less than no time");
-    if (!check_counts(net, run, &n_spikes))
+    if (!probe_has_lists(run) || !check_counts(net, run, &n_spikes))
         return;
     vly_probe_look(probe, CHECK_counts,
                    run->n_candidates >
@@ -163,10 +174,8 @@ void vly_probe_check_run(const probe_net *net, const vly_run *before,
                 probe, CHECK_digests, run->digests[t] != 0, net->burst + t,
                 "burst %" PRIu64 " has no spikes, and digest %016" PRIx64,
                 net->burst + t, run->digests[t]);
-    if (run->area_spikes) {
-        uint64_t sum = 0;
-        for (uint32_t a = 0; a < net->desc->n_areas; a++)
-            sum += run->area_spikes[a];
+    if (probe_area_spikes(run)) {
+        const uint64_t sum = area_sum(net, run) - net->area_sum;
         vly_probe_look(probe, CHECK_areas, sum != n_spikes, net->burst,
                        "%" PRIu64 " spikes by area, %" PRIu64 " by burst", sum,
                        n_spikes);
@@ -182,9 +191,9 @@ void vly_probe_check_range(const probe_net *net, uint32_t area, uint32_t field,
 {
     const vly_net_desc *desc = net->desc;
     const bool bad = area >= desc->n_areas ||
-                     field >= desc->areas[area].n_fields ||
-                     first > desc->areas[area].n_neurons ||
-                     count > desc->areas[area].n_neurons - first;
+                     field >= probe_area(desc, area)->n_fields ||
+                     first > probe_area(desc, area)->n_neurons ||
+                     count > probe_area(desc, area)->n_neurons - first;
     vly_probe_look(net->slot->probe, CHECK_arguments, bad, net->burst,
                    "%s of area %u, field %u, neurons %u and %u more", call,
                    area, field, first, count);
@@ -229,7 +238,8 @@ void vly_probe_check_snapshot(const probe_net *net,
     const uint64_t bursts =
         net->burst < desc->max_delay ? net->burst : desc->max_delay;
     for (uint32_t a = 0; a < desc->n_areas; a++)
-        words += (uint64_t)desc->areas[a].n_fields * desc->areas[a].n_neurons;
+        words += (uint64_t)probe_area(desc, a)->n_fields *
+                 probe_area(desc, a)->n_neurons;
     const bool bad = snapshot->burst != net->burst ||
                      snapshot->n_state_words != words ||
                      snapshot->n_fired_bursts != bursts;

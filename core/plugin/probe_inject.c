@@ -174,7 +174,7 @@ static uint32_t area_of(const vly_net_desc *desc, uint32_t id)
     uint32_t high = desc->n_areas - 1;
     while (low < high) {
         const uint32_t middle = low + (high - low + 1) / 2;
-        if (desc->areas[middle].first <= id)
+        if (probe_area(desc, middle)->first <= id)
             low = middle;
         else
             high = middle - 1;
@@ -190,16 +190,19 @@ static uint64_t drop(const probe_net *net, const probe_fault *fault,
     /* share 1 has no threshold in 64 bits */
     const bool all = fault->share >= 1;
     const uint64_t below = all ? 0 : (uint64_t)(fault->share * 0x1p64);
+    uint64_t *area_spikes = probe_area_spikes(run);
     uint64_t from = 0;
     uint64_t to = 0;
+    if (!probe_has_lists(run))
+        return 0;
     for (uint64_t t = 0; t < run->n_bursts_done; t++) {
         const uint64_t key = vly_mix64(net->burst + t);
         uint32_t kept = 0;
         for (uint32_t i = 0; i < run->spike_counts[t]; i++, from++) {
             const uint32_t id = run->spikes[from];
             if (all || vly_mix64(key ^ id) < below) {
-                if (run->area_spikes)
-                    run->area_spikes[area_of(net->desc, id)]--;
+                if (area_spikes)
+                    area_spikes[area_of(net->desc, id)]--;
                 continue;
             }
             if (run->spike_gains)

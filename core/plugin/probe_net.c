@@ -41,6 +41,8 @@ static bool is_whole(const vly_run *run)
     uint64_t n_spikes = 0;
     if (run->n_bursts_done > run->n_bursts)
         return false;
+    if (!probe_has_lists(run))
+        return true;
     for (uint64_t t = 0; t < run->n_bursts_done; t++)
         n_spikes += run->spike_counts[t];
     return (run->flags & VLY_RUN_RECORD) == 0 ||
@@ -110,15 +112,15 @@ static void watch_burst(const probe_net *net, const uint32_t *ids, uint32_t n,
 {
     const vly_net_desc *desc = net->desc;
     for (uint32_t a = 0; a < desc->n_areas; a++) {
-        const uint32_t from = desc->areas[a].first;
+        const uint32_t from = probe_area(desc, a)->first;
         if (net->areas[a])
             net->areas[a]->pending +=
-                lower_bound(ids, n, from + desc->areas[a].n_neurons) -
+                lower_bound(ids, n, from + probe_area(desc, a)->n_neurons) -
                 lower_bound(ids, n, from);
     }
     for (uint32_t p = 0; p < desc->n_projections; p++) {
-        const vly_projection_desc *map = &desc->projections[p];
-        const vly_area_desc *area = &desc->areas[map->source_area];
+        const vly_projection_desc *map = probe_projection(desc, p);
+        const vly_area_desc *area = probe_area(desc, map->source_area);
         if (!net->maps[p])
             continue;
         const uint32_t from = lower_bound(ids, n, area->first);
@@ -151,11 +153,12 @@ static void watch(const probe_net *net, const vly_run *run)
 static void count_areas(const probe_net *net, vly_run *run)
 {
     const vly_net_desc *desc = net->desc;
-    for (uint64_t i = 0; run->area_spikes && i < run->n_spikes; i++)
+    uint64_t *area_spikes = probe_area_spikes(run);
+    for (uint64_t i = 0; area_spikes && i < run->n_spikes; i++)
         for (uint32_t a = 0; a < desc->n_areas; a++)
-            if (run->spikes[i] - desc->areas[a].first <
-                desc->areas[a].n_neurons)
-                run->area_spikes[a]++;
+            if (run->spikes[i] - probe_area(desc, a)->first <
+                probe_area(desc, a)->n_neurons)
+                area_spikes[a]++;
 }
 
 /* ---- the call ---------------------------------------------------------- */
@@ -179,7 +182,7 @@ static void look(probe_net *net, const vly_run *asked, const vly_run *run,
         vly_probe_check_run(net, asked, run);
     if (probe->check)
         vly_probe_check_failure(probe, net->burst, status, error, "net_run");
-    if (probe->watch && done)
+    if (probe->watch && done && probe_has_lists(run))
         watch(net, run);
     pthread_mutex_unlock(&probe->lock);
 }
@@ -188,7 +191,8 @@ static vly_status run_inner(probe_net *net, const vly_run *asked, vly_run *run,
                             bool skip, vly_error *error)
 {
     vly_status status = VLY_OK;
-    if (wants_ids(net) && (run->flags & VLY_RUN_RECORD) == 0) {
+    if (wants_ids(net) && probe_has_lists(run) &&
+        (run->flags & VLY_RUN_RECORD) == 0) {
         VLY_TRY(reserve(net, error));
         run->flags |= VLY_RUN_RECORD;
         run->spikes = net->spikes;
@@ -217,7 +221,12 @@ out:
 vly_status vly_probe_net_run(vly_backend_net *net, vly_run *run,
                              vly_error *error)
 {
-    const vly_run asked = *run;
+    vly_run asked = {0};
+    /* the backend refuses it, or it is none of this major version */
+    if (run->struct_size < VLY_RUN_BYTES_1_0)
+        return net->inner->net_run(net->net, run, error);
+    memcpy(&asked, run,
+           run->struct_size < sizeof asked ? run->struct_size : sizeof asked);
     vly_probe *probe = net->slot->probe;
     bool skip = false;
     if (probe->check) {

@@ -166,12 +166,39 @@ struct vly_backend_net {
     bool has_gains;
     bool counts_areas;    /* for a backend that does not, in place of one that
                              does: of fault wrong */
+    uint64_t area_sum;    /* spikes by area before a call that is checked */
     probe_series **areas; /* [n_areas] NULL: not asked for */
     probe_series **maps;  /* [n_projections] */
     uint32_t *spikes;     /* [capacity] where the host wants none */
     uint32_t *gains;      /* [capacity] NULL: has_gains is false */
     uint64_t capacity;
 };
+
+/* What a host of 1.0 does not have. */
+static inline uint64_t *probe_area_spikes(const vly_run *run)
+{
+    return run->struct_size >= sizeof *run ? run->area_spikes : NULL;
+}
+/* A host may want neither digests nor counts; then nothing can be said of
+ * spikes. */
+static inline bool probe_has_lists(const vly_run *run)
+{
+    return run->digests && run->spike_counts;
+}
+
+/* Of a host of any minor: its structs may be longer. */
+static inline const vly_area_desc *probe_area(const vly_net_desc *desc,
+                                              uint32_t index)
+{
+    const char *first = (const char *)desc->areas;
+    return (const void *)(first + (size_t)index * desc->area_size);
+}
+static inline const vly_projection_desc *
+probe_projection(const vly_net_desc *desc, uint32_t index)
+{
+    const char *first = (const char *)desc->projections;
+    return (const void *)(first + (size_t)index * desc->projection_size);
+}
 
 /* One value, `times` times. The lock is held. */
 void vly_probe_add(vly_probe_series *series, uint64_t value, uint64_t times,
@@ -183,7 +210,7 @@ void vly_probe_add(vly_probe_series *series, uint64_t value, uint64_t times,
 void vly_probe_look(vly_probe *probe, probe_check which, bool bad,
                     uint64_t burst, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-void vly_probe_check_inputs(const probe_net *net, const vly_run *run);
+void vly_probe_check_inputs(probe_net *net, const vly_run *run);
 /* before: as it was handed to the backend */
 void vly_probe_check_run(const probe_net *net, const vly_run *before,
                          const vly_run *run);

@@ -83,7 +83,7 @@ static void check_range(const probe_net *net, uint32_t area, uint32_t field,
 static bool has_gains(const vly_net_desc *desc)
 {
     for (uint32_t a = 0; a < desc->n_areas; a++)
-        if ((desc->areas[a].flags & VLY_AREA_FEAGI) != 0)
+        if ((probe_area(desc, a)->flags & VLY_AREA_FEAGI) != 0)
             return true;
     return false;
 }
