@@ -81,7 +81,6 @@ static vly_status make_arrays(vly_rwkv_context *context, vly_error *error)
     const vly_memory *memory = &context->model->parts.memory;
     const uint32_t device = context->model->parts.device.index;
     arrays all = {.n = 0};
-    void *arena = NULL;
     uint64_t end = 0;
     vly_status status = VLY_OK;
     list_arrays(context, &all);
@@ -92,15 +91,16 @@ static vly_status make_arrays(vly_rwkv_context *context, vly_error *error)
             return vly_fail_nomem(error, UINT64_MAX, "a model's context");
         end += all.list[i].bytes;
     }
-    VLY_TRY(memory->alloc(device, end, &arena, error));
-    context->arena = arena;
+    VLY_TRY(rwkv_alloc(context->model, end, "a model's context",
+                       &context->arena, error));
     context->bytes = end;
-    char *next = arena;
+    char *next = context->arena;
     for (uint32_t i = 0; i < all.n; i++) {
         memcpy(all.list[i].at, &next, sizeof next);
         next += all.list[i].bytes;
     }
-    VLY_TRY(memory->fill(device, arena, 0, end, context->stream, error));
+    VLY_TRY(
+        memory->fill(device, context->arena, 0, end, context->stream, error));
     status = memory->stream_wait(device, context->stream, error);
 out:
     return status;

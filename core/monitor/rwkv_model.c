@@ -133,6 +133,20 @@ bool rwkv_is_host(const vly_rwkv_model *model)
     return (model->parts.memory.flags & VLY_MEMORY_HOST) != 0;
 }
 
+vly_status rwkv_alloc(const vly_rwkv_model *model, uint64_t bytes,
+                      const char *what, char **memory, vly_error *error)
+{
+    void *made = NULL;
+    const uint64_t available = rwkv_is_host(model) ? vly_memory_available() : 0;
+    if (available > 0 && bytes > available)
+        return vly_fail_nomem(error, bytes, what);
+    vly_status status = model->parts.memory.alloc(model->parts.device.index,
+                                                  bytes, &made, error);
+    if (status == VLY_OK)
+        *memory = made;
+    return status;
+}
+
 /* Adds bytes to *end; false if that is larger than an address space. */
 static bool place(uint64_t bytes, uint64_t *at, uint64_t *end)
 {
@@ -375,7 +389,6 @@ vly_status vly_rwkv_model_create(const vly_registry *registry,
 {
     static const vly_rwkv_options none = {0};
     vly_rwkv_model *made = NULL;
-    void *arena = NULL;
     uint64_t bytes = 0;
     vly_status status = VLY_OK;
     if (options == NULL)
@@ -394,9 +407,7 @@ vly_status vly_rwkv_model_create(const vly_registry *registry,
         goto out;
     }
     VLY_TRY(place_all(made, &bytes, error));
-    VLY_TRY(made->parts.memory.alloc(made->parts.device.index, bytes, &arena,
-                                     error));
-    made->arena = arena;
+    VLY_TRY(rwkv_alloc(made, bytes, "weights of a model", &made->arena, error));
     made->info.bytes = bytes;
     VLY_TRY(load_all(made, source, error));
     *model = made;

@@ -51,6 +51,11 @@ bool rwkv_is_host(const vly_rwkv_model *model);
  * is no size. */
 uint64_t rwkv_bytes(uint64_t elements, uint32_t type);
 uint32_t rwkv_bits(uint32_t type);
+/* Memory of the model's device. The processor gives more than there is and ends
+ * who uses it, so there it is asked first.
+ * Errors  E_NOMEM with bytes requested and available; those of alloc */
+vly_status rwkv_alloc(const vly_rwkv_model *model, uint64_t bytes,
+                      const char *what, char **memory, vly_error *error);
 
 /* ---- contexts ---------------------------------------------------------- */
 

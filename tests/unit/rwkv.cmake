@@ -6,3 +6,17 @@ foreach(name golden model context refusal)
                 ../support/rwkv_reference.c
         LIBRARIES m DEPENDS attention_cpu gemm_cpu)
 endforeach()
+
+# Whole models on the kernels of CUDA, on the processor.
+if(TARGET fake_attention_cuda AND TARGET fake_gemm_cuda)
+    vly_test(test_rwkv_kernels LABELS unit TIMEOUT 300
+        SOURCES test_rwkv_kernels.c test_rwkv_fixture.c
+                ../support/rwkv_reference.c
+        LIBRARIES m DEPENDS attention_cpu fake_attention_cuda fake_gemm_cuda)
+    set(plugins ${VOLLEY_TEST_PLUGIN_DIR}/fake_attention_cuda.so
+        ${VOLLEY_TEST_PLUGIN_DIR}/fake_gemm_cuda.so
+        ${VOLLEY_PLUGIN_OUTPUT_DIR}/attention_cpu.so)
+    list(JOIN plugins ":" plugins)
+    set_property(TEST test_rwkv_kernels APPEND PROPERTY ENVIRONMENT
+        "VOLLEY_PLUGIN_PATH=${plugins}")
+endif()

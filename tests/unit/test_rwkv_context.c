@@ -514,6 +514,13 @@ static void test_refused(void **state)
         VLY_E_INVALID);
     vly_rwkv_context_destroy(context);
     vly_rwkv_model_destroy(model);
+    /* a model for which no machine has the memory: said, not tried */
+    wrong = *sizes;
+    wrong.layers = 1024;
+    wrong.width = 1 << 16;
+    wrong.hidden = 1 << 18;
+    refuse_model(&wrong, "cpu", 0, 0, VLY_E_NOMEM, "weights of a model needs");
+    assert_true(test_error.bytes_requested > UINT64_C(1) << 45);
 }
 
 /* Each allocation fails in turn: a sentence, and nothing is left. */
