@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The weights of a model on a device: one block of memory, a place for each
- * tensor, filled piece by piece from its source.
+ * Models: which types their weights have, where each tensor lies in one block
+ * of memory of the device.
  */
 #include <string.h>
 
@@ -9,9 +9,6 @@
 #include "monitor/rwkv_names.h"
 #include "monitor/rwkv_pack.h"
 #include "monitor/rwkv_parts.h"
-
-/* Elements on their way at once, or one row. */
-enum { PIECE = 1 << 20 };
 
 /* ---- formats ------------------------------------------------------------ */
 
@@ -189,111 +186,6 @@ static vly_status place_all(vly_rwkv_model *model, uint64_t *end,
     return VLY_OK;
 }
 
-/* ---- loading ------------------------------------------------------------ */
-
-typedef struct loader {
-    vly_rwkv_model *model;
-    const vly_rwkv_source *source;
-    float *rows; /* what the source gave */
-    char *packed;
-    char *scales;
-} loader;
-
-static vly_status copy_in(const loader *l, uint64_t to, const void *from,
-                          uint64_t bytes, vly_error *error)
-{
-    const vly_memory *memory = &l->model->parts.memory;
-    const uint32_t device = l->model->parts.device.index;
-    vly_status status = memory->copy(device, l->model->arena + to, from, bytes,
-                                     VLY_COPY_TO_DEVICE, NULL, error);
-    return status == VLY_OK ? memory->stream_wait(device, NULL, error) : status;
-}
-
-static vly_status load_rows(loader *l, vly_rwkv_tensor id, uint32_t layer,
-                            uint64_t first, uint64_t n, uint64_t columns,
-                            vly_error *error)
-{
-    const rwkv_slot *slot = rwkv_slot_of(l->model, id, layer);
-    const uint32_t bits = rwkv_bits(slot->type);
-    const uint32_t scale = rwkv_bits(l->model->type) / 8;
-    char name[VLY_RWKV_NAME_BYTES];
-    vly_status status = l->source->read(l->source->context, id, layer, first, n,
-                                        l->rows, error);
-    if (status != VLY_OK)
-        return status;
-    for (uint64_t r = 0; r < n; r++)
-        l->model->info.fingerprint =
-            vly_hash_bytes(l->model->info.fingerprint, l->rows + r * columns,
-                           (size_t)columns * sizeof *l->rows);
-    const uint64_t bad = rwkv_pack(slot->type, l->model->type, l->rows, n,
-                                   columns, l->packed, l->scales);
-    if (bad < n * columns)
-        return vly_fail(error, VLY_E_INVALID,
-                        "%.300s: tensor %s has a weight of %g, which is too "
-                        "large for weights of %s: choose bf16 or fp32",
-                        l->source->name, vly_rwkv_native_name(id, layer, name),
-                        (double)l->rows[bad],
-                        vly_rwkv_format_name(l->model->info.format));
-    VLY_TRY(copy_in(l, slot->w + first * columns * bits / 8, l->packed,
-                    n * columns * bits / 8, error));
-    if (slot->type == VLY_ELEMENT_I8)
-        VLY_TRY(copy_in(l, slot->scale + first * scale, l->scales, n * scale,
-                        error));
-    if (slot->type == VLY_ELEMENT_I4)
-        VLY_TRY(copy_in(l, slot->scale + first * columns / RWKV_GROUP * scale,
-                        l->scales, n * columns / RWKV_GROUP * scale, error));
-out:
-    return status;
-}
-
-static vly_status load_tensor(loader *l, vly_rwkv_tensor id, uint32_t layer,
-                              vly_error *error)
-{
-    uint64_t rows = 0;
-    uint64_t columns = 0;
-    rwkv_shape(&l->model->info.sizes, id, &rows, &columns);
-    const uint64_t most = columns < PIECE ? PIECE / columns : 1;
-    for (uint64_t first = 0; first < rows; first += most) {
-        const uint64_t n = rows - first < most ? rows - first : most;
-        vly_status status = load_rows(l, id, layer, first, n, columns, error);
-        if (status != VLY_OK)
-            return status;
-    }
-    return VLY_OK;
-}
-
-static vly_status load_all(vly_rwkv_model *model, const vly_rwkv_source *source,
-                           vly_error *error)
-{
-    const uint64_t widest = model->info.sizes.hidden > model->info.sizes.width
-                                ? model->info.sizes.hidden
-                                : model->info.sizes.width;
-    const size_t most = PIECE + (size_t)widest;
-    loader l = {.model = model,
-                .source = source,
-                .rows = vly_malloc(most, sizeof(float)),
-                .packed = vly_malloc(most, sizeof(float)),
-                .scales = vly_malloc(most, sizeof(float))};
-    vly_status status = VLY_OK;
-    if (!l.rows || !l.packed || !l.scales) {
-        status =
-            vly_fail_nomem(error, 3 * most * sizeof(float), "loading a model");
-        goto out;
-    }
-    model->info.fingerprint = vly_hash_bytes(
-        (vly_hash){{0, 0}}, &model->info.sizes, sizeof model->info.sizes);
-    for (size_t i = 0;
-         i < (size_t)model->info.sizes.layers * VLY_RWKV_N_TENSORS; i++)
-        if (model->slots[i].there)
-            VLY_TRY(load_tensor(&l, (vly_rwkv_tensor)(i % VLY_RWKV_N_TENSORS),
-                                (uint32_t)(i / VLY_RWKV_N_TENSORS), error));
-out:
-    vly_free(l.rows);
-    vly_free(l.packed);
-    vly_free(l.scales);
-    return status;
-}
-
 /* ---- choices ------------------------------------------------------------ */
 
 static vly_status choose_types(vly_rwkv_model *model,
@@ -409,7 +301,7 @@ vly_status vly_rwkv_model_create(const vly_registry *registry,
     VLY_TRY(place_all(made, &bytes, error));
     VLY_TRY(rwkv_alloc(made, bytes, "weights of a model", &made->arena, error));
     made->info.bytes = bytes;
-    VLY_TRY(load_all(made, source, error));
+    VLY_TRY(rwkv_load(made, source, error));
     *model = made;
 out:
     if (status != VLY_OK)

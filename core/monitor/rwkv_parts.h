@@ -57,6 +57,10 @@ uint32_t rwkv_bits(uint32_t type);
 vly_status rwkv_alloc(const vly_rwkv_model *model, uint64_t bytes,
                       const char *what, char **memory, vly_error *error);
 
+/* Fills the arena, whose slots are placed, and the fingerprint. */
+vly_status rwkv_load(vly_rwkv_model *model, const vly_rwkv_source *source,
+                     vly_error *error);
+
 /* ---- contexts ---------------------------------------------------------- */
 
 enum { RWKV_MOST_LINEAR = 7 };

@@ -474,6 +474,41 @@ static void refuse_model(const vly_rwkv_sizes *sizes, const char *device,
         fail_msg("\"%s\", wanted \"%s\"", test_error.message, message);
 }
 
+static vly_status read_large(void *context, vly_rwkv_tensor id, uint32_t layer,
+                             uint64_t first, uint64_t n_rows, float *out,
+                             vly_error *error)
+{
+    const vly_rwkv_source source = test_rwkv_source(context, 0);
+    const vly_status status =
+        source.read(context, id, layer, first, n_rows, out, error);
+    if (id == VLY_RWKV_FFN_KEY && layer == 1)
+        out[1000] = -7e4f;
+    return status;
+}
+
+/* What fp16 cannot hold is named, not made infinite; bf16 takes it. */
+static void test_too_large(void **state)
+{
+    const vly_rwkv_options small = {.format = VLY_RWKV_FORMAT_F16};
+    const vly_rwkv_options wide = {.format = VLY_RWKV_FORMAT_BF16};
+    vly_rwkv_source source =
+        test_rwkv_source(&test_rwkv_sizes[0], VLY_ELEMENT_F32);
+    vly_rwkv_model *model = NULL;
+    (void)state;
+    source.read = read_large;
+    assert_int_equal(vly_rwkv_model_create(test_registry, &source, "cpu:3",
+                                           &small, &model, &test_error),
+                     VLY_E_INVALID);
+    assert_string_equal(test_error.message,
+                        "random: tensor blocks.1.ffn.key.weight has a weight "
+                        "of -70000, which is too large for weights of fp16: "
+                        "choose bf16 or fp32");
+    assert_ok(vly_rwkv_model_create(test_registry, &source, "cpu:3", &wide,
+                                    &model, &test_error),
+              test_error);
+    vly_rwkv_model_destroy(model);
+}
+
 static void test_refused(void **state)
 {
     const vly_rwkv_sizes *sizes = &test_rwkv_sizes[0];
@@ -573,6 +608,7 @@ int main(void)
         cmocka_unit_test(test_device_path),
         cmocka_unit_test(test_graphs),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, test_rwkv_open, test_rwkv_close) ? 1
