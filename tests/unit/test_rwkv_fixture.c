@@ -149,3 +149,25 @@ void test_rwkv_text(uint32_t vocabulary, uint32_t seed, uint32_t n,
     for (uint32_t i = 0; i < n; i++)
         tokens[i] = vly_below(vly_philox_word(seed, i, 7, 7), vocabulary);
 }
+
+void test_rwkv_feed(vly_rwkv_context *context, const uint32_t *tokens,
+                    uint32_t n, float *logits)
+{
+    assert_ok(
+        vly_rwkv_context_feed(context, tokens, NULL, n, logits, &test_error),
+        test_error);
+}
+
+void test_rwkv_one_by_one(const test_rwkv_trial *t, const uint32_t *tokens,
+                          uint32_t n, float *logits)
+{
+    vly_rwkv_model *model = test_rwkv_model(&test_rwkv_sizes[t->size], "cpu:1",
+                                            t->format, t->activation);
+    vly_rwkv_context *context = test_rwkv_context(model, 1, 1, 0);
+    for (uint32_t i = 0; i < n; i++)
+        assert_ok(vly_rwkv_context_feed(context, tokens + i, NULL, 1, logits,
+                                        &test_error),
+                  test_error);
+    vly_rwkv_context_destroy(context);
+    vly_rwkv_model_destroy(model);
+}

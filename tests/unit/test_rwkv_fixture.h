@@ -36,4 +36,16 @@ vly_rwkv_context *test_rwkv_context(const vly_rwkv_model *model, uint32_t n,
 void test_rwkv_text(uint32_t vocabulary, uint32_t seed, uint32_t n,
                     uint32_t *tokens);
 
+typedef struct test_rwkv_trial {
+    uint32_t size;
+    vly_rwkv_format format;
+    vly_rwkv_format activation;
+} test_rwkv_trial;
+
+void test_rwkv_feed(vly_rwkv_context *context, const uint32_t *tokens,
+                    uint32_t n, float *logits);
+/* Logits after n tokens, fed one by one, in one thread: what others must be. */
+void test_rwkv_one_by_one(const test_rwkv_trial *t, const uint32_t *tokens,
+                          uint32_t n, float *logits);
+
 #endif

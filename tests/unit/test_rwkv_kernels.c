@@ -26,14 +26,6 @@ enum { N_TOKENS = 13, VOCABULARY = 40 };
 static const vly_rwkv_sizes narrow = SIZES(64);
 static const vly_rwkv_sizes wide = SIZES(128); /* int4: whole groups */
 
-static void feed(vly_rwkv_context *context, const uint32_t *tokens, uint32_t n,
-                 float *logits)
-{
-    assert_ok(
-        vly_rwkv_context_feed(context, tokens, NULL, n, logits, &test_error),
-        test_error);
-}
-
 static void check(const vly_rwkv_sizes *sizes, vly_rwkv_format format,
                   vly_rwkv_format activation, double most)
 {
@@ -48,9 +40,9 @@ static void check(const vly_rwkv_sizes *sizes, vly_rwkv_format format,
         if (i == 1)
             model->parts.memory.flags = 0; /* a device, to the model */
         vly_rwkv_context *context = test_rwkv_context(model, 1, 10, 0);
-        feed(context, tokens, 10, logits[i][0]);
-        feed(context, tokens + 10, 1, logits[i][1]);
-        feed(context, tokens + 11, 2, logits[i][2]);
+        test_rwkv_feed(context, tokens, 10, logits[i][0]);
+        test_rwkv_feed(context, tokens + 10, 1, logits[i][1]);
+        test_rwkv_feed(context, tokens + 11, 2, logits[i][2]);
         vly_rwkv_context_destroy(context);
         vly_rwkv_model_destroy(model);
     }
