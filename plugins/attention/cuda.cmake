@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The plugin attention_cuda: attention and the recurrence of RWKV-7 on CUDA.
 enable_language(CUDA)
+set(CMAKE_CUDA_ARCHITECTURES ${VOLLEY_ACCELERATOR_ARCHITECTURES})
 find_package(CUDAToolkit REQUIRED)
 # The warnings of the other folders are the host compiler's. Accelerators are
 # held to a bound, not to bits: nvcc may fuse multiplications and additions.

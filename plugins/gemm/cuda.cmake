@@ -2,6 +2,7 @@
 # The plugin "gemm_cuda": static cudart, no link to libcuda or cuBLASLt (opened
 # at run time; its header is the toolkit's).
 enable_language(CUDA)
+set(CMAKE_CUDA_ARCHITECTURES ${VOLLEY_ACCELERATOR_ARCHITECTURES})
 # Sums are fused multiply-adds on purpose, written as such; the rest is not
 # contracted. The warnings of the other folders are the host compiler's.
 get_property(options DIRECTORY PROPERTY COMPILE_OPTIONS)

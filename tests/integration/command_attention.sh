@@ -40,7 +40,8 @@ holds is_json out.json
 for key in median_s min_s max_s flops bytes choice relative_error samples; do
     holds grep -q "\"$key\":" bench.json
 done
-expect 0 bench attention --seq 33 --dims 16 --types fp16 --case forward \
+expect 0 bench attention --seq 33 --dims 16 --types fp16 \
+    --case 'forward fp16 d16 33 b62 h32 causal' \
     --compare bench.json --threshold 100 --fail-on-regression --markdown
 prints '| forward fp16 d16 33'
 prints 'compared with bench.json'
@@ -50,7 +51,7 @@ expect 1 bench attention --seq 33 --dims 16 --types fp16 \
     --compare fast.json --fail-on-regression
 prints 'slower'
 expect 0 bench attention --backend cpu:1,choose=reference --seq 9 --dims 8 \
-    --types bf16 --case 'forward bf16 d8 9'
+    --types bf16 --case 'forward bf16 d8 9 b227 h64 causal'
 prints 'reference fp64'
 expect 0 bench wkv --seq 5 --types fp32,bf16 --case sequence --threads 1
 prints 'sequence fp32 h40 x1 5'

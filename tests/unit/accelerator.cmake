@@ -10,10 +10,15 @@ target_include_directories(test_tune_cache
 # The conformance table of volley.gemm/1 over every way of gemm_cpu.
 vly_test(test_gemm LABELS unit TIMEOUT 600 SOURCES test_gemm.c
          LIBRARIES volley_conformance DEPENDS gemm_cpu ARGUMENTS cpu:2)
-vly_test_register(test_gemm_plain LABELS unit TIMEOUT 600
-    COMMAND test_gemm cpu:1,choose=plain)
-vly_test_register(test_gemm_openblas LABELS unit TIMEOUT 600
-    COMMAND test_gemm cpu:3,choose=openblas)
+# values of every case by each way; what else the table asks is the same code as
+# above, and once more for each with label slow
+foreach(device cpu:1,choose=plain cpu:3,choose=openblas)
+    string(REGEX REPLACE ".*=" "test_gemm_" name ${device})
+    vly_test_register(${name} LABELS unit TIMEOUT 600
+        COMMAND test_gemm ${device} */values)
+    vly_test_register(${name}_whole LABELS unit slow
+        COMMAND test_gemm ${device})
+endforeach()
 vly_test_register(test_gemm_gemv LABELS unit TIMEOUT 600
     COMMAND test_gemm cpu:3,choose=gemv *.1x*)
 foreach(isa scalar avx2)

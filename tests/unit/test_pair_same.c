@@ -99,13 +99,20 @@ static void run_random(const pair_kind *kind, uint32_t i)
     test_net_deinit(&net);
 }
 
+/* Under the validation layer, which has nothing new to see in another network,
+ * each option once, in one call or changed on the way: the nets are compared
+ * without it. */
 void pair_test_random_nets(void **state)
 {
     (void)state;
+    const bool validated = getenv("VOLLEY_VULKAN_VALIDATION") != NULL;
     pair_open();
-    for (uint32_t k = 0; k < 2; k++)
-        for (uint32_t i = 0; i < pair_same.kinds[k].n_nets; i++)
-            run_random(&pair_same.kinds[k], i);
+    for (uint32_t k = 0; k < 2; k++) {
+        const pair_kind *kind = &pair_same.kinds[k];
+        for (uint32_t i = 0; i < kind->n_nets; i++)
+            if (!validated || i % 2 == i / kind->n_options % 2)
+                run_random(kind, i);
+    }
 }
 
 static void run_pieces(const pair_kind *kind, uint64_t seed)

@@ -69,14 +69,14 @@ const pair_setup pair_same = {
     .kinds = {{.make = test_random_net,
                .options = options,
                .n_options = N_OPTIONS,
-               .n_nets = 3 * N_OPTIONS,
-               .n_few = 3},
+               .n_nets = 2 * N_OPTIONS,
+               .n_few = 2},
               {.make = sliced_net,
                .usual = "plan=sliced",
                .options = sliced_options,
                .n_options = N_OPTIONS,
-               .n_nets = 3 * N_OPTIONS,
-               .n_few = 2}},
+               .n_nets = 2 * N_OPTIONS,
+               .n_few = 1}},
     .log_options = {"launch=15,words=64,size=64",
                     "plan=sliced,launch=15,sums=5000"}};
 
