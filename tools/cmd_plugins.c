@@ -10,6 +10,7 @@
 #include "json_writer.h"
 #include "plugin/accelerator.h"
 #include "plugin/registry.h"
+#include "plugin/telemetry_source.h"
 #include "record/writer.h"
 #include "setup.h"
 #include "tool.h"
@@ -53,6 +54,53 @@ static devices devices_of(const vly_registry *registry,
         vly_memory_check(table, &memory, &error) == VLY_OK)
         return (devices){info->id, memory.device_count, memory.device_info};
     return (devices){info->id, NULL, NULL};
+}
+
+/* Does this plugin tell of devices (volley.telemetry/1)? */
+static bool tells(const vly_registry *registry, const vly_plugin_info *info,
+                  vly_telemetry_source *source)
+{
+    vly_error error = VLY_ERROR_INIT;
+    return info->status == VLY_OK &&
+           vly_telemetry_find(registry, info->id, source, &error) == VLY_OK;
+}
+
+static void print_sources(const vly_telemetry_source *source)
+{
+    const vly_telemetry_metric *metrics = NULL;
+    for (uint32_t i = 0; i < source->device_count(); i++) {
+        tool_plain_text a;
+        tool_plain_text b;
+        tool_plain_text c;
+        vly_telemetry_device device = {.struct_size = sizeof device};
+        vly_error error = VLY_ERROR_INIT;
+        if (source->device_info(i, &device, &error) != VLY_OK)
+            tool_print("    gpu %u: %s\n", i, tool_plain(error.message, &a));
+        else
+            tool_print("    gpu %u: %s, %s, driver %s, %u metrics\n", i,
+                       tool_plain(device.name, &a), tool_plain(device.uuid, &b),
+                       tool_plain(device.driver, &c),
+                       source->metrics(&metrics));
+    }
+}
+
+static void put_sources(const vly_telemetry_source *source, json_writer *json)
+{
+    json_array(json, "gpus");
+    for (uint32_t i = 0; i < source->device_count(); i++) {
+        vly_telemetry_device device = {.struct_size = sizeof device};
+        vly_error error = VLY_ERROR_INIT;
+        vly_status status = source->device_info(i, &device, &error);
+        json_object(json, NULL);
+        json_u64(json, "gpu", i);
+        json_text(json, "name", device.name);
+        json_text(json, "uuid", device.uuid);
+        json_text(json, "driver", device.driver);
+        if (status != VLY_OK)
+            json_text(json, "reason", error.message);
+        json_object_end(json);
+    }
+    json_array_end(json);
 }
 
 /* The account of a device of this plugin. false: it has none. */
@@ -105,6 +153,9 @@ static void print_plugin(const vly_registry *registry,
         tool_print("    built with %s\n", tool_plain(info->build, &a));
     tool_print("    file hash %s\n", tool_hash_text(&hash));
     print_devices(&all);
+    vly_telemetry_source source;
+    if (tells(registry, info, &source))
+        print_sources(&source);
 }
 
 static void put_devices(const devices *all, json_writer *json)
@@ -145,6 +196,9 @@ static void put_plugin(const vly_registry *registry,
     json_text(json, "build", info->build);
     json_text(json, "hash", tool_hash_text(&hash));
     put_devices(&all, json);
+    vly_telemetry_source source;
+    if (tells(registry, info, &source))
+        put_sources(&source, json);
     json_object_end(json);
 }
 

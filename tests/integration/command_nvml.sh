@@ -16,6 +16,11 @@ holds [ -z "$(grep devices plain.jsonl)" ]
 # ---- with one ----
 LD_LIBRARY_PATH=$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
+expect 0 plugins
+prints 'gpu 1: Fake GPU 1, GPU-0000-1, driver 580.00, 29 metrics'
+expect 0 plugins --json plugins.json
+holds is_json plugins.json
+holds grep -q '"uuid": "GPU-0000-0"' plugins.json
 # a run on the processor has none of its own
 expect 0 run small.toml --backend cpu:1 --telemetry own.jsonl
 holds [ -z "$(grep '"devices"' own.jsonl)" ]
