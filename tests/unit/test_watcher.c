@@ -44,7 +44,7 @@ static vly_status expect_nothing(void *context, uint32_t token, float *logits,
         (place == 0) != (vly_token_metric((uint8_t)token) == VLY_METRICS);
     for (uint32_t i = 0; i < VLY_TOKEN_VOCABULARY; i++) {
         const int32_t bin = vly_token_bin((uint8_t)i);
-        logits[i] = -(float)(bin < 0 ? -bin : bin);
+        logits[i] = -8 * (float)(bin < 0 ? -bin : bin);
     }
     return VLY_OK;
 }
@@ -131,7 +131,7 @@ static void test_tells(void **state)
     vly_watcher_figures figures;
     begin(&all);
     for (int i = 0; i < 200; i++)
-        put(&all, i >= 150 && i < 153 ? 6 : 1);
+        put(&all, i >= 150 ? 6 : 1);
     vly_watcher_end(all.watcher);
     vly_watcher_figures_get(all.watcher, &figures);
     assert_int_equal(figures.failure.status, VLY_OK);
@@ -144,14 +144,15 @@ static void test_tells(void **state)
     assert_int_equal(figures.anomalies, all.n_told);
     assert_true(all.n_told >= 1);
     const vly_anomaly *first = &all.told[0];
-    assert_int_equal(first->burst, 151000);
+    /* at once, or as soon as it has lasted for some records */
+    assert_true(first->burst > 150000 && first->burst <= 160000);
     assert_int_equal(first->bursts, 1000);
     assert_true(first->score >= first->threshold && first->threshold > 0);
     assert_string_equal(first->area_name, "E");
     assert_non_null(first->metric_name);
     assert_true(strlen(first->text) > 10);
     for (uint32_t i = 0; i < all.n_told && i < MOST_TOLD; i++)
-        assert_true(all.told[i].burst > 150000 && all.told[i].burst < 160000);
+        assert_true(all.told[i].burst > 150000);
     end(&all);
 }
 
