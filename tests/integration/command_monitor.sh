@@ -149,6 +149,26 @@ wait "$pid"
 holds [ $? -eq 6 ]
 holds is_json long/summary.json
 holds grep -q '"event": "monitor"' long/log.jsonl
+# anomalies that cannot be written: the run goes on, and its exit code says so
+if [ -c /dev/full ]; then
+    mkdir full
+    ln -s /dev/full full/monitor.jsonl
+    "$volley" run small.toml --bursts 900000000 --backend cpu:1 -o full --force \
+        --monitor=nervous.safetensors --monitor-budget 1 --telemetry-every 20 \
+        --control "$folder/ctl" >out.full 2>err.full &
+    pid=$!
+    warned() {
+        grep -q 'anomaly: ' err.full
+    }
+    holds wait_for warned
+    expect 0 ctl "$folder/ctl" status
+    expect 0 ctl "$folder/ctl" stop
+    wait "$pid"
+    holds [ $? -eq 4 ]
+    cp err.full err
+    says 'full/monitor.jsonl'
+fi
+
 # a run that nothing watches
 "$volley" run small.toml --bursts 900000000 --backend cpu:1 --quiet \
     --control "$folder/ctl" &
