@@ -117,25 +117,15 @@ static vly_status supports(const vly_rwkv_desc *desc, vly_error *error)
 static vly_status read_options(const char *text, uint32_t *early,
                                vly_error *error)
 {
-    static const char *const extra[] = {"early", NULL};
     vly_accel_options options;
-    char value[8];
-    *early = 0;
-    vly_status status = vly_accel_options_parse(text, extra, &options, error);
+    vly_status status = vly_accel_options_parse(text, NULL, &options, error);
     if (status != VLY_OK)
         return status;
     if (options.choose[0] != '\0' && strcmp(options.choose, WAY) != 0)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
                               "%s: choose=%s, of volley.rwkv/1 there is " WAY,
                               vly_accel_plugin, options.choose);
-    if (text == NULL || strstr(text, "early=") == NULL)
-        return VLY_OK;
-    if (!vly_accel_options_value(text, "early", value, sizeof value) ||
-        (strcmp(value, "0") != 0 && strcmp(value, "1") != 0))
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: options \"%s\": early is not 0 or 1",
-                              vly_accel_plugin, text);
-    *early = value[0] == '1';
+    *early = options.early;
     return VLY_OK;
 }
 

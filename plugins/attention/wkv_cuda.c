@@ -181,7 +181,6 @@ static vly_status plan_create(const vly_device_spec *device,
                               const vly_wkv_desc *desc, vly_wkv_plan **plan,
                               vly_error *error)
 {
-    static const char *const extra[] = {"early", NULL}; /* volley.rwkv/1's */
     vly_accel_options options;
     candidates all;
     vly_wkv_plan *made = NULL;
@@ -193,7 +192,7 @@ static vly_status plan_create(const vly_device_spec *device,
     vly_status status = supports(desc, error);
     if (status == VLY_OK)
         status =
-            vly_accel_options_parse(device->options, extra, &options, error);
+            vly_accel_options_parse(device->options, NULL, &options, error);
     if (status == VLY_OK)
         status = look_at_device(device->index, &all, error);
     if (status == VLY_OK)

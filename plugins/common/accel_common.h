@@ -72,6 +72,7 @@ typedef struct vly_accel_options {
     bool tune;      /* false: the first candidate */
     uint32_t cache; /* VLY_ACCEL_CACHE_* */
     char cache_folder[512];
+    bool early;      /* kernels may overlap with those before them */
     char choose[64]; /* "": none is forced */
 } vly_accel_options;
 

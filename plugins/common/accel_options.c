@@ -58,6 +58,17 @@ static vly_status set_cache(const char *value, size_t n,
                 "cache", error);
 }
 
+static vly_status set_switch(const char *key, const char *value, size_t n,
+                             bool *on, vly_error *error)
+{
+    if (n != 1 || (value[0] != '0' && value[0] != '1'))
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "%s: option %s is \"%.*s\", wanted 0 or 1",
+                              vly_accel_plugin, key, (int)n, value);
+    *on = value[0] == '1';
+    return VLY_OK;
+}
+
 static vly_status set(const char *key, size_t n_key, const char *value,
                       size_t n, const char *const *extra,
                       vly_accel_options *options, vly_error *error)
@@ -68,20 +79,16 @@ static vly_status set(const char *key, size_t n_key, const char *value,
                     error);
     if (key_is(key, n_key, "cache"))
         return set_cache(value, n, options, error);
-    if (key_is(key, n_key, "tune")) {
-        if (n != 1 || (value[0] != '0' && value[0] != '1'))
-            return vly_accel_fail(error, VLY_E_INVALID,
-                                  "%s: option tune is \"%.*s\", wanted 0 or 1",
-                                  vly_accel_plugin, (int)n, value);
-        options->tune = value[0] == '1';
-        return VLY_OK;
-    }
+    if (key_is(key, n_key, "tune"))
+        return set_switch("tune", value, n, &options->tune, error);
+    if (key_is(key, n_key, "early"))
+        return set_switch("early", value, n, &options->early, error);
     if (is_extra(extra, key, n_key))
         return VLY_OK;
     extra_list(extra, known, sizeof known);
     return vly_accel_fail(error, VLY_E_INVALID,
                           "%s: unknown option \"%.*s\", wanted tune, cache, "
-                          "choose%s",
+                          "choose, early%s",
                           vly_accel_plugin, (int)(n_key < 64 ? n_key : 64), key,
                           known);
 }

@@ -20,3 +20,12 @@ if(TARGET fake_attention_cuda AND TARGET fake_gemm_cuda)
     set_property(TEST test_rwkv_kernels APPEND PROPERTY ENVIRONMENT
         "VOLLEY_PLUGIN_PATH=${plugins}")
 endif()
+
+# whole models on a device
+if(TARGET attention_cuda)
+    foreach(options "" ",early=1")
+        string(MAKE_C_IDENTIFIER "test_rwkv_model_cuda${options}" name)
+        vly_test_register(${name} LABELS gpu TIMEOUT 600
+            COMMAND test_rwkv_model cuda:0${options})
+    endforeach()
+endif()

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * RWKV-7 models of several sizes against the reference in double, in every
- * format of weights and activations.
+ * test_rwkv_model [DEVICE]: RWKV-7 models of several sizes against the
+ * reference in double, in every format of weights and activations; on the
+ * processor, or on a device as in "cuda:0,early=1" (not there: skipped, or
+ * failed where it is required).
  *
  * What is allowed: the reference is computed again with its stored values
  * changed at random by the unit of the type they are stored in (fp32: by 2^-22,
@@ -9,6 +11,7 @@
  * any logit. Weights are compared as they are stored, so formats have
  * no part in it: what packing may lose is checked by itself.
  */
+#include "device_test.h"
 #include "test_rwkv_fixture.h"
 
 #include <math.h>
@@ -173,26 +176,43 @@ static void check_model(uint32_t number, const char *device,
     free(logits);
 }
 
+static const char *device = "cpu:1";
+
+/* Skips where the device is not there. */
+static void need_device(void)
+{
+    vly_accelerator found;
+    if (vly_accelerator_find(test_registry, VLY_RWKV_INTERFACE, device, 1,
+                             &found, &test_error) == VLY_OK)
+        return;
+    if (strncmp(device, "cpu", 3) == 0 || device_is_required("cuda"))
+        fail_msg("%s", test_error.message);
+    print_message("skipped: %s\n", test_error.message);
+    skip();
+}
+
 static void test_sizes(void **state)
 {
     (void)state;
+    need_device();
     for (uint32_t i = 0; i < test_rwkv_n_sizes; i++)
-        check_model(i, "cpu:1", VLY_RWKV_FORMAT_F32, VLY_RWKV_FORMAT_F32);
+        check_model(i, device, VLY_RWKV_FORMAT_F32, VLY_RWKV_FORMAT_F32);
 }
 
 /* Size 1 has rows of whole groups of 128. */
 static void test_formats(void **state)
 {
     (void)state;
-    check_model(1, "cpu:1", VLY_RWKV_FORMAT_F16, VLY_RWKV_FORMAT_F32);
-    check_model(2, "cpu:1", VLY_RWKV_FORMAT_BF16, VLY_RWKV_FORMAT_F32);
-    check_model(0, "cpu:1", VLY_RWKV_FORMAT_W8, VLY_RWKV_FORMAT_F32);
-    check_model(1, "cpu:1", VLY_RWKV_FORMAT_W4, VLY_RWKV_FORMAT_F32);
-    check_model(2, "cpu:1", VLY_RWKV_FORMAT_F16, VLY_RWKV_FORMAT_F16);
-    check_model(1, "cpu:1", VLY_RWKV_FORMAT_BF16, VLY_RWKV_FORMAT_BF16);
-    check_model(0, "cpu:1", VLY_RWKV_FORMAT_W8, VLY_RWKV_FORMAT_F16);
-    check_model(1, "cpu:1", VLY_RWKV_FORMAT_W8, VLY_RWKV_FORMAT_BF16);
-    check_model(1, "cpu:1", VLY_RWKV_FORMAT_W4, VLY_RWKV_FORMAT_F16);
+    need_device();
+    check_model(1, device, VLY_RWKV_FORMAT_F16, VLY_RWKV_FORMAT_F32);
+    check_model(2, device, VLY_RWKV_FORMAT_BF16, VLY_RWKV_FORMAT_F32);
+    check_model(0, device, VLY_RWKV_FORMAT_W8, VLY_RWKV_FORMAT_F32);
+    check_model(1, device, VLY_RWKV_FORMAT_W4, VLY_RWKV_FORMAT_F32);
+    check_model(2, device, VLY_RWKV_FORMAT_F16, VLY_RWKV_FORMAT_F16);
+    check_model(1, device, VLY_RWKV_FORMAT_BF16, VLY_RWKV_FORMAT_BF16);
+    check_model(0, device, VLY_RWKV_FORMAT_W8, VLY_RWKV_FORMAT_F16);
+    check_model(1, device, VLY_RWKV_FORMAT_W8, VLY_RWKV_FORMAT_BF16);
+    check_model(1, device, VLY_RWKV_FORMAT_W4, VLY_RWKV_FORMAT_F16);
 }
 
 /* Where the processor has them: the loops are compiled for each. */
@@ -264,14 +284,25 @@ static void test_packing(void **state)
         N / 2);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    const struct CMUnitTest on_device[] = {
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_formats),
+    };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_packing),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_formats),
         cmocka_unit_test(test_instructions),
     };
+    if (argc > 1) {
+        device = argv[1];
+        return cmocka_run_group_tests(on_device, test_rwkv_open,
+                                      test_rwkv_close)
+                   ? 1
+                   : 0;
+    }
     return cmocka_run_group_tests(tests, test_rwkv_open, test_rwkv_close) ? 1
                                                                           : 0;
 }
