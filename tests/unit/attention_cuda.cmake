@@ -100,6 +100,16 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     set_target_properties(attention_simt PROPERTIES
         POSITION_INDEPENDENT_CODE ON)
     add_dependencies(test_conformance_accelerator fake_attention_cuda)
+    vly_test(test_attention_cuda_host LABELS unit TIMEOUT 120
+        SOURCES test_attention_cuda_host.c ${folder}/wkv_choice.c
+                ${support}/fake_runtime.c
+        LIBRARIES volley_sdk attention_common accel_common accel_cuda
+            ${CMAKE_DL_LIBS} m
+        DEPENDS fake_attention_cuda
+        DEFINITIONS vly_accel_cuda_memory=vly_accel_host_memory
+            TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_attention_cuda.so")
+    target_include_directories(test_attention_cuda_host SYSTEM PRIVATE
+        ${CUDAToolkit_INCLUDE_DIRS})
     function(emulated_table name options pattern)
         vly_test_register(test_${name}_emulated LABELS unit ${ARGN}
             COMMAND ${CMAKE_COMMAND} -E env
