@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rows of a tensor as fp32, by pieces: a file of any size needs a buffer of
- * 256 KiB and what one row has.
+ * 128 KiB, of 384 where rows become columns, or of what one row has.
  */
 #include "monitor/rwkv_weights.h"
 
@@ -14,17 +14,15 @@
 
 enum { PIECE_ELEMENTS = 1 << 16 };
 
-static void widen(uint32_t type, const void *in, uint64_t n, float *out)
+/* fp16 or bf16 */
+static void widen(uint32_t type, const uint16_t *in, uint64_t n, float *out)
 {
-    const uint16_t *words = in;
-    if (type == VLY_SAFETENSOR_F32)
-        memcpy(out, in, (size_t)n * sizeof *out);
-    else if (type == VLY_SAFETENSOR_F16)
+    if (type == VLY_SAFETENSOR_F16)
         for (uint64_t i = 0; i < n; i++)
-            out[i] = vly_float_from_half(words[i]);
+            out[i] = vly_float_from_half(in[i]);
     else
         for (uint64_t i = 0; i < n; i++)
-            out[i] = vly_float_from_bfloat(words[i]);
+            out[i] = vly_float_from_bfloat(in[i]);
 }
 
 static bool is_finite(float x)
@@ -49,19 +47,22 @@ static uint64_t find_not_finite(const float *x, uint64_t n)
     return i;
 }
 
-/* Elements [first, first + n) in the order of the file. buffer: as many of 4
+/* Elements [first, first + n) in the order of the file. buffer: as many of 2
  * bytes */
 static vly_status read_elements(const vly_rwkv_weights *weights,
                                 const vly_safetensor *tensor, uint64_t first,
-                                uint64_t n, void *buffer, float *out,
+                                uint64_t n, uint16_t *buffer, float *out,
                                 vly_error *error)
 {
     const uint64_t n_bytes = vly_safetensor_type_bits(tensor->type) / 8;
+    const bool is_wide = tensor->type == VLY_SAFETENSOR_F32;
     vly_status status = vly_safetensors_read(
-        weights->file, tensor, first * n_bytes, n * n_bytes, buffer, error);
+        weights->file, tensor, first * n_bytes, n * n_bytes,
+        is_wide ? (void *)out : buffer, error);
     if (status != VLY_OK)
         return status;
-    widen(tensor->type, buffer, n, out);
+    if (!is_wide)
+        widen(tensor->type, buffer, n, out);
     const uint64_t i = find_not_finite(out, n);
     if (i < n)
         return vly_fail(
@@ -75,7 +76,7 @@ static vly_status read_elements(const vly_rwkv_weights *weights,
  * are read, and of them what is wanted goes to its column. */
 static vly_status read_turned(const vly_rwkv_weights *weights,
                               const vly_safetensor *tensor, uint64_t first,
-                              uint64_t n_rows, void *buffer, float *piece,
+                              uint64_t n_rows, uint16_t *buffer, float *piece,
                               uint64_t n_piece, float *out, vly_error *error)
 {
     const uint64_t columns = tensor->dims[0];
@@ -118,7 +119,7 @@ vly_status vly_rwkv_weights_read(const vly_rwkv_weights *weights,
     if (turned && rows > n_piece)
         n_piece = rows;
     vly_status status = VLY_OK;
-    void *buffer = vly_malloc(n_piece, sizeof(float));
+    uint16_t *buffer = vly_malloc(n_piece, sizeof *buffer);
     float *piece = turned ? vly_malloc(n_piece, sizeof(float)) : NULL;
     if (!buffer || (turned && !piece)) {
         status = vly_fail_nomem(error, n_piece * sizeof(float), "weights");
