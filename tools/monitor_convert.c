@@ -269,8 +269,15 @@ static vly_status write_all(conversion *c, vly_error *error)
                               "weights");
     VLY_TRY(vly_writer_open(c->output, true, &c->writer, error));
     VLY_TRY(write_header(c, error));
-    while (next_tensor(c->weights, &at))
+    while (next_tensor(c->weights, &at)) {
+        /* what is half written goes first, then the command, by the end of
+         * deferring */
+        if (tool_signals_stopped()) {
+            status = vly_fail(error, VLY_E_STOPPED, "stopped by a signal");
+            goto out;
+        }
         VLY_TRY(write_tensor(c, &at, error));
+    }
     status = vly_writer_close(c->writer, error);
     c->writer = NULL;
 out:

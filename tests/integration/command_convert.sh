@@ -93,6 +93,19 @@ holds [ ! -e x.st ]
 # shellcheck disable=SC2010
 holds [ "$(ls -A | grep -c tmp)" -eq 0 ]
 
+# a signal while a pipe is full: the rest is not written
+mkfifo pipe
+"$volley" monitor convert "$golden" -o pipe --force >out 2>err &
+process=$!
+exec 3<pipe # waits for the other end, which is opened with signals deferred
+kill -TERM $process
+cat <&3 >got
+exec 3<&-
+wait $process
+holds [ $? -eq 6 ]
+holds [ "$(wc -c <got)" -lt "$(wc -c <native.st)" ]
+rm -f pipe
+
 # ---- layouts and types, written by Python ----
 if ! command -v python3 >/dev/null 2>&1; then
     echo "no python3: layouts and roundings are left out"
