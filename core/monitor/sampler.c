@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The next token from logits. Where only some of the tokens may be drawn they
- * come from a heap in the order of their logits, equals in that of their ids.
- * Sums run in the order of the ids, or in which tokens leave the heap: that
+ * come from a heap in the order of their logits, equals in that of their ids:
+ * one of k tokens for top_k, one of those that top_p can reach at all else.
+ * Sums run in the order of the ids, or of the logits where some are left: that
  * order is part of the result.
  */
 #include "monitor/sampler.h"
@@ -20,7 +21,9 @@ struct vly_sampler {
     uint32_t vocabulary;
     uint32_t stream;
     uint64_t n_draws;
-    uint32_t *counts; /* [vocabulary] tokens seen */
+    uint32_t n_seen;
+    uint32_t *seen;   /* [vocabulary] tokens that were seen, each once */
+    uint32_t *counts; /* [vocabulary] how often */
     double *logits;   /* [vocabulary] after penalties */
     double *weights;  /* [vocabulary] of a token, or of the k-th kept */
     uint32_t *heap;   /* [vocabulary] */
@@ -69,13 +72,15 @@ vly_status vly_sampler_create(uint32_t vocabulary,
     made->options = *options;
     made->vocabulary = vocabulary;
     made->stream = vly_stream_from_name("monitor.sampler");
+    made->seen = vly_malloc(vocabulary, sizeof *made->seen);
     made->counts = vly_calloc(vocabulary, sizeof *made->counts);
     made->logits = vly_malloc(vocabulary, sizeof *made->logits);
     made->weights = vly_malloc(vocabulary, sizeof *made->weights);
     made->heap = vly_malloc(vocabulary, sizeof *made->heap);
-    if (!made->counts || !made->logits || !made->weights || !made->heap) {
+    if (!made->seen || !made->counts || !made->logits || !made->weights ||
+        !made->heap) {
         vly_sampler_destroy(made);
-        return vly_fail_nomem(error, (uint64_t)vocabulary * 24, "a sampler");
+        return vly_fail_nomem(error, (uint64_t)vocabulary * 28, "a sampler");
     }
     *sampler = made;
 out:
@@ -86,11 +91,20 @@ void vly_sampler_destroy(vly_sampler *sampler)
 {
     if (!sampler)
         return;
+    vly_free(sampler->seen);
     vly_free(sampler->counts);
     vly_free(sampler->logits);
     vly_free(sampler->weights);
     vly_free(sampler->heap);
     vly_free(sampler);
+}
+
+static void count(vly_sampler *sampler, uint32_t token)
+{
+    if (sampler->counts[token] == 0)
+        sampler->seen[sampler->n_seen++] = token;
+    if (sampler->counts[token] < UINT32_MAX)
+        sampler->counts[token]++;
 }
 
 vly_status vly_sampler_see(vly_sampler *sampler, uint32_t token,
@@ -100,43 +114,69 @@ vly_status vly_sampler_see(vly_sampler *sampler, uint32_t token,
         return vly_fail(error, VLY_E_INVALID,
                         "token %u was seen, the vocabulary has %u", token,
                         sampler->vocabulary);
-    if (sampler->counts[token] < UINT32_MAX)
-        sampler->counts[token]++;
+    count(sampler, token);
     return VLY_OK;
 }
 
 /* ---- logits ---------------------------------------------------------------
  */
 
+/* A number, or -inf. */
+static bool is_logit(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (bits & 0x7fffffffu) < 0x7f800000u || bits == 0xff800000u;
+}
+
+/* As double. The loop has no way out, so that it becomes vectors. */
+static vly_status copy_logits(vly_sampler *sampler, const float *logits,
+                              vly_error *error)
+{
+    bool all = true;
+    uint32_t i = 0;
+    for (uint32_t k = 0; k < sampler->vocabulary; k++) {
+        sampler->logits[k] = (double)logits[k];
+        all &= is_logit(logits[k]);
+    }
+    if (all)
+        return VLY_OK;
+    while (is_logit(logits[i]))
+        i++;
+    return vly_fail(
+        error, VLY_E_INVALID, "the logit of token %u is %s, wanted a number", i,
+        vly_float_bits(logits[i]) == 0x7f800000u ? "infinite" : "NaN");
+}
+
 /* Logits after penalties; *best is the first of the largest. */
 static vly_status take_logits(vly_sampler *sampler, const float *logits,
                               uint32_t *best, vly_error *error)
 {
     const vly_sampler_options *options = &sampler->options;
-    bool any = false;
-    for (uint32_t i = 0; i < sampler->vocabulary; i++) {
-        const uint32_t bits = vly_float_bits(logits[i]);
-        if ((bits & 0x7fffffffu) > 0x7f800000u || bits == 0x7f800000u)
-            return vly_fail(error, VLY_E_INVALID,
-                            "the logit of token %u is %s, wanted a number", i,
-                            bits == 0x7f800000u ? "infinite" : "NaN");
-        double x = (double)logits[i];
-        const uint32_t n = sampler->counts[i];
-        if (n > 0) {
-            x = x > 0 ? x / options->repetition : x * options->repetition;
-            x -= options->presence + (double)n * options->frequency;
-        }
-        sampler->logits[i] = x;
-        if (bits != 0xff800000u && (!any || x > sampler->logits[*best])) {
-            *best = i;
-            any = true;
-        }
+    const uint32_t n_tokens = sampler->vocabulary;
+    uint32_t found = 0;
+    vly_status status = copy_logits(sampler, logits, error);
+    if (status != VLY_OK)
+        return status;
+    for (uint32_t k = 0; k < sampler->n_seen; k++) {
+        const uint32_t token = sampler->seen[k];
+        double x = sampler->logits[token];
+        x = x > 0 ? x / options->repetition : x * options->repetition;
+        x -= options->presence +
+             (double)sampler->counts[token] * options->frequency;
+        sampler->logits[token] = x;
     }
-    return any ? VLY_OK
-               : vly_fail(error, VLY_E_INVALID,
-                          "the logits of all %u tokens are -inf, wanted one "
-                          "that may be drawn",
-                          sampler->vocabulary);
+    for (uint32_t i = 1; i < n_tokens; i++)
+        if (sampler->logits[i] > sampler->logits[found])
+            found = i;
+    /* penalties are finite: only what came as -inf is that */
+    if (vly_float_bits(logits[found]) == 0xff800000u)
+        return vly_fail(error, VLY_E_INVALID,
+                        "the logits of all %u tokens are -inf, wanted one "
+                        "that may be drawn",
+                        n_tokens);
+    *best = found;
+    return VLY_OK;
 }
 
 /* Its weight against the likeliest token's, which is 1. */
@@ -181,7 +221,14 @@ static bool is_before(const vly_sampler *sampler, uint32_t a, uint32_t b)
     return x > y || (!(x < y) && a < b);
 }
 
-static void sift(vly_sampler *sampler, uint32_t n, uint32_t at)
+/* The heap's first token is the likeliest, or the least likely. */
+static bool is_above(const vly_sampler *sampler, bool least, uint32_t a,
+                     uint32_t b)
+{
+    return least ? is_before(sampler, b, a) : is_before(sampler, a, b);
+}
+
+static void sift(vly_sampler *sampler, bool least, uint32_t n, uint32_t at)
 {
     uint32_t *heap = sampler->heap;
     const uint32_t token = heap[at];
@@ -189,9 +236,10 @@ static void sift(vly_sampler *sampler, uint32_t n, uint32_t at)
         uint64_t child = 2 * (uint64_t)at + 1;
         if (child >= n)
             break;
-        if (child + 1 < n && is_before(sampler, heap[child + 1], heap[child]))
+        if (child + 1 < n &&
+            is_above(sampler, least, heap[child + 1], heap[child]))
             child++;
-        if (!is_before(sampler, heap[child], token))
+        if (!is_above(sampler, least, heap[child], token))
             break;
         heap[at] = heap[child];
         at = (uint32_t)child;
@@ -199,47 +247,84 @@ static void sift(vly_sampler *sampler, uint32_t n, uint32_t at)
     heap[at] = token;
 }
 
+static void make_heap(vly_sampler *sampler, bool least, uint32_t n)
+{
+    for (uint32_t i = n / 2; i-- > 0;)
+        sift(sampler, least, n, i);
+}
+
 /* Takes the first out; it then is heap[n - 1], behind the others. */
-static uint32_t pop(vly_sampler *sampler, uint32_t n)
+static uint32_t pop(vly_sampler *sampler, bool least, uint32_t n)
 {
     const uint32_t first = sampler->heap[0];
     sampler->heap[0] = sampler->heap[n - 1];
-    sift(sampler, n - 1, 0);
+    sift(sampler, least, n - 1, 0);
     sampler->heap[n - 1] = first;
     return first;
 }
 
-/* Among the likeliest: weights[k] is that of the k-th from the heap, which ends
- * at the heap's end in turn. */
-static uint32_t draw_likeliest(vly_sampler *sampler, double most)
+/* The k likeliest, the first first: those so far are a heap whose root goes
+ * for a likelier one, and are taken out of it from the end. */
+static double keep_k(vly_sampler *sampler, uint32_t k, double most)
 {
-    const uint32_t n = sampler->vocabulary;
-    const vly_sampler_options *options = &sampler->options;
-    const uint32_t k =
-        options->top_k > 0 && options->top_k < n ? options->top_k : n;
     double total = 0;
-    double sum = 0;
-    uint32_t n_kept = 0;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < k; i++)
         sampler->heap[i] = i;
-    for (uint32_t i = n / 2; i-- > 0;)
-        sift(sampler, n, i);
-    if (k == n) /* top_p alone: its share is of all, and few are taken out */
-        for (uint32_t i = 0; i < n; i++)
-            total += weigh(sampler, i, most);
-    for (uint32_t i = 0; i < k && k < n; i++) {
-        sampler->weights[i] = weigh(sampler, pop(sampler, n - i), most);
+    make_heap(sampler, true, k);
+    for (uint32_t i = k; i < sampler->vocabulary; i++) {
+        if (!is_before(sampler, i, sampler->heap[0]))
+            continue;
+        sampler->heap[0] = i;
+        sift(sampler, true, k, 0);
+    }
+    for (uint32_t n = k; n > 1; n--)
+        pop(sampler, true, n);
+    for (uint32_t i = 0; i < k; i++) {
+        sampler->weights[i] = weigh(sampler, sampler->heap[i], most);
         total += sampler->weights[i];
     }
-    while (n_kept < k && (n_kept == 0 || options->top_p >= 1 ||
-                          sum < options->top_p * total)) {
-        if (k == n)
-            sampler->weights[n_kept] =
-                weigh(sampler, pop(sampler, n - n_kept), most);
-        sum += sampler->weights[n_kept++];
+    return total;
+}
+
+/* Among the k likeliest, and of those the fewest that reach top_p. */
+static uint32_t draw_k(vly_sampler *sampler, double most)
+{
+    const uint32_t k = sampler->options.top_k;
+    const double top_p = sampler->options.top_p;
+    const double total = keep_k(sampler, k, most);
+    double sum = 0;
+    uint32_t n = 0;
+    while (n < k && (n == 0 || top_p >= 1 || sum < top_p * total))
+        sum += sampler->weights[n++];
+    return sampler->heap[pick(sampler->weights, n, sum, draw(sampler))];
+}
+
+/* Among the fewest likeliest that reach top_p of all. A token with less than
+ * half of the N-th part of what top_p leaves out is not reached: all such
+ * together are half of that. */
+static uint32_t draw_p(vly_sampler *sampler, double most)
+{
+    const double top_p = sampler->options.top_p;
+    double *weights = sampler->weights;
+    double total = 0;
+    double sum = 0;
+    uint32_t n_heap = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < sampler->vocabulary; i++) {
+        weights[i] = weigh(sampler, i, most);
+        total += weights[i];
     }
-    const uint32_t drawn = pick(sampler->weights, n_kept, sum, draw(sampler));
-    return sampler->heap[n - 1 - drawn];
+    const double least =
+        0.5 * (1 - top_p) * total / (double)sampler->vocabulary;
+    for (uint32_t i = 0; i < sampler->vocabulary; i++)
+        if (weights[i] >= least)
+            sampler->heap[n_heap++] = i;
+    make_heap(sampler, false, n_heap);
+    while (n < n_heap && (n == 0 || sum < top_p * total)) {
+        weights[n] = weigh(sampler, pop(sampler, false, n_heap - n), most);
+        sum += weights[n++];
+    }
+    return sampler->heap[n_heap - 1 - pick(weights, n, sum, draw(sampler))];
 }
 
 static uint32_t draw_any(vly_sampler *sampler, double most)
@@ -261,15 +346,14 @@ vly_status vly_sampler_next(vly_sampler *sampler, const float *logits,
     if (status != VLY_OK)
         return status;
     const double most = sampler->logits[drawn];
-    const bool some =
-        options->top_p < 1 ||
-        (options->top_k > 0 && options->top_k < sampler->vocabulary);
-    if (options->temperature > 0 && some)
-        drawn = draw_likeliest(sampler, most);
+    if (options->temperature > 0 && options->top_k > 0 &&
+        options->top_k < sampler->vocabulary)
+        drawn = draw_k(sampler, most);
+    else if (options->temperature > 0 && options->top_p < 1)
+        drawn = draw_p(sampler, most);
     else if (options->temperature > 0)
         drawn = draw_any(sampler, most);
-    if (sampler->counts[drawn] < UINT32_MAX)
-        sampler->counts[drawn]++;
+    count(sampler, drawn);
     *token = drawn;
     return VLY_OK;
 }

@@ -295,7 +295,7 @@ static void test_options(void **state)
     vly_sampler *sampler = NULL;
     assert_int_equal(vly_sampler_create(0, &o, &sampler, &error),
                      VLY_E_INVALID);
-    for (uint64_t n = 1; n <= 5; n++) {
+    for (uint64_t n = 1; n <= 6; n++) {
         vly_memory_fail_at(n);
         assert_int_equal(vly_sampler_create(5, &o, &sampler, &error),
                          VLY_E_NOMEM);
