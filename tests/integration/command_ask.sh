@@ -50,9 +50,9 @@ says 'wanted auto, fp32, fp16, bf16, w8 or w4'
 expect 2 monitor ask "$model" x --top-p 0
 expect 3 monitor ask "$model" x --device nonesuch
 says nonesuch
-head -c 1000 state >cut
-expect 2 monitor ask "$model" x --state-in cut
-says 'cut: a state of 1000 bytes, wanted 202816'
+head -c 1000 state >short
+expect 2 monitor ask "$model" x --state-in short
+says 'short: a state of 1000 bytes, wanted 202816'
 expect 2 monitor ask "$model" x --state-in logits
 says 'logits: 1024 bytes that are no state of a model'
 expect 4 monitor ask "$model" x --state-in nonesuch
