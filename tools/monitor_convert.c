@@ -29,7 +29,9 @@ static const tool_option options[] = {
      0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-enum { AS_IT_IS = UINT32_MAX, PIECE_ELEMENTS = 1 << 16 };
+enum { PIECE_ELEMENTS = 1 << 16 };
+
+#define AS_IT_IS UINT32_MAX
 
 typedef struct conversion {
     const char *output;

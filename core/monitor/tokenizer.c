@@ -19,7 +19,9 @@
 #include "base/memory.h"
 #include "monitor/vocabulary_file.h"
 
-enum { BYTE_VALUES = 256, NO_TOKEN = UINT32_MAX };
+enum { BYTE_VALUES = 256 };
+
+#define NO_TOKEN UINT32_MAX
 
 typedef struct node {
     uint32_t first_child;

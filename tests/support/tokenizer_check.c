@@ -66,8 +66,8 @@ int main(int argc, char **argv)
                            &tokenizer, &error) != VLY_OK)
         return fail(error.message);
     const double end = seconds();
-    fprintf(stderr, "%u tokens read in %.1f ms\n", vly_tokenizer_count(tokenizer),
-            1e3 * (end - begin));
+    fprintf(stderr, "%u tokens read in %.1f ms\n",
+            vly_tokenizer_count(tokenizer), 1e3 * (end - begin));
     const int code = check(tokenizer, text, n);
     vly_tokenizer_close(tokenizer);
     return code;
