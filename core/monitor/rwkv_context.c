@@ -256,9 +256,11 @@ static vly_status put_tokens(vly_rwkv_context *context, const rwkv_pass *pass,
     VLY_TRY(memory->copy(device, context->at.token, tokens,
                          (uint64_t)pass->rows * sizeof *tokens,
                          VLY_COPY_TO_DEVICE, context->stream, error));
-    VLY_TRY(memory->copy(device, context->at.length, lengths,
-                         (uint64_t)context->n * sizeof *lengths,
-                         VLY_COPY_TO_DEVICE, context->stream, error));
+    /* without lengths the only row has its token: one copy less a token */
+    if (pass->flags & VLY_RWKV_LENGTHS)
+        VLY_TRY(memory->copy(device, context->at.length, lengths,
+                             (uint64_t)context->n * sizeof *lengths,
+                             VLY_COPY_TO_DEVICE, context->stream, error));
 out:
     return status;
 }
