@@ -154,6 +154,31 @@ static __device__ __forceinline__ void spread(uint4 bits, float (&w)[32],
         w[i] = (float)((int)(words[i / 8] >> (i % 8 * 4) & 15u ^ 8u) - 8);
 }
 
+/* 16 bytes of a row of weights, times what belongs to them of each row of x,
+ * for those that are there: 0 times NaN would be NaN. */
+template <typename W, int N, int A>
+static __device__ __forceinline__ void add_terms(float (&sum)[A], uint4 bits,
+                                                 const float *x, uint32_t rows,
+                                                 uint64_t k, float scale)
+{
+    float w[N];
+    spread(bits, w, W());
+#pragma unroll
+    for (int i = 0; i < A; i++) {
+        if ((uint32_t)i >= rows)
+            continue;
+        const float4 *from = (const float4 *)(x + i * k);
+        float one = 0.0f;
+#pragma unroll
+        for (int q = 0; q < N / 4; q++) {
+            const float4 v = __ldcg(from + q);
+            one = fmaf(w[4 * q + 1], v.y, fmaf(w[4 * q], v.x, one));
+            one = fmaf(w[4 * q + 3], v.w, fmaf(w[4 * q + 2], v.z, one));
+        }
+        sum[i] = N == 32 ? fmaf(scale, one, sum[i]) : sum[i] + one;
+    }
+}
+
 /* W: of the weights; N of them are 16 bytes. A: rows of x, 1 or up to 8. */
 template <typename W, int N, int A>
 static __global__ void __launch_bounds__(THREADS)
@@ -190,31 +215,12 @@ static __global__ void __launch_bounds__(THREADS)
         vly_fetch_wait<STAGES - 1>();
         const uint32_t k = c * CHUNK + lane * N;
 #pragma unroll
-        for (uint32_t r = 0; r < PAIR; r++) {
-            float w[N];
-            spread(ring[warp][stage][r][lane], w, W());
-            float scale = 1.0f;
-            if (N == 32 && c < end)
-                scale =
-                    rwkv_get(p.scale, args.type,
-                             min(j0 + r, p.n - 1) * (p.k / 128ull) + k / 128);
-#pragma unroll
-            for (int i = 0; i < A; i++) {
-                /* not there: 0 times NaN would be NaN */
-                if (c >= end || (uint32_t)i >= args.rows)
-                    continue;
-                const float4 *x = (const float4 *)((const float *)p.x +
-                                                   (uint64_t)i * p.k + k);
-                float one = 0.0f;
-#pragma unroll
-                for (int q = 0; q < N / 4; q++) {
-                    const float4 v = __ldcg(x + q);
-                    one = fmaf(w[4 * q + 1], v.y, fmaf(w[4 * q], v.x, one));
-                    one = fmaf(w[4 * q + 3], v.w, fmaf(w[4 * q + 2], v.z, one));
-                }
-                sum[r][i] =
-                    N == 32 ? fmaf(scale, one, sum[r][i]) : sum[r][i] + one;
-            }
+        for (uint32_t r = 0; r < PAIR && c < end; r++) {
+            const uint64_t group = min(j0 + r, p.n - 1) * (p.k / 128ull);
+            const float scale =
+                N == 32 ? rwkv_get(p.scale, args.type, group + k / 128) : 1.0f;
+            add_terms<W, N, A>(sum[r], ring[warp][stage][r][lane],
+                               (const float *)p.x + k, args.rows, p.k, scale);
         }
         stage = (stage + 1) % STAGES;
     }

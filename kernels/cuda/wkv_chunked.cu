@@ -314,6 +314,21 @@ static __device__ __forceinline__ uint32_t place_of(uint32_t warp,
            i % 2;
 }
 
+static __device__ __forceinline__ void
+load_state(float s[2][4], const float *from, uint32_t warp, uint32_t lane)
+{
+#pragma unroll
+    for (uint32_t c = 0; c < 8; c++)
+        s[c / 4][c % 4] = from[place_of(warp, lane, c / 4, c % 4)];
+}
+static __device__ __forceinline__ void
+store_state(const float s[2][4], float *to, uint32_t warp, uint32_t lane)
+{
+#pragma unroll
+    for (uint32_t c = 0; c < 8; c++)
+        to[place_of(warp, lane, c / 4, c % 4)] = s[c / 4][c % 4];
+}
+
 /* A chunk token by token; 16 lanes a row. All threads. */
 template <typename T>
 static __device__ __noinline__ void
@@ -371,10 +386,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         put(next, at.n, 0, thread, &shared);
         fetch<T>(args, at, row, CHUNK, thread, &next);
     } else if (args.state_in != nullptr) {
-#pragma unroll
-        for (uint32_t c = 0; c < 8; c++)
-            s[c / 4][c % 4] =
-                args.state_in[state + place_of(warp, lane, c / 4, c % 4)];
+        load_state(s, args.state_in + state, warp, lane);
     }
     __syncthreads();
     if (prepares)
@@ -391,10 +403,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         } else if (!plain) {
             read_state(s, now, warp, lane, shared.part[warp]);
         } else {
-#pragma unroll
-            for (uint32_t c = 0; c < 8; c++)
-                shared.state[0][place_of(warp, lane, c / 4, c % 4)] =
-                    s[c / 4][c % 4];
+            store_state(s, shared.state[0], warp, lane);
         }
         __syncthreads();
         if (prepares)
@@ -409,18 +418,12 @@ static __global__ void __launch_bounds__(THREADS, 1)
         } else if (!plain) {
             change_state(s, shared, now, warp, lane);
         } else if (!prepares) {
-#pragma unroll
-            for (uint32_t c = 0; c < 8; c++)
-                s[c / 4][c % 4] =
-                    shared.state[0][place_of(warp, lane, c / 4, c % 4)];
+            load_state(s, shared.state[0], warp, lane);
         }
         __syncthreads();
     }
     if (!prepares)
-#pragma unroll
-        for (uint32_t c = 0; c < 8; c++)
-            args.state_out[state + place_of(warp, lane, c / 4, c % 4)] =
-                s[c / 4][c % 4];
+        store_state(s, args.state_out + state, warp, lane);
 }
 
 template <typename T>
