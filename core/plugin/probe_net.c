@@ -52,9 +52,6 @@ static bool is_whole(const vly_run *run)
 /* The host gets back what it gave. */
 static void give_back(const vly_run *asked, vly_run *run)
 {
-    /* more than the call was cut to is still more than was asked for */
-    if (run->n_bursts_done > run->n_bursts)
-        run->n_bursts_done = asked->n_bursts + 1;
     run->n_bursts = asked->n_bursts;
     run->n_inputs = asked->n_inputs;
     if ((asked->flags & VLY_RUN_RECORD) != 0)
@@ -239,6 +236,9 @@ vly_status vly_probe_net_run(vly_backend_net *net, vly_run *run,
     if (status == VLY_OK)
         status = run_inner(net, &asked, run, skip, error);
     look(net, &asked, run, vly_clock_ns() - begin, status, error);
+    /* more than the call was cut to is still more than was asked for */
+    if (status == VLY_OK && run->n_bursts_done > run->n_bursts)
+        run->n_bursts_done = asked.n_bursts + 1;
     give_back(&asked, run);
     if (status == VLY_OK)
         net->burst += run->n_bursts_done;

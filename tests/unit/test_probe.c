@@ -292,6 +292,27 @@ static void test_lies(void **state)
     }
 }
 
+/* A backend that does a burst more than it was asked for is told from one that
+ * did what was asked, where a fault cuts the call. */
+static void test_lie_in_cut(void **state)
+{
+    vly_net *net = NULL;
+    (void)state;
+    probed p;
+    probed_init(&p, genome_three, NULL, "clock:at=7,ms=1");
+    assert_int_equal(vly_registry_add(p.f.registry,
+                                      VLY_TEST_PLUGINS "/erring.so",
+                                      &p.f.error),
+                     VLY_OK);
+    assert_int_equal(vly_net_create(p.f.connectome, p.f.registry,
+                                    "erring,lie=many", 1, &net, &p.f.error),
+                     VLY_OK);
+    assert_fails(vly_net_run(net, 40, &p.f.error), VLY_E_DEVICE, &p.f.error,
+                 "41 bursts done, which do not fit: wanted at most 40");
+    vly_net_destroy(net);
+    probed_deinit(&p);
+}
+
 /* ---- memory ------------------------------------------------------------ */
 
 static vly_status all_of_it(fixture *f, vly_error *error)
@@ -342,10 +363,10 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same),   cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_only),   cmocka_unit_test(test_names),
-        cmocka_unit_test(test_many),   cmocka_unit_test(test_lies),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_same),       cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_only),       cmocka_unit_test(test_names),
+        cmocka_unit_test(test_many),       cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_lie_in_cut), cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0 ? 1 : 0;
 }
