@@ -21,6 +21,9 @@ static const double z_most = 64;      /* one token may be impossible */
  * Chosen on faults that nothing was judged by: tools/monitor/README.md. */
 static const double keep = 0.8;
 static const double at_once = 0.25;
+/* A wall clock that jumps by so much, and checks that failed, are facts: they
+ * need no model, and their score is z_most. */
+static const int64_t jump_ms = 500;
 
 typedef struct usual {
     double centre;
@@ -122,6 +125,17 @@ static double threshold_of(const vly_surprise *surprise)
     return vly_tail_threshold(&tail, surprise->alarms, surprise->records);
 }
 
+/* The metric of a fact, VLY_METRICS without one. A lost sample is none: who
+ * reads late loses some on a sound net. */
+static uint32_t fact_of(const vly_record *record)
+{
+    if (record->wrong_place > 0 || record->missing > 0)
+        return VLY_METRIC_CHECKS;
+    if (record->clock_ms >= jump_ms || record->clock_ms <= -jump_ms)
+        return VLY_METRIC_CLOCK;
+    return VLY_METRICS;
+}
+
 static void learn_tail(vly_surprise *surprise, double score)
 {
     const double over = score - surprise->tail.base;
@@ -147,6 +161,11 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
             made.metric = m;
         }
     }
+    const uint32_t fact = fact_of(record);
+    if (fact < VLY_METRICS) {
+        made.metric = fact;
+        made.score = z_most;
+    }
     made.metric = vly_note_metric(note, made.metric);
     made.area = vly_note_area(note, made.metric);
     made.strange = made.warm && made.score >= made.threshold;
@@ -155,7 +174,7 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
         surprise->quiet = 0;
     else if (surprise->quiet < QUIET)
         surprise->quiet++;
-    if (made.warm)
+    if (made.warm && fact == VLY_METRICS)
         learn_tail(surprise, made.score);
     surprise->n++;
     *verdict = made;

@@ -107,6 +107,36 @@ static void test_alarm(void **state)
     vly_surprise_destroy(surprise);
 }
 
+/* A fact needs no surprise, and is not learned from. */
+static void test_facts(void **state)
+{
+    (void)state;
+    vly_surprise *surprise = NULL;
+    const vly_record_note note = {.raised = VLY_NO_AREA};
+    double nats[VLY_METRICS];
+    vly_verdict verdict;
+    assert_int_equal(vly_surprise_create(&usual_tail, 1, 0.1, &surprise, NULL),
+                     VLY_OK);
+    for (uint32_t n = 0; n < 100; n++)
+        (void)feed(surprise, n, VLY_METRIC_RATE, 0);
+    const double before = feed(surprise, 100, 0, 0).threshold;
+    sound(101, nats);
+    const vly_record facts[] = {{.bursts = 1, .wrong_place = 1},
+                                {.bursts = 1, .missing = 2},
+                                {.bursts = 1, .clock_ms = -500}};
+    for (size_t i = 0; i < 3; i++) {
+        vly_surprise_judge(surprise, &facts[i], &note, nats, &verdict);
+        assert_true(verdict.strange);
+        assert_int_equal(verdict.metric,
+                         i < 2 ? VLY_METRIC_CHECKS : VLY_METRIC_CLOCK);
+    }
+    const vly_record none = {.bursts = 1, .clock_ms = 499, .lost = 3};
+    vly_surprise_judge(surprise, &none, &note, nats, &verdict);
+    assert_false(verdict.strange);
+    assert_true(verdict.threshold <= before);
+    vly_surprise_destroy(surprise);
+}
+
 /* A net whose records are strange by nature raises the threshold. */
 static void test_own_tail(void **state)
 {
@@ -277,10 +307,10 @@ static void test_sentence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nats),     cmocka_unit_test(test_tail),
-        cmocka_unit_test(test_alarm),    cmocka_unit_test(test_own_tail),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_detectors),
-        cmocka_unit_test(test_gaussian), cmocka_unit_test(test_causes),
-        cmocka_unit_test(test_sentence)};
+        cmocka_unit_test(test_nats),      cmocka_unit_test(test_tail),
+        cmocka_unit_test(test_alarm),     cmocka_unit_test(test_own_tail),
+        cmocka_unit_test(test_facts),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_detectors), cmocka_unit_test(test_gaussian),
+        cmocka_unit_test(test_causes),    cmocka_unit_test(test_sentence)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

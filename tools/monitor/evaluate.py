@@ -12,8 +12,8 @@ For each kind of fault and each detector:
   delay   records from the fault's begin to the alarm, median of those found
   PR      area under the precision-recall curve: the fault of a run is one
           positive, each 32 sound records one negative, scored by their largest
-Sound are runs without a fault and what lies before one; the 64 records after a
-fault are neither. `asked` of a run says which backends were asked for when.
+Sound are runs without a fault and what lies before one; what lies behind one is
+neither. `asked` of a run says which backends were asked for when.
 """
 import argparse
 import json
@@ -23,7 +23,6 @@ import score
 import tokens
 
 HOUR = 36000
-AFTER = 64  # records behind a fault that are not judged
 LEAST = 9   # records that a fault is given to show, however short
 PIECE = 32
 DETECTORS = ["model", "ewma", "gaussian", "static"]
@@ -52,8 +51,9 @@ def scores_of(model, folder, line):
         import torch  # pylint: disable=import-outside-toplevel
         import train  # pylint: disable=import-outside-toplevel
         judge = score.Surprise()
-        scores["model"] = [judge.judge(row) for row in train.nats_of(
-            model, torch.tensor(text)).tolist()]
+        nats = train.nats_of(model, torch.tensor(text)).tolist()
+        scores["model"] = [judge.judge(row, record)
+                           for row, record in zip(nats, kept)]
         scores["model"][:tokens.WARM] = [0.0] * tokens.WARM
     return kept, scores
 
@@ -138,8 +138,6 @@ def collect(model, folder):
                 {k: s[first:last] for k, s in scores.items()})
         for kind, row in scores.items():
             sound[kind].append(row[tokens.WARM:first])
-            if row[last + AFTER:]:
-                sound[kind].append(row[last + AFTER:])
     return sound, faults
 
 

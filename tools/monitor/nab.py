@@ -142,8 +142,7 @@ def simple(kind, one):
 
 def series_tokens(one):
     """16 tokens for each row: the value at the place of rate, its step at that
-    of dispersion, its size against the longer past at that of raised and
-    lowered, the others as if nothing were."""
+    of dispersion, the others as if nothing were."""
     late = tokens.Running(64)
     step = tokens.Running(64)
     got, before = [], None
@@ -160,12 +159,9 @@ def series_tokens(one):
     return got
 
 
-def by_model(path, series):
-    """Scores of the model, all files side by side."""
+def nats_of(model, texts):
+    """Surprise of each token of series of about the same length."""
     import torch  # pylint: disable=import-outside-toplevel
-    import rwkv7  # pylint: disable=import-outside-toplevel
-    model, _ = rwkv7.load(path)
-    texts = [series_tokens(one) for one in series]
     longest = max(map(len, texts))
     text = torch.zeros(len(texts), longest * tokens.PER_RECORD,
                        dtype=torch.long)
@@ -183,14 +179,23 @@ def by_model(path, series):
                                text.new_zeros(len(texts), 1)], 1)
             after = after[:, :piece.shape[1]]
             parts.append(-logs.gather(2, after.unsqueeze(2)).squeeze(2))
-    nats = torch.cat([torch.zeros(len(texts), 1), *parts], 1)
-    got = []
-    for f, one in enumerate(texts):
-        judge, scores = score.Surprise(), []
-        rows = nats[f, :len(one) * tokens.PER_RECORD].view(
-            len(one), tokens.PER_RECORD)[:, 1:]
-        scores = [judge.judge(row) for row in rows.tolist()]
-        got.append(scores)
+    return torch.cat([torch.zeros(len(texts), 1), *parts], 1)
+
+
+def by_model(path, series):
+    """Scores of the model, files of similar length side by side."""
+    import rwkv7  # pylint: disable=import-outside-toplevel
+    model, _ = rwkv7.load(path)
+    order = sorted(range(len(series)), key=lambda f: len(series[f].values))
+    got = [None] * len(series)
+    for begin in range(0, len(order), 8):
+        files = order[begin:begin + 8]
+        texts = [series_tokens(series[f]) for f in files]
+        for f, one, nats in zip(files, texts, nats_of(model, texts)):
+            judge = score.Surprise()
+            rows = nats[:len(one) * tokens.PER_RECORD].view(
+                len(one), tokens.PER_RECORD)[:, 1:]
+            got[f] = [judge.judge(row) for row in rows.tolist()]
     return got
 
 
@@ -199,6 +204,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("model", type=pathlib.Path, nargs="?")
+    parser.add_argument("--only-model", action="store_true")
     options = parser.parse_args()
     with open(options.data / "labels" / "combined_windows.json",
               encoding="utf-8") as file:
@@ -212,9 +218,12 @@ def main():
     print("| detector | score | with quiet after a detection |")
     print("|---|---|---|")
     rng = random.Random(1)
-    rows = {"random": [[rng.random() for _ in one.values] for one in series]}
-    for kind in ("static", "ewma", "gaussian"):
-        rows[kind] = [simple(kind, one) for one in series]
+    rows = {}
+    if not options.only_model:
+        rows["random"] = [[rng.random() for _ in one.values]
+                          for one in series]
+        for kind in ("static", "ewma", "gaussian"):
+            rows[kind] = [simple(kind, one) for one in series]
     if options.model:
         rows["model"] = by_model(options.model, series)
     for name, scores in rows.items():

@@ -9,6 +9,7 @@ N = len(tokens.METRICS)
 LEAST_SPREAD = 2.0
 KEEP = 0.8
 AT_ONCE = 0.25
+JUMP_MS = 500
 Z_MOST = 64.0
 MEMORY = 256
 FREE = 8
@@ -23,10 +24,14 @@ class Surprise:
         self.held = [0.0] * N
         self.n = 0
 
-    def judge(self, nats):
-        """nats [15] -> the score; learns them."""
+    def judge(self, nats, record=None):
+        """nats [15] -> the score; learns them. A fact of the record (a check
+        that failed, a clock that jumped) needs no model."""
         got = [self._metric(m, min(x, 1e3)) for m, x in enumerate(nats)]
         self.n += 1
+        if record and (record["wrong_place"] or record["missing"] or
+                       abs(record["clock_ms"]) >= JUMP_MS):
+            return Z_MOST
         return max(0.0, *got)
 
     def _metric(self, m, x):
