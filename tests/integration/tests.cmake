@@ -268,3 +268,9 @@ if(NOT VOLLEY_SANITIZE)
                     ${CMAKE_SOURCE_DIR} ${CMAKE_C_COMPILER} "${python}")
     endif()
 endif()
+
+# the longest first, or one of them is left over at the end with one core busy
+set_tests_properties(test_tools_memory PROPERTIES COST 100)
+if(TEST test_package)
+    set_tests_properties(test_package PROPERTIES COST 50)
+endif()
