@@ -35,12 +35,14 @@ number() {
 }
 
 # is_past BURST: the run of $process
+# shellcheck disable=SC2317 # called by wait_for
 is_past() {
     "$volley" ctl "$process" status --json >out 2>err &&
         [ "$(number burst)" -gt "$1" ]
 }
 
 # failed_over: it goes on elsewhere
+# shellcheck disable=SC2317 # called by wait_for
 failed_over() {
     "$volley" ctl "$process" status --json >out 2>err &&
         [ "$(number failovers)" = 1 ]

@@ -94,6 +94,7 @@ expect 0 run small.toml --threads 1 --set run.bursts=1 \
 prints "100.0%"
 
 # ---- killed: good up to the last block ----
+# shellcheck disable=SC2317 # called by wait_for
 has_bytes() { # N FILE
     [ -e "$2" ] && [ "$(stat -c %s "$2")" -ge "$1" ]
 }
