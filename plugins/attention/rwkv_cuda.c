@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <cuda_runtime_api.h>
+
 #include <volley/rwkv.h>
 
 #include "accel_common.h"
@@ -129,6 +131,21 @@ static vly_status read_options(const char *text, uint32_t *early,
     return VLY_OK;
 }
 
+/* Older devices than 9.0 have no early start: the option is nothing to them. */
+static vly_status can_start_early(uint32_t device, uint32_t *early,
+                                  vly_error *error)
+{
+    struct cudaDeviceProp properties;
+    if (!*early)
+        return VLY_OK;
+    const vly_status status = vly_accel_cuda_check(
+        (int)cudaGetDeviceProperties(&properties, (int)device),
+        "cudaGetDeviceProperties", error);
+    if (status == VLY_OK)
+        *early = properties.major >= 9;
+    return status;
+}
+
 static void plan_destroy(vly_rwkv_plan *plan)
 {
     vly_accel_free(plan);
@@ -150,6 +167,8 @@ static vly_status plan_create(const vly_device_spec *device,
         status = read_options(device->options, &early, error);
     if (status == VLY_OK)
         status = vly_accel_cuda_enter(device->index, error);
+    if (status == VLY_OK)
+        status = can_start_early(device->index, &early, error);
     if (status == VLY_OK)
         status = vly_accel_alloc(1, sizeof *made, &made, error);
     if (status != VLY_OK)
