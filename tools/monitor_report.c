@@ -15,10 +15,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "json_reader.h"
-#include "monitor/detectors.h"
-#include "monitor/surprise.h"
-#include "telemetry_file.h"
+#include "report.h"
 #include "tool.h"
 
 static const tool_option options[] = {
@@ -29,36 +26,8 @@ static const tool_option options[] = {
      "everything unusual; default: the 20 strangest", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-/* SHOWN: unusual things on a page. APART: records without one that end an
- * episode. */
-enum { SHOWN = 20, APART = 16, AREAS_SHOWN = 40 };
-static const double unusual = 12;
-
-/* Something unusual, as it is printed. */
-typedef struct finding {
-    uint64_t burst;
-    uint64_t last;   /* burst of the last record of the episode */
-    uint32_t number; /* records in it */
-    double score;
-    double threshold;
-    char time[40];
-    char area[80];
-    char metric[32];
-    char text[320];
-    char cause[256];
-    char evidence[512];
-} finding;
-
-typedef struct report {
-    const char *folder;
-    json_value manifest;
-    json_value summary; /* JSON_NULL: the run did not end */
-    finding *findings;
-    uint32_t n_findings;
-    uint32_t capacity;
-    bool watched; /* by the monitor, while it ran */
-} report;
-
+/* Unusual things, and areas, on a page. */
+enum { SHOWN = 20, AREAS_SHOWN = 40 };
 static const char *text_of(const json_value *value, const char *key,
                            tool_plain_text *copy)
 {
@@ -70,22 +39,6 @@ static uint64_t count_of(const json_value *value, const char *key)
 {
     const double number = json_find_number(value, key, 0);
     return number >= 0 && number < 0x1p63 ? (uint64_t)number : 0;
-}
-
-static vly_status add(report *page, const finding *found, vly_error *error)
-{
-    if (page->n_findings == page->capacity) {
-        const uint32_t capacity = page->capacity ? 2 * page->capacity : 16;
-        finding *more =
-            vly_realloc(page->findings, capacity, sizeof *page->findings);
-        if (!more)
-            return vly_fail_nomem(error, capacity * sizeof *more,
-                                  "what was unusual");
-        page->findings = more;
-        page->capacity = capacity;
-    }
-    page->findings[page->n_findings++] = *found;
-    return VLY_OK;
 }
 
 /* ---- what the monitor said ----------------------------------------------- */
@@ -101,7 +54,7 @@ static vly_status read_anomaly(report *page, const char *line, const char *name,
                                vly_error *error)
 {
     json_value value = {0};
-    finding found = {.number = 1};
+    report_finding found = {.number = 1};
     vly_status status = json_parse(line, name, &value, error);
     if (status != VLY_OK)
         return status;
@@ -115,7 +68,7 @@ static vly_status read_anomaly(report *page, const char *line, const char *name,
         copy_text(found.metric, sizeof found.metric, what, "metric");
         copy_text(found.text, sizeof found.text, what, "text");
         copy_text(found.cause, sizeof found.cause, what, "cause");
-        status = add(page, &found, error);
+        status = report_add(page, &found, error);
     }
     json_free(&value);
     return status;
@@ -149,106 +102,7 @@ static vly_status read_monitor(report *page, const char *path, vly_error *error)
     return status;
 }
 
-/* ---- judged afterwards ----------------------------------------------------
- */
-
-/* "rate +5.2, raised +8.1": the metrics that moved most, in spreads. */
-static void put_evidence(const vly_record_note *note, char *text,
-                         size_t capacity)
-{
-    bool used[VLY_METRICS] = {false};
-    size_t n = 0;
-    text[0] = '\0';
-    for (int i = 0; i < 4; i++) {
-        uint32_t best = VLY_METRICS;
-        for (uint32_t m = 0; m < VLY_METRICS; m++)
-            if (!used[m] && (best == VLY_METRICS ||
-                             abs(note->z16[m]) > abs(note->z16[best])))
-                best = m;
-        used[best] = true;
-        if (abs(note->z16[best]) < 48 || n >= capacity)
-            break;
-        n += (size_t)snprintf(text + n, capacity - n, "%s%s %+.1f",
-                              i > 0 ? ", " : "", vly_metric_name(best),
-                              note->z16[best] / 16.0);
-    }
-}
-
-static void describe(const telemetry_file *file, const telemetry_entry *entry,
-                     uint32_t metric, finding *found)
-{
-    const uint32_t told = vly_note_metric(&entry->note, metric);
-    const vly_verdict verdict = {.metric = told,
-                                 .area = vly_note_area(&entry->note, told),
-                                 .burst = entry->record.burst};
-    const char *const *names = telemetry_file_names(file);
-    const char *cause = vly_verdict_cause(&entry->record, &entry->note);
-    vly_verdict_text(&verdict, &entry->record, &entry->note, names, found->text,
-                     sizeof found->text);
-    (void)snprintf(found->cause, sizeof found->cause, "%s", cause ? cause : "");
-    (void)snprintf(found->metric, sizeof found->metric, "%s",
-                   vly_metric_name(told));
-    (void)snprintf(found->area, sizeof found->area, "%s",
-                   verdict.area == VLY_NO_AREA ? "" : names[verdict.area]);
-    put_evidence(&entry->note, found->evidence, sizeof found->evidence);
-}
-
-/* Records that are unusual, those close to each other as one, told by the
- * strangest of them. */
-static vly_status judge(report *page, telemetry_file *file,
-                        vly_detector *detector, vly_error *error)
-{
-    telemetry_entry entry;
-    finding found = {.number = 0};
-    uint32_t quiet = 0;
-    for (;;) {
-        bool more = false;
-        uint32_t metric = 0;
-        const vly_status status =
-            telemetry_file_next(file, &more, &entry, error);
-        if (status != VLY_OK)
-            return status;
-        if (!more)
-            break;
-        const double score = vly_detector_score(detector, &entry.note, &metric);
-        if (!(score >= unusual)) {
-            if (found.number > 0 && ++quiet >= APART) {
-                const vly_status added = add(page, &found, error);
-                if (added != VLY_OK)
-                    return added;
-                found = (finding){.number = 0};
-            }
-            continue;
-        }
-        quiet = 0;
-        if (found.number++ == 0) {
-            found.burst = entry.record.burst;
-            found.threshold = unusual;
-            memcpy(found.time, entry.time, sizeof entry.time);
-        }
-        found.last = entry.record.burst;
-        if (score > found.score) {
-            found.score = score;
-            describe(file, &entry, metric, &found);
-        }
-    }
-    return found.number > 0 ? add(page, &found, error) : VLY_OK;
-}
-
-static vly_status judge_telemetry(report *page, const char *path,
-                                  vly_error *error)
-{
-    telemetry_file *file = NULL;
-    vly_detector *detector = NULL;
-    vly_status status = telemetry_file_open(path, &file, error);
-    if (status == VLY_OK)
-        status = vly_detector_create(VLY_DETECTOR_GAUSSIAN, &detector, error);
-    if (status == VLY_OK)
-        status = judge(page, file, detector, error);
-    vly_detector_destroy(detector);
-    telemetry_file_close(file);
-    return status;
-}
+/* ---- where the telemetry is --------------------------------------------- */
 
 /* What --telemetry of the run's own command said; NULL: nothing. Relative
  * paths are of the folder where the run was started, which is not known. */
@@ -376,8 +230,8 @@ static void print_how_it_went(const report *page)
 
 static int stranger(const void *a, const void *b)
 {
-    const finding *x = a;
-    const finding *y = b;
+    const report_finding *x = a;
+    const report_finding *y = b;
     if (x->score != y->score)
         return x->score < y->score ? 1 : -1;
     return x->burst < y->burst ? -1 : x->burst > y->burst;
@@ -385,12 +239,12 @@ static int stranger(const void *a, const void *b)
 
 static int earlier(const void *a, const void *b)
 {
-    const finding *x = a;
-    const finding *y = b;
+    const report_finding *x = a;
+    const report_finding *y = b;
     return x->burst < y->burst ? -1 : x->burst > y->burst;
 }
 
-static void print_finding(const finding *found)
+static void print_finding(const report_finding *found)
 {
     tool_plain_text copy;
     tool_print("\n  %s\n", tool_plain(found->text, &copy));
@@ -428,7 +282,7 @@ static void print_unusual(report *page, bool all, const char *telemetry)
         tool_print("  No monitor watched this run. This is what a windowed "
                    "Gaussian finds in its\n  telemetry, from %g deviations "
                    "on.\n",
-                   unusual);
+                   REPORT_UNUSUAL);
     if (n == 0) {
         tool_print("  nothing\n");
         return;
@@ -507,7 +361,7 @@ static vly_status look(report *page, const char *given, char **telemetry,
             status = vly_fail_nomem(error, strlen(told), "a path");
     }
     if (status == VLY_OK && *telemetry)
-        status = judge_telemetry(page, *telemetry, error);
+        status = report_judge(page, *telemetry, error);
     return status;
 }
 

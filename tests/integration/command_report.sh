@@ -96,6 +96,7 @@ rm run/summary.json run/monitor.jsonl
 expect 0 monitor report run
 prints 'it did not come to its end'
 expect 2 monitor report .
+# shellcheck disable=SC2016 # a name in backticks
 says './manifest.json: No such file or directory, wanted the folder of `volley run -o`'
 expect 2 monitor report
 expect 4 monitor report run --telemetry none.jsonl

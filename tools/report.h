@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What `volley monitor report` collects before it writes its page.
+ */
+#ifndef VOLLEY_TOOLS_REPORT_H
+#define VOLLEY_TOOLS_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/plugin.h>
+
+#include "json_reader.h"
+
+/* Deviations from which on the simple detector calls a record unusual. */
+#define REPORT_UNUSUAL 12.0
+
+/* Something unusual, as it is printed. */
+typedef struct report_finding {
+    uint64_t burst;
+    uint64_t last;   /* burst of the last record of the episode */
+    uint32_t number; /* records in it */
+    double score;
+    double threshold;
+    char time[40];
+    char area[80];
+    char metric[32];
+    char text[320];
+    char cause[256];
+    char evidence[512];
+} report_finding;
+
+typedef struct report {
+    const char *folder;
+    json_value manifest;
+    json_value summary; /* JSON_NULL: the run did not end */
+    report_finding *findings;
+    uint32_t n_findings;
+    uint32_t capacity;
+    bool watched; /* by the monitor, while it ran */
+} report;
+
+/* Errors  E_NOMEM */
+vly_status report_add(report *page, const report_finding *found,
+                      vly_error *error);
+/* What a windowed Gaussian finds in a telemetry, records close to each other as
+ * one. Errors  those of telemetry_file_open */
+vly_status report_judge(report *page, const char *telemetry, vly_error *error);
+
+#endif
