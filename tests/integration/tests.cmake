@@ -52,9 +52,7 @@ endif()
 if(TARGET vulkan)
     add_dependencies(test_random_genomes vulkan)
     vly_test_register(test_random_genomes_vulkan LABELS vulkan TIMEOUT 600
-                      COMMAND test_random_genomes 0 120 vulkan)
-    vly_test_register(test_random_genomes_vulkan_more LABELS vulkan slow
-                      COMMAND test_random_genomes 120 400 vulkan)
+                      COMMAND test_random_genomes 0 200 vulkan)
 endif()
 
 # ---- odd shapes, on every backend -----------------------------------------
