@@ -322,11 +322,8 @@ static vly_status fill_plan(const vly_device_spec *spec,
 {
     vly_accel_options options;
     candidates *all = NULL;
-    if (spec == NULL || spec->struct_size < sizeof *spec)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: the device specification is shorter than "
-                              "that of version 1.0",
-                              vly_accel_plugin);
+    if (vly_accel_check_device(spec, error) != VLY_OK)
+        return VLY_E_INVALID;
     vly_status status =
         vly_accel_options_parse(spec->options, NULL, &options, error);
     if (status == VLY_OK)
@@ -369,15 +366,12 @@ static vly_status plan_info(const vly_attention_plan *plan, vly_plan_info *info,
 {
     const vly_cuda_ready *ready = &plan->ready;
     const vly_cudnn *cudnn = NULL;
-    if (info->struct_size < sizeof *info)
-        return vly_accel_fail(
-            error, VLY_E_INVALID, "%s: plan info of %u bytes, wanted %u",
-            vly_accel_plugin, info->struct_size, (uint32_t)sizeof *info);
+    if (vly_accel_plan_info(info, error) != VLY_OK)
+        return VLY_E_INVALID;
     info->n_candidates = plan->n_candidates;
     info->workspace_bytes = ready->workspace_bytes;
     info->measured_s = plan->measured_s;
     info->cached = plan->cached;
-    info->reserved = 0;
     if (ready->cudnn != NULL && vly_cudnn_open(&cudnn, NULL) == VLY_OK)
         snprintf(info->choice, sizeof info->choice,
                  "cudnn %u.%u.%u, engine %lld, configuration %u",

@@ -139,17 +139,11 @@ static vly_status plan_info(const vly_attention_plan *plan, vly_plan_info *info,
                             vly_error *error)
 {
     char splits[32] = "";
-    if (info->struct_size < sizeof *info)
-        return vly_accel_fail(
-            error, VLY_E_INVALID, "%s: plan info of %u bytes, wanted %u",
-            vly_accel_plugin, info->struct_size, (uint32_t)sizeof *info);
+    if (vly_accel_plan_info(info, error) != VLY_OK)
+        return VLY_E_INVALID;
     if (plan->n_splits > 1)
         snprintf(splits, sizeof splits, ", %u splits", plan->n_splits);
-    info->n_candidates = 1;
     info->workspace_bytes = plan->workspace_bytes;
-    info->measured_s = 0.0;
-    info->cached = 0;
-    info->reserved = 0;
     snprintf(info->choice, sizeof info->choice, "%s %s, %u thread%s%s",
              plan->way->name,
              plan->way == &vly_attention_reference ? "fp64"

@@ -32,11 +32,8 @@ vly_status vly_cpu_options_read(const vly_device_spec *device,
     static const char *const keys[] = {"isa", NULL};
     char isa[16];
     vly_cpu_options made = {.kernels = vly_attention_kernels_best()};
-    if (device == NULL || device->struct_size < sizeof *device)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: the device specification is shorter than "
-                              "that of version 1.0",
-                              vly_accel_plugin);
+    if (vly_accel_check_device(device, error) != VLY_OK)
+        return VLY_E_INVALID;
     if (device->index != 0)
         return vly_accel_fail(error, VLY_E_DEVICE,
                               "%s: device %u, but there is only 0",

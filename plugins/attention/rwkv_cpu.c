@@ -121,15 +121,8 @@ static vly_status plan_create(const vly_device_spec *device,
 static vly_status plan_info(const vly_rwkv_plan *plan, vly_plan_info *info,
                             vly_error *error)
 {
-    if (info->struct_size < sizeof *info)
-        return vly_accel_fail(
-            error, VLY_E_INVALID, "%s: plan info of %u bytes, wanted %u",
-            vly_accel_plugin, info->struct_size, (uint32_t)sizeof *info);
-    info->n_candidates = 1;
-    info->workspace_bytes = 0;
-    info->measured_s = 0.0;
-    info->cached = 0;
-    info->reserved = 0;
+    if (vly_accel_plan_info(info, error) != VLY_OK)
+        return VLY_E_INVALID;
     snprintf(info->choice, sizeof info->choice, "vectors %s, %u thread%s",
              plan->kernels->isa, plan->n_threads,
              plan->n_threads > 1 ? "s" : "");

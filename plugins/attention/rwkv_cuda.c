@@ -157,11 +157,8 @@ static vly_status plan_create(const vly_device_spec *device,
 {
     vly_rwkv_plan *made = NULL;
     uint32_t early = 0;
-    if (device == NULL || device->struct_size < sizeof *device)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: the device specification is shorter than "
-                              "that of version 1.0",
-                              vly_accel_plugin);
+    if (vly_accel_check_device(device, error) != VLY_OK)
+        return VLY_E_INVALID;
     vly_status status = supports(desc, error);
     if (status == VLY_OK)
         status = read_options(device->options, &early, error);
@@ -184,15 +181,8 @@ static vly_status plan_create(const vly_device_spec *device,
 static vly_status plan_info(const vly_rwkv_plan *plan, vly_plan_info *info,
                             vly_error *error)
 {
-    if (info->struct_size < sizeof *info)
-        return vly_accel_fail(
-            error, VLY_E_INVALID, "%s: plan info of %u bytes, wanted %u",
-            vly_accel_plugin, info->struct_size, (uint32_t)sizeof *info);
-    info->n_candidates = 1;
-    info->workspace_bytes = 0;
-    info->measured_s = 0.0;
-    info->cached = 0;
-    info->reserved = 0;
+    if (vly_accel_plan_info(info, error) != VLY_OK)
+        return VLY_E_INVALID;
     snprintf(info->choice, sizeof info->choice, WAY " %s%s",
              vly_rwkv_op_name(plan->desc.op), plan->early ? ", early" : "");
     return VLY_OK;

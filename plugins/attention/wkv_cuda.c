@@ -184,11 +184,8 @@ static vly_status plan_create(const vly_device_spec *device,
     vly_accel_options options;
     candidates all;
     vly_wkv_plan *made = NULL;
-    if (device == NULL || device->struct_size < sizeof *device)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: the device specification is shorter than "
-                              "that of version 1.0",
-                              vly_accel_plugin);
+    if (vly_accel_check_device(device, error) != VLY_OK)
+        return VLY_E_INVALID;
     vly_status status = supports(desc, error);
     if (status == VLY_OK)
         status =
@@ -216,15 +213,11 @@ static vly_status plan_create(const vly_device_spec *device,
 static vly_status plan_info(const vly_wkv_plan *plan, vly_plan_info *info,
                             vly_error *error)
 {
-    if (info->struct_size < sizeof *info)
-        return vly_accel_fail(
-            error, VLY_E_INVALID, "%s: plan info of %u bytes, wanted %u",
-            vly_accel_plugin, info->struct_size, (uint32_t)sizeof *info);
+    if (vly_accel_plan_info(info, error) != VLY_OK)
+        return VLY_E_INVALID;
     info->n_candidates = plan->n_candidates;
-    info->workspace_bytes = 0;
     info->measured_s = plan->measured_s;
     info->cached = plan->cached;
-    info->reserved = 0;
     snprintf(info->choice, sizeof info->choice, "%s", plan->way->name);
     return VLY_OK;
 }

@@ -88,6 +88,29 @@ void vly_accel_free(void *memory)
         vly_accel_host->free(vly_accel_host->context, memory);
 }
 
+vly_status vly_accel_check_device(const vly_device_spec *device,
+                                  vly_error *error)
+{
+    if (device != NULL && device->struct_size >= sizeof *device)
+        return VLY_OK;
+    return vly_accel_fail(error, VLY_E_INVALID,
+                          "%s: the device specification is shorter than that "
+                          "of version 1.0",
+                          vly_accel_plugin);
+}
+
+vly_status vly_accel_plan_info(vly_plan_info *info, vly_error *error)
+{
+    const uint32_t size = info != NULL ? info->struct_size : 0;
+    if (size < sizeof *info)
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "%s: plan info: struct_size is %u, wanted at "
+                              "least %u",
+                              vly_accel_plugin, size, (uint32_t)sizeof *info);
+    *info = (vly_plan_info){.struct_size = size, .n_candidates = 1};
+    return VLY_OK;
+}
+
 bool vly_accel_mul(uint64_t a, uint64_t b, uint64_t *out)
 {
     if (b != 0 && a > UINT64_MAX / b)

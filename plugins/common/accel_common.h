@@ -42,6 +42,14 @@ vly_status vly_accel_alloc(uint64_t count, uint64_t size, void *out,
                            vly_error *error);
 void vly_accel_free(void *memory); /* NULL is legal */
 
+/* E_INVALID if it is NULL or shorter than that of version 1.0 */
+vly_status vly_accel_check_device(const vly_device_spec *device,
+                                  vly_error *error);
+/* What plan_info of a plan without a choice says, for the plugin to change: one
+ * candidate, no workspace, not measured, choice "".
+ * Errors  E_INVALID info is NULL or too short, and untouched */
+vly_status vly_accel_plan_info(vly_plan_info *info, vly_error *error);
+
 /* *out = a * b, a + b; false on overflow, *out untouched */
 bool vly_accel_mul(uint64_t a, uint64_t b, uint64_t *out);
 bool vly_accel_add(uint64_t a, uint64_t b, uint64_t *out);

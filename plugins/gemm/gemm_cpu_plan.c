@@ -190,13 +190,8 @@ vly_status vly_gemm_cpu_supports(const vly_gemm_desc *desc, vly_error *error)
 
 static vly_status check_device(const vly_device_spec *device, vly_error *error)
 {
-    if (device == NULL || device->struct_size < sizeof *device)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: device: struct_size is %u, wanted at least "
-                              "%u",
-                              vly_accel_plugin,
-                              device != NULL ? device->struct_size : 0,
-                              (uint32_t)sizeof *device);
+    if (vly_accel_check_device(device, error) != VLY_OK)
+        return VLY_E_INVALID;
     if (device->index != 0)
         return vly_accel_fail(error, VLY_E_DEVICE,
                               "%s: device %u, but there is only 0",
@@ -281,18 +276,11 @@ void vly_gemm_cpu_plan_destroy(vly_gemm_plan *plan)
 vly_status vly_gemm_cpu_plan_info(const vly_gemm_plan *plan,
                                   vly_plan_info *info, vly_error *error)
 {
-    if (info == NULL || info->struct_size < sizeof *info)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: plan info: struct_size is %u, wanted at "
-                              "least %u",
-                              vly_accel_plugin,
-                              info != NULL ? info->struct_size : 0,
-                              (uint32_t)sizeof *info);
+    if (vly_accel_plan_info(info, error) != VLY_OK)
+        return VLY_E_INVALID;
     info->n_candidates = plan->n_candidates;
     info->workspace_bytes = plan->workspace_bytes;
     info->measured_s = plan->measured_s;
-    info->cached = 0;
-    info->reserved = 0;
     memcpy(info->choice, plan->choice, sizeof info->choice);
     return VLY_OK;
 }

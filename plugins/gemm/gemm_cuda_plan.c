@@ -406,20 +406,22 @@ vly_status vly_gemm_cuda_plan_create(const vly_device_spec *device,
 {
     static const char *const extra[] = {"library", NULL};
     making *m = NULL;
-    const char *options = device != NULL ? device->options : NULL;
-    vly_status status = vly_accel_alloc(1, sizeof *m, &m, error);
+    vly_status status = vly_accel_check_device(device, error);
+    if (status == VLY_OK)
+        status = vly_accel_alloc(1, sizeof *m, &m, error);
     if (status != VLY_OK)
         return status;
-    status = vly_accel_options_parse(options, extra, &m->options, error);
+    status =
+        vly_accel_options_parse(device->options, extra, &m->options, error);
     if (status == VLY_OK)
-        (void)vly_accel_options_value(options, "library", m->library,
+        (void)vly_accel_options_value(device->options, "library", m->library,
                                       sizeof m->library);
     if (status == VLY_OK)
         status = vly_accel_alloc(1, sizeof *m->plan, &m->plan, error);
     if (status == VLY_OK)
         status = vly_gemm_check_desc(desc, &m->plan->problem, error);
     if (status == VLY_OK) {
-        m->plan->device = device != NULL ? device->index : 0;
+        m->plan->device = device->index;
         m->plan->info.n_candidates = 1;
         status = make(m, error);
     }
@@ -443,10 +445,8 @@ void vly_gemm_cuda_plan_destroy(vly_gemm_plan *plan)
 vly_status vly_gemm_cuda_plan_info(const vly_gemm_plan *plan,
                                    vly_plan_info *info, vly_error *error)
 {
-    if (info->struct_size < sizeof *info)
-        return vly_accel_fail(
-            error, VLY_E_INVALID, "%s: plan info: struct_size is %u, wanted %u",
-            vly_accel_plugin, info->struct_size, (uint32_t)sizeof *info);
+    if (vly_accel_plan_info(info, error) != VLY_OK)
+        return VLY_E_INVALID;
     const uint32_t size = info->struct_size;
     *info = plan->info;
     info->struct_size = size;
