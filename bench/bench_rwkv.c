@@ -39,8 +39,10 @@ typedef struct rwkv_work {
     float *logits;
 } rwkv_work;
 
-/* Roundings of a deep model add up: no bound, but what a wrong kernel leaves
- * far behind. */
+/* Not a bound of what is right, which the tests have against double: roundings
+ * of a deep model add up. Logits that have nothing to do with each other are
+ * sqrt(2) apart; a way that gets this far from another one is not worth timing.
+ */
 static double limit_of(const rwkv_work *w)
 {
     switch ((int)vly_rwkv_model_info_of(w->model)->activation) {

@@ -105,10 +105,10 @@ const accel_table *const *vly_accel_tables(const vly_accelerator *accelerator)
     return tables;
 }
 
-vly_status accel_run_graph(const vly_accelerator *accelerator,
-                           vly_status (*run)(void *arg, void *stream,
-                                             vly_error *error),
-                           void *arg, vly_error *error)
+static vly_status run_graph(const vly_accelerator *accelerator,
+                            vly_status (*run)(void *arg, void *stream,
+                                              vly_error *error),
+                            void *arg, vly_error *error)
 {
     const vly_memory *memory = &accelerator->memory;
     const uint32_t device = accelerator->device.index;
@@ -132,6 +132,19 @@ out:
         memory->graph_destroy(device, graph);
     memory->stream_destroy(device, stream);
     return status;
+}
+
+vly_status accel_run(const vly_accelerator *accelerator, bool as_graph,
+                     vly_status (*run)(void *arg, void *stream,
+                                       vly_error *error),
+                     void *arg, vly_error *error)
+{
+    if (as_graph)
+        return run_graph(accelerator, run, arg, error);
+    vly_status status = run(arg, NULL, error);
+    return status == VLY_OK ? accelerator->memory.stream_wait(
+                                  accelerator->device.index, NULL, error)
+                            : status;
 }
 
 double accel_random(uint64_t seed, uint32_t stream, uint64_t i)
@@ -236,4 +249,19 @@ bool accel_buffer_kept(const accel_buffer *buffer, uint64_t from, uint64_t to)
     const uint64_t begin = GUARD + buffer->offset;
     return memcmp(buffer->host + begin + from, buffer->found + begin + from,
                   (size_t)(to - from)) == 0;
+}
+
+bool accel_buffer_check(accel_trial *trial, accel_buffer *buffer,
+                        const char *name, bool writes, const char *how)
+{
+    vly_error error = VLY_ERROR_INIT;
+    if (accel_buffer_get(buffer, &error) != VLY_OK) {
+        accel_fail(trial, "copy of %s%s: %.400s", name, how, error.message);
+        return false;
+    }
+    if (writes ? accel_buffer_guarded(buffer) : accel_buffer_unchanged(buffer))
+        return true;
+    accel_fail(trial, "%s %s written%s", name,
+               writes ? "and bytes around it were" : "was", how);
+    return false;
 }

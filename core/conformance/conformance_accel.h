@@ -72,12 +72,12 @@ extern const accel_table vly_rwkv_table;
 /* The tables of the interfaces that the plugin offers; NULL after the last. */
 const accel_table *const *vly_accel_tables(const vly_accelerator *accelerator);
 
-/* Puts what `run` puts into a stream into a graph, which is run twice; done
- * when it returns. For plugins whose memory has graphs. */
-vly_status accel_run_graph(const vly_accelerator *accelerator,
-                           vly_status (*run)(void *arg, void *stream,
-                                             vly_error *error),
-                           void *arg, vly_error *error);
+/* Done when it returns. as_graph, for plugins whose memory has graphs: what
+ * `run` puts into a stream becomes a graph, which is run twice. */
+vly_status accel_run(const vly_accelerator *accelerator, bool as_graph,
+                     vly_status (*run)(void *arg, void *stream,
+                                       vly_error *error),
+                     void *arg, vly_error *error);
 
 /* ---- random data ------------------------------------------------------ */
 
@@ -112,6 +112,11 @@ vly_status accel_buffer_get(accel_buffer *buffer, vly_error *error);
 /* After a get: neither guard was written; nothing at all was. */
 bool accel_buffer_guarded(const accel_buffer *buffer);
 bool accel_buffer_unchanged(const accel_buffer *buffer);
+/* Gets it and says, with `name`, what was written that must not be: something
+ * around it, or, if nothing writes it, anything. true: nothing. how: of the
+ * run, " (graph)". */
+bool accel_buffer_check(accel_trial *trial, accel_buffer *buffer,
+                        const char *name, bool writes, const char *how);
 /* Bytes [from, to) of the payload are as they were put. */
 bool accel_buffer_kept(const accel_buffer *buffer, uint64_t from, uint64_t to);
 

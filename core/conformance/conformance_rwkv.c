@@ -151,15 +151,9 @@ static vly_status put_run(void *arg, void *stream, vly_error *error)
 
 static bool run_once(trial *t)
 {
-    vly_status status = VLY_OK;
-    if (t->graph)
-        status = accel_run_graph(t->accelerator, put_run, t, &t->error);
-    else
-        status = put_run(t, NULL, &t->error);
-    if (status == VLY_OK)
-        status = t->accelerator->memory.stream_wait(
-            t->accelerator->device.index, NULL, &t->error);
-    return status == VLY_OK ? true : failed_call(t, "run");
+    return accel_run(t->accelerator, t->graph, put_run, t, &t->error) ==
+               VLY_OK ||
+           failed_call(t, "run");
 }
 
 /* ---- what it gave -------------------------------------------------------- */
@@ -202,21 +196,13 @@ static bool check_results(trial *t)
         accel_buffer *buffer = &t->buffers[i];
         if (buffer->base == NULL)
             continue;
-        if (accel_buffer_get(buffer, &t->error) != VLY_OK)
-            return failed_call(t, "copy");
-        const bool writes = is_written(t, i);
-        if (!(writes ? accel_buffer_guarded(buffer)
-                     : accel_buffer_unchanged(buffer))) {
-            accel_fail(t->accel, "%s %s written%s", name_of(i),
-                       writes ? "and bytes around it were" : "was", how(t));
+        if (!accel_buffer_check(t->accel, buffer, name_of(i), is_written(t, i),
+                                how(t)))
             return false;
-        }
     }
-    if (accel_buffer_get(&t->workspace, &t->error) != VLY_OK ||
-        !accel_buffer_guarded(&t->workspace)) {
-        accel_fail(t->accel, "bytes around the workspace were written");
+    if (!accel_buffer_check(t->accel, &t->workspace, "the workspace", true,
+                            how(t)))
         return false;
-    }
     for (uint32_t i = 0; i < RWKV_N_SLOTS; i++)
         for (uint64_t j = 0; j < t->data.slot[i].count; j++)
             if ((t->data.slot[i].use & RWKV_OUT) && !check_element(t, i, j))
