@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/thread.h"
 
 enum { CLIENTS = 16 };
 
@@ -260,8 +261,6 @@ vly_status control_server_open(const control_listener *listener,
                                control_line_fn function, void *arg,
                                control_server **server, vly_error *error)
 {
-    sigset_t all;
-    sigset_t before;
     control_server *made = vly_calloc(1, sizeof *made);
     if (made == NULL)
         return vly_fail_nomem(error, sizeof *made, "control");
@@ -276,17 +275,12 @@ vly_status control_server_open(const control_listener *listener,
                         strerror(errno));
     }
     pthread_mutex_init(&made->lock, NULL);
-    /* signals are the business of the thread that runs the net */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&made->thread, NULL, serve, made);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed != 0) {
+    if (vly_thread_start(&made->thread, serve, made, "control", error) !=
+        VLY_OK) {
         close(made->wake[0]);
         close(made->wake[1]);
         vly_free(made);
-        return vly_fail(error, VLY_E_NOMEM, "no thread for control: %s",
-                        strerror(failed));
+        return VLY_E_NOMEM;
     }
     *server = made;
     return VLY_OK;

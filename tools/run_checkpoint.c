@@ -10,9 +10,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -118,18 +116,8 @@ static void *write_all(void *arg)
 
 static vly_status start_thread(run_checkpoint *checkpoint, vly_error *error)
 {
-    sigset_t all;
-    sigset_t before;
-    /* signals are the business of the thread that runs the net */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed =
-        pthread_create(&checkpoint->thread, NULL, write_all, checkpoint);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed != 0)
-        return vly_fail(error, VLY_E_NOMEM, "no thread for checkpoints: %s",
-                        strerror(failed));
-    return VLY_OK;
+    return vly_thread_start(&checkpoint->thread, write_all, checkpoint,
+                            "checkpoints", error);
 }
 
 static void set_next(run_checkpoint *checkpoint, uint64_t burst)

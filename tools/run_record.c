@@ -9,7 +9,6 @@
 #include "run_record.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -289,17 +288,8 @@ out:
 
 static vly_status start_thread(run_record *record, vly_error *error)
 {
-    sigset_t all;
-    sigset_t before;
-    /* signals are the business of the thread that runs the net */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&record->thread, NULL, write_all, record);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed == 0)
-        return VLY_OK;
-    return vly_fail(error, VLY_E_NOMEM, "no thread for recording: %s",
-                    strerror(failed));
+    return vly_thread_start(&record->thread, write_all, record, "recording",
+                            error);
 }
 
 static void free_record(run_record *record)

@@ -4,7 +4,6 @@
 #include "run_watch.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -222,18 +221,10 @@ static void *watch_all(void *arg)
 
 static vly_status start_thread(run_watch *watch, vly_error *error)
 {
-    sigset_t all;
-    sigset_t before;
-    /* signals are the business of the thread that runs the net */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failed = pthread_create(&watch->thread, NULL, watch_all, watch);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed != 0)
-        return vly_fail(error, VLY_E_NOMEM, "no thread for telemetry: %s",
-                        strerror(failed));
-    watch->runs = true;
-    return VLY_OK;
+    vly_status status =
+        vly_thread_start(&watch->thread, watch_all, watch, "telemetry", error);
+    watch->runs = status == VLY_OK;
+    return status;
 }
 
 /* ---- begin and end ------------------------------------------------------ */

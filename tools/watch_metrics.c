@@ -446,8 +446,6 @@ static void say_where(int listener)
 
 static vly_status start(watch_metrics *metrics, vly_error *error)
 {
-    sigset_t all;
-    sigset_t before;
     if (pipe(metrics->wake) != 0) {
         metrics->wake[0] = metrics->wake[1] = -1;
         return vly_fail(error, VLY_E_IO, "--metrics: no pipe: %s",
@@ -455,17 +453,10 @@ static vly_status start(watch_metrics *metrics, vly_error *error)
     }
     (void)fcntl(metrics->wake[0], F_SETFD, FD_CLOEXEC);
     (void)fcntl(metrics->wake[1], F_SETFD, FD_CLOEXEC);
-    /* signals are the business of the thread that runs the net */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failed =
-        pthread_create(&metrics->thread, NULL, serve_all, metrics);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed != 0)
-        return vly_fail(error, VLY_E_NOMEM, "no thread for metrics: %s",
-                        strerror(failed));
-    metrics->runs = true;
-    return VLY_OK;
+    vly_status status = vly_thread_start(&metrics->thread, serve_all, metrics,
+                                         "metrics", error);
+    metrics->runs = status == VLY_OK;
+    return status;
 }
 
 vly_status watch_metrics_open(const run_watch *watch, const watch_net *net,

@@ -19,11 +19,13 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 
 #define MAX_TASKS 1024u /* promised in plugin.h */
@@ -148,13 +150,12 @@ static void wait_for_zero(signal_word *word)
 
 /* ---- threads ---- */
 
-/* A thread with the signals that ask the process to stop blocked: those belong
- * to the caller's threads. Counts as an allocation for tests of failure. */
-static bool thread_start(pthread_t *thread, void *(*entry)(void *), void *arg)
+vly_status vly_thread_start(pthread_t *thread, void *(*entry)(void *),
+                            void *arg, const char *what, vly_error *error)
 {
     void *token = vly_malloc(1, 1);
     if (!token)
-        return false;
+        return vly_fail_nomem(error, 1, what);
     vly_free(token);
     sigset_t all;
     sigset_t old;
@@ -168,7 +169,10 @@ static bool thread_start(pthread_t *thread, void *(*entry)(void *), void *arg)
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int failed = pthread_create(thread, NULL, entry, arg);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return !failed;
+    if (failed)
+        return vly_fail(error, VLY_E_NOMEM, "no thread for %s: %s", what,
+                        strerror(failed));
+    return VLY_OK;
 }
 
 /* ---- the pool ---- */
@@ -194,7 +198,8 @@ static bool pool_grow(uint32_t n_workers)
         pool_worker *worker = &pool_workers[pool_made];
         worker->task = pool_made + 1;
         pthread_t thread;
-        if (!thread_start(&thread, pool_main, worker))
+        if (vly_thread_start(&thread, pool_main, worker, "a task", NULL) !=
+            VLY_OK)
             return false;
         pthread_detach(thread);
         pool_made++;
@@ -244,7 +249,9 @@ static vly_status own_run(uint32_t n_tasks, const gang_job *job)
     if (!threads)
         return VLY_E_NOMEM;
     uint32_t made = 0;
-    while (made < n_tasks - 1 && thread_start(&threads[made], own_main, &gang))
+    while (made < n_tasks - 1 &&
+           vly_thread_start(&threads[made], own_main, &gang, "a task", NULL) ==
+               VLY_OK)
         made++;
     bool complete = made == n_tasks - 1;
     atomic_store(&gang.gate.value, complete ? GATE_RUN : GATE_LEAVE);

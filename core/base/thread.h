@@ -5,6 +5,7 @@
 #ifndef VOLLEY_BASE_THREAD_H
 #define VOLLEY_BASE_THREAD_H
 
+#include <pthread.h>
 #include <stdint.h>
 
 #include <volley/plugin.h>
@@ -24,6 +25,12 @@ void vly_thread_loop(uint32_t n_threads, uint64_t n_tasks,
  * call. Errors E_NOMEM: no task has run. */
 vly_status vly_thread_gang(uint32_t n_tasks,
                            void (*body)(void *arg, uint32_t task), void *arg);
+
+/* A thread that is sent no signal that asks the process to stop: those are the
+ * business of the thread that runs a net. what: it is for, in a message. Counts
+ * as an allocation for tests of failure. Errors  E_NOMEM */
+vly_status vly_thread_start(pthread_t *thread, void *(*entry)(void *),
+                            void *arg, const char *what, vly_error *error);
 
 /* The calling thread gets from now on only processor time that nobody else
  * wants: SCHED_IDLE, or the lowest priority where the system has none or

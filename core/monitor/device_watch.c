@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -165,19 +164,10 @@ static vly_status make_devices(vly_device_watch *watch, vly_error *error)
 
 static vly_status start(vly_device_watch *watch, vly_error *error)
 {
-    sigset_t all;
-    sigset_t before;
-    /* signals are the business of the thread that runs the net */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failed = pthread_create(&watch->thread, NULL, sample_all, watch);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed != 0)
-        return vly_fail(error, VLY_E_NOMEM,
-                        "no thread for telemetry of devices: %s",
-                        strerror(failed));
-    watch->runs = true;
-    return VLY_OK;
+    vly_status status = vly_thread_start(&watch->thread, sample_all, watch,
+                                         "telemetry of devices", error);
+    watch->runs = status == VLY_OK;
+    return status;
 }
 
 vly_status vly_device_watch_create(const vly_telemetry_source *source, bool all,

@@ -5,9 +5,7 @@
 #include "monitor/watcher.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/error.h"
@@ -262,18 +260,10 @@ static vly_status make_memory(vly_watcher *watcher, vly_error *error)
 
 static vly_status start(vly_watcher *watcher, vly_error *error)
 {
-    sigset_t all;
-    sigset_t before;
-    /* signals are the business of the thread that runs the net */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failed = pthread_create(&watcher->thread, NULL, watch, watcher);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed != 0)
-        return vly_fail(error, VLY_E_NOMEM, "no thread for the monitor: %s",
-                        strerror(failed));
-    watcher->runs = true;
-    return VLY_OK;
+    vly_status status = vly_thread_start(&watcher->thread, watch, watcher,
+                                         "the monitor", error);
+    watcher->runs = status == VLY_OK;
+    return status;
 }
 
 vly_status vly_watcher_create(const vly_watcher_options *options,
