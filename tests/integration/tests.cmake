@@ -210,7 +210,7 @@ endif()
 list(APPEND command_tests checkpoint record)
 foreach(name IN LISTS command_tests)
     vly_test_register(test_command_${name} LABELS integration TIMEOUT 900
-        COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_${name}.sh
+        PROCESSES COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_${name}.sh
                 $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
                 ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
                 $<TARGET_FILE:json_check> $<TARGET_FILE:schema_check>
