@@ -20,7 +20,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 
-enum { KILLS_WANTED = 60, KILLS_OF_A_RUN = 9, RUNS_MAX = 60 };
+enum { KILLS_WANTED = 60, KILLS_OF_A_RUN = 9, RUNS_MAX = 200 };
 /* Long enough for some checkpoints, short enough for a test. */
 static const uint64_t run_ns = 300000000;
 
@@ -160,9 +160,21 @@ static ino_t inode_of(const char *path)
     return stat(path, &info) == 0 ? info.st_ino : 0;
 }
 
-static waiting choose_moment(const reference *of)
+/* Every second time the kind that came least: not all are as likely to be met
+ * before a run is done. */
+static moment choose_kind(const uint32_t kills[N_MOMENTS])
 {
-    waiting made = {.kind = (moment)draw(N_MOMENTS),
+    moment kind = (moment)draw(N_MOMENTS);
+    if (draw(2) == 0)
+        for (int k = 0; k < N_MOMENTS; k++)
+            kind = kills[k] < kills[kind] ? (moment)k : kind;
+    return kind;
+}
+
+static waiting choose_moment(const reference *of,
+                             const uint32_t kills[N_MOMENTS])
+{
+    waiting made = {.kind = choose_kind(kills),
                     .end_ns = vly_clock_ns() +
                               of->ns * draw(1000) / 1500, /* at the latest */
                     .changes = 1 + draw(3),
@@ -257,7 +269,7 @@ static uint32_t disturbed_run(const reference *of, uint32_t kills[N_MOMENTS])
             finish(child);
             break;
         }
-        waiting wait = choose_moment(of);
+        waiting wait = choose_moment(of, kills);
         if (!kill_at(child, wait))
             break;
         kills[wait.kind]++;
