@@ -146,7 +146,8 @@ chmod 644 secret.toml secret.log
 
 # ---- gone while the run writes: 4, what is left is written ----
 # removed NAME ARGUMENTS...: a paced run whose file or folder is removed. One
-# that was over before this shell came to it says nothing: it is slower then.
+# that looked for it before this shell came to it says nothing: it is slower
+# then.
 removed() {
     name=$1
     shift
@@ -155,12 +156,11 @@ removed() {
             "$@" >out 2>err &
         process=$!
         wait_for test -e "$name"
-        rm -r "$name"
-        late=no
-        gone $process && late=yes
+        # a folder may get one more file while rm looks
+        wait_for rm -r "$name"
         wait $process
         code=$?
-        [ $late = yes ] || break
+        [ $code -eq 0 ] || break
         rm -rf "$name" beside
     done
     checks=$((checks + 1))

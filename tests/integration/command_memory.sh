@@ -91,15 +91,7 @@ trap 'kill -9 $pid 2>/dev/null; rm -rf "$folder"' EXIT
 checks=$((checks + 1))
 wait_for has_address || bad "no address was said: $(cat err.long)"
 if command -v python3 >/dev/null 2>&1; then
-    page() {
-        python3 -c 'import sys, urllib.request
-sys.stdout.write(urllib.request.urlopen(sys.argv[1], timeout=60)
-                 .read().decode())' "$(address)"
-    }
-    # whoever asks too slowly is hung up on
-    for _ in 1 2 3 4 5; do
-        page >page 2>err && break
-    done
+    holds metrics_page "$(address)"
     for line in 'bytes{device="minor_3:0",kind="used"} 2048' \
         'bytes{device="minor_3:0",kind="kept"} 0' \
         'bytes{device="minor_3:0",kind="peak"} 2048' \

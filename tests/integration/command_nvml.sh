@@ -37,9 +37,9 @@ says 'NVML does not start: Driver Not Loaded'
     >out.long 2>err.long &
 pid=$!
 trap 'kill -9 $pid 2>/dev/null; rm -rf "$folder"' EXIT
-# both samples that GPM needs
+# both samples that GPM needs; the first of two such lines is a whole one
 told() {
-    grep -q '"sm_active_ratio"' all.jsonl
+    [ "$(grep -c '"sm_active_ratio"' all.jsonl)" -ge 2 ]
 }
 checks=$((checks + 1))
 wait_for told || bad "nothing of devices: $(cat err.long)"
@@ -64,8 +64,8 @@ address() {
     sed -n 's/.*metrics at \(http.*\)$/\1/p' err.long | head -n 1
 }
 cat >page.py <<'END_OF_PAGE'
-import re, sys, urllib.request
-page = urllib.request.urlopen(sys.argv[1], timeout=30).read().decode()
+import re
+page = open("page").read()
 names = re.findall(r"^# TYPE (volley_gpu_\w+) (\w+)$", page, re.M)
 assert len(names) > 15 and len(set(names)) == len(names), names
 for name, kind in names:
@@ -89,7 +89,8 @@ assert value("volley_gpu_clock_limited_seconds_total", 0, ',reason="thermal"') i
 END_OF_PAGE
 if command -v python3 >/dev/null 2>&1; then
     holds python3 devices.py
-    holds python3 page.py "$(address)"
+    holds metrics_page "$(address)"
+    holds python3 page.py
 fi
 expect 0 ctl "$folder/ctl" stop
 wait "$pid"

@@ -104,6 +104,11 @@ asleep() {
     done
 }
 
+# metrics_page URL: into the file page
+metrics_page() {
+    python3 "$genomes/../tests/support/metrics_page.py" "$1" >page 2>err
+}
+
 # value KEY FILE: of JSON, one member a line
 value() {
     sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" "$2" | head -n 1
