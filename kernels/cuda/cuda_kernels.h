@@ -247,9 +247,6 @@ typedef struct vly_cuda_resident {
     uint32_t tag;     /* burst k of a launch has tag + k + 1 in its mail: none
                          that is left there from an earlier launch */
     uint32_t n_marks; /* in the shared memory of a block, of both parts */
-    uint32_t gate;    /* spelling of the barrier before mail is sent, where
-                         blocks have few threads: 0, 1 or 2 */
-    uint32_t reserved;
 } vly_cuda_resident;
 
 #define VLY_CUDA_MAIL_LINES 7u

@@ -5,7 +5,7 @@
  * others read of it (state, log, records) is written, and when it leaves what
  * is under way, as at the end of any launch.
  */
-#include "resident_config.cuh"
+#include "resident_burst.cuh"
 
 #include "linger.cuh"
 
@@ -223,9 +223,8 @@ run_command(const vly_cuda_view &view, const vly_cuda_resident &resident,
         if (roles.updates)
             update_block<MODEL, true>(view, resident, block, burst, at->base,
                                       neuron, &n_events);
-        exchange<true, GATE_PLAIN>(view, resident, block, roles, burst, at->k,
-                                   at->base, at->n_before,
-                                   is_logged(resident, *at), neuron);
+        exchange<true>(view, resident, block, roles, burst, at->k, at->base,
+                       at->n_before, is_logged(resident, *at), neuron);
         __syncthreads();
         finish_burst<true>(view, launch, resident, block, roles, burst, at);
     }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A burst of the resident plan, in the parts that a launch of many bursts
  * (burst_resident.cu) and one that stays between runs (linger_resident.cu)
- * share.
+ * share, and what their launchers do.
  */
 #ifndef VOLLEY_CUDA_RESIDENT_BURST_CUH
 #define VOLLEY_CUDA_RESIDENT_BURST_CUH
 
+#include "allow_shared.cuh"
 #include "resident_block.cuh"
 
 #define MIN_THREADS 512u
@@ -59,61 +60,10 @@ keep_account(const vly_cuda_view &view, resident_shared *shared,
     }
 }
 
-/* How the warp that sends waits for those that update. All warps meet at the
- * same barrier in each of them: warps that had only arrived took issue slots
- * from the late ones, and with a barrier of a part of the block racecheck
- * reports hazards that there are not (bench/README.md).
- * PLAIN     as it was timed
- * AHEAD     the others find their mail before the barrier, where they only
- *           wait, so that behind it they have a read and no divisions to take
- *           issue slots of the warp that sends
- * BRANCHES  the same, and each role has the barrier in its branch, without a
- *           __syncwarp. Roles are those of whole warps, so each warp is at one
- *           of the two, and both are barrier 0 of all threads: the accesses
- *           that it orders are the same. */
-enum { GATE_PLAIN, GATE_AHEAD, GATE_BRANCHES };
-
-static __device__ __forceinline__ mail_place
-own_mail(const vly_cuda_resident &resident, uint32_t tag)
-{
-    return find_mail(resident, tag, blockDim.x - 1 - threadIdx.x);
-}
-
-/* When all that fired are known, they are sent. Returns what the thread waits
- * for, if it was found before. */
-template <int GATE>
-static __device__ __forceinline__ mail_place
-send_burst(const vly_cuda_resident &resident, const resident_block &block,
-           const warp_roles &roles, uint32_t tag)
-{
-    mail_place place = {nullptr, 0};
-    uint32_t *at = nullptr;
-    if (roles.sends)
-        at = send_place(resident, tag);
-    if (GATE != GATE_PLAIN && roles.waits)
-        place = own_mail(resident, tag);
-    if constexpr (GATE == GATE_BRANCHES) {
-        if (!roles.sends) {
-            __syncthreads();
-            return place;
-        }
-        __syncthreads();
-    } else {
-        __syncwarp();
-        __syncthreads();
-        if (!roles.sends)
-            return place;
-    }
-    send_mail(resident, block, tag, at);
-    if (roles.keeps)
-        end_phase(block.shared, 1);
-    return place;
-}
-
 /* From the update of a burst to the spikes of all blocks, and what can be done
  * in between: draws for the next burst, account of this one, log and delivery
  * of the one before, which has n_before spikes in the list. */
-template <bool KEEP, int GATE>
+template <bool KEEP>
 static __device__ __forceinline__ void
 exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
          const resident_block &block, const warp_roles &roles, uint64_t burst,
@@ -122,7 +72,18 @@ exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
 {
     resident_shared *shared = block.shared;
     const uint32_t tag = resident.tag + k + 1;
-    const mail_place place = send_burst<GATE>(resident, block, roles, tag);
+    uint32_t *at = roles.sends ? send_place(resident, tag) : nullptr;
+    /* The warp that sends waits for those that update. All wait: warps that
+     * had only arrived took issue slots from the late ones and from it, and
+     * with a barrier of a part of the block racecheck reports hazards that
+     * there are not (bench/README.md). */
+    __syncwarp();
+    __syncthreads();
+    if (roles.sends) {
+        send_mail(resident, block, tag, at);
+        if (roles.keeps)
+            end_phase(shared, 1);
+    }
     if (KEEP && roles.updates) {
         neuron_draw(view, shared, burst + 1, k + 1, false, neuron);
         neuron_account(view, burst, neuron);
@@ -134,9 +95,7 @@ exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
         deliver_list(block, VLY_CUDA_LATER, resident, list, n_before, base,
                      later_groups(resident, KEEP), NOT_READ, false);
     if (roles.waits)
-        receive_mail<KEEP>(resident, block, tag,
-                           GATE == GATE_PLAIN ? own_mail(resident, tag)
-                                              : place);
+        receive_mail<KEEP>(resident, block, tag, blockDim.x - 1 - threadIdx.x);
     if (roles.keeps)
         end_phase(shared, 2);
 }
@@ -215,6 +174,27 @@ finish_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
                         {shared->log_from + got.x, is_logged(resident, *at)});
     if (roles.keeps)
         end_phase(shared, 0);
+}
+
+/* ---- launchers --------------------------------------------------------- */
+
+/* Threads of a block: as many as there are neurons and lines of mail, so that
+ * no warp has both. Fewer have more registers, and fewer warps that share an
+ * issue slot. */
+static uint32_t n_threads(const vly_cuda_resident *resident)
+{
+    const uint64_t neurons = ((uint64_t)resident->slice + 31) / 32 * 32;
+    const uint64_t waiting =
+        ((uint64_t)resident->lines * resident->n_blocks + 31) / 32 * 32;
+    if (neurons + waiting <= MIN_THREADS)
+        return MIN_THREADS;
+    return neurons + waiting <= FEW_THREADS ? FEW_THREADS : MANY_THREADS;
+}
+
+static bool is_kept(const vly_cuda_view *view,
+                    const vly_cuda_resident *resident)
+{
+    return resident->slice <= PACKED_NEURONS && view->n_areas <= PACKED_AREAS;
 }
 
 #endif

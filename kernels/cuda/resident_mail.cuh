@@ -201,33 +201,20 @@ make_entry(const vly_cuda_resident &resident, const resident_block &block,
     return class_of(block, id) << AREA_SHIFT | id;
 }
 
-/* The line that a thread waits for, and the block it is from. */
-struct mail_place {
-    const uint32_t *at;
-    uint32_t from;
-};
-
-/* Line `number` of all. */
-static __device__ __forceinline__ mail_place
-find_mail(const vly_cuda_resident &resident, uint32_t tag, uint32_t number)
-{
-    const uint32_t from = number % resident.n_blocks;
-    const uint32_t line = number / resident.n_blocks;
-    return {mail_line(resident, tag, blockIdx.x % resident.copies, line, from),
-            from};
-}
-
-/* Each thread waits for one line of one block. */
+/* Each thread waits for one line of one block: line number of all. */
 template <bool PACKED>
 static __device__ __forceinline__ void
 receive_mail(const vly_cuda_resident &resident, const resident_block &block,
-             uint32_t tag, const mail_place &place)
+             uint32_t tag, uint32_t number)
 {
     resident_shared *shared = block.shared;
-    const uint32_t from = place.from;
+    const uint32_t from = number % resident.n_blocks;
+    const uint32_t line = number / resident.n_blocks;
+    const uint32_t *at =
+        mail_line(resident, tag, blockIdx.x % resident.copies, line, from);
     uint4 v;
     do {
-        v = line_read(place.at);
+        v = line_read(at);
     } while ((v.x & 0xffffu) != tag);
     uint32_t code = v.x >> 16;
     if (code == NOBODY)

@@ -18,7 +18,6 @@ if(TARGET cuda)
             cuda:0,plan=partitioned
             cuda:0,plan=resident,blocks=3,launch=7,lines=1,split=1
             cuda:0,plan=resident,quads=1
-            cuda:0,plan=resident,gate=1 cuda:0,plan=resident,gate=2
             cuda:0,plan=global,blocks=2,launch=5
             cuda:0,plan=partitioned,cluster=1
             cuda:0,plan=partitioned,cluster=2,unit=1

@@ -64,7 +64,7 @@ if(TARGET cuda)
         set(emulated ${CMAKE_BINARY_DIR}/emulated_cuda)
         set(emulated_kernels)
         set(emulated_sources)
-        foreach(file burst_global burst_resident burst_gate burst_partition
+        foreach(file burst_global burst_resident burst_partition
                 burst_narrow build_rows build_segments build_partition publish
                 spike_log)
             list(APPEND emulated_kernels
@@ -78,8 +78,8 @@ if(TARGET cuda)
                 partition_block.cuh partition_burst.cuh partition_config.cuh
                 partition_deliver.cuh partition_layout.h partition_run.cuh
                 partition_update.cuh resident_block.cuh resident_burst.cuh
-                resident_config.cuh resident_deliver.cuh resident_mail.cuh
-                resident_run.cuh resident_update.cuh segment_marks.cuh
+                resident_deliver.cuh resident_mail.cuh
+                resident_update.cuh segment_marks.cuh
                 update_neuron.cuh)
             list(APPEND emulated_headers
                  ${CMAKE_SOURCE_DIR}/kernels/cuda/${file})

@@ -281,9 +281,8 @@ static void test_other_plans(void **state)
         "plan=global,fours=1,launch=3",
         "plan=global,fours=1",
         "plan=resident",
-        "plan=resident,gate=1",
-        "plan=resident,gate=2,lines=2",
-        "plan=resident,gate=2,launch=3,blocks=3,quads=1",
+        "plan=resident,lines=2",
+        "plan=resident,launch=3,blocks=3,quads=1",
     };
     for (uint32_t i = 0; i < sizeof options / sizeof *options; i++)
         EACH_MODEL(m, i)
