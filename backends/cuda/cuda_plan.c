@@ -33,8 +33,7 @@ static vly_status create_inputs(vly_backend_net *net, vly_error *error)
         net, n, view->n_ports * sizeof(uint32_t), &view->input, error);
     if (status == VLY_OK && has_feagi(net->desc))
         status = vly_cuda_device_alloc(net, n, 1, &view->mark, error);
-    if (status == VLY_OK && net->wanted.fours != 0 && view->n_ports == 1 &&
-        !has_feagi(net->desc))
+    if (status == VLY_OK && view->n_ports == 1 && !has_feagi(net->desc))
         status = vly_cuda_device_alloc(net, view->n_neurons, sizeof(uint32_t),
                                        &view->draws, error);
     return status;

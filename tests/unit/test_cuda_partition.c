@@ -277,9 +277,8 @@ static void test_other_plans(void **state)
     pair_open();
     static const char *const options[] = {
         "plan=global",
-        "plan=global,fours=1,blocks=2",
-        "plan=global,fours=1,launch=3",
-        "plan=global,fours=1",
+        "plan=global,blocks=2",
+        "plan=global,launch=3",
         "plan=resident",
         "plan=resident,lines=2",
         "plan=resident,launch=3,blocks=3,quads=1",

@@ -112,8 +112,8 @@ static void test_all_fire(void **state)
         "plan=resident,blocks=132,lines=1,split=1",
         "plan=resident,lines=7",
         "plan=resident,blocks=3,quads=1,split=1",
-        "plan=global,fours=1,blocks=2",
-        "plan=global,fours=1,launch=9"};
+        "plan=global,blocks=2",
+        "plan=global,launch=9"};
     static const uint32_t thresholds[] = {0x08000000u};
     uint32_t coefs[6];
     test_net net;
