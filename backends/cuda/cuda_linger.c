@@ -166,7 +166,6 @@ static vly_status prepare(vly_backend_net *net, vly_error *error)
     linger->launch.relay = linger->relay;
     linger->launch.number = ++linger->number;
     linger->launch.patience_ns = PATIENCE_NS;
-    linger->launch.lines = net->wanted.relay;
     linger->n_left = MOST_BURSTS;
     memset(&linger->told, 0, sizeof linger->told);
     set_ranges(net);

@@ -42,7 +42,6 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
         {.name = "post", .value = &made->post},
         {.name = "deal", .value = &made->deal},
         {.name = "narrow", .value = &made->narrow, .most = 2},
-        {.name = "relay", .value = &made->relay, .most = 1},
     };
     size_t n;
     const char *bad = vly_common_read_options(
@@ -55,7 +54,7 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
                          "plan=partitioned, blocks=N, launch=N, "
                          "lines=N, split=0|1, quads=N, cluster=1|2|4|8, "
                          "unit=1|2|4, once=0 to 100, post=N, deal=N, "
-                         "narrow=0|1|2, relay=0|1, linger=0|1|2, "
+                         "narrow=0|1|2, linger=0|1|2, "
                          "change=1 or "
                          "fault=1",
                          (int)n, bad);

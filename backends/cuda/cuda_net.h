@@ -101,7 +101,6 @@ typedef struct vly_cuda_options {
     uint32_t post;     /* spikes of a block whose parts are posted at most */
     uint32_t narrow;   /* sums of 16 bits: 0 never, 1 wherever they are proved
                           to fit, 2 where a burst takes less too */
-    uint32_t relay;    /* 1: inputs of launches that stay in lines */
     uint32_t deal;     /* turns of a warp from which on they are dealt */
     uint32_t n_bursts; /* of a launch; 0: by time */
     uint32_t change;   /* 1: another plan after every launch, for tests */

@@ -128,22 +128,10 @@ await_command(const vly_cuda_linger &linger, uint32_t tag)
     return (uint32_t)word;
 }
 
-/* Two words, or the line that they are: the bytes are the same. */
-static __device__ __forceinline__ void
-relay_input(const vly_cuda_linger &linger, uint32_t at, uint32_t neuron,
-            uint32_t value, uint32_t tag)
-{
-    uint64_t *to = linger.relay->inputs[at];
-    if (linger.lines != 0) {
-        line_write((uint32_t *)to, make_uint4(neuron, tag, value, tag));
-        return;
-    }
-    relay_write(to, tag_word(tag, neuron));
-    relay_write(to + 1, tag_word(tag, value));
-}
-
 /* Inputs of the command on their way to all blocks, by the first one: two at a
- * time for each thread, since a read takes a microsecond. */
+ * time for each thread, since a read takes a microsecond. A line is written in
+ * one access: all blocks read all of them, so that two would be 135,000 reads
+ * more for 1,000 inputs (0.6 of 21.4 us of the closed loop on an H200). */
 static __device__ __forceinline__ void
 relay_inputs(const vly_cuda_linger &linger, uint32_t n, uint32_t tag)
 {
@@ -161,8 +149,9 @@ relay_inputs(const vly_cuda_linger &linger, uint32_t n, uint32_t tag)
                 word[j] = host_read(from + at);
             if (at >= n)
                 continue;
-            relay_input(linger, at, (uint32_t)(word[j] >> 32) & 0xffffffu,
-                        (uint32_t)word[j], tag);
+            line_write(linger.relay->inputs[at],
+                       make_uint4((uint32_t)(word[j] >> 32) & 0xffffffu, tag,
+                                  (uint32_t)word[j], tag));
         }
     }
 }
@@ -171,21 +160,11 @@ relay_inputs(const vly_cuda_linger &linger, uint32_t n, uint32_t tag)
 static __device__ __forceinline__ uint2
 read_input(const vly_cuda_linger &linger, uint32_t i, uint32_t tag)
 {
-    const uint64_t *at = linger.relay->inputs[i];
-    if (linger.lines != 0) {
-        uint4 line;
-        do {
-            line = line_read((const uint32_t *)at);
-        } while (line.y != tag || line.w != tag);
-        return make_uint2(line.x, line.z);
-    }
-    uint64_t neuron;
-    uint64_t value;
+    uint4 line;
     do {
-        neuron = relay_read(at);
-        value = relay_read(at + 1);
-    } while (!has_tag(neuron, tag) || !has_tag(value, tag));
-    return make_uint2((uint32_t)neuron, (uint32_t)value);
+        line = line_read(linger.relay->inputs[i]);
+    } while (line.y != tag || line.w != tag);
+    return make_uint2(line.x, line.z);
 }
 
 /* Waits for the next command, in shared->command and shared->launch; false:

@@ -58,7 +58,8 @@ typedef struct vly_cuda_answer {
 /* On the device: a command on its way from the first block to the others. */
 typedef struct vly_cuda_relay {
     uint64_t command[VLY_CUDA_COMMAND_WORDS];
-    uint64_t inputs[VLY_CUDA_LINGER_INPUTS][2]; /* neuron, value: a line */
+    /* a line each: neuron, tag, value, tag */
+    uint32_t inputs[VLY_CUDA_LINGER_INPUTS][4];
     /* blocks that have done a command (16 bits), synaptic events of the launch
      * (48): 0 before it */
     uint64_t arrived;
@@ -80,7 +81,7 @@ typedef struct vly_cuda_linger {
     uint32_t number;      /* of the launch; its commands have the next ones */
     uint32_t patience_ns; /* without a command it leaves by itself */
     uint32_t n_ranges;
-    uint32_t lines; /* 1: an input goes to the blocks in one access */
+    uint32_t reserved;
     vly_cuda_linger_range ranges[VLY_CUDA_WATCHES];
 } vly_cuda_linger;
 

@@ -11,8 +11,7 @@ set(plans cuda:0,plan=global cuda:0,plan=resident cuda:0,plan=partitioned
     cuda:0,change=1,launch=5)
 # and what is off unless it is asked for
 set(variants cuda:0,plan=partitioned,narrow=1
-    cuda:0,plan=partitioned,cluster=2,narrow=1,post=20,launch=9
-    cuda:0,plan=resident,relay=1)
+    cuda:0,plan=partitioned,cluster=2,narrow=1,post=20,launch=9)
 
 # ---- digests: shipped genomes, random genomes -----------------------------
 vly_test(test_golden LABELS integration TIMEOUT 120

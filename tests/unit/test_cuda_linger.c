@@ -195,8 +195,6 @@ static const char *const staying[] = {
     "plan=partitioned,blocks=6",
     "plan=resident,linger=2",
     "plan=partitioned,linger=2",
-    "plan=resident,relay=1",
-    "plan=partitioned,relay=1,linger=2",
 };
 enum { N_STAYING = sizeof staying / sizeof staying[0] };
 
