@@ -5,8 +5,8 @@
  * end, so that every burst that was timed is checked, and the reference those
  * of the CPU backend for its first bursts. One row a backend: microseconds a
  * burst, the median and the lowest and highest of blocks, what delivery and
- * update took by the backend's own account, and how it compares with the
- * reference.
+ * update took by the backend's own account, how it compares with the reference,
+ * and the plan that it chose.
  *
  * Exit codes: 0, 1 digests differ, 2 the call, else as the command's.
  */
@@ -27,6 +27,7 @@ typedef struct result {
     double us[BLOCKS]; /* a burst */
     double delivery_us;
     double dynamics_us;
+    char plan[256]; /* up to the first semicolon */
 } result;
 
 static double now_us(void)
@@ -62,6 +63,8 @@ static vly_status time_net(vly_net *net, result *made, vly_error *error)
         (double)(after.delivery_ns - before.delivery_ns) / bursts;
     made->dynamics_us =
         (double)(after.dynamics_ns - before.dynamics_ns) / bursts;
+    memcpy(made->plan, after.plan, sizeof made->plan);
+    made->plan[strcspn(made->plan, ";")] = 0;
     made->late = vly_net_digest(net);
     qsort(made->us, BLOCKS, sizeof made->us[0], compare);
     return vly_net_state_digest(net, &made->state, error);
@@ -87,11 +90,11 @@ static vly_status run_backend(const vly_connectome *connectome,
 static void print_row(const char *backend, const result *made,
                       const result *reference, int same)
 {
-    printf("%-56s %8.2f %8.2f %8.2f %8.1f %8.1f %7.3f  %s\n", backend,
+    printf("%-56s %8.2f %8.2f %8.2f %8.1f %8.1f %7.3f  %-7s  %s\n", backend,
            made->us[BLOCKS / 2], made->us[0], made->us[BLOCKS - 1],
            made->delivery_us, made->dynamics_us,
            made->us[BLOCKS / 2] / reference->us[BLOCKS / 2],
-           same ? "same" : "DIFFERS");
+           same ? "same" : "DIFFERS", made->plan);
     (void)fflush(stdout);
 }
 
@@ -106,8 +109,8 @@ static int run_all(const vly_connectome *connectome, vly_registry *registry,
     vly_error error = {.struct_size = sizeof error};
     vly_status status =
         run_backend(connectome, registry, "cpu", 0, &cpu, &error);
-    printf("%-56s %8s %8s %8s %8s %8s %7s  %s\n", "backend", "us", "lowest",
-           "highest", "deliver", "update", "ratio", "digest");
+    printf("%-56s %8s %8s %8s %8s %8s %7s  %-7s  %s\n", "backend", "us",
+           "lowest", "highest", "deliver", "update", "ratio", "digest", "plan");
     for (int i = 0; i < n_backends && status == VLY_OK; i++) {
         result made = {0};
         vly_status made_status =

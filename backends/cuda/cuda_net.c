@@ -6,9 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of option narrow: 2 is meant, once a device has shown it equal and faster. */
-#define NARROW_UNASKED 0u
-
 /* ---- options ----------------------------------------------------------- */
 
 static vly_status read_options(const char *text, vly_cuda_options *made,
@@ -22,7 +19,7 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
     made->once = VLY_CUDA_AUTO;
     made->post = VLY_CUDA_AUTO;
     made->deal = VLY_CUDA_AUTO;
-    made->narrow = NARROW_UNASKED;
+    made->narrow = VLY_CUDA_AUTO;
     const vly_common_option options[] = {
         {.name = "plan", .value = &made->plan, .words = plans},
         {.name = "blocks", .value = &made->n_blocks},
@@ -41,7 +38,7 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
         {.name = "once", .value = &made->once, .most = 100},
         {.name = "post", .value = &made->post},
         {.name = "deal", .value = &made->deal},
-        {.name = "narrow", .value = &made->narrow, .most = 2},
+        {.name = "narrow", .value = &made->narrow, .most = 1},
     };
     size_t n;
     const char *bad = vly_common_read_options(
@@ -54,7 +51,7 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
                          "plan=partitioned, blocks=N, launch=N, "
                          "lines=N, split=0|1, quads=N, cluster=1|2|4|8, "
                          "unit=1|2|4, once=0 to 100, post=N, deal=N, "
-                         "narrow=0|1|2, linger=0|1|2, "
+                         "narrow=0|1, linger=0|1|2, "
                          "change=1 or "
                          "fault=1",
                          (int)n, bad);

@@ -100,7 +100,7 @@ typedef struct vly_cuda_options {
                           least; 0: none, VLY_CUDA_AUTO: what does not fit */
     uint32_t post;     /* spikes of a block whose parts are posted at most */
     uint32_t narrow;   /* sums of 16 bits: 0 never, 1 wherever they are proved
-                          to fit, 2 where a burst takes less too */
+                          to fit, VLY_CUDA_AUTO where a burst takes less too */
     uint32_t deal;     /* turns of a warp from which on they are dealt */
     uint32_t n_bursts; /* of a launch; 0: by time */
     uint32_t change;   /* 1: another plan after every launch, for tests */

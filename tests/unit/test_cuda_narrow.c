@@ -273,7 +273,9 @@ static void test_not_taken(void **state)
     static const uint8_t delay[2] = {0, 3};
     for (uint32_t i = 0; i < N_CASES; i++) {
         small_net made;
-        start_net(&made, i == CASE_OFF ? 0 : i == CASE_WORSE ? 2 : 1);
+        start_net(&made, i == CASE_OFF     ? 0
+                         : i == CASE_WORSE ? VLY_CUDA_AUTO
+                                           : 1);
         add_area(&made, 1000);
         add_map(&made, 0, 0, 30, 100, 0, 1);
         if (i == CASE_DELAYS) {
@@ -343,15 +345,30 @@ static void test_sizes(void **state)
 {
     (void)state;
     static const size_case cases[] = {
-        {1000000, 1000, 0, 0, 0, 4}, {1000000, 1000, 8, 1, 1, 8},
-        {1000000, 1000, 0, 1, 1, 8}, {4000000, 1000, 0, 0, 0, 2},
-        {4000000, 1000, 0, 1, 1, 2}, {4000000, 1000, 0, 2, 1, 2},
-        {4000000, 1000, 1, 1, 1, 1}, {4324320, 1000, 2, 1, 1, 2},
-        {4325376, 1000, 2, 1, 1, 2}, {4325377, 1000, 2, 1, 1, 1},
-        {7000000, 1000, 0, 0, 0, 1}, {7000000, 1000, 0, 1, 1, 1},
-        {8633856, 500, 0, 1, 1, 1},  {8633856, 500, 0, 2, 1, 1},
-        {3999999, 1000, 2, 1, 1, 2}, {100001, 1000, 4, 1, 1, 4},
-        {33, 3, 1, 1, 1, 1},         {1, 1, 0, 1, 1, 1},
+        {1000000, 1000, 0, 0, 0, 4},
+        {1000000, 1000, 8, 1, 1, 8},
+        {1000000, 1000, 0, 1, 1, 8},
+        {4000000, 1000, 0, 0, 0, 2},
+        {4000000, 1000, 0, 1, 1, 2},
+        {4000000, 1000, 0, VLY_CUDA_AUTO, 1, 2},
+        {4000000, 1000, 1, 1, 1, 1},
+        {4324320, 1000, 2, 1, 1, 2},
+        {4325376, 1000, 2, 1, 1, 2},
+        {4325377, 1000, 2, 1, 1, 1},
+        {7000000, 1000, 0, 0, 0, 1},
+        {7000000, 1000, 0, 1, 1, 1},
+        {8633856, 500, 0, 1, 1, 1},
+        {8633856, 500, 0, VLY_CUDA_AUTO, 1, 1},
+        /* what is not asked for: 1 M no, 4 M yes; a pair that holds all twice,
+         * one that does not, a block a slice */
+        {1000000, 1000, 0, VLY_CUDA_AUTO, 0, 4},
+        {3700000, 1000, 0, VLY_CUDA_AUTO, 0, 2},
+        {3900000, 1000, 0, VLY_CUDA_AUTO, 1, 2},
+        {7000000, 1000, 0, VLY_CUDA_AUTO, 0, 1},
+        {3999999, 1000, 2, 1, 1, 2},
+        {100001, 1000, 4, 1, 1, 4},
+        {33, 3, 1, 1, 1, 1},
+        {1, 1, 0, 1, 1, 1},
     };
     fake_cuda_units = UNITS;
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -367,9 +384,9 @@ static void test_sizes(void **state)
         const vly_cuda_partition *p = &made.net.partition;
         uint64_t bytes =
             partition_dynamic(&made.net.view, p) + partition_static();
-        print_message("%u x %u, narrow=%u: %u slices of %u blocks, %u places "
+        print_message("%u x %u, narrow=%d: %u slices of %u blocks, %u places "
                       "of %u bits, %u once, %u bytes of shared memory\n",
-                      c->n, c->row, c->narrow, p->n_slices, p->cluster,
+                      c->n, c->row, (int)c->narrow, p->n_slices, p->cluster,
                       p->slice, p->narrow ? 16 : 32, p->once, (unsigned)bytes);
         check_sizes(&made);
         assert_int_equal(p->narrow, c->is_narrow);
