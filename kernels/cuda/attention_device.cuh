@@ -123,4 +123,15 @@ static __device__ __forceinline__ void store_element(void *x, uint64_t at,
     }
 }
 
+/* four floats, the first in the low byte; too large becomes the largest */
+static __device__ __forceinline__ uint32_t pack_e4m3(float a, float b, float c,
+                                                     float d)
+{
+    const __nv_fp8x2_storage_t low =
+        __nv_cvt_float2_to_fp8x2(make_float2(a, b), __NV_SATFINITE, __NV_E4M3);
+    const __nv_fp8x2_storage_t high =
+        __nv_cvt_float2_to_fp8x2(make_float2(c, d), __NV_SATFINITE, __NV_E4M3);
+    return (uint32_t)low | (uint32_t)high << 16;
+}
+
 #endif

@@ -13,11 +13,9 @@
 extern "C" {
 #endif
 
-enum { VLY_SM90_ROWS = 128 };
-
-/* Of elements (dimension, position, head, batch), boxes of 64 x rows x 1 x 1,
- * swizzled by 128 bytes; rows: VLY_SM90_ROWS for Q, the keys of a tile for K
- * and V. What is behind the tensor reads as zeros. */
+/* Of elements (dimension, position, head, batch), boxes of 128 bytes x rows x
+ * 1 x 1, swizzled by 128 bytes; rows: those of a block for Q, the keys of a
+ * tile for K and V. What is behind the tensor reads as zeros. */
 typedef struct vly_sm90_maps {
     CUtensorMap q;
     CUtensorMap k;
@@ -26,19 +24,28 @@ typedef struct vly_sm90_maps {
 
 typedef struct vly_sm90_grid {
     uint32_t *marks;   /* [n_tiles]: row blocks to be done again; NULL without
-                        lengths */
+                        lengths, not used of e4m3 */
     uint32_t n_tiles;  /* n_blocks * batch * heads_q */
     uint32_t n_blocks; /* row blocks of a head */
     uint32_t section;  /* heads whose keys and values fit L2 together */
-    uint32_t reserved;
+    uint32_t config;   /* number of the variant */
 } vly_sm90_grid;
 
-/* fp16 and bf16, dim = dim_v of 64, 128 or 256, neither packed nor paged. */
+/* One of several that give the same up to rounding; they differ in speed. */
+typedef struct vly_sm90_variant {
+    uint32_t rows; /* of a block; 0: there is no such variant */
+    uint32_t keys; /* of a tile */
+    uint32_t lazy; /* 1: sums are rescaled only when scores have grown much */
+    uint32_t reserved;
+} vly_sm90_variant;
+
+/* fp16, bf16 and e4m3, dim = dim_v of 64, 128 or 256, neither packed nor
+ * paged. */
 int vly_attention_sm90(const vly_attention_args *args,
                        const vly_sm90_grid *grid, const vly_sm90_maps *maps,
                        uint32_t n_sms, void *stream);
-/* Keys of a tile. */
-uint32_t vly_attention_sm90_keys(uint32_t dim);
+vly_sm90_variant vly_attention_sm90_variant(uint32_t type, uint32_t dim,
+                                            uint32_t config);
 
 #ifdef __cplusplus
 }

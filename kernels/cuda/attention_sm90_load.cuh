@@ -8,25 +8,47 @@
 #include "attention_sm90.h"
 #include "hopper.cuh"
 
-#define THREADS 384
-#define ROWS 128
 #define STAGES 2
-#define MULTIPLIERS 256 /* threads */
-/* of a thread after setmaxnreg: 128 * (40 + 2 * 232) are at most 65536 */
-#define LOADER_REGISTERS 40
-#define MULTIPLIER_REGISTERS 232
+#define TURNERS 3 /* warps that transpose V: the loader's group without one */
 
-template <int D> struct sm90_shape {
-    static constexpr int keys = D == 256 ? 64 : 128;
-    static constexpr uint32_t slab_q = ROWS * 128; /* 64 columns */
-    static constexpr uint32_t slab_kv = keys * 128;
-    static constexpr uint32_t bytes_q = ROWS * D * 2;
-    static constexpr uint32_t bytes_kv = keys * D * 2;
-    /* Q, then K and V of each stage, then barriers */
+/* A variant: keys of a tile, warp groups of 64 queries, and whether sums wait
+ * for scores to grow before they are rescaled. Tiles lie in slabs: rows of 128
+ * bytes, swizzled. */
+template <typename ELEMENT, int DIM, int KEYS, int GROUPS, bool LAZY>
+struct sm90_shape {
+    using type = ELEMENT;
+    static constexpr int dim = DIM;
+    static constexpr int keys = KEYS;
+    static constexpr int groups = GROUPS;
+    static constexpr bool lazy = LAZY;
+    static constexpr bool fp8 = sizeof(ELEMENT) == 1;
+    static constexpr int rows = 64 * GROUPS;
+    static constexpr int threads = 128 + 128 * GROUPS;
+    static constexpr int columns = 128 / (int)sizeof(ELEMENT); /* of a slab */
+    static constexpr int slabs = (DIM + columns - 1) / columns;
+    static constexpr int steps = KEYS * (int)sizeof(ELEMENT) / 32; /* of P V */
+    static constexpr uint32_t slab_q = rows * 128;
+    static constexpr uint32_t slab_kv = KEYS * 128;
+    static constexpr uint32_t bytes_q = slabs * slab_q;
+    static constexpr uint32_t bytes_kv = slabs * slab_kv;
+    /* e4m3: V transposed, a slab has all dimensions of 128 keys */
+    static constexpr uint32_t slab_v = fp8 ? DIM * 128 : slab_kv;
+    static constexpr uint32_t bytes_v =
+        fp8 ? (KEYS + 127) / 128 * slab_v : bytes_kv;
+    /* Q, then K and V of each stage, V as it came, then barriers */
     static constexpr uint32_t k = bytes_q;
     static constexpr uint32_t v = k + STAGES * bytes_kv;
-    static constexpr uint32_t barriers = v + STAGES * bytes_kv;
+    static constexpr uint32_t raw = v + STAGES * bytes_v;
+    static constexpr uint32_t barriers = raw + (fp8 ? STAGES * bytes_kv : 0);
     static constexpr uint32_t bytes = barriers + 128 + 1024; /* alignment */
+    /* of a thread after setmaxnreg: 128 * (loader + groups * multiplier) is at
+     * most 65536, of two groups 64512, what they start with */
+    static constexpr int loader_registers = GROUPS == 3                ? 32
+                                            : fp8                      ? 56
+                                            : KEYS > 128 || KEYS == 80 ? 24
+                                                                       : 40;
+    static constexpr int multiplier_registers =
+        GROUPS == 3 ? 160 : 240 - (loader_registers - 24) / 2;
 };
 
 /* Barriers, 8 bytes each. */
@@ -37,8 +59,22 @@ enum {
     EMPTY_K = FULL_K + STAGES,
     FULL_V = EMPTY_K + STAGES,
     EMPTY_V = FULL_V + STAGES,
-    N_BARRIERS = EMPTY_V + STAGES,
+    FULL_RAW = EMPTY_V + STAGES, /* e4m3: V as it came */
+    EMPTY_RAW = FULL_RAW + STAGES,
+    N_BARRIERS = EMPTY_RAW + STAGES,
 };
+
+/* How many arrive at a barrier. */
+template <typename W>
+static __device__ __forceinline__ uint32_t arrivals_of(uint32_t barrier)
+{
+    const bool is_v = barrier >= FULL_V && barrier < EMPTY_V;
+    if (barrier >= EMPTY_RAW || (is_v && W::fp8))
+        return TURNERS;
+    const bool full = barrier == FULL_Q || barrier >= FULL_RAW || is_v ||
+                      (barrier >= FULL_K && barrier < EMPTY_K);
+    return full ? 1 : 4 * W::groups;
+}
 
 struct sm90_tile {
     attention_sequence s;
@@ -66,7 +102,7 @@ unpacked_sequence(const vly_attention_args &args, uint32_t batch)
 
 static __device__ __forceinline__ sm90_tile
 tile_of(const vly_attention_args &args, const vly_sm90_grid &grid, uint32_t t,
-        int32_t keys)
+        int32_t rows, int32_t keys)
 {
     sm90_tile tile;
     uint32_t block = 0;
@@ -75,37 +111,38 @@ tile_of(const vly_attention_args &args, const vly_sm90_grid &grid, uint32_t t,
                        grid.section, &block, &pair);
     tile.s = unpacked_sequence(args, pair / args.heads_q);
     tile.head = pair % args.heads_q;
-    tile.row = (int32_t)block * ROWS;
-    tile.tiles = vly_attention_tiles_of(&tile.s.mask, tile.row, ROWS, keys);
+    tile.row = (int32_t)block * rows;
+    tile.tiles = vly_attention_tiles_of(&tile.s.mask, tile.row, rows, keys);
     return tile;
 }
 
 /* ---- the loader -------------------------------------------------------- */
 
-template <int D, int BOX_ROWS>
+template <typename W, int BOX_ROWS>
 static __device__ __forceinline__ void
 load_slabs(uint32_t to, const CUtensorMap *map, uint32_t barrier, int32_t row,
            uint32_t head, uint32_t batch)
 {
-    barrier_expect(barrier, BOX_ROWS * D * 2);
+    barrier_expect(barrier, W::slabs * BOX_ROWS * 128);
 #pragma unroll
-    for (int slab = 0; slab < D / 64; slab++)
-        tensor_load(to + slab * BOX_ROWS * 128, map, barrier, slab * 64, row,
-                    (int32_t)head, (int32_t)batch);
+    for (int slab = 0; slab < W::slabs; slab++)
+        tensor_load(to + slab * BOX_ROWS * 128, map, barrier, slab * W::columns,
+                    row, (int32_t)head, (int32_t)batch);
 }
 
-template <int D>
+template <typename W>
 static __device__ __forceinline__ void
 load_all(const vly_attention_args &args, const vly_sm90_grid &grid,
          const vly_sm90_maps &maps, uint32_t base)
 {
-    using shape = sm90_shape<D>;
-    const uint32_t bars = base + shape::barriers;
+    constexpr uint32_t full_v = W::fp8 ? FULL_RAW : FULL_V;
+    constexpr uint32_t empty_v = W::fp8 ? EMPTY_RAW : EMPTY_V;
+    const uint32_t bars = base + W::barriers;
     const uint32_t group = args.heads_q / args.heads_kv;
     uint32_t n_q = 0;
     uint32_t n_kv = 0;
     for (uint32_t t = blockIdx.x; t < grid.n_tiles; t += gridDim.x) {
-        const sm90_tile tile = tile_of(args, grid, t, shape::keys);
+        const sm90_tile tile = tile_of(args, grid, t, W::rows, W::keys);
         if (tile.tiles.begin >= tile.tiles.end)
             continue;
         const uint32_t batch = tile.s.batch;
@@ -113,20 +150,127 @@ load_all(const vly_attention_args &args, const vly_sm90_grid &grid,
         /* empty for the first time: the phase before the first is over */
         barrier_wait(bars + 8 * EMPTY_Q,
                      vly_attention_use_of(n_q, 1).parity ^ 1u);
-        load_slabs<D, ROWS>(base, &maps.q, bars + 8 * FULL_Q, tile.row,
-                            tile.head, batch);
+        load_slabs<W, W::rows>(base, &maps.q, bars + 8 * FULL_Q, tile.row,
+                               tile.head, batch);
         n_q++;
         for (int32_t n = tile.tiles.end - 1; n >= tile.tiles.begin; n--) {
             const vly_attention_use u = vly_attention_use_of(n_kv++, STAGES);
-            const int32_t key = n * shape::keys;
+            const int32_t key = n * W::keys;
             barrier_wait(bars + 8 * (EMPTY_K + u.place), u.parity ^ 1u);
-            load_slabs<D, shape::keys>(
-                base + shape::k + u.place * shape::bytes_kv, &maps.k,
-                bars + 8 * (FULL_K + u.place), key, head_kv, batch);
+            load_slabs<W, W::keys>(base + W::k + u.place * W::bytes_kv, &maps.k,
+                                   bars + 8 * (FULL_K + u.place), key, head_kv,
+                                   batch);
+            barrier_wait(bars + 8 * (empty_v + u.place), u.parity ^ 1u);
+            load_slabs<W, W::keys>(
+                base + (W::fp8 ? W::raw : W::v) + u.place * W::bytes_kv,
+                &maps.v, bars + 8 * (full_v + u.place), key, head_kv, batch);
+        }
+    }
+}
+
+/* ---- the turners ------------------------------------------------------- */
+
+/* Bytes of a register of a turned tile: keys 2q, 2q + 1, 2q + 8, 2q + 9 from
+ * `first` on (q: lane % 4). Those not below end become 0: what lies behind a
+ * sequence's length may be NaN. */
+static __device__ __forceinline__ uint32_t bytes_below(int32_t first,
+                                                       int32_t end)
+{
+    const int32_t key = first + 2 * (int32_t)(threadIdx.x % 4);
+    return (key < end ? 0xffu : 0u) | (key + 1 < end ? 0xff00u : 0u) |
+           (key + 8 < end ? 0xff0000u : 0u) |
+           (key + 9 < end ? 0xff000000u : 0u);
+}
+
+/* 32 keys of 16 dimensions from rows of keys to rows of dimensions. The order
+ * of both changes, so that nothing has to move between lanes: of 16 keys lane q
+ * of a quad has 2q, 2q + 1, 2q + 8, 2q + 9, as the weights lie in the sums of
+ * the first product; of 16 dimensions the even ones come first. */
+template <typename W>
+static __device__ __forceinline__ void
+read_unturned(uint32_t from, uint32_t dims, uint32_t keys, uint32_t in[4])
+{
+    const uint32_t lane = threadIdx.x % 32;
+    ldmatrix_trans(in, from + dims / 8 * W::slab_kv + (keys * 32 + lane) * 128 +
+                           (dims % 8 ^ lane % 8) * 16);
+}
+
+/* end: keys of the tile that exist */
+template <typename W>
+static __device__ __forceinline__ void write_turned(uint32_t to, uint32_t dims,
+                                                    uint32_t keys, int32_t end,
+                                                    const uint32_t in[4])
+{
+    const uint32_t row = threadIdx.x % 8;
+    const uint32_t matrix = threadIdx.x % 32 / 8;
+    const uint32_t chunk = keys * 2 + matrix / 2;
+    /* even and odd dimensions of the first 16 keys, then of the others */
+    uint32_t out[4];
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        out[2 * half] = __byte_perm(in[2 * half], in[2 * half + 1], 0x6420);
+        out[2 * half + 1] = __byte_perm(in[2 * half], in[2 * half + 1], 0x7531);
+        if (end < W::keys) {
+            const uint32_t mask =
+                bytes_below((int32_t)(keys * 32) + half * 16, end);
+            out[2 * half] &= mask;
+            out[2 * half + 1] &= mask;
+        }
+    }
+    store_matrix(to + chunk / 8 * W::slab_v +
+                     (dims * 16 + matrix % 2 * 8 + row) * 128 +
+                     (chunk % 8 ^ row) * 16,
+                 out);
+}
+
+/* One tile, by TURNERS warps; four reads are under way at once. */
+template <typename W>
+static __device__ __forceinline__ void turn_tile(uint32_t from, uint32_t to,
+                                                 int32_t end)
+{
+    constexpr uint32_t width = W::dim / 16;
+    constexpr uint32_t units = width * (W::keys / 32);
+#pragma unroll 1
+    for (uint32_t x = threadIdx.x / 32 - 1; x < units; x += 4 * TURNERS) {
+        uint32_t in[4][4];
+#pragma unroll
+        for (uint32_t b = 0; b < 4; b++) {
+            const uint32_t unit = x + b * TURNERS;
+            if (unit < units)
+                read_unturned<W>(from, unit % width, unit / width, in[b]);
+        }
+#pragma unroll
+        for (uint32_t b = 0; b < 4; b++) {
+            const uint32_t unit = x + b * TURNERS;
+            if (unit < units)
+                write_turned<W>(to, unit % width, unit / width, end, in[b]);
+        }
+    }
+}
+
+/* Every tile of V, by the warps 1 to TURNERS. */
+template <typename W>
+static __device__ __forceinline__ void turn_all(const vly_attention_args &args,
+                                                const vly_sm90_grid &grid,
+                                                uint32_t base)
+{
+    const uint32_t bars = base + W::barriers;
+    uint32_t n_kv = 0;
+    for (uint32_t t = blockIdx.x; t < grid.n_tiles; t += gridDim.x) {
+        const sm90_tile tile = tile_of(args, grid, t, W::rows, W::keys);
+        for (int32_t n = tile.tiles.end - 1; n >= tile.tiles.begin; n--) {
+            const vly_attention_use u = vly_attention_use_of(n_kv++, STAGES);
+            const int32_t end = tile.s.mask.n_kv - n * W::keys;
+            barrier_wait(bars + 8 * (FULL_RAW + u.place), u.parity);
             barrier_wait(bars + 8 * (EMPTY_V + u.place), u.parity ^ 1u);
-            load_slabs<D, shape::keys>(
-                base + shape::v + u.place * shape::bytes_kv, &maps.v,
-                bars + 8 * (FULL_V + u.place), key, head_kv, batch);
+            turn_tile<W>(base + W::raw + u.place * W::bytes_kv,
+                         base + W::v + u.place * W::bytes_v, end);
+            fence_async(); /* wgmma reads what was stored here */
+            __syncwarp();
+            if (threadIdx.x % 32 == 0) {
+                barrier_arrive(bars + 8 * (FULL_V + u.place));
+                barrier_arrive(bars + 8 * (EMPTY_RAW + u.place));
+            }
         }
     }
 }

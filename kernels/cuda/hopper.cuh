@@ -25,6 +25,12 @@ static __device__ __forceinline__ void barrier_init_fence(void)
     asm volatile("fence.proxy.async;" ::: "memory");
 }
 
+/* what this thread stored into shared memory, for TMA and wgmma */
+static __device__ __forceinline__ void fence_async(void)
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 static __device__ __forceinline__ void barrier_arrive(uint32_t barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier)
@@ -82,6 +88,16 @@ template <int REGISTERS>
 static __device__ __forceinline__ void registers_fewer(void)
 {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+
+/* Four matrices of 8 x 8 elements of 2 bytes, lanes as in ldmatrix. */
+static __device__ __forceinline__ void store_matrix(uint32_t address,
+                                                    const uint32_t r[4])
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], "
+                 "{%1, %2, %3, %4};" ::"r"(address),
+                 "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+                 : "memory");
 }
 
 /* Named barriers of a block; 0 is __syncthreads. */

@@ -2,7 +2,8 @@
  * wgmma of sm_90a: matrix products of a warp group with A in shared memory or
  * registers, B in shared memory, sums in registers. CCCL has no wrappers of
  * them. Lanes hold rows and columns of a result as in mma.m16n8k16, 16 rows a
- * warp, one fragment of 8 columns behind the other.
+ * warp, one fragment of 8 columns behind the other; a fragment of A of e4m3 is
+ * that of mma.m16n8k32.
  *
  * Source  PTX ISA 8.8, 9.7.15 (asynchronous warpgroup matrix instructions)
  */
@@ -13,6 +14,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 /* ---- order ------------------------------------------------------------- */
 
@@ -53,6 +55,17 @@ static __device__ __forceinline__ void wgmma_hold(uint32_t (&a)[N][4])
             asm volatile("" : "+r"(a[i][r])::"memory");
 }
 
+/* What comes next waits until x, which is never below 0, is known: ptxas moves
+ * a wgmma_wait up over arithmetic, which then does not run beside the product,
+ * but not over a store. spare: 4 bytes of shared memory */
+static __device__ __forceinline__ void wgmma_after(float x, uint32_t spare)
+{
+    asm volatile("{ .reg .pred p; setp.lt.f32 p, %0, 0f00000000;\n"
+                 "@p st.volatile.shared.f32 [%1], %0; }" ::"f"(x),
+                 "r"(spare)
+                 : "memory");
+}
+
 /* ---- descriptors of shared memory, swizzled by 128 bytes --------------- */
 
 /* Rows of 128 bytes, the dimension that is summed contiguous: groups of 8 rows
@@ -74,108 +87,118 @@ static __device__ __forceinline__ uint64_t wgmma_columns(uint32_t address,
 
 /* ---- products ---------------------------------------------------------- */
 
-/* d (64 x N) = a b + (add ? d : 0) for 16 columns of a:
+/* d (64 x N) = a b + (add ? d : 0) for 32 bytes of each row of a:
  * ss: both in shared memory, the summed dimension contiguous in both;
- * rs: a in registers, the summed dimension of b down its rows. */
+ * rs: a in registers; 16 bits: the summed dimension of b down its rows; e4m3:
+ * contiguous, as wgmma has it in no other way. */
 template <typename T, int N> struct wgmma;
 
-/* registers of sums as PTX numbers them, 32, 64 and 128, and as operands */
+/* registers of sums as PTX numbers them, eight at a time, and as operands */
+#define VLY_WGMMA_G0 "%0, %1, %2, %3, %4, %5, %6, %7"
+#define VLY_WGMMA_G8 "%8, %9, %10, %11, %12, %13, %14, %15"
+#define VLY_WGMMA_G16 "%16, %17, %18, %19, %20, %21, %22, %23"
+#define VLY_WGMMA_G24 "%24, %25, %26, %27, %28, %29, %30, %31"
+#define VLY_WGMMA_G32 "%32, %33, %34, %35, %36, %37, %38, %39"
+#define VLY_WGMMA_G40 "%40, %41, %42, %43, %44, %45, %46, %47"
+#define VLY_WGMMA_G48 "%48, %49, %50, %51, %52, %53, %54, %55"
+#define VLY_WGMMA_G56 "%56, %57, %58, %59, %60, %61, %62, %63"
+#define VLY_WGMMA_G64 "%64, %65, %66, %67, %68, %69, %70, %71"
+#define VLY_WGMMA_G72 "%72, %73, %74, %75, %76, %77, %78, %79"
+#define VLY_WGMMA_G80 "%80, %81, %82, %83, %84, %85, %86, %87"
+#define VLY_WGMMA_G88 "%88, %89, %90, %91, %92, %93, %94, %95"
+#define VLY_WGMMA_G96 "%96, %97, %98, %99, %100, %101, %102, %103"
+#define VLY_WGMMA_G104 "%104, %105, %106, %107, %108, %109, %110, %111"
+#define VLY_WGMMA_G112 "%112, %113, %114, %115, %116, %117, %118, %119"
+#define VLY_WGMMA_G120 "%120, %121, %122, %123, %124, %125, %126, %127"
 #define VLY_WGMMA_R32                                                          \
-    "%0, %1, %2, %3, %4, %5, %6, %7, "                                         \
-    "%8, %9, %10, %11, %12, %13, %14, %15, "                                   \
-    "%16, %17, %18, %19, %20, %21, %22, %23, "                                 \
-    "%24, %25, %26, %27, %28, %29, %30, %31"
-#define VLY_WGMMA_R64                                                          \
-    VLY_WGMMA_R32 ", "                                                         \
-                  "%32, %33, %34, %35, %36, %37, %38, %39, "                   \
-                  "%40, %41, %42, %43, %44, %45, %46, %47, "                   \
-                  "%48, %49, %50, %51, %52, %53, %54, %55, "                   \
-                  "%56, %57, %58, %59, %60, %61, %62, %63"
-#define VLY_WGMMA_R128                                                         \
-    VLY_WGMMA_R64 ", "                                                         \
-                  "%64, %65, %66, %67, %68, %69, %70, %71, "                   \
-                  "%72, %73, %74, %75, %76, %77, %78, %79, "                   \
-                  "%80, %81, %82, %83, %84, %85, %86, %87, "                   \
-                  "%88, %89, %90, %91, %92, %93, %94, %95, "                   \
-                  "%96, %97, %98, %99, %100, %101, %102, %103, "               \
-                  "%104, %105, %106, %107, %108, %109, %110, %111, "           \
-                  "%112, %113, %114, %115, %116, %117, %118, %119, "           \
-                  "%120, %121, %122, %123, %124, %125, %126, %127"
+    VLY_WGMMA_G0 ", " VLY_WGMMA_G8 ", " VLY_WGMMA_G16 ", " VLY_WGMMA_G24
+#define VLY_WGMMA_R40 VLY_WGMMA_R32 ", " VLY_WGMMA_G32
+#define VLY_WGMMA_R48 VLY_WGMMA_R40 ", " VLY_WGMMA_G40
+#define VLY_WGMMA_R64 VLY_WGMMA_R48 ", " VLY_WGMMA_G48 ", " VLY_WGMMA_G56
+#define VLY_WGMMA_R80 VLY_WGMMA_R64 ", " VLY_WGMMA_G64 ", " VLY_WGMMA_G72
+#define VLY_WGMMA_R88 VLY_WGMMA_R80 ", " VLY_WGMMA_G80
+#define VLY_WGMMA_R96 VLY_WGMMA_R88 ", " VLY_WGMMA_G88
+#define VLY_WGMMA_R112 VLY_WGMMA_R96 ", " VLY_WGMMA_G96 ", " VLY_WGMMA_G104
+#define VLY_WGMMA_R128 VLY_WGMMA_R112 ", " VLY_WGMMA_G112 ", " VLY_WGMMA_G120
 #define VLY_WGMMA_D8(d, i)                                                     \
     "+f"((d)[i]), "+f"((d)[(i) + 1]), "+f"((d)[(i) + 2]), "+f"((d)[(i) + 3]),  \
         "+f"((d)[(i) + 4]), "+f"((d)[(i) + 5]), "+f"((d)[(i) + 6]),            \
         "+f"((d)[(i) + 7])
-#define VLY_WGMMA_D32(d, i)                                                    \
-    VLY_WGMMA_D8(d, i), VLY_WGMMA_D8(d, (i) + 8), VLY_WGMMA_D8(d, (i) + 16),   \
-        VLY_WGMMA_D8(d, (i) + 24)
-#define VLY_WGMMA_D64(d, i) VLY_WGMMA_D32(d, i), VLY_WGMMA_D32(d, (i) + 32)
-#define VLY_WGMMA_D128(d, i) VLY_WGMMA_D64(d, i), VLY_WGMMA_D64(d, (i) + 64)
+#define VLY_WGMMA_D32(d)                                                       \
+    VLY_WGMMA_D8(d, 0), VLY_WGMMA_D8(d, 8), VLY_WGMMA_D8(d, 16),               \
+        VLY_WGMMA_D8(d, 24)
+#define VLY_WGMMA_D40(d) VLY_WGMMA_D32(d), VLY_WGMMA_D8(d, 32)
+#define VLY_WGMMA_D48(d) VLY_WGMMA_D40(d), VLY_WGMMA_D8(d, 40)
+#define VLY_WGMMA_D64(d)                                                       \
+    VLY_WGMMA_D48(d), VLY_WGMMA_D8(d, 48), VLY_WGMMA_D8(d, 56)
+#define VLY_WGMMA_D80(d)                                                       \
+    VLY_WGMMA_D64(d), VLY_WGMMA_D8(d, 64), VLY_WGMMA_D8(d, 72)
+#define VLY_WGMMA_D88(d) VLY_WGMMA_D80(d), VLY_WGMMA_D8(d, 80)
+#define VLY_WGMMA_D96(d) VLY_WGMMA_D88(d), VLY_WGMMA_D8(d, 88)
+#define VLY_WGMMA_D112(d)                                                      \
+    VLY_WGMMA_D96(d), VLY_WGMMA_D8(d, 96), VLY_WGMMA_D8(d, 104)
+#define VLY_WGMMA_D128(d)                                                      \
+    VLY_WGMMA_D112(d), VLY_WGMMA_D8(d, 112), VLY_WGMMA_D8(d, 120)
 
-/* name: the type in PTX; the operands behind n sums are numbered from n */
-#define VLY_WGMMA_SS(name, n, sums, d, a, b, add, p_add, p_a, p_b)             \
-    asm volatile("{ .reg .pred p; setp.ne.b32 p, " p_add ", 0; "               \
-                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." name        \
-                 "." name " {" VLY_WGMMA_R##sums "}, " p_a ", " p_b            \
-                                                 ", p, 1, 1, 0, 0; }"          \
-                 : VLY_WGMMA_D##sums(d, 0)                                     \
+/* kind: shape and types in PTX; the operands behind the sums by their numbers:
+ * ss a, b, add; rs four of a, b, add; flags: signs, and what is transposed */
+#define VLY_WGMMA_SS(kind, sums, flags, n0, n1, n2)                            \
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %" n2                         \
+                 ", 0; wgmma.mma_async.sync.aligned." kind                     \
+                 " {" VLY_WGMMA_R##sums "}, %" n0 ", %" n1 ", p, " flags "; }" \
+                 : VLY_WGMMA_D##sums(d)                                        \
                  : "l"(a), "l"(b), "r"(add))
-#define VLY_WGMMA_RS(name, n, sums, d, a, b, add, p_add, p_a, p_b)             \
-    asm volatile("{ .reg .pred p; setp.ne.b32 p, " p_add ", 0; "               \
-                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." name        \
-                 "." name " {" VLY_WGMMA_R##sums "}, "                         \
-                                                 "{" p_a "}, " p_b             \
-                                                 ", p, 1, 1, 1; }"             \
-                 : VLY_WGMMA_D##sums(d, 0)                                     \
-                 : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "l"(b), \
-                   "r"(add))
+#define VLY_WGMMA_RS(kind, sums, flags, n0, n1, n2, n3, n4, n5)                \
+    asm volatile(                                                              \
+        "{ .reg .pred p; setp.ne.b32 p, %" n5                                  \
+        ", 0; wgmma.mma_async.sync.aligned." kind " {" VLY_WGMMA_R##sums       \
+        "}, {%" n0 ", %" n1 ", %" n2 ", %" n3 "}, %" n4 ", p, " flags "; }"    \
+        : VLY_WGMMA_D##sums(d)                                                 \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add))
 
-#define VLY_WGMMA_OF(type, name)                                               \
-    template <> struct wgmma<type, 64> {                                       \
-        static __device__ __forceinline__ void ss(float d[32], uint64_t a,     \
+/* n columns in `sums` registers, which are followed by the operands n0 to n5 */
+#define VLY_WGMMA_OF(type, n, k, types, flags_ss, flags_rs, sums, n0, n1, n2,  \
+                     n3, n4, n5)                                               \
+    template <> struct wgmma<type, n> {                                        \
+        static __device__ __forceinline__ void ss(float d[sums], uint64_t a,   \
                                                   uint64_t b, int add)         \
         {                                                                      \
-            VLY_WGMMA_SS(name, 64, 32, d, a, b, add, "%34", "%32", "%33");     \
+            VLY_WGMMA_SS("m64n" #n k ".f32." types, sums, flags_ss, n0, n1,    \
+                         n2);                                                  \
         }                                                                      \
         static __device__ __forceinline__ void                                 \
-        rs(float d[32], const uint32_t a[4], uint64_t b, int add)              \
+        rs(float d[sums], const uint32_t a[4], uint64_t b, int add)            \
         {                                                                      \
-            VLY_WGMMA_RS(name, 64, 32, d, a, b, add, "%37",                    \
-                         "%32, %33, %34, %35", "%36");                         \
-        }                                                                      \
-    };                                                                         \
-    template <> struct wgmma<type, 128> {                                      \
-        static __device__ __forceinline__ void ss(float d[64], uint64_t a,     \
-                                                  uint64_t b, int add)         \
-        {                                                                      \
-            VLY_WGMMA_SS(name, 128, 64, d, a, b, add, "%66", "%64", "%65");    \
-        }                                                                      \
-        static __device__ __forceinline__ void                                 \
-        rs(float d[64], const uint32_t a[4], uint64_t b, int add)              \
-        {                                                                      \
-            VLY_WGMMA_RS(name, 128, 64, d, a, b, add, "%69",                   \
-                         "%64, %65, %66, %67", "%68");                         \
-        }                                                                      \
-    };                                                                         \
-    template <> struct wgmma<type, 256> {                                      \
-        static __device__ __forceinline__ void                                 \
-        rs(float d[128], const uint32_t a[4], uint64_t b, int add)             \
-        {                                                                      \
-            VLY_WGMMA_RS(name, 256, 128, d, a, b, add, "%133",                 \
-                         "%128, %129, %130, %131", "%132");                    \
+            VLY_WGMMA_RS("m64n" #n k ".f32." types, sums, flags_rs, n0, n1,    \
+                         n2, n3, n4, n5);                                      \
         }                                                                      \
     };
+#define VLY_WGMMA_ALL(type, k, types, flags_ss, flags_rs)                      \
+    VLY_WGMMA_OF(type, 64, k, types, flags_ss, flags_rs, 32, "32", "33", "34", \
+                 "35", "36", "37")                                             \
+    VLY_WGMMA_OF(type, 80, k, types, flags_ss, flags_rs, 40, "40", "41", "42", \
+                 "43", "44", "45")                                             \
+    VLY_WGMMA_OF(type, 96, k, types, flags_ss, flags_rs, 48, "48", "49", "50", \
+                 "51", "52", "53")                                             \
+    VLY_WGMMA_OF(type, 128, k, types, flags_ss, flags_rs, 64, "64", "65",      \
+                 "66", "67", "68", "69")                                       \
+    VLY_WGMMA_OF(type, 160, k, types, flags_ss, flags_rs, 80, "80", "81",      \
+                 "82", "83", "84", "85")                                       \
+    VLY_WGMMA_OF(type, 176, k, types, flags_ss, flags_rs, 88, "88", "89",      \
+                 "90", "91", "92", "93")                                       \
+    VLY_WGMMA_OF(type, 192, k, types, flags_ss, flags_rs, 96, "96", "97",      \
+                 "98", "99", "100", "101")                                     \
+    VLY_WGMMA_OF(type, 224, k, types, flags_ss, flags_rs, 112, "112", "113",   \
+                 "114", "115", "116", "117")                                   \
+    VLY_WGMMA_OF(type, 256, k, types, flags_ss, flags_rs, 128, "128", "129",   \
+                 "130", "131", "132", "133")
 
-VLY_WGMMA_OF(__half, "f16")
-VLY_WGMMA_OF(__nv_bfloat16, "bf16")
+VLY_WGMMA_ALL(__half, "k16", "f16.f16", "1, 1, 0, 0", "1, 1, 1")
+VLY_WGMMA_ALL(__nv_bfloat16, "k16", "bf16.bf16", "1, 1, 0, 0", "1, 1, 1")
+VLY_WGMMA_ALL(__nv_fp8_e4m3, "k32", "e4m3.e4m3", "1, 1", "1, 1")
+#undef VLY_WGMMA_ALL
 #undef VLY_WGMMA_OF
 #undef VLY_WGMMA_SS
 #undef VLY_WGMMA_RS
-#undef VLY_WGMMA_D128
-#undef VLY_WGMMA_D64
-#undef VLY_WGMMA_D32
-#undef VLY_WGMMA_D8
-#undef VLY_WGMMA_R128
-#undef VLY_WGMMA_R64
-#undef VLY_WGMMA_R32
 
 #endif

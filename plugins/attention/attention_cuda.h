@@ -35,7 +35,7 @@ typedef struct vly_cuda_ready {
     const vly_cuda_way *way;
     vly_cudnn_plan *cudnn;
     uint64_t workspace_bytes;
-    uint32_t config;   /* cudnn: number of the engine configuration */
+    uint32_t config;   /* of cudnn's engines, or of a kernel's variants */
     uint32_t n_splits; /* own_decode */
     int64_t engine;    /* cudnn: index of the engine, -1: not known */
 } vly_cuda_ready;
@@ -57,7 +57,7 @@ struct vly_cuda_way {
                       vly_error *error);
 };
 
-enum { VLY_CUDA_MOST_WAYS = 12 };
+enum { VLY_CUDA_MOST_WAYS = 20 };
 
 /* In the order in which they are tried without measuring. */
 extern const vly_cuda_way *const vly_cuda_ways[];

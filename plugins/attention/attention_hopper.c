@@ -13,6 +13,7 @@
 
 enum {
     L2_PART = 32 << 20, /* bytes of keys and values of the heads of a section */
+    MOST_VARIANTS = 8,
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -34,11 +35,23 @@ static void find_encode(void)
 
 /* ---- what it takes ----------------------------------------------------- */
 
-static int fits_map(const vly_attention_layout *layout)
+static uint32_t bytes_of(const vly_attention_desc *desc)
+{
+    return desc->type == VLY_ELEMENT_E4M3 ? 1 : 2;
+}
+
+/* each: elements in 16 bytes */
+static int fits_map(const vly_attention_layout *layout, uint32_t each)
 {
     const uint64_t most = 1ull << 39; /* elements: strides are below 2^40 */
-    return ((layout->batch | layout->seq | layout->head) & 7u) == 0 &&
+    return ((layout->batch | layout->seq | layout->head) % each) == 0 &&
            layout->batch < most && layout->seq < most && layout->head < most;
+}
+
+static vly_sm90_variant variant_of(const vly_attention_desc *desc,
+                                   uint32_t config)
+{
+    return vly_attention_sm90_variant(desc->type, desc->dim, config);
 }
 
 static vly_status sm90_supports(const vly_attention_device *device,
@@ -46,11 +59,13 @@ static vly_status sm90_supports(const vly_attention_device *device,
                                 vly_error *error)
 {
     const uint32_t align = desc->align == 0 ? 256 : desc->align;
+    const uint32_t each = 16 / bytes_of(desc);
     const char *why = NULL;
     if (device->capability != 90)
         why = "is for compute capability 9.0";
-    else if (desc->type != VLY_ELEMENT_F16 && desc->type != VLY_ELEMENT_BF16)
-        why = "takes fp16 and bf16";
+    else if (desc->type != VLY_ELEMENT_F16 && desc->type != VLY_ELEMENT_BF16 &&
+             desc->type != VLY_ELEMENT_E4M3)
+        why = "takes fp16, bf16 and fp8";
     else if ((desc->flags & (VLY_ATTENTION_BACKWARD | VLY_ATTENTION_PACKED |
                              VLY_ATTENTION_PAGED)) != 0)
         why = "takes neither gradients nor packed or paged sequences";
@@ -61,11 +76,12 @@ static vly_status sm90_supports(const vly_attention_device *device,
         why = "wants a scale above 0";
     else if (desc->batch == 0 || desc->seq_q == 0 || desc->seq_kv == 0)
         why = "wants no size to be 0";
-    else if (align < 16 || !fits_map(&desc->q) || !fits_map(&desc->k) ||
-             !fits_map(&desc->v) || !fits_map(&desc->o))
+    else if (align < 16 || !fits_map(&desc->q, each) ||
+             !fits_map(&desc->k, each) || !fits_map(&desc->v, each) ||
+             !fits_map(&desc->o, each))
         why = "wants rows that are aligned to 16 bytes";
     else if ((uint64_t)desc->batch * desc->heads_q *
-                 ((desc->seq_q + VLY_SM90_ROWS - 1ull) / VLY_SM90_ROWS) >
+                 ((desc->seq_q + 127ull) / 128) >
              INT32_MAX)
         why = "has no room for so many row blocks";
     if (why == NULL)
@@ -76,18 +92,22 @@ static vly_status sm90_supports(const vly_attention_device *device,
 /* Can a tile hold keys behind the length of its sequence? */
 static int has_lengths(const vly_attention_desc *desc)
 {
-    return (desc->flags & VLY_ATTENTION_LENGTHS) != 0;
+    return (desc->flags & VLY_ATTENTION_LENGTHS) != 0 && bytes_of(desc) == 2;
 }
 
-static vly_sm90_grid grid_of(const vly_attention_desc *desc, void *workspace)
+static vly_sm90_grid grid_of(const vly_attention_desc *desc, uint32_t config,
+                             void *workspace)
 {
-    const uint64_t head_bytes = 2ull * desc->seq_kv * (desc->dim + desc->dim_v);
+    const uint32_t rows = variant_of(desc, config).rows;
+    const uint64_t head_bytes =
+        (uint64_t)bytes_of(desc) * desc->seq_kv * (desc->dim + desc->dim_v);
     const uint64_t group = desc->heads_q / desc->heads_kv;
     const uint64_t heads = (uint64_t)desc->batch * desc->heads_q;
     uint64_t section = L2_PART / (head_bytes == 0 ? 1 : head_bytes);
     section = (section < 1 ? 1 : section) * group;
     vly_sm90_grid grid = {0};
-    grid.n_blocks = (desc->seq_q + VLY_SM90_ROWS - 1) / VLY_SM90_ROWS;
+    grid.config = config;
+    grid.n_blocks = (desc->seq_q + rows - 1) / rows;
     grid.n_tiles = grid.n_blocks * desc->batch * desc->heads_q;
     grid.section = (uint32_t)(section > heads ? heads : section);
     grid.marks = has_lengths(desc) ? workspace : NULL;
@@ -103,10 +123,15 @@ static vly_status sm90_prepare(const vly_attention_device *device,
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
                               "own_sm90: the driver has no "
                               "cuTensorMapEncodeTiled");
+    if (variant_of(desc, ready->config).rows == 0)
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "own_sm90: there is no configuration %u",
+                              ready->config);
     ready->workspace_bytes = 0;
     if (has_lengths(desc))
         ready->workspace_bytes =
-            (uint64_t)grid_of(desc, NULL).n_tiles * sizeof(uint32_t);
+            (uint64_t)grid_of(desc, ready->config, NULL).n_tiles *
+            sizeof(uint32_t);
     return VLY_OK;
 }
 
@@ -117,14 +142,16 @@ static vly_status make_map(CUtensorMap *map, const vly_attention_desc *desc,
                            const vly_attention_layout *layout, uint32_t heads,
                            uint32_t seq, uint32_t rows, vly_error *error)
 {
-    const CUtensorMapDataType type = desc->type == VLY_ELEMENT_F16
-                                         ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
-                                         : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    const uint32_t bytes = bytes_of(desc);
+    const CUtensorMapDataType type =
+        desc->type == VLY_ELEMENT_F16    ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+        : desc->type == VLY_ELEMENT_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                                         : CU_TENSOR_MAP_DATA_TYPE_UINT8;
     const cuuint64_t dims[4] = {desc->dim, seq, heads, desc->batch};
-    const cuuint32_t box[4] = {64, rows, 1, 1};
+    const cuuint32_t box[4] = {128 / bytes, rows, 1, 1};
     const cuuint32_t step[4] = {1, 1, 1, 1};
-    cuuint64_t strides[3] = {layout->seq * 2, layout->head * 2,
-                             layout->batch * 2};
+    cuuint64_t strides[3] = {layout->seq * bytes, layout->head * bytes,
+                             layout->batch * bytes};
     for (int i = 0; i < 3; i++) /* that of a dimension of 1 may be anything */
         if (dims[i + 1] == 1 && strides[i] == 0)
             strides[i] = 16;
@@ -148,18 +175,17 @@ static vly_status sm90_run(const vly_attention_device *device,
 {
     vly_attention_args args;
     vly_sm90_maps maps;
-    const vly_sm90_grid grid = grid_of(desc, run->workspace);
-    const uint32_t keys = vly_attention_sm90_keys(desc->dim);
-    (void)ready;
+    const vly_sm90_variant variant = variant_of(desc, ready->config);
+    const vly_sm90_grid grid = grid_of(desc, ready->config, run->workspace);
     vly_attention_fill_args(desc, run, &args);
     vly_status status = make_map(&maps.q, desc, run->q, &desc->q, desc->heads_q,
-                                 desc->seq_q, VLY_SM90_ROWS, error);
+                                 desc->seq_q, variant.rows, error);
     if (status == VLY_OK)
         status = make_map(&maps.k, desc, run->k, &desc->k, desc->heads_kv,
-                          desc->seq_kv, keys, error);
+                          desc->seq_kv, variant.keys, error);
     if (status == VLY_OK)
         status = make_map(&maps.v, desc, run->v, &desc->v, desc->heads_kv,
-                          desc->seq_kv, keys, error);
+                          desc->seq_kv, variant.keys, error);
     if (status != VLY_OK)
         return status;
     return vly_accel_cuda_check(
@@ -169,7 +195,7 @@ static vly_status sm90_run(const vly_attention_device *device,
 
 const vly_cuda_way vly_cuda_way_sm90 = {
     .name = "own_sm90",
-    .n_configs = 1,
+    .n_configs = MOST_VARIANTS,
     .supports = sm90_supports,
     .prepare = sm90_prepare,
     .run = sm90_run,

@@ -44,7 +44,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     set(simt_sources ${simt}/simt.cpp)
     foreach(name attention_device.cuh attention_rows.cuh wkv_device.cuh
             attention_index.h attention_kernels.h attention_sm90.h
-            attention_sm90_load.cuh
+            attention_sm90_load.cuh attention_sm90_group.cuh
             wkv_kernels.h rwkv_kernels.h rwkv_device.cuh rwkv_head.cuh
             gemm_kernels.h gemm_element.cuh gemv_fragment.cuh gemv_unpack.h)
         configure_file(${CMAKE_SOURCE_DIR}/kernels/cuda/${name} ${made}/${name}

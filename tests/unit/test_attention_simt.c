@@ -21,7 +21,7 @@ typedef struct shape {
     uint32_t kernel, type, batch, heads_q, heads_kv, seq_q, seq_kv, dim, dim_v;
     uint32_t causal;
     int32_t left, right;
-    uint32_t lengths, page_size, n_splits, backward;
+    uint32_t lengths, page_size, n_splits, backward, config, type_o;
 } shape;
 
 enum { Q, K, V, O, GRAD_O, GRAD_Q, GRAD_K, GRAD_V, N_TENSORS };
@@ -34,6 +34,7 @@ typedef struct data {
     double *lse;
     int32_t length_q[4], length_kv[4];
     int32_t pages[64];
+    float scale_q[16], scale_k[16], scale_v[16], scale_o;
 } data;
 
 static uint64_t rng = 3;
@@ -89,6 +90,28 @@ static vly_attention_strides strides(const data *d, uint32_t which)
     return s;
 }
 
+/* fp8: what is stored times the scale of its key head is the value */
+static void scale_heads(data *d, uint32_t which)
+{
+    const vly_attention_args *a = &d->args;
+    float *scales = which == Q   ? d->scale_q
+                    : which == K ? d->scale_k
+                                 : d->scale_v;
+    if (a->type != VLY_ELEMENT_E4M3 || which > V)
+        return;
+    const uint32_t heads = which == Q ? a->heads_q : a->heads_kv;
+    const uint32_t seq = which == Q ? a->seq_q : a->seq_kv;
+    for (uint32_t i = 0; i < a->batch * a->heads_kv; i++)
+        scales[i] = (float)(uniform() < 0.0 && which == K ? -0.75 - 0.25 * i
+                                                          : 1.25 + 0.25 * i);
+    for (uint32_t b = 0; b < a->batch; b++)
+        for (uint32_t h = 0; h < heads; h++)
+            for (uint32_t i = 0; i < seq; i++)
+                for (uint32_t k = 0; k < a->dim; k++)
+                    d->value[which][row_at(d, which, b, h, i) + k] *= (double)
+                        scales[b * a->heads_kv + h / (heads / a->heads_kv)];
+}
+
 static void fill(data *d, uint32_t which)
 {
     const uint64_t n = elements(d, which);
@@ -105,6 +128,7 @@ static void fill(data *d, uint32_t which)
         return;
     vly_element_from_f64(d->args.type, d->value[which], d->tensor[which], 0, n);
     vly_element_to_f64(d->args.type, d->tensor[which], 0, d->value[which], n);
+    scale_heads(d, which);
 }
 
 static void make_data(data *d, const shape *c)
@@ -113,7 +137,8 @@ static void make_data(data *d, const shape *c)
     vly_attention_args *a = &d->args;
     a->batch = c->batch, a->heads_q = c->heads_q, a->heads_kv = c->heads_kv;
     a->seq_q = c->seq_q, a->seq_kv = c->seq_kv;
-    a->dim = c->dim, a->dim_v = c->dim_v, a->type = a->type_o = c->type;
+    a->dim = c->dim, a->dim_v = c->dim_v, a->type = c->type;
+    a->type_o = c->type_o == 0 ? c->type : c->type_o;
     a->causal = c->causal, a->left = c->left, a->right = c->right;
     a->page_size = c->page_size;
     a->n_splits = c->n_splits == 0 ? 1 : c->n_splits;
@@ -143,6 +168,13 @@ static void make_data(data *d, const shape *c)
     a->grad_q = d->tensor[GRAD_Q], a->grad_k = d->tensor[GRAD_K];
     a->grad_v = d->tensor[GRAD_V];
     a->page_table = c->page_size != 0 ? d->pages : NULL;
+    assert_true(c->batch * c->heads_kv <= 16);
+    d->scale_o = 1.5f;
+    if (c->type == VLY_ELEMENT_E4M3)
+        a->scale_q = d->scale_q, a->scale_k = d->scale_k,
+        a->scale_v = d->scale_v;
+    if (a->type_o == VLY_ELEMENT_E4M3)
+        a->scale_o = &d->scale_o;
     const uint64_t rows = (uint64_t)c->batch * c->heads_q * c->seq_q;
     a->lse = malloc((rows + 1) * sizeof(float));
     d->lse = calloc(rows + 1, sizeof(double));
@@ -246,7 +278,11 @@ static void compare(const data *d, uint32_t which, const char *name,
                     (int32_t)i < (kv ? d->length_kv[b] : d->length_q[b]);
                 const uint64_t at = row_at(d, which, b, h, i);
                 double x[256];
-                vly_element_to_f64(a->type, d->tensor[which], at, x, dim);
+                vly_element_to_f64(a->type_o, d->tensor[which], at, x, dim);
+                for (uint32_t k = 0; k < dim; k++)
+                    x[k] /= which == O && a->type_o == VLY_ELEMENT_E4M3
+                                ? (double)d->scale_o
+                                : 1.0;
                 for (uint32_t k = 0; k < dim; k++)
                     if (exists
                             ? !(fabs(x[k] - d->value[which][at + k]) <= bound)
@@ -272,24 +308,28 @@ static void map_tensor(CUtensorMap *map, const data *d, uint32_t which,
                 which == Q ? a->heads_q : a->heads_kv, a->batch},
         .stride = {s.seq, s.head, s.batch},
         .rows = rows,
+        .size = vly_element_bits(a->type) / 8,
     };
     memcpy(map, &t, sizeof t);
 }
 
-static int run_sm90(data *d)
+static int run_sm90(data *d, uint32_t config)
 {
     static uint32_t marks[256];
     const vly_attention_args *a = &d->args;
-    const uint32_t keys = vly_attention_sm90_keys(a->dim);
+    const vly_sm90_variant variant =
+        vly_attention_sm90_variant(a->type, a->dim, config);
     vly_sm90_maps maps;
-    vly_sm90_grid grid = {.n_blocks = (a->seq_q + 127) / 128, .section = 2};
+    vly_sm90_grid grid = {.section = 2, .config = config};
+    assert_true(variant.rows != 0);
+    grid.n_blocks = (a->seq_q + variant.rows - 1) / variant.rows;
     grid.n_tiles = grid.n_blocks * a->batch * a->heads_q;
     assert_true(grid.n_tiles <= 256);
     if (a->length_q != NULL)
         grid.marks = marks;
-    map_tensor(&maps.q, d, Q, VLY_SM90_ROWS);
-    map_tensor(&maps.k, d, K, keys);
-    map_tensor(&maps.v, d, V, keys);
+    map_tensor(&maps.q, d, Q, variant.rows);
+    map_tensor(&maps.k, d, K, variant.keys);
+    map_tensor(&maps.v, d, V, variant.keys);
     return vly_attention_sm90(a, &grid, &maps, 3, NULL);
 }
 
@@ -310,9 +350,11 @@ static void check_shape(const shape *c)
 {
     static data d;
     /* P and O are rounded to the type, values are below 1 */
-    const double bound = c->type == VLY_ELEMENT_F32   ? 2e-5
-                         : c->type == VLY_ELEMENT_F16 ? 2e-3
-                                                      : 1.6e-2;
+    const double bound = c->type == VLY_ELEMENT_F32      ? 2e-5
+                         : c->type == VLY_ELEMENT_F16    ? 2e-3
+                         : c->type == VLY_ELEMENT_BF16   ? 1.6e-2
+                         : c->type_o == VLY_ELEMENT_E4M3 ? 0.25
+                                                         : 0.12;
     make_data(&d, c);
     spoil_padding(&d);
     make_reference(&d);
@@ -324,7 +366,7 @@ static void check_shape(const shape *c)
     else if (c->kernel == DECODE)
         code = vly_attention_decode(&d.args, NULL);
     else
-        code = run_sm90(&d);
+        code = run_sm90(&d, c->config);
     assert_int_equal(code, 0);
     print_message("%s\n", c->name);
     compare(&d, O, "O", bound);
@@ -351,32 +393,62 @@ static void test_attention(void **state)
     const uint32_t f16 = VLY_ELEMENT_F16;
     const uint32_t bf16 = VLY_ELEMENT_BF16;
     const uint32_t f32 = VLY_ELEMENT_F32;
+    const uint32_t fp8 = VLY_ELEMENT_E4M3;
     const shape shapes[] = {
-        {"plain", PLAIN, f32, 2, 4, 2, 40, 200, 24, 16, 2, 170, -1, 0, 0, 1, 1},
+        {"plain", PLAIN, f32, 2, 4, 2, 40, 200, 24, 16, 2, 170, -1, 0, 0, 1, 1,
+         0, 0},
         {"plain, lengths", PLAIN, bf16, 4, 2, 1, 30, 40, 16, 16, 1, -1, -1, 1,
-         0, 1, 1},
-        {"mma", MMA, f16, 1, 2, 1, 140, 150, 64, 64, 1, -1, -1, 0, 0, 1, 0},
+         0, 1, 1, 0, 0},
+        {"mma", MMA, f16, 1, 2, 1, 140, 150, 64, 64, 1, -1, -1, 0, 0, 1, 0, 0,
+         0},
         {"mma, window", MMA, f16, 1, 1, 1, 70, 140, 72, 40, 2, 31, -1, 0, 0, 1,
-         0},
+         0, 0, 0},
         {"mma, lengths", MMA, bf16, 4, 2, 2, 60, 100, 128, 128, 0, 17, 5, 1, 0,
-         1, 0},
+         1, 0, 0, 0},
         {"mma, 256, pages", MMA, f16, 1, 1, 1, 70, 80, 256, 256, 0, -1, -1, 0,
-         16, 1, 0},
+         16, 1, 0, 0, 0},
         {"decode", DECODE, bf16, 1, 8, 2, 1, 700, 128, 128, 0, -1, -1, 0, 0, 3,
-         0},
+         0, 0, 0},
         {"decode, 20 heads", DECODE, f16, 1, 20, 1, 1, 301, 64, 64, 2, 250, -1,
-         0, 0, 2, 0},
+         0, 0, 2, 0, 0, 0},
         {"decode, lengths, pages", DECODE, f16, 4, 4, 2, 1, 200, 64, 64, 0, -1,
-         -1, 1, 16, 3, 0},
-        {"sm90", SM90, f16, 1, 2, 1, 150, 300, 64, 64, 0, -1, -1, 0, 0, 1, 0},
+         -1, 1, 16, 3, 0, 0, 0},
+        {"sm90", SM90, f16, 1, 2, 1, 150, 300, 64, 64, 0, -1, -1, 0, 0, 1, 0, 0,
+         0},
         {"sm90, causal", SM90, bf16, 1, 1, 1, 300, 300, 128, 128, 1, -1, -1, 0,
-         0, 1, 0},
+         0, 1, 0, 0, 0},
         {"sm90, nothing seen", SM90, f16, 1, 2, 2, 200, 90, 64, 64, 2, -1, -1,
-         0, 0, 1, 0},
+         0, 0, 1, 0, 0, 0},
         {"sm90, lengths", SM90, f16, 4, 2, 1, 150, 200, 64, 64, 2, 50, -1, 1, 0,
-         1, 0},
+         1, 0, 0, 0},
         {"sm90, 256", SM90, f16, 1, 1, 1, 130, 140, 256, 256, 1, -1, -1, 0, 0,
-         1, 0},
+         1, 0, 0, 0},
+        {"sm90, lazy", SM90, f16, 1, 1, 1, 100, 600, 64, 64, 0, -1, -1, 0, 0, 1,
+         0, 1, 0},
+        {"sm90, three groups", SM90, bf16, 1, 2, 1, 200, 500, 64, 64, 1, -1, -1,
+         0, 0, 1, 0, 2, 0},
+        {"sm90, 160 keys", SM90, f16, 1, 1, 1, 70, 700, 128, 128, 2, -1, -1, 0,
+         0, 1, 0, 2, 0},
+        {"sm90, 176 keys", SM90, bf16, 4, 1, 1, 70, 400, 128, 128, 0, -1, -1, 1,
+         0, 1, 0, 3, 0},
+        {"sm90, 256, 80 keys", SM90, f16, 1, 1, 1, 70, 300, 256, 256, 0, -1, -1,
+         0, 0, 1, 0, 1, 0},
+        {"fp8", SM90, fp8, 1, 2, 1, 150, 700, 128, 128, 0, -1, -1, 0, 0, 1, 0,
+         0, bf16},
+        {"fp8, lengths", SM90, fp8, 4, 2, 2, 150, 300, 128, 128, 1, -1, -1, 1,
+         0, 1, 0, 1, fp8},
+        {"fp8, 160 keys", SM90, fp8, 1, 1, 1, 70, 700, 128, 128, 2, -1, -1, 0,
+         0, 1, 0, 2, f16},
+        {"fp8, 192 keys", SM90, fp8, 2, 1, 1, 70, 700, 128, 128, 0, 200, 20, 0,
+         0, 1, 0, 3, bf16},
+        {"fp8, 64", SM90, fp8, 1, 1, 1, 200, 300, 64, 64, 1, -1, -1, 0, 0, 1, 0,
+         0, bf16},
+        {"fp8, 64, 192 keys", SM90, fp8, 1, 1, 1, 200, 500, 64, 64, 0, -1, -1,
+         0, 0, 1, 0, 1, bf16},
+        {"fp8, 256", SM90, fp8, 1, 1, 1, 70, 300, 256, 256, 0, -1, -1, 0, 0, 1,
+         0, 0, fp8},
+        {"fp8, 256, more keys", SM90, fp8, 1, 1, 1, 70, 500, 256, 256, 2, -1,
+         -1, 0, 0, 1, 0, 1, bf16},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         check_shape(&shapes[i]);

@@ -15,6 +15,10 @@ inline float simt_float(__nv_bfloat16 x)
 {
     return __bfloat162float(x);
 }
+inline float simt_float(__nv_fp8_e4m3 x)
+{
+    return (float)x;
+}
 inline void simt_round(float x, __half *to)
 {
     *to = __float2half_rn(x);

@@ -44,6 +44,9 @@ inline void barrier_expect(uint32_t barrier, uint32_t bytes)
     simt_barriers[barrier].pending--;
     simt_settle(&simt_barriers[barrier]);
 }
+inline void fence_async(void)
+{
+}
 inline void barrier_arrive(uint32_t barrier)
 {
     barrier_expect(barrier, 0);
@@ -59,17 +62,18 @@ inline void tensor_load(uint32_t to, const CUtensorMap *map, uint32_t barrier,
     simt_tensor t;
     memcpy(&t, map, sizeof t);
     for (uint32_t r = 0; r < t.rows; r++)
-        for (uint32_t c = 0; c < 64; c++) {
+        for (uint32_t c = 0; c < 128 / t.size; c++) {
             const uint64_t row = (uint64_t)c1 + r;
             const uint64_t column = (uint64_t)c0 + c;
-            uint16_t x = 0;
-            if (row < t.dim[1] && column < t.dim[0])
-                x = t.first[column + row * t.stride[0] +
-                            (uint64_t)c2 * t.stride[1] +
-                            (uint64_t)c3 * t.stride[2]];
-            uint32_t at = to + r * 128 + c * 2;
+            const uint64_t from = column + row * t.stride[0] +
+                                  (uint64_t)c2 * t.stride[1] +
+                                  (uint64_t)c3 * t.stride[2];
+            uint32_t at = to + r * 128 + c * t.size;
             at ^= at >> 3 & 0x70;
-            memcpy(simt_shared + at, &x, sizeof x);
+            memset(simt_shared + at, 0, t.size);
+            if (row < t.dim[1] && column < t.dim[0])
+                memcpy(simt_shared + at, (const char *)t.first + from * t.size,
+                       t.size);
         }
     simt_barriers[barrier].bytes -= t.rows * 128;
     simt_settle(&simt_barriers[barrier]);
@@ -82,6 +86,19 @@ template <int REGISTERS> void registers_more(void)
 }
 template <int REGISTERS> void registers_fewer(void)
 {
+}
+inline void store_matrix(uint32_t address, const uint32_t r[4])
+{
+    struct {
+        uint32_t address, r[4];
+    } mine = {address, {r[0], r[1], r[2], r[3]}};
+    simt_exchange(mine, [&](auto lane) {
+        for (int m = 0; m < 4; m++)
+            memcpy(simt_shared + lane(8 * m + simt_self % 32 / 4).address +
+                       simt_self % 4 * 4,
+                   &mine.r[m], 4);
+        return 0;
+    });
 }
 inline void named_arrive(uint32_t id, uint32_t threads)
 {

@@ -15,6 +15,9 @@ template <int PENDING> void wgmma_wait(void)
 {
     simt_sync_warp();
 }
+inline void wgmma_after(float, uint32_t)
+{
+}
 template <typename X> void wgmma_hold(X &)
 {
 }
@@ -28,7 +31,9 @@ inline uint64_t wgmma_columns(uint32_t address, uint32_t slab)
            64ull << 32 | 1ull << 62;
 }
 
+/* 32 bytes of the summed dimension at a time */
 template <typename T, int N> struct wgmma {
+    static constexpr int K = 32 / (int)sizeof(T);
     static uint32_t field(uint64_t descriptor, int bit)
     {
         return (uint32_t)(descriptor >> bit & 0x3fff) << 4;
@@ -44,7 +49,7 @@ template <typename T, int N> struct wgmma {
     static float by_row(uint64_t d, int row, int k)
     {
         return at(field(d, 0) + (uint32_t)(row / 8) * field(d, 32) +
-                  (uint32_t)(row % 8 * 128 + k * 2));
+                  (uint32_t)(row % 8 * 128 + k * (int)sizeof(T)));
     }
     /* or it goes down the rows: ((8, n), (8, k)) : ((1, LBO), (8, SBO)) */
     static float by_column(uint64_t d, int k, int n)
@@ -54,12 +59,12 @@ template <typename T, int N> struct wgmma {
                   (uint32_t)(k % 8 * 128 + n % 64 * 2));
     }
     template <typename B>
-    static void product(float *d, const float a[2][16], B b, int add)
+    static void product(float *d, const float a[2][K], B b, int add)
     {
         for (int x = 0; x < N / 2; x++) {
             const int n = x / 4 * 8 + 2 * (simt_self % 4) + x % 2;
             float sum = 0.0f;
-            for (int k = 0; k < 16; k++)
+            for (int k = 0; k < K; k++)
                 sum += a[x / 2 % 2][k] * b(k, n);
             d[x] = (add ? d[x] : 0.0f) + sum;
         }
@@ -67,31 +72,39 @@ template <typename T, int N> struct wgmma {
     static void ss(float *d, uint64_t a, uint64_t b, int add)
     {
         const int row = simt_self % 128 / 32 * 16 + simt_self % 32 / 4;
-        float rows[2][16];
-        for (int k = 0; k < 32; k++)
-            rows[k / 16][k % 16] = by_row(a, row + k / 16 * 8, k % 16);
+        float rows[2][K];
+        for (int k = 0; k < 2 * K; k++)
+            rows[k / K][k % K] = by_row(a, row + k / K * 8, k % K);
         product(
             d, rows, [b](int k, int n) { return by_row(b, n, k); }, add);
     }
     struct fragment {
         uint32_t r[4];
     };
+    /* a register has 4 bytes of a row; e4m3 wants b as ss does */
     static void rs(float *d, const uint32_t a[4], uint64_t b, int add)
     {
+        constexpr int each = 4 / (int)sizeof(T);
         fragment mine;
-        float rows[2][16];
+        float rows[2][K];
         memcpy(mine.r, a, sizeof mine.r);
         simt_exchange(mine, [&](auto lane) {
-            for (int k = 0; k < 16; k++)
-                for (int h = 0; h < 2; h++)
-                    rows[h][k] =
-                        simt_half_of<T>(lane(simt_self % 32 / 4 * 4 + k % 8 / 2)
-                                            .r[h + 2 * (k / 8)],
-                                        k % 2);
+            for (int k = 0; k < K; k++)
+                for (int h = 0; h < 2; h++) {
+                    T x[each];
+                    const fragment of_k =
+                        lane(simt_self % 32 / 4 * 4 + k % (K / 2) / each);
+                    memcpy(x, &of_k.r[h + 2 * (k / (K / 2))], 4);
+                    rows[h][k] = simt_float(x[k % each]);
+                }
             return 0;
         });
         product(
-            d, rows, [b](int k, int n) { return by_column(b, k, n); }, add);
+            d, rows,
+            [b](int k, int n) {
+                return sizeof(T) == 1 ? by_row(b, n, k) : by_column(b, k, n);
+            },
+            add);
     }
 };
 

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a warp group of attention_sm90.cu multiplies: tile after tile of keys,
+ * its turns, the softmax of its 64 rows.
+ */
+#ifndef VLY_ATTENTION_SM90_GROUP_CUH
+#define VLY_ATTENTION_SM90_GROUP_CUH
+
+#include <math_constants.h>
+
+#include "attention_mma.cuh"
+#include "attention_rows.cuh"
+#include "attention_sm90_load.cuh"
+#include "wgmma.cuh"
+
+/* A warp group's place and what it counts: uses of Q and of the stages. */
+struct sm90_group {
+    uint32_t base; /* shared memory */
+    uint32_t bars;
+    uint32_t q;     /* its 64 rows */
+    uint32_t index; /* 0, 1, ... */
+    int32_t local;  /* first row of the lane in the block */
+    bool looks;     /* at what lies behind a sequence's length */
+    uint32_t n_q;
+    uint32_t n_kv;
+};
+
+/* Two rows of a lane: the keys that they see, and the running softmax. `most`
+ * is what weights are relative to, in units of scores; with lazy sums it may
+ * be less than the largest score, by LAZY_BITS at most. */
+struct sm90_rows {
+    int32_t first[2];
+    int32_t end[2];
+    float most[2];
+    float sum[2];
+};
+
+/* What scores are multiplied with, times log2(e); e4m3: with the scales of Q
+ * and K, and weights times 2^SHIFT, as its numbers end at 2^-9. */
+struct sm90_scale {
+    float score;
+    float value; /* of V, and of O where that is e4m3 */
+    bool flip;   /* scores change sign first: the factor was below 0 */
+};
+
+/* With these e4m3's largest weight is 2^8 or 2^(3 + 5); its end is 448. */
+#define SHIFT(W) (W::fp8 ? (W::lazy ? 3.0f : 8.0f) : 0.0f)
+#define LAZY_BITS(W) (W::fp8 ? 5.0f : 8.0f)
+
+/* ---- products ---------------------------------------------------------- */
+
+/* s = Q K^T: 64 rows of this group, all of a tile of keys */
+template <typename W>
+static __device__ __forceinline__ void start_scores(uint32_t q, uint32_t k,
+                                                    float s[W::keys / 2])
+{
+#pragma unroll
+    for (int step = 0; step < W::dim * (int)sizeof(typename W::type) / 32;
+         step++) {
+        const uint32_t in = step % 4 * 32;
+        wgmma<typename W::type, W::keys>::ss(
+            s, wgmma_rows(q + step / 4 * W::slab_q + in),
+            wgmma_rows(k + step / 4 * W::slab_kv + in), step != 0);
+    }
+    wgmma_commit();
+}
+
+/* o += P V */
+template <typename W>
+static __device__ __forceinline__ void
+start_values(uint32_t v, const uint32_t p[W::steps][4], float o[W::dim / 2])
+{
+#pragma unroll
+    for (int step = 0; step < W::steps; step++)
+        wgmma<typename W::type, W::dim>::rs(
+            o, p[step],
+            W::fp8 ? wgmma_rows(v + step / 4 * W::slab_v + step % 4 * 32)
+                   : wgmma_columns(v + step * 16 * 128, W::slab_v),
+            1);
+    wgmma_commit();
+}
+
+/* Weights as fragments of the second product. */
+template <typename W>
+static __device__ __forceinline__ void pack(const float s[W::keys / 2],
+                                            uint32_t p[W::steps][4])
+{
+#pragma unroll
+    for (int step = 0; step < W::steps; step++)
+#pragma unroll
+        for (int r = 0; r < 4; r++) {
+            if constexpr (W::fp8) {
+                const float *from = s + 16 * step + r / 2 * 8 + r % 2 * 2;
+                p[step][r] = pack_e4m3(from[0], from[1], from[4], from[5]);
+            } else {
+                const float *from = s + 8 * step + 2 * r;
+                p[step][r] = mma_type<typename W::type>::pack(from[0], from[1]);
+            }
+        }
+}
+
+/* ---- softmax ----------------------------------------------------------- */
+
+/* Scores become weights; keep: what the sums so far are multiplied with. */
+template <typename W>
+static __device__ __forceinline__ void
+soften(float s[W::keys / 2], int32_t key, bool masked, const sm90_scale &scale,
+       sm90_rows *rows, float keep[2])
+{
+    const uint32_t lane = threadIdx.x % 32;
+    float now[2] = {rows->most[0], rows->most[1]};
+    if (W::fp8 && scale.flip) {
+#pragma unroll
+        for (int x = 0; x < W::keys / 2; x++)
+            s[x] = -s[x];
+    }
+    if (masked) {
+#pragma unroll
+        for (int x = 0; x < W::keys / 2; x++) {
+            const int32_t j = key + x / 4 * 8 +
+                              (int32_t)vly_mma_c_column(lane, (uint32_t)x % 4);
+            if (j < rows->first[x / 2 % 2] || j >= rows->end[x / 2 % 2])
+                s[x] = -CUDART_INF_F;
+        }
+    }
+#pragma unroll
+    for (int x = 0; x < W::keys / 2; x++)
+        now[x / 2 % 2] = fmaxf(now[x / 2 % 2], s[x]);
+    float base[2];
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        now[h] = quad_max(now[h]);
+        if (W::lazy && !(now[h] * scale.score >
+                         rows->most[h] * scale.score + LAZY_BITS(W)))
+            now[h] = rows->most[h];
+        base[h] = softmax_base(now[h]) * scale.score;
+        keep[h] = exp2_fast(rows->most[h] * scale.score - base[h]);
+        rows->most[h] = now[h];
+        rows->sum[h] *= keep[h];
+        base[h] -= SHIFT(W);
+    }
+#pragma unroll
+    for (int x = 0; x < W::keys / 2; x++) {
+        s[x] = exp2_fast(s[x] * scale.score - base[x / 2 % 2]);
+        rows->sum[x / 2 % 2] += s[x];
+    }
+}
+
+/* o times what is kept of it */
+template <typename W>
+static __device__ __forceinline__ void rescale(float (&o)[W::dim / 2],
+                                               const float keep[2])
+{
+    if (W::lazy &&
+        __any_sync(0xffffffffu, keep[0] != 1.0f || keep[1] != 1.0f) == 0)
+        return;
+#pragma unroll
+    for (int x = 0; x < W::dim / 2; x++)
+        o[x] *= keep[x / 2 % 2];
+}
+
+/* 1 where a part of the tile of V is not finite; by a warp group */
+template <typename W>
+static __device__ __forceinline__ uint32_t look_at_values(const char *v,
+                                                          uint32_t exponent)
+{
+    bool found = false;
+    for (uint32_t x = threadIdx.x % 128; x < W::bytes_v / 16; x += 128)
+        found |= has_nonfinite(((const uint4 *)v)[x], exponent);
+    return found ? 1u : 0u;
+}
+
+/* ---- results ----------------------------------------------------------- */
+
+/* A row of O of 16 bits: fragments of 8 columns. */
+template <typename W>
+static __device__ __forceinline__ void store_row(typename W::type *to,
+                                                 const float o[W::dim / 2],
+                                                 int h, float factor, bool none)
+{
+#pragma unroll
+    for (int t = 0; t < W::dim / 8; t++) {
+        const float x = none ? 0.0f : o[4 * t + 2 * h] * factor;
+        const float y = none ? 0.0f : o[4 * t + 2 * h + 1] * factor;
+        *(uint32_t *)(to + 8 * t + 2 * (threadIdx.x % 4)) =
+            mma_type<typename W::type>::pack(x, y);
+    }
+}
+
+/* The same of turned dimensions: a lane has four neighbours of each 16. */
+template <typename W>
+static __device__ __forceinline__ void
+store_turned(void *to, uint64_t at, uint32_t type, const float o[W::dim / 2],
+             int h, float factor, bool none)
+{
+    const uint64_t first = at + 4 * (threadIdx.x % 4);
+#pragma unroll
+    for (int t = 0; t < W::dim / 16; t++) {
+        float x[4];
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            x[e] = none ? 0.0f : o[8 * t + e % 2 * 4 + 2 * h + e / 2] * factor;
+        if (type == VLY_ATTENTION_E4M3)
+            *(uint32_t *)((uint8_t *)to + first + 16 * t) =
+                pack_e4m3(x[0], x[1], x[2], x[3]);
+        else if (type == VLY_ATTENTION_F16)
+            *(uint2 *)((__half *)to + first + 16 * t) =
+                make_uint2(mma_type<__half>::pack(x[0], x[1]),
+                           mma_type<__half>::pack(x[2], x[3]));
+        else
+            *(uint2 *)((__nv_bfloat16 *)to + first + 16 * t) =
+                make_uint2(mma_type<__nv_bfloat16>::pack(x[0], x[1]),
+                           mma_type<__nv_bfloat16>::pack(x[2], x[3]));
+    }
+}
+
+template <typename W>
+static __device__ __forceinline__ void
+store_tile(const vly_attention_args &args, const sm90_tile &tile, int32_t row,
+           const sm90_scale &scale, const sm90_rows &rows,
+           const float o[W::dim / 2])
+{
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        const int32_t i = row + 8 * h;
+        const float total = quad_sum(rows.sum[h]);
+        const bool none = total == 0.0f; /* no key, or none above -inf */
+        const float factor = scale.value / total;
+        if (i >= tile.s.mask.n_q)
+            continue;
+        const uint64_t at = tile.s.batch * args.stride_o.batch +
+                            (uint32_t)i * args.stride_o.seq +
+                            tile.head * args.stride_o.head;
+        if constexpr (W::fp8)
+            store_turned<W>(args.o, at, args.type_o, o, h, factor, none);
+        else
+            store_row<W>((typename W::type *)args.o + at, o, h, factor, none);
+        if (args.lse != nullptr && threadIdx.x % 4 == 0)
+            args.lse[((uint64_t)tile.s.batch * args.heads_q + tile.head) *
+                         args.seq_q +
+                     (uint32_t)i] =
+                none ? -CUDART_INF_F
+                     : (rows.most[h] * scale.score + log2f(total) - SHIFT(W)) *
+                           0.69314718f;
+    }
+}
+
+/* ---- turns ------------------------------------------------------------- */
+
+/* Barrier 2 + index: the 128 threads that wait and the 128 before them. */
+static __device__ __forceinline__ void wait_turn(const sm90_group &g)
+{
+    named_wait(2 + g.index, 256);
+}
+
+template <typename W>
+static __device__ __forceinline__ void end_turn(const sm90_group &g)
+{
+    named_arrive(2 + (g.index + 1 == W::groups ? 0 : g.index + 1), 256);
+}
+
+static __device__ __forceinline__ void release(const sm90_group &g,
+                                               uint32_t barrier)
+{
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(g.bars + 8 * barrier);
+}
+
+static __device__ __forceinline__ bool is_masked(const sm90_tile &tile,
+                                                 int32_t n)
+{
+    return n < tile.tiles.whole_begin || n >= tile.tiles.whole_end;
+}
+
+/* Does tile n hold keys behind the sequence's length? */
+static __device__ __forceinline__ bool is_cut(const sm90_tile &tile, int32_t n,
+                                              int32_t keys)
+{
+    return (n + 1) * keys > tile.s.mask.n_kv;
+}
+
+static __device__ __forceinline__ sm90_rows start_rows(const sm90_tile &tile,
+                                                       int32_t local)
+{
+    sm90_rows rows = {};
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        const int32_t i = tile.row + local + 8 * h;
+        rows.most[h] = -CUDART_INF_F;
+        if (i < tile.s.mask.n_q) {
+            rows.first[h] = vly_attention_first(&tile.s.mask, i);
+            rows.end[h] = vly_attention_end(&tile.s.mask, i);
+        }
+    }
+    return rows;
+}
+
+/* The first tile of keys: nothing to add up yet. */
+template <typename W>
+static __device__ __forceinline__ vly_attention_use
+multiply_first(const sm90_tile &tile, const sm90_scale &scale, sm90_group *g,
+               sm90_rows *rows, uint32_t p[W::steps][4])
+{
+    float s[W::keys / 2];
+    float keep[2];
+    const int32_t n = tile.tiles.end - 1;
+    const vly_attention_use u = vly_attention_use_of(g->n_kv++, STAGES);
+    barrier_wait(g->bars + 8 * FULL_Q,
+                 vly_attention_use_of(g->n_q++, 1).parity);
+    barrier_wait(g->bars + 8 * (FULL_K + u.place), u.parity);
+    wait_turn(*g);
+    wgmma_hold(s);
+    wgmma_fence();
+    start_scores<W>(g->q, g->base + W::k + u.place * W::bytes_kv, s);
+    end_turn<W>(*g);
+    wgmma_wait<0>();
+    wgmma_hold(s);
+    release(*g, EMPTY_K + u.place);
+    soften<W>(s, n * W::keys, is_masked(tile, n), scale, rows, keep);
+    pack<W>(s, p);
+    return u;
+}
+
+/* Tile n: its scores are under way while the values of the last one, n + 1, in
+ * stage `last`, are added up. */
+template <typename W>
+static __device__ __forceinline__ vly_attention_use
+multiply_next(const sm90_tile &tile, int32_t n, vly_attention_use last,
+              const sm90_scale &scale, const char *memory, uint32_t exponent,
+              sm90_group *g, sm90_rows *rows, uint32_t (&p)[W::steps][4],
+              float (&o)[W::dim / 2], uint32_t *again)
+{
+    float s[W::keys / 2];
+    float keep[2];
+    const vly_attention_use u = vly_attention_use_of(g->n_kv++, STAGES);
+    const uint32_t v = W::v + last.place * W::bytes_v;
+    barrier_wait(g->bars + 8 * (FULL_K + u.place), u.parity);
+    wait_turn(*g);
+    wgmma_hold(s);
+    wgmma_hold(p);
+    wgmma_hold(o);
+    wgmma_fence();
+    start_scores<W>(g->q, g->base + W::k + u.place * W::bytes_kv, s);
+    barrier_wait(g->bars + 8 * (FULL_V + last.place), last.parity);
+    wgmma_fence();
+    start_values<W>(g->base + v, p, o);
+    end_turn<W>(*g);
+    if (!W::fp8 && g->looks && is_cut(tile, n + 1, W::keys))
+        *again |= look_at_values<W>(memory + v, exponent);
+    wgmma_wait<1>();
+    wgmma_hold(s);
+    release(*g, EMPTY_K + u.place);
+    soften<W>(s, n * W::keys, is_masked(tile, n), scale, rows, keep);
+    wgmma_after(rows->sum[0] + rows->sum[1], g->bars + 8 * N_BARRIERS);
+    wgmma_wait<0>();
+    wgmma_hold(o);
+    release(*g, EMPTY_V + last.place);
+    rescale<W>(o, keep);
+    pack<W>(s, p);
+    return u;
+}
+
+/* The values of the last tile. */
+template <typename W>
+static __device__ __forceinline__ void
+multiply_last(const sm90_tile &tile, vly_attention_use last, const char *memory,
+              uint32_t exponent, sm90_group *g, uint32_t (&p)[W::steps][4],
+              float (&o)[W::dim / 2], uint32_t *again)
+{
+    const uint32_t v = W::v + last.place * W::bytes_v;
+    release(*g, EMPTY_Q); /* every product with Q is done */
+    barrier_wait(g->bars + 8 * (FULL_V + last.place), last.parity);
+    wgmma_hold(p);
+    wgmma_hold(o);
+    wgmma_fence();
+    start_values<W>(g->base + v, p, o);
+    if (!W::fp8 && g->looks && is_cut(tile, tile.tiles.begin, W::keys))
+        *again |= look_at_values<W>(memory + v, exponent);
+    wgmma_wait<0>();
+    wgmma_hold(o);
+    release(*g, EMPTY_V + last.place);
+}
+
+#endif
