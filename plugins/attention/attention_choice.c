@@ -27,10 +27,12 @@ typedef struct stored_choice {
     uint32_t version;
     uint32_t config;
     double seconds;
+    uint32_t n_candidates; /* that it was the fastest of */
+    uint32_t reserved;
     char name[32];
 } stored_choice;
 
-enum { STORED_VERSION = 1 };
+enum { STORED_VERSION = 2 };
 
 /* Ready ways, while one is chosen. */
 typedef struct candidates {
@@ -171,7 +173,8 @@ static void open_cache(vly_tune_cache *cache, const vly_accel_options *options,
     vly_tune_init(cache, vly_accel_host, where, name);
 }
 
-static void write_key(const vly_attention_desc *d, char *key, size_t size)
+void vly_attention_write_key(const vly_attention_desc *d, char *key,
+                             size_t size)
 {
     const vly_attention_layout *l[4] = {&d->q, &d->k, &d->v, &d->o};
     int used =
@@ -189,29 +192,48 @@ static void write_key(const vly_attention_desc *d, char *key, size_t size)
                          (unsigned long long)l[i]->head);
 }
 
-/* Index of the stored choice among the candidates, -1: none */
-static int32_t read_choice(const vly_tune_cache *cache, const char *key,
-                           const candidates *all, double *seconds)
+/* Makes the stored choice ready, and nothing else: plans of cuDNN take the
+ * better part of a second. 0: there is none, or it cannot be had any more. */
+static int take_stored(vly_attention_plan *plan, const vly_tune_cache *cache,
+                       const char *key)
 {
     stored_choice stored;
+    vly_cuda_ready ready = {.engine = -1};
+    vly_error error = {.struct_size = sizeof error};
     if (vly_tune_get(cache, key, &stored, sizeof stored) != sizeof stored ||
         stored.version != STORED_VERSION)
-        return -1;
+        return 0;
     stored.name[sizeof stored.name - 1] = '\0';
-    for (uint32_t i = 0; i < all->n; i++)
-        if (strcmp(all->ready[i].way->name, stored.name) == 0 &&
-            all->ready[i].config == stored.config) {
-            *seconds = stored.seconds;
-            return (int32_t)i;
-        }
-    return -1;
+    for (uint32_t i = 0; i < vly_cuda_n_ways && ready.way == NULL; i++)
+        if (strcmp(vly_cuda_ways[i]->name, stored.name) == 0)
+            ready.way = vly_cuda_ways[i];
+    if (ready.way == NULL ||
+        ready.way->supports(&plan->device, &plan->desc, &error) != VLY_OK)
+        return 0;
+    ready.config = stored.config;
+    if (ready.way->prepare(&plan->device, &plan->desc, &ready, &error) !=
+        VLY_OK)
+        return 0;
+    if (ready.config != stored.config ||
+        ready.workspace_bytes > plan->desc.workspace_most) {
+        vly_cuda_ready_release(&ready);
+        return 0;
+    }
+    plan->ready = ready;
+    plan->measured_s = stored.seconds;
+    plan->n_candidates = stored.n_candidates;
+    plan->cached = 1;
+    return 1;
 }
 
 static void write_choice(const vly_tune_cache *cache, const char *key,
-                         const vly_cuda_ready *ready, double seconds)
+                         const vly_cuda_ready *ready, double seconds,
+                         uint32_t n_candidates)
 {
-    stored_choice stored = {
-        .version = STORED_VERSION, .config = ready->config, .seconds = seconds};
+    stored_choice stored = {.version = STORED_VERSION,
+                            .config = ready->config,
+                            .seconds = seconds,
+                            .n_candidates = n_candidates};
     snprintf(stored.name, sizeof stored.name, "%s", ready->way->name);
     (void)vly_tune_put(cache, key, &stored, sizeof stored);
 }
@@ -268,37 +290,55 @@ static vly_status try_all(const vly_attention_device *device,
     return VLY_OK;
 }
 
+/* Of all that can, the fastest; it is written down where it was measured. */
 static vly_status choose(vly_attention_plan *plan,
-                         const vly_accel_options *options, candidates *all,
-                         vly_error *error)
+                         const vly_accel_options *options,
+                         const vly_tune_cache *cache, const char *key,
+                         candidates *all, vly_error *error)
 {
-    vly_tune_cache cache;
-    char key[VLY_TUNE_KEY_BYTES];
     uint32_t best = 0;
     vly_status status = VLY_OK;
     const int forced = options->choose[0] != '\0';
     const vly_attention_desc *desc = &plan->desc;
     const int empty = desc->batch == 0 || desc->seq_q == 0 || desc->seq_kv == 0;
     plan->n_candidates = all->n;
-    open_cache(&cache, options, &plan->device);
-    write_key(&plan->desc, key, sizeof key);
     if (options->tune && !empty && !(forced && all->n == 1)) {
-        const int32_t stored =
-            forced ? -1 : read_choice(&cache, key, all, &plan->measured_s);
-        if (stored >= 0) {
-            best = (uint32_t)stored;
-            plan->cached = 1;
-        } else {
-            status = try_all(&plan->device, &plan->desc, all, &best,
-                             &plan->measured_s, error);
-            if (status == VLY_OK && !forced && plan->measured_s > 0.0)
-                write_choice(&cache, key, &all->ready[best], plan->measured_s);
-        }
+        status =
+            try_all(&plan->device, desc, all, &best, &plan->measured_s, error);
+        if (status == VLY_OK && !forced && plan->measured_s > 0.0)
+            write_choice(cache, key, &all->ready[best], plan->measured_s,
+                         all->n);
     }
     if (status == VLY_OK) {
         plan->ready = all->ready[best];
         all->ready[best] = all->ready[--all->n];
     }
+    return status;
+}
+
+static vly_status find_way(vly_attention_plan *plan,
+                           const vly_accel_options *options, vly_error *error)
+{
+    vly_tune_cache cache;
+    char key[VLY_TUNE_KEY_BYTES];
+    candidates *all = NULL;
+    open_cache(&cache, options, &plan->device);
+    vly_attention_write_key(&plan->desc, key, sizeof key);
+    plan->device.cache = &cache;
+    vly_status status = VLY_OK;
+    if (!options->tune || options->choose[0] != '\0' ||
+        !take_stored(plan, &cache, key)) {
+        status = vly_accel_alloc(1, sizeof *all, &all, error);
+        if (status == VLY_OK)
+            status = find_candidates(all, options, &plan->device, &plan->desc,
+                                     error);
+        if (status == VLY_OK)
+            status = choose(plan, options, &cache, key, all, error);
+    }
+    if (all != NULL)
+        release_all(all);
+    vly_accel_free(all);
+    plan->device.cache = NULL;
     return status;
 }
 
@@ -321,23 +361,13 @@ static vly_status fill_plan(const vly_device_spec *spec,
                             vly_attention_plan *plan, vly_error *error)
 {
     vly_accel_options options;
-    candidates *all = NULL;
     if (vly_accel_check_device(spec, error) != VLY_OK)
         return VLY_E_INVALID;
     vly_status status =
         vly_accel_options_parse(spec->options, NULL, &options, error);
     if (status == VLY_OK)
         status = vly_attention_device_enter(spec->index, &plan->device, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(1, sizeof *all, &all, error);
-    if (status != VLY_OK)
-        return status;
-    status = find_candidates(all, &options, &plan->device, &plan->desc, error);
-    if (status == VLY_OK)
-        status = choose(plan, &options, all, error);
-    release_all(all);
-    vly_accel_free(all);
-    return status;
+    return status == VLY_OK ? find_way(plan, &options, error) : status;
 }
 
 static vly_status plan_create(const vly_device_spec *device,

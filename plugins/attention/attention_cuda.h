@@ -10,6 +10,7 @@
 #include "accel_common.h"
 #include "cudnn_attention.h"
 #include "kernels/cuda/attention_kernels.h"
+#include "tune_cache.h"
 
 /* ---- devices ----------------------------------------------------------- */
 
@@ -19,6 +20,8 @@ typedef struct vly_attention_device {
     uint32_t n_sms;
     uint32_t reserved;
     char name[128];
+    /* where plans of libraries are kept, while a plan is made; NULL: nowhere */
+    const vly_tune_cache *cache;
 } vly_attention_device;
 
 /* Makes it this thread's device. Errors  E_INVALID, E_DEVICE */
@@ -65,6 +68,9 @@ extern const uint32_t vly_cuda_n_ways;
 extern const vly_cuda_way vly_cuda_way_cudnn; /* attention_cudnn.c */
 extern const vly_cuda_way vly_cuda_way_sm90;  /* attention_hopper.c */
 
+/* What a choice depends on besides device and versions, as text. */
+void vly_attention_write_key(const vly_attention_desc *desc, char *key,
+                             size_t size);
 void vly_cuda_ready_release(vly_cuda_ready *ready);
 
 /* What the kernels are given. */

@@ -2,10 +2,12 @@
  * The way "cudnn": handles, workspace and pointers of a run.
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "accel_cuda.h"
 #include "attention_cuda.h"
+#include "tune_blob.h"
 
 enum { MOST_DEVICES = 64, MOST_CONFIGS = 3 };
 
@@ -94,19 +96,53 @@ static vly_status cudnn_supports(const vly_attention_device *device,
     return vly_cudnn_open(&cudnn, error);
 }
 
+/* From disk, if it is there; what does not load is made again. */
+static vly_status get_plan(const vly_cudnn *cudnn,
+                           const vly_attention_device *device,
+                           const vly_attention_desc *desc, uint32_t config,
+                           vly_cudnn_plan **plan, vly_error *error)
+{
+    char key[VLY_TUNE_KEY_BYTES];
+    vly_cudnn_target target = {0};
+    uint32_t bytes = 0;
+    void *blob = NULL;
+    vly_status status = get_handle(cudnn, device->index, &target.handle, error);
+    if (status != VLY_OK || device->cache == NULL)
+        return status != VLY_OK ? status
+                                : vly_cudnn_plan_create(cudnn, &target, desc,
+                                                        config, plan, error);
+    vly_attention_write_key(desc, key, sizeof key);
+    const size_t used = strlen(key);
+    snprintf(key + used, sizeof key - used, " c%u", config);
+    blob = vly_tune_blob_get(device->cache, key, &bytes);
+    if (blob != NULL) {
+        vly_error why = {.struct_size = sizeof why};
+        status =
+            vly_cudnn_plan_load(cudnn, &target, desc, blob, bytes, plan, &why);
+        vly_accel_free(blob);
+        if (status == VLY_OK)
+            return VLY_OK;
+        vly_accel_host->log(vly_accel_host->context, VLY_LOG_INFO, why.message);
+    }
+    status = vly_cudnn_plan_create(cudnn, &target, desc, config, plan, error);
+    if (status == VLY_OK &&
+        vly_cudnn_plan_save(*plan, &blob, &bytes, NULL) == VLY_OK) {
+        (void)vly_tune_blob_put(device->cache, key, blob, bytes);
+        vly_accel_free(blob);
+    }
+    return status;
+}
+
 static vly_status cudnn_prepare(const vly_attention_device *device,
                                 const vly_attention_desc *desc,
                                 vly_cuda_ready *ready, vly_error *error)
 {
     const vly_cudnn *cudnn = NULL;
-    vly_cudnn_target target = {0};
     vly_cudnn_plan_info info;
     vly_status status = vly_cudnn_open(&cudnn, error);
     if (status == VLY_OK)
-        status = get_handle(cudnn, device->index, &target.handle, error);
-    if (status == VLY_OK)
-        status = vly_cudnn_plan_create(cudnn, &target, desc, ready->config,
-                                       &ready->cudnn, error);
+        status =
+            get_plan(cudnn, device, desc, ready->config, &ready->cudnn, error);
     if (status != VLY_OK)
         return status;
     vly_cudnn_plan_get_info(ready->cudnn, &info);

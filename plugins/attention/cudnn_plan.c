@@ -76,8 +76,9 @@ static int64_t config_engine(vly_cudnn_graph *graph, void *config, int *varies)
     return engine;
 }
 
+/* of a configuration, or of what cuDNN wrote of a plan */
 static int build_plan(vly_cudnn_graph *graph, void *device, void *config,
-                      void **plan)
+                      const char *json, int64_t json_bytes, void **plan)
 {
     void *desc = NULL;
     const vly_cudnn *cudnn = graph->cudnn;
@@ -90,9 +91,12 @@ static int build_plan(vly_cudnn_graph *graph, void *device, void *config,
     if (code == 0 && device != NULL)
         code = cudnn->set(desc, VLY_CUDNN_PLAN_DEVICE, VLY_CUDNN_IS_DESC, 1,
                           &device);
-    if (code == 0)
+    if (code == 0 && config != NULL)
         code = cudnn->set(desc, VLY_CUDNN_PLAN_CONFIG, VLY_CUDNN_IS_DESC, 1,
                           &config);
+    if (code == 0 && json != NULL)
+        code = cudnn->set(desc, VLY_CUDNN_PLAN_JSON, VLY_CUDNN_IS_CHAR,
+                          json_bytes, json);
     if (code == 0)
         code = cudnn->desc_finalize(desc);
     if (code != 0) {
@@ -125,7 +129,7 @@ static vly_status choose_config(vly_cudnn_plan *plan, void *device,
         int64_t engine = config_engine(graph, configs[i], &varies);
         if (varies && (flags & VLY_ATTENTION_DETERMINISTIC) != 0)
             continue;
-        code = build_plan(graph, device, configs[i], &plan->plan);
+        code = build_plan(graph, device, configs[i], NULL, 0, &plan->plan);
         if (code == 0) {
             plan->info.index = i;
             plan->info.engine = engine;
@@ -177,13 +181,25 @@ vly_status vly_cudnn_count_configs(const vly_cudnn *cudnn,
     return status;
 }
 
+static vly_status ask_workspace(vly_cudnn_plan *plan, vly_error *error)
+{
+    int64_t n = 0;
+    int64_t bytes = 0;
+    const vly_cudnn *cudnn = plan->graph.cudnn;
+    vly_status status =
+        vly_cudnn_check(cudnn,
+                        cudnn->get(plan->plan, VLY_CUDNN_PLAN_WORKSPACE,
+                                   VLY_CUDNN_IS_INT64, 1, &n, &bytes),
+                        "cudnn: a plan does not say its workspace", error);
+    plan->info.workspace_bytes = (uint64_t)bytes;
+    return status;
+}
+
 vly_status vly_cudnn_plan_create(const vly_cudnn *cudnn,
                                  const vly_cudnn_target *target,
                                  const vly_attention_desc *desc, uint32_t first,
                                  vly_cudnn_plan **out, vly_error *error)
 {
-    int64_t n = 0;
-    int64_t bytes = 0;
     vly_cudnn_plan *plan = NULL;
     vly_status status = vly_accel_alloc(1, sizeof *plan, &plan, error);
     if (status != VLY_OK)
@@ -194,16 +210,119 @@ vly_status vly_cudnn_plan_create(const vly_cudnn *cudnn,
             choose_config(plan, device_desc(&plan->graph, target->device_json),
                           first, desc->flags, error);
     if (status == VLY_OK)
-        status =
-            vly_cudnn_check(cudnn,
-                            cudnn->get(plan->plan, VLY_CUDNN_PLAN_WORKSPACE,
-                                       VLY_CUDNN_IS_INT64, 1, &n, &bytes),
-                            "cudnn: a plan does not say its workspace", error);
+        status = ask_workspace(plan, error);
     if (status != VLY_OK) {
         vly_cudnn_plan_destroy(plan);
         return status;
     }
-    plan->info.workspace_bytes = (uint64_t)bytes;
+    *out = plan;
+    return VLY_OK;
+}
+
+/* ---- plans as bytes ---------------------------------------------------- */
+
+/* What is in front of cuDNN's JSON. */
+typedef struct saved_plan {
+    uint32_t version; /* of this struct */
+    uint32_t cudnn;
+    uint32_t n_configs;
+    uint32_t index;
+    int64_t engine;
+    uint64_t workspace_bytes;
+} saved_plan;
+
+enum { SAVED_VERSION = 1 };
+
+vly_status vly_cudnn_plan_save(const vly_cudnn_plan *plan, void **blob,
+                               uint32_t *bytes, vly_error *error)
+{
+    const vly_cudnn *cudnn = plan->graph.cudnn;
+    const saved_plan first = {.version = SAVED_VERSION,
+                              .cudnn = cudnn->version,
+                              .n_configs = plan->info.n_configs,
+                              .index = plan->info.index,
+                              .engine = plan->info.engine,
+                              .workspace_bytes = plan->info.workspace_bytes};
+    char *made = NULL;
+    int64_t n = 0;
+    int64_t got = 0;
+    vly_status status =
+        vly_cudnn_check(cudnn,
+                        cudnn->get(plan->plan, VLY_CUDNN_PLAN_JSON,
+                                   VLY_CUDNN_IS_CHAR, 0, &n, NULL),
+                        "cudnn: a plan does not say its JSON", error);
+    if (status == VLY_OK && (n <= 0 || n > INT32_MAX))
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "cudnn: the JSON of a plan has %lld bytes",
+                              (long long)n);
+    if (status == VLY_OK)
+        status = vly_accel_alloc(1, sizeof first + (uint64_t)n, &made, error);
+    if (status != VLY_OK)
+        return status;
+    memcpy(made, &first, sizeof first);
+    status = vly_cudnn_check(cudnn,
+                             cudnn->get(plan->plan, VLY_CUDNN_PLAN_JSON,
+                                        VLY_CUDNN_IS_CHAR, n, &got,
+                                        made + sizeof first),
+                             "cudnn: a plan does not say its JSON", error);
+    if (status != VLY_OK || got <= 0 || got > n) {
+        vly_accel_free(made);
+        return status != VLY_OK ? status : VLY_E_UNSUPPORTED;
+    }
+    *blob = made;
+    *bytes = (uint32_t)(sizeof first + (uint64_t)got);
+    return VLY_OK;
+}
+
+static vly_status load(vly_cudnn_plan *plan, const vly_cudnn_target *target,
+                       const void *blob, uint32_t bytes, vly_error *error)
+{
+    vly_cudnn_graph *graph = &plan->graph;
+    saved_plan first;
+    void *device = device_desc(graph, target->device_json);
+    if (graph->status != VLY_OK)
+        return vly_accel_fail(error, graph->status, "%s", graph->error.message);
+    memcpy(&first, blob, sizeof first);
+    if (first.version != SAVED_VERSION || first.cudnn != graph->cudnn->version)
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "cudnn: a stored plan of another version");
+    vly_status status = vly_cudnn_check(
+        graph->cudnn,
+        build_plan(graph, device, NULL, (const char *)blob + sizeof first,
+                   (int64_t)(bytes - sizeof first), &plan->plan),
+        "cudnn: a stored plan was refused", error);
+    if (status == VLY_OK)
+        status = ask_workspace(plan, error);
+    plan->info.n_configs = first.n_configs;
+    plan->info.index = first.index;
+    plan->info.engine = first.engine;
+    if (status == VLY_OK && plan->info.workspace_bytes != first.workspace_bytes)
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "cudnn: a stored plan wants another workspace "
+                              "than when it was made");
+    return status;
+}
+
+vly_status vly_cudnn_plan_load(const vly_cudnn *cudnn,
+                               const vly_cudnn_target *target,
+                               const vly_attention_desc *desc, const void *blob,
+                               uint32_t bytes, vly_cudnn_plan **out,
+                               vly_error *error)
+{
+    vly_cudnn_plan *plan = NULL;
+    if (bytes <= sizeof(saved_plan))
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "cudnn: a stored plan has %u bytes", bytes);
+    vly_status status = vly_accel_alloc(1, sizeof *plan, &plan, error);
+    if (status != VLY_OK)
+        return status;
+    status = make_graph(cudnn, target, desc, &plan->graph, error);
+    if (status == VLY_OK)
+        status = load(plan, target, blob, bytes, error);
+    if (status != VLY_OK) {
+        vly_cudnn_plan_destroy(plan);
+        return status;
+    }
     *out = plan;
     return VLY_OK;
 }

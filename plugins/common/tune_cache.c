@@ -62,11 +62,12 @@ static void give(const vly_tune_cache *cache, void *memory)
 
 /* FNV-1a: every step is a bijection of the sum, so that one changed byte always
  * changes the result. */
-static uint64_t checksum(const char *text, size_t bytes)
+uint64_t vly_tune_checksum(uint64_t before, const void *data, size_t bytes)
 {
-    uint64_t sum = 0xcbf29ce484222325u;
+    const unsigned char *text = data;
+    uint64_t sum = 0xcbf29ce484222325u ^ before;
     for (size_t i = 0; i < bytes; i++)
-        sum = (sum ^ (unsigned char)text[i]) * 0x100000001b3u;
+        sum = (sum ^ text[i]) * 0x100000001b3u;
     return sum;
 }
 
@@ -114,8 +115,7 @@ void vly_tune_init(vly_tune_cache *cache, const vly_host *host,
     snprintf(cache->path, sizeof cache->path, "%s/%s.tune", folder, file);
 }
 
-/* Makes the folders of the path; what is there stays as it is. */
-static int make_folders(const vly_tune_cache *cache)
+int vly_tune_make_folders(const vly_tune_cache *cache)
 {
     char path[sizeof cache->path];
     strcpy(path, cache->path);
@@ -166,7 +166,7 @@ static size_t line_write(const char *key, const void *blob, uint32_t bytes,
         snprintf(text + length, 3, "%02x", ((const unsigned char *)blob)[i]);
     char sum[CHECKSUM_DIGITS + 1];
     snprintf(sum, sizeof sum, "%016llx",
-             (unsigned long long)checksum(text, length));
+             (unsigned long long)vly_tune_checksum(0, text, length));
     memcpy(line, sum, CHECKSUM_DIGITS);
     line[CHECKSUM_DIGITS] = ' ';
     text[length++] = '\n';
@@ -182,7 +182,7 @@ static int line_is_whole(const char *line, size_t bytes)
     const char *text = line + CHECKSUM_DIGITS + 1;
     size_t length = bytes - CHECKSUM_DIGITS - 1;
     snprintf(sum, sizeof sum, "%016llx",
-             (unsigned long long)checksum(text, length));
+             (unsigned long long)vly_tune_checksum(0, text, length));
     return memcmp(line, sum, CHECKSUM_DIGITS) == 0;
 }
 
@@ -447,7 +447,7 @@ int vly_tune_put(const vly_tune_cache *cache, const char *key, const void *blob,
             cache->path, bytes, strlen(key));
         return 0;
     }
-    if (!make_folders(cache))
+    if (!vly_tune_make_folders(cache))
         return 0;
     int lock = lock_take(cache);
     if (lock < 0)

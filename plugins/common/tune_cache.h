@@ -48,4 +48,11 @@ uint32_t vly_tune_get(const vly_tune_cache *cache, const char *key, void *blob,
 int vly_tune_put(const vly_tune_cache *cache, const char *key, const void *blob,
                  uint32_t bytes);
 
+/* ---- for tune_blob ----------------------------------------------------- */
+
+/* FNV-1a; before: the sum of what comes before, 0 at the beginning */
+uint64_t vly_tune_checksum(uint64_t before, const void *data, size_t bytes);
+/* Makes the folders of the path; what is there stays as it is. 0: failed */
+int vly_tune_make_folders(const vly_tune_cache *cache);
+
 #endif

@@ -6,6 +6,11 @@ vly_test(test_tune_cache LABELS unit TIMEOUT 300
          SOURCES test_tune_cache.c ${CMAKE_SOURCE_DIR}/plugins/common/tune_cache.c)
 target_include_directories(test_tune_cache
     PRIVATE ${CMAKE_SOURCE_DIR}/plugins/common)
+vly_test(test_tune_blob LABELS unit
+         SOURCES test_tune_blob.c ${CMAKE_SOURCE_DIR}/plugins/common/tune_blob.c
+                 ${CMAKE_SOURCE_DIR}/plugins/common/tune_cache.c)
+target_include_directories(test_tune_blob
+    PRIVATE ${CMAKE_SOURCE_DIR}/plugins/common)
 
 # The conformance table of volley.gemm/1 over every way of gemm_cpu.
 vly_test(test_gemm LABELS unit TIMEOUT 600 SOURCES test_gemm.c

@@ -4,19 +4,18 @@ vly_test(test_attention_index LABELS unit SOURCES test_attention_index.c
          LIBRARIES volley_sdk)
 
 if(TARGET attention_cudnn)
-    # cuDNN's heuristics want a libcuda.so.1, be it the toolkit's stub
-    find_library(VOLLEY_CUDA_STUB cuda
-        PATHS ${CUDAToolkit_LIBRARY_DIR}/stubs NO_DEFAULT_PATH)
-    if(VOLLEY_CUDA_STUB)
-        file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/tests/cuda_stub)
-        file(CREATE_LINK ${VOLLEY_CUDA_STUB}
-             ${CMAKE_BINARY_DIR}/tests/cuda_stub/libcuda.so.1 SYMBOLIC)
-    endif()
+    # cuDNN's heuristics and compilers want a libcuda.so.1: one that does
+    # nothing
+    add_library(fake_driver MODULE ${CMAKE_SOURCE_DIR}/tests/support/fake_driver.c)
+    set_target_properties(fake_driver PROPERTIES
+        PREFIX "" OUTPUT_NAME libcuda SUFFIX .so.1
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fake_driver)
     vly_test(test_cudnn_graphs LABELS unit TIMEOUT 300
         SOURCES test_cudnn_graphs.c
-        LIBRARIES attention_cudnn accel_common ${CMAKE_DL_LIBS} m)
+        LIBRARIES attention_cudnn accel_common ${CMAKE_DL_LIBS} m
+        DEPENDS fake_driver)
     set_property(TEST test_cudnn_graphs APPEND PROPERTY ENVIRONMENT
-        "LD_LIBRARY_PATH=${CUDAToolkit_LIBRARY_DIR}:${CMAKE_BINARY_DIR}/tests/cuda_stub:$ENV{LD_LIBRARY_PATH}")
+        "LD_LIBRARY_PATH=${CUDAToolkit_LIBRARY_DIR}:${CMAKE_BINARY_DIR}/tests/fake_driver:$ENV{LD_LIBRARY_PATH}")
 endif()
 
 # the choice and the trials, with memory of the processor for a device's

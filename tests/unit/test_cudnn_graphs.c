@@ -190,6 +190,91 @@ static void test_refusals(void **state)
     assert_int_equal(n, 77);
 }
 
+/* A plan of every kind, built for a driver that does nothing (fake_driver.c),
+ * as bytes and back: the same plan, and the same bytes again. */
+static void test_plans_are_kept(void **state)
+{
+    (void)state;
+    const vly_cudnn *cudnn = open_or_skip();
+    const vly_cudnn_target target = {.device_json = h200};
+    const char *const names[] = {"causal 256", "lengths at the end", "packed",
+                                 "pages of 16", "backward groups"};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int wanted = 0;
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+            wanted |= strcmp(cases[i].name, names[k]) == 0;
+        if (!wanted)
+            continue;
+        vly_error error = {.struct_size = sizeof error};
+        const vly_attention_desc desc = describe(&cases[i], VLY_ELEMENT_BF16);
+        vly_cudnn_plan *made = NULL, *loaded = NULL;
+        vly_cudnn_plan_info a, b;
+        void *blob = NULL, *again = NULL;
+        uint32_t bytes = 0, n = 0;
+        vly_status status =
+            vly_cudnn_plan_create(cudnn, &target, &desc, 0, &made, &error);
+        if (strstr(error.message, "PREREQUISITE_MISSING") != NULL) {
+            print_message("skipped: %s\n", error.message);
+            skip();
+        }
+        assert_ok(status, error);
+        assert_ok(vly_cudnn_plan_save(made, &blob, &bytes, &error), error);
+        assert_ok(vly_cudnn_plan_load(cudnn, &target, &desc, blob, bytes,
+                                      &loaded, &error),
+                  error);
+        vly_cudnn_plan_get_info(made, &a);
+        vly_cudnn_plan_get_info(loaded, &b);
+        assert_int_equal(a.engine, b.engine);
+        assert_int_equal(a.index, b.index);
+        assert_int_equal(a.n_configs, b.n_configs);
+        assert_int_equal(a.workspace_bytes, b.workspace_bytes);
+        assert_ok(vly_cudnn_plan_save(loaded, &again, &n, &error), error);
+        assert_int_equal(n, bytes);
+        assert_memory_equal(again, blob, bytes);
+        vly_accel_free(again);
+        vly_accel_free(blob);
+        vly_cudnn_plan_destroy(loaded);
+        vly_cudnn_plan_destroy(made);
+    }
+}
+
+/* What is no plan, or one of another version, is refused. */
+static void test_damaged_plans(void **state)
+{
+    (void)state;
+    const vly_cudnn *cudnn = open_or_skip();
+    const vly_cudnn_target target = {.device_json = h200};
+    const vly_attention_desc desc = describe(&cases[1], VLY_ELEMENT_F16);
+    vly_error error = {.struct_size = sizeof error};
+    vly_cudnn_plan *made = NULL;
+    vly_cudnn_plan *none = NULL;
+    void *blob = NULL;
+    uint32_t bytes = 0;
+    if (vly_cudnn_plan_create(cudnn, &target, &desc, 0, &made, &error) !=
+        VLY_OK) {
+        print_message("skipped: %s\n", error.message);
+        skip();
+    }
+    assert_ok(vly_cudnn_plan_save(made, &blob, &bytes, &error), error);
+    uint8_t *text = blob;
+    const uint32_t cuts[] = {0, 1, 8, 40, 41, 300, bytes / 2};
+    for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++)
+        assert_int_not_equal(vly_cudnn_plan_load(cudnn, &target, &desc, blob,
+                                                 cuts[i], &none, &error),
+                             VLY_OK);
+    for (size_t i = 0; i < 8; i += 4) { /* versions: the struct's, cuDNN's */
+        text[i] ^= 1;
+        assert_int_equal(vly_cudnn_plan_load(cudnn, &target, &desc, blob, bytes,
+                                             &none, &error),
+                         VLY_E_UNSUPPORTED);
+        assert_non_null(strstr(error.message, "another version"));
+        text[i] ^= 1;
+    }
+    assert_null(none);
+    vly_accel_free(blob);
+    vly_cudnn_plan_destroy(made);
+}
+
 /* More of a graph than there is room for is an error, not a write behind. */
 static void test_graph_is_bounded(void **state)
 {
@@ -218,6 +303,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_engines_offered),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_plans_are_kept),
+        cmocka_unit_test(test_damaged_plans),
         cmocka_unit_test(test_graph_is_bounded),
     };
     return cmocka_run_group_tests(tests, start_host, NULL) ? 1 : 0;

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is too large for the tuning cache's file: a folder beside it, one file a
+ * blob. As there nothing is an error: what is damaged, cut or foreign is not
+ * there, what cannot be written is made again, and both are logged.
+ */
+#ifndef VOLLEY_TUNE_BLOB_H
+#define VOLLEY_TUNE_BLOB_H
+
+#include "tune_cache.h"
+
+enum {
+    VLY_TUNE_LARGE_BYTES = 4 << 20, /* of one blob, at most */
+    /* A key's place is its hash among so many; another key that falls there
+     * replaces it, so the folder never holds more. */
+    VLY_TUNE_PLACES = 512,
+};
+
+/* The blob of the key, in memory that the caller gives back to the host's
+ * free, and its bytes; NULL if there is none that is whole.
+ * Thread  [any-thread], beside writers in any process */
+void *vly_tune_blob_get(const vly_tune_cache *cache, const char *key,
+                        uint32_t *bytes);
+
+/* Adds or replaces it; its file is replaced as a whole.
+ * key     of printable characters, shorter than VLY_TUNE_KEY_BYTES
+ * Returns 1 if it is on disk, 0 if not (logged; not where another process is
+ * just writing the same file).
+ * Thread  [any-thread] */
+int vly_tune_blob_put(const vly_tune_cache *cache, const char *key,
+                      const void *blob, uint32_t bytes);
+
+#endif
