@@ -7,6 +7,7 @@
 
 #include "accel_cuda.h"
 #include "attention_cuda.h"
+#include "cudnn_guard.h"
 #include "tune_blob.h"
 
 enum { MOST_DEVICES = 64, MOST_CONFIGS = 3 };
@@ -46,6 +47,7 @@ typedef struct parts {
     uint64_t row_sum;
     uint64_t lengths;
     uint64_t offsets;
+    uint64_t copies; /* cudnn_guard */
     uint64_t bytes;
 } parts;
 
@@ -70,6 +72,7 @@ static parts lay_out(const vly_attention_desc *desc, uint64_t own_bytes)
         p.offsets =
             place(&p.bytes, 4ull * (desc->batch + 1ull) * sizeof(int64_t));
     }
+    p.copies = place(&p.bytes, vly_cudnn_guard_bytes(desc));
     return p;
 }
 
@@ -93,6 +96,10 @@ static vly_status cudnn_supports(const vly_attention_device *device,
                               "cudnn: rows are not aligned to 16 bytes");
     if (desc->batch == 0 || desc->seq_q == 0 || desc->seq_kv == 0)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED, "cudnn: a size is 0");
+    /* 9.14 gives NaN, seen on an H200 */
+    if (desc->scale < 0.0f)
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "cudnn: a scale below 0");
     return vly_cudnn_open(&cudnn, error);
 }
 
@@ -196,23 +203,21 @@ static void fill_pointers(const vly_attention_desc *desc,
             at_byte(workspace, p->offsets + i * (n + 1) * sizeof(int64_t));
 }
 
-static vly_status cudnn_run(const vly_attention_device *device,
-                            const vly_attention_desc *desc,
-                            const vly_cuda_ready *ready,
-                            const vly_attention_run *run, vly_error *error)
+static vly_status execute(const vly_attention_device *device,
+                          const vly_attention_desc *desc,
+                          const vly_cuda_ready *ready,
+                          const vly_attention_run *run, const parts *p,
+                          vly_error *error)
 {
     const vly_cudnn *cudnn = NULL;
     void *pointers[VLY_CUDNN_N_TENSORS] = {0};
     void *handle = NULL;
-    vly_cudnn_plan_info info;
     vly_status status = vly_cudnn_open(&cudnn, error);
     if (status == VLY_OK)
         status = get_handle(cudnn, device->index, &handle, error);
     if (status != VLY_OK)
         return status;
-    vly_cudnn_plan_get_info(ready->cudnn, &info);
-    const parts p = lay_out(desc, info.workspace_bytes);
-    fill_pointers(desc, run, &p, pointers);
+    fill_pointers(desc, run, p, pointers);
     if ((desc->flags & VLY_ATTENTION_PACKED) != 0) {
         vly_attention_args args;
         vly_attention_fill_args(desc, run, &args);
@@ -230,6 +235,26 @@ static vly_status cudnn_run(const vly_attention_device *device,
         status =
             vly_cudnn_plan_run(ready->cudnn, pointers, run->workspace, error);
     pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static vly_status cudnn_run(const vly_attention_device *device,
+                            const vly_attention_desc *desc,
+                            const vly_cuda_ready *ready,
+                            const vly_attention_run *run, vly_error *error)
+{
+    vly_cudnn_plan_info info;
+    vly_attention_run copied;
+    vly_cudnn_plan_get_info(ready->cudnn, &info);
+    const parts p = lay_out(desc, info.workspace_bytes);
+    if (!vly_cudnn_guarded(desc))
+        return execute(device, desc, ready, run, &p, error);
+    vly_status status = vly_cudnn_guard_begin(
+        desc, run, at_byte(run->workspace, p.copies), &copied, error);
+    if (status == VLY_OK)
+        status = execute(device, desc, ready, &copied, &p, error);
+    if (status == VLY_OK)
+        status = vly_cudnn_guard_end(desc, run, &copied, error);
     return status;
 }
 

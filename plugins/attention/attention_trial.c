@@ -159,6 +159,40 @@ static void fill_ints(vly_trial *trial, int varied)
         fill_pages(trial);
 }
 
+/* NaN behind the lengths, which nobody is to read; 0xff... is one in every
+ * type. */
+static void poison(vly_trial *trial, uint32_t which, uint32_t length,
+                   const vly_attention_layout *layout, uint32_t heads,
+                   uint32_t seq, uint32_t dim)
+{
+    const uint64_t size = vly_element_bits(trial->type[which]) / 8;
+    const int32_t *n = (const int32_t *)(void *)trial->host[length];
+    for (uint32_t b = 0; b < trial->desc.batch; b++)
+        for (uint32_t s = (uint32_t)n[b]; s < seq; s++)
+            for (uint32_t h = 0; h < heads; h++)
+                memset(trial->host[which] +
+                           size * (b * layout->batch + s * layout->seq +
+                                   h * layout->head),
+                       0xff, size * dim);
+}
+
+static void poison_all(vly_trial *trial)
+{
+    const vly_attention_desc *d = &trial->desc;
+    if (trial->host[TRIAL_LENGTH_Q] == NULL)
+        return;
+    poison(trial, TRIAL_Q, TRIAL_LENGTH_Q, &d->q, d->heads_q, d->seq_q, d->dim);
+    if (trial->host[TRIAL_GRAD_O] != NULL)
+        poison(trial, TRIAL_GRAD_O, TRIAL_LENGTH_Q, &d->o, d->heads_q, d->seq_q,
+               d->dim_v);
+    if ((d->flags & VLY_ATTENTION_PAGED) != 0)
+        return;
+    poison(trial, TRIAL_K, TRIAL_LENGTH_KV, &d->k, d->heads_kv, d->seq_kv,
+           d->dim);
+    poison(trial, TRIAL_V, TRIAL_LENGTH_KV, &d->v, d->heads_kv, d->seq_kv,
+           d->dim_v);
+}
+
 /* n elements, at most BLOCK, of type at to */
 static void fill_floats(vly_trial *trial, uint32_t which, uint8_t *to,
                         uint64_t n)
@@ -253,6 +287,8 @@ vly_status vly_trial_init(vly_trial *trial, const vly_attention_desc *desc,
         status = make_buffer(trial, i, on_host, error);
     if (status == VLY_OK)
         fill_ints(trial, on_host);
+    if (status == VLY_OK && on_host)
+        poison_all(trial);
     for (uint32_t i = 0; status == VLY_OK && i < TRIAL_N; i++)
         if (trial->there[i] != NULL)
             status = upload(trial, i, error);

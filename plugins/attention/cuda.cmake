@@ -29,13 +29,13 @@ target_include_directories(attention_sm90a PRIVATE ${CMAKE_SOURCE_DIR})
 
 vly_plugin(attention_cuda
     attention_cuda_plugin.c attention_choice.c attention_ways.c
-    attention_cudnn.c attention_hopper.c attention_trial.c attention_measure.c
+    attention_cudnn.c cudnn_guard.c attention_hopper.c attention_trial.c attention_measure.c
     rwkv_cuda.c wkv_cuda.c wkv_choice.c
     # the reference of the processor, for the check of ways
     cpu_options.c attention_cpu.c attention_reference.c attention_blocked.c
     attention_gradient.c attention_view.c ${attention_objects}
     ${cuda_kernels}/attention_plain.cu ${cuda_kernels}/attention_mma.cu
-    ${cuda_kernels}/attention_decode.cu
+    ${cuda_kernels}/attention_decode.cu ${cuda_kernels}/attention_guard.cu
     ${cuda_kernels}/wkv_step.cu ${cuda_kernels}/wkv_recurrent.cu
     ${cuda_kernels}/wkv_chunked.cu
     ${cuda_kernels}/rwkv_rows.cu ${cuda_kernels}/rwkv_heads.cu

@@ -43,13 +43,14 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     set(simt_sources ${simt}/simt.cpp)
     foreach(name attention_device.cuh attention_rows.cuh wkv_device.cuh
             attention_index.h attention_kernels.h attention_sm90.h
-            attention_sm90_load.cuh attention_sm90_group.cuh
+            attention_guard.h attention_sm90_load.cuh attention_sm90_group.cuh
             wkv_kernels.h rwkv_kernels.h rwkv_device.cuh rwkv_head.cuh
             gemm_kernels.h gemm_element.cuh gemv_fragment.cuh gemv_unpack.h)
         configure_file(${CMAKE_SOURCE_DIR}/kernels/cuda/${name} ${made}/${name}
                        COPYONLY)
     endforeach()
     foreach(name attention_plain attention_mma attention_decode attention_sm90
+            attention_guard
             wkv_step wkv_recurrent wkv_chunked rwkv_rows rwkv_heads rwkv_step
             rwkv_products)
         set(kernel ${CMAKE_SOURCE_DIR}/kernels/cuda/${name}.cu)
@@ -78,6 +79,15 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
         target_include_directories(test_${name}_simt SYSTEM PRIVATE
             ${CUDAToolkit_INCLUDE_DIRS})
     endforeach()
+
+    vly_test(test_cudnn_guard LABELS unit
+        SOURCES test_cudnn_guard.c
+            ${CMAKE_SOURCE_DIR}/plugins/attention/cudnn_guard.c
+        LIBRARIES attention_simt attention_cudnn accel_common
+            ${CMAKE_DL_LIBS} m)
+    target_include_directories(test_cudnn_guard PRIVATE ${CMAKE_SOURCE_DIR})
+    target_include_directories(test_cudnn_guard SYSTEM PRIVATE
+        ${CUDAToolkit_INCLUDE_DIRS})
 
     # the plugin's own plans over them, and a runtime that is none
     set(folder ${CMAKE_SOURCE_DIR}/plugins/attention)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Runs of cuDNN where sequences have lengths: on copies in the workspace, since
+ * cuDNN reads what lies behind a length, and writes there.
+ */
+#ifndef VLY_CUDNN_GUARD_H
+#define VLY_CUDNN_GUARD_H
+
+#include "attention_cuda.h"
+
+/* Does a run of it work on copies? */
+int vly_cudnn_guarded(const vly_attention_desc *desc);
+/* The description of what cuDNN is given: that of the copies, where there are
+ * any. */
+vly_attention_desc vly_cudnn_guard_desc(const vly_attention_desc *desc);
+/* Bytes of all copies. */
+uint64_t vly_cudnn_guard_bytes(const vly_attention_desc *desc);
+/* Fills the copies of what is read, and makes *copied the run on them. */
+vly_status vly_cudnn_guard_begin(const vly_attention_desc *desc,
+                                 const vly_attention_run *run, void *copies,
+                                 vly_attention_run *copied, vly_error *error);
+/* What was computed, to where the caller wants it. */
+vly_status vly_cudnn_guard_end(const vly_attention_desc *desc,
+                               const vly_attention_run *run,
+                               const vly_attention_run *copied,
+                               vly_error *error);
+
+#endif
