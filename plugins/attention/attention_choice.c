@@ -78,7 +78,8 @@ static void release_all(candidates *all)
         vly_cuda_ready_release(&all->ready[--all->n]);
 }
 
-static void add_way(candidates *all, const vly_cuda_way *way,
+/* config: of which there must be one, or -1: all, at most n_configs */
+static void add_way(candidates *all, const vly_cuda_way *way, int64_t config_of,
                     uint32_t n_configs, const vly_attention_device *device,
                     const vly_attention_desc *desc)
 {
@@ -87,8 +88,8 @@ static void add_way(candidates *all, const vly_cuda_way *way,
         note_reason(all, error.message);
         return;
     }
-    uint32_t config = 0;
-    for (uint32_t i = 0; i < n_configs; i++) {
+    uint32_t config = config_of < 0 ? 0 : (uint32_t)config_of;
+    for (uint32_t i = 0; i < (config_of < 0 ? n_configs : 1); i++) {
         if (all->n == VLY_CUDA_MOST_WAYS)
             return;
         vly_cuda_ready *ready = &all->ready[all->n];
@@ -99,6 +100,11 @@ static void add_way(candidates *all, const vly_cuda_way *way,
         if (way->prepare(device, desc, ready, &error) != VLY_OK) {
             if (i == 0)
                 note_reason(all, error.message);
+            return;
+        }
+        if (config_of >= 0 && ready->config != config) {
+            note_reason(all, "there is no such configuration");
+            vly_cuda_ready_release(ready);
             return;
         }
         config = ready->config + 1;
@@ -118,11 +124,10 @@ static void add_way(candidates *all, const vly_cuda_way *way,
 }
 
 /* Without tuning the first one that can is enough. */
-static vly_status find_candidates(candidates *all,
-                                  const vly_accel_options *options,
-                                  const vly_attention_device *device,
-                                  const vly_attention_desc *desc,
-                                  vly_error *error)
+static vly_status
+find_candidates(candidates *all, const vly_accel_options *options,
+                int64_t config, const vly_attention_device *device,
+                const vly_attention_desc *desc, vly_error *error)
 {
     const char *choose = options->choose;
     char names[200] = "";
@@ -139,7 +144,8 @@ static vly_status find_candidates(candidates *all,
         /* the slow one is not compared with others: it is for the rest */
         if (all->n > 0 && (way->slow || !options->tune))
             continue;
-        add_way(all, way, options->tune ? way->n_configs : 1, device, desc);
+        add_way(all, way, config, options->tune ? way->n_configs : 1, device,
+                desc);
     }
     if (!known)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
@@ -292,7 +298,7 @@ static vly_status try_all(const vly_attention_device *device,
 
 /* Of all that can, the fastest; it is written down where it was measured. */
 static vly_status choose(vly_attention_plan *plan,
-                         const vly_accel_options *options,
+                         const vly_accel_options *options, int64_t config,
                          const vly_tune_cache *cache, const char *key,
                          candidates *all, vly_error *error)
 {
@@ -302,7 +308,12 @@ static vly_status choose(vly_attention_plan *plan,
     const vly_attention_desc *desc = &plan->desc;
     const int empty = desc->batch == 0 || desc->seq_q == 0 || desc->seq_kv == 0;
     plan->n_candidates = all->n;
-    if (options->tune && !empty && !(forced && all->n == 1)) {
+    if (options->tune && !empty && config >= 0) {
+        status =
+            vly_attention_check_way(&plan->device, desc, &all->ready[0], error);
+        if (status == VLY_E_UNSUPPORTED)
+            status = VLY_E_DEVICE; /* it is there, and wrong */
+    } else if (options->tune && !empty && !(forced && all->n == 1)) {
         status =
             try_all(&plan->device, desc, all, &best, &plan->measured_s, error);
         if (status == VLY_OK && !forced && plan->measured_s > 0.0)
@@ -317,7 +328,8 @@ static vly_status choose(vly_attention_plan *plan,
 }
 
 static vly_status find_way(vly_attention_plan *plan,
-                           const vly_accel_options *options, vly_error *error)
+                           const vly_accel_options *options, int64_t config,
+                           vly_error *error)
 {
     vly_tune_cache cache;
     char key[VLY_TUNE_KEY_BYTES];
@@ -330,10 +342,10 @@ static vly_status find_way(vly_attention_plan *plan,
         !take_stored(plan, &cache, key)) {
         status = vly_accel_alloc(1, sizeof *all, &all, error);
         if (status == VLY_OK)
-            status = find_candidates(all, options, &plan->device, &plan->desc,
-                                     error);
+            status = find_candidates(all, options, config, &plan->device,
+                                     &plan->desc, error);
         if (status == VLY_OK)
-            status = choose(plan, options, &cache, key, all, error);
+            status = choose(plan, options, config, &cache, key, all, error);
     }
     if (all != NULL)
         release_all(all);
@@ -357,17 +369,43 @@ static void plan_destroy(vly_attention_plan *plan)
     vly_accel_free(plan);
 }
 
+/* config=N of the options, -1: none; only with choose=NAME */
+static vly_status read_config(const char *text,
+                              const vly_accel_options *options, int64_t *config,
+                              vly_error *error)
+{
+    char value[16] = "";
+    *config = -1;
+    if (!vly_accel_options_value(text, "config", value, sizeof value))
+        return VLY_OK;
+    const size_t n = strlen(value);
+    if (n == 0 || n > 4 || strspn(value, "0123456789") != n ||
+        options->choose[0] == '\0')
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "%s: option config is \"%s\", wanted 0 to 9999, "
+                              "and choose=NAME",
+                              vly_accel_plugin, value);
+    *config = 0;
+    for (size_t i = 0; i < n; i++)
+        *config = *config * 10 + (value[i] - '0');
+    return VLY_OK;
+}
+
 static vly_status fill_plan(const vly_device_spec *spec,
                             vly_attention_plan *plan, vly_error *error)
 {
+    static const char *const extra[] = {"config", NULL};
     vly_accel_options options;
+    int64_t config = -1;
     if (vly_accel_check_device(spec, error) != VLY_OK)
         return VLY_E_INVALID;
     vly_status status =
-        vly_accel_options_parse(spec->options, NULL, &options, error);
+        vly_accel_options_parse(spec->options, extra, &options, error);
+    if (status == VLY_OK)
+        status = read_config(spec->options, &options, &config, error);
     if (status == VLY_OK)
         status = vly_attention_device_enter(spec->index, &plan->device, error);
-    return status == VLY_OK ? find_way(plan, &options, error) : status;
+    return status == VLY_OK ? find_way(plan, &options, config, error) : status;
 }
 
 static vly_status plan_create(const vly_device_spec *device,
@@ -410,6 +448,9 @@ static vly_status plan_info(const vly_attention_plan *plan, vly_plan_info *info,
     else if (ready->n_splits > 1)
         snprintf(info->choice, sizeof info->choice, "%s, %u splits",
                  ready->way->name, ready->n_splits);
+    else if (ready->way->n_configs > 1)
+        snprintf(info->choice, sizeof info->choice, "%s, configuration %u",
+                 ready->way->name, ready->config);
     else
         snprintf(info->choice, sizeof info->choice, "%s", ready->way->name);
     return VLY_OK;

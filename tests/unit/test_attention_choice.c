@@ -222,7 +222,7 @@ static void test_wrong_is_struck_out(void **state)
     for (size_t i = 0; i < 4; i++) {
         vly_attention_desc desc = describe(flags[i]);
         assert_ok(make(&desc, "cache=off", &info, &error), error);
-        assert_string_equal(info.choice, "right");
+        assert_string_equal(info.choice, "right, configuration 0");
         assert_int_equal(info.n_candidates, 3);
         assert_int_equal(info.workspace_bytes, 0);
         assert_close(info.measured_s, 1e-3, 1e-9);
@@ -243,7 +243,7 @@ static void test_right_is_taken(void **state)
     assert_int_equal(n_run, 0);
     desc.flags = VLY_ATTENTION_BACKWARD;
     assert_ok(make(&desc, "cache=off,choose=right", &info, &error), error);
-    assert_string_equal(info.choice, "right");
+    assert_string_equal(info.choice, "right, configuration 0");
 }
 
 /* What lies behind a sequence must stay as it is. */
@@ -255,7 +255,7 @@ static void test_padding_is_looked_at(void **state)
     vly_attention_desc desc = describe(VLY_ATTENTION_LENGTHS);
     writes_more = 1;
     assert_ok(make(&desc, "cache=off", &info, &error), error);
-    assert_string_equal(info.choice, "right");
+    assert_string_equal(info.choice, "right, configuration 0");
     writes_more = 0;
 }
 
@@ -278,6 +278,38 @@ static void test_forced(void **state)
     assert_int_equal(info.n_candidates, 1); /* 4096 bytes are too many */
 }
 
+/* A configuration by its number: held against the reference, not timed. */
+static void test_configuration(void **state)
+{
+    (void)state;
+    vly_plan_info info;
+    vly_error error;
+    vly_attention_desc desc = describe(VLY_ATTENTION_LSE);
+    assert_ok(make(&desc, "choose=right,config=1,cache=off", &info, &error),
+              error);
+    assert_string_equal(info.choice, "right, configuration 1");
+    assert_int_equal(info.workspace_bytes, 4096);
+    assert_int_equal(info.n_candidates, 1);
+    assert_true(n_run > 0);
+    assert_true(info.measured_s == 0.0);
+    assert_ok(
+        make(&desc, "choose=right,config=1,tune=0,cache=off", &info, &error),
+        error);
+    assert_int_equal(n_run, 0);
+    wrong_by = 0.01;
+    assert_int_equal(
+        make(&desc, "choose=wrong,config=0,cache=off", &info, &error),
+        VLY_E_DEVICE);
+    assert_non_null(strstr(error.message, "O[0] is"));
+    wrong_by = 0.0;
+    const char *const bad[] = {
+        "config=1", "choose=right,config=", "choose=right,config=x",
+        "choose=right,config=-1", "choose=right,config=12345"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(make(&desc, bad[i], &info, &error), VLY_E_INVALID);
+    assert_non_null(strstr(error.message, "wanted 0 to 9999"));
+}
+
 static void test_cache(void **state)
 {
     (void)state;
@@ -296,7 +328,7 @@ static void test_cache(void **state)
     assert_ok(make(&desc, options, &info, &error), error);
     assert_int_equal(info.cached, 1);
     assert_int_equal(n_run, 0);
-    assert_string_equal(info.choice, "right");
+    assert_string_equal(info.choice, "right, configuration 0");
     assert_close(info.measured_s, seconds, 0.0);
     desc.seq_kv = 49; /* another shape */
     assert_ok(make(&desc, options, &info, &error), error);
@@ -398,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_right_is_taken),
         cmocka_unit_test(test_padding_is_looked_at),
         cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_configuration),
         cmocka_unit_test(test_cache),
         cmocka_unit_test(test_trials_of_every_kind),
         cmocka_unit_test(test_device_errors),
