@@ -338,8 +338,12 @@ static vly_status one(const bench_options *options, const bench_rwkv_size *size,
     if (options->pattern != NULL && strstr(id, options->pattern) == NULL)
         return VLY_OK;
     tool_message("%s: random weights", id);
+    const uint64_t begin = vly_clock_ns();
     vly_status status =
         bench_rwkv_model(options, size, format, &w.model, error);
+    if (status == VLY_OK)
+        tool_message("%s: there after %.1f s", id,
+                     (double)(vly_clock_ns() - begin) * 1e-9);
     if (status == VLY_OK)
         status = all_rows(options, size, format, lists, &w, products, error);
     vly_rwkv_model_destroy(w.model);

@@ -188,9 +188,15 @@ static vly_status read_random(void *context, vly_rwkv_tensor id, uint32_t layer,
                   : id == VLY_RWKV_V2 ? r->sizes->rank_v
                                       : r->sizes->rank_g;
     range_of(id, columns, &middle, &half);
-    uint64_t at = vly_mix64(r->drawn++);
-    for (uint64_t i = 0; i < n_rows * columns; i++)
-        out[i] = middle + half * r->table[(at + i) % TABLE];
+    /* in pieces without a wrap in them: 2.9 G weights are to be made */
+    const uint64_t n = n_rows * columns;
+    uint64_t at = vly_mix64(r->drawn++) % TABLE;
+    for (uint64_t done = 0; done < n; at = 0) {
+        const uint64_t piece = n - done < TABLE - at ? n - done : TABLE - at;
+        for (uint64_t i = 0; i < piece; i++)
+            out[done + i] = middle + half * r->table[at + i];
+        done += piece;
+    }
     return tool_signals_stopped()
                ? vly_fail(error, VLY_E_STOPPED, "stopped by a signal")
                : VLY_OK;

@@ -24,8 +24,10 @@ endif()
 # whole models on a device
 if(TARGET attention_cuda)
     foreach(options "" ",early=1")
-        string(MAKE_C_IDENTIFIER "test_rwkv_model_cuda${options}" name)
-        vly_test_register(${name} LABELS gpu TIMEOUT 600
-            COMMAND test_rwkv_model cuda:0${options})
+        foreach(test model golden)
+            string(MAKE_C_IDENTIFIER "test_rwkv_${test}_cuda${options}" name)
+            vly_test_register(${name} LABELS gpu TIMEOUT 600
+                COMMAND test_rwkv_${test} cuda:0${options})
+        endforeach()
     endforeach()
 endif()

@@ -7,6 +7,8 @@
 
 #include "base/number.h"
 #include "base/random.h"
+#include "device_test.h"
+#include "plugin/accelerator.h"
 
 vly_registry *test_registry;
 vly_error test_error = {.struct_size = sizeof test_error};
@@ -87,6 +89,18 @@ static void range_of(vly_rwkv_tensor id, uint64_t columns, double *middle,
     default:
         break;
     }
+}
+
+void test_rwkv_need(const char *device)
+{
+    vly_accelerator found;
+    if (vly_accelerator_find(test_registry, VLY_RWKV_INTERFACE, device, 1,
+                             &found, &test_error) == VLY_OK)
+        return;
+    if (strncmp(device, "cpu", 3) == 0 || device_is_required("cuda"))
+        fail_msg("%s", test_error.message);
+    print_message("skipped: %s\n", test_error.message);
+    skip();
 }
 
 float test_rwkv_weight(vly_rwkv_tensor id, uint32_t layer, uint64_t element,

@@ -17,6 +17,10 @@ extern vly_error test_error;
 int test_rwkv_open(void **state);
 int test_rwkv_close(void **state);
 
+/* Skips the test where the device ("cuda:0,early=1") is not there, with the
+ * reason; fails it where it is required. */
+void test_rwkv_need(const char *device);
+
 /* A weight of a random model: a function of its place alone, of sizes that keep
  * activations near 1. */
 float test_rwkv_weight(vly_rwkv_tensor id, uint32_t layer, uint64_t element,

@@ -11,7 +11,6 @@
  * any logit. Weights are compared as they are stored, so formats have
  * no part in it: what packing may lose is checked by itself.
  */
-#include "device_test.h"
 #include "test_rwkv_fixture.h"
 
 #include <math.h>
@@ -178,23 +177,10 @@ static void check_model(uint32_t number, const char *device,
 
 static const char *device = "cpu:1";
 
-/* Skips where the device is not there. */
-static void need_device(void)
-{
-    vly_accelerator found;
-    if (vly_accelerator_find(test_registry, VLY_RWKV_INTERFACE, device, 1,
-                             &found, &test_error) == VLY_OK)
-        return;
-    if (strncmp(device, "cpu", 3) == 0 || device_is_required("cuda"))
-        fail_msg("%s", test_error.message);
-    print_message("skipped: %s\n", test_error.message);
-    skip();
-}
-
 static void test_sizes(void **state)
 {
     (void)state;
-    need_device();
+    test_rwkv_need(device);
     for (uint32_t i = 0; i < test_rwkv_n_sizes; i++)
         check_model(i, device, VLY_RWKV_FORMAT_F32, VLY_RWKV_FORMAT_F32);
 }
@@ -203,7 +189,7 @@ static void test_sizes(void **state)
 static void test_formats(void **state)
 {
     (void)state;
-    need_device();
+    test_rwkv_need(device);
     check_model(1, device, VLY_RWKV_FORMAT_F16, VLY_RWKV_FORMAT_F32);
     check_model(2, device, VLY_RWKV_FORMAT_BF16, VLY_RWKV_FORMAT_F32);
     check_model(0, device, VLY_RWKV_FORMAT_W8, VLY_RWKV_FORMAT_F32);
