@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The model against EWMA, windowed Gaussian and static limits, on runs of
-split "test" of generate.py (which nothing was trained or tuned on).
+split "test" of generate.py or runs.py (which nothing was trained or tuned on).
 
     evaluate.py DATA MODEL.safetensors          a table in Markdown
 
@@ -19,6 +19,7 @@ import argparse
 import json
 import pathlib
 
+import runs
 import score
 import tokens
 
@@ -28,32 +29,24 @@ PIECE = 32
 DETECTORS = ["model", "ewma", "gaussian", "static"]
 
 
-def scores_of(model, folder, line):
-    """(records, {detector: [score]}) of a run."""
-    state, kept, text = None, [], []
-    levels, short = [], None
-    names, rows = tokens.records(folder / line["file"], line.get("asked"))
-    state = tokens.Tokens(len(names))
-    for record in rows:
-        if short:
-            record = tokens.merge(short, record)
-        got = state.make(record)
-        short = None if got else record
-        if got:
-            kept.append(record)
-            text.append(got)
-            levels.append(state.levels)
+def scores_of(run, nats, model):
+    """(records, {detector: [score]}) of a run; nats: {file: rows} or None,
+    where the model is asked if there is one."""
+    line, names, rows = run
+    kept, text, levels, _ = runs.tokenise(names, rows)
     scores = {}
     for kind in DETECTORS[1:]:
         judge = score.Detector(kind)
         scores[kind] = [judge.judge(row) for row in levels]
-    if model is not None:
-        import torch  # pylint: disable=import-outside-toplevel
+    if nats is not None:
+        rows = nats[line["file"]]
+    elif model is not None:
         import train  # pylint: disable=import-outside-toplevel
+        rows = train.nats_of(model, [text])[0].tolist()
+    if nats is not None or model is not None:
         judge = score.Surprise()
-        nats = train.nats_of(model, torch.tensor(text)).tolist()
         scores["model"] = [judge.judge(row, record)
-                           for row, record in zip(nats, kept)]
+                           for row, record in zip(rows, kept)]
         scores["model"][:tokens.WARM] = [0.0] * tokens.WARM
     return kept, scores
 
@@ -118,16 +111,13 @@ def median(values):
     return ordered[len(ordered) // 2] if ordered else None
 
 
-def collect(model, folder):
+def collect(data, nats, model):
     """(sound {detector: [[score]]}, faults {name: [{detector: [score]}]})"""
-    sound = {kind: [] for kind in DETECTORS}
-    faults = {}
-    with open(folder / "runs.jsonl", encoding="utf-8") as file:
-        lines = [json.loads(text) for text in file]
-    for line in lines:
-        if line["split"] != "test":
-            continue
-        records, scores = scores_of(model, folder, line)
+    sound, faults = {}, {}
+    for job in runs.jobs(data, "test"):
+        run = runs.load(job)
+        line = run[0]
+        records, scores = scores_of(run, nats, model)
         first, last = len(records), len(records)
         if line["fault"] != "none":
             found = window(line, records)
@@ -137,7 +127,7 @@ def collect(model, folder):
             faults.setdefault(line["fault"], []).append(
                 {k: s[first:last] for k, s in scores.items()})
         for kind, row in scores.items():
-            sound[kind].append(row[tokens.WARM:first])
+            sound.setdefault(kind, []).append(row[tokens.WARM:first])
     return sound, faults
 
 
@@ -146,16 +136,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("model", type=pathlib.Path, nargs="?")
+    parser.add_argument("--nats", type=pathlib.Path,
+                        help="what surprise.py wrote, so that the model does "
+                        "not run")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    model, metadata = None, {}
-    kinds = DETECTORS
+    model, metadata, nats = None, {}, None
+    kinds = DETECTORS if options.model or options.nats else DETECTORS[1:]
     if options.model:
         import rwkv7  # pylint: disable=import-outside-toplevel
         model, metadata = rwkv7.load(options.model)
-    else:
-        kinds = DETECTORS[1:]
-    sound, faults = collect(model, options.data)
+    if options.nats:
+        import surprise  # pylint: disable=import-outside-toplevel
+        nats = surprise.read(options.nats)
+    sound, faults = collect(options.data, nats, model)
     n_sound = sum(map(len, sound[kinds[0]]))
     limits = {k: threshold(sound[k], n_sound // HOUR) for k in kinds}
     print(f"{n_sound} sound records; false alarms allowed: "
@@ -172,20 +166,21 @@ def main():
         f"{k}: recall, delay, PR" for k in kinds) + " |")
     print("|---|---|" + "---|" * len(kinds))
     table = {}
-    for fault, runs in sorted(faults.items()):
+    for fault, found_runs in sorted(faults.items()):
         cells = []
         for kind in kinds:
             found = [next((i for i, x in enumerate(run[kind])
-                           if x >= limits[kind]), None) for run in runs]
+                           if x >= limits[kind]), None) for run in found_runs]
             hits = [i for i in found if i is not None]
             negatives = [max(row[i:i + PIECE]) for row in sound[kind]
                          for i in range(0, len(row) - PIECE + 1, PIECE)]
-            pr = average_precision([max(run[kind]) for run in runs], negatives)
+            pr = average_precision([max(run[kind]) for run in found_runs],
+                                   negatives)
             delay = median(hits)
-            table[f"{fault}.{kind}"] = [len(hits) / len(runs), delay, pr]
-            cells.append(f"{len(hits) / len(runs):.2f}, "
+            table[f"{fault}.{kind}"] = [len(hits) / len(found_runs), delay, pr]
+            cells.append(f"{len(hits) / len(found_runs):.2f}, "
                          f"{'-' if delay is None else delay}, {pr:.3f}")
-        print(f"| {fault} | {len(runs)} | " + " | ".join(cells) + " |")
+        print(f"| {fault} | {len(found_runs)} | " + " | ".join(cells) + " |")
     if options.json:
         options.json.write_text(json.dumps(
             {"sound": n_sound, "limits": limits, "table": table}, indent=1),

@@ -4,8 +4,8 @@
 what is true about each: the data that the monitor is trained and judged on.
 
     generate.py FOLDER --volley build/bin/volley --seed 1 --runs 40 --split train
-    generate.py FOLDER --volley build/bin/volley --seed 2 --runs 40 --split test \\
-        --faults all
+    generate.py FOLDER --volley build/bin/volley --seed 2 --runs 9 --split test \\
+        --faults none,runaway,slow
 
 FOLDER/runs.jsonl gets a line a run: file, family, seed, split, fault, and where
 the fault begins and ends, in bursts. A network (networks.py) and the fault's
@@ -13,7 +13,8 @@ place follow from the seed; times of a telemetry are those of the machine.
 
 Faults of the network are stimuli; `pause` and `throttle` stop the process by
 SIGSTOP (once, or half of the time), which to the engine is a burst that hangs
-and a device that is slow; others are injected by `--inject` of the command.
+and a device that is slow; others are injected by `--inject` of the command. `--jobs` runs at a
+time: at most half of the cores, or times are those of a busy machine.
 """
 import argparse
 import json
@@ -24,7 +25,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import networks
 
@@ -35,22 +38,26 @@ INJECTED = {
     "dropped": "drop:at={begin},share=0.2,for={length}",
     "clock": "clock:at={begin},ms=5000",
     "leak": "leak:at={begin},bytes=4096,for={length}",
-    "wrong": "wrong:to=cpu:8",
+    "wrong": "wrong:to=cpu:4",
 }
 SIGNALLED = ["pause", "throttle"]
 
 
-def bursts_per_second(volley, genome, environment):
+class RunFailed(Exception):
+    """A run of the command ended with another exit code than 0."""
+
+
+def bursts_per_second(options, genome):
     """How fast the network runs here and now, from a run of 0.3 s."""
-    n = 200
+    n = 200 if options.backend.startswith("cpu") else 20000
     while True:
         began = time.monotonic()
         done = subprocess.run(
-            [volley, "run", genome, "--bursts", str(n), "--backend", "cpu:1",
-             "--json", "-", "--quiet"], env=environment, capture_output=True,
+            [options.volley, "run", genome, "--bursts", str(n), "--backend",
+             options.backend, "--json", "-", "--quiet"], capture_output=True,
             check=False)
         if done.returncode != 0:
-            sys.exit(f"{genome}: {done.stderr.decode()}")
+            raise RunFailed(f"{genome}: {done.stderr.decode().strip()}")
         wall = json.loads(done.stdout)["wall_s"]
         if wall > 0.2 or time.monotonic() - began > 5:
             return n / max(wall, 1e-6)
@@ -93,11 +100,11 @@ def one_run(options, number, fault):
     network = rng.choice(families)(rng)
     name = f"{options.split}_{fault}_{seed}"
     telemetry = options.folder / f"{name}.jsonl"
-    environment = dict(os.environ)
+    every = rng.choice(options.every)
     with tempfile.TemporaryDirectory() as folder:
         genome = pathlib.Path(folder) / "genome.toml"
         genome.write_text(network.text, encoding="utf-8")
-        n = int(bursts_per_second(options.volley, genome, environment) *
+        n = int(bursts_per_second(options, genome) *
                 options.seconds)
         n = max(n, 2000)
         begin = int(n * rng.uniform(0.5, 0.7))
@@ -107,8 +114,8 @@ def one_run(options, number, fault):
             text += networks.FAULTS[fault](network, rng, begin, end)
         genome.write_text(text, encoding="utf-8")
         command = [options.volley, "run", str(genome), "--bursts", str(n),
-                   "--backend", "cpu:1", "--quiet", "--telemetry",
-                   str(telemetry), "--telemetry-every", str(options.every)]
+                   "--backend", options.backend, "--quiet", "--telemetry",
+                   str(telemetry), "--telemetry-every", str(every)]
         if fault in INJECTED:
             command += ["--inject", INJECTED[fault].format(
                 begin=begin, length=end - begin)]
@@ -116,17 +123,44 @@ def one_run(options, number, fault):
                 end = begin
             if fault == "wrong":
                 command += ["--swap", f"{begin}=cpu:2"]
-        with subprocess.Popen(command, env=environment) as process:
+        with subprocess.Popen(command) as process:
             if fault in SIGNALLED:
                 begin, end = signalled(process, fault, telemetry, begin, end)
         if process.returncode != 0:
-            sys.exit(f"{' '.join(command)}: exit code {process.returncode}")
+            raise RunFailed(
+                f"{' '.join(command)}: exit code {process.returncode}")
     line = {"file": telemetry.name, "family": network.family, "seed": seed,
-            "split": options.split, "bursts": n, "every_ms": options.every,
-            "fault": fault}
+            "split": options.split, "bursts": n, "every_ms": every,
+            "fault": fault, "backend": options.backend}
     if fault != "none":
         line.update(begin=begin, end=end)
     return line
+
+
+def some_runs(options, faults, index):
+    """All runs, options.jobs at a time. Returns how many failed."""
+    failed, lock, began = [], threading.Lock(), time.monotonic()
+
+    def run(number, fault):
+        if options.stop and time.monotonic() - began > options.stop:
+            return
+        try:
+            text = json.dumps(one_run(options, number, fault))
+        except RunFailed as error:
+            with lock:
+                failed.append(fault)
+            print(error, file=sys.stderr, flush=True)
+            return
+        with lock:
+            index.write(text + "\n")
+            index.flush()
+    with ThreadPoolExecutor(options.jobs) as pool:
+        done = [pool.submit(run, number * 100 + k, fault)
+                for number in range(options.runs)
+                for k, fault in enumerate(faults)]
+    for one in done:
+        one.result()
+    return len(failed)
 
 
 def main():
@@ -138,26 +172,30 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=int, default=10,
                         help="of each fault (none is one)")
-    parser.add_argument("--split", choices=["train", "valid", "test"],
+    parser.add_argument("--split", choices=["train", "valid", "tune", "test"],
                         default="train")
     parser.add_argument("--held-out", type=float, default=0.5,
                         help="share of test runs of unseen families")
     parser.add_argument("--faults", default="none",
                         help="names joined by commas: " + ", ".join(known))
     parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("--every", type=float, default=2, help="ms")
+    parser.add_argument("--every", default="2",
+                        help="ms between samples; one of these, with commas")
+    parser.add_argument("--backend", default="cpu:1")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--stop", type=float,
+                        help="seconds after which no run begins")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
+    options.every = [float(x) for x in options.every.split(",")]
     faults = options.faults.split(",")
     for fault in faults:
         if fault not in known:
             parser.error(f"fault {fault}, wanted one of {', '.join(known)}")
     with open(options.folder / "runs.jsonl", "a", encoding="utf-8") as index:
-        for number in range(options.runs):
-            for k, fault in enumerate(faults):
-                line = one_run(options, number * 100 + k, fault)
-                index.write(json.dumps(line) + "\n")
-                index.flush()
+        failed = some_runs(options, faults, index)
+    if failed:
+        sys.exit(f"{failed} runs failed")
 
 
 if __name__ == "__main__":

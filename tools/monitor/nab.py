@@ -159,43 +159,16 @@ def series_tokens(one):
     return got
 
 
-def nats_of(model, texts):
-    """Surprise of each token of series of about the same length."""
-    import torch  # pylint: disable=import-outside-toplevel
-    longest = max(map(len, texts))
-    text = torch.zeros(len(texts), longest * tokens.PER_RECORD,
-                       dtype=torch.long)
-    for row, one in zip(text, texts):
-        flat = torch.tensor(one).flatten()
-        row[:len(flat)] = flat
-    state, parts = model.zero_state(len(texts)), []
-    step = 32 * tokens.PER_RECORD
-    with torch.no_grad():
-        for i in range(0, text.shape[1], step):
-            piece = text[:, i:i + step]
-            logits, state = model(piece, state)
-            logs = torch.log_softmax(logits, -1)
-            after = torch.cat([text[:, i + 1:i + step + 1],
-                               text.new_zeros(len(texts), 1)], 1)
-            after = after[:, :piece.shape[1]]
-            parts.append(-logs.gather(2, after.unsqueeze(2)).squeeze(2))
-    return torch.cat([torch.zeros(len(texts), 1), *parts], 1)
-
-
 def by_model(path, series):
     """Scores of the model, files of similar length side by side."""
     import rwkv7  # pylint: disable=import-outside-toplevel
+    import train  # pylint: disable=import-outside-toplevel
     model, _ = rwkv7.load(path)
-    order = sorted(range(len(series)), key=lambda f: len(series[f].values))
-    got = [None] * len(series)
-    for begin in range(0, len(order), 8):
-        files = order[begin:begin + 8]
-        texts = [series_tokens(series[f]) for f in files]
-        for f, one, nats in zip(files, texts, nats_of(model, texts)):
-            judge = score.Surprise()
-            rows = nats[:len(one) * tokens.PER_RECORD].view(
-                len(one), tokens.PER_RECORD)[:, 1:]
-            got[f] = [judge.judge(row) for row in rows.tolist()]
+    got = []
+    for rows in train.nats_of(model, [series_tokens(one) for one in series],
+                              side=8):
+        judge = score.Surprise()
+        got.append([judge.judge(row) for row in rows.tolist()])
     return got
 
 

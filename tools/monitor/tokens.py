@@ -99,6 +99,7 @@ class Tokens:
         self.n_records = 0
         self.before = (0, 0)  # spikes, bursts
         self.levels = []  # of the last record, its centre where it has none
+        self.z16 = []     # their deviations, 0 where it has none
 
     def _levels(self, r):
         """Levels of the metrics by name; what has no value is left out."""
@@ -151,8 +152,9 @@ class Tokens:
         text = [0]
         self.levels = [levels.get(name, late.centre // 256)
                        for name, late in zip(NAMES, self.metrics)]
-        for m, name in enumerate(NAMES):
-            z16 = self.metrics[m].z16(levels[name]) if name in levels else 0
+        self.z16 = [late.z16(levels[name]) if name in levels else 0
+                    for name, late in zip(NAMES, self.metrics)]
+        for m, z16 in enumerate(self.z16):
             text.append(1 + m * BINS + BINS // 2 + bin_of(z16))
         if n > 0:
             for m, name in enumerate(NAMES):

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of generate.py as records: from their folder, or packed into one file
+of about 25 bytes a record, in which the numbers are those of the telemetry.
+
+    runs.py FOLDER OUT.xz [SPLIT]      packs
+
+A packed file has a line for each run: its line of runs.jsonl, a tab, and in
+JSON the names of its areas and a column for each number of tokens.records.
+"""
+import json
+import lzma
+import pathlib
+import sys
+from concurrent.futures import ProcessPoolExecutor
+
+import tokens
+
+STEPS = ["burst", "unix_ms"]  # stored as differences
+
+
+def _pack(job):
+    folder, line = job
+    names, records = tokens.records(folder / line["file"], line.get("asked"))
+    columns = {k: [r[k] for r in records] for k in records[0] if k != "areas"}
+    for k in STEPS:
+        row = columns[k]
+        columns[k] = row[:1] + [b - a for a, b in zip(row, row[1:])]
+    areas = [[r["areas"][a] for r in records] for a in range(len(names))]
+    return json.dumps(line) + "\t" + json.dumps(
+        {"names": names, "columns": columns, "areas": areas},
+        separators=(",", ":"))
+
+
+def _unpack(text):
+    line, rest = text.split("\t", 1)
+    run = json.loads(rest)
+    columns = run["columns"]
+    for k in STEPS:
+        row = columns[k]
+        for i in range(1, len(row)):
+            row[i] += row[i - 1]
+    n = len(columns["burst"])
+    records = [{k: row[i] for k, row in columns.items()} for i in range(n)]
+    for i, record in enumerate(records):
+        record["areas"] = [row[i] for row in run["areas"]]
+    return json.loads(line), run["names"], records
+
+
+def lines(folder, split=None):
+    """Lines of runs.jsonl of this split."""
+    with open(folder / "runs.jsonl", encoding="utf-8") as file:
+        got = [json.loads(text) for text in file if text.endswith("\n")]
+    return [line for line in got if split in (None, line["split"])]
+
+
+def jobs(data, split=None):
+    """What load makes a run of, for each run of this split; data is a folder
+    of generate.py or a packed file."""
+    if data.is_dir():
+        return [(data, line) for line in lines(data, split)]
+    with lzma.open(data, "rt", encoding="utf-8") as file:
+        return [(None, text) for text in file if split in
+                (None, json.loads(text[:text.index("\t")])["split"])]
+
+
+def load(job):
+    """(line of runs.jsonl, names of areas, records) of a run."""
+    folder, line = job
+    if folder is None:
+        return _unpack(line)
+    return (line, *tokens.records(folder / line["file"], line.get("asked")))
+
+
+def text_of(job):
+    """(line of runs.jsonl, 16 tokens of each record) of a run."""
+    line, names, records = load(job)
+    return line, tokenise(names, records)[1]
+
+
+def tokenise(names, records):
+    """(records, 16 tokens each, levels each, deviations each); short records
+    are joined with the next ones."""
+    state = tokens.Tokens(len(names))
+    kept, text, levels, z16, short = [], [], [], [], None
+    for record in records:
+        if short:
+            record = tokens.merge(short, record)
+        got = state.make(record)
+        short = None if got else record
+        if got:
+            kept.append(record)
+            text.append(got)
+            levels.append(state.levels)
+            z16.append(state.z16)
+    return kept, text, levels, z16
+
+
+def main():
+    """The command."""
+    folder, out = pathlib.Path(sys.argv[1]), sys.argv[2]
+    split = sys.argv[3] if len(sys.argv) > 3 else None
+    todo = jobs(folder, split)
+    with ProcessPoolExecutor() as pool, \
+            lzma.open(out, "wt", encoding="utf-8") as file:
+        for text in pool.map(_pack, todo):
+            file.write(text + "\n")
+    print(f"{len(todo)} runs in {out}")
+
+
+if __name__ == "__main__":
+    main()
