@@ -24,21 +24,21 @@ __device__ uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-__device__ float uniform(uint64_t bits, uint32_t is_scale)
+// most: 0 for a scale
+__device__ float uniform(uint64_t bits, float most)
 {
     // 24 bits: exact in a float
     const float u = static_cast<float>(bits >> 40) * 0x1p-24f;
-    return is_scale ? (1.0f + u) * 0x1p-6f : 2.0f * u - 1.0f;
+    return most == 0.0f ? (1.0f + u) * 0x1p-6f : (2.0f * u - 1.0f) * most;
 }
 
 __global__ void __launch_bounds__(THREADS)
-    fill(void *memory, uint64_t count, uint32_t type, uint32_t is_scale,
-         uint64_t seed)
+    fill(void *memory, uint64_t count, uint32_t type, float most, uint64_t seed)
 {
     for (uint64_t i = static_cast<uint64_t>(blockIdx.x) * THREADS + threadIdx.x;
          i < count; i += static_cast<uint64_t>(gridDim.x) * THREADS) {
         const uint64_t bits = mix(seed ^ mix(i));
-        const float x = uniform(bits, is_scale);
+        const float x = uniform(bits, most);
         if (type == VLY_CUDA_E4M3)
             static_cast<uint8_t *>(memory)[i] =
                 __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3);
@@ -54,20 +54,34 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 __global__ void __launch_bounds__(THREADS)
-    compare(const void *x, const void *y, uint64_t ldx, uint64_t ldy,
-            uint64_t rows, uint64_t n, uint32_t type, float unit,
+    compare(const vly_cuda_gemm g, const void *sums, vly_cuda_allowance allowed,
             uint32_t *worst)
 {
+    const uint32_t type = g.type_d == VLY_CUDA_I32
+                              ? static_cast<uint32_t>(VLY_CUDA_I32)
+                              : static_cast<uint32_t>(VLY_CUDA_F32);
     float most = 0.0f;
     for (uint64_t e = static_cast<uint64_t>(blockIdx.x) * THREADS + threadIdx.x;
-         e < rows * n; e += static_cast<uint64_t>(gridDim.x) * THREADS) {
-        const float a = vly_get(x, type, e / n * ldx + e % n);
-        const float b = vly_get(y, type, e / n * ldy + e % n);
-        const float size = fmaxf(fabsf(a), fabsf(b)) + unit;
-        const float gap = fabsf(a - b) / size;
+         e < g.m * g.n; e += static_cast<uint64_t>(gridDim.x) * THREADS) {
+        const float found = vly_get(g.d, g.type_d, e / g.n * g.ldd + e % g.n);
+        float x = vly_get(sums, type, e);
+        if (g.bias != nullptr)
+            x += vly_get(g.bias, g.type_d, e % g.n);
+        const float y = vly_activate(x, g.activation);
+        const float bound =
+            allowed.of_d * fabsf(y) + allowed.of_x * fabsf(x) + allowed.of_all;
+        // beyond the largest number of fp16 infinity is right
+        const bool is_beyond =
+            g.type_d == VLY_CUDA_F16 && fabsf(found) > 3.0e38f &&
+            (found > 0.0f) == (y > 0.0f) && fabsf(y) + bound >= 65504.0f;
+        const float gap = is_beyond ? 0.0f : fabsf(found - y);
         // also where one is infinite or no number
-        if (!(gap <= most))
-            most = gap < 3.0e38f ? gap : __int_as_float(0x7f800000);
+        if (!(gap <= bound * most)) {
+            const float times = gap / bound;
+            most = gap == 0.0f       ? most
+                   : times < 3.0e38f ? fmaxf(most, times)
+                                     : __int_as_float(0x7f800000);
+        }
     }
     // bits of floats that are not negative order like the floats
     if (most > 0.0f)
@@ -77,24 +91,22 @@ __global__ void __launch_bounds__(THREADS)
 } // namespace
 
 cudaError_t vly_cuda_gemm_fill(void *memory, uint64_t count, uint32_t type,
-                               uint32_t is_scale, uint64_t seed,
-                               cudaStream_t stream)
+                               float most, uint64_t seed, cudaStream_t stream)
 {
     if (count == 0)
         return cudaSuccess;
     VLY_LAUNCH(fill, blocks_for(count), THREADS, stream, memory, count, type,
-               is_scale, seed);
+               most, seed);
     return cudaGetLastError();
 }
 
-cudaError_t vly_cuda_gemm_compare(const void *x, const void *y, uint64_t ldx,
-                                  uint64_t ldy, uint64_t rows, uint64_t n,
-                                  uint32_t type, float unit, uint32_t *worst,
+cudaError_t vly_cuda_gemm_compare(const vly_cuda_gemm *gemm, const void *sums,
+                                  vly_cuda_allowance allowed, uint32_t *worst,
                                   cudaStream_t stream)
 {
-    if (rows == 0 || n == 0)
+    if (gemm->m == 0 || gemm->n == 0)
         return cudaSuccess;
-    VLY_LAUNCH(compare, blocks_for(rows * n), THREADS, stream, x, y, ldx, ldy,
-               rows, n, type, unit, worst);
+    VLY_LAUNCH(compare, blocks_for(gemm->m * gemm->n), THREADS, stream, *gemm,
+               sums, allowed, worst);
     return cudaGetLastError();
 }

@@ -95,7 +95,8 @@ cudaError_t vly_cuda_gemm_pack_scales(const vly_cuda_gemm *gemm, float *scale_a,
 cudaError_t vly_cuda_gemm_widen(const vly_cuda_gemm *gemm, void *out,
                                 cudaStream_t stream);
 
-/* ---- gemv_half.cu, gemv_full.cu -------------------------------------------
+/* ---- gemv_half.cu, gemv_flow.cu, gemv_full.cu
+ * -------------------------------------------
  */
 
 /* How a product of few rows is run. */
@@ -103,23 +104,27 @@ typedef struct vly_cuda_gemv_shape {
     const char *name; /* "gemv_8x4": warps a block, KB a warp has under way */
     uint32_t n_warps;
     uint32_t n_stages;
+    uint32_t n_rows; /* of B that a block has at a time */
 } vly_cuda_gemv_shape;
 
 enum {
     VLY_CUDA_GEMV_ROWS = 8,       /* of A, for one look at B */
     VLY_CUDA_GEMV_MOST_ROWS = 32, /* the same, of 16-bit A with more */
-    VLY_CUDA_GEMV_SHAPES = 3,
+    VLY_CUDA_GEMV_SHAPES = 5,
+    VLY_CUDA_GEMV_FIRST_FLOW = 3, /* shapes of gemv_flow.cu */
 };
 
 /* The shapes there are, by index; the same for all types. */
 extern const vly_cuda_gemv_shape vly_cuda_gemv_shapes[VLY_CUDA_GEMV_SHAPES];
 
 /* 1 if these kernels can compute it: B transposed, rows of A and B aligned to
- * 16 bytes, k a multiple of what 16 bytes of B hold. */
-int vly_cuda_gemv_fits(const vly_cuda_gemm *gemm, uint32_t align);
+ * 16 bytes, k a multiple of what 16 bytes of B hold; those of gemv_flow.cu: up
+ * to 8 rows that are not fp32. */
+int vly_cuda_gemv_fits(const vly_cuda_gemm *gemm, uint32_t shape,
+                       uint32_t align);
 
-/* Blocks that one part of it takes: what a choice of n_parts goes by. */
-uint64_t vly_cuda_gemv_blocks(const vly_cuda_gemm *gemm);
+/* Tiles that one part of it has: what a choice of n_parts goes by. */
+uint64_t vly_cuda_gemv_blocks(const vly_cuda_gemm *gemm, uint32_t shape);
 
 /* A product of any m, in groups of 8 (or 32) rows of which each reads B.
  *
@@ -133,18 +138,27 @@ cudaError_t vly_cuda_gemv(const vly_cuda_gemm *gemm, uint32_t shape,
 /* ---- gemm_check_device.cu --------------------------------------------------
  */
 
-/* Random elements from a counter: floats in [-1, 1), integers in their whole
- * range, scales in [1/64, 1/32). */
+/* Random elements from a counter: floats in [-most, most), integers in their
+ * whole range, scales (most 0) in [1/64, 1/32). */
 cudaError_t vly_cuda_gemm_fill(void *memory, uint64_t count, uint32_t type,
-                               uint32_t is_scale, uint64_t seed,
-                               cudaStream_t stream);
+                               float most, uint64_t seed, cudaStream_t stream);
+
+/* What an element may be off by: of_d |y| + of_x |x| + of_all, y being the true
+ * one and x what it is before the activation. */
+typedef struct vly_cuda_allowance {
+    float of_d;
+    float of_x;
+    float of_all;
+} vly_cuda_allowance;
 
 /* *worst (one word of the device, cleared by the caller) becomes the largest
- * |x - y| / (max(|x|, |y|) + unit) as the bits of a float, infinity where one
- * is no number. x and y are rows [0, rows) of [n]. */
-cudaError_t vly_cuda_gemm_compare(const void *x, const void *y, uint64_t ldx,
-                                  uint64_t ldy, uint64_t rows, uint64_t n,
-                                  uint32_t type, float unit, uint32_t *worst,
+ * difference over what is allowed, as the bits of a float; infinity where one
+ * is no number.
+ *
+ * gemm  d as found, bias and activation; batch 1, beta 0; the rest is not
+ * looked at sums  [m][n] before bias and activation, fp32 (D int32: int32) */
+cudaError_t vly_cuda_gemm_compare(const vly_cuda_gemm *gemm, const void *sums,
+                                  vly_cuda_allowance allowed, uint32_t *worst,
                                   cudaStream_t stream);
 
 #ifdef __cplusplus

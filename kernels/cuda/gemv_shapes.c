@@ -6,11 +6,11 @@
 
 /* A shape is how many warps divide a row and how much of it a warp has under
  * way: the same 32 KB a block, so that which is fastest is a matter of latency
- * and of how the rows divide among the multiprocessors. */
+ * and of how the rows divide among the multiprocessors. fp32 has 2 rows a
+ * block. */
 const vly_cuda_gemv_shape vly_cuda_gemv_shapes[VLY_CUDA_GEMV_SHAPES] = {
-    {"gemv_8x4", 8, 4},
-    {"gemv_4x8", 4, 8},
-    {"gemv_16x2", 16, 2},
+    {"gemv_8x4", 8, 4, 16}, {"gemv_4x8", 4, 8, 16}, {"gemv_16x2", 16, 2, 16},
+    {"flow_8x4", 8, 4, 16}, {"flow_4x4", 4, 4, 32},
 };
 
 enum { MOST_BATCH = 65535, VECTOR_BYTES = 16 };
@@ -39,10 +39,13 @@ static int types_fit(const vly_cuda_gemm *g)
             g->type_b == VLY_CUDA_I4);
 }
 
-int vly_cuda_gemv_fits(const vly_cuda_gemm *g, uint32_t align)
+int vly_cuda_gemv_fits(const vly_cuda_gemm *g, uint32_t shape, uint32_t align)
 {
     if (!types_fit(g) || !g->trans_b || g->trans_a || align < VECTOR_BYTES ||
         g->m == 0 || g->n == 0 || g->k == 0 || g->batch > MOST_BATCH)
+        return 0;
+    if (shape >= VLY_CUDA_GEMV_FIRST_FLOW &&
+        (g->m > VLY_CUDA_GEMV_ROWS || g->type_a == VLY_CUDA_F32))
         return 0;
     const uint64_t a = bits_of(g->type_a), b = bits_of(g->type_b);
     if (!is_whole(g->k, b) || (g->m > 1 && !is_whole(g->lda, a)) ||
@@ -52,12 +55,13 @@ int vly_cuda_gemv_fits(const vly_cuda_gemm *g, uint32_t align)
         (!is_whole(g->stride_a, a) || !is_whole(g->stride_b, b)))
         return 0;
     /* blocks, and chunks of k, are counted in 32 bits */
-    return g->k <= INT32_MAX && vly_cuda_gemv_blocks(g) <= INT32_MAX;
+    return g->k <= INT32_MAX && vly_cuda_gemv_blocks(g, shape) <= INT32_MAX;
 }
 
-uint64_t vly_cuda_gemv_blocks(const vly_cuda_gemm *g)
+uint64_t vly_cuda_gemv_blocks(const vly_cuda_gemm *g, uint32_t shape)
 {
-    const uint64_t tile = g->type_a == VLY_CUDA_F32 ? 2 : 16;
+    const uint64_t tile =
+        g->type_a == VLY_CUDA_F32 ? 2 : vly_cuda_gemv_shapes[shape].n_rows;
     const uint64_t tiles = (g->n - 1) / tile + 1;
     const uint64_t rows =
         g->type_a == VLY_CUDA_F32 || g->m <= VLY_CUDA_GEMV_ROWS

@@ -87,7 +87,7 @@ enum {
     VLY_GEMM_WAY_LIBRARY = 3, /* cuBLASLt */
 };
 
-enum { VLY_GEMM_MOST_HEURISTICS = 16, VLY_GEMM_MOST_CANDIDATES = 32 };
+enum { VLY_GEMM_MOST_HEURISTICS = 16, VLY_GEMM_MOST_CANDIDATES = 48 };
 
 /* One way to compute the product of a plan: as it is in the cache too. */
 typedef struct vly_gemm_candidate {
@@ -160,13 +160,16 @@ vly_status vly_gemm_cuda_launch(const vly_gemm_problem *problem,
  * gemm_own.cu are struck out (way NONE, logged), the others timed on factors
  * that are not in the cache. lts: [2], for staged 0 and 1.
  *
+ * until_right  take the first that is right and time nothing
  * *best   index of the fastest, or of the first where memory is short and
  *         nothing could be measured (seconds 0)
- * Errors  E_DEVICE; E_UNSUPPORTED none was right */
+ * Errors  E_DEVICE; E_UNSUPPORTED none was right, or memory is short and the
+ *         product is one that is never run without a comparison */
 vly_status vly_gemm_cuda_tune(const vly_gemm_problem *problem, uint32_t device,
                               const vly_gemm_lt lts[2],
                               vly_gemm_candidate *candidates, uint32_t n,
-                              uint32_t *best, vly_error *error);
+                              bool until_right, uint32_t *best,
+                              vly_error *error);
 
 /* ---- gemm_cuda_plan.c
  * ---------------------------------------------------------- */
@@ -180,6 +183,10 @@ struct vly_gemm_plan {
     vly_plan_info info;
 };
 
+/* Whether the library's results for it are never taken without a comparison:
+ * scales of blocks, whose layout differs between us and the library; bias and
+ * activation with D of 16 bits, which some algorithms round twice. */
+bool vly_gemm_cuda_must_verify(const vly_gemm_problem *problem);
 vly_status vly_gemm_cuda_supports(const vly_gemm_desc *desc, vly_error *error);
 vly_status vly_gemm_cuda_plan_create(const vly_device_spec *device,
                                      const vly_gemm_desc *desc,

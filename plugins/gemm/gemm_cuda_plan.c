@@ -15,7 +15,10 @@
 
 /* What was written by other kernels of ours, or by another layout of
  * vly_gemm_candidate, is another key. */
-#define CACHE_REVISION "1"
+#define CACHE_REVISION "2"
+
+/* Candidates with sums in the workspace, where D could be written at once. */
+enum { MOST_STAGED = 4 };
 
 /* All that is needed while a plan is made. */
 typedef struct making {
@@ -123,7 +126,8 @@ static bool make_lt(making *m, uint32_t staged)
     return false;
 }
 
-/* What the library offers, D written by it if it can. */
+/* What the library offers, D written by it if it can; where that may be rounded
+ * twice, some with sums of 32 bits too. */
 static vly_status add_library(making *m, vly_error *error)
 {
     const vly_gemm_problem *p = &m->plan->problem;
@@ -140,9 +144,10 @@ static vly_status add_library(making *m, vly_error *error)
             error);
         if (status != VLY_OK)
             return status;
-        for (uint32_t i = 0; i < n; i++)
+        const bool is_second = staged == 1 && m->n > 0;
+        for (uint32_t i = 0; i < n && (!is_second || i < MOST_STAGED); i++)
             add(m, &found[i]);
-        if (n > 0)
+        if (n > 0 && !vly_gemm_cuda_must_verify(p))
             break;
     }
     return VLY_OK;
@@ -161,17 +166,18 @@ static void add_gemv(making *m)
         p->kind == VLY_GEMM_WEIGHT_ONLY     ? UINT64_MAX /* or int4 had none */
         : p->desc.type_a == VLY_ELEMENT_F32 ? VLY_CUDA_GEMV_ROWS
                                             : VLY_CUDA_GEMV_MOST_ROWS;
-    if (p->is_empty || p->desc.m > most_rows ||
-        !vly_cuda_gemv_fits(&g, p->desc.align))
+    if (p->is_empty || p->desc.m > most_rows)
         return;
-    const uint64_t blocks = vly_cuda_gemv_blocks(&g) * p->desc.batch;
-    const uint64_t wanted = 4 * (uint64_t)m->n_units;
-    uint64_t parts = blocks < wanted ? wanted / blocks : 1;
-    /* a part is at least 4 KB of every row */
-    const uint64_t most = p->bytes_b / p->desc.batch / p->desc.n / 4096;
-    parts = parts > most ? most : parts;
-    parts = parts > 64 ? 64 : parts;
     for (uint32_t shape = 0; shape < VLY_CUDA_GEMV_SHAPES; shape++) {
+        if (!vly_cuda_gemv_fits(&g, shape, p->desc.align))
+            continue;
+        const uint64_t blocks = vly_cuda_gemv_blocks(&g, shape) * p->desc.batch;
+        const uint64_t wanted = 4 * (uint64_t)m->n_units;
+        uint64_t parts = blocks < wanted ? wanted / blocks : 1;
+        /* a part is at least 4 KB of every row */
+        const uint64_t most = p->bytes_b / p->desc.batch / p->desc.n / 4096;
+        parts = parts > most ? most : parts;
+        parts = parts > 64 ? 64 : parts;
         vly_gemm_candidate c = {
             .way = VLY_GEMM_WAY_GEMV, .shape = shape, .n_parts = 1};
         add(m, &c);
@@ -208,7 +214,11 @@ static vly_status find_candidates(making *m, vly_error *error)
         if (is_chosen(c, choose))
             m->candidates[kept++] = *c;
     }
-    m->n = strcmp(choose, "default") == 0 && kept > 1 ? 1 : kept;
+    /* the first that is right is looked for where that is not sure */
+    m->n = strcmp(choose, "default") == 0 && kept > 1 &&
+                   !vly_gemm_cuda_must_verify(&m->plan->problem)
+               ? 1
+               : kept;
     if (kept > 0)
         return VLY_OK;
     return vly_accel_fail(error, VLY_E_UNSUPPORTED,
@@ -269,7 +279,7 @@ static bool is_usable(making *m, vly_gemm_candidate *c)
         return false;
     if (c->way == VLY_GEMM_WAY_GEMV &&
         (c->shape >= VLY_CUDA_GEMV_SHAPES || c->n_parts == 0 ||
-         c->n_parts > 64 || !vly_cuda_gemv_fits(&g, p->desc.align)))
+         c->n_parts > 64 || !vly_cuda_gemv_fits(&g, c->shape, p->desc.align)))
         return false;
     if (c->way == VLY_GEMM_WAY_LIBRARY &&
         (!make_lt(m, c->staged) || !vly_gemm_lt_check(&m->lts[c->staged], c)))
@@ -281,11 +291,14 @@ static bool is_usable(making *m, vly_gemm_candidate *c)
 /* ---- the choice
  * --------------------------------------------------------------------- */
 
-/* Scales of blocks are the one thing whose layout differs between us and the
- * library: a plan with them is never made without a look at its result. */
-static bool must_verify(const vly_gemm_problem *p)
+bool vly_gemm_cuda_must_verify(const vly_gemm_problem *p)
 {
-    return p->desc.scale_a == VLY_SCALE_BLOCK;
+    const vly_gemm_desc *d = &p->desc;
+    const bool is_half =
+        d->type_d == VLY_ELEMENT_F16 || d->type_d == VLY_ELEMENT_BF16;
+    return d->scale_a == VLY_SCALE_BLOCK ||
+           (is_half && ((d->flags & VLY_GEMM_BIAS) != 0 ||
+                        d->activation != VLY_GEMM_IDENTITY));
 }
 
 static vly_status choose(making *m, vly_error *error)
@@ -307,14 +320,14 @@ static vly_status choose(making *m, vly_error *error)
     if (status != VLY_OK)
         return status;
     plan->info.n_candidates = first ? 1 : m->n;
-    if (first && c->way == VLY_GEMM_WAY_LIBRARY && must_verify(&plan->problem))
-        m->n = 1;
-    else if (first || (m->n == 1 && c->way == VLY_GEMM_WAY_OWN)) {
+    const bool until_right = first && c->way == VLY_GEMM_WAY_LIBRARY &&
+                             vly_gemm_cuda_must_verify(&plan->problem);
+    if ((first && !until_right) || (m->n == 1 && c->way == VLY_GEMM_WAY_OWN)) {
         plan->chosen = c[0];
         return VLY_OK;
     }
     status = vly_gemm_cuda_tune(&plan->problem, plan->device, m->lts, c, m->n,
-                                &best, error);
+                                until_right, &best, error);
     if (status == VLY_OK)
         plan->chosen = c[best];
     /* nothing of it was right: logged; unless one was asked for by name */
