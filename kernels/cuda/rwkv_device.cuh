@@ -27,14 +27,16 @@ static __device__ __forceinline__ float rwkv_float(__nv_bfloat16 x)
     return __bfloat162float(x);
 }
 
+/* Past the first-level cache: in a chain of operations (rwkv_chain.cu) another
+ * block may have written it since this one read its neighbour. */
 static __device__ __forceinline__ float rwkv_get(const void *array,
                                                  uint32_t type, uint64_t i)
 {
     if (type == 1)
-        return __half2float(((const __half *)array)[i]);
+        return __half2float(__ldcg((const __half *)array + i));
     if (type == 2)
-        return __bfloat162float(((const __nv_bfloat16 *)array)[i]);
-    return ((const float *)array)[i];
+        return __bfloat162float(__ldcg((const __nv_bfloat16 *)array + i));
+    return __ldcg((const float *)array + i);
 }
 
 static __device__ __forceinline__ void rwkv_put(void *array, uint32_t type,

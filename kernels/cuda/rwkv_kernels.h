@@ -20,7 +20,8 @@ extern "C" {
 
 enum {
     VLY_CUDA_RWKV_DIM = 64,
-    VLY_CUDA_RWKV_MOST_WIDTH = 16384, /* of a row that is normalised */
+    VLY_CUDA_RWKV_MOST_WIDTH = 16384,   /* of a row that is normalised */
+    VLY_CUDA_RWKV_SHARED_COLUMNS = 320, /* of few rows, with one block */
     VLY_CUDA_RWKV_PRODUCTS = 8,
     VLY_CUDA_RWKV_MOST_ROWS = 8,     /* of products */
     VLY_CUDA_RWKV_MOST_RANKS = 8192, /* together, of products in heads */
@@ -141,6 +142,62 @@ typedef struct vly_cuda_rwkv_products {
 } vly_cuda_rwkv_products;
 
 int vly_cuda_rwkv_multiply(const vly_cuda_rwkv_products *args, void *stream);
+
+/* ---- rwkv_chain.cu ----------------------------------------------------------
+ */
+
+enum {
+    VLY_CUDA_RWKV_EMBED = 0,
+    VLY_CUDA_RWKV_MIX = 1,
+    VLY_CUDA_RWKV_MULTIPLY = 2,
+    VLY_CUDA_RWKV_STEP = 3,
+    VLY_CUDA_RWKV_NORM = 4,
+    VLY_CUDA_RWKV_SOON = 16,
+    VLY_CUDA_RWKV_CHAIN_K = 16384,    /* most columns of a matrix */
+    VLY_CUDA_RWKV_CHAIN_WIDTH = 4096, /* most columns that are normalised */
+};
+
+/* Read by what comes behind. */
+typedef struct vly_cuda_rwkv_range {
+    const void *at;
+    uint64_t bytes;
+} vly_cuda_rwkv_range;
+
+/* One operation of a chain, of one row: args of its launcher, 16-bit type.
+ * Matrices of heads have that type, a matrix of products that or int8 or int4.
+ * Of products, first is the tile (16 rows of W), and all of them count on from
+ * `shift`: tile i is with unit (shift + i) % units. */
+typedef struct vly_cuda_rwkv_link {
+    uint32_t op;
+    uint32_t n_soon;
+    uint32_t next; /* number of the first products behind this, or n */
+    uint32_t n_tiles;
+    uint32_t shift;
+    uint32_t reserved[3]; /* to whole 16 bytes */
+    vly_cuda_rwkv_range soon[VLY_CUDA_RWKV_SOON];
+    union {
+        vly_cuda_rwkv_rows rows;
+        vly_cuda_rwkv_heads heads;
+        vly_cuda_rwkv_products products;
+    } args;
+} vly_cuda_rwkv_link;
+
+typedef struct vly_cuda_rwkv_chain {
+    const vly_cuda_rwkv_link *link; /* [n], on the device, 16 bytes aligned */
+    uint32_t *words;                /* [2] on the device, zeros at first */
+    uint32_t n;
+    uint32_t first; /* number of the first products, or n */
+    uint32_t type;  /* of all */
+    uint32_t reserved;
+} vly_cuda_rwkv_chain;
+
+/* Blocks of a chain's launch, all of which run at once: one a multiprocessor of
+ * the current device; 0: it has too little shared memory. A block is two
+ * units. */
+int vly_cuda_rwkv_chain_blocks(uint32_t *blocks);
+/* What the launches of all links do, in their order, to the bit. */
+int vly_cuda_rwkv_chain_run(const vly_cuda_rwkv_chain *chain, uint32_t blocks,
+                            void *stream);
 
 #ifdef __cplusplus
 }

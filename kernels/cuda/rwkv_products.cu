@@ -12,8 +12,7 @@
  * Predicted for an H200, a layer of the 1.5B model in 16 bits: 101 MB, 23.4 us
  * at 4.3 TB/s; see plugins/attention/README.md. Not measured.
  */
-#include "gemv_fragment.cuh"
-#include "rwkv_device.cuh"
+#include "rwkv_products.cuh"
 
 #define WARPS 8
 #define THREADS (32 * WARPS)
@@ -29,33 +28,6 @@ product_of(const vly_cuda_rwkv_products &args, uint32_t *block)
         i++;
     *block = blockIdx.x - args.product[i].first;
     return args.product[i];
-}
-
-static __device__ __forceinline__ float activated(float x, uint32_t f)
-{
-    if (f == VLY_CUDA_RWKV_RELU2)
-        return x < 0.0f ? 0.0f : x * x; /* NaN stays */
-    if (f == VLY_CUDA_RWKV_TANH)
-        return tanhf(x);
-    return f == VLY_CUDA_RWKV_SIGMOID ? rwkv_sigmoid(x) : x;
-}
-
-/* Element (row, j) of y from its sum. */
-static __device__ __forceinline__ void put_y(const vly_cuda_rwkv_products &args,
-                                             const vly_cuda_rwkv_product &p,
-                                             uint32_t row, uint32_t j,
-                                             float sum)
-{
-    const uint64_t at = (uint64_t)row * p.n + j;
-    if (row >= args.rows || j >= p.n ||
-        !rwkv_is_there(args.length, args.seq, row))
-        return;
-    if (p.type_w == VLY_CUDA_I8)
-        sum *= rwkv_get(p.scale, args.type, j);
-    float y = activated(sum, p.activation);
-    if (p.adds)
-        y += ((const float *)p.y)[at];
-    rwkv_put(p.y, p.type_y, at, y);
 }
 
 /* ---- fp16 and bf16 ------------------------------------------------------ */

@@ -13,18 +13,12 @@
 #include "accel_common.h"
 #include "accel_cuda.h"
 #include "element.h"
-#include "kernels/cuda/rwkv_kernels.h"
 #include "rwkv_check.h"
+#include "rwkv_cuda.h"
 
 #define WAY "own"
 
 enum { VECTOR_BYTES = 16 };
-
-struct vly_rwkv_plan {
-    vly_rwkv_desc desc;
-    uint32_t device;
-    uint32_t early;
-};
 
 /* ---- what can be done --------------------------------------------------- */
 
@@ -196,7 +190,8 @@ static const int32_t *length_of(const vly_rwkv_plan *plan,
     return plan->desc.flags & VLY_RWKV_LENGTHS ? run->length : NULL;
 }
 
-static int run_products(const vly_rwkv_plan *plan, const vly_rwkv_run *run)
+vly_cuda_rwkv_products vly_rwkv_cuda_products(const vly_rwkv_plan *plan,
+                                              const vly_rwkv_run *run)
 {
     const vly_rwkv_desc *desc = &plan->desc;
     vly_cuda_rwkv_products args = {
@@ -220,15 +215,22 @@ static int run_products(const vly_rwkv_plan *plan, const vly_rwkv_run *run)
             .activation = desc->product[i].activation,
             .adds = desc->product[i].flags & VLY_RWKV_PRODUCT_ADD,
         };
+    return args;
+}
+
+static int run_products(const vly_rwkv_plan *plan, const vly_rwkv_run *run)
+{
+    const vly_cuda_rwkv_products args = vly_rwkv_cuda_products(plan, run);
     return vly_cuda_rwkv_multiply(&args, run->stream);
 }
 
-static int run_rows(const vly_rwkv_plan *plan, const vly_rwkv_run *run)
+vly_cuda_rwkv_rows vly_rwkv_cuda_rows(const vly_rwkv_plan *plan,
+                                      const vly_rwkv_run *run)
 {
     const vly_rwkv_desc *desc = &plan->desc;
     const int is_plain =
         desc->op == VLY_RWKV_EMBED && (desc->flags & VLY_RWKV_WITH_NORM) == 0;
-    const vly_cuda_rwkv_rows args = {
+    return (vly_cuda_rwkv_rows){
         .token = run->token,
         .table = run->table,
         .x = run->x,
@@ -250,11 +252,16 @@ static int run_rows(const vly_rwkv_plan *plan, const vly_rwkv_run *run)
         .early = plan->early,
         .eps = desc->eps,
     };
-    if (desc->op == VLY_RWKV_EMBED)
+}
+
+static int run_rows(const vly_rwkv_plan *plan, const vly_rwkv_run *run)
+{
+    const vly_cuda_rwkv_rows args = vly_rwkv_cuda_rows(plan, run);
+    if (plan->desc.op == VLY_RWKV_EMBED)
         return vly_cuda_rwkv_embed(&args, run->stream);
-    if (desc->op == VLY_RWKV_MIX)
+    if (plan->desc.op == VLY_RWKV_MIX)
         return vly_cuda_rwkv_mix(&args, run->stream);
-    if (desc->op == VLY_RWKV_NORM)
+    if (plan->desc.op == VLY_RWKV_NORM)
         return vly_cuda_rwkv_norm(&args, run->stream);
     return vly_cuda_rwkv_add(&args, run->stream);
 }
@@ -286,11 +293,12 @@ static uint32_t is_whole(const vly_rwkv_desc *desc)
     return whole;
 }
 
-static int run_heads(const vly_rwkv_plan *plan, const vly_rwkv_run *run)
+vly_cuda_rwkv_heads vly_rwkv_cuda_heads(const vly_rwkv_plan *plan,
+                                        const vly_rwkv_run *run)
 {
     const vly_rwkv_desc *desc = &plan->desc;
     const uint32_t is_lora = (desc->flags & VLY_RWKV_LORA) != 0;
-    vly_cuda_rwkv_heads args = {
+    return (vly_cuda_rwkv_heads){
         .r = run->r,
         .k = run->k,
         .v = run->v,
@@ -328,9 +336,14 @@ static int run_heads(const vly_rwkv_plan *plan, const vly_rwkv_run *run)
         .early = plan->early,
         .eps = desc->eps,
     };
-    if (desc->op == VLY_RWKV_STEP)
+}
+
+static int run_heads(const vly_rwkv_plan *plan, const vly_rwkv_run *run)
+{
+    const vly_cuda_rwkv_heads args = vly_rwkv_cuda_heads(plan, run);
+    if (plan->desc.op == VLY_RWKV_STEP)
         return vly_cuda_rwkv_step(&args, run->stream);
-    if (desc->op == VLY_RWKV_FINISH)
+    if (plan->desc.op == VLY_RWKV_FINISH)
         return vly_cuda_rwkv_finish(&args, run->stream);
     return vly_cuda_rwkv_prepare(&args, run->stream);
 }
@@ -364,4 +377,7 @@ const vly_rwkv vly_rwkv_cuda_table = {
     .plan_destroy = plan_destroy,
     .plan_info = plan_info,
     .run = run_plan,
+    .chain_create = vly_rwkv_cuda_chain_create,
+    .chain_destroy = vly_rwkv_cuda_chain_destroy,
+    .chain_run = vly_rwkv_cuda_chain_run,
 };

@@ -13,7 +13,7 @@
 
 #include "accel_common.h"
 
-enum { UNITS = 4, L2_BYTES = 1 << 10, ALIGN = 256 };
+enum { UNITS = 4, L2_BYTES = 1 << 10, SHARED_BYTES = 227 << 10, ALIGN = 256 };
 
 static cudaError_t last;
 
@@ -43,13 +43,21 @@ cudaError_t cudaSetDevice(int device)
     return keep(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = 0;
+    return cudaSuccess;
+}
+
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
                                    int device)
 {
     (void)device;
     *value = attribute == cudaDevAttrMultiProcessorCount ? UNITS
              : attribute == cudaDevAttrL2CacheSize       ? L2_BYTES
-                                                         : 1;
+             : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin
+                 ? SHARED_BYTES
+                 : 1;
     return cudaSuccess;
 }
 

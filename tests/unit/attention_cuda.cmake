@@ -45,6 +45,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
             attention_index.h attention_kernels.h attention_sm90.h
             attention_guard.h attention_sm90_load.cuh attention_sm90_group.cuh
             wkv_kernels.h rwkv_kernels.h rwkv_device.cuh rwkv_head.cuh
+            rwkv_rows.cuh rwkv_step.cuh rwkv_products.cuh
             gemm_kernels.h gemm_element.cuh gemv_fragment.cuh gemv_unpack.h)
         configure_file(${CMAKE_SOURCE_DIR}/kernels/cuda/${name} ${made}/${name}
                        COPYONLY)
@@ -52,7 +53,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     foreach(name attention_plain attention_mma attention_decode attention_sm90
             attention_guard
             wkv_step wkv_recurrent wkv_chunked rwkv_rows rwkv_heads rwkv_step
-            rwkv_products)
+            rwkv_products rwkv_chain)
         set(kernel ${CMAKE_SOURCE_DIR}/kernels/cuda/${name}.cu)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${kernel})
         file(READ ${kernel} text)
@@ -94,7 +95,8 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     set(support ${CMAKE_SOURCE_DIR}/tests/support)
     vly_plugin(fake_attention_cuda
         ${support}/fake_attention_cuda.c ${folder}/rwkv_cuda.c
-        ${folder}/wkv_cuda.c ${folder}/wkv_choice.c ${support}/fake_runtime.c
+        ${folder}/rwkv_chain.c ${folder}/wkv_cuda.c ${folder}/wkv_choice.c
+        ${support}/fake_runtime.c
         $<TARGET_OBJECTS:attention_simt> $<TARGET_OBJECTS:attention_common>
         $<TARGET_OBJECTS:accel_common> $<TARGET_OBJECTS:accel_cuda>
         OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})

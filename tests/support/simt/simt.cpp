@@ -22,7 +22,7 @@ struct rendezvous {
     unsigned generation;
 };
 
-char simt_shared[SIMT_SHARED_BYTES];
+char *simt_shared;
 uint3 simt_block;
 uint3 simt_thread;
 dim3 simt_grid_dim;
@@ -36,8 +36,10 @@ static std::vector<coroutine> threads;
 static std::vector<char *> stacks;
 static ucontext_t scheduler;
 static jmp_buf scheduler_at;
-static rendezvous of_block;
+static std::vector<rendezvous> of_block;
+static std::vector<rendezvous> of_group; // two a block
 static rendezvous of_warp[SIMT_WARPS];
+static std::vector<char *> shared;
 static int any_of_block;
 static const std::function<void()> *body;
 
@@ -61,9 +63,22 @@ static void meet(rendezvous *at)
     }
 }
 
+// Of those that run: 0, where blocks come one after the other.
+static size_t block_of(size_t self)
+{
+    return self / simt_block_dim.x;
+}
+
 void simt_sync_block(void)
 {
-    meet(&of_block);
+    meet(&of_block[block_of((size_t)simt_self)]);
+}
+
+void simt_sync_group(unsigned group, unsigned n)
+{
+    rendezvous *at = &of_group[2 * block_of((size_t)simt_self) + group];
+    at->living = (int)n;
+    meet(at);
 }
 
 void simt_sync_warp(void)
@@ -88,7 +103,7 @@ static void enter(void)
 {
     (*body)();
     threads[(size_t)simt_self].done = true;
-    of_block.living--;
+    of_block[block_of((size_t)simt_self)].living--;
     of_warp[(size_t)simt_self / 32].living--;
     _longjmp(scheduler_at, 1);
 }
@@ -103,17 +118,26 @@ static void resume(coroutine *thread)
     swapcontext(&scheduler, &thread->context);
 }
 
-static void run_block(size_t n)
+// The coroutines of n_blocks blocks from `first` on, until all are done.
+static void run_blocks(uint3 first, size_t n_blocks)
 {
+    const size_t each = simt_block_dim.x, n = n_blocks * each;
     threads.assign(n, coroutine());
-    of_block = rendezvous();
-    of_block.living = (int)n;
+    of_block.assign(n_blocks, rendezvous());
+    of_group.assign(2 * n_blocks, rendezvous());
+    while (stacks.size() < n)
+        stacks.push_back((char *)malloc(stack_bytes));
+    while (shared.size() < n_blocks)
+        shared.push_back((char *)aligned_alloc(256, SIMT_SHARED_BYTES));
+    for (size_t b = 0; b < n_blocks; b++) {
+        of_block[b].living = (int)each;
+        memset(shared[b], 0x7f, SIMT_SHARED_BYTES); // NaN of every type
+    }
     for (size_t i = 0; i < SIMT_WARPS; i++) {
         of_warp[i] = rendezvous();
         of_warp[i].living =
             n <= i * 32 ? 0 : (int)(n - i * 32 < 32 ? n - i * 32 : 32);
     }
-    memset(simt_shared, 0x7f, sizeof simt_shared); // NaN of every type
     for (size_t i = 0; i < n; i++) {
         ucontext_t *context = &threads[i].context;
         getcontext(context);
@@ -134,7 +158,10 @@ static void run_block(size_t n)
                 continue;
             living++;
             simt_self = (int)i;
-            simt_thread = uint3{(unsigned)i, 0, 0};
+            simt_thread = uint3{(unsigned)(i % each), 0, 0};
+            simt_block = first;
+            simt_block.x += (unsigned)(i / each);
+            simt_shared = shared[i / each];
             resume(&threads[i]);
         }
     }
@@ -145,12 +172,21 @@ void simt_run(dim3 grid, dim3 block, const std::function<void()> &kernel)
     body = &kernel;
     simt_grid_dim = grid;
     simt_block_dim = block;
-    while (stacks.size() < block.x)
-        stacks.push_back((char *)malloc(stack_bytes));
     for (unsigned z = 0; z < grid.z; z++)
         for (unsigned y = 0; y < grid.y; y++)
-            for (unsigned x = 0; x < grid.x; x++) {
-                simt_block = uint3{x, y, z};
-                run_block(block.x);
-            }
+            for (unsigned x = 0; x < grid.x; x++)
+                run_blocks(uint3{x, y, z}, 1);
+}
+
+void simt_run_together(unsigned blocks, unsigned n,
+                       const std::function<void()> &kernel)
+{
+    if (blocks * n > SIMT_WARPS * 32) {
+        fprintf(stderr, "simt: %u blocks of %u threads at once\n", blocks, n);
+        abort();
+    }
+    body = &kernel;
+    simt_grid_dim = dim3(blocks);
+    simt_block_dim = dim3(n);
+    run_blocks(uint3{0, 0, 0}, blocks);
 }

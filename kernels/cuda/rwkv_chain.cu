@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A token of RWKV-7 in one launch: a chain of operations with a barrier over
+ * all blocks between two of them. What each launch of its own costs beside its
+ * bytes (2.6 to 3.2 us on an H200, from GEMVs of 2 to 52 MB in a graph; seven
+ * a layer) is what keeps decoding from the bandwidth of memory. Here weights
+ * come in one stream: every warp fetches its pieces of all matrices of the
+ * chain, 9 KB ahead of what it multiplies, past barriers and whatever stands
+ * between the products. 160 KB a multiprocessor, 21 MB of all, are 4.9 us
+ * at 4.3 TB/s; a barrier and the latencies around it are some 2 us.
+ *
+ * A block is two groups of eight warps, each of which does what a block of
+ * rwkv_products.cu does: 16 rows of a matrix, k divided among its warps, sums
+ * added in their order. So the bits are the same. x is in shared memory.
+ *
+ * Predicted for an H200, 16-bit weights: 1.5B 27 us a layer (24.6 are bytes),
+ * 2.9B 40 us (38.3), 0.1B 16 us (3.6); tokens/s 1,400, 730, 4,500. Not
+ * measured.
+ */
+#include "rwkv_barrier.cuh"
+#include "rwkv_products.cuh"
+#include "rwkv_rows.cuh"
+#include "rwkv_step.cuh"
+
+#define GROUPS 2
+#define GROUP_WARPS 8
+#define GROUP_THREADS (32 * GROUP_WARPS)
+#define STAGES 10
+#define TILE 16
+#define PIECE 64 /* bytes of a row that four lanes fetch */
+
+struct chain_shared {
+    uint4 ring[GROUPS * GROUP_WARPS][STAGES][2][32];
+    union {
+        uint4 x[GROUPS][VLY_CUDA_RWKV_CHAIN_K * 2 / 16];
+        float part[WARPS]; /* of norms */
+        struct {
+            step_shared shared;
+            float hidden[VLY_CUDA_RWKV_MOST_RANKS];
+        } step;
+    } work;
+    float partial[GROUPS][GROUP_WARPS][TILE];
+    vly_cuda_rwkv_link link[2];
+};
+static_assert(sizeof(chain_shared) <= 227 * 1024, "a block of 9.0 has as much");
+
+/* ---- the stream of weights ------------------------------------------------
+ */
+
+/* Where a warp fetches: pieces of one tile, GROUP_WARPS apart. */
+struct weight_stream {
+    uint32_t link;
+    uint32_t tile;
+    uint32_t left;  /* pieces of the tile that this warp has not fetched */
+    uint32_t piece; /* the next one */
+    uint32_t end;   /* the first that this lane has no part of */
+    uint32_t stage;
+    const char *row0, *row1; /* 16 bytes of the next piece */
+};
+
+static __device__ __forceinline__ uint32_t bits_of(uint32_t type)
+{
+    return type == VLY_CUDA_I4 ? 4 : type == VLY_CUDA_I8 ? 8 : 16;
+}
+
+/* The product of a tile; *tile becomes its number in it. */
+static __device__ __forceinline__ const vly_cuda_rwkv_product &
+product_of_tile(const vly_cuda_rwkv_products &args, uint32_t *tile)
+{
+    uint32_t i = 0;
+    while (i + 1 < args.n_products && *tile >= args.product[i + 1].first)
+        i++;
+    *tile -= args.product[i].first;
+    return args.product[i];
+}
+
+/* The first tile of a link that is with a unit. */
+static __device__ __forceinline__ uint32_t
+first_tile(const vly_cuda_rwkv_link &link, uint32_t unit, uint32_t units)
+{
+    return (unit + units - link.shift) % units;
+}
+
+/* From stream.tile on, the next tile of which this warp has pieces. Behind the
+ * last one pieces are empty for ever. */
+static __device__ __forceinline__ void
+find_tile(const vly_cuda_rwkv_chain &chain, weight_stream *s, uint32_t unit,
+          uint32_t units)
+{
+    const uint32_t warp = threadIdx.x / 32 % GROUP_WARPS;
+    const uint32_t lane = threadIdx.x % 32, r = lane / 4, t = lane % 4;
+    for (;;) {
+        while (s->link < chain.n && s->tile >= chain.link[s->link].n_tiles) {
+            s->link = chain.link[s->link].next;
+            if (s->link < chain.n)
+                s->tile = first_tile(chain.link[s->link], unit, units);
+        }
+        if (s->link >= chain.n) {
+            s->end = 0;
+            s->piece = 0;
+            s->left = UINT32_MAX;
+            s->row0 = s->row1 = (const char *)chain.link; /* not read */
+            return;
+        }
+        uint32_t tile = s->tile;
+        const vly_cuda_rwkv_product &p =
+            product_of_tile(chain.link[s->link].args.products, &tile);
+        const uint64_t bytes = (uint64_t)p.k * bits_of(p.type_w) / 8;
+        const uint32_t n = (uint32_t)((bytes + PIECE - 1) / PIECE);
+        if (warp < n) {
+            const char *w = (const char *)p.w + t * 16 + warp * PIECE;
+            const uint32_t j = tile * TILE + r;
+            s->left = (n - warp - 1) / GROUP_WARPS + 1;
+            s->piece = warp;
+            s->end = (n - 1) * (uint64_t)PIECE + t * 16 >= bytes ? n - 1 : n;
+            /* rows that are not there are read as the last: not written */
+            s->row0 = w + min(j, p.n - 1) * bytes;
+            s->row1 = w + min(j + 8, p.n - 1) * bytes;
+            return;
+        }
+        s->tile += units;
+    }
+}
+
+/* Fetches the next piece into the stage that was used longest ago. */
+static __device__ __forceinline__ void
+fetch_next(const vly_cuda_rwkv_chain &chain, chain_shared *shared,
+           weight_stream *s, uint32_t unit, uint32_t units)
+{
+    uint4 *to = &shared->ring[threadIdx.x / 32][s->stage][0][threadIdx.x % 32];
+    vly_fetch(to, s->row0, s->piece < s->end);
+    vly_fetch(to + 32, s->row1, s->piece < s->end);
+    vly_fetch_commit();
+    s->stage = s->stage + 1 == STAGES ? 0 : s->stage + 1;
+    s->piece += GROUP_WARPS;
+    s->row0 += GROUP_WARPS * PIECE;
+    s->row1 += GROUP_WARPS * PIECE;
+    if (--s->left == 0) {
+        s->tile += units;
+        find_tile(chain, s, unit, units);
+    }
+}
+
+/* ---- products -------------------------------------------------------------
+ */
+
+/* A piece of two rows of weights, times what belongs to it of x. scale0,
+ * scale1: of int4, of this piece. */
+template <typename T, int BITS>
+static __device__ __forceinline__ void
+add_piece(float (&sum)[4], uint4 w0, uint4 w1, const uint4 *from, bool there,
+          float scale0, float scale1)
+{
+    constexpr int VECTOR = 128 / BITS;
+    const fragments<T, BITS> weights(w0, w1);
+    /* weights are 0 where they are not there, and so must x be: 0 times NaN is
+     * NaN */
+    uint32_t x[VECTOR / 2] = {};
+    if (there)
+#pragma unroll
+        for (int q = 0; q < VECTOR / 8; q++) {
+            const uint4 v = from[q];
+            x[4 * q] = v.x, x[4 * q + 1] = v.y;
+            x[4 * q + 2] = v.z, x[4 * q + 3] = v.w;
+        }
+    float one[4] = {};
+    float(&to)[4] = BITS == 4 ? one : sum;
+#pragma unroll
+    for (uint32_t i = 0; i < weights.MMAS; i++)
+        multiply(to, weights.a[i][0], weights.a[i][1], weights.a[i][2],
+                 weights.a[i][3], weights.match(x, i, 0),
+                 weights.match(x, i, 1), T());
+    if constexpr (BITS == 4) {
+        sum[0] = fmaf(scale0, one[0], sum[0]);
+        sum[1] = fmaf(scale0, one[1], sum[1]);
+        sum[2] = fmaf(scale1, one[2], sum[2]);
+        sum[3] = fmaf(scale1, one[3], sum[3]);
+    }
+}
+
+/* The warp's part of a tile: sums of its 16 rows. */
+template <typename T, int BITS>
+static __device__ __forceinline__ void
+multiply_tile(const vly_cuda_rwkv_chain &chain, chain_shared *shared,
+              weight_stream *stream, uint32_t unit, uint32_t units,
+              const vly_cuda_rwkv_product &p, uint32_t tile, float (&sum)[4])
+{
+    constexpr uint32_t VECTOR = 128 / BITS, CHUNK = 4 * VECTOR;
+    const uint32_t group = threadIdx.x / GROUP_THREADS;
+    const uint32_t warp = threadIdx.x / 32 % GROUP_WARPS;
+    const uint32_t lane = threadIdx.x % 32, r = lane / 4, t = lane % 4;
+    const uint32_t n = (p.k + CHUNK - 1) / CHUNK;
+    const uint32_t end =
+        (n - 1) * (uint64_t)CHUNK + t * VECTOR >= p.k ? n - 1 : n;
+    const uint4 *const ring = &shared->ring[threadIdx.x / 32][0][0][lane];
+    const T *scale0 =
+        (const T *)p.scale + (uint64_t)min(tile * TILE + r, p.n - 1) * n;
+    const T *scale1 =
+        (const T *)p.scale + (uint64_t)min(tile * TILE + r + 8, p.n - 1) * n;
+    float s0 = 0.0f, s1 = 0.0f, next0 = 0.0f, next1 = 0.0f;
+    if (BITS == 4 && warp < n) {
+        next0 = vly_to_float(scale0[warp]);
+        next1 = vly_to_float(scale1[warp]);
+    }
+    for (uint32_t c = warp; c < n; c += GROUP_WARPS) {
+        /* the stage behind the newest is the oldest */
+        fetch_next(chain, shared, stream, unit, units);
+        const uint32_t stage = stream->stage;
+        s0 = next0, s1 = next1;
+        if (BITS == 4 && c + GROUP_WARPS < n) {
+            next0 = vly_to_float(scale0[c + GROUP_WARPS]);
+            next1 = vly_to_float(scale1[c + GROUP_WARPS]);
+        }
+        vly_fetch_wait<STAGES - 1>();
+        const T *x = (const T *)shared->work.x[group] + c * CHUNK + t * VECTOR;
+        add_piece<T, BITS>(sum, ring[stage * 64], ring[stage * 64 + 32],
+                           (const uint4 *)x, c < end, s0, s1);
+    }
+}
+
+/* k elements of x, by a group. */
+static __device__ __forceinline__ void
+read_x(chain_shared *shared, uint32_t group, const void *x, uint32_t k)
+{
+    const uint32_t n = k / 8;
+    for (uint32_t i = threadIdx.x % GROUP_THREADS; i < n; i += GROUP_THREADS)
+        shared->work.x[group][i] = __ldcg((const uint4 *)x + i);
+}
+
+template <typename T>
+static __device__ __forceinline__ void
+run_products(const vly_cuda_rwkv_chain &chain, const vly_cuda_rwkv_link &link,
+             chain_shared *shared, weight_stream *stream, uint32_t unit,
+             uint32_t units)
+{
+    const vly_cuda_rwkv_products &args = link.args.products;
+    const uint32_t group = threadIdx.x / GROUP_THREADS;
+    const uint32_t warp = threadIdx.x / 32 % GROUP_WARPS;
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t e = threadIdx.x % GROUP_THREADS;
+    const void *has = nullptr;
+    for (uint32_t i = first_tile(link, unit, units); i < link.n_tiles;
+         i += units) {
+        uint32_t tile = i;
+        const vly_cuda_rwkv_product &p = product_of_tile(args, &tile);
+        if (p.x != has) { /* nobody reads the one before: see below */
+            read_x(shared, group, p.x, p.k);
+            has = p.x;
+            rwkv_sync_group(group);
+        }
+        float sum[4] = {};
+        if (p.type_w == VLY_CUDA_I4)
+            multiply_tile<T, 4>(chain, shared, stream, unit, units, p, tile,
+                                sum);
+        else if (p.type_w == VLY_CUDA_I8)
+            multiply_tile<T, 8>(chain, shared, stream, unit, units, p, tile,
+                                sum);
+        else
+            multiply_tile<T, 16>(chain, shared, stream, unit, units, p, tile,
+                                 sum);
+        /* all columns of the second factor are x; the first is with t = 0 */
+        if (lane % 4 == 0) {
+            shared->partial[group][warp][lane / 4] = sum[0];
+            shared->partial[group][warp][lane / 4 + 8] = sum[2];
+        }
+        rwkv_sync_group(group);
+        if (e < TILE) {
+            float all = 0.0f;
+#pragma unroll
+            for (uint32_t w = 0; w < GROUP_WARPS; w++)
+                all += shared->partial[group][w][e];
+            put_y(args, p, 0, tile * TILE + e, all);
+        }
+        rwkv_sync_group(group);
+    }
+}
+
+/* ---- the chain ------------------------------------------------------------
+ */
+
+template <int PER>
+static __device__ __forceinline__ void run_rows(const vly_cuda_rwkv_link &link,
+                                                chain_shared *shared)
+{
+    const vly_cuda_rwkv_rows &args = link.args.rows;
+    const uint32_t shares =
+        link.op == VLY_CUDA_RWKV_MIX
+            ? (args.width - 1) / VLY_CUDA_RWKV_SHARED_COLUMNS + 1
+            : 1;
+    for (uint32_t i = blockIdx.x; i < shares; i += gridDim.x) {
+        if (link.op == VLY_CUDA_RWKV_MIX)
+            mix_columns<PER>(
+                args, 0, (uint32_t)((uint64_t)args.width * i / shares),
+                (uint32_t)((uint64_t)args.width * (i + 1) / shares),
+                shared->work.part);
+        else if (link.op == VLY_CUDA_RWKV_EMBED)
+            embed_row<PER>(args, 0, shared->work.part);
+        else
+            norm_row<PER>(args, 0, shared->work.part);
+    }
+}
+
+template <typename T>
+static __device__ __forceinline__ void run_heads(const vly_cuda_rwkv_link &link,
+                                                 chain_shared *shared)
+{
+    const uint32_t heads = link.args.heads.width / RWKV_DIM;
+    for (uint32_t i = blockIdx.x; i < heads; i += gridDim.x) {
+        step_head<T>(link.args.heads, i, shared->work.step.hidden,
+                     &shared->work.step.shared);
+        __syncthreads();
+    }
+}
+
+/* What comes behind reads it at once: into the second-level cache with it. */
+static __device__ __forceinline__ void
+prefetch_soon(const vly_cuda_rwkv_link &link)
+{
+    for (uint32_t i = 0; i < link.n_soon; i++) {
+        const char *at = (const char *)link.soon[i].at;
+        const uint64_t step = (uint64_t)gridDim.x * THREADS * 128;
+        for (uint64_t x = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * 128;
+             x < link.soon[i].bytes; x += step)
+            rwkv_prefetch(at + x);
+    }
+}
+
+static __device__ __forceinline__ void
+read_link(const vly_cuda_rwkv_chain &chain, uint32_t i, chain_shared *shared)
+{
+    static_assert(sizeof(vly_cuda_rwkv_link) % 16 == 0, "whole pieces");
+    const uint4 *from = (const uint4 *)(chain.link + i);
+    uint4 *to = (uint4 *)&shared->link[i % 2];
+    if (threadIdx.x < sizeof(vly_cuda_rwkv_link) / 16)
+        to[threadIdx.x] = from[threadIdx.x];
+}
+
+template <typename T>
+static __global__ void __launch_bounds__(THREADS)
+    rwkv_chain(const __grid_constant__ vly_cuda_rwkv_chain chain)
+{
+    extern __shared__ __align__(128) char memory[];
+    chain_shared *const shared = (chain_shared *)memory;
+    const uint32_t units = GROUPS * gridDim.x;
+    const uint32_t unit = blockIdx.x + threadIdx.x / GROUP_THREADS * gridDim.x;
+    uint32_t wanted = 0;
+    weight_stream stream = {};
+    stream.link = chain.first;
+    if (stream.link < chain.n)
+        stream.tile = first_tile(chain.link[stream.link], unit, units);
+    find_tile(chain, &stream, unit, units);
+    for (uint32_t s = 0; s + 1 < STAGES; s++)
+        fetch_next(chain, shared, &stream, unit, units);
+    read_link(chain, 0, shared);
+    if (threadIdx.x == 0)
+        wanted = __ldcg(chain.words + 1);
+    for (uint32_t i = 0; i < chain.n; i++) {
+        const vly_cuda_rwkv_link &link = shared->link[i % 2];
+        __syncthreads();
+        prefetch_soon(link);
+        if (link.op == VLY_CUDA_RWKV_MULTIPLY)
+            run_products<T>(chain, link, shared, &stream, unit, units);
+        else if (link.op == VLY_CUDA_RWKV_STEP)
+            run_heads<T>(link, shared);
+        else if (link.args.rows.width <= 2 * THREADS)
+            run_rows<2>(link, shared);
+        else
+            run_rows<VLY_CUDA_RWKV_CHAIN_WIDTH / THREADS>(link, shared);
+        if (i + 1 == chain.n)
+            break;
+        __syncthreads();
+        if (threadIdx.x == 0)
+            rwkv_arrive(chain.words);
+        read_link(chain, i + 1, shared);
+        if (threadIdx.x == 0) {
+            wanted += gridDim.x;
+            rwkv_wait_for(chain.words, wanted);
+            /* everybody has read where this launch began */
+            if (i == 0 && blockIdx.x == 0)
+                chain.words[1] = wanted + (chain.n - 2) * gridDim.x;
+        }
+    }
+    vly_fetch_wait<0>();
+}
+
+typedef void (*chain_kernel)(const vly_cuda_rwkv_chain);
+
+static chain_kernel kernel_of(uint32_t type)
+{
+    return type == VLY_CUDA_F16 ? (chain_kernel)rwkv_chain<__half>
+                                : (chain_kernel)rwkv_chain<__nv_bfloat16>;
+}
+
+int vly_cuda_rwkv_chain_blocks(uint32_t *blocks)
+{
+    int device = 0, units = 0, bytes = 0, together = 0;
+    cudaError_t code = cudaGetDevice(&device);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount,
+                                      device);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(
+            &bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch,
+                                      device);
+    if (code != cudaSuccess)
+        return (int)code;
+    *blocks =
+        bytes < (int)sizeof(chain_shared) || !together ? 0 : (uint32_t)units;
+    return 0;
+}
+
+int vly_cuda_rwkv_chain_run(const vly_cuda_rwkv_chain *chain, uint32_t blocks,
+                            void *stream)
+{
+    if (chain->n == 0)
+        return 0;
+    const cudaError_t code = cudaFuncSetAttribute(
+        kernel_of(chain->type), cudaFuncAttributeMaxDynamicSharedMemorySize,
+        (int)sizeof(chain_shared));
+    if (code != cudaSuccess)
+        return (int)code;
+    return rwkv_launch_together(kernel_of(chain->type), blocks, THREADS,
+                                sizeof(chain_shared), stream, *chain);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rows of RWKV-7, each with all threads of a block: embedding, token shift with
+ * its norm, the last norm. For launches of their own (rwkv_rows.cu) and for a
+ * chain of operations (rwkv_chain.cu), so what other blocks may have written in
+ * the same launch is not read through the first-level cache.
+ */
+#ifndef VLY_RWKV_ROWS_CUH
+#define VLY_RWKV_ROWS_CUH
+
+#include "rwkv_device.cuh"
+
+#define THREADS 512
+#define WARPS (THREADS / 32)
+
+struct row_norm {
+    float mean;
+    float scale;
+};
+
+/* Of width columns, up to PER a thread. All threads. */
+template <int PER>
+static __device__ __forceinline__ row_norm norm_of(const float *x,
+                                                   uint32_t width, float eps,
+                                                   float *part)
+{
+    float keep[PER];
+    float sum = 0.0f;
+#pragma unroll
+    for (int c = 0; c < PER; c++) {
+        const uint32_t j = threadIdx.x + c * THREADS;
+        keep[c] = j < width ? __ldcg(x + j) : 0.0f;
+        sum += keep[c];
+    }
+    row_norm norm;
+    norm.mean = rwkv_sum_block<WARPS>(sum, part) / (float)width;
+    sum = 0.0f;
+#pragma unroll
+    for (int c = 0; c < PER; c++) {
+        const float d = keep[c] - norm.mean;
+        sum = threadIdx.x + c * THREADS < width ? fmaf(d, d, sum) : sum;
+    }
+    const float variance = rwkv_sum_block<WARPS>(sum, part) / (float)width;
+    norm.scale = 1.0f / sqrtf(variance + eps);
+    return norm;
+}
+
+static __device__ __forceinline__ float normed(const vly_cuda_rwkv_rows &args,
+                                               const row_norm &norm, float x,
+                                               uint32_t j)
+{
+    return fmaf((x - norm.mean) * norm.scale, args.norm_weight[j],
+                args.norm_bias[j]);
+}
+
+/* Columns [begin, end) of a row are with this block; `last` is read and written
+ * by the block of the first token alone. part: [WARPS], as in rwkv_sum_block */
+template <int PER>
+static __device__ __forceinline__ void
+mix_columns(const vly_cuda_rwkv_rows &args, uint32_t row, uint32_t begin,
+            uint32_t end, float *part)
+{
+    const uint32_t batch = row / args.seq;
+    const uint32_t token = row % args.seq, width = args.width;
+    const uint32_t n = rwkv_length(args.length, batch, args.seq);
+    if (token >= n)
+        return;
+    const float *x = args.x + (uint64_t)row * width;
+    const float *final = x + (uint64_t)(n - 1 - token) * width;
+    float *last = args.last + (uint64_t)batch * width;
+    const row_norm norm = norm_of<PER>(x, width, args.eps, part);
+    row_norm other = norm;
+    if (token > 0)
+        other = norm_of<PER>(x - width, width, args.eps, part);
+    else if (n > 1)
+        other = norm_of<PER>(final, width, args.eps, part);
+    const uint64_t step = (uint64_t)args.batch * args.seq * width;
+    for (uint32_t j = begin + threadIdx.x; j < end; j += THREADS) {
+        const float now = normed(args, norm, __ldcg(x + j), j);
+        float before;
+        if (token > 0) {
+            before = normed(args, other, __ldcg(x + j - width), j);
+        } else {
+            before = last[j];
+            last[j] = n > 1 ? normed(args, other, __ldcg(final + j), j) : now;
+        }
+        for (uint32_t i = 0; i < args.n_mix; i++)
+            rwkv_put(
+                args.mixed, args.type, i * step + (uint64_t)row * width + j,
+                fmaf(before - now, args.mix[(uint64_t)i * width + j], now));
+    }
+}
+
+template <int PER>
+static __device__ __forceinline__ void norm_row(const vly_cuda_rwkv_rows &args,
+                                                uint32_t row, float *part)
+{
+    const uint32_t width = args.width;
+    const uint32_t batch = args.only_last ? row : row / args.seq;
+    const uint32_t n = rwkv_length(args.length, batch, args.seq);
+    const uint64_t to = (uint64_t)row * width;
+    if (n == 0 || (!args.only_last && row % args.seq >= n))
+        return;
+    if (args.only_last)
+        row = batch * args.seq + n - 1;
+    const float *x = args.x + (uint64_t)row * width;
+    const row_norm norm = norm_of<PER>(x, width, args.eps, part);
+    for (uint32_t j = threadIdx.x; j < width; j += THREADS)
+        rwkv_put(args.y, args.type, to + j,
+                 normed(args, norm, __ldcg(x + j), j));
+}
+
+/* x is written first and then read again, each column by its own thread. */
+template <int PER>
+static __device__ __forceinline__ void embed_row(const vly_cuda_rwkv_rows &args,
+                                                 uint32_t row, float *part)
+{
+    const uint32_t width = args.width;
+    if (!rwkv_is_there(args.length, args.seq, row))
+        return;
+    const int32_t token = args.token[row];
+    float *x = args.x + (uint64_t)row * width;
+    const bool known = token >= 0 && (uint32_t)token < args.vocabulary;
+    for (uint32_t j = threadIdx.x; j < width; j += THREADS)
+        x[j] = known ? rwkv_get(args.table, args.type_matrix,
+                                (uint64_t)token * width + j)
+                     : nanf("");
+    if (args.norm_weight == nullptr || !known)
+        return;
+    const row_norm norm = norm_of<PER>(x, width, args.eps, part);
+    for (uint32_t j = threadIdx.x; j < width; j += THREADS)
+        x[j] = normed(args, norm, __ldcg(x + j), j);
+}
+
+#endif
