@@ -390,24 +390,9 @@ static chain_kernel kernel_of(uint32_t type)
                                 : (chain_kernel)rwkv_chain<__nv_bfloat16>;
 }
 
-int vly_cuda_rwkv_chain_blocks(uint32_t *blocks)
+uint32_t vly_cuda_rwkv_chain_bytes(void)
 {
-    int device = 0, units = 0, bytes = 0, together = 0;
-    cudaError_t code = cudaGetDevice(&device);
-    if (code == cudaSuccess)
-        code = cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount,
-                                      device);
-    if (code == cudaSuccess)
-        code = cudaDeviceGetAttribute(
-            &bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (code == cudaSuccess)
-        code = cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch,
-                                      device);
-    if (code != cudaSuccess)
-        return (int)code;
-    *blocks =
-        bytes < (int)sizeof(chain_shared) || !together ? 0 : (uint32_t)units;
-    return 0;
+    return (uint32_t)sizeof(chain_shared);
 }
 
 int vly_cuda_rwkv_chain_run(const vly_cuda_rwkv_chain *chain, uint32_t blocks,

@@ -191,11 +191,10 @@ typedef struct vly_cuda_rwkv_chain {
     uint32_t reserved;
 } vly_cuda_rwkv_chain;
 
-/* Blocks of a chain's launch, all of which run at once: one a multiprocessor of
- * the current device; 0: it has too little shared memory. A block is two
- * units. */
-int vly_cuda_rwkv_chain_blocks(uint32_t *blocks);
-/* What the launches of all links do, in their order, to the bit. */
+/* Dynamic shared memory of a block. */
+uint32_t vly_cuda_rwkv_chain_bytes(void);
+/* What the launches of all links do, in their order, to the bit. Blocks, all of
+ * which must run at once, are two units each. */
 int vly_cuda_rwkv_chain_run(const vly_cuda_rwkv_chain *chain, uint32_t blocks,
                             void *stream);
 

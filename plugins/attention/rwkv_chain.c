@@ -60,6 +60,30 @@ static vly_status link_fits(const vly_rwkv_plan *plan, uint32_t i,
     return VLY_OK;
 }
 
+/* Blocks of a launch, one a multiprocessor. */
+static vly_status count_blocks(uint32_t device, uint32_t *blocks,
+                               vly_error *error)
+{
+    static const enum cudaDeviceAttr asked[] = {
+        cudaDevAttrMultiProcessorCount, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+        cudaDevAttrCooperativeLaunch};
+    int found[3] = {0, 0, 0};
+    vly_status status = vly_accel_cuda_enter(device, error);
+    for (uint32_t i = 0; status == VLY_OK && i < 3; i++)
+        status = vly_accel_cuda_check(
+            (int)cudaDeviceGetAttribute(&found[i], asked[i], (int)device),
+            "cudaDeviceGetAttribute", error);
+    if (status == VLY_OK &&
+        (found[1] < (int)vly_cuda_rwkv_chain_bytes() || !found[2]))
+        return vly_accel_fail(
+            error, VLY_E_UNSUPPORTED,
+            "%s: rwkv chain: device %u has %d bytes of shared "
+            "memory a block, wanted %u",
+            vly_accel_plugin, device, found[1], vly_cuda_rwkv_chain_bytes());
+    *blocks = (uint32_t)found[0];
+    return status;
+}
+
 static vly_status check(const vly_device_spec *device,
                         vly_rwkv_plan *const *plans, const vly_rwkv_run *runs,
                         uint32_t n, uint32_t *blocks, vly_error *error)
@@ -78,15 +102,7 @@ static vly_status check(const vly_device_spec *device,
                               "%s: rwkv chain: only with chain=1",
                               vly_accel_plugin);
     if (status == VLY_OK)
-        status = vly_accel_cuda_enter(device->index, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_check(vly_cuda_rwkv_chain_blocks(blocks),
-                                      "rwkv chain", error);
-    if (status == VLY_OK && *blocks == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rwkv chain: device %u has too little shared "
-                              "memory a block",
-                              vly_accel_plugin, device->index);
+        status = count_blocks(device->index, blocks, error);
     for (uint32_t i = 0; status == VLY_OK && i < n; i++) {
         if (plans[i] == NULL || plans[i]->device != device->index)
             return vly_accel_fail(error, VLY_E_INVALID,
