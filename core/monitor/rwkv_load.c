@@ -129,6 +129,15 @@ static vly_status load_tensor(loader *l, vly_rwkv_tensor id, uint32_t layer,
     return VLY_OK;
 }
 
+/* Field by field: what lies between them is anything. */
+static vly_hash hash_sizes(const vly_rwkv_sizes *s)
+{
+    const uint32_t words[] = {s->layers, s->width,      s->heads,
+                              s->hidden, s->vocabulary, s->rank_w,
+                              s->rank_a, s->rank_v,     s->rank_g};
+    return vly_hash_bytes((vly_hash){{0, 0}}, words, sizeof words);
+}
+
 vly_status rwkv_load(vly_rwkv_model *model, const vly_rwkv_source *source,
                      vly_error *error)
 {
@@ -147,8 +156,7 @@ vly_status rwkv_load(vly_rwkv_model *model, const vly_rwkv_source *source,
             vly_fail_nomem(error, 3 * most * sizeof(float), "loading a model");
         goto out;
     }
-    model->info.fingerprint = vly_hash_bytes(
-        (vly_hash){{0, 0}}, &model->info.sizes, sizeof model->info.sizes);
+    model->info.fingerprint = hash_sizes(&model->info.sizes);
     for (size_t i = 0;
          i < (size_t)model->info.sizes.layers * VLY_RWKV_N_TENSORS; i++)
         if (model->slots[i].there)
