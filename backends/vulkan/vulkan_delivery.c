@@ -21,9 +21,8 @@ typedef struct builder {
     vly_vulkan_group *group;
     const vly_projection_desc **parts; /* of the group, by source area */
     uint32_t *part_first;              /* [n_areas + 1] */
-    uint32_t *degree;  /* [n_neurons] synapses, or quads; option split=1:
-                          [n_neurons] those without further delay */
-    uint64_t *address; /* [n_neurons] of rows */
+    uint32_t *degree;                  /* [n_neurons] synapses, or quads */
+    uint64_t *address;                 /* [n_neurons] of rows */
     vly_vulkan_buffer *piece;
     vly_vulkan_buffer *index;       /* plan sliced: entries of all neurons */
     vly_vulkan_buffer *index_piece; /* of those of the piece */
@@ -187,10 +186,8 @@ static void write_neuron(const builder *b, uint32_t task, uint32_t a,
     uint8_t *piece = b->piece->mapped;
     uint8_t *out = piece + (b->address[id] - b->address[b->from]);
     if (!b->net->is_sliced) {
-        uint32_t near = vly_vulkan_row(b->net, b->parts + first, end - first, k,
-                                       (uint32_t *)(void *)out);
-        if (b->net->shape.split)
-            b->degree[b->net->desc->n_neurons + id] = near;
+        vly_vulkan_row(b->parts + first, end - first, k,
+                       (uint32_t *)(void *)out);
         return;
     }
     const vly_vulkan_slice_room *room = &b->room[task];
@@ -365,25 +362,24 @@ static vly_status send_tables(builder *b, vly_error *error)
 {
     vly_backend_net *net = b->net;
     uint64_t n = net->desc->n_neurons;
-    uint64_t n_degrees = net->shape.split ? 2 * n : n;
     vly_vulkan_buffer *row = NULL;
     vly_vulkan_buffer *degree = NULL;
     if (net->is_sliced) {
         b->group->row = b->index->address;
         return VLY_OK;
     }
-    net->rows_bytes += n * sizeof *b->address + n_degrees * sizeof *b->degree;
+    net->rows_bytes += n * sizeof *b->address + n * sizeof *b->degree;
     vly_status status = vly_vulkan_buffer_create(
         net, VLY_VULKAN_ON_DEVICE, n, sizeof *b->address, &row, error);
     if (status == VLY_OK)
-        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n_degrees,
+        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n,
                                           sizeof *b->degree, &degree, error);
     if (status == VLY_OK)
         status = vly_vulkan_upload(net, row, 0, b->address,
                                    n * sizeof *b->address, error);
     if (status == VLY_OK)
         status = vly_vulkan_upload(net, degree, 0, b->degree,
-                                   n_degrees * sizeof *b->degree, error);
+                                   n * sizeof *b->degree, error);
     if (status != VLY_OK)
         return status;
     b->group->row = row->address;
@@ -401,8 +397,8 @@ static vly_status builder_open(builder *b, vly_error *error)
         status = vly_common_alloc(heap, desc->n_areas + UINT64_C(1),
                                   sizeof(uint32_t), &b->part_first, error);
     if (status == VLY_OK)
-        status = vly_common_alloc(heap, desc->n_neurons * UINT64_C(2),
-                                  sizeof(uint32_t), &b->degree, error);
+        status = vly_common_alloc(heap, desc->n_neurons, sizeof(uint32_t),
+                                  &b->degree, error);
     if (status == VLY_OK)
         status = vly_common_alloc(heap, desc->n_neurons, sizeof(uint64_t),
                                   &b->address, error);

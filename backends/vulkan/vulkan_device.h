@@ -41,16 +41,14 @@ typedef struct vly_vulkan_shape {
     uint32_t slice_size;  /* plan sliced: invocations of a work group */
     uint32_t slice_lanes; /* that share a part of a row */
     uint32_t sums;        /* accumulators in shared memory */
-    uint32_t is_short;    /* plan sliced, option short=1: 16 bits a synapse */
-    uint32_t keeps;       /* option kept=1: counts of stimuli are kept */
-    uint32_t fours;       /* option fours=1: neurons side by side */
-    uint32_t split;       /* plan global, option split=1 */
-    uint32_t fused_size;  /* usual slice_size of option fused=1 */
+    uint32_t is_short;    /* plan sliced: 16 bits a synapse */
+    uint32_t keeps;       /* counts of stimuli are kept */
+    uint32_t fused_size;  /* slice_size where a burst is one dispatch */
     uint32_t groups;      /* that deliver; no constant of a pipeline */
 } vly_vulkan_shape;
 
 /* of a shader, and how many pipelines of it a device keeps */
-enum { VLY_VULKAN_CONSTANTS = 9, VLY_VULKAN_KEPT = 8 };
+enum { VLY_VULKAN_CONSTANTS = 7, VLY_VULKAN_KEPT = 8 };
 
 /* With these values of the constants, 0 of those that the shader has not. */
 typedef struct vly_vulkan_pipeline {

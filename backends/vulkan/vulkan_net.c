@@ -22,18 +22,12 @@ typedef struct net_options {
     uint32_t lanes;
     uint32_t words;
     uint32_t groups;
-    uint32_t together; /* UINT32_MAX: by the device */
-    uint32_t plan;     /* VLY_VULKAN_PLAN_* */
+    uint32_t together; /* VLY_VULKAN_AUTO: by the device */
     uint32_t sums;     /* accumulators of a slice; 0: by the device */
     uint32_t rounds;   /* neurons of an invocation; 0: by the device */
-    uint32_t copies;   /* work groups that share a slice; 0: by the device */
     uint32_t memory;   /* KiB on the device; UINT32_MAX: all */
-    uint32_t is_short; /* 16 bits a synapse, plan sliced */
-    uint32_t kept;     /* counts of stimuli, for four bursts */
-    uint32_t fours;    /* neurons side by side */
-    uint32_t fused;    /* a burst in one dispatch, plan sliced */
-    uint32_t split;    /* delivery in two dispatches, plan global */
     uint32_t fault;
+    vly_vulkan_choice plan;
 } net_options;
 
 static vly_status read_options(const char *text, net_options *made,
@@ -41,10 +35,13 @@ static vly_status read_options(const char *text, net_options *made,
 {
     static const char *const plans[] = {"auto", "global", "sliced", NULL};
     memset(made, 0, sizeof *made);
-    made->together = UINT32_MAX;
+    made->together = VLY_VULKAN_AUTO;
     made->memory = UINT32_MAX;
+    made->plan.is_short = VLY_VULKAN_AUTO;
+    made->plan.keeps = VLY_VULKAN_AUTO;
+    made->plan.fused = VLY_VULKAN_AUTO;
     const vly_common_option options[] = {
-        {.name = "plan", .value = &made->plan, .words = plans},
+        {.name = "plan", .value = &made->plan.plan, .words = plans},
         {.name = "launch", .value = &made->n_bursts},
         {.name = "size", .value = &made->size},
         {.name = "lanes", .value = &made->lanes},
@@ -53,13 +50,11 @@ static vly_status read_options(const char *text, net_options *made,
         {.name = "together", .value = &made->together},
         {.name = "memory", .value = &made->memory},
         {.name = "sums", .value = &made->sums},
-        {.name = "copies", .value = &made->copies},
+        {.name = "copies", .value = &made->plan.copies},
         {.name = "rounds", .value = &made->rounds},
-        {.name = "short", .value = &made->is_short, .most = 1},
-        {.name = "kept", .value = &made->kept, .most = 1},
-        {.name = "fours", .value = &made->fours, .most = 1},
-        {.name = "fused", .value = &made->fused, .most = 1},
-        {.name = "split", .value = &made->split, .most = 1},
+        {.name = "short", .value = &made->plan.is_short, .most = 1},
+        {.name = "kept", .value = &made->plan.keeps, .most = 1},
+        {.name = "fused", .value = &made->plan.fused, .most = 1},
         {.name = "fault", .value = &made->fault},
     };
     size_t n;
@@ -67,19 +62,15 @@ static vly_status read_options(const char *text, net_options *made,
         text, options, sizeof options / sizeof options[0], &n);
     if (bad == NULL)
         return VLY_OK;
-    return vly_common_fail(
-        error, VLY_E_INVALID,
-        "vulkan option '%.*s', wanted plan=auto, "
-        "plan=global, plan=sliced, launch=N, "
-        "sums=N, copies=N, rounds=N, size=N, "
-        "lanes=N, words=N, groups=N, "
-        "together=0|1, short=0|1, kept=0|1, "
-        "fours=0|1, fused=0|1, split=0|1, memory=N or fault=1",
-        (int)n, bad);
+    return vly_common_fail(error, VLY_E_INVALID,
+                           "vulkan option '%.*s', wanted plan=auto, "
+                           "plan=global, plan=sliced, launch=N, "
+                           "sums=N, copies=N, rounds=N, size=N, "
+                           "lanes=N, words=N, groups=N, "
+                           "together=0|1, short=0|1, kept=0|1, "
+                           "fused=0|1, memory=N or fault=1",
+                           (int)n, bad);
 }
-
-/* Shared memory of fused.comp, beside sums */
-#define FUSED_WORDS 16u
 
 /* 0 is not asked for */
 static int fits(uint32_t n, uint32_t most)
@@ -105,23 +96,15 @@ static vly_status choose_shape(vly_backend_net *net, const net_options *wanted,
     shape->lanes = wanted->lanes != 0 ? wanted->lanes : shape->lanes;
     shape->words = wanted->words != 0 ? wanted->words : shape->words;
     shape->groups = wanted->groups != 0 ? wanted->groups : shape->groups;
-    if (wanted->fused != 0) {
-        shape->slice_size = shape->fused_size;
-        shape->sums -= FUSED_WORDS;
-    }
     if (wanted->size != 0)
-        shape->slice_size = wanted->size;
+        shape->slice_size = shape->fused_size = wanted->size;
     if (wanted->lanes != 0)
         shape->slice_lanes = wanted->lanes;
     net->rounds = wanted->rounds < VLY_VULKAN_TILE_ROUNDS
                       ? wanted->rounds
                       : VLY_VULKAN_TILE_ROUNDS;
-    if (wanted->together != UINT32_MAX)
+    if (wanted->together != VLY_VULKAN_AUTO)
         shape->together = wanted->together != 0;
-    shape->is_short = wanted->is_short;
-    shape->keeps = wanted->kept;
-    shape->fours = wanted->fours;
-    shape->split = wanted->split;
     if (shape->lanes > shape->size)
         shape->lanes = shape->size;
     if (shape->slice_lanes > shape->slice_size)
@@ -180,8 +163,7 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
     if (status == VLY_OK)
         status = vly_vulkan_dynamics_create(net, error);
     if (status == VLY_OK)
-        status =
-            vly_vulkan_plan_choose(net, wanted->plan, wanted->copies, error);
+        status = vly_vulkan_plan_choose(net, &wanted->plan, error);
     if (status == VLY_OK && net->is_fused)
         status = vly_vulkan_fused_create(net, error);
     if (status == VLY_OK)
@@ -233,7 +215,6 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
     made->device = device;
     made->burst = snapshot->burst;
     made->fault = wanted.fault;
-    made->is_fused = wanted.fused;
     made->device_limit = wanted.memory == UINT32_MAX
                              ? UINT64_MAX
                              : wanted.memory * UINT64_C(1024);
@@ -271,13 +252,14 @@ vly_status vly_vulkan_net_info(const vly_backend_net *net, vly_net_info *info,
     double synapses = net->n_synapses > 0 ? (double)net->n_synapses : 1.0;
     double bytes = (double)net->rows_bytes / synapses;
     if (net->is_sliced)
-        snprintf(info->plan, sizeof info->plan,
-                 "sliced: %u slices of targets, %u work groups of %u each, "
-                 "inputs in shared memory; %u groups of rows, %.2f bytes a "
-                 "synapse; up to %u bursts a submission",
-                 net->view->n_slices, net->view->n_copies,
-                 net->shape.slice_size, net->n_groups, bytes,
-                 VLY_VULKAN_LAUNCH_BURSTS);
+        snprintf(
+            info->plan, sizeof info->plan,
+            "sliced: %u slices of targets, %u work groups of %u each, "
+            "inputs in shared memory, %s a burst; %u groups of rows, %.2f "
+            "bytes a synapse, %u of its own; up to %u bursts a submission",
+            net->view->n_slices, net->view->n_copies, net->shape.slice_size,
+            net->is_fused ? "one dispatch" : "two dispatches", net->n_groups,
+            bytes, net->shape.is_short ? 2 : 4, VLY_VULKAN_LAUNCH_BURSTS);
     else
         snprintf(info->plan, sizeof info->plan,
                  "global: %u work groups of %u deliver, %u invocations a row; "

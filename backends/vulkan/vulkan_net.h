@@ -21,6 +21,19 @@ enum {
 /* option plan=... */
 enum { VLY_VULKAN_PLAN_AUTO, VLY_VULKAN_PLAN_GLOBAL, VLY_VULKAN_PLAN_SLICED };
 
+/* of an option: not asked for */
+#define VLY_VULKAN_AUTO UINT32_MAX
+
+/* What the caller may ask for of plans; 0 or 1, or VLY_VULKAN_AUTO: by the net
+ */
+typedef struct vly_vulkan_choice {
+    uint32_t plan;     /* VLY_VULKAN_PLAN_* */
+    uint32_t copies;   /* work groups that share a slice; 0: by the device */
+    uint32_t is_short; /* plan sliced: 16 bits a synapse */
+    uint32_t keeps;    /* counts of stimuli, for four bursts */
+    uint32_t fused;    /* plan sliced: a burst in one dispatch */
+} vly_vulkan_choice;
+
 /* A block of memory that shaders reach by address. */
 typedef struct vly_vulkan_buffer {
     struct vly_vulkan_buffer *next;
@@ -117,7 +130,7 @@ struct vly_backend_net {
     uint32_t n_tiles;
     vly_vulkan_model_tiles tiles[VLY_VULKAN_N_MODELS];
     uint32_t is_sliced;   /* 1: plan sliced */
-    uint32_t is_fused;    /* of it, option fused=1: one dispatch a burst */
+    uint32_t is_fused;    /* of it: one dispatch a burst */
     uint32_t rounds;      /* option rounds=N; 0: by size */
     uint32_t tile_size;   /* neurons */
     uint32_t longest_row; /* plan sliced: synapses */
@@ -191,19 +204,17 @@ vly_status vly_vulkan_groups_create(vly_backend_net *net, vly_error *error);
 /* ---- vulkan_row.c ------------------------------------------------------ */
 
 /* What n projections have from neuron k of their source area, two words a
- * synapse; with option split=1 first, and returned how many, those that have no
- * further delay. */
-uint32_t vly_vulkan_row(const vly_backend_net *net,
-                        const vly_projection_desc *const *parts, uint32_t n,
-                        uint32_t k, uint32_t *out);
+ * synapse. */
+void vly_vulkan_row(const vly_projection_desc *const *parts, uint32_t n,
+                    uint32_t k, uint32_t *out);
 
 /* ---- vulkan_slices.c --------------------------------------------------- */
 
-/* Whether the net runs by slices, and by which. copies: work groups that share
- * one, 0: by the device. Errors E_UNSUPPORTED it was asked for and is not for
- * this net */
-vly_status vly_vulkan_plan_choose(vly_backend_net *net, uint32_t plan,
-                                  uint32_t copies, vly_error *error);
+/* Whether the net runs by slices, by which, and how. Errors E_UNSUPPORTED
+ * something was asked for and is not for this net */
+vly_status vly_vulkan_plan_choose(vly_backend_net *net,
+                                  const vly_vulkan_choice *wanted,
+                                  vly_error *error);
 /* Room for one row, its entries of the index, and a word a slice. */
 typedef struct vly_vulkan_slice_room {
     uint32_t *row;

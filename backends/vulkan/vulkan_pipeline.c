@@ -81,8 +81,6 @@ static void choose_constants(const vly_vulkan_shape *shape, uint32_t shader,
         shape->sums,
         shape->is_short,
         shape->keeps,
-        shape->fours,
-        shape->split,
     };
     const uint32_t used = constants_used(shader);
     for (uint32_t i = 0; i < VLY_VULKAN_CONSTANTS; i++)

@@ -3,18 +3,14 @@
  */
 #include "vulkan_net.h"
 
-enum { ALL, NEAR, FAR }; /* without further delay, with one */
-
 static uint32_t *write_row(const vly_projection_desc *p, uint32_t k,
-                           uint32_t which, uint32_t *out)
+                           uint32_t *out)
 {
     uint32_t gain = (p->flags & VLY_PROJECTION_GAIN) != 0;
     uint32_t flags = gain ? VLY_VULKAN_SYNAPSE_GAIN : 0;
     for (uint64_t j = p->row[k]; j < p->row[k + 1]; j++) {
         uint32_t weight = (uint16_t)p->weight[j];
         uint32_t delay = p->delay != NULL ? p->delay[j] : 0;
-        if (which != ALL && (delay == 0) != (which == NEAR))
-            continue;
         uint32_t port = p->port == VLY_PORT_BY_SIGN
                             ? (uint32_t)(p->weight[j] < 0)
                             : p->port;
@@ -25,16 +21,9 @@ static uint32_t *write_row(const vly_projection_desc *p, uint32_t k,
     return out;
 }
 
-uint32_t vly_vulkan_row(const vly_backend_net *net,
-                        const vly_projection_desc *const *parts, uint32_t n,
-                        uint32_t k, uint32_t *out)
+void vly_vulkan_row(const vly_projection_desc *const *parts, uint32_t n,
+                    uint32_t k, uint32_t *out)
 {
-    const uint32_t *const begin = out;
-    const int split = net->shape.split != 0;
     for (uint32_t i = 0; i < n; i++)
-        out = write_row(parts[i], k, split ? NEAR : ALL, out);
-    uint32_t near = (uint32_t)(out - begin) / 2;
-    for (uint32_t i = 0; i < n && split; i++)
-        out = write_row(parts[i], k, FAR, out);
-    return near;
+        out = write_row(parts[i], k, out);
 }

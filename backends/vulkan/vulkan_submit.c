@@ -3,8 +3,7 @@
  * many bursts, recorded once and submitted until a run wants another number.
  * A burst is two dispatches with a barrier after each:
  *     inputs, delivery | barrier | stimuli, update, spikes to the log | barrier
- * or, with option fused=1, one of all of it. With split=1 what has a further
- * delay is delivered between the barriers, beside the update.
+ * or one of all of it (vulkan_fused.c).
  */
 #include "vulkan_net.h"
 
@@ -208,14 +207,12 @@ static void stamp(vly_backend_net *net, VkCommandBuffer commands, uint32_t i)
                             net->timestamps.pool, i);
 }
 
-/* rest: what has a further delay, option split=1 */
 static void record_delivery(vly_backend_net *net, VkCommandBuffer commands,
-                            const VkPipeline *pipelines, uint32_t k,
-                            uint32_t rest)
+                            const VkPipeline *pipelines, uint32_t k)
 {
     const vly_vulkan_view *view = net->view;
     vly_vulkan_dispatch(net, commands, pipelines[delivery_shader(net)],
-                        (vly_vulkan_push){.k = k, .count = rest},
+                        (vly_vulkan_push){.k = k},
                         net->is_sliced ? view->n_slices * view->n_copies
                                        : net->shape.groups);
 }
@@ -253,13 +250,10 @@ static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
     if (net->is_fused)
         record_fused(net, commands, pipelines, k);
     else
-        record_delivery(net, commands, pipelines, k, 0);
+        record_delivery(net, commands, pipelines, k);
     dispatch_barrier(commands);
     if (timed)
         stamp(net, commands, 3);
-    /* it adds to later bursts only, so it need not wait for the update */
-    if (net->shape.split && net->view->ring > 1)
-        record_delivery(net, commands, pipelines, k, 1);
     if (!net->is_fused) {
         record_updates(net, commands, pipelines, k);
         dispatch_barrier(commands);

@@ -61,8 +61,7 @@ VLY_STRUCT(vly_vulkan_group)
 {
     VLY_U64 row;    /* address of [n_neurons] addresses of rows; plan sliced:
                        of [n_neurons] entries of the index */
-    VLY_U64 degree; /* address of [n_neurons] synapses of each, with option
-                       split=1 [n_neurons] without further delay; plan sliced,
+    VLY_U64 degree; /* address of [n_neurons] synapses of each; plan sliced,
                        short synapses: both weights, 16 bits each */
     VLY_U32 base_delay;
     VLY_U32 delay_max;
@@ -170,8 +169,7 @@ VLY_STRUCT(vly_vulkan_push)
     VLY_U64 view;  /* address */
     VLY_U32 k;     /* burst of the launch */
     VLY_U32 first; /* update: its first tile; restore: the group */
-    VLY_U32 count; /* update: its tiles; restore: bursts ago; deliver: 1, what
-                      has a further delay, option split=1; else 0 */
+    VLY_U32 count; /* update: its tiles; restore: bursts ago */
     VLY_U32 reserved;
 };
 

@@ -4,8 +4,6 @@
  * integer atomics. A further delay d goes to slot (t + d) mod ring. The first
  * work group begins the burst's record.
  *
- * With SPLIT there are two dispatches: the second runs beside the update.
- *
  * Built as `restore` it puts back what spikes of one earlier burst have under
  * way along one group.
  */
@@ -17,10 +15,6 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint LANES = 32u; /* that share a row */
-/* Rows begin with what has no further delay, and so many words behind degrees
- * say how long that is; push.count: 0 delivers that, 1 the rest, which nobody
- * waits for in this burst. */
-layout(constant_id = 8) const bool SPLIT = false;
 
 /* Four synapses of an invocation are under way. Written out, not as loops over
  * arrays: those may end up in memory. */
@@ -98,7 +92,6 @@ void deliver_set(vly_vulkan_group group, slot_ring to, uint64_t burst)
     uint64_t log_ids = VIEW.log_ids;
     uint64_t log_gains = VIEW.log_gains;
     uint log_mask = VIEW.log_mask;
-    uint64_t nears = group.degree + to.row_bytes;
     uint lane = gl_LocalInvocationIndex % LANES;
     uint each = gl_WorkGroupSize.x / LANES;
     uint n_teams = gl_NumWorkGroups.x * each;
@@ -117,13 +110,6 @@ void deliver_set(vly_vulkan_group group, slot_ring to, uint64_t burst)
         uint gain = word_of(log_gains, at).v;
         uint n = word_of(group.degree, id).v;
         uint64_t row = long_at(group.row + 8ul * uint64_t(id)).v;
-#if !defined(RESTORE)
-        if (SPLIT) {
-            uint near = word_of(nears, id).v;
-            row += push.count != 0u ? 8ul * uint64_t(near) : 0ul;
-            n = push.count != 0u ? n - near : near;
-        }
-#endif
         deliver_row(to, row, n, LANES * part + lane, LANES * n_parts, gain);
     }
 }
@@ -160,14 +146,13 @@ void main()
     uint64_t burst = LAUNCH.burst + uint64_t(push.k);
     uint64_t head;
     bool runs = begin_burst(burst, head);
-    bool is_rest = SPLIT && push.count != 0u;
-    if (gl_GlobalInvocationID.x == 0u && !is_rest)
+    if (gl_GlobalInvocationID.x == 0u)
         record_of(burst).v = vly_vulkan_record(
             head, 0u, 0u, uint[2](0u, 0u), uint[2](0u, 0u), runs ? 1u : 0u, 0u);
     if (!runs)
         return;
     slot_ring to = ring_of(burst, 0u);
-    if (LAUNCH.input_row != 0ul && !is_rest)
+    if (LAUNCH.input_row != 0ul)
         deliver_inputs(to);
     for (uint g = 0u; g < VIEW.n_groups; g++) {
         vly_vulkan_group group = group_at(VIEW.groups + 24ul * uint64_t(g)).v;

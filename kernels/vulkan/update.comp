@@ -5,9 +5,6 @@
  * knows how many there are; without TOGETHER every spike goes to the log by
  * itself. That is for processors: a barrier makes coroutines there, 12 us a
  * work group of 64 on lavapipe, a third of the update.
- *
- * With FOURS an invocation reads what four neurons need before it updates
- * the first: no read passes a store, so otherwise it waits for each.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -17,7 +14,6 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 3) const bool TOGETHER = true;
-layout(constant_id = 7) const bool FOURS = false;
 
 #define LIST (VLY_VULKAN_TILE_ROUNDS * gl_WorkGroupSize.x)
 shared uint spike_ids[LIST];
@@ -69,25 +65,16 @@ uint add_copies(uint64_t at)
     return sum;
 }
 
-/* What arrived at a port. */
-uint read_sum(uint port, uint neuron)
-{
-    uint64_t row = inputs_at + row_bytes * uint64_t(port);
-    return n_copies != 0u ? add_copies(row + 4ul * uint64_t(neuron))
-                          : word_of(row, neuron).v;
-}
-
-/* It is 0 afterwards; work groups of plan sliced write all of it anew. */
-void clear_sum(uint port, uint neuron, uint sum)
-{
-    if (n_copies == 0u && sum != 0u)
-        word_of(inputs_at + row_bytes * uint64_t(port), neuron).v = 0u;
-}
-
+/* What arrived at a port. It is 0 afterwards; work groups of plan sliced write
+ * all of it anew. */
 uint arrived(uint port, uint neuron)
 {
-    uint sum = read_sum(port, neuron);
-    clear_sum(port, neuron, sum);
+    uint64_t row = inputs_at + row_bytes * uint64_t(port);
+    if (n_copies != 0u)
+        return add_copies(row + 4ul * uint64_t(neuron));
+    uint sum = word_of(row, neuron).v;
+    if (sum != 0u)
+        word_of(row, neuron).v = 0u;
     return sum;
 }
 
@@ -148,53 +135,8 @@ void keep_spike(uint64_t burst, uint64_t mixed, uint area, uint id, uint gain)
              uint64_t(word_of(VIEW.out_degree, id).v));
 }
 
-#if !defined(MODEL_CANDIDATES)
-
-#if MODEL_PORTS == 2
-#define READ_PORT1(u) uint sum1##u = read_sum(1u, area_first + i##u);
-#define CLEAR_PORT1(u) clear_sum(1u, area_first + i##u, sum1##u);
-#else
-#define READ_PORT1(u) uint sum1##u = 0u;
-#define CLEAR_PORT1(u)
-#endif
-
-#define EACH_OF_FOUR(DO) DO(0) DO(1) DO(2) DO(3)
-/* one that is not there is read as the first of the four */
-#define READ_NEURON(u)                                                         \
-    uint at##u = at + uint(u) * gl_WorkGroupSize.x;                            \
-    uint i##u = tile.first + (at##u < tile.n ? at##u : at);                    \
-    MODEL_PART(_state) state##u = vly_load_state(i##u);                        \
-    uint sum0##u = read_sum(0u, area_first + i##u);                            \
-    READ_PORT1(u)                                                              \
-    uint kept##u = read_kept(area_first + i##u);
-#define STEP_NEURON(u)                                                         \
-    if (at##u < tile.n) {                                                      \
-        uint neuron = area_first + i##u;                                       \
-        uint gain;                                                             \
-        clear_sum(0u, neuron, sum0##u);                                        \
-        CLEAR_PORT1(u)                                                         \
-        draw_stimuli(burst, neuron, kept##u, sum0##u, sum1##u);                \
-        if (vly_step_neuron(burst, i##u, neuron, sum0##u, sum1##u,             \
-                            area_scale0, area_scale1, state##u, c,             \
-                            gain) != 0u)                                       \
-            keep_spike(burst.t, mixed, tile.area, neuron, gain);               \
-    }
-
-/* Of an area whose coefficients are uniform. */
-void update_fours(vly_burst burst, uint64_t mixed, vly_vulkan_tile tile)
-{
-    MODEL_PART(_coef) c = uniform_coefs();
-    for (uint at = gl_LocalInvocationIndex; at < tile.n;
-         at += 4u * gl_WorkGroupSize.x) {
-        EACH_OF_FOUR(READ_NEURON)
-        EACH_OF_FOUR(STEP_NEURON)
-    }
-}
-
-#endif
-
-void update_ones(vly_burst burst, uint64_t mixed, uint slot,
-                 vly_vulkan_tile tile)
+void update_neurons(vly_burst burst, uint64_t mixed, uint slot,
+                    vly_vulkan_tile tile)
 {
     for (uint at = gl_LocalInvocationIndex; at < tile.n;
          at += gl_WorkGroupSize.x) {
@@ -215,12 +157,7 @@ void update_tile(vly_burst burst, uint64_t mixed, uint slot, uint t)
             n_candidates = 0u;
         start_spikes();
     }
-#if !defined(MODEL_CANDIDATES)
-    if (FOURS && coefs_vary == 0u)
-        update_fours(burst, mixed, tile);
-    else
-#endif
-        update_ones(burst, mixed, slot, tile);
+    update_neurons(burst, mixed, slot, tile);
     if (TOGETHER) {
         barrier();
         if (lane == 0u && n_candidates != 0u)
