@@ -282,7 +282,7 @@ static int wants_narrow(const vly_backend_net *net, delay_range delays)
 
 /* Where sums of 32 bits do not fit, or have no room for a second copy and the
  * prediction says more: 4 M x 1000 takes 117 us instead of 161 on an H200.
- * Where all copies fit, a launch with sums of 32 bits may stay between runs. */
+ * Where all copies fit it has not been timed. */
 static int is_worth_it(const vly_backend_net *net,
                        const partition_choice *choice)
 {

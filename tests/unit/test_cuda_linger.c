@@ -194,9 +194,36 @@ static const char *const staying[] = {
     "plan=partitioned,cluster=2,unit=1",
     "plan=partitioned,blocks=6",
     "plan=resident,linger=2",
+    "plan=partitioned,narrow=1",
+    "plan=partitioned,narrow=1,cluster=2,unit=2,linger=2",
     "plan=partitioned,linger=2",
 };
 enum { N_STAYING = sizeof staying / sizeof staying[0] };
+
+/* Areas of odd sizes, one delay, sums that 16 bits hold. */
+static void one_delay_net(test_net *net, uint64_t seed)
+{
+    static const uint32_t poisson[] = {0xc0000000u, 0xf0000000u};
+    uint32_t coefs[NET_COEFS];
+    test_net_init(net, seed);
+    test_delta_coefs(coefs, 0.9f, 3);
+    for (uint32_t a = 0; a < 2; a++) {
+        test_area(net, "lif_psc_delta", a == 0 ? 3001 : 77, coefs, 8);
+        test_stimulus(net, a, poisson, 2, 0, 200, 0);
+    }
+    test_random_projection(net, 0, 0, 40, -100, 120, 1, 0);
+    test_random_projection(net, 0, 1, 3, -100, 120, 1, 0);
+    test_random_projection(net, 1, 0, 900, -100, 120, 1, 0);
+    test_net_finish(net);
+}
+
+static void assert_narrow(const vly_backend_net *made)
+{
+    vly_net_info info = {.struct_size = sizeof info};
+    vly_error error = {.struct_size = sizeof error};
+    assert_ok(pair_cuda->net_info(made, &info, &error), error);
+    assert_non_null(strstr(info.plan, " by 16 bits"));
+}
 
 /* The device first and alone, as quick as a host is; then the reference. */
 static void test_stays(void **state)
@@ -207,8 +234,12 @@ static void test_stays(void **state)
     for (uint32_t i = 0; i < 2 * N_STAYING; i++) {
         test_net net;
         vly_backend_net *nets[2];
-        pair_plain_net(&net, 500 + i);
-        if (create_both(&net, staying[i % N_STAYING], nets)) {
+        const char *option = staying[i % N_STAYING];
+        const bool is_narrow = strstr(option, "narrow=1") != NULL;
+        (is_narrow ? one_delay_net : pair_plain_net)(&net, 500 + i);
+        if (create_both(&net, option, nets)) {
+            if (is_narrow)
+                assert_narrow(nets[1]);
             for (int b = 1; b >= 0; b--) {
                 players[b] = (player){.backend = b ? pair_cuda : pair_cpu,
                                       .made = nets[b],
