@@ -22,6 +22,7 @@
 #define WARPS 4
 #define KEYS 32 /* of a tile */
 #define HEADS 16
+#define MOST_PARTS VLY_ATTENTION_MOST_PARTS
 
 template <int D> struct decode_shared {
     float o[WARPS][HEADS][D + 4];
@@ -316,24 +317,34 @@ static __global__ void __launch_bounds__(WARPS * 32)
     }
 }
 
-/* One block a head: the parts in their order. */
+/* One block a head: the parts in their order. Their largest scores are read by
+ * all threads at once: one after the other is a wait for memory each. */
 static __global__ void
 decode_combine(const __grid_constant__ vly_attention_args args)
 {
+    __shared__ float keep[MOST_PARTS];
+    __shared__ float sums[MOST_PARTS];
     const uint32_t head = blockIdx.x;
     const attention_sequence s = sequence_of(args, blockIdx.y);
+    const float *parts = part_at(args, blockIdx.y, head, 0);
+    const uint32_t width = args.dim_v + 2;
     if (s.mask.n_q < 1)
         return;
+    for (uint32_t p = threadIdx.x; p < args.n_splits; p += blockDim.x) {
+        keep[p] = parts[p * width + args.dim_v];
+        sums[p] = parts[p * width + args.dim_v + 1];
+    }
+    __syncthreads();
     float most = -CUDART_INF_F;
     for (uint32_t p = 0; p < args.n_splits; p++)
-        most = fmaxf(most, part_at(args, blockIdx.y, head, p)[args.dim_v]);
+        most = fmaxf(most, keep[p]);
     float o = 0.0f;
     float sum = 0.0f;
+#pragma unroll 8
     for (uint32_t p = 0; p < args.n_splits; p++) {
-        const float *part = part_at(args, blockIdx.y, head, p);
-        const float keep = exp2_fast(part[args.dim_v] - softmax_base(most));
-        o += part[threadIdx.x] * keep;
-        sum += part[args.dim_v + 1] * keep;
+        const float factor = exp2_fast(keep[p] - softmax_base(most));
+        o += parts[p * width + threadIdx.x] * factor;
+        sum += sums[p] * factor;
     }
     store_result(args, s, head, threadIdx.x, o, most, sum);
 }
@@ -376,6 +387,8 @@ int vly_attention_decode(const vly_attention_args *args, void *stream)
 {
     if (args->batch == 0)
         return 0;
+    if (args->n_splits > MOST_PARTS)
+        return (int)cudaErrorInvalidValue;
     return args->type == VLY_ATTENTION_F16
                ? launch_dim<__half>(args, (cudaStream_t)stream)
                : launch_dim<__nv_bfloat16>(args, (cudaStream_t)stream);

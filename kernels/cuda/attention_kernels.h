@@ -80,6 +80,9 @@ int vly_attention_plain_backward(const vly_attention_args *args, void *stream);
  * bytes. */
 int vly_attention_mma(const vly_attention_args *args, void *stream);
 
+/* of a cache */
+enum { VLY_ATTENTION_MOST_PARTS = 256 };
+
 /* One query a sequence, the cache split over blocks: fp16 and bf16, dim = dim_v
  * of 64 or 128. Workspace with n_splits > 1:
  * batch * heads_q * n_splits * (dim_v + 2) floats. */

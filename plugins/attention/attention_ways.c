@@ -210,7 +210,11 @@ static const vly_cuda_way mma = {
 
 /* ---- own_decode -------------------------------------------------------- */
 
-enum { LEAST_PART = 128, MOST_PARTS = 256, HEADS_OF_A_PASS = 16 };
+enum {
+    LEAST_PART = 128,
+    MOST_PARTS = VLY_ATTENTION_MOST_PARTS,
+    HEADS_OF_A_PASS = 16
+};
 
 static vly_status decode_supports(const vly_attention_device *device,
                                   const vly_attention_desc *desc,
