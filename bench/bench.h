@@ -151,7 +151,10 @@ typedef struct bench_options {
     const char *set;
     const char *seq;
     const char *dims;
+    const char *sweep; /* suite attention: candidates; NULL: none */
+    const char *log;   /* of a sweep; NULL: none */
     uint32_t n_threads;
+    bool markdown;
     bool quick;
     vly_registry *registry;
 } bench_options;

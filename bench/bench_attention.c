@@ -204,8 +204,8 @@ static vly_status make_tensor(bench_attention_work *w, uint32_t which,
                              100u + which, error);
 }
 
-static vly_status make_tensors(bench_attention_work *w, bool backward,
-                               vly_error *error)
+vly_status bench_attention_tensors(bench_attention_work *w, bool backward,
+                                   vly_error *error)
 {
     uint64_t bytes = 0;
     vly_status status = VLY_OK;
@@ -223,9 +223,9 @@ static vly_status make_tensors(bench_attention_work *w, bool backward,
 /* ---- plans and runs -------------------------------------------------------
  */
 
-static vly_status run_plan(const bench_attention_work *w,
-                           const bench_attention_plan *plan, uint32_t set,
-                           void *stream, vly_error *error)
+vly_status bench_attention_run(const bench_attention_work *w,
+                               const bench_attention_plan *plan, uint32_t set,
+                               void *stream, vly_error *error)
 {
     const bench_tensor *t = w->tensors;
     const vly_attention_run run = {.struct_size = sizeof run,
@@ -249,15 +249,16 @@ static vly_status run_plan(const bench_attention_work *w,
     return w->accelerator->attention.run(plan->plan, &run, error);
 }
 
-static vly_status run_timed(void *arg, uint32_t set, void *stream,
-                            vly_error *error)
+vly_status bench_attention_run_timed(void *arg, uint32_t set, void *stream,
+                                     vly_error *error)
 {
     const bench_attention_work *w = arg;
-    return run_plan(w, w->timed, set, stream, error);
+    return bench_attention_run(w, w->timed, set, stream, error);
 }
 
-static vly_status make_plan(const bench_attention_work *w, uint32_t flags,
-                            bench_attention_plan *made, vly_error *error)
+vly_status bench_attention_plan_make(const bench_attention_work *w,
+                                     uint32_t flags, bench_attention_plan *made,
+                                     vly_error *error)
 {
     vly_attention_desc desc = w->desc;
     const vly_attention *attention = &w->accelerator->attention;
@@ -277,15 +278,20 @@ out:
     return status;
 }
 
-static void work_deinit(bench_attention_work *w)
+void bench_attention_plan_free(const bench_attention_work *w,
+                               bench_attention_plan *plan)
+{
+    w->accelerator->memory.free(w->accelerator->device.index, plan->workspace);
+    w->accelerator->attention.plan_destroy(plan->plan);
+    *plan = (bench_attention_plan){.plan = NULL};
+}
+
+void bench_attention_work_deinit(bench_attention_work *w)
 {
     for (uint32_t i = 0; i < BENCH_N_TENSORS; i++)
         bench_tensor_free(&w->tensors[i], w->accelerator);
-    for (uint32_t i = 0; i < 2; i++) {
-        w->accelerator->memory.free(w->accelerator->device.index,
-                                    w->plans[i].workspace);
-        w->accelerator->attention.plan_destroy(w->plans[i].plan);
-    }
+    for (uint32_t i = 0; i < 2; i++)
+        bench_attention_plan_free(w, &w->plans[i]);
 }
 
 /* ---- one row --------------------------------------------------------------
@@ -296,14 +302,15 @@ static vly_status prepare(bench_attention_work *w, bool backward,
                           vly_error *error)
 {
     vly_status status = VLY_OK;
-    VLY_TRY(make_plan(w, 0, &w->plans[0], error));
+    VLY_TRY(bench_attention_plan_make(w, 0, &w->plans[0], error));
     if (backward)
-        VLY_TRY(make_plan(w, VLY_ATTENTION_BACKWARD, &w->plans[1], error));
-    VLY_TRY(make_tensors(w, backward, error));
+        VLY_TRY(bench_attention_plan_make(w, VLY_ATTENTION_BACKWARD,
+                                          &w->plans[1], error));
+    VLY_TRY(bench_attention_tensors(w, backward, error));
     for (uint32_t set = 0; set < (backward ? w->sets : 1); set++)
-        VLY_TRY(run_plan(w, &w->plans[0], set, NULL, error));
+        VLY_TRY(bench_attention_run(w, &w->plans[0], set, NULL, error));
     if (backward)
-        VLY_TRY(run_plan(w, &w->plans[1], 0, NULL, error));
+        VLY_TRY(bench_attention_run(w, &w->plans[1], 0, NULL, error));
     w->timed = &w->plans[backward];
 out:
     return status;
@@ -312,8 +319,9 @@ out:
 static vly_status measure(bench_attention_work *w, bool backward,
                           bench_product *row, vly_error *error)
 {
-    const bench_subject subject = {
-        .accelerator = w->accelerator, .run = run_timed, .arg = w};
+    const bench_subject subject = {.accelerator = w->accelerator,
+                                   .run = bench_attention_run_timed,
+                                   .arg = w};
     bench_subject timed = subject;
     vly_status status = VLY_OK;
     VLY_TRY(prepare(w, backward, error));
@@ -322,7 +330,7 @@ static vly_status measure(bench_attention_work *w, bool backward,
     timed.sets = w->sets;
     VLY_TRY(bench_product_time(&timed, row, error));
 out:
-    work_deinit(w);
+    bench_attention_work_deinit(w);
     return status;
 }
 
@@ -344,6 +352,11 @@ static vly_status one(const bench_options *options,
     const char *type = conformance_element_name(desc->type);
     if (options->pattern != NULL && strstr(id, options->pattern) == NULL)
         return VLY_OK;
+    if (options->sweep != NULL) {
+        tool_message("%s", id);
+        return bench_attention_sweep(options, accelerator, desc, backward, id,
+                                     error);
+    }
     bench_product *row = bench_product_add(products, id, type);
     if (row == NULL)
         return vly_fail(error, VLY_E_INVALID, "more than %d products",
@@ -439,6 +452,8 @@ vly_status bench_attention(const bench_options *options, bench_results *results,
     VLY_TRY(bench_products_open(options, VLY_ATTENTION_INTERFACE, &accelerator,
                                 results, error));
     VLY_TRY(read_lists(options, results->products->is_host, &p, error));
+    if (options->sweep != NULL)
+        VLY_TRY(bench_attention_sweep_begin(options, results, error));
     for (uint32_t t = 0; t < p.n_types; t++)
         for (uint32_t d = 0; d < p.n_dims; d++) {
             for (uint32_t s = 0; s < p.n_seq; s++)
@@ -447,6 +462,8 @@ vly_status bench_attention(const bench_options *options, bench_results *results,
             VLY_TRY(decoding(options, &p, p.types[t], p.dims[d], &accelerator,
                              results->products, error));
         }
+    if (options->sweep != NULL)
+        return bench_attention_sweep_end(options, error);
     if (results->products->n_rows == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "no product of the suite has \"%s\" in its name",

@@ -43,4 +43,40 @@ typedef struct bench_attention_work {
 vly_status bench_attention_compare(bench_attention_work *work, bool backward,
                                    double *relative, vly_error *error);
 
+/* ---- shared by rows and sweeps ----------------------------------------- */
+
+/* The plan of w->desc with flags, by the options of w->accelerator's device.
+ * Errors  as plan_create; the plan can be freed */
+vly_status bench_attention_plan_make(const bench_attention_work *w,
+                                     uint32_t flags, bench_attention_plan *made,
+                                     vly_error *error);
+void bench_attention_plan_free(const bench_attention_work *w,
+                               bench_attention_plan *plan);
+vly_status bench_attention_tensors(bench_attention_work *w, bool backward,
+                                   vly_error *error);
+vly_status bench_attention_run(const bench_attention_work *w,
+                               const bench_attention_plan *plan, uint32_t set,
+                               void *stream, vly_error *error);
+/* arg: a bench_attention_work, of which `timed` is run */
+vly_status bench_attention_run_timed(void *arg, uint32_t set, void *stream,
+                                     vly_error *error);
+void bench_attention_work_deinit(bench_attention_work *w);
+
+/* ---- bench_attention_sweep.c ------------------------------------------- */
+
+/* Before the first product, and behind the last: the table.
+ * Errors  E_INVALID --sweep cannot be read, or no product was swept; E_IO */
+vly_status bench_attention_sweep_begin(const bench_options *options,
+                                       const bench_results *results,
+                                       vly_error *error);
+vly_status bench_attention_sweep_end(const bench_options *options,
+                                     vly_error *error);
+/* All candidates of --sweep for one product, each compared with the reference
+ * before it is timed. Errors  E_DEVICE the first one is wrong, or the device
+ * answers no more; E_IO, E_STOPPED */
+vly_status bench_attention_sweep(const bench_options *options,
+                                 const vly_accelerator *accelerator,
+                                 const vly_attention_desc *desc, bool backward,
+                                 const char *id, vly_error *error);
+
 #endif

@@ -252,6 +252,27 @@ vly_status bench_product_time(const bench_subject *subject, bench_product *row,
     return status;
 }
 
+vly_status bench_product_race(const bench_subject *a, const bench_subject *b,
+                              uint32_t n, double *of_a, double *of_b,
+                              vly_error *error)
+{
+    timing ta = {.subject = a};
+    timing tb = {.subject = b};
+    vly_status status = timing_init(&ta, a, error);
+    if (status == VLY_OK)
+        status = timing_init(&tb, b, error);
+    for (uint32_t i = 0; i < 2 * n && status == VLY_OK; i++) {
+        const bool of_first = i % 4 == 0 || i % 4 == 3;
+        status = tool_signals_stopped()
+                     ? vly_fail(error, VLY_E_STOPPED, "stopped by a signal")
+                     : sample(of_first ? &ta : &tb,
+                              of_first ? &of_a[i / 2] : &of_b[i / 2], error);
+    }
+    timing_deinit(&tb);
+    timing_deinit(&ta);
+    return status;
+}
+
 /* ---- table ------------------------------------------------------------ */
 
 /* The best rate of the rows of a group: what this device reached in this run.

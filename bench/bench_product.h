@@ -68,6 +68,12 @@ uint32_t bench_product_sets(const vly_accelerator *accelerator, uint64_t bytes);
 vly_status bench_product_time(const bench_subject *subject, bench_product *row,
                               vly_error *error);
 
+/* n samples of each in turn, a b b a a b ..., as many runs in one as above.
+ * of_a, of_b [n] seconds of a run. Errors  as run; E_STOPPED by a signal */
+vly_status bench_product_race(const bench_subject *a, const bench_subject *b,
+                              uint32_t n, double *of_a, double *of_b,
+                              vly_error *error);
+
 void bench_products_print(const bench_products *products, bool markdown);
 /* One object a row into the open array. */
 void bench_products_json(const bench_products *products, json_writer *json);

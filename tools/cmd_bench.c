@@ -40,6 +40,12 @@ static const tool_option options[] = {
     {"seq", 0, false, TOOL_TEXT, "LIST",
      "attention, wkv, rwkv: lengths of sequences, as in 2048,8192", 0, 0},
     {"dims", 0, false, TOOL_TEXT, "LIST", "attention: as in 64,128,256", 0, 0},
+    {"sweep", 0, false, TOOL_TEXT, "LIST",
+     "attention: sets of options, each against the first, as in "
+     "'choose=own_sm90,config=*|choose=cudnn,config=0'",
+     0, 0},
+    {"log", 0, false, TOOL_TEXT, "FILE",
+     "of a sweep, a JSON object a line; one that is there is continued", 0, 0},
     {"set", 0, false, TOOL_TEXT, "NAME",
      "gemm: shapes40, 40 shapes of models, beside the first candidate", 0, 0},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
@@ -190,6 +196,12 @@ static vly_status check_lists(const char *suite, const bench_options *bench,
                         "--seq is of suites attention and wkv");
     if (!attention && bench->dims != NULL)
         return vly_fail(error, VLY_E_INVALID, "--dims is of suite attention");
+    if (!attention && (bench->sweep != NULL || bench->log != NULL))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--sweep and --log are of suite attention");
+    if (bench->sweep == NULL && bench->log != NULL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--log is of a sweep: wanted --sweep LIST too");
     if (attention)
         return bench_attention_check(bench, error);
     if (wkv)
@@ -279,6 +291,9 @@ static int run(const tool_args *args)
                            .set = tool_text(args, "set"),
                            .seq = tool_text(args, "seq"),
                            .dims = tool_text(args, "dims"),
+                           .sweep = tool_text(args, "sweep"),
+                           .log = tool_text(args, "log"),
+                           .markdown = tool_has(args, "markdown"),
                            .n_threads = tool_threads(args),
                            .quick = tool_has(args, "quick")};
     VLY_TRY(check_suite(args, suite, &bench, &error));

@@ -53,6 +53,49 @@ prints 'slower'
 expect 0 bench attention --backend cpu:1,choose=reference --seq 9 --dims 8 \
     --types bf16 --case 'forward bf16 d8 9 b227 h64 causal'
 prints 'reference fp64'
+# ---- sweeps: a log that the next call continues ----
+expect 2 bench gemm --sizes 8 --sweep choose=plain
+says '--sweep and --log are of suite attention'
+expect 2 bench attention --seq 9 --log sweep.log
+says 'wanted --sweep LIST too'
+expect 2 bench attention --seq 9 --dims 8 --types fp32 --sweep '|choose=blocked'
+says '--sweep: wanted at most 16 sets'
+sweep() {
+    expect "$1" bench attention --backend cpu:1 --seq 9 --dims 8 --types fp32 \
+        --case 'forward fp32 d8 9 b227 h64 full' --sweep "$2" --log sweep.log
+}
+sweep 0 'choose=blocked|choose=blocked,isa=scalar|choose=none'
+prints 'forward fp32 d8 9 b227 h64 full'
+prints 'choose=blocked,isa=scalar'
+prints ' to '
+prints 'refused: '
+holds test "$(grep -c '"state": "timed"' sweep.log)" = 2
+holds test "$(grep -c '"state": "refused"' sweep.log)" = 1
+holds test "$(grep -c '"state": "begun"' sweep.log)" = 3
+# one that took the process with it is not tried again, nor what is there; a
+# cut line is nothing
+sed -i -e '/isa=scalar.*"timed"/d' sweep.log
+lines=$(wc -l <sweep.log)
+printf '{"case": "forw' >>sweep.log
+sweep 0 'choose=blocked|choose=blocked,isa=scalar|choose=none'
+prints '(from the log)'
+prints 'the process died in it'
+prints '1 lines of sweep.log are no results'
+holds test "$(wc -l <sweep.log)" = "$lines"
+# by other code: measured again; an option that there is not ends it, and is
+# tried again
+sed -i -e 's/"commit": "[^"]*"/"commit": "another"/' sweep.log
+sweep 2 'choose=blocked|choose=blocked,config=*'
+says 'unknown option "config"'
+prints 'choose=blocked  '
+holds sh -c '! grep -q "from the log" out'
+holds grep -q '"state": "left"' sweep.log
+if [ -e /dev/full ]; then
+    expect 4 bench attention --backend cpu:1 --seq 9 --dims 8 --types fp32 \
+        --case 'forward fp32 d8 9 b227 h64 full' --sweep choose=blocked \
+        --log /dev/full
+fi
+
 expect 0 bench wkv --seq 5 --types fp32,bf16 --case sequence --threads 1
 prints 'sequence fp32 h40 x1 5'
 prints 'sequence bf16 h40 x1 5'
