@@ -32,6 +32,12 @@ cudaError_t cudaGetDeviceCount(int *count)
     return cudaSuccess;
 }
 
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = 0;
+    return cudaSuccess;
+}
+
 cudaError_t cudaSetDevice(int device)
 {
     return keep(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
