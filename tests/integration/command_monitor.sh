@@ -88,7 +88,10 @@ END_OF_FIGURES
 holds python3 figures.py
 
 # ---- anomalies, and what is done about them ----
-"$volley" run small.toml --bursts 900000000 --backend cpu:1 -o long \
+# in real time: the monitor has what time of the processor nobody else wants,
+# and on a busy machine that is nothing beside a run at full speed
+"$volley" run small.toml --bursts 900000000 --pace --pace-hz 1000 \
+    --backend cpu:1 -o long \
     --monitor=nervous.safetensors --monitor-budget 1 --telemetry-every 20 \
     --control "$folder/ctl" --checkpoint c.vck \
     --on-anomaly log --on-anomaly checkpoint --on-anomaly pause \
@@ -154,7 +157,8 @@ holds grep -q '"event": "monitor"' long/log.jsonl
 if [ -c /dev/full ]; then
     mkdir full
     ln -s /dev/full full/monitor.jsonl
-    "$volley" run small.toml --bursts 900000000 --backend cpu:1 -o full --force \
+    "$volley" run small.toml --bursts 900000000 --pace --pace-hz 1000 \
+        --backend cpu:1 -o full --force \
         --monitor=nervous.safetensors --monitor-budget 1 --telemetry-every 20 \
         --control "$folder/ctl" >out.full 2>err.full &
     pid=$!

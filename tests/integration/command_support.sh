@@ -60,14 +60,15 @@ is_json() {
 
 # ---- processes in the background -------------------------------------------
 # No test may depend on how fast the machine is: what a process is to have done
-# is waited for, for a minute and on a slow machine for more, and never slept for.
+# is waited for, for ten minutes and on a slow machine for more, and never slept
+# for.
 
 # wait_for COMMAND...: until it succeeds
 wait_for() {
     looks=0
     until "$@" >/dev/null 2>&1; do
         looks=$((looks + 1))
-        [ "$looks" -lt 1200 ] || return 1
+        [ "$looks" -lt 12000 ] || return 1
         sleep 0.05
     done
 }
