@@ -23,10 +23,33 @@ typedef struct proof {
     uint32_t fails[TASKS];
 } proof;
 
-/* The first synapse of [from, to) whose target is not below `target`. */
-static uint64_t find_target(const uint32_t *targets, uint64_t from, uint64_t to,
-                            uint32_t target)
+/* Where target n of an area of `of` may be in [from, to), if targets are spread
+ * evenly: a search that begins there reads a line or two of a long row. */
+static uint64_t guess(uint64_t from, uint64_t to, uint32_t n, uint32_t of)
 {
+    return from + (uint64_t)((double)(to - from) * n / of);
+}
+
+/* The first synapse of [from, to) whose target is not below `target`; `at`: of
+ * them, where it may be. */
+static uint64_t find_target(const uint32_t *targets, uint64_t from, uint64_t to,
+                            uint64_t at, uint32_t target)
+{
+    uint64_t step = 8;
+    if (from == to)
+        return to;
+    at = at < to ? at : to - 1;
+    if (targets[at] < target) {
+        for (from = at + 1; to - from > step && targets[from + step] < target;
+             step *= 2)
+            from += step + 1;
+        to = to - from > step ? from + step : to;
+    } else {
+        for (to = at; to - from > step && targets[to - step] >= target;
+             step *= 2)
+            to -= step;
+        from = to - from > step ? to - step : from;
+    }
     while (from < to) {
         uint64_t middle = from + (to - from) / 2;
         if (targets[middle] < target)
@@ -47,12 +70,16 @@ static uint32_t magnitude(int16_t weight)
 static uint32_t add_rows(const proof *of, const vly_projection_desc *p,
                          uint32_t first, uint32_t end, uint32_t *divisor)
 {
+    const vly_area_desc *area = vly_cuda_area_desc(of->desc, p->target_area);
     uint32_t n = vly_cuda_area_desc(of->desc, p->source_area)->n_neurons;
     uint32_t g = *divisor;
     uint32_t last = g;
     for (uint32_t source = 0; source < n; source++) {
         uint64_t to = p->row[source + 1];
-        uint64_t i = find_target(p->target, p->row[source], to, first);
+        uint64_t i = p->row[source];
+        i = find_target(p->target, i, to,
+                        guess(i, to, first - area->first, area->n_neurons),
+                        first);
         for (; i < to && p->target[i] < end; i++) {
             uint32_t weight = magnitude(p->weight[i]);
             uint32_t *load = &of->load[p->target[i]];
