@@ -18,7 +18,9 @@
 
 #include <volley/volley.h>
 
-enum { WARM = 64, BLOCKS = 9, BLOCK_BURSTS = 256, OVERRIDES = 16 };
+enum { WARM = 64, BLOCKS = 9, LEAST_BURSTS = 256, OVERRIDES = 16 };
+#define BLOCK_US 5e3 /* of the reference, at least */
+#define MOST_BURSTS 4096.0
 
 typedef struct result {
     uint64_t early; /* digest after WARM bursts */
@@ -44,21 +46,32 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static vly_status time_net(vly_net *net, result *made, vly_error *error)
+/* *n_bursts: of a block; 0: what the reference takes so long for. */
+static vly_status time_net(vly_net *net, uint32_t *n_bursts, result *made,
+                           vly_error *error)
 {
     vly_stats before = {.struct_size = sizeof before};
     vly_stats after = {.struct_size = sizeof after};
-    vly_status status = vly_net_stats(net, &before, error);
+    double start = now_us();
+    vly_status status = vly_net_run(net, WARM, error);
+    double wanted = BLOCK_US * WARM / (now_us() - start);
+    wanted = wanted < MOST_BURSTS ? wanted : MOST_BURSTS;
+    if (*n_bursts == 0)
+        *n_bursts =
+            wanted > LEAST_BURSTS ? (uint32_t)wanted : (uint32_t)LEAST_BURSTS;
+    const uint32_t n = *n_bursts;
+    if (status == VLY_OK)
+        status = vly_net_stats(net, &before, error);
     for (int i = 0; i < BLOCKS && status == VLY_OK; i++) {
         double begin = now_us();
-        status = vly_net_run(net, BLOCK_BURSTS, error);
-        made->us[i] = (now_us() - begin) / BLOCK_BURSTS;
+        status = vly_net_run(net, n, error);
+        made->us[i] = (now_us() - begin) / n;
     }
     if (status == VLY_OK)
         status = vly_net_stats(net, &after, error);
     if (status != VLY_OK)
         return status;
-    const double bursts = 1e3 * BLOCKS * BLOCK_BURSTS;
+    const double bursts = 1e3 * BLOCKS * (double)n;
     made->delivery_us =
         (double)(after.delivery_ns - before.delivery_ns) / bursts;
     made->dynamics_us =
@@ -72,7 +85,8 @@ static vly_status time_net(vly_net *net, result *made, vly_error *error)
 
 static vly_status run_backend(const vly_connectome *connectome,
                               vly_registry *registry, const char *backend,
-                              int is_timed, result *made, vly_error *error)
+                              uint32_t *n_bursts, result *made,
+                              vly_error *error)
 {
     vly_net *net = NULL;
     vly_status status =
@@ -81,8 +95,8 @@ static vly_status run_backend(const vly_connectome *connectome,
         status = vly_net_run(net, WARM, error);
     if (status == VLY_OK)
         made->early = vly_net_digest(net);
-    if (status == VLY_OK && is_timed)
-        status = time_net(net, made, error);
+    if (status == VLY_OK && n_bursts != NULL)
+        status = time_net(net, n_bursts, made, error);
     vly_net_destroy(net);
     return status;
 }
@@ -105,16 +119,17 @@ static int run_all(const vly_connectome *connectome, vly_registry *registry,
 {
     result cpu = {0};
     result reference = {0};
+    uint32_t n = 0;
     int differs = 0;
     vly_error error = {.struct_size = sizeof error};
     vly_status status =
-        run_backend(connectome, registry, "cpu", 0, &cpu, &error);
+        run_backend(connectome, registry, "cpu", NULL, &cpu, &error);
     printf("%-56s %8s %8s %8s %8s %8s %7s  %-7s  %s\n", "backend", "us",
            "lowest", "highest", "deliver", "update", "ratio", "digest", "plan");
     for (int i = 0; i < n_backends && status == VLY_OK; i++) {
         result made = {0};
         vly_status made_status =
-            run_backend(connectome, registry, backends[i], 1, &made, &error);
+            run_backend(connectome, registry, backends[i], &n, &made, &error);
         if (made_status != VLY_OK) {
             printf("%-56s %s\n", backends[i], error.message);
             status = i == 0 ? made_status : VLY_OK;
@@ -168,8 +183,8 @@ int main(int argc, char **argv)
         status = vly_registry_create(&registry, &error);
     int code = vly_status_exit_code(status);
     if (status == VLY_OK) {
-        printf("%s: compiled in %.1f s; %d blocks of %d bursts after %d\n",
-               argv[1], (now_us() - begin) * 1e-6, BLOCKS, BLOCK_BURSTS, WARM);
+        printf("%s: compiled in %.1f s; %d blocks\n", argv[1],
+               (now_us() - begin) * 1e-6, BLOCKS);
         code = run_all(connectome, registry, argv + n + 1, argc - n - 1);
     } else {
         fprintf(stderr, "time_backends: %s\n", error.message);

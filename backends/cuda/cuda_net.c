@@ -13,6 +13,7 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
 {
     static const char *const plans[] = {"auto", "global", "resident",
                                         "partitioned", NULL};
+    static const char *const threads[] = {"512", "256", "128", NULL};
     memset(made, 0, sizeof *made);
     made->split = VLY_CUDA_AUTO;
     made->linger = VLY_CUDA_AUTO;
@@ -28,6 +29,7 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
         {.name = "change", .value = &made->change},
         {.name = "linger", .value = &made->linger},
         {.name = "lines", .value = &made->lines},
+        {.name = "threads", .value = &made->halves, .words = threads},
         {.name = "split", .value = &made->split},
         {.name = "quads", .value = &made->quads},
         {.name = "cluster",
@@ -45,16 +47,17 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
         text, options, sizeof options / sizeof options[0], &n);
     if (bad == NULL)
         return VLY_OK;
-    return vly_cuda_fail(error, VLY_E_INVALID,
-                         "cuda option '%.*s', wanted plan=auto, "
-                         "plan=global, plan=resident, "
-                         "plan=partitioned, blocks=N, launch=N, "
-                         "lines=N, split=0|1, quads=N, cluster=1|2|4|8, "
-                         "unit=1|2|4, once=0 to 100, post=N, deal=N, "
-                         "narrow=0|1, linger=0|1|2, "
-                         "change=1 or "
-                         "fault=1",
-                         (int)n, bad);
+    return vly_cuda_fail(
+        error, VLY_E_INVALID,
+        "cuda option '%.*s', wanted plan=auto, "
+        "plan=global, plan=resident, "
+        "plan=partitioned, blocks=N, launch=N, "
+        "lines=N, threads=512|256|128, split=0|1, quads=N, cluster=1|2|4|8, "
+        "unit=1|2|4, once=0 to 100, post=N, deal=N, "
+        "narrow=0|1, linger=0|1|2, "
+        "change=1 or "
+        "fault=1",
+        (int)n, bad);
 }
 
 /* ---- sizes ------------------------------------------------------------- */
@@ -221,6 +224,7 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
     made->fault = wanted.fault;
     made->launch_fixed = wanted.n_bursts;
     made->lines_fixed = wanted.lines;
+    made->resident.threads = VLY_CUDA_RESIDENT_THREADS >> wanted.halves;
     made->resident.split = wanted.split == VLY_CUDA_AUTO
                                ? shortest_delay(desc) > 1
                                : wanted.split != 0;

@@ -247,12 +247,15 @@ typedef struct vly_cuda_resident {
     uint32_t tag;     /* burst k of a launch has tag + k + 1 in its mail: none
                          that is left there from an earlier launch */
     uint32_t n_marks; /* in the shared memory of a block, of both parts */
+    uint32_t threads; /* of a block at least: 512, 256 or 128 */
+    uint32_t reserved;
 } vly_cuda_resident;
 
 #define VLY_CUDA_MAIL_LINES 7u
-#define VLY_CUDA_MAIL_ROWS 32u      /* lines in all copies of the mail */
-#define VLY_CUDA_MAIL_BLOCKS 256u   /* blocks at most */
-#define VLY_CUDA_RESIDENT_AREAS 64u /* areas at most */
+#define VLY_CUDA_RESIDENT_THREADS 512u /* of a block at least, usually */
+#define VLY_CUDA_MAIL_ROWS 32u         /* lines in all copies of the mail */
+#define VLY_CUDA_MAIL_BLOCKS 256u      /* blocks at most */
+#define VLY_CUDA_RESIDENT_AREAS 64u    /* areas at most */
 
 /* Bytes of shared memory that a block takes. */
 uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,

@@ -9,7 +9,7 @@
 #include "allow_shared.cuh"
 #include "resident_block.cuh"
 
-#define MIN_THREADS 512u
+#define USUAL_THREADS VLY_CUDA_RESIDENT_THREADS
 #define FEW_THREADS 768u
 #define MANY_THREADS VLY_CUDA_THREADS
 
@@ -186,8 +186,10 @@ static uint32_t n_threads(const vly_cuda_resident *resident)
     const uint64_t neurons = ((uint64_t)resident->slice + 31) / 32 * 32;
     const uint64_t waiting =
         ((uint64_t)resident->lines * resident->n_blocks + 31) / 32 * 32;
-    if (neurons + waiting <= MIN_THREADS)
-        return MIN_THREADS;
+    if (neurons + waiting <= resident->threads)
+        return resident->threads;
+    if (neurons + waiting <= USUAL_THREADS)
+        return USUAL_THREADS;
     return neurons + waiting <= FEW_THREADS ? FEW_THREADS : MANY_THREADS;
 }
 

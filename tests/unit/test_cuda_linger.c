@@ -188,7 +188,7 @@ static const char *const staying[] = {
     "plan=resident",
     "plan=resident,lines=1",
     "plan=resident,blocks=7,lines=1",
-    "plan=resident,split=1",
+    "plan=resident,split=1,threads=128",
     "plan=partitioned",
     "plan=partitioned,cluster=1",
     "plan=partitioned,cluster=2,unit=1",

@@ -281,7 +281,8 @@ static void test_other_plans(void **state)
         "plan=global,launch=3",
         "plan=resident",
         "plan=resident,lines=2",
-        "plan=resident,launch=3,blocks=3,quads=1",
+        "plan=resident,threads=128",
+        "plan=resident,launch=3,blocks=3,quads=1,threads=256",
     };
     for (uint32_t i = 0; i < sizeof options / sizeof *options; i++)
         EACH_MODEL(m, i)
