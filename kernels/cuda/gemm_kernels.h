@@ -110,8 +110,10 @@ typedef struct vly_cuda_gemv_shape {
 enum {
     VLY_CUDA_GEMV_ROWS = 8,       /* of A, for one look at B */
     VLY_CUDA_GEMV_MOST_ROWS = 32, /* the same, of 16-bit A with more */
-    VLY_CUDA_GEMV_SHAPES = 5,
-    VLY_CUDA_GEMV_FIRST_FLOW = 3, /* shapes of gemv_flow.cu */
+    VLY_CUDA_GEMV_SHAPES = 6,
+    VLY_CUDA_GEMV_FIRST_FLOW = 3,   /* shapes of gemv_flow.cu */
+    VLY_CUDA_GEMV_DIGITS = 5,       /* shape of gemv_digits.cu */
+    VLY_CUDA_GEMV_DIGITS_K = 16384, /* of k it has at most */
 };
 
 /* The shapes there are, by index; the same for all types. */

@@ -182,23 +182,6 @@ __global__ void __launch_bounds__(WARPS * 32, PER_UNIT)
     vly_fetch_wait<0>();
 }
 
-// Blocks of a part: as many as are on the device at once, or one a tile.
-cudaError_t grid_of(const vly_cuda_gemm *g, uint32_t n_tiles, uint32_t n_parts,
-                    int per_unit, dim3 *grid)
-{
-    int device = 0, n_units = 0;
-    cudaError_t code = cudaGetDevice(&device);
-    if (code == cudaSuccess)
-        code = cudaDeviceGetAttribute(&n_units, cudaDevAttrMultiProcessorCount,
-                                      device);
-    const uint64_t shares = static_cast<uint64_t>(n_parts) * g->batch;
-    uint64_t wanted = static_cast<uint64_t>(n_units) * per_unit / shares;
-    wanted = wanted < 1 ? 1 : wanted > n_tiles ? n_tiles : wanted;
-    *grid = dim3(static_cast<unsigned>(wanted), n_parts,
-                 static_cast<unsigned>(g->batch));
-    return code;
-}
-
 template <typename T, int BITS, int WARPS, int STAGES, int TILES, int PER_UNIT>
 cudaError_t launch(const vly_cuda_gemm *g, uint32_t n_parts, float *sums,
                    cudaStream_t stream)
@@ -206,7 +189,8 @@ cudaError_t launch(const vly_cuda_gemm *g, uint32_t n_parts, float *sums,
     const uint32_t n_tiles =
         static_cast<uint32_t>((g->n + 16 * TILES - 1) / (16 * TILES));
     dim3 grid;
-    const cudaError_t code = grid_of(g, n_tiles, n_parts, PER_UNIT, &grid);
+    const cudaError_t code =
+        vly_cuda_gemv_grid(g, n_tiles, n_parts, PER_UNIT, &grid);
     if (code != cudaSuccess)
         return code;
     VLY_LAUNCH((gemv_flow<T, BITS, WARPS, STAGES, TILES, PER_UNIT>), grid,
@@ -242,6 +226,22 @@ cudaError_t launch_type(const vly_cuda_gemm *g, uint32_t shape,
 }
 
 } // namespace
+
+cudaError_t vly_cuda_gemv_grid(const vly_cuda_gemm *g, uint32_t n_tiles,
+                               uint32_t n_parts, int per_unit, dim3 *grid)
+{
+    int device = 0, n_units = 0;
+    cudaError_t code = cudaGetDevice(&device);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&n_units, cudaDevAttrMultiProcessorCount,
+                                      device);
+    const uint64_t shares = static_cast<uint64_t>(n_parts) * g->batch;
+    uint64_t wanted = static_cast<uint64_t>(n_units) * per_unit / shares;
+    wanted = wanted < 1 ? 1 : wanted > n_tiles ? n_tiles : wanted;
+    *grid = dim3(static_cast<unsigned>(wanted), n_parts,
+                 static_cast<unsigned>(g->batch));
+    return code;
+}
 
 cudaError_t vly_cuda_gemv_flow(const vly_cuda_gemm *gemm, uint32_t shape,
                                uint32_t n_parts, float *sums,

@@ -17,4 +17,13 @@ cudaError_t vly_cuda_gemv_flow(const vly_cuda_gemm *gemm, uint32_t shape,
                                uint32_t n_parts, float *sums,
                                cudaStream_t stream);
 
+/* gemv_digits.cu: one row of A and int4 */
+cudaError_t vly_cuda_gemv_digits(const vly_cuda_gemm *gemm, uint32_t n_parts,
+                                 float *sums, cudaStream_t stream);
+
+/* Blocks that stay: as many of a part as are on the device at once (per_unit on
+ * a multiprocessor), or one a tile. */
+cudaError_t vly_cuda_gemv_grid(const vly_cuda_gemm *gemm, uint32_t n_tiles,
+                               uint32_t n_parts, int per_unit, dim3 *grid);
+
 #endif

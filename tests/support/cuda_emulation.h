@@ -117,6 +117,33 @@ static inline void multiply(float (&sum)[4], uint32_t a0, uint32_t a1,
     emulation::multiply<__nv_bfloat16>(sum, a0, a1, a2, a3, b0, b1);
 }
 
+// m16n8k32 of int8, by the tables of the PTX manual
+static inline void multiply(int (&sum)[4], uint32_t a0, uint32_t a1,
+                            uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1)
+{
+    const uint32_t words[6] = {a0, a1, a2, a3, b0, b1};
+    const uint32_t *said = emulation::warp_meets(words, 6);
+    const uint32_t lane = emulation::thread.x % 32;
+    const auto byte = [&](uint32_t from, uint32_t word, uint32_t i) {
+        return static_cast<int>(
+            static_cast<int8_t>(said[from * 6 + word] >> (i * 8)));
+    };
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t row = lane / 4 + i / 2 * 8, col = lane % 4 * 2 + i % 2;
+        for (uint32_t k = 0; k < 32; k++) {
+            const uint32_t four = k % 16 / 4, upper = k / 16;
+            sum[i] += byte(row % 8 * 4 + four, row / 8 + upper * 2, k % 4) *
+                      byte(col * 4 + four, 4 + upper, k % 4);
+        }
+    }
+}
+
+static inline void __syncwarp()
+{
+    const uint32_t word = 0;
+    (void)emulation::warp_meets(&word, 1);
+}
+
 // rounds once: a float product of two fp16 is exact, and so is the double sum
 static inline __half2 __hfma2(__half2 a, __half2 b, __half2 c)
 {

@@ -390,6 +390,8 @@ static const product_case cases[] = {
      16, 0.0f},
     {F16, I8, F16, 0, VLY_SCALE_ROW, TB, 0, 3, 5, 13, 1, 0, 0.0f},
     {F16, I4, F16, 0, VLY_SCALE_GROUP, TB, 0, 1, 33, 1152, 1, 0, 0.0f},
+    {BF16, I4, BF16, 0, VLY_SCALE_GROUP, TB | BIAS, VLY_GEMM_GELU, 1, 35, 4352,
+     2, 8, 0.5f},
     {BF16, I4, BF16, 0, VLY_SCALE_GROUP, TB | BIAS, VLY_GEMM_RELU, 8, 17, 256,
      2, 8, 1.0f},
     {F16, I4, F16, 0, VLY_SCALE_GROUP, TB, 0, 21, 20, 128, 1, 0, 0.0f},
@@ -466,13 +468,15 @@ static void kernels_for_few_rows(void **state)
                                "cache=off,tune=0,choose=gemv_4x8," LIBRARY,
                                "cache=off,tune=0,choose=gemv_16x2," LIBRARY,
                                "cache=off,tune=0,choose=flow_8x4," LIBRARY,
-                               "cache=off,tune=0,choose=flow_4x4," LIBRARY};
+                               "cache=off,tune=0,choose=flow_4x4," LIBRARY,
+                               "cache=off,tune=0,choose=digits," LIBRARY};
     /* gemv_flow.cu: not fp32, not more than 8 rows */
     for (int i = 0; i < 5; i++)
-        assert_int_equal(all_cases(all[i]), i < 3 ? 16 : 9);
+        assert_int_equal(all_cases(all[i]), i < 3 ? 17 : 10);
+    assert_int_equal(all_cases(all[5]), 2);
     /* with k in parts too */
     behave((fake_cublaslt_state){.n_algorithms = 0});
-    assert_int_equal(all_cases("cache=off,choose=gemv," LIBRARY), 16);
+    assert_int_equal(all_cases("cache=off,choose=gemv," LIBRARY), 17);
     assert_int_equal(n_warnings, 0);
 }
 
