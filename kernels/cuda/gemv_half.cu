@@ -5,8 +5,8 @@
 //
 // A block has 16 rows of B (columns of D); its warps divide k. Tensor cores
 // multiply (mma m16n8k16, fp32 sums): B is their first factor, up to 8 rows of
-// A the second, so eight rows cost what one does (with more, four groups of
-// eight share the weights once they are floats). Which k stands where in a
+// A the second, so eight rows cost what one does (with more, two or four groups
+// of eight share the weights once they are floats). Which k stands where in a
 // fragment is free as long as both factors agree, so a lane takes 16 bytes in
 // one piece: four lanes hold 64 bytes of a row. Sums of warps, and of blocks
 // that share rows (n_parts), are added in a fixed order.
@@ -152,6 +152,8 @@ cudaError_t launch_rows(const vly_cuda_gemm *g, uint32_t shape,
 {
     if (g->m <= VLY_CUDA_GEMV_ROWS)
         return launch<T, BITS, 1>(g, shape, n_parts, sums, stream);
+    if (g->m <= 2 * VLY_CUDA_GEMV_ROWS)
+        return launch<T, BITS, 2>(g, shape, n_parts, sums, stream);
     return launch<T, BITS, VLY_CUDA_GEMV_MOST_ROWS / 8>(g, shape, n_parts, sums,
                                                         stream);
 }

@@ -69,7 +69,8 @@ uint64_t vly_cuda_gemv_blocks(const vly_cuda_gemm *g, uint32_t shape)
     const uint64_t rows =
         g->type_a == VLY_CUDA_F32 || g->m <= VLY_CUDA_GEMV_ROWS
             ? VLY_CUDA_GEMV_ROWS
-            : VLY_CUDA_GEMV_MOST_ROWS;
+        : g->m <= 2 * VLY_CUDA_GEMV_ROWS ? 2 * VLY_CUDA_GEMV_ROWS
+                                         : VLY_CUDA_GEMV_MOST_ROWS;
     const uint64_t groups = (g->m - 1) / rows + 1;
     return tiles > UINT64_MAX / groups ? UINT64_MAX : tiles * groups;
 }

@@ -5,45 +5,22 @@
  * those of gemm_own.cu in fp32, within what one rounding explains. A heuristic
  * that gives garbage or NaN is struck out, and one that rounds a sum to 16 bits
  * before it adds the bias (algorithms 16, 23 and 24 of cuBLASLt 13.1 on an
- * H200). Fastest: the median of five rounds, each of as
- * many runs as take about 2 ms, on random data (zeros draw less power and so
- * run faster) that is taken in turns from sets of more than three times the L2
- * cache, or as many as there is memory for.
+ * H200). gemm_cuda_time.c says which is the fastest, on random data (zeros draw
+ * less power and so run faster) that is taken in turns from sets of more than
+ * three times the L2 cache, or as many as there is memory for.
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cuda_runtime_api.h>
 
-#include "gemm_cuda.h"
+#include "gemm_cuda_tune.h"
 
 enum {
     CHECKED_ROWS = 64,
-    ROUNDS = 5,
     MOST_SETS = 64,
-    MOST_RUNS = 64,
-    ROUND_US = 2000,
 };
-
-enum { A, B, D, BIAS, SCALE_A, SCALE_B, N_ARRAYS };
-
-typedef struct tuning {
-    const vly_gemm_problem *problem;
-    uint64_t at[N_ARRAYS]; /* bytes from the beginning of a set */
-    uint64_t set_bytes;
-    uint32_t n_sets;
-    uint32_t device;
-    char *sets; /* [n_sets][set_bytes] of the device */
-    char *workspace;
-    char *rows; /* [CHECKED_ROWS][n] of fp32 or int32 */
-    uint32_t *worst;
-    uint64_t workspace_bytes;
-    cudaStream_t stream;
-    cudaEvent_t begin;
-    cudaEvent_t end;
-} tuning;
 
 static vly_status check(cudaError_t code, const char *what, vly_error *error)
 {
@@ -195,7 +172,7 @@ static void tuning_deinit(tuning *t)
     (void)cudaGetLastError();
 }
 
-static vly_gemm_run run_of(const tuning *t, uint32_t set)
+vly_gemm_run vly_gemm_cuda_run_of(const tuning *t, uint32_t set)
 {
     char *at = t->sets + set * t->set_bytes;
     return (vly_gemm_run){.struct_size = sizeof(vly_gemm_run),
@@ -306,7 +283,7 @@ static vly_status verify(const tuning *t, const vly_gemm_candidate *c,
 {
     const vly_gemm_desc *d = &t->problem->desc;
     const uint64_t rows = d->m < CHECKED_ROWS ? d->m : CHECKED_ROWS;
-    const vly_gemm_run run = run_of(t, 0);
+    const vly_gemm_run run = vly_gemm_cuda_run_of(t, 0);
     uint32_t bits = 0;
     *off = INFINITY;
     /* what it does not write shows as NaN (integers: -1) */
@@ -336,67 +313,8 @@ static vly_status verify(const tuning *t, const vly_gemm_candidate *c,
     return status;
 }
 
-/* ---- fastest
- * ------------------------------------------------------------------- */
-
-/* Seconds of `n` runs, on sets in turns from *set on. */
-static vly_status clock_runs(const tuning *t, const vly_gemm_candidate *c,
-                             const vly_gemm_lt lts[2], uint32_t n,
-                             uint32_t *set, double *seconds, vly_error *error)
-{
-    float ms = 0.0f;
-    vly_status status =
-        check(cudaEventRecord(t->begin, t->stream), "cudaEventRecord", error);
-    for (uint32_t i = 0; i < n && status == VLY_OK; i++) {
-        const vly_gemm_run run = run_of(t, *set);
-        *set = (*set + 1) % t->n_sets;
-        status =
-            vly_gemm_cuda_launch(t->problem, c, &lts[c->staged], &run, error);
-    }
-    if (status == VLY_OK)
-        status =
-            check(cudaEventRecord(t->end, t->stream), "cudaEventRecord", error);
-    if (status == VLY_OK)
-        status = check(cudaEventSynchronize(t->end), "measuring", error);
-    if (status == VLY_OK)
-        status = check(cudaEventElapsedTime(&ms, t->begin, t->end),
-                       "cudaEventElapsedTime", error);
-    *seconds = (double)ms * 1e-3 / n;
-    return status;
-}
-
-static int ascending(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
-/* Median seconds of a run. One that is clearly slower than the best so far is
- * not measured to the end. */
-static vly_status measure(const tuning *t, vly_gemm_candidate *c,
-                          const vly_gemm_lt lts[2], double best,
-                          vly_error *error)
-{
-    double first = 0.0, seconds[ROUNDS];
-    uint32_t set = 0;
-    vly_status status = clock_runs(t, c, lts, 2, &set, &first, error);
-    if (status != VLY_OK)
-        return status;
-    c->seconds = first;
-    if (best > 0.0 && first > 3.0 * best)
-        return VLY_OK;
-    const double runs = first > 0.0 ? ROUND_US * 1e-6 / first : MOST_RUNS;
-    const uint32_t n = runs < 1.0         ? 1
-                       : runs > MOST_RUNS ? MOST_RUNS
-                                          : (uint32_t)runs;
-    for (int i = 0; i < ROUNDS && status == VLY_OK; i++)
-        status = clock_runs(t, c, lts, n, &set, &seconds[i], error);
-    if (status != VLY_OK)
-        return status;
-    qsort(seconds, ROUNDS, sizeof seconds[0], ascending);
-    c->seconds = seconds[ROUNDS / 2];
-    return VLY_OK;
-}
+/* ---- all of them
+ * --------------------------------------------------------------- */
 
 /* One rounding too many is what some of the library's algorithms do and no news
  * for a user; anything else is. */
@@ -431,7 +349,7 @@ static vly_status try_all(const tuning *t, const vly_gemm_lt lts[2],
             return VLY_OK;
         }
         if (status == VLY_OK && right)
-            status = measure(t, &candidates[i], lts, least, &why);
+            status = vly_gemm_cuda_time(t, lts, &candidates[i], least, &why);
         if (status != VLY_OK)
             return vly_accel_fail(error, status, "%s", why.message);
         if (!right) {
@@ -443,7 +361,7 @@ static vly_status try_all(const tuning *t, const vly_gemm_lt lts[2],
         }
     }
     if (least > 0.0)
-        return VLY_OK;
+        return vly_gemm_cuda_finals(t, lts, candidates, n, best, error);
     return vly_accel_fail(error, VLY_E_UNSUPPORTED,
                           "%s: %u candidates, and none gave the right result",
                           vly_accel_plugin, n);

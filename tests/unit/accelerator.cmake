@@ -37,6 +37,12 @@ if(TARGET gemm_cuda)
         vly_test_register(${name} LABELS gpu TIMEOUT 600
             COMMAND test_gemm ${device})
     endforeach()
+    foreach(way digits flow_8x4 flow_4x4)
+        vly_test_register(test_gemm_cuda_${way} LABELS gpu TIMEOUT 600
+            COMMAND test_gemm cuda:0,cache=off,choose=${way} */[!r]*)
+    endforeach()
+    vly_test(test_gemm_device LABELS gpu TIMEOUT 300 SOURCES test_gemm_device.c
+             LIBRARIES volley_conformance DEPENDS gemm_cuda ARGUMENTS cuda:0)
 endif()
 vly_test(test_gemm_same LABELS unit TIMEOUT 600 SOURCES test_gemm_same.c
          LIBRARIES volley_conformance DEPENDS gemm_cpu)

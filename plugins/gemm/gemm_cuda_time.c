@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How fast a candidate is: the median of rounds of as many runs as take about 2
+ * ms, as a graph of them, so that a product of 4 us is not measured as what its
+ * launch takes on the host. Those within 4% of the fastest are measured again
+ * in turns, because clocks drift: on an H200 one product in 40 was given to an
+ * algorithm that is 3% slower than the library's first.
+ */
+#include <stdlib.h>
+
+#include "gemm_cuda_tune.h"
+
+enum {
+    ROUNDS = 5,
+    FINAL_ROUNDS = 9,
+    FINALISTS = 4,
+    MOST_RUNS = 64,
+    ROUND_US = 2000,
+};
+
+/* What is clocked: n runs on sets in turns. */
+typedef struct round_of {
+    const vly_gemm_candidate *candidate;
+    cudaGraphExec_t graph; /* NULL: launched one by one */
+    uint32_t n;
+} round_of;
+
+static vly_status check(cudaError_t code, const char *what, vly_error *error)
+{
+    return vly_accel_cuda_check((int)code, what, error);
+}
+
+static vly_status launch(const tuning *t, const vly_gemm_lt lts[2],
+                         const round_of *r, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < r->n && status == VLY_OK; i++) {
+        const vly_gemm_run run = vly_gemm_cuda_run_of(t, i % t->n_sets);
+        status = vly_gemm_cuda_launch(t->problem, r->candidate,
+                                      &lts[r->candidate->staged], &run, error);
+    }
+    return status;
+}
+
+/* As a graph if the device can; if not, runs are launched one by one. */
+static void record(const tuning *t, const vly_gemm_lt lts[2], round_of *r)
+{
+    vly_error why = {.struct_size = sizeof why};
+    cudaGraph_t nodes = NULL;
+    r->graph = NULL;
+    if (cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeThreadLocal) ==
+        cudaSuccess) {
+        const vly_status status = launch(t, lts, r, &why);
+        if (cudaStreamEndCapture(t->stream, &nodes) == cudaSuccess &&
+            status == VLY_OK &&
+            cudaGraphInstantiate(&r->graph, nodes, 0) != cudaSuccess)
+            r->graph = NULL;
+    }
+    if (nodes != NULL)
+        (void)cudaGraphDestroy(nodes);
+    (void)cudaGetLastError();
+}
+
+static void forget(round_of *r)
+{
+    if (r->graph != NULL)
+        (void)cudaGraphExecDestroy(r->graph);
+    r->graph = NULL;
+}
+
+/* Seconds of one run of a round. */
+static vly_status clock_round(const tuning *t, const vly_gemm_lt lts[2],
+                              const round_of *r, double *seconds,
+                              vly_error *error)
+{
+    float ms = 0.0f;
+    vly_status status =
+        check(cudaEventRecord(t->begin, t->stream), "cudaEventRecord", error);
+    if (status == VLY_OK && r->graph != NULL)
+        status = check(cudaGraphLaunch(r->graph, t->stream), "cudaGraphLaunch",
+                       error);
+    else if (status == VLY_OK)
+        status = launch(t, lts, r, error);
+    if (status == VLY_OK)
+        status =
+            check(cudaEventRecord(t->end, t->stream), "cudaEventRecord", error);
+    if (status == VLY_OK)
+        status = check(cudaEventSynchronize(t->end), "measuring", error);
+    if (status == VLY_OK)
+        status = check(cudaEventElapsedTime(&ms, t->begin, t->end),
+                       "cudaEventElapsedTime", error);
+    *seconds = (double)ms * 1e-3 / r->n;
+    return status;
+}
+
+static int ascending(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+static double median(double *seconds, uint32_t n)
+{
+    qsort(seconds, n, sizeof seconds[0], ascending);
+    return seconds[n / 2];
+}
+
+/* As many as take about ROUND_US, every set at least once. */
+static uint32_t runs_of(const tuning *t, double seconds)
+{
+    const double runs = seconds > 0.0 ? ROUND_US * 1e-6 / seconds : MOST_RUNS;
+    const uint32_t n = runs > MOST_RUNS ? MOST_RUNS : (uint32_t)runs;
+    return n < t->n_sets ? t->n_sets : n;
+}
+
+vly_status vly_gemm_cuda_time(const tuning *t, const vly_gemm_lt lts[2],
+                              vly_gemm_candidate *c, double least,
+                              vly_error *error)
+{
+    const double launches = 20e-6; /* what two of them may take on the host */
+    double seconds[ROUNDS];
+    round_of r = {.candidate = c, .n = 2};
+    vly_status status = clock_round(t, lts, &r, &c->seconds, error);
+    if (status != VLY_OK ||
+        (least > 0.0 && c->seconds > 3.0 * least + launches))
+        return status;
+    r.n = runs_of(t, c->seconds);
+    record(t, lts, &r);
+    status = clock_round(t, lts, &r, &seconds[0], error); /* to warm up */
+    for (int i = 0; i < ROUNDS && status == VLY_OK; i++)
+        status = clock_round(t, lts, &r, &seconds[i], error);
+    forget(&r);
+    if (status == VLY_OK)
+        c->seconds = median(seconds, ROUNDS);
+    return status;
+}
+
+/* Those within 4% of the least, the first of them first. */
+static uint32_t finalists(const vly_gemm_candidate *c, uint32_t n, double least,
+                          uint32_t picked[FINALISTS])
+{
+    uint32_t count = 0;
+    double most = 1.04 * least;
+    do { /* a smaller circle until they are few */
+        count = 0;
+        for (uint32_t i = 0; i < n; i++)
+            if (c[i].way != VLY_GEMM_WAY_NONE && c[i].seconds <= most) {
+                if (count < FINALISTS)
+                    picked[count] = i;
+                count++;
+            }
+        most = least + (most - least) / 2;
+    } while (count > FINALISTS && most - least > least * 1e-4);
+    return count < FINALISTS ? count : FINALISTS;
+}
+
+vly_status vly_gemm_cuda_finals(const tuning *t, const vly_gemm_lt lts[2],
+                                vly_gemm_candidate *candidates, uint32_t n,
+                                uint32_t *best, vly_error *error)
+{
+    uint32_t picked[FINALISTS];
+    double seconds[FINALISTS][FINAL_ROUNDS];
+    round_of rounds[FINALISTS];
+    vly_status status = VLY_OK;
+    const uint32_t count =
+        finalists(candidates, n, candidates[*best].seconds, picked);
+    if (count < 2)
+        return VLY_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        rounds[i] = (round_of){.candidate = &candidates[picked[i]],
+                               .n = runs_of(t, candidates[*best].seconds)};
+        record(t, lts, &rounds[i]);
+    }
+    for (uint32_t k = 0; k < FINAL_ROUNDS && status == VLY_OK; k++)
+        for (uint32_t i = 0; i < count && status == VLY_OK; i++)
+            status = clock_round(t, lts, &rounds[i], &seconds[i][k], error);
+    for (uint32_t i = 0; i < count; i++)
+        forget(&rounds[i]);
+    if (status != VLY_OK)
+        return status;
+    uint32_t winner = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        vly_gemm_candidate *c = &candidates[picked[i]];
+        c->seconds = median(seconds[i], FINAL_ROUNDS);
+        /* an earlier one that is as good stays */
+        if (c->seconds < 0.998 * candidates[picked[winner]].seconds)
+            winner = i;
+    }
+    *best = picked[winner];
+    return VLY_OK;
+}
