@@ -26,13 +26,14 @@
 namespace
 {
 
-constexpr int WARPS = 16, CHUNKS = 8, CHUNK = 128, TILE = 16;
-static_assert(WARPS * CHUNKS * CHUNK == VLY_CUDA_GEMV_DIGITS_K, "k at most");
+constexpr int WARPS = 16, SLOTS = 8, CHUNK = 128, TILE = 16, MOST_DEPTH = 4;
+static_assert(WARPS * SLOTS * CHUNK == VLY_CUDA_GEMV_DIGITS_K, "k at most");
 
 struct shared_memory {
-    uint4 ring[WARPS][CHUNKS][2][32]; // a chunk of two rows a lane
-    uint32_t scratch[WARPS][8][33];   // digits on their way to their lanes
-    float partial[2][WARPS][TILE];    // of one tile, and of the one before
+    uint4 ring[WARPS][SLOTS][2][32]; // a chunk of two rows a lane
+    uint32_t scratch[WARPS][8][33];  // digits on their way to their lanes
+    // sums of some tiles, and of those before
+    float partial[2][WARPS][MOST_DEPTH * TILE];
 };
 
 // What is to be known of a 16-bit float.
@@ -65,15 +66,15 @@ struct share {
 // The four values of A of each chunk that lane l turns into digits: of the 16
 // bytes of lane l / 8 % 4 elements h, h + 2, h + 4, h + 6 of its word l / 2 %
 // 4, h = l % 2. And the largest and the smallest but 0, as bits.
-template <typename T>
+template <typename T, int C>
 __device__ __forceinline__ void read_values(const share &at, const T *a,
-                                            uint32_t (&values)[CHUNKS][2],
+                                            uint32_t (&values)[C][2],
                                             float &most, float &least)
 {
     most = 0.0f;
     least = 65536.0f;
 #pragma unroll
-    for (uint32_t j = 0; j < CHUNKS; j++) {
+    for (uint32_t j = 0; j < C; j++) {
         uint4 v = {};
         if (j < at.n_mine)
             v = __ldg(reinterpret_cast<const uint4 *>(
@@ -129,15 +130,15 @@ __device__ __forceinline__ void transpose(const uint32_t (&w)[4],
 // elements that word i of B has in its low (h 0) or high half-bytes. unit: what
 // a digit of the lane's two columns of the sums stands for, less 2^-4 for
 // weights that are 16 times theirs. false: this warp cannot.
-template <typename T>
-__device__ __forceinline__ bool
-make_digits(const share &at, const T *a, shared_memory &memory,
-            uint32_t (&x)[CHUNKS][8], float &unit)
+template <typename T, int C>
+__device__ __forceinline__ bool make_digits(const share &at, const T *a,
+                                            shared_memory &memory,
+                                            uint32_t (&x)[C][8], float &unit)
 {
     constexpr int MANTISSA = layout<T>::MANTISSA, TOP = 61 - MANTISSA;
-    uint32_t values[CHUNKS][2];
+    uint32_t values[C][2];
     float most, least;
-    read_values(at, a, values, most, least);
+    read_values<T, C>(at, a, values, most, least);
     const uint32_t top = static_cast<uint32_t>(most);
     const bool is_zero = top == 0;
     const int e_most = exponent<T>(top);
@@ -152,7 +153,7 @@ make_digits(const share &at, const T *a, shared_memory &memory,
                                     << 23);
     uint32_t(*const scratch)[33] = memory.scratch[at.warp];
 #pragma unroll
-    for (uint32_t j = 0; j < CHUNKS; j++) {
+    for (uint32_t j = 0; j < C; j++) {
         uint32_t low[4], high[4], columns[2][4];
 #pragma unroll
         for (int q = 0; q < 4; q++) {
@@ -202,20 +203,21 @@ __device__ __forceinline__ void fetch(uint4 *to, const rows<T> &from,
     vly_fetch_commit();
 }
 
-// Sums of one tile from its digits; the next one is asked for as it goes.
-template <typename T>
+// Sums of one tile from its digits, in its slots of the ring; the tile that has
+// them next is asked for as it goes.
+template <typename T, int C>
 __device__ __forceinline__ void
-add_tile(const share &at, uint4 *ring, const uint32_t (&x)[CHUNKS][8],
-         T (&scale)[CHUNKS][2], const rows<T> &next, bool is_next, float unit,
+add_tile(const share &at, uint4 *ring, const uint32_t (&x)[C][8],
+         T (&scale)[C][2], const rows<T> &next, bool is_next, float unit,
          float (&sum)[2])
 {
     constexpr uint32_t UPPER = 0xf0f0f0f0u;
 #pragma unroll
-    for (uint32_t j = 0; j < CHUNKS; j++) {
+    for (uint32_t j = 0; j < C; j++) {
         if (j >= at.n_mine)
             break;
         uint4 *const slot = ring + j * 64;
-        vly_fetch_wait<CHUNKS - 1>();
+        vly_fetch_wait<SLOTS - 1>();
         const uint4 v0 = slot[0], v1 = slot[32];
         const uint32_t w0[4] = {v0.x, v0.y, v0.z, v0.w};
         const uint32_t w1[4] = {v1.x, v1.y, v1.z, v1.w};
@@ -235,8 +237,8 @@ add_tile(const share &at, uint4 *ring, const uint32_t (&x)[CHUNKS][8],
         sum[0] = fmaf(static_cast<float>(d[1] * 256 + d[0]) * unit, s0, sum[0]);
         sum[1] = fmaf(static_cast<float>(d[3] * 256 + d[2]) * unit, s1, sum[1]);
     }
-    // so that seven groups are always behind the one waited for
-    for (uint32_t j = at.n_mine; j < CHUNKS; j++)
+    // so that SLOTS - 1 groups are always behind the one waited for
+    for (uint32_t j = at.n_mine; j < C; j++)
         vly_fetch_commit();
 #pragma unroll
     for (int i = 0; i < 2; i++) {
@@ -269,14 +271,17 @@ add_careful(const share &at, const T *a, const rows<T> &from, float (&sum)[2])
     sum[1] = four[0][2];
 }
 
-template <typename T>
-__device__ __forceinline__ void
-write_tile(const vly_cuda_gemm &g, float (*partial)[TILE], uint32_t tile,
-           uint32_t n_parts, float *sums)
+// Sums of the warps of `depth` tiles, gridDim.x apart.
+__device__ __forceinline__ void write_tiles(const vly_cuda_gemm &g,
+                                            float (*partial)[MOST_DEPTH * TILE],
+                                            uint32_t tile, uint32_t depth,
+                                            uint32_t n_parts, float *sums)
 {
     const uint64_t z = blockIdx.z, part = blockIdx.y;
-    const uint64_t j = static_cast<uint64_t>(tile) * TILE + threadIdx.x;
-    if (threadIdx.x >= TILE || j >= g.n)
+    const uint64_t j =
+        (static_cast<uint64_t>(threadIdx.x / TILE) * gridDim.x + tile) * TILE +
+        threadIdx.x % TILE;
+    if (threadIdx.x >= depth * TILE || j >= g.n)
         return;
     float all = 0.0f;
     for (int w = 0; w < WARPS; w++)
@@ -287,17 +292,9 @@ write_tile(const vly_cuda_gemm &g, float (*partial)[TILE], uint32_t tile,
         vly_finish(g, z, 0, j, all);
 }
 
-template <typename T>
-__global__ void __launch_bounds__(WARPS * 32, 1)
-    gemv_digits(const vly_cuda_gemm g, uint32_t n_parts, uint32_t n_tiles,
-                float *sums)
+__device__ __forceinline__ share share_of(const vly_cuda_gemm &g,
+                                          uint32_t n_parts)
 {
-#if defined(__CUDACC__)
-    extern __shared__ __align__(16) char raw[];
-    shared_memory &memory = *reinterpret_cast<shared_memory *>(raw);
-#else
-    __shared__ shared_memory memory;
-#endif
     const uint64_t z = blockIdx.z, part = blockIdx.y;
     share at;
     at.warp = threadIdx.x / 32, at.lane = threadIdx.x % 32;
@@ -309,66 +306,111 @@ __global__ void __launch_bounds__(WARPS * 32, 1)
     at.n_mine = at.first < end ? (end - at.first - 1) / WARPS + 1 : 0;
     at.b = static_cast<const char *>(g.b) + z * g.stride_b / 2 + at.t * 16 +
            static_cast<uint64_t>(at.first) * 64;
-    at.scales =
-        static_cast<const T *>(g.scale_b) + z * g.stride_scale_b + at.first;
-    const T *const a = static_cast<const T *>(g.a) + z * g.stride_a;
+    at.scales = static_cast<const uint16_t *>(g.scale_b) +
+                z * g.stride_scale_b + at.first;
+    return at;
+}
+
+// C chunks of a row at most are a warp's; as many tiles as that leaves slots
+// for are under way.
+template <typename T, int C>
+__global__ void __launch_bounds__(WARPS * 32, 1)
+    gemv_digits(const vly_cuda_gemm g, uint32_t n_parts, uint32_t n_tiles,
+                float *sums)
+{
+    constexpr uint32_t DEPTH = SLOTS / C;
+    static_assert(DEPTH <= MOST_DEPTH, "partial sums have room");
+#if defined(__CUDACC__)
+    extern __shared__ __align__(16) char raw[];
+    shared_memory &memory = *reinterpret_cast<shared_memory *>(raw);
+#else
+    __shared__ shared_memory memory;
+#endif
+    const share at = share_of(g, n_parts);
+    const T *const a = static_cast<const T *>(g.a) + blockIdx.z * g.stride_a;
     uint4 *const ring = &memory.ring[at.warp][0][0][at.lane];
-    const rows<T> here(g, at, blockIdx.x);
-    T scale[CHUNKS][2] = {};
+    T scale[DEPTH][C][2] = {};
 #pragma unroll
-    for (uint32_t j = 0; j < CHUNKS; j++) {
-        fetch(ring + j * 64, here, j, j < at.n_mine);
-        if (j < at.n_mine) {
-            scale[j][0] = here.scale0[j * WARPS];
-            scale[j][1] = here.scale1[j * WARPS];
+    for (uint32_t d = 0; d < DEPTH; d++) {
+        const uint32_t tile = blockIdx.x + d * gridDim.x;
+        const rows<T> here(g, at, tile);
+#pragma unroll
+        for (uint32_t j = 0; j < C; j++) {
+            const bool there = j < at.n_mine && tile < n_tiles;
+            fetch(ring + (d * C + j) * 64, here, j, there);
+            if (there) {
+                scale[d][j][0] = here.scale0[j * WARPS];
+                scale[d][j][1] = here.scale1[j * WARPS];
+            }
         }
     }
-    uint32_t x[CHUNKS][8] = {};
+    uint32_t x[C][8] = {};
     float unit = 0.0f;
-    const bool has_digits = make_digits(at, a, memory, x, unit);
+    const bool has_digits = make_digits<T, C>(at, a, memory, x, unit);
     uint32_t turn = 0;
-    for (uint32_t tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        float sum[2] = {};
-        const rows<T> next(g, at, tile + gridDim.x);
-        if (has_digits)
-            add_tile(at, ring, x, scale, next, tile + gridDim.x < n_tiles, unit,
-                     sum);
-        else
-            add_careful(at, a, rows<T>(g, at, tile), sum);
-        if (at.t == 0) {
-            memory.partial[turn][at.warp][at.r] = sum[0];
-            memory.partial[turn][at.warp][at.r + 8] = sum[1];
+    for (uint32_t first = blockIdx.x; first < n_tiles;
+         first += DEPTH * gridDim.x) {
+#pragma unroll
+        for (uint32_t d = 0; d < DEPTH; d++) {
+            const uint32_t tile = first + d * gridDim.x;
+            const uint32_t after = tile + DEPTH * gridDim.x;
+            float sum[2] = {};
+            if (tile >= n_tiles)
+                break;
+            if (has_digits)
+                add_tile<T, C>(at, ring + d * C * 64, x, scale[d],
+                               rows<T>(g, at, after), after < n_tiles, unit,
+                               sum);
+            else
+                add_careful(at, a, rows<T>(g, at, tile), sum);
+            if (at.t == 0) {
+                float *to = memory.partial[turn][at.warp] + d * TILE + at.r;
+                to[0] = sum[0];
+                to[8] = sum[1];
+            }
         }
         __syncthreads();
-        write_tile<T>(g, memory.partial[turn], tile, n_parts, sums);
+        write_tiles(g, memory.partial[turn], first, DEPTH, n_parts, sums);
         turn ^= 1;
     }
     vly_fetch_wait<0>();
 }
 
-template <typename T>
+template <typename T, int C>
 cudaError_t launch(const vly_cuda_gemm *g, uint32_t n_parts, float *sums,
                    cudaStream_t stream)
 {
     const uint32_t n_tiles = static_cast<uint32_t>((g->n + TILE - 1) / TILE);
     dim3 grid;
     cudaError_t code = vly_cuda_gemv_grid(g, n_tiles, n_parts, 1, &grid);
-#if defined(__CUDACC__)
-    if (code == cudaSuccess)
-        code = cudaFuncSetAttribute(gemv_digits<T>,
-                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    sizeof(shared_memory));
     if (code != cudaSuccess)
         return code;
-    gemv_digits<T><<<grid, WARPS * 32, sizeof(shared_memory), stream>>>(
+#if defined(__CUDACC__)
+    code = cudaFuncSetAttribute(gemv_digits<T, C>,
+                                cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                sizeof(shared_memory));
+    if (code != cudaSuccess)
+        return code;
+    gemv_digits<T, C><<<grid, WARPS * 32, sizeof(shared_memory), stream>>>(
         *g, n_parts, n_tiles, sums);
 #else
-    if (code != cudaSuccess)
-        return code;
-    VLY_LAUNCH(gemv_digits<T>, grid, WARPS * 32, stream, *g, n_parts, n_tiles,
-               sums);
+    VLY_LAUNCH((gemv_digits<T, C>), grid, WARPS * 32, stream, *g, n_parts,
+               n_tiles, sums);
 #endif
     return cudaGetLastError();
+}
+
+template <typename T>
+cudaError_t launch_chunks(const vly_cuda_gemm *g, uint32_t n_parts, float *sums,
+                          cudaStream_t stream)
+{
+    const uint64_t chunks = g->k / CHUNK;
+    const uint64_t most = (chunks + n_parts - 1) / n_parts; // of a part
+    if (most <= 2 * WARPS)
+        return launch<T, 2>(g, n_parts, sums, stream);
+    if (most <= 4 * WARPS)
+        return launch<T, 4>(g, n_parts, sums, stream);
+    return launch<T, 8>(g, n_parts, sums, stream);
 }
 
 } // namespace
@@ -377,6 +419,6 @@ cudaError_t vly_cuda_gemv_digits(const vly_cuda_gemm *gemm, uint32_t n_parts,
                                  float *sums, cudaStream_t stream)
 {
     if (gemm->type_a == VLY_CUDA_F16)
-        return launch<__half>(gemm, n_parts, sums, stream);
-    return launch<__nv_bfloat16>(gemm, n_parts, sums, stream);
+        return launch_chunks<__half>(gemm, n_parts, sums, stream);
+    return launch_chunks<__nv_bfloat16>(gemm, n_parts, sums, stream);
 }
