@@ -15,35 +15,17 @@
  *
  * 256 dimensions do not fit the registers this way.
  */
-#include <math_constants.h>
-
-#include "attention_mma.cuh"
+#include "attention_decode.cuh"
 
 #define WARPS 4
 #define KEYS 32 /* of a tile */
-#define HEADS 16
-#define MOST_PARTS VLY_ATTENTION_MOST_PARTS
-
-template <int D> struct decode_shared {
-    float o[WARPS][HEADS][D + 4];
-    float most[WARPS][HEADS];
-    float sum[WARPS][HEADS];
-};
-
-/* What a lane keeps: rows lane / 4 and + 8 are heads. */
-template <typename T, int D> struct decode_state {
-    uint32_t q[D / 16][4];
-    float o[D / 8][4];
-    float most[2];
-    float sum[2];
-};
 
 /* Q of the heads [head, head + n): lane's dimensions of chunk c are c * 32 +
  * (lane % 4) * 8 + 0..7, registers (0, 2) of step 2c and then of 2c + 1. */
 template <typename T, int D>
 static __device__ __forceinline__ void
 load_queries(const vly_attention_args &args, const attention_sequence &s,
-             uint32_t head, uint32_t n, decode_state<T, D> *state)
+             uint32_t head, uint32_t n, decode_state<D> *state)
 {
     const uint32_t lane = threadIdx.x % 32;
 #pragma unroll
@@ -76,7 +58,7 @@ static __device__ __forceinline__ uint4 load_16(const void *from, bool valid)
 /* s[t] = Q K^T for the keys j + 8 t + 0..7 */
 template <typename T, int D>
 static __device__ __forceinline__ void
-score_tile(const uint4 k[KEYS / 8][D / 32], const decode_state<T, D> &state,
+score_tile(const uint4 k[KEYS / 8][D / 32], const decode_state<D> &state,
            float s[KEYS / 8][4])
 {
 #pragma unroll
@@ -94,56 +76,13 @@ score_tile(const uint4 k[KEYS / 8][D / 32], const decode_state<T, D> &state,
     }
 }
 
-/* Scores to weights, in place; the state's sums and outputs are rescaled.
- * scale is times log2(e). */
-template <typename T, int D>
-static __device__ __forceinline__ void
-soften_tile(float s[KEYS / 8][4], int32_t j, int32_t first, int32_t end,
-            float scale, decode_state<T, D> *state)
-{
-    const uint32_t lane = threadIdx.x % 32;
-    float now[2] = {state->most[0], state->most[1]};
-#pragma unroll
-    for (int t = 0; t < KEYS / 8; t++)
-#pragma unroll
-        for (int r = 0; r < 4; r++) {
-            const int32_t key =
-                j + 8 * t + (int32_t)vly_mma_c_column(lane, (uint32_t)r);
-            s[t][r] =
-                key >= first && key < end ? s[t][r] * scale : -CUDART_INF_F;
-            now[r / 2] = fmaxf(now[r / 2], s[t][r]);
-        }
-    float keep[2];
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-        now[h] = quad_max(now[h]);
-        const float base = softmax_base(now[h]);
-        keep[h] = exp2_fast(state->most[h] - base);
-        state->most[h] = now[h];
-        state->sum[h] *= keep[h];
-        now[h] = base;
-    }
-#pragma unroll
-    for (int t = 0; t < KEYS / 8; t++)
-#pragma unroll
-        for (int r = 0; r < 4; r++) {
-            s[t][r] = exp2_fast(s[t][r] - now[r / 2]);
-            state->sum[r / 2] += s[t][r];
-        }
-#pragma unroll
-    for (int t = 0; t < D / 8; t++)
-#pragma unroll
-        for (int r = 0; r < 4; r++)
-            state->o[t][r] *= keep[r / 2];
-}
-
 /* o += P V for 16 keys. v[g][u]: dimensions g * 64 + (lane / 4) * 8 + 0..7 of
  * key 2 (lane % 4) + (u & 1) + 8 (u >> 1), so tile g * 8 + e of o has in its
  * column n the dimension g * 64 + n * 8 + e. */
 template <typename T, int D>
 static __device__ __forceinline__ void add_values(const uint4 v[D / 64][4],
                                                   const uint32_t p[4],
-                                                  decode_state<T, D> *state)
+                                                  decode_state<D> *state)
 {
 #pragma unroll
     for (int g = 0; g < D / 64; g++) {
@@ -164,7 +103,7 @@ template <typename T, int D>
 static __device__ __forceinline__ void
 decode_tile(const vly_attention_args &args, const attention_sequence &s,
             uint32_t head_kv, int32_t j, int32_t first, int32_t end,
-            float scale, decode_state<T, D> *state)
+            float scale, decode_state<D> *state)
 {
     const uint32_t lane = threadIdx.x % 32;
     uint4 k[KEYS / 8][D / 32];
@@ -196,7 +135,7 @@ decode_tile(const vly_attention_args &args, const attention_sequence &s,
         }
     float weights[KEYS / 8][4];
     score_tile<T, D>(k, *state, weights);
-    soften_tile<T, D>(weights, j, first, end, scale, state);
+    soften_tile<KEYS, D>(weights, j, first, end, scale, state);
 #pragma unroll
     for (int t = 0; t < KEYS / 16; t++) {
         const float *low = weights[2 * t];
@@ -212,7 +151,7 @@ decode_tile(const vly_attention_args &args, const attention_sequence &s,
 /* The state of every warp into shared memory, dimensions in their order. */
 template <typename T, int D>
 static __device__ __forceinline__ void
-store_state(const decode_state<T, D> &state, decode_shared<D> *shared)
+store_state(const decode_state<D> &state, decode_shared<D, WARPS> *shared)
 {
     const uint32_t lane = threadIdx.x % 32;
     const uint32_t warp = threadIdx.x / 32;
@@ -226,37 +165,7 @@ store_state(const decode_state<T, D> &state, decode_shared<D> *shared)
             shared->o[warp][vly_mma_c_row(lane, (uint32_t)r)][dim] =
                 state.o[t][r];
         }
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-        const float sum = quad_sum(state.sum[h]);
-        if (lane % 4 == 0) {
-            shared->most[warp][lane / 4 + 8 * h] = state.most[h];
-            shared->sum[warp][lane / 4 + 8 * h] = sum;
-        }
-    }
-}
-
-/* Where a part is kept until all are there: [batch][head][part] of D outputs,
- * the largest score and the sum. */
-static __device__ __forceinline__ float *part_at(const vly_attention_args &args,
-                                                 uint32_t batch, uint32_t head,
-                                                 uint32_t part)
-{
-    const uint64_t index =
-        ((uint64_t)batch * args.heads_q + head) * args.n_splits + part;
-    return (float *)args.workspace + index * (args.dim_v + 2);
-}
-
-static __device__ __forceinline__ void
-store_result(const vly_attention_args &args, const attention_sequence &s,
-             uint32_t head, uint32_t dim, float o, float most, float sum)
-{
-    const bool none = sum == 0.0f; /* no key, or none above -inf */
-    store_element(args.o, query_row(args, s, args.stride_o, head, 0) + dim,
-                  args.type_o, none ? 0.0f : o / sum);
-    if (dim == 0 && args.lse != nullptr)
-        args.lse[lse_at(args, s, head, 0)] =
-            none ? -CUDART_INF_F : (most + log2f(sum)) * 0.69314718f;
+    store_sums<D, WARPS>(state, shared);
 }
 
 template <typename T, int D>
@@ -264,7 +173,7 @@ static __global__ void __launch_bounds__(WARPS * 32)
     decode_part(const __grid_constant__ vly_attention_args args)
 {
     extern __shared__ uint4 memory[];
-    decode_shared<D> *shared = (decode_shared<D> *)memory;
+    decode_shared<D, WARPS> *shared = (decode_shared<D, WARPS> *)memory;
     const uint32_t group = args.heads_q / args.heads_kv;
     const uint32_t passes = (group + HEADS - 1) / HEADS;
     const uint32_t head_kv = blockIdx.y / passes;
@@ -281,7 +190,7 @@ static __global__ void __launch_bounds__(WARPS * 32)
     int32_t tile = 0;
     int32_t stop = 0;
     vly_attention_part(n_tiles, blockIdx.x, args.n_splits, &tile, &stop);
-    decode_state<T, D> state = {};
+    decode_state<D> state = {};
     state.most[0] = state.most[1] = -CUDART_INF_F;
     load_queries<T, D>(args, s, head, n_heads, &state);
     const float scale = args.scale * 1.44269504f;
@@ -290,31 +199,7 @@ static __global__ void __launch_bounds__(WARPS * 32)
                           scale, &state);
     store_state<T, D>(state, shared);
     __syncthreads();
-    for (uint32_t x = threadIdx.x; x < n_heads * D; x += WARPS * 32) {
-        const uint32_t h = x / D;
-        const uint32_t dim = x % D;
-        float most = -CUDART_INF_F;
-        for (int w = 0; w < WARPS; w++)
-            most = fmaxf(most, shared->most[w][h]);
-        float o = 0.0f;
-        float sum = 0.0f;
-        for (int w = 0; w < WARPS; w++) {
-            const float keep =
-                exp2_fast(shared->most[w][h] - softmax_base(most));
-            o += shared->o[w][h][dim] * keep;
-            sum += shared->sum[w][h] * keep;
-        }
-        if (args.n_splits == 1) {
-            store_result(args, s, head + h, dim, o, most, sum);
-            continue;
-        }
-        float *part = part_at(args, blockIdx.z, head + h, blockIdx.x);
-        part[dim] = o;
-        if (dim == 0) {
-            part[args.dim_v] = most;
-            part[args.dim_v + 1] = sum;
-        }
-    }
+    merge_states<D, WARPS>(args, s, *shared, head, n_heads);
 }
 
 /* One block a head: the parts in their order. Their largest scores are read by
@@ -351,23 +236,29 @@ decode_combine(const __grid_constant__ vly_attention_args args)
 
 /* ---- launchers --------------------------------------------------------- */
 
+int vly_attention_combine(const vly_attention_args *args, void *stream)
+{
+    const cudaError_t code = cudaGetLastError();
+    if (code != cudaSuccess || args->n_splits == 1)
+        return (int)code;
+    decode_combine<<<dim3(args->heads_q, args->batch), args->dim_v, 0,
+                     (cudaStream_t)stream>>>(*args);
+    return (int)cudaGetLastError();
+}
+
 template <typename T, int D>
 static int launch(const vly_attention_args *args, cudaStream_t stream)
 {
     const uint32_t group = args->heads_q / args->heads_kv;
     const uint32_t passes = (group + HEADS - 1) / HEADS;
     const dim3 grid(args->n_splits, args->heads_kv * passes, args->batch);
-    const int bytes = (int)sizeof(decode_shared<D>);
+    const int bytes = (int)sizeof(decode_shared<D, WARPS>);
     cudaError_t code = cudaFuncSetAttribute(
         decode_part<T, D>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (code != cudaSuccess)
         return (int)code;
     decode_part<T, D><<<grid, WARPS * 32, (size_t)bytes, stream>>>(*args);
-    code = cudaGetLastError();
-    if (code != cudaSuccess || args->n_splits == 1)
-        return (int)code;
-    decode_combine<<<dim3(args->heads_q, args->batch), D, 0, stream>>>(*args);
-    return (int)cudaGetLastError();
+    return vly_attention_combine(args, stream);
 }
 
 template <typename T>
@@ -398,10 +289,10 @@ uint32_t vly_attention_decode_blocks(uint32_t dim)
 {
     int blocks = 0;
     const void *kernel = (const void *)decode_part<__nv_bfloat16, 64>;
-    size_t bytes = sizeof(decode_shared<64>);
+    size_t bytes = sizeof(decode_shared<64, WARPS>);
     if (dim == 128) {
         kernel = (const void *)decode_part<__nv_bfloat16, 128>;
-        bytes = sizeof(decode_shared<128>);
+        bytes = sizeof(decode_shared<128, WARPS>);
     }
     if (cudaFuncSetAttribute(kernel,
                              cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -89,6 +89,13 @@ enum { VLY_ATTENTION_MOST_PARTS = 256 };
 int vly_attention_decode(const vly_attention_args *args, void *stream);
 /* Blocks of it that a multiprocessor holds. */
 uint32_t vly_attention_decode_blocks(uint32_t dim);
+/* The same with dim of 64, 128 or 256, the cache on its way into shared memory
+ * while what is there is multiplied. */
+int vly_attention_ring(const vly_attention_args *args, void *stream);
+/* 0: a block does not have as much shared memory as that takes. */
+uint32_t vly_attention_ring_blocks(uint32_t dim);
+/* Of both: what follows the parts, if there are several. */
+int vly_attention_combine(const vly_attention_args *args, void *stream);
 
 /* Packed positions as cuDNN wants them: lengths and first elements of each
  * sequence. lengths [2][batch] int32 (Q, K), offsets [4][batch + 1] int64 (Q,

@@ -14,7 +14,7 @@
 
 const char vly_accel_plugin[] = "test";
 
-enum { PLAIN, MMA, DECODE, SM90 };
+enum { PLAIN, MMA, DECODE, RING, SM90 };
 
 typedef struct shape {
     const char *name;
@@ -365,6 +365,8 @@ static void check_shape(const shape *c)
         code = vly_attention_mma(&d.args, NULL);
     else if (c->kernel == DECODE)
         code = vly_attention_decode(&d.args, NULL);
+    else if (c->kernel == RING)
+        code = vly_attention_ring(&d.args, NULL);
     else
         code = run_sm90(&d, c->config);
     assert_int_equal(code, 0);
@@ -412,6 +414,12 @@ static void test_attention(void **state)
         {"decode, 20 heads", DECODE, f16, 1, 20, 1, 1, 301, 64, 64, 2, 250, -1,
          0, 0, 2, 0, 0, 0},
         {"decode, lengths, pages", DECODE, f16, 4, 4, 2, 1, 200, 64, 64, 0, -1,
+         -1, 1, 16, 3, 0, 0, 0},
+        {"ring", RING, bf16, 1, 8, 2, 1, 900, 128, 128, 0, -1, -1, 0, 0, 3, 0,
+         0, 0},
+        {"ring, 20 heads", RING, f16, 1, 20, 1, 1, 1301, 64, 64, 2, 1250, -1, 0,
+         0, 1, 0, 0, 0},
+        {"ring, lengths, pages", RING, f16, 4, 4, 2, 1, 200, 256, 256, 0, -1,
          -1, 1, 16, 3, 0, 0, 0},
         {"sm90", SM90, f16, 1, 2, 1, 150, 300, 64, 64, 0, -1, -1, 0, 0, 1, 0, 0,
          0},

@@ -49,6 +49,9 @@
 #define cudaFuncSetAttribute(...) cudaSuccess
 #define cudaOccupancyMaxActiveBlocksPerMultiprocessor(...) cudaSuccess
 #define cudaGetLastError() cudaSuccess
+#define cudaGetDevice(device) cudaSuccess
+#define cudaDeviceGetAttribute(value, which, device)                           \
+    (*(value) = SIMT_SHARED_BYTES, cudaSuccess)
 #define cudaMemsetAsync(to, byte, n, stream) (memset(to, byte, n), cudaSuccess)
 
 enum { SIMT_WARPS = 128, SIMT_SLOT = 64, SIMT_SHARED_BYTES = 1 << 18 };
@@ -149,6 +152,10 @@ template <typename T> T __shfl_xor_sync(unsigned, T x, int mask)
 {
     return simt_exchange(
         x, [mask](auto lane) { return lane(simt_self % 32 ^ mask); });
+}
+template <typename T> T __shfl_sync(unsigned, T x, int from)
+{
+    return simt_exchange(x, [from](auto lane) { return lane(from); });
 }
 inline int __any_sync(unsigned, int x)
 {
