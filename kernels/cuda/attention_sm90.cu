@@ -5,7 +5,7 @@
  * arXiv:2407.08608). In a group Q K^T of the next tile is under way while P V
  * of the last one is, so there is always a product to wait for.
  *
- * Persistent: block b takes tiles b, b + gridDim.x, ... in the order of
+ * Persistent: a block that is ready takes the next tile in the order of
  * vly_attention_tile. Loader and multipliers go through the same tiles of keys,
  * from the last to the first, each stage with a pair of barriers (full: bytes
  * of TMA; empty: the warps that read). A barrier's n-th phase ends with its
@@ -60,7 +60,11 @@ multiply_all(const vly_attention_args &args, const vly_sm90_grid &grid,
     g.local = (int32_t)(g.index * 64 + threadIdx.x % 128 / 32 * 16 + lane / 4);
     if (g.index == W::groups - 1) /* the first turn is the first group's */
         end_turn<W>(g);
-    for (uint32_t t = blockIdx.x; t < grid.n_tiles; t += gridDim.x) {
+    sm90_numbers numbers = {g.bars, 0};
+    for (;;) {
+        const uint32_t t = read_number<W>(&numbers, memory);
+        if (t >= grid.n_tiles)
+            break;
         const sm90_tile tile = tile_of(args, grid, t, W::rows, W::keys);
         const sm90_scale scale = scale_of<W>(args, tile);
         sm90_rows rows = start_rows(tile, g.local);
@@ -110,9 +114,9 @@ static __global__ void __launch_bounds__(W::threads, 1)
     if (threadIdx.x < 128) {
         registers_fewer<W::loader_registers>();
         if (threadIdx.x == 0)
-            load_all<W>(args, grid, maps, base);
+            load_all<W>(args, grid, maps, base, memory);
         else if (W::fp8 && threadIdx.x >= 32)
-            turn_all<W>(args, grid, base);
+            turn_all<W>(args, grid, base, memory);
     } else {
         registers_more<W::multiplier_registers>();
         multiply_all<W>(args, grid, base, memory);
@@ -145,6 +149,8 @@ static int launch(const vly_attention_args *args, const vly_sm90_grid *grid,
     const bool marks = !W::fp8 && grid->marks != nullptr;
     cudaError_t code = cudaFuncSetAttribute(
         sm90_forward<W>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (code == cudaSuccess && grid->next != nullptr)
+        code = cudaMemsetAsync(grid->next, 0, sizeof(uint32_t), stream);
     if (code == cudaSuccess && marks)
         code = cudaMemsetAsync(grid->marks, 0, grid->n_tiles * sizeof(uint32_t),
                                stream);
@@ -169,7 +175,8 @@ static int launch(const vly_attention_args *args, const vly_sm90_grid *grid,
     X(128, 2, 160, 2, true)                                                    \
     X(128, 3, 176, 2, true)                                                    \
     X(256, 0, 64, 2, false)                                                    \
-    X(256, 1, 80, 2, true)
+    X(256, 1, 80, 2, true)                                                     \
+    X(256, 2, 64, 2, true)
 #define VARIANTS_8(X)                                                          \
     X(64, 0, 128, 2, false)                                                    \
     X(64, 1, 192, 2, true)                                                     \

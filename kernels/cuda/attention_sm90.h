@@ -23,9 +23,11 @@ typedef struct vly_sm90_maps {
 } vly_sm90_maps;
 
 typedef struct vly_sm90_grid {
-    uint32_t *marks;   /* [n_tiles]: row blocks to be done again; NULL without
-                        lengths, not used of e4m3 */
-    uint32_t n_tiles;  /* n_blocks * batch * heads_q */
+    uint32_t *marks;  /* [n_tiles]: row blocks to be done again; NULL without
+                       lengths, not used of e4m3 */
+    uint32_t *next;   /* [1]: numbers of tiles, taken by whoever is ready; NULL:
+                       block b has b, b + blocks, ... */
+    uint32_t n_tiles; /* n_blocks * batch * heads_q */
     uint32_t n_blocks; /* row blocks of a head */
     uint32_t section;  /* heads whose keys and values fit L2 together */
     uint32_t config;   /* number of the variant */

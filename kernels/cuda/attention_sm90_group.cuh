@@ -16,7 +16,8 @@
 struct sm90_group {
     uint32_t base; /* shared memory */
     uint32_t bars;
-    uint32_t q;     /* its 64 rows */
+    uint32_t q;     /* its 64 rows, in Q's first place */
+    uint32_t place; /* of the Q that it multiplies */
     uint32_t index; /* 0, 1, ... */
     int32_t local;  /* first row of the lane in the block */
     bool looks;     /* at what lies behind a sequence's length */
@@ -304,13 +305,15 @@ multiply_first(const sm90_tile &tile, const sm90_scale &scale, sm90_group *g,
     float keep[2];
     const int32_t n = tile.tiles.end - 1;
     const vly_attention_use u = vly_attention_use_of(g->n_kv++, STAGES);
-    barrier_wait(g->bars + 8 * FULL_Q,
-                 vly_attention_use_of(g->n_q++, 1).parity);
+    const vly_attention_use q = vly_attention_use_of(g->n_q++, W::q_places);
+    g->place = q.place;
+    barrier_wait(g->bars + 8 * (FULL_Q + q.place), q.parity);
     barrier_wait(g->bars + 8 * (FULL_K + u.place), u.parity);
     wait_turn(*g);
     wgmma_hold(s);
     wgmma_fence();
-    start_scores<W>(g->q, g->base + W::k + u.place * W::bytes_kv, s);
+    start_scores<W>(g->q + g->place * W::bytes_q,
+                    g->base + W::k + u.place * W::bytes_kv, s);
     end_turn<W>(*g);
     wgmma_wait<0>();
     wgmma_hold(s);
@@ -339,7 +342,8 @@ multiply_next(const sm90_tile &tile, int32_t n, vly_attention_use last,
     wgmma_hold(p);
     wgmma_hold(o);
     wgmma_fence();
-    start_scores<W>(g->q, g->base + W::k + u.place * W::bytes_kv, s);
+    start_scores<W>(g->q + g->place * W::bytes_q,
+                    g->base + W::k + u.place * W::bytes_kv, s);
     barrier_wait(g->bars + 8 * (FULL_V + last.place), last.parity);
     wgmma_fence();
     start_values<W>(g->base + v, p, o);
@@ -367,7 +371,7 @@ multiply_last(const sm90_tile &tile, vly_attention_use last, const char *memory,
               float (&o)[W::dim / 2], uint32_t *again)
 {
     const uint32_t v = W::v + last.place * W::bytes_v;
-    release(*g, EMPTY_Q); /* every product with Q is done */
+    release(*g, EMPTY_Q + g->place); /* every product with Q is done */
     barrier_wait(g->bars + 8 * (FULL_V + last.place), last.parity);
     wgmma_hold(p);
     wgmma_hold(o);

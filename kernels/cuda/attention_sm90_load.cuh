@@ -9,6 +9,7 @@
 #include "hopper.cuh"
 
 #define STAGES 2
+#define ENDS (256 + 1024) /* bytes of barriers, and for alignment */
 #define TURNERS 3 /* warps that transpose V: the loader's group without one */
 
 /* A variant: keys of a tile, warp groups of 64 queries, and whether sums wait
@@ -35,17 +36,22 @@ struct sm90_shape {
     static constexpr uint32_t slab_v = fp8 ? DIM * 128 : slab_kv;
     static constexpr uint32_t bytes_v =
         fp8 ? (KEYS + 127) / 128 * slab_v : bytes_kv;
-    /* Q, then K and V of each stage, V as it came, then barriers */
-    static constexpr uint32_t k = bytes_q;
+    /* Q, twice where there is room: the next one comes while this one is
+     * multiplied; K and V of each stage, V as it came, then barriers */
+    static constexpr uint32_t bytes_all =
+        STAGES * (bytes_kv + bytes_v + (fp8 ? bytes_kv : 0)) + ENDS;
+    static constexpr uint32_t q_places =
+        2 * bytes_q + bytes_all <= 232448 ? 2 : 1;
+    static constexpr uint32_t k = q_places * bytes_q;
     static constexpr uint32_t v = k + STAGES * bytes_kv;
     static constexpr uint32_t raw = v + STAGES * bytes_v;
     static constexpr uint32_t barriers = raw + (fp8 ? STAGES * bytes_kv : 0);
-    static constexpr uint32_t bytes = barriers + 128 + 1024; /* alignment */
+    static constexpr uint32_t bytes = barriers + ENDS;
     /* of a thread after setmaxnreg: 128 * (loader + groups * multiplier) is at
      * most 65536, of two groups 64512, what they start with */
     static constexpr int loader_registers = GROUPS == 3                ? 32
                                             : fp8                      ? 56
-                                            : KEYS > 128 || KEYS == 80 ? 24
+                                            : KEYS > 128 || DIM == 256 ? 24
                                                                        : 40;
     static constexpr int multiplier_registers =
         GROUPS == 3 ? 160 : 240 - (loader_registers - 24) / 2;
@@ -54,14 +60,16 @@ struct sm90_shape {
 /* Barriers, 8 bytes each. */
 enum {
     FULL_Q = 0,
-    EMPTY_Q = 1,
-    FULL_K = 2,
+    EMPTY_Q = FULL_Q + 2,
+    FULL_K = EMPTY_Q + 2,
     EMPTY_K = FULL_K + STAGES,
     FULL_V = EMPTY_K + STAGES,
     EMPTY_V = FULL_V + STAGES,
     FULL_RAW = EMPTY_V + STAGES, /* e4m3: V as it came */
     EMPTY_RAW = FULL_RAW + STAGES,
-    N_BARRIERS = EMPTY_RAW + STAGES,
+    FULL_TILE = EMPTY_RAW + STAGES, /* the number of a tile */
+    EMPTY_TILE = FULL_TILE + 2,
+    N_BARRIERS = EMPTY_TILE + 2,
 };
 
 /* How many arrive at a barrier. */
@@ -69,9 +77,13 @@ template <typename W>
 static __device__ __forceinline__ uint32_t arrivals_of(uint32_t barrier)
 {
     const bool is_v = barrier >= FULL_V && barrier < EMPTY_V;
+    if (barrier >= EMPTY_TILE)
+        return 4 * W::groups + (W::fp8 ? TURNERS : 0);
+    if (barrier >= FULL_TILE)
+        return 1;
     if (barrier >= EMPTY_RAW || (is_v && W::fp8))
         return TURNERS;
-    const bool full = barrier == FULL_Q || barrier >= FULL_RAW || is_v ||
+    const bool full = barrier < EMPTY_Q || barrier >= FULL_RAW || is_v ||
                       (barrier >= FULL_K && barrier < EMPTY_K);
     return full ? 1 : 4 * W::groups;
 }
@@ -116,6 +128,51 @@ tile_of(const vly_attention_args &args, const vly_sm90_grid &grid, uint32_t t,
     return tile;
 }
 
+/* ---- numbers of tiles -------------------------------------------------- */
+
+/* Rows of a causal mask differ in work: with numbers taken in turn the blocks
+ * of a device would end at 1.1 to 1.8 times the mean, so who is ready takes the
+ * next one. The loader takes them and shows them to the others, two at a time.
+ */
+struct sm90_numbers {
+    uint32_t bars;
+    uint32_t n; /* how many were shown or read */
+};
+
+static __device__ __forceinline__ volatile uint32_t *
+number_at(const char *memory, uint32_t barriers, uint32_t place)
+{
+    return (volatile uint32_t *)(memory + barriers + 8 * N_BARRIERS + 8 +
+                                 4 * place);
+}
+
+/* By the loader's thread: shows t. */
+template <typename W>
+static __device__ __forceinline__ void
+show_number(sm90_numbers *numbers, const char *memory, uint32_t t)
+{
+    const vly_attention_use u = vly_attention_use_of(numbers->n++, 2);
+    barrier_wait(numbers->bars + 8 * (EMPTY_TILE + u.place), u.parity ^ 1u);
+    *number_at(memory, W::barriers, u.place) = t;
+    barrier_arrive(numbers->bars + 8 * (FULL_TILE + u.place));
+}
+
+/* By whole warps of the others. */
+template <typename W>
+static __device__ __forceinline__ uint32_t read_number(sm90_numbers *numbers,
+                                                       const char *memory)
+{
+    const vly_attention_use u = vly_attention_use_of(numbers->n++, 2);
+    barrier_wait(numbers->bars + 8 * (FULL_TILE + u.place), u.parity);
+    /* shuffled: so that the compiler knows that a warp has one, which leaves
+     * what follows from it in registers of the warp */
+    const uint32_t t =
+        __shfl_sync(0xffffffffu, *number_at(memory, W::barriers, u.place), 0);
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(numbers->bars + 8 * (EMPTY_TILE + u.place));
+    return t;
+}
+
 /* ---- the loader -------------------------------------------------------- */
 
 template <typename W, int BOX_ROWS>
@@ -130,42 +187,61 @@ load_slabs(uint32_t to, const CUtensorMap *map, uint32_t barrier, int32_t row,
                     row, (int32_t)head, (int32_t)batch);
 }
 
+/* How many uses of Q and of the stages there were. */
+struct sm90_uses {
+    uint32_t q;
+    uint32_t kv;
+};
+
 template <typename W>
 static __device__ __forceinline__ void
-load_all(const vly_attention_args &args, const vly_sm90_grid &grid,
-         const vly_sm90_maps &maps, uint32_t base)
+load_tile(const vly_attention_args &args, const vly_sm90_maps &maps,
+          const sm90_tile &tile, uint32_t base, sm90_uses *uses)
 {
     constexpr uint32_t full_v = W::fp8 ? FULL_RAW : FULL_V;
     constexpr uint32_t empty_v = W::fp8 ? EMPTY_RAW : EMPTY_V;
     const uint32_t bars = base + W::barriers;
-    const uint32_t group = args.heads_q / args.heads_kv;
-    uint32_t n_q = 0;
-    uint32_t n_kv = 0;
-    for (uint32_t t = blockIdx.x; t < grid.n_tiles; t += gridDim.x) {
-        const sm90_tile tile = tile_of(args, grid, t, W::rows, W::keys);
-        if (tile.tiles.begin >= tile.tiles.end)
-            continue;
-        const uint32_t batch = tile.s.batch;
-        const uint32_t head_kv = tile.head / group;
-        /* empty for the first time: the phase before the first is over */
-        barrier_wait(bars + 8 * EMPTY_Q,
-                     vly_attention_use_of(n_q, 1).parity ^ 1u);
-        load_slabs<W, W::rows>(base, &maps.q, bars + 8 * FULL_Q, tile.row,
-                               tile.head, batch);
-        n_q++;
-        for (int32_t n = tile.tiles.end - 1; n >= tile.tiles.begin; n--) {
-            const vly_attention_use u = vly_attention_use_of(n_kv++, STAGES);
-            const int32_t key = n * W::keys;
-            barrier_wait(bars + 8 * (EMPTY_K + u.place), u.parity ^ 1u);
-            load_slabs<W, W::keys>(base + W::k + u.place * W::bytes_kv, &maps.k,
-                                   bars + 8 * (FULL_K + u.place), key, head_kv,
-                                   batch);
-            barrier_wait(bars + 8 * (empty_v + u.place), u.parity ^ 1u);
-            load_slabs<W, W::keys>(
-                base + (W::fp8 ? W::raw : W::v) + u.place * W::bytes_kv,
-                &maps.v, bars + 8 * (full_v + u.place), key, head_kv, batch);
-        }
+    const uint32_t batch = tile.s.batch;
+    const uint32_t head_kv = tile.head / (args.heads_q / args.heads_kv);
+    /* empty for the first time: the phase before the first is over */
+    const vly_attention_use q = vly_attention_use_of(uses->q++, W::q_places);
+    barrier_wait(bars + 8 * (EMPTY_Q + q.place), q.parity ^ 1u);
+    load_slabs<W, W::rows>(base + q.place * W::bytes_q, &maps.q,
+                           bars + 8 * (FULL_Q + q.place), tile.row, tile.head,
+                           batch);
+    for (int32_t n = tile.tiles.end - 1; n >= tile.tiles.begin; n--) {
+        const vly_attention_use u = vly_attention_use_of(uses->kv++, STAGES);
+        const int32_t key = n * W::keys;
+        barrier_wait(bars + 8 * (EMPTY_K + u.place), u.parity ^ 1u);
+        load_slabs<W, W::keys>(base + W::k + u.place * W::bytes_kv, &maps.k,
+                               bars + 8 * (FULL_K + u.place), key, head_kv,
+                               batch);
+        barrier_wait(bars + 8 * (empty_v + u.place), u.parity ^ 1u);
+        load_slabs<W, W::keys>(
+            base + (W::fp8 ? W::raw : W::v) + u.place * W::bytes_kv, &maps.v,
+            bars + 8 * (full_v + u.place), key, head_kv, batch);
     }
+}
+
+/* The next number is taken when all loads of a tile are under way: late, so
+ * that it is the work that decides, and early enough to be there. */
+template <typename W>
+static __device__ __forceinline__ void
+load_all(const vly_attention_args &args, const vly_sm90_grid &grid,
+         const vly_sm90_maps &maps, uint32_t base, const char *memory)
+{
+    sm90_numbers numbers = {base + W::barriers, 0};
+    sm90_uses uses = {0, 0};
+    uint32_t t = blockIdx.x;
+    while (t < grid.n_tiles) {
+        show_number<W>(&numbers, memory, t);
+        const sm90_tile tile = tile_of(args, grid, t, W::rows, W::keys);
+        if (tile.tiles.begin < tile.tiles.end)
+            load_tile<W>(args, maps, tile, base, &uses);
+        t = grid.next == nullptr ? t + gridDim.x
+                                 : gridDim.x + atomicAdd(grid.next, 1u);
+    }
+    show_number<W>(&numbers, memory, grid.n_tiles); /* the end */
 }
 
 /* ---- the turners ------------------------------------------------------- */
@@ -250,13 +326,17 @@ static __device__ __forceinline__ void turn_tile(uint32_t from, uint32_t to,
 
 /* Every tile of V, by the warps 1 to TURNERS. */
 template <typename W>
-static __device__ __forceinline__ void turn_all(const vly_attention_args &args,
-                                                const vly_sm90_grid &grid,
-                                                uint32_t base)
+static __device__ __forceinline__ void
+turn_all(const vly_attention_args &args, const vly_sm90_grid &grid,
+         uint32_t base, const char *memory)
 {
     const uint32_t bars = base + W::barriers;
     uint32_t n_kv = 0;
-    for (uint32_t t = blockIdx.x; t < grid.n_tiles; t += gridDim.x) {
+    sm90_numbers numbers = {bars, 0};
+    for (;;) {
+        const uint32_t t = read_number<W>(&numbers, memory);
+        if (t >= grid.n_tiles)
+            break;
         const sm90_tile tile = tile_of(args, grid, t, W::rows, W::keys);
         for (int32_t n = tile.tiles.end - 1; n >= tile.tiles.begin; n--) {
             const vly_attention_use u = vly_attention_use_of(n_kv++, STAGES);

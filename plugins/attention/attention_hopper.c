@@ -95,8 +95,9 @@ static int has_lengths(const vly_attention_desc *desc)
     return (desc->flags & VLY_ATTENTION_LENGTHS) != 0 && bytes_of(desc) == 2;
 }
 
+/* workspace: the number of the next tile, then marks; NULL: none */
 static vly_sm90_grid grid_of(const vly_attention_desc *desc, uint32_t config,
-                             void *workspace)
+                             uint32_t *workspace)
 {
     const uint32_t rows = variant_of(desc, config).rows;
     const uint64_t head_bytes =
@@ -110,7 +111,9 @@ static vly_sm90_grid grid_of(const vly_attention_desc *desc, uint32_t config,
     grid.n_blocks = (desc->seq_q + rows - 1) / rows;
     grid.n_tiles = grid.n_blocks * desc->batch * desc->heads_q;
     grid.section = (uint32_t)(section > heads ? heads : section);
-    grid.marks = has_lengths(desc) ? workspace : NULL;
+    grid.next = workspace;
+    if (has_lengths(desc) && workspace != NULL)
+        grid.marks = workspace + 1;
     return grid;
 }
 
@@ -128,9 +131,11 @@ static vly_status sm90_prepare(const vly_attention_device *device,
                               "own_sm90: there is no configuration %u",
                               ready->config);
     ready->workspace_bytes = 0;
+    if (desc->workspace_most >= sizeof(uint32_t)) /* it can do without */
+        ready->workspace_bytes = sizeof(uint32_t);
     if (has_lengths(desc))
         ready->workspace_bytes =
-            (uint64_t)grid_of(desc, ready->config, NULL).n_tiles *
+            (1 + (uint64_t)grid_of(desc, ready->config, NULL).n_tiles) *
             sizeof(uint32_t);
     return VLY_OK;
 }
@@ -176,7 +181,9 @@ static vly_status sm90_run(const vly_attention_device *device,
     vly_attention_args args;
     vly_sm90_maps maps;
     const vly_sm90_variant variant = variant_of(desc, ready->config);
-    const vly_sm90_grid grid = grid_of(desc, ready->config, run->workspace);
+    const vly_sm90_grid grid =
+        grid_of(desc, ready->config,
+                ready->workspace_bytes > 0 ? (uint32_t *)run->workspace : NULL);
     vly_attention_fill_args(desc, run, &args);
     vly_status status = make_map(&maps.q, desc, run->q, &desc->q, desc->heads_q,
                                  desc->seq_q, variant.rows, error);

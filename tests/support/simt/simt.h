@@ -209,6 +209,12 @@ inline uint32_t min(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
+inline uint32_t atomicAdd(uint32_t *at, uint32_t x)
+{
+    const uint32_t was = *at;
+    *at += x;
+    return was;
+}
 inline size_t __cvta_generic_to_shared(const void *at)
 {
     return (size_t)((const char *)at - simt_shared);
