@@ -242,6 +242,9 @@ vly_status bench_attention_run(const bench_attention_work *w,
                                    .scale_q = t[BENCH_SCALES].device[set],
                                    .scale_k = t[BENCH_SCALES].device[set],
                                    .scale_v = t[BENCH_SCALES].device[set],
+                                   .scale_o = w->desc.type_o == VLY_ELEMENT_E4M3
+                                                  ? t[BENCH_SCALES].device[set]
+                                                  : NULL,
                                    .workspace = plan->workspace,
                                    .workspace_bytes =
                                        plan->info.workspace_bytes,
@@ -394,19 +397,23 @@ static vly_status training(const bench_options *options, const lists *p,
     const uint32_t batch = p->tokens > seq ? p->tokens / seq : 1;
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < 4; i++) {
-        const bool backward = i >= 2;
+        const bool fp8 = type == VLY_ELEMENT_E4M3; /* forward only */
+        const bool backward = i >= 2 && !fp8;
         const bool causal = i % 2 != 0;
         char id[BENCH_PRODUCT_ID_BYTES];
         vly_attention_desc desc =
             describe(type, batch, heads, heads, seq, seq, dim);
         if (causal)
             desc.flags |= VLY_ATTENTION_CAUSAL;
-        (void)snprintf(id, sizeof id, "%s %s d%u %u b%u h%u %s",
+        if (fp8)
+            desc.flags |= VLY_ATTENTION_SAME_SCALES;
+        if (fp8 && i >= 2)
+            desc.type_o = type;
+        (void)snprintf(id, sizeof id, "%s %s d%u %u b%u h%u %s%s",
                        backward ? "backward" : "forward",
                        conformance_element_name(type), dim, seq, batch, heads,
-                       causal ? "causal" : "full");
-        if (backward && type == VLY_ELEMENT_E4M3)
-            continue;
+                       causal ? "causal" : "full",
+                       fp8 && i >= 2 ? " to fp8" : "");
         VLY_TRY(
             one(options, accelerator, &desc, backward, id, products, error));
     }

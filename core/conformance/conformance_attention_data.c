@@ -301,6 +301,9 @@ static vly_status set_scales(attention_data *data, vly_error *error)
         return vly_fail_nomem(error, n, "scales");
     for (uint32_t i = 0; i < 3 * n; i++)
         data->scales[i] = (float)(0.5 + attention_uniform(14, 22, i));
+    for (uint32_t i = 0; i < 3 * n; i++)
+        if (data->desc.flags & VLY_ATTENTION_SAME_SCALES)
+            data->scales[i] = data->scales[i / n * n];
     data->scale_o = 3.0f;
     return VLY_OK;
 }

@@ -53,12 +53,19 @@ static vly_status check_flags(const vly_attention_desc *desc,
     const uint32_t known = VLY_ATTENTION_BACKWARD | VLY_ATTENTION_CAUSAL |
                            VLY_ATTENTION_CAUSAL_END | VLY_ATTENTION_LSE |
                            VLY_ATTENTION_LENGTHS | VLY_ATTENTION_PACKED |
-                           VLY_ATTENTION_PAGED | VLY_ATTENTION_DETERMINISTIC;
+                           VLY_ATTENTION_PAGED | VLY_ATTENTION_DETERMINISTIC |
+                           VLY_ATTENTION_SAME_SCALES;
     const uint32_t both = VLY_ATTENTION_CAUSAL | VLY_ATTENTION_CAUSAL_END;
     if (desc->flags & ~known)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
                               "%s: flags 0x%x of a newer interface", plugin,
                               desc->flags & ~known);
+    if (desc->flags & VLY_ATTENTION_SAME_SCALES &&
+        desc->type != VLY_ELEMENT_E4M3)
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "%s: scales that are the same, of types that "
+                              "have none",
+                              plugin);
     if ((desc->flags & both) == both)
         return vly_accel_fail(error, VLY_E_INVALID,
                               "%s: causal from the top left and from the "

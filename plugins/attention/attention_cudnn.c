@@ -48,6 +48,7 @@ typedef struct parts {
     uint64_t lengths;
     uint64_t offsets;
     uint64_t copies; /* cudnn_guard */
+    uint64_t most_o; /* fp8 */
     uint64_t bytes;
 } parts;
 
@@ -72,15 +73,20 @@ static parts lay_out(const vly_attention_desc *desc, uint64_t own_bytes)
         p.offsets =
             place(&p.bytes, 4ull * (desc->batch + 1ull) * sizeof(int64_t));
     }
+    if (desc->type == VLY_ELEMENT_E4M3)
+        p.most_o = place(&p.bytes, sizeof(float));
     p.copies = place(&p.bytes, vly_cudnn_guard_bytes(desc));
     return p;
 }
 
 /* ---- the way ----------------------------------------------------------- */
 
-static int in_chunks(const vly_attention_layout *layout)
+/* of 16 bytes */
+static int in_chunks(const vly_attention_desc *desc,
+                     const vly_attention_layout *layout)
 {
-    return ((layout->batch | layout->seq | layout->head) & 7u) == 0;
+    const uint64_t each = desc->type == VLY_ELEMENT_E4M3 ? 16 : 8;
+    return (layout->batch | layout->seq | layout->head) % each == 0;
 }
 
 static vly_status cudnn_supports(const vly_attention_device *device,
@@ -90,8 +96,9 @@ static vly_status cudnn_supports(const vly_attention_device *device,
     const vly_cudnn *cudnn = NULL;
     const uint32_t align = desc->align == 0 ? 256 : desc->align;
     (void)device;
-    if (align < 16 || !in_chunks(&desc->q) || !in_chunks(&desc->k) ||
-        !in_chunks(&desc->v) || !in_chunks(&desc->o))
+    if (align < 16 || !in_chunks(desc, &desc->q) ||
+        !in_chunks(desc, &desc->k) || !in_chunks(desc, &desc->v) ||
+        !in_chunks(desc, &desc->o))
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
                               "cudnn: rows are not aligned to 16 bytes");
     if (desc->batch == 0 || desc->seq_q == 0 || desc->seq_kv == 0)
@@ -193,6 +200,11 @@ static void fill_pointers(const vly_attention_desc *desc,
     pointers[VLY_CUDNN_GRAD_V] = run->grad_v;
     pointers[VLY_CUDNN_GRAD_Q_SUM] = at_byte(workspace, p->grad_q_sum);
     pointers[VLY_CUDNN_ROW_SUM] = at_byte(workspace, p->row_sum);
+    pointers[VLY_CUDNN_SCALE_Q] = loose(run->scale_q);
+    pointers[VLY_CUDNN_SCALE_K] = loose(run->scale_k);
+    pointers[VLY_CUDNN_SCALE_V] = loose(run->scale_v);
+    pointers[VLY_CUDNN_SCALE_O] = loose(run->scale_o);
+    pointers[VLY_CUDNN_MOST_O] = at_byte(workspace, p->most_o);
     if ((desc->flags & VLY_ATTENTION_PACKED) == 0)
         return;
     pointers[VLY_CUDNN_LENGTH_Q] = at_byte(workspace, p->lengths);

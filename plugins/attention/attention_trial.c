@@ -207,6 +207,9 @@ static void fill_floats(vly_trial *trial, uint32_t which, uint8_t *to,
             if (positive)
                 values[k] = 1.25f + 0.5f * values[k];
         }
+        for (uint64_t k = 1; positive && k < count; k++)
+            if ((trial->desc.flags & VLY_ATTENTION_SAME_SCALES) != 0)
+                values[k] = values[0];
         vly_element_from_f32(type, values, to + i * vly_element_bits(type) / 8,
                              0, count);
     }

@@ -29,6 +29,11 @@ enum {
     VLY_CUDNN_GRAD_V,
     VLY_CUDNN_GRAD_Q_SUM, /* workspace, fp32 */
     VLY_CUDNN_ROW_SUM,    /* workspace, fp32: sum of grad_o * o of each row */
+    VLY_CUDNN_SCALE_Q,
+    VLY_CUDNN_SCALE_K,
+    VLY_CUDNN_SCALE_V,
+    VLY_CUDNN_SCALE_O,
+    VLY_CUDNN_MOST_O, /* workspace, fp32: the largest |O|, of fp8 */
     VLY_CUDNN_N_TENSORS,
 };
 

@@ -7,13 +7,43 @@
 
 #include "accel_common.h"
 
+/* A power of two below the largest e4m3 (448): weights of 2^-14 and more are
+ * normal numbers. */
+static const float WEIGHT_SCALE = 256.0f;
+
+/* What cudnn-frontend asks of fp8 on sm_90 (sdpa_support_surface.h), and what
+ * a graph with scales of their own for heads ends in: nvrtc refuses its code
+ * (9.19). */
+static vly_status refuse_fp8(const vly_attention_desc *desc, vly_error *error)
+{
+    const char *why = NULL;
+    if ((desc->flags & VLY_ATTENTION_SAME_SCALES) == 0)
+        why = "with one scale for all heads (VLY_ATTENTION_SAME_SCALES)";
+    else if (desc->type_o != VLY_ELEMENT_E4M3)
+        why = "with results in fp8";
+    else if ((desc->flags & (VLY_ATTENTION_LENGTHS | VLY_ATTENTION_PACKED |
+                             VLY_ATTENTION_PAGED)) != 0)
+        why = "of sequences of one length";
+    else if ((desc->flags & VLY_ATTENTION_CAUSAL_END) != 0 ||
+             desc->window_left != VLY_ATTENTION_NO_WINDOW ||
+             desc->window_right != VLY_ATTENTION_NO_WINDOW)
+        why = "without a mask, or causal from the top left";
+    else if (desc->dim % 16 != 0 || desc->dim_v % 16 != 0)
+        why = "with dimensions that are multiples of 16";
+    if (why == NULL)
+        return VLY_OK;
+    return vly_accel_fail(error, VLY_E_UNSUPPORTED, "cudnn: fp8 is wanted %s",
+                          why);
+}
+
 static vly_status refuse(const vly_attention_desc *desc, vly_error *error)
 {
+    if (desc->type == VLY_ELEMENT_E4M3)
+        return refuse_fp8(desc, error);
     if (desc->type != VLY_ELEMENT_F16 && desc->type != VLY_ELEMENT_BF16)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
                               "cudnn: Q, K and V are neither fp16 nor bf16 "
-                              "(its fp8 has one scale for all heads and "
-                              "writes fp8 only)");
+                              "nor fp8");
     if ((desc->flags & VLY_ATTENTION_PACKED) != 0 &&
         (desc->flags & VLY_ATTENTION_LSE) != 0)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
@@ -94,9 +124,58 @@ static vly_cudnn_tensor softmax(vly_cudnn_graph *graph,
                         &log, NULL, &stats);
     vly_cudnn_tensor p =
         vly_cudnn_tensor_virtual(graph, s->dim, vly_cudnn_type(desc->type));
+    if (desc->type == VLY_ELEMENT_E4M3) { /* weights fill the range of e4m3 */
+        const vly_cudnn_tensor up = vly_cudnn_value_f32(graph, WEIGHT_SCALE);
+        const vly_cudnn_tensor plain = vly_cudnn_map(
+            graph, VLY_CUDNN_PW_DIV, VLY_CUDNN_TYPE_F32, &e, &sum);
+        vly_cudnn_pointwise(graph, VLY_CUDNN_PW_MUL, VLY_CUDNN_TYPE_F32, -1,
+                            &plain, &up, NULL, &p);
+        return p;
+    }
     vly_cudnn_pointwise(graph, VLY_CUDNN_PW_DIV, VLY_CUDNN_TYPE_F32, -1, &e,
                         &sum, NULL, &p);
     return p;
+}
+
+/* ---- scales of fp8, in the order of cudnn-frontend's MatmulFP8Node ------ */
+
+static vly_cudnn_tensor one_number(vly_cudnn_graph *graph, int64_t id)
+{
+    vly_cudnn_tensor tensor = {.dim = {1, 1, 1, 1},
+                               .stride = {1, 1, 1, 1},
+                               .id = id,
+                               .type = VLY_CUDNN_TYPE_F32};
+    vly_cudnn_tensor_add(graph, &tensor);
+    return tensor;
+}
+
+static vly_cudnn_tensor descale_scores(vly_cudnn_graph *graph,
+                                       vly_cudnn_tensor s)
+{
+    const vly_cudnn_tensor q = one_number(graph, VLY_CUDNN_SCALE_Q);
+    const vly_cudnn_tensor k = one_number(graph, VLY_CUDNN_SCALE_K);
+    s = vly_cudnn_map(graph, VLY_CUDNN_PW_MUL, VLY_CUDNN_TYPE_F32, &s, &q);
+    return vly_cudnn_map(graph, VLY_CUDNN_PW_MUL, VLY_CUDNN_TYPE_F32, &s, &k);
+}
+
+/* O = P V, and its largest element, without which there is no engine */
+static void weigh_fp8(vly_cudnn_graph *graph, const vly_cudnn_tensor *p,
+                      const vly_cudnn_inputs *in)
+{
+    static const vly_cudnn_tensor *const no_lengths[3] = {NULL, NULL, NULL};
+    const vly_cudnn_tensor down =
+        vly_cudnn_value_f32(graph, 1.0f / WEIGHT_SCALE);
+    const vly_cudnn_tensor v = one_number(graph, VLY_CUDNN_SCALE_V);
+    const vly_cudnn_tensor out = one_number(graph, VLY_CUDNN_SCALE_O);
+    const vly_cudnn_tensor most = one_number(graph, VLY_CUDNN_MOST_O);
+    vly_cudnn_tensor o =
+        vly_cudnn_tensor_virtual(graph, in->o.dim, VLY_CUDNN_TYPE_F32);
+    vly_cudnn_matmul(graph, p, &in->v, &o, no_lengths, 0);
+    o = vly_cudnn_map(graph, VLY_CUDNN_PW_MUL, VLY_CUDNN_TYPE_F32, &o, &down);
+    o = vly_cudnn_map(graph, VLY_CUDNN_PW_MUL, VLY_CUDNN_TYPE_F32, &o, &v);
+    vly_cudnn_pointwise(graph, VLY_CUDNN_PW_MUL, VLY_CUDNN_TYPE_F32, -1, &o,
+                        &out, NULL, &in->o);
+    vly_cudnn_reduce(graph, VLY_CUDNN_REDUCE_AMAX, &o, &most);
 }
 
 vly_status vly_cudnn_forward(vly_cudnn_graph *graph,
@@ -126,8 +205,13 @@ vly_status vly_cudnn_forward(vly_cudnn_graph *graph,
     vly_cudnn_matmul(graph, &in.q, &in.k_t, &s, cut_s, in.has_lengths);
     s = vly_cudnn_map(graph, VLY_CUDNN_PW_MUL, VLY_CUDNN_TYPE_F32, &s,
                       &in.scale);
+    if (desc->type == VLY_ELEMENT_E4M3)
+        s = descale_scores(graph, s);
     s = vly_cudnn_mask(graph, desc, &in, s, 1);
     vly_cudnn_tensor p = softmax(graph, desc, &s);
-    vly_cudnn_matmul(graph, &p, &in.v, &in.o, cut_o, 0);
+    if (desc->type == VLY_ELEMENT_E4M3)
+        weigh_fp8(graph, &p, &in);
+    else
+        vly_cudnn_matmul(graph, &p, &in.v, &in.o, cut_o, 0);
     return VLY_OK;
 }

@@ -27,6 +27,7 @@ WRONG(fp8_o, (d->type = VLY_ELEMENT_E4M3, d->type_o = VLY_ELEMENT_F32))
 WRONG(fp8_back, (d->type = d->type_o = VLY_ELEMENT_E4M3,
                  d->flags = VLY_ATTENTION_BACKWARD))
 WRONG(flags, d->flags = 1u << 20)
+WRONG(same_scales, d->flags = VLY_ATTENTION_SAME_SCALES)
 WRONG(both_causal, d->flags = VLY_ATTENTION_CAUSAL | VLY_ATTENTION_CAUSAL_END)
 WRONG(packed_lengths, d->flags = VLY_ATTENTION_PACKED | VLY_ATTENTION_LENGTHS)
 WRONG(paged_back, (d->flags = VLY_ATTENTION_PAGED | VLY_ATTENTION_BACKWARD,
@@ -60,6 +61,7 @@ static const wrong_desc wrong_descs[] = {
     {"fp8, fp16 or bf16", VLY_E_UNSUPPORTED, fp8_o},
     {"gradients of fp8", VLY_E_UNSUPPORTED, fp8_back},
     {"0x100000", VLY_E_UNSUPPORTED, flags},
+    {"types that have none", VLY_E_INVALID, same_scales},
     {"at once", VLY_E_INVALID, both_causal},
     {"packed", VLY_E_INVALID, packed_lengths},
     {"pages", VLY_E_UNSUPPORTED, paged_back},

@@ -40,6 +40,7 @@ enum {
     PACKED = VLY_ATTENTION_PACKED,
     PAGED = VLY_ATTENTION_PAGED,
     DETERMINISTIC = VLY_ATTENTION_DETERMINISTIC,
+    SAME = VLY_ATTENTION_SAME_SCALES, /* fp8, and no other types */
 };
 
 struct graph_case {
@@ -78,6 +79,13 @@ static const struct graph_case cases[] = {
     {"odd", LSE, 2, 4, 2, 17, 63, 72, -1, -1, 0},
     {"one query, one key", LSE, 2, 4, 2, 1, 1, 64, -1, -1, 0},
     {"narrow", LSE, 2, 4, 2, 65, 65, 8, -1, -1, 0},
+    {"fp8 64", SAME, 1, 32, 32, 2048, 2048, 64, -1, -1, 0},
+    {"fp8 128", SAME, 1, 16, 16, 2048, 2048, 128, -1, -1, 0},
+    {"fp8 256", SAME, 1, 8, 8, 2048, 2048, 256, -1, -1, 0},
+    {"fp8 causal", SAME | CAUSAL, 1, 16, 16, 2048, 2048, 128, -1, -1, 0},
+    {"fp8 lse", SAME | LSE, 2, 16, 16, 2048, 2048, 128, -1, -1, 0},
+    {"fp8 groups", SAME | CAUSAL, 2, 16, 4, 2048, 2048, 128, -1, -1, 0},
+    {"fp8 odd", SAME | LSE, 2, 4, 2, 100, 130, 128, -1, -1, 0},
     {"backward", BACKWARD, 1, 16, 16, 2048, 2048, 128, -1, -1, 0},
     {"backward causal", BACKWARD | CAUSAL, 1, 16, 16, 2048, 2048, 64, -1, -1,
      0},
@@ -147,7 +155,9 @@ static void test_engines_offered(void **state)
     const uint32_t types[] = {VLY_ELEMENT_F16, VLY_ELEMENT_BF16};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (size_t t = 0; t < 2; t++) {
-            vly_attention_desc desc = describe(&cases[i], types[t]);
+            const int fp8 = (cases[i].flags & SAME) != 0;
+            vly_attention_desc desc =
+                describe(&cases[i], fp8 ? VLY_ELEMENT_E4M3 : types[t]);
             vly_error error = {.struct_size = sizeof error};
             uint32_t n = 0;
             vly_status status =
@@ -159,7 +169,10 @@ static void test_engines_offered(void **state)
             if (status != VLY_OK || n == 0)
                 fail_msg("%s: %u engines: %s", cases[i].name, n, error.message);
             print_message("%-20s %s: %u engines\n", cases[i].name,
-                          t == 0 ? "fp16" : "bf16", n);
+                          fp8      ? "fp8"
+                          : t == 0 ? "fp16"
+                                   : "bf16",
+                          n);
         }
     }
 }
@@ -175,7 +188,11 @@ static void test_refusals(void **state)
     vly_attention_desc desc = describe(&c, VLY_ELEMENT_F32);
     assert_int_equal(vly_cudnn_count_configs(cudnn, &target, &desc, &n, &error),
                      VLY_E_UNSUPPORTED);
-    assert_non_null(strstr(error.message, "neither fp16 nor bf16"));
+    assert_non_null(strstr(error.message, "neither fp16 nor bf16 nor fp8"));
+    desc = describe(&c, VLY_ELEMENT_E4M3);
+    assert_int_equal(vly_cudnn_count_configs(cudnn, &target, &desc, &n, &error),
+                     VLY_E_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "one scale for all heads"));
     desc = describe(&c, VLY_ELEMENT_F16);
     desc.flags |= VLY_ATTENTION_PACKED;
     assert_int_equal(vly_cudnn_count_configs(cudnn, &target, &desc, &n, &error),
@@ -197,8 +214,9 @@ static void test_plans_are_kept(void **state)
     (void)state;
     const vly_cudnn *cudnn = open_or_skip();
     const vly_cudnn_target target = {.device_json = h200};
-    const char *const names[] = {"causal 256", "lengths at the end", "packed",
-                                 "pages of 16", "backward groups"};
+    const char *const names[] = {"causal 256",  "lengths at the end", "packed",
+                                 "pages of 16", "backward groups",    "fp8 lse",
+                                 "fp8 odd"};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int wanted = 0;
         for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
@@ -206,7 +224,9 @@ static void test_plans_are_kept(void **state)
         if (!wanted)
             continue;
         vly_error error = {.struct_size = sizeof error};
-        const vly_attention_desc desc = describe(&cases[i], VLY_ELEMENT_BF16);
+        const vly_attention_desc desc = describe(
+            &cases[i],
+            (cases[i].flags & SAME) != 0 ? VLY_ELEMENT_E4M3 : VLY_ELEMENT_BF16);
         vly_cudnn_plan *made = NULL, *loaded = NULL;
         vly_cudnn_plan_info a, b;
         void *blob = NULL, *again = NULL;

@@ -39,6 +39,9 @@ enum {
                                            with LENGTHS or PAGED */
     VLY_ATTENTION_PAGED = 64u,          /* K and V lie in pages; forward only */
     VLY_ATTENTION_DETERMINISTIC = 128u, /* backward: the same bits every time */
+    /* fp8: the numbers of scale_q are all the same, likewise those of scale_k
+     * and of scale_v; libraries with one scale a tensor can be used */
+    VLY_ATTENTION_SAME_SCALES = 256u,
 };
 
 enum { VLY_ATTENTION_NO_WINDOW = -1 };
