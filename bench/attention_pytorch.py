@@ -9,7 +9,8 @@ attention`, with the cuDNN and the flash backends, on a CUDA device:
 decoding with 64 query and 8 key heads over 32 k positions. Random data, sets of
 buffers larger than the L2 cache used in turn, the median of 31 samples by CUDA
 events. Prints one JSON object; what a backend refuses has a reason instead of
-a time. Operations are counted as in bench_attention.c.
+a time. Operations are counted as in bench_attention.c; error is relative, against
+float64 on the rows that the suite looks at.
 """
 import argparse
 import json
@@ -50,19 +51,83 @@ def tensors(shape, n, dtype, grad=False):
             for _ in range(n)]
 
 
-def reference(q, k, v, causal):
-    """Float64 on sampled queries of the first sequence and head."""
-    rows = sorted({0, q.shape[2] // 3, q.shape[2] - 1})
-    group = q.shape[1] // k.shape[1]
-    head = q.shape[1] - 1
-    keys = k[0, head // group].double()
-    scores = q[0, head, rows].double() @ keys.T / q.shape[3] ** 0.5
-    if causal:
-        position = torch.arange(k.shape[2], device="cuda")
-        for i, row in enumerate(rows):
-            scores[i, position > row] = float("-inf")
-    wanted = torch.softmax(scores, -1) @ v[0, head // group].double()
-    return head, rows, wanted
+def mix64(x):
+    mask = (1 << 64) - 1
+    x = ((x ^ x >> 30) * 0xBF58476D1CE4E5B9) & mask
+    x = ((x ^ x >> 27) * 0x94D049BB133111EB) & mask
+    return x ^ x >> 31
+
+
+def pick(n, sample):
+    """As in bench_attention_check.c: last, two between at random, first."""
+    return {0: n - 1, 3: 0}.get(sample, mix64(n + sample) % n)
+
+
+class Head:
+    """One head in float64, a block of queries at a time: never all scores."""
+    BLOCK = 1024
+
+    def __init__(self, q, k, v, causal, b, h):
+        group = q.shape[1] // k.shape[1]
+        self.q, self.k, self.v = (t.detach()[b, i].double() for t, i in
+                                  ((q, h), (k, h // group), (v, h // group)))
+        self.causal, self.scale = causal, q.shape[3] ** -0.5
+
+    def scores(self, rows):
+        s = self.q[rows] @ self.k.T * self.scale
+        if self.causal:
+            seen = torch.arange(self.k.shape[0], device=s.device)[None, :] <= \
+                rows[:, None]
+            s = s.masked_fill(~seen, float("-inf"))
+        return s
+
+    def blocks(self):
+        everything = torch.arange(self.q.shape[0], device=self.q.device)
+        return everything.split(self.BLOCK)
+
+    def query(self, i, grad_o=None):
+        """O, or the gradient of Q, of query i."""
+        rows = torch.tensor([i], device=self.q.device)
+        p = torch.softmax(self.scores(rows), -1)
+        o = p @ self.v
+        if grad_o is None:
+            return o[0]
+        g = grad_o[rows]
+        ds = p * (g @ self.v.T - (g * o).sum(-1, keepdim=True)) * self.scale
+        return (ds @ self.k)[0]
+
+    def key(self, j, o, grad_o):
+        """Gradients of K and V of key j, from O as the forward run had it."""
+        grad_k = torch.zeros_like(self.k[j])
+        grad_v = torch.zeros_like(self.v[j])
+        for rows in self.blocks():
+            p = torch.softmax(self.scores(rows), -1)[:, j]
+            g = grad_o[rows]
+            ds = p * (g @ self.v[j] - (g * o[rows]).sum(-1)) * self.scale
+            grad_k += ds @ self.q[rows]
+            grad_v += p @ g
+        return grad_k, grad_v
+
+
+def relative_error(q, k, v, o, causal, grad_o=None, grads=None):
+    """sqrt of the sum of squared differences over that of the values, on the
+    rows that bench_attention_check.c looks at."""
+    difference = size = 0.0
+    for sample in range(4):
+        b, h = pick(q.shape[0], sample), pick(q.shape[1], sample)
+        head = Head(q, k, v, causal, b, h)
+        i, j = pick(q.shape[2], sample), pick(k.shape[2], sample)
+        if grads is None:
+            pairs = [(o.detach()[b, h, i], head.query(i))]
+        else:
+            g, out = grad_o[b, h].double(), o.detach()[b, h].double()
+            grad_k, grad_v = head.key(j, out, g)
+            pairs = [(grads[0][b, h, i], head.query(i, g)),
+                     (grads[1][b, h, j], grad_k), (grads[2][b, h, j], grad_v)]
+        for found, wanted in pairs:
+            difference += float((found.double() - wanted).square().sum())
+            size += float(wanted.square().sum())
+    return (difference / size) ** 0.5
 
 
 def measure(name, backend, q_shape, kv_shape, dtype, causal, backward):
@@ -86,18 +151,20 @@ def measure(name, backend, q_shape, kv_shape, dtype, causal, backward):
     try:
         with sdpa_kernel(BACKENDS[backend]):
             o = forward(0)
-            head, rows, wanted = reference(q[0], k[0], v[0], causal)
-            found = o[0, head, rows].double()
-            row["error"] = float((found - wanted).norm() / wanted.norm())
             if backward:
                 row["flops"] = 2.5 * flops
                 outputs = [forward(i) for i in range(sets)]
                 grad = torch.randn_like(o)
+                grads = torch.autograd.grad(o, (q[0], k[0], v[0]), grad)
+                row["error"] = relative_error(q[0], k[0], v[0], o, causal,
+                                              grad, grads)
 
                 def run(i):
                     torch.autograd.grad(outputs[i], (q[i], k[i], v[i]), grad,
                                         retain_graph=True)
             else:
+                row["error"] = relative_error(q[0], k[0], v[0], o, causal)
+
                 def run(i):
                     with torch.no_grad():
                         forward(i)
