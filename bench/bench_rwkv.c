@@ -40,14 +40,16 @@ typedef struct rwkv_work {
 } rwkv_work;
 
 /* Not a bound of what is right, which the tests have against double: roundings
- * of a deep model add up. Logits that have nothing to do with each other are
- * sqrt(2) apart; a way that gets this far from another one is not worth timing.
+ * of a deep model add up (seen on an H200: fp16 0.0014, 0.037, 0.023 of 0.1B,
+ * 1.5B, 2.9B, and 0.077 of 2.9B in w8). Logits that have nothing to do with
+ * each other are sqrt(2) apart; a way that gets this far from another one is
+ * not worth timing.
  */
 static double limit_of(const rwkv_work *w)
 {
     switch ((int)vly_rwkv_model_info_of(w->model)->activation) {
     case VLY_RWKV_FORMAT_F16:
-        return 0.05;
+        return 0.2;
     case VLY_RWKV_FORMAT_BF16:
         return 0.3;
     default:

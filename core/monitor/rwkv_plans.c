@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "monitor/rwkv_parts.h"
 
+/* Beside what a product needs itself, whose sums may stay in fp32 until their
+ * function was applied. */
 enum { WORKSPACE_MOST = 64 << 20 };
 
 /* On a device, more rows than these multiply the second matrices of the gates
@@ -111,7 +113,7 @@ static vly_status make_gemm(vly_rwkv_context *context, uint64_t rows,
         .ldc = p->n,
         .ldd = p->n,
         .batch = 1,
-        .workspace_most = WORKSPACE_MOST,
+        .workspace_most = WORKSPACE_MOST + rows * p->n * sizeof(float),
         .align = RWKV_PLAN_ALIGN};
     vly_status status = VLY_OK;
     if (model->gemm.gemm.struct_size == 0) {

@@ -52,6 +52,36 @@ static __device__ __forceinline__ float normed(const vly_cuda_rwkv_rows &args,
                 args.norm_bias[j]);
 }
 
+#define MOST_MIXES 6
+
+/* What a column is normalised and mixed with. None of it waits for the row, so
+ * it is read first: a load behind the norm is one more latency of memory, and
+ * behind a store another one, as the compiler keeps their order. */
+struct column_weights {
+    float weight, bias, last;
+    float mix[MOST_MIXES];
+};
+
+/* last: NULL where there is none */
+static __device__ __forceinline__ void
+read_column(const vly_cuda_rwkv_rows &args, const float *last, uint32_t j,
+            column_weights *to)
+{
+    to->weight = args.norm_weight[j];
+    to->bias = args.norm_bias[j];
+    to->last = last != nullptr ? last[j] : 0.0f;
+#pragma unroll
+    for (uint32_t i = 0; i < MOST_MIXES; i++)
+        if (i < args.n_mix)
+            to->mix[i] = args.mix[(uint64_t)i * args.width + j];
+}
+
+static __device__ __forceinline__ float normed(const column_weights &c,
+                                               const row_norm &norm, float x)
+{
+    return fmaf((x - norm.mean) * norm.scale, c.weight, c.bias);
+}
+
 /* Columns [begin, end) of a row are with this block; `last` is read and written
  * by the block of the first token alone. part: [WARPS], as in rwkv_sum_block */
 template <int PER>
@@ -66,7 +96,11 @@ mix_columns(const vly_cuda_rwkv_rows &args, uint32_t row, uint32_t begin,
         return;
     const float *x = args.x + (uint64_t)row * width;
     const float *final = x + (uint64_t)(n - 1 - token) * width;
-    float *last = args.last + (uint64_t)batch * width;
+    float *last = token > 0 ? nullptr : args.last + (uint64_t)batch * width;
+    column_weights c;
+    uint32_t j = begin + threadIdx.x;
+    if (j < end)
+        read_column(args, last, j, &c);
     const row_norm norm = norm_of<PER>(x, width, args.eps, part);
     row_norm other = norm;
     if (token > 0)
@@ -74,19 +108,22 @@ mix_columns(const vly_cuda_rwkv_rows &args, uint32_t row, uint32_t begin,
     else if (n > 1)
         other = norm_of<PER>(final, width, args.eps, part);
     const uint64_t step = (uint64_t)args.batch * args.seq * width;
-    for (uint32_t j = begin + threadIdx.x; j < end; j += THREADS) {
-        const float now = normed(args, norm, __ldcg(x + j), j);
-        float before;
-        if (token > 0) {
-            before = normed(args, other, __ldcg(x + j - width), j);
-        } else {
-            before = last[j];
-            last[j] = n > 1 ? normed(args, other, __ldcg(final + j), j) : now;
-        }
-        for (uint32_t i = 0; i < args.n_mix; i++)
-            rwkv_put(
-                args.mixed, args.type, i * step + (uint64_t)row * width + j,
-                fmaf(before - now, args.mix[(uint64_t)i * width + j], now));
+    while (j < end) {
+        const float now = normed(c, norm, __ldcg(x + j));
+        float before = c.last;
+        if (token > 0)
+            before = normed(c, other, __ldcg(x + j - width));
+        else
+            last[j] = n > 1 ? normed(c, other, __ldcg(final + j)) : now;
+#pragma unroll
+        for (uint32_t i = 0; i < MOST_MIXES; i++)
+            if (i < args.n_mix)
+                rwkv_put(args.mixed, args.type,
+                         i * step + (uint64_t)row * width + j,
+                         fmaf(before - now, c.mix[i], now));
+        j += THREADS;
+        if (j < end)
+            read_column(args, last, j, &c);
     }
 }
 
