@@ -7,6 +7,8 @@
 #ifndef VLY_RWKV_LAUNCH_CUH
 #define VLY_RWKV_LAUNCH_CUH
 
+#include <stdint.h>
+
 #include <cuda_runtime.h>
 
 /* Until what the kernels before wrote can be read; lets the next one start. */

@@ -28,6 +28,8 @@ typedef struct vly_wkv_args {
     uint32_t seq;
     uint32_t heads;
     uint32_t type;
+    uint32_t early; /* step, recurrent: the launch may begin while the one
+                       before it in the stream runs (rwkv_launch.cuh) */
 } vly_wkv_args;
 
 /* One token: all of the state in flight at once. seq is 1. */

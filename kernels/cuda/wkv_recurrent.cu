@@ -11,6 +11,7 @@
  * about 80 and four tokens are in sight. Predicted: 100 to 150 ns. Not
  * measured.
  */
+#include "rwkv_launch.cuh"
 #include "wkv_device.cuh"
 
 #define ROWS 16
@@ -147,6 +148,7 @@ static __global__ void __launch_bounds__(THREADS)
     wkv_recurrent(const __grid_constant__ vly_wkv_args args)
 {
     __shared__ __align__(16) recurrent_tile tiles[2];
+    rwkv_wait();
     const wkv_place at = wkv_place_of(args, blockIdx.x);
     const uint32_t first = blockIdx.y * ROWS;
     /* of the first lane, so that the compiler knows that a warp agrees */
@@ -195,19 +197,10 @@ static __global__ void __launch_bounds__(THREADS)
 int vly_wkv_recurrent(const vly_wkv_args *args, void *stream)
 {
     const dim3 grid(args->batch * args->heads, WKV_DIM / ROWS);
-    cudaStream_t to = (cudaStream_t)stream;
     if (grid.x == 0)
         return 0;
-    switch (args->type) {
-    case 1:
-        wkv_recurrent<__half><<<grid, THREADS, 0, to>>>(*args);
-        break;
-    case 2:
-        wkv_recurrent<__nv_bfloat16><<<grid, THREADS, 0, to>>>(*args);
-        break;
-    default:
-        wkv_recurrent<float><<<grid, THREADS, 0, to>>>(*args);
-        break;
-    }
-    return (int)cudaGetLastError();
+    return rwkv_launch(args->type == 1   ? wkv_recurrent<__half>
+                       : args->type == 2 ? wkv_recurrent<__nv_bfloat16>
+                                         : wkv_recurrent<float>,
+                       grid, THREADS, 0, stream, args->early, *args);
 }

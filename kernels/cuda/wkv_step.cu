@@ -4,6 +4,7 @@
  * blocks; a row is with 16 lanes, 16 bytes each, and a thread has two rows, all
  * read before anything else is done.
  */
+#include "rwkv_launch.cuh"
 #include "wkv_device.cuh"
 
 #define THREADS 256
@@ -52,6 +53,7 @@ static __global__ void __launch_bounds__(THREADS)
     wkv_step(const __grid_constant__ vly_wkv_args args)
 {
     __shared__ __align__(16) step_vectors x;
+    rwkv_wait();
     const wkv_place at = wkv_place_of(args, blockIdx.x);
     const uint32_t first = blockIdx.y * ROWS;
     const uint32_t column = threadIdx.x % 16 * 4;
@@ -95,19 +97,10 @@ static __global__ void __launch_bounds__(THREADS)
 int vly_wkv_step(const vly_wkv_args *args, void *stream)
 {
     const dim3 grid(args->batch * args->heads, WKV_DIM / ROWS);
-    cudaStream_t to = (cudaStream_t)stream;
     if (grid.x == 0)
         return 0;
-    switch (args->type) {
-    case 1:
-        wkv_step<__half><<<grid, THREADS, 0, to>>>(*args);
-        break;
-    case 2:
-        wkv_step<__nv_bfloat16><<<grid, THREADS, 0, to>>>(*args);
-        break;
-    default:
-        wkv_step<float><<<grid, THREADS, 0, to>>>(*args);
-        break;
-    }
-    return (int)cudaGetLastError();
+    return rwkv_launch(args->type == 1   ? wkv_step<__half>
+                       : args->type == 2 ? wkv_step<__nv_bfloat16>
+                                         : wkv_step<float>,
+                       grid, THREADS, 0, stream, args->early, *args);
 }

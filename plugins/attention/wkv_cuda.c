@@ -19,12 +19,13 @@ static const vly_wkv_way ways[] = {
     {"own_recurrent", vly_wkv_recurrent, 0, 4, 0},
     {"own_chunked", vly_wkv_chunked, 0, 4, 80},
 };
-enum { N_WAYS = sizeof ways / sizeof ways[0], STORED_VERSION = 1 };
+enum { N_WAYS = sizeof ways / sizeof ways[0], STORED_VERSION = 2 };
 
 struct vly_wkv_plan {
     vly_wkv_desc desc;
     const vly_wkv_way *way;
     uint32_t device;
+    uint32_t early;
     uint32_t n_candidates;
     uint32_t cached;
     double measured_s;
@@ -201,6 +202,7 @@ static vly_status plan_create(const vly_device_spec *device,
     made->desc = *desc;
     made->desc.struct_size = (uint32_t)sizeof *desc;
     made->device = device->index;
+    made->early = options.early && all.capability >= 90;
     status = choose(&options, &all, made, error);
     if (status != VLY_OK) {
         plan_destroy(made);
@@ -218,7 +220,8 @@ static vly_status plan_info(const vly_wkv_plan *plan, vly_plan_info *info,
     info->n_candidates = plan->n_candidates;
     info->measured_s = plan->measured_s;
     info->cached = plan->cached;
-    snprintf(info->choice, sizeof info->choice, "%s", plan->way->name);
+    snprintf(info->choice, sizeof info->choice, "%s%s", plan->way->name,
+             plan->early ? ", early" : "");
     return VLY_OK;
 }
 
@@ -246,6 +249,7 @@ static vly_status run_plan(vly_wkv_plan *plan, const vly_wkv_run *run,
         .seq = plan->desc.seq,
         .heads = plan->desc.heads,
         .type = plan->desc.type,
+        .early = plan->early,
     };
     return vly_accel_cuda_check(plan->way->launch(&args, run->stream),
                                 plan->way->name, error);
