@@ -150,7 +150,7 @@ static vly_status begin(bench *all, uint64_t *n_anomalies, vly_error *error)
         .gate = all->gate,
         .wall = !on_host,
         .model = vly_watcher_rwkv_model(all->rwkv),
-        .tail = vly_watcher_rwkv_tail(all->rwkv),
+        .tails = vly_watcher_rwkv_tails(all->rwkv),
         .alarms_an_hour = 1,
         .record_s = asked->every_ms * 1e-3,
         .on_anomaly = ignore_anomaly,

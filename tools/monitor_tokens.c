@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "json_writer.h"
 #include "monitor/detectors.h"
+#include "monitor/extremes.h"
 #include "telemetry_file.h"
 #include "tool.h"
 
@@ -26,7 +27,7 @@ static void print_text(const telemetry_entry *entry)
 }
 
 static vly_status print_json(const telemetry_entry *entry, const double *scores,
-                             vly_error *error)
+                             const double *times, vly_error *error)
 {
     json_writer json;
     size_t n = 0;
@@ -43,6 +44,8 @@ static vly_status print_json(const telemetry_entry *entry, const double *scores,
     json_object_end(&json);
     for (uint32_t k = 0; k < VLY_DETECTORS; k++)
         json_number(&json, vly_detector_name(k), scores[k]);
+    json_number(&json, "times", times[0]);
+    json_number(&json, "times_smoothed", times[1]);
     json_object_end(&json);
     const char *text = json_finish(&json, &n);
     if (text)
@@ -57,6 +60,9 @@ static int run(const tool_args *args)
     telemetry_file *file = NULL;
     vly_detector *detectors[VLY_DETECTORS] = {NULL};
     double scores[VLY_DETECTORS];
+    vly_extremes extremes = {0};
+    double times[2];
+    uint32_t metrics[2];
     telemetry_entry entry;
     bool more = false;
     vly_status status = telemetry_file_open(args->positional[0], &file, &error);
@@ -68,8 +74,9 @@ static int run(const tool_args *args)
             break;
         for (uint32_t k = 0; k < VLY_DETECTORS; k++)
             scores[k] = vly_detector_score(detectors[k], &entry.note, NULL);
+        vly_extremes_judge(&extremes, entry.note.level, times, metrics);
         if (tool_has(args, "json"))
-            status = print_json(&entry, scores, &error);
+            status = print_json(&entry, scores, times, &error);
         else
             print_text(&entry);
     }

@@ -3,6 +3,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/causes.c
     ${CMAKE_CURRENT_LIST_DIR}/detectors.c
     ${CMAKE_CURRENT_LIST_DIR}/device_watch.c
+    ${CMAKE_CURRENT_LIST_DIR}/extremes.c
     ${CMAKE_CURRENT_LIST_DIR}/gate.c
     ${CMAKE_CURRENT_LIST_DIR}/rwkv_context.c
     ${CMAKE_CURRENT_LIST_DIR}/rwkv_load.c

@@ -6,10 +6,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "monitor/extremes.h"
 
 /* MEMORY: over how many records a metric's usual surprise is taken. QUIET:
  * records below the threshold that end an episode. */
@@ -32,31 +34,37 @@ typedef struct usual {
 } usual;
 
 struct vly_surprise {
-    vly_tail tail;
-    double alarms;
-    double records; /* of an hour */
+    vly_tail tails[VLY_CHANNELS];
+    double threshold;
     usual metrics[VLY_METRICS];
-    uint64_t n;     /* records so far */
-    uint64_t above; /* of them that are warm: scores over the tail's base */
-    double excess;  /* sum of what they lie over it, each cut */
+    vly_extremes times;
+    uint64_t n;                  /* records so far */
+    double above[VLY_CHANNELS];  /* records over a tail's base, the model's */
+    double excess[VLY_CHANNELS]; /* too; sum of what they lie over it */
     uint32_t quiet; /* records since the last strange one, to QUIET */
 };
 
 /* ---- tails -------------------------------------------------------------- */
 
-double vly_tail_threshold(const vly_tail *tail, double alarms, double records)
+double vly_tail_rarity(const vly_tail *tail, double x)
 {
-    const double over = tail->share * records; /* records above base */
-    if (!(over > alarms))
-        return tail->base;
-    return tail->base + tail->excess * vly_log(over / alarms);
+    if (!(x > tail->base))
+        return 0;
+    return (x - tail->base) / tail->excess - vly_log(tail->share);
 }
 
-bool vly_tail_read(const char *text, vly_tail *tail)
+double vly_rarity_threshold(double alarms, double records)
 {
-    double values[3];
+    const double times = VLY_CHANNELS * records / alarms;
+    return times > 1 ? vly_log(times) : 0;
+}
+
+bool vly_tails_read(const char *text, vly_tail tails[VLY_CHANNELS])
+{
+    double values[3 * VLY_CHANNELS];
+    vly_tail made[VLY_CHANNELS];
     const char *at = text;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3 * VLY_CHANNELS; i++) {
         char *end = NULL;
         values[i] = strtod(at, &end);
         if (end == at || !(values[i] >= 0) || !(values[i] < 1e9))
@@ -65,9 +73,15 @@ bool vly_tail_read(const char *text, vly_tail *tail)
     }
     while (*at == ' ')
         at++;
-    if (*at != '\0' || values[1] > 1 || !(values[2] > 0))
+    if (*at != '\0')
         return false;
-    *tail = (vly_tail){values[0], values[1], values[2]};
+    for (int c = 0; c < VLY_CHANNELS; c++) {
+        made[c] =
+            (vly_tail){values[3 * c], values[3 * c + 1], values[3 * c + 2]};
+        if (!(made[c].share > 0) || made[c].share > 1 || !(made[c].excess > 0))
+            return false;
+    }
+    memcpy(tails, made, sizeof made);
     return true;
 }
 
@@ -110,19 +124,19 @@ static double judge_metric(usual *of, uint64_t n, double nats)
     return of->held > z * at_once ? of->held : z * at_once;
 }
 
-/* The tail that counts: the model's, or where it is heavier the one that this
- * net adds to as many records of the model's as PRIOR. A net whose records are
- * strange by nature would else cry all the time. */
-static double threshold_of(const vly_surprise *surprise)
+/* How rare a value is: by the tail of sound runs, or where it is heavier by
+ * that which this net adds to as many of its records as PRIOR. A net whose
+ * records are strange by nature would else cry all the time. */
+static double rarity_of(const vly_surprise *surprise, int channel, double x)
 {
-    vly_tail tail = surprise->tail;
-    const double had = PRIOR * tail.share + 1;
-    const double above = had + (double)surprise->above;
+    vly_tail tail = surprise->tails[channel];
+    const double above = surprise->above[channel];
     const double share = above / (PRIOR + (double)surprise->n);
-    const double excess = (had * tail.excess + surprise->excess) / above;
+    const double excess = surprise->excess[channel] / above;
     tail.share = share > tail.share ? share : tail.share;
+    tail.share = tail.share < 1 ? tail.share : 1;
     tail.excess = excess > tail.excess ? excess : tail.excess;
-    return vly_tail_threshold(&tail, surprise->alarms, surprise->records);
+    return vly_tail_rarity(&tail, x);
 }
 
 /* The metric of a fact, VLY_METRICS without one. A lost sample is none: who
@@ -136,29 +150,52 @@ static uint32_t fact_of(const vly_record *record)
     return VLY_METRICS;
 }
 
-static void learn_tail(vly_surprise *surprise, double score)
+static void learn_tails(vly_surprise *surprise, const double *values)
 {
-    const double over = score - surprise->tail.base;
-    const double most = 4 * surprise->tail.excess;
-    if (!(over > 0))
-        return;
-    surprise->above++;
-    surprise->excess += over < most ? over : most;
+    for (int c = 0; c < VLY_CHANNELS; c++) {
+        const double over = values[c] - surprise->tails[c].base;
+        const double most = 4 * surprise->tails[c].excess;
+        if (!(over > 0))
+            continue;
+        surprise->above[c]++;
+        surprise->excess[c] += over < most ? over : most;
+    }
+}
+
+/* Values of the channels, and the metric of each. */
+static void measure(vly_surprise *surprise, const vly_record_note *note,
+                    const double *nats, double *values, uint32_t *metrics,
+                    vly_verdict *verdict)
+{
+    values[0] = 0;
+    metrics[0] = 0;
+    for (uint32_t m = 0; m < VLY_METRICS; m++) {
+        verdict->nats[m] = nats[m];
+        verdict->z[m] =
+            judge_metric(&surprise->metrics[m], surprise->n, nats[m]);
+        if (verdict->z[m] > values[0]) {
+            values[0] = verdict->z[m];
+            metrics[0] = m;
+        }
+    }
+    vly_extremes_judge(&surprise->times, note->level, values + 1, metrics + 1);
 }
 
 void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
                         const vly_record_note *note, const double *nats,
                         vly_verdict *verdict)
 {
+    double values[VLY_CHANNELS];
+    uint32_t metrics[VLY_CHANNELS];
     vly_verdict made = {.burst = record->burst,
                         .warm = surprise->n >= VLY_TOKENS_WARM,
-                        .threshold = threshold_of(surprise)};
-    for (uint32_t m = 0; m < VLY_METRICS; m++) {
-        made.nats[m] = nats[m];
-        made.z[m] = judge_metric(&surprise->metrics[m], surprise->n, nats[m]);
-        if (made.z[m] > made.score) {
-            made.score = made.z[m];
-            made.metric = m;
+                        .threshold = surprise->threshold};
+    measure(surprise, note, nats, values, metrics, &made);
+    for (int c = 0; c < VLY_CHANNELS; c++) {
+        const double rarity = rarity_of(surprise, c, values[c]);
+        if (rarity > made.score) {
+            made.score = rarity < z_most ? rarity : z_most;
+            made.metric = metrics[c];
         }
     }
     const uint32_t fact = fact_of(record);
@@ -170,19 +207,21 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
     made.area = vly_note_area(note, made.metric);
     made.strange = made.warm && made.score >= made.threshold;
     made.alarm = made.strange && surprise->quiet >= QUIET;
+    /* of an episode only the first record is learned from: a fault that lasts
+     * is not what is usual here */
+    if (made.warm && fact == VLY_METRICS && surprise->quiet >= QUIET)
+        learn_tails(surprise, values);
     if (made.strange)
         surprise->quiet = 0;
     else if (surprise->quiet < QUIET)
         surprise->quiet++;
-    if (made.warm && fact == VLY_METRICS)
-        learn_tail(surprise, made.score);
     surprise->n++;
     *verdict = made;
 }
 
 /* ---- begin and end ------------------------------------------------------ */
 
-vly_status vly_surprise_create(const vly_tail *tail,
+vly_status vly_surprise_create(const vly_tail *tails,
                                double false_alarms_an_hour, double record_s,
                                vly_surprise **surprise, vly_error *error)
 {
@@ -199,9 +238,13 @@ vly_status vly_surprise_create(const vly_tail *tail,
     vly_surprise *made = vly_calloc(1, sizeof *made);
     if (!made)
         return vly_fail_nomem(error, sizeof *made, "the score of telemetry");
-    made->tail = *tail;
-    made->alarms = false_alarms_an_hour;
-    made->records = 3600 / record_s;
+    memcpy(made->tails, tails, sizeof made->tails);
+    for (int c = 0; c < VLY_CHANNELS; c++) {
+        made->above[c] = PRIOR * tails[c].share + 1;
+        made->excess[c] = made->above[c] * tails[c].excess;
+    }
+    made->threshold =
+        vly_rarity_threshold(false_alarms_an_hour, 3600 / record_s);
     made->quiet = QUIET;
     *surprise = made;
     return VLY_OK;

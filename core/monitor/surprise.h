@@ -3,13 +3,15 @@
  * likely each is; the surprise of a metric is -log of the probability that its
  * token had. Each metric's surprise is held against its own centre and spread
  * of late (a net whose spikes are hard to foresee is not broken). What lasts
- * for some records counts fully, what is large at once in part; the score of a
- * record is that of its strangest metric. A threshold on it is chosen by how
- * many false alarms an hour are bearable.
+ * for some records counts fully, what is large at once in part; the strangest
+ * metric counts. Beside it stand two rules about times (extremes.h). Each of
+ * the three has a tail on sound runs, which says how rare a value is; a
+ * record's score is the rarest of them, and the threshold follows from how many
+ * false alarms an hour are bearable.
  *
- * The tail of the score of sound runs is taken as exponential above a high
- * quantile (peaks over threshold: Pickands 1975, doi:10.1214/aos/1176343003;
- * streams: Siffer et al. 2017, doi:10.1145/3097983.3098144).
+ * A tail is taken as exponential above a high quantile (peaks over threshold:
+ * Pickands 1975, doi:10.1214/aos/1176343003; streams: Siffer et al. 2017,
+ * doi:10.1145/3097983.3098144).
  */
 #ifndef VOLLEY_MONITOR_SURPRISE_H
 #define VOLLEY_MONITOR_SURPRISE_H
@@ -20,20 +22,27 @@
 
 #include "monitor/tokens.h"
 
-/* The tail of the score on sound runs: a share of records lies above base, by
+/* The tail of a number on sound runs: a share of records lies above base, by
  * excess in the mean. */
 typedef struct vly_tail {
     double base;
-    double share;  /* 0 to 1 */
+    double share;  /* above 0, to 1 */
     double excess; /* > 0 */
 } vly_tail;
 
-/* The score above which lie `alarms` of `records` records, by a tail. */
-double vly_tail_threshold(const vly_tail *tail, double alarms, double records);
-/* The tail's text in a model's metadata, "BASE SHARE EXCESS", under
- * VLY_TAIL_KEY. false: it is none. */
-#define VLY_TAIL_KEY "volley.tail"
-bool vly_tail_read(const char *text, vly_tail *tail);
+/* What a record is judged by: surprise, times as they are, times smoothed
+ * (extremes.h). */
+#define VLY_CHANNELS 3
+
+/* -log of the share of sound records above x; 0 up to base. */
+double vly_tail_rarity(const vly_tail *tail, double x);
+/* The rarity that one of the channels of `records` sound records reaches
+ * `alarms` times. */
+double vly_rarity_threshold(double alarms, double records);
+/* The tails' text in a model's metadata, "BASE SHARE EXCESS" for each channel,
+ * under VLY_TAILS_KEY. false: it is none. */
+#define VLY_TAILS_KEY "volley.tails"
+bool vly_tails_read(const char *text, vly_tail tails[VLY_CHANNELS]);
 
 /* -log softmax(logits)[token] in nats. n > token; logits that are not finite
  * give infinity. */
@@ -41,7 +50,7 @@ double vly_surprise_nats(const float *logits, uint32_t n, uint8_t token);
 
 /* What a record scored. */
 typedef struct vly_verdict {
-    double score;
+    double score; /* rarity: 10.5 is one of 36,000 records */
     double threshold;
     double nats[VLY_METRICS]; /* surprise of each metric */
     double z[VLY_METRICS];    /* against its own past, held */
@@ -55,10 +64,10 @@ typedef struct vly_verdict {
 
 typedef struct vly_surprise vly_surprise;
 
-/* false_alarms_an_hour > 0. An hour has 3600 s / record_s records; record_s is
- * the time between two samples, and above 0.
+/* tails  [VLY_CHANNELS]. false_alarms_an_hour > 0. An hour has 3600 s /
+ * record_s records; record_s is the time between two samples, and above 0.
  * Errors  E_INVALID; E_NOMEM */
-vly_status vly_surprise_create(const vly_tail *tail,
+vly_status vly_surprise_create(const vly_tail *tails,
                                double false_alarms_an_hour, double record_s,
                                vly_surprise **surprise, vly_error *error);
 void vly_surprise_destroy(vly_surprise *surprise); /* NULL is legal */

@@ -278,7 +278,7 @@ vly_status vly_watcher_create(const vly_watcher_options *options,
     made->figures.failure.struct_size = sizeof(vly_error);
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
-    VLY_TRY(vly_surprise_create(options->tail, options->alarms_an_hour,
+    VLY_TRY(vly_surprise_create(options->tails, options->alarms_an_hour,
                                 options->record_s, &made->surprise, error));
     VLY_TRY(vly_tokens_create(made->n_areas, options->n_device, &made->tokens,
                               error));

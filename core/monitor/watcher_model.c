@@ -20,19 +20,19 @@
 struct vly_watcher_rwkv {
     vly_rwkv_model *model;
     vly_rwkv_context *context;
-    vly_tail tail;
+    vly_tail tails[VLY_CHANNELS];
     uint64_t bytes;
     bool on_host;
 };
 
 /* Is it a model of telemetry, and of this one? */
-static vly_status check(const vly_rwkv_weights *weights, vly_tail *tail,
+static vly_status check(const vly_rwkv_weights *weights, vly_tail *tails,
                         vly_error *error)
 {
     const char *path = vly_rwkv_weights_path(weights);
     const uint32_t n = vly_rwkv_weights_sizes(weights)->vocabulary;
     const char *version = vly_rwkv_weights_metadata(weights, TOKENS_KEY);
-    const char *text = vly_rwkv_weights_metadata(weights, VLY_TAIL_KEY);
+    const char *text = vly_rwkv_weights_metadata(weights, VLY_TAILS_KEY);
     if (n != VLY_TOKEN_VOCABULARY)
         return vly_fail(error, VLY_E_PARSE,
                         "%s: a vocabulary of %u tokens, wanted %d: it is no "
@@ -43,11 +43,11 @@ static vly_status check(const vly_rwkv_weights *weights, vly_tail *tail,
                         "%s: metadata %s is %.40s, wanted " TOKENS_VERSION
                         ": it was trained on other tokens",
                         path, TOKENS_KEY, version ? version : "missing");
-    if (!text || !vly_tail_read(text, tail))
+    if (!text || !vly_tails_read(text, tails))
         return vly_fail(error, VLY_E_PARSE,
-                        "%s: metadata %s is %.80s, wanted three numbers: it "
-                        "is not calibrated",
-                        path, VLY_TAIL_KEY, text ? text : "missing");
+                        "%s: metadata %s is %.120s, wanted nine numbers: it "
+                        "is not calibrated for this version",
+                        path, VLY_TAILS_KEY, text ? text : "missing");
     return VLY_OK;
 }
 
@@ -80,7 +80,7 @@ vly_status vly_watcher_rwkv_open(const vly_registry *registry, const char *path,
     if (!made)
         return vly_fail_nomem(error, sizeof *made, "the monitor's model");
     VLY_TRY(vly_rwkv_weights_open(path, VLY_RWKV_LORA_NATIVE, &weights, error));
-    VLY_TRY(check(weights, &made->tail, error));
+    VLY_TRY(check(weights, made->tails, error));
     VLY_TRY(admit(made, registry, device,
                   vly_rwkv_weights_sizes(weights)->n_parameters * 4, error));
     vly_rwkv_source_of(weights, &source);
@@ -120,9 +120,9 @@ vly_watcher_model vly_watcher_rwkv_model(vly_watcher_rwkv *model)
     return (vly_watcher_model){model, step};
 }
 
-const struct vly_tail *vly_watcher_rwkv_tail(const vly_watcher_rwkv *model)
+const struct vly_tail *vly_watcher_rwkv_tails(const vly_watcher_rwkv *model)
 {
-    return &model->tail;
+    return model->tails;
 }
 
 uint64_t vly_watcher_rwkv_bytes(const vly_watcher_rwkv *model)

@@ -12,7 +12,7 @@
 typedef struct vly_watcher_rwkv vly_watcher_rwkv;
 
 /* path    .safetensors with the vocabulary of tokens.h and, in its metadata,
- *         the tail of its score (VLY_TAIL_KEY) and the version of the tokens
+ *         the tails of its score (VLY_TAILS_KEY) and the version of the tokens
  * device  "cpu:1", "cuda:0"
  * Errors  those of vly_rwkv_weights_open and vly_rwkv_model_create; E_PARSE
  *         "path: ..." another vocabulary, no tail, other tokens; E_NOMEM by
@@ -25,7 +25,7 @@ void vly_watcher_rwkv_close(vly_watcher_rwkv *model); /* NULL is legal */
 
 /* What it is to the watcher; valid until close. */
 vly_watcher_model vly_watcher_rwkv_model(vly_watcher_rwkv *model);
-const struct vly_tail *vly_watcher_rwkv_tail(const vly_watcher_rwkv *model);
+const struct vly_tail *vly_watcher_rwkv_tails(const vly_watcher_rwkv *model);
 /* Bytes that it holds, of its device. */
 uint64_t vly_watcher_rwkv_bytes(const vly_watcher_rwkv *model);
 /* true: the device is the processor */

@@ -14,6 +14,22 @@ holds cmp -s out "$golden/tokens.txt"
 if command -v python3 >/dev/null 2>&1; then
     python3 "$2/tools/monitor/tokens.py" "$golden/telemetry.jsonl" >python.txt
     holds cmp -s python.txt "$golden/tokens.txt"
+    # simple detectors and rules about times, in both implementations
+    expect 0 monitor tokens "$golden/telemetry.jsonl" --json
+    cp out scores.json
+    python3 "$2/tools/monitor/score.py" "$golden/telemetry.jsonl" >python.json
+    cat >same.py <<'END_OF_SAME'
+import json
+ours = [json.loads(line) for line in open("scores.json")]
+theirs = [json.loads(line) for line in open("python.json")]
+assert len(ours) == len(theirs) > 50, (len(ours), len(theirs))
+for a, b in zip(ours, theirs):
+    for name, value in b.items():
+        assert abs(a[name] - value) <= 1e-9 * max(1, value), (a, b)
+assert any(b["times"] > 0 for b in theirs)
+assert any(b["times_smoothed"] > 0 for b in theirs)
+END_OF_SAME
+    holds python3 same.py
 fi
 expect 0 monitor tokens "$golden/telemetry.jsonl" --json
 head -n 40 out | tail -n 1 >line.json

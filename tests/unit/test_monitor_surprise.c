@@ -27,27 +27,38 @@ static void test_nats(void **state)
     assert_true(isinf(vly_surprise_nats(infinite, 2, 0)));
 }
 
-static void test_tail(void **state)
+static void test_tails(void **state)
 {
     (void)state;
-    vly_tail tail = {0};
-    assert_true(vly_tail_read("2.5 0.02 0.75", &tail));
-    assert_close(tail.base, 2.5, 0);
-    assert_close(tail.share, 0.02, 0);
-    assert_close(tail.excess, 0.75, 0);
-    static const char *const wrong[] = {"",        "1 2",       "1 0.02 0",
-                                        "1 1.5 1", "-1 0.02 1", "1 0.1 x",
-                                        "1 1 1 1", "nan 0 1",   "1 inf 1"};
+    vly_tail tails[VLY_CHANNELS] = {{0}};
+    assert_true(vly_tails_read("2.5 0.02 0.75 1 0.5 1  0 1 3 ", tails));
+    assert_close(tails[0].base, 2.5, 0);
+    assert_close(tails[1].share, 0.5, 0);
+    assert_close(tails[2].excess, 3, 0);
+    static const char *const wrong[] = {"",
+                                        "2.5 0.02 0.75",
+                                        "1 1 1 1 1 1 1 1",
+                                        "1 1 1 1 1 1 1 1 0",
+                                        "1 1 1 1 1 1 1 1.5 1",
+                                        "1 1 1 1 0 1 1 1 1",
+                                        "1 1 1 1 1 1 -1 1 1",
+                                        "1 1 1 1 1 1 1 1 x",
+                                        "1 1 1 1 1 1 1 1 1 1",
+                                        "nan 1 1 1 1 1 1 1 1",
+                                        "1 1 inf 1 1 1 1 1 1"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        assert_false(vly_tail_read(wrong[i], &tail));
-    assert_close(tail.base, 2.5, 0);
+        assert_false(vly_tails_read(wrong[i], tails));
+    assert_close(tails[0].base, 2.5, 0);
     /* 720 of 36,000 lie above base; one above 2.5 + 0.75 ln 720 */
-    assert_close(vly_tail_threshold(&tail, 1, 36000), 2.5 + 0.75 * log(720),
+    assert_close(vly_tail_rarity(&tails[0], 2.5 + 0.75 * log(720)), log(36000),
                  1e-12);
-    assert_close(vly_tail_threshold(&tail, 1000, 36000), 2.5, 0);
+    assert_close(vly_tail_rarity(&tails[0], 2.5), 0, 0);
+    assert_close(vly_rarity_threshold(1, 36000), log(3 * 36000), 1e-12);
+    assert_close(vly_rarity_threshold(1000, 10), 0, 0);
 }
 
-static const vly_tail usual_tail = {0.4, 0.02, 0.15};
+static const vly_tail usual_tails[VLY_CHANNELS] = {
+    {0.4, 0.02, 0.15}, {0.5, 0.02, 0.5}, {0.5, 0.02, 0.5}};
 
 /* Nats around 1, by a fixed pattern. */
 static void sound(uint32_t number, double *nats)
@@ -79,7 +90,7 @@ static void test_alarm(void **state)
     vly_surprise *surprise = NULL;
     vly_error error = VLY_ERROR_INIT;
     uint32_t n = 0;
-    assert_ok(vly_surprise_create(&usual_tail, 1, 0.1, &surprise, &error),
+    assert_ok(vly_surprise_create(usual_tails, 1, 0.1, &surprise, &error),
               error);
     /* what comes before there is anything to hold it against is no alarm */
     assert_false(feed(surprise, n++, VLY_METRIC_RATE, 50).strange);
@@ -88,13 +99,13 @@ static void test_alarm(void **state)
         assert_int_equal(verdict.warm, n >= VLY_TOKENS_WARM);
         assert_false(verdict.alarm);
     }
-    vly_verdict verdict = feed(surprise, n++, VLY_METRIC_RATE, 12);
+    vly_verdict verdict = feed(surprise, n++, VLY_METRIC_RATE, 16);
     assert_true(verdict.strange && verdict.alarm);
     assert_int_equal(verdict.metric, VLY_METRIC_RATE);
     assert_int_equal(verdict.area, 3);
     assert_int_equal(verdict.burst, 30100);
     /* the same episode goes on */
-    verdict = feed(surprise, n++, VLY_METRIC_RATE, 12);
+    verdict = feed(surprise, n++, VLY_METRIC_RATE, 16);
     assert_true(verdict.strange && !verdict.alarm);
     /* what was held goes by */
     for (int i = 0; i < 10; i++)
@@ -115,7 +126,7 @@ static void test_facts(void **state)
     const vly_record_note note = {.raised = VLY_NO_AREA};
     double nats[VLY_METRICS];
     vly_verdict verdict;
-    assert_int_equal(vly_surprise_create(&usual_tail, 1, 0.1, &surprise, NULL),
+    assert_int_equal(vly_surprise_create(usual_tails, 1, 0.1, &surprise, NULL),
                      VLY_OK);
     for (uint32_t n = 0; n < 100; n++)
         (void)feed(surprise, n, VLY_METRIC_RATE, 0);
@@ -137,23 +148,70 @@ static void test_facts(void **state)
     vly_surprise_destroy(surprise);
 }
 
-/* A net whose records are strange by nature raises the threshold. */
+/* In a net whose records are strange by nature the same surprise scores less,
+ * and a fault that lasts is learned from once only. */
 static void test_own_tail(void **state)
 {
     (void)state;
     vly_surprise *surprise = NULL;
     double first = 0;
-    assert_int_equal(vly_surprise_create(&usual_tail, 1, 0.1, &surprise, NULL),
+    double last = 0;
+    assert_int_equal(vly_surprise_create(usual_tails, 1, 0.1, &surprise, NULL),
                      VLY_OK);
     for (uint32_t n = 0; n < 2000; n++) {
-        const double more = n % 16 == 0 ? 6 : 0;
-        const vly_verdict verdict = feed(surprise, n, n % 3, more);
-        if (n == 100)
-            first = verdict.threshold;
-        if (n == 1999)
-            assert_true(verdict.threshold > first + 0.3);
+        const bool now = n % 32 == 31;
+        const vly_verdict verdict = feed(surprise, n, n % 3, now ? 8 : 0);
+        if (now && first == 0 && verdict.warm)
+            first = verdict.score;
+        last = now ? verdict.score : last;
+    }
+    assert_true(first > 0 && last < 0.8 * first);
+    vly_surprise_destroy(surprise);
+    assert_int_equal(vly_surprise_create(usual_tails, 1, 0.1, &surprise, NULL),
+                     VLY_OK);
+    for (uint32_t n = 0; n < 300; n++)
+        (void)feed(surprise, n, 0, 0);
+    for (uint32_t n = 300; n < 320; n++) {
+        const vly_verdict verdict = feed(surprise, n, 0, 40);
+        assert_true(verdict.strange);
+        assert_int_equal(verdict.alarm, n == 300);
     }
     vly_surprise_destroy(surprise);
+}
+
+/* Times above all that they have been are strange without any surprise: one
+ * record far above, or all of them a little. */
+static void test_times(void **state)
+{
+    (void)state;
+    for (int lasting = 0; lasting < 2; lasting++) {
+        vly_surprise *surprise = NULL;
+        const vly_record record = {.bursts = 100};
+        vly_record_note note = {.raised = VLY_NO_AREA};
+        double nats[VLY_METRICS];
+        vly_verdict verdict;
+        uint32_t found = 0;
+        assert_int_equal(
+            vly_surprise_create(usual_tails, 1, 0.1, &surprise, NULL), VLY_OK);
+        for (uint32_t n = 0; n < 400; n++) {
+            const int32_t usual = 640 + (int32_t)(n * 37 % 41);
+            sound(n, nats);
+            for (uint32_t m = 0; m < VLY_METRICS; m++)
+                note.level[m] = usual;
+            note.level[VLY_METRIC_BURST] += n < 300    ? 0
+                                            : lasting  ? 101
+                                            : n == 300 ? 500
+                                                       : 0;
+            vly_surprise_judge(surprise, &record, &note, nats, &verdict);
+            assert_true(n >= 300 || !verdict.strange);
+            if (verdict.alarm) {
+                assert_int_equal(verdict.metric, VLY_METRIC_BURST);
+                found = found ? found : n;
+            }
+        }
+        assert_in_range(found, 300, lasting ? 330 : 300);
+        vly_surprise_destroy(surprise);
+    }
 }
 
 static void test_refused(void **state)
@@ -162,17 +220,17 @@ static void test_refused(void **state)
     vly_surprise *surprise = NULL;
     vly_error error = VLY_ERROR_INIT;
     assert_int_equal(
-        vly_surprise_create(&usual_tail, 0, 0.1, &surprise, &error),
+        vly_surprise_create(usual_tails, 0, 0.1, &surprise, &error),
         VLY_E_INVALID);
     assert_int_equal(
-        vly_surprise_create(&usual_tail, 1, NAN, &surprise, &error),
+        vly_surprise_create(usual_tails, 1, NAN, &surprise, &error),
         VLY_E_INVALID);
     assert_int_equal(
-        vly_surprise_create(&usual_tail, NAN, 1, &surprise, &error),
+        vly_surprise_create(usual_tails, NAN, 1, &surprise, &error),
         VLY_E_INVALID);
     vly_memory_fail_at(1);
     assert_int_equal(
-        vly_surprise_create(&usual_tail, 1, 0.1, &surprise, &error),
+        vly_surprise_create(usual_tails, 1, 0.1, &surprise, &error),
         VLY_E_NOMEM);
     vly_memory_fail_at(0);
     assert_null(surprise);
@@ -307,10 +365,11 @@ static void test_sentence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nats),      cmocka_unit_test(test_tail),
-        cmocka_unit_test(test_alarm),     cmocka_unit_test(test_own_tail),
-        cmocka_unit_test(test_facts),     cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_detectors), cmocka_unit_test(test_gaussian),
-        cmocka_unit_test(test_causes),    cmocka_unit_test(test_sentence)};
+        cmocka_unit_test(test_nats),     cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_alarm),    cmocka_unit_test(test_own_tail),
+        cmocka_unit_test(test_facts),    cmocka_unit_test(test_times),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_detectors),
+        cmocka_unit_test(test_gaussian), cmocka_unit_test(test_causes),
+        cmocka_unit_test(test_sentence)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -15,7 +15,8 @@
 
 enum { AREAS = 3, MOST_TOLD = 8 };
 static const uint64_t ms = 1000000;
-static const vly_tail tail = {6, 0.02, 1};
+static const vly_tail tails[VLY_CHANNELS] = {
+    {6, 0.02, 0.2}, {6, 0.02, 0.2}, {6, 0.02, 0.2}};
 static const char *const names[AREAS] = {"E", "I", "X"};
 
 typedef struct fixture {
@@ -80,7 +81,7 @@ static void begin_in(fixture *all, double record_s, uint64_t at_ns)
         .areas = names,
         .gate = all->gate,
         .model = {all, expect_nothing},
-        .tail = &tail,
+        .tails = tails,
         .alarms_an_hour = 1,
         .record_s = record_s,
         .n_device = 2,
@@ -261,7 +262,7 @@ static void test_no_memory(void **state)
     const vly_watcher_options options = {.ring = ring,
                                          .gate = gate,
                                          .model = {&all, expect_nothing},
-                                         .tail = &tail,
+                                         .tails = tails,
                                          .alarms_an_hour = 1,
                                          .record_s = 0.1,
                                          .on_anomaly = note_anomaly,

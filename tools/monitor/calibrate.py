@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes into a model's metadata what the engine takes its threshold from: the
-tail of the score on sound runs of split "valid", which it did not learn from.
+tails of what records are judged by on sound runs of split "valid", which the
+model did not learn from.
 
     calibrate.py DATA MODEL.safetensors [--nats FILE]
 """
@@ -13,7 +14,19 @@ import rwkv7
 import score
 import surprise
 import tokens
-import train
+
+
+def channels_of(data, nats, model, split="valid"):
+    """[values of the channels] of all warm records of sound runs."""
+    got = []
+    for job in runs.jobs(data, split):
+        line, names, records = runs.load(job)
+        if line["fault"] != "none":
+            continue
+        _, text, levels, _ = runs.tokenise(names, records)
+        rows = surprise.of_run(nats, model, line, text)
+        got += score.channels(rows, levels)[tokens.WARM:]
+    return got
 
 
 def main():
@@ -26,16 +39,13 @@ def main():
                         "not run")
     options = parser.parse_args()
     model, metadata = rwkv7.load(options.model)
-    known = surprise.read(options.nats) if options.nats else {}
-    scores = []
-    for line, text in map(runs.text_of, runs.jobs(options.data, "valid")):
-        rows = known.get(line["file"]) or train.nats_of(model, [text])[0]
-        judge = score.Surprise()
-        scores += [judge.judge([float(x) for x in row])
-                   for row in rows][tokens.WARM:]
-    metadata["volley.tail"] = " ".join(f"{x:.6g}" for x in score.tail(scores))
+    nats = surprise.read(options.nats) if options.nats else None
+    got = channels_of(options.data, nats, model)
+    tails = [score.tail(column) for column in zip(*got)]
+    metadata.pop("volley.tail", None)
+    metadata["volley.tails"] = " ".join(f"{x:.6g}" for t in tails for x in t)
     rwkv7.save(model, options.model, metadata)
-    print(f"{len(scores)} scores, tail {metadata['volley.tail']}")
+    print(f"{len(got)} records, tails {metadata['volley.tails']}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The model against EWMA, windowed Gaussian and static limits, on runs of
-split "test" of generate.py or runs.py (which nothing was trained or tuned on).
+"""The monitor (a model and two rules) and the model alone against EWMA, windowed
+Gaussian and static limits, on runs of split "test" of generate.py or runs.py
+(which nothing was trained or tuned on).
 
     evaluate.py DATA MODEL.safetensors          a table in Markdown
 
@@ -26,28 +27,27 @@ import tokens
 HOUR = 36000
 LEAST = 9   # records that a fault is given to show, however short
 PIECE = 32
-DETECTORS = ["model", "ewma", "gaussian", "static"]
+DETECTORS = ["monitor", "model", "ewma", "gaussian", "static"]
 
 
-def scores_of(run, nats, model):
-    """(records, {detector: [score]}) of a run; nats: {file: rows} or None,
-    where the model is asked if there is one."""
+def scores_of(run, nats, model, tails):
+    """(records, {detector: [score]}) of a run."""
     line, names, rows = run
     kept, text, levels, _ = runs.tokenise(names, rows)
     scores = {}
-    for kind in DETECTORS[1:]:
+    for kind in DETECTORS[2:]:
         judge = score.Detector(kind)
         scores[kind] = [judge.judge(row) for row in levels]
-    if nats is not None:
-        rows = nats[line["file"]]
-    elif model is not None:
-        import train  # pylint: disable=import-outside-toplevel
-        rows = train.nats_of(model, [text])[0].tolist()
-    if nats is not None or model is not None:
-        judge = score.Surprise()
-        scores["model"] = [judge.judge(row, record)
-                           for row, record in zip(rows, kept)]
-        scores["model"][:tokens.WARM] = [0.0] * tokens.WARM
+    if tails:
+        import surprise  # pylint: disable=import-outside-toplevel
+        rows = score.channels(surprise.of_run(nats, model, line, text), levels)
+        limit = score.threshold(1, HOUR)
+        # the monitor as the engine has it, and the model without the rules
+        both, alone = score.Rarity(tails, limit), score.Rarity(tails[:1], limit)
+        facts = [score.is_fact(record) for record in kept]
+        scores["monitor"] = [both.judge(*x) for x in zip(rows, facts)]
+        scores["model"] = [alone.judge(x[:1], fact)
+                           for x, fact in zip(rows, facts)]
     return kept, scores
 
 
@@ -111,13 +111,13 @@ def median(values):
     return ordered[len(ordered) // 2] if ordered else None
 
 
-def collect(data, nats, model):
+def collect(data, nats, model, tails, split):
     """(sound {detector: [[score]]}, faults {name: [{detector: [score]}]})"""
     sound, faults = {}, {}
-    for job in runs.jobs(data, "test"):
+    for job in runs.jobs(data, split):
         run = runs.load(job)
         line = run[0]
-        records, scores = scores_of(run, nats, model)
+        records, scores = scores_of(run, nats, model, tails)
         first, last = len(records), len(records)
         if line["fault"] != "none":
             found = window(line, records)
@@ -139,29 +139,30 @@ def main():
     parser.add_argument("--nats", type=pathlib.Path,
                         help="what surprise.py wrote, so that the model does "
                         "not run")
+    parser.add_argument("--split", default="test")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    model, metadata, nats = None, {}, None
-    kinds = DETECTORS if options.model or options.nats else DETECTORS[1:]
+    model, tails, nats = None, None, None
+    kinds = DETECTORS if options.model else DETECTORS[2:]
     if options.model:
         import rwkv7  # pylint: disable=import-outside-toplevel
         model, metadata = rwkv7.load(options.model)
+        numbers = [float(x) for x in metadata["volley.tails"].split()]
+        tails = [numbers[i:i + 3] for i in range(0, 9, 3)]
     if options.nats:
         import surprise  # pylint: disable=import-outside-toplevel
         nats = surprise.read(options.nats)
-    sound, faults = collect(options.data, nats, model)
+    sound, faults = collect(options.data, nats, model, tails, options.split)
     n_sound = sum(map(len, sound[kinds[0]]))
     limits = {k: threshold(sound[k], n_sound // HOUR) for k in kinds}
     print(f"{n_sound} sound records; false alarms allowed: "
           f"{n_sound // HOUR}; thresholds: " +
           ", ".join(f"{k} {limits[k]:.3g}" for k in kinds))
-    if "volley.tail" in metadata:
-        tail = [float(x) for x in metadata["volley.tail"].split()]
-        from math import log
-        own = tail[0] + tail[2] * log(max(1.0, tail[1] * HOUR))
-        print(f"the model's own threshold for one an hour: {own:.3g}, "
-              f"{episodes(sound['model'], own)} false alarms in "
-              f"{n_sound} records")
+    if tails:
+        own = score.threshold(1, HOUR)
+        print(f"the monitor's own threshold for one an hour: {own:.3g}, "
+              f"{episodes(sound['monitor'], own)} false alarms in "
+              f"{n_sound} records ({n_sound / HOUR:.2f} hours)")
     print("\n| fault | runs | " + " | ".join(
         f"{k}: recall, delay, PR" for k in kinds) + " |")
     print("|---|---|" + "---|" * len(kinds))

@@ -140,6 +140,18 @@ def simple(kind, one):
     return got
 
 
+def by_rules(one):
+    """The monitor's rules about times (score.Extremes) on one series: values
+    beyond all before them, as they are and smoothed; here lower ones too."""
+    now, late = score.Range(64.0, True), score.Range(64.0, True)
+    smooth, got = 0.0, []
+    for i, x in enumerate(levels_of(one.values, one.probation)):
+        smooth += (x - smooth) * max(1 / (i + 1), score.GAIN_LEAST)
+        got.append(max(now.over(float(x)), late.over(smooth))
+                   if i >= score.FREE else 0.0)
+    return got
+
+
 def series_tokens(one):
     """16 tokens for each row: the value at the place of rate, its step at that
     of dispersion, the others as if nothing were."""
@@ -197,6 +209,7 @@ def main():
                           for one in series]
         for kind in ("static", "ewma", "gaussian"):
             rows[kind] = [simple(kind, one) for one in series]
+        rows["rules"] = [by_rules(one) for one in series]
     if options.model:
         rows["model"] = by_model(options.model, series)
     for name, scores in rows.items():

@@ -1,8 +1,17 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Scores as core/monitor/surprise.c and detectors.c give them, in Python: to
-choose the tail of a model, and to judge it against the simple detectors."""
-import math
+"""Scores as core/monitor/surprise.c, extremes.c and detectors.c give them, in
+Python: to choose the tails of a model, and to judge it against the simple
+detectors.
 
+    score.py TELEMETRY.jsonl     what needs no model, a line of JSON a record
+"""
+import json
+import math
+import pathlib
+import sys
+
+import runs
 import tokens
 
 N = len(tokens.METRICS)
@@ -13,10 +22,14 @@ JUMP_MS = 500
 Z_MOST = 64.0
 MEMORY = 256
 FREE = 8
+PRIOR = 1024
+TIMES = range(4)  # pace, burst, delivery, dynamics
+GAIN_LEAST = 0.1  # of what is smoothed
+QUIET = 16
 
 
 class Surprise:
-    """Surprise of a record's metrics into its score."""
+    """Surprise of a record's metrics against that of late."""
 
     def __init__(self):
         self.centre = [0.0] * N
@@ -24,14 +37,10 @@ class Surprise:
         self.held = [0.0] * N
         self.n = 0
 
-    def judge(self, nats, record=None):
-        """nats [15] -> the score; learns them. A fact of the record (a check
-        that failed, a clock that jumped) needs no model."""
+    def judge(self, nats):
+        """nats [15] -> how strange the strangest metric is; learns them."""
         got = [self._metric(m, min(x, 1e3)) for m, x in enumerate(nats)]
         self.n += 1
-        if record and (record["wrong_place"] or record["missing"] or
-                       abs(record["clock_ms"]) >= JUMP_MS):
-            return Z_MOST
         return max(0.0, *got)
 
     def _metric(self, m, x):
@@ -50,13 +59,112 @@ class Surprise:
         return max(self.held[m], z * AT_ONCE)
 
 
+class Extremes:
+    """How far times lie above all that they have been: as they are, and
+    smoothed. Reads levels (tokens.Tokens.levels)."""
+
+    def __init__(self, metrics=TIMES):
+        self.metrics = list(metrics)
+        self.ranges = [[Range(tokens.METRICS[m][1]) for m in self.metrics]
+                       for _ in range(2)]
+        self.smooth = [0.0] * len(self.metrics)
+        self.n = 0
+
+    def judge(self, levels):
+        """(the furthest now, the furthest of what is smoothed), above 0
+        outside; learns them."""
+        far = [0.0, 0.0]
+        for k, m in enumerate(self.metrics):
+            x = float(levels[m])
+            gain = max(1 / (self.n + 1), GAIN_LEAST)
+            self.smooth[k] += (x - self.smooth[k]) * gain
+            if self.n >= FREE:
+                far = [max(far[0], self.ranges[0][k].over(x)),
+                       max(far[1], self.ranges[1][k].over(self.smooth[k]))]
+        self.n += 1
+        return far
+
+
+class Range:
+    """All that one number has been. both: lower than ever counts too."""
+
+    def __init__(self, floor, both=False):
+        self.floor, self.low, self.high = floor, None, None
+        self.both = both
+
+    def over(self, x):
+        """How far above, in quarters of the range; learns it."""
+        if self.low is None:
+            self.low = self.high = x
+            return 0.0
+        unit = max((self.high - self.low) / 4, self.floor)
+        got = max(x - self.high, self.low - x if self.both else 0.0,
+                  0.0) / unit
+        self.low, self.high = min(self.low, x), max(self.high, x)
+        return got
+
+
+def channels(nats, levels):
+    """[3] of each record of a run: surprise, times now, times smoothed."""
+    surprise, extremes = Surprise(), Extremes()
+    return [(surprise.judge(a), *extremes.judge(b))
+            for a, b in zip(nats, levels)]
+
+
+def is_fact(record):
+    """A check that failed, or a clock that jumped: it needs no model."""
+    return bool(record["wrong_place"] or record["missing"] or
+                abs(record["clock_ms"]) >= JUMP_MS)
+
+
 def tail(scores, quantile=0.98):
     """(base, share, excess) of the scores of sound runs."""
     ordered = sorted(scores)
     base = ordered[int(quantile * len(ordered))]
     over = [s - base for s in ordered if s > base]
-    return base, len(over) / len(ordered), \
+    return base, max(1, len(over)) / len(ordered), \
         max(1e-3, sum(over) / max(1, len(over)))
+
+
+class Rarity:
+    """Channels of a record into -log of the share of sound records that are
+    as strange. What this net adds to a tail counts beside 1,024 of the
+    model's records; of an episode only the first record does."""
+
+    def __init__(self, tails, limit):
+        self.tails, self.limit = tails, limit
+        self.above = [PRIOR * share + 1 for _, share, _ in tails]
+        self.sums = [a * t[2] for a, t in zip(self.above, tails)]
+        self.n, self.quiet = 0, QUIET
+
+    def judge(self, values, fact=False):
+        """The record's score, 0 while there are too few; learns it."""
+        got = Z_MOST if fact else min(Z_MOST, max(
+            self._rarity(c, x) for c, x in enumerate(values)))
+        warm = self.n >= tokens.WARM
+        if warm and not fact and self.quiet >= QUIET:
+            for c, x in enumerate(values):
+                base, _, excess = self.tails[c]
+                if x > base:
+                    self.above[c] += 1
+                    self.sums[c] += min(x - base, 4 * excess)
+        strange = warm and got >= self.limit
+        self.quiet = 0 if strange else min(self.quiet + 1, QUIET)
+        self.n += 1
+        return got if warm else 0.0
+
+    def _rarity(self, c, x):
+        base, share, excess = self.tails[c]
+        if x <= base:
+            return 0.0
+        share = max(share, self.above[c] / (PRIOR + self.n))
+        excess = max(excess, self.sums[c] / self.above[c])
+        return (x - base) / excess - math.log(min(1.0, share))
+
+
+def threshold(alarms, records):
+    """What one of three channels of so many sound records reaches so often."""
+    return max(0.0, math.log(3 * records / alarms))
 
 
 class Detector:
@@ -110,3 +218,19 @@ class Detector:
             return 0.0
         over = x - past[1] if x > past[1] else max(0.0, past[0] - x)
         return over / max((past[1] - past[0]) / 4, floor)
+
+
+def main():
+    """The command."""
+    names, records = tokens.records(pathlib.Path(sys.argv[1]))
+    judges = [Detector(k) for k in ("ewma", "gaussian", "static")]
+    extremes = Extremes()
+    for levels in runs.tokenise(names, records)[2]:
+        got = {kind: judge.judge(levels) for kind, judge in
+               zip(("ewma", "gaussian", "static"), judges)}
+        got["times"], got["times_smoothed"] = extremes.judge(levels)
+        print(json.dumps(got))
+
+
+if __name__ == "__main__":
+    main()

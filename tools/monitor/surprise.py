@@ -45,6 +45,14 @@ def main():
     print(f"{len(got)} runs, {sum(map(len, rows))} records in {options.out}")
 
 
+def of_run(nats, model, line, text):
+    """[[15 nats]] of a run: from nats ({file: rows}, of read), or else by the
+    model."""
+    if nats is not None:
+        return nats[line["file"]]
+    return train.nats_of(model, [text])[0].tolist()
+
+
 def read(path):
     """{file: [[nats of 15 metrics] of each record]}"""
     got = {}
