@@ -28,6 +28,12 @@ target_include_directories(volley_second_rules PUBLIC
     ${CMAKE_CURRENT_LIST_DIR})
 target_link_libraries(volley_second_rules PRIVATE volley_internal m)
 
+if(VOLLEY_SANITIZE)
+    foreach(name volley_second volley_second_rules volley_random_genome)
+        target_compile_options(${name} PRIVATE -O2)
+    endforeach()
+endif()
+
 foreach(name json_check schema_check)
     add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c
                            ${CMAKE_SOURCE_DIR}/tools/json_reader.c)
