@@ -123,10 +123,9 @@ rank_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
         waiting->own[threadIdx.x] = mail_read(mail + threadIdx.x);
     }
     __syncthreads();
-    const uint32_t count = n > 0 ? from.count : 0;
-    for (uint32_t i = threadIdx.x & ~31u; i < count; i += THREADS) {
+    for (uint32_t i = threadIdx.x & ~31u; i < from.count; i += THREADS) {
         const uint32_t at = i + threadIdx.x % 32;
-        const uint32_t id = at < count
+        const uint32_t id = at < from.count
                                 ? fetch_id(view, partition, block, from, at)
                                 : 0xffffffffu;
         count_smaller(id, waiting->own, waiting->rank, n);
@@ -146,31 +145,23 @@ publish_ids(const vly_cuda_view &view, const vly_cuda_partition &partition,
     const uint32_t *own = own_mail(partition, k);
     const spike_source from = {
         mail_of(partition, k), nullptr, nullptr, 0, 0, total};
-    uint32_t low = 0;
-    do { /* once in every block: see publish_command */
+    for (uint32_t low = 0; low < n_own; low += RANKS) {
         const uint32_t n = n_own - low < RANKS ? n_own - low : RANKS;
         rank_spikes(view, partition, block, waiting, from, own + low, n);
         if (threadIdx.x < n)
             host_write(linger.answer->ids + waiting->rank[threadIdx.x],
                        tag_word(tag, waiting->own[threadIdx.x]));
         __syncthreads();
-        low += RANKS;
-    } while (low < n_own);
+    }
 }
 
-/* A command of n bursts is done, which the first block says. The others meet at
- * as many barriers: racecheck takes accesses of two blocks of a cluster for
- * simultaneous when their warps have been at equally many (bench/README.md). */
+/* By the first block: a command of n bursts is done. */
 static __device__ __forceinline__ void
 publish_command(const vly_cuda_view &view, const vly_cuda_linger &linger,
                 linger_shared *waiting, const partition_block &block,
                 const linger_state &at, uint32_t n, uint32_t n_ids,
                 uint32_t tag)
 {
-    if (blockIdx.x != 0) {
-        __syncthreads();
-        return;
-    }
     if (threadIdx.x == 0) {
         vly_cuda_done *done = &waiting->done;
         done->head = block.shared->head;
@@ -216,8 +207,9 @@ static __global__ void __launch_bounds__(THREADS, 1)
                                          block, first, tag, &at);
         const bool has_ids = at.k > first && wants_ids(waiting) &&
                              at.total <= VLY_CUDA_LINGER_IDS;
-        publish_command(view, linger, &waiting, block, at, at.k - first,
-                        has_ids ? at.total : VLY_CUDA_NO_IDS, tag);
+        if (blockIdx.x == 0)
+            publish_command(view, linger, &waiting, block, at, at.k - first,
+                            has_ids ? at.total : VLY_CUDA_NO_IDS, tag);
         if (has_ids)
             publish_ids(view, partition, linger, &waiting, block, at.k,
                         at.total, tag);

@@ -207,13 +207,14 @@ static void one_delay_net(test_net *net, uint64_t seed)
     uint32_t coefs[NET_COEFS];
     test_net_init(net, seed);
     test_delta_coefs(coefs, 0.9f, 3);
-    for (uint32_t a = 0; a < 2; a++) {
-        test_area(net, "lif_psc_delta", a == 0 ? 3001 : 77, coefs, 8);
+    for (uint32_t a = 0; a < 3; a++) {
+        test_area(net, "lif_psc_delta", a == 0 ? 3001 : 77 * a, coefs, 8);
         test_stimulus(net, a, poisson, 2, 0, 200, 0);
     }
     test_random_projection(net, 0, 0, 40, -100, 120, 1, 0);
     test_random_projection(net, 0, 1, 3, -100, 120, 1, 0);
     test_random_projection(net, 1, 0, 900, -100, 120, 1, 0);
+    test_random_projection(net, 2, 2, 9, -100, 120, 1, 0);
     test_net_finish(net);
 }
 

@@ -359,12 +359,17 @@ static void test_sizes(void **state)
         {7000000, 1000, 0, 1, 1, 1},
         {8633856, 500, 0, 1, 1, 1},
         {8633856, 500, 0, VLY_CUDA_AUTO, 1, 1},
-        /* what is not asked for: 1 M no, 4 M yes; a pair that holds all twice,
-         * one that does not, a block a slice */
+        /* what is not asked for: by what 32 bits take of shared memory, in
+         * slices of four blocks, two and one */
         {1000000, 1000, 0, VLY_CUDA_AUTO, 0, 4},
-        {3700000, 1000, 0, VLY_CUDA_AUTO, 0, 2},
-        {3900000, 1000, 0, VLY_CUDA_AUTO, 1, 2},
-        {7000000, 1000, 0, VLY_CUDA_AUTO, 0, 1},
+        {1300000, 1000, 0, VLY_CUDA_AUTO, 0, 4},
+        {1900000, 1000, 0, VLY_CUDA_AUTO, 1, 4},
+        {2200000, 1000, 0, VLY_CUDA_AUTO, 0, 2},
+        {2700000, 1000, 0, VLY_CUDA_AUTO, 0, 2},
+        {3000000, 1000, 0, VLY_CUDA_AUTO, 1, 2},
+        {3500000, 1000, 0, VLY_CUDA_AUTO, 1, 2},
+        {5000000, 1000, 0, VLY_CUDA_AUTO, 0, 1},
+        {7000000, 1000, 0, VLY_CUDA_AUTO, 1, 1},
         {3999999, 1000, 2, 1, 1, 2},
         {100001, 1000, 4, 1, 1, 4},
         {33, 3, 1, 1, 1, 1},
