@@ -17,10 +17,11 @@
 #define MAX_COPIES 8u
 #define SEARCH_TASKS 16u
 /* A burst of one dispatch saves the other's 4 us and its barrier, but no work
- * groups share a slice: on an H200 100,000 neurons of 1,000 synapses took 16.0
- * us instead of 20.4, a million 94.7 instead of 79.2; lines between them cross
- * at 300 million synapses. */
-#define MOST_FUSED (UINT64_C(1) << 28)
+ * groups share a slice. On an H200, neurons of 1,000 synapses, one dispatch and
+ * two: 1,000 11.2 us and (plan global) 12.6; 100,000 16.1 and 20.4;
+ * 300,000 28.0 and 30.7; a million 93.7 and 78.9. */
+#define LEAST_FUSED UINT64_C(1000000)
+#define MOST_FUSED UINT64_C(400000000)
 #define FUSED_WORDS 16u   /* shared memory of fused.comp, beside sums */
 #define FEW_THRESHOLDS 4u /* that shaders have at hand */
 #define QUAD_SYNAPSES(net) ((net)->shape.is_short ? 8u : 4u)
@@ -196,8 +197,9 @@ static int is_worth_it(const vly_backend_net *net)
 {
     const vly_net_desc *desc = net->desc;
     uint64_t part = desc->n_synapses / desc->n_neurons / net->view->n_slices;
+    uint64_t least = net->is_fused ? LEAST_FUSED : MIN_SYNAPSES;
     return net->device->n_units > 1 && part >= MIN_PART &&
-           desc->n_synapses >= MIN_SYNAPSES;
+           desc->n_synapses >= least;
 }
 
 /* Whether it is worth it where no work group shares a slice. */
