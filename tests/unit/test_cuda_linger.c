@@ -194,7 +194,7 @@ static const char *const staying[] = {
     "plan=partitioned,cluster=2,unit=1",
     "plan=partitioned,blocks=6",
     "plan=resident,linger=2",
-    "plan=partitioned,narrow=1",
+    "plan=partitioned,narrow=1,linger=1",
     "plan=partitioned,narrow=1,cluster=2,unit=2,linger=2",
     "plan=partitioned,linger=2",
 };
