@@ -167,25 +167,19 @@ static int launch(const vly_attention_args *args, const vly_sm90_grid *grid,
 /* Every variant: dimension, number, keys of a tile, groups, lazy. Number 0 is
  * what runs unmeasured; the numbers of a dimension have no gaps. */
 #define VARIANTS_16(X)                                                         \
-    X(64, 0, 128, 2, false)                                                    \
+    X(64, 0, 128, 3, true)                                                     \
     X(64, 1, 128, 2, true)                                                     \
-    X(64, 2, 128, 3, true)                                                     \
-    X(128, 0, 128, 2, false)                                                   \
+    X(128, 0, 176, 2, true)                                                    \
     X(128, 1, 128, 2, true)                                                    \
-    X(128, 2, 160, 2, true)                                                    \
-    X(128, 3, 176, 2, true)                                                    \
-    X(256, 0, 64, 2, false)                                                    \
-    X(256, 1, 80, 2, true)                                                     \
-    X(256, 2, 64, 2, true)
+    X(256, 0, 80, 2, true)                                                     \
+    X(256, 1, 64, 2, true)
 #define VARIANTS_8(X)                                                          \
-    X(64, 0, 128, 2, false)                                                    \
+    X(64, 0, 128, 3, true)                                                     \
     X(64, 1, 192, 2, true)                                                     \
-    X(128, 0, 128, 2, false)                                                   \
-    X(128, 1, 128, 2, true)                                                    \
-    X(128, 2, 160, 2, true)                                                    \
-    X(128, 3, 192, 2, true)                                                    \
-    X(256, 0, 64, 2, false)                                                    \
-    X(256, 1, 96, 2, true)
+    X(128, 0, 128, 2, true)                                                    \
+    X(128, 1, 192, 2, true)                                                    \
+    X(128, 2, 96, 3, true)                                                     \
+    X(256, 0, 96, 2, true)
 
 #define IS(dim_, config_) (args->dim == dim_ && grid->config == config_)
 #define LAUNCH(dim_, config_, keys_, groups_, lazy_)                           \

@@ -108,7 +108,6 @@ soften(float s[W::keys / 2], int32_t key, bool masked, const sm90_scale &scale,
        sm90_rows *rows, float keep[2])
 {
     const uint32_t lane = threadIdx.x % 32;
-    float now[2] = {rows->most[0], rows->most[1]};
     if (W::fp8 && scale.flip) {
 #pragma unroll
         for (int x = 0; x < W::keys / 2; x++)
@@ -123,27 +122,36 @@ soften(float s[W::keys / 2], int32_t key, bool masked, const sm90_scale &scale,
                 s[x] = -CUDART_INF_F;
         }
     }
+    /* two chains a row: a sum waits for the one before it */
+    float most[4] = {rows->most[0], rows->most[1], rows->most[0],
+                     rows->most[1]};
 #pragma unroll
     for (int x = 0; x < W::keys / 2; x++)
-        now[x / 2 % 2] = fmaxf(now[x / 2 % 2], s[x]);
+        most[x / 2 % 4] = fmaxf(most[x / 2 % 4], s[x]);
     float base[2];
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-        now[h] = quad_max(now[h]);
-        if (W::lazy && !(now[h] * scale.score >
-                         rows->most[h] * scale.score + LAZY_BITS(W)))
-            now[h] = rows->most[h];
-        base[h] = softmax_base(now[h]) * scale.score;
+        float now = quad_max(fmaxf(most[h], most[h + 2]));
+        if (W::lazy &&
+            !(now * scale.score > rows->most[h] * scale.score + LAZY_BITS(W)))
+            now = rows->most[h];
+        base[h] = softmax_base(now) * scale.score;
         keep[h] = exp2_fast(rows->most[h] * scale.score - base[h]);
-        rows->most[h] = now[h];
+        rows->most[h] = now;
         rows->sum[h] *= keep[h];
         base[h] -= SHIFT(W);
     }
+    float sum[2] = {0.0f, 0.0f};
 #pragma unroll
     for (int x = 0; x < W::keys / 2; x++) {
         s[x] = exp2_fast(s[x] * scale.score - base[x / 2 % 2]);
-        rows->sum[x / 2 % 2] += s[x];
+        if (x / 4 % 2 == 0)
+            rows->sum[x / 2 % 2] += s[x];
+        else
+            sum[x / 2 % 2] += s[x];
     }
+    rows->sum[0] += sum[0];
+    rows->sum[1] += sum[1];
 }
 
 /* o times what is kept of it */

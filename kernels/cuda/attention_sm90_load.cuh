@@ -49,12 +49,14 @@ struct sm90_shape {
     static constexpr uint32_t bytes = barriers + ENDS;
     /* of a thread after setmaxnreg: 128 * (loader + groups * multiplier) is at
      * most 65536, of two groups 64512, what they start with */
-    static constexpr int loader_registers = GROUPS == 3                ? 32
-                                            : fp8                      ? 56
+    static constexpr int loader_registers = fp8                        ? 56
+                                            : GROUPS == 3              ? 32
                                             : KEYS > 128 || DIM == 256 ? 24
                                                                        : 40;
     static constexpr int multiplier_registers =
-        GROUPS == 3 ? 160 : 240 - (loader_registers - 24) / 2;
+        GROUPS == 3 ? (512 - loader_registers) / 3
+                    : 240 - (loader_registers - 24) / 2;
+    static_assert(multiplier_registers % 8 == 0, "as setmaxnreg wants it");
 };
 
 /* Barriers, 8 bytes each. */
