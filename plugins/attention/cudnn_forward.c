@@ -36,6 +36,16 @@ static vly_status refuse_fp8(const vly_attention_desc *desc, vly_error *error)
                           why);
 }
 
+/* [page][position][head][dim] without room between: what 9.14 reads, whatever
+ * the strides say (NaN out of the gaps, seen on an H200) */
+static int is_tight(const vly_attention_desc *desc,
+                    const vly_attention_layout *layout, uint32_t dim)
+{
+    const uint64_t row = (uint64_t)desc->heads_kv * dim;
+    return layout->head == dim && layout->seq == row &&
+           layout->batch == desc->page_size * row;
+}
+
 static vly_status refuse(const vly_attention_desc *desc, vly_error *error)
 {
     if (desc->type == VLY_ELEMENT_E4M3)
@@ -53,6 +63,12 @@ static vly_status refuse(const vly_attention_desc *desc, vly_error *error)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
                               "cudnn: pages without lengths, or with their "
                               "number not given");
+    if ((desc->flags & VLY_ATTENTION_PAGED) != 0 &&
+        (!is_tight(desc, &desc->k, desc->dim) ||
+         !is_tight(desc, &desc->v, desc->dim_v)))
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "cudnn: pages with room between rows, or heads "
+                              "in front of positions");
     return VLY_OK;
 }
 

@@ -199,6 +199,15 @@ static void test_refusals(void **state)
     assert_int_equal(vly_cudnn_count_configs(cudnn, &target, &desc, &n, &error),
                      VLY_E_UNSUPPORTED);
     assert_non_null(strstr(error.message, "packed sequences with lse"));
+    c = cases[0];
+    c.flags = PAGED | LENGTHS;
+    c.page = 64;
+    desc = describe(&c, VLY_ELEMENT_F16);
+    desc.k.head += 16;
+    assert_int_equal(vly_cudnn_count_configs(cudnn, &target, &desc, &n, &error),
+                     VLY_E_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "pages with room between rows"));
+    c = cases[0];
     /* what cuDNN says is in the message */
     const vly_cudnn_target broken = {.device_json = "{"};
     desc = describe(&c, VLY_ELEMENT_F16);
