@@ -256,43 +256,58 @@ static void log_trial(const vly_cuda_ready *ready, int32_t level,
         vly_accel_host->log(vly_accel_host->context, level, message);
 }
 
+/* Index of the fastest that was measured; where none was, the first. */
+static uint32_t fastest(const vly_cuda_ready *const *right, uint32_t n,
+                        const double *seconds)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        char text[64] = "not measured";
+        if (seconds[i] > 0.0)
+            snprintf(text, sizeof text, "%.3f us", seconds[i] * 1e6);
+        log_trial(right[i], VLY_LOG_DEBUG, text);
+        if (seconds[i] > 0.0 &&
+            (!(seconds[best] > 0.0) || seconds[i] < seconds[best]))
+            best = i;
+    }
+    return best;
+}
+
 /* Index of the fastest that is right. */
 static vly_status try_all(const vly_attention_device *device,
                           const vly_attention_desc *desc, const candidates *all,
                           uint32_t *best, double *seconds, vly_error *error)
 {
-    int32_t found = -1;
+    const vly_cuda_ready *right[VLY_CUDA_MOST_WAYS];
+    double times[VLY_CUDA_MOST_WAYS] = {0.0};
+    uint32_t n = 0;
     vly_error why = {.struct_size = sizeof why};
+    vly_status status = VLY_OK;
     for (uint32_t i = 0; i < all->n; i++) {
         const vly_cuda_ready *ready = &all->ready[i];
-        double s = 0.0;
-        char text[64];
-        vly_status status = vly_attention_check_way(device, desc, ready, &why);
-        if (status == VLY_E_UNSUPPORTED) {
+        status = vly_attention_check_way(device, desc, ready, &why);
+        if (status == VLY_E_UNSUPPORTED)
             log_trial(ready, VLY_LOG_WARN, why.message);
-            continue;
-        }
-        if (status == VLY_OK)
-            status = vly_attention_time_way(device, desc, ready, &s, &why);
-        if (status == VLY_E_NOMEM) {
+        else if (status == VLY_E_NOMEM)
             log_trial(ready, VLY_LOG_INFO, why.message);
-            s = 0.0; /* right, but not measured: the first of them is taken */
-        } else if (status != VLY_OK) {
+        if (status == VLY_OK || status == VLY_E_NOMEM)
+            right[n++] = ready; /* no memory to look at it: it may be right */
+        else if (status != VLY_E_UNSUPPORTED)
             return vly_accel_fail(error, status, "%s", why.message);
-        }
-        snprintf(text, sizeof text, "%.3f us", s * 1e6);
-        log_trial(ready, VLY_LOG_DEBUG, text);
-        if (found < 0 || s < *seconds) {
-            found = (int32_t)i;
-            *seconds = s;
-        }
     }
-    if (found < 0)
+    if (n == 0)
         return vly_accel_fail(error, VLY_E_DEVICE,
                               "%s: no way gives the results of the reference: "
                               "%s",
                               vly_accel_plugin, why.message);
-    *best = (uint32_t)found;
+    status = vly_attention_time_ways(device, desc, right, n, times, &why);
+    if (status == VLY_E_NOMEM)
+        log_trial(right[0], VLY_LOG_INFO, why.message);
+    else if (status != VLY_OK)
+        return vly_accel_fail(error, status, "%s", why.message);
+    const uint32_t found = fastest(right, n, times);
+    *best = (uint32_t)(right[found] - all->ready);
+    *seconds = times[found];
     return VLY_OK;
 }
 

@@ -201,7 +201,7 @@ vly_status vly_attention_check_way(const vly_attention_device *device,
 
 /* ---- time -------------------------------------------------------------- */
 
-enum { REPEATS = 5 };
+enum { ROUNDS = 7 };
 
 static double median(double *values, int n)
 {
@@ -214,61 +214,125 @@ static double median(double *values, int n)
     return values[n / 2];
 }
 
-static vly_status time_runs(const vly_attention_device *device,
-                            const vly_attention_desc *desc,
-                            const vly_cuda_ready *ready,
-                            const vly_attention_run *run, double *seconds,
-                            vly_error *error)
+/* What runs of all ways share. */
+typedef struct clocked {
+    const vly_attention_device *device;
+    const vly_attention_desc *desc;
+    vly_attention_run run;
+    vly_event *begin;
+    vly_event *end;
+} clocked;
+
+static vly_status time_one(const clocked *c, const vly_cuda_ready *ready,
+                           double *seconds, vly_error *error)
 {
     const vly_memory *memory = &vly_accel_cuda_memory;
-    vly_event *begin = NULL;
-    vly_event *end = NULL;
-    double times[REPEATS];
-    vly_status status = memory->event_create(device->index, &begin, error);
+    const uint32_t device = c->device->index;
+    vly_status status =
+        memory->event_record(device, c->begin, c->run.stream, error);
     if (status == VLY_OK)
-        status = memory->event_create(device->index, &end, error);
-    if (status == VLY_OK) /* the first run compiles and fills caches */
-        status = ready->way->run(device, desc, ready, run, error);
-    for (int i = 0; status == VLY_OK && i < REPEATS; i++) {
-        status = memory->event_record(device->index, begin, run->stream, error);
-        if (status == VLY_OK)
-            status = ready->way->run(device, desc, ready, run, error);
-        if (status == VLY_OK)
-            status =
-                memory->event_record(device->index, end, run->stream, error);
-        if (status == VLY_OK)
-            status = memory->event_elapsed(device->index, begin, end, &times[i],
-                                           error);
-    }
-    memory->event_destroy(device->index, begin);
-    memory->event_destroy(device->index, end);
+        status = ready->way->run(c->device, c->desc, ready, &c->run, error);
     if (status == VLY_OK)
-        *seconds = median(times, REPEATS);
+        status = memory->event_record(device, c->end, c->run.stream, error);
+    if (status == VLY_OK)
+        status =
+            memory->event_elapsed(device, c->begin, c->end, seconds, error);
     return status;
 }
 
-vly_status vly_attention_time_way(const vly_attention_device *device,
-                                  const vly_attention_desc *desc,
-                                  const vly_cuda_ready *ready, double *seconds,
-                                  vly_error *error)
+/* In turn, there and back: clocks and temperature change while this goes on,
+ * and are to change for all alike. The first run of each fills caches. */
+static vly_status time_rounds(const clocked *c,
+                              const vly_cuda_ready *const *ready, uint32_t n,
+                              double *seconds, vly_error *error)
 {
-    vly_trial *trial = NULL;
+    double times[VLY_CUDA_MOST_WAYS][ROUNDS];
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; status == VLY_OK && i < n; i++)
+        if (ready[i] != NULL)
+            status = ready[i]->way->run(c->device, c->desc, ready[i], &c->run,
+                                        error);
+    for (uint32_t k = 0; status == VLY_OK && k < ROUNDS * n; k++) {
+        const uint32_t round = k / n;
+        const uint32_t i = round % 2 == 0 ? k % n : n - 1 - k % n;
+        if (ready[i] != NULL)
+            status = time_one(c, ready[i], &times[i][round], error);
+    }
+    for (uint32_t i = 0; status == VLY_OK && i < n; i++)
+        seconds[i] = ready[i] != NULL ? median(times[i], ROUNDS) : 0.0;
+    return status;
+}
+
+static vly_status time_all(clocked *c, vly_trial *trial,
+                           const vly_cuda_ready *const *ready, uint32_t n,
+                           double *seconds, vly_error *error)
+{
+    const vly_memory *memory = &vly_accel_cuda_memory;
+    const uint32_t device = c->device->index;
     void *stream = NULL;
+    vly_status status = memory->stream_create(device, &stream, error);
+    if (status == VLY_OK)
+        status = memory->event_create(device, &c->begin, error);
+    if (status == VLY_OK)
+        status = memory->event_create(device, &c->end, error);
+    if (status == VLY_OK) /* what the trial put into the other stream */
+        status = memory->stream_wait(device, NULL, error);
+    c->run = vly_trial_run(trial, 0, stream);
+    if (status == VLY_OK)
+        status = time_rounds(c, ready, n, seconds, error);
+    memory->event_destroy(device, c->begin);
+    memory->event_destroy(device, c->end);
+    memory->stream_destroy(device, stream);
+    return status;
+}
+
+/* The trial of the whole shape with the largest workspace that there is room
+ * for; ways that want more become NULL. */
+static vly_status make_room(vly_trial *trial, const vly_attention_desc *desc,
+                            uint32_t device, const vly_cuda_ready **ready,
+                            uint32_t n, vly_error *error)
+{
+    for (;;) {
+        uint64_t bytes = 0;
+        uint32_t left = 0;
+        for (uint32_t i = 0; i < n; i++)
+            if (ready[i] != NULL && ++left > 0 &&
+                ready[i]->workspace_bytes > bytes)
+                bytes = ready[i]->workspace_bytes;
+        vly_status status =
+            vly_trial_init(trial, desc, device, bytes, 0, error);
+        if (status != VLY_E_NOMEM)
+            return status;
+        vly_trial_deinit(trial);
+        for (uint32_t i = 0; i < n; i++)
+            if (ready[i] != NULL && ready[i]->workspace_bytes == bytes) {
+                ready[i] = NULL;
+                left--;
+            }
+        if (left == 0)
+            return status;
+    }
+}
+
+vly_status vly_attention_time_ways(const vly_attention_device *device,
+                                   const vly_attention_desc *desc,
+                                   const vly_cuda_ready *const *ready,
+                                   uint32_t n, double *seconds,
+                                   vly_error *error)
+{
+    const vly_cuda_ready *some[VLY_CUDA_MOST_WAYS];
+    clocked c = {.device = device, .desc = desc};
+    vly_trial *trial = NULL;
+    if (n > VLY_CUDA_MOST_WAYS)
+        return vly_accel_fail(error, VLY_E_INVALID, "%u ways to be timed", n);
     vly_status status = vly_accel_alloc(1, sizeof *trial, &trial, error);
     if (status != VLY_OK)
         return status;
-    status = vly_trial_init(trial, desc, device->index, ready->workspace_bytes,
-                            0, error);
+    for (uint32_t i = 0; i < n; i++)
+        some[i] = ready[i];
+    status = make_room(trial, desc, device->index, some, n, error);
     if (status == VLY_OK)
-        status =
-            vly_accel_cuda_memory.stream_create(device->index, &stream, error);
-    if (status == VLY_OK) {
-        const vly_attention_run run = vly_trial_run(trial, 0, stream);
-        status = vly_accel_cuda_memory.stream_wait(device->index, NULL, error);
-        if (status == VLY_OK)
-            status = time_runs(device, desc, ready, &run, seconds, error);
-        vly_accel_cuda_memory.stream_destroy(device->index, stream);
-    }
+        status = time_all(&c, trial, some, n, seconds, error);
     vly_trial_deinit(trial);
     vly_accel_free(trial);
     return status;

@@ -46,9 +46,12 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties,
 
 /* ---- ways -------------------------------------------------------------- */
 
+#define MOST_BYTES (UINT64_C(1) << 32) /* that the host gives at once */
+
 static uint32_t n_prepared;
 static uint32_t n_run;
-static uint64_t now_ns;      /* of the host's clock: only runs take time */
+static uint64_t now_ns; /* of the host's clock: only runs take time */
+static uint64_t second_workspace = 4096;
 static double wrong_by;      /* added to an element by the way "wrong" */
 static uint32_t writes_more; /* the way "wrong" writes what it must not */
 
@@ -77,7 +80,7 @@ static vly_status prepare(const vly_attention_device *device,
     (void)desc;
     (void)error;
     n_prepared++;
-    ready->workspace_bytes = ready->config == 1 ? 4096 : 0;
+    ready->workspace_bytes = ready->config == 1 ? second_workspace : 0;
     return VLY_OK;
 }
 
@@ -310,6 +313,41 @@ static void test_configuration(void **state)
     assert_non_null(strstr(error.message, "wanted 0 to 9999"));
 }
 
+/* A way that wants more workspace than there is to try it is not taken before
+ * those that were measured, and does not keep them from being measured. */
+static void test_no_room(void **state)
+{
+    (void)state;
+    vly_plan_info info;
+    vly_error error;
+    vly_attention_desc desc = describe(VLY_ATTENTION_LSE);
+    desc.workspace_most = UINT64_MAX;
+    second_workspace = MOST_BYTES + 1;
+    wrong_by = 0.01;
+    assert_ok(make(&desc, "cache=off", &info, &error), error);
+    assert_string_equal(info.choice, "right, configuration 0");
+    assert_int_equal(info.n_candidates, 3);
+    assert_true(info.measured_s > 0.0);
+    /* alone it is taken, unmeasured */
+    assert_ok(
+        make(&desc, "choose=right,config=1,tune=0,cache=off", &info, &error),
+        error);
+    const vly_attention_device device = {.capability = 90, .n_sms = 132};
+    const vly_cuda_ready large = {
+        .way = &right, .config = 1, .workspace_bytes = second_workspace};
+    const vly_cuda_ready small = {.way = &right};
+    const vly_cuda_ready *const two[2] = {&large, &small};
+    double seconds[2] = {-1.0, -1.0};
+    assert_ok(vly_attention_time_ways(&device, &desc, two, 2, seconds, &error),
+              error);
+    assert_true(seconds[0] == 0.0 && seconds[1] > 0.0);
+    assert_int_equal(
+        vly_attention_time_ways(&device, &desc, two, 1, seconds, &error),
+        VLY_E_NOMEM);
+    second_workspace = 4096;
+    wrong_by = 0.0;
+}
+
 static void test_cache(void **state)
 {
     (void)state;
@@ -389,13 +427,14 @@ static void test_device_errors(void **state)
                                  .prepare = prepare,
                                  .run = run_broken};
     const vly_cuda_ready ready = {.way = &broken};
+    const vly_cuda_ready *const both = &ready;
     vly_error error = {.struct_size = sizeof error};
     vly_attention_desc desc = describe(0);
     double seconds = 0.0;
     assert_int_equal(vly_attention_check_way(&device, &desc, &ready, &error),
                      VLY_E_DEVICE);
     assert_int_equal(
-        vly_attention_time_way(&device, &desc, &ready, &seconds, &error),
+        vly_attention_time_ways(&device, &desc, &both, 1, &seconds, &error),
         VLY_E_DEVICE);
     vly_plan_info info;
     const vly_device_spec other = {.struct_size = (uint32_t)sizeof other,
@@ -414,12 +453,19 @@ static uint64_t read_clock(void *context)
     return now_ns;
 }
 
+static void *alloc_some(void *context, uint64_t bytes, uint64_t align)
+{
+    return bytes > MOST_BYTES ? NULL
+                              : vly_host_table()->alloc(context, bytes, align);
+}
+
 static int start_host(void **state)
 {
     static vly_host host;
     (void)state;
     host = *vly_host_table();
     host.clock_ns = read_clock;
+    host.alloc = alloc_some;
     return vly_accel_start(&host, NULL);
 }
 
@@ -431,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_padding_is_looked_at),
         cmocka_unit_test(test_forced),
         cmocka_unit_test(test_configuration),
+        cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_cache),
         cmocka_unit_test(test_trials_of_every_kind),
         cmocka_unit_test(test_device_errors),
