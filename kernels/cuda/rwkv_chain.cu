@@ -24,7 +24,7 @@
 #define GROUPS 2
 #define GROUP_WARPS 8
 #define GROUP_THREADS (32 * GROUP_WARPS)
-#define STAGES 10
+#define STAGES 9
 #define TILE 16
 #define PIECE 64 /* bytes of a row that four lanes fetch */
 
@@ -38,17 +38,20 @@ struct chain_shared {
             float hidden[VLY_CUDA_RWKV_MOST_RANKS];
         } step;
     } work;
-    float partial[GROUPS][GROUP_WARPS][TILE];
+    float partial[2][GROUPS][GROUP_WARPS][TILE];
     vly_cuda_rwkv_link link[2];
+    vly_cuda_rwkv_weights weights[VLY_CUDA_RWKV_CHAIN_WEIGHTS + 1];
 };
 static_assert(sizeof(chain_shared) <= 227 * 1024, "a block of 9.0 has as much");
 
 /* ---- the stream of weights ------------------------------------------------
  */
 
-/* Where a warp fetches: pieces of one tile, GROUP_WARPS apart. */
+/* Where a warp fetches: pieces of one tile, GROUP_WARPS apart. What it needs to
+ * find the next tile is in shared memory: a barrier over all blocks empties the
+ * first-level cache. */
 struct weight_stream {
-    uint32_t link;
+    uint32_t matrix;
     uint32_t tile;
     uint32_t left;  /* pieces of the tile that this warp has not fetched */
     uint32_t piece; /* the next one */
@@ -56,11 +59,6 @@ struct weight_stream {
     uint32_t stage;
     const char *row0, *row1; /* 16 bytes of the next piece */
 };
-
-static __device__ __forceinline__ uint32_t bits_of(uint32_t type)
-{
-    return type == VLY_CUDA_I4 ? 4 : type == VLY_CUDA_I8 ? 8 : 16;
-}
 
 /* The product of a tile; *tile becomes its number in it. */
 static __device__ __forceinline__ const vly_cuda_rwkv_product &
@@ -83,48 +81,39 @@ first_tile(const vly_cuda_rwkv_link &link, uint32_t unit, uint32_t units)
 /* From stream.tile on, the next tile of which this warp has pieces. Behind the
  * last one pieces are empty for ever. */
 static __device__ __forceinline__ void
-find_tile(const vly_cuda_rwkv_chain &chain, weight_stream *s, uint32_t unit,
-          uint32_t units)
+find_tile(const vly_cuda_rwkv_chain &chain, const chain_shared *shared,
+          weight_stream *s, uint32_t units)
 {
     const uint32_t warp = threadIdx.x / 32 % GROUP_WARPS;
     const uint32_t lane = threadIdx.x % 32, r = lane / 4, t = lane % 4;
-    for (;;) {
-        while (s->link < chain.n && s->tile >= chain.link[s->link].n_tiles) {
-            s->link = chain.link[s->link].next;
-            if (s->link < chain.n)
-                s->tile = first_tile(chain.link[s->link], unit, units);
-        }
-        if (s->link >= chain.n) {
-            s->end = 0;
-            s->piece = 0;
-            s->left = UINT32_MAX;
-            s->row0 = s->row1 = (const char *)chain.link; /* not read */
-            return;
-        }
-        uint32_t tile = s->tile;
-        const vly_cuda_rwkv_product &p =
-            product_of_tile(chain.link[s->link].args.products, &tile);
-        const uint64_t bytes = (uint64_t)p.k * bits_of(p.type_w) / 8;
-        const uint32_t n = (uint32_t)((bytes + PIECE - 1) / PIECE);
+    for (; s->tile < shared->weights[chain.n_weights].first; s->tile += units) {
+        while (s->tile >= shared->weights[s->matrix + 1].first)
+            s->matrix++;
+        const vly_cuda_rwkv_weights &p = shared->weights[s->matrix];
+        const uint64_t bytes = p.bytes;
+        const uint32_t n = (p.bytes + PIECE - 1) / PIECE;
         if (warp < n) {
             const char *w = (const char *)p.w + t * 16 + warp * PIECE;
-            const uint32_t j = tile * TILE + r;
+            const uint32_t j = (s->tile - p.first) * TILE + r;
             s->left = (n - warp - 1) / GROUP_WARPS + 1;
             s->piece = warp;
-            s->end = (n - 1) * (uint64_t)PIECE + t * 16 >= bytes ? n - 1 : n;
+            s->end = (n - 1) * PIECE + t * 16 >= p.bytes ? n - 1 : n;
             /* rows that are not there are read as the last: not written */
             s->row0 = w + min(j, p.n - 1) * bytes;
             s->row1 = w + min(j + 8, p.n - 1) * bytes;
             return;
         }
-        s->tile += units;
     }
+    s->end = 0;
+    s->piece = 0;
+    s->left = UINT32_MAX;
+    s->row0 = s->row1 = (const char *)chain.link; /* not read */
 }
 
 /* Fetches the next piece into the stage that was used longest ago. */
 static __device__ __forceinline__ void
 fetch_next(const vly_cuda_rwkv_chain &chain, chain_shared *shared,
-           weight_stream *s, uint32_t unit, uint32_t units)
+           weight_stream *s, uint32_t units)
 {
     uint4 *to = &shared->ring[threadIdx.x / 32][s->stage][0][threadIdx.x % 32];
     vly_fetch(to, s->row0, s->piece < s->end);
@@ -136,7 +125,7 @@ fetch_next(const vly_cuda_rwkv_chain &chain, chain_shared *shared,
     s->row1 += GROUP_WARPS * PIECE;
     if (--s->left == 0) {
         s->tile += units;
-        find_tile(chain, s, unit, units);
+        find_tile(chain, shared, s, units);
     }
 }
 
@@ -181,7 +170,7 @@ add_piece(float (&sum)[4], uint4 w0, uint4 w1, const uint4 *from, bool there,
 template <typename T, int BITS>
 static __device__ __forceinline__ void
 multiply_tile(const vly_cuda_rwkv_chain &chain, chain_shared *shared,
-              weight_stream *stream, uint32_t unit, uint32_t units,
+              weight_stream *stream, uint32_t units,
               const vly_cuda_rwkv_product &p, uint32_t tile, float (&sum)[4])
 {
     constexpr uint32_t VECTOR = 128 / BITS, CHUNK = 4 * VECTOR;
@@ -203,7 +192,7 @@ multiply_tile(const vly_cuda_rwkv_chain &chain, chain_shared *shared,
     }
     for (uint32_t c = warp; c < n; c += GROUP_WARPS) {
         /* the stage behind the newest is the oldest */
-        fetch_next(chain, shared, stream, unit, units);
+        fetch_next(chain, shared, stream, units);
         const uint32_t stage = stream->stage;
         s0 = next0, s1 = next1;
         if (BITS == 4 && c + GROUP_WARPS < n) {
@@ -238,39 +227,38 @@ run_products(const vly_cuda_rwkv_chain &chain, const vly_cuda_rwkv_link &link,
     const uint32_t lane = threadIdx.x % 32;
     const uint32_t e = threadIdx.x % GROUP_THREADS;
     const void *has = nullptr;
+    uint32_t turn = 0;
     for (uint32_t i = first_tile(link, unit, units); i < link.n_tiles;
          i += units) {
         uint32_t tile = i;
         const vly_cuda_rwkv_product &p = product_of_tile(args, &tile);
-        if (p.x != has) { /* nobody reads the one before: see below */
+        if (p.x != has) { /* all have met since they read the one before */
             read_x(shared, group, p.x, p.k);
             has = p.x;
             rwkv_sync_group(group);
         }
         float sum[4] = {};
         if (p.type_w == VLY_CUDA_I4)
-            multiply_tile<T, 4>(chain, shared, stream, unit, units, p, tile,
-                                sum);
+            multiply_tile<T, 4>(chain, shared, stream, units, p, tile, sum);
         else if (p.type_w == VLY_CUDA_I8)
-            multiply_tile<T, 8>(chain, shared, stream, unit, units, p, tile,
-                                sum);
+            multiply_tile<T, 8>(chain, shared, stream, units, p, tile, sum);
         else
-            multiply_tile<T, 16>(chain, shared, stream, unit, units, p, tile,
-                                 sum);
+            multiply_tile<T, 16>(chain, shared, stream, units, p, tile, sum);
         /* all columns of the second factor are x; the first is with t = 0 */
+        float(*const partial)[TILE] = shared->partial[turn][group];
         if (lane % 4 == 0) {
-            shared->partial[group][warp][lane / 4] = sum[0];
-            shared->partial[group][warp][lane / 4 + 8] = sum[2];
+            partial[warp][lane / 4] = sum[0];
+            partial[warp][lane / 4 + 8] = sum[2];
         }
         rwkv_sync_group(group);
         if (e < TILE) {
             float all = 0.0f;
 #pragma unroll
             for (uint32_t w = 0; w < GROUP_WARPS; w++)
-                all += shared->partial[group][w][e];
+                all += partial[w][e];
             put_y(args, p, 0, tile * TILE + e, all);
         }
-        rwkv_sync_group(group);
+        turn = 1 - turn; /* read until everybody has met for the other one */
     }
 }
 
@@ -300,8 +288,8 @@ static __device__ __forceinline__ void run_rows(const vly_cuda_rwkv_link &link,
 }
 
 template <typename T>
-static __device__ __forceinline__ void run_heads(const vly_cuda_rwkv_link &link,
-                                                 chain_shared *shared)
+static __device__ __noinline__ void run_heads(const vly_cuda_rwkv_link &link,
+                                              chain_shared *shared)
 {
     const uint32_t heads = link.args.heads.width / RWKV_DIM;
     for (uint32_t i = blockIdx.x; i < heads; i += gridDim.x) {
@@ -311,15 +299,18 @@ static __device__ __forceinline__ void run_heads(const vly_cuda_rwkv_link &link,
     }
 }
 
-/* What comes behind reads it at once: into the second-level cache with it. */
+/* What comes soon reads it at once: into the second-level cache with it. While
+ * the first warp waits for the other blocks. */
 static __device__ __forceinline__ void
 prefetch_soon(const vly_cuda_rwkv_link &link)
 {
+    if (threadIdx.x < 32)
+        return;
+    const uint64_t thread = blockIdx.x * (THREADS - 32) + threadIdx.x - 32;
+    const uint64_t step = (uint64_t)gridDim.x * (THREADS - 32) * 128;
     for (uint32_t i = 0; i < link.n_soon; i++) {
         const char *at = (const char *)link.soon[i].at;
-        const uint64_t step = (uint64_t)gridDim.x * THREADS * 128;
-        for (uint64_t x = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * 128;
-             x < link.soon[i].bytes; x += step)
+        for (uint64_t x = thread * 128; x < link.soon[i].bytes; x += step)
             rwkv_prefetch(at + x);
     }
 }
@@ -330,8 +321,21 @@ read_link(const vly_cuda_rwkv_chain &chain, uint32_t i, chain_shared *shared)
     static_assert(sizeof(vly_cuda_rwkv_link) % 16 == 0, "whole pieces");
     const uint4 *from = (const uint4 *)(chain.link + i);
     uint4 *to = (uint4 *)&shared->link[i % 2];
-    if (threadIdx.x < sizeof(vly_cuda_rwkv_link) / 16)
-        to[threadIdx.x] = from[threadIdx.x];
+    const uint32_t x = threadIdx.x - 32; /* the first warp waits */
+    if (threadIdx.x >= 32 && x < sizeof(vly_cuda_rwkv_link) / 16)
+        to[x] = from[x];
+}
+
+static __device__ __forceinline__ void
+read_weights(const vly_cuda_rwkv_chain &chain, chain_shared *shared)
+{
+    static_assert(sizeof(vly_cuda_rwkv_weights) % 8 == 0, "whole pieces");
+    const uint64_t *from = (const uint64_t *)chain.weights;
+    uint64_t *to = (uint64_t *)shared->weights;
+    const uint32_t n =
+        (chain.n_weights + 1) * sizeof(vly_cuda_rwkv_weights) / 8;
+    for (uint32_t i = threadIdx.x; i < n; i += THREADS)
+        to[i] = from[i];
 }
 
 template <typename T>
@@ -344,19 +348,18 @@ static __global__ void __launch_bounds__(THREADS)
     const uint32_t unit = blockIdx.x + threadIdx.x / GROUP_THREADS * gridDim.x;
     uint32_t wanted = 0;
     weight_stream stream = {};
-    stream.link = chain.first;
-    if (stream.link < chain.n)
-        stream.tile = first_tile(chain.link[stream.link], unit, units);
-    find_tile(chain, &stream, unit, units);
-    for (uint32_t s = 0; s + 1 < STAGES; s++)
-        fetch_next(chain, shared, &stream, unit, units);
+    read_weights(chain, shared);
     read_link(chain, 0, shared);
+    __syncthreads();
+    stream.tile = unit;
+    find_tile(chain, shared, &stream, units);
+    for (uint32_t s = 0; s + 1 < STAGES; s++)
+        fetch_next(chain, shared, &stream, units);
     if (threadIdx.x == 0)
         wanted = __ldcg(chain.words + 1);
     for (uint32_t i = 0; i < chain.n; i++) {
         const vly_cuda_rwkv_link &link = shared->link[i % 2];
         __syncthreads();
-        prefetch_soon(link);
         if (link.op == VLY_CUDA_RWKV_MULTIPLY)
             run_products<T>(chain, link, shared, &stream, unit, units);
         else if (link.op == VLY_CUDA_RWKV_STEP)
@@ -371,6 +374,7 @@ static __global__ void __launch_bounds__(THREADS)
         if (threadIdx.x == 0)
             rwkv_arrive(chain.words);
         read_link(chain, i + 1, shared);
+        prefetch_soon(link);
         if (threadIdx.x == 0) {
             wanted += gridDim.x;
             rwkv_wait_for(chain.words, wanted);

@@ -7,6 +7,13 @@
 
 #include "rwkv_device.cuh"
 
+/* What is read for a column: asked for together, before any of it is used. */
+struct head_inputs {
+    float r, k, v, v_first;
+    float bias[3];
+    float k_k, k_a, r_k;
+};
+
 struct head_column {
     float r, k, v;
     float z;  /* bias_w + w: the decay before its squashing */
@@ -14,25 +21,44 @@ struct head_column {
     float rate;
 };
 
-/* lora: w, a, v of the column; at: its place in [rows][width]; j: in width.
- * Writes v_first of the first layer. */
+/* at: place of the column in [rows][width]; j: in width. with_bonus: r_k too.
+ */
+static __device__ __forceinline__ head_inputs head_inputs_of(
+    const vly_cuda_rwkv_heads &args, uint64_t at, uint32_t j, bool with_bonus)
+{
+    head_inputs in = {};
+    in.r = rwkv_get(args.r, args.type, at);
+    in.k = rwkv_get(args.k, args.type, at);
+    in.v = rwkv_get(args.v, args.type, at);
+    in.bias[0] = args.bias[0][j];
+    in.bias[1] = args.bias[1][j];
+    in.k_k = args.k_k[j];
+    in.k_a = args.k_a[j];
+    if (with_bonus)
+        in.r_k = args.r_k[j];
+    if (!args.is_first) {
+        in.v_first = rwkv_get(args.v_first, args.type, at);
+        in.bias[2] = args.bias[2][j];
+    }
+    return in;
+}
+
+/* lora: w, a, v of the column. Writes v_first of the first layer. */
 static __device__ __forceinline__ head_column
-head_column_of(const vly_cuda_rwkv_heads &args, uint64_t at, uint32_t j,
-               const float lora[3])
+head_column_of(const vly_cuda_rwkv_heads &args, const head_inputs &in,
+               uint64_t at, const float lora[3])
 {
     head_column c;
-    const float k = rwkv_get(args.k, args.type, at);
-    c.r = rwkv_get(args.r, args.type, at);
-    c.v = rwkv_get(args.v, args.type, at);
-    c.z = args.bias[0][j] + lora[0];
-    c.rate = rwkv_sigmoid(args.bias[1][j] + lora[1]);
-    c.kk = k * args.k_k[j];
-    c.k = k * fmaf(c.rate - 1.0f, args.k_a[j], 1.0f);
+    c.r = in.r;
+    c.v = in.v;
+    c.z = in.bias[0] + lora[0];
+    c.rate = rwkv_sigmoid(in.bias[1] + lora[1]);
+    c.kk = in.k * in.k_k;
+    c.k = in.k * fmaf(c.rate - 1.0f, in.k_a, 1.0f);
     if (args.is_first)
         rwkv_put(args.v_first, args.type, at, c.v);
     else
-        c.v = fmaf(rwkv_get(args.v_first, args.type, at) - c.v,
-                   rwkv_sigmoid(args.bias[2][j] + lora[2]), c.v);
+        c.v = fmaf(in.v_first - c.v, rwkv_sigmoid(in.bias[2] + lora[2]), c.v);
     return c;
 }
 
@@ -55,13 +81,12 @@ static __device__ __forceinline__ float head_decay(float z)
 }
 
 /* y of the recurrence, normalised over its head, with the bonus and the gate */
-static __device__ __forceinline__ float
-head_finish(const vly_cuda_rwkv_heads &args, uint32_t j, float centered,
-            float scale, float bonus, float v, float g)
+static __device__ __forceinline__ float head_finish(float weight, float bias,
+                                                    float centered, float scale,
+                                                    float bonus, float v,
+                                                    float g)
 {
-    return (fmaf(centered * scale, args.group_weight[j], args.group_bias[j]) +
-            v * bonus) *
-           g;
+    return (fmaf(centered * scale, weight, bias) + v * bonus) * g;
 }
 
 #endif

@@ -27,16 +27,25 @@ static __global__ void __launch_bounds__(THREADS)
     rwkv_wait();
     if (!place_of(args, &row, &first))
         return;
+    head_inputs in[2];
     head_column c[2];
+    float lora[2][3] = {};
     float squares = 0.0f;
 #pragma unroll
     for (uint32_t x = 0; x < 2; x++) {
         const uint32_t j = first + threadIdx.x % 32 + 32 * x;
         const uint64_t at = (uint64_t)row * args.width + j;
-        float lora[3] = {};
-        for (uint32_t i = 0; i < (args.is_first ? 2u : 3u); i++)
-            lora[i] = rwkv_get(args.lora[i], args.type, at);
-        c[x] = head_column_of(args, at, j, lora);
+        in[x] = head_inputs_of(args, at, j, false);
+#pragma unroll
+        for (uint32_t i = 0; i < 3; i++)
+            if (i < 2 || !args.is_first)
+                lora[x][i] = rwkv_get(args.lora[i], args.type, at);
+    }
+#pragma unroll
+    for (uint32_t x = 0; x < 2; x++) {
+        const uint32_t j = first + threadIdx.x % 32 + 32 * x;
+        c[x] = head_column_of(args, in[x], (uint64_t)row * args.width + j,
+                              lora[x]);
         squares = fmaf(c[x].kk, c[x].kk, squares);
     }
     const float shorten = head_shorten(rwkv_sum_warp(squares));
@@ -61,18 +70,24 @@ static __global__ void __launch_bounds__(THREADS)
     rwkv_wait();
     if (!place_of(args, &row, &first))
         return;
-    float y[2], v[2];
-    float bonus = 0.0f;
+    float y[2], v[2], r[2], k[2], g[2], r_k[2], weight[2], bias[2];
 #pragma unroll
     for (uint32_t x = 0; x < 2; x++) {
         const uint32_t j = first + threadIdx.x % 32 + 32 * x;
         const uint64_t at = (uint64_t)row * args.width + j;
         y[x] = rwkv_get(args.wkv_y, args.type_wkv, at);
         v[x] = rwkv_get(args.wkv_v, args.type_wkv, at);
-        bonus = fmaf(rwkv_get(args.wkv_r, args.type_wkv, at) *
-                         rwkv_get(args.wkv_k, args.type_wkv, at),
-                     args.r_k[j], bonus);
+        r[x] = rwkv_get(args.wkv_r, args.type_wkv, at);
+        k[x] = rwkv_get(args.wkv_k, args.type_wkv, at);
+        g[x] = rwkv_get(args.g, args.type, at);
+        r_k[x] = args.r_k[j];
+        weight[x] = args.group_weight[j];
+        bias[x] = args.group_bias[j];
     }
+    float bonus = 0.0f;
+#pragma unroll
+    for (uint32_t x = 0; x < 2; x++)
+        bonus = fmaf(r[x] * k[x], r_k[x], bonus);
     bonus = rwkv_sum_warp(bonus);
     const float mean = rwkv_sum_warp(y[0] + y[1]) / RWKV_DIM;
     const float d[2] = {y[0] - mean, y[1] - mean};
@@ -83,9 +98,9 @@ static __global__ void __launch_bounds__(THREADS)
     for (uint32_t x = 0; x < 2; x++) {
         const uint32_t j = first + threadIdx.x % 32 + 32 * x;
         const uint64_t at = (uint64_t)row * args.width + j;
-        rwkv_put(args.y, args.type, at,
-                 head_finish(args, j, d[x], scale, bonus, v[x],
-                             rwkv_get(args.g, args.type, at)));
+        rwkv_put(
+            args.y, args.type, at,
+            head_finish(weight[x], bias[x], d[x], scale, bonus, v[x], g[x]));
     }
 }
 

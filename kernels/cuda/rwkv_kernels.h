@@ -153,11 +153,12 @@ enum {
     VLY_CUDA_RWKV_STEP = 3,
     VLY_CUDA_RWKV_NORM = 4,
     VLY_CUDA_RWKV_SOON = 16,
-    VLY_CUDA_RWKV_CHAIN_K = 16384,    /* most columns of a matrix */
-    VLY_CUDA_RWKV_CHAIN_WIDTH = 4096, /* most columns that are normalised */
+    VLY_CUDA_RWKV_CHAIN_K = 16384,     /* most columns of a matrix */
+    VLY_CUDA_RWKV_CHAIN_WIDTH = 4096,  /* most columns that are normalised */
+    VLY_CUDA_RWKV_CHAIN_WEIGHTS = 640, /* most products of all links */
 };
 
-/* Read by what comes behind. */
+/* Read by the operation after the next one. */
 typedef struct vly_cuda_rwkv_range {
     const void *at;
     uint64_t bytes;
@@ -165,15 +166,14 @@ typedef struct vly_cuda_rwkv_range {
 
 /* One operation of a chain, of one row: args of its launcher, 16-bit type.
  * Matrices of heads have that type, a matrix of products that or int8 or int4.
- * Of products, first is the tile (16 rows of W), and all of them count on from
- * `shift`: tile i is with unit (shift + i) % units. */
+ * Of products, first is the tile (16 rows of W); tiles of all products of a
+ * chain are counted through, tile i is with unit i % units, and those of a link
+ * begin with a tile of unit `shift`. */
 typedef struct vly_cuda_rwkv_link {
     uint32_t op;
     uint32_t n_soon;
-    uint32_t next; /* number of the first products behind this, or n */
     uint32_t n_tiles;
     uint32_t shift;
-    uint32_t reserved[3]; /* to whole 16 bytes */
     vly_cuda_rwkv_range soon[VLY_CUDA_RWKV_SOON];
     union {
         vly_cuda_rwkv_rows rows;
@@ -182,12 +182,24 @@ typedef struct vly_cuda_rwkv_link {
     } args;
 } vly_cuda_rwkv_link;
 
+/* The matrix of a product, as it is fetched. */
+typedef struct vly_cuda_rwkv_weights {
+    const void *w;
+    uint32_t n;     /* rows */
+    uint32_t bytes; /* of a row */
+    uint32_t first; /* tile, of all of the chain */
+    uint32_t reserved;
+} vly_cuda_rwkv_weights;
+
 typedef struct vly_cuda_rwkv_chain {
     const vly_cuda_rwkv_link *link; /* [n], on the device, 16 bytes aligned */
-    uint32_t *words;                /* [2] on the device, zeros at first */
+    /* [n_weights + 1] on the device; first of the last is the number of tiles
+     */
+    const vly_cuda_rwkv_weights *weights;
+    uint32_t *words; /* [2] on the device, zeros at first */
     uint32_t n;
-    uint32_t first; /* number of the first products, or n */
-    uint32_t type;  /* of all */
+    uint32_t n_weights; /* up to VLY_CUDA_RWKV_CHAIN_WEIGHTS */
+    uint32_t type;      /* of all */
     uint32_t reserved;
 } vly_cuda_rwkv_chain;
 

@@ -58,15 +58,16 @@ static __device__ __forceinline__ float normed(const vly_cuda_rwkv_rows &args,
  * it is read first: a load behind the norm is one more latency of memory, and
  * behind a store another one, as the compiler keeps their order. */
 struct column_weights {
-    float weight, bias, last;
+    float x, weight, bias, last;
     float mix[MOST_MIXES];
 };
 
 /* last: NULL where there is none */
 static __device__ __forceinline__ void
-read_column(const vly_cuda_rwkv_rows &args, const float *last, uint32_t j,
-            column_weights *to)
+read_column(const vly_cuda_rwkv_rows &args, const float *x, const float *last,
+            uint32_t j, column_weights *to)
 {
+    to->x = __ldcg(x + j);
     to->weight = args.norm_weight[j];
     to->bias = args.norm_bias[j];
     to->last = last != nullptr ? last[j] : 0.0f;
@@ -100,7 +101,7 @@ mix_columns(const vly_cuda_rwkv_rows &args, uint32_t row, uint32_t begin,
     column_weights c;
     uint32_t j = begin + threadIdx.x;
     if (j < end)
-        read_column(args, last, j, &c);
+        read_column(args, x, last, j, &c);
     const row_norm norm = norm_of<PER>(x, width, args.eps, part);
     row_norm other = norm;
     if (token > 0)
@@ -109,7 +110,7 @@ mix_columns(const vly_cuda_rwkv_rows &args, uint32_t row, uint32_t begin,
         other = norm_of<PER>(final, width, args.eps, part);
     const uint64_t step = (uint64_t)args.batch * args.seq * width;
     while (j < end) {
-        const float now = normed(c, norm, __ldcg(x + j));
+        const float now = normed(c, norm, c.x);
         float before = c.last;
         if (token > 0)
             before = normed(c, other, __ldcg(x + j - width));
@@ -123,7 +124,7 @@ mix_columns(const vly_cuda_rwkv_rows &args, uint32_t row, uint32_t begin,
                          fmaf(before - now, c.mix[i], now));
         j += THREADS;
         if (j < end)
-            read_column(args, last, j, &c);
+            read_column(args, x, last, j, &c);
     }
 }
 

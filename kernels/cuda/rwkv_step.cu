@@ -40,15 +40,20 @@ static __global__ void __launch_bounds__(STEP_THREADS)
     rwkv_wait();
     if (!rwkv_is_there(args.length, args.seq, row))
         return;
+    const uint32_t j = threadIdx.x;
+    const uint64_t at = (uint64_t)row * args.width + first + j;
+    step_pieces pieces;
+    head_inputs in = {};
+    read_matrices<T>(args, first, &pieces);
+    if (j < RWKV_DIM)
+        in = head_inputs_of(args, at, first + j, false);
     read_hidden(args, row, hidden);
     __syncthreads();
-    second_products<T>(args, first, hidden, &shared);
+    second_products<T>(args, first, hidden, pieces, &shared);
     __syncthreads();
-    make_columns(args, row, first, false, &shared);
-    const uint32_t j = threadIdx.x;
+    make_columns(args, in, row, first, false, &shared);
     if (j >= RWKV_DIM)
         return;
-    const uint64_t at = (uint64_t)row * args.width + first + j;
     rwkv_put(args.wkv_r, args.type_wkv, at, shared.r[j]);
     rwkv_put(args.wkv_w, args.type_wkv, at, shared.w[j]);
     rwkv_put(args.wkv_k, args.type_wkv, at, shared.k[j]);

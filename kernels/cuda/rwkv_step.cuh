@@ -18,17 +18,24 @@ struct step_shared {
     float squares[2], bonus[2];
 };
 
+static __device__ __forceinline__ uint32_t
+rank_of(const vly_cuda_rwkv_heads &args, uint32_t i)
+{
+    return i == 2 && args.is_first ? 0 : args.rank[i];
+}
+
 /* The hidden vectors of the LoRAs, one behind the other in floats. */
 static __device__ __forceinline__ void
 read_hidden(const vly_cuda_rwkv_heads &args, uint64_t row, float *hidden)
 {
-    for (uint32_t i = 0; i < 4; i++) {
+    uint32_t end[4];
+    for (uint32_t i = 0; i < 4; i++)
+        end[i] = rank_of(args, i) + (i > 0 ? end[i - 1] : 0);
+    for (uint32_t j = threadIdx.x; j < end[3]; j += STEP_THREADS) {
+        const uint32_t i = (j >= end[0]) + (j >= end[1]) + (j >= end[2]);
         const uint32_t n = args.rank[i];
-        if (i == 2 && args.is_first)
-            continue;
-        for (uint32_t j = threadIdx.x; j < n; j += STEP_THREADS)
-            hidden[j] = rwkv_get(args.lora[i], args.type, row * n + j);
-        hidden += n;
+        hidden[j] = rwkv_get(args.lora[i], args.type,
+                             row * n + (j - (i > 0 ? end[i - 1] : 0)));
     }
 }
 
@@ -52,46 +59,116 @@ static __device__ __forceinline__ float dot_of(uint4 bits, const float *x,
     return sum;
 }
 
-/* Row `row` of a matrix times x, by STEP_LANES lanes, of which this is number
- * part; every one has the sum. */
+/* Pieces [first, ...) of row `row` of a matrix times x, by STEP_LANES lanes, of
+ * which this is number part; added to sum. */
 template <typename T>
 static __device__ __forceinline__ float
 row_times(const void *matrix, uint64_t row, uint32_t rank, uint32_t whole,
-          const float *x, uint32_t part)
+          const float *x, uint32_t part, uint32_t first, float sum)
 {
     const uint32_t vector = 16 / sizeof(T);
     const T *w = (const T *)matrix + row * rank;
-    float sum = 0.0f;
-    if (whole) {
-#pragma unroll 4
-        for (uint32_t j = part * vector; j < rank; j += STEP_LANES * vector)
+    if (whole)
+        for (uint32_t j = (first * STEP_LANES + part) * vector; j < rank;
+             j += STEP_LANES * vector)
             sum = dot_of(*(const uint4 *)(w + j), x + j, sum, T());
-    } else {
+    else
         for (uint32_t j = part; j < rank; j += STEP_LANES)
             sum = fmaf(rwkv_float(w[j]), x[j], sum);
-    }
-    sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-    return sum + __shfl_xor_sync(0xffffffffu, sum, 2);
+    return sum;
 }
 
-/* Four warps a matrix, a column is with four lanes. */
+/* Matrices, of which a thread reads a column of g, or of each of the others:
+ * 64 columns, four lanes each, are half a block. What is read before the hidden
+ * vectors are there: up to so many pieces of 16 bytes. */
+#define G_PIECES 10
+#define OTHER_PIECES 4
+
+struct step_pieces {
+    uint4 bits[3 * OTHER_PIECES];
+};
+static_assert(G_PIECES <= 3 * OTHER_PIECES, "a column of g has room");
+
+static __device__ __forceinline__ bool reads_g()
+{
+    return threadIdx.x >= STEP_THREADS / 2;
+}
+
+/* Of pieces that are not there 0. */
+template <typename T, uint32_t N>
+static __device__ __forceinline__ void
+read_pieces(const vly_cuda_rwkv_heads &args, uint32_t first, uint32_t i,
+            uint4 *to)
+{
+    const uint32_t vector = 16 / sizeof(T), rank = rank_of(args, i);
+    const uint32_t column = threadIdx.x % (STEP_THREADS / 2) / STEP_LANES;
+    const T *w = (const T *)args.matrix[i] + (uint64_t)(first + column) * rank;
+#pragma unroll
+    for (uint32_t q = 0; q < N; q++) {
+        const uint32_t j = (q * STEP_LANES + threadIdx.x % STEP_LANES) * vector;
+        to[q] = make_uint4(0, 0, 0, 0);
+        if (args.whole && j < rank)
+            to[q] = *(const uint4 *)(w + j);
+    }
+}
+
+template <typename T>
+static __device__ __forceinline__ void
+read_matrices(const vly_cuda_rwkv_heads &args, uint32_t first,
+              step_pieces *pieces)
+{
+    if (reads_g()) {
+        read_pieces<T, G_PIECES>(args, first, 3, pieces->bits);
+        return;
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < 3; i++)
+        read_pieces<T, OTHER_PIECES>(args, first, i,
+                                     pieces->bits + i * OTHER_PIECES);
+}
+
+/* One column of a matrix; x: its hidden vector. */
+template <typename T, uint32_t N>
+static __device__ __forceinline__ void
+second_product(const vly_cuda_rwkv_heads &args, uint32_t first, uint32_t i,
+               const float *x, const uint4 *bits, step_shared *shared)
+{
+    const uint32_t vector = 16 / sizeof(T), rank = rank_of(args, i);
+    const uint32_t part = threadIdx.x % STEP_LANES;
+    const uint32_t column = threadIdx.x % (STEP_THREADS / 2) / STEP_LANES;
+    float sum = 0.0f;
+#pragma unroll
+    for (uint32_t q = 0; q < N; q++) {
+        const uint32_t j = (q * STEP_LANES + part) * vector;
+        if (args.whole && j < rank)
+            sum = dot_of(bits[q], x + j, sum, T());
+    }
+    sum = row_times<T>(args.matrix[i], first + column, rank, args.whole, x,
+                       part, N, sum);
+    sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+    sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+    if (part == 0)
+        shared->lora[i][column] = sum;
+}
+
 template <typename T>
 static __device__ __forceinline__ void
 second_products(const vly_cuda_rwkv_heads &args, uint32_t first,
-                const float *hidden, step_shared *shared)
+                const float *hidden, const step_pieces &pieces,
+                step_shared *shared)
 {
-    const uint32_t i = threadIdx.x / 128, part = threadIdx.x % STEP_LANES;
-    if (i == 2 && args.is_first)
+    const uint32_t others =
+        rank_of(args, 0) + rank_of(args, 1) + rank_of(args, 2);
+    if (reads_g()) {
+        second_product<T, G_PIECES>(args, first, 3, hidden + others,
+                                    pieces.bits, shared);
         return;
-    for (uint32_t before = 0; before < i; before++)
-        hidden += before == 2 && args.is_first ? 0 : args.rank[before];
+    }
 #pragma unroll
-    for (uint32_t x = 0; x < 2; x++) {
-        const uint32_t j = threadIdx.x % 128 / STEP_LANES + 32 * x;
-        const float sum = row_times<T>(args.matrix[i], first + j, args.rank[i],
-                                       args.whole, hidden, part);
-        if (part == 0)
-            shared->lora[i][j] = sum;
+    for (uint32_t i = 0; i < 3; i++) {
+        second_product<T, OTHER_PIECES>(args, first, i, hidden,
+                                        pieces.bits + i * OTHER_PIECES, shared);
+        hidden += rank_of(args, i);
     }
 }
 
@@ -112,10 +189,11 @@ prefetch_matrices(const vly_cuda_rwkv_heads &args, uint32_t first)
 }
 
 /* Columns of the head into shared memory, as the recurrence wants them (w is
- * the decay). By the first 64 threads; ends with a barrier. */
+ * the decay). By the first 64 threads, which have read `in`; ends with a
+ * barrier. */
 static __device__ __forceinline__ void
-make_columns(const vly_cuda_rwkv_heads &args, uint32_t row, uint32_t first,
-             bool is_step, step_shared *s)
+make_columns(const vly_cuda_rwkv_heads &args, const head_inputs &in,
+             uint32_t row, uint32_t first, bool is_step, step_shared *s)
 {
     const uint32_t j = threadIdx.x;
     const uint64_t at = (uint64_t)row * args.width + first + j;
@@ -125,10 +203,9 @@ make_columns(const vly_cuda_rwkv_heads &args, uint32_t row, uint32_t first,
         for (uint32_t i = 0; i < (args.is_first ? 2u : 3u); i++)
             lora[i] = args.is_lora ? s->lora[i][j]
                                    : rwkv_get(args.lora[i], args.type, at);
-        c = head_column_of(args, at, first + j, lora);
+        c = head_column_of(args, in, at, lora);
         const float squares = rwkv_sum_warp(c.kk * c.kk);
-        const float bonus =
-            is_step ? rwkv_sum_warp(c.r * c.k * args.r_k[first + j]) : 0.0f;
+        const float bonus = is_step ? rwkv_sum_warp(c.r * c.k * in.r_k) : 0.0f;
         if (j % 32 == 0) {
             s->squares[j / 32] = squares;
             s->bonus[j / 32] = bonus;
@@ -193,10 +270,27 @@ static __device__ __forceinline__ void one_token(state_row *row,
         shared->y[i] = y;
 }
 
+/* What the first warp finishes with: columns lane and lane + 32. */
+struct finish_inputs {
+    float weight[2], bias[2];
+};
+
+static __device__ __forceinline__ void
+read_finish(const vly_cuda_rwkv_heads &args, uint32_t first, finish_inputs *to)
+{
+    if (threadIdx.x >= 32)
+        return;
+#pragma unroll
+    for (uint32_t x = 0; x < 2; x++) {
+        to->weight[x] = args.group_weight[first + threadIdx.x + 32 * x];
+        to->bias[x] = args.group_bias[first + threadIdx.x + 32 * x];
+    }
+}
+
 /* By the first warp. */
 static __device__ __forceinline__ void
-finish_head(const vly_cuda_rwkv_heads &args, uint32_t row, uint32_t first,
-            const step_shared &s)
+finish_head(const vly_cuda_rwkv_heads &args, const finish_inputs &in,
+            uint32_t row, uint32_t first, const step_shared &s)
 {
     const uint32_t lane = threadIdx.x;
     const float mean = rwkv_sum_warp(s.y[lane] + s.y[lane + 32]) / RWKV_DIM;
@@ -208,7 +302,7 @@ finish_head(const vly_cuda_rwkv_heads &args, uint32_t row, uint32_t first,
     for (uint32_t x = 0; x < 2; x++) {
         const uint32_t j = lane + 32 * x;
         rwkv_put(args.y, args.type, (uint64_t)row * args.width + first + j,
-                 head_finish(args, first + j, d[x], scale,
+                 head_finish(in.weight[x], in.bias[x], d[x], scale,
                              s.bonus[0] + s.bonus[1], s.v[j], s.g[j]));
     }
 }
@@ -232,22 +326,33 @@ step_head(const vly_cuda_rwkv_heads &args, uint32_t unit, float *hidden,
     const uint32_t first = unit % heads * RWKV_DIM;
     const uint64_t at = state_at(unit);
     state_row state = {};
+    step_pieces pieces;
+    head_inputs in = {};
+    finish_inputs finish = {};
+    /* everything that is read is asked for before any of it is used */
+    if (args.is_lora)
+        read_matrices<T>(args, first, &pieces);
     if (args.state_in != nullptr)
 #pragma unroll
         for (uint32_t x = 0; x < 2; x++)
             state.s[x] = __ldcs((const float4 *)(args.state_in + at + 32 * x));
     if (rwkv_length(args.length, row, 1) > 0) {
+        if (threadIdx.x < RWKV_DIM)
+            in = head_inputs_of(
+                args, (uint64_t)row * args.width + first + threadIdx.x,
+                first + threadIdx.x, true);
+        read_finish(args, first, &finish);
         if (args.is_lora) {
             read_hidden(args, row, hidden);
             __syncthreads();
-            second_products<T>(args, first, hidden, shared);
+            second_products<T>(args, first, hidden, pieces, shared);
             __syncthreads();
         }
-        make_columns(args, row, first, true, shared);
+        make_columns(args, in, row, first, true, shared);
         one_token(&state, shared);
         __syncthreads();
         if (threadIdx.x < 32)
-            finish_head(args, row, first, *shared);
+            finish_head(args, finish, row, first, *shared);
     }
 #pragma unroll
     for (uint32_t x = 0; x < 2; x++)

@@ -18,7 +18,7 @@ struct vly_rwkv_chain {
     vly_cuda_rwkv_chain args;
     uint32_t device;
     uint32_t blocks;
-    char *memory; /* [n] links, then the two words */
+    char *memory; /* [n] links, the two words, [n_weights + 1] matrices */
 };
 
 /* ---- what can be done --------------------------------------------------- */
@@ -84,6 +84,15 @@ static vly_status count_blocks(uint32_t device, uint32_t *blocks,
     return status;
 }
 
+static uint32_t count_weights(vly_rwkv_plan *const *plans, uint32_t n)
+{
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (plans[i]->desc.op == VLY_RWKV_PRODUCTS)
+            all += plans[i]->desc.n_products;
+    return all > UINT32_MAX ? UINT32_MAX : (uint32_t)all;
+}
+
 static vly_status check(const vly_device_spec *device,
                         vly_rwkv_plan *const *plans, const vly_rwkv_run *runs,
                         uint32_t n, uint32_t *blocks, vly_error *error)
@@ -114,6 +123,13 @@ static vly_status check(const vly_device_spec *device,
             status = vly_rwkv_check_run(&plans[i]->desc, &runs[i],
                                         vly_accel_plugin, error);
     }
+    if (status == VLY_OK &&
+        count_weights(plans, n) > VLY_CUDA_RWKV_CHAIN_WEIGHTS)
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "%s: rwkv chain of %u products, there are up to "
+                              "%d",
+                              vly_accel_plugin, count_weights(plans, n),
+                              VLY_CUDA_RWKV_CHAIN_WEIGHTS);
     return status;
 }
 
@@ -125,8 +141,8 @@ static void add_soon(vly_cuda_rwkv_link *link, const void *at, uint64_t bytes)
         link->soon[link->n_soon++] = (vly_cuda_rwkv_range){at, bytes};
 }
 
-/* The small weights of an operation, and the state, which nobody else writes.
- * (Large matrices are fetched ahead by themselves.) */
+/* The small weights of the operation after the next one, and the state, which
+ * nobody else writes. (Large matrices are fetched ahead by themselves.) */
 static void list_soon(vly_cuda_rwkv_link *link, const vly_cuda_rwkv_link *then)
 {
     if (then->op == VLY_CUDA_RWKV_STEP) {
@@ -191,14 +207,30 @@ static void make_links(vly_cuda_rwkv_link *links, vly_rwkv_plan *const *plans,
             link->args.rows = vly_rwkv_cuda_rows(plans[i], &runs[i]);
         }
     }
-    uint32_t next = n;
-    for (uint32_t i = n; i-- > 0;) {
-        links[i].next = next;
-        if (links[i].op == VLY_CUDA_RWKV_MULTIPLY)
-            next = i;
-        if (i + 1 < n)
-            list_soon(&links[i], &links[i + 1]);
+    for (uint32_t i = 0; i + 2 < n; i++)
+        list_soon(&links[i], &links[i + 2]);
+}
+
+/* [n_weights + 1] */
+static void list_weights(const vly_cuda_rwkv_link *links, uint32_t n,
+                         vly_cuda_rwkv_weights *to)
+{
+    uint32_t tiles = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (links[i].op != VLY_CUDA_RWKV_MULTIPLY)
+            continue;
+        const vly_cuda_rwkv_products *all = &links[i].args.products;
+        for (uint32_t p = 0; p < all->n_products; p++)
+            *to++ = (vly_cuda_rwkv_weights){
+                .w = all->product[p].w,
+                .n = all->product[p].n,
+                .bytes =
+                    (uint32_t)((uint64_t)all->product[p].k *
+                               vly_element_bits(all->product[p].type_w) / 8),
+                .first = tiles + all->product[p].first};
+        tiles += links[i].n_tiles;
     }
+    *to = (vly_cuda_rwkv_weights){.first = tiles};
 }
 
 /* ---- chains ------------------------------------------------------------- */
@@ -213,34 +245,53 @@ void vly_rwkv_cuda_chain_destroy(vly_rwkv_chain *chain)
 
 /* To the device; the words are zeros. */
 static vly_status put(vly_rwkv_chain *chain, const vly_cuda_rwkv_link *links,
-                      uint32_t n, vly_error *error)
+                      const vly_cuda_rwkv_weights *weights, vly_error *error)
 {
     const vly_memory *m = &vly_accel_cuda_memory;
+    const uint64_t link_bytes = (uint64_t)chain->args.n * sizeof *links;
+    const uint64_t words = (link_bytes + ALIGN - 1) / ALIGN * ALIGN;
     const uint64_t bytes =
-        ((uint64_t)n * sizeof *links + ALIGN - 1) / ALIGN * ALIGN;
+        (chain->args.n_weights + UINT64_C(1)) * sizeof *weights;
     void *memory = NULL;
-    vly_status status = m->alloc(chain->device, bytes + ALIGN, &memory, error);
+    vly_status status =
+        m->alloc(chain->device, words + ALIGN + bytes, &memory, error);
     if (status != VLY_OK)
         return status;
     chain->memory = memory;
-    status =
-        m->fill(chain->device, chain->memory, 0, bytes + ALIGN, NULL, error);
+    chain->args.link = memory;
+    chain->args.words = (uint32_t *)(void *)(chain->memory + words);
+    chain->args.weights =
+        (vly_cuda_rwkv_weights *)(void *)(chain->memory + words + ALIGN);
+    status = m->fill(chain->device, chain->args.words, 0, ALIGN, NULL, error);
     if (status == VLY_OK)
-        status = m->copy(chain->device, chain->memory, links,
-                         (uint64_t)n * sizeof *links, VLY_COPY_TO_DEVICE, NULL,
-                         error);
+        status = m->copy(chain->device, chain->memory, links, link_bytes,
+                         VLY_COPY_TO_DEVICE, NULL, error);
+    if (status == VLY_OK)
+        status = m->copy(chain->device, chain->memory + words + ALIGN, weights,
+                         bytes, VLY_COPY_TO_DEVICE, NULL, error);
     if (status == VLY_OK)
         status = m->stream_wait(chain->device, NULL, error);
-    chain->args = (vly_cuda_rwkv_chain){
-        .link = memory,
-        .words = (uint32_t *)(void *)(chain->memory + bytes),
-        .n = n,
-        .first = links[0].op == VLY_CUDA_RWKV_MULTIPLY ? 0 : links[0].next,
-        .type = links[0].op == VLY_CUDA_RWKV_MULTIPLY
-                    ? links[0].args.products.type
-                : links[0].op == VLY_CUDA_RWKV_STEP ? links[0].args.heads.type
-                                                    : links[0].args.rows.type,
-    };
+    return status;
+}
+
+/* Lists of a chain whose number of weights is known. */
+static vly_status fill_chain(vly_rwkv_chain *chain, vly_rwkv_plan *const *plans,
+                             const vly_rwkv_run *runs, vly_error *error)
+{
+    vly_cuda_rwkv_link *links = NULL;
+    vly_cuda_rwkv_weights *weights = NULL;
+    const uint32_t n = chain->args.n;
+    vly_status status = vly_accel_alloc(n, sizeof *links, &links, error);
+    if (status == VLY_OK)
+        status = vly_accel_alloc(chain->args.n_weights + UINT64_C(1),
+                                 sizeof *weights, &weights, error);
+    if (status == VLY_OK) {
+        make_links(links, plans, runs, n, chain->blocks * UNITS_OF_A_BLOCK);
+        list_weights(links, n, weights);
+        status = put(chain, links, weights, error);
+    }
+    vly_accel_free(links);
+    vly_accel_free(weights);
     return status;
 }
 
@@ -250,22 +301,19 @@ vly_status vly_rwkv_cuda_chain_create(const vly_device_spec *device,
                                       vly_rwkv_chain **chain, vly_error *error)
 {
     uint32_t blocks = 0;
-    vly_cuda_rwkv_link *links = NULL;
     vly_rwkv_chain *made = NULL;
     vly_status status = check(device, plans, runs, n, &blocks, error);
-    if (status != VLY_OK)
-        return status;
-    status = vly_accel_alloc(n, sizeof *links, &links, error);
     if (status == VLY_OK)
         status = vly_accel_alloc(1, sizeof *made, &made, error);
-    if (status == VLY_OK) {
-        memset(made, 0, sizeof *made);
-        made->device = device->index;
-        made->blocks = blocks;
-        make_links(links, plans, runs, n, blocks * UNITS_OF_A_BLOCK);
-        status = put(made, links, n, error);
-    }
-    vly_accel_free(links);
+    if (status != VLY_OK)
+        return status;
+    memset(made, 0, sizeof *made);
+    made->device = device->index;
+    made->blocks = blocks;
+    made->args.n = n;
+    made->args.n_weights = count_weights(plans, n);
+    made->args.type = plans[0]->desc.type;
+    status = fill_chain(made, plans, runs, error);
     if (status == VLY_OK)
         *chain = made;
     else
