@@ -16,12 +16,13 @@ import surprise
 import tokens
 
 
-def channels_of(data, nats, model, split="valid"):
+def channels_of(data, nats, model, backend):
     """[values of the channels] of all warm records of sound runs."""
     got = []
-    for job in runs.jobs(data, split):
+    for job in runs.jobs(data, "valid"):
         line, names, records = runs.load(job)
-        if line["fault"] != "none":
+        if line["fault"] != "none" or \
+                not line.get("backend", "cpu:1").startswith(backend):
             continue
         _, text, levels, _ = runs.tokenise(names, records)
         rows = surprise.of_run(nats, model, line, text)
@@ -37,10 +38,11 @@ def main():
     parser.add_argument("--nats", type=pathlib.Path,
                         help="what surprise.py wrote, so that the model does "
                         "not run")
+    parser.add_argument("--backend", default="", help="its name begins so")
     options = parser.parse_args()
     model, metadata = rwkv7.load(options.model)
     nats = surprise.read(options.nats) if options.nats else None
-    got = channels_of(options.data, nats, model)
+    got = channels_of(options.data, nats, model, options.backend)
     tails = [score.tail(column) for column in zip(*got)]
     metadata.pop("volley.tail", None)
     metadata["volley.tails"] = " ".join(f"{x:.6g}" for t in tails for x in t)

@@ -111,12 +111,14 @@ def median(values):
     return ordered[len(ordered) // 2] if ordered else None
 
 
-def collect(data, nats, model, tails, split):
+def collect(data, nats, model, tails, options):
     """(sound {detector: [[score]]}, faults {name: [{detector: [score]}]})"""
     sound, faults = {}, {}
-    for job in runs.jobs(data, split):
+    for job in runs.jobs(data, options.split):
         run = runs.load(job)
         line = run[0]
+        if not line.get("backend", "cpu:1").startswith(options.backend):
+            continue
         records, scores = scores_of(run, nats, model, tails)
         first, last = len(records), len(records)
         if line["fault"] != "none":
@@ -140,6 +142,7 @@ def main():
                         help="what surprise.py wrote, so that the model does "
                         "not run")
     parser.add_argument("--split", default="test")
+    parser.add_argument("--backend", default="", help="its name begins so")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
     model, tails, nats = None, None, None
@@ -152,7 +155,7 @@ def main():
     if options.nats:
         import surprise  # pylint: disable=import-outside-toplevel
         nats = surprise.read(options.nats)
-    sound, faults = collect(options.data, nats, model, tails, options.split)
+    sound, faults = collect(options.data, nats, model, tails, options)
     n_sound = sum(map(len, sound[kinds[0]]))
     limits = {k: threshold(sound[k], n_sound // HOUR) for k in kinds}
     print(f"{n_sound} sound records; false alarms allowed: "
