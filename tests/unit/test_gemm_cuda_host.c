@@ -392,7 +392,8 @@ static const product_case cases[] = {
     {F16, I4, F16, 0, VLY_SCALE_GROUP, TB, 0, 1, 33, 1152, 1, 0, 0.0f},
     {BF16, I4, BF16, 0, VLY_SCALE_GROUP, TB | BIAS, VLY_GEMM_GELU, 1, 35, 4352,
      2, 8, 0.5f},
-    /* more tiles than blocks stay on the device, three chunks of a row a warp */
+    /* more tiles than blocks stay on the device, three chunks of a row a warp
+     */
     {F16, I4, F16, 0, VLY_SCALE_GROUP, TB, 0, 1, 470, 256, 1, 0, 0.0f},
     {BF16, I4, BF16, 0, VLY_SCALE_GROUP, TB, 0, 1, 150, 5120, 1, 0, 0.0f},
     {BF16, I4, BF16, 0, VLY_SCALE_GROUP, TB, 0, 1, 70, 12288, 1, 0, 0.0f},
