@@ -197,14 +197,9 @@ static void *watch_all(void *arg)
     run_watch *watch = arg;
     bool ended = false;
     while (!ended) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += (long)tick_ns;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
         pthread_mutex_lock(&watch->lock);
         if (!watch->ended)
-            (void)pthread_cond_timedwait(&watch->changed, &watch->lock, &until);
+            vly_condition_wait(&watch->changed, &watch->lock, tick_ns);
         ended = watch->ended;
         pthread_mutex_unlock(&watch->lock);
         if (watch->lines) {
@@ -291,7 +286,7 @@ vly_status run_watch_open(run_job *job, vly_error *error)
     if (!watch)
         return vly_fail_nomem(error, sizeof *watch, "telemetry");
     pthread_mutex_init(&watch->lock, NULL);
-    pthread_cond_init(&watch->changed, NULL);
+    vly_condition_init(&watch->changed);
     watch->every_ns = (uint64_t)(plan->every_ms * 1e6);
     job->watch = watch;
     vly_status status = describe(watch, job, error);

@@ -68,6 +68,24 @@ uint64_t vly_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+void vly_condition_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &steady);
+    pthread_condattr_destroy(&steady);
+}
+
+void vly_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock,
+                        uint64_t ns)
+{
+    const uint64_t until = vly_clock_ns() + ns;
+    const struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
+                                .tv_nsec = (long)(until % 1000000000u)};
+    (void)pthread_cond_timedwait(condition, lock, &at);
+}
+
 uint32_t vly_thread_cores(void)
 {
     /* a fixed cpu_set_t holds 1024; the kernel refuses one that is too small */

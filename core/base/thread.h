@@ -39,6 +39,12 @@ const char *vly_thread_background(void);
 /* Processor time of the calling thread so far. */
 uint64_t vly_thread_ns(void);
 
+/* A condition that is waited for by the monotonic clock: the wall clock may be
+ * set meanwhile. Waits at most ns; spurious ends are the caller's business. */
+void vly_condition_init(pthread_cond_t *condition);
+void vly_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock,
+                        uint64_t ns);
+
 uint64_t vly_clock_ns(void); /* monotonic */
 
 #endif

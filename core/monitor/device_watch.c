@@ -98,14 +98,9 @@ static bool wait_a_while(vly_device_watch *watch, uint64_t due_ns, char *target)
     pthread_mutex_lock(&watch->lock);
     for (;;) {
         const uint64_t now = vly_clock_ns();
-        struct timespec until;
         if (watch->ended || watch->moved || now >= due_ns)
             break;
-        clock_gettime(CLOCK_REALTIME, &until);
-        const uint64_t at = (uint64_t)until.tv_nsec + (due_ns - now);
-        until.tv_sec += (time_t)(at / 1000000000u);
-        until.tv_nsec = (long)(at % 1000000000u);
-        (void)pthread_cond_timedwait(&watch->changed, &watch->lock, &until);
+        vly_condition_wait(&watch->changed, &watch->lock, due_ns - now);
     }
     moved = watch->moved;
     watch->moved = false;
@@ -185,7 +180,7 @@ vly_status vly_device_watch_create(const vly_telemetry_source *source, bool all,
     made->n_devices = source->device_count();
     made->n_metrics = source->metrics(&metrics);
     pthread_mutex_init(&made->lock, NULL);
-    pthread_cond_init(&made->changed, NULL);
+    vly_condition_init(&made->changed);
     VLY_TRY(make_devices(made, error));
     VLY_TRY(start(made, error));
     *watch = made;

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #include <volley/volley.h>
 
@@ -63,7 +62,6 @@ vly_status vly_gate_create(const vly_gate_options *options, vly_gate **gate,
                            vly_error *error)
 {
     vly_status status = check_budget(options->budget, error);
-    pthread_condattr_t steady;
     if (status != VLY_OK)
         return status;
     vly_gate *made = vly_calloc(1, sizeof *made);
@@ -76,11 +74,8 @@ vly_status vly_gate_create(const vly_gate_options *options, vly_gate **gate,
     made->credit_ns = options->budget * saved_ns;
     made->filled_ns = made->clock_ns(made->context);
     pthread_mutex_init(&made->lock, NULL);
-    pthread_condattr_init(&steady);
-    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
-    pthread_cond_init(&made->changed, &steady);
-    pthread_cond_init(&made->done, &steady);
-    pthread_condattr_destroy(&steady);
+    vly_condition_init(&made->changed);
+    vly_condition_init(&made->done);
     *gate = made;
     return VLY_OK;
 }
@@ -103,17 +98,12 @@ static uint64_t now_of(const vly_gate *gate)
 /* At most so long; spurious ends are the caller's business. */
 static void wait_for(vly_gate *gate, pthread_cond_t *condition, uint64_t ns)
 {
-    struct timespec until;
     if (ns == UINT64_MAX) {
         pthread_cond_wait(condition, &gate->lock);
         return;
     }
-    clock_gettime(CLOCK_MONOTONIC, &until);
     ns = ns < 1000000000u ? ns : 1000000000u; /* the clock may be another */
-    until.tv_nsec += (long)ns;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    (void)pthread_cond_timedwait(condition, &gate->lock, &until);
+    vly_condition_wait(condition, &gate->lock, ns);
 }
 
 /* ---- bursts -------------------------------------------------------------- */

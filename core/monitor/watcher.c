@@ -6,7 +6,6 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -214,14 +213,9 @@ static bool look(vly_watcher *watcher, bool last)
 /* Until there may be something, at most a tick. true: it is the last time. */
 static bool wait_a_tick(vly_watcher *watcher)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += (long)tick_ns;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&watcher->lock);
     if (!watcher->ended)
-        (void)pthread_cond_timedwait(&watcher->changed, &watcher->lock, &until);
+        vly_condition_wait(&watcher->changed, &watcher->lock, tick_ns);
     const bool last = watcher->ended;
     pthread_mutex_unlock(&watcher->lock);
     return last;
@@ -277,7 +271,7 @@ vly_status vly_watcher_create(const vly_watcher_options *options,
     made->n_areas = vly_telemetry_areas(options->ring);
     made->figures.failure.struct_size = sizeof(vly_error);
     pthread_mutex_init(&made->lock, NULL);
-    pthread_cond_init(&made->changed, NULL);
+    vly_condition_init(&made->changed);
     VLY_TRY(vly_surprise_create(options->tails, options->alarms_an_hour,
                                 options->record_s, &made->surprise, error));
     VLY_TRY(vly_tokens_create(made->n_areas, options->n_device, &made->tokens,
