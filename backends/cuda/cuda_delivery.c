@@ -329,18 +329,11 @@ static vly_status find_groups(vly_backend_net *net, vly_error *error)
     return VLY_OK;
 }
 
-vly_status vly_cuda_delivery_create(vly_backend_net *net, vly_error *error)
+static vly_status create_groups(vly_backend_net *net, vly_error *error)
 {
     conveyor c;
     vly_cuda_group *groups = NULL;
-    vly_status status =
-        vly_cuda_alloc(net, net->desc->n_projections, sizeof *net->groups,
-                       &net->groups, error);
-    if (status == VLY_OK)
-        status = find_groups(net, error);
-    if (status != VLY_OK)
-        return status;
-    status = conveyor_open(net, &c, error);
+    vly_status status = conveyor_open(net, &c, error);
     for (uint32_t g = 0; g < net->view.n_groups && status == VLY_OK; g++)
         status = group_create(&c, &net->groups[g], error);
     conveyor_close(&c);
@@ -352,4 +345,31 @@ vly_status vly_cuda_delivery_create(vly_backend_net *net, vly_error *error)
                                  net->view.n_groups * sizeof *groups, error);
     net->view.groups = groups;
     return status;
+}
+
+vly_status vly_cuda_delivery_create(vly_backend_net *net, vly_error *error)
+{
+    net->n_synapses = 0;
+    vly_status status =
+        vly_cuda_alloc(net, net->desc->n_projections, sizeof *net->groups,
+                       &net->groups, error);
+    if (status == VLY_OK)
+        status = find_groups(net, error);
+    if (status == VLY_OK)
+        status = create_groups(net, error);
+    if (status != VLY_OK)
+        vly_cuda_delivery_release(net);
+    return status;
+}
+
+void vly_cuda_delivery_release(vly_backend_net *net)
+{
+    for (uint32_t g = 0; net->groups != NULL && g < net->view.n_groups; g++) {
+        vly_cuda_device_release(net, net->groups[g].row);
+        vly_cuda_device_release(net, net->groups[g].synapses);
+    }
+    vly_cuda_device_release(net, net->view.groups);
+    vly_cuda_release(net, net->groups);
+    net->view.groups = NULL;
+    net->groups = NULL;
 }

@@ -204,6 +204,8 @@ static vly_status buffer_alloc(vly_backend_net *net, uint64_t count,
         net->pinned_bytes += bytes;
     else
         net->device_bytes += bytes;
+    if (net->peak_bytes < net->device_bytes)
+        net->peak_bytes = net->device_bytes;
     memcpy(out, &buffer->memory, sizeof buffer->memory);
     return VLY_OK;
 }

@@ -121,6 +121,8 @@ struct vly_backend_net {
     vly_cuda_buffer *buffers;
     uint64_t pinned_bytes;
     uint64_t device_bytes;
+    uint64_t peak_bytes; /* the most that device_bytes was ... */
+    uint64_t plan_room;  /* ... when the plan was made: this much more */
     int32_t device;
     int32_t failed;    /* status of a run that failed, or VLY_OK */
     uint64_t burst;    /* done */
@@ -230,7 +232,9 @@ vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
 
 /* Chooses a plan by net->wanted and sizes. */
 vly_status vly_cuda_plan_choose(vly_backend_net *net, vly_error *error);
-/* Rows, and what the plan keeps for events that are under way. */
+/* Rows, and what the plan keeps for events that are under way. Not asked for, a
+ * plan that does not fit whole makes room for the next one, which is logged.
+ * Errors  E_NOMEM  none fits; what was made is freed with the net */
 vly_status vly_cuda_plan_create(vly_backend_net *net, vly_error *error);
 /* Enqueues what puts events that are under way where the plan has them. */
 vly_status vly_cuda_plan_restore(vly_backend_net *net, vly_error *error);
@@ -243,8 +247,10 @@ vly_status vly_cuda_plan_review(vly_backend_net *net, uint32_t n_bursts,
 
 /* ---- cuda_delivery.c --------------------------------------------------- */
 
-/* Rows by source, one group for each base delay, from the projections. */
+/* Rows by source, one group for each base delay, from the projections; nothing
+ * is left of them after a failure. */
 vly_status vly_cuda_delivery_create(vly_backend_net *net, vly_error *error);
+void vly_cuda_delivery_release(vly_backend_net *net);
 
 /* ---- cuda_resident.c --------------------------------------------------- */
 

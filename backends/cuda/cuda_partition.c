@@ -147,12 +147,7 @@ vly_status vly_cuda_partition_create(vly_backend_net *net, vly_error *error)
         status = vly_cuda_synchronize(net, "rows by slice", error);
     if (status != VLY_OK)
         return status; /* the rows by source are still there */
-    for (uint32_t g = 0; g < net->view.n_groups; g++) {
-        vly_cuda_device_release(net, net->groups[g].row);
-        vly_cuda_device_release(net, net->groups[g].synapses);
-    }
-    vly_cuda_device_release(net, net->view.groups);
-    net->view.groups = NULL;
+    vly_cuda_delivery_release(net);
     return VLY_OK;
 }
 

@@ -4,6 +4,9 @@
  */
 #include "cuda_net.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* Nanoseconds of a burst by its events: a resident burst costs less by itself,
  * a partitioned one less for each event. From bursts of the stress nets on an
  * H200 (bench/README.md): those of the partitioned plan medians of 31 blocks,
@@ -16,6 +19,10 @@
 #define PARTITION_BURST_NS 8000.0
 #define PARTITION_EVENT_NS 0.002
 #define CHANGES 8u /* of plan in the life of a net at most */
+
+/* by VLY_CUDA_PLAN_* */
+static const char *const plan_names[] = {"auto", "global", "resident",
+                                         "partitioned"};
 
 static int has_feagi(const vly_net_desc *desc)
 {
@@ -89,36 +96,106 @@ vly_status vly_cuda_plan_choose(vly_backend_net *net, vly_error *error)
     return create_inputs(net, error); /* the largest, before uploads */
 }
 
+/* ---- making ------------------------------------------------------------ */
+
+static uint32_t plan_of(const vly_backend_net *net)
+{
+    return net->is_resident      ? VLY_CUDA_PLAN_RESIDENT
+           : net->is_partitioned ? VLY_CUDA_PLAN_PARTITIONED
+                                 : VLY_CUDA_PLAN_GLOBAL;
+}
+
+/* All but the rows by source. */
+static void release_parts(vly_backend_net *net)
+{
+    vly_cuda_view *view = &net->view;
+    vly_cuda_resident_release(net);
+    vly_cuda_partition_release(net);
+    vly_cuda_device_release(net, view->input);
+    vly_cuda_device_release(net, view->mark);
+    vly_cuda_device_release(net, view->draws);
+    view->input = NULL;
+    view->mark = NULL;
+    view->draws = NULL;
+}
+
+/* A resident plan that would take too much padding leaves is_resident 0. */
+static vly_status make_parts(vly_backend_net *net, uint32_t plan,
+                             vly_error *error)
+{
+    net->is_resident = plan == VLY_CUDA_PLAN_RESIDENT;
+    net->is_partitioned = plan == VLY_CUDA_PLAN_PARTITIONED;
+    if (net->is_resident)
+        return vly_cuda_resident_create(
+            net, net->wanted.plan == VLY_CUDA_PLAN_RESIDENT, error);
+    if (net->is_partitioned)
+        return vly_cuda_partition_create(net, error);
+    return net->view.input != NULL ? VLY_OK : create_inputs(net, error);
+}
+
+/* Whether another plan may do without what this one lacked: memory, or numbers
+ * that are large enough for its rows. */
+static int may_go_on(uint32_t plan, vly_status status)
+{
+    return status == VLY_E_NOMEM ||
+           (status == VLY_E_UNSUPPORTED && plan == VLY_CUDA_PLAN_PARTITIONED);
+}
+
+/* The first of these plans that fits whole; nothing is left of the others. Rows
+ * by source are what all of them begin with: without, there is none. */
+static vly_status make_first(vly_backend_net *net, const uint32_t *plans,
+                             uint32_t n, vly_error *error)
+{
+    vly_error told = {.struct_size = sizeof told};
+    char why[2 * sizeof told.message] = "";
+    vly_status status = VLY_OK;
+    net->peak_bytes = net->device_bytes;
+    for (uint32_t i = 0; i < n; i++) {
+        const size_t at = strlen(why);
+        if (net->view.groups == NULL)
+            status = vly_cuda_delivery_create(net, &told);
+        if (status != VLY_OK)
+            break;
+        status = make_parts(net, plans[i], &told);
+        if (status == VLY_OK && plan_of(net) == plans[i])
+            break;
+        release_parts(net);
+        if (status == VLY_OK)
+            continue;
+        if (i + 1 == n || !may_go_on(plans[i], status))
+            break;
+        (void)snprintf(why + at, sizeof why - at, "%splan %s: %s",
+                       at > 0 ? "; " : "", plan_names[plans[i]], told.message);
+        status = VLY_OK;
+    }
+    net->plan_room = net->peak_bytes - net->device_bytes;
+    if (status != VLY_OK && error != NULL)
+        *error = told;
+    if (status == VLY_OK && why[0] != 0) {
+        char text[sizeof why + 80];
+        (void)snprintf(text, sizeof text,
+                       "the net runs by plan %s, not by a faster one; %s",
+                       plan_names[plan_of(net)], why);
+        vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_WARN, text);
+    }
+    return status;
+}
+
 /* Rows, and what the plan at hand keeps for events that are under way. */
 vly_status vly_cuda_plan_create(vly_backend_net *net, vly_error *error)
 {
     const vly_host *host = vly_cuda_host;
     uint64_t begin = host->clock_ns(host->context);
-    uint32_t tried = net->is_resident;
-    net->n_synapses = 0;
-    vly_status status = vly_cuda_delivery_create(net, error);
-    if (status == VLY_OK && net->is_resident)
-        status = vly_cuda_resident_create(
-            net, net->wanted.plan == VLY_CUDA_PLAN_RESIDENT, error);
-    if (status == VLY_OK && tried && !net->is_resident) {
-        net->is_partitioned = net->fits_both;
-        net->fits_both = 0; /* padding would take too much memory */
-        if (!net->is_partitioned)
-            status = create_inputs(net, error);
-    }
-    if (status == VLY_OK && net->is_partitioned)
-        status = vly_cuda_partition_create(net, error);
-    if (net->is_partitioned && net->wanted.plan == VLY_CUDA_PLAN_AUTO &&
-        (status == VLY_E_NOMEM || status == VLY_E_UNSUPPORTED)) {
-        /* it needs rows in both forms for a while, the global plan does not */
-        vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_WARN,
-                           "cuda: the partitioned plan does not fit into "
-                           "memory, the net runs by the slower global one");
-        vly_cuda_partition_release(net);
-        net->is_partitioned = 0;
+    uint32_t plans[3] = {plan_of(net)};
+    uint32_t n = 1;
+    if (net->is_resident && net->fits_both)
+        plans[n++] = VLY_CUDA_PLAN_PARTITIONED;
+    if (net->wanted.plan == VLY_CUDA_PLAN_AUTO &&
+        plans[0] != VLY_CUDA_PLAN_GLOBAL)
+        plans[n++] = VLY_CUDA_PLAN_GLOBAL;
+    vly_status status = make_first(net, plans, n, error);
+    if (plan_of(net) != plans[0])
         net->fits_both = 0;
-        status = create_inputs(net, error);
-    }
     net->plan_ns = (double)(host->clock_ns(host->context) - begin);
     return status;
 }
@@ -168,53 +245,60 @@ static double partition_ns(double events)
     return PARTITION_BURST_NS + events * PARTITION_EVENT_NS;
 }
 
-/* Everything that a plan keeps, whichever it is. */
-static void release_plan(vly_backend_net *net)
+/* Whether this plan could be made once more: what it took at most on the way,
+ * beside what it has. A net must not end by the search for a faster plan. */
+static vly_status try_room(vly_backend_net *net, vly_error *error)
 {
-    vly_cuda_resident_release(net);
-    vly_cuda_partition_release(net);
-    for (uint32_t g = 0; net->view.groups != NULL && g < net->view.n_groups;
-         g++) {
-        vly_cuda_device_release(net, net->groups[g].row);
-        vly_cuda_device_release(net, net->groups[g].synapses);
-    }
-    vly_cuda_device_release(net, net->view.groups);
-    net->view.groups = NULL;
-    vly_cuda_release(net, net->groups);
-    net->groups = NULL;
+    void *room = NULL;
+    vly_status status =
+        vly_cuda_device_alloc(net, net->plan_room, 1, &room, error);
+    vly_cuda_device_release(net, room);
+    return status;
 }
 
-static vly_status make_plan(vly_backend_net *net, uint32_t resident,
-                            vly_error *error)
+static vly_status stay(vly_backend_net *net, const vly_error *why)
 {
-    release_plan(net);
-    net->is_resident = resident;
-    net->is_partitioned = !resident;
-    vly_status status = vly_cuda_plan_create(net, error);
+    char text[sizeof why->message + 80];
+    net->fits_both = 0;
+    (void)snprintf(text, sizeof text,
+                   "the net stays with plan %s: no room to make another; %s",
+                   plan_names[plan_of(net)], why->message);
+    vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_WARN, text);
+    return VLY_OK;
+}
+
+/* The other plan; if that does not fit, this one once more; if memory was
+ * taken meanwhile, the one that needs least. */
+static vly_status change_plan(vly_backend_net *net, vly_error *error)
+{
+    vly_error why = {.struct_size = sizeof why};
+    const uint32_t plans[3] = {net->is_resident ? VLY_CUDA_PLAN_PARTITIONED
+                                                : VLY_CUDA_PLAN_RESIDENT,
+                               plan_of(net), VLY_CUDA_PLAN_GLOBAL};
+    vly_cuda_settle(net);
+    /* a launch that stayed may be on its way out with what is freed here */
+    vly_status status = vly_cuda_synchronize(net, "another plan", error);
+    if (status != VLY_OK)
+        return status;
+    status = try_room(net, &why);
+    if (status == VLY_E_NOMEM)
+        return stay(net, &why);
+    net->n_changes++;
+    release_parts(net);
+    vly_cuda_delivery_release(net);
+    const vly_host *host = vly_cuda_host;
+    uint64_t begin = host->clock_ns(host->context);
+    if (status == VLY_OK)
+        status = make_first(net, plans, 3, error);
+    else if (error != NULL)
+        *error = why;
+    net->plan_ns = (double)(host->clock_ns(host->context) - begin);
+    if (plan_of(net) != plans[0])
+        net->fits_both = 0;
     if (status == VLY_OK)
         status = vly_cuda_plan_restore(net, error);
     if (status == VLY_OK)
         status = vly_cuda_synchronize(net, "another plan", error);
-    return status;
-}
-
-/* The old plan once more, if memory is too short for the other one now. */
-static vly_status change_plan(vly_backend_net *net, vly_error *error)
-{
-    uint32_t resident = net->is_resident;
-    net->n_changes++;
-    vly_cuda_settle(net);
-    /* a launch that stayed may be on its way out with what is freed here */
-    vly_status status = vly_cuda_synchronize(net, "another plan", error);
-    if (status == VLY_OK)
-        status = make_plan(net, !resident, error);
-    if (status == VLY_E_NOMEM || status == VLY_E_UNSUPPORTED) {
-        vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_WARN,
-                           "cuda: a faster plan for these events does not fit "
-                           "into memory, the net stays as it was");
-        net->fits_both = 0;
-        status = make_plan(net, resident, error);
-    }
     return status;
 }
 

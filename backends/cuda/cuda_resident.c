@@ -101,12 +101,7 @@ vly_status vly_cuda_resident_create(vly_backend_net *net, uint32_t forced,
     vly_status status = vly_cuda_segments_create(net, forced, error);
     if (status != VLY_OK || !net->is_resident)
         return status;
-    for (uint32_t g = 0; g < net->view.n_groups; g++) {
-        vly_cuda_device_release(net, net->groups[g].row);
-        vly_cuda_device_release(net, net->groups[g].synapses);
-    }
-    vly_cuda_device_release(net, net->view.groups);
-    net->view.groups = NULL;
+    vly_cuda_delivery_release(net);
     status = create_ring(net, error);
     if (status == VLY_OK)
         status = vly_cuda_check(

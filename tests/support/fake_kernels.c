@@ -29,6 +29,8 @@ cudaError_t vly_cuda_launch_global(const vly_cuda_view *view,
                                    const vly_cuda_launch *launch,
                                    uint32_t n_blocks, cudaStream_t stream)
 {
+    if (view->groups == NULL || view->input == NULL)
+        return cudaErrorInvalidValue;
     pass(launch);
     return cudaSuccess;
 }
@@ -37,7 +39,7 @@ cudaError_t vly_cuda_launch_restore(const vly_cuda_view *view, uint64_t burst,
                                     uint32_t group, uint32_t ago,
                                     cudaStream_t stream)
 {
-    return cudaSuccess;
+    return view->groups != NULL ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,
@@ -57,6 +59,8 @@ cudaError_t vly_cuda_launch_resident(const vly_cuda_view *view,
                                      const vly_cuda_resident *resident,
                                      cudaStream_t stream)
 {
+    if (resident->ring == NULL || resident->part[0].classes == NULL)
+        return cudaErrorInvalidValue;
     pass(launch);
     return cudaSuccess;
 }
@@ -125,7 +129,8 @@ cudaError_t vly_cuda_launch_partition(const vly_cuda_view *view,
                                       const vly_cuda_partition *partition,
                                       cudaStream_t stream)
 {
-    if (partition->narrow != 0 && partition->extra == NULL)
+    if ((partition->narrow != 0 && partition->extra == NULL) ||
+        partition->groups == NULL || partition->mail == NULL)
         return cudaErrorInvalidValue;
     pass(launch);
     return cudaSuccess;

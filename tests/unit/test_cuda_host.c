@@ -12,10 +12,13 @@
 #include <volley/volley.h>
 
 #define BACKEND test_backend
-enum { BURSTS = 40, N_PLANS = 5 };
+enum { BURSTS = 40, N_PLANS = 6 };
 
-static const char *const plans[N_PLANS] = {NULL, "plan=global", "plan=resident",
+static const char *const plans[N_PLANS] = {NULL,
+                                           "plan=global",
+                                           "plan=resident",
                                            "plan=partitioned",
+                                           "change=1,launch=3",
                                            "plan=partitioned,narrow=1"};
 
 static vly_status make(const test_net *net, const char *plan,
@@ -189,6 +192,37 @@ static void every_block_of_narrow_sums(void **state)
     test_net_deinit(&net);
 }
 
+/* Too many neurons for registers: partitioned where nothing is asked for. */
+static void large_net(test_net *net)
+{
+    uint32_t coefs[6];
+    test_net_init(net, 6);
+    test_delta_coefs(coefs, 0.9f, 2);
+    test_area(net, "lif_psc_delta", 8700, coefs, 0);
+    test_random_projection(net, 0, 0, 5, -9, 9, 1, 0);
+    test_net_finish(net);
+}
+
+static void every_block_of_a_large_net(void **state)
+{
+    (void)state;
+    uint64_t n = 1, n_failed = 0;
+    test_net net;
+    vly_backend_net *made = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    vly_net_info info = {.struct_size = sizeof info};
+    test_plugin_open();
+    large_net(&net);
+    assert_ok(make(&net, NULL, &made, &error), error);
+    assert_ok(BACKEND->net_info(made, &info, &error), error);
+    assert_memory_equal(info.plan, "partitioned", 11);
+    BACKEND->net_destroy(made);
+    while (walk(&net, NULL, n, &n_failed))
+        n++;
+    assert_true(n_failed > 40);
+    test_net_deinit(&net);
+}
+
 #ifdef TEST_DEVICE_MEMORY
 static vly_device_usage usage_of(const char *device)
 {
@@ -237,6 +271,69 @@ static void a_quota(void **state)
     test_net_deinit(&net);
 }
 
+/* Whether a net with this much runs; nothing is left of one that does not. */
+static bool runs_with(const test_net *net, const char *plan, uint64_t bytes)
+{
+    vly_error error = {.struct_size = sizeof error};
+    vly_backend_net *made = NULL;
+    test_run runs[2];
+    assert_int_equal(vly_device_memory_limit("cuda:0", bytes, NULL), 0);
+    runs_init(net, runs);
+    vly_status status = make(net, plan, &made, &error);
+    if (status == VLY_OK)
+        status = use(net, made, runs, &error);
+    if (status != VLY_OK && (status != VLY_E_NOMEM ||
+                             error.bytes_requested <= error.bytes_available))
+        fail_msg("%s, %llu bytes: status %d: %s", plan ? plan : "auto",
+                 (unsigned long long)bytes, (int)status, error.message);
+    BACKEND->net_destroy(made);
+    test_run_deinit(&runs[0]);
+    test_run_deinit(&runs[1]);
+    assert_int_equal(usage_of("cuda:0").used_bytes, 0);
+    assert_int_equal(usage_of("host").used_bytes, 0);
+    return status == VLY_OK;
+}
+
+/* What is enough for the global plan is enough where nothing is asked for. */
+static void least_of_all_plans(const test_net *net)
+{
+    uint64_t low = 0, high = 64u << 20;
+    assert_true(runs_with(net, "plan=global", high));
+    while (high - low > 512) {
+        uint64_t middle = low + (high - low) / 2;
+        if (runs_with(net, "plan=global", middle))
+            high = middle;
+        else
+            low = middle;
+    }
+    assert_true(high > 100000);
+    assert_true(runs_with(net, NULL, high));
+    assert_true(runs_with(net, "change=1,launch=3", high));
+    for (uint64_t bytes = high / 4; bytes < 4 * high; bytes += high / 37) {
+        (void)runs_with(net, NULL, bytes);
+        (void)runs_with(net, "change=1,launch=3", bytes);
+    }
+    assert_int_equal(vly_device_memory_limit("cuda:0", UINT64_MAX, NULL), 0);
+}
+
+static void least_memory(void **state)
+{
+    (void)state;
+    uint32_t coefs[6];
+    test_net net;
+    test_plugin_open();
+    large_net(&net);
+    least_of_all_plans(&net);
+    test_net_deinit(&net);
+    test_net_init(&net, 7);
+    test_delta_coefs(coefs, 0.9f, 2);
+    test_area(&net, "lif_psc_delta", 900, coefs, 0);
+    test_random_projection(&net, 0, 0, 50, -9, 9, 1, 0);
+    test_net_finish(&net);
+    least_of_all_plans(&net);
+    test_net_deinit(&net);
+}
+
 /* Nets that come and go use what was kept: the device is asked no more. */
 static void a_hundred_nets(void **state)
 {
@@ -275,10 +372,12 @@ int main(void)
 #ifdef TEST_DEVICE_MEMORY
         cmocka_unit_test(a_quota),
         cmocka_unit_test(a_hundred_nets),
+        cmocka_unit_test(least_memory),
 #endif
         cmocka_unit_test(every_block_of_all_models),
         cmocka_unit_test(every_block_of_every_plan),
         cmocka_unit_test(every_block_of_narrow_sums),
+        cmocka_unit_test(every_block_of_a_large_net),
     };
     vly_device_memory_keep(0); /* what is kept would be left */
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
