@@ -23,10 +23,14 @@ static void find_encode(void)
 {
     void *found = NULL;
     enum cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSuccess;
-    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found,
-                                         12000, cudaEnableDefault,
-                                         &result) != cudaSuccess ||
-        result != cudaDriverEntryPointSuccess) {
+#if CUDART_VERSION >= 12050
+    cudaError_t code = cudaGetDriverEntryPointByVersion(
+        "cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result);
+#else
+    cudaError_t code = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &found,
+                                               cudaEnableDefault, &result);
+#endif
+    if (code != cudaSuccess || result != cudaDriverEntryPointSuccess) {
         (void)cudaGetLastError();
         return;
     }

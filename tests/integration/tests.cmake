@@ -40,6 +40,10 @@ endif()
 vly_test_register(test_random_genomes_more LABELS integration slow
                   COMMAND test_random_genomes 300 3000)
 if(TARGET cuda)
+    vly_test_register(test_cuda_architectures LABELS integration
+        COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR}
+                -DNVCC=${CMAKE_CUDA_COMPILER}
+                -P ${CMAKE_CURRENT_LIST_DIR}/cuda_architectures.cmake)
     add_dependencies(test_random_genomes cuda)
     vly_test_register(test_random_genomes_cuda LABELS gpu TIMEOUT 900
                       COMMAND test_random_genomes 0 500 cpu:2,cuda)
