@@ -260,6 +260,13 @@ static void test_command(void **state)
     assert_int_equal(
         device_run_command("", "--backend cuda:999", text, sizeof text), 3);
     assert_non_null(strstr(text, "999"));
+    assert_int_equal(device_run_command("",
+                                        "--backend cuda:0 --device-memory 4KiB",
+                                        text, sizeof text),
+                     5);
+    assert_non_null(strstr(text, "out of memory: cuda:0: "));
+    assert_non_null(strstr(text, " available"));
+    assert_ptr_equal(strchr(text, '\n') + 1, text + strlen(text));
     static const char *const faults[] = {
         "--backend cuda:0,fault=1", "--backend cuda:0,plan=global,fault=1",
         "--backend cuda:0,plan=resident,fault=1",
