@@ -65,6 +65,9 @@ __global__ void __launch_bounds__(THREADS)
          e < g.m * g.n; e += static_cast<uint64_t>(gridDim.x) * THREADS) {
         const float found = vly_get(g.d, g.type_d, e / g.n * g.ldd + e % g.n);
         float x = vly_get(sums, type, e);
+        if (g.beta != 0.0f && type == VLY_CUDA_F32)
+            x = fmaf(g.beta, vly_get(g.c, g.type_d, e / g.n * g.ldc + e % g.n),
+                     x);
         if (g.bias != nullptr)
             x += vly_get(g.bias, g.type_d, e % g.n);
         const float y = vly_activate(x, g.activation);

@@ -157,8 +157,10 @@ typedef struct vly_cuda_allowance {
  * difference over what is allowed, as the bits of a float; infinity where one
  * is no number.
  *
- * gemm  d as found, bias and activation; batch 1, beta 0; the rest is not
- * looked at sums  [m][n] before bias and activation, fp32 (D int32: int32) */
+ * gemm  d as found, beta, c, bias and activation; batch 1; the rest is not
+ *       looked at
+ * sums  [m][n] with alpha, before what those add, fp32 (D int32: int32 and all
+ *       of it) */
 cudaError_t vly_cuda_gemm_compare(const vly_cuda_gemm *gemm, const void *sums,
                                   vly_cuda_allowance allowed, uint32_t *worst,
                                   cudaStream_t stream);
