@@ -10,8 +10,8 @@
 #include "gemm_cuda_tune.h"
 
 enum {
-    ROUNDS = 5,
-    FINAL_ROUNDS = 9,
+    ROUNDS = 3,
+    FINAL_ROUNDS = 7,
     FINALISTS = 4,
     MOST_RUNS = 64,
     ROUND_US = 2000,

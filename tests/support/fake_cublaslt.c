@@ -311,6 +311,14 @@ static double finish(const operation *o, const matrix *d, int64_t z, uint64_t i,
     return x;
 }
 
+static double rounded(cudaDataType_t type, double x)
+{
+    unsigned char element[8];
+    vly_element_from_f64(element_of(type), &x, element, 0, 1);
+    vly_element_to_f64(element_of(type), element, 0, &x, 1);
+    return x;
+}
+
 static double dot(const operation *o, const matrix *la, const matrix *lb,
                   const matrix *ld, const void *a, const void *b, int64_t z,
                   uint64_t i, uint64_t j)
@@ -345,6 +353,8 @@ EXPORT cublasStatus_t cublasLtMatmul(
         exact ? *(const int32_t *)alpha : (double)*(const float *)alpha;
     const double kept =
         exact ? *(const int32_t *)beta : (double)*(const float *)beta;
+    const uint32_t twice = fake_cublaslt.twice;
+    const uint32_t twice_with_c = twice | fake_cublaslt.twice_with_c;
     (void)handle;
     (void)stream;
     fake_cublaslt.n_runs++;
@@ -368,6 +378,8 @@ EXPORT cublasStatus_t cublasLtMatmul(
                         x += kept * get(lc, c, z, i, j);
                     if ((fake_cublaslt.garbage >> id & 1u) != 0)
                         x += 1.0 + fabs(x);
+                    if (((kept != 0.0 ? twice_with_c : twice) >> id & 1u) != 0)
+                        x = rounded(ld->type, x);
                     x = finish(o, ld, z, i, x);
                     vly_element_from_f64(element_of(ld->type), &x, d,
                                          (uint64_t)(z * ld->stride) +

@@ -14,6 +14,8 @@ typedef struct fake_cublaslt {
     uint32_t not_written;  /* mask: these write nothing */
     uint32_t refused;      /* mask: these fail when they are run */
     uint32_t slow;         /* mask: these take five times as long */
+    uint32_t twice;        /* mask: these round before bias and activation */
+    uint32_t twice_with_c; /* mask: these do so where C is added */
     uint32_t retired;      /* mask: AlgoCheck refuses these */
     int32_t fail_at;       /* the n-th creating call from now on fails; 0: none
                             */

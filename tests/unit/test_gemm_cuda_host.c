@@ -584,6 +584,39 @@ static void wrong_algorithms_are_struck_out(void **state)
     unmake(&p);
 }
 
+/* The case of a type with a bias or an activation that the library has. */
+static uint32_t case_with_epilogue(uint32_t type)
+{
+    for (uint32_t i = 0; i < N_CASES; i++)
+        if (cases[i].a == type && cases[i].b == type && cases[i].d == type &&
+            cases[i].activation == VLY_GEMM_GELU)
+            return i;
+    fail_msg("no such case");
+    return 0;
+}
+
+static void what_rounds_twice_is_struck_out(void **state)
+{
+    (void)state;
+    const uint32_t i = case_with_epilogue(VLY_ELEMENT_BF16);
+    const char *const all[] = {"cache=off,choose=cublaslt," LIBRARY,
+                               "cache=off,choose=default," LIBRARY,
+                               "cache=off,tune=0," LIBRARY};
+    for (int way = 0; way < 3; way++) {
+        behave((fake_cublaslt_state){
+            .n_algorithms = 3, .twice = 1, .twice_with_c = 2});
+        const vly_plan_info info = choice_of(i, all[way]);
+        /* the third, or one with sums in the workspace */
+        assert_true(strstr(info.choice, "algo 2 ") != NULL ||
+                    strstr(info.choice, ", staged") != NULL);
+        assert_int_equal(n_warnings, 0);
+    }
+    /* all of them: those with sums in the workspace are right */
+    behave((fake_cublaslt_state){.n_algorithms = 3, .twice = 7});
+    const vly_plan_info info = choice_of(i, all[2]);
+    assert_non_null(strstr(info.choice, ", staged"));
+}
+
 static void first_is_taken_unmeasured(void **state)
 {
     (void)state;
@@ -695,6 +728,7 @@ int main(void)
         cmocka_unit_test(without_a_library_the_plan_says_so),
         cmocka_unit_test(what_is_not_wanted_is_not_read),
         cmocka_unit_test(wrong_algorithms_are_struck_out),
+        cmocka_unit_test(what_rounds_twice_is_struck_out),
         cmocka_unit_test(first_is_taken_unmeasured),
         cmocka_unit_test(choices_are_kept),
         cmocka_unit_test(workspace_is_limited),
