@@ -173,6 +173,7 @@ static __global__ void __launch_bounds__(WARPS * 32)
     decode_part(const __grid_constant__ vly_attention_args args)
 {
     extern __shared__ uint4 memory[];
+    rwkv_wait(); /* nothing to wait for: lets decode_combine start */
     decode_shared<D, WARPS> *shared = (decode_shared<D, WARPS> *)memory;
     const uint32_t group = args.heads_q / args.heads_kv;
     const uint32_t passes = (group + HEADS - 1) / HEADS;
@@ -213,6 +214,7 @@ decode_combine(const __grid_constant__ vly_attention_args args)
     const attention_sequence s = sequence_of(args, blockIdx.y);
     const float *parts = part_at(args, blockIdx.y, head, 0);
     const uint32_t width = args.dim_v + 2;
+    rwkv_wait(); /* until all parts are there */
     if (s.mask.n_q < 1)
         return;
     for (uint32_t p = threadIdx.x; p < args.n_splits; p += blockDim.x) {
@@ -241,9 +243,8 @@ int vly_attention_combine(const vly_attention_args *args, void *stream)
     const cudaError_t code = cudaGetLastError();
     if (code != cudaSuccess || args->n_splits == 1)
         return (int)code;
-    decode_combine<<<dim3(args->heads_q, args->batch), args->dim_v, 0,
-                     (cudaStream_t)stream>>>(*args);
-    return (int)cudaGetLastError();
+    return rwkv_launch(decode_combine, dim3(args->heads_q, args->batch),
+                       args->dim_v, 0, stream, args->early, *args);
 }
 
 template <typename T, int D>

@@ -9,6 +9,7 @@
 #include <math_constants.h>
 
 #include "attention_mma.cuh"
+#include "rwkv_launch.cuh"
 
 #define HEADS 16
 #define MOST_PARTS VLY_ATTENTION_MOST_PARTS

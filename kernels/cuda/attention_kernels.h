@@ -67,6 +67,8 @@ typedef struct vly_attention_args {
     uint32_t page_size; /* 0: not paged */
     uint32_t pages_most;
     uint32_t n_splits; /* decode: parts of the cache */
+    uint32_t early;    /* decode: 1, compute capability 9.0: what puts the parts
+                          together is launched while they are computed */
     float scale;
 } vly_attention_args;
 

@@ -177,6 +177,7 @@ static __global__ void __launch_bounds__(ring_shape<D>::warps * 32, 1)
 {
     using shape = ring_shape<D>;
     extern __shared__ uint4 memory[];
+    rwkv_wait(); /* nothing to wait for: lets decode_combine start */
     const uint32_t group = args.heads_q / args.heads_kv;
     const uint32_t passes = (group + HEADS - 1) / HEADS;
     const uint32_t done = blockIdx.y % passes * HEADS;

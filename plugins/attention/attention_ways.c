@@ -283,9 +283,9 @@ static vly_status decode_run(const vly_attention_device *device,
                              const vly_attention_run *run, vly_error *error)
 {
     vly_attention_args args;
-    (void)device;
     vly_attention_fill_args(desc, run, &args);
     args.n_splits = ready->n_splits;
+    args.early = device->capability >= 90;
     if (has_rings(desc, ready->config))
         return launched(vly_attention_ring(&args, run->stream),
                         "own_decode, rings", error);
