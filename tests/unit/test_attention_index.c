@@ -356,18 +356,33 @@ static void test_decode_fragments(void **state)
 
 /* ---- barriers ---------------------------------------------------------- */
 
-/* attention_sm90.cu as lists of steps: a loader and two groups of multipliers,
- * put together in random order. A barrier counts phases; waiting for a parity
- * passes once the phase of that parity, the last or an earlier one, is over. */
+/* attention_sm90.cu as lists of steps: a loader, one that turns V (of fp8; its
+ * three warps are one here) and groups of multipliers, put together in random
+ * order. A barrier counts phases; waiting for a parity passes once the phase of
+ * that parity, the last or an earlier one, is over. */
 enum { WAIT, LOAD, READ, ARRIVE, TURN, PASS };
 enum {
     FULL_Q,
-    EMPTY_Q,
-    FULL_K,
-    EMPTY_K = 4,
-    FULL_V = 6,
-    EMPTY_V = 8,
-    N_BAR = 10
+    EMPTY_Q = 2,
+    FULL_K = 4,
+    EMPTY_K = 6,
+    FULL_V = 8,
+    EMPTY_V = 10,
+    FULL_RAW = 12,
+    EMPTY_RAW = 14,
+    FULL_TILE = 16,
+    EMPTY_TILE = 18,
+    N_BAR = 20,
+    N_AGENTS = 5,
+    N_WORK = 12,
+};
+
+/* What a variant is; work[t]: tiles of keys of row block t, 0 among them. */
+struct variant {
+    uint32_t work[N_WORK];
+    uint32_t groups;
+    uint32_t turned; /* 1: of fp8 */
+    uint32_t q_places;
 };
 
 struct step {
@@ -388,74 +403,118 @@ static void add(struct agent *a, uint32_t kind, uint32_t at, uint32_t value)
     a->steps[a->n++] = (struct step){kind, at, value};
 }
 
-/* work[t]: tiles of keys of row block t, 0 among them */
-static void write_loader(struct agent *a, const uint32_t *work, uint32_t n)
+/* Use `use` of what has n places: waits until it is empty, and fills it. */
+static void fill(struct agent *a, uint32_t full, uint32_t empty, uint32_t use,
+                 uint32_t n)
+{
+    const vly_attention_use u = vly_attention_use_of(use, n);
+    add(a, WAIT, empty + u.place, u.parity ^ 1u);
+    add(a, LOAD, full + u.place, use);
+}
+
+/* waits until it is full, and reads it */
+static void take(struct agent *a, uint32_t full, uint32_t use, uint32_t n)
+{
+    const vly_attention_use u = vly_attention_use_of(use, n);
+    add(a, WAIT, full + u.place, u.parity);
+    add(a, READ, full + u.place, use);
+}
+
+static void give_back(struct agent *a, uint32_t empty, uint32_t use, uint32_t n)
+{
+    add(a, ARRIVE, empty + vly_attention_use_of(use, n).place, 0);
+}
+
+/* The number of tile t, and behind the last one the end. */
+static void take_number(struct agent *a, uint32_t t)
+{
+    take(a, FULL_TILE, t, 2);
+    give_back(a, EMPTY_TILE, t, 2);
+}
+
+static void write_loader(struct agent *a, const struct variant *v)
 {
     uint32_t n_q = 0;
     uint32_t n_kv = 0;
-    for (uint32_t t = 0; t < n; t++) {
-        if (work[t] == 0)
+    for (uint32_t t = 0; t < N_WORK; t++) {
+        fill(a, FULL_TILE, EMPTY_TILE, t, 2);
+        if (v->work[t] == 0)
             continue;
-        add(a, WAIT, EMPTY_Q, vly_attention_use_of(n_q, 1).parity ^ 1u);
-        add(a, LOAD, FULL_Q, n_q++);
-        for (uint32_t k = 0; k < work[t]; k++, n_kv++) {
-            const vly_attention_use u = vly_attention_use_of(n_kv, 2);
-            add(a, WAIT, EMPTY_K + u.place, u.parity ^ 1u);
-            add(a, LOAD, FULL_K + u.place, n_kv);
-            add(a, WAIT, EMPTY_V + u.place, u.parity ^ 1u);
-            add(a, LOAD, FULL_V + u.place, n_kv);
+        fill(a, FULL_Q, EMPTY_Q, n_q++, v->q_places);
+        for (uint32_t k = 0; k < v->work[t]; k++, n_kv++) {
+            fill(a, FULL_K, EMPTY_K, n_kv, 2);
+            fill(a, v->turned ? FULL_RAW : FULL_V,
+                 v->turned ? EMPTY_RAW : EMPTY_V, n_kv, 2);
         }
     }
+    fill(a, FULL_TILE, EMPTY_TILE, N_WORK, 2);
 }
 
-static void write_values(struct agent *a, uint32_t use)
+static void write_turner(struct agent *a, const struct variant *v)
 {
-    const vly_attention_use u = vly_attention_use_of(use, 2);
-    add(a, WAIT, FULL_V + u.place, u.parity);
-    add(a, READ, FULL_V + u.place, use);
+    uint32_t n_kv = 0;
+    for (uint32_t t = 0; t < N_WORK; t++) {
+        take_number(a, t);
+        for (uint32_t k = 0; k < v->work[t]; k++, n_kv++) {
+            take(a, FULL_RAW, n_kv, 2);
+            fill(a, FULL_V, EMPTY_V, n_kv, 2);
+            give_back(a, EMPTY_RAW, n_kv, 2);
+        }
+    }
+    take_number(a, N_WORK);
 }
 
-static void write_group(struct agent *a, uint32_t group, const uint32_t *work,
-                        uint32_t n)
+static void write_group(struct agent *a, uint32_t group,
+                        const struct variant *v)
 {
     uint32_t n_q = 0;
     uint32_t n_kv = 0;
-    if (group == 1)
+    if (group + 1 == v->groups)
         add(a, PASS, 0, 0);
-    for (uint32_t t = 0; t < n; t++) {
-        if (work[t] == 0)
+    for (uint32_t t = 0; t < N_WORK; t++) {
+        take_number(a, t);
+        if (v->work[t] == 0)
             continue;
-        add(a, WAIT, FULL_Q, vly_attention_use_of(n_q, 1).parity);
-        for (uint32_t k = 0; k < work[t]; k++, n_kv++) {
+        take(a, FULL_Q, n_q, v->q_places);
+        for (uint32_t k = 0; k < v->work[t]; k++, n_kv++) {
             const vly_attention_use u = vly_attention_use_of(n_kv, 2);
             add(a, WAIT, FULL_K + u.place, u.parity);
             add(a, TURN, group, 0);
-            add(a, READ, FULL_Q, n_q);
+            add(a, READ, FULL_Q + vly_attention_use_of(n_q, v->q_places).place,
+                n_q);
             add(a, READ, FULL_K + u.place, n_kv);
             if (k > 0)
-                write_values(a, n_kv - 1);
-            add(a, PASS, group ^ 1u, 0);
-            add(a, ARRIVE, EMPTY_K + u.place, 0);
+                take(a, FULL_V, n_kv - 1, 2);
+            add(a, PASS, (group + 1) % v->groups, 0);
+            give_back(a, EMPTY_K, n_kv, 2);
             if (k > 0)
-                add(a, ARRIVE,
-                    EMPTY_V + vly_attention_use_of(n_kv - 1, 2).place, 0);
+                give_back(a, EMPTY_V, n_kv - 1, 2);
         }
-        add(a, ARRIVE, EMPTY_Q, 0);
-        write_values(a, n_kv - 1);
-        add(a, ARRIVE, EMPTY_V + vly_attention_use_of(n_kv - 1, 2).place, 0);
-        n_q++;
+        give_back(a, EMPTY_Q, n_q++, v->q_places);
+        take(a, FULL_V, n_kv - 1, 2);
+        give_back(a, EMPTY_V, n_kv - 1, 2);
     }
+    take_number(a, N_WORK);
 }
 
 struct machine {
     uint32_t phases[N_BAR];
     uint32_t arrived[N_BAR];
     uint32_t content[N_BAR]; /* of the buffer of a full barrier */
-    uint32_t turns[2];
+    uint32_t turns[3];
 };
 
+/* How many have to be done with a buffer. */
+static uint32_t readers_of(const struct variant *v, uint32_t empty)
+{
+    if (empty >= EMPTY_TILE)
+        return v->groups + v->turned;
+    return empty >= EMPTY_RAW ? 1 : v->groups;
+}
+
 /* 0: it has to wait */
-static int do_step(struct machine *m, const struct step *s)
+static int do_step(struct machine *m, const struct variant *v,
+                   const struct step *s)
 {
     switch (s->kind) {
     case WAIT:
@@ -469,8 +528,8 @@ static int do_step(struct machine *m, const struct step *s)
             fail_msg("buffer %u holds use %u, wanted %u", s->at,
                      m->content[s->at], s->value);
         return 1;
-    case ARRIVE: /* of both groups */
-        if (++m->arrived[s->at] == 2) {
+    case ARRIVE:
+        if (++m->arrived[s->at] == readers_of(v, s->at)) {
             m->arrived[s->at] = 0;
             m->phases[s->at]++;
         }
@@ -487,39 +546,51 @@ static int do_step(struct machine *m, const struct step *s)
     }
 }
 
+static uint64_t next_random(void)
+{
+    static uint64_t seed = 1;
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return seed;
+}
+
+static void run_agents(struct agent *agents, const struct variant *v)
+{
+    struct machine m = {{0}, {0}, {0}, {0}};
+    uint32_t stuck = 0;
+    while (stuck < 10000) {
+        struct agent *a = &agents[(next_random() >> 33) % N_AGENTS];
+        const bool done = a->next == a->n;
+        if (!done && do_step(&m, v, &a->steps[a->next])) {
+            a->next++;
+            stuck = 0;
+        } else {
+            stuck++;
+        }
+    }
+    for (uint32_t a = 0; a < N_AGENTS; a++)
+        if (agents[a].next != agents[a].n)
+            fail_msg("agent %u stands at step %u of %u", a, agents[a].next,
+                     agents[a].n);
+}
+
 static void test_barriers(void **state)
 {
     (void)state;
-    static struct agent agents[3];
-    uint64_t seed = 1;
-    for (uint32_t trial = 0; trial < 300; trial++) {
-        uint32_t work[12];
-        struct machine m = {{0}, {0}, {0}, {0}};
-        uint32_t stuck = 0;
-        for (uint32_t t = 0; t < 12; t++) {
-            seed = seed * 6364136223846793005u + 1442695040888963407u;
-            work[t] = (uint32_t)(seed >> 60) % 6;
-        }
-        for (uint32_t a = 0; a < 3; a++)
+    static struct agent agents[N_AGENTS];
+    for (uint32_t trial = 0; trial < 320; trial++) {
+        struct variant v = {.groups = 2 + trial % 2,
+                            .turned = trial / 2 % 2,
+                            .q_places = 1 + trial / 4 % 2};
+        for (uint32_t t = 0; t < N_WORK; t++)
+            v.work[t] = (uint32_t)(next_random() >> 60) % 6;
+        for (uint32_t a = 0; a < N_AGENTS; a++)
             agents[a].n = agents[a].next = 0;
-        write_loader(&agents[0], work, 12);
-        write_group(&agents[1], 0, work, 12);
-        write_group(&agents[2], 1, work, 12);
-        while (stuck < 10000) {
-            seed = seed * 6364136223846793005u + 1442695040888963407u;
-            struct agent *a = &agents[(seed >> 33) % 3];
-            const bool done = a->next == a->n;
-            if (!done && do_step(&m, &a->steps[a->next])) {
-                a->next++;
-                stuck = 0;
-            } else {
-                stuck++;
-            }
-        }
-        for (uint32_t a = 0; a < 3; a++)
-            if (agents[a].next != agents[a].n)
-                fail_msg("agent %u stands at step %u of %u", a, agents[a].next,
-                         agents[a].n);
+        write_loader(&agents[0], &v);
+        if (v.turned)
+            write_turner(&agents[1], &v);
+        for (uint32_t g = 0; g < v.groups; g++)
+            write_group(&agents[2 + g], g, &v);
+        run_agents(agents, &v);
     }
 }
 
