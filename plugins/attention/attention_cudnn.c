@@ -153,10 +153,11 @@ static vly_status cudnn_prepare(const vly_attention_device *device,
 {
     const vly_cudnn *cudnn = NULL;
     vly_cudnn_plan_info info;
+    const vly_attention_desc given = vly_cudnn_guard_desc(desc);
     vly_status status = vly_cudnn_open(&cudnn, error);
     if (status == VLY_OK)
-        status =
-            get_plan(cudnn, device, desc, ready->config, &ready->cudnn, error);
+        status = get_plan(cudnn, device, &given, ready->config, &ready->cudnn,
+                          error);
     if (status != VLY_OK)
         return status;
     vly_cudnn_plan_get_info(ready->cudnn, &info);
