@@ -357,19 +357,26 @@ vly_attention_run vly_trial_run(const vly_trial *trial, int host, void *stream)
 
 enum { SMALL_BATCH = 2, SMALL_SEQ = 150, SMALL_GROUP = 4 };
 
-/* A layout as tight as it can be, its axes in the order of the old one. */
-static vly_attention_layout tighten(const vly_attention_layout *old,
-                                    uint32_t heads, uint32_t seq, uint32_t dim)
+enum { GAP = 16 };
+
+/* A small layout, its axes in the order of the old one; where that has room
+ * between rows or heads, this one has, too. old_heads: of the old one */
+static vly_attention_layout shrink(const vly_attention_layout *old,
+                                   uint32_t old_heads, uint32_t heads,
+                                   uint32_t seq, uint32_t dim)
 {
     vly_attention_layout layout = {0};
     if (old->head > old->seq) {
-        layout.seq = dim;
-        layout.head = (uint64_t)seq * dim;
-    } else {
-        layout.head = dim;
-        layout.seq = (uint64_t)heads * dim;
+        layout.seq = dim + (old->seq > dim ? GAP : 0u);
+        layout.head = seq * layout.seq;
+        layout.batch = heads * layout.head;
+        return layout;
     }
-    layout.batch = (uint64_t)heads * seq * dim;
+    layout.head = dim + (old_heads > 1 && old->head > dim ? GAP : 0u);
+    layout.seq = heads * layout.head;
+    if (old->seq > old_heads * (old_heads > 1 ? old->head : dim))
+        layout.seq += GAP;
+    layout.batch = seq * layout.seq;
     return layout;
 }
 
@@ -401,10 +408,10 @@ vly_attention_desc vly_trial_reduce(const vly_attention_desc *desc)
         d.pages = d.batch * d.pages_most;
         rows = d.page_size;
     }
-    d.q = tighten(&desc->q, d.heads_q, d.seq_q, d.dim);
-    d.k = tighten(&desc->k, d.heads_kv, rows, d.dim);
-    d.v = tighten(&desc->v, d.heads_kv, rows, d.dim_v);
-    d.o = tighten(&desc->o, d.heads_q, d.seq_q, d.dim_v);
+    d.q = shrink(&desc->q, desc->heads_q, d.heads_q, d.seq_q, d.dim);
+    d.k = shrink(&desc->k, desc->heads_kv, d.heads_kv, rows, d.dim);
+    d.v = shrink(&desc->v, desc->heads_kv, d.heads_kv, rows, d.dim_v);
+    d.o = shrink(&desc->o, desc->heads_q, d.heads_q, d.seq_q, d.dim_v);
     d.workspace_most = UINT64_MAX;
     return d;
 }

@@ -55,7 +55,7 @@ void vly_trial_deinit(vly_trial *trial);
 /* The arguments of a run on the device or, with host, on the processor. */
 vly_attention_run vly_trial_run(const vly_trial *trial, int host, void *stream);
 /* A smaller shape of the same kind: heads, lengths and sequences cut, flags,
- * types, dimensions and the order of the axes kept. */
+ * types, dimensions, the order of the axes and gaps kept. */
 vly_attention_desc vly_trial_reduce(const vly_attention_desc *desc);
 
 #endif

@@ -313,6 +313,29 @@ static void test_configuration(void **state)
     assert_non_null(strstr(error.message, "wanted 0 to 9999"));
 }
 
+/* What a check on a smaller shape could not see otherwise. */
+static void test_gaps_are_kept(void **state)
+{
+    (void)state;
+    vly_attention_desc desc = describe(0);
+    vly_attention_desc small = vly_trial_reduce(&desc);
+    assert_int_equal(small.q.head, 16);
+    assert_int_equal(small.q.seq, small.heads_q * 16);
+    assert_int_equal(small.q.batch, small.seq_q * small.q.seq);
+    desc.q.head = 24; /* between heads */
+    desc.q.seq = 4 * 24;
+    desc.k.seq = 3 * 32;   /* between rows: K and V beside Q */
+    desc.o.head = 40 * 24; /* heads first */
+    desc.o.seq = 24;
+    small = vly_trial_reduce(&desc);
+    assert_true(small.q.head > 16);
+    assert_int_equal(small.q.seq, small.heads_q * small.q.head);
+    assert_int_equal(small.k.head, 16);
+    assert_true(small.k.seq > small.heads_kv * 16);
+    assert_true(small.o.seq > 16);
+    assert_int_equal(small.o.head, small.seq_q * small.o.seq);
+}
+
 /* A way that wants more workspace than there is to try it is not taken before
  * those that were measured, and does not keep them from being measured. */
 static void test_no_room(void **state)
@@ -410,6 +433,11 @@ static void test_trials_of_every_kind(void **state)
             desc.pages_most = 1024;
             desc.o.seq = desc.q.seq = 64 * 16;
             desc.k.seq = desc.v.seq = 8 * 16;
+            if (t == 1) { /* room between heads, and between rows */
+                desc.q.head = 24;
+                desc.q.seq = 64 * 24;
+                desc.v.seq = desc.k.seq = 3 * 8 * 16;
+            }
             if (vly_attention_check_way(&device, &desc, &ready, &error) !=
                 VLY_OK)
                 fail_msg("flags 0x%x, type %u: %s", kinds[i], types[t],
@@ -477,6 +505,7 @@ int main(void)
         cmocka_unit_test(test_padding_is_looked_at),
         cmocka_unit_test(test_forced),
         cmocka_unit_test(test_configuration),
+        cmocka_unit_test(test_gaps_are_kept),
         cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_cache),
         cmocka_unit_test(test_trials_of_every_kind),
