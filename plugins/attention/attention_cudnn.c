@@ -12,9 +12,11 @@
 
 enum { MOST_DEVICES = 64, MOST_CONFIGS = 3 };
 
-/* A handle a device, made when it is first needed and kept. Its stream is set
- * and the plan put into it under the lock, so plans of many threads may use
- * it. */
+/* A handle a device, made when it is first needed and kept. It is for one
+ * thread at a time: plans are made, its stream is set and a plan put into it
+ * under the lock. So a run may wait for a plan that another thread makes, up to
+ * a second; whether a plan can be run with another handle than it was made with
+ * was not tried. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *handles[MOST_DEVICES];
 
@@ -110,21 +112,20 @@ static vly_status cudnn_supports(const vly_attention_device *device,
     return vly_cudnn_open(&cudnn, error);
 }
 
-/* From disk, if it is there; what does not load is made again. */
-static vly_status get_plan(const vly_cudnn *cudnn,
+/* From disk, if it is there; what does not load is made again.
+ * [under the lock] */
+static vly_status get_plan(const vly_cudnn *cudnn, void *handle,
                            const vly_attention_device *device,
                            const vly_attention_desc *desc, uint32_t config,
                            vly_cudnn_plan **plan, vly_error *error)
 {
     char key[VLY_TUNE_KEY_BYTES];
-    vly_cudnn_target target = {0};
+    const vly_cudnn_target target = {.handle = handle};
     uint32_t bytes = 0;
     void *blob = NULL;
-    vly_status status = get_handle(cudnn, device->index, &target.handle, error);
-    if (status != VLY_OK || device->cache == NULL)
-        return status != VLY_OK ? status
-                                : vly_cudnn_plan_create(cudnn, &target, desc,
-                                                        config, plan, error);
+    vly_status status = VLY_OK;
+    if (device->cache == NULL)
+        return vly_cudnn_plan_create(cudnn, &target, desc, config, plan, error);
     vly_attention_write_key(desc, key, sizeof key);
     const size_t used = strlen(key);
     snprintf(key + used, sizeof key - used, " c%u", config);
@@ -152,12 +153,18 @@ static vly_status cudnn_prepare(const vly_attention_device *device,
                                 vly_cuda_ready *ready, vly_error *error)
 {
     const vly_cudnn *cudnn = NULL;
+    void *handle = NULL;
     vly_cudnn_plan_info info;
     const vly_attention_desc given = vly_cudnn_guard_desc(desc);
     vly_status status = vly_cudnn_open(&cudnn, error);
     if (status == VLY_OK)
-        status = get_plan(cudnn, device, &given, ready->config, &ready->cudnn,
-                          error);
+        status = get_handle(cudnn, device->index, &handle, error);
+    if (status != VLY_OK)
+        return status;
+    pthread_mutex_lock(&lock);
+    status = get_plan(cudnn, handle, device, &given, ready->config,
+                      &ready->cudnn, error);
+    pthread_mutex_unlock(&lock);
     if (status != VLY_OK)
         return status;
     vly_cudnn_plan_get_info(ready->cudnn, &info);
