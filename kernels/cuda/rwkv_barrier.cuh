@@ -10,10 +10,10 @@
 #include <cuda_runtime.h>
 
 /* By one thread of each block, after __syncthreads: what the block wrote is
- * there for those who wait. */
+ * there for those who wait. A thread that fetches nothing: it may wait for what
+ * it has under way. */
 static __device__ __forceinline__ void rwkv_arrive(uint32_t *counter)
 {
-    __threadfence();
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter)
                  : "memory");
 }
@@ -36,6 +36,12 @@ static __device__ __forceinline__ void rwkv_wait_for(const uint32_t *counter,
 static __device__ __forceinline__ void rwkv_sync_group(uint32_t group)
 {
     asm volatile("bar.sync %0, 256;" ::"r"(group + 1) : "memory");
+}
+
+/* Of the 512 threads that work. */
+static __device__ __forceinline__ void rwkv_sync_workers()
+{
+    asm volatile("bar.sync 3, 512;" ::: "memory");
 }
 
 /* All blocks run at once, or none. */

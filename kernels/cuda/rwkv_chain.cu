@@ -10,13 +10,18 @@
  *
  * A block is two groups of eight warps, each of which does what a block of
  * rwkv_products.cu does: 16 rows of a matrix, k divided among its warps, sums
- * added in their order. So the bits are the same. x is in shared memory.
+ * added in their order. So the bits are the same. x is in shared memory. One
+ * more warp speaks with the other blocks.
  *
  * Predicted for an H200, 16-bit weights: 1.5B 27 us a layer (24.6 are bytes),
  * 2.9B 40 us (38.3), 0.1B 16 us (3.6); tokens/s 1,400, 730, 4,500. Not
  * measured.
  */
 #include "rwkv_barrier.cuh"
+
+/* the last warp of a block has no part in it */
+#define RWKV_SYNC() rwkv_sync_workers()
+
 #include "rwkv_products.cuh"
 #include "rwkv_rows.cuh"
 #include "rwkv_step.cuh"
@@ -24,6 +29,7 @@
 #define GROUPS 2
 #define GROUP_WARPS 8
 #define GROUP_THREADS (32 * GROUP_WARPS)
+#define WORKERS (GROUPS * GROUP_THREADS)
 #define STAGES 9
 #define TILE 16
 #define PIECE 64 /* bytes of a row that four lanes fetch */
@@ -42,6 +48,8 @@ struct chain_shared {
     vly_cuda_rwkv_link link[2];
     vly_cuda_rwkv_weights weights[VLY_CUDA_RWKV_CHAIN_WEIGHTS + 1];
 };
+static_assert(WORKERS == THREADS && WORKERS == STEP_THREADS,
+              "rows and heads are with all workers");
 static_assert(sizeof(chain_shared) <= 227 * 1024, "a block of 9.0 has as much");
 
 /* ---- the stream of weights ------------------------------------------------
@@ -295,19 +303,17 @@ static __device__ __noinline__ void run_heads(const vly_cuda_rwkv_link &link,
     for (uint32_t i = blockIdx.x; i < heads; i += gridDim.x) {
         step_head<T>(link.args.heads, i, shared->work.step.hidden,
                      &shared->work.step.shared);
-        __syncthreads();
+        RWKV_SYNC();
     }
 }
 
-/* What comes soon reads it at once: into the second-level cache with it. While
- * the first warp waits for the other blocks. */
+/* What comes soon reads it at once: into the second-level cache with it. By the
+ * workers, while the last warp waits for the other blocks. */
 static __device__ __forceinline__ void
 prefetch_soon(const vly_cuda_rwkv_link &link)
 {
-    if (threadIdx.x < 32)
-        return;
-    const uint64_t thread = blockIdx.x * (THREADS - 32) + threadIdx.x - 32;
-    const uint64_t step = (uint64_t)gridDim.x * (THREADS - 32) * 128;
+    const uint64_t thread = (uint64_t)blockIdx.x * WORKERS + threadIdx.x;
+    const uint64_t step = (uint64_t)gridDim.x * WORKERS * 128;
     for (uint32_t i = 0; i < link.n_soon; i++) {
         const char *at = (const char *)link.soon[i].at;
         for (uint64_t x = thread * 128; x < link.soon[i].bytes; x += step)
@@ -315,15 +321,15 @@ prefetch_soon(const vly_cuda_rwkv_link &link)
     }
 }
 
+/* By the workers. */
 static __device__ __forceinline__ void
 read_link(const vly_cuda_rwkv_chain &chain, uint32_t i, chain_shared *shared)
 {
     static_assert(sizeof(vly_cuda_rwkv_link) % 16 == 0, "whole pieces");
     const uint4 *from = (const uint4 *)(chain.link + i);
     uint4 *to = (uint4 *)&shared->link[i % 2];
-    const uint32_t x = threadIdx.x - 32; /* the first warp waits */
-    if (threadIdx.x >= 32 && x < sizeof(vly_cuda_rwkv_link) / 16)
-        to[x] = from[x];
+    if (threadIdx.x < sizeof(vly_cuda_rwkv_link) / 16)
+        to[threadIdx.x] = from[threadIdx.x];
 }
 
 static __device__ __forceinline__ void
@@ -334,32 +340,26 @@ read_weights(const vly_cuda_rwkv_chain &chain, chain_shared *shared)
     uint64_t *to = (uint64_t *)shared->weights;
     const uint32_t n =
         (chain.n_weights + 1) * sizeof(vly_cuda_rwkv_weights) / 8;
-    for (uint32_t i = threadIdx.x; i < n; i += THREADS)
+    for (uint32_t i = threadIdx.x; i < n; i += WORKERS)
         to[i] = from[i];
 }
 
 template <typename T>
-static __global__ void __launch_bounds__(THREADS)
-    rwkv_chain(const __grid_constant__ vly_cuda_rwkv_chain chain)
+static __device__ __forceinline__ void work(const vly_cuda_rwkv_chain &chain,
+                                            chain_shared *shared)
 {
-    extern __shared__ __align__(128) char memory[];
-    chain_shared *const shared = (chain_shared *)memory;
     const uint32_t units = GROUPS * gridDim.x;
     const uint32_t unit = blockIdx.x + threadIdx.x / GROUP_THREADS * gridDim.x;
-    uint32_t wanted = 0;
     weight_stream stream = {};
     read_weights(chain, shared);
     read_link(chain, 0, shared);
-    __syncthreads();
+    RWKV_SYNC();
     stream.tile = unit;
     find_tile(chain, shared, &stream, units);
     for (uint32_t s = 0; s + 1 < STAGES; s++)
         fetch_next(chain, shared, &stream, units);
-    if (threadIdx.x == 0)
-        wanted = __ldcg(chain.words + 1);
     for (uint32_t i = 0; i < chain.n; i++) {
         const vly_cuda_rwkv_link &link = shared->link[i % 2];
-        __syncthreads();
         if (link.op == VLY_CUDA_RWKV_MULTIPLY)
             run_products<T>(chain, link, shared, &stream, unit, units);
         else if (link.op == VLY_CUDA_RWKV_STEP)
@@ -368,22 +368,46 @@ static __global__ void __launch_bounds__(THREADS)
             run_rows<2>(link, shared);
         else
             run_rows<VLY_CUDA_RWKV_CHAIN_WIDTH / THREADS>(link, shared);
+        __syncthreads();
         if (i + 1 == chain.n)
             break;
-        __syncthreads();
-        if (threadIdx.x == 0)
-            rwkv_arrive(chain.words);
         read_link(chain, i + 1, shared);
         prefetch_soon(link);
-        if (threadIdx.x == 0) {
+        __syncthreads();
+    }
+    vly_fetch_wait<0>();
+}
+
+/* The last warp: a link is done when all blocks have done it. */
+static __device__ __forceinline__ void wait(const vly_cuda_rwkv_chain &chain)
+{
+    const bool speaks = threadIdx.x == WORKERS;
+    uint32_t wanted = speaks ? __ldcg(chain.words + 1) : 0;
+    for (uint32_t i = 0; i < chain.n; i++) {
+        __syncthreads();
+        if (i + 1 == chain.n)
+            break;
+        if (speaks) {
+            rwkv_arrive(chain.words);
             wanted += gridDim.x;
             rwkv_wait_for(chain.words, wanted);
             /* everybody has read where this launch began */
             if (i == 0 && blockIdx.x == 0)
                 chain.words[1] = wanted + (chain.n - 2) * gridDim.x;
         }
+        __syncthreads();
     }
-    vly_fetch_wait<0>();
+}
+
+template <typename T>
+static __global__ void __launch_bounds__(WORKERS + 32)
+    rwkv_chain(const __grid_constant__ vly_cuda_rwkv_chain chain)
+{
+    extern __shared__ __align__(128) char memory[];
+    if (threadIdx.x < WORKERS)
+        work<T>(chain, (chain_shared *)memory);
+    else
+        wait(chain);
 }
 
 typedef void (*chain_kernel)(const vly_cuda_rwkv_chain);
@@ -409,6 +433,6 @@ int vly_cuda_rwkv_chain_run(const vly_cuda_rwkv_chain *chain, uint32_t blocks,
         (int)sizeof(chain_shared));
     if (code != cudaSuccess)
         return (int)code;
-    return rwkv_launch_together(kernel_of(chain->type), blocks, THREADS,
+    return rwkv_launch_together(kernel_of(chain->type), blocks, WORKERS + 32,
                                 sizeof(chain_shared), stream, *chain);
 }

@@ -84,15 +84,21 @@ static __device__ __forceinline__ float rwkv_sum_warp(float x)
     return x;
 }
 
+/* Of the threads that work at a row or a head: those of the block, but in a
+ * chain of operations. */
+#ifndef RWKV_SYNC
+#define RWKV_SYNC() __syncthreads()
+#endif
+
 /* Over all threads, by a fixed tree. part: [warps] of the block, not in use. */
 template <int WARPS>
 static __device__ __forceinline__ float rwkv_sum_block(float x, float *part)
 {
     x = rwkv_sum_warp(x);
-    __syncthreads(); /* part of the sum before was read */
+    RWKV_SYNC(); /* part of the sum before was read */
     if (threadIdx.x % 32 == 0)
         part[threadIdx.x / 32] = x;
-    __syncthreads();
+    RWKV_SYNC();
     float sum = 0.0f;
 #pragma unroll
     for (int w = 0; w < WARPS; w++)

@@ -81,8 +81,8 @@ row_times(const void *matrix, uint64_t row, uint32_t rank, uint32_t whole,
 /* Matrices, of which a thread reads a column of g, or of each of the others:
  * 64 columns, four lanes each, are half a block. What is read before the hidden
  * vectors are there: up to so many pieces of 16 bytes. */
-#define G_PIECES 10
-#define OTHER_PIECES 4
+#define G_PIECES 8
+#define OTHER_PIECES 3
 
 struct step_pieces {
     uint4 bits[3 * OTHER_PIECES];
@@ -216,13 +216,13 @@ make_columns(const vly_cuda_rwkv_heads &args, const head_inputs &in,
                   : is_step    ? rwkv_get(args.g, args.type, at)
                                : 0.0f;
     }
-    __syncthreads();
+    RWKV_SYNC();
     if (j < RWKV_DIM) {
         const float kk = c.kk * head_shorten(s->squares[0] + s->squares[1]);
         s->a[j] = -kk;
         s->b[j] = kk * c.rate;
     }
-    __syncthreads();
+    RWKV_SYNC();
 }
 
 /* One token: a row of the state is with eight lanes, 4 columns of each half. */
@@ -344,13 +344,13 @@ step_head(const vly_cuda_rwkv_heads &args, uint32_t unit, float *hidden,
         read_finish(args, first, &finish);
         if (args.is_lora) {
             read_hidden(args, row, hidden);
-            __syncthreads();
+            RWKV_SYNC();
             second_products<T>(args, first, hidden, pieces, shared);
-            __syncthreads();
+            RWKV_SYNC();
         }
         make_columns(args, in, row, first, true, shared);
         one_token(&state, shared);
-        __syncthreads();
+        RWKV_SYNC();
         if (threadIdx.x < 32)
             finish_head(args, finish, row, first, *shared);
     }

@@ -23,6 +23,11 @@ inline void rwkv_sync_group(uint32_t group)
     simt_sync_group(group, 256);
 }
 
+inline void rwkv_sync_workers()
+{
+    simt_sync_group(2, 512);
+}
+
 template <typename... P>
 int rwkv_launch_together(void (*kernel)(P...), uint32_t blocks,
                          uint32_t threads, size_t bytes, void *, P... args)

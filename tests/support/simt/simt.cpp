@@ -37,7 +37,7 @@ static std::vector<char *> stacks;
 static ucontext_t scheduler;
 static jmp_buf scheduler_at;
 static std::vector<rendezvous> of_block;
-static std::vector<rendezvous> of_group; // two a block
+static std::vector<rendezvous> of_group; // three a block
 static rendezvous of_warp[SIMT_WARPS];
 static std::vector<char *> shared;
 static int any_of_block;
@@ -76,7 +76,7 @@ void simt_sync_block(void)
 
 void simt_sync_group(unsigned group, unsigned n)
 {
-    rendezvous *at = &of_group[2 * block_of((size_t)simt_self) + group];
+    rendezvous *at = &of_group[3 * block_of((size_t)simt_self) + group];
     at->living = (int)n;
     meet(at);
 }
@@ -124,7 +124,7 @@ static void run_blocks(uint3 first, size_t n_blocks)
     const size_t each = simt_block_dim.x, n = n_blocks * each;
     threads.assign(n, coroutine());
     of_block.assign(n_blocks, rendezvous());
-    of_group.assign(2 * n_blocks, rendezvous());
+    of_group.assign(3 * n_blocks, rendezvous());
     while (stacks.size() < n)
         stacks.push_back((char *)malloc(stack_bytes));
     while (shared.size() < n_blocks)

@@ -74,7 +74,7 @@ void simt_yield(void);      /* until another thread has run */
 void simt_sync_block(void); /* of those that have not returned */
 void simt_sync_warp(void);
 int simt_or_block(int x);
-void simt_sync_group(unsigned group, unsigned threads); /* groups 0 and 1 */
+void simt_sync_group(unsigned group, unsigned threads); /* groups 0 to 2 */
 void simt_run(dim3 grid, dim3 block, const std::function<void()> &kernel);
 /* Blocks may wait for each other: no shared memory but the dynamic one, and at
  * most SIMT_WARPS in all. */
