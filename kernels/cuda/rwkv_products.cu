@@ -5,9 +5,9 @@
  *
  * A block has 16 rows (fp32 x: 2) of one of the matrices; its eight warps
  * divide k. Loads are those of gemv_half.cu and gemv_full.cu: 16 bytes a lane
- * past the registers, 32 KB a block under way, of which the first 24 KB do not
- * wait for the kernel before (rwkv_launch.cuh). Sums of warps are added in
- * their order.
+ * past the registers, 32 or 64 KB a block under way, most of which do not wait
+ * for the kernel before (rwkv_launch.cuh). Sums of warps are added in their
+ * order.
  *
  * Predicted for an H200, a layer of the 1.5B model in 16 bits: 101 MB, 23.4 us
  * at 4.3 TB/s; see plugins/attention/README.md. Not measured.
@@ -33,17 +33,22 @@ product_of(const vly_cuda_rwkv_products &args, uint32_t *block)
 /* ---- fp16 and bf16 ------------------------------------------------------ */
 
 #define TILE 16
+#define FEW_BLOCKS 264
+#define MOST_SHARED (99 * 1024) /* what 8.6 and 8.9 have */
 
-/* T: of x; BITS of a weight. */
-template <typename T, int BITS>
+/* T: of x; BITS of a weight. x_bytes: of x in shared memory, where it is one
+ * row, behind what is fetched. */
+template <typename T, int BITS, int DEPTH>
 static __global__ void __launch_bounds__(THREADS)
-    rwkv_multiply_half(const __grid_constant__ vly_cuda_rwkv_products args)
+    rwkv_multiply_half(const __grid_constant__ vly_cuda_rwkv_products args,
+                       const uint32_t x_bytes)
 {
     constexpr uint32_t VECTOR = 128 / BITS, CHUNK = 4 * VECTOR;
+    extern __shared__ __align__(128) char memory[];
     /* what is fetched, then the sums of the warps */
-    __shared__ __align__(16) uint4 ring[WARPS][STAGES][2][32];
-    float(*const partial)[TILE][ROWS] =
-        (float(*)[TILE][ROWS]) & ring[0][0][0][0];
+    uint4(*const ring)[DEPTH][2][32] = (uint4(*)[DEPTH][2][32])memory;
+    float(*const partial)[TILE][ROWS] = (float(*)[TILE][ROWS])memory;
+    uint4 *const x_row = (uint4 *)(memory + WARPS * DEPTH * 1024);
     uint32_t block;
     const vly_cuda_rwkv_product &p = product_of(args, &block);
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -66,29 +71,39 @@ static __global__ void __launch_bounds__(THREADS)
         vly_fetch_commit();
     };
 #pragma unroll
-    for (uint32_t s = 0; s + 1 < STAGES; s++)
+    for (uint32_t s = 0; s + 1 < DEPTH; s++)
         fetch(warp + s * WARPS, s);
     rwkv_wait();
-    lane_places<T, 1> at;
-    at.x[0] = (const T *)p.x + (uint64_t)min(r, args.rows - 1) * p.k +
-              t * VECTOR + warp * CHUNK;
-    at.scale0 = (const T *)p.scale + (uint64_t)row0 * n_chunks;
-    at.scale1 = (const T *)p.scale + (uint64_t)row1 * n_chunks;
-    float sum[1][4] = {};
+    const T *x = (const T *)p.x + (uint64_t)min(r, args.rows - 1) * p.k;
+    if (x_bytes != 0) {
+        for (uint32_t i = threadIdx.x; i < p.k / 8; i += THREADS)
+            x_row[i] = __ldcg((const uint4 *)p.x + i);
+        x = (const T *)x_row;
+        __syncthreads();
+    }
+    const T *scale0 = (const T *)p.scale + (uint64_t)row0 * n_chunks;
+    const T *scale1 = (const T *)p.scale + (uint64_t)row1 * n_chunks;
+    float sum[4] = {};
     uint32_t stage = 0;
     for (uint32_t c = warp; c < n_chunks; c += WARPS) {
-        fetch(c + (STAGES - 1) * WARPS, (stage + STAGES - 1) % STAGES);
-        vly_fetch_wait<STAGES - 1>();
-        step<T, BITS, 1, true>(sum, at, ring[warp][stage][0][lane],
-                               ring[warp][stage][1][lane], c, c < end);
-        at.x[0] += WARPS * CHUNK;
-        stage = (stage + 1) % STAGES;
+        float s0 = 0.0f, s1 = 0.0f;
+        if (BITS == 4) { /* a chunk is a group of 128 */
+            s0 = vly_to_float(scale0[c]);
+            s1 = vly_to_float(scale1[c]);
+        }
+        fetch(c + (DEPTH - 1) * WARPS, (stage + DEPTH - 1) % DEPTH);
+        vly_fetch_wait<DEPTH - 1>();
+        add_piece<T, BITS>(sum, ring[warp][stage][0][lane],
+                           ring[warp][stage][1][lane],
+                           (const uint4 *)(x + c * CHUNK + t * VECTOR),
+                           x_bytes != 0, c < end, s0, s1);
+        stage = (stage + 1) % DEPTH;
     }
     vly_fetch_wait<0>();
     __syncthreads();
 #pragma unroll
     for (uint32_t i = 0; i < 4; i++)
-        partial[warp][r + i / 2 * 8][2 * t + i % 2] = sum[0][i];
+        partial[warp][r + i / 2 * 8][2 * t + i % 2] = sum[i];
     __syncthreads();
     if (threadIdx.x >= TILE * ROWS)
         return;
@@ -219,12 +234,44 @@ static __global__ void __launch_bounds__(THREADS)
  */
 
 typedef void (*products_kernel)(const vly_cuda_rwkv_products);
+typedef void (*half_kernel)(const vly_cuda_rwkv_products, const uint32_t);
 
-template <typename T> static products_kernel half_kernel(uint32_t type_w)
+template <typename T, int DEPTH> static half_kernel half_of(uint32_t type_w)
 {
-    return type_w == VLY_CUDA_I4   ? (products_kernel)rwkv_multiply_half<T, 4>
-           : type_w == VLY_CUDA_I8 ? (products_kernel)rwkv_multiply_half<T, 8>
-                                   : (products_kernel)rwkv_multiply_half<T, 16>;
+    return type_w == VLY_CUDA_I4 ? (half_kernel)rwkv_multiply_half<T, 4, DEPTH>
+           : type_w == VLY_CUDA_I8
+               ? (half_kernel)rwkv_multiply_half<T, 8, DEPTH>
+               : (half_kernel)rwkv_multiply_half<T, 16, DEPTH>;
+}
+
+/* Where there are fewer blocks than two a multiprocessor of most devices, each
+ * has more under way. One row of x is in shared memory: from the second-level
+ * cache each of its pieces is a latency of its own (k of 8192: 20.4 us on an
+ * H200, of which 8 are bytes). */
+static int launch_half(const vly_cuda_rwkv_products *some, uint32_t type_w,
+                       uint32_t blocks, void *stream)
+{
+    const bool is_deep = blocks < FEW_BLOCKS;
+    const half_kernel kernel =
+        some->type == VLY_CUDA_F16
+            ? (is_deep ? half_of<__half, 2 * STAGES>(type_w)
+                       : half_of<__half, STAGES>(type_w))
+            : (is_deep ? half_of<__nv_bfloat16, 2 * STAGES>(type_w)
+                       : half_of<__nv_bfloat16, STAGES>(type_w));
+    const uint32_t ring = WARPS * STAGES * 1024 * (is_deep ? 2 : 1);
+    uint32_t x_bytes = 0;
+    for (uint32_t i = 0; i < some->n_products && some->rows == 1; i++)
+        x_bytes =
+            x_bytes > some->product[i].k * 2 ? x_bytes : some->product[i].k * 2;
+    if (ring + x_bytes > MOST_SHARED)
+        x_bytes = 0;
+    const cudaError_t code = cudaFuncSetAttribute(
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+        (int)(ring + x_bytes));
+    if (code != cudaSuccess)
+        return (int)code;
+    return rwkv_launch(kernel, dim3(blocks), THREADS, ring + x_bytes, stream,
+                       some->early, *some, x_bytes);
 }
 
 template <int A> static products_kernel full_kernel(uint32_t type_w)
@@ -263,11 +310,10 @@ static int launch_type(const vly_cuda_rwkv_products *all, uint32_t type_w,
     }
     if (blocks == 0)
         return 0;
+    if (all->type != VLY_CUDA_F32)
+        return launch_half(&some, type_w, (uint32_t)blocks, stream);
     const products_kernel kernel =
-        all->type == VLY_CUDA_F16    ? half_kernel<__half>(type_w)
-        : all->type == VLY_CUDA_BF16 ? half_kernel<__nv_bfloat16>(type_w)
-        : all->rows == 1             ? full_kernel<1>(type_w)
-                                     : full_kernel<ROWS>(type_w);
+        all->rows == 1 ? full_kernel<1>(type_w) : full_kernel<ROWS>(type_w);
     return rwkv_launch(kernel, dim3((uint32_t)blocks), THREADS, 0, stream,
                        all->early, some);
 }
