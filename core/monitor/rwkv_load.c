@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Weights on their way from a source to a device: piece by piece, packed by as
- * many threads as the model has.
+ * Weights on their way from a source to a device: piece by piece, packed and
+ * hashed, row by row, by as many threads as the model has.
  */
 #include <stdatomic.h>
 
@@ -11,7 +11,7 @@
 #include "monitor/rwkv_parts.h"
 
 /* Elements on their way at once, or one row. */
-enum { PIECE = 1 << 20 };
+enum { PIECE = 1 << 20, PIECE_ROWS = PIECE / 8 };
 
 typedef struct loader {
     vly_rwkv_model *model;
@@ -19,6 +19,7 @@ typedef struct loader {
     float *rows; /* what the source gave */
     char *packed;
     char *scales;
+    vly_hash *hashes; /* [PIECE_ROWS], of rows */
 } loader;
 
 static vly_status copy_in(const loader *l, uint64_t to, const void *from,
@@ -54,6 +55,9 @@ static void pack_task(void *arg, uint64_t task)
         p->slot->type, l->model->type, l->rows + first * columns, n, columns,
         l->packed + first * columns * rwkv_bits(p->slot->type) / 8,
         l->scales + scales * (rwkv_bits(l->model->type) / 8));
+    for (uint64_t r = first; r < first + n; r++)
+        l->hashes[r] = vly_hash_bytes((vly_hash){{0, 0}}, l->rows + r * columns,
+                                      (size_t)columns * sizeof *l->rows);
     uint64_t seen = atomic_load(&p->bad);
     if (bad == n * columns)
         return;
@@ -89,11 +93,10 @@ static vly_status load_rows(loader *l, vly_rwkv_tensor id, uint32_t layer,
                                         l->rows, error);
     if (status != VLY_OK)
         return status;
-    for (uint64_t r = 0; r < n; r++)
-        l->model->info.fingerprint =
-            vly_hash_bytes(l->model->info.fingerprint, l->rows + r * columns,
-                           (size_t)columns * sizeof *l->rows);
     const uint64_t bad = pack_rows(l, slot, n, columns);
+    for (uint64_t r = 0; r < n; r++)
+        l->model->info.fingerprint = vly_hash_bytes(
+            l->model->info.fingerprint, &l->hashes[r], sizeof l->hashes[r]);
     if (bad < n * columns)
         return vly_fail(error, VLY_E_INVALID,
                         "%.300s: tensor %s has a weight of %g, which is too "
@@ -119,7 +122,8 @@ static vly_status load_tensor(loader *l, vly_rwkv_tensor id, uint32_t layer,
     uint64_t rows = 0;
     uint64_t columns = 0;
     rwkv_shape(&l->model->info.sizes, id, &rows, &columns);
-    const uint64_t most = columns < PIECE ? PIECE / columns : 1;
+    const uint64_t whole = columns < PIECE ? PIECE / columns : 1;
+    const uint64_t most = whole < PIECE_ROWS ? whole : PIECE_ROWS;
     for (uint64_t first = 0; first < rows; first += most) {
         const uint64_t n = rows - first < most ? rows - first : most;
         vly_status status = load_rows(l, id, layer, first, n, columns, error);
@@ -149,11 +153,13 @@ vly_status rwkv_load(vly_rwkv_model *model, const vly_rwkv_source *source,
                 .source = source,
                 .rows = vly_malloc(most, sizeof(float)),
                 .packed = vly_malloc(most, sizeof(float)),
-                .scales = vly_malloc(most, sizeof(float))};
+                .scales = vly_malloc(most, sizeof(float)),
+                .hashes = vly_malloc(PIECE_ROWS, sizeof(vly_hash))};
     vly_status status = VLY_OK;
-    if (!l.rows || !l.packed || !l.scales) {
-        status =
-            vly_fail_nomem(error, 3 * most * sizeof(float), "loading a model");
+    if (!l.rows || !l.packed || !l.scales || !l.hashes) {
+        status = vly_fail_nomem(
+            error, 3 * most * sizeof(float) + PIECE_ROWS * sizeof(vly_hash),
+            "loading a model");
         goto out;
     }
     model->info.fingerprint = hash_sizes(&model->info.sizes);
@@ -166,5 +172,6 @@ out:
     vly_free(l.rows);
     vly_free(l.packed);
     vly_free(l.scales);
+    vly_free(l.hashes);
     return status;
 }
