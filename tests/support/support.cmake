@@ -28,9 +28,13 @@ target_include_directories(volley_second_rules PUBLIC
     ${CMAKE_CURRENT_LIST_DIR})
 target_link_libraries(volley_second_rules PRIVATE volley_internal m)
 
+# They compute much, and on one thread.
 if(VOLLEY_SANITIZE)
     foreach(name volley_second volley_second_rules volley_random_genome)
         target_compile_options(${name} PRIVATE -O2)
+        if(VOLLEY_SANITIZE MATCHES "thread")
+            target_compile_options(${name} PRIVATE -fno-sanitize=thread)
+        endif()
     endforeach()
 endif()
 
