@@ -13,6 +13,8 @@
 #include "volley_test.h"
 
 enum { DEVICES = 3, METRICS = 4 };
+/* Values of a device begin at its multiple, above any number of samples. */
+static const double device_step = 1e12;
 
 static vly_telemetry_metric metrics[METRICS];
 static uint32_t n_metrics;
@@ -65,7 +67,7 @@ static vly_status sample(uint32_t device, double *values, uint32_t n,
     const uint64_t k =
         __atomic_fetch_add(&samples[device], 1, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < n; i++)
-        values[i] = i == 3 ? NAN : (double)(k + 100 * device + i);
+        values[i] = i == 3 ? NAN : device_step * device + (double)(k + i);
     return VLY_OK;
 }
 
@@ -127,14 +129,14 @@ static void test_own(void **state)
     vly_device_watch_target(watch, "cpu:4");
     vly_device_watch_target(watch, "cuda:1");
     next_sample(watch, 1, &next[1], values);
-    assert_true(values[0] >= 100 && values[2] >= values[0] + 2);
+    assert_true(values[0] >= device_step && values[2] >= values[0] + 2);
     assert_true(isnan(values[3]));
     assert_false(vly_device_watch_newest(watch, 0, &next[0], &taken, values));
     assert_true(vly_device_watch_active(watch, 1));
     /* the net moves, and what is sampled moves with it */
     vly_device_watch_target(watch, "cuda:2");
     next_sample(watch, 0, &next[0], values);
-    assert_true(values[0] < 100);
+    assert_true(values[0] < device_step);
     assert_false(vly_device_watch_active(watch, 1));
     vly_device_watch_target(watch, "cpu:4");
     while (vly_device_watch_active(watch, 0))
