@@ -110,9 +110,9 @@ typedef struct vly_cuda_gemv_shape {
 enum {
     VLY_CUDA_GEMV_ROWS = 8,       /* of A, for one look at B */
     VLY_CUDA_GEMV_MOST_ROWS = 32, /* the same, of 16-bit A with more */
-    VLY_CUDA_GEMV_SHAPES = 6,
-    VLY_CUDA_GEMV_FIRST_FLOW = 3,   /* shapes of gemv_flow.cu */
-    VLY_CUDA_GEMV_DIGITS = 5,       /* shape of gemv_digits.cu */
+    VLY_CUDA_GEMV_SHAPES = 5,
+    VLY_CUDA_GEMV_FLOW = 3,         /* shape of gemv_flow.cu */
+    VLY_CUDA_GEMV_DIGITS = 4,       /* shape of gemv_digits.cu */
     VLY_CUDA_GEMV_DIGITS_K = 16384, /* of k it has at most */
 };
 

@@ -132,9 +132,9 @@ cudaError_t vly_cuda_gemv(const vly_cuda_gemm *gemm, uint32_t shape,
     if (gemm->type_a != VLY_CUDA_F32)
         return shape == VLY_CUDA_GEMV_DIGITS
                    ? vly_cuda_gemv_digits(gemm, n_parts, sums, stream)
-               : shape < VLY_CUDA_GEMV_FIRST_FLOW
-                   ? vly_cuda_gemv_half(gemm, shape, n_parts, sums, stream)
-                   : vly_cuda_gemv_flow(gemm, shape, n_parts, sums, stream);
+               : shape == VLY_CUDA_GEMV_FLOW
+                   ? vly_cuda_gemv_flow(gemm, n_parts, sums, stream)
+                   : vly_cuda_gemv_half(gemm, shape, n_parts, sums, stream);
     return gemm->m == 1 ? launch<1>(gemm, shape, n_parts, sums, stream)
                         : launch<8>(gemm, shape, n_parts, sums, stream);
 }

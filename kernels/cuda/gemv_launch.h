@@ -11,11 +11,9 @@ cudaError_t vly_cuda_gemv_half(const vly_cuda_gemm *gemm, uint32_t shape,
                                uint32_t n_parts, float *sums,
                                cudaStream_t stream);
 
-/* gemv_flow.cu: the same for up to 8 rows; shape from VLY_CUDA_GEMV_FIRST_FLOW
- * on */
-cudaError_t vly_cuda_gemv_flow(const vly_cuda_gemm *gemm, uint32_t shape,
-                               uint32_t n_parts, float *sums,
-                               cudaStream_t stream);
+/* gemv_flow.cu: the same for up to 8 rows */
+cudaError_t vly_cuda_gemv_flow(const vly_cuda_gemm *gemm, uint32_t n_parts,
+                               float *sums, cudaStream_t stream);
 
 /* gemv_digits.cu: one row of A and int4 */
 cudaError_t vly_cuda_gemv_digits(const vly_cuda_gemm *gemm, uint32_t n_parts,

@@ -10,7 +10,7 @@
  * block. */
 const vly_cuda_gemv_shape vly_cuda_gemv_shapes[VLY_CUDA_GEMV_SHAPES] = {
     {"gemv_8x4", 8, 4, 16}, {"gemv_4x8", 4, 8, 16}, {"gemv_16x2", 16, 2, 16},
-    {"flow_8x4", 8, 4, 16}, {"flow_4x4", 4, 4, 32}, {"digits", 16, 8, 16},
+    {"flow", 4, 4, 32},     {"digits", 16, 8, 16},
 };
 
 enum { MOST_BATCH = 65535, VECTOR_BYTES = 16 };
@@ -44,7 +44,7 @@ int vly_cuda_gemv_fits(const vly_cuda_gemm *g, uint32_t shape, uint32_t align)
     if (!types_fit(g) || !g->trans_b || g->trans_a || align < VECTOR_BYTES ||
         g->m == 0 || g->n == 0 || g->k == 0 || g->batch > MOST_BATCH)
         return 0;
-    if (shape >= VLY_CUDA_GEMV_FIRST_FLOW &&
+    if (shape >= VLY_CUDA_GEMV_FLOW &&
         (g->m > VLY_CUDA_GEMV_ROWS || g->type_a == VLY_CUDA_F32))
         return 0;
     if (shape == VLY_CUDA_GEMV_DIGITS &&

@@ -472,13 +472,12 @@ static void kernels_for_few_rows(void **state)
     const char *const all[] = {"cache=off,tune=0,choose=gemv_8x4," LIBRARY,
                                "cache=off,tune=0,choose=gemv_4x8," LIBRARY,
                                "cache=off,tune=0,choose=gemv_16x2," LIBRARY,
-                               "cache=off,tune=0,choose=flow_8x4," LIBRARY,
-                               "cache=off,tune=0,choose=flow_4x4," LIBRARY,
+                               "cache=off,tune=0,choose=flow," LIBRARY,
                                "cache=off,tune=0,choose=digits," LIBRARY};
     /* gemv_flow.cu: not fp32, not more than 8 rows */
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 4; i++)
         assert_int_equal(all_cases(all[i]), i < 3 ? 20 : 13);
-    assert_int_equal(all_cases(all[5]), 5);
+    assert_int_equal(all_cases(all[4]), 5);
     /* with k in parts too */
     behave((fake_cublaslt_state){.n_algorithms = 0});
     assert_int_equal(all_cases("cache=off,choose=gemv," LIBRARY), 20);
