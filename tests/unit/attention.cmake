@@ -25,3 +25,12 @@ if(TARGET attention_cuda)
     vly_test_register(test_conformance_accelerator_cuda LABELS gpu TIMEOUT 600
         COMMAND test_conformance_accelerator cuda:0,tune=0)
 endif()
+
+# of the command: the log of a sweep
+vly_test(test_bench_sweep LABELS unit
+    SOURCES test_bench_sweep.c ${CMAKE_SOURCE_DIR}/bench/bench_sweep.c
+        ${CMAKE_SOURCE_DIR}/tools/json_reader.c
+        ${CMAKE_SOURCE_DIR}/tools/json_writer.c ${CMAKE_SOURCE_DIR}/tools/tool.c
+    LIBRARIES m)
+target_include_directories(test_bench_sweep PRIVATE
+    ${CMAKE_SOURCE_DIR}/bench ${CMAKE_SOURCE_DIR}/tools)
