@@ -59,12 +59,14 @@ static void compare(const vly_rwkv_sizes *sizes, vly_rwkv_format format,
 {
     static float logits[2][N_TOKENS * MOST];
     char with[100];
+    char without[100];
     const uint64_t n = (uint64_t)N_TOKENS * sizes->vocabulary;
     test_rwkv_need(device);
     (void)snprintf(with, sizeof with, "%.80s,chain=1", device);
+    (void)snprintf(without, sizeof without, "%.80s,chain=0", device);
     memset(logits, 0, sizeof logits);
     void *one_by_one =
-        run(sizes, device, format, activation, "products", logits[0]);
+        run(sizes, without, format, activation, "products", logits[0]);
     void *at_once = run(sizes, with, format, activation, "chain", logits[1]);
     for (uint64_t i = 0; i < n; i++)
         if (memcmp(&logits[0][i], &logits[1][i], sizeof(float)) != 0)
