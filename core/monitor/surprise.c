@@ -15,7 +15,7 @@
 
 /* MEMORY: over how many records a metric's usual surprise is taken. QUIET:
  * records below the threshold that end an episode. */
-enum { MEMORY = 256, FREE = 8, QUIET = 16, PRIOR = 1024 };
+enum { MEMORY = 256, FREE = 8, QUIET = 16, PRIOR = 4096 };
 static const double least_spread = 2; /* nats */
 static const double z_most = 64;      /* one token may be impossible */
 /* What a metric scores: its deviation held for some records (each keeps this

@@ -22,7 +22,7 @@ JUMP_MS = 500
 Z_MOST = 64.0
 MEMORY = 256
 FREE = 8
-PRIOR = 1024
+PRIOR = 4096
 TIMES = range(4)  # pace, burst, delivery, dynamics
 GAIN_LEAST = 0.1  # of what is smoothed
 QUIET = 16
@@ -117,7 +117,7 @@ def is_fact(record):
                 abs(record["clock_ms"]) >= JUMP_MS)
 
 
-def tail(scores, quantile=0.98):
+def tail(scores, quantile=0.99):
     """(base, share, excess) of the scores of sound runs."""
     ordered = sorted(scores)
     base = ordered[int(quantile * len(ordered))]
@@ -128,7 +128,7 @@ def tail(scores, quantile=0.98):
 
 class Rarity:
     """Channels of a record into -log of the share of sound records that are
-    as strange. What this net adds to a tail counts beside 1,024 of the
+    as strange. What this net adds to a tail counts beside 4,096 of the
     model's records; of an episode only the first record does."""
 
     def __init__(self, tails, limit):
