@@ -4,6 +4,7 @@
  */
 #include "bench.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -372,6 +373,8 @@ static void put_case(const bench_case *one, json_writer *json)
     json_bool(json, "skipped", one->skipped);
     put_peers(one, json);
     if (one->skipped) {
+        /* what has no figure has reached nothing */
+        put_limit("limit", one->limit, INFINITY, json);
         json_text(json, "reason", one->reason);
         json_u64(json, "bytes_requested", one->bytes_requested);
         json_u64(json, "bytes_available", one->bytes_available);

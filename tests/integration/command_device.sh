@@ -51,6 +51,17 @@ expect 0 bench cuda --backend cpu:1 --quick --case Izhikevich --compare \
 prints "| Izhikevich 2003 |"
 prints "compared with bench.json"
 
+# ---- a net that does not fit: what is required of it was not reached ----
+mkdir large
+sed -e 's/^neurons = .*/neurons = 2000/' "$genomes/stress_1000.toml" \
+    >large/stress_1000.toml
+VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$test_plugins/minor_3.so \
+    "$volley" bench cuda --quick --genomes large --case 100k --backend minor_3 \
+    --device-memory 1000 --save skipped.json >out 2>err
+holds [ $? -eq 0 ]
+prints "skipped"
+holds grep -q '"required_reached": false' skipped.json
+
 # ---- a device that is wrong: nothing is timed ----
 VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$test_plugins/erring.so
 export VOLLEY_PLUGIN_PATH
@@ -72,18 +83,70 @@ if command -v bash >/dev/null; then
     holds [ $? -eq 2 ]
     "$check" --volley "$volley" --backend nonesuch >out 2>err
     holds [ $? -eq 3 ]
+    # JSON also where nothing could be run
+    "$check" --volley "$volley" --backend nonesuch --json none.json >out 2>err
+    holds [ $? -eq 3 ]
+    holds is_json none.json
+    holds grep -q '"error": "nonesuch cannot be used on this machine"' none.json
+    holds grep -q '"passed": false' none.json
+    for random in 0 00 x; do
+        "$check" --volley "$volley" --random $random >out 2>err
+        holds [ $? -eq 2 ]
+        says "--random $random: wanted "
+    done
     mkdir small
     cp small.toml small/three.toml
+    # what an earlier call left in the folder is not this one's
+    mkdir logs
+    echo '{"old": true}' >logs/bench.json
+    echo 'an old bench' >logs/bench.log
     "$check" --volley "$volley" --genomes small --backend cpu:2 --quick \
-        --only genomes --json check.json >out 2>err
+        --only genomes --logs logs --json check.json >out 2>err
     holds [ $? -eq 0 ]
     prints "passed"
     holds is_json check.json
+    holds grep -q '"bench": null' check.json
+    holds [ "$(grep -c 'old' out)" -eq 0 ]
     "$check" --volley "$volley" --genomes small --quick --only genomes \
         --backend erring,at=30 --json check.json >out 2>err
     holds [ $? -eq 1 ]
     prints "FAILED"
     holds is_json check.json
+    # a build that is none: what ctest is told, and which device it sees
+    built=root/build/release
+    mkdir -p root/tools root/genomes $built/bin bin
+    cp "$check" root/tools
+    cp small.toml root/genomes/three.toml
+    printf '#!/bin/sh\n' >bin/cmake
+    printf '#!/bin/sh\necho volley\n' >$built/bin/volley
+    chmod +x bin/cmake $built/bin/volley
+    PATH=$folder/bin:$PATH root/tools/gpu-check --only tests >out 2>err
+    holds [ $? -eq 1 ] # there is no test
+    prints "1 FAILED"
+    for device in 0 1 2; do
+        cat >$built/CTestTestfile.cmake <<END
+add_test(see sh -c "test x\$CUDA_VISIBLE_DEVICES = x\$WANTED")
+set_tests_properties(see PROPERTIES LABELS gpu)
+END
+        WANTED=5,6,7
+        [ $device -eq 0 ] || WANTED=$((5 + device))
+        export WANTED
+        CUDA_VISIBLE_DEVICES=5,6,7 PATH=$folder/bin:$PATH \
+            root/tools/gpu-check --only tests --backend cuda:$device,post=0 \
+            >out 2>err
+        holds [ $? -eq 0 ]
+        WANTED=
+        [ $device -eq 0 ] || WANTED=$device
+        PATH=$folder/bin:$PATH \
+            root/tools/gpu-check --only tests --backend cuda:$device >out 2>err
+        holds [ $? -eq 0 ]
+    done
+    # a broken build
+    printf '#!/bin/sh\nexit 1\n' >bin/cmake
+    PATH=$folder/bin:$PATH root/tools/gpu-check --json none.json >out 2>err
+    holds [ $? -eq 2 ]
+    holds is_json none.json
+    holds grep -q '"error": "the build failed' none.json
 fi
 
 done_checks
