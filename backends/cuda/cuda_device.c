@@ -5,6 +5,22 @@
 
 #include <stdio.h>
 
+/* One code for no driver and for one that is too old, which knows which CUDA it
+ * is for; a runtime runs with the drivers of its major version. */
+static vly_status fail_driver(vly_error *error)
+{
+    int version = 0;
+    if (cudaDriverGetVersion(&version) != cudaSuccess || version == 0)
+        return vly_cuda_fail(error, VLY_E_DEVICE,
+                             "CUDA driver not detected: libcuda.so.1 is "
+                             "missing or cannot be loaded");
+    return vly_cuda_fail(error, VLY_E_DEVICE,
+                         "the CUDA driver is too old: it is for CUDA %d.%d, "
+                         "wanted %d.0 or newer",
+                         version / 1000, version % 1000 / 10,
+                         CUDART_VERSION / 1000);
+}
+
 vly_status vly_cuda_detect(vly_error *error)
 {
     int count = 0;
@@ -12,11 +28,14 @@ vly_status vly_cuda_detect(vly_error *error)
     if (code == cudaSuccess && count > 0)
         return VLY_OK;
     (void)cudaGetLastError();
+    if (code == cudaErrorInsufficientDriver)
+        return fail_driver(error);
     if (code == cudaSuccess || code == cudaErrorNoDevice)
         return vly_cuda_fail(error, VLY_E_DEVICE,
                              "no CUDA device detected: the driver is there, "
                              "but it lists no device");
-    return vly_cuda_fail(error, VLY_E_DEVICE, "CUDA driver not detected: %s",
+    return vly_cuda_fail(error, VLY_E_DEVICE,
+                         "the CUDA driver is there, but cannot be used: %s",
                          cudaGetErrorString(code));
 }
 

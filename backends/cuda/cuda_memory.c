@@ -19,46 +19,69 @@ struct vly_cuda_buffer {
     uint32_t pinned; /* 1: on the host */
 };
 
-/* The error after which the device answers no more: written once. */
-static _Atomic uint32_t is_dead;
-static char dead_message[200];
+/* As many as a process sees at most. */
+#define N_DEVICES 64u
+
+/* The error after which a device answers no more: written once. Contexts are
+ * each of one device, so another one can still be used. */
+typedef struct lost_device {
+    _Atomic uint32_t is_dead; /* 1: soon, 2: message is there */
+    char message[200];
+} lost_device;
+
+static lost_device lost[N_DEVICES];
+/* the runtime's device of this thread */
+static _Thread_local int32_t current;
 
 /* ---- messages ---------------------------------------------------------- */
 
-static vly_status fail_dead(vly_error *error)
+static lost_device *lost_of(int32_t device)
+{
+    return &lost[(uint32_t)device < N_DEVICES ? (uint32_t)device
+                                              : N_DEVICES - 1];
+}
+
+static vly_status fail_dead(int32_t device, vly_error *error)
 {
     return vly_cuda_fail(error, VLY_E_DEVICE,
-                         "the CUDA device failed and answers no more in this "
+                         "CUDA device %d failed and answers no more in this "
                          "process: %s",
-                         dead_message);
+                         device, lost_of(device)->message);
 }
 
 vly_status vly_cuda_check(int code, const char *what, vly_error *error)
 {
+    lost_device *of = lost_of(current);
     if (code == (int)cudaSuccess)
         return VLY_OK;
-    if (atomic_load(&is_dead) == 2)
-        return fail_dead(error);
+    if (atomic_load(&of->is_dead) == 2)
+        return fail_dead(current, error);
     /* an error that stays after it has been read has ended the context */
     (void)cudaGetLastError();
     cudaError_t again = cudaDeviceSynchronize();
     uint32_t alive = 0;
     if (again != cudaSuccess &&
-        atomic_compare_exchange_strong(&is_dead, &alive, 1)) {
-        snprintf(dead_message, sizeof dead_message, "%s: %s", what,
+        atomic_compare_exchange_strong(&of->is_dead, &alive, 1)) {
+        snprintf(of->message, sizeof of->message, "%s: %s", what,
                  cudaGetErrorString((cudaError_t)code));
-        atomic_store(&is_dead, 2);
-        return fail_dead(error);
+        atomic_store(&of->is_dead, 2);
+        return fail_dead(current, error);
     }
     return vly_cuda_fail(error, VLY_E_DEVICE, "%s: %s", what,
                          cudaGetErrorString((cudaError_t)code));
 }
 
+int vly_cuda_select(int32_t device)
+{
+    current = device;
+    return (int)cudaSetDevice(device);
+}
+
 vly_status vly_cuda_enter(int32_t device, vly_error *error)
 {
-    if (atomic_load(&is_dead) == 2)
-        return fail_dead(error);
-    return vly_cuda_check((int)cudaSetDevice(device), "cudaSetDevice", error);
+    if (atomic_load(&lost_of(device)->is_dead) == 2)
+        return fail_dead(device, error);
+    return vly_cuda_check(vly_cuda_select(device), "cudaSetDevice", error);
 }
 
 /* ---- host -------------------------------------------------------------- */
@@ -94,7 +117,7 @@ static vly_status raw_alloc(void *context, uint32_t kind, uint64_t bytes,
 {
     const device_accounts *of = context;
     void *made = NULL;
-    cudaError_t code = cudaSetDevice(of->index);
+    cudaError_t code = (cudaError_t)vly_cuda_select(of->index);
     if (code == cudaSuccess)
         code = kind == PINNED ? cudaMallocHost(&made, (size_t)bytes)
                               : cudaMalloc(&made, (size_t)bytes);
@@ -117,7 +140,7 @@ static vly_status raw_alloc(void *context, uint32_t kind, uint64_t bytes,
 static void raw_free(void *context, uint32_t kind, void *memory)
 {
     const device_accounts *of = context;
-    (void)cudaSetDevice(of->index);
+    (void)vly_cuda_select(of->index);
     (void)(kind == PINNED ? cudaFreeHost(memory) : cudaFree(memory));
     (void)cudaGetLastError(); /* what freeing on a dead device left behind */
 }
@@ -127,7 +150,7 @@ static uint64_t raw_total(void *context)
     const device_accounts *of = context;
     size_t available = 0;
     size_t total = 0;
-    if (cudaSetDevice(of->index) == cudaSuccess &&
+    if (vly_cuda_select(of->index) == (int)cudaSuccess &&
         cudaMemGetInfo(&available, &total) == cudaSuccess)
         return total;
     (void)cudaGetLastError();

@@ -3,8 +3,11 @@
  */
 #include "cuda_net.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
+
+static_assert(VLY_CUDA_MAIL_LINES == 7, "a message names the most lines");
 
 /* ---- options ----------------------------------------------------------- */
 
@@ -25,12 +28,12 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
         {.name = "plan", .value = &made->plan, .words = plans},
         {.name = "blocks", .value = &made->n_blocks},
         {.name = "launch", .value = &made->n_bursts},
-        {.name = "fault", .value = &made->fault},
-        {.name = "change", .value = &made->change},
-        {.name = "linger", .value = &made->linger},
-        {.name = "lines", .value = &made->lines},
+        {.name = "fault", .value = &made->fault, .most = 1},
+        {.name = "change", .value = &made->change, .most = 1},
+        {.name = "linger", .value = &made->linger, .most = 2},
+        {.name = "lines", .value = &made->lines, .most = VLY_CUDA_MAIL_LINES},
         {.name = "threads", .value = &made->halves, .words = threads},
-        {.name = "split", .value = &made->split},
+        {.name = "split", .value = &made->split, .most = 1},
         {.name = "quads", .value = &made->quads},
         {.name = "cluster",
          .value = &made->cluster,
@@ -47,17 +50,17 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
         text, options, sizeof options / sizeof options[0], &n);
     if (bad == NULL)
         return VLY_OK;
-    return vly_cuda_fail(
-        error, VLY_E_INVALID,
-        "cuda option '%.*s', wanted plan=auto, "
-        "plan=global, plan=resident, "
-        "plan=partitioned, blocks=N, launch=N, "
-        "lines=N, threads=512|256|128, split=0|1, quads=N, cluster=1|2|4|8, "
-        "unit=1|2|4, once=0 to 100, post=N, deal=N, "
-        "narrow=0|1, linger=0|1|2, "
-        "change=1 or "
-        "fault=1",
-        (int)n, bad);
+    return vly_cuda_fail(error, VLY_E_INVALID,
+                         "cuda option '%.*s', wanted plan=auto, "
+                         "plan=global, plan=resident, "
+                         "plan=partitioned, blocks=N, launch=N, "
+                         "lines=1 to 7, threads=512|256|128, split=0|1, "
+                         "quads=N, cluster=1|2|4|8, "
+                         "unit=1|2|4, once=0 to 100, post=N, deal=N, "
+                         "narrow=0|1, linger=0|1|2, "
+                         "change=1 or "
+                         "fault=1",
+                         (int)n, bad);
 }
 
 /* ---- sizes ------------------------------------------------------------- */
@@ -246,7 +249,7 @@ void vly_cuda_net_destroy(vly_backend_net *net)
     if (net == NULL)
         return;
     void *const streams[2] = {net->stream, net->drain_stream};
-    (void)cudaSetDevice(net->device);
+    (void)vly_cuda_select(net->device);
     vly_cuda_settle(net);
     for (uint32_t i = 0; i < 2; i++) /* it may be writing to what is freed */
         if (streams[i] != NULL)
@@ -277,6 +280,14 @@ static void say_partition(const vly_backend_net *net, double bytes,
              once, p->n_groups, p->unit, p->post, bytes);
 }
 
+/* Of synapses and of the ends of rows, of which each group has its own. */
+static double global_bytes(const vly_backend_net *net)
+{
+    return (double)net->n_synapses * sizeof *net->view.groups->synapses +
+           (double)net->view.n_groups * (net->desc->n_neurons + 1.0) *
+               sizeof *net->view.groups->row;
+}
+
 vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
                              vly_error *error)
 {
@@ -299,9 +310,9 @@ vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
     else
         snprintf(info->plan, sizeof info->plan,
                  "global: %u blocks of %u threads stay on the device for many "
-                 "bursts; %u groups of rows, 8 bytes a synapse; inputs of %u "
-                 "bursts in global memory",
+                 "bursts; %u groups of rows, %.2f bytes a synapse; inputs of "
+                 "%u bursts in global memory",
                  net->n_blocks, VLY_CUDA_THREADS, net->view.n_groups,
-                 net->view.ring);
+                 global_bytes(net) / synapses, net->view.ring);
     return VLY_OK;
 }

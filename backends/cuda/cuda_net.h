@@ -197,9 +197,12 @@ void vly_cuda_release_all(vly_backend_net *net);
 /* Opens the accounts of all devices with the host; counterpart. */
 vly_status vly_cuda_memory_start(vly_error *error);
 void vly_cuda_memory_stop(void);
-/* VLY_OK, or the failure in words. An error that leaves the device unusable
- * for this process is kept and reported for ever. */
+/* VLY_OK, or the failure in words. An error that leaves the device of this
+ * thread unusable for this process is kept and reported for ever; others are
+ * not concerned. */
 vly_status vly_cuda_check(int code, const char *what, vly_error *error);
+/* Sets the device of this thread; a cudaError_t. Nothing else does that. */
+int vly_cuda_select(int32_t device);
 /* VLY_OK, or the error that was kept; sets the device of this thread. */
 vly_status vly_cuda_enter(int32_t device, vly_error *error);
 vly_status vly_cuda_upload(vly_backend_net *net, void *device,

@@ -4,7 +4,9 @@
  * is no device. Memory of the device is the host's, by the host table, so that
  * it is counted and fails there; kernels compute nothing: bursts pass and no
  * neuron fires. What a net computes is tested on devices only. There are two
- * devices; whatever waits for the one that FAKE_CUDA_FAULT names fails.
+ * devices; whatever waits for the one that FAKE_CUDA_FAULT names fails, and
+ * with FAKE_CUDA_LOST its context is gone too. FAKE_CUDA_DETECT: a cudaError_t
+ * instead of devices; FAKE_CUDA_DRIVER: the driver's version.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +38,23 @@ static cudaError_t give(void *memory)
 
 /* ---- device ------------------------------------------------------------- */
 
+/* A number in the environment. */
+static int number(const char *name, int otherwise)
+{
+    const char *text = getenv(name);
+    return text != NULL ? atoi(text) : otherwise;
+}
+
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = N_DEVICES;
+    int code = number("FAKE_CUDA_DETECT", (int)cudaSuccess);
+    *count = code == (int)cudaSuccess ? N_DEVICES : 0;
+    return (cudaError_t)code;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = number("FAKE_CUDA_DRIVER", 0);
     return cudaSuccess;
 }
 
@@ -75,7 +91,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties,
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-    return cudaSuccess;
+    return number("FAKE_CUDA_LOST", -1) == current ? cudaErrorUnknown
+                                                   : cudaSuccess;
 }
 
 cudaError_t cudaGetLastError(void)
@@ -159,9 +176,10 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     (void)stream;
-    const char *fault = getenv("FAKE_CUDA_FAULT");
-    return fault != NULL && atoi(fault) == current ? cudaErrorUnknown
-                                                   : cudaSuccess;
+    return number("FAKE_CUDA_FAULT", -1) == current ||
+                   number("FAKE_CUDA_LOST", -1) == current
+               ? cudaErrorUnknown
+               : cudaSuccess;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
@@ -201,7 +219,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     (void)event;
-    return cudaSuccess;
+    return number("FAKE_CUDA_LOST", -1) == current ? cudaErrorUnknown
+                                                   : cudaSuccess;
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t first, cudaEvent_t last)

@@ -7,6 +7,7 @@
  */
 #include "test_cpu_net.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 
 #include <volley/volley.h>
@@ -223,6 +224,97 @@ static void every_block_of_a_large_net(void **state)
     test_net_deinit(&net);
 }
 
+/* ---- what is said ------------------------------------------------------ */
+
+static void bad_options(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "split=2",    "linger=3",   "change=2", "fault=2",
+        "lines=8",    "narrow=2",   "unit=3",   "unit=8",
+        "cluster=3",  "cluster=16", "once=101", "plan=all",
+        "threads=64", "split=",     "=1",       "blocks=1x"};
+    test_net net;
+    char what[64];
+    test_plugin_open();
+    large_net(&net);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        vly_error error = {.struct_size = sizeof error};
+        vly_backend_net *made = NULL;
+        assert_int_equal(make(&net, bad[i], &made, &error), VLY_E_INVALID);
+        assert_null(made);
+        snprintf(what, sizeof what, "cuda option '%s', wanted ", bad[i]);
+        assert_non_null(strstr(error.message, what));
+        assert_non_null(strstr(error.message, "lines=1 to 7"));
+        assert_non_null(strstr(error.message, "fault=1"));
+    }
+    test_net_deinit(&net);
+}
+
+/* Plan global: each group of one base delay has its own ends of rows. */
+static void bytes_of_rows(void **state)
+{
+    (void)state;
+    uint32_t coefs[6];
+    char wanted[64];
+    vly_error error = {.struct_size = sizeof error};
+    test_net net;
+    test_plugin_open();
+    for (uint32_t groups = 1; groups < 6; groups += 2) {
+        vly_backend_net *made = NULL;
+        vly_net_info info = {.struct_size = sizeof info};
+        test_net_init(&net, groups);
+        test_delta_coefs(coefs, 0.9f, 2);
+        test_area(&net, "lif_psc_delta", 99, coefs, 0);
+        for (uint32_t g = 0; g < groups; g++)
+            test_random_projection(&net, 0, 0, 2, -9, 9, 1 + 5 * g, 0);
+        test_net_finish(&net);
+        assert_ok(make(&net, "plan=global", &made, &error), error);
+        assert_ok(BACKEND->net_info(made, &info, &error), error);
+        /* two synapses a neuron and group, and one end more than neurons */
+        snprintf(wanted, sizeof wanted, "%u groups of rows, %.2f bytes a",
+                 groups, 8.0 + 8.0 * 100.0 / (2.0 * 99.0));
+        if (strstr(info.plan, wanted) == NULL)
+            fail_msg("%s, wanted: %s", info.plan, wanted);
+        BACKEND->net_destroy(made);
+        test_net_deinit(&net);
+    }
+}
+
+/* A driver that is missing, too old, without a device, or out of order. */
+static void no_driver(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *code;
+        const char *version;
+        const char *says;
+    } cases[] = {
+        {"35", "0", "CUDA driver not detected: libcuda.so.1 is missing"},
+        {"35", "11040", "too old: it is for CUDA 11.4, wanted 1"},
+        {"100", "13000", "no CUDA device detected: the driver is there"},
+        {"999", "13000", "the CUDA driver is there, but cannot be used: fail"},
+    };
+    static const vly_host host = {.struct_size = sizeof host};
+    test_plugin_open();
+    void *handle = dlopen(TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(handle);
+    const vly_plugin *plugin = dlsym(handle, VLY_PLUGIN_SYMBOL);
+    assert_non_null(plugin);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        vly_error error = {.struct_size = sizeof error};
+        setenv("FAKE_CUDA_DETECT", cases[i].code, 1);
+        setenv("FAKE_CUDA_DRIVER", cases[i].version, 1);
+        vly_status status = plugin->init(&host, &error);
+        unsetenv("FAKE_CUDA_DETECT");
+        unsetenv("FAKE_CUDA_DRIVER");
+        assert_int_equal(status, VLY_E_DEVICE);
+        if (strstr(error.message, cases[i].says) == NULL)
+            fail_msg("%s, wanted: %s", error.message, cases[i].says);
+    }
+    dlclose(handle);
+}
+
 #ifdef TEST_DEVICE_MEMORY
 static vly_device_usage usage_of(const char *device)
 {
@@ -378,6 +470,9 @@ int main(void)
         cmocka_unit_test(every_block_of_every_plan),
         cmocka_unit_test(every_block_of_narrow_sums),
         cmocka_unit_test(every_block_of_a_large_net),
+        cmocka_unit_test(bad_options),
+        cmocka_unit_test(bytes_of_rows),
+        cmocka_unit_test(no_driver),
     };
     vly_device_memory_keep(0); /* what is kept would be left */
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -139,11 +139,36 @@ static void failed_device(void **state)
     fixture_deinit(&f);
 }
 
+/* Last: a device whose context is gone stays lost, the other one does not. */
+static void lost_device(void **state)
+{
+    fixture f;
+    vly_net *other = NULL;
+    (void)state;
+    init(&f);
+    vly_net *net = fixture_net(&f, "cuda:0");
+    setenv("FAKE_CUDA_LOST", "0", 1);
+    assert_int_equal(vly_net_run(net, 25, &f.error), VLY_E_DEVICE);
+    assert_non_null(strstr(f.error.message, "CUDA device 0 failed"));
+    unsetenv("FAKE_CUDA_LOST");
+    vly_net_destroy(net);
+    assert_int_equal(
+        vly_net_create(f.connectome, f.registry, "cuda:0", 0, &other, &f.error),
+        VLY_E_DEVICE);
+    assert_null(other);
+    assert_non_null(strstr(f.error.message, "answers no more"));
+    net = fixture_net(&f, "cuda:1");
+    assert_ok(vly_net_run(net, 25, &f.error), f.error);
+    vly_net_destroy(net);
+    assert_int_equal(used_on("cuda:0") + used_on("cuda:1") + used_on("host"),
+                     0);
+    fixture_deinit(&f);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(hundred_swaps),
-    cmocka_unit_test(two_nets_on_one_device),
-    cmocka_unit_test(refused_swap),
-    cmocka_unit_test(failed_device),
+    cmocka_unit_test(hundred_swaps), cmocka_unit_test(two_nets_on_one_device),
+    cmocka_unit_test(refused_swap),  cmocka_unit_test(failed_device),
+    cmocka_unit_test(lost_device),
 };
 
 VLY_TEST_MAIN(tests)
