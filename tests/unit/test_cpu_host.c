@@ -50,11 +50,16 @@ static void host_free(void *context, void *memory)
     free(memory);
 }
 
+static uint64_t n_warnings;
+static char last_warning[2048];
+
 static void host_log(void *context, int32_t level, const char *message)
 {
     (void)context;
-    (void)level;
-    (void)message;
+    if (level != VLY_LOG_WARN)
+        return;
+    n_warnings++;
+    snprintf(last_warning, sizeof last_warning, "%s", message);
 }
 
 typedef struct host_task {
@@ -133,6 +138,12 @@ void test_host_fail_at(uint64_t n)
 bool test_host_fail_at_came(void)
 {
     return atomic_load(&fail_at) == 0;
+}
+
+uint64_t test_host_warnings(const char **last)
+{
+    *last = last_warning;
+    return n_warnings;
 }
 
 uint64_t test_host_live(void)

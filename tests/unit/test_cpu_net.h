@@ -35,6 +35,8 @@ void test_plugin_open(void);            /* fails the test if it cannot */
 void test_host_fail_at(uint64_t n);
 bool test_host_fail_at_came(void); /* it has failed */
 uint64_t test_host_live(void);     /* blocks not freed */
+/* How many there were, and the text of the last one. */
+uint64_t test_host_warnings(const char **last);
 
 /* ---- building ---------------------------------------------------------- */
 

@@ -30,6 +30,18 @@ static vly_status make(const test_net *net, const char *plan,
     return BACKEND->net_create(&device, &net->desc, &net->start, made, error);
 }
 
+/* What a net says of its plan. */
+static void read_plan(const test_net *net, const char *plan, char text[256])
+{
+    vly_backend_net *made = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    vly_net_info info = {.struct_size = sizeof info};
+    assert_ok(make(net, plan, &made, &error), error);
+    assert_ok(BACKEND->net_info(made, &info, &error), error);
+    memcpy(text, info.plan, sizeof info.plan);
+    BACKEND->net_destroy(made);
+}
+
 /* Everything that may allocate once a net stands. */
 static vly_status use(const test_net *net, vly_backend_net *made,
                       test_run *runs, vly_error *error)
@@ -172,9 +184,6 @@ static void every_block_of_narrow_sums(void **state)
     (void)state;
     uint32_t coefs[6];
     char plan[256];
-    vly_backend_net *made = NULL;
-    vly_error error = {.struct_size = sizeof error};
-    vly_net_info info = {.struct_size = sizeof info};
     test_net net;
     test_plugin_open();
     test_net_init(&net, 4);
@@ -184,10 +193,7 @@ static void every_block_of_narrow_sums(void **state)
     test_random_projection(&net, 0, 1, 20, 1, 9, 1, 0);
     test_random_projection(&net, 1, 0, 10, -9, -1, 1, 0);
     test_net_finish(&net);
-    assert_ok(make(&net, plans[N_PLANS - 1], &made, &error), error);
-    assert_ok(BACKEND->net_info(made, &info, &error), error);
-    memcpy(plan, info.plan, sizeof plan);
-    BACKEND->net_destroy(made);
+    read_plan(&net, plans[N_PLANS - 1], plan);
     assert_non_null(strstr(plan, " by 16 bits"));
     every_block(&net, true);
     test_net_deinit(&net);
@@ -208,23 +214,17 @@ static void every_block_of_a_large_net(void **state)
 {
     (void)state;
     uint64_t n = 1, n_failed = 0;
+    char plan[256];
     test_net net;
-    vly_backend_net *made = NULL;
-    vly_error error = {.struct_size = sizeof error};
-    vly_net_info info = {.struct_size = sizeof info};
     test_plugin_open();
     large_net(&net);
-    assert_ok(make(&net, NULL, &made, &error), error);
-    assert_ok(BACKEND->net_info(made, &info, &error), error);
-    assert_memory_equal(info.plan, "partitioned", 11);
-    BACKEND->net_destroy(made);
+    read_plan(&net, NULL, plan);
+    assert_memory_equal(plan, "partitioned", 11);
     while (walk(&net, NULL, n, &n_failed))
         n++;
     assert_true(n_failed > 40);
     test_net_deinit(&net);
 }
-
-/* ---- what is said ------------------------------------------------------ */
 
 static void bad_options(void **state)
 {
@@ -246,7 +246,6 @@ static void bad_options(void **state)
         snprintf(what, sizeof what, "cuda option '%s', wanted ", bad[i]);
         assert_non_null(strstr(error.message, what));
         assert_non_null(strstr(error.message, "lines=1 to 7"));
-        assert_non_null(strstr(error.message, "fault=1"));
     }
     test_net_deinit(&net);
 }
@@ -256,27 +255,22 @@ static void bytes_of_rows(void **state)
 {
     (void)state;
     uint32_t coefs[6];
-    char wanted[64];
-    vly_error error = {.struct_size = sizeof error};
+    char wanted[64], plan[256];
     test_net net;
     test_plugin_open();
     for (uint32_t groups = 1; groups < 6; groups += 2) {
-        vly_backend_net *made = NULL;
-        vly_net_info info = {.struct_size = sizeof info};
         test_net_init(&net, groups);
         test_delta_coefs(coefs, 0.9f, 2);
         test_area(&net, "lif_psc_delta", 99, coefs, 0);
         for (uint32_t g = 0; g < groups; g++)
             test_random_projection(&net, 0, 0, 2, -9, 9, 1 + 5 * g, 0);
         test_net_finish(&net);
-        assert_ok(make(&net, "plan=global", &made, &error), error);
-        assert_ok(BACKEND->net_info(made, &info, &error), error);
+        read_plan(&net, "plan=global", plan);
         /* two synapses a neuron and group, and one end more than neurons */
         snprintf(wanted, sizeof wanted, "%u groups of rows, %.2f bytes a",
                  groups, 8.0 + 8.0 * 100.0 / (2.0 * 99.0));
-        if (strstr(info.plan, wanted) == NULL)
-            fail_msg("%s, wanted: %s", info.plan, wanted);
-        BACKEND->net_destroy(made);
+        if (strstr(plan, wanted) == NULL)
+            fail_msg("%s, wanted: %s", plan, wanted);
         test_net_deinit(&net);
     }
 }
@@ -298,9 +292,7 @@ static void no_driver(void **state)
     static const vly_host host = {.struct_size = sizeof host};
     test_plugin_open();
     void *handle = dlopen(TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
-    assert_non_null(handle);
     const vly_plugin *plugin = dlsym(handle, VLY_PLUGIN_SYMBOL);
-    assert_non_null(plugin);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         vly_error error = {.struct_size = sizeof error};
         setenv("FAKE_CUDA_DETECT", cases[i].code, 1);
@@ -363,9 +355,30 @@ static void a_quota(void **state)
     test_net_deinit(&net);
 }
 
+/* What the warnings of runs_with were about. */
+static uint64_t n_other_plans, n_stayed;
+
+/* One at most for each net that is made and each change, with bytes, and the
+ * name of the backend once, which the host puts before it. */
+static void look_at_warning(uint64_t before)
+{
+    const char *text = NULL;
+    uint64_t n = test_host_warnings(&text) - before;
+    if (n == 0)
+        return;
+    assert_true(n <= 2);
+    assert_non_null(strstr(text, " bytes requested, "));
+    assert_null(strstr(text, "cuda: cuda:"));
+    assert_memory_equal(text, "the net ", 8);
+    n_other_plans += strstr(text, "not by a faster one; plan ") != NULL;
+    n_stayed += strstr(text, "stays with plan ") != NULL;
+}
+
 /* Whether a net with this much runs; nothing is left of one that does not. */
 static bool runs_with(const test_net *net, const char *plan, uint64_t bytes)
 {
+    const char *text = NULL;
+    const uint64_t warnings = test_host_warnings(&text);
     vly_error error = {.struct_size = sizeof error};
     vly_backend_net *made = NULL;
     test_run runs[2];
@@ -378,6 +391,7 @@ static bool runs_with(const test_net *net, const char *plan, uint64_t bytes)
                              error.bytes_requested <= error.bytes_available))
         fail_msg("%s, %llu bytes: status %d: %s", plan ? plan : "auto",
                  (unsigned long long)bytes, (int)status, error.message);
+    look_at_warning(warnings);
     BACKEND->net_destroy(made);
     test_run_deinit(&runs[0]);
     test_run_deinit(&runs[1]);
@@ -417,13 +431,21 @@ static void least_memory(void **state)
     large_net(&net);
     least_of_all_plans(&net);
     test_net_deinit(&net);
-    test_net_init(&net, 7);
-    test_delta_coefs(coefs, 0.9f, 2);
-    test_area(&net, "lif_psc_delta", 900, coefs, 0);
-    test_random_projection(&net, 0, 0, 50, -9, 9, 1, 0);
-    test_net_finish(&net);
-    least_of_all_plans(&net);
-    test_net_deinit(&net);
+    for (uint32_t i = 0; i < 2; i++) {
+        test_net_init(&net, 7 + i);
+        test_delta_coefs(coefs, 0.9f, 2);
+        /* many synapses: pinned pieces are the most of it; or few: segments
+         * take more while they are made */
+        test_area(&net, "lif_psc_delta", i == 0 ? 900 : 8000, coefs, 0);
+        test_random_projection(&net, 0, 0, i == 0 ? 50 : 1, -9, 9, 1, 0);
+        test_net_finish(&net);
+        least_of_all_plans(&net);
+        test_net_deinit(&net);
+    }
+    print_message("%u warnings of another plan, %u of one that stays\n",
+                  (unsigned)n_other_plans, (unsigned)n_stayed);
+    assert_true(n_other_plans > 0);
+    assert_true(n_stayed > 0);
 }
 
 /* Nets that come and go use what was kept: the device is asked no more. */
