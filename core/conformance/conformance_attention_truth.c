@@ -19,7 +19,9 @@
  *        t_ij = scale (r_ij |dP_ij - D_i| + P_ij (|d dP_ij| + |dD_i|)) +
  *               (u + 4 w) |dS_ij| + least
  *        grad_Q: sum_j t_ij |k_j| + (n + 4) w sum_j |dS_ij k_j| + u_o |grad_Q|
- *        grad_K, grad_V likewise, over all queries of all heads of the group
+ *        grad_K, grad_V likewise, over all queries of all heads of the group;
+ *        where heads share keys, the part of each head may be rounded to the
+ *        result's type before the parts are added: u_o more of every summand
  *
  * w is 2^-24 for fp32; 2^-23 for fp16 and bf16, as tensor cores cut off; 2^-13
  * for fp8, whose sums they keep in 14 bits.
@@ -46,6 +48,7 @@ typedef struct head_work {
     double u_out; /* results */
     double least; /* half the smallest number of the inputs' type */
     double least_out;
+    double u_part; /* of a head's part of a gradient that heads share */
     double *s;     /* scores, then P */
     double *s_err; /* their bounds, then those of P without u */
     double *grad;  /* dS */
@@ -204,9 +207,9 @@ static void scores_backward(head_work *work, uint32_t i)
                          work->data->desc.heads_kv;
         for (uint32_t c = 0; c < dim_v; c++) {
             grad_v[c] += p[j] * grad_o[c];
-            bound_v[c] +=
-                (r + work->u * p[j] + work->least + (n + 4) * work->w * p[j]) *
-                fabs(grad_o[c]);
+            bound_v[c] += (r + (work->u + work->u_part) * p[j] + work->least +
+                           (n + 4) * work->w * p[j]) *
+                          fabs(grad_o[c]);
         }
     }
 }
@@ -234,7 +237,8 @@ static void inputs_backward(head_work *work, uint32_t i)
                 (ds_err[j] + (work->n_kv + 4) * work->w * fabs(ds[j])) *
                 fabs(k[c]);
             bound_k[c] +=
-                (ds_err[j] + (n + 4) * work->w * fabs(ds[j])) * fabs(q[c]);
+                (ds_err[j] + ((n + 4) * work->w + work->u_part) * fabs(ds[j])) *
+                fabs(q[c]);
         }
     }
 }
@@ -295,6 +299,8 @@ vly_status attention_truth(attention_data *data, vly_error *error)
                       .s_err = memory + n,
                       .grad = memory + 2 * n,
                       .grad_err = memory + 3 * n};
+    if (desc->heads_q > desc->heads_kv)
+        work.u_part = work.u_out;
     for (work.batch = 0; work.batch < desc->batch; work.batch++)
         for (work.head = 0; work.head < desc->heads_q; work.head++)
             head_truth(&work);

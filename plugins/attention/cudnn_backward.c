@@ -75,10 +75,10 @@ static void grad_of_keys(vly_cudnn_graph *graph, const vly_attention_desc *desc,
     }
     const int64_t all[4] = {desc->batch, desc->heads_q, grad->dim[2],
                             grad->dim[3]};
-    /* in fp32: rounded to 16 bits before they are added, a small sum of two
-     * heads was off by more than its own rounding explains (9.14, H200) */
+    /* parts of heads of 16 bits: with a virtual tensor of fp32 here, cuDNN 9.14
+     * gave wrong gradients of keys (H200, 16 cases of the table) */
     vly_cudnn_tensor heads =
-        vly_cudnn_tensor_virtual(graph, all, VLY_CUDNN_TYPE_F32);
+        vly_cudnn_tensor_virtual(graph, all, vly_cudnn_type(desc->type));
     vly_cudnn_matmul(graph, &x_t, rows, &heads, lengths, 0);
     vly_cudnn_reduce(graph, VLY_CUDNN_REDUCE_ADD, &heads, grad);
 }
