@@ -15,5 +15,7 @@ if [ $code -eq 0 ] || grep -q 'Sanitizer' "$out"; then
     exit $code
 fi
 echo "again: exit code $code; once more"
-echo "$*: exit code $code, passed or failed the second time" >>"$notes"
 "$@"
+second=$?
+echo "$*: exit code $code, then $second" >>"$notes"
+exit $second
