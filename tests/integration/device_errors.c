@@ -41,7 +41,7 @@ uint64_t device_digest(vly_registry *registry, const vly_connectome *connectome,
     return digest;
 }
 
-static vly_device_usage usage_of(const char *device)
+vly_device_usage device_usage(const char *device)
 {
     vly_device_usage usage = {.struct_size = sizeof usage};
     for (uint32_t i = 0; i < vly_device_memory_count(); i++)
@@ -62,7 +62,7 @@ static void device_quota(vly_registry *registry,
     vly_net *net = NULL;
     assert_ok(vly_net_create(connectome, registry, spec, 1, &net, &error),
               error);
-    uint64_t limit = usage_of(account).used_bytes;
+    uint64_t limit = device_usage(account).used_bytes;
     vly_status status = VLY_OK;
     assert_true(limit > 0);
     while (status == VLY_OK) {
@@ -73,13 +73,13 @@ static void device_quota(vly_registry *registry,
         assert_int_equal(vly_device_memory_limit(account, limit, &error),
                          VLY_OK);
         status = vly_net_create(connectome, registry, spec, 1, &net, &error);
-        assert_true(usage_of(account).used_bytes <= limit);
+        assert_true(device_usage(account).used_bytes <= limit);
     }
     assert_int_equal(status, VLY_E_NOMEM);
     assert_null(net);
     assert_true(error.bytes_requested > error.bytes_available);
     assert_non_null(strstr(error.message, account));
-    assert_int_equal(usage_of(account).used_bytes, 0);
+    assert_int_equal(device_usage(account).used_bytes, 0);
     assert_int_equal(vly_device_memory_limit(account, UINT64_MAX, &error),
                      VLY_OK);
 }
@@ -92,7 +92,7 @@ void device_share(vly_registry *registry, const char *id,
     vly_connectome *small = device_build(device_small_net);
     snprintf(account, sizeof account, "%s:0", id);
     const uint64_t digest = device_digest(registry, small, "cpu:1");
-    const uint64_t reuses = usage_of(account).reuses;
+    const uint64_t reuses = device_usage(account).reuses;
     for (int i = 0; i < 6 * n; i++) {
         vly_net *beside = NULL;
         assert_ok(vly_net_create(small, registry, specs[i / 2 % n], 1, &beside,
@@ -103,10 +103,10 @@ void device_share(vly_registry *registry, const char *id,
         assert_ok(vly_net_run(beside, 30, &error), error);
         assert_true(vly_net_digest(beside) == digest);
         vly_net_destroy(beside);
-        assert_int_equal(usage_of(account).used_bytes, 0);
-        assert_int_equal(usage_of("host").used_bytes, 0);
+        assert_int_equal(device_usage(account).used_bytes, 0);
+        assert_int_equal(device_usage("host").used_bytes, 0);
     }
-    vly_device_usage usage = usage_of(account);
+    vly_device_usage usage = device_usage(account);
     printf("%s: %u blocks used again, %u bytes kept\n", account,
            (unsigned)(usage.reuses - reuses), (unsigned)usage.kept_bytes);
     assert_true(usage.reuses >= reuses + 50);

@@ -15,6 +15,9 @@ vly_connectome *device_build(const char *text);
 /* Run digest after 60 bursts. */
 uint64_t device_digest(vly_registry *registry, const vly_connectome *connectome,
                        const char *spec);
+/* What the policy counts for "cuda:0", "host"; fails where there is no such
+ * account. */
+vly_device_usage device_usage(const char *device);
 /* Nets that come and go on device 0 of the plugin ("cuda"), by the policy of
  * device memory: what was another net's is used again and changes no digest,
  * nothing is left, and a quota is one. specs: [n] */

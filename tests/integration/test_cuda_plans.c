@@ -3,7 +3,7 @@
  * is short, by quotas of the engine's policy, what they take, and the time of
  * their phases. PLANS_EMULATED: kernels as C++ on the processor, small nets.
  */
-#include "device_test.h"
+#include "device_errors.h"
 
 #include <inttypes.h>
 
@@ -21,8 +21,6 @@ enum { NEURONS = 200000, IN_DEGREE = 50, BURSTS = 20 };
 static vly_connectome *build(uint32_t n, uint32_t in_degree, const char *delay)
 {
     char text[1024];
-    vly_genome *genome = NULL;
-    vly_connectome *connectome = NULL;
     snprintf(text, sizeof text,
              "format = 1\n[run]\ndt_ms = 1\nbursts = 20\n[area.A]\n"
              "model = \"lif_psc_delta\"\nneurons = %u\n[[map]]\nfrom = \"A\"\n"
@@ -31,23 +29,7 @@ static vly_connectome *build(uint32_t n, uint32_t in_degree, const char *delay)
              "[[stimulus]]\nkind = \"poisson\"\nto = \"A\"\nrate_hz = 100\n"
              "weight_mv = 20\n",
              n, in_degree, delay);
-    assert_ok(
-        vly_genome_parse(text, strlen(text), "text", NULL, 0, &genome, &error),
-        error);
-    assert_ok(vly_connectome_build(genome, 8, &connectome, &error), error);
-    vly_genome_destroy(genome);
-    return connectome;
-}
-
-static vly_device_usage usage_of(const char *device)
-{
-    vly_device_usage usage = {.struct_size = sizeof usage};
-    for (uint32_t i = 0; i < vly_device_memory_count(); i++)
-        if (vly_device_memory_usage(i, &usage) == VLY_OK &&
-            strcmp(usage.device, device) == 0)
-            return usage;
-    fail_msg("there is no account %s", device);
-    return usage;
+    return device_build(text);
 }
 
 /* Run digest; *plan: 'r', 'p', 'g', or 0 where memory was short. */
@@ -99,7 +81,7 @@ static void walk_limits(const vly_connectome *connectome, const char *spec)
         if (plan != 0)
             assert_true(digest == wanted);
         n_of[(int)plan]++;
-        assert_true(usage_of("cuda:0").used_bytes == 0);
+        assert_true(device_usage("cuda:0").used_bytes == 0);
     }
     printf("%s: too little for any plan %" PRIu64 " times, then global %" PRIu64
            ", partitioned %" PRIu64 ", resident %" PRIu64 "\n",
@@ -141,7 +123,7 @@ static void test_no_room_for_a_swap(void **state)
     assert_ok(vly_net_create(large, registry, "cpu:2", 1, &net, &error), error);
     assert_ok(vly_net_run(net, BURSTS / 2, &error), error);
     assert_int_equal(vly_net_swap(net, "cuda:0", 1, &error), VLY_E_NOMEM);
-    assert_true(usage_of("cuda:0").used_bytes == 0);
+    assert_true(device_usage("cuda:0").used_bytes == 0);
     assert_ok(vly_net_run(net, BURSTS - BURSTS / 2, &error), error);
     assert_true(vly_net_digest(net) == wanted);
     vly_net_destroy(net);

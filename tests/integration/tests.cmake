@@ -75,10 +75,10 @@ if(TARGET cuda)
         SOURCES test_cuda_errors.c device_errors.c
         LIBRARIES ${CMAKE_DL_LIBS} DEPENDS cpu cuda)
     vly_test(test_cuda_plans LABELS gpu TIMEOUT 300
-        SOURCES test_cuda_plans.c DEPENDS cpu cuda)
+        SOURCES test_cuda_plans.c device_errors.c DEPENDS cpu cuda)
     if(TARGET emulated_cuda)
         vly_test(test_cuda_plans_emulated LABELS integration TIMEOUT 300
-            SOURCES test_cuda_plans.c DEPENDS cpu emulated_cuda
+            SOURCES test_cuda_plans.c device_errors.c DEPENDS cpu emulated_cuda
             DEFINITIONS PLANS_EMULATED=1
                 TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/emulated_cuda.so")
     endif()
