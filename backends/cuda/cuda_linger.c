@@ -75,9 +75,8 @@ static int plan_fits(vly_backend_net *net)
         code = cudaErrorNotSupported; /* an input has no room for the number */
     else if (net->is_resident)
         code = vly_cuda_linger_resident_fit(&net->view, &net->resident, &fits);
-    else if (net->is_partitioned &&
-             (!net->partition.narrow || net->wanted.linger != VLY_CUDA_AUTO))
-        code = /* with sums of 16 bits none has run on a device yet */
+    else if (net->is_partitioned)
+        code =
             vly_cuda_linger_partition_fit(&net->view, &net->partition, &fits);
     (void)cudaGetLastError(); /* it is an answer, not a failure of the net */
     linger->fits = code == cudaSuccess && fits;

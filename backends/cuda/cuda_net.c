@@ -16,7 +16,7 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
 {
     static const char *const plans[] = {"auto", "global", "resident",
                                         "partitioned", NULL};
-    static const char *const threads[] = {"512", "256", "128", NULL};
+    static const char *const threads[] = {"auto", "512", "256", "128", NULL};
     memset(made, 0, sizeof *made);
     made->split = VLY_CUDA_AUTO;
     made->linger = VLY_CUDA_AUTO;
@@ -32,7 +32,7 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
         {.name = "change", .value = &made->change, .most = 1},
         {.name = "linger", .value = &made->linger, .most = 2},
         {.name = "lines", .value = &made->lines, .most = VLY_CUDA_MAIL_LINES},
-        {.name = "threads", .value = &made->halves, .words = threads},
+        {.name = "threads", .value = &made->threads, .words = threads},
         {.name = "split", .value = &made->split, .most = 1},
         {.name = "quads", .value = &made->quads},
         {.name = "cluster",
@@ -54,7 +54,7 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
                          "cuda option '%.*s', wanted plan=auto, "
                          "plan=global, plan=resident, "
                          "plan=partitioned, blocks=N, launch=N, "
-                         "lines=1 to 7, threads=512|256|128, split=0|1, "
+                         "lines=1 to 7, threads=auto|512|256|128, split=0|1, "
                          "quads=N, cluster=1|2|4|8, "
                          "unit=1|2|4, once=0 to 100, post=N, deal=N, "
                          "narrow=0|1, linger=0|1|2, "
@@ -227,7 +227,6 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
     made->fault = wanted.fault;
     made->launch_fixed = wanted.n_bursts;
     made->lines_fixed = wanted.lines;
-    made->resident.threads = VLY_CUDA_RESIDENT_THREADS >> wanted.halves;
     made->resident.split = wanted.split == VLY_CUDA_AUTO
                                ? shortest_delay(desc) > 1
                                : wanted.split != 0;

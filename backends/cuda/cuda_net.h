@@ -92,7 +92,8 @@ typedef struct vly_cuda_options {
     uint32_t plan;     /* VLY_CUDA_PLAN_* */
     uint32_t n_blocks; /* 0: as many as fit */
     uint32_t lines;    /* of mail; 0: by the spikes */
-    uint32_t halves;   /* of the threads that a resident block has at least */
+    uint32_t threads;  /* of a resident block at least: 0 by the spikes, 1, 2, 3
+                          for 512, 256, 128 */
     uint32_t split;    /* rows of delay 1 apart: 0, 1 or VLY_CUDA_AUTO */
     uint32_t quads;    /* of a segment without its rest; 0: by memory */
     uint32_t cluster;  /* blocks of a slice; 0: by size */
