@@ -7,13 +7,16 @@
 
 #include <volley/accelerator.h>
 
-/* OK if there is a driver and a device; else E_DEVICE, "CUDA driver not
- * detected: ..." or that it lists no device. [any-thread] */
+/* OK if there is a driver and a device; else E_DEVICE: no driver, one that is
+ * too old (for which CUDA it is), one that lists no device, or what else the
+ * runtime says. [any-thread] */
 vly_status vly_accel_cuda_detect(vly_error *error);
 
 /* OK if code is cudaSuccess, else E_DEVICE "what: why". An error that stays
- * after it was read has ended the context: then this and every later call says
- * so, and nothing is tried again. [any-thread] */
+ * after it was read has ended the context of the device that this thread
+ * entered last: then this and every later call for that device says so, and
+ * nothing is tried again there; other devices can still be used. [any-thread]
+ */
 vly_status vly_accel_cuda_check(int code, const char *what, vly_error *error);
 
 /* Makes the device that of this thread. Errors E_INVALID no such device;

@@ -130,7 +130,8 @@ cudaError_t cudaFreeHost(void *memory)
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 {
     *available = *total = (size_t)1 << 30;
-    return cudaSuccess;
+    return number("FAKE_CUDA_LOST", -1) == current ? cudaErrorUnknown
+                                                   : cudaSuccess;
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,

@@ -32,6 +32,12 @@ cudaError_t cudaGetDeviceCount(int *count)
     return cudaSuccess;
 }
 
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
 cudaError_t cudaGetDevice(int *device)
 {
     *device = 0;

@@ -4,6 +4,8 @@
  */
 #include "volley_test.h"
 
+#include <stdlib.h>
+
 #include <cuda_runtime_api.h>
 
 #include "accel_common.h"
@@ -178,10 +180,79 @@ static void none_left(void **state)
     assert_int_equal(n, 6); /* accounts, two clients, a record, memory; none */
 }
 
+static void says(const vly_error *error, const char *text)
+{
+    if (strstr(error->message, text) == NULL)
+        fail_msg("%s, wanted: %s", error->message, text);
+}
+
+/* A driver that is missing, too old, without a device, or out of order. */
+static void no_driver(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *code;
+        const char *version;
+        const char *visible;
+        const char *says;
+    } cases[] = {
+        {"35", "0", NULL, "CUDA driver not detected: libcuda.so.1 is missing"},
+        {"35", "11040", NULL, "too old: it is for CUDA 11.4, wanted 1"},
+        {"100", "13000", NULL, "the driver is there, but it lists no device"},
+        {"100", "13000", "7", "no device, CUDA_VISIBLE_DEVICES is 7"},
+        {"999", "13000", NULL, "is there, but cannot be used: failed"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        vly_error error = VLY_ERROR_INIT;
+        setenv("FAKE_CUDA_DETECT", cases[i].code, 1);
+        setenv("FAKE_CUDA_DRIVER", cases[i].version, 1);
+        unsetenv("CUDA_VISIBLE_DEVICES");
+        if (cases[i].visible != NULL)
+            setenv("CUDA_VISIBLE_DEVICES", cases[i].visible, 1);
+        vly_status status = vly_accel_cuda_detect(&error);
+        unsetenv("FAKE_CUDA_DETECT");
+        unsetenv("FAKE_CUDA_DRIVER");
+        unsetenv("CUDA_VISIBLE_DEVICES");
+        assert_int_equal(status, VLY_E_DEVICE);
+        says(&error, cases[i].says);
+    }
+}
+
+/* What ends one device leaves the other one usable. The last test: a device
+ * that is lost stays so. */
+static void one_lost(void **state)
+{
+    (void)state;
+    vly_error error = VLY_ERROR_INIT;
+    void *stream = NULL, *block = NULL;
+    start(vly_host_table());
+    assert_int_equal(memory->stream_create(2, &stream, &error), VLY_E_INVALID);
+    says(&error, "device 2, but there are 2");
+    assert_ok(memory->stream_create(1, &stream, &error), error);
+    /* it fails once, and its context is still there */
+    setenv("FAKE_CUDA_FAULT", "1", 1);
+    assert_int_equal(memory->stream_wait(1, stream, &error), VLY_E_DEVICE);
+    unsetenv("FAKE_CUDA_FAULT");
+    says(&error, "waiting for a stream: failed");
+    assert_ok(memory->stream_wait(1, stream, &error), error);
+    setenv("FAKE_CUDA_LOST", "1", 1);
+    assert_int_equal(memory->stream_wait(1, stream, &error), VLY_E_DEVICE);
+    unsetenv("FAKE_CUDA_LOST");
+    says(&error, "CUDA device 1 failed and answers no more");
+    assert_int_equal(memory->alloc(1, 100, &block, &error), VLY_E_DEVICE);
+    says(&error, "CUDA device 1 failed and answers no more in this process: "
+                 "waiting for a stream: failed");
+    assert_null(block);
+    assert_ok(memory->alloc(0, 100, &block, &error), error);
+    memory->free(0, block);
+    free(stream); /* who has it is gone: a device that is lost frees nothing */
+    stop();
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(by_the_policy),
-    cmocka_unit_test(without_one),
-    cmocka_unit_test(none_left),
+    cmocka_unit_test(no_driver),   cmocka_unit_test(by_the_policy),
+    cmocka_unit_test(without_one), cmocka_unit_test(none_left),
+    cmocka_unit_test(one_lost),
 };
 
 VLY_TEST_MAIN(tests)
