@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "conformance/conformance_trial.h"
+#include "plugin/device_memory.h"
 
 const char *vly_conformance_scenario(uint32_t index)
 {
@@ -57,6 +58,7 @@ static const char *not_for(const vly_conformance *c, const conformance_net *net,
 
 uint64_t vly_conformance_live(void)
 {
+    vly_account_drop_all();
     (void)vly_device_memory_keep(vly_device_memory_keep(0));
     return vly_memory_live();
 }

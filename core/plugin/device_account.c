@@ -185,6 +185,14 @@ uint64_t vly_device_memory_keep(uint64_t bytes)
     return before;
 }
 
+void vly_account_drop_all(void)
+{
+    pthread_mutex_lock(&vly_account_lock);
+    for (uint32_t i = 0; i < n_accounts; i++)
+        vly_account_evict(&accounts[i]);
+    pthread_mutex_unlock(&vly_account_lock);
+}
+
 /* ---- figures ------------------------------------------------------------ */
 
 /* Those that only have a quota are not counted. The lock is held. */

@@ -85,6 +85,8 @@ vly_device_block *vly_blocks_of(const vly_device_client *client);
 /* A block that is kept goes back to its allocator. The lock is given up
  * meanwhile. */
 void vly_account_shrink(vly_device_block *block);
+/* What is reloadable and held by nobody is dropped. The same of the lock. */
+void vly_account_evict(vly_account *account);
 /* As many as limits want, the oldest first. */
 void vly_account_trim(vly_account *account);
 

@@ -100,6 +100,13 @@ static void evict(vly_device_block *block)
     vly_free(block);
 }
 
+void vly_account_evict(vly_account *account)
+{
+    vly_device_block *victim;
+    while ((victim = victim_of(account, VLY_QOS_GUARANTEED)) != NULL)
+        evict(victim);
+}
+
 /* ---- admission ---------------------------------------------------------- */
 
 static vly_status refuse(vly_account *account, uint32_t qos, uint64_t bytes,

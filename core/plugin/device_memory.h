@@ -25,6 +25,10 @@ uint32_t vly_account_hold(vly_device_client *client, void *memory,
 void vly_account_release(vly_device_client *client, void *memory,
                          uint64_t token);
 
+/* All that is reloadable and that nobody holds goes, on every device: for tests
+ * that count what is left. Not from a drop. */
+void vly_account_drop_all(void);
+
 /* Bytes that a block of so many has: its size class. 0: there is none so
  * large. */
 uint64_t vly_account_class(uint64_t bytes);

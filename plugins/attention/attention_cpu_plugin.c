@@ -36,7 +36,7 @@ VLY_EXPORT const vly_plugin vly_plugin_entry = {
     .id = "attention_cpu",
     .version = "0.1.0",
     .build = VLY_ATTENTION_BUILD,
-    .init = vly_accel_start,
-    .deinit = vly_accel_stop,
+    .init = vly_accel_host_start,
+    .deinit = vly_accel_host_stop,
     .get_interface = get_interface,
 };

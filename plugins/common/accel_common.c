@@ -66,6 +66,17 @@ uint64_t vly_accel_available(void)
 #endif
 }
 
+uint64_t vly_accel_total(void)
+{
+#ifdef _SC_PHYS_PAGES
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+#else
+    return 0;
+#endif
+}
+
 vly_status vly_accel_alloc(uint64_t count, uint64_t size, void *out,
                            vly_error *error)
 {
@@ -73,10 +84,11 @@ vly_status vly_accel_alloc(uint64_t count, uint64_t size, void *out,
     if (!vly_accel_mul(count, size, &bytes) || bytes > PTRDIFF_MAX)
         return vly_accel_fail_memory(UINT64_MAX, vly_accel_available(), "",
                                      error);
-    bytes = bytes > 0 ? bytes : 1;
-    void *memory = vly_accel_host->alloc(vly_accel_host->context, bytes, 64);
-    if (memory == NULL)
-        return vly_accel_fail_memory(bytes, vly_accel_available(), "", error);
+    void *memory = NULL;
+    vly_status status =
+        vly_accel_take(bytes, VLY_QOS_BURSTABLE, &memory, error);
+    if (status != VLY_OK)
+        return status;
     memset(memory, 0, (size_t)bytes);
     memcpy(out, &memory, sizeof memory);
     return VLY_OK;
@@ -84,8 +96,7 @@ vly_status vly_accel_alloc(uint64_t count, uint64_t size, void *out,
 
 void vly_accel_free(void *memory)
 {
-    if (memory != NULL)
-        vly_accel_host->free(vly_accel_host->context, memory);
+    vly_accel_give(memory);
 }
 
 vly_status vly_accel_check_device(const vly_device_spec *device,

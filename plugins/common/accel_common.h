@@ -35,8 +35,10 @@ vly_status vly_accel_fail_memory(uint64_t requested, uint64_t available,
                                  const char *where, vly_error *error);
 /* Bytes of the machine's memory that are free; 0 if unknown. */
 uint64_t vly_accel_available(void);
+/* All of them; 0 if unknown. */
+uint64_t vly_accel_total(void);
 
-/* count * size bytes, 64-byte aligned, cleared, into *out (a pointer to any
+/* count * size bytes, 256-byte aligned, cleared, into *out (a pointer to any
  * pointer). Errors E_NOMEM, *out untouched. [any-thread] */
 vly_status vly_accel_alloc(uint64_t count, uint64_t size, void *out,
                            vly_error *error);
@@ -66,6 +68,45 @@ bool vly_accel_extent(uint64_t batch, uint64_t stride, uint64_t rows,
  * other. [any-thread] */
 void vly_accel_parallel(uint32_t n_tasks, void (*body)(void *arg, uint32_t),
                         void *arg);
+
+/* ---- host_account.c ---------------------------------------------------- */
+
+/* In place of vly_accel_start and _stop, for plugins that compute on the
+ * processor: from then on their memory is in the account "host" of the host's
+ * policy, where it is counted, limited and kept for reuse. Hosts older than ABI
+ * 1.3 have none; then it is allocated directly, as in other plugins.
+ * Errors  as vly_accel_start; E_NOMEM */
+vly_status vly_accel_host_start(const vly_host *host, vly_error *error);
+void vly_accel_host_stop(void);
+/* At least so many bytes, 256-byte aligned, not cleared. qos: VLY_QOS_*
+ * Errors  E_NOMEM with bytes requested and available. [any-thread] */
+vly_status vly_accel_take(uint64_t bytes, uint32_t qos, void **memory,
+                          vly_error *error);
+void vly_accel_give(void *memory); /* NULL is legal */
+
+/* What is made once, used by many and can be made again: best effort memory
+ * that the policy may take back while nobody holds it, the longest unused
+ * first. Without a policy each holder makes its own. */
+typedef struct vly_accel_shared { /* all 0: there is nothing yet */
+    void *memory;
+    uint64_t bytes;
+    uint64_t token;
+    uint32_t users;
+} vly_accel_shared;
+
+/* At least so many bytes, to be read only, until release. What is there is
+ * used; else make(arg, memory, bytes) fills new memory, always with the same
+ * bytes from the front.
+ * Errors  E_NOMEM. [any-thread] */
+vly_status
+vly_accel_shared_hold(vly_accel_shared *shared, uint64_t bytes,
+                      void (*make)(void *arg, void *memory, uint64_t bytes),
+                      void *arg, const void **memory, vly_error *error);
+/* bytes: as in hold. NULL is legal. [any-thread] */
+void vly_accel_shared_release(vly_accel_shared *shared, const void *memory,
+                              uint64_t bytes);
+/* For a plugin's deinit, before vly_accel_host_stop: nobody holds it. */
+void vly_accel_shared_forget(vly_accel_shared *shared);
 
 /* ---- accel_options.c -------------------------------------------------- */
 

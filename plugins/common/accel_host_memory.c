@@ -56,17 +56,6 @@ static void read_name(char *name, size_t size)
     fclose(file);
 }
 
-static uint64_t total_bytes(void)
-{
-#ifdef _SC_PHYS_PAGES
-    long pages = sysconf(_SC_PHYS_PAGES);
-    long page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
-#else
-    return 0;
-#endif
-}
-
 static vly_status device_info(uint32_t device, vly_device_info *info,
                               vly_error *error)
 {
@@ -82,7 +71,7 @@ static vly_status device_info(uint32_t device, vly_device_info *info,
     read_name(info->name, sizeof info->name);
     snprintf(info->capability, sizeof info->capability, "%ld core%s",
              cores > 0 ? cores : 1, cores > 1 ? "s" : "");
-    info->memory_bytes = total_bytes();
+    info->memory_bytes = vly_accel_total();
     return VLY_OK;
 }
 
@@ -93,7 +82,7 @@ static vly_status available(uint32_t device, uint64_t *free_bytes,
     if (status != VLY_OK)
         return status;
     *free_bytes = vly_accel_available();
-    *total = total_bytes();
+    *total = vly_accel_total();
     return VLY_OK;
 }
 
@@ -103,20 +92,15 @@ static vly_status memory_alloc(uint32_t device, uint64_t bytes, void **memory,
     vly_status status = check_device(device, error);
     if (status != VLY_OK)
         return status;
-    void *made = bytes > PTRDIFF_MAX
-                     ? NULL
-                     : vly_accel_host->alloc(vly_accel_host->context,
-                                             bytes > 0 ? bytes : 1, 256);
-    if (made == NULL)
+    if (bytes > PTRDIFF_MAX)
         return vly_accel_fail_memory(bytes, vly_accel_available(), "", error);
-    *memory = made;
-    return VLY_OK;
+    return vly_accel_take(bytes, VLY_QOS_BURSTABLE, memory, error);
 }
 
 static void memory_free(uint32_t device, void *memory)
 {
     (void)device;
-    vly_accel_free(memory);
+    vly_accel_give(memory);
 }
 
 static vly_status memory_copy(uint32_t device, void *to, const void *from,

@@ -120,5 +120,7 @@ vly_status vly_gemm_cpu_plan_info(const vly_gemm_plan *plan,
  * Errors  E_NOMEM */
 vly_status vly_gemm_measure(const vly_gemm_plan *plan, double *seconds,
                             bool *is_whole, vly_error *error);
+/* For deinit: the random data that stays from plan to plan. */
+void vly_gemm_measure_forget(void);
 
 #endif

@@ -113,6 +113,33 @@ static void take(vly_gemm_plan *plan, vly_gemm_way way, const candidate *c)
     plan->measured_s = c->is_whole ? c->seconds : 0.0;
 }
 
+/* Seconds of each way that is usable. Without memory for that (best effort, so
+ * that a limit comes here first) none of them has any, with a line in the log.
+ */
+static vly_status measure_all(vly_gemm_plan *plan,
+                              candidate all[VLY_GEMM_N_WAYS], vly_error *error)
+{
+    vly_error why = {.struct_size = sizeof why};
+    vly_status status = VLY_OK;
+    for (uint32_t way = 0; way < VLY_GEMM_N_WAYS && status == VLY_OK; way++) {
+        if (!all[way].usable)
+            continue;
+        take(plan, (vly_gemm_way)way, &all[way]);
+        status =
+            vly_gemm_measure(plan, &all[way].seconds, &all[way].is_whole, &why);
+    }
+    if (status != VLY_E_NOMEM)
+        return status == VLY_OK
+                   ? VLY_OK
+                   : vly_accel_fail(error, status, "%s", why.message);
+    for (uint32_t way = 0; way < VLY_GEMM_N_WAYS; way++)
+        all[way].seconds = 0.0;
+    char text[sizeof why.message + 64];
+    snprintf(text, sizeof text, "a plan was not measured: %s", why.message);
+    vly_accel_host->log(vly_accel_host->context, VLY_LOG_WARN, text);
+    return VLY_OK;
+}
+
 static vly_status choose(vly_gemm_plan *plan, const vly_accel_options *options,
                          candidate all[VLY_GEMM_N_WAYS], vly_error *error)
 {
@@ -126,20 +153,16 @@ static vly_status choose(vly_gemm_plan *plan, const vly_accel_options *options,
         take(plan, best, &all[best]);
         return VLY_OK;
     }
-    best = VLY_GEMM_N_WAYS;
-    for (uint32_t way = 0; way < VLY_GEMM_N_WAYS; way++) {
-        if (!all[way].usable)
-            continue;
-        if (options->tune && plan->n_candidates > 1) {
-            take(plan, (vly_gemm_way)way, &all[way]);
-            vly_status status = vly_gemm_measure(plan, &all[way].seconds,
-                                                 &all[way].is_whole, error);
-            if (status != VLY_OK)
-                return status;
-        }
-        if (best == VLY_GEMM_N_WAYS || all[way].seconds < all[best].seconds)
-            best = (vly_gemm_way)way;
+    if (options->tune && plan->n_candidates > 1) {
+        vly_status status = measure_all(plan, all, error);
+        if (status != VLY_OK)
+            return status;
     }
+    best = VLY_GEMM_N_WAYS;
+    for (uint32_t way = 0; way < VLY_GEMM_N_WAYS; way++)
+        if (all[way].usable &&
+            (best == VLY_GEMM_N_WAYS || all[way].seconds < all[best].seconds))
+            best = (vly_gemm_way)way;
     if (!options->tune)
         plan->n_candidates = 1;
     take(plan, best, &all[best]);

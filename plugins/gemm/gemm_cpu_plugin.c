@@ -24,6 +24,12 @@ static const void *get_interface(const char *id)
                                                  : NULL;
 }
 
+static void deinit(void)
+{
+    vly_gemm_measure_forget();
+    vly_accel_host_stop();
+}
+
 extern const vly_plugin vly_plugin_entry;
 VLY_EXPORT const vly_plugin vly_plugin_entry = {
     .struct_size = sizeof(vly_plugin),
@@ -31,7 +37,7 @@ VLY_EXPORT const vly_plugin vly_plugin_entry = {
     .id = vly_accel_plugin,
     .version = "0.1.0",
     .build = VLY_GEMM_BUILD,
-    .init = vly_accel_start,
-    .deinit = vly_accel_stop,
+    .init = vly_accel_host_start,
+    .deinit = deinit,
     .get_interface = get_interface,
 };

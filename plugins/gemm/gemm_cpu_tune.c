@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How long a plan takes, on random data. A run that would take long is measured
  * on a part of its shape: which of two ways is faster does not change there.
+ * Random factors take longer to make than to multiply, so they stay for the
+ * next way and the next plan, as long as nobody else needs their memory.
  */
 #include <string.h>
 
@@ -65,10 +67,42 @@ static void fill(uint32_t type, void *array, uint64_t bytes, uint64_t *state)
     }
 }
 
+/* [A, B][type] */
+enum { N_TYPES = 8 };
+static vly_accel_shared factors[2][N_TYPES];
+
+typedef struct factor {
+    uint32_t which; /* 0: A, 1: B */
+    uint32_t type;
+} factor;
+
+static void make_factor(void *arg, void *memory, uint64_t bytes)
+{
+    const factor *f = arg;
+    uint64_t state = f->which * N_TYPES + f->type;
+    fill(f->type, memory, bytes, &state);
+}
+
+static vly_status hold_factor(uint32_t which, uint32_t type, uint64_t bytes,
+                              const void **memory, vly_error *error)
+{
+    factor f = {which, type};
+    return vly_accel_shared_hold(&factors[which][type], bytes, make_factor, &f,
+                                 memory, error);
+}
+
+void vly_gemm_measure_forget(void)
+{
+    for (uint32_t type = 0; type < N_TYPES; type++) {
+        vly_accel_shared_forget(&factors[0][type]);
+        vly_accel_shared_forget(&factors[1][type]);
+    }
+}
+
+/* C is not read: beta is 0. */
 typedef struct buffers {
-    void *a;
-    void *b;
-    void *c;
+    const void *a;
+    const void *b;
     void *d;
     void *bias;
     void *scale_a;
@@ -76,23 +110,22 @@ typedef struct buffers {
     void *workspace;
 } buffers;
 
-static void buffers_free(buffers *all)
+static void buffers_free(const vly_gemm_problem *p, buffers *all)
 {
-    vly_accel_free(all->a);
-    vly_accel_free(all->b);
-    vly_accel_free(all->c);
-    vly_accel_free(all->d);
-    vly_accel_free(all->bias);
-    vly_accel_free(all->scale_a);
-    vly_accel_free(all->scale_b);
-    vly_accel_free(all->workspace);
+    vly_accel_shared_release(&factors[0][p->desc.type_a], all->a, p->bytes_a);
+    vly_accel_shared_release(&factors[1][p->desc.type_b], all->b, p->bytes_b);
+    vly_accel_give(all->d);
+    vly_accel_give(all->bias);
+    vly_accel_give(all->scale_a);
+    vly_accel_give(all->scale_b);
+    vly_accel_give(all->workspace);
 }
 
 static vly_status make(uint64_t bytes, uint32_t type, void **out,
                        vly_error *error)
 {
-    uint64_t state = bytes + type;
-    vly_status status = vly_accel_alloc(bytes, 1, out, error);
+    uint64_t state = type;
+    vly_status status = vly_accel_take(bytes, VLY_QOS_BEST_EFFORT, out, error);
     if (status == VLY_OK)
         fill(type, *out, bytes, &state);
     return status;
@@ -103,13 +136,13 @@ static vly_status buffers_make(const vly_gemm_plan *plan, buffers *all,
 {
     const vly_gemm_problem *p = &plan->problem;
     const uint32_t scales = vly_gemm_scale_type(&p->desc);
-    vly_status status = make(p->bytes_a, p->desc.type_a, &all->a, error);
+    vly_status status =
+        hold_factor(0, p->desc.type_a, p->bytes_a, &all->a, error);
     if (status == VLY_OK)
-        status = make(p->bytes_b, p->desc.type_b, &all->b, error);
+        status = hold_factor(1, p->desc.type_b, p->bytes_b, &all->b, error);
     if (status == VLY_OK)
-        status = make(p->bytes_c, p->desc.type_d, &all->c, error);
-    if (status == VLY_OK)
-        status = make(p->bytes_d, p->desc.type_d, &all->d, error);
+        status =
+            vly_accel_take(p->bytes_d, VLY_QOS_BEST_EFFORT, &all->d, error);
     if (status == VLY_OK)
         status = make(p->bytes_bias, p->desc.type_d, &all->bias, error);
     if (status == VLY_OK)
@@ -117,8 +150,8 @@ static vly_status buffers_make(const vly_gemm_plan *plan, buffers *all,
     if (status == VLY_OK)
         status = make(p->bytes_scale_b, scales, &all->scale_b, error);
     if (status == VLY_OK)
-        status =
-            vly_accel_alloc(plan->workspace_bytes, 1, &all->workspace, error);
+        status = vly_accel_take(plan->workspace_bytes, VLY_QOS_BEST_EFFORT,
+                                &all->workspace, error);
     return status;
 }
 
@@ -128,7 +161,7 @@ static double time_runs(const vly_gemm_plan *plan, const buffers *all)
                               .alpha = 1.0f,
                               .a = all->a,
                               .b = all->b,
-                              .c = all->c,
+                              .c = all->d,
                               .d = all->d,
                               .bias = all->bias,
                               .scale_a = all->scale_a,
@@ -167,6 +200,6 @@ vly_status vly_gemm_measure(const vly_gemm_plan *plan, double *seconds,
     status = buffers_make(&part, &all, error);
     if (status == VLY_OK)
         *seconds = time_runs(&part, &all);
-    buffers_free(&all);
+    buffers_free(&part.problem, &all);
     return status;
 }

@@ -48,6 +48,9 @@ vly_test(test_gemm_same LABELS unit TIMEOUT 600 SOURCES test_gemm_same.c
          LIBRARIES volley_conformance DEPENDS gemm_cpu)
 vly_test(test_accelerator LABELS unit SOURCES test_accelerator.c
          DEPENDS gemm_cpu)
+# memory of accelerators on the processor, by the host's policy
+vly_test(test_host_account LABELS unit SOURCES test_host_account.c
+         LIBRARIES accel_common Threads::Threads DEPENDS gemm_cpu)
 # memory of CUDA devices that are none, by the host's policy
 if(TARGET accel_cuda)
     vly_test(test_accel_memory LABELS unit

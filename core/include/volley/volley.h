@@ -111,7 +111,8 @@ VLY_API vly_status vly_registry_interface(const vly_registry *registry,
 /* ---- device memory ---------------------------------------------------- */
 
 /* Of this process, by device: "cuda:0", "vulkan:1"; "host" is what devices
- * share with the host (pinned). [any-thread] */
+ * share with the host (pinned), and of accelerators on the processor.
+ * [any-thread] */
 typedef struct vly_device_usage {
     uint32_t struct_size;
     uint32_t n_blocks; /* in use */

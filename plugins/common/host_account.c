@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Memory of the processor by the host's policy, in the account "host" that
+ * pinned memory of devices is in too, and what may be taken back out of it.
+ */
+#include <pthread.h>
+#include <stddef.h>
+
+#include "accel_common.h"
+
+enum { ALIGN = 256 };
+
+static const vly_device_memory *policy; /* NULL: there is none */
+static vly_device_client *client;
+
+/* ---- the allocator ------------------------------------------------------ */
+
+static vly_status raw_alloc(void *context, uint32_t kind, uint64_t bytes,
+                            void **memory, vly_error *error)
+{
+    (void)context;
+    (void)kind;
+    void *made = vly_accel_host->alloc(vly_accel_host->context,
+                                       bytes > 0 ? bytes : 1, ALIGN);
+    if (made == NULL)
+        return vly_accel_fail_memory(bytes, vly_accel_available(), "", error);
+    *memory = made;
+    return VLY_OK;
+}
+
+static void raw_free(void *context, uint32_t kind, void *memory)
+{
+    (void)context;
+    (void)kind;
+    vly_accel_host->free(vly_accel_host->context, memory);
+}
+
+static uint64_t raw_total(void *context)
+{
+    (void)context;
+    return vly_accel_total();
+}
+
+/* ---- the account -------------------------------------------------------- */
+
+vly_status vly_accel_host_start(const vly_host *host, vly_error *error)
+{
+    static const vly_device_allocator raw = {.struct_size = sizeof raw,
+                                             .device = "host",
+                                             .alloc = raw_alloc,
+                                             .free = raw_free,
+                                             .total = raw_total};
+    vly_status status = vly_accel_start(host, error);
+    if (status != VLY_OK)
+        return status;
+    const vly_device_memory *given = host->device_memory;
+    if (given == NULL ||
+        given->struct_size <
+            offsetof(vly_device_memory, release) + sizeof given->release)
+        return VLY_OK;
+    status = given->open(host->context, &raw, &client, error);
+    if (status == VLY_OK)
+        policy = given;
+    else
+        vly_accel_stop();
+    return status;
+}
+
+void vly_accel_host_stop(void)
+{
+    if (policy != NULL)
+        policy->close(client);
+    policy = NULL;
+    client = NULL;
+    vly_accel_stop();
+}
+
+vly_status vly_accel_take(uint64_t bytes, uint32_t qos, void **memory,
+                          vly_error *error)
+{
+    bytes = bytes > 0 ? bytes : 1;
+    return policy != NULL ? policy->alloc(client, 0, bytes, qos, memory, error)
+                          : raw_alloc(NULL, 0, bytes, memory, error);
+}
+
+void vly_accel_give(void *memory)
+{
+    if (memory == NULL)
+        return;
+    if (policy != NULL)
+        policy->free(client, memory);
+    else
+        raw_free(NULL, 0, memory);
+}
+
+/* ---- what may be taken back --------------------------------------------- */
+
+/* Of every vly_accel_shared; no drop takes it. */
+static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The host frees it, and its token says that it has gone. */
+static void dropped(void *arg)
+{
+    (void)arg;
+}
+
+/* The lock is held. The shared memory, held once more; NULL: there is none, it
+ * has gone, or it is too small. */
+static void *hold_there(vly_accel_shared *shared, uint64_t bytes)
+{
+    if (shared->memory == NULL || shared->bytes < bytes)
+        return NULL;
+    if (policy->hold(client, shared->memory, shared->token) != 0) {
+        shared->users++;
+        return shared->memory;
+    }
+    shared->memory = NULL;
+    return NULL;
+}
+
+vly_status
+vly_accel_shared_hold(vly_accel_shared *shared, uint64_t bytes,
+                      void (*make)(void *arg, void *memory, uint64_t bytes),
+                      void *arg, const void **memory, vly_error *error)
+{
+    void *block = NULL;
+    if (policy != NULL) {
+        pthread_mutex_lock(&shared_lock);
+        block = hold_there(shared, bytes);
+        pthread_mutex_unlock(&shared_lock);
+    }
+    if (block == NULL) {
+        vly_status status =
+            vly_accel_take(bytes, VLY_QOS_BEST_EFFORT, &block, error);
+        if (status != VLY_OK)
+            return status;
+        make(arg, block, bytes);
+    }
+    *memory = block;
+    return VLY_OK;
+}
+
+/* The lock is held. A block of this holder's own is what is shared from now on;
+ * returns what nobody needs any more. */
+static void *share(vly_accel_shared *shared, void *block, uint64_t bytes)
+{
+    void *old = shared->memory;
+    /* held, so that it does not go while it is given back */
+    if (old != NULL && policy->hold(client, old, shared->token) == 0)
+        old = NULL;
+    if (old != NULL && (shared->users > 0 || shared->bytes >= bytes)) {
+        policy->release(client, old, shared->token);
+        return block;
+    }
+    shared->memory = NULL;
+    if (policy->reloadable(client, block, dropped, NULL, &shared->token,
+                           NULL) != VLY_OK) {
+        policy->free(client, old);
+        return block;
+    }
+    shared->memory = block;
+    shared->bytes = bytes;
+    return old;
+}
+
+void vly_accel_shared_release(vly_accel_shared *shared, const void *memory,
+                              uint64_t bytes)
+{
+    void *block = (void *)(uintptr_t)memory; /* it was only lent as const */
+    void *unused = block;
+    if (block == NULL)
+        return;
+    if (policy != NULL) {
+        pthread_mutex_lock(&shared_lock);
+        if (block == shared->memory && shared->users > 0) {
+            shared->users--;
+            policy->release(client, block, shared->token);
+            unused = NULL;
+        } else {
+            unused = share(shared, block, bytes);
+        }
+        pthread_mutex_unlock(&shared_lock);
+    }
+    vly_accel_give(unused);
+}
+
+void vly_accel_shared_forget(vly_accel_shared *shared)
+{
+    if (policy != NULL && shared->memory != NULL &&
+        policy->hold(client, shared->memory, shared->token) != 0)
+        policy->free(client, shared->memory);
+    shared->memory = NULL;
+}
