@@ -16,6 +16,21 @@
  * summed in int64 without a thought, and the sum is clamped far below. */
 #define ONE_MAX 1099511627776.0
 
+/* An area that only fires: of a connectome it shows by the stimulus that drives
+ * it and is called "generator/NAME" (genome_generator.c). */
+static bool is_generator(const vly_connectome *connectome, uint32_t area)
+{
+    static const char prefix[] = "generator/";
+    const size_t n = sizeof prefix - 1;
+    for (uint32_t i = 0; i < connectome->n_stimuli; i++)
+        if (connectome->stimuli[i].area == area &&
+            strncmp(connectome->stimuli[i].id, prefix, n) == 0 &&
+            strcmp(connectome->stimuli[i].id + n,
+                   connectome->areas[area].name) == 0)
+            return true;
+    return false;
+}
+
 /* What cannot be injected at all: said before anything is. */
 static vly_status check_place(const vly_net *net, uint64_t burst, uint32_t area,
                               uint32_t port, vly_error *error)
@@ -29,6 +44,11 @@ static vly_status check_place(const vly_net *net, uint64_t burst, uint32_t area,
         return vly_fail(error, VLY_E_INVALID,
                         "port %u of area %s, which has %u", port, desc->name,
                         desc->n_ports);
+    if (is_generator(net->connectome, area))
+        return vly_fail(error, VLY_E_INVALID,
+                        "area %s is a generator, which nothing reaches: wanted "
+                        "an area of neurons",
+                        desc->name);
     return VLY_OK;
 }
 

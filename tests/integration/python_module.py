@@ -212,6 +212,16 @@ class Host(unittest.TestCase):
         with self.assertRaises(ValueError):
             net.run(1)
 
+    def test_nothing_is_injected_into_a_generator(self):
+        text = LAZY + ('[area.clock]\ngenerator = "pulse"\nneurons = 1\n'
+                       "period_ms = 5\ncount = 2\n")
+        with volley.load(text, "cpu:1") as net:
+            with self.assertRaisesRegex(volley.Error,
+                                        "area clock is a generator") as caught:
+                net.inject("clock", 0, 1.0)
+            self.assertEqual(caught.exception.status, "E_INVALID")
+            net.inject("A", 0, 1.0)
+
     def test_what_a_function_raises_comes_out(self):
         def fail(burst, _ids):
             if burst == 3:

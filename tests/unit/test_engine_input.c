@@ -131,6 +131,31 @@ static void refused(void **state)
     fixture_deinit(&f);
 }
 
+/* Nothing reaches an area that only fires; what is called like one can be
+ * reached. */
+static void generators(void **state)
+{
+    static const char *const text =
+        "format = 1\n[run]\ndt_ms = 1\n"
+        "[area.clock]\ngenerator = \"pulse\"\nneurons = 2\nperiod_ms = "
+        "5\ncount = 2\n"
+        "[area.S]\nmodel = \"lif_psc_delta\"\nneurons = 2\n"
+        "[[stimulus]]\nid = \"generator/other\"\nkind = \"spikes\"\nto = "
+        "\"S\"\n"
+        "neurons = [0]\ntimes_ms = [[1]]\nweight_mv = 1\n";
+    fixture f;
+    (void)state;
+    fixture_init(&f, text);
+    vly_net *net = fixture_net(&f, "cpu:1");
+    vly_error *e = &f.error;
+    assert_fails(vly_net_inject(net, 0, "clock", 1, 0, 1, e), VLY_E_INVALID, e,
+                 "area clock is a generator, which nothing reaches");
+    assert_int_equal(net->pending.n, 0);
+    assert_ok(vly_net_inject(net, 0, "S", 1, 0, 1, e), f.error);
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
 /* A conductance is added with the sign of its port, a current with both. */
 static void conductances(void **state)
 {
@@ -295,6 +320,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rounding),
     cmocka_unit_test(clamps),
     cmocka_unit_test(refused),
+    cmocka_unit_test(generators),
     cmocka_unit_test(conductances),
     cmocka_unit_test(far_ahead),
     cmocka_unit_test(list_equals_injection),

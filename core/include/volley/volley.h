@@ -185,7 +185,9 @@ VLY_API void vly_net_on_spikes(vly_net *net, vly_spikes_fn function, void *arg);
 VLY_API void vly_net_on_bursts(vly_net *net, vly_spikes_fn function, void *arg);
 
 /* Adds value (unit of the port) to a neuron's input in a burst not yet done.
- * Values of one neuron, port and burst are summed; the sum is clamped. */
+ * Values of one neuron, port and burst are summed; the sum is clamped.
+ * Errors  E_INVALID  burst, area, neuron or port is none, the area is a
+ *                    generator, the value not finite */
 VLY_API vly_status vly_net_inject(vly_net *net, uint64_t burst,
                                   const char *area, uint32_t index,
                                   uint32_t port, double value,
