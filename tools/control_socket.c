@@ -132,27 +132,44 @@ bool control_peer_allowed(int fd)
     return peer.uid == geteuid() || peer.uid == 0;
 }
 
-/* Asked for half a second: a run that begins has a name before it listens, and
- * on a busy machine some time passes between the two. */
+/* "FOLDER/.4711a": beside path, of this process. A name that no run has and
+ * `ctl` does not list. */
+static vly_status name_beside(const char *path, char kind,
+                              struct sockaddr_un *address, vly_error *error)
+{
+    char name[CONTROL_PATH_BYTES + 32];
+    const char *slash = strrchr(path, '/');
+    int folder = slash != NULL ? (int)(slash + 1 - path) : 0;
+    snprintf(name, sizeof name, "%.*s.%lx%c", folder, path,
+             (unsigned long)getpid(), kind);
+    return make_address(name, address, error);
+}
+
+static bool is_refused(const char *path)
+{
+    int fd = -1;
+    int reason = try_connect(path, &fd);
+    if (reason == 0)
+        close(fd);
+    return reason == ECONNREFUSED;
+}
+
+/* A socket has its name only while a process listens (control_listen), so one
+ * that refuses is of a run that was killed. It is looked at once more under
+ * another name: meanwhile a run may have begun under its own. */
 bool control_remove_stale(const char *path)
 {
-    static const struct timespec moment = {0, 50000000};
-    enum { LOOKS = 10 };
+    struct sockaddr_un aside;
     struct stat info;
     if (lstat(path, &info) != 0 || !S_ISSOCK(info.st_mode) ||
-        info.st_uid != geteuid())
+        info.st_uid != geteuid() || !is_refused(path) ||
+        name_beside(path, 'b', &aside, NULL) != VLY_OK ||
+        rename(path, aside.sun_path) != 0)
         return false;
-    for (int i = 0; i < LOOKS; i++) {
-        int fd = -1;
-        int reason = try_connect(path, &fd);
-        if (reason == 0)
-            close(fd);
-        if (reason != ECONNREFUSED)
-            return false;
-        if (i + 1 < LOOKS)
-            nanosleep(&moment, NULL);
-    }
-    return unlink(path) == 0;
+    bool stale = is_refused(aside.sun_path);
+    if (!stale)
+        (void)link(aside.sun_path, path);
+    return unlink(aside.sun_path) == 0 && stale;
 }
 
 vly_status control_check(const char *path, vly_error *error)
@@ -178,14 +195,24 @@ vly_status control_check(const char *path, vly_error *error)
 }
 
 /* fchmod before bind: the mode of the socket's file, and no moment at which it
- * is open to others; umask would be that of all threads. */
+ * is open to others; umask would be that of all threads. It gets its name when
+ * it listens: between bind and listen it looks like that of a killed run. */
 static int bind_and_listen(int fd, const struct sockaddr_un *address)
 {
     enum { QUEUE = 16 };
+    struct sockaddr_un made;
+    if (name_beside(address->sun_path, 'a', &made, NULL) != VLY_OK)
+        return ENAMETOOLONG;
+    unlink(made.sun_path); /* of a killed process with our number */
     if (fchmod(fd, 0600) != 0 ||
-        bind(fd, (const struct sockaddr *)address, sizeof *address) != 0)
+        bind(fd, (const struct sockaddr *)&made, sizeof made) != 0)
         return errno;
-    return listen(fd, QUEUE) == 0 ? 0 : errno;
+    int reason =
+        listen(fd, QUEUE) != 0 || link(made.sun_path, address->sun_path) != 0
+            ? errno
+            : 0;
+    unlink(made.sun_path);
+    return reason;
 }
 
 vly_status control_listen(const char *path, control_listener *listener,
@@ -208,8 +235,8 @@ vly_status control_listen(const char *path, control_listener *listener,
     if (reason != 0) {
         close(fd);
         return vly_fail(error, VLY_E_IO, "%s: no control socket: %s", path,
-                        reason == EADDRINUSE ? "another process listens there"
-                                             : strerror(reason));
+                        reason == EEXIST ? "another process listens there"
+                                         : strerror(reason));
     }
     *listener = (control_listener){
         .fd = fd, .device = info.st_dev, .inode = info.st_ino};

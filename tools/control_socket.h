@@ -39,7 +39,8 @@ typedef struct control_listener {
     ino_t inode;
 } control_listener;
 
-/* Mode 0600. What a killed run left there is removed.
+/* Mode 0600. What a killed run left there is removed. The name is there only
+ * while somebody listens.
  * Errors  as control_check; E_IO another process listens there */
 vly_status control_listen(const char *path, control_listener *listener,
                           vly_error *error);
