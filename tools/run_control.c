@@ -334,6 +334,14 @@ static vly_status stay_paused(run_control *control, vly_error *error)
     return status;
 }
 
+/* In real time a run may now wait for longer than figures may be old. */
+static bool will_wait(const run_job *job, uint64_t now)
+{
+    return job->plan.pace != RUN_PACE_NONE &&
+           job->control->figures.burst != vly_net_burst(job->net) &&
+           run_pace_due_ns(&job->pace) > now + renew_ns / 2;
+}
+
 vly_status run_control_between(run_job *job, vly_error *error)
 {
     run_control *control = job->control;
@@ -346,7 +354,7 @@ vly_status run_control_between(run_job *job, vly_error *error)
     if (status == VLY_OK && control->paused)
         status = stay_paused(control, error);
     uint64_t now = vly_clock_ns();
-    if (asked || now >= control->next_ns)
+    if (asked || now >= control->next_ns || will_wait(job, now))
         renew(control, now);
     return status;
 }

@@ -157,7 +157,9 @@ expect 0 rerun folder/manifest.json --quiet
 prints "identical"
 
 # ---- in real time: a burst in a quarter of an hour keeps no command waiting
+# and what is told is not the burst before
 begin --pace --pace-hz 0.001
+holds wait_for is_past 0
 expect 0 ctl "$process" pause --timeout 200
 expect 0 ctl "$process" resume --timeout 200
 expect 0 ctl "$process" swap cpu:2 --timeout 200
