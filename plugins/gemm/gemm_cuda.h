@@ -117,6 +117,9 @@ typedef struct vly_gemm_lt {
     cublasLtMatrixLayout_t layout_d;
     uint32_t staged;
     uint32_t one_by_one; /* 1: a call for each product of the batch */
+    uint64_t rows;       /* of A and D in a call */
+    uint32_t n_pieces;   /* 1: rows are m; else run_pieces */
+    uint32_t reserved;
 } vly_gemm_lt;
 
 /* Whether the library can be asked at all: with D written by it (staged 0), or
@@ -140,6 +143,10 @@ bool vly_gemm_lt_check(const vly_gemm_lt *lt, vly_gemm_candidate *candidate);
 /* ---- gemm_cuda_run.c
  * --------------------------------------------------------- */
 
+/* Rows whose sums of 32 bits stand in the workspace at once where the library
+ * writes those: m, or a multiple of 64 where workspace_most has no room for
+ * all. */
+uint64_t vly_gemm_cuda_staged_rows(const vly_gemm_problem *problem);
 /* Bytes of workspace of the candidate; UINT64_MAX on overflow. */
 uint64_t vly_gemm_cuda_workspace(const vly_gemm_problem *problem,
                                  const vly_gemm_candidate *candidate);

@@ -123,10 +123,10 @@ static vly_status layouts(vly_gemm_lt *lt, const vly_gemm_problem *p,
     const uint64_t wide_pitch = (d->k + 7) / 8 * 8;
     const uint32_t out = out_type(p, lt->staged);
     const uint64_t ldd = lt->staged ? d->n : d->ldd;
-    const uint64_t stride_d = lt->staged ? d->m * d->n : d->stride_d;
+    const uint64_t stride_d = lt->staged ? lt->rows * d->n : d->stride_d;
     vly_status status =
-        layout(lt, &lt->layout_a, d->type_a, trans_a ? d->m : d->k,
-               trans_a ? d->k : d->m, d->lda, d->batch, d->stride_a, error);
+        layout(lt, &lt->layout_a, d->type_a, trans_a ? lt->rows : d->k,
+               trans_a ? d->k : lt->rows, d->lda, d->batch, d->stride_a, error);
     if (status == VLY_OK)
         status = layout(
             lt, &lt->layout_b, wide ? d->type_a : d->type_b,
@@ -134,11 +134,11 @@ static vly_status layouts(vly_gemm_lt *lt, const vly_gemm_problem *p,
             wide ? wide_pitch : d->ldb, d->batch,
             wide && d->stride_b != 0 ? d->n * wide_pitch : d->stride_b, error);
     if (status == VLY_OK)
-        status = layout(lt, &lt->layout_c, out, d->n, d->m,
+        status = layout(lt, &lt->layout_c, out, d->n, lt->rows,
                         lt->staged ? ldd : d->ldc, d->batch,
                         lt->staged ? stride_d : d->stride_c, error);
     if (status == VLY_OK)
-        status = layout(lt, &lt->layout_d, out, d->n, d->m, ldd, d->batch,
+        status = layout(lt, &lt->layout_d, out, d->n, lt->rows, ldd, d->batch,
                         stride_d, error);
     return status;
 }
@@ -194,6 +194,8 @@ vly_status vly_gemm_lt_init(vly_gemm_lt *lt, const vly_gemm_problem *p,
     const vly_gemm_desc *d = &p->desc;
     const cublasComputeType_t compute = compute_type(p);
     lt->staged = staged;
+    lt->rows = staged ? vly_gemm_cuda_staged_rows(p) : d->m;
+    lt->n_pieces = lt->rows < d->m ? (uint32_t)((d->m - 1) / lt->rows + 1) : 1;
     /* pointers of scales have no stride */
     lt->one_by_one = p->kind == VLY_GEMM_FP8 && d->batch > 1;
     vly_status status = vly_gemm_cuda_status(
@@ -253,6 +255,23 @@ static uint32_t alignment(const vly_gemm_desc *d, uint64_t stride,
     return (uint32_t)align;
 }
 
+/* The same of A where a call has only some of the rows (run_pieces): the last
+ * one begins anywhere. */
+static uint32_t alignment_of_pieces(const vly_gemm_lt *lt,
+                                    const vly_gemm_desc *d, uint32_t align)
+{
+    const uint64_t element = d->type_a == VLY_ELEMENT_F32  ? 4
+                             : d->type_a == VLY_ELEMENT_I8 ? 1
+                                                           : 2;
+    const uint64_t pitch =
+        (d->flags & VLY_GEMM_TRANS_A) != 0 ? element : d->lda * element;
+    while (lt->rows < d->m && align > 1 &&
+           (lt->rows * pitch % align != 0 ||
+            (d->m - lt->rows) * pitch % align != 0))
+        align /= 2;
+    return align;
+}
+
 static cublasStatus_t set_alignment(const vly_gemm_lt *lt,
                                     const vly_gemm_problem *p,
                                     cublasLtMatmulPreference_t preference)
@@ -260,11 +279,12 @@ static cublasStatus_t set_alignment(const vly_gemm_lt *lt,
     const vly_gemm_desc *d = &p->desc;
     const bool wide = p->kind == VLY_GEMM_WEIGHT_ONLY;
     const uint32_t ours = 16; /* what of the workspace is between products */
-    const uint32_t a = alignment(d, d->stride_a, d->type_a);
+    const uint32_t a =
+        alignment_of_pieces(lt, d, alignment(d, d->stride_a, d->type_a));
     const uint32_t b = wide ? ours : alignment(d, d->stride_b, d->type_b);
     /* sums of [m][n] words, one product behind the other */
     uint32_t staged = 256;
-    while (d->batch > 1 && d->m * d->n * 4 % staged != 0)
+    while (d->batch > 1 && lt->rows * d->n * 4 % staged != 0)
         staged /= 2;
     const uint32_t c =
         lt->staged ? staged : alignment(d, d->stride_c, d->type_d);

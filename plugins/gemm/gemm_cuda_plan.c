@@ -70,17 +70,20 @@ static void name_choice(const vly_gemm_lt *lt, const vly_gemm_candidate *c,
     if (c->way != VLY_GEMM_WAY_LIBRARY)
         return;
     const size_t version = lt->library->version();
+    char pieces[32] = "";
+    if (c->staged && lt->n_pieces > 1)
+        snprintf(pieces, sizeof pieces, " in %u pieces", lt->n_pieces);
     /* 120901 is 12.9.1, 130100 is 13.1.0 */
     snprintf(text, 200,
              "cublaslt %zu.%zu.%zu algo %u tile %u stages %u split %u cluster "
-             "%u%s",
+             "%u%s%s",
              version / 10000, version / 100 % 100, version % 100,
              algo_number(lt, c, CUBLASLT_ALGO_CONFIG_ID, 4),
              algo_number(lt, c, CUBLASLT_ALGO_CONFIG_TILE_ID, 4),
              algo_number(lt, c, CUBLASLT_ALGO_CONFIG_STAGES_ID, 4),
              algo_number(lt, c, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4),
              algo_number(lt, c, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2),
-             c->staged ? ", staged" : "");
+             c->staged ? ", staged" : "", pieces);
 }
 
 /* Whether choose=NAME means it: "gemv" is each of them, "default" the first of

@@ -24,7 +24,7 @@ _Static_assert((int)VLY_CUDA_GELU == VLY_GEMM_GELU &&
 
 /* Bytes from its beginning. */
 typedef struct parts {
-    uint64_t sums;    /* fp32 or int32 [n_parts][batch][m][n] */
+    uint64_t sums;    /* fp32 or int32 [n_parts][batch][rows][n] */
     uint64_t scale_a; /* of blocks, as the library wants them */
     uint64_t scale_b;
     uint64_t wide; /* weights of 16 bits */
@@ -49,8 +49,9 @@ static bool product(uint64_t a, uint64_t b, uint64_t c, uint64_t *out)
     return vly_accel_mul(a, b, out) && vly_accel_mul(*out, c, out);
 }
 
-static bool find_parts(const vly_gemm_problem *p, const vly_gemm_candidate *c,
-                       parts *at)
+/* rows: of which sums are there at once. */
+static bool find_parts_of(const vly_gemm_problem *p,
+                          const vly_gemm_candidate *c, uint64_t rows, parts *at)
 {
     const vly_gemm_desc *d = &p->desc;
     uint64_t sums = 0, wide = 0, scale_a = 0, scale_b = 0;
@@ -61,7 +62,7 @@ static bool find_parts(const vly_gemm_problem *p, const vly_gemm_candidate *c,
     if (!(library && c->staged) && !split && !library)
         return true;
     if (((library && c->staged) || split) &&
-        (!product(d->batch, d->m, d->n, &sums) ||
+        (!product(d->batch, rows, d->n, &sums) ||
          !reserve(&at->end, &at->sums, sums,
                   sizeof(float) * (split ? c->n_parts : 1))))
         return false;
@@ -76,6 +77,38 @@ static bool find_parts(const vly_gemm_problem *p, const vly_gemm_candidate *c,
          !reserve(&at->end, &at->wide, wide, sizeof(uint16_t))))
         return false;
     return reserve(&at->end, &at->library, c->library_bytes, 1);
+}
+
+/* Both are guesses: calls of 64 rows read B from the L2 cache, as long as they
+ * are not too many launches. What is slower than kernels of ours is not taken.
+ */
+enum { ROWS_OF_A_PIECE = 64, MOST_PIECES = 64 };
+
+uint64_t vly_gemm_cuda_staged_rows(const vly_gemm_problem *problem)
+{
+    const vly_gemm_desc *d = &problem->desc;
+    const vly_gemm_candidate staged = {.way = VLY_GEMM_WAY_LIBRARY,
+                                       .staged = 1};
+    const uint64_t most = d->workspace_most;
+    uint64_t row = 0;
+    parts at;
+    /* the library applies scales of fp8, which would have to be cut as well */
+    if (problem->kind == VLY_GEMM_FP8 || problem->is_empty ||
+        (find_parts_of(problem, &staged, d->m, &at) && at.end <= most) ||
+        !find_parts_of(problem, &staged, 0, &at) || at.end > most ||
+        !product(d->batch, d->n, sizeof(float), &row))
+        return d->m;
+    /* as much is left for the library */
+    uint64_t rows = (most - at.end) / 2 / row;
+    rows = rows / ROWS_OF_A_PIECE * ROWS_OF_A_PIECE;
+    return rows > 0 && (d->m - 1) / rows < MOST_PIECES ? rows : d->m;
+}
+
+static bool find_parts(const vly_gemm_problem *p, const vly_gemm_candidate *c,
+                       parts *at)
+{
+    return find_parts_of(
+        p, c, c->staged != 0 ? vly_gemm_cuda_staged_rows(p) : p->desc.m, at);
 }
 
 uint64_t vly_gemm_cuda_workspace(const vly_gemm_problem *problem,
@@ -243,21 +276,67 @@ static vly_cuda_gemm one_of(const vly_cuda_gemm *g, uint64_t z)
     return one;
 }
 
+/* What the library's sums are of, and what is left to do with them. */
+static uint32_t sum_type(const vly_gemm_problem *problem)
+{
+    return problem->kind == VLY_GEMM_INT8_SCALED ? VLY_CUDA_SUM_I32
+                                                 : VLY_CUDA_SUM_F32;
+}
+
+/* The rows behind those that are done. A call has always as many, the last one
+ * some of those before again, so that the library is asked for one shape; D,
+ * which may be C, is written once. */
+static vly_status run_piece(const vly_gemm_problem *problem,
+                            const vly_gemm_candidate *c, const vly_gemm_lt *lt,
+                            const parts *at, const vly_gemm_run *run,
+                            const vly_cuda_gemm *g, const void *b,
+                            uint64_t done, vly_error *error)
+{
+    const uint64_t first = done < g->m - lt->rows ? done : g->m - lt->rows;
+    vly_cuda_gemm piece = *g;
+    piece.a =
+        plus(g->a, g->trans_a ? first : first * g->lda, bytes_of(g->type_a));
+    vly_status status =
+        call(lt, c, at, run, &piece, b, inside(run, at->sums), error);
+    for (uint64_t z = 0; z < g->batch && status == VLY_OK; z++) {
+        vly_cuda_gemm rest = one_of(g, z);
+        const uint64_t sums = (z * lt->rows + done - first) * g->n;
+        rest.m = lt->rows - (done - first);
+        rest.c = plus(rest.c, done * g->ldc, bytes_of(g->type_d));
+        rest.d = (char *)rest.d + done * g->ldd * bytes_of(g->type_d);
+        if (g->scale_a_mode == VLY_CUDA_SCALE_ROW)
+            rest.scale_a = plus(rest.scale_a, done, sizeof(float));
+        status = vly_accel_cuda_check(
+            (int)vly_cuda_gemm_finish(
+                &rest, inside(run, at->sums + sums * sizeof(float)), 1,
+                sum_type(problem), (cudaStream_t)run->stream),
+            "the end of rows", error);
+    }
+    return status;
+}
+
+/* Weights of 16 bits, if the library needs them so. */
+static vly_status widen(const vly_gemm_problem *problem, const parts *at,
+                        const vly_gemm_run *run, const vly_cuda_gemm *g,
+                        const void **b, vly_error *error)
+{
+    if (problem->kind != VLY_GEMM_WEIGHT_ONLY)
+        return VLY_OK;
+    *b = inside(run, at->wide);
+    return vly_accel_cuda_check(
+        (int)vly_cuda_gemm_widen(g, inside(run, at->wide),
+                                 (cudaStream_t)run->stream),
+        "weights to 16 bits", error);
+}
+
 /* All calls of a candidate, before what is left to do with its sums. */
 static vly_status calls(const vly_gemm_problem *problem,
                         const vly_gemm_candidate *c, const vly_gemm_lt *lt,
                         const parts *at, const vly_gemm_run *run,
                         const vly_cuda_gemm *g, vly_error *error)
 {
-    vly_status status = VLY_OK;
     const void *b = g->b;
-    if (problem->kind == VLY_GEMM_WEIGHT_ONLY) {
-        b = inside(run, at->wide);
-        status = vly_accel_cuda_check(
-            (int)vly_cuda_gemm_widen(g, inside(run, at->wide),
-                                     (cudaStream_t)run->stream),
-            "weights to 16 bits", error);
-    }
+    vly_status status = widen(problem, at, run, g, &b, error);
     if (status == VLY_OK && g->bias != NULL && !lt->staged && !lt->one_by_one)
         status =
             set_pointer(lt, CUBLASLT_MATMUL_DESC_BIAS_POINTER, g->bias, error);
@@ -278,6 +357,19 @@ static vly_status calls(const vly_gemm_problem *problem,
     return status;
 }
 
+/* Where the workspace has no room for the sums of all rows. */
+static vly_status run_pieces(const vly_gemm_problem *problem,
+                             const vly_gemm_candidate *c, const vly_gemm_lt *lt,
+                             const parts *at, const vly_gemm_run *run,
+                             const vly_cuda_gemm *g, vly_error *error)
+{
+    const void *b = g->b;
+    vly_status status = widen(problem, at, run, g, &b, error);
+    for (uint64_t done = 0; done < g->m && status == VLY_OK; done += lt->rows)
+        status = run_piece(problem, c, lt, at, run, g, b, done, error);
+    return status;
+}
+
 static vly_status run_library(const vly_gemm_problem *problem,
                               const vly_gemm_candidate *c,
                               const vly_gemm_lt *lt, const vly_cuda_gemm *g,
@@ -285,6 +377,8 @@ static vly_status run_library(const vly_gemm_problem *problem,
 {
     parts at;
     (void)find_parts(problem, c, &at);
+    if (lt->n_pieces > 1)
+        return run_pieces(problem, c, lt, &at, run, g, error);
     vly_status status = calls(problem, c, lt, &at, run, g, error);
     if (status != VLY_OK || !lt->staged)
         return status;
@@ -293,10 +387,7 @@ static vly_status run_library(const vly_gemm_problem *problem,
         rest.scale_a_mode = rest.scale_b_mode = VLY_CUDA_SCALE_NONE;
     return vly_accel_cuda_check(
         (int)vly_cuda_gemm_finish(&rest, inside(run, at.sums), 1,
-                                  problem->kind == VLY_GEMM_INT8_SCALED
-                                      ? VLY_CUDA_SUM_I32
-                                      : VLY_CUDA_SUM_F32,
-                                  (cudaStream_t)run->stream),
+                                  sum_type(problem), (cudaStream_t)run->stream),
         "the end of a product", error);
 }
 

@@ -674,6 +674,73 @@ static void workspace_is_limited(void **state)
     }
 }
 
+/* The same again with C in the place of D. */
+static void compute_in_place(product *p, const char *options)
+{
+    const vly_device_spec device = {
+        .struct_size = sizeof device, .n_threads = 1, .options = options};
+    vly_error error = {.struct_size = sizeof error};
+    vly_gemm_plan *plan = NULL;
+    vly_plan_info info = {.struct_size = sizeof info};
+    vly_gemm_run run = p->run;
+    assert_int_equal(p->desc.ldc, p->desc.ldd);
+    assert_ok(gemm->plan_create(&device, &p->desc, &plan, &error), error);
+    assert_ok(gemm->plan_info(plan, &info, &error), error);
+    run.workspace_bytes = info.workspace_bytes;
+    run.workspace = aligned_alloc(256, info.workspace_bytes + 256);
+    memcpy(run.d, run.c, p->n_d * conformance_element_bits(p->desc.type_d) / 8);
+    run.c = run.d;
+    assert_ok(gemm->run(plan, &run, &error), error);
+    look(p, "in place");
+    free(run.workspace);
+    gemm->plan_destroy(plan);
+}
+
+/* Sums of 32 bits for some rows after the other, where all of them have no
+ * room; the last piece begins in the one before it. */
+static void rows_in_pieces(void **state)
+{
+    static const struct {
+        product_case of;
+        uint64_t most;
+        const char *says;
+    } pieces[] = {
+        {{F16, F16, F16, 0, 0, TB | BIAS, VLY_GEMM_RELU2, 200, 24, 40, 2, 8,
+          0.5f},
+         26000,
+         "staged in 4 pieces"},
+        {{F32, F32, F32, 0, 0, TA, VLY_GEMM_RELU2, 257, 20, 9, 1, 3, 0.0f},
+         14000,
+         "staged in 5 pieces"},
+        {{I8, I8, F16, VLY_SCALE_ROW, VLY_SCALE_ROW, TB | BIAS, VLY_GEMM_RELU,
+          150, 24, 32, 2, 0, 0.5f},
+         26000,
+         "staged in 3 pieces"},
+        {{F16, I8, F16, 0, VLY_SCALE_ROW, TB, 0, 192, 34, 48, 1, 0, 1.0f},
+         23000,
+         "staged in 3 pieces"},
+    };
+    (void)state;
+    behave((fake_cublaslt_state){.n_algorithms = 4});
+    for (uint32_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+        const char *const options = "cache=off,choose=cublaslt," LIBRARY;
+        product p;
+        vly_plan_info info;
+        case_now = i;
+        seed = i;
+        make_case(&p, &pieces[i].of);
+        p.desc.workspace_most = pieces[i].most;
+        assert_true(compute(&p, options, &info));
+        assert_true(info.workspace_bytes <= pieces[i].most);
+        if (strstr(info.choice, pieces[i].says) == NULL)
+            fail_msg("case %u: %s, wanted: %s", i, info.choice, pieces[i].says);
+        if (p.desc.ldc == p.desc.ldd)
+            compute_in_place(&p, options);
+        unmake(&p);
+        assert_int_equal(library->n_live, 0);
+    }
+}
+
 /* ---- memory that is missing
  * --------------------------------------------------------- */
 
@@ -731,6 +798,7 @@ int main(void)
         cmocka_unit_test(first_is_taken_unmeasured),
         cmocka_unit_test(choices_are_kept),
         cmocka_unit_test(workspace_is_limited),
+        cmocka_unit_test(rows_in_pieces),
         cmocka_unit_test(every_block_may_be_missing),
     };
     return cmocka_run_group_tests(tests, open_plugin, NULL) ? 1 : 0;
