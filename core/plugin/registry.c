@@ -351,13 +351,29 @@ vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
 
 /* ---- asking for an interface ------------------------------------------ */
 
-/* "cpu, template"; "none" */
-static void usable_list(const vly_registry *registry, char *text, size_t bytes)
+/* A word of the list in entry->interfaces. */
+static bool offers(const registry_entry *entry, const char *interface_id)
+{
+    const size_t n = strlen(interface_id);
+    const char *at = entry->interfaces;
+    while ((at = strstr(at, interface_id)) != NULL) {
+        if ((at == entry->interfaces || at[-1] == ' ') &&
+            (at[n] == ' ' || at[n] == '\0'))
+            return true;
+        at += n;
+    }
+    return false;
+}
+
+/* "cpu, template": those with the interface, NULL: any; "none" */
+static void usable_list(const vly_registry *registry, const char *interface_id,
+                        char *text, size_t bytes)
 {
     size_t used = 0;
     snprintf(text, bytes, "none");
     for (uint32_t i = 0; i < registry->count && used + 40 < bytes; i++)
-        if (entry_start(registry->entries[i]))
+        if (entry_start(registry->entries[i]) &&
+            (!interface_id || offers(registry->entries[i], interface_id)))
             used +=
                 (size_t)snprintf(text + used, bytes - used, "%s%s",
                                  used ? ", " : "", registry->entries[i]->id);
@@ -365,10 +381,11 @@ static void usable_list(const vly_registry *registry, char *text, size_t bytes)
 
 /* VLY_E_UNSUPPORTED whatever the reason: who asks can take another plugin. */
 static vly_status not_available(const vly_registry *registry, const char *id,
-                                const char *why, vly_error *error)
+                                const char *interface_id, const char *why,
+                                vly_error *error)
 {
     char usable[256];
-    usable_list(registry, usable, sizeof(usable));
+    usable_list(registry, interface_id, usable, sizeof(usable));
     return vly_fail(error, VLY_E_UNSUPPORTED, "plugin %s: %.700s (usable: %s)",
                     id, why, usable);
 }
@@ -393,7 +410,9 @@ static const char *near_id(const vly_registry *registry, const char *id,
     return vly_suggest_text(&near, text, bytes);
 }
 
+/* interface_id: what is wanted of it, for the message. */
 static vly_status entry_get(const vly_registry *registry, const char *id,
+                            const char *interface_id,
                             const registry_entry **entry, vly_error *error)
 {
     if (!registry || !id)
@@ -407,8 +426,8 @@ static vly_status entry_get(const vly_registry *registry, const char *id,
     char near[80];
     snprintf(why, sizeof(why), "there is none with this id%s",
              near_id(registry, id, near, sizeof(near)));
-    return not_available(registry, id, found ? found->failure.message : why,
-                         error);
+    return not_available(registry, id, interface_id,
+                         found ? found->failure.message : why, error);
 }
 
 static vly_status no_interface(const vly_registry *registry,
@@ -418,14 +437,15 @@ static vly_status no_interface(const vly_registry *registry,
     char why[256];
     snprintf(why, sizeof(why), "does not offer %.60s, only %s", interface_id,
              entry->interfaces);
-    return not_available(registry, entry->id, why, error);
+    return not_available(registry, entry->id, interface_id, why, error);
 }
 
 vly_status vly_registry_backend(const vly_registry *registry, const char *id,
                                 const vly_backend **backend, vly_error *error)
 {
     const registry_entry *entry = NULL;
-    vly_status status = entry_get(registry, id, &entry, error);
+    vly_status status =
+        entry_get(registry, id, VLY_BACKEND_INTERFACE, &entry, error);
     if (status != VLY_OK)
         return status;
     if (entry->backend.struct_size == 0)
@@ -452,7 +472,7 @@ vly_status vly_registry_interface(const vly_registry *registry, const char *id,
                                   vly_error *error)
 {
     const registry_entry *entry = NULL;
-    vly_status status = entry_get(registry, id, &entry, error);
+    vly_status status = entry_get(registry, id, interface_id, &entry, error);
     if (status != VLY_OK)
         return status;
     if (!interface_id)

@@ -242,7 +242,7 @@ static void test_good(void **state)
                      VLY_E_UNSUPPORTED);
     assert_non_null(strstr(error.message, "plugin template: does not offer "
                                           "volley.gemm/1, only "
-                                          "volley.backend/1 (usable: "));
+                                          "volley.backend/1 (usable: none)"));
     assert_ptr_equal(table, backend);
     vly_registry_destroy(registry);
 }
