@@ -229,11 +229,19 @@ static vly_status look_at_recording(run_job *job, vly_status status)
     return status == VLY_OK ? run_record_tick(job->record, error) : status;
 }
 
+/* A net that has moved may be slower by far: what was a piece of 50 ms would
+ * keep figures, files and checkpoints waiting. Attempts count, too. */
+static uint32_t moves_of(const run_job *job)
+{
+    return job->plan.n_swaps + job->n_failures;
+}
+
 /* Up to `until` bursts done. */
 static vly_status run_until(run_job *job, uint64_t until)
 {
     const uint64_t piece_ns = piece_ns_of(job);
     uint64_t piece = 1;
+    uint32_t moves = moves_of(job);
     vly_error error = VLY_ERROR_INIT;
     while (vly_net_burst(job->net) < until) {
         if (tool_signals_stopped())
@@ -242,6 +250,10 @@ static vly_status run_until(run_job *job, uint64_t until)
         if (status != VLY_OK)
             return status;
         run_monitor_between(job);
+        if (moves_of(job) != moves) {
+            moves = moves_of(job);
+            piece = 1;
+        }
         uint64_t left = until - vly_net_burst(job->net);
         left = run_checkpoint_limit(job, left);
         left = run_sample_limit(job, left);

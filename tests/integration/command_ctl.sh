@@ -170,6 +170,14 @@ ended 6
 VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$test_plugins/erring.so
 VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$test_plugins/flaky.so
 export VOLLEY_PLUGIN_PATH
+begin --backend cpu:1
+holds wait_for is_past 100000
+expect 0 ctl "$process" swap erring,slow=500
+# as many as the fast one did at once would take half an hour
+expect 0 ctl "$process" status --json
+holds wait_for is_past "$(number burst)"
+expect 0 ctl "$process" stop
+ended 6
 begin --backend erring,slow=50
 expect 0 ctl "$process" pause
 expect 0 ctl "$process" swap cpu:1
