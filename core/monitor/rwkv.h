@@ -13,6 +13,7 @@
 #ifndef VOLLEY_MONITOR_RWKV_H
 #define VOLLEY_MONITOR_RWKV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -69,6 +70,7 @@ typedef struct vly_rwkv_options {
      * or fp16. */
     vly_rwkv_format activation;
     uint32_t n_threads; /* of the processor; 0: all cores */
+    bool best_effort;   /* weights and contexts leave room for all others */
 } vly_rwkv_options;
 
 typedef struct vly_rwkv_model vly_rwkv_model;

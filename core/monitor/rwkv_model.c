@@ -137,8 +137,12 @@ vly_status rwkv_alloc(const vly_rwkv_model *model, uint64_t bytes,
     const uint64_t available = rwkv_is_host(model) ? vly_memory_available() : 0;
     if (available > 0 && bytes > available)
         return vly_fail_nomem(error, bytes, what);
-    vly_status status = model->parts.memory.alloc(model->parts.device.index,
-                                                  bytes, &made, error);
+    const vly_memory *from = &model->parts.memory;
+    const uint32_t device = model->parts.device.index;
+    vly_status status =
+        model->best_effort && from->alloc_as
+            ? from->alloc_as(device, bytes, VLY_QOS_BEST_EFFORT, &made, error)
+            : from->alloc(device, bytes, &made, error);
     if (status == VLY_OK)
         *memory = made;
     return status;
@@ -290,6 +294,7 @@ vly_status vly_rwkv_model_create(const vly_registry *registry,
     if (!made)
         return vly_fail_nomem(error, sizeof *made, "a model");
     made->info.sizes = source->sizes;
+    made->best_effort = options->best_effort;
     VLY_TRY(find_parts(registry, device, options->n_threads, made, error));
     VLY_TRY(choose_types(made, source, options, error));
     made->slots = vly_calloc((size_t)source->sizes.layers * VLY_RWKV_N_TENSORS,

@@ -35,6 +35,7 @@ struct vly_rwkv_model {
     uint32_t type;         /* of activations, VLY_ELEMENT_* */
     uint32_t type_base;    /* embedding, head, low-rank matrices */
     uint32_t type_large;   /* the other matrices */
+    bool best_effort;      /* its memory, see vly_rwkv_options */
     char *arena;
     rwkv_slot *slots; /* [layers][VLY_RWKV_N_TENSORS] */
 };

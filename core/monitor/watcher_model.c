@@ -65,7 +65,7 @@ static vly_status admit(vly_watcher_rwkv *made, const vly_registry *registry,
     snprintf(account, sizeof account, "%s:%u", accelerator.spec.id,
              accelerator.device.index);
     return vly_gate_admit(&accelerator.memory, accelerator.device.index,
-                          made->on_host ? NULL : account, bytes, error);
+                          made->on_host ? "host" : account, bytes, error);
 }
 
 vly_status vly_watcher_rwkv_open(const vly_registry *registry, const char *path,
@@ -75,7 +75,7 @@ vly_status vly_watcher_rwkv_open(const vly_registry *registry, const char *path,
     vly_status status = VLY_OK;
     vly_rwkv_weights *weights = NULL;
     vly_rwkv_source source;
-    const vly_rwkv_options options = {.n_threads = 1};
+    const vly_rwkv_options options = {.n_threads = 1, .best_effort = true};
     vly_watcher_rwkv *made = vly_calloc(1, sizeof *made);
     if (!made)
         return vly_fail_nomem(error, sizeof *made, "the monitor's model");

@@ -77,6 +77,15 @@ uint64_t vly_accel_total(void)
 #endif
 }
 
+vly_status vly_accel_check_qos(uint32_t qos, vly_error *error)
+{
+    return qos <= VLY_QOS_BEST_EFFORT
+               ? VLY_OK
+               : vly_accel_fail(error, VLY_E_INVALID,
+                                "%s: memory of class %u, wanted 0 to %u",
+                                vly_accel_plugin, qos, VLY_QOS_BEST_EFFORT);
+}
+
 vly_status vly_accel_alloc(uint64_t count, uint64_t size, void *out,
                            vly_error *error)
 {

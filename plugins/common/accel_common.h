@@ -38,6 +38,9 @@ uint64_t vly_accel_available(void);
 /* All of them; 0 if unknown. */
 uint64_t vly_accel_total(void);
 
+/* Errors  E_INVALID it is none of VLY_QOS_* */
+vly_status vly_accel_check_qos(uint32_t qos, vly_error *error);
+
 /* count * size bytes, 256-byte aligned, cleared, into *out (a pointer to any
  * pointer). Errors E_NOMEM, *out untouched. [any-thread] */
 vly_status vly_accel_alloc(uint64_t count, uint64_t size, void *out,

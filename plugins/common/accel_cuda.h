@@ -28,8 +28,8 @@ vly_status vly_accel_cuda_enter(uint32_t device, vly_error *error);
  * Without it, and on older hosts, the runtime is asked directly. */
 vly_status vly_accel_cuda_memory_start(vly_error *error);
 void vly_accel_cuda_memory_stop(void);
-/* qos: VLY_QOS_*. Errors E_NOMEM with bytes requested and available; as enter.
- * [any-thread] */
+/* qos: VLY_QOS_*. Errors E_NOMEM with bytes requested and available; E_INVALID
+ * qos; as enter. [any-thread] */
 vly_status vly_accel_cuda_take(uint32_t device, uint64_t bytes, uint32_t qos,
                                void **memory, vly_error *error);
 /* No work that uses it may be under way: others may have it at once, in other

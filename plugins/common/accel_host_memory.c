@@ -86,15 +86,23 @@ static vly_status available(uint32_t device, uint64_t *free_bytes,
     return VLY_OK;
 }
 
-static vly_status memory_alloc(uint32_t device, uint64_t bytes, void **memory,
-                               vly_error *error)
+static vly_status memory_alloc_as(uint32_t device, uint64_t bytes, uint32_t qos,
+                                  void **memory, vly_error *error)
 {
     vly_status status = check_device(device, error);
+    if (status == VLY_OK)
+        status = vly_accel_check_qos(qos, error);
     if (status != VLY_OK)
         return status;
     if (bytes > PTRDIFF_MAX)
         return vly_accel_fail_memory(bytes, vly_accel_available(), "", error);
-    return vly_accel_take(bytes, VLY_QOS_BURSTABLE, memory, error);
+    return vly_accel_take(bytes, qos, memory, error);
+}
+
+static vly_status memory_alloc(uint32_t device, uint64_t bytes, void **memory,
+                               vly_error *error)
+{
+    return memory_alloc_as(device, bytes, VLY_QOS_BURSTABLE, memory, error);
 }
 
 static void memory_free(uint32_t device, void *memory)
@@ -207,4 +215,5 @@ const vly_memory vly_accel_host_memory = {
     .event_destroy = event_destroy,
     .event_record = event_record,
     .event_elapsed = event_elapsed,
+    .alloc_as = memory_alloc_as,
 };

@@ -135,6 +135,8 @@ vly_status vly_accel_cuda_take(uint32_t device, uint64_t bytes, uint32_t qos,
                                void **memory, vly_error *error)
 {
     vly_status status = vly_accel_cuda_enter(device, error);
+    if (status == VLY_OK)
+        status = vly_accel_check_qos(qos, error);
     if (status != VLY_OK)
         return status;
     if (policy != NULL && device < n_accounts)

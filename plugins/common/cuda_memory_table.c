@@ -265,4 +265,5 @@ const vly_memory vly_accel_cuda_memory = {
     .graph_end = graph_end,
     .graph_run = graph_run,
     .graph_destroy = graph_destroy,
+    .alloc_as = vly_accel_cuda_take,
 };

@@ -72,6 +72,8 @@ expect 0 run small.toml --bursts 20000 --backend cpu:2 --json watched.json \
 prints 'monitor           0 anomalies in '
 holds [ "$(value digest watched.json)" = "$(value digest plain.json)" ]
 holds is_json watched.json
+# its model is in the account of the host, behind all others
+holds grep -q '"best_effort_bytes": [1-9]' watched.json
 holds [ -e kept/monitor.jsonl ]
 holds [ ! -s kept/monitor.jsonl ]
 cat >figures.py <<'END_OF_FIGURES'

@@ -114,6 +114,13 @@ static void by_the_policy(void **state)
     assert_ok(memory->alloc(0, 5100, &second, &error), error);
     assert_ptr_equal(second, first);
     assert_int_equal(usage_of("cuda:0").reuses, 1);
+    void *third = NULL;
+    assert_ok(memory->alloc_as(1, 5000, VLY_QOS_BEST_EFFORT, &third, &error),
+              error);
+    assert_int_equal(usage_of("cuda:1").used_by[VLY_QOS_BEST_EFFORT], 5120);
+    memory->free(1, third);
+    assert_int_equal(memory->alloc_as(1, 5000, 3, &third, &error),
+                     VLY_E_INVALID);
     /* 15/16 of a quota is for what runs beside bursts */
     assert_ok(vly_device_memory_limit("cuda:0", 16000, &error), error);
     assert_int_equal(memory->alloc(0, 10000, &none, &error), VLY_E_NOMEM);

@@ -58,6 +58,16 @@ static void counted(void **state)
     for (uint32_t i = 0; i < 5001; i++)
         assert_int_equal(second[i], 0);
     vly_accel_free(second);
+    const vly_memory *memory = &vly_accel_host_memory;
+    void *third = NULL;
+    assert_ok(memory->alloc_as(0, 5000, VLY_QOS_BEST_EFFORT, &third, &error),
+              error);
+    assert_int_equal(usage().used_by[VLY_QOS_BEST_EFFORT], 5120);
+    memory->free(0, third);
+    assert_int_equal(memory->alloc_as(0, 5000, 3, &third, &error),
+                     VLY_E_INVALID);
+    assert_int_equal(memory->alloc_as(1, 5000, 0, &third, &error),
+                     VLY_E_INVALID);
     limit(16000);
     assert_int_equal(vly_accel_alloc(15001, 1, &first, &error), VLY_E_NOMEM);
     assert_int_equal(error.bytes_requested, 15360);

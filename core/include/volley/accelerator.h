@@ -107,7 +107,11 @@ typedef struct vly_memory {
     vly_status (*graph_run)(uint32_t device, vly_graph *graph, void *stream,
                             vly_error *error);
     void (*graph_destroy)(uint32_t device, vly_graph *graph);
-    void *reserved[6]; /* NULL */
+    /* [optional] alloc by a class of service, qos: VLY_QOS_* of plugin.h; alloc
+     * is burstable. free is the same. Errors  of alloc; E_INVALID qos */
+    vly_status (*alloc_as)(uint32_t device, uint64_t bytes, uint32_t qos,
+                           void **memory, vly_error *error);
+    void *reserved[5]; /* NULL */
 } vly_memory;
 VLY_SEAL(vly_memory, 200);
 
