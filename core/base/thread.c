@@ -358,6 +358,12 @@ const char *vly_thread_background(void)
     return NULL;
 }
 
+void vly_thread_foreground(pthread_t thread)
+{
+    const struct sched_param none = {0};
+    (void)pthread_setschedparam(thread, SCHED_OTHER, &none);
+}
+
 uint64_t vly_thread_ns(void)
 {
     struct timespec now = {0};

@@ -36,6 +36,10 @@ vly_status vly_thread_start(pthread_t *thread, void *(*entry)(void *),
  * wants: SCHED_IDLE, or the lowest priority where the system has none or
  * forbids it. Says which; NULL: neither. */
 const char *vly_thread_background(void);
+/* Another thread is to stand back no longer, because somebody waits for its
+ * end. Linux lets only who has the right to do so (RLIMIT_NICE); without it
+ * nothing changes. */
+void vly_thread_foreground(pthread_t thread);
 /* Processor time of the calling thread so far. */
 uint64_t vly_thread_ns(void);
 

@@ -100,6 +100,14 @@ double vly_surprise_nats(const float *logits, uint32_t n, uint8_t token)
     return most + vly_log(sum) - logits[token];
 }
 
+void vly_record_nats(const float *logits, const uint8_t *text, double *nats)
+{
+    for (uint32_t i = 1; i < VLY_TOKENS_PER_RECORD; i++)
+        nats[vly_token_metric(text[i])] =
+            vly_surprise_nats(logits + (size_t)(i - 1) * VLY_TOKEN_VOCABULARY,
+                              VLY_TOKEN_VOCABULARY, text[i]);
+}
+
 /* ---- scores ------------------------------------------------------------- */
 
 /* As the baselines of tokens.c, over surprise. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The watcher's thread. It looks at the ring now and then, because a burst loop
- * that had to wake it would wait for that; a step at the gate is one token.
+ * that had to wake it would wait for that; a step at the gate is one record.
  */
 #include "monitor/watcher.h"
 
@@ -35,10 +35,11 @@ struct vly_watcher {
     uint64_t next;         /* of the ring */
     uint64_t lost;         /* by the ring, and those told in a record */
     uint64_t lost_told;
-    float logits[VLY_TOKEN_VOCABULARY]; /* of the next token */
+    float logits[VLY_TOKENS_PER_RECORD][VLY_TOKEN_VOCABULARY];
 
     pthread_t thread;
     bool runs;
+    bool over;            /* no more is to be judged; of who looks */
     pthread_mutex_t lock; /* of the next ones */
     pthread_cond_t changed;
     bool ended;
@@ -62,34 +63,26 @@ static bool fail(vly_watcher *watcher, const vly_error *error)
     return false;
 }
 
-/* One token through the gate. false: the model failed, or the gate closed. */
-static bool step(vly_watcher *watcher, uint32_t token)
+/* How surprising each of the record's tokens was: one step at the gate. Nobody
+ * asks how likely the first one is, a separator, so nothing is kept from one
+ * record to the next. false: the model failed, or the gate closed. */
+static bool read_text(vly_watcher *watcher, const uint8_t *text, double *nats)
 {
     const vly_watcher_options *options = &watcher->options;
+    uint32_t tokens[VLY_TOKENS_PER_RECORD];
     vly_error error = VLY_ERROR_INIT;
+    for (uint32_t i = 0; i < VLY_TOKENS_PER_RECORD; i++)
+        tokens[i] = text[i];
     if (!vly_gate_enter(options->gate, VLY_QOS_BEST_EFFORT))
         return false;
     const uint64_t begin = options->wall ? vly_clock_ns() : vly_thread_ns();
-    const vly_status status = options->model.step(options->model.context, token,
-                                                  watcher->logits, &error);
+    const vly_status status = options->model.read(
+        options->model.context, tokens, watcher->logits[0], &error);
     const uint64_t end = options->wall ? vly_clock_ns() : vly_thread_ns();
     vly_gate_leave(options->gate, VLY_QOS_BEST_EFFORT, end - begin);
     if (status != VLY_OK)
         return fail(watcher, &error);
-    return true;
-}
-
-/* How surprising each of the record's tokens was; false as above. */
-static bool read_text(vly_watcher *watcher, const uint8_t *text, double *nats)
-{
-    for (uint32_t i = 0; i < VLY_TOKENS_PER_RECORD; i++) {
-        const uint32_t metric = vly_token_metric(text[i]);
-        if (metric < VLY_METRICS)
-            nats[metric] = vly_surprise_nats(watcher->logits,
-                                             VLY_TOKEN_VOCABULARY, text[i]);
-        if (!step(watcher, text[i]))
-            return false;
-    }
+    vly_record_nats(watcher->logits[0], text, nats);
     return true;
 }
 
@@ -188,10 +181,19 @@ static void catch_up(vly_watcher *watcher)
         count_skipped(watcher, skipped);
 }
 
-/* What is new. last: nothing will be, so nothing is skipped. */
-static bool look(vly_watcher *watcher, bool last)
+static bool has_ended(vly_watcher *watcher)
 {
-    while (take(watcher)) {
+    pthread_mutex_lock(&watcher->lock);
+    const bool ended = watcher->ended;
+    pthread_mutex_unlock(&watcher->lock);
+    return ended;
+}
+
+/* What is new. last: nothing will be, so nothing is skipped; else the rest is
+ * left to who ends it. */
+static void look(vly_watcher *watcher, bool last)
+{
+    while (!watcher->over && (last || !has_ended(watcher)) && take(watcher)) {
         if (!watcher->any) {
             const point before = watcher->from;
             watcher->from = watcher->to;
@@ -201,16 +203,14 @@ static bool look(vly_watcher *watcher, bool last)
         }
         if (!last)
             catch_up(watcher);
-        if (!judge(watcher))
-            return false;
+        watcher->over = !judge(watcher);
     }
     pthread_mutex_lock(&watcher->lock);
     watcher->figures.lost = watcher->lost;
     pthread_mutex_unlock(&watcher->lock);
-    return true;
 }
 
-/* Until there may be something, at most a tick. true: it is the last time. */
+/* Until there may be something, at most a tick. true: it has ended. */
 static bool wait_a_tick(vly_watcher *watcher)
 {
     pthread_mutex_lock(&watcher->lock);
@@ -228,11 +228,9 @@ static void *watch(void *arg)
     pthread_mutex_lock(&watcher->lock);
     watcher->figures.background = background;
     pthread_mutex_unlock(&watcher->lock);
-    for (;;) {
-        const bool last = wait_a_tick(watcher);
-        if (!look(watcher, last) || last)
-            return NULL;
-    }
+    while (!watcher->over && !wait_a_tick(watcher))
+        look(watcher, false);
+    return NULL;
 }
 
 /* ---- begin and end ------------------------------------------------------- */
@@ -299,8 +297,11 @@ void vly_watcher_end(vly_watcher *watcher)
     watcher->ended = true;
     pthread_cond_broadcast(&watcher->changed);
     pthread_mutex_unlock(&watcher->lock);
+    /* what it still has to do is to end: at once, where that is allowed */
+    vly_thread_foreground(watcher->thread);
     pthread_join(watcher->thread, NULL);
     watcher->runs = false;
+    look(watcher, true);
 }
 
 void vly_watcher_destroy(vly_watcher *watcher)

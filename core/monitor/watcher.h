@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The thread that watches a run: it takes samples from the ring of telemetry,
  * makes records and tokens of them, has a model say how surprising they are,
- * and tells what was strange. Every token is a step at the gate.
+ * and tells what was strange. Every record is a step at the gate: its tokens
+ * are known at once, so a device is asked for sixteen of them one time.
  *
  * It never makes a run wait, so it may fall behind. Then samples are skipped:
  * as they are sums, the next record tells of a longer time, and no spike is
  * lost. At the end of a run what is in the ring is judged without regard to
- * the budget, because nobody else wants the device any more.
+ * the budget, because nobody else wants the device any more, and by the thread
+ * that ends it: on a machine without idle time its own gets hardly any.
  */
 #ifndef VOLLEY_MONITOR_WATCHER_H
 #define VOLLEY_MONITOR_WATCHER_H
@@ -17,12 +19,14 @@
 #include "monitor/gate.h"
 #include "monitor/telemetry.h"
 
-/* What says how likely the next token is. Used by one thread at a time. */
+/* What says how likely each token is. Used by one thread at a time. */
 typedef struct vly_watcher_model {
     void *context;
-    /* Takes a token; logits [VLY_TOKEN_VOCABULARY] of the one behind it (out).
-     * After an error it is not called again. */
-    vly_status (*step)(void *context, uint32_t token, float *logits,
+    /* Takes a record's tokens; logits of what is behind each of them (out).
+     * After an error it is not called again.
+     * tokens  [VLY_TOKENS_PER_RECORD]
+     * logits  [VLY_TOKENS_PER_RECORD][VLY_TOKEN_VOCABULARY] */
+    vly_status (*read)(void *context, const uint32_t *tokens, float *logits,
                        vly_error *error);
 } vly_watcher_model;
 
@@ -58,7 +62,8 @@ typedef struct vly_watcher_options {
     bool (*device)(void *context, uint64_t *values);
     /* [optional] is the net elsewhere than it was asked to be? */
     bool (*wrong_place)(void *context);
-    /* On the watcher's thread; the anomaly is valid during the call. */
+    /* On the watcher's thread or in vly_watcher_end; the anomaly is valid
+     * during the call. */
     void (*on_anomaly)(void *context, const vly_anomaly *anomaly);
     void *context; /* of the three */
 } vly_watcher_options;
@@ -83,9 +88,9 @@ typedef struct vly_watcher vly_watcher;
  * Errors  E_INVALID alarms_an_hour or record_s; E_NOMEM also: no thread */
 vly_status vly_watcher_create(const vly_watcher_options *options,
                               vly_watcher **watcher, vly_error *error);
-/* No more samples come: what is in the ring is judged (unless the gate is
- * paused), then the thread ends, and the gate is done with. The ring and the
- * gate may go after this. Legal twice. */
+/* No more samples come: the thread ends, what is in the ring is judged by the
+ * caller (unless the gate is paused), and the gate is done with. The ring and
+ * the gate may go after this. Legal twice. */
 void vly_watcher_end(vly_watcher *watcher);
 /* Ends it if it was not. NULL is legal. */
 void vly_watcher_destroy(vly_watcher *watcher);

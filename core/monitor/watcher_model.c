@@ -86,8 +86,9 @@ vly_status vly_watcher_rwkv_open(const vly_registry *registry, const char *path,
     vly_rwkv_source_of(weights, &source);
     VLY_TRY(vly_rwkv_model_create(registry, &source, device, &options,
                                   &made->model, error));
-    VLY_TRY(
-        vly_rwkv_context_create(made->model, 1, 1, 0, &made->context, error));
+    VLY_TRY(vly_rwkv_context_create(made->model, 1, VLY_TOKENS_PER_RECORD,
+                                    VLY_RWKV_ALL_LOGITS, &made->context,
+                                    error));
     made->bytes = vly_rwkv_model_info_of(made->model)->bytes +
                   vly_rwkv_context_bytes(made->context);
     *model = made;
@@ -107,17 +108,17 @@ void vly_watcher_rwkv_close(vly_watcher_rwkv *model)
     vly_free(model);
 }
 
-static vly_status step(void *context, uint32_t token, float *logits,
-                       vly_error *error)
+static vly_status read_record(void *context, const uint32_t *tokens,
+                              float *logits, vly_error *error)
 {
     const vly_watcher_rwkv *model = context;
-    return vly_rwkv_context_feed(model->context, &token, NULL, 1, logits,
-                                 error);
+    return vly_rwkv_context_feed(model->context, tokens, NULL,
+                                 VLY_TOKENS_PER_RECORD, logits, error);
 }
 
 vly_watcher_model vly_watcher_rwkv_model(vly_watcher_rwkv *model)
 {
-    return (vly_watcher_model){model, step};
+    return (vly_watcher_model){model, read_record};
 }
 
 const struct vly_tail *vly_watcher_rwkv_tails(const vly_watcher_rwkv *model)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * An RWKV-7 model of telemetry, from a file to what the watcher asks: token by
- * token on a device, admitted as best effort.
+ * An RWKV-7 model of telemetry, from a file to what the watcher asks: record by
+ * record on a device, admitted as best effort.
  */
 #ifndef VOLLEY_MONITOR_WATCHER_MODEL_H
 #define VOLLEY_MONITOR_WATCHER_MODEL_H

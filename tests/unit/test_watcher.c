@@ -33,19 +33,22 @@ typedef struct fixture {
     uint64_t n_device;
 } fixture;
 
-static vly_status expect_nothing(void *context, uint32_t token, float *logits,
-                                 vly_error *error)
+static vly_status expect_nothing(void *context, const uint32_t *tokens,
+                                 float *logits, vly_error *error)
 {
     fixture *all = context;
-    const uint64_t place = all->n_tokens++ % VLY_TOKENS_PER_RECORD;
-    if (all->n_tokens == all->fail_at)
-        return vly_fail(error, VLY_E_DEVICE, "the model broke");
-    all->n_bad +=
-        token >= VLY_TOKEN_VOCABULARY ||
-        (place == 0) != (vly_token_metric((uint8_t)token) == VLY_METRICS);
-    for (uint32_t i = 0; i < VLY_TOKEN_VOCABULARY; i++) {
-        const int32_t bin = vly_token_bin((uint8_t)i);
-        logits[i] = -8 * (float)(bin < 0 ? -bin : bin);
+    for (uint32_t t = 0; t < VLY_TOKENS_PER_RECORD; t++) {
+        const uint32_t token = tokens[t];
+        if (++all->n_tokens == all->fail_at)
+            return vly_fail(error, VLY_E_DEVICE, "the model broke");
+        all->n_bad +=
+            token >= VLY_TOKEN_VOCABULARY ||
+            (t == 0) != (vly_token_metric((uint8_t)token) == VLY_METRICS);
+        for (uint32_t i = 0; i < VLY_TOKEN_VOCABULARY; i++) {
+            const int32_t bin = vly_token_bin((uint8_t)i);
+            logits[t * VLY_TOKEN_VOCABULARY + i] =
+                -8 * (float)(bin < 0 ? -bin : bin);
+        }
     }
     return VLY_OK;
 }
