@@ -37,9 +37,6 @@ vly_status tool_bursts(const tool_args *args, const vly_genome *genome,
 /* --threads, else the cores of this process. */
 uint32_t tool_threads(const tool_args *args);
 
-/* The plugins, searched as vly_registry_create does and in ../lib beside the
- * command. */
-vly_status tool_registry_create(vly_registry **registry, vly_error *error);
 /* Is there a usable backend for "cpu:4"? Says so before a long build.
  * Errors  E_INVALID, E_UNSUPPORTED, E_DEVICE */
 vly_status tool_backend_check(vly_registry *registry, const char *backend,

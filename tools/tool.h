@@ -58,6 +58,10 @@ void tool_signals_init(void);
 void tool_signals_defer(bool on);
 void tool_signals_watch(vly_net *net);
 bool tool_signals_stopped(void);
+
+/* The plugins, searched as vly_registry_create does and in ../lib beside the
+ * command. */
+vly_status tool_registry_create(vly_registry **registry, vly_error *error);
 /* mkdir; errno says why not. If the command fails, or is stopped by a signal,
  * before anything is in the folder, it is removed again. */
 vly_status tool_folder_make(const char *folder);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Surprise into scores, scores into alarms.
+ * Surprise into scores, scores into alarms. tools/monitor/score.py has the
+ * same.
  */
 #include "monitor/surprise.h"
 
@@ -26,6 +27,9 @@ static const double at_once = 0.25;
 /* A wall clock that jumps by so much, and checks that failed, are facts: they
  * need no model, and their score is z_most. */
 static const int64_t jump_ms = 500;
+/* Of the false alarms that are bearable, what each channel may make. Most
+ * faults are the model's to find; what stalls it must not miss is far out. */
+static const double budget[VLY_CHANNELS] = {0.78, 0.2, 0.02};
 
 typedef struct usual {
     double centre;
@@ -55,7 +59,7 @@ double vly_tail_rarity(const vly_tail *tail, double x)
 
 double vly_rarity_threshold(double alarms, double records)
 {
-    const double times = VLY_CHANNELS * records / alarms;
+    const double times = records / alarms;
     return times > 1 ? vly_log(times) : 0;
 }
 
@@ -144,7 +148,8 @@ static double rarity_of(const vly_surprise *surprise, int channel, double x)
     tail.share = share > tail.share ? share : tail.share;
     tail.share = tail.share < 1 ? tail.share : 1;
     tail.excess = excess > tail.excess ? excess : tail.excess;
-    return vly_tail_rarity(&tail, x);
+    const double rarity = vly_tail_rarity(&tail, x) + vly_log(budget[channel]);
+    return rarity > 0 ? rarity : 0;
 }
 
 /* The metric of a fact, VLY_METRICS without one. A lost sample is none: who
@@ -170,11 +175,30 @@ static void learn_tails(vly_surprise *surprise, const double *values)
     }
 }
 
-/* Values of the channels, and the metric of each. */
-static void measure(vly_surprise *surprise, const vly_record_note *note,
-                    const double *nats, double *values, uint32_t *metrics,
-                    vly_verdict *verdict)
+/* log2(1 + x), x >= 0 */
+static double bits(double x)
 {
+    return vly_log1p(x) / vly_log(2);
+}
+
+/* Milliseconds that a record took longer than its bursts do of late. */
+static double stall_ms(const vly_record *record, const vly_record_note *note)
+{
+    const double n = record->bursts > 0 ? (double)record->bursts : 1;
+    const double due =
+        n * vly_exp(note->centre[VLY_METRIC_PACE] * (vly_log(2) / 64));
+    const double more = (double)record->wall_ns - due;
+    return more > 0 ? more * 1e-6 : 0;
+}
+
+/* Values of the channels, and the metric of each. */
+static void measure(vly_surprise *surprise, const vly_record *record,
+                    const vly_record_note *note, const double *nats,
+                    uint32_t *metrics, vly_verdict *verdict)
+{
+    double *values = verdict->values;
+    double far[2];
+    uint32_t which[2];
     values[0] = 0;
     metrics[0] = 0;
     for (uint32_t m = 0; m < VLY_METRICS; m++) {
@@ -186,21 +210,28 @@ static void measure(vly_surprise *surprise, const vly_record_note *note,
             metrics[0] = m;
         }
     }
-    vly_extremes_judge(&surprise->times, note->level, values + 1, metrics + 1);
+    values[VLY_CHANNEL_STALL] = bits(stall_ms(record, note));
+    metrics[VLY_CHANNEL_STALL] =
+        note->z16[VLY_METRIC_BURST] >= note->z16[VLY_METRIC_PACE]
+            ? VLY_METRIC_BURST
+            : VLY_METRIC_PACE;
+    vly_extremes_judge(&surprise->times, note->level, far, which);
+    const int most = far[1] > far[0];
+    values[VLY_CHANNEL_EXTREME] = bits(4 * far[most]);
+    metrics[VLY_CHANNEL_EXTREME] = which[most];
 }
 
 void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
                         const vly_record_note *note, const double *nats,
                         vly_verdict *verdict)
 {
-    double values[VLY_CHANNELS];
     uint32_t metrics[VLY_CHANNELS];
     vly_verdict made = {.burst = record->burst,
                         .warm = surprise->n >= VLY_TOKENS_WARM,
                         .threshold = surprise->threshold};
-    measure(surprise, note, nats, values, metrics, &made);
+    measure(surprise, record, note, nats, metrics, &made);
     for (int c = 0; c < VLY_CHANNELS; c++) {
-        const double rarity = rarity_of(surprise, c, values[c]);
+        const double rarity = rarity_of(surprise, c, made.values[c]);
         if (rarity > made.score) {
             made.score = rarity < z_most ? rarity : z_most;
             made.metric = metrics[c];
@@ -218,7 +249,7 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
     /* of an episode only the first record is learned from: a fault that lasts
      * is not what is usual here */
     if (made.warm && fact == VLY_METRICS && surprise->quiet >= QUIET)
-        learn_tails(surprise, values);
+        learn_tails(surprise, made.values);
     if (made.strange)
         surprise->quiet = 0;
     else if (surprise->quiet < QUIET)

@@ -4,10 +4,14 @@
  * token had. Each metric's surprise is held against its own centre and spread
  * of late (a net whose spikes are hard to foresee is not broken). What lasts
  * for some records counts fully, what is large at once in part; the strangest
- * metric counts. Beside it stand two rules about times (extremes.h). Each of
- * the three has a tail on sound runs, which says how rare a value is; a
- * record's score is the rarest of them, and the threshold follows from how many
- * false alarms an hour are bearable.
+ * metric counts. Beside it stand two measures that need no model: how long the
+ * run stood still beyond what its bursts usually take, in the machine's time
+ * and not in the run's own (a machine that others use too has short stalls; a
+ * burst that hung is far beyond them, however often there are some); and how
+ * far times lie above all that they have been (extremes.h). Each of the three
+ * has a tail on sound runs, of idle machines and of busy ones, which says how
+ * rare a value is, and a part of the false alarms that are bearable; a record's
+ * score is that of the rarest.
  *
  * A tail is taken as exponential above a high quantile (peaks over threshold:
  * Pickands 1975, doi:10.1214/aos/1176343003; streams: Siffer et al. 2017,
@@ -30,18 +34,24 @@ typedef struct vly_tail {
     double excess; /* > 0 */
 } vly_tail;
 
-/* What a record is judged by: surprise, times as they are, times smoothed
- * (extremes.h). */
-#define VLY_CHANNELS 3
+/* What a record is judged by: surprise; log2(1 + t), t ms that it took longer
+ * than its bursts do of late; log2(1 + 4 far), far of vly_extremes_judge, the
+ * larger one. */
+enum {
+    VLY_CHANNEL_SURPRISE,
+    VLY_CHANNEL_STALL,
+    VLY_CHANNEL_EXTREME,
+    VLY_CHANNELS
+};
 
 /* -log of the share of sound records above x; 0 up to base. */
 double vly_tail_rarity(const vly_tail *tail, double x);
-/* The rarity that one of the channels of `records` sound records reaches
- * `alarms` times. */
+/* The score that `records` sound records reach `alarms` times, by all channels
+ * together: what each may add is in its score already. */
 double vly_rarity_threshold(double alarms, double records);
 /* The tails' text in a model's metadata, "BASE SHARE EXCESS" for each channel,
  * under VLY_TAILS_KEY. false: it is none. */
-#define VLY_TAILS_KEY "volley.tails"
+#define VLY_TAILS_KEY "volley.rarity"
 bool vly_tails_read(const char *text, vly_tail tails[VLY_CHANNELS]);
 
 /* -log softmax(logits)[token] in nats. n > token; logits that are not finite
@@ -59,6 +69,7 @@ void vly_record_nats(const float *logits, const uint8_t *text, double *nats);
 typedef struct vly_verdict {
     double score; /* rarity: 10.5 is one of 36,000 records */
     double threshold;
+    double values[VLY_CHANNELS];
     double nats[VLY_METRICS]; /* surprise of each metric */
     double z[VLY_METRICS];    /* against its own past, held */
     uint32_t metric;          /* the most deviating */

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes into a model's metadata what the engine takes its threshold from: the
+"""Writes into a model's metadata what the engine takes its scores from: the
 tails of what records are judged by on sound runs of split "valid", which the
 model did not learn from.
 
-    calibrate.py DATA MODEL.safetensors [--nats FILE]
+    calibrate.py MODEL.safetensors DATA ... [--nats FILE ...]
+
+DATA are folders of generate.py or packed files: of an idle machine and of a
+busy one, because what is calibrated on the first alone finds every stall of the
+second strange.
 """
 import argparse
 import pathlib
@@ -15,6 +19,11 @@ import score
 import surprise
 import tokens
 
+# A tail begins where so many of the sound records lie below: that of stalls
+# higher, because the short ones of an idle machine are no measure of the long
+# ones.
+QUANTILES = [0.99, 0.995, 0.99]
+
 
 def channels_of(data, nats, model, backend):
     """[values of the channels] of all warm records of sound runs."""
@@ -24,30 +33,40 @@ def channels_of(data, nats, model, backend):
         if line["fault"] != "none" or \
                 not line.get("backend", "cpu:1").startswith(backend):
             continue
-        _, text, levels, _ = runs.tokenise(names, records)
+        kept, text, levels, _ = runs.tokenise(names, records)
         rows = surprise.of_run(nats, model, line, text)
-        got += score.channels(rows, levels)[tokens.WARM:]
+        got += score.channels(rows, kept, levels)[tokens.WARM:]
     return got
 
 
 def main():
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("model", type=pathlib.Path)
-    parser.add_argument("--nats", type=pathlib.Path,
-                        help="what surprise.py wrote, so that the model does "
-                        "not run")
+    parser.add_argument("data", type=pathlib.Path, nargs="+")
+    parser.add_argument("--nats", type=pathlib.Path, nargs="+",
+                        help="what surprise.py wrote of each DATA, so that the "
+                        "model does not run")
     parser.add_argument("--backend", default="", help="its name begins so")
     options = parser.parse_args()
+    if options.nats and len(options.nats) != len(options.data):
+        parser.error(f"{len(options.nats)} files of nats, wanted one for each "
+                     f"of {len(options.data)} DATA")
     model, metadata = rwkv7.load(options.model)
-    nats = surprise.read(options.nats) if options.nats else None
-    got = channels_of(options.data, nats, model, options.backend)
-    tails = [score.tail(column) for column in zip(*got)]
-    metadata.pop("volley.tail", None)
-    metadata["volley.tails"] = " ".join(f"{x:.6g}" for t in tails for x in t)
+    got = []
+    for i, data in enumerate(options.data):
+        nats = surprise.read(options.nats[i]) if options.nats else None
+        rows = channels_of(data, nats, model, options.backend)
+        print(f"{data}: {len(rows)} records")
+        got += rows
+    if not got:
+        raise SystemExit("no sound runs of split valid")
+    tails = [score.tail(column, quantile)
+             for column, quantile in zip(zip(*got), QUANTILES)]
+    metadata.pop("volley.tails", None)
+    metadata["volley.rarity"] = " ".join(f"{x:.6g}" for t in tails for x in t)
     rwkv7.save(model, options.model, metadata)
-    print(f"{len(got)} records, tails {metadata['volley.tails']}")
+    print(f"{len(got)} records, tails {metadata['volley.rarity']}")
 
 
 if __name__ == "__main__":

@@ -1,24 +1,33 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The monitor (a model and two rules) and the model alone against EWMA, windowed
-Gaussian and static limits, on runs of split "test" of generate.py or runs.py
-(which nothing was trained or tuned on).
+"""The monitor, as the command has it, and the model alone against EWMA,
+windowed Gaussian and static limits, on runs of split "test" of generate.py or
+runs.py (which nothing was trained or tuned on).
 
-    evaluate.py DATA MODEL.safetensors          a table in Markdown
+    evaluate.py MODEL.safetensors DATA ... [--volley COMMAND]
 
-For each kind of fault and each detector:
+Every score but that of the model alone is printed by `volley monitor tokens
+--json --model`, so what is judged here is the code that watches runs. For each
+kind of fault and each detector:
   recall  share of runs with an alarm in the fault, at the threshold that gives
           one false alarm in 36,000 sound records (an hour at ten a second);
-          with fewer sound records than that, one that gives none
+          with fewer sound records than that, one that gives none; the
+          interval of Clopper and Pearson of 95% beside that of the monitor
   delay   records from the fault's begin to the alarm, median of those found
   PR      area under the precision-recall curve: the fault of a run is one
           positive, each 32 sound records one negative, scored by their largest
 Sound are runs without a fault and what lies before one; what lies behind one is
-neither. `asked` of a run says which backends were asked for when.
+neither. Beside it: what the monitor does at the threshold that it takes by
+itself.
 """
 import argparse
 import json
+import math
 import pathlib
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import runs
 import score
@@ -30,24 +39,32 @@ PIECE = 32
 DETECTORS = ["monitor", "model", "ewma", "gaussian", "static"]
 
 
-def scores_of(run, nats, model, tails):
+def rows_of(run, model, options):
+    """What the command prints of each record of a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "telemetry.jsonl"
+        runs.write(run, path)
+        done = subprocess.run(
+            [options.volley, "monitor", "tokens", str(path), "--json",
+             "--model", str(model)], capture_output=True, check=False)
+    if done.returncode != 0:
+        sys.exit(done.stderr.decode().strip())
+    return [json.loads(text) for text in done.stdout.splitlines()]
+
+
+def scores_of(run, model, tails, options):
     """(records, {detector: [score]}) of a run."""
-    line, names, rows = run
-    kept, text, levels, _ = runs.tokenise(names, rows)
-    scores = {}
-    for kind in DETECTORS[2:]:
-        judge = score.Detector(kind)
-        scores[kind] = [judge.judge(row) for row in levels]
-    if tails:
-        import surprise  # pylint: disable=import-outside-toplevel
-        rows = score.channels(surprise.of_run(nats, model, line, text), levels)
-        limit = score.threshold(1, HOUR)
-        # the monitor as the engine has it, and the model without the rules
-        both, alone = score.Rarity(tails, limit), score.Rarity(tails[:1], limit)
-        facts = [score.is_fact(record) for record in kept]
-        scores["monitor"] = [both.judge(*x) for x in zip(rows, facts)]
-        scores["model"] = [alone.judge(x[:1], fact)
-                           for x, fact in zip(rows, facts)]
+    _, names, rows = run
+    kept = runs.tokenise(names, rows)[0]
+    told = rows_of(run, model, options)
+    if [r["burst"] for r in kept] != [r["burst"] for r in told]:
+        sys.exit(f"{run[0]['file']}: the command makes other records of it")
+    scores = {kind: [row[kind] for row in told]
+              for kind in DETECTORS if kind != "model"}
+    # the model alone has all of the budget
+    alone = score.Rarity(tails[:1], score.threshold(1, HOUR), (1.0,))
+    scores["model"] = [alone.judge([row["surprise"]], score.is_fact(record))
+                       for row, record in zip(told, kept)]
     return kept, scores
 
 
@@ -92,17 +109,37 @@ def average_precision(positives, negatives):
     """Area under the precision-recall curve, ties as one step."""
     ranked = sorted([(x, 1) for x in positives] + [(x, 0) for x in negatives],
                     reverse=True)
-    area, hits, seen, i = 0.0, 0, 0, 0
+    area, hits, i = 0.0, 0, 0
     while i < len(ranked):
         j, new = i, 0
         while j < len(ranked) and ranked[j][0] == ranked[i][0]:
             new += ranked[j][1]
             j += 1
         hits += new
-        seen = j
-        area += new / len(positives) * hits / seen
+        area += new / len(positives) * hits / j
         i = j
     return area
+
+
+def interval(hits, n, level=0.95):
+    """Clopper and Pearson 1934, doi:10.1093/biomet/26.4.404."""
+    def above(p):  # probability of hits or more of n
+        return sum(math.comb(n, k) * p ** k * (1 - p) ** (n - k)
+                   for k in range(hits, n + 1))
+
+    def below(p):
+        return sum(math.comb(n, k) * p ** k * (1 - p) ** (n - k)
+                   for k in range(hits + 1))
+
+    def root(rises):
+        low, high = 0.0, 1.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if rises(middle) else (low, middle)
+        return low
+    tail = (1 - level) / 2
+    return (0.0 if hits == 0 else root(lambda p: above(p) < tail),
+            1.0 if hits == n else root(lambda p: below(p) > tail))
 
 
 def median(values):
@@ -111,80 +148,103 @@ def median(values):
     return ordered[len(ordered) // 2] if ordered else None
 
 
-def collect(data, nats, model, tails, options):
+def collect(options, tails):
     """(sound {detector: [[score]]}, faults {name: [{detector: [score]}]})"""
     sound, faults = {}, {}
-    for job in runs.jobs(data, options.split):
+
+    def one(job):
         run = runs.load(job)
         line = run[0]
         if not line.get("backend", "cpu:1").startswith(options.backend):
-            continue
-        records, scores = scores_of(run, nats, model, tails)
-        first, last = len(records), len(records)
-        if line["fault"] != "none":
-            found = window(line, records)
-            if found is None or found[0] <= tokens.WARM:
-                continue  # the fault began before anything could be judged
-            first, last = found
-            faults.setdefault(line["fault"], []).append(
-                {k: s[first:last] for k, s in scores.items()})
-        for kind, row in scores.items():
-            sound.setdefault(kind, []).append(row[tokens.WARM:first])
+            return None
+        return line, *scores_of(run, options.model, tails, options)
+    jobs = [job for data in options.data
+            for job in runs.jobs(data, options.split)]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for got in pool.map(one, jobs):
+            if got is None:
+                continue
+            line, records, scores = got
+            first, last = len(records), len(records)
+            if line["fault"] != "none":
+                found = window(line, records)
+                if found is None or found[0] <= tokens.WARM:
+                    continue  # it began before anything could be judged
+                first, last = found
+                faults.setdefault(line["fault"], []).append(
+                    {k: s[first:last] for k, s in scores.items()})
+            for kind, row in scores.items():
+                sound.setdefault(kind, []).append(row[tokens.WARM:first])
     return sound, faults
+
+
+def found_at(found_runs, kind, limit):
+    """Delay of each run whose fault was found."""
+    delays = [next((i for i, x in enumerate(run[kind]) if x >= limit), None)
+              for run in found_runs]
+    return [i for i in delays if i is not None]
+
+
+def print_own(sound, faults):
+    """The monitor at its own threshold."""
+    own = score.threshold(1, HOUR)
+    n = sum(map(len, sound["monitor"]))
+    print(f"the monitor's own threshold for one an hour: {own:.3g}, "
+          f"{episodes(sound['monitor'], own)} false alarms in "
+          f"{n} records ({n / HOUR:.2f} hours); recall: " + ", ".join(
+              f"{fault} {len(found_at(some, 'monitor', own))} of {len(some)}"
+              for fault, some in sorted(faults.items())))
+
+
+def print_table(sound, faults, limits):
+    """A row for each kind of fault. Returns {fault.detector: [recall, delay,
+    PR]}."""
+    print("\n| fault | runs | " + " | ".join(
+        f"{k}: recall{', 95%' if k == 'monitor' else ''}, delay, PR"
+        for k in DETECTORS) + " |")
+    print("|---|---|" + "---|" * len(DETECTORS))
+    table = {}
+    negatives = {kind: [max(row[i:i + PIECE]) for row in sound[kind]
+                        for i in range(0, len(row) - PIECE + 1, PIECE)]
+                 for kind in DETECTORS}
+    for fault, some in sorted(faults.items()):
+        cells = []
+        for kind in DETECTORS:
+            hits = found_at(some, kind, limits[kind])
+            pr = average_precision([max(run[kind]) for run in some],
+                                   negatives[kind])
+            delay = median(hits)
+            table[f"{fault}.{kind}"] = [len(hits) / len(some), delay, pr]
+            low, high = interval(len(hits), len(some))
+            cells.append(
+                f"{len(hits) / len(some):.2f}, " +
+                (f"{low:.2f} to {high:.2f}, " if kind == "monitor" else "") +
+                f"{'-' if delay is None else delay}, {pr:.3f}")
+        print(f"| {fault} | {len(some)} | " + " | ".join(cells) + " |")
+    return table
 
 
 def main():
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("data", type=pathlib.Path)
-    parser.add_argument("model", type=pathlib.Path, nargs="?")
-    parser.add_argument("--nats", type=pathlib.Path,
-                        help="what surprise.py wrote, so that the model does "
-                        "not run")
+    parser.add_argument("model", type=pathlib.Path)
+    parser.add_argument("data", type=pathlib.Path, nargs="+")
+    parser.add_argument("--volley", default="volley")
     parser.add_argument("--split", default="test")
     parser.add_argument("--backend", default="", help="its name begins so")
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    model, tails, nats = None, None, None
-    kinds = DETECTORS if options.model else DETECTORS[2:]
-    if options.model:
-        import rwkv7  # pylint: disable=import-outside-toplevel
-        model, metadata = rwkv7.load(options.model)
-        numbers = [float(x) for x in metadata["volley.tails"].split()]
-        tails = [numbers[i:i + 3] for i in range(0, 9, 3)]
-    if options.nats:
-        import surprise  # pylint: disable=import-outside-toplevel
-        nats = surprise.read(options.nats)
-    sound, faults = collect(options.data, nats, model, tails, options)
-    n_sound = sum(map(len, sound[kinds[0]]))
-    limits = {k: threshold(sound[k], n_sound // HOUR) for k in kinds}
+    numbers = runs.metadata(options.model)["volley.rarity"].split()
+    tails = [[float(x) for x in numbers[i:i + 3]] for i in range(0, 9, 3)]
+    sound, faults = collect(options, tails)
+    n_sound = sum(map(len, sound["monitor"]))
+    limits = {k: threshold(sound[k], n_sound // HOUR) for k in DETECTORS}
     print(f"{n_sound} sound records; false alarms allowed: "
           f"{n_sound // HOUR}; thresholds: " +
-          ", ".join(f"{k} {limits[k]:.3g}" for k in kinds))
-    if tails:
-        own = score.threshold(1, HOUR)
-        print(f"the monitor's own threshold for one an hour: {own:.3g}, "
-              f"{episodes(sound['monitor'], own)} false alarms in "
-              f"{n_sound} records ({n_sound / HOUR:.2f} hours)")
-    print("\n| fault | runs | " + " | ".join(
-        f"{k}: recall, delay, PR" for k in kinds) + " |")
-    print("|---|---|" + "---|" * len(kinds))
-    table = {}
-    for fault, found_runs in sorted(faults.items()):
-        cells = []
-        for kind in kinds:
-            found = [next((i for i, x in enumerate(run[kind])
-                           if x >= limits[kind]), None) for run in found_runs]
-            hits = [i for i in found if i is not None]
-            negatives = [max(row[i:i + PIECE]) for row in sound[kind]
-                         for i in range(0, len(row) - PIECE + 1, PIECE)]
-            pr = average_precision([max(run[kind]) for run in found_runs],
-                                   negatives)
-            delay = median(hits)
-            table[f"{fault}.{kind}"] = [len(hits) / len(found_runs), delay, pr]
-            cells.append(f"{len(hits) / len(found_runs):.2f}, "
-                         f"{'-' if delay is None else delay}, {pr:.3f}")
-        print(f"| {fault} | {len(found_runs)} | " + " | ".join(cells) + " |")
+          ", ".join(f"{k} {limits[k]:.3g}" for k in DETECTORS))
+    print_own(sound, faults)
+    table = print_table(sound, faults, limits)
     if options.json:
         options.json.write_text(json.dumps(
             {"sound": n_sound, "limits": limits, "table": table}, indent=1),

@@ -19,6 +19,7 @@ import math
 import pathlib
 import random
 
+import runs
 import score
 import tokens
 
@@ -184,6 +185,19 @@ def by_model(path, series):
     return got
 
 
+def joined(path, model, rules):
+    """As the engine joins them (score.Rarity); one series has no stalls."""
+    numbers = [float(x) for x in
+               runs.metadata(path)["volley.rarity"].split()]
+    limit, got = score.threshold(1, 36000), []
+    for surprise, rule in zip(model, rules):
+        judge = score.Rarity([numbers[:3], numbers[6:]], limit,
+                             (score.BUDGET[0], score.BUDGET[2]))
+        got.append([judge.judge((x, math.log2(1 + 4 * y)))
+                    for x, y in zip(surprise, rule)])
+    return got
+
+
 def main():
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
@@ -212,6 +226,8 @@ def main():
         rows["rules"] = [by_rules(one) for one in series]
     if options.model:
         rows["model"] = by_model(options.model, series)
+        rows["monitor"] = joined(options.model, rows["model"],
+                                 [by_rules(one) for one in series])
     for name, scores in rows.items():
         plain, _ = corpus_score(series, scores)
         quiet, _ = corpus_score(series, [suppress(row) for row in scores])

@@ -13,6 +13,7 @@ import lzma
 import pathlib
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from datetime import datetime, timezone
 
 import tokens
 
@@ -72,6 +73,39 @@ def load(job):
     return (line, *tokens.records(folder / line["file"], line.get("asked")))
 
 
+def metadata(model):
+    """What a .safetensors file tells of itself."""
+    with open(model, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        return json.loads(file.read(size)).get("__metadata__", {})
+
+
+def write(run, path):
+    """A run as a file of --telemetry with what the monitor reads of it."""
+    _, names, records = run
+    host = device = 1 << 40
+    lost = 0
+    with open(path, "w", encoding="utf-8") as file:
+        head = {"telemetry": 1, "dt_ms": 1, "neurons": dict.fromkeys(names, 1)}
+        file.write(json.dumps(head) + "\n")
+        for r in records:
+            host, device = host + r["host_growth"], device + r["device_growth"]
+            lost += r["lost"]
+            at = datetime.fromtimestamp(r["unix_ms"] // 1000, timezone.utc)
+
+            def each(key, r=r):
+                return r[key] / r["bursts"] / 1000 if r["bursts"] else None
+            file.write(json.dumps({
+                "time": f"{at:%Y-%m-%dT%H:%M:%S}.{r['unix_ms'] % 1000:03}Z",
+                "burst": r["burst"], "bursts": r["bursts"],
+                "seconds": r["wall_ns"] / 1e9, "backend": "",
+                "burst_us": each("run_ns"), "delivery_us": each("delivery_ns"),
+                "dynamics_us": each("dynamics_ns"), "spikes": r["spikes"],
+                "events": r["events"], "host_bytes": host,
+                "device_bytes": device, "lost": lost,
+                "area_spikes": dict(zip(names, r["areas"]))}) + "\n")
+
+
 def text_of(job):
     """(line of runs.jsonl, 16 tokens of each record) of a run."""
     line, names, records = load(job)
@@ -80,7 +114,8 @@ def text_of(job):
 
 def tokenise(names, records):
     """(records, 16 tokens each, levels each, deviations each); short records
-    are joined with the next ones."""
+    are joined with the next ones. A record gets `stall_ms`, how much longer it
+    took than its bursts do of late."""
     state = tokens.Tokens(len(names))
     kept, text, levels, z16, short = [], [], [], [], None
     for record in records:
@@ -89,6 +124,8 @@ def tokenise(names, records):
         got = state.make(record)
         short = None if got else record
         if got:
+            usual = max(1, record["bursts"]) * 2 ** (state.centres[0] / 64)
+            record["stall_ms"] = max(0.0, record["wall_ns"] - usual) * 1e-6
             kept.append(record)
             text.append(got)
             levels.append(state.levels)

@@ -23,6 +23,9 @@ Z_MOST = 64.0
 MEMORY = 256
 FREE = 8
 PRIOR = 4096
+# of the false alarms that are bearable, what each channel may make
+BUDGET = [0.78, 0.2, 0.02]
+CHANNELS = ["surprise", "stall", "extreme"]
 TIMES = range(4)  # pace, burst, delivery, dynamics
 GAIN_LEAST = 0.1  # of what is smoothed
 QUIET = 16
@@ -104,11 +107,19 @@ class Range:
         return got
 
 
-def channels(nats, levels):
-    """[3] of each record of a run: surprise, times now, times smoothed."""
-    surprise, extremes = Surprise(), Extremes()
-    return [(surprise.judge(a), *extremes.judge(b))
-            for a, b in zip(nats, levels)]
+def without_model(records, levels):
+    """[2] of each record of a run: stall, extreme."""
+    extremes = Extremes()
+    return [(math.log2(1 + record["stall_ms"]),
+             math.log2(1 + 4 * max(extremes.judge(row))))
+            for record, row in zip(records, levels)]
+
+
+def channels(nats, records, levels):
+    """[3] of each record of a run: surprise, stall, extreme."""
+    surprise = Surprise()
+    return [(surprise.judge(a), *b)
+            for a, b in zip(nats, without_model(records, levels))]
 
 
 def is_fact(record):
@@ -131,8 +142,8 @@ class Rarity:
     as strange. What this net adds to a tail counts beside 4,096 of the
     model's records; of an episode only the first record does."""
 
-    def __init__(self, tails, limit):
-        self.tails, self.limit = tails, limit
+    def __init__(self, tails, limit, budget=tuple(BUDGET)):
+        self.tails, self.limit, self.budget = tails, limit, budget
         self.above = [PRIOR * share + 1 for _, share, _ in tails]
         self.sums = [a * t[2] for a, t in zip(self.above, tails)]
         self.n, self.quiet = 0, QUIET
@@ -159,12 +170,13 @@ class Rarity:
             return 0.0
         share = max(share, self.above[c] / (PRIOR + self.n))
         excess = max(excess, self.sums[c] / self.above[c])
-        return (x - base) / excess - math.log(min(1.0, share))
+        return max(0.0, (x - base) / excess - math.log(min(1.0, share)) +
+                   math.log(self.budget[c]))
 
 
 def threshold(alarms, records):
-    """What one of three channels of so many sound records reaches so often."""
-    return max(0.0, math.log(3 * records / alarms))
+    """What so many sound records reach so often, by all channels together."""
+    return max(0.0, math.log(records / alarms))
 
 
 class Detector:
@@ -225,10 +237,13 @@ def main():
     names, records = tokens.records(pathlib.Path(sys.argv[1]))
     judges = [Detector(k) for k in ("ewma", "gaussian", "static")]
     extremes = Extremes()
-    for levels in runs.tokenise(names, records)[2]:
+    records, _, rows, _ = runs.tokenise(names, records)
+    stalls = without_model(records, rows)
+    for levels, more in zip(rows, stalls):
         got = {kind: judge.judge(levels) for kind, judge in
                zip(("ewma", "gaussian", "static"), judges)}
         got["times"], got["times_smoothed"] = extremes.judge(levels)
+        got["stall"], got["extreme"] = more
         print(json.dumps(got))
 
 

@@ -6,7 +6,7 @@
 
 DATA is a folder of generate.py or a packed file (runs.py). OUT.xz has a line of
 JSON for each run: its file's name and [[15 thousandths of nats] of each record],
-which evaluate.py reads in place of a model.
+which calibrate.py reads in place of a model.
 """
 import argparse
 import json

@@ -99,6 +99,7 @@ class Tokens:
         self.n_records = 0
         self.before = (0, 0)  # spikes, bursts
         self.levels = []  # of the last record, its centre where it has none
+        self.centres = []  # where they were before it
         self.z16 = []     # their deviations, 0 where it has none
 
     def _levels(self, r):
@@ -150,6 +151,7 @@ class Tokens:
             return None
         levels = self._levels(r)
         text = [0]
+        self.centres = [late.centre // 256 for late in self.metrics]
         self.levels = [levels.get(name, late.centre // 256)
                        for name, late in zip(NAMES, self.metrics)]
         self.z16 = [late.z16(levels[name]) if name in levels else 0
