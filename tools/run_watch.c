@@ -96,6 +96,7 @@ static void put_sample(run_job *job, uint64_t now)
         .host_bytes = stats.host_bytes,
         .device_bytes = stats.device_bytes,
         .connectome_bytes = stats.connectome_bytes,
+        .waited_ns = vly_thread_waited_ns(),
     };
     vly_telemetry_put(watch->ring, &sample, watch->area_spikes);
     watch->n_samples++;

@@ -255,6 +255,11 @@ static bool read_counts(const json_value *line, vly_record *record,
     record->spikes = (uint64_t)n[2];
     record->events = (uint64_t)n[3];
     record->wall_ns = (uint64_t)floor(*seconds * 1e9 + 0.5);
+    /* an older telemetry does not tell */
+    const double waited = json_find_number(line, "waited_s", 0);
+    if (!(waited >= 0) || !(waited < 1e9))
+        return false;
+    record->waited_ns = (uint64_t)floor(waited * 1e9 + 0.5);
     for (int i = 0; i < 3; i++)
         memory[i] = (uint64_t)n[4 + i];
     return total_ns(line, "burst_us", n[1], &record->run_ns) &&
@@ -321,6 +326,7 @@ static void join(const telemetry_entry *short_one, telemetry_entry *entry)
                    (int64_t)(b->wall_ns / 1000000);
     b->bursts += a->bursts;
     b->wall_ns += a->wall_ns;
+    b->waited_ns += a->waited_ns;
     b->clock_ms -= (int64_t)(b->wall_ns / 1000000);
     b->run_ns += a->run_ns;
     b->delivery_ns += a->delivery_ns;

@@ -101,6 +101,8 @@ static void put_line(watch_lines *lines)
     json_u64(&json, "burst", to->bursts);
     json_u64(&json, "bursts", to->bursts - from->bursts);
     json_number(&json, "seconds", rates.seconds);
+    json_number(&json, "waited_s",
+                (double)(to->waited_ns - from->waited_ns) * 1e-9);
     json_text(&json, "backend", backend);
     put_us(&json, "burst_us", from->run_ns, to->run_ns, rates.bursts);
     put_us(&json, "delivery_us", from->delivery_ns, to->delivery_ns,

@@ -12,6 +12,7 @@
 #include "base/thread.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -19,6 +20,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -362,6 +364,21 @@ void vly_thread_foreground(pthread_t thread)
 {
     const struct sched_param none = {0};
     (void)pthread_setschedparam(thread, SCHED_OTHER, &none);
+}
+
+uint64_t vly_thread_waited_ns(void)
+{
+    char text[96];
+    const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return 0;
+    const ssize_t n = read(file, text, sizeof text - 1);
+    (void)close(file);
+    text[n > 0 ? n : 0] = '\0';
+    /* "RUN WAITED SLICES" */
+    char *end = NULL;
+    (void)strtoull(text, &end, 10);
+    return strtoull(end, NULL, 10);
 }
 
 uint64_t vly_thread_ns(void)

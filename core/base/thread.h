@@ -42,6 +42,10 @@ const char *vly_thread_background(void);
 void vly_thread_foreground(pthread_t thread);
 /* Processor time of the calling thread so far. */
 uint64_t vly_thread_ns(void);
+/* How long it has been ready to run and no processor was there for it, so far;
+ * 0 for ever where the system does not tell (Linux: /proc, CONFIG_SCHED_INFO).
+ * Cost  opening, reading and closing a file of /proc */
+uint64_t vly_thread_waited_ns(void);
 
 /* A condition that is waited for by the monotonic clock: the wall clock may be
  * set meanwhile. Waits at most ns; spurious ends are the caller's business. */

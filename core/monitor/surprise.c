@@ -27,6 +27,8 @@ static const double at_once = 0.25;
 /* A wall clock that jumps by so much, and checks that failed, are facts: they
  * need no model, and their score is z_most. */
 static const int64_t jump_ms = 500;
+/* What a record may take longer before that is a stall. */
+static const int32_t stall_spreads = 3;
 /* Of the false alarms that are bearable, what each channel may make. Most
  * faults are the model's to find; what stalls it must not miss is far out. */
 static const double budget[VLY_CHANNELS] = {0.78, 0.2, 0.02};
@@ -181,13 +183,18 @@ static double bits(double x)
     return vly_log1p(x) / vly_log(2);
 }
 
-/* Milliseconds that a record took longer than its bursts do of late. */
+/* Milliseconds that a record took longer than its bursts do of late, with what
+ * they vary by nature (spreads above their centre), and without those in which
+ * others had the processor: the system knows of them, and they are nothing that
+ * went wrong here. */
 static double stall_ms(const vly_record *record, const vly_record_note *note)
 {
     const double n = record->bursts > 0 ? (double)record->bursts : 1;
-    const double due =
-        n * vly_exp(note->centre[VLY_METRIC_PACE] * (vly_log(2) / 64));
-    const double more = (double)record->wall_ns - due;
+    const int32_t level = note->centre[VLY_METRIC_PACE] +
+                          stall_spreads * note->spread[VLY_METRIC_PACE];
+    const double due = n * vly_exp(level * (vly_log(2) / 64));
+    const double more =
+        (double)record->wall_ns - (double)record->waited_ns - due;
     return more > 0 ? more * 1e-6 : 0;
 }
 

@@ -35,8 +35,8 @@ typedef struct vly_tail {
 } vly_tail;
 
 /* What a record is judged by: surprise; log2(1 + t), t ms that it took longer
- * than its bursts do of late; log2(1 + 4 far), far of vly_extremes_judge, the
- * larger one. */
+ * than its bursts do of late, without those that it waited for a processor;
+ * log2(1 + 4 far), far of vly_extremes_judge, the larger one. */
 enum {
     VLY_CHANNEL_SURPRISE,
     VLY_CHANNEL_STALL,

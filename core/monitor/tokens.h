@@ -55,11 +55,12 @@ _Static_assert(VLY_TOKEN_VOCABULARY == 256, "a token is a byte");
 
 /* What happened between two samples. */
 typedef struct vly_record {
-    uint64_t burst;   /* done at its end */
-    uint64_t at_ns;   /* vly_clock_ns at its end */
-    uint64_t bursts;  /* in it; 0: the net stood still */
-    uint64_t wall_ns; /* by the steady clock */
-    uint64_t run_ns;  /* inside the engine */
+    uint64_t burst;     /* done at its end */
+    uint64_t at_ns;     /* vly_clock_ns at its end */
+    uint64_t bursts;    /* in it; 0: the net stood still */
+    uint64_t wall_ns;   /* by the steady clock */
+    uint64_t waited_ns; /* of it, ready to run without a processor */
+    uint64_t run_ns;    /* inside the engine */
     uint64_t delivery_ns;
     uint64_t dynamics_ns;
     uint64_t spikes;

@@ -228,10 +228,13 @@ static void clock_and_cores(void **state)
     (void)state;
     assert_true(vly_thread_cores() >= 1);
     uint64_t start = vly_clock_ns();
+    const uint64_t waited = vly_thread_waited_ns();
     for (int i = 0; i < 1000; i++)
         vly_thread_gang(2, nothing, NULL);
+    const uint64_t more = vly_thread_waited_ns();
     uint64_t end = vly_clock_ns();
     assert_true(end > start);
+    assert_true(more >= waited && more - waited <= end - start);
     print_message("an empty gang of 2: %.2f us\n",
                   (double)(end - start) * 1e-6);
 }

@@ -204,9 +204,10 @@ static void test_times(void **state)
     vly_surprise_destroy(surprise);
 }
 
-/* A record of 100 bursts that usually take 10 ms takes `more_ms` longer; every
- * 20th takes `often_ms` longer before that. */
-static vly_verdict stalled(double more_ms, double often_ms)
+/* A record of 100 bursts that usually take 10 ms takes `more_ms` longer, of
+ * which it waits `waited_ms` for a processor; every 20th takes `often_ms`
+ * longer before that. */
+static vly_verdict stalled(double more_ms, double waited_ms, double often_ms)
 {
     vly_surprise *surprise = NULL;
     vly_record record = {.bursts = 100};
@@ -217,8 +218,10 @@ static vly_verdict stalled(double more_ms, double often_ms)
         {0.9, 0.01, 0.2}, {3.6, 0.005, 0.4}, {0.9, 0.01, 0.8}};
     assert_int_equal(vly_surprise_create(tails, 1, 0.1, &surprise, NULL),
                      VLY_OK);
-    note.centre[VLY_METRIC_PACE] =
-        vly_token_level(10000000) - vly_token_level(100);
+    note.spread[VLY_METRIC_PACE] = 8;
+    note.centre[VLY_METRIC_PACE] = vly_token_level(10000000) -
+                                   vly_token_level(100) -
+                                   3 * note.spread[VLY_METRIC_PACE];
     for (uint32_t n = 0; n <= 600; n++) {
         const double more = n == 600 ? more_ms : n % 20 == 19 ? often_ms : 0;
         sound(n, nats);
@@ -226,6 +229,7 @@ static vly_verdict stalled(double more_ms, double often_ms)
             note.level[m] = 640;
         note.z16[VLY_METRIC_BURST] = n == 600 ? 900 : 0;
         record.wall_ns = (uint64_t)((10 + more) * 1e6);
+        record.waited_ns = n == 600 ? (uint64_t)(waited_ms * 1e6) : 0;
         vly_surprise_judge(surprise, &record, &note, nats, &verdict);
         if (n < 600)
             assert_false(verdict.strange);
@@ -239,7 +243,7 @@ static vly_verdict stalled(double more_ms, double often_ms)
 static void test_stalls(void **state)
 {
     (void)state;
-    const vly_verdict hung = stalled(300, 0);
+    const vly_verdict hung = stalled(300, 0, 0);
     assert_true(hung.alarm);
     assert_int_equal(hung.metric, VLY_METRIC_BURST);
     /* a level's last place is a hundredth of the 10 ms */
@@ -247,12 +251,15 @@ static void test_stalls(void **state)
     /* the tail as it was calibrated, and the channel's part of the budget */
     const double tail = (hung.values[VLY_CHANNEL_STALL] - 3.6) / 0.4;
     assert_close(hung.score, tail - log(0.005) + log(0.2), 0.5);
-    assert_false(stalled(20, 0).strange);
-    assert_false(stalled(-5, 0).strange);
-    assert_close(stalled(-5, 0).values[VLY_CHANNEL_STALL], 0, 0);
-    const vly_verdict busy = stalled(300, 15);
+    assert_false(stalled(20, 0, 0).strange);
+    assert_false(stalled(-5, 0, 0).strange);
+    assert_close(stalled(-5, 0, 0).values[VLY_CHANNEL_STALL], 0, 0);
+    /* others had the processor: the machine is busy, and nothing hung */
+    assert_false(stalled(800, 795, 0).strange);
+    assert_true(stalled(800, 400, 0).alarm);
+    const vly_verdict busy = stalled(300, 0, 15);
     assert_true(busy.alarm && busy.score < hung.score - 0.5);
-    assert_false(stalled(60, 25).strange);
+    assert_false(stalled(60, 0, 25).strange);
 }
 
 static void test_refused(void **state)

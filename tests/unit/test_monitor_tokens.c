@@ -266,6 +266,7 @@ static void test_between(void **state)
     to.unix_ns += 25000000; /* 5 ms more than the steady clock */
     to.bursts += 7;
     to.run_ns += 70;
+    to.waited_ns = 3000000;
     to.spikes += 12;
     to.events += 120;
     to.host_bytes -= 96;
@@ -277,6 +278,7 @@ static void test_between(void **state)
     assert_int_equal(record.burst, 17);
     assert_int_equal(record.bursts, 7);
     assert_int_equal(record.wall_ns, 20000000);
+    assert_int_equal(record.waited_ns, 3000000);
     assert_int_equal(record.spikes, 12);
     assert_int_equal(record.host_growth, -96);
     assert_int_equal(record.clock_ms, 5);

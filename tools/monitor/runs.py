@@ -18,6 +18,7 @@ from datetime import datetime, timezone
 import tokens
 
 STEPS = ["burst", "unix_ms"]  # stored as differences
+SPREADS = 3  # what a record may take longer before that is a stall
 
 
 def _pack(job):
@@ -44,6 +45,7 @@ def _unpack(text):
     n = len(columns["burst"])
     records = [{k: row[i] for k, row in columns.items()} for i in range(n)]
     for i, record in enumerate(records):
+        record.setdefault("waited_ns", 0)  # packed before it was told
         record["areas"] = [row[i] for row in run["areas"]]
     return json.loads(line), run["names"], records
 
@@ -98,7 +100,8 @@ def write(run, path):
             file.write(json.dumps({
                 "time": f"{at:%Y-%m-%dT%H:%M:%S}.{r['unix_ms'] % 1000:03}Z",
                 "burst": r["burst"], "bursts": r["bursts"],
-                "seconds": r["wall_ns"] / 1e9, "backend": "",
+                "seconds": r["wall_ns"] / 1e9,
+                "waited_s": r["waited_ns"] / 1e9, "backend": "",
                 "burst_us": each("run_ns"), "delivery_us": each("delivery_ns"),
                 "dynamics_us": each("dynamics_ns"), "spikes": r["spikes"],
                 "events": r["events"], "host_bytes": host,
@@ -115,7 +118,8 @@ def text_of(job):
 def tokenise(names, records):
     """(records, 16 tokens each, levels each, deviations each); short records
     are joined with the next ones. A record gets `stall_ms`, how much longer it
-    took than its bursts do of late."""
+    took than its bursts do of late, three spreads more, without waiting for a
+    processor."""
     state = tokens.Tokens(len(names))
     kept, text, levels, z16, short = [], [], [], [], None
     for record in records:
@@ -124,8 +128,10 @@ def tokenise(names, records):
         got = state.make(record)
         short = None if got else record
         if got:
-            usual = max(1, record["bursts"]) * 2 ** (state.centres[0] / 64)
-            record["stall_ms"] = max(0.0, record["wall_ns"] - usual) * 1e-6
+            usual = max(1, record["bursts"]) * 2 ** (
+                (state.centres[0] + SPREADS * state.spreads[0]) / 64)
+            record["stall_ms"] = max(0.0, record["wall_ns"] -
+                                     record["waited_ns"] - usual) * 1e-6
             kept.append(record)
             text.append(got)
             levels.append(state.levels)

@@ -99,7 +99,8 @@ class Tokens:
         self.n_records = 0
         self.before = (0, 0)  # spikes, bursts
         self.levels = []  # of the last record, its centre where it has none
-        self.centres = []  # where they were before it
+        self.centres = []  # where they were before it, and by how much
+        self.spreads = []  # they varied
         self.z16 = []     # their deviations, 0 where it has none
 
     def _levels(self, r):
@@ -152,6 +153,8 @@ class Tokens:
         levels = self._levels(r)
         text = [0]
         self.centres = [late.centre // 256 for late in self.metrics]
+        self.spreads = [max(late.spread, late.floor) // 256
+                        for late in self.metrics]
         self.levels = [levels.get(name, late.centre // 256)
                        for name, late in zip(NAMES, self.metrics)]
         self.z16 = [late.z16(levels[name]) if name in levels else 0
@@ -176,8 +179,9 @@ def _unix_ms(text):
     return round(at.replace(tzinfo=timezone.utc).timestamp() * 1000)
 
 
-SUMS = ["bursts", "wall_ns", "run_ns", "delivery_ns", "dynamics_ns", "spikes",
-        "events", "host_growth", "device_growth", "lost"]
+SUMS = ["bursts", "wall_ns", "waited_ns", "run_ns", "delivery_ns",
+        "dynamics_ns", "spikes", "events", "host_growth", "device_growth",
+        "lost"]
 
 
 def records(path, asked=None):
@@ -214,6 +218,7 @@ def _record(line, before):
     return {
         "burst": line["burst"], "unix_ms": _unix_ms(line["time"]),
         "bursts": n, "wall_ns": wall,
+        "waited_ns": round(line.get("waited_s", 0) * 1e9),
         "run_ns": total("burst_us"), "delivery_ns": total("delivery_us"),
         "dynamics_ns": total("dynamics_us"), "spikes": line["spikes"],
         "events": line["events"], "areas": areas,
