@@ -153,7 +153,7 @@ static bool tell_device(void *context, uint64_t *values)
     return watch_devices_values(monitor->devices, values);
 }
 
-/* [watcher's thread] */
+/* [watcher's thread; from run_monitor_close the burst loop's] */
 static void on_anomaly(void *context, const vly_anomaly *anomaly)
 {
     run_monitor *monitor = context;
