@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * volley.rwkv/1 on CUDA: plans and runs. There is one way to run each
- * operation; the option early=1 lets a kernel fetch its weights while the one
- * before it still runs (kernels/cuda/rwkv_launch.cuh).
+ * operation; but with the option early=0 a kernel fetches its weights while the
+ * one before it still runs (kernels/cuda/rwkv_launch.cuh).
  */
 #include <stdio.h>
 #include <string.h>

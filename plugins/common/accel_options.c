@@ -98,7 +98,7 @@ static vly_status set(const char *key, size_t n_key, const char *value,
 vly_status vly_accel_options_parse(const char *text, const char *const *extra,
                                    vly_accel_options *options, vly_error *error)
 {
-    vly_accel_options made = {.tune = true};
+    vly_accel_options made = {.tune = true, .early = true};
     const char *at = text != NULL ? text : "";
     while (*at != 0) {
         size_t whole = strcspn(at, ",");

@@ -25,7 +25,7 @@ endif()
 
 # whole models on a device
 if(TARGET attention_cuda)
-    foreach(options "" ",early=1" ",chain=1")
+    foreach(options "" ",early=0" ",chain=1")
         foreach(test model golden)
             string(MAKE_C_IDENTIFIER "test_rwkv_${test}_cuda${options}" name)
             vly_test_register(${name} LABELS gpu TIMEOUT 600

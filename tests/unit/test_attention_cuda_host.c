@@ -126,10 +126,10 @@ static void check_choice(const char *options, uint32_t seq, const char *choice,
 static void test_ways(void **state)
 {
     (void)state;
-    check_choice("tune=0,cache=off", 1, "own_step", 3);
-    check_choice("cache=off", 1, "own_step", 3);
-    check_choice("tune=0,cache=off", 40, "own_recurrent", 2);
-    check_choice("choose=own_chunked,cache=off", 40, "own_chunked", 1);
+    check_choice("tune=0,cache=off", 1, "own_step, early", 3);
+    check_choice("cache=off", 1, "own_step, early", 3);
+    check_choice("tune=0,cache=off", 40, "own_recurrent, early", 2);
+    check_choice("choose=own_chunked,cache=off,early=0", 40, "own_chunked", 1);
     vly_plan_info info;
     assert_int_equal(plan_wkv("choose=own_step", 2, &info), VLY_E_UNSUPPORTED);
     assert_non_null(strstr(error.message, "own_step is for a single step"));
@@ -186,7 +186,7 @@ static void test_memory(void **state)
             break;
         }
         if (status == VLY_OK) {
-            assert_string_equal(info.choice, "own_recurrent");
+            assert_string_equal(info.choice, "own_recurrent, early");
             assert_true(info.measured_s == 0.0);
             n_unmeasured++;
         } else {
@@ -438,7 +438,7 @@ static void test_rwkv_plans(void **state)
     (void)state;
     const int64_t before = n_blocks;
     for (uint32_t op = 0; op < VLY_RWKV_N_OPS; op++) {
-        const vly_device_spec device = device_of("early=1");
+        const vly_device_spec device = device_of(op % 2 == 0 ? "" : "early=1");
         const vly_rwkv_desc desc = rwkv_desc(op);
         vly_plan_info info = {.struct_size = sizeof info};
         vly_rwkv_plan *plan = NULL;

@@ -133,11 +133,13 @@ VLY_SEAL(vly_plan_info, 288);
  *   tune=0        the first candidate instead of the fastest
  *   cache=off     neither read nor write the cache; cache=FOLDER uses another
  *   choose=NAME   this candidate, or E_UNSUPPORTED with the names there are
- *   early=1       kernels may start while the one before them in the stream
- *                 still runs, where the plugin has such (volley.rwkv/1 and
- * volley.wkv/1 on CUDA); what a run gets as weights must have been written two
- * runs before it, or by something else than a run chain=1       chains are made
- * (volley.rwkv/1), with 0 they are E_UNSUPPORTED
+ *   early=0       kernels start when the one before them in the stream has
+ *                 ended. Without it they may start while that one still runs,
+ *                 where the plugin has such (volley.rwkv/1 and volley.wkv/1 on
+ *                 CUDA): what a run gets as weights must have been written two
+ *                 runs before it, or by something else than a run
+ *   chain=1       chains are made (volley.rwkv/1), with 0 they are
+ *                 E_UNSUPPORTED
  */
 
 #ifdef __cplusplus
