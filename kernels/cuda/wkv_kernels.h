@@ -28,16 +28,25 @@ typedef struct vly_wkv_args {
     uint32_t seq;
     uint32_t heads;
     uint32_t type;
-    uint32_t early; /* step, recurrent: the launch may begin while the one
-                       before it in the stream runs (rwkv_launch.cuh) */
+    uint32_t early;  /* step, recurrent: the launch may begin while the one
+                        before it in the stream runs (rwkv_launch.cuh) */
+    uint32_t chunks; /* chunked: vly_wkv_chunked_range */
+    void *workspace; /* chunked: aligned to 256 */
 } vly_wkv_args;
+
+enum { VLY_WKV_CHUNK = 32, VLY_WKV_CHUNK_BYTES = 3 * 4096 * 4 };
 
 /* One token: all of the state in flight at once. seq is 1. */
 int vly_wkv_step(const vly_wkv_args *args, void *stream);
 /* Token by token, the state in registers. */
 int vly_wkv_recurrent(const vly_wkv_args *args, void *stream);
-/* 16 tokens at a time, as products of matrices; compute capability 8.0. */
+/* 32 tokens at a time, as products of matrices; compute capability 8.0. */
 int vly_wkv_chunked(const vly_wkv_args *args, void *stream);
+/* Chunks that it makes at once, for sequences times heads and up to `most`
+ * bytes of workspace; 0: that is too little. */
+uint32_t vly_wkv_chunked_range(uint64_t pairs, uint32_t seq, uint64_t most);
+/* Bytes of workspace for so many chunks at once. */
+uint64_t vly_wkv_chunked_bytes(uint64_t pairs, uint32_t seq, uint32_t chunks);
 
 #ifdef __cplusplus
 }

@@ -24,10 +24,22 @@ typedef struct trial {
     uint32_t device;
     uint64_t bytes; /* of r */
     char *memory;   /* of the device: inputs, y, state */
+    void *workspace;
     vly_wkv_args args;
     uint64_t n_compared;
     float *host[2]; /* states: of the first way, of this one */
 } trial;
+
+uint64_t vly_wkv_workspace(const vly_wkv_way *way, const vly_wkv_desc *desc,
+                           uint32_t *chunks)
+{
+    const uint64_t pairs = (uint64_t)desc->batch * desc->heads;
+    *chunks = 0;
+    if (way->range == NULL)
+        return 0;
+    *chunks = way->range(pairs, desc->seq, desc->workspace_most);
+    return *chunks == 0 ? 0 : way->bytes(pairs, desc->seq, *chunks);
+}
 
 /* ---- data --------------------------------------------------------------- */
 
@@ -73,6 +85,7 @@ static vly_status fill(trial *t, vly_error *error)
 static void deinit(trial *t)
 {
     vly_accel_cuda_memory.free(t->device, t->memory);
+    vly_accel_cuda_memory.free(t->device, t->workspace);
     vly_accel_free(t->host[0]);
     vly_accel_free(t->host[1]);
 }
@@ -114,12 +127,32 @@ static vly_status init(trial *t, uint32_t device, const vly_wkv_desc *desc,
     return status == VLY_OK ? fill(t, error) : status;
 }
 
+/* For the largest need of the ways: a run has one plan's. */
+static vly_status add_workspace(trial *t, const vly_wkv_way *const *ways,
+                                uint32_t n, vly_error *error)
+{
+    uint64_t most = 0;
+    uint32_t chunks = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t bytes = vly_wkv_workspace(ways[i], t->desc, &chunks);
+        most = bytes > most ? bytes : most;
+    }
+    if (most == 0)
+        return VLY_OK;
+    vly_status status =
+        vly_accel_cuda_memory.alloc(t->device, most, &t->workspace, error);
+    t->args.workspace = t->workspace;
+    return status;
+}
+
 /* ---- runs --------------------------------------------------------------- */
 
 static vly_status run_once(const trial *t, const vly_wkv_way *way,
                            vly_error *error)
 {
-    return vly_accel_cuda_check(way->launch(&t->args, NULL), way->name, error);
+    vly_wkv_args args = t->args;
+    (void)vly_wkv_workspace(way, t->desc, &args.chunks);
+    return vly_accel_cuda_check(way->launch(&args, NULL), way->name, error);
 }
 
 /* The state of one run. Seen states of all ways differ by less than 1e-5 of
@@ -198,6 +231,8 @@ vly_status vly_wkv_measure(uint32_t device, const vly_wkv_desc *desc,
     uint32_t found = 0;
     double fastest = 0.0;
     vly_status status = init(&t, device, desc, error);
+    if (status == VLY_OK)
+        status = add_workspace(&t, ways, n, error);
     for (uint32_t i = 0; status == VLY_OK && i < n; i++) {
         char text[48];
         double s = 0.0;

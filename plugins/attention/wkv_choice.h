@@ -14,7 +14,16 @@ typedef struct vly_wkv_way {
     uint32_t seq_most;   /* 0: any */
     uint32_t align;      /* of the states, bytes */
     uint32_t capability; /* of the device, at least: 80 is 8.0 */
+    /* NULL: no workspace; as vly_wkv_chunked_range and _bytes */
+    uint32_t (*range)(uint64_t pairs, uint32_t seq, uint64_t most);
+    uint64_t (*bytes)(uint64_t pairs, uint32_t seq, uint32_t chunks);
 } vly_wkv_way;
+
+/* Workspace that a way takes of what desc offers, and `chunks` of its launches:
+ * 0 bytes and 0 chunks where it takes none, or where what is offered is too
+ * little. */
+uint64_t vly_wkv_workspace(const vly_wkv_way *way, const vly_wkv_desc *desc,
+                           uint32_t *chunks);
 
 /* Runs each way on random data of the shape. A way whose results are not those
  * of the first is left out, with a line in the log; of the others the fastest

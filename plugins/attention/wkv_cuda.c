@@ -8,6 +8,7 @@
 
 #include "accel_common.h"
 #include "accel_cuda.h"
+#include "attention_check.h"
 #include "tune_cache.h"
 #include "wkv_check.h"
 #include "wkv_choice.h"
@@ -15,17 +16,20 @@
 /* In the order of preference; the first of those that can is what others are
  * compared with. */
 static const vly_wkv_way ways[] = {
-    {"own_step", vly_wkv_step, 1, 16, 0},
-    {"own_recurrent", vly_wkv_recurrent, 0, 4, 0},
-    {"own_chunked", vly_wkv_chunked, 0, 4, 80},
+    {"own_step", vly_wkv_step, 1, 16, 0, NULL, NULL},
+    {"own_recurrent", vly_wkv_recurrent, 0, 4, 0, NULL, NULL},
+    {"own_chunked", vly_wkv_chunked, 0, 4, 80, vly_wkv_chunked_range,
+     vly_wkv_chunked_bytes},
 };
-enum { N_WAYS = sizeof ways / sizeof ways[0], STORED_VERSION = 2 };
+enum { N_WAYS = sizeof ways / sizeof ways[0], STORED_VERSION = 3 };
 
 struct vly_wkv_plan {
     vly_wkv_desc desc;
     const vly_wkv_way *way;
     uint32_t device;
     uint32_t early;
+    uint32_t chunks;
+    uint64_t workspace_bytes;
     uint32_t n_candidates;
     uint32_t cached;
     double measured_s;
@@ -56,12 +60,16 @@ static const char *why_not(const vly_wkv_way *way, const vly_wkv_desc *desc,
                            uint32_t capability)
 {
     const uint32_t align = desc->align == 0 ? 256 : desc->align;
+    uint32_t chunks = 0;
+    (void)vly_wkv_workspace(way, desc, &chunks);
     if (way->seq_most != 0 && desc->seq > way->seq_most)
         return "is for a single step";
     if (align < way->align)
         return "wants states aligned to 16 bytes";
     if (capability < way->capability)
         return "wants compute capability 8.0";
+    if (way->range != NULL && chunks == 0)
+        return "wants more workspace than workspace_most";
     return NULL;
 }
 
@@ -153,8 +161,9 @@ static vly_status choose(const vly_accel_options *options,
     if (!options->tune || all->n == 1 || desc->seq <= 1 || desc->batch == 0)
         return VLY_OK;
     open_cache(&cache, options, all);
-    snprintf(key, sizeof key, "t%u b%u s%u h%u a%u", desc->type, desc->batch,
-             desc->seq, desc->heads, desc->align);
+    snprintf(key, sizeof key, "t%u b%u s%u h%u a%u w%llu", desc->type,
+             desc->batch, desc->seq, desc->heads, desc->align,
+             (unsigned long long)desc->workspace_most);
     if (read_choice(&cache, key, all, plan))
         return VLY_OK;
     vly_status status = vly_wkv_measure(plan->device, desc, all->way, all->n,
@@ -208,6 +217,7 @@ static vly_status plan_create(const vly_device_spec *device,
         plan_destroy(made);
         return status;
     }
+    made->workspace_bytes = vly_wkv_workspace(made->way, desc, &made->chunks);
     *plan = made;
     return VLY_OK;
 }
@@ -217,6 +227,7 @@ static vly_status plan_info(const vly_wkv_plan *plan, vly_plan_info *info,
 {
     if (vly_accel_plan_info(info, error) != VLY_OK)
         return VLY_E_INVALID;
+    info->workspace_bytes = plan->workspace_bytes;
     info->n_candidates = plan->n_candidates;
     info->measured_s = plan->measured_s;
     info->cached = plan->cached;
@@ -230,6 +241,10 @@ static vly_status run_plan(vly_wkv_plan *plan, const vly_wkv_run *run,
 {
     vly_status status =
         vly_wkv_check_run(&plan->desc, run, vly_accel_plugin, error);
+    if (status == VLY_OK)
+        status = vly_attention_check_workspace(
+            run->workspace, run->workspace_bytes, plan->workspace_bytes,
+            vly_accel_plugin, error);
     if (status == VLY_OK)
         status = vly_accel_cuda_enter(plan->device, error);
     if (status != VLY_OK)
@@ -250,6 +265,8 @@ static vly_status run_plan(vly_wkv_plan *plan, const vly_wkv_run *run,
         .heads = plan->desc.heads,
         .type = plan->desc.type,
         .early = plan->early,
+        .chunks = plan->chunks,
+        .workspace = run->workspace,
     };
     return vly_accel_cuda_check(plan->way->launch(&args, run->stream),
                                 plan->way->name, error);

@@ -42,6 +42,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     set(made ${CMAKE_CURRENT_BINARY_DIR}/simt)
     set(simt_sources ${simt}/simt.cpp)
     foreach(name attention_device.cuh attention_decode.cuh attention_rows.cuh wkv_device.cuh
+            wkv_chunk.cuh wkv_chunk_make.cuh wkv_chunk_pass.cuh
             attention_index.h attention_kernels.h attention_sm90.h
             attention_guard.h attention_sm90_load.cuh attention_sm90_group.cuh
             wkv_kernels.h rwkv_kernels.h rwkv_device.cuh rwkv_head.cuh

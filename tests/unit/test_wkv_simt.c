@@ -19,7 +19,7 @@ static double uniform(void)
     return (double)(rng >> 40) * 0x1p-23 - 1.0;
 }
 
-enum { WKV_HEADS = 2, WKV_BATCH = 2, WKV_MOST = 50, WKV_SQUARE = 4096 };
+enum { WKV_HEADS = 2, WKV_BATCH = 2, WKV_MOST = 110, WKV_SQUARE = 4096 };
 enum { WKV_N = WKV_BATCH * WKV_MOST * WKV_HEADS * 64 };
 enum { WKV_STATES = WKV_BATCH * WKV_HEADS * WKV_SQUARE };
 enum { WKV_R, WKV_W, WKV_K, WKV_V, WKV_A, WKV_B, WKV_INPUTS };
@@ -28,6 +28,9 @@ typedef int (*wkv_launch)(const vly_wkv_args *args, void *stream);
 
 static float wkv_x[WKV_INPUTS][WKV_N], wkv_y[WKV_N];
 static float wkv_in[WKV_STATES], wkv_out[WKV_STATES];
+static uint32_t n_chunks = 1; /* that are made at once */
+static _Alignas(256) char workspace[4 * WKV_BATCH * WKV_HEADS *
+                                    (VLY_WKV_CHUNK_BYTES + 256)];
 static double wkv_y_wanted[WKV_N], wkv_wanted[WKV_STATES];
 static uint32_t n_batch = WKV_BATCH;
 
@@ -114,7 +117,12 @@ static double run_wkv(wkv_launch launch, int32_t seq, const int32_t *length,
                                .batch = n_batch,
                                .seq = (uint32_t)seq,
                                .heads = WKV_HEADS,
-                               .type = VLY_ELEMENT_F32};
+                               .type = VLY_ELEMENT_F32,
+                               .chunks = n_chunks,
+                               .workspace = workspace};
+    assert_true(vly_wkv_chunked_bytes(n_batch * WKV_HEADS, args.seq,
+                                      n_chunks) <= sizeof workspace);
+    memset(workspace, 0xff, sizeof workspace);
     memset(wkv_y, 0xff, sizeof wkv_y);
     memset(wkv_out, 0xff, sizeof wkv_out);
     assert_int_equal(launch(&args, NULL), 0);
@@ -148,26 +156,48 @@ static void test_wkv(void **state)
 }
 
 /* RWKV-7's decays are above 0.545 (w = -0.5); with w about 1.5 chunks have to
- * be done token by token. */
+ * be done token by token. Ranges of one chunk, of two, and all at once. */
 static void test_wkv_chunked(void **state)
 {
     (void)state;
     static const double decays[] = {-1.5, -4.0, 1.5};
     const int32_t none[] = {1, 0};
-    const int32_t some[] = {17, 50};
+    const int32_t some[] = {17, 105};
     for (uint32_t i = 0; i < 3; i++) {
         fill_wkv(decays[i]);
+        n_chunks = 1u << i;
         n_batch = 2;
-        check_wkv(vly_wkv_chunked, 50, some, 0);
-        check_wkv(vly_wkv_chunked, 1, none, 1);
+        check_wkv(vly_wkv_chunked, 105, some, 0);
         n_batch = 1;
-        check_wkv(vly_wkv_chunked, 48, NULL, 0);
-        const double chunked = run_wkv(vly_wkv_chunked, 50, NULL, 1);
-        const double recurrent = run_wkv(vly_wkv_recurrent, 50, NULL, 1);
+        check_wkv(vly_wkv_chunked, 96, NULL, 0);
+        const double chunked = run_wkv(vly_wkv_chunked, 110, NULL, 1);
+        const double recurrent = run_wkv(vly_wkv_recurrent, 110, NULL, 1);
         print_message("w %g: chunked %.3g, recurrent %.3g\n", decays[i],
                       chunked, recurrent);
         assert_true(chunked <= 4.0 * recurrent);
+        n_batch = 2;
+        n_chunks = 1;
+        check_wkv(vly_wkv_chunked, 1, none, 1);
+        check_wkv(vly_wkv_chunked, 0, NULL, 1);
     }
+}
+
+/* How many chunks at once, and their bytes. */
+static void test_wkv_range(void **state)
+{
+    (void)state;
+    const uint64_t one = vly_wkv_chunked_bytes(40, 32, 1);
+    assert_true(one >= 40 * (VLY_WKV_CHUNK_BYTES + 4));
+    assert_int_equal(vly_wkv_chunked_range(40, 64, UINT64_MAX), 2);
+    assert_true(vly_wkv_chunked_range(40, 4096, UINT64_MAX) < 128);
+    assert_int_equal(vly_wkv_chunked_range(40, 4096, 2 * one - 1), 0);
+    for (uint64_t most = 2 * one; most < 300 * one; most += one) {
+        const uint32_t n = vly_wkv_chunked_range(40, 4096, most);
+        assert_true(n > 0 && n <= 128);
+        assert_true(vly_wkv_chunked_bytes(40, 4096, n) <= most);
+    }
+    assert_int_equal(vly_wkv_chunked_range(UINT64_C(1) << 40, 64, UINT64_MAX),
+                     0);
 }
 
 /* No number, or a huge one, changes only what comes after it. */
@@ -175,17 +205,18 @@ static void test_wkv_wild(void **state)
 {
     (void)state;
     n_batch = 1;
+    n_chunks = 2;
     for (uint32_t which = 0; which < WKV_INPUTS; which++) {
         fill_wkv(-1.5);
         wkv_x[which][(20 * WKV_HEADS + 1) * 64 + 5] = NAN;
-        check_wkv(vly_wkv_chunked, 40, NULL, 1);
+        check_wkv(vly_wkv_chunked, 70, NULL, 1);
     }
     fill_wkv(-1.5);
     wkv_x[WKV_V][(20 * WKV_HEADS + 1) * 64 + 5] = 1e36f;
     wkv_x[WKV_K][(20 * WKV_HEADS + 1) * 64 + 7] = 1e-36f;
     /* sums of 1e36 that cancel: neither is exact */
-    const double chunked = run_wkv(vly_wkv_chunked, 40, NULL, 1);
-    const double recurrent = run_wkv(vly_wkv_recurrent, 40, NULL, 1);
+    const double chunked = run_wkv(vly_wkv_chunked, 70, NULL, 1);
+    const double recurrent = run_wkv(vly_wkv_recurrent, 70, NULL, 1);
     print_message("chunked %.3g, recurrent %.3g\n", chunked, recurrent);
     assert_true(chunked <= 4.0 * recurrent);
 }
@@ -193,6 +224,7 @@ static void test_wkv_wild(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_wkv),
     cmocka_unit_test(test_wkv_chunked),
+    cmocka_unit_test(test_wkv_range),
     cmocka_unit_test(test_wkv_wild),
 };
 
