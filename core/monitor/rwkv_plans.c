@@ -13,6 +13,10 @@
  * function was applied. */
 enum { WORKSPACE_MOST = 64 << 20 };
 
+/* Of the recurrence, which on CUDA makes chunks of a prompt at once: two ranges
+ * of 1,024 tokens of 40 heads are 126 MB. */
+enum { RECURRENCE_MOST = 256 << 20 };
+
 /* On a device, more rows than these multiply the second matrices of the gates
  * by volley.gemm/1. */
 enum { LORA_ROWS = 16 };
@@ -223,7 +227,7 @@ static vly_status make_recurrence(vly_rwkv_context *context, rwkv_pass *pass,
         .heads = model->info.sizes.heads,
         .dim = VLY_RWKV_DIM,
         .align = RWKV_PLAN_ALIGN,
-        .workspace_most = WORKSPACE_MOST};
+        .workspace_most = RECURRENCE_MOST};
     vly_rwkv_desc desc = describe(context, pass, VLY_RWKV_FINISH);
     vly_plan_info info = {.struct_size = sizeof info};
     vly_status status = VLY_OK;
