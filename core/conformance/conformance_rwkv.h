@@ -86,7 +86,7 @@ typedef struct rwkv_case {
     rwkv_case_product product[VLY_RWKV_MOST_PRODUCTS];
 } rwkv_case;
 
-enum { RWKV_N_CASES = 28 };
+enum { RWKV_N_CASES = 32 };
 extern const rwkv_case rwkv_cases[RWKV_N_CASES];
 
 /* One array. */

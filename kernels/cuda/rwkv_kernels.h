@@ -12,6 +12,7 @@
 #ifndef VLY_RWKV_KERNELS_H
 #define VLY_RWKV_KERNELS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -52,6 +53,9 @@ typedef struct vly_cuda_rwkv_rows {
 
 int vly_cuda_rwkv_embed(const vly_cuda_rwkv_rows *args, void *stream);
 int vly_cuda_rwkv_mix(const vly_cuda_rwkv_rows *args, void *stream);
+/* rwkv_mix_many.cu: the same for prompts, where arrays are aligned to 16 */
+bool vly_cuda_rwkv_can_mix_many(const vly_cuda_rwkv_rows *args);
+int vly_cuda_rwkv_mix_many(const vly_cuda_rwkv_rows *args, void *stream);
 int vly_cuda_rwkv_norm(const vly_cuda_rwkv_rows *args, void *stream);
 int vly_cuda_rwkv_add(const vly_cuda_rwkv_rows *args, void *stream);
 

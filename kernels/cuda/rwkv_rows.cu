@@ -10,7 +10,8 @@
  */
 #include "rwkv_rows.cuh"
 
-#define FEW_ROWS 64 /* below this many, blocks share a row */
+#define FEW_ROWS 64  /* below this many, blocks share a row */
+#define FEW_TOKENS 8 /* below this many, a block has nothing to share */
 #define SHARED_COLUMNS VLY_CUDA_RWKV_SHARED_COLUMNS
 
 /* [rows][shares] */
@@ -104,6 +105,9 @@ int vly_cuda_rwkv_embed(const vly_cuda_rwkv_rows *args, void *stream)
 int vly_cuda_rwkv_mix(const vly_cuda_rwkv_rows *args, void *stream)
 {
     const uint32_t rows = args->batch * args->seq;
+    if (rows >= FEW_ROWS && args->seq >= FEW_TOKENS &&
+        vly_cuda_rwkv_can_mix_many(args))
+        return vly_cuda_rwkv_mix_many(args, stream);
     const uint32_t shares =
         rows >= FEW_ROWS ? 1 : (args->width - 1) / SHARED_COLUMNS + 1;
     return launch_rows(KERNEL_OF(rwkv_mix, args->width), args, rows, shares,

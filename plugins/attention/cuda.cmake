@@ -39,7 +39,8 @@ vly_plugin(attention_cuda
     ${cuda_kernels}/attention_guard.cu
     ${cuda_kernels}/wkv_step.cu ${cuda_kernels}/wkv_recurrent.cu
     ${cuda_kernels}/wkv_chunked.cu
-    ${cuda_kernels}/rwkv_rows.cu ${cuda_kernels}/rwkv_heads.cu
+    ${cuda_kernels}/rwkv_rows.cu ${cuda_kernels}/rwkv_mix_many.cu
+    ${cuda_kernels}/rwkv_heads.cu
     ${cuda_kernels}/rwkv_step.cu ${cuda_kernels}/rwkv_products.cu
     ${cuda_kernels}/rwkv_chain.cu
     $<TARGET_OBJECTS:attention_sm90a>

@@ -45,7 +45,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
             wkv_chunk.cuh wkv_chunk_make.cuh wkv_chunk_pass.cuh
             attention_index.h attention_kernels.h attention_sm90.h
             attention_guard.h attention_sm90_load.cuh attention_sm90_group.cuh
-            wkv_kernels.h rwkv_kernels.h rwkv_device.cuh rwkv_head.cuh
+            wkv_kernels.h rwkv_kernels.h rwkv_device.cuh rwkv_quads.cuh rwkv_head.cuh
             rwkv_rows.cuh rwkv_step.cuh rwkv_products.cuh
             gemm_kernels.h gemm_element.cuh gemv_fragment.cuh gemv_unpack.h)
         configure_file(${CMAKE_SOURCE_DIR}/kernels/cuda/${name} ${made}/${name}
@@ -54,7 +54,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     foreach(name attention_plain attention_mma attention_decode attention_ring
             attention_sm90
             attention_guard
-            wkv_step wkv_recurrent wkv_chunked rwkv_rows rwkv_heads rwkv_step
+            wkv_step wkv_recurrent wkv_chunked rwkv_rows rwkv_mix_many rwkv_heads rwkv_step
             rwkv_products rwkv_chain)
         set(kernel ${CMAKE_SOURCE_DIR}/kernels/cuda/${name}.cu)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${kernel})
