@@ -38,6 +38,68 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+__device__ constexpr uint32_t type_of(float)
+{
+    return VLY_CUDA_F32;
+}
+__device__ constexpr uint32_t type_of(__half)
+{
+    return VLY_CUDA_F16;
+}
+__device__ constexpr uint32_t type_of(__nv_bfloat16)
+{
+    return VLY_CUDA_BF16;
+}
+
+template <typename T> struct alignas(4 * sizeof(T)) four {
+    T x[4];
+};
+
+// Rows without a gap, and nothing but alpha and a function to apply: a staged
+// product of a library. What the kernel above does, without a division: it took
+// 282 us for 4096 x 10240 on an H200, its bytes 60.
+template <typename T>
+__global__ void __launch_bounds__(THREADS)
+    finish_dense(const vly_cuda_gemm g, const float *sums)
+{
+    const uint64_t n = g.batch * g.m * g.n / 4;
+    const four<float> *from = reinterpret_cast<const four<float> *>(sums);
+    four<T> *to = static_cast<four<T> *>(g.d);
+    for (uint64_t e = first_of_thread(); e < n; e += step_of_grid()) {
+        const four<float> sum = from[e];
+        four<T> out;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            vly_put(out.x, type_of(T()), i,
+                    vly_activate(g.alpha * sum.x[i], g.activation));
+        to[e] = out;
+    }
+}
+
+bool is_dense(const vly_cuda_gemm &g, const float *sums, uint32_t n_parts)
+{
+    return n_parts == 1 && g.alpha != 0.0f && g.k != 0 && g.beta == 0.0f &&
+           g.bias == nullptr && g.scale_b_mode == VLY_CUDA_SCALE_NONE &&
+           g.ldd == g.n && (g.batch == 1 || g.stride_d == g.m * g.n) &&
+           g.batch * g.m * g.n % 4 == 0 &&
+           reinterpret_cast<uintptr_t>(g.d) % 16 == 0 &&
+           reinterpret_cast<uintptr_t>(sums) % 16 == 0;
+}
+
+cudaError_t run_dense(const vly_cuda_gemm &g, const float *sums,
+                      cudaStream_t stream)
+{
+    const unsigned blocks = blocks_for(g.batch * g.m * g.n / 4);
+    if (g.type_d == VLY_CUDA_F16)
+        VLY_LAUNCH(finish_dense<__half>, blocks, THREADS, stream, g, sums);
+    else if (g.type_d == VLY_CUDA_BF16)
+        VLY_LAUNCH(finish_dense<__nv_bfloat16>, blocks, THREADS, stream, g,
+                   sums);
+    else
+        VLY_LAUNCH(finish_dense<float>, blocks, THREADS, stream, g, sums);
+    return cudaGetLastError();
+}
+
 __global__ void __launch_bounds__(THREADS)
     pack(const vly_cuda_gemm g, float *scale_a, float *scale_b)
 {
@@ -86,6 +148,9 @@ cudaError_t vly_cuda_gemm_finish(const vly_cuda_gemm *gemm, const void *sums,
     const uint64_t n = gemm->batch * gemm->m * gemm->n;
     if (n == 0)
         return cudaSuccess;
+    if (sum_type != VLY_CUDA_SUM_I32 &&
+        is_dense(*gemm, static_cast<const float *>(sums), n_parts))
+        return run_dense(*gemm, static_cast<const float *>(sums), stream);
     if (sum_type == VLY_CUDA_SUM_I32)
         VLY_LAUNCH(finish<int>, blocks_for(n), THREADS, stream, *gemm,
                    static_cast<const int *>(sums), n_parts);
