@@ -13,6 +13,7 @@
 #ifndef VLY_WKV_CHUNK_MAKE_CUH
 #define VLY_WKV_CHUNK_MAKE_CUH
 
+#include "rwkv_quads.cuh"
 #include "wkv_chunk.cuh"
 
 #define PITCH 72 /* of 64 floats: lanes of a fragment meet no bank twice */
@@ -36,51 +37,69 @@ struct chunk_work {
     float decay[GROUPS][WKV_DIM]; /* of a group's tokens; at last P_32 */
 };
 
-template <typename T> struct chunk_inputs {
-    T r[EACH], w[EACH], k[EACH], v[EACH], a[EACH], b[EACH];
-};
-
-/* All of a thread's column is asked for before any of it is used. */
-template <typename T>
-static __device__ __forceinline__ void
-fetch_chunk(const vly_wkv_args &args, const wkv_place &at, int32_t token,
-            chunk_inputs<T> *in)
+static __device__ __forceinline__ bool is_wild(const float x[4])
 {
-    const uint32_t j = threadIdx.x % WKV_DIM;
+    return !(fabsf(x[0]) <= LARGEST) | !(fabsf(x[1]) <= LARGEST) |
+           !(fabsf(x[2]) <= LARGEST) | !(fabsf(x[3]) <= LARGEST);
+}
+
+static __device__ __forceinline__ void put_quad(float *to, const float x[4])
+{
+    *(float4 *)to = make_float4(x[0], x[1], x[2], x[3]);
+}
+
+/* Inputs as they are, decays into u; true if a number is too large. Four
+ * columns of two tokens a thread, all asked for before any is used. Tokens
+ * behind the end have decay 1 and nothing else. */
+template <typename T, bool WHOLE>
+static __device__ __forceinline__ bool
+load_chunk(const vly_wkv_args &args, const wkv_place &at, int32_t token,
+           chunk_work *work)
+{
+    const void *const from[6] = {args.w, args.a, args.r,
+                                 args.b, args.k, args.v};
+    const uint32_t j = threadIdx.x % 16 * 4, first = threadIdx.x / 16;
+    float x[2][6][4] = {};
 #pragma unroll
-    for (int32_t i = 0; i < EACH; i++) {
-        const int32_t t = token + (int32_t)(threadIdx.x / WKV_DIM) * EACH + i;
-        const bool there = t < at.n;
-        const uint64_t from = at.first + t * at.step + j;
-        in->w[i] = there ? ((const T *)args.w)[from] : T(0.0f);
-        in->a[i] = there ? ((const T *)args.a)[from] : T(0.0f);
-        in->b[i] = there ? ((const T *)args.b)[from] : T(0.0f);
-        in->k[i] = there ? ((const T *)args.k)[from] : T(0.0f);
-        in->r[i] = there ? ((const T *)args.r)[from] : T(0.0f);
-        in->v[i] = there ? ((const T *)args.v)[from] : T(0.0f);
+    for (uint32_t h = 0; h < 2; h++) {
+        const int32_t t = token + (int32_t)(first + h * (CHUNK / 2));
+        if (t < at.n)
+#pragma unroll
+            for (uint32_t i = 0; i < 6; i++)
+                quad<T, WHOLE>::load(from[i], at.first + t * at.step + j,
+                                     x[h][i]);
     }
+    bool wild = false;
+#pragma unroll
+    for (uint32_t h = 0; h < 2; h++) {
+        const uint32_t t = first + h * (CHUNK / 2);
+        const bool there = token + (int32_t)t < at.n;
+#pragma unroll
+        for (uint32_t c = 0; c < 4; c++)
+            x[h][0][c] = there ? wkv_decay(x[h][0][c]) : 1.0f;
+#pragma unroll
+        for (uint32_t i = 1; i < 6; i++)
+            wild |= is_wild(x[h][i]);
+        put_quad(&work->u[t][j], x[h][0]);
+        put_quad(&work->left[t][j], x[h][1]);
+        put_quad(&work->left[CHUNK + t][j], x[h][2]);
+        put_quad(&work->right[t][j], x[h][3]);
+        put_quad(&work->right[CHUNK + t][j], x[h][4]);
+        put_quad(&work->v[t][j], x[h][5]);
+    }
+    return wild;
 }
 
-static __device__ __forceinline__ bool is_wild(float x)
-{
-    return !(fabsf(x) <= LARGEST);
-}
-
-/* Fills left, right, v and decay; true if the chunk is too wild for products.
- * Tokens behind the end have decay 1 and nothing else. All threads. */
-template <typename T>
-static __device__ __forceinline__ bool put_chunk(const chunk_inputs<T> &in,
-                                                 int32_t left, chunk_work *work)
+/* left and right times decays, of what load_chunk left; a column of eight
+ * tokens a thread. True if the chunk is too wild for products. All threads. */
+static __device__ __forceinline__ bool scale_chunk(bool wild, chunk_work *work)
 {
     const uint32_t j = threadIdx.x % WKV_DIM, group = threadIdx.x / WKV_DIM;
-    const int32_t first = (int32_t)group * EACH;
-    float d[EACH];
     float p = 1.0f;
+    __syncthreads();
 #pragma unroll
-    for (int32_t i = 0; i < EACH; i++) {
-        d[i] = first + i < left ? wkv_decay(wkv_float(in.w[i])) : 1.0f;
-        p *= d[i];
-    }
+    for (uint32_t i = 0; i < EACH; i++)
+        p *= work->u[group * EACH + i][j];
     work->decay[group][j] = p;
     __syncthreads();
     float all = 1.0f;
@@ -90,24 +109,17 @@ static __device__ __forceinline__ bool put_chunk(const chunk_inputs<T> &in,
         p = g < group ? p * work->decay[g][j] : p;
         all *= work->decay[g][j];
     }
-    bool wild = !(all >= SMALLEST_DECAY);
-#pragma unroll
-    for (int32_t i = 0; i < EACH; i++) {
-        const int32_t t = first + i;
-        const float a = wkv_float(in.a[i]), r = wkv_float(in.r[i]);
-        const float b = wkv_float(in.b[i]), k = wkv_float(in.k[i]);
-        const float v = wkv_float(in.v[i]);
-        wild = wild || is_wild(a) || is_wild(r) || is_wild(b) || is_wild(k) ||
-               is_wild(v);
-        work->left[t][j] = a * p;
-        p *= d[i];
-        const float up = 1.0f / p;
-        work->left[CHUNK + t][j] = r * p;
-        work->right[t][j] = b * up;
-        work->right[CHUNK + t][j] = k * up;
-        work->v[t][j] = v;
+#pragma unroll 2
+    for (uint32_t i = 0; i < EACH; i++) {
+        const uint32_t t = group * EACH + i;
+        work->left[t][j] *= p;
+        p *= work->u[t][j];
+        const float up = __fdividef(1.0f, p);
+        work->left[CHUNK + t][j] *= p;
+        work->right[t][j] *= up;
+        work->right[CHUNK + t][j] *= up;
     }
-    const bool any = __syncthreads_or(wild) != 0;
+    const bool any = __syncthreads_or(wild || !(all >= SMALLEST_DECAY)) != 0;
     if (group == 0)
         work->decay[0][j] = all;
     return any;
@@ -115,34 +127,38 @@ static __device__ __forceinline__ bool put_chunk(const chunk_inputs<T> &in,
 
 /* Sixteen tokens' A or R times B or K. Which k stands where in a fragment is
  * free: a lane takes two floats in one piece. */
-template <uint32_t TILES>
+template <int TILES>
 static __device__ __forceinline__ void
 see_tokens(chunk_work *work, uint32_t rows, uint32_t half, uint32_t lane)
 {
     const uint32_t g = lane / 4, t = lane % 4;
     float sum[TILES][4] = {};
-#pragma unroll
+    float low[TILES][4] = {};
+#pragma unroll 2
     for (uint32_t k = 0; k < WKV_DIM; k += 8) {
         const float *from = &work->left[16 * rows + g][k + 2 * t];
         const float2 x = *(const float2 *)from;
         const float2 z = *(const float2 *)(from + 8 * PITCH);
         const factor_a a(x.x, z.x, x.y, z.y);
+        float b[TILES][2];
 #pragma unroll
-        for (uint32_t n = 0; n < TILES; n++) {
-            const float2 b = *(const float2 *)&work
+        for (int n = 0; n < TILES; n++) {
+            const float2 y = *(const float2 *)&work
                                   ->right[CHUNK * half + 8 * n + g][k + 2 * t];
-            multiply(sum[n], a, b.x, b.y);
+            b[n][0] = y.x;
+            b[n][1] = y.y;
         }
+        multiply<TILES>(sum, low, a, b);
     }
     const uint32_t which = rows / 2 * 2 + half;
 #pragma unroll
-    for (uint32_t n = 0; n < TILES; n++)
+    for (int n = 0; n < TILES; n++)
 #pragma unroll
         for (uint32_t i = 0; i < 4; i++) {
             const uint32_t token = rows % 2 * 16 + g + i / 2 * 8;
             const uint32_t s = 8 * n + 2 * t + i % 2;
             const bool seen = which < SEES_RB ? s < token : s <= token;
-            const float x = seen ? sum[n][i] : 0.0f;
+            const float x = seen ? sum[n][i] + low[n][i] : 0.0f;
             if (which == SEES_AB)
                 work->sees[which][s][token] = x;
             else
@@ -156,26 +172,32 @@ static __device__ __forceinline__ void start_u(chunk_work *work, uint32_t warp,
                                                uint32_t lane)
 {
     const uint32_t g = lane / 4, t = lane % 4;
+    float sum[2][4] = {};
+    float low[2][4] = {};
 #pragma unroll
-    for (uint32_t m = 0; m < 2; m++) {
-        float sum[4] = {};
+    for (uint32_t k = 0; k < CHUNK; k += 8) {
+        const float *v = &work->v[k + t][8 * warp + g];
+        const float b[1][2] = {{v[0], v[4 * PITCH]}};
 #pragma unroll
-        for (uint32_t k = 0; k < 16 * (m + 1); k += 8) {
+        for (uint32_t m = k / 16; m < 2; m++) {
             const float *from = &work->sees[SEES_AK][16 * m + g][k + t];
             const factor_a a(from[0], from[8 * SMALL], from[4],
                              from[8 * SMALL + 4]);
-            const float *v = &work->v[k + t][8 * warp + g];
-            multiply(sum, a, v[0], v[4 * PITCH]);
+            multiply<1>(sum + m, low + m, a, b);
         }
+    }
+#pragma unroll
+    for (uint32_t m = 0; m < 2; m++) {
         float *to = &work->u[16 * m + g][8 * warp + 2 * t];
-        *(float2 *)to = make_float2(sum[0], sum[1]);
-        *(float2 *)(to + 8 * PITCH) = make_float2(sum[2], sum[3]);
+        const float4 x = sum_of(sum[m], low[m]);
+        *(float2 *)to = make_float2(x.x, x.y);
+        *(float2 *)(to + 8 * PITCH) = make_float2(x.z, x.w);
     }
     const uint32_t j = threadIdx.x % WKV_DIM;
     const float p = work->decay[0][j];
 #pragma unroll
-    for (uint32_t s = threadIdx.x / WKV_DIM; s < 2 * CHUNK; s += GROUPS)
-        work->right[s][j] *= p;
+    for (uint32_t i = 0; i < 2 * CHUNK / GROUPS; i++)
+        work->right[threadIdx.x / WKV_DIM + i * GROUPS][j] *= p;
 }
 
 /* A column of A or of U. */
@@ -204,27 +226,42 @@ static __device__ __forceinline__ void solve(chunk_work *work, uint32_t column)
         x[t * PITCH] = u[t];
 }
 
+/* N tiles, whose columns are `step` floats apart and whose fifth row is `down`
+ * floats behind the first one. */
+template <int N>
+static __device__ __forceinline__ void
+multiply_columns(float (*c)[4], const factor_a &a, const float *from,
+                 uint32_t step, uint32_t down)
+{
+    float b[N][2];
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        b[n][0] = from[n * step];
+        b[n][1] = from[n * step + down];
+    }
+    multiply<N>(c, c, a, b);
+}
+
 /* Sixteen rows of N and Y: of v with K and R . K, or of U with B and R . B. */
 static __device__ __forceinline__ void
 add_rows(const chunk_work &work, const float x[][PITCH], uint32_t half,
          uint32_t warp, uint32_t lane, float n[8][4], float y[4][4])
 {
     const uint32_t g = lane / 4, t = lane % 4;
-#pragma unroll
+#pragma unroll 1
     for (uint32_t k = 0; k < CHUNK; k += 8) {
         const float *from = &x[k + t][16 * warp + g];
         const factor_a a(from[0], from[8], from[4 * PITCH],
                          from[4 * PITCH + 8]);
 #pragma unroll
-        for (uint32_t q = 0; q < 8; q++) {
-            const float *b = &work.right[CHUNK * half + k + t][8 * q + g];
-            multiply(n[q], a, b[0], b[4 * PITCH]);
-        }
-#pragma unroll
-        for (uint32_t q = k / 8; q < 4; q++) {
-            const float *b = &work.sees[SEES_RB + half][8 * q + g][k + t];
-            multiply(y[q], a, b[0], b[4]);
-        }
+        for (uint32_t q = 0; q < 8; q += 4)
+            multiply_columns<4>(n + q, a,
+                                &work.right[CHUNK * half + k + t][8 * q + g], 8,
+                                4 * PITCH);
+        const float *sees = &work.sees[SEES_RB + half][g][k + t];
+        multiply_columns<2>(y + 2, a, sees + 16 * SMALL, 8 * SMALL, 4);
+        if (k < 16)
+            multiply_columns<2>(y, a, sees, 8 * SMALL, 4);
     }
 }
 
@@ -243,16 +280,15 @@ static __device__ __forceinline__ void make_m(const chunk_work &work,
             if (j == 8 * q + 2 * t + i % 2)
                 sum[q][i] = work.decay[0][j];
         }
-#pragma unroll
+#pragma unroll 1
     for (uint32_t k = 0; k < CHUNK; k += 8) {
         const float *from = &work.right[k + t][16 * warp + g];
         const factor_a a(from[0], from[8], from[4 * PITCH],
                          from[4 * PITCH + 8]);
 #pragma unroll
-        for (uint32_t q = 0; q < 8; q++) {
-            const float *b = &work.left[k + t][8 * q + g];
-            multiply(sum[q], a, b[0], b[4 * PITCH]);
-        }
+        for (uint32_t q = 0; q < 8; q += 4)
+            multiply_columns<4>(sum + q, a, &work.left[k + t][8 * q + g], 8,
+                                4 * PITCH);
     }
 #pragma unroll
     for (uint32_t q = 0; q < 8; q++)
@@ -280,11 +316,8 @@ static __device__ __forceinline__ void make_r(const chunk_work &work,
             const float *from = &work.sees[SEES_RB][16 * m + g][k + t];
             const factor_a a(from[0], from[8 * SMALL], from[4],
                              from[8 * SMALL + 4]);
-#pragma unroll
-            for (uint32_t q = 0; q < 2; q++) {
-                const float *b = &work.left[k + t][16 * warp + 8 * q + g];
-                multiply(sum[q], a, b[0], b[4 * PITCH]);
-            }
+            multiply_columns<2>(sum, a, &work.left[k + t][16 * warp + g], 8,
+                                4 * PITCH);
         }
 #pragma unroll
         for (uint32_t q = 0; q < 2; q++) {
@@ -312,7 +345,7 @@ static __device__ __forceinline__ void store_rows(const float n[8][4],
 
 /* Block `index` of the chunks of a range: all of one chunk's heads, then those
  * of the next. All threads. */
-template <typename T>
+template <typename T, bool WHOLE>
 static __device__ __forceinline__ void
 make_chunk(const vly_wkv_args &args, const chunk_range &range, uint32_t index,
            chunk_work *work)
@@ -324,9 +357,8 @@ make_chunk(const vly_wkv_args &args, const chunk_range &range, uint32_t index,
     chunk_record *record = range.record + index;
     if (token >= at.n)
         return;
-    chunk_inputs<T> in;
-    fetch_chunk<T>(args, at, token, &in);
-    const bool wild = put_chunk(in, at.n - token, work);
+    const bool large = load_chunk<T, WHOLE>(args, at, token, work);
+    const bool wild = scale_chunk(large, work);
     if (threadIdx.x == 0)
         range.plain[index] = wild;
     if (wild)

@@ -58,6 +58,7 @@ static __device__ __forceinline__ void pass_state(const chunk_state &from,
                                                   chunk_state *to)
 {
     float s[2][4];
+    float low[2][4] = {};
 #pragma unroll
     for (uint32_t q = 0; q < 2; q++) {
         s[q][0] = part.start[q].x;
@@ -69,13 +70,13 @@ static __device__ __forceinline__ void pass_state(const chunk_state &from,
     for (uint32_t k = 0; k < 8; k++) {
         const float4 x = from[k][lane];
         const factor_a a(x.x, x.z, x.y, x.w);
-        multiply(s[0], a, part.m[k].x, part.m[k].y);
-        multiply(s[1], a, part.m[k].z, part.m[k].w);
+        const float m[2][2] = {{part.m[k].x, part.m[k].y},
+                               {part.m[k].z, part.m[k].w}};
+        multiply<2>(s, low, a, m);
     }
 #pragma unroll
     for (uint32_t q = 0; q < 2; q++)
-        (*to)[2 * warp + q][lane] =
-            make_float4(s[q][0], s[q][1], s[q][2], s[q][3]);
+        (*to)[2 * warp + q][lane] = sum_of(s[q], low[q]);
 }
 
 /* token: the first of the warp's eight */
@@ -85,14 +86,18 @@ read_state(const vly_wkv_args &args, const wkv_place &at, uint32_t row,
            int32_t token, const chunk_state &from, const chunk_part &part,
            uint32_t lane)
 {
-    float y[4] = {part.start[0].x, part.start[0].y, part.start[0].z,
-                  part.start[0].w};
+    /* of even and of odd k: chains half as long */
+    float y[2][4] = {
+        {part.start[0].x, part.start[0].y, part.start[0].z, part.start[0].w}};
+    float low[2][4] = {};
 #pragma unroll
     for (uint32_t k = 0; k < 8; k++) {
         const float4 x = from[k][lane];
         const factor_a a(x.x, x.z, x.y, x.w);
-        const float4 r = part.m[k / 2];
-        multiply(y, a, k % 2 ? r.z : r.x, k % 2 ? r.w : r.y);
+        const float4 both = part.m[k / 2];
+        const float r[1][2] = {
+            {k % 2 ? both.z : both.x, k % 2 ? both.w : both.y}};
+        multiply<1>(y + k % 2, low + k % 2, a, r);
     }
 #pragma unroll
     for (uint32_t i = 0; i < 4; i++) {
@@ -100,7 +105,7 @@ read_state(const vly_wkv_args &args, const wkv_place &at, uint32_t row,
         if (t < at.n)
             wkv_store((T *)args.y + at.first + t * at.step + row + lane / 4 +
                           i / 2 * 8,
-                      y[i]);
+                      (y[0][i] + y[1][i]) + (low[0][i] + low[1][i]));
     }
 }
 

@@ -23,7 +23,7 @@ union chunked_shared {
 };
 
 /* The first blocks pass on, the others make. */
-template <typename T>
+template <typename T, bool WHOLE>
 static __global__ void __launch_bounds__(CHUNK_THREADS, 2)
     wkv_chunked(const __grid_constant__ vly_wkv_args args,
                 const __grid_constant__ chunk_range passed,
@@ -38,12 +38,12 @@ static __global__ void __launch_bounds__(CHUNK_THREADS, 2)
         pass_chunks<T>(args, passed, blockIdx.x / slices, blockIdx.x % slices,
                        &shared->rows);
     else
-        make_chunk<T>(args, made, blockIdx.x - passes, &shared->work);
+        make_chunk<T, WHOLE>(args, made, blockIdx.x - passes, &shared->work);
 }
 
 /* ---- launches ------------------------------------------------------------ */
 
-#define FEW_BLOCKS 1280 /* some for every multiprocessor of any device */
+#define FEW_BLOCKS 1920 /* some for every multiprocessor of any device */
 
 static uint32_t chunks_of(uint32_t seq)
 {
@@ -92,15 +92,16 @@ static chunk_range range_of(const vly_wkv_args *args, uint32_t first)
     return range;
 }
 
-template <typename T>
-static int launch(const vly_wkv_args *args, cudaStream_t stream)
+template <typename T, bool WHOLE>
+static int launch_chunks(const vly_wkv_args *args, cudaStream_t stream)
 {
     const uint32_t pairs = args->batch * args->heads;
     const uint32_t all = chunks_of(args->seq);
     const int bytes = (int)sizeof(chunked_shared);
     chunk_range passed = {};
     const cudaError_t code = cudaFuncSetAttribute(
-        wkv_chunked<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+        wkv_chunked<T, WHOLE>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+        bytes);
     if (code != cudaSuccess)
         return (int)code;
     if (all == 0) /* the state goes through as it is */
@@ -116,11 +117,21 @@ static int launch(const vly_wkv_args *args, cudaStream_t stream)
             blocks += pairs * (WKV_DIM / SLICE);
         if (blocks == 0)
             break;
-        wkv_chunked<T>
+        wkv_chunked<T, WHOLE>
             <<<blocks, CHUNK_THREADS, bytes, stream>>>(*args, passed, made);
         passed = made;
     }
     return (int)cudaGetLastError();
+}
+
+template <typename T>
+static int launch(const vly_wkv_args *args, cudaStream_t stream)
+{
+    const bool whole = quad_is_whole(args->r) && quad_is_whole(args->w) &&
+                       quad_is_whole(args->k) && quad_is_whole(args->v) &&
+                       quad_is_whole(args->a) && quad_is_whole(args->b);
+    return whole ? launch_chunks<T, true>(args, stream)
+                 : launch_chunks<T, false>(args, stream);
 }
 
 int vly_wkv_chunked(const vly_wkv_args *args, void *stream)

@@ -120,6 +120,10 @@ inline void __syncwarp(void)
 {
     simt_sync_warp();
 }
+inline float __fdividef(float x, float y)
+{
+    return x / y;
+}
 inline uint32_t __float_as_uint(float x)
 {
     uint32_t bits;
