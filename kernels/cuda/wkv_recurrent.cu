@@ -8,8 +8,7 @@
  * The form before this one, four lanes a row which also fetched, took 437 ns a
  * token on an H200 (40 heads, fp32): 141 instructions a token and 889 a tile at
  * 4.4 cycles each, as a warp was alone with its scheduler. Here a token is
- * about 80 and four tokens are in sight. Predicted: 100 to 150 ns. Not
- * measured.
+ * about 80 and four tokens are in sight: 259 ns.
  */
 #include "rwkv_launch.cuh"
 #include "wkv_device.cuh"
