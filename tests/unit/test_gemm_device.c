@@ -5,16 +5,15 @@
  * skipped with the reason, failed where it is required.
  */
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "device_test.h"
+#include "gemm_test.h"
 
 #include "base/error.h"
 #include "conformance/conformance_element.h"
 #include "conformance/conformance_gemm.h"
-#include "plugin/accelerator.h"
 
 enum { CALLERS = 10, RUNS = 5, ROWS = 9, COLS = 40 };
 
@@ -67,24 +66,12 @@ typedef struct caller {
     uint32_t n_other; /* runs whose D is not that of the first */
 } caller;
 
-static vly_gemm_desc compact(uint32_t type_ab, uint64_t m, uint64_t n,
-                             uint64_t k)
+static vly_gemm_desc one_type(uint32_t type, uint64_t m, uint64_t n, uint64_t k)
 {
-    return (vly_gemm_desc){.struct_size = sizeof(vly_gemm_desc),
-                           .flags = VLY_GEMM_TRANS_B,
-                           .type_a = type_ab,
-                           .type_b = type_ab,
-                           .type_d = type_ab,
-                           .m = m,
-                           .n = n,
-                           .k = k,
-                           .lda = k,
-                           .ldb = k,
-                           .ldc = n,
-                           .ldd = n,
-                           .batch = 1,
-                           .align = 16,
-                           .workspace_most = UINT64_C(32) << 20};
+    vly_gemm_desc desc = compact(type, type, m, n, k);
+    desc.align = 16;
+    desc.workspace_most = UINT64_C(32) << 20;
+    return desc;
 }
 
 static vly_status make(caller *c)
@@ -214,19 +201,15 @@ static void test_ten_callers(void **state)
     static const uint32_t types[] = {VLY_ELEMENT_F32, VLY_ELEMENT_F16,
                                      VLY_ELEMENT_BF16};
     static caller callers[CALLERS];
-    pthread_t threads[CALLERS];
     for (uint32_t i = 0; i < CALLERS; i++) {
-        callers[i] =
-            (caller){.desc = compact(types[i % 3], i % 4 == 0 ? 1 : 24 + 40 * i,
-                                     128 + 72 * i, 1024 - 64 * i),
-                     .options = i % 2 != 0 ? "cache=off" : "cache=off,tune=0",
-                     .seed = i,
-                     .why = {.struct_size = sizeof(vly_error)}};
-        assert_int_equal(pthread_create(&threads[i], NULL, call, &callers[i]),
-                         0);
+        callers[i] = (caller){
+            .desc = one_type(types[i % 3], i % 4 == 0 ? 1 : 24 + 40 * i,
+                             128 + 72 * i, 1024 - 64 * i),
+            .options = i % 2 != 0 ? "cache=off" : "cache=off,tune=0",
+            .seed = i,
+            .why = {.struct_size = sizeof(vly_error)}};
     }
-    for (uint32_t i = 0; i < CALLERS; i++)
-        pthread_join(threads[i], NULL);
+    call_together(call, callers, sizeof callers[0], CALLERS);
     for (uint32_t i = 0; i < CALLERS; i++) {
         const caller *c = &callers[i];
         if (c->status != VLY_OK)
@@ -254,7 +237,7 @@ static void plan_with(const char *folder, uint32_t cached, char choice[256])
 {
     char options[300];
     snprintf(options, sizeof options, "cache=%s", folder);
-    caller c = {.desc = compact(VLY_ELEMENT_BF16, 96, 512, 768),
+    caller c = {.desc = one_type(VLY_ELEMENT_BF16, 96, 512, 768),
                 .options = options,
                 .seed = 3,
                 .why = {.struct_size = sizeof(vly_error)}};

@@ -5,14 +5,12 @@
  * get what one gets.
  */
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 
-#include "volley_test.h"
+#include "gemm_test.h"
 
 #include "conformance/conformance_element.h"
 #include "conformance/conformance_gemm.h"
-#include "plugin/accelerator.h"
 
 static vly_registry *registry;
 static vly_error error = {.struct_size = sizeof error};
@@ -28,27 +26,6 @@ static int teardown(void **state)
     (void)state;
     vly_registry_destroy(registry);
     return 0;
-}
-
-/* [m][k] times [n][k] with compact rows */
-static vly_gemm_desc compact(uint32_t type_ab, uint32_t type_d, uint64_t m,
-                             uint64_t n, uint64_t k)
-{
-    return (vly_gemm_desc){.struct_size = sizeof(vly_gemm_desc),
-                           .flags = VLY_GEMM_TRANS_B,
-                           .type_a = type_ab,
-                           .type_b = type_ab,
-                           .type_d = type_d,
-                           .m = m,
-                           .n = n,
-                           .k = k,
-                           .lda = k,
-                           .ldb = k,
-                           .ldc = n,
-                           .ldd = n,
-                           .batch = 1,
-                           .align = 4,
-                           .workspace_most = UINT64_C(256) << 20};
 }
 
 /* Aligned to 256 bytes; freed by free */
@@ -241,7 +218,6 @@ static void *call(void *arg)
 static void check_callers(const char *device)
 {
     caller callers[CALLERS];
-    pthread_t threads[CALLERS];
     for (uint32_t i = 0; i < CALLERS; i++) {
         callers[i] = (caller){
             .desc = compact(i % 2 != 0 ? VLY_ELEMENT_BF16 : VLY_ELEMENT_F32,
@@ -250,11 +226,8 @@ static void check_callers(const char *device)
             .device = device,
             .seed = i,
             .why = {.struct_size = sizeof(vly_error)}};
-        assert_int_equal(pthread_create(&threads[i], NULL, call, &callers[i]),
-                         0);
     }
-    for (uint32_t i = 0; i < CALLERS; i++)
-        pthread_join(threads[i], NULL);
+    call_together(call, callers, sizeof callers[0], CALLERS);
     for (uint32_t i = 0; i < CALLERS; i++) {
         const caller *c = &callers[i];
         if (c->d == NULL)

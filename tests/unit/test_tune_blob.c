@@ -16,37 +16,7 @@
 #include <unistd.h>
 
 #include "tune_blob.h"
-
-static uint32_t n_logged;
-static int64_t n_blocks;
-
-static void *host_alloc(void *context, uint64_t bytes, uint64_t align)
-{
-    (void)context;
-    (void)align;
-    n_blocks++;
-    return malloc(bytes);
-}
-
-static void host_free(void *context, void *memory)
-{
-    (void)context;
-    n_blocks -= memory != NULL;
-    free(memory);
-}
-
-static void host_log(void *context, int32_t level, const char *message)
-{
-    (void)context;
-    (void)level;
-    (void)message;
-    n_logged++;
-}
-
-static const vly_host host = {.struct_size = sizeof host,
-                              .alloc = host_alloc,
-                              .free = host_free,
-                              .log = host_log};
+#include "tune_host.h"
 
 static char folder[64];
 static vly_tune_cache cache;

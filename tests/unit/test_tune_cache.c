@@ -17,43 +17,7 @@
 #include <unistd.h>
 
 #include "tune_cache.h"
-
-/* ---- a host that counts, and a folder of its own ---------------------------
- */
-
-static uint32_t n_logged;
-static char logged[1500];
-static int64_t n_blocks, fail_at; /* 0: never */
-
-static void *host_alloc(void *context, uint64_t bytes, uint64_t align)
-{
-    (void)context;
-    (void)align;
-    if (fail_at > 0 && --fail_at == 0)
-        return NULL;
-    n_blocks++;
-    return malloc(bytes);
-}
-
-static void host_free(void *context, void *memory)
-{
-    (void)context;
-    n_blocks -= memory != NULL;
-    free(memory);
-}
-
-static void host_log(void *context, int32_t level, const char *message)
-{
-    (void)context;
-    (void)level;
-    n_logged++;
-    snprintf(logged, sizeof logged, "%s", message);
-}
-
-static const vly_host host = {.struct_size = sizeof host,
-                              .alloc = host_alloc,
-                              .free = host_free,
-                              .log = host_log};
+#include "tune_host.h"
 
 static char folder[256];
 
