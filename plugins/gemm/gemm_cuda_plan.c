@@ -15,7 +15,7 @@
 
 /* What was written by other kernels of ours, or by another layout of
  * vly_gemm_candidate, is another key. */
-#define CACHE_REVISION "3"
+#define CACHE_REVISION "4"
 
 /* Candidates with sums in the workspace, where D could be written at once. */
 enum { MOST_STAGED = 4 };

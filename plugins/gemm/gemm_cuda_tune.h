@@ -37,8 +37,9 @@ vly_status vly_gemm_cuda_time(const tuning *t, const vly_gemm_lt lts[2],
                               vly_error *error);
 
 /* *best of the candidates with seconds (way not NONE) becomes the fastest of
- * those near the least, measured again in turns; *best is one of them (in,
- * out). Errors E_DEVICE */
+ * those near the least, measured again in turns with the library's own choice,
+ * which stays unless that is surely slower; *best is one of them (in, out).
+ * Errors E_DEVICE */
 vly_status vly_gemm_cuda_finals(const tuning *t, const vly_gemm_lt lts[2],
                                 vly_gemm_candidate *candidates, uint32_t n,
                                 uint32_t *best, vly_error *error);
