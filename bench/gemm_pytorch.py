@@ -3,6 +3,7 @@
 """The products of a `volley bench gemm|gemv --json FILE` again, by PyTorch.
 
     gemm_pytorch.py FILE [--json OUT] [--samples 30] [--full-sums]
+    gemm_pytorch.py FILE --turns gemm_cuda.so [--cache FOLDER] [...]
 
 One table: what Volley took, what PyTorch takes on the same device now, and how
 many times as fast Volley is. Both use random factors that are taken in turns
@@ -10,6 +11,12 @@ from more than three times the L2 cache, both run from a CUDA graph; the median
 of so many samples counts. What PyTorch cannot compute is left out with its
 reason. PyTorch may add parts of k in 16 bits, which Volley does not; --full-sums
 tells it not to.
+
+Two measured one after the other meet two devices: the second is hotter. With
+--turns the plugin runs in this process, on the same factors, and its choice, the
+first heuristic of its library and PyTorch take turns of some 2 ms each, a b c c
+b a; a ratio is the median of those of the turns, its 95% interval comes from
+2,000 resamples of them. FILE then only says which products (median_s may be 0).
 
     fp32 tf32 fp16 bf16   torch.matmul(A, B.t()); m = 1: F.linear
     fp8 fp8fast           torch._scaled_mm, scalar scales, bf16 out
@@ -21,9 +28,12 @@ Exit codes: 0 done, 2 the call or FILE is wrong, 3 no PyTorch or no device.
 """
 import argparse
 import json
+import random
 import statistics
 import sys
 import time
+
+import gemm_plugin
 
 SETS_MOST = 64
 SAMPLE_S = 2e-3
@@ -68,37 +78,45 @@ def uniform(shape, kind):
     return (torch.rand(shape, device="cuda") * 2 - 1).to(kind)
 
 
+def scales(kind, m, n, k):
+    """Scales of A and B, as the plugin has them."""
+    blocks = -(-k // 128)
+    shapes = {"fp8": ((1,), (1,)), "fp8fast": ((1,), (1,)),
+              "fp8row": ((m, 1), (1, n)), "fp8block": ((m, blocks),
+                                                       (-(-n // 128), blocks))}
+    return [torch.rand(shape, device="cuda") / 64 + 1 / 64
+            for shape in shapes.get(kind, ())]
+
+
 def factors(kind, m, n, k):
-    """One set of factors, and what multiplies them."""
+    """One set of factors, their scales, and what multiplies them."""
     plain = {"fp32": torch.float32, "tf32": torch.float32,
              "fp16": torch.float16, "bf16": torch.bfloat16,
              "w8a16": torch.bfloat16, "w4a16": torch.bfloat16}
     if kind in plain:
         a, b = uniform((m, k), plain[kind]), uniform((n, k), plain[kind])
-        return lambda: torch.nn.functional.linear(a, b)
+        return lambda: torch.nn.functional.linear(a, b), a, b, []
     if kind == "int8":
         a = torch.randint(-128, 128, (m, k), device="cuda", dtype=torch.int8)
         b = torch.randint(-128, 128, (n, k), device="cuda", dtype=torch.int8)
-        return lambda: torch._int_mm(a, b.t())
+        return lambda: torch._int_mm(a, b.t()), a, b, []
     if not kind.startswith("fp8"):
         raise ValueError(f"type {kind} is not known here")
     a = uniform((m, k), torch.float8_e4m3fn)
     b = uniform((n, k), torch.float8_e4m3fn)
-
-    def scale(*shape):
-        return torch.rand(shape, device="cuda") / 64 + 1 / 64
-
-    if kind == "fp8row":
-        scales = scale(m, 1), scale(1, n)
-    elif kind == "fp8block":
-        blocks, wide = -(-k // 128), -(-(-(-k // 128)) // 4) * 4
-        scales = (scale(blocks, m).t(),
-                  scale(-(-n // 128), wide)[:, :blocks].t())
-    else:
-        scales = scale(1)[0], scale(1)[0]
+    both = scales(kind, m, n, k)
+    of_a, of_b = both
+    if kind == "fp8block":  # [blocks][m], [blocks rounded up to 4][n / 128]
+        wide = torch.zeros((of_b.shape[0], -(-of_b.shape[1] // 4) * 4),
+                           device="cuda")
+        wide[:, :of_b.shape[1]] = of_b
+        of_a = of_a.t().contiguous().t()
+        of_b = wide[:, :of_b.shape[1]].t()
+    elif kind != "fp8row":
+        of_a, of_b = of_a[0], of_b[0]
     return lambda: torch._scaled_mm(
-        a, b.t(), scale_a=scales[0], scale_b=scales[1],
-        out_dtype=torch.bfloat16, use_fast_accum=kind == "fp8fast")
+        a, b.t(), scale_a=of_a, scale_b=of_b, out_dtype=torch.bfloat16,
+        use_fast_accum=kind == "fp8fast"), a, b, both
 
 
 def set_bytes(kind, m, n, k):
@@ -107,68 +125,204 @@ def set_bytes(kind, m, n, k):
     return size * (m * k + n * k) + 2 * m * n
 
 
-def measure(kind, m, n, k, n_samples):
-    """Median seconds of one product."""
+def make_sets(kind, m, n, k):
     torch.backends.cuda.matmul.allow_tf32 = kind == "tf32"
     l2 = torch.cuda.get_device_properties(0).L2_cache_size
     n_sets = min(SETS_MOST, 3 * l2 // set_bytes(kind, m, n, k) + 2)
-    sets = [factors(kind, m, n, k) for _ in range(n_sets)]
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    return [factors(kind, m, n, k) for _ in range(n_sets)]
 
-    def clock(body):
-        begin.record()
-        body()
-        end.record()
-        end.synchronize()
-        return begin.elapsed_time(end) * 1e-3
+
+def clock(body):
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    body()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) * 1e-3
+
+
+class Way:
+    """A graph of one run on each set, replayed as often as takes a while.
+    `once` runs on all sets in the current stream; what it returns lives as long
+    as the graph: each result is written where no other is, not where the last
+    left the cache warm."""
+
+    def __init__(self, once, n_sets):
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                once()
+        torch.cuda.current_stream().wait_stream(stream)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.kept = once()
+        self.n_sets = n_sets
+        self.n_times = max(1, round(SAMPLE_S / max(clock(self.graph.replay),
+                                                   1e-6)))
+
+    def turn(self):
+        for _ in range(self.n_times):
+            self.graph.replay()
+
+    def seconds(self, turn_s):
+        return turn_s / (self.n_times * self.n_sets)
+
+
+def warm(ways):
+    """As long as Volley's own runs and the default's before: clocks are those
+    of a device at work."""
+    until = time.monotonic() + WARM_S
+    while True:
+        for way in ways:
+            clock(way.turn)
+        if time.monotonic() >= until:
+            return
+
+
+def measure(kind, m, n, k, n_samples):
+    """Median seconds of one product."""
+    sets = make_sets(kind, m, n, k)
+    way = Way(lambda: [one[0]() for one in sets], len(sets))
+    warm([way])
+    return statistics.median(way.seconds(clock(way.turn))
+                             for _ in range(n_samples))
+
+
+# ---- in turns
+
+def plugin_way(plan, kind, sets, m, n):
+    """Runs of a plan on the same factors; weights of fewer bits are their own."""
+    made = {"fp32": torch.float32, "tf32": torch.float32,
+            "fp16": torch.float16, "int8": torch.int32}
+    workspace = torch.empty(plan.info.workspace_bytes + 1, device="cuda",
+                            dtype=torch.uint8)
+    bits = {"w8a16": 8, "w4a16": 4}.get(kind)
+    runs = []
+    for _, a, b, both in sets:
+        of_a, of_b = both or (None, None)
+        if bits is not None:
+            k = b.shape[1]
+            b = torch.randint(0, 256, (n, k * bits // 8), device="cuda",
+                              dtype=torch.uint8)
+            of_b = (torch.rand((n, k // 128 if bits == 4 else 1),
+                               device="cuda") / 64 + 1 / 64).bfloat16()
+        d = torch.empty((m, n), device="cuda",
+                        dtype=made.get(kind, torch.bfloat16))
+        runs.append((a, b, d, of_a, of_b))
 
     def once():
-        """Results that live until all are there: each is written where no
-        other is, as Volley's are, not where the last left the cache warm."""
-        return [run() for run in sets]
+        stream = torch.cuda.current_stream().cuda_stream
+        for run in runs:
+            plan.run(stream, *(None if x is None else x.data_ptr()
+                               for x in run), workspace.data_ptr())
+        return workspace
 
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            once()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        kept = once()
-    n_times = max(1, round(SAMPLE_S / max(clock(graph.replay), 1e-6)))
-
-    def sample():
-        for _ in range(n_times):
-            graph.replay()
-
-    # as long as Volley's own runs and the default's before: clocks are those of
-    # a device at work
-    warm = time.monotonic() + WARM_S
-    clock(sample)
-    while time.monotonic() < warm:
-        clock(sample)
-    taken = [clock(sample) / (n_times * n_sets) for _ in range(n_samples)]
-    del kept
-    return statistics.median(taken)
+    way = Way(once, len(sets))
+    way.runs = runs
+    return way
 
 
-def main():
-    call = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    call.add_argument("file")
-    call.add_argument("--json")
-    call.add_argument("--samples", type=int, default=30)
-    call.add_argument("--full-sums", action="store_true")
-    options = call.parse_args()
-    matmul = torch.backends.cuda.matmul
-    matmul.allow_bf16_reduced_precision_reduction = not options.full_sums
-    matmul.allow_fp16_reduced_precision_reduction = not options.full_sums
-    rows = read_rows(options.file)
-    if not torch.cuda.is_available():
-        stop(3, "PyTorch finds no CUDA device")
+def take_turns(ways, n_samples):
+    """[way][sample] seconds of a run. Nothing is waited for between turns."""
+    warm(ways)
+    order = list(range(len(ways)))
+    events = []
+    for i in range(n_samples):
+        for index in order if i % 2 == 0 else reversed(order):
+            begin, end = (torch.cuda.Event(enable_timing=True)
+                          for _ in range(2))
+            begin.record()
+            ways[index].turn()
+            end.record()
+            events.append((index, begin, end))
+    torch.cuda.synchronize()
+    taken = [[] for _ in ways]
+    for index, begin, end in events:
+        taken[index].append(
+            ways[index].seconds(begin.elapsed_time(end) * 1e-3))
+    return taken
+
+
+def interval(ratios):
+    """Median, and the middle 95% of those of 2,000 resamples."""
+    dice = random.Random(1)
+    many = sorted(statistics.median(dice.choices(ratios, k=len(ratios)))
+                  for _ in range(2000))
+    return statistics.median(ratios), many[50], many[-51]
+
+
+def compare(gemm, kind, shape, n_samples, options):
+    """Adds to a row: seconds, and ratios of the others over the plugin's."""
+    m, n, k = shape
+    sets = make_sets(kind, m, n, k)
+    chosen = gemm.plan(kind, m, n, k, options)
+    plans = {"volley": chosen}
+    if kind != "w4a16":  # the library has nothing for it
+        plans["default"] = gemm.plan(kind, m, n, k,
+                                     "choose=default,cache=off")
+    ways = {name: plugin_way(plan, kind, sets, m, n)
+            for name, plan in plans.items()}
+    one = {"choice": chosen.choice,
+           "same": "default" in plans and
+           plans["default"].choice == chosen.choice}
+    try:
+        ways["torch"] = Way(lambda: [one[0]() for one in sets], len(sets))
+        if kind not in ("w8a16", "w4a16", "fp8fast"):
+            x = ways["volley"].runs[0][2].double()
+            y = ways["torch"].kept[0].double()
+            one["differ"] = float((x - y).norm() / y.norm())
+    except (RuntimeError, ValueError, NotImplementedError,
+            AttributeError) as wrong:
+        one["reason"] = str(wrong).splitlines()[0][:200]
+    taken = dict(zip(ways, take_turns(list(ways.values()), n_samples)))
+    for name, seconds in taken.items():
+        one[f"{name}_s"] = statistics.median(seconds)
+        if name != "volley":
+            one[f"{name}_times"] = interval(
+                [x / y for x, y in zip(seconds, taken["volley"])])
+    for plan in plans.values():
+        plan.close()
+    return one
+
+
+def turns(rows, options):
+    """The table of --turns; the rows for --json."""
+    gemm = gemm_plugin.Gemm(options.turns,
+                            lambda text: print(text, file=sys.stderr))
     made = []
-    print(f"{torch.cuda.get_device_name(0)}, PyTorch {torch.__version__}\n")
+    print(f"{'product':32} {'volley us':>9} {'default':>9} {'torch us':>9}  "
+          "default / volley      torch / volley        choice")
+    for row, kind, shape in rows:
+        one = compare(gemm, kind, shape, options.samples,
+                      f"cache={options.cache}" if options.cache
+                      else "cache=off")
+        one["id"] = row["id"]
+        text = f"{row['id']:32}"
+        for name in ("volley", "default", "torch"):
+            text += f" {one[f'{name}_s'] * 1e6:9.2f}" \
+                if f"{name}_s" in one else f" {'-':>9}"
+        for name in ("default", "torch"):
+            text += " {:6.3f} ({:.3f}, {:.3f})".format(
+                *one[f"{name}_times"]) if f"{name}_times" in one \
+                else f" {'-':^21}"
+        print(f"{text}  {'= default' if one['same'] else one['choice'][:48]}",
+              f" {one['differ']:.1e}" if "differ" in one else "", flush=True)
+        made.append(one)
+        torch.cuda.empty_cache()
+    for name in ("default", "torch"):
+        both = [x[f"{name}_times"] for x in made if f"{name}_times" in x]
+        if both:
+            print(f"{name}: {len(both)} products, "
+                  f"{statistics.geometric_mean(x[0] for x in both):.4f} times "
+                  f"(geometric mean), {sum(x[2] < 1 for x in both)} certainly "
+                  "slower")
+    return made
+
+
+def one_by_one(rows, options):
+    """The table of products that were measured before; rows for --json."""
+    made = []
     print(f"{'product':36} {'volley us':>10} {'torch us':>10} {'times':>7}  "
           "choice")
     for row, kind, shape in rows:
@@ -191,6 +345,27 @@ def main():
     if both:
         print(f"\n{len(both)} products: {statistics.geometric_mean(both):.4f} "
               "times as fast (geometric mean)")
+    return made
+
+
+def main():
+    call = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    call.add_argument("file")
+    call.add_argument("--json")
+    call.add_argument("--samples", type=int, default=30)
+    call.add_argument("--full-sums", action="store_true")
+    call.add_argument("--turns", metavar="PLUGIN")
+    call.add_argument("--cache", metavar="FOLDER")
+    options = call.parse_args()
+    matmul = torch.backends.cuda.matmul
+    matmul.allow_bf16_reduced_precision_reduction = not options.full_sums
+    matmul.allow_fp16_reduced_precision_reduction = not options.full_sums
+    rows = read_rows(options.file)
+    if not torch.cuda.is_available():
+        stop(3, "PyTorch finds no CUDA device")
+    print(f"{torch.cuda.get_device_name(0)}, PyTorch {torch.__version__}\n")
+    made = turns(rows, options) if options.turns else one_by_one(rows, options)
     if options.json:
         try:
             with open(options.json, "w", encoding="utf-8") as file:
