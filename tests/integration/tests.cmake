@@ -265,6 +265,12 @@ if(NOT VOLLEY_SANITIZE)
                     VOLLEY_LIBRARY=$<TARGET_FILE:volley>
                     ${python} ${CMAKE_CURRENT_LIST_DIR}/python_module.py
                     $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR})
+        vly_test_register(test_bench_plugin LABELS integration TIMEOUT 60
+            COMMAND ${CMAKE_COMMAND} -E env
+                    PYTHONPATH=${CMAKE_SOURCE_DIR}/bench
+                    PYTHONDONTWRITEBYTECODE=1
+                    ${python} ${CMAKE_CURRENT_LIST_DIR}/bench_plugin.py
+                    $<TARGET_FILE:gemm_cpu>)
     else()
         message(STATUS "Tests of the Python module: left out: no NumPy "
                        "(python3-numpy)")
