@@ -32,6 +32,19 @@ static __device__ __forceinline__ void vly_fetch(void *shared, const void *from,
         memcpy(shared, from, 16);
 #endif
 }
+// the same of 8 bytes that are there
+static __device__ __forceinline__ void vly_fetch_8(void *shared,
+                                                   const void *from)
+{
+#if defined(__CUDACC__)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(
+                     static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
+                 "l"(from)
+                 : "memory");
+#else
+    memcpy(shared, from, 8);
+#endif
+}
 static __device__ __forceinline__ void vly_fetch_commit()
 {
 #if defined(__CUDACC__)

@@ -95,9 +95,7 @@ cudaError_t vly_cuda_gemm_pack_scales(const vly_cuda_gemm *gemm, float *scale_a,
 cudaError_t vly_cuda_gemm_widen(const vly_cuda_gemm *gemm, void *out,
                                 cudaStream_t stream);
 
-/* ---- gemv_half.cu, gemv_flow.cu, gemv_full.cu
- * -------------------------------------------
- */
+/* ---- gemv_half.cu, gemv_flow.cu, gemv_lines.cu, gemv_full.cu ------------- */
 
 /* How a product of few rows is run. */
 typedef struct vly_cuda_gemv_shape {
@@ -111,9 +109,11 @@ enum {
     VLY_CUDA_GEMV_ROWS = 8,       /* of A, for one look at B */
     VLY_CUDA_GEMV_MOST_ROWS = 32, /* the same, of 16-bit A with more */
     VLY_CUDA_GEMV_SHAPES = 5,
-    VLY_CUDA_GEMV_FLOW = 3,         /* shape of gemv_flow.cu */
-    VLY_CUDA_GEMV_DIGITS = 4,       /* shape of gemv_digits.cu */
-    VLY_CUDA_GEMV_DIGITS_K = 16384, /* of k it has at most */
+    VLY_CUDA_GEMV_FLOW = 3,              /* shape of gemv_flow.cu */
+    VLY_CUDA_GEMV_LINES = 4,             /* shape of gemv_lines.cu */
+    VLY_CUDA_GEMV_LINES_K = 16384,       /* of k it has at most */
+    VLY_CUDA_GEMV_LINES_BYTES = 256,     /* a row of B is a multiple of it */
+    VLY_CUDA_GEMV_LINES_SHARED = 204800, /* bytes of shared memory it wants */
 };
 
 /* The shapes there are, by index; the same for all types. */
@@ -121,7 +121,8 @@ extern const vly_cuda_gemv_shape vly_cuda_gemv_shapes[VLY_CUDA_GEMV_SHAPES];
 
 /* 1 if these kernels can compute it: B transposed, rows of A and B aligned to
  * 16 bytes, k a multiple of what 16 bytes of B hold; those of gemv_flow.cu: up
- * to 8 rows that are not fp32. */
+ * to 8 rows that are not fp32; gemv_lines.cu: one, with rows of B of whole
+ * pieces, where a block may have so much shared memory. */
 int vly_cuda_gemv_fits(const vly_cuda_gemm *gemm, uint32_t shape,
                        uint32_t align);
 

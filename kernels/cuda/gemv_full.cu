@@ -130,8 +130,9 @@ cudaError_t vly_cuda_gemv(const vly_cuda_gemm *gemm, uint32_t shape,
     if (gemm->m == 0 || gemm->n == 0)
         return cudaSuccess;
     if (gemm->type_a != VLY_CUDA_F32)
-        return shape == VLY_CUDA_GEMV_DIGITS
-                   ? vly_cuda_gemv_digits(gemm, n_parts, sums, stream)
+        return shape == VLY_CUDA_GEMV_LINES
+                   ? n_parts == 1 ? vly_cuda_gemv_lines(gemm, stream)
+                                  : cudaErrorInvalidValue
                : shape == VLY_CUDA_GEMV_FLOW
                    ? vly_cuda_gemv_flow(gemm, n_parts, sums, stream)
                    : vly_cuda_gemv_half(gemm, shape, n_parts, sums, stream);

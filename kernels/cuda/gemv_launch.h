@@ -15,9 +15,8 @@ cudaError_t vly_cuda_gemv_half(const vly_cuda_gemm *gemm, uint32_t shape,
 cudaError_t vly_cuda_gemv_flow(const vly_cuda_gemm *gemm, uint32_t n_parts,
                                float *sums, cudaStream_t stream);
 
-/* gemv_digits.cu: one row of A and int4 */
-cudaError_t vly_cuda_gemv_digits(const vly_cuda_gemm *gemm, uint32_t n_parts,
-                                 float *sums, cudaStream_t stream);
+/* gemv_lines.cu: one row of A, k in one part */
+cudaError_t vly_cuda_gemv_lines(const vly_cuda_gemm *gemm, cudaStream_t stream);
 
 /* Blocks that stay: as many of a part as are on the device at once (per_unit on
  * a multiprocessor), or one a tile. */

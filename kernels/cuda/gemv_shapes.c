@@ -10,7 +10,7 @@
  * block. */
 const vly_cuda_gemv_shape vly_cuda_gemv_shapes[VLY_CUDA_GEMV_SHAPES] = {
     {"gemv_8x4", 8, 4, 16}, {"gemv_4x8", 4, 8, 16}, {"gemv_16x2", 16, 2, 16},
-    {"flow", 4, 4, 32},     {"digits", 16, 8, 16},
+    {"flow", 4, 4, 32},     {"lines", 16, 2, 16},
 };
 
 enum { MOST_BATCH = 65535, VECTOR_BYTES = 16 };
@@ -47,10 +47,14 @@ int vly_cuda_gemv_fits(const vly_cuda_gemm *g, uint32_t shape, uint32_t align)
     if (shape >= VLY_CUDA_GEMV_FLOW &&
         (g->m > VLY_CUDA_GEMV_ROWS || g->type_a == VLY_CUDA_F32))
         return 0;
-    if (shape == VLY_CUDA_GEMV_DIGITS &&
-        (g->m > 1 || g->type_b != VLY_CUDA_I4 || g->k > VLY_CUDA_GEMV_DIGITS_K))
-        return 0;
     const uint64_t a = bits_of(g->type_a), b = bits_of(g->type_b);
+    /* whole pieces; scales of groups are fetched four at a time */
+    if (shape == VLY_CUDA_GEMV_LINES &&
+        (g->m > 1 || g->k > VLY_CUDA_GEMV_LINES_K ||
+         g->k * b / 8 % VLY_CUDA_GEMV_LINES_BYTES != 0 ||
+         g->ldb > UINT32_MAX / 2 ||
+         (b == 4 && g->batch > 1 && g->stride_scale_b % 4 != 0)))
+        return 0;
     if (!is_whole(g->k, b) || (g->m > 1 && !is_whole(g->lda, a)) ||
         (g->n > 1 && !is_whole(g->ldb, b)))
         return 0;

@@ -18,7 +18,7 @@ vly_plugin(gemm_cuda
     gemm_cuda_lt.c gemm_cuda_library.c
     ${gemm_kernels}/gemm_own.cu ${gemm_kernels}/gemm_finish.cu
     ${gemm_kernels}/gemm_check_device.cu ${gemm_kernels}/gemv_half.cu
-    ${gemm_kernels}/gemv_flow.cu ${gemm_kernels}/gemv_digits.cu
+    ${gemm_kernels}/gemv_flow.cu ${gemm_kernels}/gemv_lines.cu
     ${gemm_kernels}/gemv_full.cu ${gemm_kernels}/gemv_shapes.c
     $<TARGET_OBJECTS:gemm_common> $<TARGET_OBJECTS:accel_common>
     $<TARGET_OBJECTS:accel_cuda>)

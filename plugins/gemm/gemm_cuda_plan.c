@@ -15,7 +15,7 @@
 
 /* What was written by other kernels of ours, or by another layout of
  * vly_gemm_candidate, is another key. */
-#define CACHE_REVISION "4"
+#define CACHE_REVISION "5"
 
 /* Candidates with sums in the workspace, where D could be written at once. */
 enum { MOST_STAGED = 4 };
@@ -27,6 +27,7 @@ typedef struct making {
     char library[256];    /* option library=, or "" */
     char no_library[300]; /* why there is none, or "" */
     uint32_t n_units;     /* multiprocessors */
+    uint64_t shared_most; /* bytes of shared memory a block may have */
     vly_gemm_lt lts[2];   /* library's descriptors for staged 0 and 1 */
     uint32_t lt_is_made[2];
     vly_tune_cache cache;
@@ -156,6 +157,13 @@ static vly_status add_library(making *m, vly_error *error)
     return VLY_OK;
 }
 
+static bool gemv_fits(const making *m, const vly_cuda_gemm *g, uint32_t shape)
+{
+    return vly_cuda_gemv_fits(g, shape, m->plan->problem.desc.align) &&
+           (shape != VLY_CUDA_GEMV_LINES ||
+            m->shared_most >= VLY_CUDA_GEMV_LINES_SHARED);
+}
+
 /* The kernels for few rows: each shape, with as many parts of k as fill the
  * device, and without. Not where a group of rows after the other would read B
  * again. */
@@ -172,7 +180,7 @@ static void add_gemv(making *m)
     if (p->is_empty || p->desc.m > most_rows)
         return;
     for (uint32_t shape = 0; shape < VLY_CUDA_GEMV_SHAPES; shape++) {
-        if (!vly_cuda_gemv_fits(&g, shape, p->desc.align))
+        if (!gemv_fits(m, &g, shape))
             continue;
         const uint64_t blocks = vly_cuda_gemv_blocks(&g, shape) * p->desc.batch;
         const uint64_t wanted = 4 * (uint64_t)m->n_units;
@@ -185,7 +193,7 @@ static void add_gemv(making *m)
             .way = VLY_GEMM_WAY_GEMV, .shape = shape, .n_parts = 1};
         add(m, &c);
         c.n_parts = (uint32_t)parts;
-        if (parts > 1)
+        if (parts > 1 && shape != VLY_CUDA_GEMV_LINES)
             add(m, &c);
     }
 }
@@ -245,6 +253,7 @@ static vly_status open_cache(making *m, vly_error *error)
     if (status != VLY_OK)
         return status;
     m->n_units = (uint32_t)properties.multiProcessorCount;
+    m->shared_most = properties.sharedMemPerBlockOptin;
     snprintf(name, sizeof name, "gemm-%.200s-%d.%d-cublasLt-%zu",
              properties.name, properties.major, properties.minor,
              m->no_library[0] == '\0' ? m->lts[0].library->version() : 0);
@@ -282,7 +291,8 @@ static bool is_usable(making *m, vly_gemm_candidate *c)
         return false;
     if (c->way == VLY_GEMM_WAY_GEMV &&
         (c->shape >= VLY_CUDA_GEMV_SHAPES || c->n_parts == 0 ||
-         c->n_parts > 64 || !vly_cuda_gemv_fits(&g, c->shape, p->desc.align)))
+         c->n_parts > (c->shape == VLY_CUDA_GEMV_LINES ? 1 : 64) ||
+         !gemv_fits(m, &g, c->shape)))
         return false;
     if (c->way == VLY_GEMM_WAY_LIBRARY &&
         (!make_lt(m, c->staged) || !vly_gemm_lt_check(&m->lts[c->staged], c)))

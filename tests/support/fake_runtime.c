@@ -69,6 +69,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties,
     strcpy(properties->name, "no device");
     properties->major = 9;
     properties->multiProcessorCount = UNITS;
+    properties->sharedMemPerBlockOptin = SHARED_BYTES;
     properties->totalGlobalMem = (size_t)1 << 30;
     return cudaSuccess;
 }

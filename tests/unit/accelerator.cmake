@@ -37,7 +37,7 @@ if(TARGET gemm_cuda)
         vly_test_register(${name} LABELS gpu TIMEOUT 600
             COMMAND test_gemm ${device})
     endforeach()
-    foreach(way digits flow)
+    foreach(way lines flow)
         vly_test_register(test_gemm_cuda_${way} LABELS gpu TIMEOUT 600
             COMMAND test_gemm cuda:0,cache=off,choose=${way} */[!r]*)
     endforeach()

@@ -392,6 +392,12 @@ static const product_case cases[] = {
     {F16, I4, F16, 0, VLY_SCALE_GROUP, TB, 0, 1, 33, 1152, 1, 0, 0.0f},
     {BF16, I4, BF16, 0, VLY_SCALE_GROUP, TB | BIAS, VLY_GEMM_GELU, 1, 35, 4352,
      2, 8, 0.5f},
+    /* one piece a row, one for each warp, and two for some */
+    {F16, I4, F16, 0, VLY_SCALE_GROUP, TB | BIAS, VLY_GEMM_RELU, 1, 1000, 512,
+     2, 32, 0.5f},
+    {BF16, I4, BF16, 0, VLY_SCALE_GROUP, TB, 0, 1, 600, 8192, 1, 0, 0.0f},
+    {BF16, I8, BF16, 0, VLY_SCALE_ROW, TB | BIAS, VLY_GEMM_GELU, 1, 90, 1280, 2,
+     16, 0.5f},
     /* more tiles than blocks stay on the device, three chunks of a row a warp
      */
     {F16, I4, F16, 0, VLY_SCALE_GROUP, TB, 0, 1, 470, 256, 1, 0, 0.0f},
@@ -473,14 +479,14 @@ static void kernels_for_few_rows(void **state)
                                "cache=off,tune=0,choose=gemv_4x8," LIBRARY,
                                "cache=off,tune=0,choose=gemv_16x2," LIBRARY,
                                "cache=off,tune=0,choose=flow," LIBRARY,
-                               "cache=off,tune=0,choose=digits," LIBRARY};
+                               "cache=off,tune=0,choose=lines," LIBRARY};
     /* gemv_flow.cu: not fp32, not more than 8 rows */
     for (int i = 0; i < 4; i++)
-        assert_int_equal(all_cases(all[i]), i < 3 ? 20 : 13);
-    assert_int_equal(all_cases(all[4]), 5);
+        assert_int_equal(all_cases(all[i]), i < 3 ? 23 : 16);
+    assert_int_equal(all_cases(all[4]), 6);
     /* with k in parts too */
     behave((fake_cublaslt_state){.n_algorithms = 0});
-    assert_int_equal(all_cases("cache=off,choose=gemv," LIBRARY), 20);
+    assert_int_equal(all_cases("cache=off,choose=gemv," LIBRARY), 23);
     assert_int_equal(n_warnings, 0);
 }
 
@@ -488,8 +494,8 @@ static void library_computes_what_it_offers(void **state)
 {
     (void)state;
     behave((fake_cublaslt_state){.n_algorithms = 3});
-    assert_int_equal(all_cases("cache=off,choose=default," LIBRARY), 28);
-    assert_int_equal(all_cases("cache=off,choose=cublaslt," LIBRARY), 28);
+    assert_int_equal(all_cases("cache=off,choose=default," LIBRARY), 29);
+    assert_int_equal(all_cases("cache=off,choose=cublaslt," LIBRARY), 29);
     assert_int_equal(all_cases("cache=off," LIBRARY), N_CASES);
     assert_int_equal(n_warnings, 0);
 }
