@@ -113,7 +113,7 @@ enum {
     VLY_CUDA_GEMV_LINES = 4,             /* shape of gemv_lines.cu */
     VLY_CUDA_GEMV_LINES_K = 16384,       /* of k it has at most */
     VLY_CUDA_GEMV_LINES_BYTES = 256,     /* a row of B is a multiple of it */
-    VLY_CUDA_GEMV_LINES_SHARED = 204800, /* bytes of shared memory it wants */
+    VLY_CUDA_GEMV_LINES_SHARED = 176128, /* bytes of shared memory it wants */
 };
 
 /* The shapes there are, by index; the same for all types. */

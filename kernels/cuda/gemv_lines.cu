@@ -11,11 +11,14 @@
 // scales of a piece, 8 bytes a row, are fetched with it, A once. A block of 16
 // warps is on a multiprocessor; its warps share the pieces of the rows of a
 // tile and put their sums together after eight tiles only.
-// 39.1 us there. Lost: 8 warps with pieces of 512 bytes (40.9) or four slots
-// (39.9); rows copied by cp.async.bulk (45.7: 16 copies a piece, each of 15
-// instructions of one lane); A as eight columns of digits and weights as int8
-// (39.5 to 43.4; 55 instructions a KB instead of 140, but making the digits
-// takes as long as is gained).
+// 38.5 us there, and 132 for 65536 x 16384 (flow 155): 4.2 TB/s and some 7 us
+// that do not grow with n. Lost: rows 64 bytes apart instead of exchanged
+// chunks (39.0); pieces of 128 bytes, four or five slots (38.8, 39.2); 11 warps
+// with three slots (40.5); 8 warps with pieces of 512 bytes (40.9) or four
+// slots (39.9); rows copied by cp.async.bulk (45.7: 16 copies a piece, each of
+// 15 instructions of one lane); A as eight columns of digits and weights as
+// int8 (39.5 to 43.4; 55 instructions a KB instead of 140, but making the
+// digits takes as long as is gained).
 #include "gemm_element.cuh"
 #include "gemv_fragment.cuh"
 #include "gemv_launch.h"
@@ -25,15 +28,16 @@ namespace
 
 constexpr int TILE = 16, WARPS = 16, SLOTS = 2, AHEAD = SLOTS - 1;
 constexpr int DEPTH = 8; // tiles that are done before their sums are written
-// A piece is RUN chunks of 64 bytes of the rows of a tile. A row of it has 64
-// bytes more, so that eight lanes that read of two rows are in different banks;
-// its scales stand there.
-constexpr int RUN = 4, LANES = RUN * 4, ROWS = 32 / LANES;
-constexpr int PITCH = RUN * 64 + 64;
-static_assert(RUN * 64 == VLY_CUDA_GEMV_LINES_BYTES, "rows of whole pieces");
+// A piece is RUN chunks of 64 bytes of the rows of a tile, and behind them the
+// scales. Chunks of odd rows are exchanged by pairs, so that eight lanes that
+// read of two rows are in different banks.
+constexpr int RUN = 4, LANES = RUN * 4, ROWS = 32 / LANES, PITCH = RUN * 64;
+static_assert(RUN == 4, "scales of a row of a piece are fetched as 8 bytes");
+constexpr int SLOT = TILE * PITCH + TILE * RUN * 2;
+static_assert(PITCH == VLY_CUDA_GEMV_LINES_BYTES, "rows of whole pieces");
 
 struct shared_memory {
-    char ring[WARPS][SLOTS][TILE * PITCH];
+    char ring[WARPS][SLOTS][SLOT];
     // A in the order of the fragments: for each chunk [VECTOR / 8][lane % 4]
     uint4 a[VLY_CUDA_GEMV_LINES_K / 8];
     float partial[WARPS][DEPTH * TILE];
@@ -117,7 +121,8 @@ template <int BITS> struct fetcher {
     {
         if (left > 0) {
             const uint32_t q = at.lane / LANES;
-            char *const to = slot + q * PITCH + at.lane % LANES * 16;
+            char *const to =
+                slot + q * PITCH + ((at.lane % LANES) ^ (q % 2 * 4)) * 16;
 #pragma unroll
             for (uint32_t i = 0; i < TILE; i += ROWS)
                 vly_fetch(to + i * PITCH,
@@ -125,7 +130,7 @@ template <int BITS> struct fetcher {
                                   at.pitch,
                           true);
             if (BITS == 4 && at.lane < TILE)
-                vly_fetch_8(slot + at.lane * PITCH + RUN * 64, scales);
+                vly_fetch_8(slot + TILE * PITCH + at.lane * (RUN * 2), scales);
             b += at.n_sharing * (RUN * 64);
             if (BITS == 4)
                 scales += at.n_sharing * (RUN * 2);
@@ -159,19 +164,22 @@ __device__ __forceinline__ void add_piece(const share<BITS> &at,
                                           float (&sum)[2])
 {
     constexpr int VECTORS = 16 / BITS; // of 8 elements of A a lane has
-    const char *const row0 = slot + at.r * PITCH;
+    const uint32_t odd = at.r % 2 * 64;
+    const char *const row0 = slot + at.r * PITCH + at.t * 16;
     const char *const row1 = row0 + 8 * PITCH;
     uint32_t scale0[RUN / 2] = {}, scale1[RUN / 2] = {};
     float all[2][4] = {};
     if constexpr (BITS == 4) {
-        memcpy(scale0, __builtin_assume_aligned(row0 + RUN * 64, 8), 8);
-        memcpy(scale1, __builtin_assume_aligned(row1 + RUN * 64, 8), 8);
+        const char *const from = slot + TILE * PITCH + at.r * (RUN * 2);
+        memcpy(scale0, __builtin_assume_aligned(from, RUN * 2), RUN * 2);
+        memcpy(scale1, __builtin_assume_aligned(from + 8 * (RUN * 2), RUN * 2),
+               RUN * 2);
     }
 #pragma unroll
     for (int j = 0; j < RUN; j++) {
-        const fragments<T, BITS> w(
-            *reinterpret_cast<const uint4 *>(row0 + j * 64 + at.t * 16),
-            *reinterpret_cast<const uint4 *>(row1 + j * 64 + at.t * 16));
+        const uint32_t on = j / 2 * 128 + (j % 2 != 0 ? 64 - odd : odd);
+        const fragments<T, BITS> w(*reinterpret_cast<const uint4 *>(row0 + on),
+                                   *reinterpret_cast<const uint4 *>(row1 + on));
         float group[2][4] = {};
         float(&to)[2][4] = BITS == 4 ? group : all;
 #pragma unroll
@@ -250,7 +258,7 @@ __global__ void __launch_bounds__(WARPS * 32, 1)
     alignas(128) __shared__ shared_memory memory;
 #endif
     const share<BITS> at(g, n_tiles);
-    char(*const ring)[TILE * PITCH] = memory.ring[at.warp];
+    char(*const ring)[SLOT] = memory.ring[at.warp];
     fetcher<BITS> far(at);
     for (int s = 0; s < AHEAD; s++)
         far.next(ring[s]);
