@@ -100,6 +100,9 @@ cudaError_t run_dense(const vly_cuda_gemm &g, const float *sums,
     return cudaGetLastError();
 }
 
+// A row of blocks a column of scales of A, the last those of B. It stands
+// before a product of some 100 us, so its latency counts: no division per
+// element of A.
 __global__ void __launch_bounds__(THREADS)
     pack(const vly_cuda_gemm g, float *scale_a, float *scale_b)
 {
@@ -107,17 +110,15 @@ __global__ void __launch_bounds__(THREADS)
     const uint64_t n_b = (g.n + 127) / 128 * pitch;
     const float *a = static_cast<const float *>(g.scale_a);
     const float *b = static_cast<const float *>(g.scale_b);
-    for (uint64_t e = first_of_thread(); e < g.m * n_blocks + n_b;
-         e += step_of_grid()) {
-        if (e < g.m * n_blocks) {
-            scale_a[e] = a[e % g.m * n_blocks + e / g.m];
-        } else {
-            const uint64_t f = e - g.m * n_blocks;
-            scale_b[f] = f % pitch < n_blocks
-                             ? b[f / pitch * n_blocks + f % pitch]
+    for (uint64_t q = blockIdx.y; q < n_blocks && blockIdx.y < gridDim.y - 1;
+         q += gridDim.y - 1)
+        for (uint64_t i = first_of_thread(); i < g.m; i += step_of_grid())
+            scale_a[q * g.m + i] = a[i * n_blocks + q];
+    if (blockIdx.y == gridDim.y - 1)
+        for (uint64_t e = first_of_thread(); e < n_b; e += step_of_grid())
+            scale_b[e] = e % pitch < n_blocks
+                             ? b[e / pitch * n_blocks + e % pitch]
                              : 0.0f;
-        }
-    }
 }
 
 template <typename T>
@@ -164,11 +165,13 @@ cudaError_t vly_cuda_gemm_pack_scales(const vly_cuda_gemm *gemm, float *scale_a,
                                       float *scale_b, cudaStream_t stream)
 {
     const uint64_t n_blocks = (gemm->k + 127) / 128;
-    const uint64_t n =
-        gemm->m * n_blocks + (gemm->n + 127) / 128 * ((n_blocks + 3) / 4 * 4);
-    if (n == 0)
+    if (n_blocks == 0 || (gemm->m == 0 && gemm->n == 0))
         return cudaSuccess;
-    VLY_LAUNCH(pack, blocks_for(n), THREADS, stream, *gemm, scale_a, scale_b);
+    // one row of blocks more, which has the scales of B alone
+    const dim3 grid(blocks_for(gemm->m > 0 ? gemm->m : gemm->n),
+                    static_cast<unsigned>(n_blocks < 1024 ? n_blocks : 1024) +
+                        1);
+    VLY_LAUNCH(pack, grid, THREADS, stream, *gemm, scale_a, scale_b);
     return cudaGetLastError();
 }
 
