@@ -32,7 +32,7 @@ typedef struct stored_choice {
     char name[32];
 } stored_choice;
 
-enum { STORED_VERSION = 2 };
+enum { STORED_VERSION = 3 };
 
 /* Ready ways, while one is chosen. */
 typedef struct candidates {
@@ -256,21 +256,15 @@ static void log_trial(const vly_cuda_ready *ready, int32_t level,
         vly_accel_host->log(vly_accel_host->context, level, message);
 }
 
-/* Index of the fastest that was measured; where none was, the first. */
-static uint32_t fastest(const vly_cuda_ready *const *right, uint32_t n,
-                        const double *seconds)
+static void log_times(const vly_cuda_ready *const *right, uint32_t n,
+                      const double *seconds)
 {
-    uint32_t best = 0;
     for (uint32_t i = 0; i < n; i++) {
         char text[64] = "not measured";
         if (seconds[i] > 0.0)
             snprintf(text, sizeof text, "%.3f us", seconds[i] * 1e6);
         log_trial(right[i], VLY_LOG_DEBUG, text);
-        if (seconds[i] > 0.0 &&
-            (!(seconds[best] > 0.0) || seconds[i] < seconds[best]))
-            best = i;
     }
-    return best;
 }
 
 /* Index of the fastest that is right. */
@@ -281,6 +275,7 @@ static vly_status try_all(const vly_attention_device *device,
     const vly_cuda_ready *right[VLY_CUDA_MOST_WAYS];
     double times[VLY_CUDA_MOST_WAYS] = {0.0};
     uint32_t n = 0;
+    uint32_t found = 0; /* the first where none could be measured */
     vly_error why = {.struct_size = sizeof why};
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < all->n; i++) {
@@ -300,12 +295,13 @@ static vly_status try_all(const vly_attention_device *device,
                               "%s: no way gives the results of the reference: "
                               "%s",
                               vly_accel_plugin, why.message);
-    status = vly_attention_time_ways(device, desc, right, n, times, &why);
+    status =
+        vly_attention_time_ways(device, desc, right, n, times, &found, &why);
     if (status == VLY_E_NOMEM)
         log_trial(right[0], VLY_LOG_INFO, why.message);
     else if (status != VLY_OK)
         return vly_accel_fail(error, status, "%s", why.message);
-    const uint32_t found = fastest(right, n, times);
+    log_times(right, n, times);
     *best = (uint32_t)(right[found] - all->ready);
     *seconds = times[found];
     return VLY_OK;

@@ -89,13 +89,15 @@ vly_status vly_attention_check_way(const vly_attention_device *device,
                                    const vly_cuda_ready *ready,
                                    vly_error *error);
 /* Seconds of a run of the whole shape on random data, the median of some, the
- * ways in turn; 0 of one for whose workspace there was no room.
+ * ways in turn; 0 of one for whose workspace there was no room. best: index of
+ * the fastest; one is faster than those before it where the rounds' ratios say
+ * so beyond their spread. Both are untouched on failure.
  * ready, seconds [n], at most VLY_CUDA_MOST_WAYS
  * Errors  E_NOMEM there is not enough memory to try any; as run */
 vly_status vly_attention_time_ways(const vly_attention_device *device,
                                    const vly_attention_desc *desc,
                                    const vly_cuda_ready *const *ready,
-                                   uint32_t n, double *seconds,
+                                   uint32_t n, double *seconds, uint32_t *best,
                                    vly_error *error);
 
 extern const vly_attention vly_attention_cuda_table;

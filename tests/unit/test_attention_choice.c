@@ -11,6 +11,7 @@
 #include "accel_cuda.h"
 #include "attention_cuda.h"
 #include "attention_trial.h"
+#include "base/random.h"
 #include "plugin/host_table.h"
 
 const char vly_accel_plugin[] = "attention_cuda";
@@ -51,6 +52,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties,
 static uint32_t n_prepared;
 static uint32_t n_run;
 static uint64_t now_ns; /* of the host's clock: only runs take time */
+static uint64_t second_ns = 3000000; /* that the second configuration takes */
+static uint64_t spread_ns;           /* on top of any run, at random */
 static uint64_t second_workspace = 4096;
 static double wrong_by;      /* added to an element by the way "wrong" */
 static uint32_t writes_more; /* the way "wrong" writes what it must not */
@@ -114,7 +117,8 @@ static vly_status run_reference(const vly_attention_device *device,
     vly_accel_host_memory.free(0, workspace);
     vly_attention_cpu_table.plan_destroy(plan);
     /* the second configuration is the slow one, on any machine */
-    now_ns += ready->config == 1 ? 3000000 : 1000000;
+    now_ns += (ready->config == 1 ? second_ns : 1000000) +
+              vly_mix64(n_run) % (spread_ns + 1);
     return status;
 }
 
@@ -361,14 +365,51 @@ static void test_no_room(void **state)
     const vly_cuda_ready small = {.way = &right};
     const vly_cuda_ready *const two[2] = {&large, &small};
     double seconds[2] = {-1.0, -1.0};
-    assert_ok(vly_attention_time_ways(&device, &desc, two, 2, seconds, &error),
-              error);
+    uint32_t best = 7;
+    assert_ok(
+        vly_attention_time_ways(&device, &desc, two, 2, seconds, &best, &error),
+        error);
     assert_true(seconds[0] == 0.0 && seconds[1] > 0.0);
+    assert_int_equal(best, 1);
     assert_int_equal(
-        vly_attention_time_ways(&device, &desc, two, 1, seconds, &error),
+        vly_attention_time_ways(&device, &desc, two, 1, seconds, &best, &error),
         VLY_E_NOMEM);
     second_workspace = 4096;
     wrong_by = 0.0;
+}
+
+/* The second configuration has to be faster by more than the times vary. */
+static void test_margin(void **state)
+{
+    static const struct {
+        uint64_t second_ns, spread_ns;
+        uint32_t best;
+    } cases[] = {
+        {1000000, 0, 0},      {999000, 0, 0},      {990000, 0, 1},
+        {1010000, 0, 0},      {995000, 200000, 0}, {700000, 200000, 1},
+        {1100000, 200000, 0},
+    };
+    (void)state;
+    vly_error error = {.struct_size = sizeof error};
+    const vly_attention_desc desc = describe(0);
+    const vly_attention_device device = {.capability = 90, .n_sms = 132};
+    const vly_cuda_ready ready[2] = {{.way = &right},
+                                     {.way = &right, .config = 1}};
+    const vly_cuda_ready *const two[2] = {&ready[0], &ready[1]};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double seconds[2] = {0.0, 0.0};
+        uint32_t best = 7;
+        n_run = 0;
+        second_ns = cases[i].second_ns;
+        spread_ns = cases[i].spread_ns;
+        assert_ok(vly_attention_time_ways(&device, &desc, two, 2, seconds,
+                                          &best, &error),
+                  error);
+        assert_int_equal(best, cases[i].best);
+        assert_true(seconds[0] > 0.0 && seconds[1] > 0.0);
+    }
+    second_ns = 3000000;
+    spread_ns = 0;
 }
 
 static void test_cache(void **state)
@@ -459,11 +500,12 @@ static void test_device_errors(void **state)
     vly_error error = {.struct_size = sizeof error};
     vly_attention_desc desc = describe(0);
     double seconds = 0.0;
+    uint32_t best = 7;
     assert_int_equal(vly_attention_check_way(&device, &desc, &ready, &error),
                      VLY_E_DEVICE);
-    assert_int_equal(
-        vly_attention_time_ways(&device, &desc, &both, 1, &seconds, &error),
-        VLY_E_DEVICE);
+    assert_int_equal(vly_attention_time_ways(&device, &desc, &both, 1, &seconds,
+                                             &best, &error),
+                     VLY_E_DEVICE);
     vly_plan_info info;
     const vly_device_spec other = {.struct_size = (uint32_t)sizeof other,
                                    .index = 3};
@@ -507,6 +549,7 @@ int main(void)
         cmocka_unit_test(test_configuration),
         cmocka_unit_test(test_gaps_are_kept),
         cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_margin),
         cmocka_unit_test(test_cache),
         cmocka_unit_test(test_trials_of_every_kind),
         cmocka_unit_test(test_device_errors),
