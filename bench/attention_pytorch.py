@@ -58,9 +58,9 @@ def mix64(x):
     return x ^ x >> 31
 
 
-def pick(n, sample):
-    """As in bench_attention_check.c: last, two between at random, first."""
-    return {0: n - 1, 3: 0}.get(sample, mix64(n + sample) % n)
+def pick(n, sample, samples):
+    """As in bench_attention_check.c: last, some between at random, first."""
+    return {0: n - 1, samples - 1: 0}.get(sample, mix64(n + sample) % n)
 
 
 class Head:
@@ -110,20 +110,26 @@ class Head:
 
 
 def relative_error(q, k, v, o, causal, grad_o=None, grads=None):
-    """sqrt of the sum of squared differences over that of the values, on the
-    rows that bench_attention_check.c looks at."""
+    """sqrt of the sum of squared differences over that of the values, of the
+    rows that bench_attention_check.c looks at; forward of each row, and the
+    mean over rows."""
     difference = size = 0.0
-    for sample in range(4):
-        b, h = pick(q.shape[0], sample), pick(q.shape[1], sample)
+    samples = 16 if grads is None else 4
+    for sample in range(samples):
+        b, h = (pick(q.shape[at], sample, samples) for at in (0, 1))
         head = Head(q, k, v, causal, b, h)
-        i, j = pick(q.shape[2], sample), pick(k.shape[2], sample)
+        i, j = (pick(x.shape[2], sample, samples) for x in (q, k))
         if grads is None:
-            pairs = [(o.detach()[b, h, i], head.query(i))]
-        else:
-            g, out = grad_o[b, h].double(), o.detach()[b, h].double()
-            grad_k, grad_v = head.key(j, out, g)
-            pairs = [(grads[0][b, h, i], head.query(i, g)),
-                     (grads[1][b, h, j], grad_k), (grads[2][b, h, j], grad_v)]
+            wanted = head.query(i)
+            found = o.detach()[b, h, i].double()
+            difference += float((found - wanted).square().sum() /
+                                wanted.square().sum())
+            size += 1.0
+            continue
+        g, out = grad_o[b, h].double(), o.detach()[b, h].double()
+        grad_k, grad_v = head.key(j, out, g)
+        pairs = [(grads[0][b, h, i], head.query(i, g)),
+                 (grads[1][b, h, j], grad_k), (grads[2][b, h, j], grad_v)]
         for found, wanted in pairs:
             difference += float((found.double() - wanted).square().sum())
             size += float(wanted.square().sum())
@@ -185,6 +191,7 @@ def main():
     parser.add_argument("--types", default="fp16,bf16")
     parser.add_argument("--dims", default="64,128,256")
     parser.add_argument("--quick", action="store_true", help="bf16, d 128")
+    parser.add_argument("--case", default="", help="rows that hold this")
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("no CUDA device")
@@ -194,6 +201,8 @@ def main():
     rows = []
 
     def add(*what):
+        if arguments.case not in what[0]:
+            return
         rows.append(measure(*what))
         print(rows[-1]["id"], rows[-1]["backend"],
               rows[-1].get("tflops", rows[-1].get("reason")), file=sys.stderr)
