@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the two kernels of one query a sequence share: heads are the rows of
- * mma.m16n8k16, a warp has a state of its own, and those of a block are put
- * together at its end.
+ * What a warp of attention_decode.cu keeps: heads are the rows of mma.m16n8k16,
+ * a warp has a state of its own, and those of a block are put together at its
+ * end.
  */
 #ifndef VLY_ATTENTION_DECODE_CUH
 #define VLY_ATTENTION_DECODE_CUH

@@ -86,18 +86,13 @@ int vly_attention_mma(const vly_attention_args *args, void *stream);
 enum { VLY_ATTENTION_MOST_PARTS = 256 };
 
 /* One query a sequence, the cache split over blocks: fp16 and bf16, dim = dim_v
- * of 64 or 128. Workspace with n_splits > 1:
+ * of 64, 128 or 256; warps: of a block, as vly_attention_decode_warps says, or
+ * half as many. Workspace with n_splits > 1:
  * batch * heads_q * n_splits * (dim_v + 2) floats. */
-int vly_attention_decode(const vly_attention_args *args, void *stream);
-/* Blocks of it that a multiprocessor holds. */
-uint32_t vly_attention_decode_blocks(uint32_t dim);
-/* The same with dim of 64, 128 or 256, the cache on its way into shared memory
- * while what is there is multiplied. */
-int vly_attention_ring(const vly_attention_args *args, void *stream);
-/* 0: a block does not have as much shared memory as that takes. */
-uint32_t vly_attention_ring_blocks(uint32_t dim);
-/* Of both: what follows the parts, if there are several. */
-int vly_attention_combine(const vly_attention_args *args, void *stream);
+int vly_attention_decode(const vly_attention_args *args, uint32_t warps,
+                         void *stream);
+/* 0: this device's blocks have too little shared memory for any. */
+uint32_t vly_attention_decode_warps(uint32_t dim);
 
 /* Packed positions as cuDNN wants them: lengths and first elements of each
  * sequence. lengths [2][batch] int32 (Q, K), offsets [4][batch + 1] int64 (Q,

@@ -9,7 +9,7 @@
  */
 #include <math_constants.h>
 
-#include "attention_mma.cuh"
+#include "attention_product.cuh"
 
 template <int D> struct mma_shape {
     static constexpr int warps = D <= 128 ? 8 : 4;
@@ -73,69 +73,24 @@ static __device__ __forceinline__ void fetch_tile(const mma_block<T, D> &b,
     copy_commit();
 }
 
-/* s = Q K^T for the warp's 16 rows */
-template <typename T, int D>
-static __device__ __forceinline__ void
-mma_scores(const mma_block<T, D> &b, uint32_t k,
-           float s[mma_shape<D>::keys / 8][4])
-{
-    using shape = mma_shape<D>;
-    const uint32_t lane = threadIdx.x % 32;
-    const uint32_t row = threadIdx.x / 32 * 16 + vly_ldmatrix_a_row(lane);
-#pragma unroll
-    for (int t = 0; t < shape::keys / 8; t++)
-#pragma unroll
-        for (int r = 0; r < 4; r++)
-            s[t][r] = 0.0f;
-#pragma unroll
-    for (int step = 0; step < D / 16; step++) {
-        uint32_t a[4];
-        ldmatrix(a, b.q + vly_attention_chunk(
-                              row, 2 * step + vly_ldmatrix_a_chunk(lane),
-                              shape::chunks) *
-                              16);
-#pragma unroll
-        for (int t = 0; t < shape::keys / 16; t++) {
-            uint32_t x[4];
-            ldmatrix(x, k + vly_attention_chunk(
-                                16 * t + vly_ldmatrix_bt_row(lane),
-                                2 * step + vly_ldmatrix_bt_chunk(lane),
-                                shape::chunks) *
-                                16);
-            mma_type<T>::mma(s[2 * t], a, x);
-            mma_type<T>::mma(s[2 * t + 1], a, x + 2);
-        }
+/* Fragment of A: 16 rows of a warp, 16 dimensions. */
+struct mma_queries {
+    uint32_t r[4];
+    __device__ __forceinline__ operator const uint32_t *() const
+    {
+        return r;
     }
-}
+};
 
-/* o += P V */
-template <typename T, int D>
-static __device__ __forceinline__ void
-mma_values(uint32_t v, const float s[mma_shape<D>::keys / 8][4],
-           float o[D / 8][4])
+template <int D>
+static __device__ __forceinline__ mma_queries
+mma_queries_of(uint32_t q, uint32_t row, uint32_t lane, int step)
 {
-    using shape = mma_shape<D>;
-    const uint32_t lane = threadIdx.x % 32;
-#pragma unroll
-    for (int step = 0; step < shape::keys / 16; step++) {
-        const float *low = s[2 * step];
-        const float *high = s[2 * step + 1];
-        const uint32_t p[4] = {mma_type<T>::pack(low[0], low[1]),
-                               mma_type<T>::pack(low[2], low[3]),
-                               mma_type<T>::pack(high[0], high[1]),
-                               mma_type<T>::pack(high[2], high[3])};
-#pragma unroll
-        for (int t = 0; t < D / 16; t++) {
-            uint32_t x[4];
-            ldmatrix_trans(
-                x, v + vly_attention_chunk(16 * step + vly_ldmatrix_b_row(lane),
-                                           2 * t + vly_ldmatrix_b_chunk(lane),
-                                           shape::chunks) *
-                           16);
-            mma_type<T>::mma(o[2 * t], p, x);
-            mma_type<T>::mma(o[2 * t + 1], p, x + 2);
-        }
-    }
+    mma_queries a;
+    ldmatrix(a.r, q + vly_attention_chunk(
+                          row, 2 * step + vly_ldmatrix_a_chunk(lane), D / 8) *
+                          16);
+    return a;
 }
 
 /* A row of a lane: which keys it sees, and its running softmax. */
@@ -254,6 +209,8 @@ static __global__ void __launch_bounds__(mma_shape<D>::warps * 32, 1)
     }
     float o[D / 8][4] = {};
     const float scale = args.scale * 1.44269504f;
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t own = threadIdx.x / 32 * 16 + vly_ldmatrix_a_row(lane);
     fetch_rows<D, shape::rows>(
         b.q, args.q, args.dim, b.row, s.mask.n_q, [&](uint32_t i) {
             return query_row(args, s, args.stride_q, b.head, i);
@@ -272,9 +229,12 @@ static __global__ void __launch_bounds__(mma_shape<D>::warps * 32, 1)
         __syncthreads();
         const bool masked = tile < tiles.whole_begin || tile >= tiles.whole_end;
         float scores[shape::keys / 8][4];
-        mma_scores(b, k, scores);
+        score_keys<T, D, shape::keys>(
+            k,
+            [&](int step) { return mma_queries_of<D>(b.q, own, lane, step); },
+            scores);
         mma_softmax<D>(scores, tile * shape::keys, masked, scale, &rows, o);
-        mma_values<T, D>(k + shape::tile_bytes, scores, o);
+        add_values<T, D, shape::keys>(k + shape::tile_bytes, scores, o);
         __syncthreads();
     }
     copy_wait<0>();

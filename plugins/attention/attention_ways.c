@@ -238,33 +238,23 @@ static vly_status decode_supports(const vly_attention_device *device,
     return check_chunks("own_decode", desc, error);
 }
 
-/* Configuration 0 is the kernel of registers, 1 that of rings; 256 dimensions
- * have rings only. */
-static int has_rings(const vly_attention_desc *desc, uint32_t config)
-{
-    return config == 1 || desc->dim == 256;
-}
-
 /* As many parts as fill the device once, none of fewer than 128 keys. */
 static vly_status decode_prepare(const vly_attention_device *device,
                                  const vly_attention_desc *desc,
                                  vly_cuda_ready *ready, vly_error *error)
 {
-    const int rings = has_rings(desc, ready->config);
-    const uint32_t blocks = rings ? vly_attention_ring_blocks(desc->dim)
-                                  : vly_attention_decode_blocks(desc->dim);
-    if (ready->config > (desc->dim == 256 ? 0u : 1u))
+    if (ready->config > 0)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
                               "own_decode: there is no configuration %u",
                               ready->config);
-    if (blocks == 0)
+    if (vly_attention_decode_warps(desc->dim) == 0)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
                               "own_decode: a block of this device has too "
                               "little shared memory");
     const uint32_t group = desc->heads_q / desc->heads_kv;
     const uint64_t passes = (group + HEADS_OF_A_PASS - 1) / HEADS_OF_A_PASS;
     const uint64_t work = desc->batch * desc->heads_kv * passes;
-    uint64_t parts = (uint64_t)device->n_sms * blocks / (work == 0 ? 1 : work);
+    uint64_t parts = device->n_sms / (work == 0 ? 1 : work);
     const uint64_t most = desc->seq_kv / LEAST_PART;
     parts = parts > most ? most : parts;
     parts = parts > MOST_PARTS ? MOST_PARTS : parts;
@@ -286,16 +276,15 @@ static vly_status decode_run(const vly_attention_device *device,
     vly_attention_fill_args(desc, run, &args);
     args.n_splits = ready->n_splits;
     args.early = device->capability >= 90;
-    if (has_rings(desc, ready->config))
-        return launched(vly_attention_ring(&args, run->stream),
-                        "own_decode, rings", error);
-    return launched(vly_attention_decode(&args, run->stream), "own_decode",
-                    error);
+    return launched(vly_attention_decode(&args,
+                                         vly_attention_decode_warps(desc->dim),
+                                         run->stream),
+                    "own_decode", error);
 }
 
 static const vly_cuda_way decode = {
     .name = "own_decode",
-    .n_configs = 2,
+    .n_configs = 1,
     .supports = decode_supports,
     .prepare = decode_prepare,
     .run = decode_run,

@@ -35,7 +35,7 @@ vly_plugin(attention_cuda
     cpu_options.c attention_cpu.c attention_reference.c attention_blocked.c
     attention_gradient.c attention_view.c ${attention_objects}
     ${cuda_kernels}/attention_plain.cu ${cuda_kernels}/attention_mma.cu
-    ${cuda_kernels}/attention_decode.cu ${cuda_kernels}/attention_ring.cu
+    ${cuda_kernels}/attention_decode.cu
     ${cuda_kernels}/attention_guard.cu
     ${cuda_kernels}/wkv_step.cu ${cuda_kernels}/wkv_recurrent.cu
     ${cuda_kernels}/wkv_chunked.cu

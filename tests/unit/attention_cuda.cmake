@@ -41,7 +41,8 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     set(simt ${CMAKE_SOURCE_DIR}/tests/support/simt)
     set(made ${CMAKE_CURRENT_BINARY_DIR}/simt)
     set(simt_sources ${simt}/simt.cpp)
-    foreach(name attention_device.cuh attention_decode.cuh attention_rows.cuh wkv_device.cuh
+    foreach(name attention_device.cuh attention_decode.cuh attention_product.cuh
+            attention_rows.cuh wkv_device.cuh
             wkv_chunk.cuh wkv_chunk_make.cuh wkv_chunk_pass.cuh
             attention_index.h attention_kernels.h attention_sm90.h
             attention_guard.h attention_sm90_load.cuh attention_sm90_group.cuh
@@ -51,7 +52,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
         configure_file(${CMAKE_SOURCE_DIR}/kernels/cuda/${name} ${made}/${name}
                        COPYONLY)
     endforeach()
-    foreach(name attention_plain attention_mma attention_decode attention_ring
+    foreach(name attention_plain attention_mma attention_decode
             attention_sm90
             attention_guard
             wkv_step wkv_recurrent wkv_chunked rwkv_rows rwkv_mix_many rwkv_heads rwkv_step

@@ -295,65 +295,6 @@ static void test_fragments(void **state)
             }
 }
 
-/* attention_decode.cu: lanes hold 8 neighbouring dimensions as two steps, and
- * pair the values of two keys: S and O come out right all the same. */
-static void test_decode_fragments(void **state)
-{
-    (void)state;
-    static double q[16][32], k[8][32], v[16][64];
-    double a[32][4][2], b[32][4][2], s[32][4] = {{0}};
-    for (uint32_t i = 0; i < 16 * 32; i++)
-        q[i / 32][i % 32] = sample(i);
-    for (uint32_t i = 0; i < 8 * 32; i++)
-        k[i / 32][i % 32] = sample(i + 5000);
-    for (uint32_t i = 0; i < 16 * 64; i++)
-        v[i / 64][i % 64] = sample(i + 9000);
-    for (uint32_t step = 0; step < 2; step++) {
-        for (uint32_t l = 0; l < 32; l++)
-            for (uint32_t e = 0; e < 2; e++)
-                for (uint32_t r = 0; r < 4; r++) {
-                    /* word 2 step + (r >> 1) of the 16 bytes of the lane */
-                    const uint32_t dim =
-                        l % 4 * 8 + 2 * (2 * step + (r >> 1)) + e;
-                    a[l][r][e] = q[l / 4 + 8 * (r & 1)][dim];
-                    if (r < 2)
-                        b[l][r][e] =
-                            k[l / 4][l % 4 * 8 + 2 * (2 * step + r) + e];
-                }
-        emulate_mma(s, a, b, 0);
-    }
-    for (uint32_t l = 0; l < 32; l++)
-        for (uint32_t r = 0; r < 4; r++) {
-            double score = 0.0;
-            for (uint32_t x = 0; x < 32; x++)
-                score +=
-                    q[vly_mma_c_row(l, r)][x] * k[vly_mma_c_column(l, r)][x];
-            assert_close(s[l][r], score, 0.0);
-        }
-    /* weights [16][16] = q's first 16 columns; tile e of the outputs */
-    for (uint32_t l = 0; l < 32; l++)
-        for (uint32_t r = 0; r < 4; r++)
-            for (uint32_t e = 0; e < 2; e++)
-                a[l][r][e] = q[vly_mma_a_row(l, r)][vly_mma_a_column(l, r) + e];
-    for (uint32_t tile = 0; tile < 8; tile++) {
-        double o[32][4] = {{0}};
-        for (uint32_t l = 0; l < 32; l++)
-            for (uint32_t u = 0; u < 4; u++) {
-                const uint32_t key = 2 * (l % 4) + (u & 1) + 8 * (u >> 1);
-                b[l][u >> 1][u & 1] = v[key][l / 4 * 8 + tile];
-            }
-        emulate_mma(o, a, b, 0);
-        for (uint32_t l = 0; l < 32; l++)
-            for (uint32_t r = 0; r < 4; r++) {
-                const uint32_t dim = vly_mma_c_column(l, r) * 8 + tile;
-                double out = 0.0;
-                for (uint32_t j = 0; j < 16; j++)
-                    out += q[vly_mma_c_row(l, r)][j] * v[j][dim];
-                assert_close(o[l][r], out, 0.0);
-            }
-    }
-}
-
 /* ---- barriers ---------------------------------------------------------- */
 
 /* attention_sm90.cu as lists of steps: a loader, one that turns V (of fp8; its
@@ -601,7 +542,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_chunks_are_a_permutation),
     cmocka_unit_test(test_tma_swizzle),
     cmocka_unit_test(test_fragments),
-    cmocka_unit_test(test_decode_fragments),
 };
 
 VLY_TEST_MAIN(tests)

@@ -14,7 +14,7 @@
 
 const char vly_accel_plugin[] = "test";
 
-enum { PLAIN, MMA, DECODE, RING, SM90 };
+enum { PLAIN, MMA, DECODE, SM90 };
 
 typedef struct shape {
     const char *name;
@@ -367,9 +367,7 @@ static void check_shape(const shape *c)
     else if (c->kernel == MMA)
         code = vly_attention_mma(&d.args, NULL);
     else if (c->kernel == DECODE)
-        code = vly_attention_decode(&d.args, NULL);
-    else if (c->kernel == RING)
-        code = vly_attention_ring(&d.args, NULL);
+        code = vly_attention_decode(&d.args, c->config, NULL);
     else
         code = run_sm90(&d, c->config);
     assert_int_equal(code, 0);
@@ -411,18 +409,18 @@ static const shape shapes[] = {
      0, 0, 0},
     {"mma, 256, pages", MMA, F16, 1, 1, 1, 70, 80, 256, 256, 0, -1, -1, 0, 16,
      1, 0, 0, 0},
-    {"decode", DECODE, BF16, 1, 8, 2, 1, 700, 128, 128, 0, -1, -1, 0, 0, 3, 0,
-     0, 0},
-    {"decode, 20 heads", DECODE, F16, 1, 20, 1, 1, 301, 64, 64, 2, 250, -1, 0,
-     0, 2, 0, 0, 0},
-    {"decode, lengths, pages", DECODE, F16, 4, 4, 2, 1, 200, 64, 64, 0, -1, -1,
-     1, 16, 3, 0, 0, 0},
-    {"ring", RING, BF16, 1, 8, 2, 1, 900, 128, 128, 0, -1, -1, 0, 0, 3, 0, 0,
-     0},
-    {"ring, 20 heads", RING, F16, 1, 20, 1, 1, 1301, 64, 64, 2, 1250, -1, 0, 0,
-     1, 0, 0, 0},
-    {"ring, lengths, pages", RING, F16, 4, 4, 2, 1, 200, 256, 256, 0, -1, -1, 1,
-     16, 3, 0, 0, 0},
+    {"decode", DECODE, BF16, 1, 8, 2, 1, 900, 128, 128, 0, -1, -1, 0, 0, 3, 0,
+     8, 0},
+    {"decode, 20 heads", DECODE, F16, 1, 20, 1, 1, 1301, 64, 64, 2, 1250, -1, 0,
+     0, 1, 0, 8, 0},
+    {"decode, lengths, pages", DECODE, F16, 4, 4, 2, 1, 200, 256, 256, 0, -1,
+     -1, 1, 16, 3, 0, 4, 0},
+    {"decode, half", DECODE, F16, 1, 8, 2, 1, 700, 128, 128, 0, -1, -1, 0, 0, 3,
+     0, 4, 0},
+    {"decode, half, 20 heads", DECODE, BF16, 1, 20, 1, 1, 301, 64, 64, 2, 250,
+     -1, 0, 0, 2, 0, 4, 0},
+    {"decode, half, pages", DECODE, F16, 4, 4, 2, 1, 200, 256, 256, 0, -1, -1,
+     1, 16, 3, 0, 2, 0},
     {"sm90", SM90, F16, 1, 2, 1, 150, 300, 64, 64, 0, -1, -1, 0, 0, 1, 0, 0, 0},
     {"sm90, causal", SM90, BF16, 1, 1, 1, 300, 300, 128, 128, 1, -1, -1, 0, 0,
      1, 0, 0, 0},
@@ -465,8 +463,53 @@ static void test_attention(void **state)
         check_shape(&shapes[i]);
 }
 
+/* Every variant of own_sm90: full and with lengths, over several tiles. */
+static void test_variants(void **state)
+{
+    static const uint32_t types[] = {F16, BF16, FP8};
+    uint32_t found = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 9; i++) {
+        const uint32_t type = types[i % 3];
+        const uint32_t dim = 64u << i / 3;
+        for (uint32_t n = 0; vly_attention_sm90_variant(type, dim, n).rows != 0;
+             n++) {
+            const shape full = {"variant",
+                                SM90,
+                                type,
+                                1,
+                                1,
+                                1,
+                                70,
+                                500,
+                                dim,
+                                dim,
+                                2,
+                                -1,
+                                -1,
+                                0,
+                                0,
+                                1,
+                                0,
+                                n,
+                                type == FP8 ? BF16 : 0};
+            shape cut = full;
+            cut.name = "variant, lengths";
+            cut.batch = 4;
+            cut.seq_kv = 280;
+            cut.causal = 0;
+            cut.lengths = 1;
+            check_shape(&full);
+            check_shape(&cut);
+            found++;
+        }
+    }
+    assert_true(found >= 9);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_attention),
+    cmocka_unit_test(test_variants),
 };
 
 VLY_TEST_MAIN(tests)
