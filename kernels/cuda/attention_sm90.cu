@@ -75,11 +75,12 @@ multiply_all(const vly_attention_args &args, const vly_sm90_grid &grid,
             o[x] = 0.0f;
         if (tile.tiles.begin < tile.tiles.end) {
             uint32_t p[W::steps][4];
+            uint32_t held[W::steps_held][4] = {};
             vly_attention_use last =
-                multiply_first<W>(tile, scale, &g, &rows, p);
+                multiply_first<W>(tile, scale, &g, &rows, held, p);
             for (int32_t n = tile.tiles.end - 2; n >= tile.tiles.begin; n--)
                 last = multiply_next<W>(tile, n, last, scale, memory, exponent,
-                                        &g, &rows, p, o, &again);
+                                        &g, &rows, held, p, o, &again);
             multiply_last<W>(tile, last, memory, exponent, &g, p, o, &again);
         }
         store_tile<W>(args, tile, tile.row + g.local, scale, rows, o);
@@ -164,27 +165,27 @@ static int launch(const vly_attention_args *args, const vly_sm90_grid *grid,
     return (int)cudaGetLastError();
 }
 
-/* Every variant: dimension, number, keys of a tile, groups, lazy. Number 0 is
+/* Every variant: dimension, number, keys of a tile, groups, held. Number 0 is
  * what runs unmeasured; the numbers of a dimension have no gaps. */
 #define VARIANTS_16(X)                                                         \
-    X(64, 0, 128, 3, true)                                                     \
-    X(64, 1, 128, 2, true)                                                     \
-    X(128, 0, 176, 2, true)                                                    \
-    X(128, 1, 128, 2, true)                                                    \
-    X(256, 0, 80, 2, true)                                                     \
-    X(256, 1, 64, 2, true)
+    X(64, 0, 128, 3, false)                                                    \
+    X(64, 1, 128, 2, false)                                                    \
+    X(128, 0, 176, 2, false)                                                   \
+    X(128, 1, 128, 2, false)                                                   \
+    X(256, 0, 80, 2, false)                                                    \
+    X(256, 1, 64, 2, false)
 #define VARIANTS_8(X)                                                          \
     X(64, 0, 128, 3, true)                                                     \
-    X(64, 1, 192, 2, true)                                                     \
-    X(128, 0, 128, 2, true)                                                    \
-    X(128, 1, 192, 2, true)                                                    \
-    X(128, 2, 96, 3, true)                                                     \
-    X(256, 0, 96, 2, true)
+    X(64, 1, 192, 2, false)                                                    \
+    X(128, 0, 96, 3, false)                                                    \
+    X(128, 1, 224, 2, false)                                                   \
+    X(128, 2, 128, 2, true)                                                    \
+    X(256, 0, 96, 2, false)
 
 #define IS(dim_, config_) (args->dim == dim_ && grid->config == config_)
-#define LAUNCH(dim_, config_, keys_, groups_, lazy_)                           \
+#define LAUNCH(dim_, config_, keys_, groups_, held_)                           \
     if (IS(dim_, config_))                                                     \
-        return launch<sm90_shape<T, dim_, keys_, groups_, lazy_>>(             \
+        return launch<sm90_shape<T, dim_, keys_, groups_, held_>>(             \
             args, grid, maps, n_sms, stream);
 
 template <typename T>
@@ -222,10 +223,10 @@ int vly_attention_sm90(const vly_attention_args *args,
 vly_sm90_variant vly_attention_sm90_variant(uint32_t type, uint32_t dim,
                                             uint32_t config)
 {
-    const vly_sm90_variant none = {0, 0, 0, 0};
-#define FOUND(dim_, config_, keys_, groups_, lazy_)                            \
+    const vly_sm90_variant none = {0, 0};
+#define FOUND(dim_, config_, keys_, groups_, held_)                            \
     if (dim == dim_ && config == config_)                                      \
-        return vly_sm90_variant{64 * groups_, keys_, lazy_ ? 1u : 0u, 0};
+        return vly_sm90_variant{64 * groups_, keys_};
     if (type == VLY_ATTENTION_E4M3) {
         VARIANTS_8(FOUND)
     } else {

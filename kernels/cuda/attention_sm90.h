@@ -37,8 +37,6 @@ typedef struct vly_sm90_grid {
 typedef struct vly_sm90_variant {
     uint32_t rows; /* of a block; 0: there is no such variant */
     uint32_t keys; /* of a tile */
-    uint32_t lazy; /* 1: sums are rescaled only when scores have grown much */
-    uint32_t reserved;
 } vly_sm90_variant;
 
 /* fp16, bf16 and e4m3, dim = dim_v of 64, 128 or 256, neither packed nor

@@ -43,24 +43,41 @@ struct sm90_scale {
     bool flip;   /* scores change sign first: the factor was below 0 */
 };
 
-/* With these e4m3's largest weight is 2^8 or 2^(3 + 5); its end is 448. */
-#define SHIFT(W) (W::fp8 ? (W::lazy ? 3.0f : 8.0f) : 0.0f)
+/* With these e4m3's largest weight is 2^(3 + 5); its end is 448. */
+#define SHIFT(W) (W::fp8 ? 3.0f : 0.0f)
 #define LAZY_BITS(W) (W::fp8 ? 5.0f : 8.0f)
 
 /* ---- products ---------------------------------------------------------- */
 
+/* The 64 rows of this group as fragments of the first product: lanes of
+ * ldmatrix give rows, 16 a warp, and halves of 32 bytes. */
+template <typename W>
+static __device__ __forceinline__ void
+read_queries(uint32_t q, uint32_t held[W::steps_held][4])
+{
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t row = threadIdx.x % 128 / 32 * 16 + lane % 16;
+#pragma unroll
+    for (int step = 0; step < W::steps_held; step++)
+        ldmatrix(held[step], q + step / 4 * W::slab_q + row * 128 +
+                                 ((step % 4 * 2 + lane / 16) ^ row % 8) * 16);
+}
+
 /* s = Q K^T: 64 rows of this group, all of a tile of keys */
 template <typename W>
-static __device__ __forceinline__ void start_scores(uint32_t q, uint32_t k,
-                                                    float s[W::keys / 2])
+static __device__ __forceinline__ void
+start_scores(uint32_t q, const uint32_t held[W::steps_held][4], uint32_t k,
+             float s[W::keys / 2])
 {
 #pragma unroll
-    for (int step = 0; step < W::dim * (int)sizeof(typename W::type) / 32;
-         step++) {
+    for (int step = 0; step < W::steps_q; step++) {
         const uint32_t in = step % 4 * 32;
-        wgmma<typename W::type, W::keys>::ss(
-            s, wgmma_rows(q + step / 4 * W::slab_q + in),
-            wgmma_rows(k + step / 4 * W::slab_kv + in), step != 0);
+        const uint64_t b = wgmma_rows(k + step / 4 * W::slab_kv + in);
+        if constexpr (W::held)
+            wgmma<typename W::type, W::keys>::rs(s, held[step], b, step != 0);
+        else
+            wgmma<typename W::type, W::keys>::ss(
+                s, wgmma_rows(q + step / 4 * W::slab_q + in), b, step != 0);
     }
     wgmma_commit();
 }
@@ -101,47 +118,86 @@ static __device__ __forceinline__ void pack(const float s[W::keys / 2],
 
 /* ---- softmax ----------------------------------------------------------- */
 
-/* Scores become weights; keep: what the sums so far are multiplied with. */
+/* Which end of the keys that rows see lies in a tile; both where no tile is
+ * seen by all rows. */
+struct sm90_edges {
+    bool first;
+    bool end;
+};
+
+/* Scores that the mask hides become -infinity. Numbers of keys are taken from
+ * the lane's first one, so that they are compared with constants. */
 template <typename W>
 static __device__ __forceinline__ void
-soften(float s[W::keys / 2], int32_t key, bool masked, const sm90_scale &scale,
-       sm90_rows *rows, float keep[2])
+hide(float s[W::keys / 2], int32_t key, sm90_edges edges, const sm90_rows &rows)
 {
-    const uint32_t lane = threadIdx.x % 32;
+    const int32_t from = key + (int32_t)vly_mma_c_column(threadIdx.x % 32, 0);
+    if (edges.end) {
+#pragma unroll
+        for (int x = 0; x < W::keys / 2; x++)
+            if (x / 4 * 8 + x % 2 >= rows.end[x / 2 % 2] - from)
+                s[x] = -CUDART_INF_F;
+    }
+    if (edges.first) {
+#pragma unroll
+        for (int x = 0; x < W::keys / 2; x++)
+            if (x / 4 * 8 + x % 2 < rows.first[x / 2 % 2] - from)
+                s[x] = -CUDART_INF_F;
+    }
+}
+
+/* Did scores of a row of the warp grow by more than LAZY_BITS? Then `most` of
+ * both rows of a lane and the sums so far follow; keep: what these are
+ * multiplied with. A row's lanes are not asked for their largest before. */
+template <typename W>
+static __device__ __forceinline__ bool grow(const float s[W::keys / 2],
+                                            const sm90_scale &scale,
+                                            sm90_rows *rows, float keep[2])
+{
+    /* two chains a row: a maximum waits for the one before it */
+    float most[4] = {rows->most[0], rows->most[1], rows->most[0],
+                     rows->most[1]};
+    bool grown = false;
+#pragma unroll
+    for (int x = 0; x < W::keys / 2; x++)
+        most[x / 2 % 4] = fmaxf(most[x / 2 % 4], s[x]);
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        most[h] = fmaxf(most[h], most[h + 2]);
+        grown |=
+            most[h] * scale.score > rows->most[h] * scale.score + LAZY_BITS(W);
+    }
+    if (__any_sync(0xffffffffu, grown) == 0)
+        return false;
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        const float now = quad_max(most[h]);
+        keep[h] = exp2_fast(rows->most[h] * scale.score -
+                            softmax_base(now) * scale.score);
+        rows->most[h] = now;
+        rows->sum[h] *= keep[h];
+    }
+    return true;
+}
+
+/* Scores become weights; true: sums so far are to be multiplied with keep. */
+template <typename W>
+static __device__ __forceinline__ bool
+soften(float s[W::keys / 2], int32_t key, sm90_edges edges,
+       const sm90_scale &scale, sm90_rows *rows, float keep[2])
+{
     if (W::fp8 && scale.flip) {
 #pragma unroll
         for (int x = 0; x < W::keys / 2; x++)
             s[x] = -s[x];
     }
-    if (masked) {
-#pragma unroll
-        for (int x = 0; x < W::keys / 2; x++) {
-            const int32_t j = key + x / 4 * 8 +
-                              (int32_t)vly_mma_c_column(lane, (uint32_t)x % 4);
-            if (j < rows->first[x / 2 % 2] || j >= rows->end[x / 2 % 2])
-                s[x] = -CUDART_INF_F;
-        }
-    }
-    /* two chains a row: a sum waits for the one before it */
-    float most[4] = {rows->most[0], rows->most[1], rows->most[0],
-                     rows->most[1]};
-#pragma unroll
-    for (int x = 0; x < W::keys / 2; x++)
-        most[x / 2 % 4] = fmaxf(most[x / 2 % 4], s[x]);
+    hide<W>(s, key, edges, *rows);
+    const bool grown = grow<W>(s, scale, rows, keep);
     float base[2];
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-        float now = quad_max(fmaxf(most[h], most[h + 2]));
-        if (W::lazy &&
-            !(now * scale.score > rows->most[h] * scale.score + LAZY_BITS(W)))
-            now = rows->most[h];
-        base[h] = softmax_base(now) * scale.score;
-        keep[h] = exp2_fast(rows->most[h] * scale.score - base[h]);
-        rows->most[h] = now;
-        rows->sum[h] *= keep[h];
-        base[h] -= SHIFT(W);
-    }
     float sum[2] = {0.0f, 0.0f};
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+        base[h] = softmax_base(rows->most[h]) * scale.score - SHIFT(W);
 #pragma unroll
     for (int x = 0; x < W::keys / 2; x++) {
         s[x] = exp2_fast(s[x] * scale.score - base[x / 2 % 2]);
@@ -152,6 +208,7 @@ soften(float s[W::keys / 2], int32_t key, bool masked, const sm90_scale &scale,
     }
     rows->sum[0] += sum[0];
     rows->sum[1] += sum[1];
+    return grown;
 }
 
 /* o times what is kept of it */
@@ -159,9 +216,6 @@ template <typename W>
 static __device__ __forceinline__ void rescale(float (&o)[W::dim / 2],
                                                const float keep[2])
 {
-    if (W::lazy &&
-        __any_sync(0xffffffffu, keep[0] != 1.0f || keep[1] != 1.0f) == 0)
-        return;
 #pragma unroll
     for (int x = 0; x < W::dim / 2; x++)
         o[x] *= keep[x / 2 % 2];
@@ -274,10 +328,12 @@ static __device__ __forceinline__ void release(const sm90_group &g,
         barrier_arrive(g.bars + 8 * barrier);
 }
 
-static __device__ __forceinline__ bool is_masked(const sm90_tile &tile,
-                                                 int32_t n)
+static __device__ __forceinline__ sm90_edges edges_of(const sm90_tile &tile,
+                                                      int32_t n)
 {
-    return n < tile.tiles.whole_begin || n >= tile.tiles.whole_end;
+    const vly_attention_tiles &t = tile.tiles;
+    return {n < t.whole_begin,
+            n >= t.whole_end || t.whole_begin == t.whole_end};
 }
 
 /* Does tile n hold keys behind the sequence's length? */
@@ -307,7 +363,8 @@ static __device__ __forceinline__ sm90_rows start_rows(const sm90_tile &tile,
 template <typename W>
 static __device__ __forceinline__ vly_attention_use
 multiply_first(const sm90_tile &tile, const sm90_scale &scale, sm90_group *g,
-               sm90_rows *rows, uint32_t p[W::steps][4])
+               sm90_rows *rows, uint32_t (&held)[W::steps_held][4],
+               uint32_t p[W::steps][4])
 {
     float s[W::keys / 2];
     float keep[2];
@@ -316,17 +373,23 @@ multiply_first(const sm90_tile &tile, const sm90_scale &scale, sm90_group *g,
     const vly_attention_use q = vly_attention_use_of(g->n_q++, W::q_places);
     g->place = q.place;
     barrier_wait(g->bars + 8 * (FULL_Q + q.place), q.parity);
+    if (W::held) {
+        read_queries<W>(g->q + g->place * W::bytes_q, held);
+        __syncwarp();
+        release(*g, EMPTY_Q + g->place);
+    }
     barrier_wait(g->bars + 8 * (FULL_K + u.place), u.parity);
     wait_turn(*g);
     wgmma_hold(s);
+    wgmma_hold(held);
     wgmma_fence();
-    start_scores<W>(g->q + g->place * W::bytes_q,
+    start_scores<W>(g->q + g->place * W::bytes_q, held,
                     g->base + W::k + u.place * W::bytes_kv, s);
     end_turn<W>(*g);
     wgmma_wait<0>();
     wgmma_hold(s);
     release(*g, EMPTY_K + u.place);
-    soften<W>(s, n * W::keys, is_masked(tile, n), scale, rows, keep);
+    soften<W>(s, n * W::keys, edges_of(tile, n), scale, rows, keep);
     pack<W>(s, p);
     return u;
 }
@@ -334,11 +397,11 @@ multiply_first(const sm90_tile &tile, const sm90_scale &scale, sm90_group *g,
 /* Tile n: its scores are under way while the values of the last one, n + 1, in
  * stage `last`, are added up. */
 template <typename W>
-static __device__ __forceinline__ vly_attention_use
-multiply_next(const sm90_tile &tile, int32_t n, vly_attention_use last,
-              const sm90_scale &scale, const char *memory, uint32_t exponent,
-              sm90_group *g, sm90_rows *rows, uint32_t (&p)[W::steps][4],
-              float (&o)[W::dim / 2], uint32_t *again)
+static __device__ __forceinline__ vly_attention_use multiply_next(
+    const sm90_tile &tile, int32_t n, vly_attention_use last,
+    const sm90_scale &scale, const char *memory, uint32_t exponent,
+    sm90_group *g, sm90_rows *rows, uint32_t (&held)[W::steps_held][4],
+    uint32_t (&p)[W::steps][4], float (&o)[W::dim / 2], uint32_t *again)
 {
     float s[W::keys / 2];
     float keep[2];
@@ -350,7 +413,7 @@ multiply_next(const sm90_tile &tile, int32_t n, vly_attention_use last,
     wgmma_hold(p);
     wgmma_hold(o);
     wgmma_fence();
-    start_scores<W>(g->q + g->place * W::bytes_q,
+    start_scores<W>(g->q + g->place * W::bytes_q, held,
                     g->base + W::k + u.place * W::bytes_kv, s);
     barrier_wait(g->bars + 8 * (FULL_V + last.place), last.parity);
     wgmma_fence();
@@ -361,12 +424,14 @@ multiply_next(const sm90_tile &tile, int32_t n, vly_attention_use last,
     wgmma_wait<1>();
     wgmma_hold(s);
     release(*g, EMPTY_K + u.place);
-    soften<W>(s, n * W::keys, is_masked(tile, n), scale, rows, keep);
+    const bool grown =
+        soften<W>(s, n * W::keys, edges_of(tile, n), scale, rows, keep);
     wgmma_after(rows->sum[0] + rows->sum[1], g->bars + 8 * N_BARRIERS);
     wgmma_wait<0>();
     wgmma_hold(o);
     release(*g, EMPTY_V + last.place);
-    rescale<W>(o, keep);
+    if (grown)
+        rescale<W>(o, keep);
     pack<W>(s, p);
     return u;
 }
@@ -379,7 +444,8 @@ multiply_last(const sm90_tile &tile, vly_attention_use last, const char *memory,
               float (&o)[W::dim / 2], uint32_t *again)
 {
     const uint32_t v = W::v + last.place * W::bytes_v;
-    release(*g, EMPTY_Q + g->place); /* every product with Q is done */
+    if (!W::held)
+        release(*g, EMPTY_Q + g->place); /* every product with Q is done */
     barrier_wait(g->bars + 8 * (FULL_V + last.place), last.parity);
     wgmma_hold(p);
     wgmma_hold(o);

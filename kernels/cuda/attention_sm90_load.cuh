@@ -12,17 +12,22 @@
 #define ENDS (256 + 1024) /* bytes of barriers, and for alignment */
 #define TURNERS 3 /* warps that transpose V: the loader's group without one */
 
-/* A variant: keys of a tile, warp groups of 64 queries, and whether sums wait
- * for scores to grow before they are rescaled. Tiles lie in slabs: rows of 128
- * bytes, swizzled. */
-template <typename ELEMENT, int DIM, int KEYS, int GROUPS, bool LAZY>
+/* A variant: keys of a tile, warp groups of 64 queries, and whether Q stays in
+ * registers (of e4m3 24 of 144 KB of shared memory that are read and written
+ * for 128 x 128 scores are Q's). Tiles lie in slabs: rows of 128 bytes,
+ * swizzled. */
+template <typename ELEMENT, int DIM, int KEYS, int GROUPS, bool HELD>
 struct sm90_shape {
     using type = ELEMENT;
     static constexpr int dim = DIM;
     static constexpr int keys = KEYS;
     static constexpr int groups = GROUPS;
-    static constexpr bool lazy = LAZY;
     static constexpr bool fp8 = sizeof(ELEMENT) == 1;
+    static constexpr bool held = HELD;
+    static_assert(fp8 || !held, "rs wants K of 16 bits down its rows");
+    /* of Q K^T, 32 bytes of a row each, and of Q in registers */
+    static constexpr int steps_q = DIM * (int)sizeof(ELEMENT) / 32;
+    static constexpr int steps_held = held ? steps_q : 1;
     static constexpr int rows = 64 * GROUPS;
     static constexpr int threads = 128 + 128 * GROUPS;
     static constexpr int columns = 128 / (int)sizeof(ELEMENT); /* of a slab */
@@ -49,7 +54,8 @@ struct sm90_shape {
     static constexpr uint32_t bytes = barriers + ENDS;
     /* of a thread after setmaxnreg: 128 * (loader + groups * multiplier) is at
      * most 65536, of two groups 64512, what they start with */
-    static constexpr int loader_registers = fp8                        ? 56
+    static constexpr int loader_registers = fp8 && GROUPS == 3         ? 56
+                                            : fp8                      ? 40
                                             : GROUPS == 3              ? 32
                                             : KEYS > 128 || DIM == 256 ? 24
                                                                        : 40;
@@ -263,65 +269,61 @@ static __device__ __forceinline__ uint32_t bytes_below(int32_t first,
 /* 32 keys of 16 dimensions from rows of keys to rows of dimensions. The order
  * of both changes, so that nothing has to move between lanes: of 16 keys lane q
  * of a quad has 2q, 2q + 1, 2q + 8, 2q + 9, as the weights lie in the sums of
- * the first product; of 16 dimensions the even ones come first. */
-template <typename W>
+ * the first product; of 16 dimensions the even ones come first. below: bytes
+ * that stay, of the first 16 keys and of the others */
+template <bool CUT>
 static __device__ __forceinline__ void
-read_unturned(uint32_t from, uint32_t dims, uint32_t keys, uint32_t in[4])
+write_turned(uint32_t to, const uint32_t in[4], const uint32_t below[2])
 {
-    const uint32_t lane = threadIdx.x % 32;
-    ldmatrix_trans(in, from + dims / 8 * W::slab_kv + (keys * 32 + lane) * 128 +
-                           (dims % 8 ^ lane % 8) * 16);
-}
-
-/* end: keys of the tile that exist */
-template <typename W>
-static __device__ __forceinline__ void write_turned(uint32_t to, uint32_t dims,
-                                                    uint32_t keys, int32_t end,
-                                                    const uint32_t in[4])
-{
-    const uint32_t row = threadIdx.x % 8;
-    const uint32_t matrix = threadIdx.x % 32 / 8;
-    const uint32_t chunk = keys * 2 + matrix / 2;
-    /* even and odd dimensions of the first 16 keys, then of the others */
     uint32_t out[4];
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         out[2 * half] = __byte_perm(in[2 * half], in[2 * half + 1], 0x6420);
         out[2 * half + 1] = __byte_perm(in[2 * half], in[2 * half + 1], 0x7531);
-        if (end < W::keys) {
-            const uint32_t mask =
-                bytes_below((int32_t)(keys * 32) + half * 16, end);
-            out[2 * half] &= mask;
-            out[2 * half + 1] &= mask;
+        if (CUT) {
+            out[2 * half] &= below[half];
+            out[2 * half + 1] &= below[half];
         }
     }
-    store_matrix(to + chunk / 8 * W::slab_v +
-                     (dims * 16 + matrix % 2 * 8 + row) * 128 +
-                     (chunk % 8 ^ row) * 16,
-                 out);
+    store_matrix(to, out);
 }
 
-/* One tile, by TURNERS warps; four reads are under way at once. */
-template <typename W>
+/* One tile, by TURNERS warps, each 32 keys at a time. Addresses are made once
+ * for all dimensions, whose share of them is a constant: with that arithmetic
+ * for every 16 the multipliers waited for V. end: keys of the tile that exist,
+ * where CUT */
+template <typename W, bool CUT>
 static __device__ __forceinline__ void turn_tile(uint32_t from, uint32_t to,
                                                  int32_t end)
 {
-    constexpr uint32_t width = W::dim / 16;
-    constexpr uint32_t units = width * (W::keys / 32);
+    constexpr uint32_t parts = W::dim / 16;
+    constexpr uint32_t batch = W::groups == 2 || parts < 8 ? 4 : 8;
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t row = lane % 8;
+    const uint32_t matrix = lane / 8;
 #pragma unroll 1
-    for (uint32_t x = threadIdx.x / 32 - 1; x < units; x += 4 * TURNERS) {
-        uint32_t in[4][4];
-#pragma unroll
-        for (uint32_t b = 0; b < 4; b++) {
-            const uint32_t unit = x + b * TURNERS;
-            if (unit < units)
-                read_unturned<W>(from, unit % width, unit / width, in[b]);
+    for (uint32_t keys = threadIdx.x / 32 - 1; keys < W::keys / 32;
+         keys += TURNERS) {
+        const uint32_t chunk = keys * 2 + matrix / 2;
+        const uint32_t read = from + (keys * 32 + lane) * 128 + row * 16;
+        const uint32_t write = to + chunk / 8 * W::slab_v +
+                               (matrix % 2 * 8 + row) * 128 +
+                               (chunk % 8 ^ row) * 16;
+        uint32_t below[2] = {0, 0};
+        if (CUT) {
+            below[0] = bytes_below((int32_t)keys * 32, end);
+            below[1] = bytes_below((int32_t)keys * 32 + 16, end);
         }
 #pragma unroll
-        for (uint32_t b = 0; b < 4; b++) {
-            const uint32_t unit = x + b * TURNERS;
-            if (unit < units)
-                write_turned<W>(to, unit % width, unit / width, end, in[b]);
+        for (uint32_t first = 0; first < parts; first += batch) {
+            uint32_t in[batch][4]; /* so many reads are under way at once */
+#pragma unroll
+            for (uint32_t b = 0; b < batch; b++)
+                ldmatrix_trans(in[b], (read ^ (first + b) % 8 * 16) +
+                                          (first + b) / 8 * W::slab_kv);
+#pragma unroll
+            for (uint32_t b = 0; b < batch; b++)
+                write_turned<CUT>(write + (first + b) * 16 * 128, in[b], below);
         }
     }
 }
@@ -345,8 +347,12 @@ turn_all(const vly_attention_args &args, const vly_sm90_grid &grid,
             const int32_t end = tile.s.mask.n_kv - n * W::keys;
             barrier_wait(bars + 8 * (FULL_RAW + u.place), u.parity);
             barrier_wait(bars + 8 * (EMPTY_V + u.place), u.parity ^ 1u);
-            turn_tile<W>(base + W::raw + u.place * W::bytes_kv,
-                         base + W::v + u.place * W::bytes_v, end);
+            const uint32_t from = base + W::raw + u.place * W::bytes_kv;
+            const uint32_t to = base + W::v + u.place * W::bytes_v;
+            if (end < W::keys)
+                turn_tile<W, true>(from, to, end);
+            else
+                turn_tile<W, false>(from, to, end);
             fence_async(); /* wgmma reads what was stored here */
             __syncwarp();
             if (threadIdx.x % 32 == 0) {
