@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Forward attention for sm_90a: one warp group loads tiles with TMA, two or
- * three of 64 queries each multiply with wgmma, taking turns: while one has the
- * tensor cores another is at its softmax (Shah et al. 2024, FlashAttention-3,
- * arXiv:2407.08608). In a group Q K^T of the next tile is under way while P V
- * of the last one is, so there is always a product to wait for.
+ * three of 64 queries each multiply with wgmma, in turns where that is faster:
+ * while one has the tensor cores another is at its softmax (Shah et al. 2024,
+ * FlashAttention-3, arXiv:2407.08608). In a group Q K^T of the next tile is
+ * under way while P V of the last one is, so there is always a product to wait
+ * for. Weights stay relative to the largest score of an earlier tile while none
+ * becomes too large that way; else scores are multiplied once more.
  *
  * Persistent: a block that is ready takes the next tile in the order of
  * vly_attention_tile. Loader and multipliers go through the same tiles of keys,
@@ -165,27 +167,22 @@ static int launch(const vly_attention_args *args, const vly_sm90_grid *grid,
     return (int)cudaGetLastError();
 }
 
-/* Every variant: dimension, number, keys of a tile, groups, held. Number 0 is
- * what runs unmeasured; the numbers of a dimension have no gaps. */
+/* Every variant: dimension, number, keys of a tile, groups, held, turns. Number
+ * 0 is what runs unmeasured; the numbers of a dimension have no gaps. */
 #define VARIANTS_16(X)                                                         \
-    X(64, 0, 128, 3, false)                                                    \
-    X(64, 1, 128, 2, false)                                                    \
-    X(128, 0, 176, 2, false)                                                   \
-    X(128, 1, 128, 2, false)                                                   \
-    X(256, 0, 80, 2, false)                                                    \
-    X(256, 1, 64, 2, false)
+    X(64, 0, 128, 3, false, true)                                              \
+    X(128, 0, 176, 2, false, false)                                            \
+    X(128, 1, 128, 2, false, false)                                            \
+    X(256, 0, 80, 2, false, true)
 #define VARIANTS_8(X)                                                          \
-    X(64, 0, 128, 3, true)                                                     \
-    X(64, 1, 192, 2, false)                                                    \
-    X(128, 0, 96, 3, false)                                                    \
-    X(128, 1, 224, 2, false)                                                   \
-    X(128, 2, 128, 2, true)                                                    \
-    X(256, 0, 96, 2, false)
+    X(64, 0, 128, 3, true, false)                                              \
+    X(128, 0, 96, 3, false, false)                                             \
+    X(256, 0, 96, 2, false, false)
 
 #define IS(dim_, config_) (args->dim == dim_ && grid->config == config_)
-#define LAUNCH(dim_, config_, keys_, groups_, held_)                           \
+#define LAUNCH(dim_, config_, keys_, groups_, held_, turns_)                   \
     if (IS(dim_, config_))                                                     \
-        return launch<sm90_shape<T, dim_, keys_, groups_, held_>>(             \
+        return launch<sm90_shape<T, dim_, keys_, groups_, held_, turns_>>(     \
             args, grid, maps, n_sms, stream);
 
 template <typename T>
@@ -224,7 +221,7 @@ vly_sm90_variant vly_attention_sm90_variant(uint32_t type, uint32_t dim,
                                             uint32_t config)
 {
     const vly_sm90_variant none = {0, 0};
-#define FOUND(dim_, config_, keys_, groups_, held_)                            \
+#define FOUND(dim_, config_, keys_, groups_, held_, turns_)                    \
     if (dim == dim_ && config == config_)                                      \
         return vly_sm90_variant{64 * groups_, keys_};
     if (type == VLY_ATTENTION_E4M3) {

@@ -8,15 +8,16 @@
 #include "attention_sm90.h"
 #include "hopper.cuh"
 
-#define STAGES 2
+#define MOST_STAGES 3
 #define ENDS (256 + 1024) /* bytes of barriers, and for alignment */
 #define TURNERS 3 /* warps that transpose V: the loader's group without one */
 
-/* A variant: keys of a tile, warp groups of 64 queries, and whether Q stays in
+/* A variant: keys of a tile, warp groups of 64 queries, whether Q stays in
  * registers (of e4m3 24 of 144 KB of shared memory that are read and written
- * for 128 x 128 scores are Q's). Tiles lie in slabs: rows of 128 bytes,
- * swizzled. */
-template <typename ELEMENT, int DIM, int KEYS, int GROUPS, bool HELD>
+ * for 128 x 128 scores are Q's), and whether groups take turns. Tiles lie in
+ * slabs: rows of 128 bytes, swizzled. */
+template <typename ELEMENT, int DIM, int KEYS, int GROUPS, bool HELD,
+          bool TURNS>
 struct sm90_shape {
     using type = ELEMENT;
     static constexpr int dim = DIM;
@@ -24,6 +25,7 @@ struct sm90_shape {
     static constexpr int groups = GROUPS;
     static constexpr bool fp8 = sizeof(ELEMENT) == 1;
     static constexpr bool held = HELD;
+    static constexpr bool turns = TURNS;
     static_assert(fp8 || !held, "rs wants K of 16 bits down its rows");
     /* of Q K^T, 32 bytes of a row each, and of Q in registers */
     static constexpr int steps_q = DIM * (int)sizeof(ELEMENT) / 32;
@@ -43,14 +45,18 @@ struct sm90_shape {
         fp8 ? (KEYS + 127) / 128 * slab_v : bytes_kv;
     /* Q, twice where there is room: the next one comes while this one is
      * multiplied; K and V of each stage, V as it came, then barriers */
-    static constexpr uint32_t bytes_all =
-        STAGES * (bytes_kv + bytes_v + (fp8 ? bytes_kv : 0)) + ENDS;
+    static constexpr uint32_t bytes_stage =
+        bytes_kv + bytes_v + (fp8 ? bytes_kv : 0);
+    static constexpr uint32_t stages =
+        2 * bytes_q + MOST_STAGES * bytes_stage + ENDS <= 232448 ? MOST_STAGES
+                                                                 : 2;
+    static constexpr uint32_t bytes_all = stages * bytes_stage + ENDS;
     static constexpr uint32_t q_places =
         2 * bytes_q + bytes_all <= 232448 ? 2 : 1;
     static constexpr uint32_t k = q_places * bytes_q;
-    static constexpr uint32_t v = k + STAGES * bytes_kv;
-    static constexpr uint32_t raw = v + STAGES * bytes_v;
-    static constexpr uint32_t barriers = raw + (fp8 ? STAGES * bytes_kv : 0);
+    static constexpr uint32_t v = k + stages * bytes_kv;
+    static constexpr uint32_t raw = v + stages * bytes_v;
+    static constexpr uint32_t barriers = raw + (fp8 ? stages * bytes_kv : 0);
     static constexpr uint32_t bytes = barriers + ENDS;
     /* of a thread after setmaxnreg: 128 * (loader + groups * multiplier) is at
      * most 65536, of two groups 64512, what they start with */
@@ -70,12 +76,12 @@ enum {
     FULL_Q = 0,
     EMPTY_Q = FULL_Q + 2,
     FULL_K = EMPTY_Q + 2,
-    EMPTY_K = FULL_K + STAGES,
-    FULL_V = EMPTY_K + STAGES,
-    EMPTY_V = FULL_V + STAGES,
-    FULL_RAW = EMPTY_V + STAGES, /* e4m3: V as it came */
-    EMPTY_RAW = FULL_RAW + STAGES,
-    FULL_TILE = EMPTY_RAW + STAGES, /* the number of a tile */
+    EMPTY_K = FULL_K + MOST_STAGES,
+    FULL_V = EMPTY_K + MOST_STAGES,
+    EMPTY_V = FULL_V + MOST_STAGES,
+    FULL_RAW = EMPTY_V + MOST_STAGES, /* e4m3: V as it came */
+    EMPTY_RAW = FULL_RAW + MOST_STAGES,
+    FULL_TILE = EMPTY_RAW + MOST_STAGES, /* the number of a tile */
     EMPTY_TILE = FULL_TILE + 2,
     N_BARRIERS = EMPTY_TILE + 2,
 };
@@ -218,7 +224,7 @@ load_tile(const vly_attention_args &args, const vly_sm90_maps &maps,
                            bars + 8 * (FULL_Q + q.place), tile.row, tile.head,
                            batch);
     for (int32_t n = tile.tiles.end - 1; n >= tile.tiles.begin; n--) {
-        const vly_attention_use u = vly_attention_use_of(uses->kv++, STAGES);
+        const vly_attention_use u = vly_attention_use_of(uses->kv++, W::stages);
         const int32_t key = n * W::keys;
         barrier_wait(bars + 8 * (EMPTY_K + u.place), u.parity ^ 1u);
         load_slabs<W, W::keys>(base + W::k + u.place * W::bytes_kv, &maps.k,
@@ -343,7 +349,7 @@ turn_all(const vly_attention_args &args, const vly_sm90_grid &grid,
             break;
         const sm90_tile tile = tile_of(args, grid, t, W::rows, W::keys);
         for (int32_t n = tile.tiles.end - 1; n >= tile.tiles.begin; n--) {
-            const vly_attention_use u = vly_attention_use_of(n_kv++, STAGES);
+            const vly_attention_use u = vly_attention_use_of(n_kv++, W::stages);
             const int32_t end = tile.s.mask.n_kv - n * W::keys;
             barrier_wait(bars + 8 * (FULL_RAW + u.place), u.parity);
             barrier_wait(bars + 8 * (EMPTY_V + u.place), u.parity ^ 1u);

@@ -85,6 +85,13 @@ static __device__ __forceinline__ uint64_t wgmma_columns(uint32_t address,
            (uint64_t)(1024 >> 4) << 32 | (uint64_t)1 << 62;
 }
 
+/* What lies `bytes` further, in the same rows or others: an address in units of
+ * 16 bytes comes first, and shared memory ends below 2^18. */
+static __device__ __forceinline__ uint64_t wgmma_at(uint64_t d, uint32_t bytes)
+{
+    return (d & 0xffffffff00000000u) | ((uint32_t)d + (bytes >> 4));
+}
+
 /* ---- products ---------------------------------------------------------- */
 
 /* d (64 x N) = a b + (add ? d : 0) for 32 bytes of each row of a:
@@ -196,6 +203,17 @@ template <typename T, int N> struct wgmma;
 VLY_WGMMA_ALL(__half, "k16", "f16.f16", "1, 1, 0, 0", "1, 1, 1")
 VLY_WGMMA_ALL(__nv_bfloat16, "k16", "bf16.bf16", "1, 1, 0, 0", "1, 1, 1")
 VLY_WGMMA_ALL(__nv_fp8_e4m3, "k32", "e4m3.e4m3", "1, 1", "1, 1")
+/* c += a b of one warp: 16 x 8 x 32, for what has no place among the products
+ * of its group */
+static __device__ __forceinline__ void mma_e4m3(float c[4], const uint32_t a[4],
+                                                const uint32_t b[2])
+{
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 "
+                 "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]),
+                   "r"(b[1]));
+}
 #undef VLY_WGMMA_ALL
 #undef VLY_WGMMA_OF
 #undef VLY_WGMMA_SS

@@ -306,14 +306,14 @@ enum {
     FULL_Q,
     EMPTY_Q = 2,
     FULL_K = 4,
-    EMPTY_K = 6,
-    FULL_V = 8,
-    EMPTY_V = 10,
-    FULL_RAW = 12,
-    EMPTY_RAW = 14,
-    FULL_TILE = 16,
-    EMPTY_TILE = 18,
-    N_BAR = 20,
+    EMPTY_K = 7,
+    FULL_V = 10,
+    EMPTY_V = 13,
+    FULL_RAW = 16,
+    EMPTY_RAW = 19,
+    FULL_TILE = 22,
+    EMPTY_TILE = 24,
+    N_BAR = 26,
     N_AGENTS = 5,
     N_WORK = 12,
 };
@@ -324,6 +324,9 @@ struct variant {
     uint32_t groups;
     uint32_t turned; /* 1: of fp8 */
     uint32_t q_places;
+    uint32_t stages; /* of K, V and V as it came */
+    uint32_t held;   /* 1: Q is given back when registers have it */
+    uint32_t turns;  /* 0: groups do not wait for each other */
 };
 
 struct step {
@@ -383,9 +386,9 @@ static void write_loader(struct agent *a, const struct variant *v)
             continue;
         fill(a, FULL_Q, EMPTY_Q, n_q++, v->q_places);
         for (uint32_t k = 0; k < v->work[t]; k++, n_kv++) {
-            fill(a, FULL_K, EMPTY_K, n_kv, 2);
+            fill(a, FULL_K, EMPTY_K, n_kv, v->stages);
             fill(a, v->turned ? FULL_RAW : FULL_V,
-                 v->turned ? EMPTY_RAW : EMPTY_V, n_kv, 2);
+                 v->turned ? EMPTY_RAW : EMPTY_V, n_kv, v->stages);
         }
     }
     fill(a, FULL_TILE, EMPTY_TILE, N_WORK, 2);
@@ -397,9 +400,9 @@ static void write_turner(struct agent *a, const struct variant *v)
     for (uint32_t t = 0; t < N_WORK; t++) {
         take_number(a, t);
         for (uint32_t k = 0; k < v->work[t]; k++, n_kv++) {
-            take(a, FULL_RAW, n_kv, 2);
-            fill(a, FULL_V, EMPTY_V, n_kv, 2);
-            give_back(a, EMPTY_RAW, n_kv, 2);
+            take(a, FULL_RAW, n_kv, v->stages);
+            fill(a, FULL_V, EMPTY_V, n_kv, v->stages);
+            give_back(a, EMPTY_RAW, n_kv, v->stages);
         }
     }
     take_number(a, N_WORK);
@@ -410,30 +413,39 @@ static void write_group(struct agent *a, uint32_t group,
 {
     uint32_t n_q = 0;
     uint32_t n_kv = 0;
-    if (group + 1 == v->groups)
+    if (group + 1 == v->groups && v->turns)
         add(a, PASS, 0, 0);
     for (uint32_t t = 0; t < N_WORK; t++) {
         take_number(a, t);
         if (v->work[t] == 0)
             continue;
         take(a, FULL_Q, n_q, v->q_places);
+        if (v->held)
+            give_back(a, EMPTY_Q, n_q, v->q_places);
         for (uint32_t k = 0; k < v->work[t]; k++, n_kv++) {
-            const vly_attention_use u = vly_attention_use_of(n_kv, 2);
+            const vly_attention_use u = vly_attention_use_of(n_kv, v->stages);
             add(a, WAIT, FULL_K + u.place, u.parity);
-            add(a, TURN, group, 0);
-            add(a, READ, FULL_Q + vly_attention_use_of(n_q, v->q_places).place,
-                n_q);
+            if (v->turns)
+                add(a, TURN, group, 0);
+            if (!v->held)
+                add(a, READ,
+                    FULL_Q + vly_attention_use_of(n_q, v->q_places).place, n_q);
             add(a, READ, FULL_K + u.place, n_kv);
             if (k > 0)
-                take(a, FULL_V, n_kv - 1, 2);
-            add(a, PASS, (group + 1) % v->groups, 0);
-            give_back(a, EMPTY_K, n_kv, 2);
+                take(a, FULL_V, n_kv - 1, v->stages);
+            if (v->turns)
+                add(a, PASS, (group + 1) % v->groups, 0);
+            add(a, READ, FULL_K + u.place,
+                n_kv); /* where weights are too large */
+            give_back(a, EMPTY_K, n_kv, v->stages);
             if (k > 0)
-                give_back(a, EMPTY_V, n_kv - 1, 2);
+                give_back(a, EMPTY_V, n_kv - 1, v->stages);
         }
-        give_back(a, EMPTY_Q, n_q++, v->q_places);
-        take(a, FULL_V, n_kv - 1, 2);
-        give_back(a, EMPTY_V, n_kv - 1, 2);
+        if (!v->held)
+            give_back(a, EMPTY_Q, n_q, v->q_places);
+        n_q++;
+        take(a, FULL_V, n_kv - 1, v->stages);
+        give_back(a, EMPTY_V, n_kv - 1, v->stages);
     }
     take_number(a, N_WORK);
 }
@@ -521,7 +533,10 @@ static void test_barriers(void **state)
     for (uint32_t trial = 0; trial < 320; trial++) {
         struct variant v = {.groups = 2 + trial % 2,
                             .turned = trial / 2 % 2,
-                            .q_places = 1 + trial / 4 % 2};
+                            .q_places = 1 + trial / 4 % 2,
+                            .stages = 2 + trial / 8 % 2,
+                            .held = trial / 16 % 2,
+                            .turns = trial / 32 % 2};
         for (uint32_t t = 0; t < N_WORK; t++)
             v.work[t] = (uint32_t)(next_random() >> 60) % 6;
         for (uint32_t a = 0; a < N_AGENTS; a++)

@@ -31,6 +31,11 @@ inline uint64_t wgmma_columns(uint32_t address, uint32_t slab)
            64ull << 32 | 1ull << 62;
 }
 
+inline uint64_t wgmma_at(uint64_t d, uint32_t bytes)
+{
+    return d + (bytes >> 4);
+}
+
 /* 32 bytes of the summed dimension at a time */
 template <typename T, int N> struct wgmma {
     static constexpr int K = 32 / (int)sizeof(T);
@@ -107,5 +112,31 @@ template <typename T, int N> struct wgmma {
             add);
     }
 };
+
+/* as mma.m16n8k32: four bytes of a row of a, of a column of b, a register */
+inline void mma_e4m3(float c[4], const uint32_t a[4], const uint32_t b[2])
+{
+    struct {
+        uint32_t a[4], b[2];
+    } mine = {{a[0], a[1], a[2], a[3]}, {b[0], b[1]}};
+    float sum[4] = {};
+    simt_exchange(mine, [&](auto lane) {
+        const int self = simt_self % 32;
+        for (int r = 0; r < 4; r++)
+            for (int k = 0; k < 32; k++) {
+                __nv_fp8_e4m3 x, y;
+                const auto rows = lane(self / 4 * 4 + k % 16 / 4);
+                const auto columns =
+                    lane((2 * (self % 4) + r % 2) * 4 + k % 16 / 4);
+                memcpy(&x, (const char *)&rows.a[r / 2 + k / 16 * 2] + k % 4,
+                       1);
+                memcpy(&y, (const char *)&columns.b[k / 16] + k % 4, 1);
+                sum[r] += simt_float(x) * simt_float(y);
+            }
+        return 0;
+    });
+    for (int r = 0; r < 4; r++)
+        c[r] += sum[r];
+}
 
 #endif
