@@ -46,6 +46,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
             wkv_chunk.cuh wkv_chunk_make.cuh wkv_chunk_pass.cuh
             attention_index.h attention_kernels.h attention_sm90.h
             attention_guard.h attention_sm90_load.cuh attention_sm90_group.cuh
+            attention_sm90_soften.cuh
             wkv_kernels.h rwkv_kernels.h rwkv_device.cuh rwkv_quads.cuh rwkv_head.cuh
             rwkv_rows.cuh rwkv_step.cuh rwkv_products.cuh
             gemm_kernels.h gemm_element.cuh gemv_fragment.cuh gemv_unpack.h)
