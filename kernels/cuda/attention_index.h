@@ -88,6 +88,57 @@ VLY_INDEX_FN vly_attention_tiles vly_attention_tiles_of(
     return tiles;
 }
 
+/* The same the other way round: the queries that see key j are [
+ * vly_attention_query_first, vly_attention_query_end); both ascend with j. */
+VLY_INDEX_FN int32_t vly_attention_query_first(const vly_attention_mask *mask,
+                                               int32_t j)
+{
+    int64_t first = 0;
+    if (mask->right >= 0)
+        first = (int64_t)j - mask->offset - mask->right;
+    first = first < 0 ? 0 : first;
+    return (int32_t)(first > mask->n_q ? mask->n_q : first);
+}
+
+VLY_INDEX_FN int32_t vly_attention_query_end(const vly_attention_mask *mask,
+                                             int32_t j)
+{
+    int64_t end = mask->n_q;
+    if (mask->left >= 0)
+        end = (int64_t)j - mask->offset + mask->left + 1;
+    end = end < 0 ? 0 : end;
+    return (int32_t)(end > mask->n_q ? mask->n_q : end);
+}
+
+/* Blocks of `rows` queries for the keys [j, j + width) cut at n_kv, as
+ * vly_attention_tiles_of has tiles of keys for queries: a block and a tile that
+ * meet in one meet in the other. Queries behind n_q do not count. */
+VLY_INDEX_FN vly_attention_tiles vly_attention_blocks_of(
+    const vly_attention_mask *mask, int32_t j, int32_t width, int32_t rows)
+{
+    vly_attention_tiles blocks = {0, 0, 0, 0};
+    const int32_t last = (j + width < mask->n_kv ? j + width : mask->n_kv) - 1;
+    if (last < j)
+        return blocks;
+    const int32_t first = vly_attention_query_first(mask, j);
+    const int32_t end = vly_attention_query_end(mask, last);
+    if (end <= first)
+        return blocks;
+    blocks.begin = first / rows;
+    blocks.end = (end + rows - 1) / rows;
+    if (j + width > mask->n_kv) {
+        blocks.whole_begin = blocks.whole_end = blocks.end;
+        return blocks;
+    }
+    const int32_t whole_end = vly_attention_query_end(mask, j);
+    blocks.whole_begin =
+        (vly_attention_query_first(mask, last) + rows - 1) / rows;
+    blocks.whole_end = whole_end == mask->n_q ? blocks.end : whole_end / rows;
+    if (blocks.whole_end <= blocks.whole_begin)
+        blocks.whole_begin = blocks.whole_end = blocks.end;
+    return blocks;
+}
+
 /* ---- swizzles ---------------------------------------------------------- */
 
 /* Rows of `chunks` chunks of 16 bytes in shared memory, chunks a multiple of 8:

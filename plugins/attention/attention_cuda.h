@@ -67,6 +67,7 @@ extern const vly_cuda_way *const vly_cuda_ways[];
 extern const uint32_t vly_cuda_n_ways;
 extern const vly_cuda_way vly_cuda_way_cudnn; /* attention_cudnn.c */
 extern const vly_cuda_way vly_cuda_way_sm90;  /* attention_hopper.c */
+extern const vly_cuda_way vly_cuda_way_back;  /* attention_back.c */
 
 /* What a choice depends on besides device and versions, as text. */
 void vly_attention_write_key(const vly_attention_desc *desc, char *key,

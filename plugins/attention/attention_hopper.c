@@ -8,7 +8,7 @@
 #include <cuda_runtime_api.h>
 
 #include "accel_cuda.h"
-#include "attention_cuda.h"
+#include "attention_maps.h"
 #include "kernels/cuda/attention_sm90.h"
 
 enum {
@@ -126,7 +126,7 @@ static vly_status sm90_prepare(const vly_attention_device *device,
                                vly_cuda_ready *ready, vly_error *error)
 {
     (void)device;
-    if (pthread_once(&once, find_encode) != 0 || encode == NULL)
+    if (!vly_attention_maps_there())
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
                               "own_sm90: the driver has no "
                               "cuTensorMapEncodeTiled");
@@ -146,10 +146,17 @@ static vly_status sm90_prepare(const vly_attention_device *device,
 
 /* ---- runs -------------------------------------------------------------- */
 
-static vly_status make_map(CUtensorMap *map, const vly_attention_desc *desc,
-                           const void *tensor,
-                           const vly_attention_layout *layout, uint32_t heads,
-                           uint32_t seq, uint32_t rows, vly_error *error)
+int vly_attention_maps_there(void)
+{
+    return pthread_once(&once, find_encode) == 0 && encode != NULL;
+}
+
+vly_status vly_attention_make_map(CUtensorMap *map,
+                                  const vly_attention_desc *desc,
+                                  const void *tensor,
+                                  const vly_attention_layout *layout,
+                                  uint32_t heads, uint32_t seq, uint32_t rows,
+                                  vly_error *error)
 {
     const uint32_t bytes = bytes_of(desc);
     const CUtensorMapDataType type =
@@ -172,8 +179,7 @@ static vly_status make_map(CUtensorMap *map, const vly_attention_desc *desc,
         CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (code != CUDA_SUCCESS)
         return vly_accel_fail(error, VLY_E_DEVICE,
-                              "own_sm90: a tensor map was refused, error %d",
-                              (int)code);
+                              "a tensor map was refused, error %d", (int)code);
     return VLY_OK;
 }
 
@@ -189,14 +195,17 @@ static vly_status sm90_run(const vly_attention_device *device,
         grid_of(desc, ready->config,
                 ready->workspace_bytes > 0 ? (uint32_t *)run->workspace : NULL);
     vly_attention_fill_args(desc, run, &args);
-    vly_status status = make_map(&maps.q, desc, run->q, &desc->q, desc->heads_q,
-                                 desc->seq_q, variant.rows, error);
+    vly_status status =
+        vly_attention_make_map(&maps.q, desc, run->q, &desc->q, desc->heads_q,
+                               desc->seq_q, variant.rows, error);
     if (status == VLY_OK)
-        status = make_map(&maps.k, desc, run->k, &desc->k, desc->heads_kv,
-                          desc->seq_kv, variant.keys, error);
+        status = vly_attention_make_map(&maps.k, desc, run->k, &desc->k,
+                                        desc->heads_kv, desc->seq_kv,
+                                        variant.keys, error);
     if (status == VLY_OK)
-        status = make_map(&maps.v, desc, run->v, &desc->v, desc->heads_kv,
-                          desc->seq_kv, variant.keys, error);
+        status = vly_attention_make_map(&maps.v, desc, run->v, &desc->v,
+                                        desc->heads_kv, desc->seq_kv,
+                                        variant.keys, error);
     if (status != VLY_OK)
         return status;
     return vly_accel_cuda_check(

@@ -292,8 +292,9 @@ static const vly_cuda_way decode = {
 
 /* ---- all --------------------------------------------------------------- */
 
-const vly_cuda_way *const vly_cuda_ways[] = {&decode, &vly_cuda_way_cudnn,
-                                             &vly_cuda_way_sm90, &mma, &plain};
+const vly_cuda_way *const vly_cuda_ways[] = {
+    &decode, &vly_cuda_way_cudnn, &vly_cuda_way_sm90, &vly_cuda_way_back, &mma,
+    &plain};
 const uint32_t vly_cuda_n_ways =
     (uint32_t)(sizeof vly_cuda_ways / sizeof vly_cuda_ways[0]);
 

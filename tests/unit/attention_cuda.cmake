@@ -47,6 +47,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
             attention_index.h attention_kernels.h attention_sm90.h
             attention_guard.h attention_sm90_load.cuh attention_sm90_group.cuh
             attention_sm90_soften.cuh
+            attention_back.h attention_back_load.cuh attention_back_group.cuh
             wkv_kernels.h rwkv_kernels.h rwkv_device.cuh rwkv_quads.cuh rwkv_head.cuh
             rwkv_rows.cuh rwkv_step.cuh rwkv_products.cuh
             gemm_kernels.h gemm_element.cuh gemv_fragment.cuh gemv_unpack.h)
@@ -54,7 +55,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
                        COPYONLY)
     endforeach()
     foreach(name attention_plain attention_mma attention_decode
-            attention_sm90
+            attention_sm90 attention_back
             attention_guard
             wkv_step wkv_recurrent wkv_chunked rwkv_rows rwkv_mix_many rwkv_heads rwkv_step
             rwkv_products rwkv_chain)
@@ -139,7 +140,7 @@ endif()
 
 # every way of its own through the tables, without measuring
 if(TARGET attention_cuda)
-    foreach(way own_plain own_mma own_decode own_sm90 cudnn own_step
+    foreach(way own_plain own_mma own_decode own_sm90 own_back cudnn own_step
             own_recurrent own_chunked)
         vly_test_register(test_attention_cuda_${way} LABELS gpu TIMEOUT 600
             COMMAND test_conformance_accelerator

@@ -76,6 +76,39 @@ static void check_tiles(int32_t n_q, int32_t n_kv, uint32_t causal,
     }
 }
 
+/* The same from the keys' side: who sees a key, and blocks of queries that are
+ * met by exactly those tiles of keys that they meet. */
+static void check_blocks(int32_t n_q, int32_t n_kv, uint32_t causal,
+                         int32_t left, int32_t right, int32_t width,
+                         int32_t rows)
+{
+    const vly_attention_mask mask =
+        vly_attention_mask_make(n_q, n_kv, causal, left, right);
+    for (int32_t j = 0; j < n_kv; j++)
+        for (int32_t i = 0; i < n_q; i++)
+            assert_int_equal(i >= vly_attention_query_first(&mask, j) &&
+                                 i < vly_attention_query_end(&mask, j),
+                             sees(i, j, n_q, n_kv, causal, left, right));
+    for (int32_t j = 0; j < n_kv; j += width) {
+        const vly_attention_tiles b =
+            vly_attention_blocks_of(&mask, j, width, rows);
+        assert_true(b.begin <= b.end && b.whole_begin <= b.whole_end);
+        for (int32_t block = 0; block * rows < n_q; block++) {
+            const vly_attention_tiles t =
+                vly_attention_tiles_of(&mask, block * rows, rows, width);
+            assert_int_equal(block >= b.begin && block < b.end,
+                             j / width >= t.begin && j / width < t.end);
+            if (block < b.whole_begin || block >= b.whole_end)
+                continue;
+            assert_true(block >= b.begin && block < b.end);
+            assert_true(j + width <= n_kv);
+            for (int32_t i = block * rows; i < block * rows + rows; i++)
+                for (int32_t k = j; i < n_q && k < j + width; k++)
+                    assert_true(sees(i, k, n_q, n_kv, causal, left, right));
+        }
+    }
+}
+
 static void test_masks_and_tiles(void **state)
 {
     (void)state;
@@ -93,6 +126,10 @@ static void test_masks_and_tiles(void **state)
                                     windows[r], 8, 4);
                         check_tiles(sizes[a], sizes[b], causal, windows[l],
                                     windows[r], 4, 16);
+                        check_blocks(sizes[a], sizes[b], causal, windows[l],
+                                     windows[r], 8, 4);
+                        check_blocks(sizes[a], sizes[b], causal, windows[l],
+                                     windows[r], 4, 16);
                         n++;
                     }
     assert_int_equal(n, 7 * 7 * 3 * 25);

@@ -8,13 +8,14 @@
 #include "volley_test.h"
 
 #include "element.h"
+#include "kernels/cuda/attention_back.h"
 #include "kernels/cuda/attention_index.h"
 #include "kernels/cuda/attention_sm90.h"
 #include "simt/simt_tensor.h"
 
 const char vly_accel_plugin[] = "test";
 
-enum { PLAIN, MMA, DECODE, SM90 };
+enum { PLAIN, MMA, DECODE, SM90, BACK };
 
 typedef struct shape {
     const char *name;
@@ -303,10 +304,11 @@ static void map_tensor(CUtensorMap *map, const data *d, uint32_t which,
 {
     const vly_attention_strides s = strides(d, which);
     const vly_attention_args *a = &d->args;
+    const int kv = which == K || which == V;
     const simt_tensor t = {
         .first = d->tensor[which],
-        .dim = {a->dim, which == Q ? a->seq_q : a->seq_kv,
-                which == Q ? a->heads_q : a->heads_kv, a->batch},
+        .dim = {a->dim, kv ? a->seq_kv : a->seq_q,
+                kv ? a->heads_kv : a->heads_q, a->batch},
         .stride = {s.seq, s.head, s.batch},
         .rows = rows,
         .size = vly_element_bits(a->type) / 8,
@@ -337,6 +339,39 @@ static int run_sm90(data *d, uint32_t config)
     return vly_attention_sm90(a, &grid, &maps, 3, NULL);
 }
 
+/* Gradients; config: in order. The workspace is full of NaN before. */
+static int run_back(data *d, uint32_t config)
+{
+    const vly_attention_args *a = &d->args;
+    const uint32_t rows = vly_attention_back_rows(a->dim);
+    vly_back_maps maps;
+    vly_back_grid grid = {.section = 2, .ordered = config};
+    assert_true(rows != 0);
+    grid.n_rows = (a->seq_q + rows - 1) / rows * rows;
+    grid.n_blocks = (a->seq_kv + VLY_BACK_KEYS - 1) / VLY_BACK_KEYS;
+    grid.n_tiles = grid.n_blocks * a->batch * a->heads_kv;
+    const size_t n = (size_t)a->batch * a->heads_q * grid.n_rows;
+    const size_t words = n * (a->dim + 2u) + 1 + n / rows;
+    float *memory = malloc(words * sizeof *memory);
+    assert_non_null(memory);
+    memset(memory, 0xff, words * sizeof *memory);
+    grid.grad_q = memory;
+    grid.lse = memory + n * a->dim;
+    grid.row_sum = grid.lse + n;
+    grid.turns = (uint32_t *)(grid.row_sum + n);
+    map_tensor(&maps.q, d, Q, rows);
+    map_tensor(&maps.grad_o, d, GRAD_O, rows);
+    map_tensor(&maps.k, d, K, VLY_BACK_KEYS);
+    map_tensor(&maps.v, d, V, VLY_BACK_KEYS);
+    int code = vly_attention_back_begin(a, &grid, NULL);
+    if (code == 0)
+        code = vly_attention_back(a, &grid, &maps, 3, NULL);
+    if (code == 0)
+        code = vly_attention_back_end(a, &grid, NULL);
+    free(memory);
+    return code;
+}
+
 /* Values behind a sequence's length are NaN: nobody may notice. */
 static void spoil_padding(data *d)
 {
@@ -363,7 +398,7 @@ static void check_shape(const shape *c)
     spoil_padding(&d);
     make_reference(&d);
     int code = -1;
-    if (c->kernel == PLAIN)
+    if (c->kernel == PLAIN || c->kernel == BACK)
         code = vly_attention_plain(&d.args, NULL);
     else if (c->kernel == MMA)
         code = vly_attention_mma(&d.args, NULL);
@@ -383,7 +418,10 @@ static void check_shape(const shape *c)
                 assert_close((double)d.args.lse[at], d.lse[at], 1e-4);
         }
     if (c->backward) {
-        assert_int_equal(vly_attention_plain_backward(&d.args, NULL), 0);
+        assert_int_equal(c->kernel == BACK
+                             ? run_back(&d, c->config)
+                             : vly_attention_plain_backward(&d.args, NULL),
+                         0);
         compare(&d, GRAD_Q, "grad_q", 4 * bound);
         compare(&d, GRAD_K, "grad_k", 4 * bound);
         compare(&d, GRAD_V, "grad_v", 4 * bound);
@@ -403,6 +441,21 @@ static const shape shapes[] = {
      0},
     {"plain, lengths", PLAIN, BF16, 4, 2, 1, 30, 40, 16, 16, 1, -1, -1, 1, 0, 1,
      1, 0, 0},
+    {"back", BACK, F16, 1, 2, 1, 150, 300, 64, 64, 0, -1, -1, 0, 0, 1, 1, 0, 0},
+    {"back, causal", BACK, BF16, 2, 1, 1, 300, 300, 128, 128, 1, -1, -1, 0, 0,
+     1, 1, 1, 0},
+    {"back, grouped, in order", BACK, F16, 1, 4, 2, 200, 290, 128, 128, 2, -1,
+     -1, 0, 0, 1, 1, 1, 0},
+    {"back, nothing seen, in order", BACK, BF16, 1, 2, 2, 300, 90, 64, 64, 2,
+     -1, -1, 0, 0, 1, 1, 1, 0},
+    {"back, window, in order", BACK, F16, 1, 1, 1, 500, 600, 64, 64, 0, 100, 20,
+     0, 0, 1, 1, 1, 0},
+    {"back, 128", BACK, F16, 1, 2, 1, 150, 300, 128, 128, 0, -1, -1, 0, 0, 1, 1,
+     0, 0},
+    {"back, 64, causal", BACK, BF16, 1, 4, 2, 350, 300, 64, 64, 1, -1, -1, 0, 0,
+     1, 1, 0, 0},
+    {"back, window", BACK, F16, 1, 1, 1, 500, 400, 128, 128, 0, 30, 170, 0, 0,
+     1, 1, 0, 0},
     {"mma", MMA, F16, 1, 2, 1, 140, 150, 64, 64, 1, -1, -1, 0, 0, 1, 0, 0, 0},
     {"mma, window", MMA, F16, 1, 1, 1, 70, 140, 72, 40, 2, 31, -1, 0, 0, 1, 0,
      0, 0},
