@@ -27,8 +27,7 @@ static __device__ __forceinline__ float rwkv_float(__nv_bfloat16 x)
     return __bfloat162float(x);
 }
 
-/* Past the first-level cache: in a chain of operations (rwkv_chain.cu) another
- * block may have written it since this one read its neighbour. */
+/* Past the first-level cache, in which nothing is read twice. */
 static __device__ __forceinline__ float rwkv_get(const void *array,
                                                  uint32_t type, uint64_t i)
 {
@@ -84,21 +83,15 @@ static __device__ __forceinline__ float rwkv_sum_warp(float x)
     return x;
 }
 
-/* Of the threads that work at a row or a head: those of the block, but in a
- * chain of operations. */
-#ifndef RWKV_SYNC
-#define RWKV_SYNC() __syncthreads()
-#endif
-
 /* Over all threads, by a fixed tree. part: [warps] of the block, not in use. */
 template <int WARPS>
 static __device__ __forceinline__ float rwkv_sum_block(float x, float *part)
 {
     x = rwkv_sum_warp(x);
-    RWKV_SYNC(); /* part of the sum before was read */
+    __syncthreads(); /* part of the sum before was read */
     if (threadIdx.x % 32 == 0)
         part[threadIdx.x / 32] = x;
-    RWKV_SYNC();
+    __syncthreads();
     float sum = 0.0f;
 #pragma unroll
     for (int w = 0; w < WARPS; w++)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The end of a product: scale, function, sum. For the launches of
- * rwkv_products.cu and for a chain of operations (rwkv_chain.cu).
+ * A piece of a product, and its end: scale, function, sum (rwkv_products.cu).
  */
 #ifndef VLY_RWKV_PRODUCTS_CUH
 #define VLY_RWKV_PRODUCTS_CUH

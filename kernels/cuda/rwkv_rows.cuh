@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rows of RWKV-7, each with all threads of a block: embedding, token shift with
- * its norm, the last norm. For launches of their own (rwkv_rows.cu) and for a
- * chain of operations (rwkv_chain.cu), so what other blocks may have written in
- * the same launch is not read through the first-level cache.
+ * its norm, the last norm (rwkv_rows.cu).
  */
 #ifndef VLY_RWKV_ROWS_CUH
 #define VLY_RWKV_ROWS_CUH

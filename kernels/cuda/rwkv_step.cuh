@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A head of one token between two products, with all threads of a block: see
- * rwkv_step.cu. For its launches and for a chain of operations
- * (rwkv_chain.cu).
+ * rwkv_step.cu.
  */
 #ifndef VLY_RWKV_STEP_CUH
 #define VLY_RWKV_STEP_CUH
@@ -216,13 +215,13 @@ make_columns(const vly_cuda_rwkv_heads &args, const head_inputs &in,
                   : is_step    ? rwkv_get(args.g, args.type, at)
                                : 0.0f;
     }
-    RWKV_SYNC();
+    __syncthreads();
     if (j < RWKV_DIM) {
         const float kk = c.kk * head_shorten(s->squares[0] + s->squares[1]);
         s->a[j] = -kk;
         s->b[j] = kk * c.rate;
     }
-    RWKV_SYNC();
+    __syncthreads();
 }
 
 /* One token: a row of the state is with eight lanes, 4 columns of each half. */
@@ -344,13 +343,13 @@ step_head(const vly_cuda_rwkv_heads &args, uint32_t unit, float *hidden,
         read_finish(args, first, &finish);
         if (args.is_lora) {
             read_hidden(args, row, hidden);
-            RWKV_SYNC();
+            __syncthreads();
             second_products<T>(args, first, hidden, pieces, shared);
-            RWKV_SYNC();
+            __syncthreads();
         }
         make_columns(args, in, row, first, true, shared);
         one_token(&state, shared);
-        RWKV_SYNC();
+        __syncthreads();
         if (threadIdx.x < 32)
             finish_head(args, finish, row, first, *shared);
     }

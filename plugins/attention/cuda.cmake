@@ -32,7 +32,7 @@ vly_plugin(attention_cuda
     attention_cuda_plugin.c attention_choice.c attention_ways.c
     attention_cudnn.c cudnn_guard.c attention_hopper.c attention_back.c
     attention_trial.c
-    attention_measure.c rwkv_cuda.c rwkv_chain.c wkv_cuda.c wkv_choice.c
+    attention_measure.c rwkv_cuda.c wkv_cuda.c wkv_choice.c
     # the reference of the processor, for the check of ways
     cpu_options.c attention_cpu.c attention_reference.c attention_blocked.c
     attention_gradient.c attention_view.c ${attention_objects}
@@ -44,7 +44,6 @@ vly_plugin(attention_cuda
     ${cuda_kernels}/rwkv_rows.cu ${cuda_kernels}/rwkv_mix_many.cu
     ${cuda_kernels}/rwkv_heads.cu
     ${cuda_kernels}/rwkv_step.cu ${cuda_kernels}/rwkv_products.cu
-    ${cuda_kernels}/rwkv_chain.cu
     $<TARGET_OBJECTS:attention_sm90a>
     $<TARGET_OBJECTS:attention_cudnn> $<TARGET_OBJECTS:attention_common>
     $<TARGET_OBJECTS:accel_common> $<TARGET_OBJECTS:accel_cuda>)

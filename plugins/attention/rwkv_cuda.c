@@ -14,11 +14,18 @@
 #include "accel_cuda.h"
 #include "element.h"
 #include "rwkv_check.h"
-#include "rwkv_cuda.h"
+
+#include "kernels/cuda/rwkv_kernels.h"
 
 #define WAY "own"
 
 enum { VECTOR_BYTES = 16 };
+
+struct vly_rwkv_plan {
+    vly_rwkv_desc desc;
+    uint32_t device;
+    uint32_t early;
+};
 
 /* ---- what can be done --------------------------------------------------- */
 
@@ -190,8 +197,8 @@ static const int32_t *length_of(const vly_rwkv_plan *plan,
     return plan->desc.flags & VLY_RWKV_LENGTHS ? run->length : NULL;
 }
 
-vly_cuda_rwkv_products vly_rwkv_cuda_products(const vly_rwkv_plan *plan,
-                                              const vly_rwkv_run *run)
+static vly_cuda_rwkv_products product_arguments(const vly_rwkv_plan *plan,
+                                                const vly_rwkv_run *run)
 {
     const vly_rwkv_desc *desc = &plan->desc;
     vly_cuda_rwkv_products args = {
@@ -220,12 +227,12 @@ vly_cuda_rwkv_products vly_rwkv_cuda_products(const vly_rwkv_plan *plan,
 
 static int run_products(const vly_rwkv_plan *plan, const vly_rwkv_run *run)
 {
-    const vly_cuda_rwkv_products args = vly_rwkv_cuda_products(plan, run);
+    const vly_cuda_rwkv_products args = product_arguments(plan, run);
     return vly_cuda_rwkv_multiply(&args, run->stream);
 }
 
-vly_cuda_rwkv_rows vly_rwkv_cuda_rows(const vly_rwkv_plan *plan,
-                                      const vly_rwkv_run *run)
+static vly_cuda_rwkv_rows row_arguments(const vly_rwkv_plan *plan,
+                                        const vly_rwkv_run *run)
 {
     const vly_rwkv_desc *desc = &plan->desc;
     const int is_plain =
@@ -256,7 +263,7 @@ vly_cuda_rwkv_rows vly_rwkv_cuda_rows(const vly_rwkv_plan *plan,
 
 static int run_rows(const vly_rwkv_plan *plan, const vly_rwkv_run *run)
 {
-    const vly_cuda_rwkv_rows args = vly_rwkv_cuda_rows(plan, run);
+    const vly_cuda_rwkv_rows args = row_arguments(plan, run);
     if (plan->desc.op == VLY_RWKV_EMBED)
         return vly_cuda_rwkv_embed(&args, run->stream);
     if (plan->desc.op == VLY_RWKV_MIX)
@@ -293,8 +300,8 @@ static uint32_t is_whole(const vly_rwkv_desc *desc)
     return whole;
 }
 
-vly_cuda_rwkv_heads vly_rwkv_cuda_heads(const vly_rwkv_plan *plan,
-                                        const vly_rwkv_run *run)
+static vly_cuda_rwkv_heads head_arguments(const vly_rwkv_plan *plan,
+                                          const vly_rwkv_run *run)
 {
     const vly_rwkv_desc *desc = &plan->desc;
     const uint32_t is_lora = (desc->flags & VLY_RWKV_LORA) != 0;
@@ -340,7 +347,7 @@ vly_cuda_rwkv_heads vly_rwkv_cuda_heads(const vly_rwkv_plan *plan,
 
 static int run_heads(const vly_rwkv_plan *plan, const vly_rwkv_run *run)
 {
-    const vly_cuda_rwkv_heads args = vly_rwkv_cuda_heads(plan, run);
+    const vly_cuda_rwkv_heads args = head_arguments(plan, run);
     if (plan->desc.op == VLY_RWKV_STEP)
         return vly_cuda_rwkv_step(&args, run->stream);
     if (plan->desc.op == VLY_RWKV_FINISH)
@@ -377,7 +384,4 @@ const vly_rwkv vly_rwkv_cuda_table = {
     .plan_destroy = plan_destroy,
     .plan_info = plan_info,
     .run = run_plan,
-    .chain_create = vly_rwkv_cuda_chain_create,
-    .chain_destroy = vly_rwkv_cuda_chain_destroy,
-    .chain_run = vly_rwkv_cuda_chain_run,
 };

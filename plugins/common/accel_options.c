@@ -83,14 +83,12 @@ static vly_status set(const char *key, size_t n_key, const char *value,
         return set_switch("tune", value, n, &options->tune, error);
     if (key_is(key, n_key, "early"))
         return set_switch("early", value, n, &options->early, error);
-    if (key_is(key, n_key, "chain"))
-        return set_switch("chain", value, n, &options->chain, error);
     if (is_extra(extra, key, n_key))
         return VLY_OK;
     extra_list(extra, known, sizeof known);
     return vly_accel_fail(error, VLY_E_INVALID,
                           "%s: unknown option \"%.*s\", wanted tune, cache, "
-                          "choose, early, chain%s",
+                          "choose, early%s",
                           vly_accel_plugin, (int)(n_key < 64 ? n_key : 64), key,
                           known);
 }

@@ -58,7 +58,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
             attention_sm90 attention_back
             attention_guard
             wkv_step wkv_recurrent wkv_chunked rwkv_rows rwkv_mix_many rwkv_heads rwkv_step
-            rwkv_products rwkv_chain)
+            rwkv_products)
         set(kernel ${CMAKE_SOURCE_DIR}/kernels/cuda/${name}.cu)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${kernel})
         file(READ ${kernel} text)
@@ -100,7 +100,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     set(support ${CMAKE_SOURCE_DIR}/tests/support)
     vly_plugin(fake_attention_cuda
         ${support}/fake_attention_cuda.c ${folder}/rwkv_cuda.c
-        ${folder}/rwkv_chain.c ${folder}/wkv_cuda.c ${folder}/wkv_choice.c
+        ${folder}/wkv_cuda.c ${folder}/wkv_choice.c
         ${support}/fake_runtime.c
         $<TARGET_OBJECTS:attention_simt> $<TARGET_OBJECTS:attention_common>
         $<TARGET_OBJECTS:accel_common> $<TARGET_OBJECTS:accel_cuda>

@@ -329,110 +329,6 @@ static void test_refused(void **state)
     check_refused(&desc, "more than a launch has blocks");
 }
 
-/* ---- chains ---------------------------------------------------------------
- */
-
-/* each begins at a multiple of 256 bytes */
-static _Alignas(256) uint16_t chain_x[128], chain_w[64 * 128], chain_y[3][128];
-
-static vly_rwkv_run chain_run_of(uint16_t *y)
-{
-    return (vly_rwkv_run){.struct_size = sizeof(vly_rwkv_run),
-                          .product_x = {chain_x},
-                          .product_w = {chain_w},
-                          .product_y = {y}};
-}
-
-static vly_rwkv_plan *chain_plan(const vly_rwkv_desc *desc)
-{
-    const vly_device_spec device = device_of("");
-    vly_rwkv_plan *plan = NULL;
-    assert_ok(rwkv->plan_create(&device, desc, &plan, &error), error);
-    return plan;
-}
-
-static void check_no_chain(const char *options, const vly_rwkv_desc *desc,
-                           uint32_t n, vly_status wanted, const char *says)
-{
-    const vly_device_spec device = device_of(options);
-    vly_rwkv_plan *plan = chain_plan(desc);
-    const vly_rwkv_run run = chain_run_of(chain_y[0]);
-    vly_rwkv_chain *chain = NULL;
-    error.message[0] = '\0';
-    if (rwkv->chain_create(&device, &plan, &run, n, &chain, &error) != wanted ||
-        strstr(error.message, says) == NULL || chain != NULL)
-        fail_msg("wanted \"%s\", found \"%s\"", says, error.message);
-    rwkv->plan_destroy(plan);
-}
-
-static void test_chain_refused(void **state)
-{
-    vly_rwkv_desc desc = rwkv_desc(VLY_RWKV_PRODUCTS);
-    (void)state;
-    check_no_chain("chain=0", &desc, 1, VLY_E_UNSUPPORTED,
-                   "rwkv chain: only with chain=1");
-    check_no_chain("chain=2", &desc, 1, VLY_E_INVALID,
-                   "option chain is \"2\", wanted 0 or 1");
-    check_no_chain("chain=1", &desc, 0, VLY_E_INVALID,
-                   "rwkv chain of no operations");
-    desc.batch = 2;
-    check_no_chain("chain=1", &desc, 1, VLY_E_UNSUPPORTED,
-                   "number 0 is products of more than a token");
-    desc = rwkv_desc(VLY_RWKV_PRODUCTS);
-    desc.type = desc.product[0].type = desc.product[0].type_y = VLY_ELEMENT_F32;
-    check_no_chain("chain=1", &desc, 1, VLY_E_UNSUPPORTED, "in fp32");
-    desc = rwkv_desc(VLY_RWKV_PRODUCTS);
-    desc.product[0].k = 16392;
-    check_no_chain("chain=1", &desc, 1, VLY_E_UNSUPPORTED,
-                   "of more than 16384 columns");
-    desc = rwkv_desc(VLY_RWKV_ADD);
-    check_no_chain("chain=1", &desc, 1, VLY_E_UNSUPPORTED,
-                   "add which is not of single tokens");
-}
-
-/* Two runs in one, twice, after every allocation failed once. */
-static void test_chain(void **state)
-{
-    const vly_device_spec device = device_of("chain=1");
-    const vly_rwkv_desc desc = rwkv_desc(VLY_RWKV_PRODUCTS);
-    vly_rwkv_plan *plan = chain_plan(&desc);
-    vly_rwkv_plan *const plans[2] = {plan, plan};
-    const vly_rwkv_run runs[2] = {chain_run_of(chain_y[0]),
-                                  chain_run_of(chain_y[1])};
-    const vly_rwkv_run alone = chain_run_of(chain_y[2]);
-    const int64_t before = n_blocks;
-    vly_rwkv_chain *chain = NULL;
-    (void)state;
-    for (uint32_t i = 0; i < 64 * 128; i++)
-        chain_w[i] = (uint16_t)(0x3000 + i * 7 % 0x0c00); /* 0.125 to 2 */
-    for (uint32_t i = 0; i < 128; i++)
-        chain_x[i] = (uint16_t)(i % 3 == 0 ? 0xac00 + i : 0x2c00 + i * 5);
-    uint32_t n = 1;
-    for (fail_at = n;
-         rwkv->chain_create(&device, plans, runs, 2, &chain, &error) != VLY_OK;
-         fail_at = ++n) {
-        assert_int_equal(error.status, VLY_E_NOMEM);
-        assert_null(chain);
-        assert_int_equal(n_blocks, before);
-        assert_true(n < 10);
-    }
-    assert_true(n > 4); /* the chain, two lists, memory of the device */
-    fail_at = 0;
-    rwkv->plan_destroy(plan); /* it needs them no longer */
-    for (uint32_t i = 0; i < 2; i++) {
-        memset(chain_y, 0xff, sizeof chain_y);
-        assert_ok(rwkv->chain_run(chain, NULL, &error), error);
-        plan = chain_plan(&desc);
-        assert_ok(rwkv->run(plan, &alone, &error), error);
-        rwkv->plan_destroy(plan);
-        assert_memory_equal(chain_y[0], chain_y[2], sizeof chain_y[2]);
-        assert_memory_equal(chain_y[1], chain_y[2], sizeof chain_y[2]);
-    }
-    rwkv->chain_destroy(chain);
-    rwkv->chain_destroy(NULL);
-    assert_int_equal(n_blocks + 1, before); /* less the plan of the beginning */
-}
-
 static void test_rwkv_plans(void **state)
 {
     (void)state;
@@ -465,10 +361,9 @@ static void test_rwkv_plans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ways),          cmocka_unit_test(test_measured),
-        cmocka_unit_test(test_memory),        cmocka_unit_test(test_trial),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_rwkv_plans),
-        cmocka_unit_test(test_chain_refused), cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_ways),    cmocka_unit_test(test_measured),
+        cmocka_unit_test(test_memory),  cmocka_unit_test(test_trial),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_rwkv_plans),
     };
     return cmocka_run_group_tests(tests, open_plugin, NULL) ? 1 : 0;
 }

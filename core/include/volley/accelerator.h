@@ -138,8 +138,6 @@ VLY_SEAL(vly_plan_info, 288);
  *                 where the plugin has such (volley.rwkv/1 and volley.wkv/1 on
  *                 CUDA): what a run gets as weights must have been written two
  *                 runs before it, or by something else than a run
- *   chain=1       chains are made (volley.rwkv/1), with 0 they are
- *                 E_UNSUPPORTED
  */
 
 #ifdef __cplusplus

@@ -196,18 +196,9 @@ typedef struct vly_rwkv_run {
 } vly_rwkv_run;
 VLY_SEAL(vly_rwkv_run, 608);
 
-typedef struct vly_rwkv_plan vly_rwkv_plan;   /* the plugin's own */
-typedef struct vly_rwkv_chain vly_rwkv_chain; /* likewise */
+typedef struct vly_rwkv_plan vly_rwkv_plan; /* the plugin's own */
 
-/* As in vly_gemm; chain_* are all there or NULL.
- *
- * A chain is several runs in one: chain_run does what run does with each plan
- * and run in their order, at once, which may be faster than one after the
- * other. chain_create keeps copies of runs (stream and workspace are ignored)
- * and needs the plans no longer; it may allocate memory of the device, and
- * waits for what it put there. What the runs point to must be there as long as
- * the chain. Of one chain one run is under way at a time. E_UNSUPPORTED, with
- * the reason, where the plugin cannot do them at once. */
+/* As in vly_gemm. */
 typedef struct vly_rwkv {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
@@ -220,15 +211,7 @@ typedef struct vly_rwkv {
                             vly_error *error);
     vly_status (*run)(vly_rwkv_plan *plan, const vly_rwkv_run *run,
                       vly_error *error);
-    vly_status (*chain_create)(const vly_device_spec *device,
-                               vly_rwkv_plan *const *plans,
-                               const vly_rwkv_run *runs, uint32_t n,
-                               vly_rwkv_chain **chain, vly_error *error);
-    void (*chain_destroy)(vly_rwkv_chain *chain); /* NULL is legal; none of its
-                                                     runs is under way */
-    vly_status (*chain_run)(vly_rwkv_chain *chain, void *stream,
-                            vly_error *error);
-    void *reserved[5]; /* NULL */
+    void *reserved[8]; /* NULL */
 } vly_rwkv;
 VLY_SEAL(vly_rwkv, 112);
 

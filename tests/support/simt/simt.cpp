@@ -37,7 +37,6 @@ static std::vector<char *> stacks;
 static ucontext_t scheduler;
 static jmp_buf scheduler_at;
 static std::vector<rendezvous> of_block;
-static std::vector<rendezvous> of_group; // three a block
 static rendezvous of_warp[SIMT_WARPS];
 static std::vector<char *> shared;
 static int any_of_block;
@@ -72,13 +71,6 @@ static size_t block_of(size_t self)
 void simt_sync_block(void)
 {
     meet(&of_block[block_of((size_t)simt_self)]);
-}
-
-void simt_sync_group(unsigned group, unsigned n)
-{
-    rendezvous *at = &of_group[3 * block_of((size_t)simt_self) + group];
-    at->living = (int)n;
-    meet(at);
 }
 
 void simt_sync_warp(void)
@@ -124,7 +116,6 @@ static void run_blocks(uint3 first, size_t n_blocks)
     const size_t each = simt_block_dim.x, n = n_blocks * each;
     threads.assign(n, coroutine());
     of_block.assign(n_blocks, rendezvous());
-    of_group.assign(3 * n_blocks, rendezvous());
     while (stacks.size() < n)
         stacks.push_back((char *)malloc(stack_bytes));
     while (shared.size() < n_blocks)
@@ -176,17 +167,4 @@ void simt_run(dim3 grid, dim3 block, const std::function<void()> &kernel)
         for (unsigned y = 0; y < grid.y; y++)
             for (unsigned x = 0; x < grid.x; x++)
                 run_blocks(uint3{x, y, z}, 1);
-}
-
-void simt_run_together(unsigned blocks, unsigned n,
-                       const std::function<void()> &kernel)
-{
-    if (blocks * n > SIMT_WARPS * 32) {
-        fprintf(stderr, "simt: %u blocks of %u threads at once\n", blocks, n);
-        abort();
-    }
-    body = &kernel;
-    simt_grid_dim = dim3(blocks);
-    simt_block_dim = dim3(n);
-    run_blocks(uint3{0, 0, 0}, blocks);
 }

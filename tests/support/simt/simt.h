@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * CUDA kernels on the processor, for tests: the threads of a block are
- * coroutines, blocks come one after the other, or all at once where they meet
- * (simt_run_together). Included before a .cu file that
+ * coroutines, blocks come one after the other. Included before a .cu file that
  * CMake made into C++ (tests/unit/attention_cuda.cmake): `<<<` and `>>>` become
  * calls, and headers with PTX are replaced by those of this folder. C++ because
  * kernels are templates.
@@ -61,7 +60,7 @@ extern uint3 simt_block;
 extern uint3 simt_thread;
 extern dim3 simt_grid_dim;
 extern dim3 simt_block_dim;
-extern int simt_self; /* threadIdx.x; together: of all blocks, one by one */
+extern int simt_self; /* threadIdx.x */
 /* what the lanes of a warp show each other */
 extern unsigned char simt_slots[SIMT_WARPS][32][SIMT_SLOT];
 
@@ -74,13 +73,7 @@ void simt_yield(void);      /* until another thread has run */
 void simt_sync_block(void); /* of those that have not returned */
 void simt_sync_warp(void);
 int simt_or_block(int x);
-void simt_sync_group(unsigned group, unsigned threads); /* groups 0 to 2 */
 void simt_run(dim3 grid, dim3 block, const std::function<void()> &kernel);
-/* Blocks may wait for each other: no shared memory but the dynamic one, and at
- * most SIMT_WARPS in all. */
-void simt_run_together(unsigned blocks, unsigned threads,
-                       const std::function<void()> &kernel);
-
 /* kernel<<<grid, block, bytes, stream>>>(args) is made
  * kernel ->* simt_launch(grid, block, bytes, stream)(args) */
 template <typename... A> struct simt_call {
