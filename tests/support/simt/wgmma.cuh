@@ -5,6 +5,8 @@
 #ifndef VLY_WGMMA_CUH
 #define VLY_WGMMA_CUH
 
+#include "attention_mma.cuh" /* numbers of every type as float */
+
 inline void wgmma_fence(void)
 {
 }
