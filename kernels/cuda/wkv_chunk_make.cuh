@@ -265,8 +265,7 @@ add_rows(const chunk_work &work, const float x[][PITCH], uint32_t half,
     }
 }
 
-/* Sixteen columns of M, B^T W: in fp32, beside the tensor cores, which have no
- * time left. */
+/* Sixteen columns of M, B^T W. */
 static __device__ __forceinline__ void make_m(const chunk_work &work,
                                               uint32_t warp, uint32_t lane,
                                               chunk_record *record)
@@ -281,18 +280,15 @@ static __device__ __forceinline__ void make_m(const chunk_work &work,
             if (j == 8 * q + 2 * t + i % 2)
                 sum[q][i] = work.decay[0][j];
         }
-#pragma unroll 4
-    for (uint32_t k = 0; k < CHUNK; k++) {
-        const float a = work.right[k][16 * warp + g];
-        const float below = work.right[k][16 * warp + g + 8];
+#pragma unroll 1
+    for (uint32_t k = 0; k < CHUNK; k += 8) {
+        const float *from = &work.right[k + t][16 * warp + g];
+        const factor_a a(from[0], from[8], from[4 * PITCH],
+                         from[4 * PITCH + 8]);
 #pragma unroll
-        for (uint32_t q = 0; q < 8; q++) {
-            const float2 b = *(const float2 *)&work.left[k][8 * q + 2 * t];
-            sum[q][0] = fmaf(a, b.x, sum[q][0]);
-            sum[q][1] = fmaf(a, b.y, sum[q][1]);
-            sum[q][2] = fmaf(below, b.x, sum[q][2]);
-            sum[q][3] = fmaf(below, b.y, sum[q][3]);
-        }
+        for (uint32_t q = 0; q < 8; q += 4)
+            multiply_columns<4>(sum + q, a, &work.left[k + t][8 * q + g], 8,
+                                4 * PITCH);
     }
 #pragma unroll
     for (uint32_t q = 0; q < 8; q++)
