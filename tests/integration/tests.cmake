@@ -74,6 +74,8 @@ if(TARGET cuda)
     vly_test(test_cuda_errors LABELS gpu TIMEOUT 300
         SOURCES test_cuda_errors.c device_errors.c
         LIBRARIES ${CMAKE_DL_LIBS} DEPENDS cpu cuda)
+    # free memory of a device is everybody's
+    set_tests_properties(test_cuda_errors PROPERTIES RUN_SERIAL ON)
     vly_test(test_cuda_plans LABELS gpu TIMEOUT 300
         SOURCES test_cuda_plans.c device_errors.c DEPENDS cpu cuda)
     if(TARGET emulated_cuda)
