@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -63,11 +62,12 @@ vly_status run_watch_read(const tool_args *args, run_watch_plan *plan,
 
 /* ---- samples ------------------------------------------------------------ */
 
-static void put_sample(run_job *job, uint64_t now)
+static void put_sample(run_job *job)
 {
     run_watch *watch = job->watch;
     vly_stats stats = {.struct_size = sizeof stats};
-    struct timespec wall;
+    uint64_t at_ns = 0;
+    uint64_t unix_ns = 0;
     int64_t wall_ns = 0; /* of a fault that was asked for */
     int64_t steady_ns = 0;
     /* a net that failed says so elsewhere */
@@ -78,12 +78,13 @@ static void put_sample(run_job *job, uint64_t now)
         if (vly_net_area_stats(job->net, a, &area) == VLY_OK)
             watch->area_spikes[a] = area.spikes;
     }
-    clock_gettime(CLOCK_REALTIME, &wall);
+    /* at one time: who is preempted between the two reads a clock that jumped
+     * (on two cores that six builds shared, by 13 ms and back) */
+    vly_clock_both(&at_ns, &unix_ns);
     vly_probe_clock(job->probe, &wall_ns, &steady_ns);
     const vly_telemetry_sample sample = {
-        .at_ns = now + (uint64_t)steady_ns,
-        .unix_ns = (uint64_t)wall.tv_sec * 1000000000u +
-                   (uint64_t)wall.tv_nsec + (uint64_t)wall_ns,
+        .at_ns = at_ns + (uint64_t)steady_ns,
+        .unix_ns = unix_ns + (uint64_t)wall_ns,
         .bursts = stats.bursts,
         .run_ns = stats.run_ns,
         .delivery_ns = stats.delivery_ns,
@@ -119,7 +120,7 @@ void run_watch_look(run_job *job)
     const uint64_t now = vly_clock_ns();
     if (now < watch->next_ns)
         return;
-    put_sample(job, now);
+    put_sample(job);
     const uint64_t after = vly_clock_ns();
     watch->spent_ns += after - now;
     watch->next_ns = now + watch->every_ns;
@@ -292,7 +293,7 @@ vly_status run_watch_open(run_job *job, vly_error *error)
     job->watch = watch;
     vly_status status = describe(watch, job, error);
     if (status == VLY_OK) {
-        put_sample(job, vly_clock_ns());
+        put_sample(job);
         status = open_readers(job, error);
     }
     if (status != VLY_OK)
@@ -307,7 +308,7 @@ vly_status run_watch_close(run_job *job, vly_error *error)
     if (!watch)
         return VLY_OK;
     if (watch->ring && job->net)
-        put_sample(job, vly_clock_ns());
+        put_sample(job);
     /* before its lines are closed: it has notes for them */
     vly_status monitored = run_monitor_close(job, error);
     if (watch->runs) {

@@ -70,6 +70,22 @@ uint64_t vly_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+void vly_clock_both(uint64_t *steady_ns, uint64_t *wall_ns)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 4 && least > 100000; i++) {
+        struct timespec wall;
+        const uint64_t before = vly_clock_ns();
+        clock_gettime(CLOCK_REALTIME, &wall);
+        const uint64_t between = vly_clock_ns() - before;
+        if (between >= least)
+            continue;
+        least = between;
+        *steady_ns = before;
+        *wall_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec;
+    }
+}
+
 void vly_condition_init(pthread_cond_t *condition)
 {
     pthread_condattr_t steady;

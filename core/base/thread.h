@@ -54,5 +54,9 @@ void vly_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock,
                         uint64_t ns);
 
 uint64_t vly_clock_ns(void); /* monotonic */
+/* Both clocks at one time, as far as the system lets this thread read them
+ * without a break of more than a tenth of a millisecond in four tries; else the
+ * try with the shortest break. wall_ns: since 1970. */
+void vly_clock_both(uint64_t *steady_ns, uint64_t *wall_ns);
 
 #endif

@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -49,12 +48,8 @@ struct vly_device_watch {
 
 static void put(vly_device_watch *watch, uint32_t device)
 {
-    struct timespec wall;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    const vly_telemetry_sample sample = {
-        .at_ns = vly_clock_ns(),
-        .unix_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec,
-    };
+    vly_telemetry_sample sample = {0};
+    vly_clock_both(&sample.at_ns, &sample.unix_ns);
     memcpy(watch->words, watch->values, watch->n_metrics * sizeof(double));
     vly_telemetry_put(watch->devices[device].ring, &sample, watch->words);
 }

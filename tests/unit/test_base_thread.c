@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "base/thread.h"
@@ -239,6 +240,27 @@ static void clock_and_cores(void **state)
                   (double)(end - start) * 1e-6);
 }
 
+static uint64_t wall_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void both_clocks_at_one_time(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        uint64_t steady = 0;
+        uint64_t wall = 0;
+        const uint64_t wall_before = wall_now();
+        const uint64_t before = vly_clock_ns();
+        vly_clock_both(&steady, &wall);
+        assert_in_range(steady, before, vly_clock_ns());
+        assert_in_range(wall, wall_before, wall_now());
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(loop_runs_every_task_once),
     cmocka_unit_test(gang_runs_all_at_once),
@@ -249,6 +271,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_task_runs_without_all_threads),
     cmocka_unit_test(signals_go_to_the_caller),
     cmocka_unit_test(clock_and_cores),
+    cmocka_unit_test(both_clocks_at_one_time),
 };
 
 VLY_TEST_MAIN(tests)
