@@ -79,8 +79,8 @@ static vly_status put_verdict(const judges *by, const telemetry_entry *entry,
     if (status != VLY_OK)
         return status;
     vly_record_nats(logits, entry->text, nats);
-    vly_surprise_judge(by->surprise, &entry->record, &entry->note, nats,
-                       &verdict);
+    vly_surprise_judge(by->surprise, &entry->record, &entry->note, entry->text,
+                       nats, &verdict);
     json_object(json, "nats");
     for (uint32_t m = 0; m < VLY_METRICS; m++)
         json_number(json, vly_metric_name(m), nats[m]);

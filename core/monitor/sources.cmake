@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/causes.c
+    ${CMAKE_CURRENT_LIST_DIR}/counting.c
     ${CMAKE_CURRENT_LIST_DIR}/detectors.c
     ${CMAKE_CURRENT_LIST_DIR}/device_watch.c
     ${CMAKE_CURRENT_LIST_DIR}/extremes.c

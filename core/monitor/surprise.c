@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "monitor/counting.h"
 #include "monitor/extremes.h"
 
 /* MEMORY: over how many records a metric's usual surprise is taken. QUIET:
@@ -44,6 +45,7 @@ struct vly_surprise {
     double threshold;
     usual metrics[VLY_METRICS];
     vly_extremes times;
+    vly_counting counting;
     uint64_t n;                  /* records so far */
     double above[VLY_CHANNELS];  /* records over a tail's base, the model's */
     double excess[VLY_CHANNELS]; /* too; sum of what they lie over it */
@@ -200,8 +202,8 @@ static double stall_ms(const vly_record *record, const vly_record_note *note)
 
 /* Values of the channels, and the metric of each. */
 static void measure(vly_surprise *surprise, const vly_record *record,
-                    const vly_record_note *note, const double *nats,
-                    uint32_t *metrics, vly_verdict *verdict)
+                    const vly_record_note *note, const uint8_t *text,
+                    const double *nats, uint32_t *metrics, vly_verdict *verdict)
 {
     double *values = verdict->values;
     double far[2];
@@ -212,11 +214,15 @@ static void measure(vly_surprise *surprise, const vly_record *record,
         verdict->nats[m] = nats[m];
         verdict->z[m] =
             judge_metric(&surprise->metrics[m], surprise->n, nats[m]);
+        /* of this metric the model knows less than this run has shown */
+        if (vly_counting_leads(&surprise->counting, m))
+            verdict->z[m] = surprise->metrics[m].held = 0;
         if (verdict->z[m] > values[0]) {
             values[0] = verdict->z[m];
             metrics[0] = m;
         }
     }
+    vly_counting_learn(&surprise->counting, text, nats);
     values[VLY_CHANNEL_STALL] = bits(stall_ms(record, note));
     metrics[VLY_CHANNEL_STALL] =
         note->z16[VLY_METRIC_BURST] >= note->z16[VLY_METRIC_PACE]
@@ -229,14 +235,14 @@ static void measure(vly_surprise *surprise, const vly_record *record,
 }
 
 void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
-                        const vly_record_note *note, const double *nats,
-                        vly_verdict *verdict)
+                        const vly_record_note *note, const uint8_t *text,
+                        const double *nats, vly_verdict *verdict)
 {
     uint32_t metrics[VLY_CHANNELS];
     vly_verdict made = {.burst = record->burst,
                         .warm = surprise->n >= VLY_TOKENS_WARM,
                         .threshold = surprise->threshold};
-    measure(surprise, record, note, nats, metrics, &made);
+    measure(surprise, record, note, text, nats, metrics, &made);
     for (int c = 0; c < VLY_CHANNELS; c++) {
         const double rarity = rarity_of(surprise, c, made.values[c]);
         if (rarity > made.score) {

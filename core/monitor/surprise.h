@@ -4,14 +4,15 @@
  * token had. Each metric's surprise is held against its own centre and spread
  * of late (a net whose spikes are hard to foresee is not broken). What lasts
  * for some records counts fully, what is large at once in part; the strangest
- * metric counts. Beside it stand two measures that need no model: how long the
- * run stood still beyond what its bursts usually take, in the machine's time
- * and not in the run's own (a machine that others use too has short stalls; a
- * burst that hung is far beyond them, however often there are some); and how
- * far times lie above all that they have been (extremes.h). Each of the three
- * has a tail on sound runs, of idle machines and of busy ones, which says how
- * rare a value is, and a part of the false alarms that are bearable; a record's
- * score is that of the rarest.
+ * metric counts, of those that the model foretells better than counting in this
+ * run does (counting.h). Beside it stand two measures that need no model: how
+ * long the run stood still beyond what its bursts usually take, in the
+ * machine's time and not in the run's own (a machine that others use too has
+ * short stalls; a burst that hung is far beyond them, however often there are
+ * some); and how far times lie above all that they have been (extremes.h). Each
+ * of the three has a tail on sound runs, of idle machines and of busy ones,
+ * which says how rare a value is, and a part of the false alarms that are
+ * bearable; a record's score is that of the rarest.
  *
  * A tail is taken as exponential above a high quantile (peaks over threshold:
  * Pickands 1975, doi:10.1214/aos/1176343003; streams: Siffer et al. 2017,
@@ -94,10 +95,11 @@ void vly_surprise_destroy(vly_surprise *surprise); /* NULL is legal */
  *
  * nats  [VLY_METRICS] in the order of the metrics                  (in)
  * note  of vly_tokens_make for the same record                     (in)
+ * text  [VLY_TOKENS_PER_RECORD], likewise                          (in)
  * Thread  one at a time; no allocation */
 void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
-                        const vly_record_note *note, const double *nats,
-                        vly_verdict *verdict);
+                        const vly_record_note *note, const uint8_t *text,
+                        const double *nats, vly_verdict *verdict);
 
 /* What to tell of when `metric` is strange: if the area that fell most rose, it
  * is the area that rose most, and the other way round. */

@@ -149,7 +149,7 @@ static bool judge(vly_watcher *watcher)
     watcher->lost_told = watcher->lost;
     if (!read_text(watcher, text, nats))
         return false;
-    vly_surprise_judge(watcher->surprise, &record, &note, nats, &verdict);
+    vly_surprise_judge(watcher->surprise, &record, &note, text, nats, &verdict);
     count(watcher, &verdict);
     if (verdict.alarm)
         tell(watcher, &record, &note, &verdict);

@@ -56,7 +56,7 @@ model loose.safetensors 256 1 volley.tokens=1
 expect 2 run small.toml --monitor=loose.safetensors
 says 'metadata volley.rarity is missing, wanted nine numbers: it is not calibrated for this version'
 model calm.safetensors 256 2 volley.tokens=1 "volley.rarity=1e6 0.02 1 1e6 0.02 1 1e6 0.02 1"
-model nervous.safetensors 256 1 volley.tokens=1 "volley.rarity=1e-9 0.9 1e-9 1e6 0.9 1 1e6 0.9 1"
+model nervous.safetensors 256 1 volley.tokens=1 "volley.rarity=1e6 0.9 1 1e-9 0.9 1e-9 1e-9 0.9 1e-9"
 expect 3 run small.toml --monitor=calm.safetensors --monitor-device nothing:1
 says 'nothing'
 holds [ "$(wc -l <err)" -eq 1 ]

@@ -2,5 +2,7 @@
 # What the monitor tells: tokens of telemetry, surprise, simple detectors.
 vly_test(test_monitor_tokens LABELS unit
          SOURCES test_monitor_tokens.c LIBRARIES m)
+vly_test(test_monitor_counting LABELS unit
+         SOURCES test_monitor_counting.c LIBRARIES m)
 vly_test(test_monitor_surprise LABELS unit
          SOURCES test_monitor_surprise.c LIBRARIES m)

@@ -67,6 +67,16 @@ static void sound(uint32_t number, double *nats)
         nats[m] = 1 + (double)((number * 31 + m * 17) % 11) / 20;
 }
 
+/* Bins that counting does not foretell. */
+static const uint8_t *any_text(uint32_t number)
+{
+    static uint8_t text[VLY_TOKENS_PER_RECORD];
+    for (uint32_t m = 0; m < VLY_METRICS; m++)
+        text[m + 1] = (uint8_t)(1 + m * VLY_TOKEN_BINS +
+                                (number * 7 + m * 5) % VLY_TOKEN_BINS);
+    return text;
+}
+
 static vly_verdict feed(vly_surprise *surprise, uint32_t number,
                         uint32_t metric, double more)
 {
@@ -80,7 +90,8 @@ static vly_verdict feed(vly_surprise *surprise, uint32_t number,
     vly_verdict verdict;
     sound(number, nats);
     nats[metric] += more;
-    vly_surprise_judge(surprise, &record, &note, nats, &verdict);
+    vly_surprise_judge(surprise, &record, &note, any_text(number), nats,
+                       &verdict);
     return verdict;
 }
 
@@ -136,13 +147,14 @@ static void test_facts(void **state)
                                 {.bursts = 1, .missing = 2},
                                 {.bursts = 1, .clock_ms = -500}};
     for (size_t i = 0; i < 3; i++) {
-        vly_surprise_judge(surprise, &facts[i], &note, nats, &verdict);
+        vly_surprise_judge(surprise, &facts[i], &note, any_text(101), nats,
+                           &verdict);
         assert_true(verdict.strange);
         assert_int_equal(verdict.metric,
                          i < 2 ? VLY_METRIC_CHECKS : VLY_METRIC_CLOCK);
     }
     const vly_record none = {.bursts = 1, .clock_ms = 499, .lost = 3};
-    vly_surprise_judge(surprise, &none, &note, nats, &verdict);
+    vly_surprise_judge(surprise, &none, &note, any_text(101), nats, &verdict);
     assert_false(verdict.strange);
     assert_true(verdict.threshold <= before);
     vly_surprise_destroy(surprise);
@@ -179,6 +191,40 @@ static void test_own_tail(void **state)
     vly_surprise_destroy(surprise);
 }
 
+/* A metric of which the model knows less than counting does is not listened to,
+ * however surprised it is; the same surprise counts where the model foretells
+ * better, and for other metrics. */
+static void test_counting(void **state)
+{
+    (void)state;
+    const vly_record record = {.bursts = 100};
+    const vly_record_note note = {
+        .raised = VLY_NO_AREA, .silent = VLY_NO_AREA, .device = VLY_NO_AREA};
+    for (uint32_t metric = 0; metric < VLY_METRICS; metric++) {
+        vly_surprise *surprise = NULL;
+        uint8_t text[VLY_TOKENS_PER_RECORD];
+        double nats[VLY_METRICS];
+        vly_verdict verdict;
+        assert_int_equal(
+            vly_surprise_create(usual_tails, 1, 0.1, &surprise, NULL), VLY_OK);
+        for (uint32_t n = 0; n <= 300; n++) {
+            memcpy(text, any_text(n), sizeof text);
+            sound(n, nats);
+            /* the same bin always: a few records are enough to know it */
+            text[metric + 1] = (uint8_t)(1 + metric * VLY_TOKEN_BINS + 8);
+            nats[metric] += n < 300 ? 0 : 40;
+            vly_surprise_judge(surprise, &record, &note, text, nats, &verdict);
+            assert_false(verdict.strange);
+            if (verdict.warm)
+                assert_close(verdict.z[metric], 0, 0);
+        }
+        nats[(metric + 1) % VLY_METRICS] += 40;
+        vly_surprise_judge(surprise, &record, &note, text, nats, &verdict);
+        assert_true(verdict.alarm);
+        vly_surprise_destroy(surprise);
+    }
+}
+
 /* A time far above all that it has been is strange without any surprise. */
 static void test_times(void **state)
 {
@@ -196,7 +242,8 @@ static void test_times(void **state)
         for (uint32_t m = 0; m < VLY_METRICS; m++)
             note.level[m] = usual;
         note.level[VLY_METRIC_BURST] += n < 300 ? 0 : 500;
-        vly_surprise_judge(surprise, &record, &note, nats, &verdict);
+        vly_surprise_judge(surprise, &record, &note, any_text(n), nats,
+                           &verdict);
         assert_int_equal(verdict.alarm, n == 300);
     }
     assert_int_equal(verdict.metric, VLY_METRIC_BURST);
@@ -230,7 +277,8 @@ static vly_verdict stalled(double more_ms, double waited_ms, double often_ms)
         note.z16[VLY_METRIC_BURST] = n == 600 ? 900 : 0;
         record.wall_ns = (uint64_t)((10 + more) * 1e6);
         record.waited_ns = n == 600 ? (uint64_t)(waited_ms * 1e6) : 0;
-        vly_surprise_judge(surprise, &record, &note, nats, &verdict);
+        vly_surprise_judge(surprise, &record, &note, any_text(n), nats,
+                           &verdict);
         if (n < 600)
             assert_false(verdict.strange);
     }
@@ -413,11 +461,12 @@ static void test_sentence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nats),      cmocka_unit_test(test_tails),
-        cmocka_unit_test(test_alarm),     cmocka_unit_test(test_own_tail),
-        cmocka_unit_test(test_facts),     cmocka_unit_test(test_times),
-        cmocka_unit_test(test_stalls),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_detectors), cmocka_unit_test(test_gaussian),
-        cmocka_unit_test(test_causes),    cmocka_unit_test(test_sentence)};
+        cmocka_unit_test(test_nats),     cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_alarm),    cmocka_unit_test(test_own_tail),
+        cmocka_unit_test(test_facts),    cmocka_unit_test(test_counting),
+        cmocka_unit_test(test_times),    cmocka_unit_test(test_stalls),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_detectors),
+        cmocka_unit_test(test_gaussian), cmocka_unit_test(test_causes),
+        cmocka_unit_test(test_sentence)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -45,9 +45,12 @@ static vly_status expect_nothing(void *context, const uint32_t *tokens,
             token >= VLY_TOKEN_VOCABULARY ||
             (t == 0) != (vly_token_metric((uint8_t)token) == VLY_METRICS);
         for (uint32_t i = 0; i < VLY_TOKEN_VOCABULARY; i++) {
+            /* a model knows which metric comes next */
             const int32_t bin = vly_token_bin((uint8_t)i);
             logits[t * VLY_TOKEN_VOCABULARY + i] =
-                -8 * (float)(bin < 0 ? -bin : bin);
+                vly_token_metric((uint8_t)i) == t
+                    ? -8 * (float)(bin < 0 ? -bin : bin)
+                    : -1000;
         }
     }
     return VLY_OK;

@@ -21,8 +21,10 @@ import tokens
 
 # A tail begins where so many of the sound records lie below: that of stalls
 # higher, because the short ones of an idle machine are no measure of the long
-# ones.
-QUANTILES = [0.99, 0.999, 0.99]
+# ones; that of extremes lower, as far down as the mean excess stays what it is
+# further up (0.81 at 0.98, 0.82 at 0.99, 0.72 at 0.97), so what is far out is
+# judged alike and more of what is not is told apart.
+QUANTILES = [0.99, 0.999, 0.98]
 
 
 def channels_of(data, nats, model, backend):
@@ -35,7 +37,7 @@ def channels_of(data, nats, model, backend):
             continue
         kept, text, levels, _ = runs.tokenise(names, records)
         rows = surprise.of_run(nats, model, line, text)
-        got += score.channels(rows, kept, levels)[tokens.WARM:]
+        got += score.channels(rows, text, kept, levels)[tokens.WARM:]
     return got
 
 

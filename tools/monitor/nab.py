@@ -178,10 +178,10 @@ def by_model(path, series):
     import train  # pylint: disable=import-outside-toplevel
     model, _ = rwkv7.load(path)
     got = []
-    for rows in train.nats_of(model, [series_tokens(one) for one in series],
-                              side=8):
+    texts = [series_tokens(one) for one in series]
+    for rows, text in zip(train.nats_of(model, texts, side=8), texts):
         judge = score.Surprise()
-        got.append([judge.judge(row) for row in rows.tolist()])
+        got.append([judge.judge(*row) for row in zip(rows.tolist(), text)])
     return got
 
 

@@ -31,18 +31,60 @@ GAIN_LEAST = 0.1  # of what is smoothed
 QUIET = 16
 
 
-class Surprise:
-    """Surprise of a record's metrics against that of late."""
+class Counting:
+    """What counting bins foretells, beside the model (counting.c)."""
+
+    MEMORY = 1024
+    MOST = 512
+    NATS = 4.0
+    FIRST = 0.5
 
     def __init__(self):
+        self.seen = [[0.0] * tokens.BINS for _ in range(N)]
+        self.total = [0.0] * N
+        self.behind = [0.0] * N
+        self.n = 0
+
+    def leads(self, m):
+        """Whether it foretold metric m better than the model of late."""
+        return self.behind[m] > 0
+
+    def learn(self, text, nats):
+        """One more record: its 16 tokens, how surprised the model was."""
+        self.n += 1
+        gain = 1 / min(self.n, self.MEMORY)
+        for m, x in enumerate(nats):
+            b = text[m + 1] - 1 - m * tokens.BINS
+            counted = math.log((self.total[m] + self.FIRST * tokens.BINS) /
+                               (self.seen[m][b] + self.FIRST))
+            more = max(-self.NATS, min(self.NATS, x - counted))
+            self.behind[m] += (more - self.behind[m]) * gain
+            self._count(m, b)
+
+    def _count(self, m, b):
+        self.seen[m][b] += 1
+        self.total[m] += 1
+        if self.total[m] >= self.MOST:
+            self.seen[m] = [x / 2 for x in self.seen[m]]
+            self.total[m] = sum(self.seen[m])
+
+
+class Surprise:
+    """Surprise of a record's metrics against that of late; of a metric that
+    counting foretells better none counts."""
+
+    def __init__(self):
+        self.counting = Counting()
         self.centre = [0.0] * N
         self.spread = [LEAST_SPREAD] * N
         self.held = [0.0] * N
         self.n = 0
 
-    def judge(self, nats):
-        """nats [15] -> how strange the strangest metric is; learns them."""
+    def judge(self, nats, text):
+        """nats [15], text [16] -> how strange the strangest metric is; learns
+        them."""
         got = [self._metric(m, min(x, 1e3)) for m, x in enumerate(nats)]
+        self.counting.learn(text, nats)
         self.n += 1
         return max(0.0, *got)
 
@@ -58,6 +100,9 @@ class Surprise:
         self.centre[m] += pull / gain
         self.spread[m] += (min(far, 2 * s) - self.spread[m]) / gain
         z = min(d / s, Z_MOST)
+        if self.counting.leads(m):
+            self.held[m] = 0.0
+            return 0.0
         self.held[m] = max(0.0, self.held[m] * KEEP + z * (1 - KEEP))
         return max(self.held[m], z * AT_ONCE)
 
@@ -115,11 +160,11 @@ def without_model(records, levels):
             for record, row in zip(records, levels)]
 
 
-def channels(nats, records, levels):
+def channels(nats, text, records, levels):
     """[3] of each record of a run: surprise, stall, extreme."""
     surprise = Surprise()
-    return [(surprise.judge(a), *b)
-            for a, b in zip(nats, without_model(records, levels))]
+    return [(surprise.judge(*a), *b) for a, b in
+            zip(zip(nats, text), without_model(records, levels))]
 
 
 def is_fact(record):

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What counting foretells: how often each bin of a metric was seen so far in
+ * this run, and whether that would have said more about the metric's tokens
+ * than the model did. A model knows the nets and machines that it was trained
+ * on; where something that knows nothing but this run foretells better, the
+ * model's surprise is its own ignorance and no news of the run.
+ *
+ * Each count begins at a half (Krichevsky and Trofimov 1981,
+ * doi:10.1109/TIT.1981.1056331). tools/monitor/score.py has the same.
+ */
+#ifndef VOLLEY_MONITOR_COUNTING_H
+#define VOLLEY_MONITOR_COUNTING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "monitor/tokens.h"
+
+/* One for each net that is watched; begins as zeros. */
+typedef struct vly_counting {
+    uint64_t n; /* records so far */
+    double seen[VLY_METRICS][VLY_TOKEN_BINS];
+    double total[VLY_METRICS];
+    double behind[VLY_METRICS]; /* nats a record that the model loses by */
+} vly_counting;
+
+/* Whether counting has foretold this metric better than the model of late. */
+bool vly_counting_leads(const vly_counting *counting, uint32_t metric);
+
+/* One more record.
+ * text  [VLY_TOKENS_PER_RECORD]                                      (in)
+ * nats  [VLY_METRICS] how surprising the model found it; NaN is most (in) */
+void vly_counting_learn(vly_counting *counting, const uint8_t *text,
+                        const double *nats);
+
+#endif
