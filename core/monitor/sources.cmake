@@ -6,6 +6,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/device_watch.c
     ${CMAKE_CURRENT_LIST_DIR}/extremes.c
     ${CMAKE_CURRENT_LIST_DIR}/gate.c
+    ${CMAKE_CURRENT_LIST_DIR}/running.c
     ${CMAKE_CURRENT_LIST_DIR}/rwkv_context.c
     ${CMAKE_CURRENT_LIST_DIR}/rwkv_load.c
     ${CMAKE_CURRENT_LIST_DIR}/rwkv_model.c

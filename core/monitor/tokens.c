@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Records into tokens. Every metric has a centre and a spread of late, both
- * integers with 8 binary places: a mean that no single record pulls further
- * than four spreads, and a mean distance that none pulls further than two
- * (Huber 1964, doi:10.1214/aoms/1177703732). They stand for the median and the
- * median distance, which need the whole window, for each area too.
+ * Records into tokens. Every metric has a centre and a spread of late, and so
+ * has every area.
  */
 #include "monitor/tokens.h"
 
@@ -11,15 +8,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "monitor/running.h"
 
-/* A metric of late. */
-typedef struct running {
-    int64_t centre; /* levels, 8 binary places */
-    int64_t spread;
-    uint32_t n; /* records so far, to MEMORY */
-} running;
-
-enum { MEMORY = 128, FREE = 8, Z_MOST = 4096 };
 /* The floor of areas and of metrics of devices; spikes that an area is to have
  * had before its silence counts (8, as a level). */
 enum { AREA_FLOOR = 8, DEVICE_FLOOR = 8, SPOKEN = 256 };
@@ -28,14 +18,14 @@ static const int32_t absent = INT32_MIN;
 
 struct vly_tokens {
     uint64_t n_records;
-    running wall;    /* of the records' length */
-    uint64_t spikes; /* of the record before, and its bursts */
+    vly_running wall; /* of the records' length */
+    uint64_t spikes;  /* of the record before, and its bursts */
     uint64_t bursts;
-    running metrics[VLY_METRICS];
+    vly_running metrics[VLY_METRICS];
     uint32_t n_areas;
     uint32_t n_device;
-    running *areas;  /* [n_areas] */
-    running *device; /* [n_device] */
+    vly_running *areas;  /* [n_areas] */
+    vly_running *device; /* [n_device] */
 };
 
 static const char *const names[VLY_METRICS] = {
@@ -74,6 +64,18 @@ int32_t vly_token_bin(uint8_t token)
     return token == 0 ? 0 : (token - 1) % VLY_TOKEN_BINS - VLY_TOKEN_BINS / 2;
 }
 
+uint8_t vly_token_of(uint32_t metric, int32_t z16)
+{
+    static const int32_t borders[VLY_TOKEN_BINS / 2] = {8,  16,  32,  48,
+                                                        80, 128, 256, 512};
+    const int32_t far = z16 < 0 ? -z16 : z16;
+    int32_t bin = 0;
+    while (bin < VLY_TOKEN_BINS / 2 && far >= borders[bin])
+        bin++;
+    return (uint8_t)((int32_t)(1 + metric * VLY_TOKEN_BINS) +
+                     VLY_TOKEN_BINS / 2 + (z16 < 0 ? -bin : bin));
+}
+
 /* ---- integers ----------------------------------------------------------- */
 
 int32_t vly_token_level(uint64_t value)
@@ -96,55 +98,9 @@ int32_t vly_token_level(uint64_t value)
     return 64 + 64 * octave + places;
 }
 
-/* Rounded down, as Python does it; b > 0. */
-static int64_t divide(int64_t a, int64_t b)
-{
-    const int64_t q = a / b;
-    return a % b < 0 ? q - 1 : q;
-}
-
-static int64_t clamp(int64_t x, int64_t most)
-{
-    return x > most ? most : x < -most ? -most : x;
-}
-
 static int64_t absolute(int64_t x)
 {
     return x < 0 ? -x : x;
-}
-
-/* ---- what has been ------------------------------------------------------ */
-
-static int64_t spread_of(const running *late, int32_t floor)
-{
-    const int64_t least = (int64_t)floor * 256;
-    return late->spread > least ? late->spread : least;
-}
-
-/* How far a level lies from the centre, in sixteenths of the spread. */
-static int32_t deviation(const running *late, int32_t level, int32_t floor)
-{
-    if (late->n == 0)
-        return 0;
-    const int64_t d = (int64_t)level * 256 - late->centre;
-    return (int32_t)clamp(divide(16 * d, spread_of(late, floor)), Z_MOST);
-}
-
-static void learn(running *late, int32_t level, int32_t floor)
-{
-    if (late->n == 0) {
-        late->centre = (int64_t)level * 256;
-        late->spread = (int64_t)floor * 256;
-        late->n = 1;
-        return;
-    }
-    const int64_t s = spread_of(late, floor);
-    const int64_t d = (int64_t)level * 256 - late->centre;
-    const int64_t gain = late->n + 1;
-    late->centre += divide(late->n < FREE ? d : clamp(d, 4 * s), gain);
-    late->spread += divide(clamp(absolute(d), 2 * s) - late->spread, gain);
-    if (late->n < MEMORY - 1)
-        late->n++;
 }
 
 /* ---- records ------------------------------------------------------------ */
@@ -238,9 +194,9 @@ static void look_at_areas(const vly_tokens *tokens, const vly_record *record,
 {
     const int32_t by = vly_token_level(record->bursts);
     for (uint32_t a = 0; a < tokens->n_areas; a++) {
-        const running *late = &tokens->areas[a];
+        const vly_running *late = &tokens->areas[a];
         const int32_t level = vly_token_level(area_spikes[a]) - by;
-        const int32_t z = deviation(late, level, AREA_FLOOR);
+        const int32_t z = vly_running_z16(late, level, AREA_FLOOR);
         if (note->raised == VLY_NO_AREA || z > levels[VLY_METRIC_RAISED]) {
             note->raised = a;
             levels[VLY_METRIC_RAISED] = z;
@@ -249,7 +205,7 @@ static void look_at_areas(const vly_tokens *tokens, const vly_record *record,
             note->lowered = a;
             levels[VLY_METRIC_LOWERED] = -z;
         }
-        if (late->n >= FREE && area_spikes[a] == 0 &&
+        if (late->n >= VLY_RUNNING_FREE && area_spikes[a] == 0 &&
             late->centre + (int64_t)by * 256 >= SPOKEN * 256) {
             note->n_silent++;
             if (note->silent == VLY_NO_AREA)
@@ -264,8 +220,8 @@ static void look_at_device(const vly_tokens *tokens, const uint64_t *device,
                            int32_t *levels, vly_record_note *note)
 {
     for (uint32_t i = 0; device && i < tokens->n_device; i++) {
-        const int32_t z = deviation(&tokens->device[i],
-                                    vly_token_level(device[i]), DEVICE_FLOOR);
+        const int32_t z = vly_running_z16(
+            &tokens->device[i], vly_token_level(device[i]), DEVICE_FLOOR);
         const int32_t far = z < 0 ? -z : z;
         if (note->device == VLY_NO_AREA || far > levels[VLY_METRIC_DEVICE]) {
             note->device = i;
@@ -305,17 +261,6 @@ static void measure(const vly_tokens *tokens, const vly_record *record,
     look_at_areas(tokens, record, area_spikes, levels, note);
 }
 
-static uint8_t bin_of(int32_t z16)
-{
-    static const int32_t borders[VLY_TOKEN_BINS / 2] = {8,  16,  32,  48,
-                                                        80, 128, 256, 512};
-    const int32_t far = z16 < 0 ? -z16 : z16;
-    int32_t bin = 0;
-    while (bin < VLY_TOKEN_BINS / 2 && far >= borders[bin])
-        bin++;
-    return (uint8_t)(VLY_TOKEN_BINS / 2 + (z16 < 0 ? -bin : bin));
-}
-
 /* What this record adds to what has been. */
 static void remember(vly_tokens *tokens, const vly_record *record,
                      const uint64_t *area_spikes, const uint64_t *device,
@@ -324,13 +269,15 @@ static void remember(vly_tokens *tokens, const vly_record *record,
     const int32_t by = vly_token_level(record->bursts);
     for (uint32_t m = 0; m < VLY_METRICS; m++)
         if (levels[m] != absent)
-            learn(&tokens->metrics[m], levels[m], floors[m]);
+            vly_running_learn(&tokens->metrics[m], levels[m], floors[m]);
     for (uint32_t i = 0; device && i < tokens->n_device; i++)
-        learn(&tokens->device[i], vly_token_level(device[i]), DEVICE_FLOOR);
-    learn(&tokens->wall, vly_token_level(record->wall_ns), AREA_FLOOR);
+        vly_running_learn(&tokens->device[i], vly_token_level(device[i]),
+                          DEVICE_FLOOR);
+    vly_running_learn(&tokens->wall, vly_token_level(record->wall_ns),
+                      AREA_FLOOR);
     for (uint32_t a = 0; a < tokens->n_areas; a++)
-        learn(&tokens->areas[a], vly_token_level(area_spikes[a]) - by,
-              AREA_FLOOR);
+        vly_running_learn(&tokens->areas[a],
+                          vly_token_level(area_spikes[a]) - by, AREA_FLOOR);
     tokens->spikes = record->spikes;
     tokens->bursts = record->bursts;
 }
@@ -344,20 +291,20 @@ bool vly_tokens_make(vly_tokens *tokens, const vly_record *record,
                             .lowered = VLY_NO_AREA,
                             .silent = VLY_NO_AREA,
                             .device = VLY_NO_AREA};
-    if (record->bursts > 0 && tokens->wall.n >= FREE &&
+    if (record->bursts > 0 && tokens->wall.n >= VLY_RUNNING_FREE &&
         ((int64_t)vly_token_level(record->wall_ns) + 64) * 256 <
             tokens->wall.centre)
         return false;
     measure(tokens, record, area_spikes, device, levels, &made);
     text[0] = 0;
     for (uint32_t m = 0; m < VLY_METRICS; m++) {
-        const running *late = &tokens->metrics[m];
+        const vly_running *late = &tokens->metrics[m];
         const bool there = levels[m] != absent;
-        made.centre[m] = (int32_t)divide(late->centre, 256);
-        made.spread[m] = (int32_t)(spread_of(late, floors[m]) / 256);
+        made.centre[m] = (int32_t)vly_floor_divide(late->centre, 256);
+        made.spread[m] = (int32_t)(vly_running_spread(late, floors[m]) / 256);
         made.level[m] = there ? levels[m] : made.centre[m];
-        made.z16[m] = there ? deviation(late, levels[m], floors[m]) : 0;
-        text[1 + m] = (uint8_t)(1 + m * VLY_TOKEN_BINS + bin_of(made.z16[m]));
+        made.z16[m] = there ? vly_running_z16(late, levels[m], floors[m]) : 0;
+        text[1 + m] = vly_token_of(m, made.z16[m]);
     }
     /* a net that stands still is not what the next records are held against */
     if (record->bursts > 0) {
@@ -375,8 +322,8 @@ vly_status vly_tokens_create(uint32_t n_areas, uint32_t n_device,
                              vly_tokens **tokens, vly_error *error)
 {
     vly_tokens *made = vly_calloc(1, sizeof *made);
-    running *areas = vly_calloc((size_t)n_areas + 1, sizeof *areas);
-    running *device = vly_calloc((size_t)n_device + 1, sizeof *device);
+    vly_running *areas = vly_calloc((size_t)n_areas + 1, sizeof *areas);
+    vly_running *device = vly_calloc((size_t)n_device + 1, sizeof *device);
     if (!made || !areas || !device) {
         vly_free(made);
         vly_free(areas);

@@ -93,6 +93,8 @@ const char *vly_metric_what(uint32_t metric);
 uint32_t vly_token_metric(uint8_t token);
 /* -8 to 8; 0 for the separator */
 int32_t vly_token_bin(uint8_t token);
+/* Of a metric that lies so many sixteenths of a spread from its centre. */
+uint8_t vly_token_of(uint32_t metric, int32_t z16);
 
 /* 0 for 0, else 64 + floor(64 log2 value) to 6 binary places cut, not rounded.
  */
