@@ -213,6 +213,7 @@ set(command_tests
     ask
     report
     monitor
+    series
     nvml
     readme)
 if(VOLLEY_SANITIZE MATCHES "thread")

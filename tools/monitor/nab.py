@@ -3,7 +3,10 @@
 """The standard profile of the Numenta Anomaly Benchmark (Lavin and Ahmad 2015,
 doi:10.1109/ICMLA.2015.141), and detectors on it.
 
-    nab.py DATA [MODEL.safetensors]     DATA/data/*/*.csv, DATA/labels/...
+    nab.py DATA [MODEL.safetensors [--volley COMMAND]]
+
+DATA has data/*/*.csv and labels/combined_windows.json. With a model every file
+is judged by `volley monitor series`: by all of it, and by each of two channels.
 
 A detection in a window scores by a sigmoid of where it lies (1 at the window's
 begin, about 0 at its end), the best of a window counts; a window without one
@@ -18,8 +21,10 @@ import json
 import math
 import pathlib
 import random
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
-import runs
 import score
 import tokens
 
@@ -38,6 +43,7 @@ class Series:
     def __init__(self, path, labels):
         with open(path, encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
+        self.path = path
         self.name = f"{path.parent.name}/{path.name}"
         self.values = [float(row["value"]) for row in rows]
         stamps = [row["timestamp"] for row in rows]
@@ -120,9 +126,13 @@ def suppress(row):
 def levels_of(values, probation):
     """Values as whole numbers, fine enough for what the probation shows."""
     past = values[:max(2, probation)]
-    mean = sum(past) / len(past)
-    sd = math.sqrt(sum((x - mean) ** 2 for x in past) / len(past)) or \
-        max(abs(mean), 1e-9)
+    total = squares = 0.0  # sum() of newer versions rounds otherwise
+    for x in past:
+        total += x
+    mean = total / len(past)
+    for x in past:
+        squares += (x - mean) * (x - mean)
+    sd = math.sqrt(squares / len(past)) or max(abs(mean), 1e-9)
     return [int(max(-1e9, min(1e9, math.floor(4096 * (x - mean) / sd + 0.5))))
             for x in values]
 
@@ -141,16 +151,17 @@ def simple(kind, one):
     return got
 
 
+def times(level):
+    """A level where two of the times stand, as it is and turned over."""
+    return [level // 8, -(level // 8)]
+
+
 def by_rules(one):
-    """The monitor's rules about times (score.Extremes) on one series: values
-    beyond all before them, as they are and smoothed; here lower ones too."""
-    now, late = score.Range(64.0, True), score.Range(64.0, True)
-    smooth, got = 0.0, []
-    for i, x in enumerate(levels_of(one.values, one.probation)):
-        smooth += (x - smooth) * max(1 / (i + 1), score.GAIN_LEAST)
-        got.append(max(now.over(float(x)), late.over(smooth))
-                   if i >= score.FREE else 0.0)
-    return got
+    """The monitor's rule about times on one series: values beyond all before
+    them, as they are and smoothed."""
+    judge = score.Extremes(range(2))
+    return [max(judge.judge(times(x)))
+            for x in levels_of(one.values, one.probation)]
 
 
 def series_tokens(one):
@@ -172,30 +183,15 @@ def series_tokens(one):
     return got
 
 
-def by_model(path, series):
-    """Scores of the model, files of similar length side by side."""
-    import rwkv7  # pylint: disable=import-outside-toplevel
-    import train  # pylint: disable=import-outside-toplevel
-    model, _ = rwkv7.load(path)
-    got = []
-    texts = [series_tokens(one) for one in series]
-    for rows, text in zip(train.nats_of(model, texts, side=8), texts):
-        judge = score.Surprise()
-        got.append([judge.judge(*row) for row in zip(rows.tolist(), text)])
-    return got
-
-
-def joined(path, model, rules):
-    """As the engine joins them (score.Rarity); one series has no stalls."""
-    numbers = [float(x) for x in
-               runs.metadata(path)["volley.rarity"].split()]
-    limit, got = score.threshold(1, 36000), []
-    for surprise, rule in zip(model, rules):
-        judge = score.Rarity([numbers[:3], numbers[6:]], limit,
-                             (score.BUDGET[0], score.BUDGET[2]))
-        got.append([judge.judge((x, math.log2(1 + 4 * y)))
-                    for x, y in zip(surprise, rule)])
-    return got
+def by_command(options, one):
+    """What the command prints of each row of a file."""
+    done = subprocess.run(
+        [options.volley, "monitor", "series", str(options.model), str(one.path),
+         "--column", "value", "--learn", str(max(2, one.probation)),
+         "--json"], capture_output=True, check=False)
+    if done.returncode != 0:
+        sys.exit(done.stderr.decode().strip())
+    return [json.loads(text) for text in done.stdout.splitlines()]
 
 
 def main():
@@ -203,6 +199,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("model", type=pathlib.Path, nargs="?")
+    parser.add_argument("--volley", default="volley")
     parser.add_argument("--only-model", action="store_true")
     options = parser.parse_args()
     with open(options.data / "labels" / "combined_windows.json",
@@ -225,9 +222,12 @@ def main():
             rows[kind] = [simple(kind, one) for one in series]
         rows["rules"] = [by_rules(one) for one in series]
     if options.model:
-        rows["model"] = by_model(options.model, series)
-        rows["monitor"] = joined(options.model, rows["model"],
-                                 [by_rules(one) for one in series])
+        with ThreadPoolExecutor(2) as pool:
+            told = list(pool.map(lambda one: by_command(options, one),
+                                 series))
+        for name, key in (("surprise", "surprise"), ("extreme", "extreme"),
+                          ("monitor", "monitor")):
+            rows[name] = [[row[key] for row in some] for some in told]
     for name, scores in rows.items():
         plain, _ = corpus_score(series, scores)
         quiet, _ = corpus_score(series, [suppress(row) for row in scores])

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A column of numbers of a CSV file: a first line of names, fields between
+ * commas, no quotes.
+ */
+#ifndef VOLLEY_TOOLS_SERIES_FILE_H
+#define VOLLEY_TOOLS_SERIES_FILE_H
+
+#include <stddef.h>
+
+#include <volley/volley.h>
+
+typedef struct series_file {
+    double *values; /* [n] finite */
+    size_t n;
+} series_file;
+
+/* column is a name of the first line, NULL the last one.
+ * Errors  E_IO; E_PARSE the line, what it has and what was wanted; E_NOMEM */
+vly_status series_file_read(const char *path, const char *column,
+                            series_file *file, vly_error *error);
+void series_file_deinit(series_file *file);
+
+#endif
