@@ -172,7 +172,7 @@ static void test_own_tail(void **state)
                      VLY_OK);
     for (uint32_t n = 0; n < 2000; n++) {
         const bool now = n % 32 == 31;
-        const vly_verdict verdict = feed(surprise, n, n % 3, now ? 8 : 0);
+        const vly_verdict verdict = feed(surprise, n, n % 3, now ? 10 : 0);
         if (now && first == 0 && verdict.warm)
             first = verdict.score;
         last = now ? verdict.score : last;

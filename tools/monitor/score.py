@@ -16,8 +16,8 @@ import tokens
 
 N = len(tokens.METRICS)
 LEAST_SPREAD = 2.0
-KEEP = 0.8
-AT_ONCE = 0.25
+KEEP = 0.85
+AT_ONCE = 0.2
 JUMP_MS = 500
 Z_MOST = 64.0
 MEMORY = 256
