@@ -299,6 +299,7 @@ static int run(const tool_args *args)
     VLY_TRY(check_suite(args, suite, &bench, &error));
     VLY_TRY(device_limits_read(args, &error));
     VLY_TRY(tool_registry_create(&bench.registry, &error));
+    VLY_TRY(device_limits_check(bench.registry, &error));
     if (!is_product(suite)) {
         VLY_TRY(find_genomes(args, folder, sizeof folder, &error));
         VLY_TRY(tool_backend_check(bench.registry, bench.backend, &error));
@@ -306,6 +307,7 @@ static int run(const tool_args *args)
     if (bench.beside != NULL)
         VLY_TRY(tool_backend_check(bench.registry, bench.beside, &error));
     status = measure_and_report(args, suite, &bench, &code, &error);
+    device_limits_tell();
 out:
     vly_registry_destroy(bench.registry);
     return status != VLY_OK ? tool_fail(&error) : code;

@@ -9,7 +9,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "plugin/accelerator.h"
 #include "plugin/plugin_check.h"
+#include "plugin/registry.h"
 #include "tool.h"
 
 /* ---- the option --------------------------------------------------------- */
@@ -73,6 +75,7 @@ static bool is_device(const char *name)
 enum { MOST_NAMED = 64 }; /* the library takes no more */
 static char named[MOST_NAMED][32];
 static uint32_t n_named;
+static bool has_usual; /* one without a name was given */
 
 static vly_status limit_named(const char *device, uint64_t bytes,
                               vly_error *error)
@@ -91,14 +94,22 @@ static vly_status read_one(const char *text, vly_error *error)
     uint64_t bytes;
     if (!read_bytes(equals ? equals + 1 : text, &bytes))
         return bad_limit(text, error);
-    if (!equals)
+    if (!equals) {
+        has_usual = true;
         return vly_device_memory_limit(NULL, bytes, error);
+    }
     if (n >= sizeof device)
         return bad_limit(text, error);
     memcpy(device, text, n);
     device[n] = '\0';
     if (!is_device(device))
         return bad_limit(text, error);
+    if (strncmp(device, "cpu:", 4) == 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--device-memory %s: the processor is no device with "
+                        "memory of its own; what accelerators take on it is "
+                        "host=BYTES",
+                        text);
     return limit_named(device, bytes, error);
 }
 
@@ -111,6 +122,84 @@ vly_status device_limits_read(const tool_args *args, vly_error *error)
             return status;
     }
     return VLY_OK;
+}
+
+/* ---- are there such devices? --------------------------------------------- */
+
+/* Of a backend of this id, or of an accelerator as "gemm_cuda" is of "cuda". */
+static vly_status count_devices(const vly_registry *registry, const char *id,
+                                const char *plugin, uint32_t *count,
+                                vly_error *error)
+{
+    const vly_backend *backend = NULL;
+    const void *table = NULL;
+    vly_memory memory;
+    vly_status status = VLY_OK;
+    if (strcmp(id, plugin) == 0) {
+        VLY_TRY(vly_registry_backend(registry, id, &backend, error));
+        *count = backend->device_count();
+    } else {
+        VLY_TRY(vly_registry_interface(registry, plugin, VLY_MEMORY_INTERFACE,
+                                       &table, error));
+        VLY_TRY(vly_memory_check(table, &memory, error));
+        *count = memory.device_count();
+    }
+out:
+    return status;
+}
+
+static bool is_of(const char *plugin, const char *id)
+{
+    const size_t n = strlen(plugin);
+    const size_t m = strlen(id);
+    return strcmp(plugin, id) == 0 || (n > m && plugin[n - m - 1] == '_' &&
+                                       strcmp(plugin + n - m, id) == 0);
+}
+
+static vly_status check_named(const vly_registry *registry, const char *device,
+                              vly_error *error)
+{
+    char id[32];
+    uint64_t index = 0;
+    uint32_t count = 0;
+    bool known = false;
+    vly_error why = VLY_ERROR_INIT;
+    const size_t n = strcspn(device, ":");
+    if (device[n] == '\0') /* host */
+        return VLY_OK;
+    snprintf(id, sizeof id, "%.*s", (int)n, device);
+    (void)tool_read_count(device + n + 1, &index); /* read_one has */
+    for (uint32_t i = 0; i < vly_registry_count(registry) && count == 0; i++) {
+        vly_plugin_info info = {.struct_size = sizeof info};
+        if (vly_registry_file(registry, i, &info) != VLY_OK ||
+            !is_of(info.id, id))
+            continue;
+        known = true;
+        (void)count_devices(registry, id, info.id, &count, &why);
+    }
+    if (!known)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--device-memory %s=: no plugin has devices of this "
+                        "name; volley plugins lists them",
+                        device);
+    if (count > 0 && index >= count)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--device-memory %s=: there is no such device, %s has "
+                        "%u, the first is %s:0",
+                        device, id, count, id);
+    if (count == 0)
+        tool_message("--device-memory %s= limits nothing: %s", device,
+                     why.status != VLY_OK ? why.message
+                                          : "there is no such device here");
+    return VLY_OK;
+}
+
+vly_status device_limits_check(const vly_registry *registry, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < n_named && status == VLY_OK; i++)
+        status = check_named(registry, named[i], error);
+    return status;
 }
 
 /* ---- figures ------------------------------------------------------------ */
@@ -159,6 +248,28 @@ const char *device_limits_text(const vly_device_usage *usage)
     return text;
 }
 
+/* Is limit i one below which nobody took memory? The last is the one without a
+ * name, which is of all devices but the host. */
+static bool limits_nothing(uint32_t i, char *text, size_t size)
+{
+    vly_device_usage usage;
+    bool taken = false;
+    for (uint32_t k = 0; k < vly_device_memory_count(); k++)
+        if (used_at(k, &usage))
+            taken = taken || (i < n_named ? strcmp(usage.device, named[i]) == 0
+                                          : strcmp(usage.device, "host") != 0);
+    if (taken || (i == n_named && !has_usual))
+        return false;
+    if (i < n_named)
+        (void)snprintf(text, size,
+                       "%s: limited, but nothing here took memory there",
+                       named[i]);
+    else
+        (void)snprintf(text, size,
+                       "limited, but nothing here took memory of a device");
+    return true;
+}
+
 void device_limits_print(void)
 {
     for (uint32_t i = 0; i < vly_device_memory_count(); i++) {
@@ -167,13 +278,18 @@ void device_limits_print(void)
             tool_print("device memory     %s: %s\n", usage.device,
                        device_limits_text(&usage));
     }
-    for (uint32_t i = 0; i < n_named; i++) {
-        vly_device_usage usage;
-        if (!device_limits_usage(named[i], &usage))
-            tool_print("device memory     %s: limited, but no plugin of this "
-                       "run has memory there\n",
-                       named[i]);
-    }
+    char text[128];
+    for (uint32_t i = 0; i <= n_named; i++)
+        if (limits_nothing(i, text, sizeof text))
+            tool_print("device memory     %s\n", text);
+}
+
+void device_limits_tell(void)
+{
+    char text[128];
+    for (uint32_t i = 0; i <= n_named; i++)
+        if (limits_nothing(i, text, sizeof text))
+            tool_message("--device-memory: %s", text);
 }
 
 void device_limits_put(const char *key, const vly_device_usage *usage,

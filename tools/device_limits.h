@@ -14,17 +14,28 @@
 #define DEVICE_LIMITS_OPTION                                                   \
     {                                                                          \
         "device-memory", 0, true, TOOL_TEXT, "[DEVICE=]BYTES",                 \
-            "take no more of a device: 8GiB, or cuda:1=512MiB", 0, 0           \
+            "take no more of any device: 8GiB; of one: cuda:1=512MiB; of "     \
+            "what they share with the host and accelerators take there: "      \
+            "host=1GiB",                                                       \
+            0, 0                                                               \
     }
 
 /* Sets the limits of all --device-memory, or none.
  * Errors  E_INVALID one is none: which, and what was wanted */
 vly_status device_limits_read(const tool_args *args, vly_error *error);
 
+/* Whether there are the devices that were named. One whose plugin cannot be
+ * used here is told, so that a call may be the same on every machine.
+ * Errors  E_INVALID no plugin has devices of this name, or not so many */
+vly_status device_limits_check(const vly_registry *registry, vly_error *error);
+
 /* Figures of the account of this name. false: there is none. */
 bool device_limits_usage(const char *device, vly_device_usage *usage);
-/* Lines of a summary: devices on which something was allocated. */
+/* Lines of a summary: devices on which something was allocated, and limits
+ * below which nothing was. */
 void device_limits_print(void);
+/* The latter alone, on stderr. */
+void device_limits_tell(void);
 /* The same as the array "device_memory" of an object. */
 void device_limits_json(json_writer *json);
 /* "1.2 GB in use, 0 B kept, at most 1.3 GB"; valid as tool_bytes' */

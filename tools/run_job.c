@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "device_limits.h"
 #include "plugin/host_log.h"
 
 /* Or as long as it takes until the next sample of telemetry. */
@@ -184,6 +185,7 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
     VLY_TRY(run_checkpoint_check(job, error));
     VLY_TRY(run_resume_load(job, error));
     VLY_TRY(tool_registry_create(&job->registry, error));
+    VLY_TRY(device_limits_check(job->registry, error));
     VLY_TRY(run_probe_open(job, error));
     VLY_TRY(check_plan(job, error));
     if (plan->folder != NULL)

@@ -21,11 +21,41 @@ for limit in 8G "" =4 -3MiB 1e3 .MiB 0 cuda1=4MiB cuda:x=1MiB cuda:0= \
     expect 2 run "$three" --quiet --backend cpu:1 --device-memory "$limit"
     says "--device-memory $limit: wanted [DEVICE=]BYTES, as in 8GiB"
 done
-for limit in 1.5GiB 4096 7KB host=1MiB cuda:12=1TB; do
+for limit in 1.5GiB 4096 7KB host=1MiB minor_3:0=1TB; do
     expect 0 run "$three" --quiet --backend cpu:1 --device-memory "$limit"
 done
-expect 0 run "$three" --backend cpu:1 --device-memory cuda:12=1TB
-prints "cuda:12: limited, but no plugin of this run has memory there"
+# ---- a limit of what is not there, or of what nobody takes ----
+expect 2 run "$three" --backend cpu:1 --device-memory cpu:0=1GiB
+says "--device-memory cpu:0=1GiB: the processor is no device"
+says "host=BYTES"
+expect 2 run "$three" --backend cpu:1 --device-memory minor_3:7=1GiB
+says "--device-memory minor_3:7=: there is no such device, minor_3 has 1"
+expect 2 run "$three" --backend cpu:1 --device-memory abacus:0=1GiB
+says "--device-memory abacus:0=: no plugin has devices of this name"
+# a plugin that cannot be used here, as cuda without a driver: told
+unusable=$test_plugins/broken_init_fails.so
+VOLLEY_PLUGIN_PATH=$unusable:$VOLLEY_PLUGIN_PATH \
+    "$volley" run "$three" --backend cpu:1 \
+    --device-memory broken_init_fails:0=1GiB >out 2>err
+holds [ $? -eq 0 ]
+says "--device-memory broken_init_fails:0= limits nothing: "
+says "the moon is not full"
+expect 2 bench gemv --sizes 64 --device-memory minor_3:7=1GiB
+says "there is no such device"
+expect 2 bench gemv --sizes 64 --device-memory cpu:0=1GiB
+says "the processor is no device"
+expect 0 run "$three" --backend cpu:1 --device-memory minor_3:0=1TB
+prints "minor_3:0: limited, but nothing here took memory there"
+expect 0 run "$three" --backend cpu:1 --device-memory 8GiB
+prints "device memory     limited, but nothing here took memory of a device"
+expect 0 run "$three" --backend minor_3 --device-memory 8GiB
+holds sh -c '! grep -q "nothing here took" out'
+expect 0 bench gemv --sizes 64 --types fp32 --backend cpu:1,tune=0 \
+    --device-memory 8GiB --device-memory host=1GiB
+says "--device-memory: limited, but nothing here took memory of a device"
+holds sh -c '! grep -q "host: limited" err'
+expect 0 bench --help
+prints "host=1GiB"
 expect 2 bench cpu --device-memory 8G
 says "--device-memory 8G: wanted"
 
