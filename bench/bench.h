@@ -60,6 +60,7 @@ typedef struct bench_row {
     double of_increments;
     double peer_s; /* published by others for the same; 0: none */
     const char *peer;
+    char reason[400]; /* why it was skipped; "": it was measured */
 } bench_row;
 
 /* ---- suite cuda: a device beside the CPU backend of its machine --------- */
@@ -142,6 +143,7 @@ typedef struct bench_device {
 } bench_device;
 
 typedef struct bench_options {
+    const char *suite;
     const char *genomes; /* folder */
     const char *backend;
     const char *beside;  /* suite cuda: another one to time; NULL: none */
@@ -151,8 +153,10 @@ typedef struct bench_options {
     const char *set;
     const char *seq;
     const char *dims;
-    const char *sweep; /* suite attention: candidates; NULL: none */
-    const char *log;   /* of a sweep; NULL: none */
+    const char *sweep;   /* suite attention: candidates; NULL: none */
+    const char *log;     /* of a sweep; NULL: none */
+    const char *compare; /* a file of --save; NULL: none */
+    bool compare_other;  /* also of another suite or device */
     uint32_t n_threads;
     bool markdown;
     bool quick;
@@ -162,6 +166,7 @@ typedef struct bench_options {
 typedef struct bench_results {
     bench_machine machine;
     bench_probes probes;
+    char suite[16];
     char backend[64];
     char device[128];
     bool quick;
@@ -218,16 +223,37 @@ bench_case *bench_case_add(bench_results *results, const char *id);
 /* The figure: a time of a burst in the unit of the case. */
 double bench_case_value(const bench_case *one, double seconds);
 
+/* Whether what was asked for by name was measured (bench_asked.c has the rule).
+ * Errors  E_UNSUPPORTED  names what was not, and why; or that nothing was */
+vly_status bench_asked(const bench_options *options,
+                       const bench_results *results, vly_error *error);
+/* Adds a row that was not measured. */
+void bench_row_skip(bench_results *results, const char *id,
+                    const vly_error *why);
+
 void bench_print(const bench_results *results, bool markdown);
 void bench_cases_print(const bench_results *results, bool markdown);
 void bench_json(const bench_results *results, json_writer *json);
 /* One object a case into the open array; then energy and device. */
 void bench_cases_json(const bench_results *results, json_writer *json);
 void bench_energy_json(const bench_results *results, json_writer *json);
-/* Prints the rows that both have; *n_slower: those slower by more than the
- * threshold. Errors E_IO, E_PARSE */
-vly_status bench_compare(const bench_results *results, const char *path,
-                         double threshold, uint32_t *n_slower,
-                         vly_error *error);
+
+/* ---- bench_compare.c: an earlier bench beside this one ------------------ */
+
+/* Whether options->compare is one of --save and of this suite, before anything
+ * is measured; VLY_OK without one.
+ * Errors  E_IO, E_PARSE; E_INVALID another suite, and not compare_other */
+vly_status bench_compare_check(const bench_options *options, vly_error *error);
+/* What this bench is of, as soon as it is known.
+ * Errors  E_INVALID options->compare is of another device or backend */
+vly_status bench_device_set(const bench_options *options, const char *backend,
+                            const char *device, bench_results *results,
+                            vly_error *error);
+/* Prints all rows of both; *n_worse: those slower by more than the threshold,
+ * and those that were measured then and skipped now.
+ * Errors  E_IO; E_PARSE also where no row is in both */
+vly_status bench_compare(const bench_options *options,
+                         const bench_results *results, double threshold,
+                         uint32_t *n_worse, vly_error *error);
 
 #endif

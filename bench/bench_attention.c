@@ -345,6 +345,21 @@ static double n_operations(const vly_attention_desc *desc, bool backward)
     return backward ? 2.5 * seen : seen;
 }
 
+/* What a list gave of it; the cache of decoding is the suite's own. */
+static void put_parts(const bench_options *options, bench_product *row,
+                      const vly_attention_desc *desc)
+{
+    char seq[16];
+    char dim[16];
+    (void)snprintf(seq, sizeof seq, "%u", desc->seq_q);
+    (void)snprintf(dim, sizeof dim, "%u", desc->dim);
+    bench_product_part(row, "--types", conformance_element_name(desc->type),
+                       options->types != NULL);
+    bench_product_part(row, "--dims", dim, options->dims != NULL);
+    bench_product_part(row, "--seq", seq,
+                       options->seq != NULL && desc->seq_q == desc->seq_kv);
+}
+
 static vly_status one(const bench_options *options,
                       const vly_accelerator *accelerator,
                       const vly_attention_desc *desc, bool backward,
@@ -365,6 +380,7 @@ static vly_status one(const bench_options *options,
         return vly_fail(error, VLY_E_INVALID, "more than %d products",
                         BENCH_PRODUCTS_MAX);
     tool_message("%s", id);
+    put_parts(options, row, desc);
     w = (bench_attention_work){.accelerator = accelerator, .desc = *desc};
     row->flops = n_operations(desc, backward);
     row->bandwidth = desc->seq_q == 1;

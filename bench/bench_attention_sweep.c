@@ -34,6 +34,7 @@ static bench_sweep sweep;
 static char listed[LISTED_MOST][BENCH_SWEEP_OPTIONS];
 static uint32_t n_listed;
 static uint32_t n_products;
+static uint32_t n_skipped; /* of these: the first candidate does not run */
 
 /* ---- the list --------------------------------------------------------- */
 
@@ -231,6 +232,7 @@ vly_status bench_attention_sweep_begin(const bench_options *options,
 {
     vly_status status = read_list(options->sweep, error);
     n_products = 0;
+    n_skipped = 0;
     return status == VLY_OK
                ? bench_sweep_open(&sweep, options->log, results->device, error)
                : status;
@@ -257,6 +259,7 @@ vly_status bench_attention_sweep(const bench_options *options,
     bench_attention_work_deinit(&c.base);
     if (!c.ready && (status == VLY_E_UNSUPPORTED || status == VLY_E_NOMEM)) {
         tool_message("%s: skipped: %s", id, error->message);
+        n_skipped++;
         return VLY_OK;
     }
     if (status != VLY_OK) /* what there is took minutes */
@@ -277,5 +280,11 @@ vly_status bench_attention_sweep_end(const bench_options *options,
                         "no product of the suite has \"%s\" in its name",
                         options->pattern);
     bench_sweep_print(&sweep, options->markdown);
+    /* as bench_asked.c has it of rows */
+    if (n_skipped == n_products || (n_skipped > 0 && options->pattern != NULL))
+        return vly_fail(error, VLY_E_UNSUPPORTED,
+                        "asked for and not measured: %u of %u products; the "
+                        "reasons are above",
+                        n_skipped, n_products);
     return VLY_OK;
 }

@@ -123,10 +123,13 @@ static void speed_line(const bench_case *one, table *t)
     snprintf(t->cells[0], CELL_BYTES, "%s", one->id);
     if (one->skipped) {
         snprintf(t->cells[1], CELL_BYTES, "skipped");
-        snprintf(t->cells[t->n - 1], CELL_BYTES,
-                 "does not fit: %s requested, %s available",
-                 tool_bytes(one->bytes_requested),
-                 tool_bytes(one->bytes_available));
+        if (one->bytes_requested > 0)
+            snprintf(t->cells[t->n - 1], CELL_BYTES,
+                     "does not fit: %s requested, %s available",
+                     tool_bytes(one->bytes_requested),
+                     tool_bytes(one->bytes_available));
+        else
+            snprintf(t->cells[t->n - 1], CELL_BYTES, "%.300s", one->reason);
         print_line(t);
         return;
     }

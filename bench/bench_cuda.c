@@ -192,15 +192,18 @@ out:
     return status;
 }
 
-static vly_status describe(const bench_pair *pair, bench_case *one,
-                           bench_results *results, vly_error *error)
+static vly_status describe(const bench_options *options, const bench_pair *pair,
+                           bench_case *one, bench_results *results,
+                           vly_error *error)
 {
     vly_stats stats = {.struct_size = sizeof stats};
     vly_status status = vly_net_stats(pair->device, &stats, error);
     if (status != VLY_OK)
         return status;
-    memcpy(results->backend, stats.backend, sizeof results->backend);
-    memcpy(results->device, stats.device, sizeof results->device);
+    status =
+        bench_device_set(options, stats.backend, stats.device, results, error);
+    if (status != VLY_OK)
+        return status;
     memcpy(one->plan, stats.plan, sizeof one->plan);
     one->dt_ms = stats.dt_ms;
     one->neurons = stats.neurons;
@@ -284,6 +287,15 @@ out:
     return status;
 }
 
+static void skip(bench_case *one, const vly_error *why)
+{
+    one->skipped = true;
+    snprintf(one->reason, sizeof one->reason, "%s", why->message);
+    one->bytes_requested = why->bytes_requested;
+    one->bytes_available = why->bytes_available;
+    tool_message("%s: skipped: %s", one->id, one->reason);
+}
+
 /* Not having the memory is an answer, not a failure. */
 static void add_skipped(const bench_options *options, const bench_net_plan *net,
                         bench_results *results, const vly_error *why)
@@ -295,11 +307,7 @@ static void add_skipped(const bench_options *options, const bench_net_plan *net,
         bench_case *one = add_case(results, net, &net->cases[i]);
         if (one == NULL)
             return;
-        one->skipped = true;
-        snprintf(one->reason, sizeof one->reason, "%s", why->message);
-        one->bytes_requested = why->bytes_requested;
-        one->bytes_available = why->bytes_available;
-        tool_message("%s: skipped: %s", one->id, one->reason);
+        skip(one, why);
     }
 }
 
@@ -314,7 +322,7 @@ static vly_status run_case(const bench_options *options,
         return VLY_OK;
     tool_message("%s: %s bursts alike, timing", one->id,
                  tool_thousands(pair->bursts));
-    vly_status status = describe(pair, one, results, error);
+    vly_status status = describe(options, pair, one, results, error);
     if (status == VLY_OK)
         status = time_case(options, net, plan, pair, one, error);
     if (status != VLY_OK)
@@ -400,6 +408,14 @@ static vly_status run_loop(const bench_options *options, bench_results *results,
     for (uint32_t i = first; i < results->n_rows; i++)
         adopt_row(&results->rows[i], results);
     results->n_rows = first;
+    if (status == VLY_E_NOMEM) {
+        bench_case *one = bench_case_add(results, loop_id);
+        if (one == NULL)
+            return VLY_OK;
+        one->limit = loop_limit;
+        skip(one, error);
+        return VLY_OK;
+    }
     return status;
 }
 

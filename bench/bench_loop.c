@@ -214,8 +214,8 @@ static vly_status run_case(const bench_options *options, const loop_case *one,
                                options->backend, options->n_threads, &net,
                                error));
         VLY_TRY(vly_net_stats(net, &stats, error));
-        memcpy(results->backend, stats.backend, sizeof results->backend);
-        memcpy(results->device, stats.device, sizeof results->device);
+        VLY_TRY(bench_device_set(options, stats.backend, stats.device, results,
+                                 error));
         VLY_TRY(time_kind(one, (loop_kind)k, net, data, results, error));
         vly_net_destroy(net);
         net = NULL;

@@ -76,6 +76,7 @@ vly_status bench_products_open(const bench_options *options,
                                vly_accelerator *accelerator,
                                bench_results *results, vly_error *error)
 {
+    char device[128];
     bench_products *made = vly_calloc(1, sizeof *made);
     vly_status status = VLY_OK;
     if (made == NULL)
@@ -88,14 +89,15 @@ vly_status bench_products_open(const bench_options *options,
     VLY_TRY(accelerator->memory.device_info(accelerator->device.index,
                                             &made->device, error));
     snprintf(made->plugin, sizeof made->plugin, "%s", accelerator->id);
-    snprintf(results->backend, sizeof results->backend, "%s", options->backend);
-    snprintf(results->device, sizeof results->device, "%.100s, %u thread%s",
-             made->device.name, accelerator->device.n_threads,
-             accelerator->device.n_threads == 1 ? "" : "s");
     made->is_host = (accelerator->memory.flags & VLY_MEMORY_HOST) != 0;
+    snprintf(device, sizeof device, "%.100s", made->device.name);
+    if (made->is_host)
+        snprintf(device, sizeof device, "%.100s, %u thread%s",
+                 made->device.name, accelerator->device.n_threads,
+                 accelerator->device.n_threads == 1 ? "" : "s");
+    VLY_TRY(
+        bench_device_set(options, options->backend, device, results, error));
     if (!made->is_host) {
-        snprintf(results->device, sizeof results->device, "%s",
-                 made->device.name);
         VLY_TRY(copy_rate(accelerator, &made->bytes_per_s, error));
     } else {
         VLY_TRY(bench_probe(accelerator->device.n_threads, &results->probes,
@@ -317,17 +319,28 @@ static double mean_gain(const bench_products *products, uint32_t *n)
     return *n > 0 ? exp(sum / *n) : 0;
 }
 
+/* "-" for what was not counted */
+static void put_rate(char *text, size_t size, double rate)
+{
+    if (rate > 0)
+        (void)snprintf(text, size, "%.4g", rate);
+    else
+        (void)snprintf(text, size, "-");
+}
+
 static void print_row(const bench_products *products, const bench_product *row,
-                      bool markdown)
+                      int width, bool markdown)
 {
     const double s = row->seconds.median;
     char error[24] = "-";
     char gain[24] = "-";
     char spread[48];
-    char rates[48];
+    char flops[24];
+    char bytes[24];
     if (row->reason[0] != '\0') {
-        tool_print("%s%-34s%s skipped: %s%s\n", markdown ? "| " : "", row->id,
-                   markdown ? " |" : "", row->reason, markdown ? " |" : "");
+        tool_print(markdown ? "| %-*s | skipped: %s | | | | | | | |\n"
+                            : "%-*s skipped: %s\n",
+                   width, row->id, row->reason);
         return;
     }
     if (row->error >= 0)
@@ -336,24 +349,35 @@ static void print_row(const bench_products *products, const bench_product *row,
         snprintf(gain, sizeof gain, "%.3fx", row->default_s / s);
     snprintf(spread, sizeof spread, "%s..%s", tool_seconds(row->min),
              tool_seconds(row->max));
-    snprintf(rates, sizeof rates, markdown ? "%.4g | %.4g" : "%9.4g %9.4g",
-             row->flops / s * 1e-12, row->bytes / s * 1e-9);
+    put_rate(flops, sizeof flops, row->flops / s * 1e-12);
+    put_rate(bytes, sizeof bytes, row->bytes / s * 1e-9);
     if (markdown)
-        tool_print("| %s | %s | %s | %s | %.0f%% | %s | %s | %s |\n", row->id,
-                   tool_seconds(s), spread, rates,
+        tool_print("| %s | %s | %s | %s | %s | %.0f%% | %s | %s | %s |\n",
+                   row->id, tool_seconds(s), spread, flops, bytes,
                    100.0 * fraction_of(products, row), error, gain,
                    row->plan.choice);
     else
-        tool_print("%-34s %10s %20s %s %5.0f%% %9s %8s  %s\n", row->id,
-                   tool_seconds(s), spread, rates,
+        tool_print("%-*s %10s %20s %9s %9s %5.0f%% %9s %8s  %s\n", width,
+                   row->id, tool_seconds(s), spread, flops, bytes,
                    100.0 * fraction_of(products, row), error, gain,
                    row->plan.choice);
+}
+
+static int id_width(const bench_products *products)
+{
+    size_t width = 34;
+    for (uint32_t i = 0; i < products->n_rows; i++) {
+        const size_t n = strlen(products->rows[i].id);
+        width = n > width ? n : width;
+    }
+    return (int)width;
 }
 
 void bench_products_print(const bench_products *products, bool markdown)
 {
     if (products == NULL || products->n_rows == 0)
         return;
+    const int width = id_width(products);
     tool_print("%s%s on device %u: %s, %s\n%sceiling of bytes, measured in "
                "this run: %.4g GB/s (%s)\n\n",
                markdown ? "- " : "", products->plugin, products->device.index,
@@ -366,11 +390,11 @@ void bench_products_print(const bench_products *products, bool markdown)
                    "ceiling | error | default/chosen | choice |\n"
                    "|---|---|---|---|---|---|---|---|---|\n");
     else
-        tool_print("%-34s %10s %20s %9s %9s %6s %9s %8s  %s\n", "product",
+        tool_print("%-*s %10s %20s %9s %9s %6s %9s %8s  %s\n", width, "product",
                    "median", "min..max", "TFLOP/s", "GB/s", "ceil.", "error",
                    "default", "choice");
     for (uint32_t i = 0; i < products->n_rows; i++)
-        print_row(products, &products->rows[i], markdown);
+        print_row(products, &products->rows[i], width, markdown);
     uint32_t n = 0;
     const double gain = mean_gain(products, &n);
     if (n > 0)
@@ -379,10 +403,10 @@ void bench_products_print(const bench_products *products, bool markdown)
                    n, gain);
     tool_print(
         "\nMedian of %d samples on random buffers used in turn. ceil.: of "
-        "the measured bytes a\nsecond where m = 1, else of the fastest "
-        "product of its type in this run. error:\nrelative, of sampled "
-        "elements against float64. default: time of the first "
-        "candidate\nover that of the chosen one.\n",
+        "the measured bytes a\nsecond where bytes are the limit (m = 1, "
+        "decoding, single steps), else of the fastest\nproduct of its type in "
+        "this run. error: relative, of sampled elements against float64.\n"
+        "default: time of the first candidate over that of the chosen one.\n",
         SAMPLES);
 }
 

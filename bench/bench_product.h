@@ -9,7 +9,12 @@
 #include "bench.h"
 #include "plugin/accelerator.h"
 
-enum { BENCH_PRODUCTS_MAX = 256, BENCH_PRODUCT_ID_BYTES = 80 };
+enum {
+    BENCH_PRODUCTS_MAX = 256,
+    BENCH_PRODUCT_ID_BYTES = 80,
+    BENCH_PARTS_MAX = 3,
+    BENCH_PART_BYTES = 56
+};
 
 typedef struct bench_product {
     char id[BENCH_PRODUCT_ID_BYTES]; /* "gemm bf16 4096x4096x4096 nt" */
@@ -27,6 +32,9 @@ typedef struct bench_product {
     uint32_t runs;    /* between two events */
     bool graph;       /* they were one graph */
     bool bandwidth;   /* limited by bytes: the ceiling is that of copies */
+    bool own;         /* a part of it is the suite's own, in no list */
+    uint32_t n_given; /* parts that lists gave: "--types bf16" */
+    char given[BENCH_PARTS_MAX][BENCH_PART_BYTES];
     vly_plan_info plan;
 } bench_product;
 
@@ -50,6 +58,11 @@ void bench_products_free(bench_results *results);
 /* A new row, cleared but for id and group; NULL if there is no room. */
 bench_product *bench_product_add(bench_products *products, const char *id,
                                  const char *group);
+
+/* A part of what makes up the row, as "bf16" of --types: in a list of the call,
+ * or the suite's own (given false). */
+void bench_product_part(bench_product *row, const char *option,
+                        const char *value, bool given);
 
 /* What is timed: one run on set `set` of buffers, put into the stream. */
 typedef struct bench_subject {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Results of a bench: table, JSON, comparison with an earlier one.
+ * Results of a bench: table, JSON.
  */
 #include "bench.h"
 
@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "bench_product.h"
-#include "json_reader.h"
 #include "tool.h"
 #include "volley_build.h"
 
@@ -23,8 +22,8 @@ static void print_head(const bench_results *results, const char *begin)
                machine->kernel, machine->governor[0] != '\0' ? ", " : "",
                machine->governor, machine->load);
     if (results->backend[0] != '\0')
-        tool_print("%sbackend %s (%s)\n", begin, results->backend,
-                   results->device);
+        tool_print("%ssuite %s, backend %s (%s)\n", begin, results->suite,
+                   results->backend, results->device);
     if (probes->threads > 0)
         tool_print(
             "%sthe machine, %u threads: reads %s/s in order; %s/s random "
@@ -37,6 +36,18 @@ static void print_head(const bench_results *results, const char *begin)
         tool_message("the machine was not idle (load %.2f): figures are too "
                      "slow",
                      machine->load);
+}
+
+void bench_row_skip(bench_results *results, const char *id,
+                    const vly_error *why)
+{
+    if (results->n_rows == BENCH_ROWS_MAX)
+        return;
+    bench_row *row = &results->rows[results->n_rows++];
+    memset(row, 0, sizeof *row);
+    snprintf(row->id, sizeof row->id, "%s", id);
+    snprintf(row->reason, sizeof row->reason, "%.399s", why->message);
+    tool_message("%s: skipped: %s", row->id, row->reason);
 }
 
 static void percent(double part, char *text, size_t n)
@@ -65,6 +76,13 @@ static void print_row(const bench_row *row, const char *format)
                  row->peer_s / row->seconds.median, row->peer,
                  tool_seconds(row->peer_s));
     char line[512];
+    if (row->reason[0] != '\0') {
+        tool_print(strcmp(format, "|") == 0
+                       ? "| %s | skipped: %s | | | | | | |\n"
+                       : "%-18s skipped: %s\n",
+                   row->id, row->reason);
+        return;
+    }
     /* the two formats take the same columns */
     if (strcmp(format, "|") == 0)
         snprintf(line, sizeof line, "| %s | %s | %s | %s | %s | %s | %s | %s |",
@@ -135,6 +153,11 @@ static void put_row(const bench_row *row, json_writer *json)
 {
     json_object(json, NULL);
     json_text(json, "id", row->id);
+    if (row->reason[0] != '\0') {
+        json_text(json, "reason", row->reason);
+        json_object_end(json);
+        return;
+    }
     json_text(json, "unit",
               row->unit == BENCH_BURST   ? "burst"
               : row->unit == BENCH_BUILD ? "build"
@@ -164,6 +187,7 @@ void bench_json(const bench_results *results, json_writer *json)
     json_text(json, "commit", VLY_BUILD_COMMIT);
     json_text(json, "compiler", VLY_BUILD_COMPILER);
     json_text(json, "flags", VLY_BUILD_FLAGS);
+    json_text(json, "suite", results->suite);
     json_text(json, "backend", results->backend);
     json_text(json, "device", results->device);
     json_bool(json, "quick", results->quick);
@@ -183,68 +207,4 @@ void bench_json(const bench_results *results, json_writer *json)
     json_u64(json, "state_bytes", results->state_bytes);
     json_u64(json, "checkpoint_bytes", results->checkpoint_bytes);
     json_object_end(json);
-}
-
-/* ---- comparison ------------------------------------------------------- */
-
-static const json_value *find_row(const json_value *rows, const char *id)
-{
-    for (uint32_t i = 0; rows != NULL && i < rows->n_items; i++) {
-        const char *found = json_find_text(&rows->items[i], "id");
-        if (found != NULL && strcmp(found, id) == 0)
-            return &rows->items[i];
-    }
-    return NULL;
-}
-
-static void compare_one(const json_value *rows, const char *id, double seconds,
-                        double threshold, uint32_t *compared, uint32_t *slower)
-{
-    double old = json_find_number(find_row(rows, id), "median_s", 0.0);
-    if (!(old > 0.0))
-        return;
-    double change = seconds / old - 1.0;
-    bool worse = change > threshold;
-    tool_print("%-22s %10s -> %10s  %+6.1f%%%s\n", id, tool_seconds(old),
-               tool_seconds(seconds), 100.0 * change, worse ? "  slower" : "");
-    *compared += 1;
-    *slower += worse;
-}
-
-vly_status bench_compare(const bench_results *results, const char *path,
-                         double threshold, uint32_t *n_slower, vly_error *error)
-{
-    json_value before;
-    vly_status status = json_load(path, &before, error);
-    if (status != VLY_OK)
-        return status;
-    const json_value *rows = json_find(&before, "rows");
-    const char *cpu = json_find_text(json_find(&before, "machine"), "cpu");
-    uint32_t slower = 0;
-    uint32_t compared = 0;
-    if (cpu != NULL && strcmp(cpu, results->machine.cpu) != 0)
-        tool_message("%s is of another machine (%s)", path, cpu);
-    tool_print("\ncompared with %s, threshold %g%%\n", path, 100.0 * threshold);
-    for (uint32_t i = 0; i < results->n_rows; i++)
-        compare_one(rows, results->rows[i].id, results->rows[i].seconds.median,
-                    threshold, &compared, &slower);
-    for (uint32_t i = 0; i < results->n_cases; i++)
-        if (!results->cases[i].skipped)
-            compare_one(rows, results->cases[i].id,
-                        results->cases[i].device.seconds.median, threshold,
-                        &compared, &slower);
-    const bench_products *products = results->products;
-    for (uint32_t i = 0; products != NULL && i < products->n_rows; i++)
-        if (products->rows[i].reason[0] == '\0')
-            compare_one(rows, products->rows[i].id,
-                        products->rows[i].seconds.median, threshold, &compared,
-                        &slower);
-    json_free(&before);
-    if (compared == 0)
-        return vly_fail(error, VLY_E_PARSE,
-                        "%s: no row of this bench in it; wanted a file of "
-                        "--save",
-                        path);
-    *n_slower = slower;
-    return VLY_OK;
 }

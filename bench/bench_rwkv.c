@@ -143,7 +143,16 @@ out:
     return status;
 }
 
-static bench_product *add_row(bench_products *products, const char *what,
+static void put_parts(const bench_options *options, bench_product *row,
+                      const bench_rwkv_size *size, vly_rwkv_format format)
+{
+    bench_product_part(row, "--sizes", size->name, options->sizes != NULL);
+    bench_product_part(row, "--types", vly_rwkv_format_name(format),
+                       options->types != NULL);
+}
+
+static bench_product *add_row(const bench_options *options,
+                              bench_products *products, const char *what,
                               const bench_rwkv_size *size,
                               vly_rwkv_format format, uint32_t n,
                               const char *group)
@@ -154,7 +163,14 @@ static bench_product *add_row(bench_products *products, const char *what,
         snprintf(tokens, sizeof tokens, " %u", n);
     snprintf(id, sizeof id, "%s %s %s%s", what, size->name,
              vly_rwkv_format_name(format), tokens);
-    return bench_product_add(products, id, group);
+    bench_product *row = bench_product_add(products, id, group);
+    if (row == NULL)
+        return NULL;
+    put_parts(options, row, size, format);
+    snprintf(tokens, sizeof tokens, "%u", n);
+    if (n > 1)
+        bench_product_part(row, "--seq", tokens, options->seq != NULL);
+    return row;
 }
 
 /* ---- the rate of products --------------------------------------------------
@@ -338,37 +354,65 @@ out:
     return status;
 }
 
+/* Not offered, or more memory than there is: the rows from `first` that have no
+ * figure say so. false: it is another failure. */
+static bool skip_rows(bench_products *products, uint32_t first,
+                      vly_status status, const vly_error *why)
+{
+    if (status != VLY_E_NOMEM && status != VLY_E_UNSUPPORTED)
+        return false;
+    for (uint32_t i = first; i < products->n_rows; i++)
+        if (products->rows[i].seconds.n == 0)
+            snprintf(products->rows[i].reason, sizeof products->rows[i].reason,
+                     "%s", why->message);
+    return true;
+}
+
+static vly_status prefill_rows(const bench_options *options,
+                               const bench_rwkv_size *size,
+                               vly_rwkv_format format, uint32_t n, rwkv_work *w,
+                               bench_products *products, vly_error *error)
+{
+    char group[24];
+    char id[BENCH_PRODUCT_ID_BYTES];
+    const uint32_t first = products->n_rows;
+    snprintf(group, sizeof group, "%.12s %s %u", size->name,
+             vly_rwkv_format_name(format), n);
+    bench_product *row =
+        add_row(options, products, "prefill", size, format, n, group);
+    snprintf(id, sizeof id, "gemm %s %ux%ux%u",
+             vly_rwkv_format_name(vly_rwkv_model_info_of(w->model)->activation),
+             n, size->sizes.hidden, size->sizes.width);
+    bench_product *gemm = bench_product_add(products, id, group);
+    if (row == NULL || gemm == NULL)
+        return vly_fail(error, VLY_E_INVALID, "more than %d rows",
+                        BENCH_PRODUCTS_MAX);
+    vly_status status = prefill(options, size, w, n, row, gemm, error);
+    return skip_rows(products, first, status, error) ? VLY_OK : status;
+}
+
 static vly_status all_rows(const bench_options *options,
                            const bench_rwkv_size *size, vly_rwkv_format format,
                            const bench_rwkv_lists *lists, rwkv_work *w,
                            bench_products *products, vly_error *error)
 {
-    char group[24];
+    const uint32_t first = products->n_rows;
     uint32_t longest = 1;
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < lists->n_seq; i++)
         longest = lists->seq[i] > longest ? lists->seq[i] : longest;
     VLY_TRY(make_text(w, longest, error));
-    bench_product *row = add_row(products, "decode", size, format, 1, "decode");
+    bench_product *row =
+        add_row(options, products, "decode", size, format, 1, "decode");
     if (row == NULL)
         return vly_fail(error, VLY_E_INVALID, "more than %d rows",
                         BENCH_PRODUCTS_MAX);
-    VLY_TRY(decode(w, row, error));
-    for (uint32_t i = 0; i < lists->n_seq; i++) {
-        snprintf(group, sizeof group, "%.12s %s %u", size->name,
-                 vly_rwkv_format_name(format), lists->seq[i]);
-        row = add_row(products, "prefill", size, format, lists->seq[i], group);
-        char id[BENCH_PRODUCT_ID_BYTES];
-        snprintf(
-            id, sizeof id, "gemm %s %ux%ux%u",
-            vly_rwkv_format_name(vly_rwkv_model_info_of(w->model)->activation),
-            lists->seq[i], size->sizes.hidden, size->sizes.width);
-        bench_product *gemm = bench_product_add(products, id, group);
-        if (row == NULL || gemm == NULL)
-            return vly_fail(error, VLY_E_INVALID, "more than %d rows",
-                            BENCH_PRODUCTS_MAX);
-        VLY_TRY(prefill(options, size, w, lists->seq[i], row, gemm, error));
-    }
+    status = decode(w, row, error);
+    if (status != VLY_OK && !skip_rows(products, first, status, error))
+        return status;
+    for (uint32_t i = 0; i < lists->n_seq; i++)
+        VLY_TRY(prefill_rows(options, size, format, lists->seq[i], w, products,
+                             error));
 out:
     return status;
 }
@@ -397,12 +441,16 @@ static vly_status one(const bench_options *options, const bench_rwkv_size *size,
     vly_free(w.tokens);
     vly_free(w.logits);
     while (status != VLY_OK && products->n_rows > 0 &&
-           products->rows[products->n_rows - 1].seconds.n == 0)
+           products->rows[products->n_rows - 1].seconds.n == 0 &&
+           products->rows[products->n_rows - 1].reason[0] == '\0')
         products->n_rows--;
     if (status == VLY_E_NOMEM || status == VLY_E_UNSUPPORTED) {
         bench_product *row = bench_product_add(products, id, "");
-        if (row != NULL)
-            snprintf(row->reason, sizeof row->reason, "%s", error->message);
+        if (row == NULL)
+            return vly_fail(error, VLY_E_INVALID, "more than %d rows",
+                            BENCH_PRODUCTS_MAX);
+        put_parts(options, row, size, format);
+        snprintf(row->reason, sizeof row->reason, "%s", error->message);
         return VLY_OK;
     }
     return status;

@@ -182,8 +182,8 @@ static vly_status run_case(const bench_options *options,
     VLY_TRY(vly_net_create(build.connectome, options->registry,
                            options->backend, options->n_threads, &net, error));
     VLY_TRY(vly_net_stats(net, &stats, error));
-    memcpy(results->backend, stats.backend, sizeof results->backend);
-    memcpy(results->device, stats.device, sizeof results->device);
+    VLY_TRY(
+        bench_device_set(options, stats.backend, stats.device, results, error));
     for (uint32_t i = 0; i < N_SHARES; i++)
         VLY_TRY(
             time_share(stress, net, shares[i], stats.dt_ms, results, error));
@@ -193,6 +193,15 @@ out:
     return status;
 }
 
+/* Not having the memory is an answer, not a failure. */
+static void skip_case(const char *what, const stress_case *stress,
+                      bench_results *results, const vly_error *why)
+{
+    char id[BENCH_ID_BYTES];
+    snprintf(id, sizeof id, "%s%s d%u", what, stress->name, stress->delay_max);
+    bench_row_skip(results, id, why);
+}
+
 vly_status bench_stress(const bench_options *options, bench_results *results,
                         vly_error *error)
 {
@@ -200,7 +209,9 @@ vly_status bench_stress(const bench_options *options, bench_results *results,
         if (options->quick && !cases[i].quick)
             continue;
         vly_status status = run_case(options, &cases[i], results, error);
-        if (status != VLY_OK)
+        if (status == VLY_E_NOMEM)
+            skip_case("", &cases[i], results, error);
+        else if (status != VLY_OK)
             return status;
     }
     return VLY_OK;
@@ -208,32 +219,44 @@ vly_status bench_stress(const bench_options *options, bench_results *results,
 
 /* ---- compiling -------------------------------------------------------- */
 
+static vly_status time_build(const bench_options *options,
+                             const stress_case *stress, bench_results *results,
+                             vly_error *error)
+{
+    double samples[BUILD_REPEATS];
+    bench_row row = {.unit = BENCH_BUILD};
+    vly_status status = VLY_OK;
+    tool_message("%s, delays 1 to %u: compiling %u times", stress->file,
+                 stress->delay_max, BUILD_REPEATS);
+    for (uint32_t k = 0; k < BUILD_REPEATS; k++) {
+        tool_build build = {0};
+        VLY_TRY(build_case(options, stress, &build, error));
+        samples[k] = build.seconds.build;
+        row.neurons = build.connectome->desc.n_neurons;
+        row.synapses = build.connectome->desc.n_synapses;
+        tool_build_deinit(&build);
+    }
+    snprintf(row.id, sizeof row.id, "build %s d%u", stress->name,
+             stress->delay_max);
+    row.seconds = bench_spread_of(samples, BUILD_REPEATS);
+    row.events_per_s = (double)row.synapses / row.seconds.median;
+    results->rows[results->n_rows++] = row;
+out:
+    return status;
+}
+
 vly_status bench_build(const bench_options *options, bench_results *results,
                        vly_error *error)
 {
-    vly_status status = VLY_OK;
     for (uint32_t i = 0; i < N_CASES; i++) {
-        double samples[BUILD_REPEATS];
-        bench_row row = {.unit = BENCH_BUILD};
         if ((options->quick && !cases[i].quick) ||
             results->n_rows == BENCH_ROWS_MAX)
             continue;
-        tool_message("%s, delays 1 to %u: compiling %u times", cases[i].file,
-                     cases[i].delay_max, BUILD_REPEATS);
-        for (uint32_t k = 0; k < BUILD_REPEATS; k++) {
-            tool_build build = {0};
-            VLY_TRY(build_case(options, &cases[i], &build, error));
-            samples[k] = build.seconds.build;
-            row.neurons = build.connectome->desc.n_neurons;
-            row.synapses = build.connectome->desc.n_synapses;
-            tool_build_deinit(&build);
-        }
-        snprintf(row.id, sizeof row.id, "build %s d%u", cases[i].name,
-                 cases[i].delay_max);
-        row.seconds = bench_spread_of(samples, BUILD_REPEATS);
-        row.events_per_s = (double)row.synapses / row.seconds.median;
-        results->rows[results->n_rows++] = row;
+        vly_status status = time_build(options, &cases[i], results, error);
+        if (status == VLY_E_NOMEM)
+            skip_case("build ", &cases[i], results, error);
+        else if (status != VLY_OK)
+            return status;
     }
-out:
-    return status;
+    return VLY_OK;
 }

@@ -220,11 +220,12 @@ out:
 
 static vly_status one(const bench_options *options,
                       const vly_accelerator *accelerator, uint32_t type,
-                      uint32_t batch, uint32_t seq, bench_products *products,
-                      vly_error *error)
+                      uint32_t batch, uint32_t seq, bool is_listed,
+                      bench_products *products, vly_error *error)
 {
     static wkv_work w; /* large; one at a time */
     char id[BENCH_PRODUCT_ID_BYTES];
+    char number[16];
     (void)snprintf(id, sizeof id, "%s %s h%u x%u %u",
                    seq == 1 ? "step" : "sequence",
                    conformance_element_name(type), HEADS, batch, seq);
@@ -236,6 +237,10 @@ static vly_status one(const bench_options *options,
         return vly_fail(error, VLY_E_INVALID, "more than %d products",
                         BENCH_PRODUCTS_MAX);
     tool_message("%s", id);
+    (void)snprintf(number, sizeof number, "%u", seq);
+    bench_product_part(row, "--types", conformance_element_name(type),
+                       options->types != NULL);
+    bench_product_part(row, "--seq", number, is_listed && options->seq != NULL);
     w = (wkv_work){.accelerator = accelerator,
                    .desc = {.struct_size = sizeof w.desc,
                             .type = type,
@@ -274,10 +279,10 @@ vly_status bench_wkv(const bench_options *options, bench_results *results,
         const uint32_t type = lists.types[t];
         const uint32_t batches[2] = {1, LAYERS};
         for (uint32_t i = 0; i < 2; i++)
-            VLY_TRY(one(options, &accelerator, type, batches[i], 1,
+            VLY_TRY(one(options, &accelerator, type, batches[i], 1, false,
                         results->products, error));
         for (uint32_t s = 0; s < lists.n_seq; s++)
-            VLY_TRY(one(options, &accelerator, type, 1, lists.seq[s],
+            VLY_TRY(one(options, &accelerator, type, 1, lists.seq[s], true,
                         results->products, error));
     }
     if (results->products->n_rows == 0)

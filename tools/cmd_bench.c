@@ -12,7 +12,6 @@
 #include "bench_product.h"
 #include "bench_tensor.h"
 #include "device_limits.h"
-#include "json_reader.h"
 #include "record/writer.h"
 #include "setup.h"
 #include "tool.h"
@@ -56,10 +55,15 @@ static const tool_option options[] = {
     {"json", 0, false, TOOL_TEXT, "FILE", "results as JSON; - is stdout", 0, 0},
     {"save", 0, false, TOOL_TEXT, "FILE", "the same, to compare with later", 0,
      0},
-    {"compare", 0, false, TOOL_TEXT, "FILE", "a file of --save", 0, 0},
+    {"compare", 0, false, TOOL_TEXT, "FILE",
+     "a file of --save; of another suite or device it is refused", 0, 0},
+    {"compare-other", 0, false, TOOL_FLAG, NULL,
+     "compare it all the same, and say what differs", 0, 0},
     {"threshold", 0, false, TOOL_NUMBER, "X",
      "slower by more is a regression; default 0.05", 0, 100},
-    {"fail-on-regression", 0, false, TOOL_FLAG, NULL, "exit 1 on one", 0, 0},
+    {"fail-on-regression", 0, false, TOOL_FLAG, NULL,
+     "exit 1 on one, or on a row that was measured then and is skipped now", 0,
+     0},
     {"markdown", 0, false, TOOL_FLAG, NULL, "the table as Markdown", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
@@ -90,22 +94,23 @@ static vly_status save(const bench_results *results, const char *path,
 }
 
 /* What cannot work is said before the minutes of measuring, not after. */
-static vly_status check_files(const tool_args *args, vly_error *error)
+static vly_status check_files(const tool_args *args, const bench_options *bench,
+                              vly_error *error)
 {
-    const char *before = tool_text(args, "compare");
-    json_value parsed = {.kind = JSON_NULL};
+    static const char *const of_compare[] = {"fail-on-regression", "threshold",
+                                             "compare-other"};
     vly_status status = VLY_OK;
-    if (before == NULL && tool_has(args, "fail-on-regression"))
+    for (uint32_t i = 0; i < sizeof of_compare / sizeof of_compare[0]; i++)
+        if (bench->compare == NULL && tool_has(args, of_compare[i]))
+            return vly_fail(error, VLY_E_INVALID,
+                            "--%s: wanted --compare FILE too", of_compare[i]);
+    if (bench->compare != NULL && bench->sweep != NULL)
         return vly_fail(error, VLY_E_INVALID,
-                        "--fail-on-regression: wanted --compare FILE too");
+                        "--sweep compares with its first candidate: wanted no "
+                        "--compare");
     VLY_TRY(tool_output_check(tool_text(args, "json"), error));
     VLY_TRY(tool_output_check(tool_text(args, "save"), error));
-    if (before != NULL)
-        VLY_TRY(json_load(before, &parsed, error));
-    if (before != NULL && json_find(&parsed, "rows") == NULL)
-        status = vly_fail(error, VLY_E_PARSE,
-                          "%s: no rows in it; wanted a file of --save", before);
-    json_free(&parsed);
+    status = bench_compare_check(bench, error);
 out:
     return status;
 }
@@ -129,6 +134,7 @@ static vly_status measure(const bench_options *bench, const char *suite,
     bool all = strcmp(suite, "all") == 0;
     bench_machine_read(&results->machine);
     results->quick = bench->quick;
+    snprintf(results->suite, sizeof results->suite, "%s", suite);
     if (strcmp(suite, "cuda") == 0)
         return bench_cuda(bench, results, error);
     if (strcmp(suite, "checkpoint") == 0)
@@ -151,13 +157,13 @@ out:
     return status;
 }
 
-static vly_status report(const tool_args *args, const bench_results *results,
-                         int *code, vly_error *error)
+static vly_status report(const tool_args *args, const bench_options *bench,
+                         const bench_results *results, int *code,
+                         vly_error *error)
 {
     const char *json = tool_text(args, "json");
     const char *saved = tool_text(args, "save");
-    const char *before = tool_text(args, "compare");
-    uint32_t slower = 0;
+    uint32_t worse = 0;
     vly_status status = VLY_OK;
     if (json == NULL || strcmp(json, "-") != 0)
         bench_print(results, tool_has(args, "markdown"));
@@ -165,11 +171,11 @@ static vly_status report(const tool_args *args, const bench_results *results,
         VLY_TRY(save(results, json, error));
     if (saved != NULL)
         VLY_TRY(save(results, saved, error));
-    if (before != NULL) {
-        VLY_TRY(bench_compare(results, before,
-                              tool_number(args, "threshold", 0.05), &slower,
+    if (bench->compare != NULL) {
+        VLY_TRY(bench_compare(bench, results,
+                              tool_number(args, "threshold", 0.05), &worse,
                               error));
-        if (slower > 0 && tool_has(args, "fail-on-regression"))
+        if (worse > 0 && tool_has(args, "fail-on-regression"))
             *code = TOOL_EXIT_DIFFERS;
     }
 out:
@@ -242,7 +248,7 @@ static vly_status check_suite(const tool_args *args, const char *suite,
     vly_status status = check_lists(suite, bench, error);
     if (status == VLY_OK && cuda)
         status = bench_cuda_check(bench, error);
-    return status == VLY_OK ? check_files(args, error) : status;
+    return status == VLY_OK ? check_files(args, bench, error) : status;
 }
 
 /* What was measured before a failure is reported too: it took minutes. */
@@ -253,6 +259,8 @@ static vly_status measure_and_report(const tool_args *args, const char *suite,
     static bench_results results;
     memset(&results, 0, sizeof results);
     vly_status failed = measure(bench, suite, &results, error);
+    if (failed == VLY_OK && bench->sweep == NULL)
+        failed = bench_asked(bench, &results, error);
     bool empty = results.n_rows == 0 && results.n_cases == 0 &&
                  (results.products == NULL || results.products->n_rows == 0);
     if (failed != VLY_OK && empty) {
@@ -263,7 +271,7 @@ static vly_status measure_and_report(const tool_args *args, const char *suite,
         snprintf(results.failure, sizeof results.failure, "%s", error->message);
     vly_error why = VLY_ERROR_INIT;
     tool_signals_defer(true); /* no half a file is left */
-    vly_status status = report(args, &results, code, &why);
+    vly_status status = report(args, bench, &results, code, &why);
     bench_products_free(&results);
     if (failed != VLY_OK)
         return failed;
@@ -280,7 +288,8 @@ static int run(const tool_args *args)
     vly_error error = VLY_ERROR_INIT;
     vly_status status = VLY_OK;
     int code = TOOL_EXIT_DONE;
-    bench_options bench = {.genomes = folder,
+    bench_options bench = {.suite = suite,
+                           .genomes = folder,
                            .backend = backend != NULL              ? backend
                                       : strcmp(suite, "cuda") == 0 ? "cuda"
                                                                    : "cpu",
@@ -293,6 +302,8 @@ static int run(const tool_args *args)
                            .dims = tool_text(args, "dims"),
                            .sweep = tool_text(args, "sweep"),
                            .log = tool_text(args, "log"),
+                           .compare = tool_text(args, "compare"),
+                           .compare_other = tool_has(args, "compare-other"),
                            .markdown = tool_has(args, "markdown"),
                            .n_threads = tool_threads(args),
                            .quick = tool_has(args, "quick")};
@@ -341,7 +352,13 @@ const tool_command cmd_bench = {
         "checkpoint: the state of the microcircuit copied (for so long the "
         "loop "
         "stands),\nwritten to a file in the working folder, and read back. "
-        "3 GB; --quick: a tenth of\nthe network.\n",
+        "3 GB; --quick: a tenth of\nthe network.\n\n"
+        "Rows of a suite's own table that the device cannot hold, or that its "
+        "plugin does\nnot offer, are skipped with their reason. What was asked "
+        "for by name must run, or\nthe exit code is 3 with a sentence: rows "
+        "that have --case or are of --set, rows all\nof whose parts are in "
+        "--sizes, --types, --seq and --dims, and of each value of these\nlists "
+        "at least one row. So is a bench that measured nothing.\n",
     .options = options,
     .n_positional_min = 0,
     .n_positional_max = 1,

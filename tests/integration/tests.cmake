@@ -202,6 +202,7 @@ set(command_tests
     memory
     accelerator
     attention
+    bench
     pace
     files
     swap

@@ -1,0 +1,145 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# volley bench: what was asked for by name and did not run, comparison with an
+# earlier bench, files that cannot be written. Products on the processor; the
+# memory that they may take stands for a device that is too small.
+here=$(dirname "$0")
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+
+# gemv CODE ARGUMENTS...: of the own table only 1024x1024 in int4 fits
+gemv() {
+    code=$1
+    shift
+    expect "$code" bench gemv --backend cpu:1,tune=0 \
+        --device-memory host=48MiB "$@"
+}
+# lacks TEXT: the last command's stdout does not hold it
+lacks() {
+    checks=$((checks + 1))
+    ! grep -qF -- "$1" out || bad "stdout has: $1"
+}
+
+# ---- asked for and not measured: exit code 3 with a sentence ----
+gemv 0 --save own.json
+prints 'gemv w4a16 1x1024x1024'
+prints 'gemv bf16 1x4096x4096              skipped: out of memory: host: '
+lacks 'NOT COMPLETE'
+holds is_json own.json
+holds grep -q '"suite": "gemv"' own.json
+gemv 3 --types bf16
+says 'nothing was measured: out of memory: host: '
+gemv 3 --types bf16,w4a16
+says 'asked for and not measured: --types bf16: gemv bf16 1x1024x1024 and 1 more'
+prints 'NOT COMPLETE: asked for and not measured: --types bf16'
+gemv 0 --types w4a16
+gemv 3 --types w4a16,w8a16 --sizes 512,1024
+says 'asked for and not measured: gemv w8a16 1x1024x1024: out of memory: host: '
+gemv 3 --sizes 1024,4096 --save named.json
+says 'asked for and not measured: --sizes 1x4096x4096: gemv bf16 1x4096x4096'
+holds is_json named.json
+holds grep -q '"failure": "asked for and not measured' named.json
+gemv 0 --sizes 1024
+# one element in many: the other lists are given, and it is one that is skipped
+expect 3 bench gemm --backend cpu:1,choose=plain --quick --sizes 64 \
+    --types fp32,w4a16
+says 'asked for and not measured: --types w4a16: gemm w4a16 64x64x64: gemm_cpu'
+prints 'gemm fp32 64x64x64'
+attention() {
+    code=$1
+    shift
+    expect "$code" bench attention --backend cpu:1 --seq 9 --dims 8 \
+        --types fp32 --device-memory host=48MiB "$@"
+}
+attention 3 --case 'forward fp32 d8 9 b227 h64 causal'
+says 'nothing was measured: out of memory: host: '
+attention 3 --case 'forward fp32 d8 9 b227 h64 causal' --sweep choose=blocked
+says 'forward fp32 d8 9 b227 h64 causal: skipped: out of memory'
+says 'asked for and not measured: 1 of 1 products'
+expect 3 bench wkv --backend cpu:1 --device-memory host=8MiB --seq 2 \
+    --types bf16 --case 'x32 1'
+says 'nothing was measured: out of memory'
+expect 3 bench rwkv --backend cpu:1 --sizes 1x64x300,12x768x300 --types fp32 \
+    --seq 4 --device-memory host=8MiB
+prints 'prefill 1x64x300 fp32 4'
+says 'asked for and not measured: --sizes 12x768x300: 12x768x300 fp32: out of '
+
+# ---- comparison ----
+one() {
+    code=$1
+    shift
+    expect "$code" bench gemv --backend cpu:1,choose=plain --types fp32 "$@"
+}
+one 0 --sizes 64,96 --save before.json
+one 0 --sizes 64,80 --compare before.json --threshold 100 --fail-on-regression
+prints 'compared with before.json (volley '
+prints 'threshold 10000%'
+holds grep -q '^gemv fp32 1x80x80  *not there -> .*  new$' out
+holds grep -q '^gemv fp32 1x96x96 .* ->  *not in this bench$' out
+prints '1 compared, 0 slower, 0 skipped now, 1 new, 1 not in this bench'
+one 2 --sizes 80 --compare before.json --fail-on-regression
+says 'before.json: no row of this bench in it, nothing was compared'
+# skipped now is worse than slower
+sed -e 's/"reason": "[^"]*"/"median_s": 1/' own.json >more.json
+gemv 0 --compare more.json --threshold 100
+prints '1 compared, 0 slower, 5 skipped now, 0 new, 0 not in this bench'
+gemv 1 --compare more.json --threshold 100 --fail-on-regression
+
+# another suite, device or backend is refused before anything is measured
+refused() {
+    one 2 --sizes 64 --compare other.json
+    says "other.json is of another $1"
+    says '--compare-other compares them all the same'
+    holds [ ! -s out ]
+    one 0 --sizes 64 --compare other.json --compare-other --threshold 100
+    says "other.json is of another $1"
+    prints '1 compared'
+}
+sed -e 's/"device": "[^"]*"/"device": "abacus"/' before.json >other.json
+refused 'device: abacus, this bench is of '
+sed -e 's/"suite": "[^"]*"/"suite": "gemm"/' before.json >other.json
+refused 'suite: gemm, this bench is of gemv'
+sed -e 's/"backend": "[^"]*"/"backend": "cuda:1"/' before.json >other.json
+refused 'backend: cuda:1, this bench is of cpu:1,choose=plain'
+# what may differ is said
+sed -e '/"suite":/d' -e 's/choose=plain/choose=gemv/' \
+    -e 's/"quick": false/"quick": true/' -e 's/"cpu": "[^"]*"/"cpu": "Z80"/' \
+    -e 's/"failure": null/"failure": "of its own"/' before.json >other.json
+one 0 --sizes 64 --compare other.json --threshold 100
+says 'other.json does not say of which suite it is'
+says 'other.json is of cpu:1,choose=gemv, this bench is of cpu:1,choose=plain'
+says 'other.json was measured with --quick, this bench is without'
+says 'other.json is of another machine (Z80)'
+says 'other.json is not complete: of its own'
+for option in --fail-on-regression --compare-other --threshold=1; do
+    one 2 --sizes 64 "$option"
+    says 'wanted --compare FILE too'
+done
+attention 2 --sweep choose=blocked --compare before.json
+says 'wanted no --compare'
+
+# ---- damaged and missing files ----
+for bytes in 0 40 300 900; do
+    head -c "$bytes" before.json >cut.json
+    one 2 --sizes 64 --compare cut.json
+    says 'cut.json'
+    holds [ ! -s out ]
+done
+for rows in null 3 '{}' '"rows"'; do
+    echo "{\"rows\": $rows}" >cut.json
+    one 2 --sizes 64 --compare cut.json
+    says 'cut.json: no rows in it'
+done
+one 4 --sizes 64 --compare missing.json
+one 4 --sizes 64 --save missing/x.json
+holds [ ! -s out ]
+if [ -e /dev/full ]; then
+    one 4 --sizes 64 --save /dev/full
+    prints 'gemv fp32 1x64x64'
+    one 4 --sizes 64 --json /dev/full
+    "$volley" bench gemv --backend cpu:1 --types fp32 --sizes 64 >/dev/full \
+        2>err
+    holds [ $? -eq 4 ]
+fi
+
+done_checks
