@@ -327,6 +327,7 @@ static vly_status measure(bench_attention_work *w, bool backward,
                                    .arg = w};
     bench_subject timed = subject;
     vly_status status = VLY_OK;
+    VLY_TRY(bench_product_begin(row->id, error));
     VLY_TRY(prepare(w, backward, error));
     row->plan = w->timed->info;
     VLY_TRY(bench_attention_compare(w, backward, &row->error, error));
@@ -379,7 +380,6 @@ static vly_status one(const bench_options *options,
     if (row == NULL)
         return vly_fail(error, VLY_E_INVALID, "more than %d products",
                         BENCH_PRODUCTS_MAX);
-    tool_message("%s", id);
     put_parts(options, row, desc);
     w = (bench_attention_work){.accelerator = accelerator, .desc = *desc};
     row->flops = n_operations(desc, backward);

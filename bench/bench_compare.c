@@ -30,11 +30,14 @@ static vly_status differs(const bench_options *options, const char *what,
                     options->compare, what, was, is);
 }
 
-/* "cuda" of "cuda:1,cache=off" */
+/* "cuda" of "cuda:1,cache=off"; "cpu:4" of "cpu:4", which are threads. */
 static bool same_plugin(const char *a, const char *b)
 {
-    const size_t n = strcspn(a, ":,");
-    return n == strcspn(b, ":,") && strncmp(a, b, n) == 0;
+    const bool threads =
+        strncmp(a, "cpu:", 4) == 0 && strncmp(b, "cpu:", 4) == 0;
+    const char *ends = threads ? "," : ":,";
+    const size_t n = strcspn(a, ends);
+    return n == strcspn(b, ends) && strncmp(a, b, n) == 0;
 }
 
 static vly_status check_suite(const bench_options *options,

@@ -346,11 +346,11 @@ static vly_status one(const bench_options *options,
     if (row == NULL)
         return vly_fail(error, VLY_E_INVALID, "more than %d products",
                         BENCH_PRODUCTS_MAX);
-    tool_message("%s", id);
     put_parts(options, row, type, shape, is_ceiling);
     memset(&p, 0, sizeof p);
     p.accelerator = accelerator;
     p.desc = bench_gemm_desc(type, shape);
+    VLY_TRY(bench_product_begin(id, error));
     VLY_TRY(make_plan(&p, NULL, error));
     VLY_TRY(make_sets(&p, error));
     row->flops = 2.0 * (double)shape.m * (double)shape.n * (double)shape.k;

@@ -119,6 +119,8 @@ vly_status bench_gemm_shapes(const bench_options *options, bool is_gemv,
                               : TAKE(gemm_device);
     if (at == NULL && options->quick && *n > 2 && options->set == NULL)
         *n = 2;
+    if (at != NULL && *at == '\0')
+        return vly_fail(error, VLY_E_INVALID, "--sizes: nothing in it");
     while (at != NULL && *at != 0) {
         const size_t length = strcspn(at, ",");
         if (*n == BENCH_SHAPES_MAX)

@@ -128,6 +128,14 @@ bench_product *bench_product_add(bench_products *products, const char *id,
     return row;
 }
 
+vly_status bench_product_begin(const char *id, vly_error *error)
+{
+    if (tool_signals_stopped())
+        return vly_fail(error, VLY_E_STOPPED, "stopped by a signal");
+    tool_message("%s", id);
+    return VLY_OK;
+}
+
 /* ---- timing ----------------------------------------------------------- */
 
 typedef struct timing {
@@ -249,6 +257,7 @@ vly_status bench_product_time(const bench_subject *subject, bench_product *row,
         row->sets = subject->sets;
         row->runs = t.runs;
         row->graph = t.graph != NULL;
+        tool_signals_defer(true); /* what is there took minutes */
     }
     timing_deinit(&t);
     return status;
@@ -401,13 +410,16 @@ void bench_products_print(const bench_products *products, bool markdown)
         tool_print("\n%u shapes: the choice is %.4f times as fast as the "
                    "default (geometric mean)\n",
                    n, gain);
-    tool_print(
-        "\nMedian of %d samples on random buffers used in turn. ceil.: of "
-        "the measured bytes a\nsecond where bytes are the limit (m = 1, "
-        "decoding, single steps), else of the fastest\nproduct of its type in "
-        "this run. error: relative, of sampled elements against float64.\n"
-        "default: time of the first candidate over that of the chosen one.\n",
-        SAMPLES);
+    tool_print("\nMedian of up to %d samples on random data, buffers used in "
+               "turn. ceil.: of the measured\nbytes a second where bytes are "
+               "the limit (m = 1, decoding, single steps), else of the\n"
+               "fastest product of its type in this run. error: relative, %s.\n"
+               "default: time of the first candidate over that of the chosen "
+               "one.\n",
+               SAMPLES,
+               products->error_is != NULL
+                   ? products->error_is
+                   : "of sampled elements against float64");
 }
 
 /* ---- JSON ------------------------------------------------------------- */

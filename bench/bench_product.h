@@ -42,7 +42,8 @@ typedef struct bench_products {
     char plugin[48];
     vly_device_info device;
     bool is_host;
-    double bytes_per_s; /* measured: copies on a device, reads on the host */
+    const char *error_is; /* what the column error says; NULL: as of products */
+    double bytes_per_s;   /* measured: copies on a device, reads on the host */
     bench_product rows[BENCH_PRODUCTS_MAX];
     uint32_t n_rows;
 } bench_products;
@@ -59,6 +60,10 @@ void bench_products_free(bench_results *results);
 bench_product *bench_product_add(bench_products *products, const char *id,
                                  const char *group);
 
+/* Tells what is measured now. From the first figure on a signal ends a bench
+ * here or after a sample, so that what there is can be reported.
+ * Errors  E_STOPPED by a signal */
+vly_status bench_product_begin(const char *id, vly_error *error);
 /* A part of what makes up the row, as "bf16" of --types: in a list of the call,
  * or the suite's own (given false). */
 void bench_product_part(bench_product *row, const char *option,

@@ -26,9 +26,9 @@ static void print_head(const bench_results *results, const char *begin)
                    results->backend, results->device);
     if (probes->threads > 0)
         tool_print(
-            "%sthe machine, %u threads: reads %s/s in order; %s/s random "
+            "%sthe machine, %u thread%s: reads %s/s in order; %s/s random "
             "increments of int32, %s accumulators\n\n",
-            begin, probes->threads,
+            begin, probes->threads, probes->threads == 1 ? "" : "s",
             tool_bytes((uint64_t)probes->read_bytes_per_s),
             tool_rate_text(probes->increments_per_s),
             tool_thousands(probes->increment_elements));
@@ -200,6 +200,8 @@ void bench_json(const bench_results *results, json_writer *json)
     bench_cases_json(results, json);
     bench_products_json(results->products, json);
     json_array_end(json);
+    if (results->products != NULL)
+        json_text(json, "plugin", results->products->plugin);
     if (results->products != NULL)
         json_number(json, "ceiling_bytes_per_s",
                     results->products->bytes_per_s);

@@ -135,6 +135,7 @@ static vly_status time_feed(rwkv_work *w, uint32_t n_tokens, bench_product *row,
     row->max = samples[n - 1];
     row->sets = 1;
     row->runs = 1;
+    tool_signals_defer(true); /* what is there took minutes */
     snprintf(row->plan.choice, sizeof row->plan.choice, "%s",
              vly_rwkv_context_how(w->context));
     tool_message("%s: %s tokens a second", row->id,
@@ -427,9 +428,10 @@ static vly_status one(const bench_options *options, const bench_rwkv_size *size,
     snprintf(id, sizeof id, "%s %s", size->name, vly_rwkv_format_name(format));
     if (options->pattern != NULL && strstr(id, options->pattern) == NULL)
         return VLY_OK;
-    tool_message("%s: random weights", id);
     const uint64_t begin = vly_clock_ns();
-    vly_status status = check_shallow(options, size, format, error);
+    vly_status status = bench_product_begin(id, error);
+    if (status == VLY_OK)
+        status = check_shallow(options, size, format, error);
     if (status == VLY_OK)
         status = bench_rwkv_model(options, size, format, &w.model, error);
     if (status == VLY_OK)
@@ -464,6 +466,8 @@ vly_status bench_rwkv(const bench_options *options, bench_results *results,
     vly_status status = VLY_OK;
     VLY_TRY(bench_products_open(options, VLY_RWKV_INTERFACE, &accelerator,
                                 results, error));
+    results->products->error_is =
+        "of logits, eight tokens at once against one by one";
     VLY_TRY(
         bench_rwkv_read(options, results->products->is_host, &lists, error));
     for (uint32_t i = 0; i < lists.n_sizes; i++)

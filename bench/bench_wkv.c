@@ -197,6 +197,7 @@ static vly_status measure(wkv_work *w, bench_product *row, vly_error *error)
         .accelerator = w->accelerator, .run = run_set, .arg = w};
     vly_status status = VLY_OK;
     w->info.struct_size = sizeof w->info;
+    VLY_TRY(bench_product_begin(row->id, error));
     VLY_TRY(w->accelerator->wkv.plan_create(&w->accelerator->device, &w->desc,
                                             &w->plan, error));
     VLY_TRY(w->accelerator->wkv.plan_info(w->plan, &w->info, error));
@@ -236,7 +237,6 @@ static vly_status one(const bench_options *options,
     if (row == NULL)
         return vly_fail(error, VLY_E_INVALID, "more than %d products",
                         BENCH_PRODUCTS_MAX);
-    tool_message("%s", id);
     (void)snprintf(number, sizeof number, "%u", seq);
     bench_product_part(row, "--types", conformance_element_name(type),
                        options->types != NULL);

@@ -104,6 +104,11 @@ static vly_status check_files(const tool_args *args, const bench_options *bench,
         if (bench->compare == NULL && tool_has(args, of_compare[i]))
             return vly_fail(error, VLY_E_INVALID,
                             "--%s: wanted --compare FILE too", of_compare[i]);
+    if (bench->compare != NULL && tool_text(args, "json") != NULL &&
+        strcmp(tool_text(args, "json"), "-") == 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--json - and --compare: both write to stdout, wanted "
+                        "--json FILE");
     if (bench->compare != NULL && bench->sweep != NULL)
         return vly_fail(error, VLY_E_INVALID,
                         "--sweep compares with its first candidate: wanted no "
@@ -196,10 +201,11 @@ static vly_status check_lists(const char *suite, const bench_options *bench,
     if (!is_gemm(suite) &&
         ((bench->sizes != NULL && !rwkv) || bench->set != NULL))
         return vly_fail(error, VLY_E_INVALID,
-                        "--sizes and --set are of suites gemm and gemv");
+                        "--sizes and --set are of suites gemm and gemv, "
+                        "--sizes also of rwkv");
     if (!attention && !wkv && !rwkv && bench->seq != NULL)
         return vly_fail(error, VLY_E_INVALID,
-                        "--seq is of suites attention and wkv");
+                        "--seq is of suites attention, wkv and rwkv");
     if (!attention && bench->dims != NULL)
         return vly_fail(error, VLY_E_INVALID, "--dims is of suite attention");
     if (!attention && (bench->sweep != NULL || bench->log != NULL))
@@ -237,9 +243,11 @@ static vly_status check_suite(const tool_args *args, const char *suite,
                         suite);
     if (!has_cases && bench->pattern != NULL)
         return vly_fail(error, VLY_E_INVALID,
-                        "--case is of suites cuda, attention and wkv: volley "
-                        "bench cuda --case %s",
+                        "--case is of suites cuda, attention, wkv and rwkv: "
+                        "volley bench cuda --case %s",
                         bench->pattern);
+    if (bench->pattern != NULL && bench->pattern[0] == '\0')
+        return vly_fail(error, VLY_E_INVALID, "--case: nothing in it");
     if (!cuda && bench->beside != NULL)
         return vly_fail(error, VLY_E_INVALID,
                         "--beside is of suite cuda: volley bench cuda --beside "

@@ -20,7 +20,7 @@ says 'multiples of 8'
 expect 2 bench wkv --dims 64
 says '--dims is of suite attention'
 expect 2 bench gemm --seq 64
-says '--seq is of suites attention and wkv'
+says '--seq is of suites attention, wkv and rwkv'
 expect 2 bench attention --sizes 64
 says '--sizes and --set are of suites gemm'
 expect 2 bench cpu --types fp16

@@ -142,4 +142,26 @@ if [ -e /dev/full ]; then
     holds [ $? -eq 4 ]
 fi
 
+one 2 --sizes=
+says '--sizes: nothing in it'
+attention 2 --case=
+says '--case: nothing in it'
+one 2 --sizes 64 --json - --compare before.json
+says '--json - and --compare: both write to stdout'
+
+# ---- a signal: what was measured is reported and saved ----
+"$volley" bench gemm --backend cpu:1,choose=plain --types fp32 --save cut.json \
+    --sizes "$(seq -s , 950 1000)" >out 2>err &
+process=$!
+holds wait_for grep -q 'gemm fp32 950x' err
+kill -INT $process
+wait $process
+holds [ $? -eq 6 ]
+prints 'gemm fp32 1024x1024x1024'
+prints 'NOT COMPLETE: gemm fp32 '
+prints 'stopped by a signal'
+holds is_json cut.json
+holds grep -q '"id": "gemm fp32 1024x1024x1024"' cut.json
+holds grep -q '"failure": "gemm fp32 .*: stopped by a signal"' cut.json
+
 done_checks
