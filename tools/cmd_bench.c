@@ -162,29 +162,40 @@ out:
     return status;
 }
 
-static vly_status report(const tool_args *args, const bench_options *bench,
-                         const bench_results *results, int *code,
-                         vly_error *error)
+/* The first failure is the command's; one after it is told at once. */
+static void keep_first(vly_error *first, const vly_error *next)
 {
-    const char *json = tool_text(args, "json");
-    const char *saved = tool_text(args, "save");
+    if (first->status == VLY_OK)
+        *first = *next;
+    else if (next->status != VLY_OK)
+        tool_message("%s", next->message);
+}
+
+/* All of it, whatever fails: it took minutes. The earlier bench is read before
+ * --save, which may replace it. */
+static void report(const tool_args *args, const bench_options *bench,
+                   const bench_results *results, int *code, vly_error *first)
+{
+    const char *const paths[] = {tool_text(args, "json"),
+                                 tool_text(args, "save")};
     uint32_t worse = 0;
-    vly_status status = VLY_OK;
-    if (json == NULL || strcmp(json, "-") != 0)
+    vly_error error = VLY_ERROR_INIT;
+    if (paths[0] == NULL || strcmp(paths[0], "-") != 0)
         bench_print(results, tool_has(args, "markdown"));
-    if (json != NULL)
-        VLY_TRY(save(results, json, error));
-    if (saved != NULL)
-        VLY_TRY(save(results, saved, error));
     if (bench->compare != NULL) {
-        VLY_TRY(bench_compare(bench, results,
-                              tool_number(args, "threshold", 0.05), &worse,
-                              error));
-        if (worse > 0 && tool_has(args, "fail-on-regression"))
-            *code = TOOL_EXIT_DIFFERS;
+        (void)bench_compare(bench, results,
+                            tool_number(args, "threshold", 0.05), &worse,
+                            &error);
+        keep_first(first, &error);
     }
-out:
-    return status;
+    if (worse > 0 && tool_has(args, "fail-on-regression"))
+        *code = TOOL_EXIT_DIFFERS;
+    for (uint32_t i = 0; i < 2; i++) {
+        error = (vly_error)VLY_ERROR_INIT;
+        if (paths[i] != NULL)
+            (void)save(results, paths[i], &error);
+        keep_first(first, &error);
+    }
 }
 
 /* Lists of the suites of accelerators, before anything is measured. */
@@ -277,15 +288,12 @@ static vly_status measure_and_report(const tool_args *args, const char *suite,
     }
     if (failed != VLY_OK)
         snprintf(results.failure, sizeof results.failure, "%s", error->message);
-    vly_error why = VLY_ERROR_INIT;
-    tool_signals_defer(true); /* no half a file is left */
-    vly_status status = report(args, bench, &results, code, &why);
+    else
+        *error = (vly_error)VLY_ERROR_INIT; /* why the last row was skipped */
+    tool_signals_defer(true);               /* no half a file is left */
+    report(args, bench, &results, code, error);
     bench_products_free(&results);
-    if (failed != VLY_OK)
-        return failed;
-    if (status != VLY_OK)
-        *error = why;
-    return status;
+    return error->status;
 }
 
 static int run(const tool_args *args)

@@ -35,6 +35,10 @@ prints 'NOT COMPLETE: asked for and not measured: --types bf16'
 gemv 0 --types w4a16
 gemv 3 --types w4a16,w8a16 --sizes 512,1024
 says 'asked for and not measured: gemv w8a16 1x1024x1024: out of memory: host: '
+if [ -e /dev/full ]; then # the first failure is the command's
+    gemv 3 --sizes 4096 --types bf16 --save /dev/full
+    says '/dev/full'
+fi
 gemv 3 --sizes 1024,4096 --save named.json
 says 'asked for and not measured: --sizes 1x4096x4096: gemv bf16 1x4096x4096'
 holds is_json named.json
@@ -79,6 +83,12 @@ holds grep -q '^gemv fp32 1x96x96 .* ->  *not in this bench$' out
 prints '1 compared, 0 slower, 0 skipped now, 1 new, 1 not in this bench'
 one 2 --sizes 80 --compare before.json --fail-on-regression
 says 'before.json: no row of this bench in it, nothing was compared'
+# the file that is compared may be the one that is saved
+sed -e 's/"median_s": [0-9.e+-]*/"median_s": 1e-12/' before.json >both.json
+one 1 --sizes 64 --compare both.json --save both.json --fail-on-regression
+prints '1 compared, 1 slower'
+holds grep -q '"id": "gemv fp32 1x64x64"' both.json
+one 0 --sizes 64 --compare both.json --threshold 100
 # skipped now is worse than slower
 sed -e 's/"reason": "[^"]*"/"median_s": 1/' own.json >more.json
 gemv 0 --compare more.json --threshold 100
@@ -136,7 +146,8 @@ holds [ ! -s out ]
 if [ -e /dev/full ]; then
     one 4 --sizes 64 --save /dev/full
     prints 'gemv fp32 1x64x64'
-    one 4 --sizes 64 --json /dev/full
+    one 4 --sizes 64 --json /dev/full --save kept.json
+    holds is_json kept.json
     "$volley" bench gemv --backend cpu:1 --types fp32 --sizes 64 >/dev/full \
         2>err
     holds [ $? -eq 4 ]
