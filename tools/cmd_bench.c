@@ -113,6 +113,12 @@ static vly_status check_files(const tool_args *args, const bench_options *bench,
         return vly_fail(error, VLY_E_INVALID,
                         "--sweep compares with its first candidate: wanted no "
                         "--compare");
+    if (bench->sweep != NULL &&
+        (tool_has(args, "json") || tool_has(args, "save")))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--sweep keeps its results in --log FILE: wanted no "
+                        "--json and no --save");
+    VLY_TRY(tool_output_check(bench->log, error));
     VLY_TRY(tool_output_check(tool_text(args, "json"), error));
     VLY_TRY(tool_output_check(tool_text(args, "save"), error));
     status = bench_compare_check(bench, error);

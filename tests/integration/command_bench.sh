@@ -111,6 +111,8 @@ sed -e 's/"suite": "[^"]*"/"suite": "gemm"/' before.json >other.json
 refused 'suite: gemm, this bench is of gemv'
 sed -e 's/"backend": "[^"]*"/"backend": "cuda:1"/' before.json >other.json
 refused 'backend: cuda:1, this bench is of cpu:1,choose=plain'
+sed -e 's/"backend": "[^"]*"/"backend": "cpu:3"/' before.json >other.json
+refused 'backend: cpu:3, this bench is of cpu:1,choose=plain'
 # what may differ is said
 sed -e '/"suite":/d' -e 's/choose=plain/choose=gemv/' \
     -e 's/"quick": false/"quick": true/' -e 's/"cpu": "[^"]*"/"cpu": "Z80"/' \
@@ -127,6 +129,12 @@ for option in --fail-on-regression --compare-other --threshold=1; do
 done
 attention 2 --sweep choose=blocked --compare before.json
 says 'wanted no --compare'
+for option in --json=x.json --save=x.json; do
+    attention 2 --sweep choose=blocked "$option"
+    says 'keeps its results in --log FILE'
+done
+attention 4 --sweep choose=blocked --log missing/x
+holds [ ! -s out ]
 
 # ---- damaged and missing files ----
 for bytes in 0 40 300 900; do
