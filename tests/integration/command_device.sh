@@ -62,6 +62,12 @@ holds [ $? -eq 3 ]
 prints "skipped"
 says "nothing was measured: "
 holds grep -q '"required_reached": false' skipped.json
+VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$test_plugins/minor_3.so \
+    "$volley" bench cuda --quick --case closed --backend minor_3 \
+    --device-memory 1000 >out 2>err
+holds [ $? -eq 3 ]
+says "closed loop: skipped: backend minor_3: out of memory"
+prints "does not fit: 1.02 kB requested, 1 kB available"
 
 # ---- a device that is wrong: nothing is timed ----
 VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$test_plugins/erring.so
