@@ -45,6 +45,7 @@ static vly_status check_suite(const bench_options *options,
 {
     const char *suite = json_find_text(before, "suite");
     const char *failure = json_find_text(before, "failure");
+    const char *backend = json_find_text(before, "backend");
     const json_value *quick = json_find(before, "quick");
     if (json_find(before, "rows") == NULL ||
         json_find(before, "rows")->kind != JSON_ARRAY)
@@ -61,6 +62,11 @@ static vly_status check_suite(const bench_options *options,
         tool_message("%s does not say of which suite it is", options->compare);
     else if (strcmp(suite, options->suite) != 0)
         return differs(options, "suite", suite, options->suite, error);
+    /* check_device tells it too, but a net is compiled and compared first */
+    if (backend != NULL && !options->compare_other &&
+        strcmp(options->backend, "auto") != 0 &&
+        !same_plugin(backend, options->backend))
+        return differs(options, "backend", backend, options->backend, error);
     return VLY_OK;
 }
 

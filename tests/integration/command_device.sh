@@ -50,6 +50,11 @@ expect 0 bench cuda --backend cpu:1 --quick --case Izhikevich --compare \
     bench.json --threshold 100 --markdown
 prints "| Izhikevich 2003 |"
 prints "compared with bench.json"
+# another backend: nothing is compiled for it
+sed -e 's/"backend": "cpu[^"]*"/"backend": "vulkan:0"/' bench.json >other.json
+expect 2 bench cuda --backend cpu:1 --quick --compare other.json
+says "of another backend: vulkan:0, this bench is of cpu:1"
+holds sh -c '! grep -q compiling err'
 
 # ---- a net that does not fit: what is required of it was not reached ----
 mkdir large
