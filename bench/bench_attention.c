@@ -477,7 +477,7 @@ vly_status bench_attention(const bench_options *options, bench_results *results,
     VLY_TRY(read_lists(options, results->products->is_host, &p, error));
     if (options->sweep != NULL)
         VLY_TRY(bench_attention_sweep_begin(options, results, error));
-    for (uint32_t t = 0; t < p.n_types; t++)
+    for (uint32_t t = 0; t < p.n_types; t++) {
         for (uint32_t d = 0; d < p.n_dims; d++) {
             for (uint32_t s = 0; s < p.n_seq; s++)
                 VLY_TRY(training(options, &p, p.types[t], p.dims[d], p.seq[s],
@@ -485,6 +485,10 @@ vly_status bench_attention(const bench_options *options, bench_results *results,
             VLY_TRY(decoding(options, &p, p.types[t], p.dims[d], &accelerator,
                              results->products, error));
         }
+        VLY_TRY(bench_gemm_ceiling(options,
+                                   conformance_element_name(p.types[t]),
+                                   results->products, error));
+    }
     if (options->sweep != NULL)
         return bench_attention_sweep_end(options, error);
     if (results->products->n_rows == 0)

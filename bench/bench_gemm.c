@@ -358,7 +358,8 @@ static vly_status one(const bench_options *options,
     row->bandwidth = shape.m == 1;
     VLY_TRY(measure(&p, row, error));
     if (options->set != NULL ||
-        (!is_gemv && (accelerator->memory.flags & VLY_MEMORY_HOST) == 0))
+        (!is_gemv && !is_ceiling &&
+         (accelerator->memory.flags & VLY_MEMORY_HOST) == 0))
         VLY_TRY(measure_default(&p, row, error));
 out:
     product_deinit(&p);
@@ -432,4 +433,56 @@ vly_status bench_gemm(const bench_options *options, bool is_gemv,
     }
 out:
     return status;
+}
+
+/* ---- for other suites ------------------------------------------------- */
+
+static vly_status find_gemm(const bench_options *options,
+                            vly_accelerator *accelerator, vly_error *error)
+{
+    char device[64];
+    /* options of the backend are those of the suite's own plugin */
+    snprintf(device, sizeof device, "%.*s", (int)strcspn(options->backend, ","),
+             options->backend);
+    return vly_accelerator_find(options->registry, VLY_GEMM_INTERFACE, device,
+                                options->n_threads, accelerator, error);
+}
+
+/* Is there a row of the type that is a part of it? */
+static bool has_parts(const bench_products *products, const char *type)
+{
+    for (uint32_t i = 0; i < products->n_rows; i++)
+        if (strcmp(products->rows[i].group, type) == 0 &&
+            products->rows[i].seconds.n > 0 && !products->rows[i].bandwidth)
+            return true;
+    return false;
+}
+
+vly_status bench_gemm_ceiling(const bench_options *options, const char *type,
+                              bench_products *products, vly_error *error)
+{
+    static vly_accelerator accelerator; /* its device points into it */
+    const bench_gemm_type *types[BENCH_TYPES_MAX];
+    const bench_options wanted = {.types = type};
+    uint32_t n = 0;
+    if (!has_parts(products, type))
+        return VLY_OK;
+    vly_status status =
+        bench_gemm_types(&wanted, false, products->is_host, types, &n, error);
+    if (status != VLY_OK)
+        return status;
+    status = find_gemm(options, &accelerator, error);
+    if (is_skip(status)) {
+        bench_product *row = bench_product_add(products, "gemm", type);
+        if (row == NULL)
+            return VLY_OK;
+        row->own = true;
+        snprintf(row->reason, sizeof row->reason, "%s", error->message);
+        return VLY_OK;
+    }
+    if (status != VLY_OK)
+        return status;
+    return one(&wanted, &accelerator, types[0],
+               large_shape(products->is_host, true), false, true, products,
+               error);
 }

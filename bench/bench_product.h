@@ -136,6 +136,11 @@ vly_gemm_desc bench_gemm_desc(const bench_gemm_type *type, bench_shape shape);
  *         wrong */
 vly_status bench_gemm(const bench_options *options, bool is_gemv,
                       bench_results *results, vly_error *error);
+/* Adds one row if there are rows that are a part of it: what products of this
+ * type reach on the same device, 4096 x 4096 x 4096 (host: 512). Where there is
+ * no such product it says why. Errors  as run; E_DEVICE the result is wrong */
+vly_status bench_gemm_ceiling(const bench_options *options, const char *type,
+                              bench_products *products, vly_error *error);
 /* Whether --sizes, --types and --set can be read. */
 vly_status bench_gemm_check(const bench_options *options, bool is_gemv,
                             vly_error *error);

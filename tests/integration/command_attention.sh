@@ -36,6 +36,8 @@ expect 0 bench attention --seq 33 --dims 16 --types fp16 --case ward \
 for row in 'forward fp16 d16 33' 'backward fp16 d16 33' causal full blocked; do
     prints "$row"
 done
+# what they are a part of
+prints 'gemm fp16 512x512x512'
 holds is_json out.json
 for key in median_s min_s max_s flops bytes choice relative_error samples; do
     holds grep -q "\"$key\":" bench.json
@@ -53,6 +55,10 @@ prints 'slower'
 expect 0 bench attention --backend cpu:1,choose=reference --seq 9 --dims 8 \
     --types bf16 --case 'forward bf16 d8 9 b227 h64 causal'
 prints 'reference fp64'
+prints 'gemm bf16 512x512x512'
+expect 0 bench attention --backend cpu:1 --seq 9 --dims 8 --types fp32 \
+    --case 'decode fp32 d8'
+holds sh -c '! grep -q "^gemm" out'
 # ---- sweeps: a log that the next call continues ----
 expect 2 bench gemm --sizes 8 --sweep choose=plain
 says '--sweep and --log are of suite attention'
