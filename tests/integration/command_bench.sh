@@ -49,6 +49,18 @@ expect 3 bench gemm --backend cpu:1,choose=plain --quick --sizes 64 \
     --types fp32,w4a16
 says 'asked for and not measured: --types w4a16: gemm w4a16 64x64x64: gemm_cpu'
 prints 'gemm fp32 64x64x64'
+# no memory for the ceiling of bytes, on an emulated device: rows go on
+fake=$test_plugins/fake_gemm_cuda.so
+if [ -e "$fake" ]; then
+    VOLLEY_PLUGIN_PATH=$fake:$VOLLEY_PLUGIN_PATH "$volley" bench gemv \
+        --backend cuda:0 --sizes 16384 --types bf16 \
+        --device-memory cuda:0=100MiB >out 2>err
+    holds [ $? -eq 3 ]
+    says 'the ceiling of bytes is not measured: out of memory: cuda:0: '
+    prints 'ceiling of bytes: not measured, there is no memory for two blocks'
+    prints 'gemv bf16 1x16384x16384            skipped: out of memory: cuda:0'
+    says 'nothing was measured: out of memory: cuda:0: '
+fi
 attention() {
     code=$1
     shift
