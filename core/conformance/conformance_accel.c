@@ -153,6 +153,18 @@ double accel_random(uint64_t seed, uint32_t stream, uint64_t i)
     return ((double)(word >> 32) + 0.5) * 0x1p-31 - 1.0;
 }
 
+uint64_t accel_digest(const void *memory, uint64_t bytes)
+{
+    const uint8_t *at = memory;
+    uint64_t digest = vly_mix64(bytes);
+    for (uint64_t i = 0; i < bytes; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, at + i, (size_t)(bytes - i < 8 ? bytes - i : 8));
+        digest = vly_mix64(digest ^ word);
+    }
+    return digest;
+}
+
 /* ---- buffers ---------------------------------------------------------- */
 
 enum { GUARD = 512, GUARD_BYTE = 0xa5, POISON = 0xff };

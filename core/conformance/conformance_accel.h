@@ -83,6 +83,8 @@ vly_status accel_run(const vly_accelerator *accelerator, bool as_graph,
 
 /* Number `i` of a stream, in [-1, 1); never 0. */
 double accel_random(uint64_t seed, uint32_t stream, uint64_t i);
+/* Of so many bytes in their order. */
+uint64_t accel_digest(const void *memory, uint64_t bytes);
 
 /* ---- buffers on the device -------------------------------------------- */
 

@@ -107,6 +107,9 @@ vly_status attention_data_init(attention_data *data,
                                const attention_case *entry, uint32_t type,
                                uint64_t seed, vly_error *error);
 void attention_data_deinit(attention_data *data);
+/* Only desc, of the forward run. */
+void attention_data_describe(attention_data *data, const attention_case *entry,
+                             uint32_t type);
 
 /* Element type of a tensor in memory, its element offset, whether a position
  * exists, and the elements from its begin to behind its last. */

@@ -51,9 +51,9 @@ static vly_attention_layout layout_of(const attention_case *entry,
     return layout;
 }
 
-static void describe(attention_data *data, uint32_t type)
+void attention_data_describe(attention_data *data, const attention_case *entry,
+                             uint32_t type)
 {
-    const attention_case *entry = data->entry;
     const uint32_t dim_v = entry->dim_v != 0 ? entry->dim_v : entry->dim;
     const uint32_t paged = (entry->flags & VLY_ATTENTION_PAGED) != 0;
     vly_attention_desc *desc = &data->desc;
@@ -313,9 +313,8 @@ vly_status attention_data_init(attention_data *data,
                                uint64_t seed, vly_error *error)
 {
     vly_status status = VLY_OK;
-    *data = (attention_data){.entry = entry};
-    describe(data, type);
-    data->backward = entry->backward;
+    *data = (attention_data){.entry = entry, .backward = entry->backward};
+    attention_data_describe(data, entry, type);
     set_lengths(data);
     if (entry->flags & VLY_ATTENTION_PAGED)
         status = set_pages(data, error);
