@@ -26,6 +26,41 @@ if(TARGET attention_cuda)
         COMMAND test_conformance_accelerator cuda:0,tune=0)
 endif()
 
+# ten threads at once: any device, every way of a CUDA device
+vly_test(test_attention_device LABELS unit TIMEOUT 300
+    SOURCES test_attention_device.c LIBRARIES volley_conformance
+    DEPENDS attention_cpu ARGUMENTS cpu:2)
+# more heads, sequences, rows and keys than a table has
+vly_test(test_attention_most LABELS unit TIMEOUT 300
+    SOURCES test_attention_most.c LIBRARIES volley_conformance
+    DEPENDS attention_cpu ARGUMENTS cpu:2)
+if(TARGET attention_cuda)
+    foreach(way "" ,choose=cudnn ,choose=own_sm90 ,choose=own_back
+            ,choose=own_decode ,choose=own_mma ,choose=own_recurrent
+            ,choose=own_chunked ,choose=own_step)
+        string(REGEX REPLACE ".*=" "_" name "${way}")
+        vly_test_register(test_attention_most_cuda${name} LABELS gpu TIMEOUT 600
+            COMMAND test_attention_most cuda:0,cache=off,tune=0${way})
+    endforeach()
+    add_dependencies(test_attention_device attention_cuda)
+    foreach(device cuda:0,cache=off cuda:0,cache=off,tune=0)
+        string(MAKE_C_IDENTIFIER "test_attention_device_${device}" name)
+        vly_test_register(${name} LABELS gpu TIMEOUT 600
+            COMMAND test_attention_device ${device})
+    endforeach()
+    foreach(way cudnn:forward,backward,decode own_sm90:forward own_back:backward
+            own_decode:decode own_mma:forward,decode
+            own_plain:forward,backward,decode
+            own_step:step own_recurrent:sequence own_chunked:sequence)
+        string(REPLACE ":" ";" way ${way})
+        list(GET way 0 name)
+        list(GET way 1 kinds)
+        vly_test_register(test_attention_device_${name} LABELS gpu TIMEOUT 600
+            COMMAND test_attention_device
+                    cuda:0,cache=off,tune=0,choose=${name} ${kinds})
+    endforeach()
+endif()
+
 # of the command: the log of a sweep
 vly_test(test_bench_sweep LABELS unit
     SOURCES test_bench_sweep.c ${CMAKE_SOURCE_DIR}/bench/bench_sweep.c
