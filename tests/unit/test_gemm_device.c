@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_gemm_device DEVICE: what the conformance table does not ask of a device:
- * ten threads, each with plans, a stream and memory of its own, at once; and
- * the tuning cache on disk, whole and spoiled. A device that is not there:
+ * ten threads, each with plans, a stream and memory of its own, at once; sums
+ * for which the workspace has no room; and the tuning cache on disk, whole and
+ * spoiled. A device that is not there:
  * skipped with the reason, failed where it is required.
  */
 #include <math.h>
@@ -131,6 +132,9 @@ static vly_status run_once(caller *c)
                               .a = c->device[GEMM_A],
                               .b = c->device[GEMM_B],
                               .d = c->device[GEMM_D],
+                              .bias = c->device[GEMM_BIAS],
+                              .scale_a = c->device[GEMM_SCALE_A],
+                              .scale_b = c->device[GEMM_SCALE_B],
                               .workspace = c->workspace,
                               .workspace_bytes = c->info.workspace_bytes,
                               .stream = c->stream};
@@ -221,6 +225,48 @@ static void test_ten_callers(void **state)
         unmake(&callers[i]);
 }
 
+/* Sums of 32 bits, some rows at a time, where the workspace has no room for
+ * all: what the library has no end for. Three random seeds each. */
+static void test_pieces(void **state)
+{
+    (void)state;
+    need_device();
+    static const struct {
+        uint32_t type, type_d, scales, flags, activation;
+        uint64_t m, n, k;
+    } cases[] = {
+        {VLY_ELEMENT_F16, VLY_ELEMENT_F16, 0, VLY_GEMM_BIAS, VLY_GEMM_RELU2,
+         2000, 1024, 512},
+        {VLY_ELEMENT_BF16, VLY_ELEMENT_F32, 0, 0, VLY_GEMM_RELU2, 1999, 1032,
+         520},
+        {VLY_ELEMENT_I8, VLY_ELEMENT_F16, VLY_SCALE_ROW, VLY_GEMM_BIAS,
+         VLY_GEMM_RELU2, 1999, 1024, 512},
+        {VLY_ELEMENT_I8, VLY_ELEMENT_BF16, VLY_SCALE_ROW, 0, 0, 2048, 1024,
+         1024},
+    };
+    for (uint32_t i = 0; i < 3 * sizeof cases / sizeof cases[0]; i++) {
+        caller c = {.desc =
+                        compact(cases[i / 3].type, cases[i / 3].type_d,
+                                cases[i / 3].m, cases[i / 3].n, cases[i / 3].k),
+                    .options = "cache=off,tune=0,choose=cublaslt",
+                    .seed = 100 + i,
+                    .why = {.struct_size = sizeof(vly_error)}};
+        c.desc.flags |= cases[i / 3].flags;
+        c.desc.activation = cases[i / 3].activation;
+        c.desc.scale_a = c.desc.scale_b = cases[i / 3].scales;
+        c.desc.align = 16;
+        c.desc.workspace_most = 5u << 20;
+        (void)call(&c);
+        if (c.status != VLY_OK)
+            fail_msg("case %u: %s", i / 3, c.why.message);
+        if (strstr(c.info.choice, "pieces") == NULL)
+            fail_msg("case %u: %s, wanted pieces", i / 3, c.info.choice);
+        assert_int_equal(c.n_other, 0);
+        check(&c);
+        unmake(&c);
+    }
+}
+
 /* ---- the cache -------------------------------------------------------- */
 
 /* Replaces every file of the folder by one that is none of ours. */
@@ -272,6 +318,7 @@ static void test_cache(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_ten_callers),
+                                       cmocka_unit_test(test_pieces),
                                        cmocka_unit_test(test_cache)};
     if (argc > 1)
         device_text = argv[1];
