@@ -3,6 +3,30 @@
 // to elements of D, scales in the order that cublasLt wants, weights widened.
 #include "gemm_element.cuh"
 
+#if !defined(VLY_LAUNCH_EARLY)
+// Of a device of 9.0 or newer: may come while the one before still runs
+// (programmatic dependent launch), and has to wait for it
+#define VLY_LAUNCH_EARLY(kernel, grid, block, stream, ...)                     \
+    vly_launch_early(kernel, grid, block, stream, __VA_ARGS__)
+
+template <typename... P, typename... Q>
+static void vly_launch_early(void (*kernel)(P...), unsigned grid,
+                             unsigned block, cudaStream_t stream,
+                             const Q &...args)
+{
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(grid);
+    config.blockDim = dim3(block);
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    (void)cudaLaunchKernelEx(&config, kernel, P(args)...); // kept as the last
+}
+#endif
+
 namespace
 {
 
@@ -100,25 +124,52 @@ cudaError_t run_dense(const vly_cuda_gemm &g, const float *sums,
     return cudaGetLastError();
 }
 
-// A row of blocks a column of scales of A, the last those of B. It stands
-// before a product of some 100 us, so its latency counts: no division per
-// element of A.
-__global__ void __launch_bounds__(THREADS)
-    pack(const vly_cuda_gemm g, float *scale_a, float *scale_b)
+constexpr unsigned SIDE = 32; // of a square of scales of A
+
+// The kernel behind this one may come, to wait where it begins; what those
+// before it wrote can be read. (Programmatic dependent launch; the library's
+// kernels and ours wait for all of the kernel before them.)
+__device__ __forceinline__ void meet_neighbours()
 {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Scales of A turned by squares, those of B with their rows filled up. It
+// stands before a product of some 100 us, so its latency counts: all reads of a
+// thread are under way at once, reads and writes are whole lines.
+__global__ void __launch_bounds__(THREADS)
+    pack(const vly_cuda_gemm g, float *scale_a, float *scale_b,
+         uint64_t n_squares)
+{
+    __shared__ float square[SIDE][SIDE + 1];
     const uint64_t n_blocks = (g.k + 127) / 128, pitch = (n_blocks + 3) / 4 * 4;
-    const uint64_t n_b = (g.n + 127) / 128 * pitch;
+    const uint64_t across = (n_blocks + SIDE - 1) / SIDE;
     const float *a = static_cast<const float *>(g.scale_a);
     const float *b = static_cast<const float *>(g.scale_b);
-    for (uint64_t q = blockIdx.y; q < n_blocks && blockIdx.y < gridDim.y - 1;
-         q += gridDim.y - 1)
-        for (uint64_t i = first_of_thread(); i < g.m; i += step_of_grid())
-            scale_a[q * g.m + i] = a[i * n_blocks + q];
-    if (blockIdx.y == gridDim.y - 1)
-        for (uint64_t e = first_of_thread(); e < n_b; e += step_of_grid())
-            scale_b[e] = e % pitch < n_blocks
-                             ? b[e / pitch * n_blocks + e % pitch]
-                             : 0.0f;
+    const unsigned x = threadIdx.x % SIDE, y = threadIdx.x / SIDE;
+    constexpr unsigned STEP = THREADS / SIDE;
+    meet_neighbours();
+    for (uint64_t at = blockIdx.x; at < n_squares; at += gridDim.x) {
+        const uint64_t i = at / across * SIDE, q = at % across * SIDE;
+#pragma unroll
+        for (unsigned r = y; r < SIDE; r += STEP)
+            if (i + r < g.m && q + x < n_blocks)
+                square[r][x] = a[(i + r) * n_blocks + q + x];
+        __syncthreads();
+#pragma unroll
+        for (unsigned r = y; r < SIDE; r += STEP)
+            if (i + x < g.m && q + r < n_blocks)
+                scale_a[(q + r) * g.m + i + x] = square[x][r];
+        __syncthreads();
+    }
+    const uint64_t n_b =
+        scale_b != nullptr ? (g.n + 127) / 128 * pitch : uint64_t(0);
+    for (uint64_t e = first_of_thread(); e < n_b; e += step_of_grid())
+        scale_b[e] =
+            e % pitch < n_blocks ? b[e / pitch * n_blocks + e % pitch] : 0.0f;
 }
 
 template <typename T>
@@ -165,13 +216,17 @@ cudaError_t vly_cuda_gemm_pack_scales(const vly_cuda_gemm *gemm, float *scale_a,
                                       float *scale_b, cudaStream_t stream)
 {
     const uint64_t n_blocks = (gemm->k + 127) / 128;
-    if (n_blocks == 0 || (gemm->m == 0 && gemm->n == 0))
+    const uint64_t n_squares =
+        scale_a == nullptr
+            ? 0
+            : (gemm->m + SIDE - 1) / SIDE * ((n_blocks + SIDE - 1) / SIDE);
+    if (n_blocks == 0 || (scale_a == nullptr && scale_b == nullptr))
         return cudaSuccess;
-    // one row of blocks more, which has the scales of B alone
-    const dim3 grid(blocks_for(gemm->m > 0 ? gemm->m : gemm->n),
-                    static_cast<unsigned>(n_blocks < 1024 ? n_blocks : 1024) +
-                        1);
-    VLY_LAUNCH(pack, grid, THREADS, stream, *gemm, scale_a, scale_b);
+    const uint64_t most =
+        n_squares > 0 ? n_squares : (gemm->n + 127) / 128 * n_blocks / 256 + 1;
+    VLY_LAUNCH_EARLY(
+        pack, static_cast<unsigned>(most < MOST_BLOCKS ? most : MOST_BLOCKS),
+        THREADS, stream, *gemm, scale_a, scale_b, n_squares);
     return cudaGetLastError();
 }
 

@@ -86,7 +86,8 @@ cudaError_t vly_cuda_gemm_finish(const vly_cuda_gemm *gemm, const void *sums,
                                  cudaStream_t stream);
 
 /* Scales of 128-blocks as cublasLt wants them: those of A [m][kb] become
- * [kb][m]; those of B [nb][kb] become [nb][kb rounded up to 4]. */
+ * [kb][m]; those of B [nb][kb] become [nb][kb rounded up to 4]. NULL: left out.
+ * For devices of 9.0 and newer, as those products are. */
 cudaError_t vly_cuda_gemm_pack_scales(const vly_cuda_gemm *gemm, float *scale_a,
                                       float *scale_b, cudaStream_t stream);
 

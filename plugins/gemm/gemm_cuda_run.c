@@ -196,6 +196,29 @@ static vly_status set_pointer(const vly_gemm_lt *lt, uint32_t attribute,
         "cublasLtMatmulDescSetAttribute", error);
 }
 
+/* Whether the library can read scales of blocks where the caller has them: a
+ * line of them alone needs no turning, rows of B no filling up. */
+static bool is_as_wanted(const void *scales, bool in_order)
+{
+    return in_order && (uintptr_t)scales % 16 == 0;
+}
+
+/* Those that are not as the library wants them, in the workspace. */
+static vly_status pack_scales(const parts *at, const vly_gemm_run *run,
+                              const vly_cuda_gemm *g, const void **a,
+                              const void **b, vly_error *error)
+{
+    const uint64_t blocks = (g->k + 127) / 128;
+    float *to_a = NULL, *to_b = NULL;
+    if (!is_as_wanted(*a, g->m == 1 || blocks == 1))
+        *a = to_a = inside(run, at->scale_a);
+    if (!is_as_wanted(*b, blocks % 4 == 0))
+        *b = to_b = inside(run, at->scale_b);
+    return vly_accel_cuda_check((int)vly_cuda_gemm_pack_scales(
+                                    g, to_a, to_b, (cudaStream_t)run->stream),
+                                "scales of blocks", error);
+}
+
 /* Scales of product g (a batch of 1): the library's A is our B. */
 static vly_status set_scales(const vly_gemm_lt *lt, const parts *at,
                              const vly_gemm_run *run, const vly_cuda_gemm *g,
@@ -204,15 +227,8 @@ static vly_status set_scales(const vly_gemm_lt *lt, const parts *at,
     const void *a = g->scale_a;
     const void *b = g->scale_b;
     vly_status status = VLY_OK;
-    if (g->scale_a_mode == VLY_CUDA_SCALE_BLOCK) {
-        a = inside(run, at->scale_a);
-        b = inside(run, at->scale_b);
-        status = vly_accel_cuda_check(
-            (int)vly_cuda_gemm_pack_scales(g, inside(run, at->scale_a),
-                                           inside(run, at->scale_b),
-                                           (cudaStream_t)run->stream),
-            "scales of blocks", error);
-    }
+    if (g->scale_a_mode == VLY_CUDA_SCALE_BLOCK)
+        status = pack_scales(at, run, g, &a, &b, error);
     if (status == VLY_OK)
         status =
             set_pointer(lt, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, a, error);

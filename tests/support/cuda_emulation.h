@@ -89,6 +89,8 @@ inline void multiply(float (&sum)[4], uint32_t a0, uint32_t a1, uint32_t a2,
     ((void)(stream),                                                           \
      emulation::launch(dim3(grid), dim3(block), [=] { kernel(__VA_ARGS__); }))
 
+#define VLY_LAUNCH_EARLY VLY_LAUNCH
+
 static inline void __syncthreads()
 {
     emulation::block_meets();

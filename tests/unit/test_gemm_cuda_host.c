@@ -427,6 +427,11 @@ static const product_case cases[] = {
     {I8, I8, F16, VLY_SCALE_ROW, VLY_SCALE_ROW, TB | BIAS, VLY_GEMM_RELU, 8, 12,
      64, 2, 4, 0.5f},
     {I8, I8, F32, VLY_SCALE_ROW, VLY_SCALE_ROW, 0, 0, 3, 5, 7, 1, 0, 0.0f},
+    /* more blocks than a square of scales has; scales of B as they are */
+    {E4M3, E4M3, F32, VLY_SCALE_BLOCK, VLY_SCALE_BLOCK, TB, 0, 48, 16, 4352, 1,
+     0, 0.0f},
+    {E4M3, E4M3, F32, VLY_SCALE_BLOCK, VLY_SCALE_BLOCK, TB, 0, 16, 144, 512, 2,
+     0, 0.0f},
 };
 
 static void make_case(product *p, const product_case *c)
@@ -494,8 +499,8 @@ static void library_computes_what_it_offers(void **state)
 {
     (void)state;
     behave((fake_cublaslt_state){.n_algorithms = 3});
-    assert_int_equal(all_cases("cache=off,choose=default," LIBRARY), 29);
-    assert_int_equal(all_cases("cache=off,choose=cublaslt," LIBRARY), 29);
+    assert_int_equal(all_cases("cache=off,choose=default," LIBRARY), 31);
+    assert_int_equal(all_cases("cache=off,choose=cublaslt," LIBRARY), 31);
     assert_int_equal(all_cases("cache=off," LIBRARY), N_CASES);
     assert_int_equal(n_warnings, 0);
 }
