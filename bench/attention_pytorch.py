@@ -11,19 +11,34 @@ buffers larger than the L2 cache used in turn, the median of 31 samples by CUDA
 events. Prints one JSON object; what a backend refuses has a reason instead of
 a time. Operations are counted as in bench_attention.c; error is relative, against
 float64 on the rows that the suite looks at.
+
+    attention_pytorch.py --turns attention_cuda.so [--cache FOLDER] [...]
+
+Here the plugin runs in this process, on the same tensors, and takes turns of some 2
+ms with each backend, a b c c b a: those that are measured one after the other meet
+two devices. One line a cell: the plugin's rate (TFLOP/s; decoding GB/s), seconds of
+PyTorch's faster backend over the plugin's (median of the turns, 95% interval of
+2,000 resamples), the other backend's, how far both results are apart, forward also
+the error over PyTorch's. --types fp8: no PyTorch has it; the plugin's choice beside
+choose=cudnn, results in fp8. --seconds N begins no cell after so many.
 """
 import argparse
 import json
 import statistics
 import sys
+import time
 
+import attention_plugin
 import torch
 import torch.nn.functional as functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch_turns import Calls, Way, interval, take_turns
 
 SAMPLES = 31
 CACHE_BYTES = 256 << 20
 TOKENS, WIDTH, CACHE = 16384, 2048, 32768
+DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16,
+          "fp8": torch.float8_e4m3fn}
 BACKENDS = {"cudnn": SDPBackend.CUDNN_ATTENTION,
             "flash": SDPBackend.FLASH_ATTENTION}
 
@@ -185,6 +200,212 @@ def measure(name, backend, q_shape, kv_shape, dtype, causal, backward):
     return row
 
 
+# ---- in turns
+
+class Cell:
+    """One shape: its tensors, and the ways to compute it."""
+
+    def __init__(self, kind, q_shape, kv_shape, causal, backward):
+        self.kind, self.causal, self.backward = kind, causal, backward
+        self.q_shape, self.kv_shape = q_shape, kv_shape
+        dtype = DTYPES[kind]
+        self.q_size = torch.Size(q_shape).numel()
+        self.bytes = torch.finfo(dtype).bits // 8 * 2 * (
+            self.q_size + torch.Size(kv_shape).numel())
+        self.flops = 4.0 * self.q_size * kv_shape[2] * (
+            0.5 if causal else 1.0) * (2.5 if backward else 1.0)
+        self.n_sets = max(2, min(64, -(-CACHE_BYTES // self.bytes)))
+        self.sets = [[torch.randn(shape, device="cuda").to(dtype)
+                      .requires_grad_(backward)
+                      for shape in (q_shape, kv_shape, kv_shape)]
+                     for _ in range(self.n_sets)]
+        if backward:
+            self.grad_o = torch.randn(q_shape, device="cuda").to(dtype)
+
+    def sdpa(self, i):
+        q, k, v = self.sets[i]
+        return functional.scaled_dot_product_attention(
+            q, k, v, is_causal=self.causal,
+            enable_gqa=self.q_shape[1] != self.kv_shape[1])
+
+    def torch_way(self, backend):
+        with sdpa_kernel(BACKENDS[backend]):
+            if self.backward:
+                made = [self.sdpa(i) for i in range(self.n_sets)]
+                return Calls(lambda: [torch.autograd.grad(
+                    o, one, self.grad_o, retain_graph=True)
+                    for o, one in zip(made, self.sets)], self.n_sets)
+
+            def once():
+                with torch.no_grad():
+                    return [self.sdpa(i) for i in range(self.n_sets)]
+            return Way(once, self.n_sets)
+
+    def plan(self, attention, options, flags):
+        flags |= attention_plugin.CAUSAL if self.causal else 0
+        if self.kind == "fp8":
+            flags |= attention_plugin.SAME_SCALES
+        plan = attention.plan(self.kind, self.q_shape, self.kv_shape, options,
+                              flags)
+        plan.workspace = torch.empty(plan.info.workspace_bytes + 1,
+                                     device="cuda", dtype=torch.uint8)
+        return plan
+
+    def runs_of(self, plan, tensors):
+        """[set]{name: tensor} put into the current stream."""
+        shared = {"workspace": plan.workspace}
+        if self.kind == "fp8":
+            one = torch.ones(self.kv_shape[0] * self.kv_shape[1],
+                             device="cuda")
+            shared.update(scale_q=one, scale_k=one, scale_v=one, scale_o=one)
+        pointers = [{name: x.data_ptr() for name, x in {**one, **shared}.items()}
+                    for one in tensors]
+
+        def once():
+            stream = torch.cuda.current_stream().cuda_stream
+            for one in pointers:
+                plan.run(stream, **one)
+            return tensors, shared
+        return once
+
+    def plugin_way(self, attention, options):
+        """The way and its plan; kept[0] has the tensors."""
+        tensors = [dict(zip("qkv", (x.detach() for x in one)),
+                        o=torch.empty_like(one[0])) for one in self.sets]
+        if not self.backward:
+            plan = self.plan(attention, options, 0)
+            return Way(self.runs_of(plan, tensors), self.n_sets), plan
+        for one in tensors:
+            one["lse"] = torch.empty(self.q_shape[:3], device="cuda")
+        forward = self.plan(attention, options, attention_plugin.LSE)
+        self.runs_of(forward, tensors)()
+        torch.cuda.synchronize()
+        forward.close()
+        for one in tensors:
+            one["grad_o"] = self.grad_o
+            one.update({f"grad_{x}": torch.empty_like(one[x]) for x in "qkv"})
+        plan = self.plan(attention, options, attention_plugin.BACKWARD)
+        return Calls(self.runs_of(plan, tensors), self.n_sets), plan
+
+    def found(self, way):
+        """Results of the first set."""
+        first = way.kept[0]
+        if isinstance(first, list):  # of the plugin
+            first = tuple(first[0][x] for x in (
+                ("grad_q", "grad_k", "grad_v") if self.backward else ("o",)))
+        return first if isinstance(first, tuple) else (first,)
+
+
+def apart(found, wanted):
+    """Of all results together, relative."""
+    off = sum(float((x.float() - y.float()).square().sum())
+              for x, y in zip(found, wanted))
+    return (off / sum(float(y.float().square().sum()) for y in wanted)) ** 0.5
+
+
+def in_turns(attention, cell, options, samples):
+    """A row: seconds of each way, ratios of the others over the plugin's."""
+    ways, refused, plans = {}, {}, []
+    ways["volley"], plan = cell.plugin_way(attention, options)
+    plans.append(plan)
+    for name in ["own cudnn"] if cell.kind == "fp8" else list(BACKENDS):
+        try:
+            if cell.kind == "fp8":
+                ways[name], other = cell.plugin_way(
+                    attention, "choose=cudnn," + options)
+                plans.append(other)
+            else:
+                ways[name] = cell.torch_way(name)
+        except (RuntimeError, attention_plugin.Refused) as why:
+            refused[name] = str(why).splitlines()[0][:120]
+    taken = dict(zip(ways, take_turns(list(ways.values()), samples)))
+    row = {"choice": plan.choice, "refused": refused, "times": {},
+           "seconds": {x: statistics.median(y) for x, y in taken.items()}}
+    for name in ways:
+        if name != "volley":
+            row["times"][name] = interval(
+                [x / y for x, y in zip(taken[name], taken["volley"])])
+    mine = cell.found(ways["volley"])
+    for name in sorted(row["times"], key=lambda x: row["times"][x][0])[:1]:
+        other = cell.found(ways[name])
+        row["apart"] = apart(mine, other)
+        if not cell.backward and cell.kind != "fp8":
+            q, k, v = cell.sets[0]
+            row["errors"] = relative_error(q, k, v, mine[0], cell.causal) / \
+                relative_error(q, k, v, other[0], cell.causal)
+    for one in plans:
+        one.close()
+    return row
+
+
+def print_row(row, cell):
+    decode = cell.q_shape[2] == 1
+    rate = cell.bytes * 1e-9 if decode else cell.flops * 1e-12
+    text = f"{row['id']:38} {rate / row['seconds']['volley']:6.0f}"
+    for name in sorted(row["times"], key=lambda x: row["times"][x][0]):
+        text += " {:10} {:.3f} ({:.3f}, {:.3f})".format(
+            name, *row["times"][name])
+    for name in ("apart", "errors"):
+        if name in row:
+            text += f" {name} {row[name]:.2g}"
+    text += "".join(f" {name}: {why}" for name, why in row["refused"].items())
+    print(f"{text}  {row['choice'][:48]}", flush=True)
+
+
+def turns(cells, arguments):
+    """The table of --turns; its rows."""
+    attention = attention_plugin.Attention(
+        arguments.turns, lambda text: print(text, file=sys.stderr))
+    options = f"cache={arguments.cache}" if arguments.cache else "cache=off"
+    rows, until = [], time.monotonic() + arguments.seconds
+    for name, *shape in cells:
+        if time.monotonic() >= until:
+            print(f"{name}: no time left")
+            continue
+        cell = Cell(*shape)
+        try:
+            row = in_turns(attention, cell, options, arguments.samples)
+        except attention_plugin.Refused as why:
+            print(f"{name}: {why}")
+            continue
+        row["id"] = name
+        rows.append(row)
+        print_row(row, cell)
+        del cell
+        torch.cuda.empty_cache()
+    best = [min(x[0] for x in row["times"].values()) for row in rows
+            if row["times"]]
+    if best:
+        print(f"{len(best)} cells, {min(best):.3f} to {max(best):.3f} times, "
+              f"{statistics.geometric_mean(best):.3f} (geometric mean), "
+              f"{sum(x < 1 for x in best)} below 1")
+    return rows
+
+
+def cells_of(arguments, types, dims):
+    """Name, kind, shapes of Q and of K, causal, backward."""
+    cells = []
+    for dim in dims:
+        for kind in types:
+            for seq in map(int, arguments.seq.split(",")):
+                batch, heads = max(1, TOKENS // seq), max(1, WIDTH // dim)
+                shape = (batch, heads, seq, dim)
+                for backward in (False, True):
+                    if backward and kind == "fp8":
+                        continue
+                    for causal in (False, True):
+                        cells.append((
+                            f"{'backward' if backward else 'forward'} {kind} "
+                            f"d{dim} {seq} b{batch} h{heads} "
+                            f"{'causal' if causal else 'full'}", kind, shape,
+                            shape, causal, backward))
+            for batch in (1, 16) if kind != "fp8" else ():
+                cells.append((f"decode {kind} d{dim} {CACHE} b{batch} h64/8",
+                              kind, (batch, 64, 1, dim),
+                              (batch, 8, CACHE, dim), False, False))
+    return [cell for cell in cells if arguments.case in cell[0]]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seq", default="2048,8192,16384")
@@ -192,38 +413,33 @@ def main():
     parser.add_argument("--dims", default="64,128,256")
     parser.add_argument("--quick", action="store_true", help="bf16, d 128")
     parser.add_argument("--case", default="", help="rows that hold this")
+    parser.add_argument("--turns", metavar="PLUGIN")
+    parser.add_argument("--cache", metavar="FOLDER")
+    parser.add_argument("--samples", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("no CUDA device")
     types = ["bf16"] if arguments.quick else arguments.types.split(",")
-    dims = [128] if arguments.quick else map(int, arguments.dims.split(","))
-    dtypes = {"fp16": torch.float16, "bf16": torch.bfloat16}
+    dims = [128] if arguments.quick else \
+        list(map(int, arguments.dims.split(",")))
+    cells = cells_of(arguments, types, dims)
+    print(torch.cuda.get_device_name(), "PyTorch", torch.__version__, "cuDNN",
+          torch.backends.cudnn.version(), file=sys.stderr)
+    if arguments.turns:
+        turns(cells, arguments)
+        return
     rows = []
-
-    def add(*what):
-        if arguments.case not in what[0]:
-            return
-        rows.append(measure(*what))
-        print(rows[-1]["id"], rows[-1]["backend"],
-              rows[-1].get("tflops", rows[-1].get("reason")), file=sys.stderr)
-        torch.cuda.empty_cache()
-
-    for dim in dims:
-        for kind in types:
-            for backend in BACKENDS:
-                for seq in map(int, arguments.seq.split(",")):
-                    batch, heads = max(1, TOKENS // seq), max(1, WIDTH // dim)
-                    shape = (batch, heads, seq, dim)
-                    for backward in (False, True):
-                        for causal in (False, True):
-                            add(f"{'backward' if backward else 'forward'} "
-                                f"{kind} d{dim} {seq} b{batch} h{heads} "
-                                f"{'causal' if causal else 'full'}", backend,
-                                shape, shape, dtypes[kind], causal, backward)
-                for batch in (1, 16):
-                    add(f"decode {kind} d{dim} {CACHE} b{batch} h64/8", backend,
-                        (batch, 64, 1, dim), (batch, 8, CACHE, dim),
-                        dtypes[kind], False, False)
+    for backend in BACKENDS:
+        for name, kind, q_shape, kv_shape, causal, backward in cells:
+            if kind == "fp8":
+                continue
+            rows.append(measure(name, backend, q_shape, kv_shape, DTYPES[kind],
+                                causal, backward))
+            print(rows[-1]["id"], rows[-1]["backend"],
+                  rows[-1].get("tflops", rows[-1].get("reason")),
+                  file=sys.stderr)
+            torch.cuda.empty_cache()
     json.dump({"torch": torch.__version__, "cuda": torch.version.cuda,
                "cudnn": torch.backends.cudnn.version(),
                "device": torch.cuda.get_device_name(), "rows": rows},

@@ -28,16 +28,12 @@ Exit codes: 0 done, 2 the call or FILE is wrong, 3 no PyTorch or no device.
 """
 import argparse
 import json
-import random
 import statistics
 import sys
-import time
 
 import gemm_plugin
 
 SETS_MOST = 64
-SAMPLE_S = 2e-3
-WARM_S = 0.06
 
 
 def stop(code, text):
@@ -49,6 +45,8 @@ try:
     import torch
 except ImportError as missing:
     stop(3, f"no PyTorch: {missing}")
+
+from torch_turns import Way, clock, interval, take_turns, warm
 
 
 def read_rows(path):
@@ -132,54 +130,6 @@ def make_sets(kind, m, n, k):
     return [factors(kind, m, n, k) for _ in range(n_sets)]
 
 
-def clock(body):
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    begin.record()
-    body()
-    end.record()
-    end.synchronize()
-    return begin.elapsed_time(end) * 1e-3
-
-
-class Way:
-    """A graph of one run on each set, replayed as often as takes a while.
-    `once` runs on all sets in the current stream; what it returns lives as long
-    as the graph: each result is written where no other is, not where the last
-    left the cache warm."""
-
-    def __init__(self, once, n_sets):
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(3):
-                once()
-        torch.cuda.current_stream().wait_stream(stream)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
-            self.kept = once()
-        self.n_sets = n_sets
-        self.n_times = max(1, round(SAMPLE_S / max(clock(self.graph.replay),
-                                                   1e-6)))
-
-    def turn(self):
-        for _ in range(self.n_times):
-            self.graph.replay()
-
-    def seconds(self, turn_s):
-        return turn_s / (self.n_times * self.n_sets)
-
-
-def warm(ways):
-    """As long as Volley's own runs and the default's before: clocks are those
-    of a device at work."""
-    until = time.monotonic() + WARM_S
-    while True:
-        for way in ways:
-            clock(way.turn)
-        if time.monotonic() >= until:
-            return
-
-
 def measure(kind, m, n, k, n_samples):
     """Median seconds of one product."""
     sets = make_sets(kind, m, n, k)
@@ -221,35 +171,6 @@ def plugin_way(plan, kind, sets, m, n):
     way = Way(once, len(sets))
     way.runs = runs
     return way
-
-
-def take_turns(ways, n_samples):
-    """[way][sample] seconds of a run. Nothing is waited for between turns."""
-    warm(ways)
-    order = list(range(len(ways)))
-    events = []
-    for i in range(n_samples):
-        for index in order if i % 2 == 0 else reversed(order):
-            begin, end = (torch.cuda.Event(enable_timing=True)
-                          for _ in range(2))
-            begin.record()
-            ways[index].turn()
-            end.record()
-            events.append((index, begin, end))
-    torch.cuda.synchronize()
-    taken = [[] for _ in ways]
-    for index, begin, end in events:
-        taken[index].append(
-            ways[index].seconds(begin.elapsed_time(end) * 1e-3))
-    return taken
-
-
-def interval(ratios):
-    """Median, and the middle 95% of those of 2,000 resamples."""
-    dice = random.Random(1)
-    many = sorted(statistics.median(dice.choices(ratios, k=len(ratios)))
-                  for _ in range(2000))
-    return statistics.median(ratios), many[50], many[-51]
 
 
 def compare(gemm, kind, shape, n_samples, options):

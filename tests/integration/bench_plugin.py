@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench_plugin.py PLUGIN: bench/gemm_plugin.py, which has the structs of the ABI
-by hand, against gemm_cpu: products, refusals in the plugin's words."""
+"""bench_plugin.py GEMM ATTENTION: bench/gemm_plugin.py and attention_plugin.py,
+which have the structs of the ABI by hand, against gemm_cpu and attention_cpu:
+products, attention and its gradients, refusals in the plugins' words."""
 import ctypes
+import math
 import random
 import sys
 
+import attention_plugin
 import gemm_plugin
 
 M, N, K = 3, 5, 8
@@ -25,12 +28,53 @@ def floats(values):
 def refusal(call):
     try:
         call()
-    except gemm_plugin.Refused as refused:
+    except RuntimeError as refused:
         return str(refused)
     return ""
 
 
+def attention(file):
+    """One batch, two heads, causal; gradients of V are the weights' sums."""
+    dice = random.Random(2)
+    heads, seq, dim = 2, 3, 8
+    shape = (1, heads, seq, dim)
+    plugin = attention_plugin.Attention(file)
+    q, k, v, g = (floats([dice.uniform(-1, 1) for _ in range(heads * seq * dim)])
+                  for _ in range(4))
+    o, grad_q, grad_k, grad_v = (floats([float("nan")] * len(q))
+                                 for _ in range(4))
+    lse = floats([float("nan")] * (heads * seq))
+    flags = attention_plugin.CAUSAL
+    both = {"o": o, "lse": lse, "q": q, "k": k, "v": v}
+    more = {"grad_o": g, "grad_q": grad_q, "grad_k": grad_k, "grad_v": grad_v}
+    for flag, arrays in ((attention_plugin.LSE, both),
+                         (attention_plugin.BACKWARD, {**both, **more})):
+        plan = plugin.plan("fp32", shape, shape, "", flags | flag)
+        workspace = floats([0.0] * (plan.info.workspace_bytes // 4 + 1))
+        plan.run(None, workspace=ctypes.addressof(workspace),
+                 **{x: ctypes.addressof(y) for x, y in arrays.items()})
+        plan.close()
+    for h in range(heads):
+        rows = [range((h * seq + i) * dim, (h * seq + i + 1) * dim)
+                for i in range(seq)]
+        wanted = [0.0] * (seq * dim)
+        for i in range(seq):
+            p = [math.exp(sum(q[x] * k[y] for x, y in zip(rows[i], rows[j])) /
+                          math.sqrt(dim)) for j in range(i + 1)]
+            assert abs(lse[h * seq + i] - math.log(sum(p))) <= 1e-5, (h, i)
+            for c in range(dim):
+                x = sum(p[j] * v[rows[j][c]] for j in range(i + 1)) / sum(p)
+                assert abs(o[rows[i][c]] - x) <= 1e-5, (h, i, c)
+                for j in range(i + 1):
+                    wanted[j * dim + c] += p[j] / sum(p) * g[rows[i][c]]
+        for j in range(seq * dim):
+            assert abs(grad_v[rows[0][0] + j] - wanted[j]) <= 1e-5, (h, j)
+    why = refusal(lambda: plugin.plan("fp32", shape, (1, 3, seq, dim), ""))
+    assert "2 query heads for 3 key heads" in why, why
+
+
 def main():
+    attention(sys.argv[2])
     dice = random.Random(1)
     gemm = gemm_plugin.Gemm(sys.argv[1])
     a = floats([dice.uniform(-1, 1) for _ in range(M * K)])

@@ -274,7 +274,7 @@ if(NOT VOLLEY_SANITIZE)
                     PYTHONPATH=${CMAKE_SOURCE_DIR}/bench
                     PYTHONDONTWRITEBYTECODE=1
                     ${python} ${CMAKE_CURRENT_LIST_DIR}/bench_plugin.py
-                    $<TARGET_FILE:gemm_cpu>)
+                    $<TARGET_FILE:gemm_cpu> $<TARGET_FILE:attention_cpu>)
     else()
         message(STATUS "Tests of the Python module: left out: no NumPy "
                        "(python3-numpy)")
