@@ -397,6 +397,6 @@ int main(int argc, char **argv)
     if (argc > 3)
         seed = strtoull(argv[3], NULL, 10);
     /* the reference is slow, and slower under sanitizers */
-    most_work = strncmp(device_text, "cpu", 3) == 0 ? 1u << 22 : 1u << 26;
+    most_work = strncmp(device_text, "cpu", 3) == 0 ? 1u << 22 : 1u << 24;
     return cmocka_run_group_tests(tests, setup, teardown) ? 1 : 0;
 }
