@@ -31,16 +31,24 @@ vly_test(test_attention_device LABELS unit TIMEOUT 300
     SOURCES test_attention_device.c LIBRARIES volley_conformance
     DEPENDS attention_cpu ARGUMENTS cpu:2)
 # more heads, sequences, rows and keys than a table has
-vly_test(test_attention_most LABELS unit TIMEOUT 300
-    SOURCES test_attention_most.c LIBRARIES volley_conformance
-    DEPENDS attention_cpu ARGUMENTS cpu:2)
+foreach(name attention wkv)
+    vly_test(test_${name}_most LABELS unit TIMEOUT 300
+        SOURCES test_${name}_most.c LIBRARIES volley_conformance
+        DEPENDS attention_cpu ARGUMENTS cpu:2)
+endforeach()
 if(TARGET attention_cuda)
-    foreach(way "" ,choose=cudnn ,choose=own_sm90 ,choose=own_back
-            ,choose=own_decode ,choose=own_mma ,choose=own_recurrent
-            ,choose=own_chunked ,choose=own_step)
-        string(REGEX REPLACE ".*=" "_" name "${way}")
-        vly_test_register(test_attention_most_cuda${name} LABELS gpu TIMEOUT 600
-            COMMAND test_attention_most cuda:0,cache=off,tune=0${way})
+    foreach(way attention: attention:cudnn attention:own_sm90
+            attention:own_back attention:own_decode attention:own_mma
+            wkv: wkv:own_recurrent wkv:own_chunked wkv:own_step)
+        string(REGEX REPLACE ":.*" "" name ${way})
+        string(REGEX REPLACE ".*:" "" choice ${way})
+        set(options "tune=0")
+        if(choice)
+            string(APPEND options ",choose=${choice}")
+            string(PREPEND choice "_")
+        endif()
+        vly_test_register(test_${name}_most_cuda${choice} LABELS gpu TIMEOUT 600
+            COMMAND test_${name}_most cuda:0,cache=off,${options})
     endforeach()
     add_dependencies(test_attention_device attention_cuda)
     foreach(device cuda:0,cache=off cuda:0,cache=off,tune=0)
