@@ -14,6 +14,10 @@
 #define VLY_INDEX_FN static inline
 #endif
 
+/* Of a sequence, so that the end of the last tile is an int32_t: no tile is
+ * wider than 1,023. With more, 2^31 - 1 keys gave zeros. */
+enum { VLY_ATTENTION_MOST_POSITIONS = INT32_MAX - 1023 };
+
 /* Of one sequence. Every row of the mask is an interval of keys. */
 typedef struct vly_attention_mask {
     int32_t n_q;

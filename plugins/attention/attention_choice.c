@@ -11,6 +11,7 @@
 #include "accel_cuda.h"
 #include "attention_check.h"
 #include "attention_cuda.h"
+#include "kernels/cuda/attention_index.h"
 #include "tune_cache.h"
 
 struct vly_attention_plan {
@@ -369,7 +370,16 @@ static vly_status find_way(vly_attention_plan *plan,
 
 static vly_status supports(const vly_attention_desc *desc, vly_error *error)
 {
-    return vly_attention_check_desc(desc, vly_accel_plugin, error);
+    const vly_status status =
+        vly_attention_check_desc(desc, vly_accel_plugin, error);
+    if (status == VLY_OK && (desc->seq_q > VLY_ATTENTION_MOST_POSITIONS ||
+                             desc->seq_kv > VLY_ATTENTION_MOST_POSITIONS))
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "%s: seq_q is %u and seq_kv %u, wanted at most "
+                              "%d, as kernels count whole tiles in int32",
+                              vly_accel_plugin, desc->seq_q, desc->seq_kv,
+                              VLY_ATTENTION_MOST_POSITIONS);
+    return status;
 }
 
 static void plan_destroy(vly_attention_plan *plan)

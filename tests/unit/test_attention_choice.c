@@ -283,6 +283,11 @@ static void test_forced(void **state)
     desc.workspace_most = 100;
     assert_ok(make(&desc, "choose=right,cache=off", &info, &error), error);
     assert_int_equal(info.n_candidates, 1); /* 4096 bytes are too many */
+    desc.seq_kv = (uint32_t)INT32_MAX - 1022;
+    desc.k.seq = desc.v.seq = 0;
+    assert_int_equal(make(&desc, "cache=off", &info, &error),
+                     VLY_E_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "wanted at most 2147482624"));
 }
 
 /* A configuration by its number: held against the reference, not timed. */

@@ -272,19 +272,26 @@ static void test_queries(void **state)
     forward("queries", describe(1, 1, 1, many * 128, 1, 0), 0.0);
 }
 
-/* As many keys as there may be. Sums of so many weights in fp32, split over
- * blocks and lanes, are off by less than a part in 64, or not at all. */
+/* As many keys as there may be: 2^31 - 1 by the interface, or as many as the
+ * plugin says then. Sums of so many weights in fp32, split over blocks and
+ * lanes, are off by less than a part in 32, or not at all. */
 static void test_keys(void **state)
 {
     (void)state;
     need_device();
     uint32_t n = is_cpu ? 1u << 20 : INT32_MAX;
-    trial t = {.desc = describe(1, 2, 1, 1, n, 0)};
-    /* those that do not split a sequence would take minutes */
-    if (open_trial(&t) && !is_cpu && strstr(t.info.choice, "decode") == NULL)
-        n = strstr(t.info.choice, "plain") != NULL ? 1u << 22 : 1u << 26;
-    close_trial(&t);
-    forward("keys", describe(1, 2, 1, 1, n, 0), 0x1p-6);
+    for (uint32_t i = 0; i < 2; i++) {
+        trial t = {.desc = describe(1, 2, 1, 1, n, 0)};
+        const bool taken = open_trial(&t);
+        /* those that do not split a sequence would take minutes */
+        if (taken && !is_cpu && strstr(t.info.choice, "decode") == NULL)
+            n = strstr(t.info.choice, "plain") != NULL ? 1u << 22 : 1u << 26;
+        close_trial(&t);
+        if (taken)
+            break;
+        n = INT32_MAX - 1023;
+    }
+    forward("keys", describe(1, 2, 1, 1, n, 0), 0x1p-5);
 }
 
 static void backward(const char *what, vly_attention_desc desc)
