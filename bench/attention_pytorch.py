@@ -12,7 +12,7 @@ events. Prints one JSON object; what a backend refuses has a reason instead of
 a time. Operations are counted as in bench_attention.c; error is relative, against
 float64 on the rows that the suite looks at.
 
-    attention_pytorch.py --turns attention_cuda.so [--cache FOLDER] [...]
+    attention_pytorch.py --turns attention_cuda.so [--options cache=FOLDER] [...]
 
 Here the plugin runs in this process, on the same tensors, and takes turns of some 2
 ms with each backend, a b c c b a: those that are measured one after the other meet
@@ -277,7 +277,7 @@ class Cell:
             return Way(self.runs_of(plan, tensors), self.n_sets), plan
         for one in tensors:
             one["lse"] = torch.empty(self.q_shape[:3], device="cuda")
-        forward = self.plan(attention, options, attention_plugin.LSE)
+        forward = self.plan(attention, "cache=off,tune=0", attention_plugin.LSE)
         self.runs_of(forward, tensors)()
         torch.cuda.synchronize()
         forward.close()
@@ -312,7 +312,7 @@ def in_turns(attention, cell, options, samples):
         try:
             if cell.kind == "fp8":
                 ways[name], other = cell.plugin_way(
-                    attention, "choose=cudnn," + options)
+                    attention, "choose=cudnn,tune=0,cache=off")
                 plans.append(other)
             else:
                 ways[name] = cell.torch_way(name)
@@ -356,7 +356,6 @@ def turns(cells, arguments):
     """The table of --turns; its rows."""
     attention = attention_plugin.Attention(
         arguments.turns, lambda text: print(text, file=sys.stderr))
-    options = f"cache={arguments.cache}" if arguments.cache else "cache=off"
     rows, until = [], time.monotonic() + arguments.seconds
     for name, *shape in cells:
         if time.monotonic() >= until:
@@ -364,7 +363,8 @@ def turns(cells, arguments):
             continue
         cell = Cell(*shape)
         try:
-            row = in_turns(attention, cell, options, arguments.samples)
+            row = in_turns(attention, cell, arguments.options,
+                           arguments.samples)
         except attention_plugin.Refused as why:
             print(f"{name}: {why}")
             continue
@@ -414,7 +414,8 @@ def main():
     parser.add_argument("--quick", action="store_true", help="bf16, d 128")
     parser.add_argument("--case", default="", help="rows that hold this")
     parser.add_argument("--turns", metavar="PLUGIN")
-    parser.add_argument("--cache", metavar="FOLDER")
+    parser.add_argument("--options", default="cache=off",
+                        help="of the plugin: cache=FOLDER, choose=NAME")
     parser.add_argument("--samples", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     arguments = parser.parse_args()
