@@ -125,13 +125,11 @@ cudaError_t run_dense(const vly_cuda_gemm &g, const float *sums,
 
 constexpr unsigned SIDE = 32; // of a square of scales of A
 
-// The kernel behind this one may come, to wait where it begins; what those
-// before it wrote can be read. (Programmatic dependent launch; the library's
-// kernels and ours wait for all of the kernel before them.)
-__device__ __forceinline__ void meet_neighbours()
+// What the kernels before wrote can be read: VLY_LAUNCH_EARLY. To let the next
+// one start early too gained nothing: the library's waits.
+__device__ __forceinline__ void wait_for_those_before()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
@@ -182,7 +180,7 @@ __global__ void __launch_bounds__(THREADS)
     const unsigned row = threadIdx.x / 8, four_of = threadIdx.x % 8 * 4;
     const float *a = static_cast<const float *>(g.scale_a);
     const uint64_t down = scale_a != nullptr ? (g.m + SIDE - 1) / SIDE : 0;
-    meet_neighbours();
+    wait_for_those_before();
     for (uint64_t q = blockIdx.y * SIDE; q < n_blocks; q += gridDim.y * SIDE)
         for (uint64_t at = blockIdx.x; at < down; at += gridDim.x) {
             const uint64_t i = at * SIDE;
