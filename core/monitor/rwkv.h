@@ -107,6 +107,8 @@ const vly_rwkv_model_info *vly_rwkv_model_info_of(const vly_rwkv_model *model);
 
 enum {
     VLY_RWKV_ALL_LOGITS = 1u, /* of every token, not of the last alone */
+    /* the device is others' as well: no launch that needs all of it at once */
+    VLY_RWKV_BESIDE = 2u,
 };
 
 /* n_sequences states, all zero. chunk: tokens of a sequence that run at once,
@@ -119,7 +121,8 @@ vly_status vly_rwkv_context_create(const vly_rwkv_model *model,
 void vly_rwkv_context_destroy(vly_rwkv_context *context); /* NULL is legal */
 /* Bytes of the device that it holds. */
 uint64_t vly_rwkv_context_bytes(const vly_rwkv_context *context);
-/* How its products run, for people: "products" or what the plan says. */
+/* How its products run, for people: "products" or what the plan says, and
+ * "chain" when single steps are one launch. */
 const char *vly_rwkv_context_how(const vly_rwkv_context *context);
 
 /* Takes tokens and gives the logits of what follows.
@@ -131,8 +134,8 @@ const char *vly_rwkv_context_how(const vly_rwkv_context *context);
  *          not written; NULL: not wanted
  * Errors   E_INVALID a token is outside the vocabulary or a length above n:
  *          nothing was done; E_DEVICE: the states are lost
- * Cost     no allocation; the second single step makes a graph where the
- *          device has them */
+ * Cost     no allocation, but that the first single step makes a chain, or the
+ *          second one a graph, where the device has them */
 vly_status vly_rwkv_context_feed(vly_rwkv_context *context,
                                  const uint32_t *tokens,
                                  const uint32_t *lengths, uint32_t n,

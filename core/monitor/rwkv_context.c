@@ -132,10 +132,10 @@ static vly_status check_shape(uint32_t n, uint32_t chunk, uint32_t flags,
                         "a model's context of %u sequences and %u tokens at "
                         "once, wanted 1 to 2^28 of both together",
                         n, chunk);
-    if (flags & ~(uint32_t)VLY_RWKV_ALL_LOGITS)
+    if (flags & ~(uint32_t)(VLY_RWKV_ALL_LOGITS | VLY_RWKV_BESIDE))
         return vly_fail(error, VLY_E_INVALID,
                         "a model's context with flags 0x%x, of which none is "
-                        "known but 1",
+                        "known but 1 and 2",
                         flags);
     return VLY_OK;
 }

@@ -98,6 +98,7 @@ typedef struct rwkv_pass {
     rwkv_linear key;
     rwkv_linear value;
     rwkv_linear head;
+    vly_rwkv_chain *chain; /* all of it in one, where the device has chains */
     vly_graph *graph;
 } rwkv_pass;
 
@@ -124,9 +125,18 @@ typedef struct rwkv_arrays {
     void *workspace;
 } rwkv_arrays;
 
+/* Runs that are written down, not done. */
+typedef struct rwkv_record {
+    vly_rwkv_plan **plans;
+    vly_rwkv_run *runs;
+    uint32_t n;
+    uint32_t most;
+} rwkv_record;
+
 struct vly_rwkv_context {
     const vly_rwkv_model *model;
-    uint32_t n; /* sequences */
+    rwkv_record *record; /* NULL: runs are done */
+    uint32_t n;          /* sequences */
     uint32_t chunk;
     uint32_t flags;
     uint32_t reserved;
@@ -146,7 +156,7 @@ struct vly_rwkv_context {
 vly_status rwkv_pass_init(vly_rwkv_context *context, rwkv_pass *pass,
                           vly_error *error);
 void rwkv_pass_deinit(const vly_rwkv_model *model, rwkv_pass *pass);
-/* All of a pass into the stream, as a graph where there are such. */
+/* All of a pass into the stream, as a chain or a graph where there are such. */
 vly_status rwkv_pass_run(vly_rwkv_context *context, rwkv_pass *pass,
                          vly_error *error);
 

@@ -311,6 +311,8 @@ void rwkv_pass_deinit(const vly_rwkv_model *model, rwkv_pass *pass)
     vly_rwkv_plan *const plans[] = {
         pass->embed,    pass->mix_time, pass->mix_channel, pass->heads[0],
         pass->heads[1], pass->finish,   pass->norm};
+    if (pass->chain != NULL)
+        model->parts.rwkv.chain_destroy(pass->chain);
     if (pass->graph != NULL)
         model->parts.memory.graph_destroy(model->parts.device.index,
                                           pass->graph);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A pass through a model, put into a stream: the equations of volley/rwkv.h
- * with a layer's weights. The second single step becomes a graph, where the
- * device has them: the first one has shown that everything can run.
+ * with a layer's weights. A single step of one sequence is a chain, where the
+ * plugin makes them; if not, the second one becomes a graph, where the device
+ * has them: the first one has shown that everything can run.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "monitor/rwkv_parts.h"
 
 /* ---- one operation -------------------------------------------------------
@@ -27,7 +29,15 @@ static vly_rwkv_run begin(const vly_rwkv_context *context)
 static vly_status run(const vly_rwkv_context *context, vly_rwkv_plan *plan,
                       const vly_rwkv_run *what, vly_error *error)
 {
-    return context->model->parts.rwkv.run(plan, what, error);
+    rwkv_record *record = context->record;
+    if (record == NULL)
+        return context->model->parts.rwkv.run(plan, what, error);
+    if (record->n == record->most)
+        return vly_fail(error, VLY_E_UNSUPPORTED,
+                        "a pass of more than %u operations", record->most);
+    record->plans[record->n] = plan;
+    record->runs[record->n++] = *what;
+    return VLY_OK;
 }
 
 static const void *weight(const vly_rwkv_context *context, vly_rwkv_tensor id,
@@ -293,6 +303,61 @@ out:
     return status;
 }
 
+enum { RUNS_OF_A_LAYER = 7, OTHER_RUNS = 3 };
+
+/* A plugin that makes no chain of this pass is no error. */
+static vly_status make_chain(vly_rwkv_context *context, rwkv_pass *pass,
+                             vly_error *error)
+{
+    const vly_rwkv *table = &context->model->parts.rwkv;
+    rwkv_record record = {
+        .most =
+            context->model->info.sizes.layers * RUNS_OF_A_LAYER + OTHER_RUNS};
+    vly_error why = {.struct_size = sizeof why};
+    vly_status status = VLY_OK;
+    record.plans = vly_calloc(record.most, sizeof *record.plans);
+    record.runs = vly_calloc(record.most, sizeof *record.runs);
+    if (!record.plans || !record.runs) {
+        status = vly_fail_nomem(error, record.most * sizeof *record.runs,
+                                "a chain of operations");
+        goto out;
+    }
+    context->record = &record;
+    status = run_all(context, pass, error);
+    context->record = NULL;
+    VLY_TRY(status);
+    status = table->chain_create(&context->model->parts.device, record.plans,
+                                 record.runs, record.n, &pass->chain, &why);
+    if (status == VLY_OK)
+        snprintf(context->how, sizeof context->how,
+                 "chain of %u operations in one launch", record.n);
+    else if (status != VLY_E_UNSUPPORTED && error != NULL)
+        *error = why;
+    if (status == VLY_E_UNSUPPORTED) {
+        const size_t used = strlen(context->how);
+        snprintf(context->how + used, sizeof context->how - used,
+                 "; no chain: %.160s", why.message);
+        status = VLY_OK;
+    }
+out:
+    vly_free(record.plans);
+    vly_free(record.runs);
+    return status;
+}
+
+/* Whether a pass is made of operations of volley.rwkv/1 alone, of one row. */
+static bool can_be_chain(const vly_rwkv_context *context, const rwkv_pass *pass)
+{
+    const vly_rwkv *table = &context->model->parts.rwkv;
+    return (context->flags & VLY_RWKV_BESIDE) == 0 &&
+           table->chain_create != NULL && table->chain_run != NULL &&
+           table->chain_destroy != NULL && pass->rows == 1 && pass->is_step &&
+           pass->in[0].fused != NULL &&
+           (pass->in[1].n == 0 || pass->in[1].fused != NULL) &&
+           pass->output.fused != NULL && pass->key.fused != NULL &&
+           pass->value.fused != NULL && pass->head.fused != NULL;
+}
+
 /* What the stream keeps is ended whether it could all be put in or not. */
 static vly_status make_graph(vly_rwkv_context *context, rwkv_pass *pass,
                              vly_error *error)
@@ -320,8 +385,15 @@ vly_status rwkv_pass_run(vly_rwkv_context *context, rwkv_pass *pass,
 {
     const vly_memory *memory = &context->model->parts.memory;
     const bool has_graphs = memory->graph_begin != NULL && pass->seq == 1;
+    const vly_rwkv *table = &context->model->parts.rwkv;
     vly_status status = VLY_OK;
+    if (pass->runs == 0 && can_be_chain(context, pass))
+        status = make_chain(context, pass, error);
+    if (status != VLY_OK)
+        return status;
     pass->runs += pass->runs < 2;
+    if (pass->chain != NULL)
+        return table->chain_run(pass->chain, context->stream, error);
     if (has_graphs && pass->runs == 2 && pass->graph == NULL)
         status = make_graph(context, pass, error);
     if (status != VLY_OK)

@@ -87,8 +87,8 @@ vly_status vly_watcher_rwkv_open(const vly_registry *registry, const char *path,
     VLY_TRY(vly_rwkv_model_create(registry, &source, device, &options,
                                   &made->model, error));
     VLY_TRY(vly_rwkv_context_create(made->model, 1, VLY_TOKENS_PER_RECORD,
-                                    VLY_RWKV_ALL_LOGITS, &made->context,
-                                    error));
+                                    VLY_RWKV_ALL_LOGITS | VLY_RWKV_BESIDE,
+                                    &made->context, error));
     made->bytes = vly_rwkv_model_info_of(made->model)->bytes +
                   vly_rwkv_context_bytes(made->context);
     *model = made;

@@ -125,6 +125,7 @@ typedef struct vly_accel_options {
     uint32_t cache; /* VLY_ACCEL_CACHE_* */
     char cache_folder[512];
     bool early;      /* kernels may overlap with those before them */
+    bool chain;      /* several runs of volley.rwkv/1 may be one */
     char choose[64]; /* "": none is forced */
 } vly_accel_options;
 

@@ -83,12 +83,14 @@ static vly_status set(const char *key, size_t n_key, const char *value,
         return set_switch("tune", value, n, &options->tune, error);
     if (key_is(key, n_key, "early"))
         return set_switch("early", value, n, &options->early, error);
+    if (key_is(key, n_key, "chain"))
+        return set_switch("chain", value, n, &options->chain, error);
     if (is_extra(extra, key, n_key))
         return VLY_OK;
     extra_list(extra, known, sizeof known);
     return vly_accel_fail(error, VLY_E_INVALID,
                           "%s: unknown option \"%.*s\", wanted tune, cache, "
-                          "choose, early%s",
+                          "choose, early, chain%s",
                           vly_accel_plugin, (int)(n_key < 64 ? n_key : 64), key,
                           known);
 }
@@ -96,7 +98,7 @@ static vly_status set(const char *key, size_t n_key, const char *value,
 vly_status vly_accel_options_parse(const char *text, const char *const *extra,
                                    vly_accel_options *options, vly_error *error)
 {
-    vly_accel_options made = {.tune = true, .early = true};
+    vly_accel_options made = {.tune = true, .early = true, .chain = true};
     const char *at = text != NULL ? text : "";
     while (*at != 0) {
         size_t whole = strcspn(at, ",");

@@ -308,7 +308,7 @@ static void test_refused(void **state)
         vly_rwkv_context_create(model, 0, 1, 0, &context, &test_error),
         VLY_E_INVALID);
     assert_int_equal(
-        vly_rwkv_context_create(model, 1, 1, 2, &context, &test_error),
+        vly_rwkv_context_create(model, 1, 1, 4, &context, &test_error),
         VLY_E_INVALID);
     context = test_rwkv_context(model, 1, 1, 0);
     assert_int_equal(

@@ -138,6 +138,8 @@ VLY_SEAL(vly_plan_info, 288);
  *                 where the plugin has such (volley.rwkv/1 and volley.wkv/1 on
  *                 CUDA): what a run gets as weights must have been written two
  *                 runs before it, or by something else than a run
+ *   chain=0       chains of runs (volley.rwkv/1) are E_UNSUPPORTED. Without it
+ *                 they are made where the plugin has such
  */
 
 #ifdef __cplusplus

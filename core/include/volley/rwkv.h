@@ -196,9 +196,26 @@ typedef struct vly_rwkv_run {
 } vly_rwkv_run;
 VLY_SEAL(vly_rwkv_run, 608);
 
-typedef struct vly_rwkv_plan vly_rwkv_plan; /* the plugin's own */
+typedef struct vly_rwkv_plan vly_rwkv_plan;   /* the plugin's own */
+typedef struct vly_rwkv_chain vly_rwkv_chain; /* likewise */
 
-/* As in vly_gemm. */
+/* As in vly_gemm; chain_* are all there or NULL.
+ *
+ * A chain is several runs in one, such as those of a token: chain_run does what
+ * run does with each plan and run in their order, at once, which may be faster
+ * than one after the other. Its sums may have another order, and what one of
+ * its runs leaves for another need be neither written nor rounded, x included:
+ * what holds afterwards is last, state_out and the y of products that no other
+ * of its runs reads (logits). What a run leaves for a later one, no run between
+ * them writes, and no run writes what another one has as weights.
+ *
+ * chain_create keeps copies of runs (stream and workspace are ignored) and
+ * needs the plans no longer; it may allocate memory of the device, and waits
+ * for what it put there. What the runs point to must be there as long as the
+ * chain; values there (a token, states) are those at chain_run. Of one chain
+ * one run is under way at a time. A chain may need the whole device at once,
+ * and then waits until others have left it. E_UNSUPPORTED, with the reason,
+ * where the plugin cannot do the runs at once. */
 typedef struct vly_rwkv {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
@@ -211,7 +228,15 @@ typedef struct vly_rwkv {
                             vly_error *error);
     vly_status (*run)(vly_rwkv_plan *plan, const vly_rwkv_run *run,
                       vly_error *error);
-    void *reserved[8]; /* NULL */
+    vly_status (*chain_create)(const vly_device_spec *device,
+                               vly_rwkv_plan *const *plans,
+                               const vly_rwkv_run *runs, uint32_t n,
+                               vly_rwkv_chain **chain, vly_error *error);
+    void (*chain_destroy)(vly_rwkv_chain *chain); /* NULL is legal; none of its
+                                                     runs is under way */
+    vly_status (*chain_run)(vly_rwkv_chain *chain, void *stream,
+                            vly_error *error);
+    void *reserved[5]; /* NULL */
 } vly_rwkv;
 VLY_SEAL(vly_rwkv, 112);
 
