@@ -22,7 +22,7 @@ target_link_libraries(attention_cudnn PUBLIC accel_common)
 set(cuda_kernels ${CMAKE_SOURCE_DIR}/kernels/cuda)
 # sm_90a is not forward compatible and is for these kernels only
 add_library(attention_sm90a OBJECT ${cuda_kernels}/attention_sm90.cu
-    ${cuda_kernels}/attention_back.cu)
+    ${cuda_kernels}/attention_back.cu ${cuda_kernels}/rwkv_token.cu)
 set_target_properties(attention_sm90a PROPERTIES CUDA_ARCHITECTURES OFF)
 target_compile_options(attention_sm90a PRIVATE
     "SHELL:-gencode arch=compute_90a,code=sm_90a")
@@ -32,7 +32,8 @@ vly_plugin(attention_cuda
     attention_cuda_plugin.c attention_choice.c attention_ways.c
     attention_cudnn.c cudnn_guard.c attention_hopper.c attention_back.c
     attention_trial.c
-    attention_measure.c rwkv_cuda.c wkv_cuda.c wkv_choice.c
+    attention_measure.c rwkv_cuda.c rwkv_chain.c rwkv_pattern.c wkv_cuda.c
+    wkv_choice.c
     # the reference of the processor, for the check of ways
     cpu_options.c attention_cpu.c attention_reference.c attention_blocked.c
     attention_gradient.c attention_view.c ${attention_objects}

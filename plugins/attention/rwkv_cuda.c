@@ -14,18 +14,13 @@
 #include "accel_cuda.h"
 #include "element.h"
 #include "rwkv_check.h"
+#include "rwkv_cuda.h"
 
 #include "kernels/cuda/rwkv_kernels.h"
 
 #define WAY "own"
 
 enum { VECTOR_BYTES = 16 };
-
-struct vly_rwkv_plan {
-    vly_rwkv_desc desc;
-    uint32_t device;
-    uint32_t early;
-};
 
 /* ---- what can be done --------------------------------------------------- */
 
@@ -384,4 +379,7 @@ const vly_rwkv vly_rwkv_cuda_table = {
     .plan_destroy = plan_destroy,
     .plan_info = plan_info,
     .run = run_plan,
+    .chain_create = vly_rwkv_cuda_chain_create,
+    .chain_destroy = vly_rwkv_cuda_chain_destroy,
+    .chain_run = vly_rwkv_cuda_chain_run,
 };

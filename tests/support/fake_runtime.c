@@ -57,7 +57,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
              : attribute == cudaDevAttrL2CacheSize       ? L2_BYTES
              : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin
                  ? SHARED_BYTES
-                 : 1;
+             : attribute == cudaDevAttrComputeCapabilityMajor ? 9
+             : attribute == cudaDevAttrComputeCapabilityMinor ? 0
+                                                              : 1;
     return cudaSuccess;
 }
 

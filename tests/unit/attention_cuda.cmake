@@ -100,8 +100,9 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     set(support ${CMAKE_SOURCE_DIR}/tests/support)
     vly_plugin(fake_attention_cuda
         ${support}/fake_attention_cuda.c ${folder}/rwkv_cuda.c
+        ${folder}/rwkv_chain.c ${folder}/rwkv_pattern.c
         ${folder}/wkv_cuda.c ${folder}/wkv_choice.c
-        ${support}/fake_runtime.c
+        ${support}/fake_runtime.c ${support}/fake_rwkv_token.c
         $<TARGET_OBJECTS:attention_simt> $<TARGET_OBJECTS:attention_common>
         $<TARGET_OBJECTS:accel_common> $<TARGET_OBJECTS:accel_cuda>
         OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})

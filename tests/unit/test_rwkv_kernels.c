@@ -34,9 +34,9 @@ static void check(const vly_rwkv_sizes *sizes, vly_rwkv_format format,
     double largest = 0.0;
     test_rwkv_text(VOCABULARY, 4, N_TOKENS, tokens);
     for (uint32_t i = 0; i < 2; i++) {
-        vly_rwkv_model *model =
-            test_rwkv_model(sizes, i == 0 ? "cpu:1" : "cuda:0,tune=0,cache=off",
-                            format, activation);
+        vly_rwkv_model *model = test_rwkv_model(
+            sizes, i == 0 ? "cpu:1" : "cuda:0,tune=0,cache=off,chain=0", format,
+            activation);
         if (i == 1)
             model->parts.memory.flags = 0; /* a device, to the model */
         vly_rwkv_context *context = test_rwkv_context(model, 1, 10, 0);

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A token of RWKV-7 in one launch, a block a multiprocessor. Each layer is four
+ * phases, products with something before them that every block makes for
+ * itself:
+ *
+ *   norm, token shift        r k v and the LoRAs' first products; then some
+ *                            blocks have a head each
+ *   what the heads left      output
+ *   norm, token shift        key
+ *   what the others left     value
+ *
+ * Rows of each product are divided among the blocks. A block keeps the whole
+ * residual stream in registers; what it needs of others comes as values with
+ * flags (rwkv_token.cuh), and weights come past all of that, one stream of
+ * copies through slots of shared memory (rwkv_token_feed.cuh), so that memory
+ * is not idle while blocks wait for each other. Launches of their own cost 3.2
+ * us each beside their bytes, seven a layer.
+ *
+ * All phases run through the same code: it is to fit into the cache of
+ * instructions, whose misses queue behind the copies as all else does. For the
+ * same reason nothing may be spilled.
+ */
+#include "rwkv_token_feed.cuh"
+#include "rwkv_token_head.cuh"
+#include "rwkv_token_product.cuh"
+#include "rwkv_token_x.cuh"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- a block's plan ------------------------------------------------------ */
+
+/* Products, pairs and chunks of a kind of layer; its rows are known. */
+static __device__ void list_kind(const token_args &args, token_shared &s,
+                                 uint32_t which)
+{
+    const token_kind &kind = args.kind[which];
+    const uint32_t begin = s.range[which][0], end = s.range[which][1];
+    uint32_t p = 0, n = 0;
+    while (begin >= kind.first[p + 1])
+        p++;
+    s.span[which][0] = p;
+    for (uint32_t row = begin; row < end;) {
+        while (row >= kind.first[p + 1])
+            p++;
+        const uint32_t stop = min(end, kind.first[p + 1]);
+        s.pair[which][n++] = (uint16_t)(row | (row + 1 == stop ? 0x8000u : 0u));
+        row = min(row + 2, stop);
+    }
+    s.span[which][1] = p;
+    s.n_pairs[which] = n;
+    n = 0;
+    for (uint32_t x = 0; x < 4; x++)
+        for (uint32_t k = 0; k < args.rank[x] && !(which == 0 && x == 2);
+             k += 32)
+            s.chunk[which][n++] = {
+                (uint8_t)x, (uint8_t)min(32u, args.rank[x] - k), (uint16_t)k};
+    s.n_chunks[which] = n;
+}
+
+/* The rows of the first products that the block's head wants. */
+static __device__ void list_entries(const token_args &args, token_shared &s,
+                                    uint32_t which)
+{
+    for (uint32_t j = threadIdx.x; j < TOKEN_ENTRIES; j += TOKEN_THREADS) {
+        const uint32_t h = j - 3 * RWKV_DIM;
+        uint32_t row = TOKEN_NONE;
+        if (j < 3 * RWKV_DIM)
+            row = j / RWKV_DIM * args.width + blockIdx.x * RWKV_DIM +
+                  j % RWKV_DIM;
+        else if (h / 32 < s.n_chunks[which]) {
+            const token_chunk c = s.chunk[which][h / 32];
+            if (h % 32 < c.left)
+                row = args.kind[which].lora_at[c.matrix] + c.k + h % 32;
+        }
+        s.entry[which][j] = (uint16_t)row;
+    }
+}
+
+static __device__ __forceinline__ token_memory
+map_memory(const token_args &args)
+{
+    const uint32_t shared = (args.slots * 16 + 127) / 128 * 128;
+    token_memory m;
+    m.full = (uint64_t *)token_base;
+    m.empty = m.full + args.slots;
+    m.s = (token_shared *)(token_base + shared);
+    m.x0 = shared + (uint32_t)(sizeof(token_shared) + 127) / 128 * 128;
+    m.x1 = m.x0 + args.vectors * args.width * 2;
+    m.ring = m.x1 + args.hidden * 2;
+    return m;
+}
+
+/* By all threads; ends with a barrier. */
+static __device__ __forceinline__ void begin_block(const token_args &args,
+                                                   const token_memory &m)
+{
+    token_shared &s = *m.s;
+    const uint32_t t = threadIdx.x;
+    if (t < args.slots) {
+        token_bar_init(&m.full[t], 1);
+        token_bar_init(&m.empty[t], 1u << args.shift);
+    }
+    if (t < TOKEN_PAIRS)
+        s.arrived[t] = 0;
+    if (t < sizeof(token_layer) / 16)
+        ((uint4 *)&s.layer[0])[t] = ((const uint4 *)args.layer)[t];
+    if (t == 0)
+        s.progress = s.phase = 0;
+    if (t < N_RANGES) {
+        const uint32_t rows = t < 2 ? args.kind[t].first[args.kind[t].n]
+                              : t == RANGE_HIDDEN ? args.hidden
+                              : t == RANGE_HEAD   ? args.vocabulary
+                              : t == RANGE_LAST   ? args.width / 2
+                                                  : args.width;
+        s.range[t][0] = token_share(rows, blockIdx.x);
+        s.range[t][1] = token_share(rows, blockIdx.x + 1);
+        if (t < 2)
+            list_kind(args, s, t);
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    __syncthreads();
+    list_entries(args, s, 0);
+    list_entries(args, s, 1);
+    __syncthreads();
+}
+
+/* ---- phases -------------------------------------------------------------- */
+
+/* What does not change in a phase. */
+struct token_phase {
+    const token_layer *layer;
+    const token_kind *kind;
+    uint32_t l, number; /* of the layer, 0 to 3 of it */
+    uint32_t flag;
+    uint32_t is_end; /* the last norm and the head */
+    uint32_t p0, p1; /* first products that the block has rows of */
+    uint32_t vector; /* place in shared memory */
+};
+
+template <int NE> struct token_columns {
+    float2 weight[NE], bias[NE], last[NE], mix[2][NE];
+};
+
+/* What a norm and a token shift read of memory: asked for before x is. */
+template <int NE>
+static __device__ __forceinline__ void
+read_columns(const token_args &args, const token_phase &p, token_columns<NE> &c)
+{
+    const uint32_t part = p.number / 2;
+    read_vector<NE>(args, p.layer->norm_weight[part], c.weight);
+    read_vector<NE>(args, p.layer->norm_bias[part], c.bias);
+    if (p.is_end)
+        return;
+    const float *mix = p.layer->mix[part];
+    read_vector<NE>(args, p.layer->last[part], c.last);
+    read_vector<NE>(
+        args, part == 0 ? mix + p.kind->mix[p.p0] * args.width : mix, c.mix[0]);
+    if (part == 0 && p.p1 > p.p0)
+        read_vector<NE>(args, mix + p.kind->mix[p.p0 + 1] * args.width,
+                        c.mix[1]);
+}
+
+/* Norm and token shift; without the last barrier. */
+template <typename T, int NE>
+static __device__ __forceinline__ token_kept make_mixed(const token_args &args,
+                                                        const token_memory &m,
+                                                        const token_phase &p,
+                                                        float count,
+                                                        float (&x)[NE][2])
+{
+    const uint32_t part = p.number / 2;
+    token_columns<NE> c;
+    float now[NE][2];
+    read_columns<NE>(args, p, c);
+    if (part != 0)
+        take_sums<NE>(args, EXCHANGE_OUTPUT, p.flag, x);
+    else if (p.l > 0)
+        take_sums<NE>(args, EXCHANGE_VALUE, p.flag - 1, x);
+    normalise<NE>(x, norm_of<NE>(args, x, m.s->part[part], count), c.weight,
+                  c.bias, now);
+    if (p.is_end)
+#pragma unroll
+        for (int i = 0; i < NE; i++) {
+            c.last[i] = make_float2(now[i][0], now[i][1]);
+            c.mix[0][i] = make_float2(0.0f, 0.0f);
+        }
+    put_mixed<T, NE>(args, now, c.last, c.mix[0], p.vector);
+    if (part == 0 && p.p1 > p.p0)
+        put_mixed<T, NE>(args, now, c.last, c.mix[1],
+                         p.vector + args.width * 2);
+    for (uint32_t i = p.p0 + 2; part == 0 && i <= p.p1; i++) {
+        read_vector<NE>(args, p.layer->mix[0] + p.kind->mix[i] * args.width,
+                        c.mix[1]);
+        put_mixed<T, NE>(args, now, c.last, c.mix[1],
+                         p.vector + (i - p.p0) * args.width * 2);
+    }
+    return keep_last<NE>(m, now);
+}
+
+/* The next layer's pointers, into the half of which the last one is done. */
+static __device__ __forceinline__ void next_layer(const token_args &args,
+                                                  token_shared &s, uint32_t l)
+{
+    token_layer *to = &s.layer[(l + 1) & 1];
+    if (l + 1 == args.n_layers) {
+        if (threadIdx.x == 0) {
+            to->norm_weight[0] = args.out_weight;
+            to->norm_bias[0] = args.out_bias;
+        }
+    } else if (threadIdx.x < sizeof(token_layer) / 16) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                         token_address((uint4 *)to + threadIdx.x)),
+                     "l"((const uint4 *)(args.layer + l + 1) + threadIdx.x)
+                     : "memory");
+    }
+}
+
+template <typename T>
+static __device__ __forceinline__ void
+put_sum(const token_args &args, const token_phase &p, uint32_t product,
+        uint32_t row, float sum)
+{
+    char *const to = args.exchange;
+    if (p.is_end) {
+        rwkv_put(args.logits, args.type_logits, row, sum);
+    } else if (p.number == 0) {
+        const uint32_t f = p.kind->activation[product];
+        token_say_float((uint2 *)(to + args.at[EXCHANGE_IN]) + row,
+                        f == VLY_CUDA_RWKV_TANH      ? tanhf(sum)
+                        : f == VLY_CUDA_RWKV_SIGMOID ? token_sigmoid(sum)
+                                                     : sum,
+                        p.flag);
+    } else if (p.number == 2) {
+        token_say_half((uint32_t *)(to + args.at[EXCHANGE_KEY]) + row,
+                       sum < 0.0f ? 0.0f : sum * sum, p.flag, T());
+    } else {
+        token_say_float(
+            (uint2 *)(to + args.at[p.number == 1 ? EXCHANGE_OUTPUT
+                                                 : EXCHANGE_VALUE]) +
+                row,
+            sum, p.flag);
+    }
+}
+
+template <typename T>
+static __device__ __forceinline__ void
+run_products(const token_args &args, const token_memory &m,
+             const token_phase &p, token_reader &r)
+{
+    token_shared &s = *m.s;
+    const bool is_listed = p.number == 0 && !p.is_end;
+    const uint32_t kind = p.l > 0;
+    const uint32_t *range = s.range[p.is_end        ? RANGE_HEAD
+                                    : p.number == 2 ? RANGE_HIDDEN
+                                                    : RANGE_WIDTH];
+    const uint32_t pairs =
+        is_listed ? s.n_pairs[kind] : (range[1] - range[0] + 1) / 2;
+    uint32_t product = p.p0;
+    multiply<T>(
+        args, m, r, pairs, p.number == 3,
+        [&](uint32_t pair) -> token_pair {
+            if (!is_listed)
+                return {range[0] + 2 * pair,
+                        range[0] + 2 * pair + 1 == range[1], p.vector};
+            const uint32_t row = s.pair[kind][pair] & 0x7fffu;
+            while (row >= p.kind->first[product + 1])
+                product++;
+            return {row, s.pair[kind][pair] >> 15 != 0,
+                    p.vector + (product - p.p0) * args.width * 2};
+        },
+        [&](uint32_t row, float sum) {
+            put_sum<T>(args, p, product, row, sum);
+        });
+}
+
+/* A phase; heads behind the first one. */
+template <typename T, int NE>
+static __device__ __forceinline__ void
+run_phase(const token_args &args, const token_memory &m, const token_phase &p,
+          float count, token_reader &r, float (&x)[NE][2], token_kept &kept)
+{
+    token_shared &s = *m.s;
+    const uint32_t part = p.number / 2;
+    if (p.number % 2 == 0)
+        kept = make_mixed<T, NE>(args, m, p, count, x);
+    else
+        take_halves<2 * NE>(args, part == 0 ? EXCHANGE_Y : EXCHANGE_KEY,
+                            part == 0 ? args.width : args.hidden,
+                            p.flag & 0xffffu, p.vector);
+    if (p.number == 2)
+        asm volatile("cp.async.wait_all;" ::: "memory");
+    token_sync();
+    if (p.number == 0 && threadIdx.x == 0)
+        *(volatile uint32_t *)&s.progress = p.l + 1;
+    if (p.number % 2 == 1)
+        put_last(kept, p.layer->last[part]);
+    if (p.number == 1)
+        next_layer(args, s, p.l);
+    run_products<T>(args, m, p, r);
+    if (p.number == 0 && !p.is_end && blockIdx.x < args.width / RWKV_DIM) {
+        const uint32_t kind = p.l > 0;
+        const head_view view = {p.layer, s.chunk[kind], s.entry[kind],
+                                s.n_chunks[kind], p.l == 0};
+        head_step<T>(args, view, p.flag, s.head);
+    }
+}
+
+/* NE: entries of two values of the residual stream that a thread holds. */
+template <typename T, int NE>
+static __global__ void __launch_bounds__(TOKEN_THREADS, 1)
+    rwkv_token(const __grid_constant__ token_args args)
+{
+    const token_memory m = map_memory(args);
+    token_shared &s = *m.s;
+    begin_block(args, m);
+    if (threadIdx.x >= TOKEN_WORKERS) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        if (threadIdx.x == TOKEN_WORKERS)
+            feed_all(args, m);
+        if (threadIdx.x >= TOKEN_WORKERS + 96)
+            prefetch_all(args, m);
+        return;
+    }
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    /* layers of all launches before */
+    volatile uint32_t *const layers = (uint32_t *)args.exchange;
+    const uint32_t begin = *layers;
+    const float count = count_of<NE>(args);
+    token_reader r = {0, 0, 0};
+    token_kept kept = {{}, TOKEN_NONE};
+    float x[NE][2];
+    embed<T, NE>(args, s, count, x);
+#pragma unroll 1
+    for (uint32_t l = 0; l <= args.n_layers; l++) {
+        const bool is_end = l == args.n_layers;
+#pragma unroll 1
+        for (uint32_t number = 0; number < (is_end ? 1u : 4u); number++) {
+            const token_phase p = {&s.layer[l & 1],
+                                   &args.kind[l > 0],
+                                   l,
+                                   number,
+                                   begin + l + 1,
+                                   is_end,
+                                   is_end ? 0 : s.span[l > 0][0],
+                                   is_end ? 0 : s.span[l > 0][1],
+                                   number & 1 ? m.x1 : m.x0};
+            run_phase<T, NE>(args, m, p, count, r, x, kept);
+        }
+    }
+    /* all blocks have begun, as all have left values */
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        *layers = begin + args.n_layers;
+}
+
+/* ---- the host ------------------------------------------------------------ */
+
+#define MOST_WIDTH 4096
+#define SLOT_BYTES (20 * 1024) /* the most that a slot is made of pieces to */
+#define MOST_SLOTS 64
+#define PIECE_MOST 2560
+
+#ifdef TOKEN_TRY
+#define TOKEN_TRIED(name, value)                                               \
+    (getenv(name) ? (uint32_t)atoi(getenv(name)) : (value))
+#else
+#define TOKEN_TRIED(name, value) (value)
+#endif
+
+static __thread char why[160];
+
+static const char *check_shape(const vly_cuda_rwkv_token *t)
+{
+    if (t->width % 64 != 0 || t->width == 0 || t->width > MOST_WIDTH) {
+        snprintf(why, sizeof why,
+                 "a width of %u, wanted a multiple of 64 up to %d", t->width,
+                 MOST_WIDTH);
+        return why;
+    }
+    uint32_t chunks = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        if (t->rank[i] == 0 || t->rank[i] % 8 != 0) {
+            snprintf(why, sizeof why,
+                     "a rank of %u, wanted a multiple of 8 above 0",
+                     t->rank[i]);
+            return why;
+        }
+        chunks += (t->rank[i] + 31) / 32;
+    }
+    const uint32_t rows = t->kind[1].first[t->kind[1].n];
+    if (chunks > TOKEN_CHUNKS || rows > VLY_CUDA_RWKV_TOKEN_ROWS) {
+        snprintf(why, sizeof why,
+                 "ranks of %u times 32 and %u rows of first products, wanted "
+                 "up to %d and %d",
+                 chunks, rows, TOKEN_CHUNKS, VLY_CUDA_RWKV_TOKEN_ROWS);
+        return why;
+    }
+    return nullptr;
+}
+
+/* Pieces of one length make up the rows of width and those of hidden. */
+static const char *make_pieces(vly_cuda_rwkv_token *t)
+{
+    t->log_q[0] = 0;
+    while (t->width >> t->log_q[0] > PIECE_MOST)
+        t->log_q[0]++;
+    t->piece = t->width >> t->log_q[0];
+    t->log_q[1] = 0;
+    while (t->log_q[1] < 3 && t->piece << t->log_q[1] < t->hidden)
+        t->log_q[1]++;
+    if (t->piece << t->log_q[1] != t->hidden || t->piece % 8 != 0) {
+        snprintf(why, sizeof why,
+                 "a hidden width of %u, wanted %u times 1, 2, 4 or 8",
+                 t->hidden, t->piece);
+        return why;
+    }
+    t->shift = 0;
+    while (t->piece * 8u << t->shift <= TOKEN_TRIED("SLOT", SLOT_BYTES))
+        t->shift++;
+    return nullptr;
+}
+
+/* The most of the first products that a block has rows of; 0: too many rows. */
+static uint32_t count_vectors(const vly_cuda_rwkv_token *t, uint32_t blocks)
+{
+    uint32_t most = 1;
+    for (uint32_t k = 0; k < 2; k++) {
+        const vly_cuda_rwkv_token_kind *kind = &t->kind[k];
+        const uint64_t rows = kind->first[kind->n];
+        for (uint32_t b = 0; b < blocks; b++) {
+            const uint32_t begin = (uint32_t)(rows * b / blocks);
+            const uint32_t end = (uint32_t)(rows * (b + 1) / blocks);
+            uint32_t n = 0;
+            for (uint32_t p = 0; p < kind->n; p++)
+                n += kind->first[p] < end && kind->first[p + 1] > begin;
+            most = n > most ? n : most;
+            if ((end - begin) / 2 + n > TOKEN_PAIRS)
+                return 0;
+        }
+    }
+    return most;
+}
+
+/* Sums of rows of several pieces have room for a block's. */
+static bool has_room(const vly_cuda_rwkv_token *t, uint32_t blocks)
+{
+    const uint32_t rows[] = {t->width, t->hidden, t->vocabulary, t->width};
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t pairs = (rows[i] / blocks + 2) / 2;
+        const uint32_t log_q = t->log_q[i == 3];
+        if (log_q > 0 && (pairs > TOKEN_PAIRS || pairs << log_q > TOKEN_PARTS))
+            return false;
+    }
+    return true;
+}
+
+static void place_exchange(vly_cuda_rwkv_token *t)
+{
+    const uint32_t size[] = {t->kind[1].first[t->kind[1].n] * 8, t->width * 4,
+                             t->width * 8, t->hidden * 4, t->width * 8};
+    uint32_t at = 256; /* layers so far */
+    for (uint32_t i = 0; i < 5; i++) {
+        t->at[i] = at;
+        at += (size[i] + 255) / 256 * 256;
+    }
+    t->bytes = at;
+}
+
+const char *vly_cuda_rwkv_token_plan(vly_cuda_rwkv_token *t,
+                                     uint32_t multiprocessors, uint32_t shared)
+{
+    const char *no = check_shape(t);
+    if (no == nullptr)
+        no = make_pieces(t);
+    if (no != nullptr)
+        return no;
+    /* each block has a row of each product but the head's */
+    t->blocks = multiprocessors < t->width ? multiprocessors : t->width;
+    t->blocks = t->blocks < t->hidden ? t->blocks : t->hidden;
+    t->vectors = count_vectors(t, t->blocks);
+    const uint32_t slot_bytes = t->piece * 4 << t->shift;
+    const uint32_t fixed = (sizeof(token_shared) + 127) / 128 * 128 +
+                           t->vectors * t->width * 2 + t->hidden * 2 + 1024;
+    uint32_t ahead = TOKEN_WARPS >> t->shift; /* that a warp may be ahead */
+    ahead = ahead == 0 ? 1 : ahead;
+    if (t->blocks < t->width / RWKV_DIM || t->vectors == 0 ||
+        !has_room(t, t->blocks) || fixed > shared ||
+        (shared - fixed) / slot_bytes <= ahead) {
+        snprintf(why, sizeof why,
+                 "a width of %u on %u multiprocessors with %u bytes of shared "
+                 "memory each, which are too few",
+                 t->width, multiprocessors, shared);
+        return why;
+    }
+    t->slots = (shared - fixed) / slot_bytes;
+    t->slots = t->slots < MOST_SLOTS ? t->slots : MOST_SLOTS;
+    /* A slot's barrier tells two rounds apart, not three: what a warp waits
+     * for must not be a round behind what has come. */
+    t->ahead = t->slots - ahead < 3 ? t->slots - ahead : 3;
+    t->low = 1;
+    t->ahead = TOKEN_TRIED("AHEAD", t->ahead);
+    t->low = TOKEN_TRIED("LOW", t->low);
+    t->shared = fixed + t->slots * slot_bytes;
+    place_exchange(t);
+    return nullptr;
+}
+
+typedef void (*token_kernel)(const token_args);
+
+template <typename T> static token_kernel kernel_of(uint32_t width)
+{
+    const uint32_t entries = (width / 2 + TOKEN_WORKERS - 1) / TOKEN_WORKERS;
+    return entries <= 2   ? (token_kernel)rwkv_token<T, 2>
+           : entries <= 4 ? (token_kernel)rwkv_token<T, 4>
+           : entries <= 5 ? (token_kernel)rwkv_token<T, 5>
+                          : (token_kernel)rwkv_token<T, 8>;
+}
+
+int vly_cuda_rwkv_token_run(const vly_cuda_rwkv_token *token, void *stream)
+{
+    const token_kernel kernel = token->type == 1
+                                    ? kernel_of<__half>(token->width)
+                                    : kernel_of<__nv_bfloat16>(token->width);
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(token->blocks);
+    config.blockDim = dim3(TOKEN_THREADS);
+    config.dynamicSmemBytes = token->shared;
+    config.stream = (cudaStream_t)stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    cudaError_t code = cudaFuncSetAttribute(
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+        (int)token->shared);
+    if (code == cudaSuccess)
+        code = cudaLaunchKernelEx(&config, kernel, *token);
+    return code != cudaSuccess ? (int)code : (int)cudaGetLastError();
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Chains of volley.rwkv/1 on CUDA: a model's token in one launch, which has the
+ * whole device to itself (kernels/cuda/rwkv_token.h).
+ *
+ * The launch has at most a block a multiprocessor, and each multiprocessor has
+ * room for one of up to the shared memory of a block: registers are bounded
+ * where the kernel is compiled. So all of its blocks fit at once.
+ */
+#include <string.h>
+
+#include <cuda_runtime_api.h>
+
+#include "accel_common.h"
+#include "accel_cuda.h"
+#include "rwkv_cuda.h"
+
+enum { ALIGN = 256, CAPABILITY = 90 };
+
+struct vly_rwkv_chain {
+    vly_cuda_rwkv_token token;
+    uint32_t device;
+    char *memory; /* [n_layers] layers, then the exchange */
+};
+
+/* ---- what can be done --------------------------------------------------- */
+
+typedef struct limits {
+    uint32_t multiprocessors;
+    uint32_t shared; /* of a block, bytes */
+} limits;
+
+/* The kernel is compiled for sm_90a, which runs on 9.0 only. */
+static vly_status look_at(uint32_t device, limits *found, vly_error *error)
+{
+    static const enum cudaDeviceAttr asked[] = {
+        cudaDevAttrMultiProcessorCount, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+        cudaDevAttrCooperativeLaunch, cudaDevAttrComputeCapabilityMajor,
+        cudaDevAttrComputeCapabilityMinor};
+    int is[5] = {0, 0, 0, 0, 0};
+    vly_status status = vly_accel_cuda_enter(device, error);
+    for (uint32_t i = 0; status == VLY_OK && i < 5; i++)
+        status = vly_accel_cuda_check(
+            (int)cudaDeviceGetAttribute(&is[i], asked[i], (int)device),
+            "cudaDeviceGetAttribute", error);
+    if (status != VLY_OK)
+        return status;
+    if (is[3] * 10 + is[4] != CAPABILITY)
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "%s: rwkv chain: device %u has compute "
+                              "capability %d.%d, wanted 9.0",
+                              vly_accel_plugin, device, is[3], is[4]);
+    if (!is[2])
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "%s: rwkv chain: device %u has no cooperative "
+                              "launches",
+                              vly_accel_plugin, device);
+    found->multiprocessors = (uint32_t)is[0];
+    found->shared = (uint32_t)is[1];
+    return VLY_OK;
+}
+
+static vly_status check(const vly_device_spec *device,
+                        vly_rwkv_plan *const *plans, const vly_rwkv_run *runs,
+                        uint32_t n, vly_error *error)
+{
+    vly_accel_options options;
+    vly_status status = vly_accel_check_device(device, error);
+    if (status == VLY_OK && (plans == NULL || runs == NULL || n == 0))
+        return vly_accel_fail(error, VLY_E_INVALID,
+                              "%s: rwkv chain of no operations",
+                              vly_accel_plugin);
+    if (status == VLY_OK)
+        status =
+            vly_accel_options_parse(device->options, NULL, &options, error);
+    if (status == VLY_OK && !options.chain)
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "%s: rwkv chain: refused by chain=0",
+                              vly_accel_plugin);
+    for (uint32_t i = 0; status == VLY_OK && i < n; i++)
+        if (plans[i] == NULL || plans[i]->device != device->index)
+            return vly_accel_fail(error, VLY_E_INVALID,
+                                  "%s: rwkv chain: plan number %u is not of "
+                                  "device %u",
+                                  vly_accel_plugin, i, device->index);
+    if (status == VLY_OK && vly_rwkv_pattern_layers(n) == 0)
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "%s: rwkv chain of %u operations, wanted %d for "
+                              "each layer and %d",
+                              vly_accel_plugin, n, VLY_RWKV_LAYER_RUNS,
+                              VLY_RWKV_OTHER_RUNS);
+    return status;
+}
+
+/* ---- chains ------------------------------------------------------------- */
+
+void vly_rwkv_cuda_chain_destroy(vly_rwkv_chain *chain)
+{
+    if (chain == NULL)
+        return;
+    vly_accel_cuda_memory.free(chain->device, chain->memory);
+    vly_accel_free(chain);
+}
+
+/* Layers to the device; the exchange is zeros. */
+static vly_status put(vly_rwkv_chain *chain,
+                      const vly_cuda_rwkv_token_layer *layers, vly_error *error)
+{
+    const vly_memory *m = &vly_accel_cuda_memory;
+    const uint64_t bytes = (uint64_t)chain->token.n_layers * sizeof *layers;
+    const uint64_t at = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    void *memory = NULL;
+    vly_status status =
+        m->alloc(chain->device, at + chain->token.bytes, &memory, error);
+    if (status != VLY_OK)
+        return status;
+    chain->memory = memory;
+    chain->token.layer = memory;
+    chain->token.exchange = chain->memory + at;
+    status = m->fill(chain->device, chain->token.exchange, 0,
+                     chain->token.bytes, NULL, error);
+    if (status == VLY_OK)
+        status = m->copy(chain->device, chain->memory, layers, bytes,
+                         VLY_COPY_TO_DEVICE, NULL, error);
+    if (status == VLY_OK)
+        status = m->stream_wait(chain->device, NULL, error);
+    return status;
+}
+
+/* Recognises, plans and puts what the chain needs. */
+static vly_status fill(vly_rwkv_chain *chain, vly_rwkv_plan *const *plans,
+                       const vly_rwkv_run *runs, uint32_t n, vly_error *error)
+{
+    vly_cuda_rwkv_token_layer *layers = NULL;
+    limits found = {0, 0};
+    const char *why = NULL;
+    vly_status status = vly_accel_alloc(vly_rwkv_pattern_layers(n),
+                                        sizeof *layers, &layers, error);
+    if (status == VLY_OK)
+        status =
+            vly_rwkv_pattern_find(plans, runs, n, &chain->token, layers, error);
+    if (status == VLY_OK)
+        status = look_at(chain->device, &found, error);
+    if (status == VLY_OK)
+        why = vly_cuda_rwkv_token_plan(&chain->token, found.multiprocessors,
+                                       found.shared);
+    if (why != NULL)
+        status = vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: rwkv chain of %s", vly_accel_plugin, why);
+    if (status == VLY_OK)
+        status = put(chain, layers, error);
+    vly_accel_free(layers);
+    return status;
+}
+
+vly_status vly_rwkv_cuda_chain_create(const vly_device_spec *device,
+                                      vly_rwkv_plan *const *plans,
+                                      const vly_rwkv_run *runs, uint32_t n,
+                                      vly_rwkv_chain **chain, vly_error *error)
+{
+    vly_rwkv_chain *made = NULL;
+    vly_status status = check(device, plans, runs, n, error);
+    if (status == VLY_OK)
+        status = vly_accel_alloc(1, sizeof *made, &made, error);
+    if (status != VLY_OK)
+        return status;
+    made->device = device->index;
+    status = fill(made, plans, runs, n, error);
+    if (status == VLY_OK)
+        *chain = made;
+    else
+        vly_rwkv_cuda_chain_destroy(made);
+    return status;
+}
+
+vly_status vly_rwkv_cuda_chain_run(vly_rwkv_chain *chain, void *stream,
+                                   vly_error *error)
+{
+    vly_status status = vly_accel_cuda_enter(chain->device, error);
+    if (status != VLY_OK)
+        return status;
+    return vly_accel_cuda_check(vly_cuda_rwkv_token_run(&chain->token, stream),
+                                "rwkv chain", error);
+}
