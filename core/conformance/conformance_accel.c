@@ -147,6 +147,24 @@ vly_status accel_run(const vly_accelerator *accelerator, bool as_graph,
                             : status;
 }
 
+bool accel_refuses_reserved(accel_trial *trial,
+                            vly_status (*run)(void *arg, void *stream,
+                                              vly_error *error),
+                            void *arg, uint32_t *reserved)
+{
+    vly_error error = VLY_ERROR_INIT;
+    *reserved = 5;
+    const vly_status status = run(arg, NULL, &error);
+    *reserved = 0;
+    if (status == VLY_E_INVALID && strstr(error.message, "reserved") != NULL)
+        return true;
+    (void)accel_fail(trial,
+                     "run: reserved is 5: status %d \"%.300s\", wanted %d and "
+                     "the word \"reserved\"",
+                     (int)status, error.message, (int)VLY_E_INVALID);
+    return false;
+}
+
 double accel_random(uint64_t seed, uint32_t stream, uint64_t i)
 {
     const uint64_t word = vly_mix64(vly_mix64(seed + stream) + i);

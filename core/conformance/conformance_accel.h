@@ -82,6 +82,14 @@ vly_status accel_run(const vly_accelerator *accelerator, bool as_graph,
 /* ---- random data ------------------------------------------------------ */
 
 /* Number `i` of a stream, in [-1, 1); never 0. */
+/* Puts a run with *reserved = 5, which is 0 again after; run gives it to the
+ * plugin. true: E_INVALID with "reserved" in the sentence; false: the trial has
+ * failed. */
+bool accel_refuses_reserved(accel_trial *trial,
+                            vly_status (*run)(void *arg, void *stream,
+                                              vly_error *error),
+                            void *arg, uint32_t *reserved);
+
 double accel_random(uint64_t seed, uint32_t stream, uint64_t i);
 /* Of so many bytes in their order. */
 uint64_t accel_digest(const void *memory, uint64_t bytes);

@@ -36,7 +36,8 @@ static bool run_variant(attention_trial *t, uint32_t unaligned, uint32_t graph)
             t->desc.flags |= VLY_ATTENTION_DETERMINISTIC;
     }
     t->desc.align = unaligned ? conformance_element_bits(t->desc.type) / 8 : 0;
-    bool good = attention_trial_open(t) && attention_trial_run(t);
+    bool good = attention_trial_open(t) && attention_trial_refuses(t) &&
+                attention_trial_run(t);
     if (good && t->desc.flags & VLY_ATTENTION_DETERMINISTIC)
         good = check_again(t);
     good = good && attention_trial_check(t);

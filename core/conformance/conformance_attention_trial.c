@@ -147,6 +147,7 @@ static vly_status put_run(void *arg, void *stream, vly_error *error)
     for (uint32_t i = 0; i < ATTENTION_N_BUFFERS; i++)
         at[i] = accel_buffer_device(&t->buffers[i]);
     const vly_attention_run run = {.struct_size = sizeof run,
+                                   .reserved = t->reserved,
                                    .q = at[ATTENTION_Q],
                                    .k = at[ATTENTION_K],
                                    .v = at[ATTENTION_V],
@@ -169,6 +170,11 @@ static vly_status put_run(void *arg, void *stream, vly_error *error)
                                    .workspace_bytes = t->info.workspace_bytes,
                                    .stream = stream};
     return t->accelerator->attention.run(t->plan, &run, error);
+}
+
+bool attention_trial_refuses(attention_trial *t)
+{
+    return accel_refuses_reserved(t->accel, put_run, t, &t->reserved);
 }
 
 bool attention_trial_run(attention_trial *t)

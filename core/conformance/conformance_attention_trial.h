@@ -32,9 +32,10 @@ typedef struct attention_trial {
     vly_attention_desc desc; /* of this run */
     uint32_t backward;
     uint32_t unaligned;
-    uint32_t graph;   /* run as a graph, in a stream of its own */
-    uint32_t skipped; /* by open: the plugin does not offer it */
-    void *stream;     /* NULL: the default, or that of the graph */
+    uint32_t graph;    /* run as a graph, in a stream of its own */
+    uint32_t skipped;  /* by open: the plugin does not offer it */
+    uint32_t reserved; /* of a run; what is not 0 is refused */
+    void *stream;      /* NULL: the default, or that of the graph */
     attention_data data;
     vly_attention_plan *plan;
     vly_plan_info info;
@@ -51,6 +52,8 @@ bool attention_trial_open(attention_trial *t);
 void attention_trial_close(attention_trial *t);
 /* Done when it returns. */
 bool attention_trial_run(attention_trial *t);
+/* A run with something in reserved is refused by name. */
+bool attention_trial_refuses(attention_trial *t);
 /* Results are within their bounds, and nothing else was written. */
 bool attention_trial_check(attention_trial *t);
 /* Outputs as open left them. */

@@ -60,6 +60,7 @@ static bool desc_refused(trial *t, const vly_gemm_desc *desc, const char *what,
 static bool wrong_descs(trial *t)
 {
     WRONG(struct_size, 8, VLY_E_INVALID, "struct_size");
+    WRONG(reserved, 5, VLY_E_INVALID, "reserved");
     WRONG(lda, t->desc.lda - 1, VLY_E_INVALID, "lda");
     WRONG(ldb, t->desc.ldb - 1, VLY_E_INVALID, "ldb");
     WRONG(ldc, t->desc.n - 1, VLY_E_INVALID, "ldc");
@@ -154,6 +155,7 @@ static bool wrong_runs(trial *t, vly_gemm_plan *plan, uint64_t bytes)
 {
     char *m = t->memory;
     BAD(struct_size, 8, "struct_size");
+    BAD(reserved, 5, "reserved");
     BAD(a, NULL, "a is NULL");
     BAD(b, NULL, "b is NULL");
     BAD(c, NULL, "c is NULL");

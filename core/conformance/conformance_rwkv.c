@@ -33,6 +33,7 @@ typedef struct trial {
     vly_rwkv_plan *plan;
     uint32_t unaligned;
     uint32_t graph;
+    uint32_t reserved; /* of a run: 0, or something that is refused */
     uint32_t skipped;
     vly_error error;
 } trial;
@@ -137,6 +138,7 @@ static vly_status put_run(void *arg, void *stream, vly_error *error)
 {
     const trial *t = arg;
     vly_rwkv_run run = {.struct_size = sizeof run,
+                        .reserved = t->reserved,
                         .workspace = accel_buffer_device(&t->workspace),
                         .workspace_bytes = t->workspace_bytes,
                         .stream = stream};
@@ -217,8 +219,9 @@ static bool run_variant(trial *t, uint32_t unaligned, uint32_t graph)
     t->unaligned = unaligned;
     t->graph = graph;
     t->data.desc.align = unaligned ? 1 : 0;
-    bool good =
-        make_plan(t) && make_buffers(t) && run_once(t) && check_results(t);
+    bool good = make_plan(t) && make_buffers(t) &&
+                accel_refuses_reserved(t->accel, put_run, t, &t->reserved) &&
+                run_once(t) && check_results(t);
     t->accelerator->rwkv.plan_destroy(t->plan);
     t->plan = NULL;
     for (uint32_t i = 0; i < RWKV_N_SLOTS; i++)

@@ -33,7 +33,8 @@ static bool run_variant(wkv_trial *t, uint32_t unaligned, uint32_t graph)
     t->unaligned = unaligned;
     t->graph = graph;
     t->desc.align = unaligned ? conformance_element_bits(t->desc.type) / 8 : 0;
-    bool good = wkv_trial_open(t) && wkv_trial_run(t) && wkv_trial_check(t);
+    bool good = wkv_trial_open(t) && wkv_trial_refuses(t) && wkv_trial_run(t) &&
+                wkv_trial_check(t);
     wkv_trial_close(t);
     return good;
 }

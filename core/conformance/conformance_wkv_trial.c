@@ -99,6 +99,7 @@ static vly_status put_run(void *arg, void *stream, vly_error *error)
         at[i] = t->buffers[i].base != NULL ? accel_buffer_device(&t->buffers[i])
                                            : NULL;
     const vly_wkv_run run = {.struct_size = sizeof run,
+                             .reserved = t->reserved,
                              .r = at[WKV_R],
                              .w = at[WKV_W],
                              .k = at[WKV_K],
@@ -115,6 +116,11 @@ static vly_status put_run(void *arg, void *stream, vly_error *error)
                              .workspace_bytes = t->info.workspace_bytes,
                              .stream = stream};
     return t->accelerator->wkv.run(t->plan, &run, error);
+}
+
+bool wkv_trial_refuses(wkv_trial *t)
+{
+    return accel_refuses_reserved(t->accel, put_run, t, &t->reserved);
 }
 
 bool wkv_trial_run(wkv_trial *t)

@@ -25,6 +25,7 @@ typedef struct wkv_trial {
     uint32_t unaligned;
     uint32_t graph; /* run as a graph, in a stream of its own */
     uint32_t skipped;
+    uint32_t reserved; /* of a run; what is not 0 is refused */
     void *stream;
     wkv_data data;
     vly_wkv_plan *plan;
@@ -39,6 +40,8 @@ vly_wkv_desc wkv_trial_desc(const wkv_case *entry, uint32_t type);
 bool wkv_trial_open(wkv_trial *t);
 void wkv_trial_close(wkv_trial *t);
 bool wkv_trial_run(wkv_trial *t);
+/* A run with something in reserved is refused by name. */
+bool wkv_trial_refuses(wkv_trial *t);
 bool wkv_trial_check(wkv_trial *t);
 bool wkv_trial_poison(wkv_trial *t);
 bool wkv_trial_digest(wkv_trial *t, uint64_t *digest);

@@ -156,6 +156,8 @@ vly_status vly_attention_check_run(const vly_attention_desc *desc,
                               "%s: the run is shorter than that of "
                               "volley.attention/1",
                               plugin);
+    if (vly_accel_check_reserved("run", run->reserved, error) != VLY_OK)
+        return VLY_E_INVALID;
     uint32_t n = add_arrays(desc, run, list, add_tensors(desc, run, list));
     for (uint32_t i = 0; i < n; i++)
         if (check_pointer(desc, &list[i], plugin, error) != VLY_OK)

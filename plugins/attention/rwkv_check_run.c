@@ -283,6 +283,8 @@ vly_status vly_rwkv_check_run(const vly_rwkv_desc *desc,
                               "%s: the run is shorter than that of "
                               "volley.rwkv/1",
                               plugin);
+    if (vly_accel_check_reserved("run", run->reserved, error) != VLY_OK)
+        return VLY_E_INVALID;
     list_all(&all, run);
     for (uint32_t i = 0; i < all.n; i++)
         if (check_pointer(&all, &all.list[i], plugin, error) != VLY_OK)

@@ -118,6 +118,8 @@ vly_status vly_wkv_check_run(const vly_wkv_desc *desc, const vly_wkv_run *run,
                               "%s: the run is shorter than that of "
                               "volley.wkv/1",
                               plugin);
+    if (vly_accel_check_reserved("run", run->reserved, error) != VLY_OK)
+        return VLY_E_INVALID;
     uint32_t n = list_pointers(desc, run, list);
     for (uint32_t i = 0; i < n; i++)
         if (check_pointer(desc, &list[i], plugin, error) != VLY_OK)

@@ -119,6 +119,16 @@ vly_status vly_accel_check_device(const vly_device_spec *device,
                           vly_accel_plugin);
 }
 
+vly_status vly_accel_check_reserved(const char *where, uint32_t reserved,
+                                    vly_error *error)
+{
+    if (reserved == 0)
+        return VLY_OK;
+    return vly_accel_fail(error, VLY_E_INVALID,
+                          "%s: %s: reserved is %u, wanted 0", vly_accel_plugin,
+                          where, reserved);
+}
+
 vly_status vly_accel_plan_info(vly_plan_info *info, vly_error *error)
 {
     const uint32_t size = info != NULL ? info->struct_size : 0;

@@ -50,6 +50,10 @@ void vly_accel_free(void *memory); /* NULL is legal */
 /* E_INVALID if it is NULL or shorter than that of version 1.0 */
 vly_status vly_accel_check_device(const vly_device_spec *device,
                                   vly_error *error);
+/* A field that a later revision may give a meaning. where: "description" or
+ * "run". Errors  E_INVALID it is not 0 */
+vly_status vly_accel_check_reserved(const char *where, uint32_t reserved,
+                                    vly_error *error);
 /* What plan_info of a plan without a choice says, for the plugin to change: one
  * candidate, no workspace, not measured, choice "".
  * Errors  E_INVALID info is NULL or too short, and untouched */

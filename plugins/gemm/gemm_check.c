@@ -302,7 +302,10 @@ vly_status vly_gemm_check_desc(const vly_gemm_desc *desc,
                               vly_accel_plugin,
                               desc != NULL ? desc->struct_size : 0,
                               (uint32_t)sizeof *desc);
-    vly_status status = check_types(desc, &made.kind, error);
+    vly_status status =
+        vly_accel_check_reserved("description", desc->reserved, error);
+    if (status == VLY_OK)
+        status = check_types(desc, &made.kind, error);
     if (status != VLY_OK)
         return status;
     const uint32_t align = desc->align != 0 ? desc->align : 256;

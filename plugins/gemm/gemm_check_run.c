@@ -149,6 +149,8 @@ vly_status vly_gemm_check_run(const vly_gemm_problem *problem,
             error, VLY_E_INVALID,
             "%s: run: struct_size is %u, wanted at least %u", vly_accel_plugin,
             run != NULL ? run->struct_size : 0, (uint32_t)sizeof *run);
+    if (vly_accel_check_reserved("run", run->reserved, error) != VLY_OK)
+        return VLY_E_INVALID;
     if (problem->kind == VLY_GEMM_INT8 &&
         (run->alpha != 1.0f || !(run->beta == 0.0f || run->beta == 1.0f)))
         return vly_accel_fail(error, VLY_E_INVALID,

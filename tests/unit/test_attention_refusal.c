@@ -162,6 +162,7 @@ static const void *plus(const void *at, ptrdiff_t bytes)
 }
 
 WRONG(short_run, r->struct_size = 16)
+WRONG(reserved, r->reserved = 5)
 WRONG(no_q, r->q = NULL)
 WRONG(no_k, r->k = NULL)
 WRONG(no_o, r->o = NULL)
@@ -187,6 +188,7 @@ WRONG(far_page, r->page_table = far_pages)
 
 static const wrong_run wrong_runs[] = {
     {"shorter", 0, short_run},
+    {"reserved is 5, wanted 0", 0, reserved},
     {"q is NULL", 0, no_q},
     {"k is NULL", 0, no_k},
     {"o is NULL", 0, no_o},

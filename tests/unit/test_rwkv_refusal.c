@@ -146,6 +146,9 @@ static void test_mix_runs(void **state)
     run.struct_size = 8;
     refuse_run(plan, &run, "shorter than");
     run = good;
+    run.reserved = 5;
+    refuse_run(plan, &run, "reserved is 5, wanted 0");
+    run = good;
     run.last = NULL;
     refuse_run(plan, &run, "mix: last is NULL");
     run = good;

@@ -212,6 +212,9 @@ static void test_runs(void **state)
     static float out[HEADS * SQUARE + 4];
     static const int32_t length = TOKENS + 1;
     vly_wkv_run run = run_from(0, y, state_in, out);
+    run.reserved = 5;
+    check_run(run, 0, "reserved is 5, wanted 0");
+    run.reserved = 0;
     run.k = NULL;
     check_run(run, 0, "k is NULL");
     run = run_from(0, y, state_in, NULL);

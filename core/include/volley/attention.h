@@ -101,7 +101,7 @@ VLY_SEAL(vly_attention_desc, 176);
  * only (E_INVALID). */
 typedef struct vly_attention_run {
     uint32_t struct_size;
-    uint32_t reserved;
+    uint32_t reserved; /* 0 */
     const void *q;
     const void *k;
     const void *v;

@@ -90,7 +90,7 @@ typedef struct vly_gemm_desc {
     uint32_t align; /* every pointer of a run is a multiple of so many bytes:
                        a power of two, at most 256; 0 is 256. Never less than
                        its element, whatever align says */
-    uint32_t reserved;
+    uint32_t reserved; /* 0 */
 } vly_gemm_desc;
 VLY_SEAL(vly_gemm_desc, 168);
 
@@ -99,7 +99,7 @@ typedef struct vly_gemm_run {
     uint32_t struct_size;
     float alpha; /* 0: A and B are not read */
     float beta;  /* 0: C is not read */
-    uint32_t reserved;
+    uint32_t reserved; /* 0 */
     const void *a;
     const void *b;
     const void *c;

@@ -142,7 +142,7 @@ VLY_SEAL(vly_rwkv_desc, 272);
  * is NaN. */
 typedef struct vly_rwkv_run {
     uint32_t struct_size;
-    uint32_t reserved;
+    uint32_t reserved; /* 0 */
     const void *token; /* EMBED     [R] int32 */
     const void *table; /*           [vocabulary][width] type_matrix */
     void *x;           /* EMBED out, ADD in and out, MIX NORM in: [R][width]

@@ -45,7 +45,7 @@ VLY_SEAL(vly_wkv_desc, 40);
  * y is not written; the state is that after the last token */
 typedef struct vly_wkv_run {
     uint32_t struct_size;
-    uint32_t reserved;
+    uint32_t reserved; /* 0 */
     const void *r;
     const void *w;
     const void *k;
