@@ -147,6 +147,51 @@ vly_status accel_run(const vly_accelerator *accelerator, bool as_graph,
                             : status;
 }
 
+static const char *wrong_way(const vly_plan_candidate *c,
+                             const vly_plan_info *info)
+{
+    if (c->name[0] == 0 || memchr(c->name, 0, sizeof c->name) == NULL ||
+        memchr(c->note, 0, sizeof c->note) == NULL)
+        return "no name, or one without an end";
+    if (c->state > VLY_CANDIDATE_WRONG || !(c->measured_s >= 0.0))
+        return "no such state, or a time below 0";
+    if (c->state >= VLY_CANDIDATE_REFUSED && c->note[0] == 0)
+        return "no reason";
+    if (c->state == VLY_CANDIDATE_CHOSEN &&
+        c->workspace_bytes != info->workspace_bytes)
+        return "another workspace than the plan's";
+    return NULL;
+}
+
+bool accel_ways_hold(accel_trial *trial, const vly_plan_info *info,
+                     vly_status (*way)(const void *arg, uint32_t index,
+                                       vly_plan_candidate *candidate,
+                                       uint32_t *n, vly_error *error),
+                     const void *arg)
+{
+    vly_error error = VLY_ERROR_INIT;
+    uint32_t n = 1;
+    uint32_t n_chosen = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        vly_plan_candidate c = {.struct_size = sizeof c};
+        if (way(arg, i, &c, &n, &error) != VLY_OK) {
+            (void)accel_fail(trial, "plan_candidate: %.400s", error.message);
+            return false;
+        }
+        const char *why = i < n ? wrong_way(&c, info) : NULL;
+        if (why != NULL) {
+            (void)accel_fail(trial, "plan_candidate %u: %s", i, why);
+            return false;
+        }
+        n_chosen += i < n && c.state == VLY_CANDIDATE_CHOSEN;
+    }
+    if (n_chosen == (n > 0))
+        return true;
+    (void)accel_fail(trial, "plan_candidate: %u of %u ways are chosen",
+                     n_chosen, n);
+    return false;
+}
+
 bool accel_refuses_reserved(accel_trial *trial,
                             vly_status (*run)(void *arg, void *stream,
                                               vly_error *error),

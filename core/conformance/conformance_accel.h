@@ -82,6 +82,15 @@ vly_status accel_run(const vly_accelerator *accelerator, bool as_graph,
 /* ---- random data ------------------------------------------------------ */
 
 /* Number `i` of a stream, in [-1, 1); never 0. */
+/* The list of ways of a plan, where the plugin tells of them: one of them is
+ * chosen, has a name and the plan's workspace; who does not run it has a
+ * reason. way: plan_candidate of arg's plan. false: the trial has failed. */
+bool accel_ways_hold(accel_trial *trial, const vly_plan_info *info,
+                     vly_status (*way)(const void *arg, uint32_t index,
+                                       vly_plan_candidate *candidate,
+                                       uint32_t *n, vly_error *error),
+                     const void *arg);
+
 /* Puts a run with *reserved = 5, which is 0 again after; run gives it to the
  * plugin. true: E_INVALID with "reserved" in the sentence; false: the trial has
  * failed. */

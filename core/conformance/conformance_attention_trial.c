@@ -192,6 +192,19 @@ bool attention_trial_run(attention_trial *t)
     return status == VLY_OK || failed_call(t, "run");
 }
 
+/* 0 of an older plugin, which does not tell */
+static vly_status get_way(const void *arg, uint32_t index,
+                          vly_plan_candidate *candidate, uint32_t *n,
+                          vly_error *error)
+{
+    const attention_trial *t = arg;
+    const vly_attention *table = &t->accelerator->attention;
+    *n = 0;
+    return table->plan_candidate == NULL
+               ? VLY_OK
+               : table->plan_candidate(t->plan, index, candidate, n, error);
+}
+
 bool attention_trial_plan(attention_trial *t)
 {
     const vly_attention *attention = &t->accelerator->attention;
@@ -209,7 +222,7 @@ bool attention_trial_plan(attention_trial *t)
         return failed(t, "plan_info says nothing of the choice");
     if (t->info.workspace_bytes > t->desc.workspace_most)
         return failed(t, "the plan needs more than workspace_most");
-    return true;
+    return accel_ways_hold(t->accel, &t->info, get_way, t);
 }
 
 /* ---- what it gave -------------------------------------------------------- */

@@ -75,6 +75,19 @@ void gemm_trial_point(gemm_trial *b)
         .workspace_bytes = b->info.workspace_bytes};
 }
 
+/* 0 of an older plugin, which does not tell */
+static vly_status get_way(const void *arg, uint32_t index,
+                          vly_plan_candidate *candidate, uint32_t *n,
+                          vly_error *error)
+{
+    const gemm_trial *b = arg;
+    const vly_gemm *table = &b->trial->accelerator->gemm;
+    *n = 0;
+    return table->plan_candidate == NULL
+               ? VLY_OK
+               : table->plan_candidate(b->plan, index, candidate, n, error);
+}
+
 /* VLY_CONFORMS: the plan is made, the tensors are filled. */
 uint32_t gemm_trial_init(gemm_trial *b, accel_trial *trial)
 {
@@ -107,6 +120,8 @@ uint32_t gemm_trial_init(gemm_trial *b, accel_trial *trial)
                           "the plan wants %llu bytes of workspace, more "
                           "than workspace_most",
                           (unsigned long long)b->info.workspace_bytes);
+    if (!accel_ways_hold(trial, &b->info, get_way, b))
+        return VLY_CONFORMANCE_FAILED;
     if (make_tensors(b) != VLY_OK)
         return gemm_trial_failed(b, "a buffer");
     gemm_trial_fill(b, trial->seed);

@@ -27,6 +27,19 @@ static bool failed_call(wkv_trial *t, const char *call)
     return false;
 }
 
+/* 0 of an older plugin, which does not tell */
+static vly_status get_way(const void *arg, uint32_t index,
+                          vly_plan_candidate *candidate, uint32_t *n,
+                          vly_error *error)
+{
+    const wkv_trial *t = arg;
+    const vly_wkv *table = &t->accelerator->wkv;
+    *n = 0;
+    return table->plan_candidate == NULL
+               ? VLY_OK
+               : table->plan_candidate(t->plan, index, candidate, n, error);
+}
+
 static bool make_plan(wkv_trial *t)
 {
     const vly_wkv *wkv = &t->accelerator->wkv;
@@ -46,7 +59,7 @@ static bool make_plan(wkv_trial *t)
                              "workspace_most");
         return false;
     }
-    return true;
+    return accel_ways_hold(t->accel, &t->info, get_way, t);
 }
 
 static bool make_buffer(wkv_trial *t, uint32_t which, uint64_t bytes,

@@ -21,6 +21,7 @@ struct vly_attention_plan {
     double measured_s;
     uint32_t n_candidates;
     uint32_t cached;
+    vly_accel_candidates looked_at;
 };
 
 /* What is on disk of a choice. */
@@ -33,13 +34,15 @@ typedef struct stored_choice {
     char name[32];
 } stored_choice;
 
-enum { STORED_VERSION = 3 };
+enum { STORED_VERSION = 3, MOST_TOLD = VLY_CUDA_MOST_WAYS + 12 };
 
 /* Ready ways, while one is chosen. */
 typedef struct candidates {
     vly_cuda_ready ready[VLY_CUDA_MOST_WAYS];
+    vly_plan_candidate *told[VLY_CUDA_MOST_WAYS]; /* of each */
     uint32_t n;
-    char reasons[700]; /* of those that cannot */
+    char reasons[700];          /* of those that cannot */
+    vly_accel_candidates *list; /* the plan's */
 } candidates;
 
 /* ---- devices ----------------------------------------------------------- */
@@ -66,9 +69,12 @@ vly_status vly_attention_device_enter(uint32_t index,
 
 /* ---- candidates -------------------------------------------------------- */
 
-static void note_reason(candidates *all, const char *reason)
+static void note_reason(candidates *all, const vly_cuda_way *way,
+                        const char *reason)
 {
     const size_t used = strlen(all->reasons);
+    (void)vly_accel_candidates_add(all->list, VLY_CANDIDATE_REFUSED, way->name,
+                                   reason);
     snprintf(all->reasons + used, sizeof all->reasons - used, "%s%.220s",
              used == 0 ? "" : "; ", reason);
 }
@@ -86,7 +92,7 @@ static void add_way(candidates *all, const vly_cuda_way *way, int64_t config_of,
 {
     vly_error error = {.struct_size = sizeof error};
     if (way->supports(device, desc, &error) != VLY_OK) {
-        note_reason(all, error.message);
+        note_reason(all, way, error.message);
         return;
     }
     uint32_t config = config_of < 0 ? 0 : (uint32_t)config_of;
@@ -100,11 +106,11 @@ static void add_way(candidates *all, const vly_cuda_way *way, int64_t config_of,
         ready->engine = -1;
         if (way->prepare(device, desc, ready, &error) != VLY_OK) {
             if (i == 0)
-                note_reason(all, error.message);
+                note_reason(all, way, error.message);
             return;
         }
         if (config_of >= 0 && ready->config != config) {
-            note_reason(all, "there is no such configuration");
+            note_reason(all, way, "there is no such configuration");
             vly_cuda_ready_release(ready);
             return;
         }
@@ -116,12 +122,27 @@ static void add_way(candidates *all, const vly_cuda_way *way, int64_t config_of,
                      "%llu",
                      way->name, (unsigned long long)ready->workspace_bytes,
                      (unsigned long long)desc->workspace_most);
-            note_reason(all, text);
+            note_reason(all, way, text);
             vly_cuda_ready_release(ready);
             continue;
         }
-        all->n++;
+        all->told[all->n++] = vly_attention_tell_ready(all->list, ready);
     }
+}
+
+/* Why a way is passed over without a look; NULL: it is not. */
+static const char *passed_over(const candidates *all,
+                               const vly_accel_options *options,
+                               const vly_cuda_way *way)
+{
+    if (options->choose[0] != '\0' && strcmp(options->choose, way->name) != 0)
+        return "not looked at: choose names another";
+    if (all->n > 0 && !options->tune)
+        return "not looked at: tune=0 takes the first that can";
+    /* the slow one is not compared with others: it is for the rest */
+    return all->n > 0 && way->slow ? "not looked at: it is slow, and another "
+                                     "way can"
+                                   : NULL;
 }
 
 /* Without tuning the first one that can is enough. */
@@ -133,18 +154,18 @@ find_candidates(candidates *all, const vly_accel_options *options,
     const char *choose = options->choose;
     char names[200] = "";
     int known = choose[0] == '\0';
-    memset(all, 0, sizeof *all);
     for (uint32_t i = 0; i < vly_cuda_n_ways; i++) {
         const vly_cuda_way *way = vly_cuda_ways[i];
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s",
                  used == 0 ? "" : ", ", way->name);
-        if (choose[0] != '\0' && strcmp(choose, way->name) != 0)
+        const char *why = passed_over(all, options, way);
+        known |= strcmp(choose, way->name) == 0;
+        if (why != NULL) {
+            (void)vly_accel_candidates_add(all->list, VLY_CANDIDATE_REFUSED,
+                                           way->name, why);
             continue;
-        known = 1;
-        /* the slow one is not compared with others: it is for the rest */
-        if (all->n > 0 && (way->slow || !options->tune))
-            continue;
+        }
         add_way(all, way, config, options->tune ? way->n_configs : 1, device,
                 desc);
     }
@@ -180,25 +201,6 @@ static void open_cache(vly_tune_cache *cache, const vly_accel_options *options,
     vly_tune_init(cache, vly_accel_host, where, name);
 }
 
-void vly_attention_write_key(const vly_attention_desc *d, char *key,
-                             size_t size)
-{
-    const vly_attention_layout *l[4] = {&d->q, &d->k, &d->v, &d->o};
-    int used =
-        snprintf(key, size,
-                 "f%x t%u o%u b%u h%u/%u s%u/%u d%u/%u w%d/%d p%u/%u/%u a%u "
-                 "m%llu",
-                 d->flags, d->type, d->type_o, d->batch, d->heads_q,
-                 d->heads_kv, d->seq_q, d->seq_kv, d->dim, d->dim_v,
-                 d->window_left, d->window_right, d->page_size, d->pages_most,
-                 d->pages, d->align, (unsigned long long)d->workspace_most);
-    for (int i = 0; i < 4 && used > 0 && (size_t)used < size; i++)
-        used += snprintf(key + used, size - (size_t)used, " %llu/%llu/%llu",
-                         (unsigned long long)l[i]->batch,
-                         (unsigned long long)l[i]->seq,
-                         (unsigned long long)l[i]->head);
-}
-
 /* Makes the stored choice ready, and nothing else: plans of cuDNN take the
  * better part of a second. 0: there is none, or it cannot be had any more. */
 static int take_stored(vly_attention_plan *plan, const vly_tune_cache *cache,
@@ -230,6 +232,10 @@ static int take_stored(vly_attention_plan *plan, const vly_tune_cache *cache,
     plan->measured_s = stored.seconds;
     plan->n_candidates = stored.n_candidates;
     plan->cached = 1;
+    vly_plan_candidate *told =
+        vly_attention_tell_ready(&plan->looked_at, &plan->ready);
+    told->state = VLY_CANDIDATE_CHOSEN;
+    told->measured_s = stored.seconds;
     return 1;
 }
 
@@ -247,24 +253,17 @@ static void write_choice(const vly_tune_cache *cache, const char *key,
 
 /* ---- the choice -------------------------------------------------------- */
 
-static void log_trial(const vly_cuda_ready *ready, int32_t level,
-                      const char *text)
-{
-    char message[1200];
-    snprintf(message, sizeof message, "%s: %s (configuration %u): %s",
-             vly_accel_plugin, ready->way->name, ready->config, text);
-    if (vly_accel_host != NULL)
-        vly_accel_host->log(vly_accel_host->context, level, message);
-}
-
-static void log_times(const vly_cuda_ready *const *right, uint32_t n,
-                      const double *seconds)
+/* Into the log, and into the plan's list. */
+static void tell_times(const candidates *all,
+                       const vly_cuda_ready *const *right, uint32_t n,
+                       const double *seconds)
 {
     for (uint32_t i = 0; i < n; i++) {
         char text[64] = "not measured";
+        all->told[right[i] - all->ready]->measured_s = seconds[i];
         if (seconds[i] > 0.0)
             snprintf(text, sizeof text, "%.3f us", seconds[i] * 1e6);
-        log_trial(right[i], VLY_LOG_DEBUG, text);
+        vly_attention_log_way(right[i], VLY_LOG_DEBUG, text);
     }
 }
 
@@ -282,10 +281,8 @@ static vly_status try_all(const vly_attention_device *device,
     for (uint32_t i = 0; i < all->n; i++) {
         const vly_cuda_ready *ready = &all->ready[i];
         status = vly_attention_check_way(device, desc, ready, &why);
-        if (status == VLY_E_UNSUPPORTED)
-            log_trial(ready, VLY_LOG_WARN, why.message);
-        else if (status == VLY_E_NOMEM)
-            log_trial(ready, VLY_LOG_INFO, why.message);
+        if (status != VLY_OK)
+            vly_attention_tell_wrong(all->told[i], ready, status, why.message);
         if (status == VLY_OK || status == VLY_E_NOMEM)
             right[n++] = ready; /* no memory to look at it: it may be right */
         else if (status != VLY_E_UNSUPPORTED)
@@ -299,10 +296,10 @@ static vly_status try_all(const vly_attention_device *device,
     status =
         vly_attention_time_ways(device, desc, right, n, times, &found, &why);
     if (status == VLY_E_NOMEM)
-        log_trial(right[0], VLY_LOG_INFO, why.message);
+        vly_attention_log_way(right[0], VLY_LOG_INFO, why.message);
     else if (status != VLY_OK)
         return vly_accel_fail(error, status, "%s", why.message);
-    log_times(right, n, times);
+    tell_times(all, right, n, times);
     *best = (uint32_t)(right[found] - all->ready);
     *seconds = times[found];
     return VLY_OK;
@@ -333,6 +330,7 @@ static vly_status choose(vly_attention_plan *plan,
                          all->n);
     }
     if (status == VLY_OK) {
+        all->told[best]->state = VLY_CANDIDATE_CHOSEN;
         plan->ready = all->ready[best];
         all->ready[best] = all->ready[--all->n];
     }
@@ -349,10 +347,13 @@ static vly_status find_way(vly_attention_plan *plan,
     open_cache(&cache, options, &plan->device);
     vly_attention_write_key(&plan->desc, key, sizeof key);
     plan->device.cache = &cache;
-    vly_status status = VLY_OK;
-    if (!options->tune || options->choose[0] != '\0' ||
-        !take_stored(plan, &cache, key)) {
+    vly_status status =
+        vly_accel_candidates_init(&plan->looked_at, MOST_TOLD, error);
+    if (status == VLY_OK && (!options->tune || options->choose[0] != '\0' ||
+                             !take_stored(plan, &cache, key))) {
         status = vly_accel_alloc(1, sizeof *all, &all, error);
+        if (status == VLY_OK)
+            all->list = &plan->looked_at;
         if (status == VLY_OK)
             status = find_candidates(all, options, config, &plan->device,
                                      &plan->desc, error);
@@ -387,6 +388,7 @@ static void plan_destroy(vly_attention_plan *plan)
     if (plan == NULL)
         return;
     vly_cuda_ready_release(&plan->ready);
+    vly_accel_candidates_deinit(&plan->looked_at);
     vly_accel_free(plan);
 }
 
@@ -454,27 +456,22 @@ static vly_status plan_info(const vly_attention_plan *plan, vly_plan_info *info,
                             vly_error *error)
 {
     const vly_cuda_ready *ready = &plan->ready;
-    const vly_cudnn *cudnn = NULL;
     if (vly_accel_plan_info(info, error) != VLY_OK)
         return VLY_E_INVALID;
     info->n_candidates = plan->n_candidates;
     info->workspace_bytes = ready->workspace_bytes;
     info->measured_s = plan->measured_s;
     info->cached = plan->cached;
-    if (ready->cudnn != NULL && vly_cudnn_open(&cudnn, NULL) == VLY_OK)
-        snprintf(info->choice, sizeof info->choice,
-                 "cudnn %u.%u.%u, engine %lld, configuration %u",
-                 cudnn->version / 10000, cudnn->version / 100 % 100,
-                 cudnn->version % 100, (long long)ready->engine, ready->config);
-    else if (ready->n_splits > 1)
-        snprintf(info->choice, sizeof info->choice, "%s, %u splits",
-                 ready->way->name, ready->n_splits);
-    else if (ready->way->n_configs > 1)
-        snprintf(info->choice, sizeof info->choice, "%s, configuration %u",
-                 ready->way->name, ready->config);
-    else
-        snprintf(info->choice, sizeof info->choice, "%s", ready->way->name);
+    vly_attention_name_way(ready, info->choice, sizeof info->choice);
     return VLY_OK;
+}
+
+static vly_status plan_candidate(const vly_attention_plan *plan, uint32_t index,
+                                 vly_plan_candidate *candidate, uint32_t *n,
+                                 vly_error *error)
+{
+    return vly_accel_candidates_get(&plan->looked_at, index, candidate, n,
+                                    error);
 }
 
 static vly_status run_plan(vly_attention_plan *plan,
@@ -500,5 +497,6 @@ const vly_attention vly_attention_cuda_table = {
     .plan_create = plan_create,
     .plan_destroy = plan_destroy,
     .plan_info = plan_info,
+    .plan_candidate = plan_candidate,
     .run = run_plan,
 };

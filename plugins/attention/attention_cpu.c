@@ -56,6 +56,9 @@ static vly_status supports(const vly_attention_desc *desc, vly_error *error)
     return vly_attention_check_desc(desc, vly_accel_plugin, error);
 }
 
+static const char *const notes[] = {
+    "", "sums in double, to check others with: only by choose=reference"};
+
 static vly_status find_way(const char *name, const vly_attention_way **way,
                            vly_error *error)
 {
@@ -77,6 +80,22 @@ static double n_products(const vly_attention_desc *desc)
 {
     return (double)desc->batch * desc->heads_q * desc->seq_q * desc->seq_kv *
            (desc->dim + desc->dim_v);
+}
+
+/* Nothing is measured: which way it is stands fixed. */
+static vly_status list_ways(vly_attention_plan *plan, vly_error *error)
+{
+    const uint32_t n = sizeof ways / sizeof *ways;
+    vly_status status = vly_accel_candidates_init(&plan->looked_at, n, error);
+    for (uint32_t i = 0; i < n && status == VLY_OK; i++) {
+        const bool chosen = ways[i] == plan->way;
+        vly_plan_candidate *c = vly_accel_candidates_add(
+            &plan->looked_at,
+            chosen ? VLY_CANDIDATE_CHOSEN : VLY_CANDIDATE_READY, ways[i]->name,
+            chosen ? "" : notes[i]);
+        c->workspace_bytes = chosen ? plan->workspace_bytes : 0;
+    }
+    return status;
 }
 
 static vly_status fill_plan(const vly_device_spec *device,
@@ -102,14 +121,16 @@ static vly_status fill_plan(const vly_device_spec *device,
             (unsigned long long)plan->desc.workspace_most);
     plan->n_threads = vly_cpu_threads(
         options.n_threads, n_units, n_products(&plan->desc) / WORK_OF_A_THREAD);
-    return vly_accel_alloc(plan->n_threads, plan->scratch_bytes, &plan->scratch,
-                           error);
+    status = vly_accel_alloc(plan->n_threads, plan->scratch_bytes,
+                             &plan->scratch, error);
+    return status == VLY_OK ? list_ways(plan, error) : status;
 }
 
 static void plan_destroy(vly_attention_plan *plan)
 {
     if (plan == NULL)
         return;
+    vly_accel_candidates_deinit(&plan->looked_at);
     vly_accel_free(plan->scratch);
     vly_accel_free(plan);
 }
@@ -152,6 +173,14 @@ static vly_status plan_info(const vly_attention_plan *plan, vly_plan_info *info,
     return VLY_OK;
 }
 
+static vly_status plan_candidate(const vly_attention_plan *plan, uint32_t index,
+                                 vly_plan_candidate *candidate, uint32_t *n,
+                                 vly_error *error)
+{
+    return vly_accel_candidates_get(&plan->looked_at, index, candidate, n,
+                                    error);
+}
+
 static vly_status run_plan(vly_attention_plan *plan,
                            const vly_attention_run *run, vly_error *error)
 {
@@ -181,5 +210,6 @@ const vly_attention vly_attention_cpu_table = {
     .plan_create = plan_create,
     .plan_destroy = plan_destroy,
     .plan_info = plan_info,
+    .plan_candidate = plan_candidate,
     .run = run_plan,
 };

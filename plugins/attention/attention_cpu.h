@@ -8,6 +8,7 @@
 
 #include <volley/attention.h>
 
+#include "accel_common.h"
 #include "attention_kernels.h"
 
 typedef struct vly_attention_way vly_attention_way;
@@ -23,6 +24,7 @@ struct vly_attention_plan {
     uint64_t scratch_bytes; /* of a thread */
     uint64_t workspace_bytes;
     uint8_t *scratch; /* [n_threads][scratch_bytes] */
+    vly_accel_candidates looked_at;
 };
 
 /* How a plan is run. Both are given a run that has been checked. */

@@ -79,6 +79,23 @@ void vly_attention_fill_args(const vly_attention_desc *desc,
                              const vly_attention_run *run,
                              vly_attention_args *args);
 
+/* ---- what is told of them: attention_notes.c --------------------------- */
+
+/* "own_sm90, configuration 1" */
+void vly_attention_name_way(const vly_cuda_ready *ready, char *text,
+                            size_t size);
+/* A way that can, in the plan's list. */
+vly_plan_candidate *vly_attention_tell_ready(vly_accel_candidates *list,
+                                             const vly_cuda_ready *ready);
+/* One that was tried: E_UNSUPPORTED its result differs; E_NOMEM it was not
+ * looked at, and may be right. Others are not told. */
+void vly_attention_tell_wrong(vly_plan_candidate *told,
+                              const vly_cuda_ready *ready, vly_status status,
+                              const char *why);
+/* A line in the log. */
+void vly_attention_log_way(const vly_cuda_ready *ready, int32_t level,
+                           const char *text);
+
 /* ---- trials ------------------------------------------------------------ */
 
 /* Is the way right? Runs a smaller shape of the same kind on random data and

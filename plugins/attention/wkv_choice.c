@@ -241,6 +241,7 @@ vly_status vly_wkv_measure(uint32_t device, const vly_wkv_desc *desc,
         if (status == VLY_OK && !right) {
             log_way(ways[i], VLY_LOG_WARN,
                     "its state is not that of the recurrence: not used");
+            seconds[i] = -1.0;
             continue;
         }
         if (status == VLY_OK)
@@ -249,15 +250,14 @@ vly_status vly_wkv_measure(uint32_t device, const vly_wkv_desc *desc,
             break;
         snprintf(text, sizeof text, "%.3f us", s * 1e6);
         log_way(ways[i], VLY_LOG_DEBUG, text);
+        seconds[i] = s;
         if (i == 0 || s < fastest) {
             found = i;
             fastest = s;
         }
     }
     deinit(&t);
-    if (status == VLY_OK) {
+    if (status == VLY_OK)
         *best = found;
-        *seconds = fastest;
-    }
     return status;
 }

@@ -29,7 +29,8 @@ uint64_t vly_wkv_workspace(const vly_wkv_way *way, const vly_wkv_desc *desc,
  * of the first is left out, with a line in the log; of the others the fastest
  * (median of five runs) is *best. Allocates on the device, waits for it.
  * desc     of at least one sequence and token
- * Errors   VLY_E_NOMEM, VLY_E_DEVICE  *best and *seconds untouched */
+ * seconds  [n] of a run; negative where the results were not right
+ * Errors   VLY_E_NOMEM, VLY_E_DEVICE  *best untouched */
 vly_status vly_wkv_measure(uint32_t device, const vly_wkv_desc *desc,
                            const vly_wkv_way *const *ways, uint32_t n,
                            uint32_t *best, double *seconds, vly_error *error);

@@ -26,6 +26,7 @@ struct vly_wkv_plan {
     const vly_attention_kernels *kernels;
     uint32_t is_reference;
     uint32_t n_threads;
+    vly_accel_candidates looked_at;
 };
 
 typedef struct wkv_work {
@@ -133,7 +134,28 @@ static vly_status supports(const vly_wkv_desc *desc, vly_error *error)
 
 static void plan_destroy(vly_wkv_plan *plan)
 {
+    if (plan == NULL)
+        return;
+    vly_accel_candidates_deinit(&plan->looked_at);
     vly_accel_free(plan);
+}
+
+static vly_status list_ways(vly_wkv_plan *plan, vly_error *error)
+{
+    const uint32_t chosen = plan->is_reference;
+    vly_status status = vly_accel_candidates_init(&plan->looked_at, 2, error);
+    if (status != VLY_OK)
+        return status;
+    (void)vly_accel_candidates_add(
+        &plan->looked_at, chosen ? VLY_CANDIDATE_READY : VLY_CANDIDATE_CHOSEN,
+        "recurrent", "");
+    (void)vly_accel_candidates_add(
+        &plan->looked_at, chosen ? VLY_CANDIDATE_CHOSEN : VLY_CANDIDATE_READY,
+        "reference",
+        chosen ? ""
+               : "in double, to check others with: only by "
+                 "choose=reference");
+    return VLY_OK;
 }
 
 static vly_status plan_create(const vly_device_spec *device,
@@ -163,6 +185,11 @@ static vly_status plan_create(const vly_device_spec *device,
     made->is_reference = is_reference;
     made->n_threads = vly_cpu_threads(
         options.n_threads, units, (double)units * desc->seq / WORK_OF_A_THREAD);
+    status = list_ways(made, error);
+    if (status != VLY_OK) {
+        plan_destroy(made);
+        return status;
+    }
     *plan = made;
     return VLY_OK;
 }
@@ -177,6 +204,14 @@ static vly_status plan_info(const vly_wkv_plan *plan, vly_plan_info *info,
              plan->is_reference ? "fp64" : plan->kernels->isa, plan->n_threads,
              plan->n_threads > 1 ? "s" : "");
     return VLY_OK;
+}
+
+static vly_status plan_candidate(const vly_wkv_plan *plan, uint32_t index,
+                                 vly_plan_candidate *candidate, uint32_t *n,
+                                 vly_error *error)
+{
+    return vly_accel_candidates_get(&plan->looked_at, index, candidate, n,
+                                    error);
 }
 
 static vly_status check_lengths(const vly_wkv_plan *plan,
@@ -218,5 +253,6 @@ const vly_wkv vly_wkv_cpu_table = {
     .plan_create = plan_create,
     .plan_destroy = plan_destroy,
     .plan_info = plan_info,
+    .plan_candidate = plan_candidate,
     .run = run_plan,
 };

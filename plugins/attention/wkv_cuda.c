@@ -33,6 +33,7 @@ struct vly_wkv_plan {
     uint32_t n_candidates;
     uint32_t cached;
     double measured_s;
+    vly_accel_candidates looked_at;
 };
 
 /* What is on disk of a choice. */
@@ -45,6 +46,7 @@ typedef struct stored_choice {
 
 typedef struct candidates {
     const vly_wkv_way *way[N_WAYS];
+    double seconds[N_WAYS]; /* of each; negative: its result was wrong */
     uint32_t n;
     uint32_t capability;
     char device[128];
@@ -108,7 +110,7 @@ static vly_status look_at_device(uint32_t index, candidates *all,
             "cudaGetDeviceProperties", error);
     if (status != VLY_OK)
         return status;
-    all->n = 0;
+    memset(all, 0, sizeof *all);
     all->capability = (uint32_t)(properties.major * 10 + properties.minor);
     snprintf(all->device, sizeof all->device, "%.127s", properties.name);
     return VLY_OK;
@@ -147,9 +149,8 @@ static int read_choice(const vly_tune_cache *cache, const char *key,
     return 0;
 }
 
-static vly_status choose(const vly_accel_options *options,
-                         const candidates *all, vly_wkv_plan *plan,
-                         vly_error *error)
+static vly_status choose(const vly_accel_options *options, candidates *all,
+                         vly_wkv_plan *plan, vly_error *error)
 {
     const vly_wkv_desc *desc = &plan->desc;
     vly_tune_cache cache;
@@ -167,12 +168,13 @@ static vly_status choose(const vly_accel_options *options,
     if (read_choice(&cache, key, all, plan))
         return VLY_OK;
     vly_status status = vly_wkv_measure(plan->device, desc, all->way, all->n,
-                                        &best, &plan->measured_s, error);
+                                        &best, all->seconds, error);
     if (status == VLY_E_NOMEM)
         return VLY_OK; /* right, but not measured */
     if (status != VLY_OK)
         return status;
     plan->way = all->way[best];
+    plan->measured_s = all->seconds[best];
     stored_choice stored = {.version = STORED_VERSION,
                             .seconds = plan->measured_s};
     snprintf(stored.name, sizeof stored.name, "%s", plan->way->name);
@@ -180,10 +182,49 @@ static vly_status choose(const vly_accel_options *options,
     return VLY_OK;
 }
 
+/* What became of each way. Of a choice from the cache only its time is known.
+ */
+static vly_status list_ways(const vly_accel_options *options,
+                            const candidates *all, vly_wkv_plan *plan,
+                            vly_error *error)
+{
+    vly_status status =
+        vly_accel_candidates_init(&plan->looked_at, N_WAYS, error);
+    for (uint32_t i = 0; i < N_WAYS && status == VLY_OK; i++) {
+        const vly_wkv_way *way = &ways[i];
+        const char *note = why_not(way, &plan->desc, all->capability);
+        uint32_t state = VLY_CANDIDATE_REFUSED;
+        uint32_t chunks = 0;
+        double seconds = way == plan->way ? plan->measured_s : 0.0;
+        if (note == NULL && options->choose[0] != '\0' && way != plan->way)
+            note = "not looked at: choose names another";
+        for (uint32_t k = 0; k < all->n && note == NULL; k++)
+            if (all->way[k] == way && all->seconds[k] != 0.0)
+                seconds = all->seconds[k];
+        if (note == NULL)
+            state = seconds < 0.0      ? VLY_CANDIDATE_WRONG
+                    : way == plan->way ? VLY_CANDIDATE_CHOSEN
+                                       : VLY_CANDIDATE_READY;
+        vly_plan_candidate *told = vly_accel_candidates_add(
+            &plan->looked_at, state, way->name,
+            note != NULL     ? note
+            : seconds >= 0.0 ? ""
+                             : "its state is not that of the recurrence");
+        told->measured_s = seconds > 0.0 ? seconds : 0.0;
+        if (note == NULL)
+            told->workspace_bytes =
+                vly_wkv_workspace(way, &plan->desc, &chunks);
+    }
+    return status;
+}
+
 /* ---- the interface ------------------------------------------------------ */
 
 static void plan_destroy(vly_wkv_plan *plan)
 {
+    if (plan == NULL)
+        return;
+    vly_accel_candidates_deinit(&plan->looked_at);
     vly_accel_free(plan);
 }
 
@@ -213,6 +254,8 @@ static vly_status plan_create(const vly_device_spec *device,
     made->device = device->index;
     made->early = options.early && all.capability >= 90;
     status = choose(&options, &all, made, error);
+    if (status == VLY_OK)
+        status = list_ways(&options, &all, made, error);
     if (status != VLY_OK) {
         plan_destroy(made);
         return status;
@@ -234,6 +277,14 @@ static vly_status plan_info(const vly_wkv_plan *plan, vly_plan_info *info,
     snprintf(info->choice, sizeof info->choice, "%s%s", plan->way->name,
              plan->early ? ", early" : "");
     return VLY_OK;
+}
+
+static vly_status plan_candidate(const vly_wkv_plan *plan, uint32_t index,
+                                 vly_plan_candidate *candidate, uint32_t *n,
+                                 vly_error *error)
+{
+    return vly_accel_candidates_get(&plan->looked_at, index, candidate, n,
+                                    error);
 }
 
 static vly_status run_plan(vly_wkv_plan *plan, const vly_wkv_run *run,
@@ -279,5 +330,6 @@ const vly_wkv vly_wkv_cuda_table = {
     .plan_create = plan_create,
     .plan_destroy = plan_destroy,
     .plan_info = plan_info,
+    .plan_candidate = plan_candidate,
     .run = run_plan,
 };

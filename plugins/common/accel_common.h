@@ -59,6 +59,31 @@ vly_status vly_accel_check_reserved(const char *where, uint32_t reserved,
  * Errors  E_INVALID info is NULL or too short, and untouched */
 vly_status vly_accel_plan_info(vly_plan_info *info, vly_error *error);
 
+/* ---- accel_candidates.c ----------------------------------------------- */
+
+/* The ways that were looked at, a part of a plan. */
+typedef struct vly_accel_candidates { /* all 0: there are none */
+    vly_plan_candidate *all;
+    uint32_t n;
+    uint32_t most;
+} vly_accel_candidates;
+
+/* Room for so many. Errors  E_NOMEM */
+vly_status vly_accel_candidates_init(vly_accel_candidates *list, uint32_t most,
+                                     vly_error *error);
+void vly_accel_candidates_deinit(vly_accel_candidates *list);
+/* Adds one, to be changed by the caller: its name and note, cut where they are
+ * too long. What there is no room for is a place that is not kept. */
+vly_plan_candidate *vly_accel_candidates_add(vly_accel_candidates *list,
+                                             uint32_t state, const char *name,
+                                             const char *note);
+/* plan_candidate of the interfaces.
+ * Errors  E_INVALID candidate or n is NULL, or candidate too short */
+vly_status vly_accel_candidates_get(const vly_accel_candidates *list,
+                                    uint32_t index,
+                                    vly_plan_candidate *candidate, uint32_t *n,
+                                    vly_error *error);
+
 /* *out = a * b, a + b; false on overflow, *out untouched */
 bool vly_accel_mul(uint64_t a, uint64_t b, uint64_t *out);
 bool vly_accel_add(uint64_t a, uint64_t b, uint64_t *out);

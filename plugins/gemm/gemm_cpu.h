@@ -41,6 +41,7 @@ struct vly_gemm_plan {
     uint64_t workspace_bytes;
     double measured_s;
     char choice[256];
+    vly_accel_candidates looked_at;
 };
 
 /* A run that was checked. */
@@ -112,6 +113,10 @@ vly_status vly_gemm_cpu_plan_create(const vly_device_spec *device,
 void vly_gemm_cpu_plan_destroy(vly_gemm_plan *plan);
 vly_status vly_gemm_cpu_plan_info(const vly_gemm_plan *plan,
                                   vly_plan_info *info, vly_error *error);
+vly_status vly_gemm_cpu_plan_candidate(const vly_gemm_plan *plan,
+                                       uint32_t index,
+                                       vly_plan_candidate *candidate,
+                                       uint32_t *n, vly_error *error);
 
 /* ---- gemm_cpu_tune.c -------------------------------------------------- */
 

@@ -203,6 +203,38 @@ static void explain(vly_gemm_plan *plan, const candidate all[VLY_GEMM_N_WAYS])
     }
 }
 
+/* All ways and what became of them. Times of a part of the shape are told as
+ * what they are, not as those of a run. */
+static vly_status list_ways(vly_gemm_plan *plan,
+                            const candidate all[VLY_GEMM_N_WAYS],
+                            vly_error *error)
+{
+    const double chosen_s = all[plan->way].seconds;
+    vly_status status =
+        vly_accel_candidates_init(&plan->looked_at, VLY_GEMM_N_WAYS, error);
+    for (uint32_t i = 0; i < VLY_GEMM_N_WAYS && status == VLY_OK; i++) {
+        const candidate *c = &all[i];
+        char note[sizeof c->why + 64] = "";
+        if (!c->usable)
+            snprintf(note, sizeof note, "%s", c->why);
+        else if (c->seconds > 0.0 && !c->is_whole && i == plan->way)
+            snprintf(note, sizeof note, "compared on a part of the shape");
+        else if (c->seconds > 0.0 && !c->is_whole)
+            snprintf(note, sizeof note,
+                     "on a part of the shape %.2f times as long as the choice",
+                     c->seconds / chosen_s);
+        vly_plan_candidate *to =
+            vly_accel_candidates_add(&plan->looked_at,
+                                     i == plan->way ? VLY_CANDIDATE_CHOSEN
+                                     : c->usable    ? VLY_CANDIDATE_READY
+                                                    : VLY_CANDIDATE_REFUSED,
+                                     vly_gemm_way_names[i], note);
+        to->measured_s = c->usable && c->is_whole ? c->seconds : 0.0;
+        to->workspace_bytes = c->usable ? c->workspace_bytes : 0;
+    }
+    return status;
+}
+
 /* ---- the interface ---------------------------------------------------- */
 
 vly_status vly_gemm_cpu_supports(const vly_gemm_desc *desc, vly_error *error)
@@ -268,6 +300,8 @@ static vly_status fill(vly_gemm_plan *plan, const vly_device_spec *device,
     plan->n_threads = threads_for(&plan->problem.desc, device->n_threads);
     status = choose(plan, &options, all, error);
     if (status == VLY_OK)
+        status = list_ways(plan, all, error);
+    if (status == VLY_OK)
         explain(plan, all);
     return status;
 }
@@ -284,7 +318,7 @@ vly_status vly_gemm_cpu_plan_create(const vly_device_spec *device,
         return status;
     status = fill(made, device, desc, error);
     if (status != VLY_OK) {
-        vly_accel_free(made);
+        vly_gemm_cpu_plan_destroy(made);
         return status;
     }
     *plan = made;
@@ -293,6 +327,9 @@ vly_status vly_gemm_cpu_plan_create(const vly_device_spec *device,
 
 void vly_gemm_cpu_plan_destroy(vly_gemm_plan *plan)
 {
+    if (plan == NULL)
+        return;
+    vly_accel_candidates_deinit(&plan->looked_at);
     vly_accel_free(plan);
 }
 
@@ -306,4 +343,11 @@ vly_status vly_gemm_cpu_plan_info(const vly_gemm_plan *plan,
     info->measured_s = plan->measured_s;
     memcpy(info->choice, plan->choice, sizeof info->choice);
     return VLY_OK;
+}
+
+vly_status vly_gemm_cpu_plan_candidate(const vly_gemm_plan *plan,
+                                       uint32_t index, vly_plan_candidate *told,
+                                       uint32_t *n, vly_error *error)
+{
+    return vly_accel_candidates_get(&plan->looked_at, index, told, n, error);
 }

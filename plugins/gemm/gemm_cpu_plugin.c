@@ -13,6 +13,7 @@ static const vly_gemm gemm = {
     .plan_create = vly_gemm_cpu_plan_create,
     .plan_destroy = vly_gemm_cpu_plan_destroy,
     .plan_info = vly_gemm_cpu_plan_info,
+    .plan_candidate = vly_gemm_cpu_plan_candidate,
     .run = vly_gemm_cpu_run,
 };
 

@@ -164,8 +164,9 @@ vly_status vly_gemm_cuda_launch(const vly_gemm_problem *problem,
  * --------------------------------------------------------- */
 
 /* Runs every candidate on random data: those whose results are not those of
- * gemm_own.cu are struck out (way NONE, logged), the others timed on factors
- * that are not in the cache. lts: [2], for staged 0 and 1.
+ * gemm_own.cu are struck out (way NONE, logged; seconds: how many times what is
+ * allowed they are off by), the others timed on factors that are not in the
+ * cache. lts: [2], for staged 0 and 1.
  *
  * until_right  take the first that is right and time nothing
  * *best   index of the fastest, or of the first where memory is short and
@@ -178,6 +179,34 @@ vly_status vly_gemm_cuda_tune(const vly_gemm_problem *problem, uint32_t device,
                               bool until_right, uint32_t *best,
                               vly_error *error);
 
+/* ---- gemm_cuda_told.c
+ * --------------------------------------------------------- */
+
+/* Below it a wrong result is one of a rounding too many. */
+#define VLY_GEMM_OFF_BY_ROUNDING 1000.0
+
+/* "cublaslt 13.1.0 algo 66 tile 24 stages 0 split 1 cluster 3, staged" */
+void vly_gemm_cuda_name(const vly_gemm_lt *lt, const vly_gemm_candidate *c,
+                        char text[200]);
+/* Whether choose=NAME means it: "gemv" is each of them, "default" the first of
+ * the library. */
+bool vly_gemm_cuda_is_chosen(const vly_gemm_candidate *c, const char *name);
+/* What a choice depends on besides device and versions, as text. */
+void vly_gemm_cuda_write_key(const vly_gemm_desc *desc, const char *choose,
+                             char *key, size_t size);
+/* Into the plan's list: what cannot run; what needs more workspace than there
+ * may be; what can (lt: its library's descriptors), to be changed. */
+void vly_gemm_cuda_tell_refused(vly_gemm_plan *plan, const char *name,
+                                const char *why);
+void vly_gemm_cuda_tell_room(vly_gemm_plan *plan, const vly_gemm_lt *lt,
+                             const vly_gemm_candidate *c);
+vly_plan_candidate *vly_gemm_cuda_tell_ready(vly_gemm_plan *plan,
+                                             const vly_gemm_lt *lt,
+                                             const vly_gemm_candidate *c);
+/* What vly_gemm_cuda_tune found out. */
+void vly_gemm_cuda_tell_tuned(vly_plan_candidate *told,
+                              const vly_gemm_candidate *c);
+
 /* ---- gemm_cuda_plan.c
  * ---------------------------------------------------------- */
 
@@ -188,6 +217,7 @@ struct vly_gemm_plan {
     vly_gemm_lt lt; /* of the candidate chosen */
     vly_gemm_candidate chosen;
     vly_plan_info info;
+    vly_accel_candidates looked_at;
 };
 
 /* Whether the library's results for it are never taken without a comparison:
@@ -201,6 +231,10 @@ vly_status vly_gemm_cuda_plan_create(const vly_device_spec *device,
 void vly_gemm_cuda_plan_destroy(vly_gemm_plan *plan);
 vly_status vly_gemm_cuda_plan_info(const vly_gemm_plan *plan,
                                    vly_plan_info *info, vly_error *error);
+vly_status vly_gemm_cuda_plan_candidate(const vly_gemm_plan *plan,
+                                        uint32_t index,
+                                        vly_plan_candidate *candidate,
+                                        uint32_t *n, vly_error *error);
 vly_status vly_gemm_cuda_run(vly_gemm_plan *plan, const vly_gemm_run *run,
                              vly_error *error);
 

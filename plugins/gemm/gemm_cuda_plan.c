@@ -13,12 +13,11 @@
 #include "gemm_cuda.h"
 #include "tune_cache.h"
 
-/* What was written by other kernels of ours, or by another layout of
- * vly_gemm_candidate, is another key. */
-#define CACHE_REVISION "5"
-
 /* Candidates with sums in the workspace, where D could be written at once. */
 enum { MOST_STAGED = 4 };
+
+/* Ways that cannot, which a plan tells of. */
+enum { MOST_REFUSED = 12 };
 
 /* All that is needed while a plan is made. */
 typedef struct making {
@@ -33,6 +32,7 @@ typedef struct making {
     vly_tune_cache cache;
     char key[600];
     vly_gemm_candidate candidates[VLY_GEMM_MOST_CANDIDATES];
+    vly_plan_candidate *told[VLY_GEMM_MOST_CANDIDATES];
     uint32_t n;
 } making;
 
@@ -41,72 +41,15 @@ static void say(int32_t level, const char *text)
     vly_accel_host->log(vly_accel_host->context, level, text);
 }
 
-/* ---- what a candidate is called
- * ------------------------------------------------ */
-
-static uint32_t algo_number(const vly_gemm_lt *lt, const vly_gemm_candidate *c,
-                            uint32_t attribute, size_t bytes)
-{
-    uint32_t value = 0;
-    size_t written = 0;
-    if (lt->library->algo_get(&c->algo,
-                              (cublasLtMatmulAlgoConfigAttributes_t)attribute,
-                              &value, bytes, &written) != CUBLAS_STATUS_SUCCESS)
-        return 0;
-    return value;
-}
-
-/* "cublaslt 13.1.0 algo 66 tile 24 stages 0 split 1 cluster 3, staged" */
-static void name_choice(const vly_gemm_lt *lt, const vly_gemm_candidate *c,
-                        char text[200])
-{
-    text[0] = '\0';
-    if (c->way == VLY_GEMM_WAY_NONE)
-        strcpy(text, "nothing to do");
-    if (c->way == VLY_GEMM_WAY_OWN)
-        strcpy(text, "own");
-    if (c->way == VLY_GEMM_WAY_GEMV)
-        snprintf(text, 200, "%s/%u", vly_cuda_gemv_shapes[c->shape].name,
-                 c->n_parts);
-    if (c->way != VLY_GEMM_WAY_LIBRARY)
-        return;
-    const size_t version = lt->library->version();
-    char pieces[32] = "";
-    if (c->staged && lt->n_pieces > 1)
-        snprintf(pieces, sizeof pieces, " in %u pieces", lt->n_pieces);
-    /* 120901 is 12.9.1, 130100 is 13.1.0 */
-    snprintf(text, 200,
-             "cublaslt %zu.%zu.%zu algo %u tile %u stages %u split %u cluster "
-             "%u%s%s",
-             version / 10000, version / 100 % 100, version % 100,
-             algo_number(lt, c, CUBLASLT_ALGO_CONFIG_ID, 4),
-             algo_number(lt, c, CUBLASLT_ALGO_CONFIG_TILE_ID, 4),
-             algo_number(lt, c, CUBLASLT_ALGO_CONFIG_STAGES_ID, 4),
-             algo_number(lt, c, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4),
-             algo_number(lt, c, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2),
-             c->staged ? ", staged" : "", pieces);
-}
-
-/* Whether choose=NAME means it: "gemv" is each of them, "default" the first of
- * the library. */
-static bool is_chosen(const vly_gemm_candidate *c, const char *name)
-{
-    if (c->way == VLY_GEMM_WAY_OWN)
-        return strcmp(name, "own") == 0;
-    if (c->way == VLY_GEMM_WAY_GEMV)
-        return strcmp(name, "gemv") == 0 ||
-               strcmp(name, vly_cuda_gemv_shapes[c->shape].name) == 0;
-    return strcmp(name, "cublaslt") == 0 || strcmp(name, "default") == 0;
-}
-
 /* ---- candidates
  * ------------------------------------------------------------------ */
 
 static void add(making *m, const vly_gemm_candidate *c)
 {
     const vly_gemm_problem *p = &m->plan->problem;
-    if (m->n < VLY_GEMM_MOST_CANDIDATES &&
-        vly_gemm_cuda_workspace(p, c) <= p->desc.workspace_most)
+    if (vly_gemm_cuda_workspace(p, c) > p->desc.workspace_most)
+        vly_gemm_cuda_tell_room(m->plan, &m->lts[c->staged], c);
+    else if (m->n < VLY_GEMM_MOST_CANDIDATES)
         m->candidates[m->n++] = *c;
 }
 
@@ -127,6 +70,8 @@ static bool make_lt(making *m, uint32_t staged)
     vly_gemm_lt_deinit(lt);
     *lt = empty;
     say(VLY_LOG_INFO, why.message);
+    vly_gemm_cuda_tell_refused(
+        m->plan, staged ? "cublaslt, staged" : "cublaslt", why.message);
     return false;
 }
 
@@ -154,6 +99,11 @@ static vly_status add_library(making *m, vly_error *error)
         if (n > 0 && !vly_gemm_cuda_must_verify(p))
             break;
     }
+    if (m->n == 0)
+        vly_gemm_cuda_tell_refused(m->plan, "cublaslt",
+                                   m->no_library[0] != '\0'
+                                       ? m->no_library
+                                       : "it offers nothing for this product");
     return VLY_OK;
 }
 
@@ -177,11 +127,20 @@ static void add_gemv(making *m)
         p->kind == VLY_GEMM_WEIGHT_ONLY     ? UINT64_MAX /* or int4 had none */
         : p->desc.type_a == VLY_ELEMENT_F32 ? VLY_CUDA_GEMV_ROWS
                                             : VLY_CUDA_GEMV_MOST_ROWS;
-    if (p->is_empty || p->desc.m > most_rows)
+    if (p->desc.m > most_rows) {
+        char why[80];
+        snprintf(why, sizeof why, "m is %llu, wanted at most %llu",
+                 (unsigned long long)p->desc.m, (unsigned long long)most_rows);
+        vly_gemm_cuda_tell_refused(m->plan, "gemv", why);
         return;
+    }
     for (uint32_t shape = 0; shape < VLY_CUDA_GEMV_SHAPES; shape++) {
-        if (!gemv_fits(m, &g, shape))
+        if (!gemv_fits(m, &g, shape)) {
+            vly_gemm_cuda_tell_refused(
+                m->plan, vly_cuda_gemv_shapes[shape].name,
+                "not for these types, rows, layout or this device");
             continue;
+        }
         const uint64_t blocks = vly_cuda_gemv_blocks(&g, shape) * p->desc.batch;
         const uint64_t wanted = 4 * (uint64_t)m->n_units;
         uint64_t parts = blocks < wanted ? wanted / blocks : 1;
@@ -209,6 +168,10 @@ static vly_status find_candidates(making *m, vly_error *error)
     /* the own kernel is the slowest wherever there is another */
     if (m->n == 0 || strcmp(choose, "own") == 0)
         add(m, &own);
+    else
+        vly_gemm_cuda_tell_refused(m->plan, "own",
+                                   "not looked at: it is slow, and another way "
+                                   "can");
     if (choose[0] == '\0')
         return VLY_OK;
     char names[200] = "";
@@ -222,7 +185,7 @@ static vly_status find_candidates(making *m, vly_error *error)
         if (strstr(names, name) == NULL && c->way != VLY_GEMM_WAY_OWN)
             snprintf(names + strlen(names), sizeof names - strlen(names),
                      "%s, ", name);
-        if (is_chosen(c, choose))
+        if (vly_gemm_cuda_is_chosen(c, choose))
             m->candidates[kept++] = *c;
     }
     /* the first that is right is looked for where that is not sure */
@@ -263,18 +226,7 @@ static vly_status open_cache(making *m, vly_error *error)
                       ? m->options.cache_folder
                       : NULL,
                   name);
-#define N(x) (unsigned long long)d->x
-    snprintf(m->key, sizeof m->key,
-             "r" CACHE_REVISION " %s t%u,%u,%u f%u s%u,%u e%u %llux%llux%llu "
-             "ld%llu,%llu,%llu,%llu b%llu st%llu,%llu,%llu,%llu,%llu,%llu,%llu "
-             "w%llu a%u",
-             m->options.choose[0] != '\0' ? m->options.choose : "-", d->type_a,
-             d->type_b, d->type_d, d->flags, d->scale_a, d->scale_b,
-             d->activation, N(m), N(n), N(k), N(lda), N(ldb), N(ldc), N(ldd),
-             N(batch), N(stride_a), N(stride_b), N(stride_c), N(stride_d),
-             N(stride_bias), N(stride_scale_a), N(stride_scale_b),
-             N(workspace_most), d->align);
-#undef N
+    vly_gemm_cuda_write_key(d, m->options.choose, m->key, sizeof m->key);
     return VLY_OK;
 }
 
@@ -287,7 +239,8 @@ static bool is_usable(making *m, vly_gemm_candidate *c)
     vly_gemm_cuda_describe(p, &none, &g);
     if (c->staged > 1 || !(c->seconds > 0.0))
         return false;
-    if (m->options.choose[0] != '\0' && !is_chosen(c, m->options.choose))
+    if (m->options.choose[0] != '\0' &&
+        !vly_gemm_cuda_is_chosen(c, m->options.choose))
         return false;
     if (c->way == VLY_GEMM_WAY_GEMV &&
         (c->shape >= VLY_CUDA_GEMV_SHAPES || c->n_parts == 0 ||
@@ -314,40 +267,78 @@ bool vly_gemm_cuda_must_verify(const vly_gemm_problem *p)
                         d->activation != VLY_GEMM_IDENTITY));
 }
 
+/* What is chosen without a look at others. */
+static void take_alone(making *m, const vly_gemm_candidate *c, const char *note)
+{
+    vly_plan_candidate *told =
+        vly_gemm_cuda_tell_ready(m->plan, &m->lts[c->staged], c);
+    told->state = VLY_CANDIDATE_CHOSEN;
+    snprintf(told->note, sizeof told->note, "%s", note);
+    m->plan->chosen = *c;
+}
+
+static bool take_cached(making *m)
+{
+    vly_gemm_candidate *c = m->candidates;
+    if (vly_tune_get(&m->cache, m->key, c, sizeof *c) != sizeof *c ||
+        !is_usable(m, c))
+        return false;
+    m->plan->info.cached = 1;
+    take_alone(m, c, "");
+    return true;
+}
+
+/* Times and errors of all into the plan's list, and the choice. */
+static void take_best(making *m, uint32_t best)
+{
+    for (uint32_t i = 0; i < m->n; i++)
+        vly_gemm_cuda_tell_tuned(m->told[i], &m->candidates[i]);
+    m->told[best]->state = VLY_CANDIDATE_CHOSEN;
+    m->plan->chosen = m->candidates[best];
+}
+
+static vly_status tune(making *m, bool until_right, vly_error *error)
+{
+    vly_gemm_plan *plan = m->plan;
+    const vly_gemm_candidate own = {.way = VLY_GEMM_WAY_OWN};
+    uint32_t best = 0;
+    vly_status status =
+        vly_gemm_cuda_tune(&plan->problem, plan->device, m->lts, m->candidates,
+                           m->n, until_right, &best, error);
+    if (status == VLY_OK)
+        take_best(m, best);
+    /* nothing of it was right: logged; unless one was asked for by name */
+    if (status == VLY_E_UNSUPPORTED && m->options.choose[0] == '\0') {
+        for (uint32_t i = 0; i < m->n; i++)
+            vly_gemm_cuda_tell_tuned(m->told[i], &m->candidates[i]);
+        take_alone(m, &own, "nothing else was right, or could be compared");
+        return VLY_OK;
+    }
+    return status;
+}
+
 static vly_status choose(making *m, vly_error *error)
 {
     vly_gemm_plan *plan = m->plan;
-    vly_gemm_candidate *c = m->candidates;
+    const vly_gemm_candidate *c = m->candidates;
     const bool first =
         !m->options.tune || strcmp(m->options.choose, "default") == 0;
-    uint32_t best = 0;
-    plan->info.n_candidates = m->n;
-    if (!first && vly_tune_get(&m->cache, m->key, c, sizeof *c) == sizeof *c &&
-        is_usable(m, c)) {
-        plan->info.cached = 1;
-        plan->info.n_candidates = 1;
-        plan->chosen = *c;
+    if (!first && take_cached(m))
         return VLY_OK;
-    }
     vly_status status = find_candidates(m, error);
     if (status != VLY_OK)
         return status;
+    for (uint32_t i = 0; i < m->n; i++)
+        m->told[i] =
+            vly_gemm_cuda_tell_ready(plan, &m->lts[c[i].staged], &c[i]);
     plan->info.n_candidates = first ? 1 : m->n;
     const bool until_right = first && c->way == VLY_GEMM_WAY_LIBRARY &&
                              vly_gemm_cuda_must_verify(&plan->problem);
     if ((first && !until_right) || (m->n == 1 && c->way == VLY_GEMM_WAY_OWN)) {
-        plan->chosen = c[0];
+        take_best(m, 0);
         return VLY_OK;
     }
-    status = vly_gemm_cuda_tune(&plan->problem, plan->device, m->lts, c, m->n,
-                                until_right, &best, error);
-    if (status == VLY_OK)
-        plan->chosen = c[best];
-    /* nothing of it was right: logged; unless one was asked for by name */
-    if (status == VLY_E_UNSUPPORTED && m->options.choose[0] == '\0') {
-        plan->chosen = (vly_gemm_candidate){.way = VLY_GEMM_WAY_OWN};
-        return VLY_OK;
-    }
+    status = tune(m, until_right, error);
     if (status == VLY_OK && !first && plan->chosen.seconds > 0.0)
         (void)vly_tune_put(&m->cache, m->key, &plan->chosen,
                            sizeof plan->chosen);
@@ -386,11 +377,12 @@ static void settle(making *m)
         m->lt_is_made[i] = 0;
     }
     char name[200];
-    name_choice(&plan->lt, &plan->chosen, name);
+    vly_gemm_cuda_name(&plan->lt, &plan->chosen, name);
     plan->info.workspace_bytes =
         vly_gemm_cuda_workspace(&plan->problem, &plan->chosen);
     plan->info.measured_s = plan->chosen.seconds;
-    snprintf(plan->info.choice, sizeof plan->info.choice, "%s%s%.120s", name,
+    snprintf(plan->info.choice, sizeof plan->info.choice, "%.130s%s%.120s",
+             name,
              m->no_library[0] != '\0' && !plan->problem.is_empty ? "; " : "",
              plan->problem.is_empty ? "" : m->no_library);
 }
@@ -406,7 +398,10 @@ static vly_status make(making *m, vly_error *error)
         return VLY_OK;
     }
     open_library(m);
-    status = open_cache(m, error);
+    status = vly_accel_candidates_init(
+        &plan->looked_at, VLY_GEMM_MOST_CANDIDATES + MOST_REFUSED, error);
+    if (status == VLY_OK)
+        status = open_cache(m, error);
     if (status == VLY_OK)
         status = choose(m, error);
     if (status == VLY_OK)
@@ -454,7 +449,7 @@ vly_status vly_gemm_cuda_plan_create(const vly_device_spec *device,
     if (status == VLY_OK)
         *plan = m->plan;
     else
-        vly_accel_free(m->plan);
+        vly_gemm_cuda_plan_destroy(m->plan);
     vly_accel_free(m);
     return status;
 }
@@ -465,6 +460,7 @@ void vly_gemm_cuda_plan_destroy(vly_gemm_plan *plan)
         return;
     if (plan->lt.library != NULL)
         vly_gemm_lt_deinit(&plan->lt);
+    vly_accel_candidates_deinit(&plan->looked_at);
     vly_accel_free(plan);
 }
 
@@ -477,6 +473,15 @@ vly_status vly_gemm_cuda_plan_info(const vly_gemm_plan *plan,
     *info = plan->info;
     info->struct_size = size;
     return VLY_OK;
+}
+
+vly_status vly_gemm_cuda_plan_candidate(const vly_gemm_plan *plan,
+                                        uint32_t index,
+                                        vly_plan_candidate *candidate,
+                                        uint32_t *n, vly_error *error)
+{
+    return vly_accel_candidates_get(&plan->looked_at, index, candidate, n,
+                                    error);
 }
 
 vly_status vly_gemm_cuda_run(vly_gemm_plan *plan, const vly_gemm_run *run,

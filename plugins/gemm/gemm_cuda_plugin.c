@@ -32,6 +32,7 @@ static const vly_gemm gemm = {
     .plan_create = vly_gemm_cuda_plan_create,
     .plan_destroy = vly_gemm_cuda_plan_destroy,
     .plan_info = vly_gemm_cuda_plan_info,
+    .plan_candidate = vly_gemm_cuda_plan_candidate,
     .run = vly_gemm_cuda_run,
 };
 

@@ -346,7 +346,7 @@ static vly_status verify(const tuning *t, const vly_gemm_candidate *c,
 static void say_struck(const vly_gemm_problem *p, uint32_t index, float off,
                        const vly_error *error)
 {
-    const bool is_rounding = off < 1000.0f;
+    const bool is_rounding = (double)off < VLY_GEMM_OFF_BY_ROUNDING;
     char what[200], text[500];
     vly_gemm_describe(&p->desc, what, sizeof what);
     snprintf(text, sizeof text, "%s: %s: candidate %u is not used: %.200s",
@@ -380,6 +380,7 @@ static vly_status try_all(const tuning *t, const vly_gemm_lt lts[2],
         if (!right) {
             say_struck(t->problem, i, off, &why);
             candidates[i].way = VLY_GEMM_WAY_NONE;
+            candidates[i].seconds = (double)off;
         } else if (least == 0.0 || candidates[i].seconds < least) {
             least = candidates[i].seconds;
             *best = i;

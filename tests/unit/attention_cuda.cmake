@@ -23,7 +23,8 @@ if(TARGET attention_cuda)
     set(folder ${CMAKE_SOURCE_DIR}/plugins/attention)
     vly_test(test_attention_choice LABELS unit TIMEOUT 120
         SOURCES test_attention_choice.c
-            ${folder}/attention_choice.c ${folder}/attention_trial.c
+            ${folder}/attention_choice.c ${folder}/attention_notes.c
+            ${folder}/attention_trial.c
             ${folder}/attention_measure.c ${folder}/cpu_options.c
             ${folder}/attention_cpu.c ${folder}/attention_reference.c
             ${folder}/attention_blocked.c ${folder}/attention_gradient.c

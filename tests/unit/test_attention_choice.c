@@ -191,6 +191,34 @@ static vly_attention_desc describe(uint32_t flags)
     return desc;
 }
 
+/* What the last plan told of its ways. */
+enum { MOST_TOLD = 16 };
+static vly_plan_candidate told[MOST_TOLD];
+static uint32_t n_told;
+
+static void take_told(const vly_attention_plan *plan, vly_error *error)
+{
+    n_told = 1;
+    for (uint32_t i = 0; i < n_told; i++) {
+        assert_true(i < MOST_TOLD);
+        told[i] = (vly_plan_candidate){.struct_size = sizeof told[i]};
+        assert_ok(vly_attention_cuda_table.plan_candidate(plan, i, &told[i],
+                                                          &n_told, error),
+                  *error);
+    }
+}
+
+static void check_told(uint32_t i, const char *name, uint32_t state,
+                       double seconds, const char *note)
+{
+    assert_true(i < n_told);
+    assert_string_equal(told[i].name, name);
+    assert_int_equal(told[i].state, state);
+    assert_close(told[i].measured_s, seconds, 1e-6);
+    if (strstr(told[i].note, note) == NULL || (note[0] == 0 && told[i].note[0]))
+        fail_msg("%s: %s, wanted %s", name, told[i].note, note);
+}
+
 static vly_status make(const vly_attention_desc *desc, const char *options,
                        vly_plan_info *info, vly_error *error)
 {
@@ -208,6 +236,7 @@ static vly_status make(const vly_attention_desc *desc, const char *options,
     if (status != VLY_OK)
         return status;
     status = vly_attention_cuda_table.plan_info(plan, info, error);
+    take_told(plan, error);
     vly_attention_cuda_table.plan_destroy(plan);
     return status;
 }
@@ -234,6 +263,14 @@ static void test_wrong_is_struck_out(void **state)
         assert_int_equal(info.workspace_bytes, 0);
         assert_close(info.measured_s, 1e-3, 1e-9);
         assert_int_equal(info.cached, 0);
+        assert_int_equal(n_told, 5);
+        check_told(0, "never", VLY_CANDIDATE_REFUSED, 0.0, "takes nothing");
+        check_told(1, "wrong", VLY_CANDIDATE_WRONG, 0.0, "O[0] is ");
+        check_told(2, "right, configuration 0", VLY_CANDIDATE_CHOSEN, 1e-3, "");
+        check_told(3, "right, configuration 1", VLY_CANDIDATE_READY,
+                   (double)second_ns * 1e-9, "");
+        assert_int_equal(told[3].workspace_bytes, 4096);
+        check_told(4, "last", VLY_CANDIDATE_REFUSED, 0.0, "another way can");
     }
     wrong_by = 0.0;
 }
@@ -248,6 +285,8 @@ static void test_right_is_taken(void **state)
     assert_string_equal(info.choice, "wrong"); /* the first, unchecked */
     assert_int_equal(n_prepared, 1);
     assert_int_equal(n_run, 0);
+    check_told(1, "wrong", VLY_CANDIDATE_CHOSEN, 0.0, "");
+    check_told(2, "right", VLY_CANDIDATE_REFUSED, 0.0, "tune=0");
     desc.flags = VLY_ATTENTION_BACKWARD;
     assert_ok(make(&desc, "cache=off,choose=right", &info, &error), error);
     assert_string_equal(info.choice, "right, configuration 0");
@@ -283,6 +322,9 @@ static void test_forced(void **state)
     desc.workspace_most = 100;
     assert_ok(make(&desc, "choose=right,cache=off", &info, &error), error);
     assert_int_equal(info.n_candidates, 1); /* 4096 bytes are too many */
+    check_told(3, "right", VLY_CANDIDATE_REFUSED, 0.0,
+               "needs 4096 bytes of workspace, workspace_most is 100");
+    check_told(0, "never", VLY_CANDIDATE_REFUSED, 0.0, "choose names another");
     desc.seq_kv = (uint32_t)INT32_MAX - 1022;
     desc.k.seq = desc.v.seq = 0;
     assert_int_equal(make(&desc, "cache=off", &info, &error),

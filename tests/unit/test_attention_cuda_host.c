@@ -98,6 +98,10 @@ static vly_wkv_desc wkv_desc(uint32_t seq)
                           .workspace_most = 1 << 20};
 }
 
+/* What the last plan told of its ways. */
+static vly_plan_candidate told[3];
+static uint32_t n_told;
+
 static vly_status plan_wkv(const char *options, uint32_t seq,
                            vly_plan_info *info)
 {
@@ -109,6 +113,13 @@ static vly_status plan_wkv(const char *options, uint32_t seq,
         return status;
     *info = (vly_plan_info){.struct_size = sizeof *info};
     assert_ok(wkv->plan_info(plan, info, &error), error);
+    n_told = 1;
+    for (uint32_t i = 0; i < n_told; i++) {
+        assert_true(i < 3);
+        told[i] = (vly_plan_candidate){.struct_size = sizeof told[i]};
+        assert_ok(wkv->plan_candidate(plan, i, &told[i], &n_told, &error),
+                  error);
+    }
     wkv->plan_destroy(plan);
     return VLY_OK;
 }
@@ -130,6 +141,11 @@ static void test_ways(void **state)
     check_choice("cache=off", 1, "own_step, early", 3);
     check_choice("tune=0,cache=off", 40, "own_recurrent, early", 2);
     check_choice("choose=own_chunked,cache=off,early=0", 40, "own_chunked", 1);
+    assert_int_equal(n_told, 3);
+    assert_non_null(strstr(told[0].note, "single step"));
+    assert_non_null(strstr(told[1].note, "choose names another"));
+    assert_int_equal(told[1].state, VLY_CANDIDATE_REFUSED);
+    assert_int_equal(told[2].state, VLY_CANDIDATE_CHOSEN);
     vly_plan_info info;
     assert_int_equal(plan_wkv("choose=own_step", 2, &info), VLY_E_UNSUPPORTED);
     assert_non_null(strstr(error.message, "own_step is for a single step"));
@@ -150,6 +166,10 @@ static void test_measured(void **state)
     snprintf(options, sizeof options, "cache=%s", folder);
     n_warnings = 0;
     assert_ok(plan_wkv(options, 33, &first), error);
+    assert_int_equal(told[0].state, VLY_CANDIDATE_REFUSED);
+    assert_true(told[1].measured_s > 0.0 && told[2].measured_s > 0.0);
+    assert_int_equal(told[1].state + told[2].state,
+                     VLY_CANDIDATE_CHOSEN + VLY_CANDIDATE_READY);
     assert_ok(plan_wkv(options, 33, &second), error);
     assert_int_equal(n_warnings, 0);
     assert_int_equal(first.n_candidates, 2);
@@ -251,17 +271,18 @@ static void test_trial(void **state)
     const vly_wkv_desc desc = wkv_desc(5);
     const int64_t before = n_blocks;
     uint32_t best = 99;
-    double seconds = 0.0;
+    double seconds[4] = {0.0};
     assert_ok(vly_accel_start(&host, &error), error);
     n_warnings = 0;
-    assert_ok(vly_wkv_measure(0, &desc, all, 4, &best, &seconds, &error),
-              error);
+    assert_ok(vly_wkv_measure(0, &desc, all, 4, &best, seconds, &error), error);
     assert_int_equal(best, 3);
     assert_int_equal(n_warnings, 2);
-    assert_true(seconds > 0.0 && seconds < 5e-6);
+    assert_true(seconds[3] > 0.0 && seconds[3] < 5e-6);
+    assert_true(seconds[0] > seconds[3]);
+    assert_true(seconds[1] < 0.0 && seconds[2] < 0.0); /* wrong */
     all[1] = &broken;
     best = 99;
-    assert_int_equal(vly_wkv_measure(0, &desc, all, 4, &best, &seconds, &error),
+    assert_int_equal(vly_wkv_measure(0, &desc, all, 4, &best, seconds, &error),
                      VLY_E_DEVICE);
     assert_int_equal(best, 99);
     assert_non_null(strstr(error.message, "broken"));

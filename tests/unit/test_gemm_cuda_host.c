@@ -594,6 +594,83 @@ static void wrong_algorithms_are_struck_out(void **state)
     unmake(&p);
 }
 
+/* What a plan tells of the ways that it looked at. */
+static uint32_t ways_of(uint32_t i, const char *options, vly_plan_candidate *c)
+{
+    product p;
+    vly_gemm_plan *plan = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    const vly_device_spec device = {
+        .struct_size = sizeof device, .n_threads = 1, .options = options};
+    uint32_t n = 1;
+    make_case(&p, &cases[i]);
+    assert_ok(gemm->plan_create(&device, &p.desc, &plan, &error), error);
+    for (uint32_t k = 0; k < n; k++) {
+        assert_true(k < 64);
+        c[k] = (vly_plan_candidate){.struct_size = sizeof *c};
+        assert_ok(gemm->plan_candidate(plan, k, &c[k], &n, &error), error);
+    }
+    vly_plan_candidate none = {.struct_size = 8};
+    assert_int_equal(gemm->plan_candidate(plan, 0, &none, &n, &error),
+                     VLY_E_INVALID);
+    none.struct_size = sizeof none;
+    assert_ok(gemm->plan_candidate(plan, n, &none, &n, &error), error);
+    assert_int_equal(none.name[0], 0); /* left as it was */
+    gemm->plan_destroy(plan);
+    unmake(&p);
+    return n;
+}
+
+static uint32_t count_state(const vly_plan_candidate *c, uint32_t n,
+                            uint32_t state)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < n; i++)
+        found += c[i].state == state;
+    return found;
+}
+
+static void ways_are_told(void **state)
+{
+    (void)state;
+    vly_plan_candidate c[64];
+    behave((fake_cublaslt_state){.n_algorithms = 6,
+                                 .garbage = 1,
+                                 .not_written = 2,
+                                 .refused = 4,
+                                 .slow = 8 | 32});
+    uint32_t n = ways_of(0, "cache=off," LIBRARY, c);
+    assert_int_equal(count_state(c, n, VLY_CANDIDATE_CHOSEN), 1);
+    assert_int_equal(count_state(c, n, VLY_CANDIDATE_WRONG), 3);
+    assert_int_equal(count_state(c, n, VLY_CANDIDATE_READY), 2);
+    double chosen_s = 0.0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (c[i].state == VLY_CANDIDATE_CHOSEN) {
+            assert_non_null(strstr(c[i].name, "algo 4 "));
+            assert_int_equal(c[i].workspace_bytes, 4096);
+            chosen_s = c[i].measured_s;
+        }
+        assert_int_equal(c[i].note[0] != '\0',
+                         c[i].state >= VLY_CANDIDATE_REFUSED);
+    }
+    assert_true(chosen_s > 0.0);
+    for (uint32_t i = 0; i < n; i++)
+        if (c[i].state == VLY_CANDIDATE_READY)
+            assert_true(c[i].measured_s > chosen_s);
+    /* none is right */
+    behave((fake_cublaslt_state){.n_algorithms = 2, .garbage = 3});
+    n = ways_of(0, "cache=off," LIBRARY, c);
+    assert_string_equal(c[n - 1].name, "own");
+    assert_int_equal(c[n - 1].state, VLY_CANDIDATE_CHOSEN);
+    assert_int_equal(count_state(c, n, VLY_CANDIDATE_CHOSEN), 1);
+    assert_int_equal(count_state(c, n, VLY_CANDIDATE_WRONG), 2);
+    /* no library: why */
+    n = ways_of(0, "cache=off,library=/nowhere/lib.so", c);
+    assert_string_equal(c[0].name, "cublaslt");
+    assert_int_equal(c[0].state, VLY_CANDIDATE_REFUSED);
+    assert_non_null(strstr(c[0].note, "/nowhere/lib.so"));
+}
+
 /* The case of a type with a bias or an activation that the library has. */
 static uint32_t case_with_epilogue(uint32_t type)
 {
@@ -653,6 +730,11 @@ static void choices_are_kept(void **state)
     assert_non_null(strstr(info.choice, "algo 2 "));
     assert_int_equal(info.cached, 0);
     const uint32_t asked = library->n_heuristics;
+    vly_plan_candidate kept[64];
+    assert_int_equal(ways_of(0, options, kept), 1);
+    assert_int_equal(kept[0].state, VLY_CANDIDATE_CHOSEN);
+    assert_non_null(strstr(kept[0].name, "algo 2 "));
+    assert_true(kept[0].measured_s > 0.0);
     info = choice_of(0, options);
     assert_non_null(strstr(info.choice, "algo 2 "));
     assert_int_equal(info.cached, 1);
@@ -805,6 +887,7 @@ int main(void)
         cmocka_unit_test(without_a_library_the_plan_says_so),
         cmocka_unit_test(what_is_not_wanted_is_not_read),
         cmocka_unit_test(wrong_algorithms_are_struck_out),
+        cmocka_unit_test(ways_are_told),
         cmocka_unit_test(what_rounds_twice_is_struck_out),
         cmocka_unit_test(first_is_taken_unmeasured),
         cmocka_unit_test(choices_are_kept),

@@ -129,6 +129,25 @@ typedef struct vly_plan_info {
 } vly_plan_info;
 VLY_SEAL(vly_plan_info, 288);
 
+/* What became of a way to run a description, when a plan for it was made. */
+enum {
+    VLY_CANDIDATE_CHOSEN = 0,  /* it runs */
+    VLY_CANDIDATE_READY = 1,   /* it can run, and was not chosen */
+    VLY_CANDIDATE_REFUSED = 2, /* it cannot, or was not looked at: the note */
+    VLY_CANDIDATE_WRONG = 3,   /* it ran, and its result was not right */
+};
+
+/* The caller sets struct_size. */
+typedef struct vly_plan_candidate {
+    uint32_t struct_size;
+    uint32_t state;           /* VLY_CANDIDATE_* */
+    double measured_s;        /* of one run; 0: not measured */
+    uint64_t workspace_bytes; /* 0 also where it is not known: REFUSED */
+    char name[104];           /* for people, as in vly_plan_info.choice */
+    char note[256];           /* why, or what else there is to say; or "" */
+} vly_plan_candidate;
+VLY_SEAL(vly_plan_candidate, 384);
+
 /* Options of accelerators in vly_device_spec.options, separated by commas:
  *   tune=0        the first candidate instead of the fastest
  *   cache=off     neither read nor write the cache; cache=FOLDER uses another

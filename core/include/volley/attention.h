@@ -143,7 +143,11 @@ typedef struct vly_attention {
                             vly_error *error);
     vly_status (*run)(vly_attention_plan *plan, const vly_attention_run *run,
                       vly_error *error);
-    void *reserved[8]; /* NULL */
+    /* [optional] as in vly_gemm */
+    vly_status (*plan_candidate)(const vly_attention_plan *plan, uint32_t index,
+                                 vly_plan_candidate *candidate, uint32_t *n,
+                                 vly_error *error);
+    void *reserved[7]; /* NULL */
 } vly_attention;
 VLY_SEAL(vly_attention, 112);
 

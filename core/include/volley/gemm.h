@@ -87,9 +87,9 @@ typedef struct vly_gemm_desc {
     uint64_t stride_scale_a;
     uint64_t stride_scale_b;
     uint64_t workspace_most; /* bytes that a plan may ask for */
-    uint32_t align; /* every pointer of a run is a multiple of so many bytes:
-                       a power of two, at most 256; 0 is 256. Never less than
-                       its element, whatever align says */
+    uint32_t align;    /* every pointer of a run is a multiple of so many bytes:
+                          a power of two, at most 256; 0 is 256. Never less than
+                          its element, whatever align says */
     uint32_t reserved; /* 0 */
 } vly_gemm_desc;
 VLY_SEAL(vly_gemm_desc, 168);
@@ -97,8 +97,8 @@ VLY_SEAL(vly_gemm_desc, 168);
 /* Pointers of the device. D may be C, and nothing else overlaps D. */
 typedef struct vly_gemm_run {
     uint32_t struct_size;
-    float alpha; /* 0: A and B are not read */
-    float beta;  /* 0: C is not read */
+    float alpha;       /* 0: A and B are not read */
+    float beta;        /* 0: C is not read */
     uint32_t reserved; /* 0 */
     const void *a;
     const void *b;
@@ -134,7 +134,14 @@ typedef struct vly_gemm {
      *         workspace is too small: named, nothing done; E_DEVICE */
     vly_status (*run)(vly_gemm_plan *plan, const vly_gemm_run *run,
                       vly_error *error);
-    void *reserved[8]; /* NULL */
+    /* [optional, NULL in older plugins] One of the ways that were looked at
+     * when the plan was made, index from 0, what runs among them; *n: how many
+     * there are. A plan that was read from the cache has looked at one. index
+     * >= *n leaves *candidate as it is. As plan_info. */
+    vly_status (*plan_candidate)(const vly_gemm_plan *plan, uint32_t index,
+                                 vly_plan_candidate *candidate, uint32_t *n,
+                                 vly_error *error);
+    void *reserved[7]; /* NULL */
 } vly_gemm;
 VLY_SEAL(vly_gemm, 112);
 

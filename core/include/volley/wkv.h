@@ -77,7 +77,11 @@ typedef struct vly_wkv {
                             vly_error *error);
     vly_status (*run)(vly_wkv_plan *plan, const vly_wkv_run *run,
                       vly_error *error);
-    void *reserved[8]; /* NULL */
+    /* [optional] as in vly_gemm */
+    vly_status (*plan_candidate)(const vly_wkv_plan *plan, uint32_t index,
+                                 vly_plan_candidate *candidate, uint32_t *n,
+                                 vly_error *error);
+    void *reserved[7]; /* NULL */
 } vly_wkv;
 VLY_SEAL(vly_wkv, 112);
 
