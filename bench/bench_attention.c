@@ -78,10 +78,10 @@ vly_status bench_attention_check(const bench_options *options, vly_error *error)
 /* ---- descriptions ---------------------------------------------------------
  */
 
-static vly_attention_desc describe(uint32_t type, uint32_t batch,
-                                   uint32_t heads_q, uint32_t heads_kv,
-                                   uint32_t seq_q, uint32_t seq_kv,
-                                   uint32_t dim)
+vly_attention_desc bench_attention_desc(uint32_t type, uint32_t batch,
+                                        uint32_t heads_q, uint32_t heads_kv,
+                                        uint32_t seq_q, uint32_t seq_kv,
+                                        uint32_t dim)
 {
     const vly_attention_layout q = {(uint64_t)seq_q * heads_q * dim,
                                     (uint64_t)heads_q * dim, dim};
@@ -108,7 +108,7 @@ static vly_attention_desc describe(uint32_t type, uint32_t batch,
         .workspace_most = UINT64_C(2) << 30};
 }
 
-static void set_pages(vly_attention_desc *desc, uint32_t page_size)
+void bench_attention_pages(vly_attention_desc *desc, uint32_t page_size)
 {
     desc->flags |= VLY_ATTENTION_PAGED;
     desc->page_size = page_size;
@@ -418,7 +418,7 @@ static vly_status training(const bench_options *options, const lists *p,
         const bool causal = i % 2 != 0;
         char id[BENCH_PRODUCT_ID_BYTES];
         vly_attention_desc desc =
-            describe(type, batch, heads, heads, seq, seq, dim);
+            bench_attention_desc(type, batch, heads, heads, seq, seq, dim);
         if (causal)
             desc.flags |= VLY_ATTENTION_CAUSAL;
         if (fp8)
@@ -450,10 +450,10 @@ static vly_status decoding(const bench_options *options, const lists *p,
         for (uint32_t i = 0; i < PAGE_LIST; i++) {
             char id[BENCH_PRODUCT_ID_BYTES];
             char what[16] = "decode";
-            vly_attention_desc desc =
-                describe(type, p->batches[b], heads, 8, 1, p->cache, dim);
+            vly_attention_desc desc = bench_attention_desc(
+                type, p->batches[b], heads, 8, 1, p->cache, dim);
             if (pages[i] != 0) {
-                set_pages(&desc, pages[i]);
+                bench_attention_pages(&desc, pages[i]);
                 (void)snprintf(what, sizeof what, "paged%u", pages[i]);
             }
             (void)snprintf(id, sizeof id, "%s %s d%u %u b%u h%u/8", what,

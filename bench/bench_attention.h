@@ -62,6 +62,14 @@ vly_status bench_attention_run_timed(void *arg, uint32_t set, void *stream,
                                      vly_error *error);
 void bench_attention_work_deinit(bench_attention_work *w);
 
+/* Forward with lse, no mask, compact rows [batch][seq][heads][dim]; and its
+ * cache in pages. */
+vly_attention_desc bench_attention_desc(uint32_t type, uint32_t batch,
+                                        uint32_t heads_q, uint32_t heads_kv,
+                                        uint32_t seq_q, uint32_t seq_kv,
+                                        uint32_t dim);
+void bench_attention_pages(vly_attention_desc *desc, uint32_t page_size);
+
 /* ---- bench_attention_sweep.c ------------------------------------------- */
 
 /* Before the first product, and behind the last: the table.

@@ -25,7 +25,8 @@ static const tool_option options[] = {
     {"backend", 0, false, TOOL_TEXT, "NAME",
      "genome, connectome: the plan of cuda, cuda:1, cpu:4, ...", 0, 0},
     {"product", 0, false, TOOL_TEXT, "KIND:TYPE:SIZE",
-     "plugin: how an accelerator runs it, as gemm:bf16:16x4096x1024", 0, 0},
+     "plugin: how an accelerator runs it, as gemm:bf16:16x4096x1024; below", 0,
+     0},
     {"options", 0, false, TOOL_TEXT, "KEY=VALUE,...",
      "with --product: of the plugin, as in tune=0", 0, 0},
     {"repair", 0, false, TOOL_FLAG, NULL,
@@ -173,14 +174,16 @@ static vly_status inspect_plan(const tool_args *args, file_kind kind,
                                vly_error *error)
 {
     const char *path = args->positional[0];
+    const char *product = tool_text(args, "product");
+    inspect_request request;
     vly_status status = VLY_OK;
     if (kind != FILE_PLUGIN)
         return vly_fail(error, VLY_E_INVALID, "--product: %s is not a plugin",
                         path);
+    VLY_TRY(inspect_request_read(product, &request, error));
     VLY_TRY(inspect_plugin(path, error));
-    VLY_TRY(inspect_product(path, tool_text(args, "product"),
-                            tool_text(args, "options"), tool_threads(args),
-                            error));
+    VLY_TRY(inspect_product(path, product, &request, tool_text(args, "options"),
+                            tool_threads(args), error));
 out:
     return status;
 }
@@ -250,8 +253,24 @@ const tool_command cmd_inspect = {
         "synapse. No burst is run. Without that device:\nexit code "
         "3.\n\n"
         "--product has the plugin of an accelerator make a plan and prints "
-        "which of its ways\nit chose, types and sizes as of volley bench "
-        "gemm.\n",
+        "which of its ways\nit chose, what each took where it was measured, "
+        "workspace, and why a way cannot.\nA choice that the cache had is not "
+        "measured again: --options cache=off does;\nchoose=NAME forces a "
+        "way.\n\n"
+        "  gemm:TYPE:MxNxK   gemv:TYPE:NxK       bias relu relu2 gelu "
+        "batch=N\n"
+        "  attention:TYPE:BATCHxHEADSxSEQxDIM    causal backward deterministic "
+        "nolse packed\n"
+        "                                        fp8out keys=N\n"
+        "  decode:TYPE:BATCHxHEADSxCACHExDIM     and attention: causal_end "
+        "window=N behind=N\n"
+        "                                        lengths page=16|64\n"
+        "  wkv:TYPE:BATCHxHEADSxSEQ              lengths; SEQ 1 is a single "
+        "step\n\n"
+        "Words follow another colon, with commas: attention:bf16:1x64/8x16384x"
+        "128:causal\n(64 query heads, 8 key heads; window: keys before its "
+        "own, behind: after it). All:\nworkspace=BYTES. What cannot be read: "
+        "exit code 2; what no way can run: 3.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

@@ -9,51 +9,84 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "bench_product.h"
 #include "plugin/accelerator.h"
 #include "tool.h"
 
-/* "gemm:bf16:16x4096x1024" */
-typedef struct request {
-    char type[32];
-    char size[64];
-} request;
+/* A plan of any kind. */
+typedef struct plan {
+    inspect_kind kind;
+    const vly_accelerator *accelerator;
+    vly_gemm_plan *gemm;
+    vly_attention_plan *attention;
+    vly_wkv_plan *wkv;
+    vly_plan_info info;
+} plan;
 
-static vly_status read_request(const char *product, request *r,
-                               vly_error *error)
+static vly_status plan_make(const vly_accelerator *a,
+                            const inspect_request *request, plan *p,
+                            vly_error *error)
 {
-    const char *colon = strchr(product, ':');
-    const char *second = colon != NULL ? strchr(colon + 1, ':') : NULL;
-    if (second == NULL || second[1] == 0 || strncmp(product, "gemm:", 5) != 0 ||
-        strchr(product, ',') != NULL ||
-        (size_t)(second - colon) > sizeof r->type ||
-        strlen(second) > sizeof r->size)
-        return vly_fail(error, VLY_E_INVALID,
-                        "--product \"%.80s\", wanted gemm:TYPE:MxNxK, as in "
-                        "gemm:bf16:16x4096x1024",
-                        product);
-    snprintf(r->type, sizeof r->type, "%.*s", (int)(second - colon - 1),
-             colon + 1);
-    snprintf(r->size, sizeof r->size, "%s", second + 1);
-    return VLY_OK;
-}
-
-static vly_status read_product(const char *product, vly_gemm_desc *desc,
-                               vly_error *error)
-{
-    request r;
-    bench_shape shapes[BENCH_SHAPES_MAX];
-    const bench_gemm_type *types[BENCH_TYPES_MAX];
-    uint32_t n = 0;
-    const bench_options options = {.sizes = r.size, .types = r.type};
     vly_status status = VLY_OK;
-    VLY_TRY(read_request(product, &r, error));
-    VLY_TRY(bench_gemm_shapes(&options, false, true, shapes, &n, error));
-    VLY_TRY(bench_gemm_types(&options, false, true, types, &n, error));
-    *desc = bench_gemm_desc(types[0], shapes[0]);
+    *p = (plan){.kind = request->kind,
+                .accelerator = a,
+                .info = {.struct_size = sizeof p->info}};
+    switch (p->kind) {
+    case INSPECT_GEMM:
+        VLY_TRY(
+            a->gemm.plan_create(&a->device, &request->gemm, &p->gemm, error));
+        status = a->gemm.plan_info(p->gemm, &p->info, error);
+        break;
+    case INSPECT_ATTENTION:
+        VLY_TRY(a->attention.plan_create(&a->device, &request->attention,
+                                         &p->attention, error));
+        status = a->attention.plan_info(p->attention, &p->info, error);
+        break;
+    case INSPECT_WKV:
+        VLY_TRY(a->wkv.plan_create(&a->device, &request->wkv, &p->wkv, error));
+        status = a->wkv.plan_info(p->wkv, &p->info, error);
+        break;
+    }
 out:
     return status;
 }
+
+static void plan_free(plan *p)
+{
+    if (p->gemm != NULL)
+        p->accelerator->gemm.plan_destroy(p->gemm);
+    if (p->attention != NULL)
+        p->accelerator->attention.plan_destroy(p->attention);
+    if (p->wkv != NULL)
+        p->accelerator->wkv.plan_destroy(p->wkv);
+}
+
+/* *n is 0 where an older plugin does not tell. */
+static vly_status plan_candidate(const plan *p, uint32_t index,
+                                 vly_plan_candidate *c, uint32_t *n,
+                                 vly_error *error)
+{
+    const vly_accelerator *a = p->accelerator;
+    *c = (vly_plan_candidate){.struct_size = sizeof *c};
+    *n = 0;
+    switch (p->kind) {
+    case INSPECT_GEMM:
+        if (a->gemm.plan_candidate != NULL)
+            return a->gemm.plan_candidate(p->gemm, index, c, n, error);
+        break;
+    case INSPECT_ATTENTION:
+        if (a->attention.plan_candidate != NULL)
+            return a->attention.plan_candidate(p->attention, index, c, n,
+                                               error);
+        break;
+    case INSPECT_WKV:
+        if (a->wkv.plan_candidate != NULL)
+            return a->wkv.plan_candidate(p->wkv, index, c, n, error);
+        break;
+    }
+    return VLY_OK;
+}
+
+/* ---- in words --------------------------------------------------------- */
 
 static void print_info(const char *product, const vly_accelerator *a,
                        const vly_plan_info *info)
@@ -64,8 +97,43 @@ static void print_info(const char *product, const vly_accelerator *a,
                info->n_candidates == 1 ? "" : "s",
                info->cached != 0 ? ", read from the cache" : "");
     if (info->measured_s > 0)
-        tool_print("measured    %s\n", tool_seconds(info->measured_s));
+        tool_print("measured    %s%s\n", tool_seconds(info->measured_s),
+                   info->cached != 0 ? ", when it was chosen" : "");
     tool_print("workspace   %s\n", tool_bytes(info->workspace_bytes));
+}
+
+static void print_candidate(const vly_plan_candidate *c)
+{
+    static const char *const states[] = {"chosen", "can", "refused", "wrong"};
+    const bool known = c->state < sizeof states / sizeof states[0];
+    const bool runs =
+        c->state == VLY_CANDIDATE_CHOSEN || c->state == VLY_CANDIDATE_READY;
+    tool_print("  %-8s  %-12s  %s", known ? states[c->state] : "?",
+               c->measured_s > 0 ? tool_seconds(c->measured_s)
+               : runs            ? "not measured"
+                                 : "",
+               c->name);
+    if (c->workspace_bytes > 0)
+        tool_print(", %s of workspace", tool_bytes(c->workspace_bytes));
+    tool_print("%s%s\n", c->note[0] != '\0' ? ": " : "", c->note);
+}
+
+static vly_status print_candidates(const plan *p, vly_error *error)
+{
+    vly_plan_candidate c;
+    uint32_t n = 0;
+    vly_status status = plan_candidate(p, 0, &c, &n, error);
+    if (status == VLY_OK && n > 0)
+        tool_print("ways\n");
+    for (uint32_t i = 0; status == VLY_OK && i < n; i++) {
+        status = plan_candidate(p, i, &c, &n, error);
+        if (status == VLY_OK)
+            print_candidate(&c);
+    }
+    if (status == VLY_OK && p->info.cached != 0)
+        tool_print("  (the others were looked at when it was chosen; "
+                   "--options cache=off does so again)\n");
+    return status;
 }
 
 /* Id of the plugin with this file. */
@@ -86,14 +154,13 @@ static vly_status find_id(const vly_registry *registry, const char *full,
 }
 
 vly_status inspect_product(const char *path, const char *product,
+                           const inspect_request *request,
                            const char *device_options, uint32_t n_threads,
                            vly_error *error)
 {
     static vly_accelerator accelerator; /* its device points into it */
     vly_registry *registry = NULL;
-    vly_gemm_plan *plan = NULL;
-    vly_plan_info info = {.struct_size = sizeof info};
-    vly_gemm_desc desc;
+    plan made = {.info = {.struct_size = 0}};
     char id[32];
     char *full = realpath(path, NULL);
     vly_status status = VLY_OK;
@@ -101,19 +168,16 @@ vly_status inspect_product(const char *path, const char *product,
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                         strerror(errno));
     setenv("VOLLEY_PLUGIN_PATH", full, 1);
-    VLY_TRY(read_product(product, &desc, error));
     VLY_TRY(vly_registry_create(&registry, error));
     VLY_TRY(find_id(registry, full, id, error));
-    VLY_TRY(vly_accelerator_find(registry, VLY_GEMM_INTERFACE, id, n_threads,
+    VLY_TRY(vly_accelerator_find(registry, request->interface_id, id, n_threads,
                                  &accelerator, error));
     accelerator.device.options = device_options;
-    VLY_TRY(
-        accelerator.gemm.plan_create(&accelerator.device, &desc, &plan, error));
-    VLY_TRY(accelerator.gemm.plan_info(plan, &info, error));
-    print_info(product, &accelerator, &info);
+    VLY_TRY(plan_make(&accelerator, request, &made, error));
+    print_info(product, &accelerator, &made.info);
+    VLY_TRY(print_candidates(&made, error));
 out:
-    if (plan != NULL)
-        accelerator.gemm.plan_destroy(plan);
+    plan_free(&made);
     vly_registry_destroy(registry);
     free(full);
     return status;

@@ -6,14 +6,15 @@
 
 #include <stdint.h>
 
-#include <volley/plugin.h>
+#include "inspect_request.h"
 
-/* The plugin of the file makes a plan for "gemm:bf16:16x4096x1024" (types and
- * sizes as of volley bench gemm) on its device 0 and says what it chose.
- * Nothing is run but what the plan measures. device_options   of the plugin, as
- * in tune=0; or NULL Errors  E_INVALID the product cannot be read; as
- * plan_create */
+/* The plugin of the file makes a plan for the product (in words, and as it was
+ * read) on its device 0 and says what it chose, of what, and what became of the
+ * others. Nothing is run but what the plan measures.
+ * device_options  of the plugin, as in tune=0; or NULL
+ * Errors  E_UNSUPPORTED the plugin does not offer it; as plan_create */
 vly_status inspect_product(const char *path, const char *product,
+                           const inspect_request *request,
                            const char *device_options, uint32_t n_threads,
                            vly_error *error);
 

@@ -20,12 +20,29 @@ prints "plugin gemm_cpu"
 prints "choice      gemv: "
 expect 0 inspect "$gemm" --product gemm:fp32:64 --options tune=0
 prints "of 1 candidate"
+expect 0 inspect "$gemm" --product gemm:bf16:8x64x48:bias,gelu,batch=3
+prints "product     gemm:bf16:8x64x48:bias,gelu,batch=3 on device 0"
+prints "  refused                 gemv: m is not 1"
+prints "  chosen "
+expect 0 inspect "$gemm" --product gemv:int8:64x48 --options choose=plain
+prints "  chosen    not measured  plain"
+expect 3 inspect "$gemm" --product wkv:fp32:1x1x1
+says "does not offer volley.wkv/1"
 for product in gemm gemm:fp32 gemm:fp32: gemm:nothing:64 conv:fp32:64 \
-    gemm:fp32:64,65
+    gemm:fp32:64,65 gemm:fp32:64: gemm:fp32:64:bias, gemm:fp32:64:what \
+    gemm:fp32:64:batch= gemm:fp32:64:batch=99999999 gemm:fp32:0x1x1 \
+    gemv:fp32:1x2x3 gemm:fp32,bf16:64
 do
     expect 2 inspect "$gemm" --product "$product"
+    says "--product"
 done
-says "--product"
+expect 2 inspect "$gemm" --product gemm:fp32:64:what
+says '"what", wanted some of bias, relu, relu2, gelu, batch=N'
+expect 2 inspect "$gemm" --product conv:fp32:64
+says 'kind "conv", wanted gemm, gemv, attention, decode or wkv'
+holds [ ! -s out ]
+expect 2 inspect "$gemm" --product gemm:fp32:64:batch=0
+says "batch is 0"
 expect 3 inspect "$gemm" --product gemm:fp32:64 --options choose=gemv
 says "m is not 1"
 expect 2 inspect "$gemm" --options tune=0

@@ -6,6 +6,53 @@ here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"
 
+attention=${VOLLEY_PLUGIN_PATH%%:*}/attention_cpu.so
+
+# ---- inspect: plans of all kinds ----
+expect 0 inspect "$attention" --product \
+    attention:bf16:2x8/2x40x64:causal,window=16,lengths --threads 1
+prints "product     attention:bf16:2x8/2x40x64:causal,window=16,lengths on"
+prints "choice      blocked "
+prints "            of 1 candidate"
+prints "workspace   "
+prints "  chosen    not measured  blocked"
+prints "  can       not measured  reference: "
+expect 0 inspect "$attention" --product attention:fp32:1x2x40x64:backward \
+    --options choose=reference
+prints "  chosen    not measured  reference"
+expect 0 inspect "$attention" --product decode:fp16:1x8/2x5000x64:page=16 \
+    --threads 2
+prints " splits"
+prints "  chosen    not measured  blocked, "
+expect 0 inspect "$attention" --product attention:fp8:1x2x9x64:fp8out,nolse
+expect 0 inspect "$attention" --product \
+    attention:fp16:2x2x9x64:packed,causal_end,keys=12,behind=3
+expect 0 inspect "$attention" --product wkv:bf16:2x4x33:lengths
+prints "  chosen    not measured  recurrent"
+expect 0 inspect "$attention" --product wkv:fp32:1x1x1
+for product in attention:bf16:1x2x3 attention:bf16:1x2/xx3x64 \
+    attention:int9:1x2x3x64 attention:bf16:1x2x3x64:causl \
+    attention:bf16:1x2x3x64:window=1x attention:bf16:1x2x3x64:page=0 \
+    attention:bf16:1x2x3x64:keys=0 attention:bf16:1x2x3x64:causal, \
+    decode:bf16:1x2x3x64:backward wkv:bf16:1x2 wkv:bf16:1x2x3x4 \
+    wkv:bf16:1x2x3:causal
+do
+    expect 2 inspect "$attention" --product "$product"
+    says "--product \"$product\": "
+    says "wanted"
+done
+expect 2 inspect "$attention" --product decode:bf16:1x3/2x8x64
+says "3 query heads for 2 key heads"
+expect 2 inspect "$attention" --product attention:bf16:1x2x3x63
+says "dim is 63, wanted a multiple of 8"
+expect 3 inspect "$attention" --product attention:int8:1x2x3x64
+says "wanted fp32, fp16, bf16 or fp8"
+expect 3 inspect "$attention" --product \
+    attention:bf16:1x2x64x64:backward,workspace=5
+says "workspace_most is 5"
+expect 3 inspect "$attention" --product gemm:fp32:64
+says "does not offer volley.gemm/1"
+
 # ---- said before it measures ----
 expect 2 bench attention --seq 2048,x
 says '--seq 2048,x: "x", wanted numbers from 1 to 1048576'
