@@ -12,7 +12,7 @@
 #include "attention_check.h"
 #include "attention_cuda.h"
 #include "kernels/cuda/attention_index.h"
-#include "tune_cache.h"
+#include "tune_choice.h"
 
 struct vly_attention_plan {
     vly_attention_desc desc;
@@ -209,7 +209,7 @@ static int take_stored(vly_attention_plan *plan, const vly_tune_cache *cache,
     stored_choice stored;
     vly_cuda_ready ready = {.engine = -1};
     vly_error error = {.struct_size = sizeof error};
-    if (vly_tune_get(cache, key, &stored, sizeof stored) != sizeof stored ||
+    if (!vly_tune_get_choice(cache, key, &stored, sizeof stored) ||
         stored.version != STORED_VERSION)
         return 0;
     stored.name[sizeof stored.name - 1] = '\0';
@@ -248,7 +248,7 @@ static void write_choice(const vly_tune_cache *cache, const char *key,
                             .seconds = seconds,
                             .n_candidates = n_candidates};
     snprintf(stored.name, sizeof stored.name, "%s", ready->way->name);
-    (void)vly_tune_put(cache, key, &stored, sizeof stored);
+    (void)vly_tune_put_choice(cache, key, &stored, sizeof stored);
 }
 
 /* ---- the choice -------------------------------------------------------- */
@@ -325,7 +325,7 @@ static vly_status choose(vly_attention_plan *plan,
     } else if (options->tune && !empty && !(forced && all->n == 1)) {
         status =
             try_all(&plan->device, desc, all, &best, &plan->measured_s, error);
-        if (status == VLY_OK && !forced && plan->measured_s > 0.0)
+        if (status == VLY_OK && plan->measured_s > 0.0)
             write_choice(cache, key, &all->ready[best], plan->measured_s,
                          all->n);
     }
@@ -346,11 +346,14 @@ static vly_status find_way(vly_attention_plan *plan,
     candidates *all = NULL;
     open_cache(&cache, options, &plan->device);
     vly_attention_write_key(&plan->desc, key, sizeof key);
+    if (options->choose[0] != '\0') /* the fastest of one way's */
+        snprintf(key + strlen(key), sizeof key - strlen(key), " %s",
+                 options->choose);
     plan->device.cache = &cache;
     vly_status status =
         vly_accel_candidates_init(&plan->looked_at, MOST_TOLD, error);
-    if (status == VLY_OK && (!options->tune || options->choose[0] != '\0' ||
-                             !take_stored(plan, &cache, key))) {
+    if (status == VLY_OK &&
+        (!options->tune || config >= 0 || !take_stored(plan, &cache, key))) {
         status = vly_accel_alloc(1, sizeof *all, &all, error);
         if (status == VLY_OK)
             all->list = &plan->looked_at;

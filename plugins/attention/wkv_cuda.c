@@ -9,7 +9,7 @@
 #include "accel_common.h"
 #include "accel_cuda.h"
 #include "attention_check.h"
-#include "tune_cache.h"
+#include "tune_choice.h"
 #include "wkv_check.h"
 #include "wkv_choice.h"
 
@@ -135,7 +135,7 @@ static int read_choice(const vly_tune_cache *cache, const char *key,
                        const candidates *all, vly_wkv_plan *plan)
 {
     stored_choice stored;
-    if (vly_tune_get(cache, key, &stored, sizeof stored) != sizeof stored ||
+    if (!vly_tune_get_choice(cache, key, &stored, sizeof stored) ||
         stored.version != STORED_VERSION)
         return 0;
     stored.name[sizeof stored.name - 1] = '\0';
@@ -178,7 +178,7 @@ static vly_status choose(const vly_accel_options *options, candidates *all,
     stored_choice stored = {.version = STORED_VERSION,
                             .seconds = plan->measured_s};
     snprintf(stored.name, sizeof stored.name, "%s", plan->way->name);
-    (void)vly_tune_put(&cache, key, &stored, sizeof stored);
+    (void)vly_tune_put_choice(&cache, key, &stored, sizeof stored);
     return VLY_OK;
 }
 

@@ -11,13 +11,20 @@
 #include <cuda_runtime_api.h>
 
 #include "gemm_cuda.h"
-#include "tune_cache.h"
+#include "tune_choice.h"
 
 /* Candidates with sums in the workspace, where D could be written at once. */
 enum { MOST_STAGED = 4 };
 
 /* Ways that cannot, which a plan tells of. */
 enum { MOST_REFUSED = 12 };
+
+/* What is on disk of a choice. */
+typedef struct stored_choice {
+    vly_gemm_candidate candidate;
+    uint32_t n_candidates; /* that it was the fastest of */
+    uint32_t reserved;
+} stored_choice;
 
 /* All that is needed while a plan is made. */
 typedef struct making {
@@ -41,8 +48,7 @@ static void say(int32_t level, const char *text)
     vly_accel_host->log(vly_accel_host->context, level, text);
 }
 
-/* ---- candidates
- * ------------------------------------------------------------------ */
+/* ---- candidates ------------------------------------------------------- */
 
 static void add(making *m, const vly_gemm_candidate *c)
 {
@@ -202,8 +208,7 @@ static vly_status find_candidates(making *m, vly_error *error)
                           m->no_library[0] != '\0' ? "; " : "", m->no_library);
 }
 
-/* ---- the cache
- * --------------------------------------------------------------------- */
+/* ---- the cache -------------------------------------------------------- */
 
 static vly_status open_cache(making *m, vly_error *error)
 {
@@ -254,18 +259,7 @@ static bool is_usable(making *m, vly_gemm_candidate *c)
            vly_gemm_cuda_workspace(p, c) <= p->desc.workspace_most;
 }
 
-/* ---- the choice
- * --------------------------------------------------------------------- */
-
-bool vly_gemm_cuda_must_verify(const vly_gemm_problem *p)
-{
-    const vly_gemm_desc *d = &p->desc;
-    const bool is_half =
-        d->type_d == VLY_ELEMENT_F16 || d->type_d == VLY_ELEMENT_BF16;
-    return d->scale_a == VLY_SCALE_BLOCK ||
-           (is_half && ((d->flags & VLY_GEMM_BIAS) != 0 ||
-                        d->activation != VLY_GEMM_IDENTITY));
-}
+/* ---- the choice ------------------------------------------------------- */
 
 /* What is chosen without a look at others. */
 static void take_alone(making *m, const vly_gemm_candidate *c, const char *note)
@@ -279,13 +273,22 @@ static void take_alone(making *m, const vly_gemm_candidate *c, const char *note)
 
 static bool take_cached(making *m)
 {
-    vly_gemm_candidate *c = m->candidates;
-    if (vly_tune_get(&m->cache, m->key, c, sizeof *c) != sizeof *c ||
+    stored_choice stored;
+    vly_gemm_candidate *c = &stored.candidate;
+    if (!vly_tune_get_choice(&m->cache, m->key, &stored, sizeof stored) ||
         !is_usable(m, c))
         return false;
     m->plan->info.cached = 1;
+    m->plan->info.n_candidates = stored.n_candidates;
     take_alone(m, c, "");
     return true;
+}
+
+static void keep(const making *m)
+{
+    const stored_choice stored = {.candidate = m->plan->chosen,
+                                  .n_candidates = m->n};
+    (void)vly_tune_put_choice(&m->cache, m->key, &stored, sizeof stored);
 }
 
 /* Times and errors of all into the plan's list, and the choice. */
@@ -340,8 +343,7 @@ static vly_status choose(making *m, vly_error *error)
     }
     status = tune(m, until_right, error);
     if (status == VLY_OK && !first && plan->chosen.seconds > 0.0)
-        (void)vly_tune_put(&m->cache, m->key, &plan->chosen,
-                           sizeof plan->chosen);
+        keep(m);
     return status;
 }
 
@@ -412,8 +414,7 @@ static vly_status make(making *m, vly_error *error)
     return status;
 }
 
-/* ---- the table
- * ------------------------------------------------------------------------ */
+/* ---- the table -------------------------------------------------------- */
 
 vly_status vly_gemm_cuda_supports(const vly_gemm_desc *desc, vly_error *error)
 {

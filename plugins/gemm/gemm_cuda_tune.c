@@ -193,6 +193,16 @@ vly_gemm_run vly_gemm_cuda_run_of(const tuning *t, uint32_t set)
 /* ---- right
  * ---------------------------------------------------------------------- */
 
+bool vly_gemm_cuda_must_verify(const vly_gemm_problem *p)
+{
+    const vly_gemm_desc *d = &p->desc;
+    const bool is_half =
+        d->type_d == VLY_ELEMENT_F16 || d->type_d == VLY_ELEMENT_BF16;
+    return d->scale_a == VLY_SCALE_BLOCK ||
+           (is_half && ((d->flags & VLY_GEMM_BIAS) != 0 ||
+                        d->activation != VLY_GEMM_IDENTITY));
+}
+
 /* What rounding explains: half a unit of D; sums in another order, of k / 16
  * steps that a tensor core truncates; factors of tf32; sums of about 14 bits
  * (fp8); tanh.approx, which is off by 2^-11. Garbage is off by about 1. */

@@ -3,7 +3,8 @@
 vly_test(test_element LABELS unit SOURCES test_element.c
          LIBRARIES accel_common volley_conformance m)
 vly_test(test_tune_cache LABELS unit TIMEOUT 300
-         SOURCES test_tune_cache.c ${CMAKE_SOURCE_DIR}/plugins/common/tune_cache.c)
+         SOURCES test_tune_cache.c ${CMAKE_SOURCE_DIR}/plugins/common/tune_cache.c
+                 ${CMAKE_SOURCE_DIR}/plugins/common/tune_choice.c)
 target_include_directories(test_tune_cache
     PRIVATE ${CMAKE_SOURCE_DIR}/plugins/common)
 vly_test(test_tune_blob LABELS unit

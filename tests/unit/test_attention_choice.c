@@ -479,6 +479,20 @@ static void test_cache(void **state)
     assert_int_equal(n_run, 0);
     assert_string_equal(info.choice, "right, configuration 0");
     assert_close(info.measured_s, seconds, 0.0);
+    assert_int_equal(n_told, 1);
+    check_told(0, "right, configuration 0", VLY_CANDIDATE_CHOSEN, seconds, "");
+    /* the fastest of one way's is another choice, kept as well */
+    char forced[260];
+    snprintf(forced, sizeof forced, "%s,choose=right", options);
+    for (uint32_t time = 0; time < 2; time++) {
+        assert_ok(make(&desc, forced, &info, &error), error);
+        assert_int_equal(info.cached, time);
+        assert_int_equal(n_run > 0, time == 0);
+        assert_string_equal(info.choice, "right, configuration 0");
+    }
+    snprintf(forced, sizeof forced, "%s,choose=right,config=1", options);
+    assert_ok(make(&desc, forced, &info, &error), error);
+    assert_string_equal(info.choice, "right, configuration 1");
     desc.seq_kv = 49; /* another shape */
     assert_ok(make(&desc, options, &info, &error), error);
     assert_int_equal(info.cached, 0);

@@ -738,6 +738,7 @@ static void choices_are_kept(void **state)
     info = choice_of(0, options);
     assert_non_null(strstr(info.choice, "algo 2 "));
     assert_int_equal(info.cached, 1);
+    assert_int_equal(info.n_candidates, 4); /* that it was the fastest of */
     assert_int_equal(info.workspace_bytes, 2048);
     assert_int_equal(library->n_heuristics, asked);
     assert_int_equal(choice_of(1, options).cached, 0); /* another product */

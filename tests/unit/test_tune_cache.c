@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tune_cache.h"
+#include "tune_choice.h"
 #include "tune_host.h"
 
 static char folder[256];
@@ -132,6 +132,40 @@ static void entries_stay(void **state)
     assert_int_equal(vly_tune_get(&cache, "again", blob, 3), 0);
     assert_int_equal(vly_tune_get(&cache, "agai", blob, sizeof blob), 0);
     assert_int_equal(n_logged, 0);
+    assert_int_equal(n_blocks, 0);
+}
+
+/* What another build of the plugin measured is of other kernels. */
+static void choices_are_of_one_build(void **state)
+{
+    (void)state;
+    vly_tune_cache cache = fresh("choices");
+    unsigned char blob[VLY_TUNE_BUILD_BYTES + 4];
+    unsigned char build[VLY_TUNE_BUILD_BYTES], again[VLY_TUNE_BUILD_BYTES];
+    char found[5] = "none";
+    vly_tune_build(build);
+    vly_tune_build(again);
+    assert_memory_equal(build, again, sizeof build);
+    assert_int_equal(vly_tune_get_choice(&cache, "k", found, 4), 0);
+    assert_int_equal(vly_tune_put_choice(&cache, "k", "ours", 4), 1);
+    assert_int_equal(vly_tune_get_choice(&cache, "k", found, 4), 1);
+    assert_string_equal(found, "ours");
+    assert_int_equal(vly_tune_get_choice(&cache, "k", found, 3), 0);
+    assert_int_equal(vly_tune_get(&cache, "k", blob, sizeof blob), sizeof blob);
+    blob[VLY_TUNE_BUILD_BYTES - 1] ^= 1;
+    memcpy(blob + VLY_TUNE_BUILD_BYTES, "them", 4);
+    assert_int_equal(vly_tune_put(&cache, "k", blob, sizeof blob), 1);
+    assert_int_equal(vly_tune_get_choice(&cache, "k", found, 4), 0);
+    assert_string_equal(found, "ours"); /* untouched */
+    assert_int_equal(vly_tune_put(&cache, "k", "old!", 4), 1);
+    assert_int_equal(vly_tune_get_choice(&cache, "k", found, 4), 0);
+    assert_int_equal(vly_tune_put_choice(&cache, "k", "mine", 4), 1);
+    assert_int_equal(vly_tune_get_choice(&cache, "k", found, 4), 1);
+    assert_string_equal(found, "mine");
+    assert_int_equal(n_logged, 0);
+    static const unsigned char large[VLY_TUNE_BLOB_BYTES];
+    assert_int_equal(vly_tune_put_choice(&cache, "l", large, sizeof large), 0);
+    assert_int_equal(n_logged, 1);
     assert_int_equal(n_blocks, 0);
 }
 
@@ -420,6 +454,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_stay),
+        cmocka_unit_test(choices_are_of_one_build),
         cmocka_unit_test(entries_too_large_are_refused),
         cmocka_unit_test(oldest_entries_go),
         cmocka_unit_test(flipped_bits_lose_an_entry),
