@@ -194,10 +194,12 @@ bool vly_gemm_cuda_is_chosen(const vly_gemm_candidate *c, const char *name);
 /* What a choice depends on besides device and versions, as text. */
 void vly_gemm_cuda_write_key(const vly_gemm_desc *desc, const char *choose,
                              char *key, size_t size);
-/* Into the plan's list: what cannot run; what needs more workspace than there
+/* Into the plan's list: what cannot run; a shape of GEMV that
+ * cannot, with what it is for; what needs more workspace than there
  * may be; what can (lt: its library's descriptors), to be changed. */
 void vly_gemm_cuda_tell_refused(vly_gemm_plan *plan, const char *name,
                                 const char *why);
+void vly_gemm_cuda_tell_gemv(vly_gemm_plan *plan, uint32_t shape);
 void vly_gemm_cuda_tell_room(vly_gemm_plan *plan, const vly_gemm_lt *lt,
                              const vly_gemm_candidate *c);
 vly_plan_candidate *vly_gemm_cuda_tell_ready(vly_gemm_plan *plan,

@@ -142,9 +142,7 @@ static void add_gemv(making *m)
     }
     for (uint32_t shape = 0; shape < VLY_CUDA_GEMV_SHAPES; shape++) {
         if (!gemv_fits(m, &g, shape)) {
-            vly_gemm_cuda_tell_refused(
-                m->plan, vly_cuda_gemv_shapes[shape].name,
-                "not for these types, rows, layout or this device");
+            vly_gemm_cuda_tell_gemv(m->plan, shape);
             continue;
         }
         const uint64_t blocks = vly_cuda_gemv_blocks(&g, shape) * p->desc.batch;

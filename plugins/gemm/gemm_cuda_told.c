@@ -89,6 +89,18 @@ void vly_gemm_cuda_tell_refused(vly_gemm_plan *plan, const char *name,
                                    name, why);
 }
 
+void vly_gemm_cuda_tell_gemv(vly_gemm_plan *plan, uint32_t shape)
+{
+    vly_gemm_cuda_tell_refused(
+        plan, vly_cuda_gemv_shapes[shape].name,
+        shape == VLY_CUDA_GEMV_LINES
+            ? "is for one row, not fp32, k up to 16384, rows of B of whole 256 "
+              "bytes, 172 KB of shared memory a block"
+        : shape == VLY_CUDA_GEMV_FLOW
+            ? "is for up to 8 rows, not fp32, B transposed, rows of 16 bytes"
+            : "is for B transposed, A not, rows and pointers of 16 bytes");
+}
+
 void vly_gemm_cuda_tell_room(vly_gemm_plan *plan, const vly_gemm_lt *lt,
                              const vly_gemm_candidate *c)
 {
