@@ -73,8 +73,7 @@ static void note_reason(candidates *all, const vly_cuda_way *way,
                         const char *reason)
 {
     const size_t used = strlen(all->reasons);
-    (void)vly_accel_candidates_add(all->list, VLY_CANDIDATE_REFUSED, way->name,
-                                   reason);
+    vly_attention_tell_refused(all->list, way, reason);
     snprintf(all->reasons + used, sizeof all->reasons - used, "%s%.220s",
              used == 0 ? "" : "; ", reason);
 }
@@ -162,8 +161,7 @@ find_candidates(candidates *all, const vly_accel_options *options,
         const char *why = passed_over(all, options, way);
         known |= strcmp(choose, way->name) == 0;
         if (why != NULL) {
-            (void)vly_accel_candidates_add(all->list, VLY_CANDIDATE_REFUSED,
-                                           way->name, why);
+            vly_attention_tell_refused(all->list, way, why);
             continue;
         }
         add_way(all, way, config, options->tune ? way->n_configs : 1, device,

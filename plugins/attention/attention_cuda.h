@@ -84,7 +84,10 @@ void vly_attention_fill_args(const vly_attention_desc *desc,
 /* "own_sm90, configuration 1" */
 void vly_attention_name_way(const vly_cuda_ready *ready, char *text,
                             size_t size);
-/* A way that can, in the plan's list. */
+/* A way that cannot, in the plan's list; its name in front of the reason is
+ * left out. One that can. */
+void vly_attention_tell_refused(vly_accel_candidates *list,
+                                const vly_cuda_way *way, const char *reason);
 vly_plan_candidate *vly_attention_tell_ready(vly_accel_candidates *list,
                                              const vly_cuda_ready *ready);
 /* One that was tried: E_UNSUPPORTED its result differs; E_NOMEM it was not

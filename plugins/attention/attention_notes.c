@@ -3,6 +3,7 @@
  * cache, lines in the log, the list of a plan.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "attention_cuda.h"
 
@@ -42,6 +43,16 @@ void vly_attention_write_key(const vly_attention_desc *d, char *key,
                          (unsigned long long)l[i]->batch,
                          (unsigned long long)l[i]->seq,
                          (unsigned long long)l[i]->head);
+}
+
+void vly_attention_tell_refused(vly_accel_candidates *list,
+                                const vly_cuda_way *way, const char *reason)
+{
+    const size_t name = strlen(way->name);
+    const bool named = strncmp(reason, way->name, name) == 0 &&
+                       strncmp(reason + name, ": ", 2) == 0;
+    (void)vly_accel_candidates_add(list, VLY_CANDIDATE_REFUSED, way->name,
+                                   named ? reason + name + 2 : reason);
 }
 
 vly_plan_candidate *vly_attention_tell_ready(vly_accel_candidates *list,

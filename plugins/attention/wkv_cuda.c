@@ -207,9 +207,11 @@ static vly_status list_ways(const vly_accel_options *options,
                                        : VLY_CANDIDATE_READY;
         vly_plan_candidate *told = vly_accel_candidates_add(
             &plan->looked_at, state, way->name,
-            note != NULL     ? note
-            : seconds >= 0.0 ? ""
-                             : "its state is not that of the recurrence");
+            note != NULL    ? note
+            : seconds < 0.0 ? "its state is not that of the recurrence"
+            : way != plan->way && plan->desc.seq == 1
+                ? "not compared: a step is what the first is for"
+                : "");
         told->measured_s = seconds > 0.0 ? seconds : 0.0;
         if (note == NULL)
             told->workspace_bytes =

@@ -265,6 +265,7 @@ static void test_wrong_is_struck_out(void **state)
         assert_int_equal(info.cached, 0);
         assert_int_equal(n_told, 5);
         check_told(0, "never", VLY_CANDIDATE_REFUSED, 0.0, "takes nothing");
+        assert_null(strstr(told[0].note, "never")); /* the name once */
         check_told(1, "wrong", VLY_CANDIDATE_WRONG, 0.0, "O[0] is ");
         check_told(2, "right, configuration 0", VLY_CANDIDATE_CHOSEN, 1e-3, "");
         check_told(3, "right, configuration 1", VLY_CANDIDATE_READY,
