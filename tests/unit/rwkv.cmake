@@ -9,20 +9,19 @@ endforeach()
 
 # Whole models on the kernels of CUDA, on the processor.
 if(TARGET fake_attention_cuda AND TARGET fake_gemm_cuda)
-    foreach(name kernels chain)
+    foreach(name kernels chain pattern)
         vly_test(test_rwkv_${name} LABELS unit TIMEOUT 300
             SOURCES test_rwkv_${name}.c test_rwkv_fixture.c
                     ../support/rwkv_reference.c
             LIBRARIES m DEPENDS attention_cpu fake_attention_cuda fake_gemm_cuda)
     endforeach()
-    target_include_directories(test_rwkv_chain PRIVATE
-        ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/plugins/attention)
+    target_include_directories(test_rwkv_pattern PRIVATE ${CMAKE_SOURCE_DIR})
     set(plugins ${VOLLEY_TEST_PLUGIN_DIR}/fake_attention_cuda.so
         ${VOLLEY_TEST_PLUGIN_DIR}/fake_gemm_cuda.so
         ${VOLLEY_PLUGIN_OUTPUT_DIR}/attention_cpu.so)
     list(JOIN plugins ":" plugins)
-    set_property(TEST test_rwkv_kernels test_rwkv_chain APPEND PROPERTY ENVIRONMENT
-        "VOLLEY_PLUGIN_PATH=${plugins}")
+    set_property(TEST test_rwkv_kernels test_rwkv_chain test_rwkv_pattern
+        APPEND PROPERTY ENVIRONMENT "VOLLEY_PLUGIN_PATH=${plugins}")
 endif()
 
 # whole models on a device
