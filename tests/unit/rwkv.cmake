@@ -24,6 +24,14 @@ if(TARGET fake_attention_cuda AND TARGET fake_gemm_cuda)
         APPEND PROPERTY ENVIRONMENT "VOLLEY_PLUGIN_PATH=${plugins}")
 endif()
 
+if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
+    find_package(CUDAToolkit REQUIRED)
+    vly_test(test_rwkv_token LABELS unit SOURCES test_rwkv_token.c
+        LIBRARIES CUDA::cudart_static m)
+    target_sources(test_rwkv_token PRIVATE $<TARGET_OBJECTS:attention_sm90a>)
+    target_include_directories(test_rwkv_token PRIVATE ${CMAKE_SOURCE_DIR})
+endif()
+
 # whole models on a device
 if(TARGET attention_cuda)
     foreach(options "" ",early=0" ",chain=0")
