@@ -217,12 +217,36 @@ static void feed(vly_rwkv_context *context, const uint32_t *tokens,
         test_rwkv_feed(context, tokens + t, 1, logits + (size_t)t * vocabulary);
 }
 
-/* Two contexts of one model in turns, one of them goes on from a saved and from
- * a forked state; with early=0 too. */
+/* A state goes on elsewhere, saved and forked: contexts 1 and 2 after 0. */
+static void check_states(const setting *s, vly_rwkv_context *const context[3],
+                         const uint32_t *tokens, const float *wanted)
+{
+    const size_t n = (size_t)N_TEXT * s->sizes->vocabulary;
+    const size_t before = (size_t)BEFORE * s->sizes->vocabulary;
+    float *found = logits_of(s->sizes, N_TEXT);
+    assert_ok(vly_rwkv_context_reset(context[0], UINT32_MAX, &test_error),
+              test_error);
+    feed(context[0], tokens, 0, BEFORE, found);
+    unsigned char *state = saved(context[0]);
+    assert_ok(vly_rwkv_state_restore(context[1], 0, state,
+                                     vly_rwkv_state_bytes(context[1]->model),
+                                     &test_error),
+              test_error);
+    assert_ok(vly_rwkv_state_fork(context[0], 0, context[2], 0, &test_error),
+              test_error);
+    for (uint32_t i = 0; i < 3; i++) {
+        memset(found + before, 0xff, (n - before) * sizeof *found);
+        feed(context[i], tokens, BEFORE, N_TEXT, found);
+        assert_memory_equal(found, wanted, n * sizeof *found);
+    }
+    free(state);
+    free(found);
+}
+
+/* Two contexts of one model in turns have the bits of each alone. */
 static void check_bits(const setting *s, const char *name)
 {
-    const uint32_t vocabulary = s->sizes->vocabulary;
-    const size_t bytes = (size_t)N_TEXT * vocabulary * sizeof(float);
+    const size_t n = (size_t)N_TEXT * s->sizes->vocabulary;
     uint32_t tokens[2][N_TEXT];
     float *wanted[2], *found[2];
     vly_rwkv_model *model = model_on(s, name);
@@ -232,34 +256,18 @@ static void check_bits(const setting *s, const char *name)
     for (uint32_t i = 0; i < 2; i++) {
         wanted[i] = logits_of(s->sizes, N_TEXT);
         found[i] = logits_of(s->sizes, N_TEXT);
-        test_rwkv_text(vocabulary, 20 + i, N_TEXT, tokens[i]);
+        test_rwkv_text(s->sizes->vocabulary, 20 + i, N_TEXT, tokens[i]);
         feed(context[i], tokens[i], 0, N_TEXT, wanted[i]);
         want_how(context[i], name, "in one launch");
         assert_ok(vly_rwkv_context_reset(context[i], UINT32_MAX, &test_error),
                   test_error);
     }
-    for (uint32_t t = 0; t < N_TEXT; t++) /* in turns */
+    for (uint32_t t = 0; t < N_TEXT; t++)
         for (uint32_t i = 0; i < 2; i++)
             feed(context[i], tokens[i], t, t + 1, found[i]);
     for (uint32_t i = 0; i < 2; i++)
-        assert_memory_equal(found[i], wanted[i], bytes);
-    /* a state goes on elsewhere, saved and forked */
-    assert_ok(vly_rwkv_context_reset(context[0], UINT32_MAX, &test_error),
-              test_error);
-    feed(context[0], tokens[0], 0, BEFORE, found[0]);
-    unsigned char *state = saved(context[0]);
-    assert_ok(vly_rwkv_state_restore(context[1], 0, state,
-                                     vly_rwkv_state_bytes(model), &test_error),
-              test_error);
-    assert_ok(vly_rwkv_state_fork(context[0], 0, context[2], 0, &test_error),
-              test_error);
-    for (uint32_t i = 0; i < 3; i++) {
-        memset(found[0] + BEFORE * vocabulary, 0xff,
-               bytes - BEFORE * vocabulary * sizeof(float));
-        feed(context[i], tokens[0], BEFORE, N_TEXT, found[0]);
-        assert_memory_equal(found[0], wanted[0], bytes);
-    }
-    free(state);
+        assert_memory_equal(found[i], wanted[i], n * sizeof(float));
+    check_states(s, context, tokens[0], wanted[0]);
     for (uint32_t i = 0; i < 2; i++) {
         free(wanted[i]);
         free(found[i]);
