@@ -122,6 +122,11 @@ static vly_status cudnn_supports(const vly_attention_device *device,
     if (desc->type_o == VLY_ELEMENT_E4M3 && is_masked(desc))
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
                               "cudnn: fp8 out with a mask");
+    /* 9.14 gives NaN for a sequence without a key, seen on an H200 */
+    if ((desc->flags & VLY_ATTENTION_PACKED) != 0 &&
+        (desc->flags & VLY_ATTENTION_BACKWARD) == 0)
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "cudnn: packed sequences, which may have no key");
     return vly_cudnn_open(&cudnn, error);
 }
 
