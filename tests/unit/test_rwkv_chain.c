@@ -130,19 +130,37 @@ static unsigned char *run(const setting *s, const char *name, const char *how,
     return state;
 }
 
-static double compare(const setting *s, const char *what, const float *found,
-                      const float *wanted, size_t n)
+/* The largest difference; NaN where there is one. */
+static double apart(const float *found, const float *wanted, size_t n)
 {
     double largest = 0.0;
     for (size_t i = 0; i < n; i++) {
         const double away = fabs((double)found[i] - (double)wanted[i]) /
                             fmax(1.0, fabs((double)wanted[i]));
-        if (!(away <= s->most))
-            fail_msg("width %u: %s %zu is %.9g, wanted %.9g", s->sizes->width,
-                     what, i, (double)found[i], (double)wanted[i]);
-        largest = fmax(largest, away);
+        if (!(away <= largest))
+            largest = away;
     }
     return largest;
+}
+
+/* All three round at other places, and layers make differences larger: a chain
+ * may be as far from single launches and from the processor as `most`, or twice
+ * as far as those two are from each other. */
+static void compare(const setting *s, const char *what, const float *of[3],
+                    size_t n)
+{
+    const double others = apart(of[1], of[2], n);
+    const double most = fmax(s->most, 2.0 * others);
+    const double launches = apart(of[0], of[1], n);
+    const double processor = apart(of[0], of[2], n);
+    print_message("%s, width %u, %s: from single launches %.2g, from the "
+                  "processor %.2g, those two %.2g\n",
+                  vly_rwkv_format_name(s->format), s->sizes->width, what,
+                  launches, processor, others);
+    assert_true(others <= 10.0 * s->most);
+    if (!(launches <= most) || !(processor <= most))
+        fail_msg("width %u: %s: wanted at most %.2g", s->sizes->width, what,
+                 most);
 }
 
 static void check(const setting *s)
@@ -161,13 +179,12 @@ static void check(const setting *s)
         logits[i] = logits_of(s->sizes, N_TOKENS);
         state[i] = run(s, names[i], hows[i], logits[i]);
     }
-    for (uint32_t i = 1; i < 3; i++)
-        print_message(
-            "%s, width %u, beside %s: logits %.2g, states %.2g\n",
-            vly_rwkv_format_name(s->format), s->sizes->width, hows[i],
-            compare(s, "logit", logits[0], logits[i], n),
-            compare(s, "state", (const float *)(void *)(state[0] + HEADER),
-                    (const float *)(void *)(state[i] + HEADER), n_state));
+    compare(s, "logits", (const float *[]){logits[0], logits[1], logits[2]}, n);
+    compare(s, "states",
+            (const float *[]){(const float *)(void *)(state[0] + HEADER),
+                              (const float *)(void *)(state[1] + HEADER),
+                              (const float *)(void *)(state[2] + HEADER)},
+            n_state);
     for (uint32_t i = 0; i < 3; i++) {
         free(logits[i]);
         free(state[i]);
