@@ -129,11 +129,12 @@ put_sum(const token_args &args, const token_phase &p, uint32_t product,
         rwkv_put(args.logits, args.type_logits, row, sum);
     } else if (p.number == 0) {
         const uint32_t f = p.kind->activation[product];
-        token_say_float((uint2 *)(to + args.at[EXCHANGE_IN]) + row,
-                        f == VLY_CUDA_RWKV_TANH      ? tanhf(sum)
+        const float y = f == VLY_CUDA_RWKV_TANH      ? tanhf(sum)
                         : f == VLY_CUDA_RWKV_SIGMOID ? token_sigmoid(sum)
-                                                     : sum,
-                        p.flag);
+                                                     : sum;
+        /* as single launches store it: a head's norm can make much of it */
+        token_say_float((uint2 *)(to + args.at[EXCHANGE_IN]) + row,
+                        token_rounded(y, T()), p.flag);
     } else if (p.number == 2) {
         token_say_half((uint32_t *)(to + args.at[EXCHANGE_KEY]) + row,
                        sum < 0.0f ? 0.0f : sum * sum, p.flag, T());

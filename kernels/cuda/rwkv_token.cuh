@@ -183,6 +183,15 @@ static __device__ __forceinline__ uint32_t token_bits(float x, __nv_bfloat16)
     return __bfloat16_as_ushort(__float2bfloat16_rn(x));
 }
 
+static __device__ __forceinline__ float token_rounded(float x, __half)
+{
+    return __half2float(__float2half_rn(x));
+}
+static __device__ __forceinline__ float token_rounded(float x, __nv_bfloat16)
+{
+    return __bfloat162float(__float2bfloat16_rn(x));
+}
+
 template <typename T>
 static __device__ __forceinline__ void token_say_half(uint32_t *at, float x,
                                                       uint32_t flag, T type)

@@ -303,7 +303,8 @@ static void test_bits(void **state)
     test_rwkv_need(device);
     (void)snprintf(late, sizeof late, "%.80s,early=0", device);
     check_bits(&s, device);
-    check_bits(&s, late);
+    if (strstr(device, "early=") == NULL)
+        check_bits(&s, late);
     if (!is_emulated)
         check_bits(&large, device);
 }
