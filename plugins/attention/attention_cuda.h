@@ -60,7 +60,22 @@ struct vly_cuda_way {
                       vly_error *error);
 };
 
-enum { VLY_CUDA_MOST_WAYS = 20 };
+enum {
+    VLY_CUDA_MOST_WAYS = 20,
+    VLY_CUDA_MOST_HEADS = 65535, /* and sequences: of a grid's y and z */
+    /* that tensor cores sum for a row, 16 at a time: each sum is cut off by up
+     * to 2^-24, so of 2^20 equal keys it is 2^-9 short; of 2^31 it was 1 where
+     * 1.54 was wanted, seen on an H200 */
+    VLY_CUDA_MOST_KEYS = 1 << 20,
+};
+
+/* Whether a row may see more keys than that. */
+static inline int vly_cuda_sees_too_many(const vly_attention_desc *desc)
+{
+    return desc->seq_kv > VLY_CUDA_MOST_KEYS &&
+           (desc->window_left == VLY_ATTENTION_NO_WINDOW ||
+            desc->window_left > VLY_CUDA_MOST_KEYS);
+}
 
 /* In the order in which they are tried without measuring. */
 extern const vly_cuda_way *const vly_cuda_ways[];

@@ -113,6 +113,11 @@ static vly_status cudnn_supports(const vly_attention_device *device,
                               "cudnn: rows are not aligned to 16 bytes");
     if (desc->batch == 0 || desc->seq_q == 0 || desc->seq_kv == 0)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED, "cudnn: a size is 0");
+    if (desc->heads_q > VLY_CUDA_MOST_HEADS ||
+        desc->batch > VLY_CUDA_MOST_HEADS)
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "cudnn: more than %d heads or sequences",
+                              VLY_CUDA_MOST_HEADS);
     /* 9.14 gives NaN, seen on an H200; gradients were right */
     if (desc->scale < 0.0f && (desc->flags & VLY_ATTENTION_BACKWARD) == 0)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,

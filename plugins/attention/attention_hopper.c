@@ -78,6 +78,8 @@ static vly_status sm90_supports(const vly_attention_device *device,
         why = "wants dim and dim_v both 64, 128 or 256";
     else if (desc->scale < 0.0f)
         why = "wants a scale above 0";
+    else if (vly_cuda_sees_too_many(desc))
+        why = "loses digits of more than 2^20 keys";
     else if (desc->batch == 0 || desc->seq_q == 0 || desc->seq_kv == 0)
         why = "wants no size to be 0";
     else if (align < 16 || !fits_map(&desc->q, each) ||

@@ -97,9 +97,11 @@ static vly_status check_forward(const char *way, const vly_attention_desc *desc,
     if ((desc->flags & VLY_ATTENTION_BACKWARD) != 0)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED, "%s: forward only",
                               way);
-    if (desc->heads_q > 65535 || desc->batch > 65535)
+    if (desc->heads_q > VLY_CUDA_MOST_HEADS ||
+        desc->batch > VLY_CUDA_MOST_HEADS)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: more than 65535 heads or sequences", way);
+                              "%s: more than %d heads or sequences", way,
+                              VLY_CUDA_MOST_HEADS);
     return VLY_OK;
 }
 
@@ -174,6 +176,9 @@ static vly_status mma_supports(const vly_attention_device *device,
                            "own_mma: compute capability %u.%u, wanted "
                            "8.0 or newer",
                            device->capability / 10, device->capability % 10);
+    if (status == VLY_OK && vly_cuda_sees_too_many(desc))
+        status = vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                                "own_mma: loses digits of more than 2^20 keys");
     return status == VLY_OK ? check_chunks("own_mma", desc, error) : status;
 }
 
