@@ -68,8 +68,9 @@ typedef struct asking {
     size_t n_text;
     uint32_t *prompt;
     uint32_t n_prompt;
-    float *logits;
-    bool ends; /* the vocabulary has an end of a text */
+    float *logits; /* after the prompt */
+    float *next;   /* those, then the context's */
+    bool ends;     /* the vocabulary has an end of a text */
     uint64_t n_answer;
     double prompt_s;
     double answer_s;
@@ -280,6 +281,7 @@ static vly_status take_prompt(asking *a, const tool_args *args,
     VLY_TRY(vly_rwkv_context_feed(a->context, a->prompt, NULL, a->n_prompt,
                                   a->logits, error));
     a->prompt_s = seconds_since(begin_ns);
+    a->next = a->logits;
     if (path)
         status =
             vly_writer_save(path, a->logits, vocabulary * sizeof(float), error);
@@ -292,7 +294,7 @@ static void mask_padding(asking *a)
 {
     const uint32_t all = vly_rwkv_model_info_of(a->model)->sizes.vocabulary;
     for (uint32_t i = vly_tokenizer_vocabulary(a->tokenizer); i < all; i++)
-        a->logits[i] = -INFINITY;
+        a->next[i] = -INFINITY;
 }
 
 static vly_status answer(asking *a, uint64_t n_most, vly_error *error)
@@ -305,7 +307,7 @@ static vly_status answer(asking *a, uint64_t n_most, vly_error *error)
         size_t n = 0;
         uint32_t token = 0;
         mask_padding(a);
-        VLY_TRY(vly_sampler_next(a->sampler, a->logits, &token, error));
+        VLY_TRY(vly_sampler_next(a->sampler, a->next, &token, error));
         if (a->ends && token == VLY_TOKEN_END)
             break;
         VLY_TRY(vly_tokenizer_decode(a->tokenizer, token, &bytes, &n, error));
@@ -314,8 +316,7 @@ static vly_status answer(asking *a, uint64_t n_most, vly_error *error)
             break;
         if (is_shown)
             fflush(stdout);
-        VLY_TRY(vly_rwkv_context_feed(a->context, &token, NULL, 1, a->logits,
-                                      error));
+        VLY_TRY(vly_rwkv_context_step(a->context, token, &a->next, error));
         a->n_answer++;
     }
     a->answer_s = seconds_since(begin_ns);

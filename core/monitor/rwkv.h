@@ -141,6 +141,15 @@ vly_status vly_rwkv_context_feed(vly_rwkv_context *context,
                                  const uint32_t *lengths, uint32_t n,
                                  float *logits, vly_error *error);
 
+/* One token of a context of one sequence.
+ * logits   [vocabulary] of what follows, of the context's own: to be read and
+ *          changed until its next call. Where a chain runs the device writes
+ *          them there
+ * Errors   those of feed; E_INVALID more than one sequence
+ * Cost     that of feed; the first call allocates */
+vly_status vly_rwkv_context_step(vly_rwkv_context *context, uint32_t token,
+                                 float **logits, vly_error *error);
+
 /* ---- states ------------------------------------------------------------ */
 
 /* All to zero, one sequence or, with UINT32_MAX, all of them. */

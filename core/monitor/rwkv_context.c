@@ -184,6 +184,7 @@ void vly_rwkv_context_destroy(vly_rwkv_context *context)
     rwkv_pass_deinit(context->model, &context->pass[1]);
     if (context->arena)
         memory->free(device, context->arena);
+    rwkv_own_free(context);
     if (context->stream)
         memory->stream_destroy(device, context->stream);
     vly_free(context->host);
@@ -253,6 +254,10 @@ static vly_status put_tokens(vly_rwkv_context *context, const rwkv_pass *pass,
             tokens[(size_t)s * pass->seq + t] =
                 t < n ? (int32_t)f->tokens[(size_t)s * f->n + done + t] : 0;
     }
+    if (pass->chain != NULL) {
+        *rwkv_own_token(context) = tokens[0];
+        return VLY_OK;
+    }
     VLY_TRY(memory->copy(device, context->at.token, tokens,
                          (uint64_t)pass->rows * sizeof *tokens,
                          VLY_COPY_TO_DEVICE, context->stream, error));
@@ -276,6 +281,20 @@ static vly_status get_rows(vly_rwkv_context *context, float *to, uint64_t row,
         VLY_COPY_FROM_DEVICE, context->stream, error);
 }
 
+/* What a chain left in the host's memory. */
+static vly_status get_own(vly_rwkv_context *context, float *to,
+                          vly_error *error)
+{
+    const float *own = rwkv_own_logits(context);
+    const size_t bytes =
+        (size_t)context->model->info.sizes.vocabulary * sizeof *own;
+    vly_status status = context->model->parts.memory.stream_wait(
+        context->model->parts.device.index, context->stream, error);
+    if (status == VLY_OK && to != NULL && to != own)
+        memcpy(to, own, bytes);
+    return status;
+}
+
 static vly_status get_logits(vly_rwkv_context *context, const rwkv_pass *pass,
                              const feed *f, uint32_t done, vly_error *error)
 {
@@ -283,6 +302,14 @@ static vly_status get_logits(vly_rwkv_context *context, const rwkv_pass *pass,
     const int32_t *lengths =
         context->host + (size_t)context->n * context->chunk;
     vly_status status = VLY_OK;
+    if (pass->chain != NULL) {
+        const bool all = (context->flags & VLY_RWKV_ALL_LOGITS) != 0;
+        const bool wanted =
+            f->logits != NULL && (all || done + 1 == length_of(f, 0));
+        return get_own(
+            context, wanted ? f->logits + (all ? done * vocabulary : 0) : NULL,
+            error);
+    }
     for (uint32_t s = 0; s < context->n && f->logits != NULL; s++) {
         const uint32_t n = (uint32_t)lengths[s];
         if (n == 0)
@@ -311,6 +338,61 @@ static uint32_t most_left(const vly_rwkv_context *context, const feed *f,
         most = left > most ? left : most;
     }
     return most;
+}
+
+vly_status rwkv_own(vly_rwkv_context *context, vly_error *error)
+{
+    const vly_memory *memory = &context->model->parts.memory;
+    const uint64_t bytes =
+        rwkv_bytes(context->model->info.sizes.vocabulary, VLY_ELEMENT_F32) +
+        RWKV_ALIGN;
+    void *made = NULL;
+    vly_status status = VLY_OK;
+    if (context->own != NULL)
+        return VLY_OK;
+    if (memory->alloc_host != NULL && memory->free_host != NULL)
+        status = memory->alloc_host(context->model->parts.device.index, bytes,
+                                    &made, error);
+    else if ((made = vly_malloc(bytes, 1)) == NULL)
+        status = vly_fail_nomem(error, bytes, "a model's context");
+    if (status == VLY_OK)
+        context->own = made;
+    return status;
+}
+
+void rwkv_own_free(vly_rwkv_context *context)
+{
+    const vly_memory *memory = &context->model->parts.memory;
+    if (memory->free_host != NULL && memory->alloc_host != NULL)
+        memory->free_host(context->model->parts.device.index, context->own);
+    else
+        vly_free(context->own);
+    context->own = NULL;
+}
+
+int32_t *rwkv_own_token(const vly_rwkv_context *context)
+{
+    return (int32_t *)(void *)context->own;
+}
+
+float *rwkv_own_logits(const vly_rwkv_context *context)
+{
+    return (float *)(void *)(context->own + RWKV_ALIGN);
+}
+
+vly_status vly_rwkv_context_step(vly_rwkv_context *context, uint32_t token,
+                                 float **logits, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    if (context->n != 1)
+        return vly_fail(error, VLY_E_INVALID,
+                        "a step of %u sequences, wanted one", context->n);
+    VLY_TRY(rwkv_own(context, error));
+    VLY_TRY(vly_rwkv_context_feed(context, &token, NULL, 1,
+                                  rwkv_own_logits(context), error));
+    *logits = rwkv_own_logits(context);
+out:
+    return status;
 }
 
 vly_status vly_rwkv_context_feed(vly_rwkv_context *context,

@@ -98,7 +98,8 @@ typedef struct rwkv_pass {
     rwkv_linear key;
     rwkv_linear value;
     rwkv_linear head;
-    vly_rwkv_chain *chain; /* all of it in one, where the device has chains */
+    vly_rwkv_chain *chain; /* all of it in one, where the device has chains;
+                              token and logits are the context's own */
     vly_graph *graph;
 } rwkv_pass;
 
@@ -149,6 +150,7 @@ struct vly_rwkv_context {
     char *last[2]; /* [layers][n][width] fp32 */
     char *state;   /* [layers][n][heads][64][64] fp32 */
     int32_t *host; /* [n * chunk] tokens, [n] lengths */
+    char *own;     /* of rwkv_own: host memory, of which the device knows */
     char how[256];
 };
 
@@ -156,6 +158,12 @@ struct vly_rwkv_context {
 vly_status rwkv_pass_init(vly_rwkv_context *context, rwkv_pass *pass,
                           vly_error *error);
 void rwkv_pass_deinit(const vly_rwkv_model *model, rwkv_pass *pass);
+/* Host memory for one token and its logits, made once.
+ * Errors  E_NOMEM; those of the device */
+vly_status rwkv_own(vly_rwkv_context *context, vly_error *error);
+void rwkv_own_free(vly_rwkv_context *context);
+int32_t *rwkv_own_token(const vly_rwkv_context *context);
+float *rwkv_own_logits(const vly_rwkv_context *context); /* [vocabulary] */
 /* All of a pass into the stream, as a chain or a graph where there are such. */
 vly_status rwkv_pass_run(vly_rwkv_context *context, rwkv_pass *pass,
                          vly_error *error);

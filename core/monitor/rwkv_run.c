@@ -315,6 +315,8 @@ static vly_status make_chain(vly_rwkv_context *context, rwkv_pass *pass,
             context->model->info.sizes.layers * RUNS_OF_A_LAYER + OTHER_RUNS};
     vly_error why = {.struct_size = sizeof why};
     vly_status status = VLY_OK;
+    const rwkv_arrays at = context->at;
+    const bool has_own = context->own != NULL;
     record.plans = vly_calloc(record.most, sizeof *record.plans);
     record.runs = vly_calloc(record.most, sizeof *record.runs);
     if (!record.plans || !record.runs) {
@@ -322,9 +324,14 @@ static vly_status make_chain(vly_rwkv_context *context, rwkv_pass *pass,
                                 "a chain of operations");
         goto out;
     }
+    VLY_TRY(rwkv_own(context, error));
+    *rwkv_own_token(context) = context->host[0];
+    context->at.token = rwkv_own_token(context);
+    context->at.logits = rwkv_own_logits(context);
     context->record = &record;
     status = run_all(context, pass, error);
     context->record = NULL;
+    context->at = at;
     VLY_TRY(status);
     status = table->chain_create(&context->model->parts.device, record.plans,
                                  record.runs, record.n, &pass->chain, &why);
@@ -340,6 +347,8 @@ static vly_status make_chain(vly_rwkv_context *context, rwkv_pass *pass,
         status = VLY_OK;
     }
 out:
+    if (!has_own && pass->chain == NULL)
+        rwkv_own_free(context);
     vly_free(record.plans);
     vly_free(record.runs);
     return status;
@@ -351,8 +360,10 @@ static bool can_be_chain(const vly_rwkv_context *context, const rwkv_pass *pass)
     const vly_rwkv *table = &context->model->parts.rwkv;
     return (context->flags & VLY_RWKV_BESIDE) == 0 &&
            table->chain_create != NULL && table->chain_run != NULL &&
-           table->chain_destroy != NULL && pass->rows == 1 && pass->is_step &&
-           pass->in[0].fused != NULL &&
+           table->chain_destroy != NULL &&
+           context->model->parts.memory.alloc_host != NULL &&
+           context->model->parts.memory.free_host != NULL && pass->rows == 1 &&
+           pass->is_step && pass->in[0].fused != NULL &&
            (pass->in[1].n == 0 || pass->in[1].fused != NULL) &&
            pass->output.fused != NULL && pass->key.fused != NULL &&
            pass->value.fused != NULL && pass->head.fused != NULL;

@@ -121,12 +121,12 @@ static __device__ __forceinline__ void next_layer(const token_args &args,
 
 template <typename T>
 static __device__ __forceinline__ void
-put_sum(const token_args &args, const token_phase &p, uint32_t product,
-        uint32_t row, float sum)
+put_sum(const token_args &args, const token_memory &m, const token_phase &p,
+        uint32_t product, uint32_t row, float sum)
 {
     char *const to = args.exchange;
     if (p.is_end) {
-        rwkv_put(args.logits, args.type_logits, row, sum);
+        ((float *)(token_base + m.x1))[row - m.s->range[RANGE_HEAD][0]] = sum;
     } else if (p.number == 0) {
         const uint32_t f = p.kind->activation[product];
         const float y = f == VLY_CUDA_RWKV_TANH      ? tanhf(sum)
@@ -175,8 +175,21 @@ run_products(const token_args &args, const token_memory &m,
                     p.vector + (product - p.p0) * args.width * 2};
         },
         [&](uint32_t row, float sum) {
-            put_sum<T>(args, p, product, row, sum);
+            put_sum<T>(args, m, p, product, row, sum);
         });
+}
+
+/* The block's logits at once: the host's memory may be where they go, where
+ * each write is a message of its own. */
+static __device__ __forceinline__ void put_logits(const token_args &args,
+                                                  const token_memory &m)
+{
+    const uint32_t begin = m.s->range[RANGE_HEAD][0];
+    const uint32_t n = m.s->range[RANGE_HEAD][1] - begin;
+    const float *from = (const float *)(token_base + m.x1);
+    token_sync();
+    for (uint32_t i = threadIdx.x; i < n; i += TOKEN_WORKERS)
+        rwkv_put(args.logits, args.type_logits, begin + i, from[i]);
 }
 
 /* A phase; heads behind the first one. */
@@ -253,6 +266,7 @@ static __global__ void __launch_bounds__(TOKEN_THREADS, 1)
             run_phase<T, NE>(args, m, p, count, r, x, kept);
         }
     }
+    put_logits(args, m);
     /* all blocks have begun, as all have left values */
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *layers = begin + args.n_layers;
@@ -353,6 +367,15 @@ static bool has_room(const vly_cuda_rwkv_token *t, uint32_t blocks)
     return true;
 }
 
+/* The second vector, or the logits of a block. */
+static uint32_t second_bytes(const vly_cuda_rwkv_token *t)
+{
+    const uint32_t blocks = t->blocks > 0 ? t->blocks : 1;
+    const uint32_t logits = (t->vocabulary / blocks + 1) * 4;
+    const uint32_t most = logits > t->hidden * 2 ? logits : t->hidden * 2;
+    return (most + 127) / 128 * 128;
+}
+
 static void place_exchange(vly_cuda_rwkv_token *t)
 {
     const uint32_t size[] = {t->kind[1].first[t->kind[1].n] * 8, t->width * 4,
@@ -390,9 +413,10 @@ const char *vly_cuda_rwkv_token_plan(vly_cuda_rwkv_token *t,
     t->blocks = multiprocessors < t->width ? multiprocessors : t->width;
     t->blocks = t->blocks < t->hidden ? t->blocks : t->hidden;
     t->vectors = count_vectors(t, t->blocks);
+    t->second = second_bytes(t);
     const uint32_t slot_bytes = t->piece * 4 << t->shift;
     const uint32_t fixed = (sizeof(token_shared) + 127) / 128 * 128 +
-                           t->vectors * t->width * 2 + t->hidden * 2 + 1024;
+                           t->vectors * t->width * 2 + t->second + 1024;
     uint32_t ahead = TOKEN_WARPS >> t->shift; /* that a warp may be ahead */
     ahead = ahead == 0 ? 1 : ahead;
     if (t->blocks < t->width / RWKV_DIM || t->vectors == 0 ||

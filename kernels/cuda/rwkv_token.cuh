@@ -89,7 +89,8 @@ extern __shared__ __align__(128) char token_base[];
 struct token_memory {
     uint64_t *full, *empty; /* barriers of the slots */
     uint32_t ring;
-    uint32_t x0, x1; /* of first products and key; of output and value */
+    uint32_t x0, x1; /* of first products and key; of output and value, then
+                        logits */
     token_shared *s;
 };
 

@@ -52,13 +52,14 @@ typedef struct vly_cuda_rwkv_token {
     uint32_t rank[4];    /* w a v g */
     uint32_t type;       /* VLY_CUDA_F16, VLY_CUDA_BF16 */
     uint32_t table_rows;
-    const int32_t *token;
+    const int32_t *token; /* NULL: token_value */
+    int32_t token_value;
     const void *table;         /* [table_rows][width] type */
     const float *table_weight; /* of its norm; NULL: none */
     const float *table_bias;
     const float *out_weight, *out_bias;
     const void *head;
-    void *logits;
+    void *logits; /* of the device, or of the host where that is mapped */
     uint32_t type_logits; /* VLY_CUDA_F32 or type */
     float eps, eps_group;
     /* exchange: zeros before the first launch, of vly_cuda_rwkv_token_bytes */
@@ -67,9 +68,10 @@ typedef struct vly_cuda_rwkv_token {
     /* made by vly_cuda_rwkv_token_plan */
     uint32_t blocks, shared; /* of the launch */
     uint32_t piece, shift, slots, ahead, low, vectors;
+    uint32_t second; /* bytes of the second vector */
     uint32_t log_q[2];
-    uint32_t at[5]; /* of the exchange: bytes */
-    uint32_t bytes; /* likewise, all */
+    uint32_t at[5];     /* of the exchange: bytes */
+    uint32_t bytes;     /* likewise, all */
 } vly_cuda_rwkv_token;
 
 /* Plans a launch on a device of so many multiprocessors, each with so much

@@ -64,7 +64,7 @@ map_memory(const token_args &args)
     m.s = (token_shared *)(token_base + shared);
     m.x0 = shared + (uint32_t)(sizeof(token_shared) + 127) / 128 * 128;
     m.x1 = m.x0 + args.vectors * args.width * 2;
-    m.ring = m.x1 + args.hidden * 2;
+    m.ring = m.x1 + args.second;
     return m;
 }
 

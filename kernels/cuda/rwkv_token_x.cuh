@@ -212,7 +212,8 @@ template <typename T, int NE>
 static __device__ __forceinline__ void
 embed(const token_args &args, token_shared &s, float count, float (&x)[NE][2])
 {
-    const int32_t token = *args.token;
+    const int32_t token =
+        args.token != nullptr ? *args.token : args.token_value;
     const bool known = token >= 0 && (uint32_t)token < args.table_rows;
     const T *row =
         (const T *)args.table + (uint64_t)(known ? token : 0) * args.width;

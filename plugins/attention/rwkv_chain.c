@@ -19,7 +19,8 @@ enum { ALIGN = 256, CAPABILITY = 90 };
 struct vly_rwkv_chain {
     vly_cuda_rwkv_token token;
     uint32_t device;
-    char *memory; /* [n_layers] layers, then the exchange */
+    char *memory;            /* [n_layers] layers, then the exchange */
+    const int32_t *token_at; /* of the host: read when it runs; or NULL */
 };
 
 /* ---- what can be done --------------------------------------------------- */
@@ -148,6 +149,11 @@ static vly_status fill(vly_rwkv_chain *chain, vly_rwkv_plan *const *plans,
                                 "%s: rwkv chain of %s", vly_accel_plugin, why);
     if (status == VLY_OK)
         status = put(chain, layers, error);
+    /* an argument of the launch: blocks would ask the host for it each */
+    if (status == VLY_OK && vly_accel_cuda_is_host(chain->token.token)) {
+        chain->token_at = chain->token.token;
+        chain->token.token = NULL;
+    }
     vly_accel_free(layers);
     return status;
 }
@@ -178,6 +184,8 @@ vly_status vly_rwkv_cuda_chain_run(vly_rwkv_chain *chain, void *stream,
     vly_status status = vly_accel_cuda_enter(chain->device, error);
     if (status != VLY_OK)
         return status;
+    if (chain->token_at != NULL)
+        chain->token.token_value = *chain->token_at;
     return vly_accel_cuda_check(vly_cuda_rwkv_token_run(&chain->token, stream),
                                 "rwkv chain", error);
 }

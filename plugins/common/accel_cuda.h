@@ -5,6 +5,8 @@
 #ifndef VOLLEY_ACCEL_CUDA_H
 #define VOLLEY_ACCEL_CUDA_H
 
+#include <stdbool.h>
+
 #include <volley/accelerator.h>
 
 /* OK if there is a driver and a device; else E_DEVICE: no driver, one that is
@@ -35,6 +37,10 @@ vly_status vly_accel_cuda_take(uint32_t device, uint64_t bytes, uint32_t qos,
 /* No work that uses it may be under way: others may have it at once, in other
  * streams. NULL is legal. [any-thread] */
 void vly_accel_cuda_give(uint32_t device, void *memory);
+
+/* Whether it is memory of alloc_host, or other memory of the host that the
+ * driver knows. [any-thread] */
+bool vly_accel_cuda_is_host(const void *memory);
 
 /* volley.memory/1 on CUDA: cuda_memory_table.c. Its memory is burstable. */
 extern const vly_memory vly_accel_cuda_memory;

@@ -216,4 +216,6 @@ const vly_memory vly_accel_host_memory = {
     .event_record = event_record,
     .event_elapsed = event_elapsed,
     .alloc_as = memory_alloc_as,
+    .alloc_host = memory_alloc,
+    .free_host = memory_free,
 };

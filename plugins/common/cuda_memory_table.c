@@ -65,6 +65,44 @@ static vly_status memory_alloc(uint32_t device, uint64_t bytes, void **memory,
     return vly_accel_cuda_take(device, bytes, VLY_QOS_BURSTABLE, memory, error);
 }
 
+static vly_status memory_alloc_host(uint32_t device, uint64_t bytes,
+                                    void **memory, vly_error *error)
+{
+    void *made = NULL;
+    vly_status status = vly_accel_cuda_enter(device, error);
+    if (status != VLY_OK)
+        return status;
+    const cudaError_t code =
+        cudaMallocHost(&made, (size_t)(bytes > 0 ? bytes : 1));
+    if (code == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        return vly_accel_fail_memory(bytes, vly_accel_available(),
+                                     " of pinned host memory", error);
+    }
+    status = vly_accel_cuda_check((int)code, "cudaMallocHost", error);
+    if (status == VLY_OK)
+        *memory = made;
+    return status;
+}
+
+bool vly_accel_cuda_is_host(const void *memory)
+{
+    struct cudaPointerAttributes is;
+    if (cudaPointerGetAttributes(&is, memory) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return false;
+    }
+    return is.type == cudaMemoryTypeHost;
+}
+
+static void memory_free_host(uint32_t device, void *memory)
+{
+    if (memory == NULL || vly_accel_cuda_enter(device, NULL) != VLY_OK)
+        return;
+    (void)cudaFreeHost(memory);
+    (void)cudaGetLastError();
+}
+
 static vly_status memory_copy(uint32_t device, void *to, const void *from,
                               uint64_t bytes, uint32_t kind, void *stream,
                               vly_error *error)
@@ -266,4 +304,6 @@ const vly_memory vly_accel_cuda_memory = {
     .graph_run = graph_run,
     .graph_destroy = graph_destroy,
     .alloc_as = vly_accel_cuda_take,
+    .alloc_host = memory_alloc_host,
+    .free_host = memory_free_host,
 };

@@ -127,6 +127,16 @@ cudaError_t cudaFreeHost(void *memory)
     return give(memory);
 }
 
+/* All memory is the host's. */
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
+                                     const void *memory)
+{
+    memset(attributes, 0, sizeof *attributes);
+    attributes->type =
+        memory != NULL ? cudaMemoryTypeHost : cudaMemoryTypeUnregistered;
+    return cudaSuccess;
+}
+
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 {
     *available = *total = (size_t)1 << 30;

@@ -5,6 +5,7 @@
  * processor, so that what else the machine does changes no choice. With kernels
  * compiled by cuda_emulation.h a whole plugin runs where there is no device.
  */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -102,6 +103,26 @@ cudaError_t cudaFree(void *memory)
 {
     if (memory != NULL)
         vly_accel_host->free(vly_accel_host->context, memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void **memory, size_t bytes)
+{
+    return cudaMalloc(memory, bytes);
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+    return cudaFree(memory);
+}
+
+/* All of it is the host's. */
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
+                                     const void *memory)
+{
+    memset(attributes, 0, sizeof *attributes);
+    attributes->type = cudaMemoryTypeHost;
+    attributes->hostPointer = (void *)(uintptr_t)memory;
     return cudaSuccess;
 }
 

@@ -226,7 +226,7 @@ static void run_layer(work *w, uint32_t l)
 static void embed(work *w)
 {
     const vly_cuda_rwkv_token *t = w->token;
-    const int32_t token = *t->token;
+    const int32_t token = t->token != NULL ? *t->token : t->token_value;
     const bool is_known = token >= 0 && (uint32_t)token < t->table_rows;
     for (uint32_t i = 0; i < t->width; i++)
         w->x[i] = is_known ? value(t, t->table, (uint64_t)token * t->width + i)

@@ -161,6 +161,32 @@ static void without_one(void **state)
     assert_int_equal(vly_memory_live(), live);
 }
 
+/* Memory of the host that the device reads: beside the accounts of devices. */
+static void of_the_host(void **state)
+{
+    (void)state;
+    vly_error error = VLY_ERROR_INIT;
+    void *first = NULL, *none = NULL;
+    start(vly_host_table());
+    uint64_t live = vly_memory_live();
+    assert_ok(memory->alloc_host(1, 5000, &first, &error), error);
+    assert_int_equal((uintptr_t)first % 256, 0);
+    memset(first, 1, 5000);
+    assert_true(vly_accel_cuda_is_host(first));
+    assert_false(vly_accel_cuda_is_host(NULL));
+    memory->free_host(1, first);
+    memory->free_host(1, NULL);
+    assert_int_equal(memory->alloc_host(2, 1, &none, &error), VLY_E_INVALID);
+    vly_memory_fail_at(1);
+    assert_int_equal(memory->alloc_host(0, 700, &none, &error), VLY_E_NOMEM);
+    vly_memory_fail_at(0);
+    assert_int_equal(error.bytes_requested, 700);
+    assert_non_null(strstr(error.message, "pinned host memory"));
+    assert_null(none);
+    assert_int_equal(vly_memory_live(), live);
+    stop();
+}
+
 /* Each allocation of the host, or of the device, fails once. */
 static void none_left(void **state)
 {
@@ -258,8 +284,8 @@ static void one_lost(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_driver),   cmocka_unit_test(by_the_policy),
-    cmocka_unit_test(without_one), cmocka_unit_test(none_left),
-    cmocka_unit_test(one_lost),
+    cmocka_unit_test(of_the_host), cmocka_unit_test(without_one),
+    cmocka_unit_test(none_left),   cmocka_unit_test(one_lost),
 };
 
 VLY_TEST_MAIN(tests)

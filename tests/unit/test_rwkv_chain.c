@@ -225,13 +225,24 @@ static void test_large(void **state)
 
 enum { N_TEXT = 9, BEFORE = 4 };
 
-/* Logits of tokens [from, to), one by one. */
+/* Logits of tokens [from, to), one by one: copied out, or the context's own. */
 static void feed(vly_rwkv_context *context, const uint32_t *tokens,
                  uint32_t from, uint32_t to, float *logits)
 {
     const uint32_t vocabulary = context->model->info.sizes.vocabulary;
-    for (uint32_t t = from; t < to; t++)
-        test_rwkv_feed(context, tokens + t, 1, logits + (size_t)t * vocabulary);
+    for (uint32_t t = from; t < to; t++) {
+        float *own = NULL;
+        if (t % 2 == 0) {
+            test_rwkv_feed(context, tokens + t, 1,
+                           logits + (size_t)t * vocabulary);
+            continue;
+        }
+        assert_ok(vly_rwkv_context_step(context, tokens[t], &own, &test_error),
+                  test_error);
+        memcpy(logits + (size_t)t * vocabulary, own,
+               vocabulary * sizeof *logits);
+        memset(own, 0xff, vocabulary * sizeof *own);
+    }
 }
 
 /* A state goes on elsewhere, saved and forked: contexts 1 and 2 after 0. */

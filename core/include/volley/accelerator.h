@@ -111,7 +111,14 @@ typedef struct vly_memory {
      * is burstable. free is the same. Errors  of alloc; E_INVALID qos */
     vly_status (*alloc_as)(uint32_t device, uint64_t bytes, uint32_t qos,
                            void **memory, vly_error *error);
-    void *reserved[5]; /* NULL */
+    /* [optional, both or none] Host memory that the device reads and writes at
+     * the same address: what it writes there needs no copy, and copies of it
+     * make no detour. Aligned to 256 bytes, not cleared. Errors  of alloc */
+    vly_status (*alloc_host)(uint32_t device, uint64_t bytes, void **memory,
+                             vly_error *error);
+    /* No work that uses it may be under way. NULL is legal. */
+    void (*free_host)(uint32_t device, void *memory);
+    void *reserved[3]; /* NULL */
 } vly_memory;
 VLY_SEAL(vly_memory, 200);
 

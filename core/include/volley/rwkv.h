@@ -212,7 +212,10 @@ typedef struct vly_rwkv_chain vly_rwkv_chain; /* likewise */
  * chain_create keeps copies of runs (stream and workspace are ignored) and
  * needs the plans no longer; it may allocate memory of the device, and waits
  * for what it put there. What the runs point to must be there as long as the
- * chain; values there (a token, states) are those at chain_run. Of one chain
+ * chain; values there (a token, states) are those at chain_run: what
+ * lies in the host's memory (alloc_host of volley.memory/1) may be read by it
+ * before it returns, and is to be left alone until the stream was waited
+ * for. Of one chain
  * one run is under way at a time. A chain may need the whole device at once,
  * and then waits until others have left it. E_UNSUPPORTED, with the reason,
  * where the plugin cannot do the runs at once. */
