@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A token of RWKV-7 in one launch, a block a multiprocessor. Each layer is four
- * phases, products with something before them that every block makes for
- * itself:
+ * A token of RWKV-7 in one launch, a block a multiprocessor (of an H200 120 of
+ * 132, in clusters). Each layer is four phases, products with something before
+ * them that every block makes for itself:
  *
  *   norm, token shift        r k v and the LoRAs' first products; then some
  *                            blocks have a head each
@@ -11,10 +11,11 @@
  *
  * Rows of each product are divided among the blocks. A block keeps the whole
  * residual stream in registers; what it needs of others comes as values with
- * flags (rwkv_token.cuh), and weights come past all of that, one stream of
- * copies through slots of shared memory (rwkv_token_feed.cuh), so that memory
- * is not idle while blocks wait for each other. Launches of their own cost 3.2
- * us each beside their bytes, seven a layer.
+ * flags (rwkv_token.cuh), for which each block of a cluster asks by its share
+ * (token_hear), and weights come past all of that, one stream of copies through
+ * slots of shared memory (rwkv_token_feed.cuh), so that memory is not idle
+ * while blocks wait for each other. Launches of their own cost 3.2 us each
+ * beside their bytes, seven a layer.
  *
  * All phases run through the same code: it is to fit into the cache of
  * instructions, whose misses queue behind the copies as all else does. For the
@@ -77,9 +78,9 @@ static __device__ __forceinline__ token_kept make_mixed(const token_args &args,
     float now[NE][2];
     read_columns<NE>(args, p, c);
     if (part != 0)
-        take_sums<NE>(args, EXCHANGE_OUTPUT, p.flag, x);
+        take_sums<NE>(args, m, EXCHANGE_OUTPUT, p.flag, x);
     else if (p.l > 0)
-        take_sums<NE>(args, EXCHANGE_VALUE, p.flag - 1, x);
+        take_sums<NE>(args, m, EXCHANGE_VALUE, p.flag - 1, x);
     normalise<NE>(x, norm_of<NE>(args, x, m.s->part[part], count), c.weight,
                   c.bias, now);
     if (p.is_end)
@@ -203,9 +204,9 @@ run_phase(const token_args &args, const token_memory &m, const token_phase &p,
     if (p.number % 2 == 0)
         kept = make_mixed<T, NE>(args, m, p, count, x);
     else
-        take_halves<2 * NE>(args, part == 0 ? EXCHANGE_Y : EXCHANGE_KEY,
-                            part == 0 ? args.width : args.hidden,
-                            p.flag & 0xffffu, p.vector);
+        token_hear<true>(args, m, part == 0 ? EXCHANGE_Y : EXCHANGE_KEY,
+                         (part == 0 ? args.width : args.hidden) / 4, p.flag,
+                         part, p.vector);
     if (p.number == 2)
         asm volatile("cp.async.wait_all;" ::: "memory");
     token_sync();
@@ -276,7 +277,8 @@ static __global__ void __launch_bounds__(TOKEN_THREADS, 1)
 
 #define MOST_WIDTH 4096
 #define SLOT_BYTES (20 * 1024) /* the most that a slot is made of pieces to */
-#define LOW_BYTES (32 * 1024)  /* under way for phases to come */
+#define AHEAD 4                /* slots under way for the phase that runs */
+#define LOW 2                  /* likewise for phases to come */
 #define MOST_SLOTS 64
 #define PIECE_MOST 2560
 
@@ -388,21 +390,19 @@ static void place_exchange(vly_cuda_rwkv_token *t)
     t->bytes = at;
 }
 
-/* Slots under way for phases to come. Measured on an H200, us a token with 1
- * and 2: width 768 239 and 250, 2048 840 and 803, 2560 1612 and 1663. Where a
- * layer fits into the slots there is no hurry. */
+/* Slots under way for phases to come. Where a layer fits into the slots there
+ * is no hurry. */
 static uint32_t pace(const vly_cuda_rwkv_token *t, uint32_t slot_bytes)
 {
     const uint64_t rows = (uint64_t)t->kind[1].first[t->kind[1].n] + t->width +
                           UINT64_C(2) * t->hidden;
     if (rows * t->width * 2 / t->blocks <= (uint64_t)t->slots * slot_bytes)
         return 1;
-    const uint32_t low = LOW_BYTES / slot_bytes;
-    return low < 1 ? 1 : low < t->ahead ? low : t->ahead;
+    return LOW < t->ahead ? LOW : t->ahead;
 }
 
-const char *vly_cuda_rwkv_token_plan(vly_cuda_rwkv_token *t,
-                                     uint32_t multiprocessors, uint32_t shared)
+const char *vly_cuda_rwkv_token_plan(vly_cuda_rwkv_token *t, uint32_t blocks,
+                                     uint32_t shared)
 {
     const char *no = check_shape(t);
     if (no == nullptr)
@@ -410,29 +410,31 @@ const char *vly_cuda_rwkv_token_plan(vly_cuda_rwkv_token *t,
     if (no != nullptr)
         return no;
     /* each block has a row of each product but the head's */
-    t->blocks = multiprocessors < t->width ? multiprocessors : t->width;
+    t->blocks = blocks < t->width ? blocks : t->width;
     t->blocks = t->blocks < t->hidden ? t->blocks : t->hidden;
+    t->blocks = t->blocks / TOKEN_CLUSTER * TOKEN_CLUSTER;
     t->vectors = count_vectors(t, t->blocks);
     t->second = second_bytes(t);
     const uint32_t slot_bytes = t->piece * 4 << t->shift;
     const uint32_t fixed = (sizeof(token_shared) + 127) / 128 * 128 +
-                           t->vectors * t->width * 2 + t->second + 1024;
+                           t->vectors * t->width * 2 + t->second +
+                           t->width * 4 + 1024;
     uint32_t ahead = TOKEN_WARPS >> t->shift; /* that a warp may be ahead */
     ahead = ahead == 0 ? 1 : ahead;
     if (t->blocks < t->width / RWKV_DIM || t->vectors == 0 ||
         !has_room(t, t->blocks) || fixed > shared ||
         (shared - fixed) / slot_bytes <= ahead) {
         snprintf(why, sizeof why,
-                 "a width of %u on %u multiprocessors with %u bytes of shared "
+                 "a width of %u in %u blocks at once with %u bytes of shared "
                  "memory each, which are too few",
-                 t->width, multiprocessors, shared);
+                 t->width, blocks, shared);
         return why;
     }
     t->slots = (shared - fixed) / slot_bytes;
     t->slots = t->slots < MOST_SLOTS ? t->slots : MOST_SLOTS;
     /* A slot's barrier tells two rounds apart, not three: what a warp waits
      * for must not be a round behind what has come. */
-    t->ahead = t->slots - ahead < 3 ? t->slots - ahead : 3;
+    t->ahead = t->slots - ahead < AHEAD ? t->slots - ahead : AHEAD;
     t->low = pace(t, slot_bytes);
     t->shared = fixed + t->slots * slot_bytes;
     place_exchange(t);
@@ -450,21 +452,49 @@ template <typename T> static token_kernel kernel_of(uint32_t width)
                           : (token_kernel)rwkv_token<T, 8>;
 }
 
+/* With the first of attributes, which are to be there as long as it is. */
+static cudaLaunchConfig_t config_of(uint32_t blocks, uint32_t shared,
+                                    cudaLaunchAttribute *attributes)
+{
+    cudaLaunchConfig_t config = {};
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim.x = TOKEN_CLUSTER;
+    attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(TOKEN_THREADS);
+    config.dynamicSmemBytes = shared;
+    config.attrs = attributes;
+    config.numAttrs = 1;
+    return config;
+}
+
+int vly_cuda_rwkv_token_room(uint32_t shared, uint32_t *blocks)
+{
+    const token_kernel kernel = kernel_of<__half>(MOST_WIDTH);
+    cudaLaunchAttribute attribute;
+    const cudaLaunchConfig_t config =
+        config_of(TOKEN_CLUSTER, shared, &attribute);
+    int clusters = 0;
+    cudaError_t code = cudaFuncSetAttribute(
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+    if (code == cudaSuccess)
+        code = cudaOccupancyMaxActiveClusters(&clusters, kernel, &config);
+    *blocks = code == cudaSuccess ? (uint32_t)clusters * TOKEN_CLUSTER : 0;
+    return (int)code;
+}
+
 int vly_cuda_rwkv_token_run(const vly_cuda_rwkv_token *token, void *stream)
 {
     const token_kernel kernel = token->type == 1
                                     ? kernel_of<__half>(token->width)
                                     : kernel_of<__nv_bfloat16>(token->width);
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeCooperative;
-    attribute.val.cooperative = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(token->blocks);
-    config.blockDim = dim3(TOKEN_THREADS);
-    config.dynamicSmemBytes = token->shared;
+    cudaLaunchAttribute attributes[2];
+    cudaLaunchConfig_t config =
+        config_of(token->blocks, token->shared, attributes);
     config.stream = (cudaStream_t)stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
+    attributes[1].id = cudaLaunchAttributeCooperative;
+    attributes[1].val.cooperative = 1;
+    config.numAttrs = 2;
     cudaError_t code = cudaFuncSetAttribute(
         kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
         (int)token->shared);

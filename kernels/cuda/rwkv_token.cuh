@@ -27,6 +27,7 @@
     ((3 * RWKV_DIM + TOKEN_CHUNKS * 32 + TOKEN_ROUND - 1) / TOKEN_ROUND *      \
      TOKEN_ROUND)
 #define TOKEN_NONE 0xffffu
+#define TOKEN_CLUSTER VLY_CUDA_RWKV_TOKEN_CLUSTER
 
 typedef vly_cuda_rwkv_token_layer token_layer;
 typedef vly_cuda_rwkv_token_kind token_kind;
@@ -67,6 +68,7 @@ struct token_shared {
     alignas(16) token_layer layer[2]; /* of the workers, by turns */
     token_layer copied[2];            /* of the copying thread */
     float4 part[2][TOKEN_WARPS];      /* of norms: sum, mean, squares, count */
+    uint64_t heard[2]; /* barriers of sums and of halves: token_hear */
     float partial[TOKEN_PARTS][2];
     uint32_t arrived[TOKEN_PAIRS];
     uint16_t pair[2][TOKEN_PAIRS]; /* of the first products, by kind: row, and
@@ -91,6 +93,7 @@ struct token_memory {
     uint32_t ring;
     uint32_t x0, x1; /* of first products and key; of output and value, then
                         logits */
+    uint32_t sums;   /* [width] fp32 of output and of value */
     token_shared *s;
 };
 
@@ -136,6 +139,20 @@ static __device__ __forceinline__ void token_bar_expect(uint64_t *bar,
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
                      token_address(bar)),
                  "r"(bytes)
+                 : "memory");
+}
+
+/* The same where other blocks of the cluster wrote what it counts. */
+static __device__ __forceinline__ void token_bar_wait_cluster(uint64_t *bar,
+                                                              uint32_t parity)
+{
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta"
+                 ".b64 done, [%0], %1;\n"
+                 "@!done bra again;\n"
+                 "}" ::"r"(token_address(bar)),
+                 "r"(parity)
                  : "memory");
 }
 

@@ -16,6 +16,7 @@ enum {
     VLY_CUDA_RWKV_TOKEN_IN = 8,        /* first products of a layer */
     VLY_CUDA_RWKV_TOKEN_CHUNKS = 26,   /* of 32 of the ranks together */
     VLY_CUDA_RWKV_TOKEN_ROWS = 0x7fff, /* of the first products together */
+    VLY_CUDA_RWKV_TOKEN_CLUSTER = 8,   /* blocks that hear others together */
 };
 
 /* Pointers of a layer; in the device's memory, 16 bytes aligned. */
@@ -70,15 +71,20 @@ typedef struct vly_cuda_rwkv_token {
     uint32_t piece, shift, slots, ahead, low, vectors;
     uint32_t second; /* bytes of the second vector */
     uint32_t log_q[2];
-    uint32_t at[5];     /* of the exchange: bytes */
-    uint32_t bytes;     /* likewise, all */
+    uint32_t at[5]; /* of the exchange: bytes */
+    uint32_t bytes; /* likewise, all */
 } vly_cuda_rwkv_token;
 
-/* Plans a launch on a device of so many multiprocessors, each with so much
- * shared memory for a block. NULL, or why it cannot be (a sentence's end such
- * as "a width of 100, wanted a multiple of 64"), in a buffer of this thread. */
+/* Blocks with so much shared memory each that this thread's device has room for
+ * at once, in clusters. A cudaError_t as int. */
+int vly_cuda_rwkv_token_room(uint32_t shared, uint32_t *blocks);
+
+/* Plans a launch of at most so many blocks, each with at most so much shared
+ * memory. NULL, or why it cannot be (a sentence's end
+ * such as "a width of 100, wanted a multiple of 64"), in a buffer of this
+ * thread. */
 const char *vly_cuda_rwkv_token_plan(vly_cuda_rwkv_token *token,
-                                     uint32_t multiprocessors, uint32_t shared);
+                                     uint32_t blocks, uint32_t shared);
 
 /* Needs the whole device at once (a cooperative launch) and compute capability
  * 9.0. A cudaError_t as int. */

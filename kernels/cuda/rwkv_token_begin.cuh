@@ -64,7 +64,8 @@ map_memory(const token_args &args)
     m.s = (token_shared *)(token_base + shared);
     m.x0 = shared + (uint32_t)(sizeof(token_shared) + 127) / 128 * 128;
     m.x1 = m.x0 + args.vectors * args.width * 2;
-    m.ring = m.x1 + args.second;
+    m.sums = m.x1 + args.second;
+    m.ring = m.sums + args.width * 4;
     return m;
 }
 
@@ -86,7 +87,7 @@ static __device__ __forceinline__ uint32_t rows_of(const token_args &args,
     }
 }
 
-/* By all threads; ends with a barrier. */
+/* By all threads; ends with a barrier of the cluster. */
 static __device__ __forceinline__ void begin_block(const token_args &args,
                                                    const token_memory &m)
 {
@@ -98,6 +99,8 @@ static __device__ __forceinline__ void begin_block(const token_args &args,
     }
     if (t < TOKEN_PAIRS)
         s.arrived[t] = 0;
+    if (t < 2)
+        token_bar_init(&s.heard[t], 1);
     if (t < sizeof(token_layer) / 16)
         ((uint4 *)&s.layer[0])[t] = ((const uint4 *)args.layer)[t];
     if (t == 0)
@@ -113,7 +116,10 @@ static __device__ __forceinline__ void begin_block(const token_args &args,
     __syncthreads();
     list_entries(args, s, 0);
     list_entries(args, s, 1);
-    __syncthreads();
+    /* of the cluster: nobody gives before all barriers are there */
+    asm volatile("barrier.cluster.arrive.release;\n"
+                 "barrier.cluster.wait.acquire;" ::
+                     : "memory");
 }
 
 #endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Chains of volley.rwkv/1 on CUDA: a model's token in one launch, which has the
- * whole device to itself (kernels/cuda/rwkv_token.h).
- *
- * The launch has at most a block a multiprocessor, and each multiprocessor has
- * room for one of up to the shared memory of a block: registers are bounded
- * where the kernel is compiled. So all of its blocks fit at once.
+ * whole device to itself (kernels/cuda/rwkv_token.h): no more blocks than the
+ * driver says that fit at once.
  */
 #include <string.h>
 
@@ -26,7 +23,7 @@ struct vly_rwkv_chain {
 /* ---- what can be done --------------------------------------------------- */
 
 typedef struct limits {
-    uint32_t multiprocessors;
+    uint32_t blocks; /* at once */
     uint32_t shared; /* of a block, bytes */
 } limits;
 
@@ -34,30 +31,30 @@ typedef struct limits {
 static vly_status look_at(uint32_t device, limits *found, vly_error *error)
 {
     static const enum cudaDeviceAttr asked[] = {
-        cudaDevAttrMultiProcessorCount, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-        cudaDevAttrCooperativeLaunch, cudaDevAttrComputeCapabilityMajor,
-        cudaDevAttrComputeCapabilityMinor};
-    int is[5] = {0, 0, 0, 0, 0};
+        cudaDevAttrMaxSharedMemoryPerBlockOptin, cudaDevAttrCooperativeLaunch,
+        cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor};
+    int is[4] = {0, 0, 0, 0};
     vly_status status = vly_accel_cuda_enter(device, error);
-    for (uint32_t i = 0; status == VLY_OK && i < 5; i++)
+    for (uint32_t i = 0; status == VLY_OK && i < 4; i++)
         status = vly_accel_cuda_check(
             (int)cudaDeviceGetAttribute(&is[i], asked[i], (int)device),
             "cudaDeviceGetAttribute", error);
     if (status != VLY_OK)
         return status;
-    if (is[3] * 10 + is[4] != CAPABILITY)
+    if (is[2] * 10 + is[3] != CAPABILITY)
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
                               "%s: rwkv chain: device %u has compute "
                               "capability %d.%d, wanted 9.0",
-                              vly_accel_plugin, device, is[3], is[4]);
-    if (!is[2])
+                              vly_accel_plugin, device, is[2], is[3]);
+    if (!is[1])
         return vly_accel_fail(error, VLY_E_UNSUPPORTED,
                               "%s: rwkv chain: device %u has no cooperative "
                               "launches",
                               vly_accel_plugin, device);
-    found->multiprocessors = (uint32_t)is[0];
-    found->shared = (uint32_t)is[1];
-    return VLY_OK;
+    found->shared = (uint32_t)is[0];
+    return vly_accel_cuda_check(
+        vly_cuda_rwkv_token_room(found->shared, &found->blocks),
+        "room for a rwkv chain", error);
 }
 
 static vly_status check(const vly_device_spec *device,
@@ -142,8 +139,8 @@ static vly_status fill(vly_rwkv_chain *chain, vly_rwkv_plan *const *plans,
     if (status == VLY_OK)
         status = look_at(chain->device, &found, error);
     if (status == VLY_OK)
-        why = vly_cuda_rwkv_token_plan(&chain->token, found.multiprocessors,
-                                       found.shared);
+        why =
+            vly_cuda_rwkv_token_plan(&chain->token, found.blocks, found.shared);
     if (why != NULL)
         status = vly_accel_fail(error, VLY_E_UNSUPPORTED,
                                 "%s: rwkv chain of %s", vly_accel_plugin, why);

@@ -15,8 +15,14 @@ enum { DIM = 64, ALIGN = 256, FAILED = 999 /* cudaErrorUnknown */ };
 
 /* ---- plans -------------------------------------------------------------- */
 
+int vly_cuda_rwkv_token_room(uint32_t shared, uint32_t *blocks)
+{
+    *blocks = shared > 0 ? VLY_CUDA_RWKV_TOKEN_CLUSTER : 0;
+    return 0;
+}
+
 const char *vly_cuda_rwkv_token_plan(vly_cuda_rwkv_token *token,
-                                     uint32_t multiprocessors, uint32_t shared)
+                                     uint32_t blocks, uint32_t shared)
 {
     static _Thread_local char why[80];
     for (uint32_t i = 0; i < 4; i++)
@@ -26,7 +32,7 @@ const char *vly_cuda_rwkv_token_plan(vly_cuda_rwkv_token *token,
                            token->rank[i]);
             return why;
         }
-    token->blocks = multiprocessors;
+    token->blocks = blocks;
     token->shared = shared;
     token->bytes = ALIGN;
     return NULL;

@@ -9,7 +9,7 @@
 
 #include "kernels/cuda/rwkv_token.h"
 
-enum { UNITS = 132, SHARED = 227 << 10 /* an H200's */ };
+enum { UNITS = 120, SHARED = 227 << 10 /* an H200's, in clusters */ };
 
 static vly_cuda_rwkv_token token_of(uint32_t width, uint32_t hidden,
                                     const uint32_t rank[4])
@@ -105,8 +105,8 @@ static void test_refused(void **state)
     t = token_of(128, 64, ranks);
     refused(&t, UNITS, SHARED, "a hidden width of 64, wanted 128 times");
     t = token_of(768, 3072, ranks);
-    refused(&t, 11, SHARED, "on 11 multiprocessors"); /* twelve heads */
-    refused(&t, 0, SHARED, "on 0 multiprocessors");
+    refused(&t, 11, SHARED, "in 11 blocks at once"); /* twelve heads */
+    refused(&t, 0, SHARED, "in 0 blocks at once");
     refused(&t, UNITS, 48 << 10, "49152 bytes of shared memory each");
 }
 
