@@ -104,8 +104,10 @@ static void put_shape(json_writer *json, const conversion *c, const place *at,
         columns = rows;
         rows = first;
     }
-    /* vectors are [D] in normalisations, [1, 1, D] elsewhere */
-    const bool vector = rows == 1 && at->id != VLY_RWKV_R_K;
+    /* vectors are [D] in normalisations, [1, 1, D] elsewhere; a product of
+     * rank 1 is a matrix with one row and no vector */
+    const bool vector =
+        rows == 1 && at->id != VLY_RWKV_R_K && !is_turned(at->id);
     const bool norm = strstr(name, "ln") != NULL;
     if (vector && !norm)
         json_u64(json, NULL, 1);

@@ -178,6 +178,21 @@ def widened(name, tensor):
         return tensor
     return tensor[0], [64, 64], tensor[2] * 2
 save("square.st", notes, {k: widened(k, v) for k, v in native.items()})
+# other ranks: the first columns of the first matrix, the first rows of the other
+def cut(name, tensor, rank):
+    if not is_lora(name):
+        return tensor
+    if name.endswith("1"):
+        return turned(cut(name[:-1] + "2", turned(tensor), rank))
+    kind, (rows, columns), data = tensor
+    return kind, [rank, columns], data[:len(data) // rows * rank]
+for rank in (1, 2, 8):
+    some = {k: cut(k, v, rank) for k, v in native.items()}
+    save("native%d.st" % rank, notes, some)
+    some = {k: turned(v) if is_lora(k) else v for k, v in some.items()}
+    save("swapped%d.st" % rank, notes, some)
+    save("fla%d.st" % rank, notes,
+         {fla_name(k): v for k, v in reversed(list(some.items()))})
 large = dict(native)
 kind, shape, data = large["blocks.3.ffn.key.weight"]
 large["blocks.3.ffn.key.weight"] = (
@@ -211,6 +226,22 @@ for name in swapped fla; do
 done
 expect 0 monitor convert swapped.st -o made.st --force --transposed yes
 holds cmp -s made.st native.st
+# every layout of a rank is one file, and that file answers
+for rank in 1 2 8; do
+    expect 0 monitor convert native$rank.st -o rank.st --force
+    prints "ranks w $rank, a $rank, v $rank, g $rank"
+    expect 0 monitor ask rank.st a --tokens 4 --temperature 0 --logits logits
+    cp out answer
+    expect 0 monitor ask native$rank.st a --tokens 4 --temperature 0 \
+        --logits wanted
+    holds cmp -s out answer
+    holds cmp -s logits wanted
+    for name in swapped fla rank; do
+        [ $name = rank ] || name=$name$rank
+        expect 0 monitor convert $name.st -o made.st --force
+        holds cmp -s made.st rank.st
+    done
+done
 refused 2 "tensor blocks.0.att.w1 is transposed, as others may be too" \
     swapped.st -o x.st --transposed no
 refused 2 "--transposed" square.st -o x.st
