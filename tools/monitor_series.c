@@ -4,6 +4,8 @@
  */
 #include "monitor_commands.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "json_writer.h"
 #include "monitor/series.h"
@@ -14,7 +16,7 @@
 
 static const tool_option options[] = {
     {"column", 0, false, TOOL_TEXT, "NAME",
-     "of the file's first line; default the last one", 0, 0},
+     "of the file's first line, if it has names; default the last one", 0, 0},
     {"learn", 0, false, TOOL_COUNT, "N",
      "rows that say what a large step is; default 15% of them, 750 at most", 1,
      1e9},
@@ -33,14 +35,16 @@ typedef struct judge {
     vly_registry *registry;
     vly_watcher_rwkv *rwkv;
     vly_surprise *surprise;
+    vly_tail tails[VLY_CHANNELS];
 } judge;
 
 static vly_status begin(const tool_args *args, judge *by, vly_error *error)
 {
     const char *device = tool_text(args, "device");
     vly_status status = VLY_OK;
+    /* fewer than are not judged would be a silence that says nothing */
     VLY_TRY(series_file_read(args->positional[1], tool_text(args, "column"),
-                             &by->file, error));
+                             VLY_TOKENS_WARM + 1, &by->file, error));
     const size_t rows = by->file.n;
     const size_t part = rows * 3 / 20 < 750 ? rows * 3 / 20 : 750;
     const size_t learn = (size_t)tool_count(args, "learn", part > 2 ? part : 2);
@@ -48,16 +52,19 @@ static vly_status begin(const tool_args *args, judge *by, vly_error *error)
     VLY_TRY(tool_registry_create(&by->registry, error));
     VLY_TRY(vly_watcher_rwkv_open(by->registry, args->positional[0],
                                   device ? device : "cpu:1", &by->rwkv, error));
+    memcpy(by->tails, vly_watcher_rwkv_tails(by->rwkv), sizeof by->tails);
+    vly_series_tails(by->tails);
     /* a record a row, of which an hour has as many as --rows */
-    status = vly_surprise_create(
-        vly_watcher_rwkv_tails(by->rwkv), tool_number(args, "alarms", 1),
-        3600 / tool_number(args, "rows", 36000), &by->surprise, error);
+    status = vly_surprise_create(by->tails, tool_number(args, "alarms", 1),
+                                 3600 / tool_number(args, "rows", 36000),
+                                 &by->surprise, error);
 out:
     return status;
 }
 
+/* why  said of strange rows */
 static vly_status put_json(size_t row, double value, const vly_verdict *verdict,
-                           vly_error *error)
+                           const char *why, vly_error *error)
 {
     json_writer json;
     json_init(&json, false);
@@ -70,9 +77,12 @@ static vly_status put_json(size_t row, double value, const vly_verdict *verdict,
     json_object_end(&json);
     json_number(&json, "surprise", verdict->values[VLY_CHANNEL_SURPRISE]);
     json_number(&json, "extreme", verdict->values[VLY_CHANNEL_EXTREME]);
+    json_number(&json, "shape", verdict->values[VLY_CHANNEL_STALL]);
     json_number(&json, "monitor", verdict->warm ? verdict->score : 0);
     json_number(&json, "threshold", verdict->threshold);
     json_bool(&json, "alarm", verdict->alarm);
+    if (verdict->strange)
+        json_text(&json, "why", why);
     json_object_end(&json);
     const char *text = json_finish(&json, &(size_t){0});
     if (text)
@@ -92,6 +102,7 @@ static vly_status judge_row(judge *by, size_t row, bool json, vly_error *error)
     vly_record record;
     vly_record_note note;
     vly_verdict verdict;
+    char why[80];
     vly_series_make(&by->series, value, &record, text, &note);
     for (uint32_t i = 0; i < VLY_TOKENS_PER_RECORD; i++)
         tokens[i] = text[i];
@@ -100,12 +111,14 @@ static vly_status judge_row(judge *by, size_t row, bool json, vly_error *error)
         return status;
     vly_record_nats(logits, text, nats);
     vly_series_nats(nats);
-    vly_surprise_judge(by->surprise, &record, &note, text, nats, &verdict);
+    vly_series_judge(&by->series, by->surprise, by->tails, &record, &note, text,
+                     nats, &verdict);
+    vly_series_why(&by->series, &verdict, why, sizeof why);
     if (json)
-        return put_json(row + 1, value, &verdict, error);
+        return put_json(row + 1, value, &verdict, why, error);
     if (verdict.alarm)
-        tool_print("row %zu: %g: score %.1f, threshold %.1f\n", row + 1, value,
-                   verdict.score, verdict.threshold);
+        tool_print("row %zu: %g: %s: score %.1f, threshold %.1f\n", row + 1,
+                   value, why, verdict.score, verdict.threshold);
     return VLY_OK;
 }
 

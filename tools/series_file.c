@@ -47,8 +47,21 @@ static bool next_line(reader *by)
     return false;
 }
 
-static vly_status find_column(reader *by, const char *name, vly_error *error)
+/* A number that is the whole field. */
+static bool number_of(const char *text, size_t length, double *value)
 {
+    char *end = NULL;
+    if (!text || length == 0)
+        return false;
+    *value = strtod(text, &end);
+    return end == text + length && isfinite(*value);
+}
+
+/* first_row: the first line has numbers already, and is read again. */
+static vly_status find_column(reader *by, const char *name, bool *first_row,
+                              vly_error *error)
+{
+    double value = 0;
     if (!next_line(by))
         return vly_fail(error, VLY_E_PARSE,
                         "%s: no line, wanted one of names and then numbers",
@@ -61,23 +74,27 @@ static vly_status find_column(reader *by, const char *name, vly_error *error)
         if (name && strlen(name) == length && strncmp(one, name, length) == 0)
             return VLY_OK;
     }
-    if (!name)
-        return VLY_OK; /* the last one */
+    if (!name) { /* the last one */
+        one = field(by->line, by->column, &length);
+        *first_row = number_of(one, length, &value);
+        return VLY_OK;
+    }
     length = strcspn(by->line, "\r\n");
     return vly_fail(error, VLY_E_PARSE, "%s:%zu: no column \"%s\", found %.*s",
                     by->path, by->number, name,
                     (int)(length < 200 ? length : 200), by->line);
 }
 
-static vly_status read_values(reader *by, series_file *file, vly_error *error)
+/* has_line: the line that was read last is the first row. */
+static vly_status read_values(reader *by, bool has_line, series_file *file,
+                              vly_error *error)
 {
     size_t most = 0;
-    while (next_line(by)) {
+    for (; has_line || next_line(by); has_line = false) {
         size_t length = 0;
+        double value = 0;
         const char *text = field(by->line, by->column, &length);
-        char *end = NULL;
-        const double value = text ? strtod(text, &end) : NAN;
-        if (!text || length == 0 || end != text + length || !isfinite(value))
+        if (!number_of(text, length, &value))
             return vly_fail(error, VLY_E_PARSE,
                             "%s:%zu: column %zu is \"%.*s\", wanted a number",
                             by->path, by->number, by->column + 1,
@@ -98,19 +115,22 @@ static vly_status read_values(reader *by, series_file *file, vly_error *error)
     return VLY_OK;
 }
 
-vly_status series_file_read(const char *path, const char *column,
+vly_status series_file_read(const char *path, const char *column, size_t least,
                             series_file *file, vly_error *error)
 {
     reader by = {.path = path, .stream = fopen(path, "r")};
     series_file made = {NULL, 0};
     if (!by.stream)
         return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(errno));
-    vly_status status = find_column(&by, column, error);
+    bool first_row = false;
+    vly_status status = find_column(&by, column, &first_row, error);
     if (status == VLY_OK)
-        status = read_values(&by, &made, error);
-    if (status == VLY_OK && made.n < 2)
-        status = vly_fail(error, VLY_E_PARSE, "%s: %zu numbers, wanted 2", path,
-                          made.n);
+        status = read_values(&by, first_row, &made, error);
+    if (status == VLY_OK && made.n < least)
+        status = vly_fail(error, VLY_E_PARSE,
+                          "%s: %zu numbers, wanted %zu or more: the first %zu "
+                          "are not judged",
+                          path, made.n, least, least - 1);
     free(by.line); /* of getline */
     (void)fclose(by.stream);
     if (status == VLY_OK)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A column of numbers of a CSV file: a first line of names, fields between
- * commas, no quotes.
+ * A column of numbers of a CSV file: a first line of names or none, fields
+ * between commas, no quotes.
  */
 #ifndef VOLLEY_TOOLS_SERIES_FILE_H
 #define VOLLEY_TOOLS_SERIES_FILE_H
@@ -14,9 +14,11 @@ typedef struct series_file {
     size_t n;
 } series_file;
 
-/* column is a name of the first line, NULL the last one.
+/* column is a name of the first line, NULL the last one: if that has a number
+ * in the first line, the file has no names.
+ * least   numbers that there must be
  * Errors  E_IO; E_PARSE the line, what it has and what was wanted; E_NOMEM */
-vly_status series_file_read(const char *path, const char *column,
+vly_status series_file_read(const char *path, const char *column, size_t least,
                             series_file *file, vly_error *error);
 void series_file_deinit(series_file *file);
 

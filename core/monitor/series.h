@@ -3,7 +3,8 @@
  * sensor, a load, a count of anything. The value stands where a net's rate
  * does, its step where the dispersion does, the other metrics as if nothing
  * were; and as it is and turned over where two of the times do, so that values
- * above all that they have been are found, and values below.
+ * above all that they have been are found, and values below. Beside these
+ * stands what no single value shows (series_shape.h).
  *
  * tools/monitor/nab.py has the same.
  */
@@ -14,6 +15,8 @@
 #include <stdint.h>
 
 #include "monitor/running.h"
+#include "monitor/series_shape.h"
+#include "monitor/surprise.h"
 #include "monitor/tokens.h"
 
 /* One for each series. */
@@ -24,6 +27,11 @@ typedef struct vly_series {
     uint64_t n; /* values so far */
     vly_running value;
     vly_running step;
+    size_t learn; /* values that say what is usual: none of their shape */
+    double far;   /* of the shape that the last value ends */
+    uint32_t kind;
+    uint32_t quiet; /* values since the last strange one */
+    vly_series_shape shape;
 } vly_series;
 
 /* From the first values, which say what a large step is.
@@ -35,6 +43,26 @@ void vly_series_init(vly_series *series, const double *values, size_t n);
  * text   [VLY_TOKENS_PER_RECORD]                                     (out) */
 void vly_series_make(vly_series *series, double value, vly_record *record,
                      uint8_t *text, vly_record_note *note);
+
+/* The tails that a series is judged by: the model's, but for values beyond all
+ * before, which are no times of a machine.
+ * tails  [VLY_CHANNELS] (in, out) */
+void vly_series_tails(vly_tail *tails);
+
+/* Judges the record that vly_series_make made last, as vly_surprise_judge, and
+ * the series' shape, which stands at VLY_CHANNEL_STALL (there are no stalls);
+ * metric VLY_METRICS is the shape.
+ * tails  [VLY_CHANNELS] of vly_series_tails, as `surprise` has them (in)
+ * nats   [VLY_METRICS] after vly_series_nats                         (in) */
+void vly_series_judge(vly_series *series, vly_surprise *surprise,
+                      const vly_tail *tails, const vly_record *record,
+                      const vly_record_note *note, const uint8_t *text,
+                      const double *nats, vly_verdict *verdict);
+
+/* What is strange, to be read behind a value: "above all before it". Cut where
+ * it does not fit. */
+void vly_series_why(const vly_series *series, const vly_verdict *verdict,
+                    char *text, size_t capacity);
 
 /* Surprise at what a series does not have is none.
  * nats  [VLY_METRICS] of vly_record_nats (in, out) */

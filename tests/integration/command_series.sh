@@ -22,35 +22,43 @@ expect 2 monitor series "$shipped" short.csv
 says 'short.csv:2: column 2 is "", wanted a number'
 printf 'value\n1\n' >one.csv
 expect 2 monitor series "$shipped" one.csv
-says 'one.csv: 1 numbers, wanted 2'
+says 'one.csv: 1 numbers, wanted 33 or more: the first 32 are not judged'
 : >empty.csv
 expect 2 monitor series "$shipped" empty.csv
 says 'empty.csv: no line, wanted one of names and then numbers'
 expect 4 monitor series "$shipped" none.csv
 says 'none.csv: No such file'
-printf 'value\n1\n2\n' >two.csv
-expect 4 monitor series none.safetensors two.csv
+{ echo value; seq 33; } >some.csv
+expect 4 monitor series none.safetensors some.csv
 says 'none.safetensors'
+seq 33 >bare.csv # no names: the first line is a row
+expect 0 monitor series "$shipped" bare.csv --json
+holds has_lines 33 out
+expect 2 monitor series "$shipped" bare.csv --column value
+says 'bare.csv:1: no column "value", found 1'
 if ! command -v python3 >/dev/null 2>&1; then
     echo "no python3: no series to compare with"
     done_checks
     exit
 fi
 
-# a day's wave with noise, a jump to a height that was never there, and a dip
+# a day's wave with noise, a jump to a height that was never there, a dip, and
+# an end that stands still
 python3 - >series.csv <<'END_OF_SERIES'
 import math, random
 rng = random.Random(3)
 print("when,value,other")
 for i in range(420):
     x = 20 + 5 * math.sin(i / 9) + rng.gauss(0, 0.5)
-    x += 60 if i == 250 else -900 if i == 370 else 0
+    x += 60 if i == 250 else -900 if i == 300 else 0
+    x = 21.5 if i >= 360 else x
     print(f"{i},{x:.4f},0")
 END_OF_SERIES
-expect 0 monitor series "$shipped" series.csv --column value --rows 1000
-holds grep -q '^row 251: ' out
-holds grep -q '^row 371: ' out
-holds has_lines 2 out
+expect 0 monitor series "$shipped" series.csv --column value
+holds grep -q '^row 251: .*: above all before it: ' out
+holds grep -q '^row 301: .*: below all before it: ' out
+holds grep -q '^row [34][0-9]*: 21.5: \(the same for\|varies less\)' out
+holds has_lines 3 out
 expect 0 monitor series "$shipped" series.csv --column value --json --rows 2000 \
     --alarms 2 --learn 63
 holds has_lines 420 out
@@ -59,7 +67,7 @@ holds is_json line.json
 cp out scores.json
 PYTHONPATH="$2/tools/monitor" python3 - series.csv "$shipped" >both <<'END_OF_BOTH'
 import csv, json, math, pathlib, sys, types
-import nab, runs, score
+import nab, runs, score, tokens
 path, model = map(pathlib.Path, sys.argv[1:3])
 values = [float(row["value"]) for row in csv.DictReader(open(path))]
 one = types.SimpleNamespace(values=values, probation=63)
@@ -67,21 +75,26 @@ ours = [json.loads(line) for line in open("scores.json")]
 assert [a["value"] for a in ours] == values
 limit = score.threshold(2, 2000)
 tails = [float(x) for x in runs.metadata(model)["volley.rarity"].split()]
+tails[8] = nab.EXTREME_EXCESS
 judge = score.Rarity([tails[:3], tails[3:6], tails[6:]], limit)
 surprise, seen = score.Surprise(), set()
-for a, text, far in zip(ours, nab.series_tokens(one), nab.by_rules(one)):
+for a, text, far, shape in zip(ours, nab.series_tokens(one),
+                               nab.by_rules(one), nab.shapes(one)):
     nats = [0.0] * score.N
     nats[5], nats[7] = a["nats"]["value"], a["nats"]["step"]
     row = (surprise.judge(nats, text), 0.0, math.log2(1 + 4 * far))
-    for name, value in zip(("surprise", "extreme"), (row[0], row[2])):
+    shape = math.log2(1 + 4 * shape)
+    for name, value in (("surprise", row[0]), ("extreme", row[2]),
+                        ("shape", shape)):
         assert abs(a[name] - value) <= 1e-9 * max(1, value), (a, row)
         seen.update([name] if value > 0 else [])
-    got = judge.judge(row)
+    most = min(64, (max(row[2], shape) - tails[6]) / tails[8])
+    got = max(judge.judge(row), most if a["row"] > tokens.WARM else 0)
     assert abs(a["monitor"] - got) <= 1e-9 * max(1, got), (a, got)
     assert abs(a["threshold"] - limit) < 1e-9, a
     seen.update(["alarm"] if a["alarm"] else [])
 print(*sorted(seen))
 END_OF_BOTH
-printf '%s\n' 'alarm extreme surprise' >wanted
+printf '%s\n' 'alarm extreme shape surprise' >wanted
 holds cmp -s both wanted
 done_checks

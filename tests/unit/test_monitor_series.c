@@ -5,6 +5,9 @@
 #include "monitor/series.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "monitor/extremes.h"
 #include "volley_test.h"
@@ -57,7 +60,8 @@ static void test_nats(void **state)
     assert_close(sum, VLY_METRIC_RATE + VLY_METRIC_DISPERSION + 2, 0);
 }
 
-/* What is far too large is cut, what never moved is measured by its size. */
+/* What is far too large is cut, what never moved is measured by a
+ * hundredth of its size. */
 static void test_limits(void **state)
 {
     (void)state;
@@ -70,7 +74,7 @@ static void test_limits(void **state)
     uint8_t text[VLY_TOKENS_PER_RECORD];
     vly_series_init(&series, still, 2);
     vly_series_make(&series, 100, &record, text, &note);
-    assert_int_equal(note.level[VLY_METRIC_RATE], 4096);
+    assert_int_equal(note.level[VLY_METRIC_RATE], 409600);
     vly_series_make(&series, 1e300, &record, text, &note);
     assert_int_equal(note.level[VLY_METRIC_RATE], 1000000000);
     vly_series_make(&series, -1e300, &record, text, &note);
@@ -110,13 +114,199 @@ static void test_both_ways(void **state)
     }
 }
 
+/* ---- what the default threshold tells ------------------------------------ */
+
+enum { ROWS = 3000, FAULT = 2000 };
+static const vly_tail shipped[VLY_CHANNELS] = {{0.661086, 0.00998545, 0.170535},
+                                               {2.90704, 0.000998545, 0.664383},
+                                               {0.344814, 0.0199994, 0.810951}};
+
+/* Uniform in (0, 1): splitmix64 (Steele et al. 2014,
+ * doi:10.1145/2660193.2660195). */
+static double uniform(uint64_t *at)
+{
+    uint64_t x = *at += 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    x ^= x >> 31;
+    return ((double)(x >> 11) + 0.5) * 0x1p-53;
+}
+
+static double gauss(uint64_t *at)
+{
+    const double r = sqrt(-2 * log(uniform(at)));
+    return r * cos(2 * 3.14159265358979 * uniform(at));
+}
+
+static double poisson(uint64_t *at, double mean)
+{
+    double n = 0;
+    for (double left = uniform(at); left > exp(-mean); n++)
+        left *= uniform(at);
+    return n;
+}
+
+/* The alarms of a series at the command's default threshold; the row of the
+ * first (from 0; n: none) and what is said of it. */
+static unsigned alarms_of(const double *values, size_t n, size_t *first,
+                          char *why, size_t capacity)
+{
+    static const double nats[VLY_METRICS] = {0}; /* the model says nothing */
+    vly_tail tails[VLY_CHANNELS];
+    vly_surprise *surprise = NULL;
+    vly_series series;
+    unsigned alarms = 0;
+    memcpy(tails, shipped, sizeof tails);
+    vly_series_tails(tails);
+    assert_int_equal(
+        vly_surprise_create(tails, 1, 3600.0 / 36000, &surprise, NULL), VLY_OK);
+    vly_series_init(&series, values, n * 3 / 20 < 750 ? n * 3 / 20 : 750);
+    *first = n;
+    for (size_t i = 0; i < n; i++) {
+        vly_record record;
+        vly_record_note note;
+        vly_verdict verdict;
+        uint8_t text[VLY_TOKENS_PER_RECORD];
+        vly_series_make(&series, values[i], &record, text, &note);
+        vly_series_judge(&series, surprise, tails, &record, &note, text, nats,
+                         &verdict);
+        if (verdict.alarm && *first == n) {
+            *first = i;
+            vly_series_why(&series, &verdict, why, capacity);
+        }
+        alarms += verdict.alarm;
+    }
+    vly_surprise_destroy(surprise);
+    return alarms;
+}
+
+typedef struct told {
+    const char *name;
+    double noise;  /* standard deviation */
+    double wave;   /* amplitude of a sine */
+    double centre; /* of all */
+    size_t rows;   /* that the fault lasts */
+    double shift;  /* in it */
+    double factor; /* of the noise in it */
+    bool hold;     /* it stays at the value where it begins */
+    double set;    /* or, if not NaN, here */
+    unsigned late; /* rows behind its begin at which it must be told */
+    const char *why;
+} told;
+
+static const told faults[] = {
+    {"spike", 1, 0, 0, 1, 100, 1, false, NAN, 0, "above all before it"},
+    {"dip", 1, 0, 0, 1, -100, 1, false, NAN, 0, "below all before it"},
+    {"small spike", 1, 0, 50, 1, 14, 1, false, NAN, 0, "above all before it"},
+    {"shift", 1, 0, 0, ROWS, 20, 1, false, NAN, 0, "above all before it"},
+    {"flat", 0, 1, 0, ROWS, 0, 1, true, NAN, 33, "the same for 32 rows"},
+    {"stuck", 1, 0, 0, ROWS, 0, 1, true, NAN, 33, "the same for 32 rows"},
+    {"to 0", 5, 0, 100, 200, 0, 1, false, 0, 0, "below all before it"},
+    {"to a usual 0", 3, 0, 6, 200, 0, 1, false, 0, 33, "the same for 32 rows"},
+    {"wild", 1, 0, 0, ROWS, 0, 10, false, NAN, 64, "varies more than before"},
+    {"variance", 1, 0, 0, ROWS, 0, 3.2, false, NAN, 128,
+     "varies more than before"},
+    {"calm", 1, 0, 0, ROWS, 0, 0.1, false, NAN, 96, "varies less than before"},
+    {"other value", 0, 0, 100, 1, 1, 1, false, NAN, 0, "above all before it"},
+};
+
+static void test_told(void **state)
+{
+    (void)state;
+    static double values[ROWS];
+    for (size_t f = 0; f < sizeof faults / sizeof *faults; f++) {
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            const told *of = &faults[f];
+            uint64_t at = seed;
+            size_t first = 0;
+            char why[80] = "";
+            for (size_t i = 0; i < ROWS; i++) {
+                const bool in = i >= FAULT && i < FAULT + of->rows;
+                const double x = of->noise * gauss(&at);
+                values[i] = of->centre + of->wave * sin((double)i / 16) +
+                            (in ? of->shift + of->factor * x : x);
+                if (in && of->hold)
+                    values[i] = values[FAULT];
+                if (in && !isnan(of->set))
+                    values[i] = of->set;
+            }
+            alarms_of(values, ROWS, &first, why, sizeof why);
+            if (first < FAULT || first > FAULT + of->late)
+                fail_msg("%s, seed %d: first told at row %zu", of->name,
+                         (int)seed, first);
+            if (strcmp(of->name, "wild") != 0) /* or by its first values */
+                assert_string_equal(why, of->why);
+        }
+    }
+}
+
+/* Plain noise; the last kind is of rare events. */
+static double noise_of(int kind, size_t i, double before, uint64_t *at)
+{
+    switch (kind) {
+    case 0:
+        return gauss(at);
+    case 1:
+        return 0.9 * before + gauss(at);
+    case 2:
+        return before + gauss(at); /* a random walk */
+    case 3:
+        return sin((double)i / 16) + 0.1 * gauss(at);
+    case 4:
+        return poisson(at, 3);
+    case 5:
+        return 0.1; /* whose sum rounds */
+    case 6:
+        return sin((double)i / 46);
+    default:
+        return poisson(at, 0.1);
+    }
+}
+
+static void test_noise(void **state)
+{
+    (void)state;
+    static double values[ROWS];
+    enum { KINDS = 8, SEEDS = 4 };
+    for (int kind = 0; kind < KINDS; kind++) {
+        unsigned alarms = 0;
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            uint64_t at = 1000 * seed;
+            size_t first = 0;
+            char why[80];
+            double x = 0;
+            for (size_t i = 0; i < ROWS; i++)
+                values[i] = x = noise_of(kind, i, x, &at);
+            alarms += alarms_of(values, ROWS, &first, why, sizeof why);
+        }
+        /* of rare counts each first two or three at once is beyond all before
+         */
+        if (alarms > (kind == KINDS - 1 ? 2 * SEEDS : 0))
+            fail_msg("noise %d: %u alarms", kind, alarms);
+    }
+}
+
+/* One alarm for all of a fault, however long it lasts. */
+static void test_episode(void **state)
+{
+    (void)state;
+    static double values[ROWS];
+    uint64_t at = 7;
+    size_t first = 0;
+    char why[80];
+    for (size_t i = 0; i < ROWS; i++)
+        values[i] = i < FAULT ? gauss(&at) : values[FAULT - 1];
+    assert_int_equal(alarms_of(values, ROWS, &first, why, sizeof why), 1);
+    assert_true(first >= FAULT && first <= FAULT + 32);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_nats),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_both_ways),
+        cmocka_unit_test(test_levels),  cmocka_unit_test(test_nats),
+        cmocka_unit_test(test_limits),  cmocka_unit_test(test_both_ways),
+        cmocka_unit_test(test_told),    cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_episode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -6,7 +6,8 @@ doi:10.1109/ICMLA.2015.141), and detectors on it.
     nab.py DATA [MODEL.safetensors [--volley COMMAND]]
 
 DATA has data/*/*.csv and labels/combined_windows.json. With a model every file
-is judged by `volley monitor series`: by all of it, and by each of two channels.
+is judged by `volley monitor series`: by all of it, and by each of three
+channels.
 
 A detection in a window scores by a sigmoid of where it lies (1 at the window's
 begin, about 0 at its end), the best of a window counts; a window without one
@@ -29,6 +30,7 @@ import score
 import tokens
 
 FP, FN = 0.11, 1.0
+EXTREME_EXCESS = 0.32  # of a series, in place of the model's
 QUIET = 0.02  # of a file's rows: after a detection, only a larger one counts
 
 
@@ -132,7 +134,9 @@ def levels_of(values, probation):
     mean = total / len(past)
     for x in past:
         squares += (x - mean) * (x - mean)
-    sd = math.sqrt(squares / len(past)) or max(abs(mean), 1e-9)
+    sd = math.sqrt(squares / len(past))
+    if all(x == past[0] for x in past):
+        sd = max(0.01 * abs(mean), 1e-9)
     return [int(max(-1e9, min(1e9, math.floor(4096 * (x - mean) / sd + 0.5))))
             for x in values]
 
@@ -183,6 +187,70 @@ def series_tokens(one):
     return got
 
 
+class Shape:
+    """What no single value shows: how far a run of equal values, or the
+    variation of late, lies beyond all before it."""
+
+    WINDOW, RUN_LEAST, QUARTER_LEAST = 64, 8, 0.25
+    FAR_LEAST, LESS_LEAST = 4.0, 6.0
+
+    def __init__(self):
+        self.before, self.same, self.most = None, 0, 0
+        self.steps, self.variations = [], []
+        self.low, self.high, self.ranged = math.inf, -math.inf, 0
+
+    def judge(self, value):
+        """Quarters of the range, 0 below 4; learns the value."""
+        run = self._run(value)
+        change = self._variation(value)
+        if -self.LESS_LEAST < change < 0:
+            change = 0.0
+        self.before = value
+        far = max(run, abs(change))
+        return far if far >= self.FAR_LEAST else 0.0
+
+    def _run(self, value):
+        if self.before is not None and value == self.before:
+            self.same += 1
+        else:
+            if self.before is not None:
+                self.most = max(self.most, self.same)
+            self.same = 1
+        if self.most == 0:
+            return 0.0
+        return 4 / 3 * (self.same / max(self.most, self.RUN_LEAST) - 1)
+
+    def _variation(self, value):
+        if self.before is None:
+            return 0.0
+        self.steps.append(abs(value - self.before))
+        if len(self.steps) < self.WINDOW:
+            return 0.0
+        late = sorted(self.steps[-self.WINDOW:])
+        mean = sum(late[:-2]) / (self.WINDOW - 2)
+        now = None
+        if mean > 1e-9 * late[-1] and math.isfinite(mean):
+            now = math.log2(mean)
+        self.variations.append(now)
+        past = (self.variations[-1 - self.WINDOW]
+                if len(self.variations) > self.WINDOW else None)
+        if past is not None:
+            self.ranged += 1
+            self.low, self.high = min(self.low, past), max(self.high, past)
+        if now is None or self.ranged < self.WINDOW:
+            return 0.0
+        unit = max((self.high - self.low) / 4, self.QUARTER_LEAST)
+        return (max(now - self.high, 0.0) - max(self.low - now, 0.0)) / unit
+
+
+def shapes(one):
+    """Shape of each row behind the probation."""
+    judge = Shape()
+    got = [judge.judge(x) for x in one.values]
+    learn = max(2, one.probation)
+    return [far if i >= learn else 0.0 for i, far in enumerate(got)]
+
+
 def by_command(options, one):
     """What the command prints of each row of a file."""
     done = subprocess.run(
@@ -226,7 +294,7 @@ def main():
             told = list(pool.map(lambda one: by_command(options, one),
                                  series))
         for name, key in (("surprise", "surprise"), ("extreme", "extreme"),
-                          ("monitor", "monitor")):
+                          ("shape", "shape"), ("monitor", "monitor")):
             rows[name] = [[row[key] for row in some] for some in told]
     for name, scores in rows.items():
         plain, _ = corpus_score(series, scores)
