@@ -279,10 +279,15 @@ static void print_unusual(report *page, bool all, const char *telemetry)
         return;
     }
     if (!page->watched)
-        tool_print("  No monitor watched this run. This is what a windowed "
-                   "Gaussian finds in its\n  telemetry, from %g deviations "
-                   "on.\n",
-                   REPORT_UNUSUAL);
+        tool_print("  No monitor watched this run. ");
+    else if (telemetry)
+        tool_print("  The monitor watched this run and told of %u things, "
+                   "which the page without\n  --telemetry shows. ",
+                   page->n_told);
+    if (telemetry)
+        tool_print("This is what a windowed Gaussian finds in %s\n  "
+                   "telemetry, from %g deviations on.\n",
+                   page->watched ? "that" : "its", REPORT_UNUSUAL);
     if (n == 0) {
         tool_print("  nothing\n");
         return;
@@ -338,20 +343,31 @@ static vly_status load(report *page, vly_error *error)
     return status;
 }
 
+/* Findings of monitor.jsonl; with another telemetry how many they were. */
+static vly_status look_at_monitor(report *page, bool counts_only,
+                                  vly_error *error)
+{
+    char *path = NULL;
+    vly_status status = find(page->folder, "monitor.jsonl", &path, error);
+    if (status != VLY_OK || !path)
+        return status;
+    page->watched = true;
+    status = read_monitor(page, path, error);
+    page->n_told = page->n_findings;
+    if (counts_only)
+        page->n_findings = 0;
+    vly_free(path);
+    return status;
+}
+
 /* Findings of monitor.jsonl, else of telemetry. *telemetry: of which file. */
 static vly_status look(report *page, const char *given, char **telemetry,
                        vly_error *error)
 {
-    char *path = NULL;
-    vly_status status = find(page->folder, "monitor.jsonl", &path, error);
-    if (status == VLY_OK && path && !given) {
-        page->watched = true;
-        status = read_monitor(page, path, error);
-        vly_free(path);
+    vly_status status = look_at_monitor(page, given != NULL, error);
+    if (status != VLY_OK || (page->watched && !given))
         return status;
-    }
-    vly_free(path);
-    if (status == VLY_OK && !given)
+    if (!given)
         status = find(page->folder, "telemetry.jsonl", telemetry, error);
     const char *told = given ? given : told_telemetry(&page->manifest);
     if (status == VLY_OK && !*telemetry && told &&
@@ -394,8 +410,8 @@ const tool_command monitor_report = {
     .details =
         "RUN is the folder of `volley run -o`. What the monitor said "
         "(--monitor) is in its\nmonitor.jsonl. Without that the telemetry of "
-        "the run is judged now, by a simpler\ndetector; --telemetry always "
-        "does. Causes are likely ones, from the table in\n"
+        "the run is judged now, by a simpler\ndetector; with --telemetry "
+        "always. Causes are likely ones, from the table in\n"
         "core/monitor/README.md.\n",
     .options = options,
     .n_positional_min = 1,

@@ -36,7 +36,8 @@ typedef struct report {
     report_finding *findings;
     uint32_t n_findings;
     uint32_t capacity;
-    bool watched; /* by the monitor, while it ran */
+    bool watched;    /* by the monitor, while it ran */
+    uint32_t n_told; /* things that it told */
 } report;
 
 /* Errors  E_NOMEM */

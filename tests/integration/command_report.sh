@@ -149,6 +149,12 @@ holds [ "$(grep -c '    when ' out)" = 20 ]
 holds [ "$(grep '  thing ' out | head -n 1)" = '  thing 6.' ]
 expect 0 monitor report run --all
 holds [ "$(grep -c '    when ' out)" = 25 ]
+# by another detector, which does not make it a run that nobody watched
+expect 0 monitor report run --telemetry run/telemetry.jsonl
+prints 'The monitor watched this run and told of 25 things'
+prints 'This is what a windowed Gaussian finds in that'
+holds [ "$(grep -c 'No monitor watched' out)" = 0 ]
+holds [ "$(grep -c '    when ' out)" = 1 ]
 : >run/monitor.jsonl
 expect 0 monitor report run
 holds [ "$(tail -n 1 out)" = '  nothing' ]
