@@ -99,11 +99,23 @@ static vly_status take_size(const char *part, bench_rwkv_lists *lists,
     return read_size(part, &lists->sizes[lists->n_sizes++], error);
 }
 
+/* Names of suite gemv are near, and are told what they are here. */
 static vly_status take_format(const char *part, bench_rwkv_lists *lists,
                               vly_error *error)
 {
-    return vly_rwkv_format_parse(part, &lists->formats[lists->n_formats++],
-                                 error);
+    vly_rwkv_format *format = &lists->formats[lists->n_formats];
+    const bool of_gemv =
+        strcmp(part, "w8a16") == 0 || strcmp(part, "w4a16") == 0;
+    if (vly_rwkv_format_parse(part, format, NULL) == VLY_OK &&
+        *format != VLY_RWKV_FORMAT_AUTO) {
+        lists->n_formats++;
+        return VLY_OK;
+    }
+    return vly_fail(error, VLY_E_INVALID,
+                    "--types: \"%.60s\", wanted some of fp32, fp16, bf16, w8, "
+                    "w4%s%.2s%s",
+                    part, of_gemv ? ": a model of such weights is " : "",
+                    of_gemv ? part : "", of_gemv ? " here" : "");
 }
 
 vly_status bench_rwkv_read(const bench_options *options, bool is_host,

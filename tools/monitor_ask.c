@@ -34,7 +34,7 @@ static const tool_option options[] = {
      "of all",
      0, 1e9},
     {"top-p", 0, false, TOOL_NUMBER, "P",
-     "of the fewest likeliest with probability P; default 1", 0, 1},
+     "of the fewest likeliest with probability P; default 1", 1e-9, 1},
     {"repetition", 0, false, TOOL_NUMBER, "X",
      "divides logits of tokens that were there; default 1", 0.01, 100},
     {"presence", 0, false, TOOL_NUMBER, "X",
@@ -222,6 +222,18 @@ out:
     return status;
 }
 
+/* The one option whose numbers are no range. */
+static vly_status check_temperature(const tool_args *args, vly_error *error)
+{
+    const double x = tool_number(args, "temperature", 1.0);
+    return x == 0 || x >= 0.001
+               ? VLY_OK
+               : vly_fail(error, VLY_E_INVALID,
+                          "--temperature is %s, wanted 0 or a number from "
+                          "0.001 to 100",
+                          tool_text(args, "temperature"));
+}
+
 static vly_status make_sampler(asking *a, const tool_args *args,
                                vly_error *error)
 {
@@ -363,6 +375,7 @@ static int run(const tool_args *args)
     asking a = {.ends = false};
     bool stopped = false;
     vly_status status = VLY_OK;
+    VLY_TRY(check_temperature(args, &error));
     VLY_TRY(tool_output_check(tool_text(args, "logits"), &error));
     VLY_TRY(tool_output_check(tool_text(args, "state-out"), &error));
     VLY_TRY(open_model(&a, args, &error));

@@ -47,7 +47,13 @@ expect 2 monitor ask "$model" x --weights w4
 says 'choose w8'
 expect 2 monitor ask "$model" x --weights w5
 says 'wanted auto, fp32, fp16, bf16, w8 or w4'
+# a number that cannot be is refused alike, whichever side it is on
 expect 2 monitor ask "$model" x --top-p 0
+says '--top-p is 0, wanted a number from 1e-09 to 1'
+expect 2 monitor ask "$model" x --top-p 1.0001
+says '--top-p is 1.0001, wanted a number from 1e-09 to 1'
+expect 2 monitor ask "$model" x --temperature 0.0001
+says '--temperature is 0.0001, wanted 0 or a number from 0.001 to 100'
 expect 3 monitor ask "$model" x --device nonesuch
 says nonesuch
 head -c 1000 state >short
@@ -68,7 +74,11 @@ says 'vocabulary:1:'
 expect 2 bench rwkv --sizes 24x100x256
 says '24x100x256'
 expect 2 bench rwkv --types fp8
-says 'fp8'
+says '--types: "fp8", wanted some of fp32, fp16, bf16, w8, w4'
+expect 2 bench rwkv --types bf16,w8a16
+says '--types: "w8a16", wanted some of fp32, fp16, bf16, w8, w4: a model of such weights is w8 here'
+expect 2 bench rwkv --types auto
+says '--types: "auto", wanted some of fp32'
 expect 2 bench rwkv --seq 0
 expect 0 bench rwkv --sizes 2x128x300 --types fp32,w8 --seq 16 --threads 1 \
     --json out.json
