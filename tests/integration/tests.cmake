@@ -172,7 +172,9 @@ vly_test(test_tools_memory LABELS integration TIMEOUT 600
          LIBRARIES volley_conformance m DEPENDS cpu template)
 vly_test(test_tools_guard LABELS integration SOURCES test_tools_guard.c
          LIBRARIES volley_conformance m)
-set(command_programs test_tools_memory test_tools_guard)
+vly_test(test_metrics_server LABELS integration SOURCES test_metrics_server.c
+         LIBRARIES volley_conformance m)
+set(command_programs test_tools_memory test_tools_guard test_metrics_server)
 if(VOLLEY_IMPORT)
     vly_test(test_feagi_import LABELS integration
              SOURCES test_feagi_import.c feagi_graph.c engine_trace.c

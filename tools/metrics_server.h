@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * An HTTP endpoint that answers GET /metrics with a page of text: HTTP/1.1, one
+ * request a connection. One thread of its own serves all connections in turn as
+ * they can go on (poll), so who says nothing, sends a byte now and then or does
+ * not read holds up nobody. Each has a second for its request and as long for
+ * each part of the answer that it takes; of more than METRICS_CLIENTS the one
+ * that has waited longest is hung up on.
+ */
+#ifndef VOLLEY_TOOLS_METRICS_SERVER_H
+#define VOLLEY_TOOLS_METRICS_SERVER_H
+
+#include <stddef.h>
+
+#include <volley/plugin.h>
+
+/* Connections at once. */
+#define METRICS_CLIENTS 32
+
+typedef struct metrics_server metrics_server;
+
+/* The page now, [*n] bytes that are freed with vly_free; NULL: no memory.
+ * [server's thread] */
+typedef char *metrics_page_make(void *context, size_t *n);
+
+/* "9100", "0.0.0.0:9100", "[::1]:9100": can it be an address?
+ * Errors  E_INVALID what it is not */
+vly_status metrics_address_check(const char *address, vly_error *error);
+/* Listens and starts the thread.
+ * Errors  as above; E_IO the port is taken, or may not be had; E_NOMEM */
+vly_status metrics_server_open(const char *address, metrics_page_make *make,
+                               void *context, metrics_server **server,
+                               vly_error *error);
+/* "http://127.0.0.1:9100/metrics" */
+void metrics_server_url(const metrics_server *server, char *text,
+                        size_t capacity);
+/* Ends the thread; whoever is not answered yet is hung up on. NULL is legal. */
+void metrics_server_close(metrics_server *server);
+
+#endif
