@@ -279,7 +279,9 @@ static int run(const tool_args *args)
     VLY_TRY(load(found.folder, "manifest.json", true, &found.manifest, &error));
     find_state(&found);
     /* a folder that was used before has the summary of that run */
-    if (json_find_text(&found.manifest, "end"))
+    /* of a run that was refused it is an earlier one's */
+    if (json_find_text(&found.manifest, "end") &&
+        strcmp(found.state, "refused") != 0)
         VLY_TRY(
             load(found.folder, "summary.json", false, &found.summary, &error));
     if (tool_has(args, "json"))
@@ -299,8 +301,10 @@ const tool_command cmd_status = {
     .summary = "Shows a run that goes on or has ended, from its folder.",
     .details =
         "FOLDER is that of `volley run -o`. The state is running, paused, "
-        "done, error,\nsignal, ctl, deadline, or killed: the run ended without "
-        "a word; --resume goes\non from its checkpoint.\n",
+        "done, error,\nsignal, ctl, deadline, refused (before its first "
+        "burst), "
+        "or killed: the run ended\nwithout a word; --resume goes on from its "
+        "checkpoint.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

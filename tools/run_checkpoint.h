@@ -74,7 +74,7 @@ void run_checkpoint_json(const struct run_job *job, json_writer *json);
 vly_status run_resume_load(struct run_job *job, vly_error *error);
 /* The folder of -o may be that of the run that is gone on with.
  * Errors  E_INVALID it holds something else */
-vly_status run_resume_folder(const struct run_job *job, vly_error *error);
+vly_status run_resume_folder(struct run_job *job, vly_error *error);
 /* What the checkpoint says of a recording of this kind; NULL: not recorded. */
 const struct vly_recording *run_resume_recording(const struct run_job *job,
                                                  uint32_t kind);

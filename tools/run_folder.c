@@ -243,6 +243,7 @@ static void put_course(const run_job *job, json_writer *json)
     json_u64(json, "bursts", vly_net_burst(job->net));
     json_text(json, "exit_reason",
               !ended                           ? "running"
+              : result->refused                ? "refused"
               : result->error.status != VLY_OK ? "error"
               : result->stopped_by != NULL     ? "ctl"
               : result->stopped                ? "signal"
@@ -325,6 +326,56 @@ vly_status run_folder_begin(run_job *job, vly_error *error)
 out:
     vly_free(path);
     return status;
+}
+
+static void remove_file(const char *path)
+{
+    if (path != NULL)
+        (void)unlink(path);
+}
+
+/* What a call names may be elsewhere, and stays there. */
+static void remove_own(const char *folder, const char *path)
+{
+    const size_t n = strlen(folder);
+    if (path != NULL && strncmp(path, folder, n) == 0 && path[n] == '/')
+        remove_file(path);
+}
+
+/* Files that nobody else can have written since the folder was found empty. */
+static void remove_files(const run_job *job)
+{
+    static const char *const names[] = {"manifest.json", "genome.resolved.toml",
+                                        "log.jsonl", "telemetry.jsonl",
+                                        "monitor.jsonl"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = run_folder_path(job->plan.folder, names[i]);
+        remove_file(path);
+        vly_free(path);
+    }
+    remove_own(job->plan.folder, job->output.path);
+    remove_own(job->plan.folder, job->output.growing);
+    remove_own(job->plan.folder, job->plan.watch.telemetry);
+    remove_own(job->plan.folder, job->plan.digest_log);
+}
+
+void run_folder_refuse(run_job *job, const vly_error *why)
+{
+    run_result *result = &job->result;
+    if (!job->folder_opened)
+        return;
+    if (job->folder_fresh) {
+        remove_files(job);
+        return;
+    }
+    if (job->events == NULL)
+        return; /* what is there is of an earlier run */
+    result->error = *why;
+    result->refused = true;
+    snprintf(result->end, sizeof result->end, "%s", tool_time_text());
+    run_folder_event(job, "refused", why->message);
+    /* what could not be written is less than why nothing runs */
+    (void)run_folder_manifest(job, NULL);
 }
 
 static vly_status save_summary(run_job *job, vly_error *error)

@@ -93,6 +93,7 @@ static vly_status check_plan(run_job *job, vly_error *error)
         VLY_TRY(
             tool_backend_check(job->registry, plan->on_device_error, error));
     VLY_TRY(run_control_check(job, error));
+    VLY_TRY(watch_devices_check(job, error));
     status = run_monitor_load(job, error);
 out:
     return status;
@@ -190,6 +191,7 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
     VLY_TRY(check_plan(job, error));
     if (plan->folder != NULL)
         VLY_TRY(run_resume_folder(job, error));
+    VLY_TRY(tool_output_check(plan->json, error)); /* may be in the folder */
     VLY_TRY(build(job, error));
     VLY_TRY(run_probe_check(job, error));
     if (plan->connectome != NULL)
@@ -197,8 +199,10 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
     uint32_t n_areas = job->build.connectome->desc.n_areas;
     job->result.area_spikes =
         vly_calloc(n_areas, sizeof *job->result.area_spikes);
-    if (job->result.area_spikes == NULL)
-        return vly_fail_nomem(error, n_areas * sizeof(uint64_t), "areas");
+    if (job->result.area_spikes == NULL) {
+        status = vly_fail_nomem(error, n_areas * sizeof(uint64_t), "areas");
+        goto out;
+    }
     VLY_TRY(open_net(job, error));
     VLY_TRY(open_files(job, error));
     VLY_TRY(run_failover_arm(job, error));
@@ -209,6 +213,8 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
     VLY_TRY(run_monitor_check(job, error));
     choose_functions(job);
 out:
+    if (status != VLY_OK && plan->folder != NULL)
+        run_folder_refuse(job, error);
     return status;
 }
 

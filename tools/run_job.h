@@ -68,6 +68,7 @@ typedef struct run_result {
     bool stopped;           /* by a signal, or: */
     const char *stopped_by; /* "volley ctl"; NULL: a signal */
     bool late;              /* stopped by --pace stop */
+    bool refused;           /* before its first burst */
     double run_s;           /* without pauses */
     double thread_s; /* processor time of the thread that asks for bursts */
     double paused_s;
@@ -95,7 +96,9 @@ typedef struct run_job {
     run_record *record; /* writes it */
     run_sample sample;  /* fields of it */
     vly_digest_log *digests;
-    vly_writer *events;   /* log.jsonl */
+    vly_writer *events; /* log.jsonl */
+    bool folder_opened;
+    bool folder_fresh;    /* there was nothing in it */
     vly_error event_lost; /* of a line that could not be written */
     tool_progress progress;
     run_pace pace;              /* where plan.pace is not RUN_PACE_NONE */
@@ -148,6 +151,11 @@ vly_status run_folder_manifest(const run_job *job, vly_error *error);
 /* summary.json, manifest.json, the end of log.jsonl: each is tried whatever
  * became of the others; the first failure goes to job->result.error. */
 void run_folder_end(run_job *job);
+/* The run was refused before its first burst: of a folder that was new or empty
+ * nothing is left (the folder itself goes by tool_fail, if it was made), in
+ * another one the manifest says so, if it was begun. Legal at any time before
+ * that. */
+void run_folder_refuse(run_job *job, const vly_error *why);
 /* A file of lines that belongs to the folder; that of a run which is gone on
  * with goes on behind its last whole line (*resumes).
  * Errors  those of vly_writer_open and vly_writer_resume */

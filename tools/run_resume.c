@@ -175,7 +175,7 @@ static vly_status check_manifest(const run_job *job, const char *manifest,
     return status;
 }
 
-vly_status run_resume_folder(const run_job *job, vly_error *error)
+vly_status run_resume_folder(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
     bool resumes = plan->checkpoint.resume != NULL;
@@ -192,6 +192,8 @@ vly_status run_resume_folder(const run_job *job, vly_error *error)
     if (status == VLY_OK)
         status = run_folder_open(plan->folder, plan->force || resumes, error);
     vly_free(manifest);
+    job->folder_opened = status == VLY_OK;
+    job->folder_fresh = job->folder_opened && !plan->force && !resumes;
     return status;
 }
 

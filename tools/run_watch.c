@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "metrics_server.h"
 #include "monitor/device_watch.h"
 #include "run_job.h"
 
@@ -52,6 +53,11 @@ vly_status run_watch_read(const tool_args *args, run_watch_plan *plan,
         .live = tool_has(args, "live"),
         .devices = tool_text(args, "device-telemetry"),
     };
+    if (plan->metrics) {
+        const vly_status status = metrics_address_check(plan->metrics, error);
+        if (status != VLY_OK)
+            return status;
+    }
     if (tool_has(args, "telemetry-every") && !plan->telemetry &&
         !tool_has(args, "monitor"))
         return vly_fail(error, VLY_E_INVALID,

@@ -90,6 +90,9 @@ void watch_time_json(json_writer *json, uint64_t unix_ns);
 /* ---- watch_devices.c: what devices tell of themselves -------------------- */
 
 typedef struct watch_devices watch_devices;
+/* Before anything is built or written.
+ * Errors  E_UNSUPPORTED --device-telemetry all, and nothing tells */
+vly_status watch_devices_check(const run_job *job, vly_error *error);
 /* Starts sampling, if the run may be on such a device or all were asked for;
  * *watch stays NULL otherwise, and where nothing tells and none was asked for.
  * Errors  E_UNSUPPORTED --device-telemetry, and nothing tells; E_NOMEM */

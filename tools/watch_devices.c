@@ -53,6 +53,20 @@ static bool may_be_cuda(const run_job *job)
     return may;
 }
 
+vly_status watch_devices_check(const run_job *job, vly_error *error)
+{
+    const run_watch_plan *plan = &job->plan.watch;
+    vly_telemetry_source source;
+    vly_error why = VLY_ERROR_INIT;
+    if (!plan->devices || strcmp(plan->devices, "all") != 0)
+        return VLY_OK;
+    const vly_status status =
+        vly_telemetry_find(job->registry, source_id, &source, &why);
+    return status == VLY_OK
+               ? VLY_OK
+               : vly_fail(error, status, "--device-telemetry: %s", why.message);
+}
+
 vly_status watch_devices_start(const run_job *job, vly_device_watch **watch,
                                vly_error *error)
 {

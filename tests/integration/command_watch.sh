@@ -73,6 +73,54 @@ says 'is no address of numbers'
 expect 2 run small.toml --metrics :9
 says 'wanted PORT or ADDRESS:PORT'
 
+# ---- refused before the first burst: no run is left that never was ----
+gone() {
+    [ ! -e "$1" ]
+}
+refused() {
+    wanted_code=$1
+    shift
+    expect "$wanted_code" run small.toml -o refused "$@"
+    holds gone refused
+}
+refused 2 --metrics 99999
+refused 4 --metrics 192.0.2.1:1
+refused 4 --metrics 192.0.2.1:1 --monitor --telemetry refused/t.jsonl \
+    --digest-log refused/d --record refused/r.vls
+refused 4 --control no/such/socket --record-format csv
+refused 4 --control no/such/socket --record-format stream --monitor
+refused 4 --telemetry no/such/file
+refused 4 --json no/such/file
+refused 4 --save-connectome no/such/file
+refused 4 --digest-log no/such/file
+refused 4 --checkpoint no/such/file
+refused 4 --monitor=no.safetensors
+refused 4 --resume no.ckpt
+refused 3 --backend nonesuch
+refused 3 --monitor --monitor-device nonesuch
+refused 2 --set area.X.neurons=3
+"$volley" run small.toml -o refused --device-telemetry all --metrics 0 \
+    >out 2>err || {
+    says '--device-telemetry: '
+    holds gone refused
+}
+rm -rf refused
+# what was there stays, and says what became of the run
+mkdir refused
+expect 4 run small.toml -o refused --metrics 192.0.2.1:1
+holds [ -z "$(ls -A refused)" ]
+expect 0 run small.toml -o refused --json refused/mine.json
+expect 4 run small.toml -o refused --force --metrics 192.0.2.1:1
+expect 0 status refused
+prints 'state             refused'
+prints 'message           --metrics 192.0.2.1:1: '
+prints 'burst             0 of 200'
+holds [ "$(value exit_reason refused/manifest.json)" = refused ]
+holds grep -q '"event": "refused"' refused/log.jsonl
+expect 0 run small.toml -o refused --force
+expect 0 status refused
+prints 'state             done'
+
 address() {
     sed -n 's/.*metrics at \(http.*\)$/\1/p' err.long | head -n 1
 }
