@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "monitor/watcher_model.h"
+#include "monitor_metrics.h"
 #include "plugin/backend_spec.h"
 #include "run_alarm.h"
 #include "run_job.h"
@@ -38,6 +39,9 @@ struct run_monitor {
     uint64_t n_failed; /* of these */
     uint64_t n_pauses;
 
+    /* of watcher and figures, for who asks from another thread while they
+     * change: not held around a call that may wait */
+    pthread_mutex_t ends;
     pthread_mutex_t lock; /* of the next two */
     char asked[64];       /* where the net was to be; "auto": anywhere */
     char is[64];
@@ -114,6 +118,7 @@ vly_status run_monitor_load(run_job *job, vly_error *error)
     made->alarm.failure.struct_size = sizeof made->alarm.failure;
     made->figures.failure.struct_size = sizeof made->figures.failure;
     pthread_mutex_init(&made->lock, NULL);
+    pthread_mutex_init(&made->ends, NULL);
     job->monitor = made;
     status = load(job, made, &why);
     if (status == VLY_OK)
@@ -316,7 +321,11 @@ vly_status run_monitor_open(run_job *job, vly_error *error)
         .on_anomaly = on_anomaly,
         .context = monitor};
     monitor->begin_ns = vly_clock_ns();
-    status = vly_watcher_create(&options, &monitor->watcher, error);
+    vly_watcher *watcher = NULL;
+    VLY_TRY(vly_watcher_create(&options, &watcher, error));
+    pthread_mutex_lock(&monitor->ends);
+    monitor->watcher = watcher;
+    pthread_mutex_unlock(&monitor->ends);
 out:
     return status;
 }
@@ -341,12 +350,18 @@ vly_status run_monitor_close(run_job *job, vly_error *error)
     run_monitor *monitor = job->monitor;
     if (!monitor || !monitor->watcher)
         return VLY_OK;
-    monitor->seconds = (double)(vly_clock_ns() - monitor->begin_ns) * 1e-9;
-    vly_gate_usage_get(monitor->gate, &monitor->usage); /* of the run alone */
-    vly_watcher_end(monitor->watcher);
-    vly_watcher_figures_get(monitor->watcher, &monitor->figures);
-    vly_watcher_destroy(monitor->watcher);
+    vly_watcher *watcher = monitor->watcher;
+    const uint64_t end_ns = vly_clock_ns();
+    vly_gate_usage usage; /* of the run alone */
+    vly_gate_usage_get(monitor->gate, &usage);
+    vly_watcher_end(watcher);
+    pthread_mutex_lock(&monitor->ends);
+    monitor->seconds = (double)(end_ns - monitor->begin_ns) * 1e-9;
+    monitor->usage = usage;
+    vly_watcher_figures_get(watcher, &monitor->figures);
     monitor->watcher = NULL;
+    pthread_mutex_unlock(&monitor->ends);
+    vly_watcher_destroy(watcher);
     watch_devices_close(monitor->devices);
     monitor->devices = NULL;
     run_alarm_reap(&monitor->alarm);
@@ -373,6 +388,7 @@ void run_monitor_deinit(run_job *job)
     vly_gate_destroy(monitor->gate);
     vly_watcher_rwkv_close(monitor->rwkv);
     pthread_mutex_destroy(&monitor->lock);
+    pthread_mutex_destroy(&monitor->ends);
     vly_free(monitor);
     job->monitor = NULL;
 }
@@ -431,6 +447,27 @@ char *run_monitor_line(run_job *job, const char *word)
     char *copy = text ? vly_strdup(text) : NULL;
     json_deinit(&json);
     return copy;
+}
+
+char *run_monitor_metrics(run_job *job)
+{
+    run_monitor *monitor = job->monitor;
+    monitor_figures now = {.watches = false};
+    if (!monitor)
+        return vly_strdup("");
+    pthread_mutex_lock(&monitor->ends);
+    now.watches = monitor->watcher != NULL;
+    if (now.watches) {
+        now.seconds = (double)(vly_clock_ns() - monitor->begin_ns) * 1e-9;
+        vly_watcher_figures_get(monitor->watcher, &now.watched);
+        vly_gate_usage_get(monitor->gate, &now.usage);
+    } else {
+        now.seconds = monitor->seconds;
+        now.watched = monitor->figures;
+        now.usage = monitor->usage;
+    }
+    pthread_mutex_unlock(&monitor->ends);
+    return monitor_metrics(&now);
 }
 
 void run_monitor_print(const run_job *job)

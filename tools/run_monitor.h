@@ -101,6 +101,10 @@ bool run_monitor_wanted(void);
  * memory. [server's thread] */
 char *run_monitor_line(struct run_job *job, const char *word);
 
+/* Lines of the metrics endpoint, for vly_free: "" without a monitor; NULL: no
+ * memory. [any-thread], as long as the watch of the run is open */
+char *run_monitor_metrics(struct run_job *job);
+
 /* No sample comes any more: judges what is left, closes its file. Legal
  * without. Errors  E_IO its file */
 vly_status run_monitor_close(struct run_job *job, vly_error *error);

@@ -18,6 +18,7 @@ static const uint64_t tick_ns = 50000000;
 static const uint64_t ring_bytes = 1 << 22;
 
 struct run_watch {
+    run_job *job; /* for its monitor */
     watch_net net;
     const char **names;
     uint32_t *neurons;
@@ -162,6 +163,11 @@ void run_watch_note(run_watch *watch, const char *line)
         watch_lines_note(watch->lines, line);
 }
 
+char *watch_monitor_metrics(const run_watch *watch)
+{
+    return run_monitor_metrics(watch->job);
+}
+
 uint64_t watch_lost(const run_watch *watch)
 {
     pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&watch->lock;
@@ -296,6 +302,7 @@ vly_status run_watch_open(run_job *job, vly_error *error)
     pthread_mutex_init(&watch->lock, NULL);
     vly_condition_init(&watch->changed);
     watch->every_ns = (uint64_t)(plan->every_ms * 1e6);
+    watch->job = job;
     job->watch = watch;
     vly_status status = describe(watch, job, error);
     if (status == VLY_OK) {

@@ -81,6 +81,8 @@ vly_device_watch *run_watch_devices(const run_watch *watch); /* or NULL */
  * Where there is no file of them, or no memory, nothing happens. [any-thread]
  */
 void run_watch_note(run_watch *watch, const char *line);
+/* Metrics of the run's monitor, as watch_devices_metrics; "" without one. */
+char *watch_monitor_metrics(const run_watch *watch);
 /* Samples that the JSON lines have lost so far. */
 uint64_t watch_lost(const run_watch *watch);
 

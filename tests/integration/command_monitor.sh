@@ -95,7 +95,7 @@ holds python3 figures.py
 "$volley" run small.toml --bursts 900000000 --pace --pace-hz 1000 \
     --backend cpu:1 -o long \
     --monitor=nervous.safetensors --monitor-budget 1 --telemetry-every 20 \
-    --control "$folder/ctl" --checkpoint c.vck \
+    --control "$folder/ctl" --checkpoint c.vck --metrics 0 \
     --on-anomaly log --on-anomaly checkpoint --on-anomaly pause \
     --on-anomaly 'command:printf "%s\n" "$VOLLEY_ANOMALY" >told; mv told told.json' \
     >out.long 2>err.long &
@@ -130,6 +130,32 @@ noted() {
 }
 holds wait_for noted
 holds python3 told.py
+# the same by the metrics endpoint
+cat >page.py <<'END_OF_PAGE'
+import re, sys
+from metrics_page import page
+text = page(sys.argv[1])
+got = {name: float(value) for name, value in
+       re.findall(r"^volley_monitor_(\w+) (\S+)$", text, re.M)}
+kinds = dict(re.findall(r"^# TYPE volley_monitor_(\w+) (\w+)$", text, re.M))
+assert set(got) == set(kinds), (got, kinds)
+for name, kind in kinds.items():
+    assert (kind == "counter") == name.endswith("_total"), name
+assert got["up"] == 1 and got["paused"] == float(sys.argv[2]), got
+assert got["records_total"] >= 1 and got["anomalies_total"] >= 1, got
+assert got["tokens_total"] == 16 * got["records_total"], got
+assert got["threshold"] > 0 and got["budget_ratio"] == 1, got
+assert got["used_ratio"] > 0 and got["spent_seconds_total"] > 0, got
+assert got["steps_total"] >= got["records_total"], got
+assert {"skipped_samples_total", "lost_samples_total", "score",
+        "behind_seconds", "burst_waits_total"} <= set(got), got
+END_OF_PAGE
+url=$(sed -n 's/.*metrics at \(http.*\)$/\1/p' err.long | head -n 1)
+page_says() {
+    PYTHONPATH="$genomes/../tests/support" PYTHONDONTWRITEBYTECODE=1 \
+        python3 page.py "$url" "$1"
+}
+holds page_says 0
 cp err.long err
 says 'anomaly: '
 says 'paused by the monitor; volley ctl '
@@ -140,6 +166,7 @@ prints 'state      watching'
 prints 'nervous.safetensors'
 expect 0 ctl "$folder/ctl" monitor pause
 prints 'state      paused'
+holds page_says 1
 expect 0 ctl "$folder/ctl" monitor status --json
 cp out status.json
 holds is_json status.json

@@ -162,6 +162,7 @@ assert 0 <= number(second, "volley_progress_ratio") <= 1
 assert number(second, 'volley_memory_bytes{kind="connectome"}') > 0
 assert number(second, 'volley_dropped_total{what="recording"}') == 0
 assert number(second, 'volley_dropped_total{what="telemetry"}') == 0
+assert "volley_monitor" not in second  # nothing watches it
 for path in ("/", "/metricsx"):
     try:
         page(url.replace("/metrics", path))
