@@ -41,6 +41,9 @@ static bool next_line(reader *by)
 {
     while (getline(&by->line, &by->capacity, by->stream) > 0) {
         by->number++;
+        /* a mark of UTF-8, as spreadsheets write it */
+        if (by->number == 1 && strncmp(by->line, "\xef\xbb\xbf", 3) == 0)
+            memmove(by->line, by->line + 3, strlen(by->line + 3) + 1);
         if (by->line[strspn(by->line, " \t\r\n")] != '\0')
             return true;
     }

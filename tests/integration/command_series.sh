@@ -34,6 +34,12 @@ says 'none.safetensors'
 seq 33 >bare.csv # no names: the first line is a row
 expect 0 monitor series "$shipped" bare.csv --json
 holds has_lines 33 out
+{ printf '\357\273\277' && seq 33; } | sed 's/$/\r/' >marked.csv
+expect 0 monitor series "$shipped" marked.csv --json
+holds has_lines 33 out
+{ printf '\357\273\277value,x\n' && seq -f '%g,1' 32 && echo ,1; } >gap.csv
+expect 2 monitor series "$shipped" gap.csv --column value
+says 'gap.csv:34: column 1 is "", wanted a number'
 expect 2 monitor series "$shipped" bare.csv --column value
 says 'bare.csv:1: no column "value", found 1'
 if ! command -v python3 >/dev/null 2>&1; then
