@@ -82,13 +82,14 @@ assert [a["value"] for a in ours] == values
 limit = score.threshold(2, 2000)
 tails = [float(x) for x in runs.metadata(model)["volley.rarity"].split()]
 tails[8] = nab.EXTREME_EXCESS
-judge = score.Rarity([tails[:3], tails[3:6], tails[6:]], limit)
+judge = score.Rarity([tails[i:i + 3] for i in range(0, len(tails), 3)], limit)
+rest = (0.0,) * (len(tails) // 3 - 3)  # channels that a series has nothing of
 surprise, seen = score.Surprise(), set()
 for a, text, far, shape in zip(ours, nab.series_tokens(one),
                                nab.by_rules(one), nab.shapes(one)):
     nats = [0.0] * score.N
     nats[5], nats[7] = a["nats"]["value"], a["nats"]["step"]
-    row = (surprise.judge(nats, text), 0.0, math.log2(1 + 4 * far))
+    row = (surprise.judge(nats, text), 0.0, math.log2(1 + 4 * far)) + rest
     shape = math.log2(1 + 4 * shape)
     for name, value in (("surprise", row[0]), ("extreme", row[2]),
                         ("shape", shape)):
