@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/number.h"
+#include "monitor/facts.h"
 #include "monitor/surprise.h"
 
 /* Deviations in sixteenths of a spread: from FAR on a metric moved, up to NEAR
@@ -105,11 +106,9 @@ static bool row_fits(const cause_row *row, const int32_t *z16)
 const char *vly_verdict_cause(const vly_record *record,
                               const vly_record_note *note)
 {
-    if (record->wrong_place > 0)
-        return "the net runs on another backend than was asked for";
-    if (record->missing > 0)
-        return "records were dropped: the areas' spikes do not add up to the "
-               "net's";
+    const vly_fact fact = vly_fact_first(vly_facts_of(record));
+    if (fact < VLY_FACTS)
+        return vly_fact_cause(fact, record);
     if (record->lost > 0)
         return "samples were lost: who reads telemetry is slower than who "
                "writes it";

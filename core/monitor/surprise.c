@@ -14,20 +14,18 @@
 #include "base/number.h"
 #include "monitor/counting.h"
 #include "monitor/extremes.h"
+#include "monitor/facts.h"
 
 /* MEMORY: over how many records a metric's usual surprise is taken. QUIET:
  * records below the threshold that end an episode. */
 enum { MEMORY = 256, FREE = 8, QUIET = 16, PRIOR = 4096 };
-static const double least_spread = 2; /* nats */
-static const double z_most = 64;      /* one token may be impossible */
+static const double least_spread = 2;        /* nats */
+static const double z_most = VLY_SCORE_MOST; /* a token may be impossible */
 /* What a metric scores: its deviation held for some records (each keeps this
  * share of the one before), or a large one at once, of which a fraction counts.
  * Chosen on faults that nothing was judged by: tools/monitor/README.md. */
 static const double keep = 0.85;
 static const double at_once = 0.2;
-/* A wall clock that jumps by so much, and checks that failed, are facts: they
- * need no model, and their score is z_most. */
-static const int64_t jump_ms = 500;
 /* What a record may take longer before that is a stall. */
 static const int32_t stall_spreads = 3;
 /* Of the false alarms that are bearable, what each channel may make. Most
@@ -39,6 +37,8 @@ typedef struct usual {
     double spread;
     double held; /* deviations of late, never below 0 */
 } usual;
+
+static const char *const names[VLY_CHANNELS] = {"surprise", "stall", "extreme"};
 
 struct vly_surprise {
     vly_tail tails[VLY_CHANNELS];
@@ -156,17 +156,6 @@ static double rarity_of(const vly_surprise *surprise, int channel, double x)
     return rarity > 0 ? rarity : 0;
 }
 
-/* The metric of a fact, VLY_METRICS without one. A lost sample is none: who
- * reads late loses some on a sound net. */
-static uint32_t fact_of(const vly_record *record)
-{
-    if (record->wrong_place > 0 || record->missing > 0)
-        return VLY_METRIC_CHECKS;
-    if (record->clock_ms >= jump_ms || record->clock_ms <= -jump_ms)
-        return VLY_METRIC_CLOCK;
-    return VLY_METRICS;
-}
-
 static void learn_tails(vly_surprise *surprise, const double *values)
 {
     for (int c = 0; c < VLY_CHANNELS; c++) {
@@ -241,27 +230,30 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
     uint32_t metrics[VLY_CHANNELS];
     vly_verdict made = {.burst = record->burst,
                         .warm = surprise->n >= VLY_TOKENS_WARM,
-                        .threshold = surprise->threshold};
+                        .threshold = surprise->threshold,
+                        .channel = names[0]};
     measure(surprise, record, note, text, nats, metrics, &made);
     for (int c = 0; c < VLY_CHANNELS; c++) {
         const double rarity = rarity_of(surprise, c, made.values[c]);
         if (rarity > made.score) {
             made.score = rarity < z_most ? rarity : z_most;
             made.metric = metrics[c];
+            made.channel = names[c];
         }
     }
-    const uint32_t fact = fact_of(record);
-    if (fact < VLY_METRICS) {
-        made.metric = fact;
+    made.fact = vly_facts_of(record) != 0;
+    if (made.fact) {
+        made.metric = vly_fact_metric(vly_fact_first(vly_facts_of(record)));
         made.score = z_most;
+        made.channel = "rule";
     }
     made.metric = vly_note_metric(note, made.metric);
     made.area = vly_note_area(note, made.metric);
-    made.strange = made.warm && made.score >= made.threshold;
-    made.alarm = made.strange && surprise->quiet >= QUIET;
+    made.strange = made.fact || (made.warm && made.score >= made.threshold);
+    made.alarm = made.strange && !made.fact && surprise->quiet >= QUIET;
     /* of an episode only the first record is learned from: a fault that lasts
      * is not what is usual here */
-    if (made.warm && fact == VLY_METRICS && surprise->quiet >= QUIET)
+    if (made.warm && !made.fact && surprise->quiet >= QUIET)
         learn_tails(surprise, made.values);
     if (made.strange)
         surprise->quiet = 0;

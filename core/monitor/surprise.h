@@ -77,8 +77,11 @@ typedef struct vly_verdict {
     uint32_t area;            /* which it is about, or VLY_NO_AREA */
     uint64_t burst;           /* at the record's end */
     bool warm;                /* there was enough before it to judge it by */
-    bool strange; /* warm, and the score is at or over the threshold */
-    bool alarm;   /* the first strange record of an episode */
+    const char *channel;      /* that it scored by; "rule" of a fact */
+    bool fact;    /* something is wrong by a rule (facts.h), warm or not */
+    bool strange; /* a fact; or warm, and the score at or over the threshold */
+    bool alarm;   /* the first strange record of an episode; of a fact its own
+                     episode tells that: vly_facts_judge */
 } vly_verdict;
 
 typedef struct vly_surprise vly_surprise;

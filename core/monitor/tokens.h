@@ -71,6 +71,7 @@ typedef struct vly_record {
     uint64_t lost;        /* samples that were written over unread */
     uint64_t missing;     /* spikes that no area has, or the other way round */
     uint64_t wrong_place; /* 1: the backend is not the one that was asked for */
+    uint64_t failures;    /* of devices; no token tells of them (facts.h) */
 } vly_record;
 
 /* What the tokens of a record were made of. */
@@ -100,8 +101,8 @@ uint8_t vly_token_of(uint32_t metric, int32_t z16);
  */
 int32_t vly_token_level(uint64_t value);
 
-/* The record between two samples of one net; lost and wrong_place are 0 and for
- * the caller to fill.
+/* The record between two samples of one net; lost, wrong_place and failures
+ * are 0 and for the caller to fill.
  *
  * from_areas, to_areas  [n_areas] spikes of each area so far    (in)
  * area_spikes           [n_areas] those of the record           (out)

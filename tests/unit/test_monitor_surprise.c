@@ -149,7 +149,8 @@ static void test_facts(void **state)
     for (size_t i = 0; i < 3; i++) {
         vly_surprise_judge(surprise, &facts[i], &note, any_text(101), nats,
                            &verdict);
-        assert_true(verdict.strange);
+        assert_true(verdict.strange && verdict.fact && !verdict.alarm);
+        assert_string_equal(verdict.channel, "rule");
         assert_int_equal(verdict.metric,
                          i < 2 ? VLY_METRIC_CHECKS : VLY_METRIC_CLOCK);
     }

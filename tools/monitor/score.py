@@ -194,7 +194,8 @@ class Rarity:
         self.n, self.quiet = 0, QUIET
 
     def judge(self, values, fact=False):
-        """The record's score, 0 while there are too few; learns it."""
+        """The record's score, 0 while there are too few (but for facts);
+        learns it."""
         got = Z_MOST if fact else min(Z_MOST, max(
             self._rarity(c, x) for c, x in enumerate(values)))
         warm = self.n >= tokens.WARM
@@ -204,10 +205,10 @@ class Rarity:
                 if x > base:
                     self.above[c] += 1
                     self.sums[c] += min(x - base, 4 * excess)
-        strange = warm and got >= self.limit
+        strange = fact or (warm and got >= self.limit)
         self.quiet = 0 if strange else min(self.quiet + 1, QUIET)
         self.n += 1
-        return got if warm else 0.0
+        return got if warm or fact else 0.0
 
     def _rarity(self, c, x):
         base, share, excess = self.tails[c]
