@@ -69,7 +69,7 @@ static vly_status put_verdict(judges *by, const telemetry_entry *entry,
                               json_writer *json, vly_error *error)
 {
     static const char *const channels[VLY_CHANNELS] = {"surprise", "stall",
-                                                       "extreme"};
+                                                       "extreme", "work"};
     static float logits[VLY_TOKENS_PER_RECORD * VLY_TOKEN_VOCABULARY];
     const vly_watcher_model model = vly_watcher_rwkv_model(by->rwkv);
     uint32_t tokens[VLY_TOKENS_PER_RECORD];
@@ -96,7 +96,8 @@ static vly_status put_verdict(judges *by, const telemetry_entry *entry,
     json_bool(json, "alarm", verdict.alarm || begins);
     json_text(json, "channel", verdict.channel);
     json_text(json, "metric", vly_metric_name(verdict.metric));
-    json_text(json, "cause", vly_verdict_cause(&entry->record, &entry->note));
+    json_text(json, "cause",
+              vly_verdict_likely(&verdict, &entry->record, &entry->note));
     return VLY_OK;
 }
 

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/number.h"
 #include "monitor/facts.h"
@@ -119,6 +120,18 @@ const char *vly_verdict_cause(const vly_record *record,
         if (row_fits(&causes[i], note->z16))
             return causes[i].cause;
     return NULL;
+}
+
+const char *vly_verdict_likely(const vly_verdict *verdict,
+                               const vly_record *record,
+                               const vly_record_note *note)
+{
+    const char *cause = vly_verdict_cause(record, note);
+    if (!cause && verdict->values[VLY_CHANNEL_WORK] > 0 && verdict->channel &&
+        strcmp(verdict->channel, "work") == 0)
+        cause = "bursts take more of the processor's own time for the same "
+                "work: the device is slower, or is another one";
+    return cause;
 }
 
 uint32_t vly_note_metric(const vly_record_note *note, uint32_t metric)

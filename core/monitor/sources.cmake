@@ -30,4 +30,5 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/vocabulary_file.c
     ${CMAKE_CURRENT_LIST_DIR}/watcher.c
     ${CMAKE_CURRENT_LIST_DIR}/watcher_model.c
-    ${CMAKE_CURRENT_LIST_DIR}/watcher_rules.c)
+    ${CMAKE_CURRENT_LIST_DIR}/watcher_rules.c
+    ${CMAKE_CURRENT_LIST_DIR}/work.c)

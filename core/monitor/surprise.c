@@ -15,6 +15,7 @@
 #include "monitor/counting.h"
 #include "monitor/extremes.h"
 #include "monitor/facts.h"
+#include "monitor/work.h"
 
 /* MEMORY: over how many records a metric's usual surprise is taken. QUIET:
  * records below the threshold that end an episode. */
@@ -30,7 +31,7 @@ static const double at_once = 0.2;
 static const int32_t stall_spreads = 3;
 /* Of the false alarms that are bearable, what each channel may make. Most
  * faults are the model's to find; what stalls it must not miss is far out. */
-static const double budget[VLY_CHANNELS] = {0.78, 0.2, 0.02};
+static const double budget[VLY_CHANNELS] = {0.73, 0.2, 0.02, 0.05};
 
 typedef struct usual {
     double centre;
@@ -38,7 +39,8 @@ typedef struct usual {
     double held; /* deviations of late, never below 0 */
 } usual;
 
-static const char *const names[VLY_CHANNELS] = {"surprise", "stall", "extreme"};
+static const char *const names[VLY_CHANNELS] = {"surprise", "stall", "extreme",
+                                                "work"};
 
 struct vly_surprise {
     vly_tail tails[VLY_CHANNELS];
@@ -46,6 +48,7 @@ struct vly_surprise {
     usual metrics[VLY_METRICS];
     vly_extremes times;
     vly_counting counting;
+    vly_work work;
     uint64_t n;                  /* records so far */
     double above[VLY_CHANNELS];  /* records over a tail's base, the model's */
     double excess[VLY_CHANNELS]; /* too; sum of what they lie over it */
@@ -221,6 +224,8 @@ static void measure(vly_surprise *surprise, const vly_record *record,
     const int most = far[1] > far[0];
     values[VLY_CHANNEL_EXTREME] = bits(4 * far[most]);
     metrics[VLY_CHANNEL_EXTREME] = which[most];
+    values[VLY_CHANNEL_WORK] = vly_work_judge(&surprise->work, record);
+    metrics[VLY_CHANNEL_WORK] = VLY_METRIC_BURST;
 }
 
 void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,

@@ -5,14 +5,15 @@
  * of late (a net whose spikes are hard to foresee is not broken). What lasts
  * for some records counts fully, what is large at once in part; the strangest
  * metric counts, of those that the model foretells better than counting in this
- * run does (counting.h). Beside it stand two measures that need no model: how
+ * run does (counting.h). Beside it stand measures that need no model: how
  * long the run stood still beyond what its bursts usually take, in the
  * machine's time and not in the run's own (a machine that others use too has
  * short stalls; a burst that hung is far beyond them, however often there are
- * some); and how far times lie above all that they have been (extremes.h). Each
- * of the three has a tail on sound runs, of idle machines and of busy ones,
- * which says how rare a value is, and a part of the false alarms that are
- * bearable; a record's score is that of the rarest.
+ * some); how far times lie above all that they have been (extremes.h); and how
+ * far a burst's work does above where it has been (work.h). Each of them has a
+ * tail on sound runs, of idle machines and of busy ones, which says how rare a
+ * value is, and a part of the false alarms that are bearable; a record's score
+ * is that of the rarest.
  *
  * A tail is taken as exponential above a high quantile (peaks over threshold:
  * Pickands 1975, doi:10.1214/aos/1176343003; streams: Siffer et al. 2017,
@@ -37,11 +38,13 @@ typedef struct vly_tail {
 
 /* What a record is judged by: surprise; log2(1 + t), t ms that it took longer
  * than its bursts do of late, without those that it waited for a processor;
- * log2(1 + 4 far), far of vly_extremes_judge, the larger one. */
+ * log2(1 + 4 far), far of vly_extremes_judge, the larger one; vly_work_judge.
+ */
 enum {
     VLY_CHANNEL_SURPRISE,
     VLY_CHANNEL_STALL,
     VLY_CHANNEL_EXTREME,
+    VLY_CHANNEL_WORK,
     VLY_CHANNELS
 };
 
@@ -120,5 +123,9 @@ void vly_verdict_text(const vly_verdict *verdict, const vly_record *record,
  * record; NULL if none does. */
 const char *vly_verdict_cause(const vly_record *record,
                               const vly_record_note *note);
+/* The same, or what the channel says that the record was found by. */
+const char *vly_verdict_likely(const vly_verdict *verdict,
+                               const vly_record *record,
+                               const vly_record_note *note);
 
 #endif

@@ -130,7 +130,7 @@ static void tell(vly_watcher *watcher, const vly_record *record,
         .area = verdict->area,
         .metric_name = vly_metric_name(verdict->metric),
         .channel = verdict->channel,
-        .cause = vly_verdict_cause(record, note),
+        .cause = vly_verdict_likely(verdict, record, note),
     };
     if (options->areas && verdict->area < watcher->n_areas)
         anomaly.area_name = options->areas[verdict->area];

@@ -9,3 +9,4 @@ vly_test(test_monitor_series LABELS unit
          SOURCES test_monitor_series.c LIBRARIES m)
 vly_test(test_monitor_surprise LABELS unit
          SOURCES test_monitor_surprise.c LIBRARIES m)
+vly_test(test_monitor_work LABELS unit SOURCES test_monitor_work.c LIBRARIES m)

@@ -24,8 +24,8 @@ MEMORY = 256
 FREE = 8
 PRIOR = 4096
 # of the false alarms that are bearable, what each channel may make
-BUDGET = [0.78, 0.2, 0.02]
-CHANNELS = ["surprise", "stall", "extreme"]
+BUDGET = [0.73, 0.2, 0.02, 0.05]
+CHANNELS = ["surprise", "stall", "extreme", "work"]
 TIMES = range(4)  # pace, burst, delivery, dynamics
 GAIN_LEAST = 0.1  # of what is smoothed
 QUIET = 16
@@ -152,16 +152,53 @@ class Range:
         return got
 
 
+class Work:
+    """What a burst costs its thread, without waiting for a processor, above
+    where that has been: the least of the last records (work.c)."""
+
+    FLOOR = 32
+    LASTS = 4
+    TOLD = 64
+
+    def __init__(self):
+        self.work = tokens.Running(self.FLOOR)
+        self.events = tokens.Running(self.FLOOR)
+        self.late = []
+
+    def judge(self, record):
+        """In spreads, 0 below; learns it."""
+        n, run = record["bursts"], record["run_ns"]
+        spent = run - min(run, record["waited_ns"])
+        if n == 0 or spent <= run // self.TOLD:
+            return 0.0
+        level = tokens.level(spent) - tokens.level(n)
+        events = tokens.level(record["events"]) - tokens.level(n)
+        self.late.append(self._above(level, events))
+        self.work.learn(level)
+        self.events.learn(events)
+        self.late = self.late[-self.LASTS:]
+        return max(0.0, min(self.late)) if len(self.late) == self.LASTS \
+            else 0.0
+
+    def _above(self, level, events):
+        if self.work.n == 0:
+            return 0.0
+        more = max(0, events * 256 - self.events.centre)
+        return (level * 256 - self.work.centre - more) / \
+            max(self.work.spread, self.work.floor)
+
+
 def without_model(records, levels):
-    """[2] of each record of a run: stall, extreme."""
-    extremes = Extremes()
+    """[3] of each record of a run: stall, extreme, work."""
+    extremes, work = Extremes(), Work()
     return [(math.log2(1 + record["stall_ms"]),
-             math.log2(1 + 4 * max(extremes.judge(row))))
+             math.log2(1 + 4 * max(extremes.judge(row))),
+             work.judge(record))
             for record, row in zip(records, levels)]
 
 
 def channels(nats, text, records, levels):
-    """[3] of each record of a run: surprise, stall, extreme."""
+    """[4] of each record of a run: surprise, stall, extreme, work."""
     surprise = Surprise()
     return [(surprise.judge(*a), *b) for a, b in
             zip(zip(nats, text), without_model(records, levels))]
@@ -289,7 +326,7 @@ def main():
         got = {kind: judge.judge(levels) for kind, judge in
                zip(("ewma", "gaussian", "static"), judges)}
         got["times"], got["times_smoothed"] = extremes.judge(levels)
-        got["stall"], got["extreme"] = more
+        got["stall"], got["extreme"], got["work"] = more
         print(json.dumps(got))
 
 
