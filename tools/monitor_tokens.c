@@ -83,6 +83,7 @@ static vly_status put_verdict(judges *by, const telemetry_entry *entry,
     vly_record_nats(logits, entry->text, nats);
     vly_surprise_judge(by->surprise, &entry->record, &entry->note, entry->text,
                        nats, &verdict);
+    telemetry_file_hold(by->file, !verdict.learns);
     json_object(json, "nats");
     for (uint32_t m = 0; m < VLY_METRICS; m++)
         json_number(json, vly_metric_name(m), nats[m]);

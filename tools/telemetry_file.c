@@ -189,6 +189,11 @@ double telemetry_file_dt_ms(const telemetry_file *file)
     return file->dt_ms;
 }
 
+void telemetry_file_hold(telemetry_file *file, bool held)
+{
+    vly_tokens_hold(file->tokens, held);
+}
+
 /* ---- lines into records -------------------------------------------------- */
 
 /* Days since 1970-01-01 of the Gregorian calendar (Hinnant's days_from_civil).

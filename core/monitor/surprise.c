@@ -18,8 +18,12 @@
 #include "monitor/work.h"
 
 /* MEMORY: over how many records a metric's usual surprise is taken. QUIET:
- * records below the threshold that end an episode. */
-enum { MEMORY = 256, FREE = 8, QUIET = 16, PRIOR = 4096 };
+ * records below the threshold that end an episode. LONG: for so
+ * many records of an episode nothing is learned, neither of the metrics nor of
+ * surprise: a fault would else make the next one usual, its end another, and
+ * counting, which a fault surprises less, would lead for a thousand records.
+ * What goes on for longer is how this net is now. */
+enum { MEMORY = 256, FREE = 8, QUIET = 16, LONG = 512, PRIOR = 4096 };
 static const double least_spread = 2;        /* nats */
 static const double z_most = VLY_SCORE_MOST; /* a token may be impossible */
 /* What a metric scores: its deviation held for some records (each keeps this
@@ -31,7 +35,7 @@ static const double at_once = 0.2;
 static const int32_t stall_spreads = 3;
 /* Of the false alarms that are bearable, what each channel may make. Most
  * faults are the model's to find; what stalls it must not miss is far out. */
-static const double budget[VLY_CHANNELS] = {0.73, 0.2, 0.02, 0.05};
+static const double budget[VLY_CHANNELS] = {0.78, 0.15, 0.02, 0.05};
 
 typedef struct usual {
     double centre;
@@ -52,7 +56,8 @@ struct vly_surprise {
     uint64_t n;                  /* records so far */
     double above[VLY_CHANNELS];  /* records over a tail's base, the model's */
     double excess[VLY_CHANNELS]; /* too; sum of what they lie over it */
-    uint32_t quiet; /* records since the last strange one, to QUIET */
+    uint32_t quiet;   /* records since the last strange one, to QUIET */
+    uint32_t episode; /* records of the one that goes on; 0: none does */
 };
 
 /* ---- tails -------------------------------------------------------------- */
@@ -122,7 +127,7 @@ void vly_record_nats(const float *logits, const uint8_t *text, double *nats)
 /* ---- scores ------------------------------------------------------------- */
 
 /* As the baselines of tokens.c, over surprise. */
-static double judge_metric(usual *of, uint64_t n, double nats)
+static double judge_metric(usual *of, uint64_t n, bool learns, double nats)
 {
     if (!(nats < 1e3)) /* a NaN too */
         nats = 1e3;
@@ -136,8 +141,10 @@ static double judge_metric(usual *of, uint64_t n, double nats)
     const double gain = (double)(n < MEMORY ? n + 1 : MEMORY);
     const double pull = n < FREE || far < 4 * s ? d : d > 0 ? 4 * s : -4 * s;
     const double z = d / s > z_most ? z_most : d / s;
-    of->centre += pull / gain;
-    of->spread += ((far < 2 * s ? far : 2 * s) - of->spread) / gain;
+    if (learns) {
+        of->centre += pull / gain;
+        of->spread += ((far < 2 * s ? far : 2 * s) - of->spread) / gain;
+    }
     of->held = of->held * keep + z * (1 - keep);
     of->held = of->held > 0 ? of->held : 0;
     return of->held > z * at_once ? of->held : z * at_once;
@@ -192,11 +199,17 @@ static double stall_ms(const vly_record *record, const vly_record_note *note)
     return more > 0 ? more * 1e-6 : 0;
 }
 
+static bool may_learn(const vly_surprise *surprise)
+{
+    return surprise->episode == 0 || surprise->episode > LONG;
+}
+
 /* Values of the channels, and the metric of each. */
 static void measure(vly_surprise *surprise, const vly_record *record,
                     const vly_record_note *note, const uint8_t *text,
                     const double *nats, uint32_t *metrics, vly_verdict *verdict)
 {
+    const bool learns = may_learn(surprise);
     double *values = verdict->values;
     double far[2];
     uint32_t which[2];
@@ -205,7 +218,7 @@ static void measure(vly_surprise *surprise, const vly_record *record,
     for (uint32_t m = 0; m < VLY_METRICS; m++) {
         verdict->nats[m] = nats[m];
         verdict->z[m] =
-            judge_metric(&surprise->metrics[m], surprise->n, nats[m]);
+            judge_metric(&surprise->metrics[m], surprise->n, learns, nats[m]);
         /* of this metric the model knows less than this run has shown */
         if (vly_counting_leads(&surprise->counting, m))
             verdict->z[m] = surprise->metrics[m].held = 0;
@@ -214,7 +227,8 @@ static void measure(vly_surprise *surprise, const vly_record *record,
             metrics[0] = m;
         }
     }
-    vly_counting_learn(&surprise->counting, text, nats);
+    if (learns)
+        vly_counting_learn(&surprise->counting, text, nats);
     values[VLY_CHANNEL_STALL] = bits(stall_ms(record, note));
     metrics[VLY_CHANNEL_STALL] =
         note->z16[VLY_METRIC_BURST] >= note->z16[VLY_METRIC_PACE]
@@ -224,7 +238,7 @@ static void measure(vly_surprise *surprise, const vly_record *record,
     const int most = far[1] > far[0];
     values[VLY_CHANNEL_EXTREME] = bits(4 * far[most]);
     metrics[VLY_CHANNEL_EXTREME] = which[most];
-    values[VLY_CHANNEL_WORK] = vly_work_judge(&surprise->work, record);
+    values[VLY_CHANNEL_WORK] = vly_work_judge(&surprise->work, record, learns);
     metrics[VLY_CHANNEL_WORK] = VLY_METRIC_BURST;
 }
 
@@ -264,7 +278,9 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
         surprise->quiet = 0;
     else if (surprise->quiet < QUIET)
         surprise->quiet++;
+    surprise->episode = surprise->quiet < QUIET ? surprise->episode + 1 : 0;
     surprise->n++;
+    made.learns = may_learn(surprise);
     *verdict = made;
 }
 

@@ -85,6 +85,7 @@ typedef struct vly_verdict {
     bool strange; /* a fact; or warm, and the score at or over the threshold */
     bool alarm;   /* the first strange record of an episode; of a fact its own
                      episode tells that: vly_facts_judge */
+    bool learns;  /* the next record is learned from: vly_tokens_hold */
 } vly_verdict;
 
 typedef struct vly_surprise vly_surprise;

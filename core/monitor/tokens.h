@@ -135,6 +135,10 @@ void vly_tokens_destroy(vly_tokens *tokens); /* NULL is legal */
 bool vly_tokens_make(vly_tokens *tokens, const vly_record *record,
                      const uint64_t *area_spikes, const uint64_t *device,
                      uint8_t *text, vly_record_note *note);
+/* held: what has been lately stays as it is (the length of records apart), so
+ * that a fault that lasts does not become what the next records are held
+ * against. */
+void vly_tokens_hold(vly_tokens *tokens, bool held);
 /* Records so far. The first VLY_TOKENS_WARM say little. */
 #define VLY_TOKENS_WARM 32
 uint64_t vly_tokens_count(const vly_tokens *tokens);

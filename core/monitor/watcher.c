@@ -186,6 +186,7 @@ static bool judge(vly_watcher *watcher)
     if (!read_text(watcher, text, nats))
         return false;
     vly_surprise_judge(watcher->surprise, &record, &note, text, nats, &verdict);
+    vly_tokens_hold(watcher->tokens, !verdict.learns);
     count(watcher, &verdict);
     if (verdict.alarm)
         tell(watcher, &record, &note, &verdict);

@@ -19,7 +19,7 @@ static double above(const vly_work *work, int32_t level, int32_t events)
     return (double)d / (double)vly_running_spread(&work->work, FLOOR);
 }
 
-double vly_work_judge(vly_work *work, const vly_record *record)
+double vly_work_judge(vly_work *work, const vly_record *record, bool learns)
 {
     const uint64_t run = record->run_ns;
     const uint64_t spent =
@@ -30,8 +30,10 @@ double vly_work_judge(vly_work *work, const vly_record *record)
     const int32_t level = vly_token_level(spent) - by;
     const int32_t events = vly_token_level(record->events) - by;
     work->late[work->n++ % VLY_WORK_LASTS] = above(work, level, events);
-    vly_running_learn(&work->work, level, FLOOR);
-    vly_running_learn(&work->events, events, FLOOR);
+    if (learns) {
+        vly_running_learn(&work->work, level, FLOOR);
+        vly_running_learn(&work->events, events, FLOOR);
+    }
     double least = work->late[0];
     for (uint32_t i = 1; i < VLY_WORK_LASTS; i++)
         least = work->late[i] < least ? work->late[i] : least;

@@ -13,6 +13,7 @@
 #ifndef VOLLEY_MONITOR_WORK_H
 #define VOLLEY_MONITOR_WORK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "monitor/running.h"
@@ -31,7 +32,8 @@ typedef struct vly_work {
 
 /* By how many of its usual spreads work lies above where it has been, the least
  * of the last records; 0 below that, and in the first records. A record without
- * a burst, or that tells nothing of it, is not looked at. */
-double vly_work_judge(vly_work *work, const vly_record *record);
+ * a burst, or that tells nothing of it, is not looked at. learns: false while a
+ * fault goes on, which is not what is usual. */
+double vly_work_judge(vly_work *work, const vly_record *record, bool learns);
 
 #endif

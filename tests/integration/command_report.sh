@@ -44,21 +44,21 @@ END_OF_SAME
 import json, pathlib, sys
 import runs, score, tokens
 path, model = map(pathlib.Path, sys.argv[1:3])
-records, text, levels, _ = runs.tokenise(*tokens.records(path))
+names, records = tokens.records(path)
 assert any(record["waited_ns"] > 0 for record in records)
 ours = [json.loads(line) for line in open("scores.json")]
 nats = [[a["nats"][name] for name in tokens.NAMES] for a in ours]
-rows = score.channels(nats, text, records, levels)
 limit = score.threshold(30, 3600)
 tails = [float(x) for x in runs.metadata(model)["volley.rarity"].split()]
 judge = score.Rarity([tails[i:i + 3] for i in range(0, 12, 3)], limit)
+rows = score.judged(names, records, nats, judge)
 assert len(ours) == len(rows) > 50
 quiet, seen = score.QUIET, set()
-for a, row, record in zip(ours, rows, records):
+for a, (record, text, row, got) in zip(ours, rows):
+    assert a["tokens"] == text, (a, text)
     for name, value in zip(score.CHANNELS, row):
         assert abs(a[name] - value) <= 1e-9 * max(1, value), (a, row)
         seen.update([name] if value > 0 else [])
-    got = judge.judge(row, score.is_fact(record))
     assert abs(a["monitor"] - got) <= 1e-9 * max(1, got), (a, got)
     assert abs(a["threshold"] - limit) < 1e-9, a
     assert a["alarm"] == (got >= limit and quiet >= score.QUIET), (a, quiet)

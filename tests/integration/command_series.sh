@@ -72,7 +72,7 @@ surprise, seen = score.Surprise(), set()
 for a, text, far in zip(ours, nab.series_tokens(one), nab.by_rules(one)):
     nats = [0.0] * score.N
     nats[5], nats[7] = a["nats"]["value"], a["nats"]["step"]
-    row = (surprise.judge(nats, text), 0.0, math.log2(1 + 4 * far), 0.0)
+    row = (surprise.judge(nats, text, judge.learns()), 0.0, math.log2(1 + 4 * far), 0.0)
     for name, value in zip(("surprise", "extreme"), (row[0], row[2])):
         assert abs(a[name] - value) <= 1e-9 * max(1, value), (a, row)
         seen.update([name] if value > 0 else [])

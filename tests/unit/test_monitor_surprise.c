@@ -192,6 +192,40 @@ static void test_own_tail(void **state)
     vly_surprise_destroy(surprise);
 }
 
+/* Of a fault that lasts nothing is learned, so the next one is told of again;
+ * what goes on for very long is how the net is now. */
+static void test_episode(void **state)
+{
+    (void)state;
+    vly_surprise *surprise = NULL;
+    uint32_t n = 0;
+    uint32_t n_alarms = 0;
+    assert_int_equal(vly_surprise_create(usual_tails, 1, 0.1, &surprise, NULL),
+                     VLY_OK);
+    for (; n < 300; n++)
+        assert_true(feed(surprise, n, 0, 0).learns);
+    for (uint32_t fault = 0; fault < 3; fault++) {
+        for (uint32_t end = n + 400; n < end; n++) {
+            const vly_verdict verdict = feed(surprise, n, 3, 40);
+            assert_true(verdict.strange && !verdict.learns);
+            n_alarms += verdict.alarm;
+        }
+        for (uint32_t end = n + 60; n < end; n++)
+            n_alarms += feed(surprise, n, 3, 0).alarm;
+        assert_int_equal(n_alarms, fault + 1);
+        assert_true(feed(surprise, n++, 3, 0).learns);
+    }
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < 1500; i++) {
+        const vly_verdict verdict = feed(surprise, n++, 3, 40);
+        assert_int_equal(verdict.alarm, i == 0);
+        last = verdict.strange ? i : last;
+    }
+    assert_true(last >= 512 && last < 1200);
+    assert_true(feed(surprise, n++, 3, 40).learns);
+    vly_surprise_destroy(surprise);
+}
+
 /* A metric of which the model knows less than counting does is not listened to,
  * however surprised it is; the same surprise counts where the model foretells
  * better, and for other metrics. */
@@ -464,12 +498,12 @@ static void test_sentence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nats),     cmocka_unit_test(test_tails),
-        cmocka_unit_test(test_alarm),    cmocka_unit_test(test_own_tail),
-        cmocka_unit_test(test_facts),    cmocka_unit_test(test_counting),
-        cmocka_unit_test(test_times),    cmocka_unit_test(test_stalls),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_detectors),
-        cmocka_unit_test(test_gaussian), cmocka_unit_test(test_causes),
-        cmocka_unit_test(test_sentence)};
+        cmocka_unit_test(test_nats),      cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_alarm),     cmocka_unit_test(test_own_tail),
+        cmocka_unit_test(test_facts),     cmocka_unit_test(test_episode),
+        cmocka_unit_test(test_counting),  cmocka_unit_test(test_times),
+        cmocka_unit_test(test_stalls),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_detectors), cmocka_unit_test(test_gaussian),
+        cmocka_unit_test(test_causes),    cmocka_unit_test(test_sentence)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -24,11 +24,12 @@ MEMORY = 256
 FREE = 8
 PRIOR = 4096
 # of the false alarms that are bearable, what each channel may make
-BUDGET = [0.73, 0.2, 0.02, 0.05]
+BUDGET = [0.78, 0.15, 0.02, 0.05]
 CHANNELS = ["surprise", "stall", "extreme", "work"]
 TIMES = range(4)  # pace, burst, delivery, dynamics
 GAIN_LEAST = 0.1  # of what is smoothed
 QUIET = 16
+LONG = 512
 
 
 class Counting:
@@ -80,15 +81,17 @@ class Surprise:
         self.held = [0.0] * N
         self.n = 0
 
-    def judge(self, nats, text):
+    def judge(self, nats, text, learns=True):
         """nats [15], text [16] -> how strange the strangest metric is; learns
-        them."""
-        got = [self._metric(m, min(x, 1e3)) for m, x in enumerate(nats)]
-        self.counting.learn(text, nats)
+        them, unless an episode goes on (Rarity.learns)."""
+        got = [self._metric(m, min(x, 1e3), learns)
+               for m, x in enumerate(nats)]
+        if learns:
+            self.counting.learn(text, nats)
         self.n += 1
         return max(0.0, *got)
 
-    def _metric(self, m, x):
+    def _metric(self, m, x, learns):
         if self.n == 0:
             self.centre[m] = x
             return 0.0
@@ -97,8 +100,9 @@ class Surprise:
         gain = self.n + 1 if self.n < MEMORY else MEMORY
         far = abs(d)
         pull = d if self.n < FREE or far < 4 * s else math.copysign(4 * s, d)
-        self.centre[m] += pull / gain
-        self.spread[m] += (min(far, 2 * s) - self.spread[m]) / gain
+        if learns:
+            self.centre[m] += pull / gain
+            self.spread[m] += (min(far, 2 * s) - self.spread[m]) / gain
         z = min(d / s, Z_MOST)
         if self.counting.leads(m):
             self.held[m] = 0.0
@@ -165,8 +169,8 @@ class Work:
         self.events = tokens.Running(self.FLOOR)
         self.late = []
 
-    def judge(self, record):
-        """In spreads, 0 below; learns it."""
+    def judge(self, record, learns=True):
+        """In spreads, 0 below; learns it, unless an episode goes on."""
         n, run = record["bursts"], record["run_ns"]
         spent = run - min(run, record["waited_ns"])
         if n == 0 or spent <= run // self.TOLD:
@@ -174,8 +178,9 @@ class Work:
         level = tokens.level(spent) - tokens.level(n)
         events = tokens.level(record["events"]) - tokens.level(n)
         self.late.append(self._above(level, events))
-        self.work.learn(level)
-        self.events.learn(events)
+        if learns:
+            self.work.learn(level)
+            self.events.learn(events)
         self.late = self.late[-self.LASTS:]
         return max(0.0, min(self.late)) if len(self.late) == self.LASTS \
             else 0.0
@@ -198,10 +203,27 @@ def without_model(records, levels):
 
 
 def channels(nats, text, records, levels):
-    """[4] of each record of a run: surprise, stall, extreme, work."""
+    """[4] of each record of a run: surprise, stall, extreme, work; as if no
+    episode were."""
     surprise = Surprise()
     return [(surprise.judge(*a), *b) for a, b in
             zip(zip(nats, text), without_model(records, levels))]
+
+
+def judged(names, records, nats, judge):
+    """(record, 16 tokens, [4], score by judge, a Rarity) of each record of a
+    run, as it is watched: what is judged says when nothing is learned."""
+    state = tokens.Tokens(len(names))
+    surprise, extremes, work, got = Surprise(), Extremes(), Work(), []
+    for (record, text, levels, _), x in zip(runs.steps(state, records), nats):
+        learns = judge.learns()
+        row = (surprise.judge(x, text, learns),
+               math.log2(1 + record["stall_ms"]),
+               math.log2(1 + 4 * max(extremes.judge(levels))),
+               work.judge(record, learns))
+        got.append((record, text, row, judge.judge(row, is_fact(record))))
+        state.held = not judge.learns()
+    return got
 
 
 def is_fact(record):
@@ -228,7 +250,12 @@ class Rarity:
         self.tails, self.limit, self.budget = tails, limit, budget
         self.above = [PRIOR * share + 1 for _, share, _ in tails]
         self.sums = [a * t[2] for a, t in zip(self.above, tails)]
-        self.n, self.quiet = 0, QUIET
+        self.n, self.quiet, self.episode = 0, QUIET, 0
+
+    def learns(self):
+        """Whether surprise is learned from: not while an episode goes on,
+        unless it is a long one."""
+        return self.episode == 0 or self.episode > LONG
 
     def judge(self, values, fact=False):
         """The record's score, 0 while there are too few (but for facts);
@@ -244,6 +271,7 @@ class Rarity:
                     self.sums[c] += min(x - base, 4 * excess)
         strange = fact or (warm and got >= self.limit)
         self.quiet = 0 if strange else min(self.quiet + 1, QUIET)
+        self.episode = self.episode + 1 if self.quiet < QUIET else 0
         self.n += 1
         return got if warm or fact else 0.0
 
