@@ -68,8 +68,8 @@ static void put_record(const telemetry_entry *entry, json_writer *json)
 static vly_status put_verdict(judges *by, const telemetry_entry *entry,
                               json_writer *json, vly_error *error)
 {
-    static const char *const channels[VLY_CHANNELS] = {"surprise", "stall",
-                                                       "extreme", "work"};
+    static const char *const channels[VLY_CHANNELS] = {
+        "surprise", "stall", "extreme", "work", "unison"};
     static float logits[VLY_TOKENS_PER_RECORD * VLY_TOKEN_VOCABULARY];
     const vly_watcher_model model = vly_watcher_rwkv_model(by->rwkv);
     uint32_t tokens[VLY_TOKENS_PER_RECORD];

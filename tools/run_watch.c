@@ -118,6 +118,7 @@ static void put_sample(run_job *job)
         .device_bytes = stats.device_bytes,
         .connectome_bytes = stats.connectome_bytes,
         .waited_ns = vly_thread_waited_ns(),
+        .squares = stats.spikes_squared,
     };
     vly_telemetry_put(watch->ring, &sample, watch->area_spikes);
     watch->n_samples++;

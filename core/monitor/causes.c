@@ -122,15 +122,21 @@ const char *vly_verdict_cause(const vly_record *record,
     return NULL;
 }
 
+static bool by_channel(const vly_verdict *verdict, const char *channel)
+{
+    return verdict->channel && strcmp(verdict->channel, channel) == 0;
+}
+
 const char *vly_verdict_likely(const vly_verdict *verdict,
                                const vly_record *record,
                                const vly_record_note *note)
 {
     const char *cause = vly_verdict_cause(record, note);
-    if (!cause && verdict->values[VLY_CHANNEL_WORK] > 0 && verdict->channel &&
-        strcmp(verdict->channel, "work") == 0)
+    if (!cause && by_channel(verdict, "work"))
         cause = "bursts take more of the processor's own time for the same "
                 "work: the device is slower, or is another one";
+    if (!cause && by_channel(verdict, "unison"))
+        cause = "synchrony: neurons fire together instead of independently";
     return cause;
 }
 
@@ -226,10 +232,18 @@ void vly_verdict_text(const vly_verdict *verdict, const vly_record *record,
                       char *text, size_t capacity)
 {
     char number[128];
+    const char *what = vly_metric_what(verdict->metric);
     put_number(record, note, verdict->metric, number, sizeof number);
+    if (verdict->times > 0) {
+        what = by_channel(verdict, "work")
+                   ? "work of a burst, waiting for a processor apart"
+                   : "variance of a burst's spikes over their mean";
+        snprintf(number, sizeof number, "%.3g times what was usual",
+                 verdict->times);
+    }
     const bool named = areas && verdict->area != VLY_NO_AREA;
     snprintf(text, capacity, "burst %llu: %s: %s%s%s%s",
-             (unsigned long long)verdict->burst,
-             vly_metric_what(verdict->metric), number, named ? " (area " : "",
-             named ? areas[verdict->area] : "", named ? ")" : "");
+             (unsigned long long)verdict->burst, what, number,
+             named ? " (area " : "", named ? areas[verdict->area] : "",
+             named ? ")" : "");
 }

@@ -27,6 +27,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/telemetry.c
     ${CMAKE_CURRENT_LIST_DIR}/tokenizer.c
     ${CMAKE_CURRENT_LIST_DIR}/tokens.c
+    ${CMAKE_CURRENT_LIST_DIR}/unison.c
     ${CMAKE_CURRENT_LIST_DIR}/vocabulary_file.c
     ${CMAKE_CURRENT_LIST_DIR}/watcher.c
     ${CMAKE_CURRENT_LIST_DIR}/watcher_model.c

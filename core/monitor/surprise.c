@@ -15,6 +15,7 @@
 #include "monitor/counting.h"
 #include "monitor/extremes.h"
 #include "monitor/facts.h"
+#include "monitor/unison.h"
 #include "monitor/work.h"
 
 /* MEMORY: over how many records a metric's usual surprise is taken. QUIET:
@@ -35,7 +36,7 @@ static const double at_once = 0.2;
 static const int32_t stall_spreads = 3;
 /* Of the false alarms that are bearable, what each channel may make. Most
  * faults are the model's to find; what stalls it must not miss is far out. */
-static const double budget[VLY_CHANNELS] = {0.78, 0.15, 0.02, 0.05};
+static const double budget[VLY_CHANNELS] = {0.78, 0.1, 0.02, 0.05, 0.05};
 
 typedef struct usual {
     double centre;
@@ -44,7 +45,7 @@ typedef struct usual {
 } usual;
 
 static const char *const names[VLY_CHANNELS] = {"surprise", "stall", "extreme",
-                                                "work"};
+                                                "work", "unison"};
 
 struct vly_surprise {
     vly_tail tails[VLY_CHANNELS];
@@ -53,6 +54,7 @@ struct vly_surprise {
     vly_extremes times;
     vly_counting counting;
     vly_work work;
+    vly_unison unison;
     uint64_t n;                  /* records so far */
     double above[VLY_CHANNELS];  /* records over a tail's base, the model's */
     double excess[VLY_CHANNELS]; /* too; sum of what they lie over it */
@@ -240,6 +242,9 @@ static void measure(vly_surprise *surprise, const vly_record *record,
     metrics[VLY_CHANNEL_EXTREME] = which[most];
     values[VLY_CHANNEL_WORK] = vly_work_judge(&surprise->work, record, learns);
     metrics[VLY_CHANNEL_WORK] = VLY_METRIC_BURST;
+    values[VLY_CHANNEL_UNISON] =
+        vly_unison_judge(&surprise->unison, record, learns);
+    metrics[VLY_CHANNEL_UNISON] = VLY_METRIC_DISPERSION;
 }
 
 void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
@@ -258,6 +263,9 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
             made.score = rarity < z_most ? rarity : z_most;
             made.metric = metrics[c];
             made.channel = names[c];
+            made.times = c == VLY_CHANNEL_WORK     ? surprise->work.times
+                         : c == VLY_CHANNEL_UNISON ? surprise->unison.times
+                                                   : 0;
         }
     }
     made.fact = vly_facts_of(record) != 0;

@@ -9,8 +9,9 @@
  * long the run stood still beyond what its bursts usually take, in the
  * machine's time and not in the run's own (a machine that others use too has
  * short stalls; a burst that hung is far beyond them, however often there are
- * some); how far times lie above all that they have been (extremes.h); and how
- * far a burst's work does above where it has been (work.h). Each of them has a
+ * some); how far times lie above all that they have been (extremes.h); how far
+ * a burst's work (work.h) and how many neurons fire in one (unison.h) do above
+ * where they have been. Each of them has a
  * tail on sound runs, of idle machines and of busy ones, which says how rare a
  * value is, and a part of the false alarms that are bearable; a record's score
  * is that of the rarest.
@@ -38,13 +39,14 @@ typedef struct vly_tail {
 
 /* What a record is judged by: surprise; log2(1 + t), t ms that it took longer
  * than its bursts do of late, without those that it waited for a processor;
- * log2(1 + 4 far), far of vly_extremes_judge, the larger one; vly_work_judge.
- */
+ * log2(1 + 4 far), far of vly_extremes_judge, the larger one; vly_work_judge;
+ * vly_unison_judge. */
 enum {
     VLY_CHANNEL_SURPRISE,
     VLY_CHANNEL_STALL,
     VLY_CHANNEL_EXTREME,
     VLY_CHANNEL_WORK,
+    VLY_CHANNEL_UNISON,
     VLY_CHANNELS
 };
 
@@ -76,6 +78,7 @@ typedef struct vly_verdict {
     double values[VLY_CHANNELS];
     double nats[VLY_METRICS]; /* surprise of each metric */
     double z[VLY_METRICS];    /* against its own past, held */
+    double times;             /* of what was usual, by work and unison */
     uint32_t metric;          /* the most deviating */
     uint32_t area;            /* which it is about, or VLY_NO_AREA */
     uint64_t burst;           /* at the record's end */

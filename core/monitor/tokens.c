@@ -133,6 +133,7 @@ void vly_record_between(const vly_telemetry_sample *from,
         .dynamics_ns = since(from->dynamics_ns, to->dynamics_ns),
         .spikes = since(from->spikes, to->spikes),
         .events = since(from->events, to->events),
+        .squares = since(from->squares, to->squares),
         .host_growth = growth(from->host_bytes, to->host_bytes),
         .device_growth = growth(from->device_bytes, to->device_bytes),
     };

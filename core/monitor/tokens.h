@@ -65,6 +65,7 @@ typedef struct vly_record {
     uint64_t dynamics_ns;
     uint64_t spikes;
     uint64_t events;
+    uint64_t squares;    /* of each burst's spikes; 0: not told */
     int64_t host_growth; /* bytes */
     int64_t device_growth;
     int64_t clock_ms;     /* wall clock less steady clock */

@@ -3,19 +3,22 @@
  */
 #include "monitor/work.h"
 
+#include "base/number.h"
+
 /* FLOOR: the least spread, in levels (64 are a factor of 2): who shares a
  * core's other half or its memory makes work half as much again. TOLD: a record
  * that waited for all but one part in so many tells nothing of its work, as
  * waiting between two calls is counted too. */
 enum { FLOOR = 32, TOLD = 64 };
 
-static double above(const vly_work *work, int32_t level, int32_t events)
+static double above(vly_work *work, int32_t level, int32_t events)
 {
     if (work->work.n == 0)
         return 0;
     const int64_t more = (int64_t)events * 256 - work->events.centre;
     const int64_t d = (int64_t)level * 256 - work->work.centre -
                       (work->events.n > 0 && more > 0 ? more : 0);
+    work->times = vly_exp((double)d / 256 / 64 * vly_log(2));
     return (double)d / (double)vly_running_spread(&work->work, FLOOR);
 }
 

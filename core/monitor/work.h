@@ -27,7 +27,8 @@ typedef struct vly_work {
     vly_running work;   /* level of a burst's */
     vly_running events; /* level of a burst's */
     double late[VLY_WORK_LASTS];
-    uint64_t n; /* records so far */
+    uint64_t n;   /* records so far */
+    double times; /* what was usual, of the last record */
 } vly_work;
 
 /* By how many of its usual spreads work lies above where it has been, the least

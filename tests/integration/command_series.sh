@@ -67,12 +67,12 @@ ours = [json.loads(line) for line in open("scores.json")]
 assert [a["value"] for a in ours] == values
 limit = score.threshold(2, 2000)
 tails = [float(x) for x in runs.metadata(model)["volley.rarity"].split()]
-judge = score.Rarity([tails[i:i + 3] for i in range(0, 12, 3)], limit)
+judge = score.Rarity([tails[i:i + 3] for i in range(0, 15, 3)], limit)
 surprise, seen = score.Surprise(), set()
 for a, text, far in zip(ours, nab.series_tokens(one), nab.by_rules(one)):
     nats = [0.0] * score.N
     nats[5], nats[7] = a["nats"]["value"], a["nats"]["step"]
-    row = (surprise.judge(nats, text, judge.learns()), 0.0, math.log2(1 + 4 * far), 0.0)
+    row = (surprise.judge(nats, text, judge.learns()), 0.0, math.log2(1 + 4 * far), 0.0, 0.0)
     for name, value in zip(("surprise", "extreme"), (row[0], row[2])):
         assert abs(a[name] - value) <= 1e-9 * max(1, value), (a, row)
         seen.update([name] if value > 0 else [])

@@ -10,3 +10,5 @@ vly_test(test_monitor_series LABELS unit
 vly_test(test_monitor_surprise LABELS unit
          SOURCES test_monitor_surprise.c LIBRARIES m)
 vly_test(test_monitor_work LABELS unit SOURCES test_monitor_work.c LIBRARIES m)
+vly_test(test_monitor_unison LABELS unit SOURCES test_monitor_unison.c
+         LIBRARIES m)

@@ -16,8 +16,11 @@
 
 enum { AREAS = 3, MOST_TOLD = 8 };
 static const uint64_t ms = 1000000;
-static const vly_tail tails[VLY_CHANNELS] = {
-    {6, 0.02, 0.2}, {6, 0.02, 0.2}, {6, 0.02, 0.2}, {6, 0.02, 0.2}};
+static const vly_tail tails[VLY_CHANNELS] = {{6, 0.02, 0.2},
+                                             {6, 0.02, 0.2},
+                                             {6, 0.02, 0.2},
+                                             {6, 0.02, 0.2},
+                                             {6, 0.02, 0.2}};
 static const char *const names[AREAS] = {"E", "I", "X"};
 
 typedef struct fixture {

@@ -45,7 +45,8 @@ def _unpack(text):
     n = len(columns["burst"])
     records = [{k: row[i] for k, row in columns.items()} for i in range(n)]
     for i, record in enumerate(records):
-        record.setdefault("waited_ns", 0)  # packed before it was told
+        record.setdefault("waited_ns", 0)  # packed before they were told
+        record.setdefault("squares", 0)
         record["areas"] = [row[i] for row in run["areas"]]
     return json.loads(line), run["names"], records
 
@@ -104,6 +105,7 @@ def write(run, path):
                 "waited_s": r["waited_ns"] / 1e9, "backend": "",
                 "burst_us": each("run_ns"), "delivery_us": each("delivery_ns"),
                 "dynamics_us": each("dynamics_ns"), "spikes": r["spikes"],
+                "spikes_squared": r["squares"],
                 "events": r["events"], "host_bytes": host,
                 "device_bytes": device, "lost": lost,
                 "area_spikes": dict(zip(names, r["areas"]))}) + "\n")

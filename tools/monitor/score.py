@@ -24,8 +24,8 @@ MEMORY = 256
 FREE = 8
 PRIOR = 4096
 # of the false alarms that are bearable, what each channel may make
-BUDGET = [0.78, 0.15, 0.02, 0.05]
-CHANNELS = ["surprise", "stall", "extreme", "work"]
+BUDGET = [0.78, 0.1, 0.02, 0.05, 0.05]
+CHANNELS = ["surprise", "stall", "extreme", "work", "unison"]
 TIMES = range(4)  # pace, burst, delivery, dynamics
 GAIN_LEAST = 0.1  # of what is smoothed
 QUIET = 16
@@ -193,34 +193,65 @@ class Work:
             max(self.work.spread, self.work.floor)
 
 
+class Unison:
+    """Variance over mean of the spikes of a record's bursts, above where it
+    has been, held (unison.c)."""
+
+    FLOOR = 8
+    Z_MOST = 8.0
+    KEEP = 0.85
+
+    def __init__(self):
+        self.late = tokens.Running(self.FLOOR)
+        self.held = 0.0
+
+    def judge(self, record, learns=True):
+        """In spreads; learns it, unless an episode goes on."""
+        n, total = float(record["bursts"]), float(record["spikes"])
+        if n < 8 or total < 16 or record["squares"] < record["spikes"]:
+            return self.held
+        f = max(0.0, float(record["squares"]) - total * total / n) * \
+            256 / total
+        level = tokens.level(int(f) if f < 1e18 else 1 << 60)
+        if self.late.n:
+            z = (level * 256 - self.late.centre) / \
+                max(self.late.spread, self.late.floor)
+            self.held = max(0.0, self.held * self.KEEP +
+                            min(z, self.Z_MOST) * (1 - self.KEEP))
+        if learns:
+            self.late.learn(level)
+        return self.held
+
+
 def without_model(records, levels):
-    """[3] of each record of a run: stall, extreme, work."""
-    extremes, work = Extremes(), Work()
+    """[4] of each record of a run: stall, extreme, work, unison."""
+    extremes, work, unison = Extremes(), Work(), Unison()
     return [(math.log2(1 + record["stall_ms"]),
              math.log2(1 + 4 * max(extremes.judge(row))),
-             work.judge(record))
+             work.judge(record), unison.judge(record))
             for record, row in zip(records, levels)]
 
 
 def channels(nats, text, records, levels):
-    """[4] of each record of a run: surprise, stall, extreme, work; as if no
-    episode were."""
+    """[5] of each record of a run: surprise, stall, extreme, work, unison; as
+    if no episode were."""
     surprise = Surprise()
     return [(surprise.judge(*a), *b) for a, b in
             zip(zip(nats, text), without_model(records, levels))]
 
 
 def judged(names, records, nats, judge):
-    """(record, 16 tokens, [4], score by judge, a Rarity) of each record of a
+    """(record, 16 tokens, [5], score by judge, a Rarity) of each record of a
     run, as it is watched: what is judged says when nothing is learned."""
     state = tokens.Tokens(len(names))
-    surprise, extremes, work, got = Surprise(), Extremes(), Work(), []
+    surprise, extremes, got = Surprise(), Extremes(), []
+    work, unison = Work(), Unison()
     for (record, text, levels, _), x in zip(runs.steps(state, records), nats):
         learns = judge.learns()
         row = (surprise.judge(x, text, learns),
                math.log2(1 + record["stall_ms"]),
                math.log2(1 + 4 * max(extremes.judge(levels))),
-               work.judge(record, learns))
+               work.judge(record, learns), unison.judge(record, learns))
         got.append((record, text, row, judge.judge(row, is_fact(record))))
         state.held = not judge.learns()
     return got
@@ -354,7 +385,8 @@ def main():
         got = {kind: judge.judge(levels) for kind, judge in
                zip(("ewma", "gaussian", "static"), judges)}
         got["times"], got["times_smoothed"] = extremes.judge(levels)
-        got["stall"], got["extreme"], got["work"] = more
+        got["stall"], got["extreme"], got["work"], \
+            got["unison"] = more
         print(json.dumps(got))
 
 

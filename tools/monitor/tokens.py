@@ -182,7 +182,7 @@ def _unix_ms(text):
 
 
 SUMS = ["bursts", "wall_ns", "waited_ns", "run_ns", "delivery_ns",
-        "dynamics_ns", "spikes", "events", "host_growth", "device_growth",
+        "dynamics_ns", "spikes", "squares", "events", "host_growth", "device_growth",
         "lost"]
 
 
@@ -223,6 +223,7 @@ def _record(line, before):
         "waited_ns": round(line.get("waited_s", 0) * 1e9),
         "run_ns": total("burst_us"), "delivery_ns": total("delivery_us"),
         "dynamics_ns": total("dynamics_us"), "spikes": line["spikes"],
+        "squares": line.get("spikes_squared", 0),
         "events": line["events"], "areas": areas,
         "host_growth": line["host_bytes"] - past["host_bytes"],
         "device_growth": line["device_bytes"] - past["device_bytes"],
