@@ -131,13 +131,13 @@ const char *vly_verdict_likely(const vly_verdict *verdict,
                                const vly_record *record,
                                const vly_record_note *note)
 {
-    const char *cause = vly_verdict_cause(record, note);
-    if (!cause && by_channel(verdict, "work"))
-        cause = "bursts take more of the processor's own time for the same "
-                "work: the device is slower, or is another one";
-    if (!cause && by_channel(verdict, "unison"))
-        cause = "synchrony: neurons fire together instead of independently";
-    return cause;
+    /* what moved beside it is a consequence, or by chance */
+    if (by_channel(verdict, "work"))
+        return "bursts take more of the processor's own time for the same "
+               "work: the device is slower, or is another one";
+    if (by_channel(verdict, "unison") && note->z16[VLY_METRIC_RATE] < FAR)
+        return "synchrony: neurons fire together instead of independently";
+    return vly_verdict_cause(record, note);
 }
 
 uint32_t vly_note_metric(const vly_record_note *note, uint32_t metric)

@@ -127,7 +127,8 @@ void vly_verdict_text(const vly_verdict *verdict, const vly_record *record,
  * record; NULL if none does. */
 const char *vly_verdict_cause(const vly_record *record,
                               const vly_record_note *note);
-/* The same, or what the channel says that the record was found by. */
+/* The same, or what the channel says that the record was found by, where it
+ * knows. */
 const char *vly_verdict_likely(const vly_verdict *verdict,
                                const vly_record *record,
                                const vly_record_note *note);

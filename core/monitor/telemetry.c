@@ -68,6 +68,11 @@ uint32_t vly_telemetry_areas(const vly_telemetry_ring *telemetry)
     return telemetry->n_areas;
 }
 
+uint32_t vly_telemetry_length(const vly_telemetry_ring *telemetry)
+{
+    return (uint32_t)(telemetry->mask + 1);
+}
+
 static void store(uint64_t *to, uint64_t value)
 {
     __atomic_store_n(to, value, __ATOMIC_RELAXED);

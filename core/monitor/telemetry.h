@@ -43,6 +43,7 @@ vly_status vly_telemetry_create(uint32_t n_samples, uint32_t n_areas,
                                 vly_error *error);
 void vly_telemetry_destroy(vly_telemetry_ring *telemetry);
 uint32_t vly_telemetry_areas(const vly_telemetry_ring *telemetry);
+uint32_t vly_telemetry_length(const vly_telemetry_ring *telemetry);
 
 /* area_spikes [n_areas]. By one thread only; does not wait.
  * Cost  16 + n_areas stores */

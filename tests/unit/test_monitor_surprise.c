@@ -464,6 +464,18 @@ static void test_causes(void **state)
     CAUSE(HOST, 90, RATE, 10, "host memory");
     CAUSE(MEMORY, 90, RATE, 10, "leak");
     CAUSE(DELIVERY, 90, DYNAMICS, 90, "slower");
+    const vly_record bursts = {.bursts = 100};
+    vly_record_note up = {.raised = VLY_NO_AREA};
+    up.z16[VLY_METRIC_RAISED] = 100;
+    vly_verdict verdict = {.channel = "work"};
+    assert_non_null(strstr(vly_verdict_likely(&verdict, &bursts, &up),
+                           "processor's own time"));
+    verdict.channel = "unison";
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &bursts, &up), "synchrony"));
+    up.z16[VLY_METRIC_RATE] = 100;
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &bursts, &up), "runaway"));
     CAUSE(CLOCK, -90, RATE, 0, "set back");
     CAUSE(PACE, 200, BURST, 200, "bursts take longer");
     CAUSE(PACE, 200, BURST, 0, "between bursts");

@@ -229,6 +229,31 @@ static void test_behind(void **state)
     end(&all);
 }
 
+/* Some hundred records behind, as on a machine without idle time: they wait in
+ * the ring, and each is judged. */
+static void test_late(void **state)
+{
+    (void)state;
+    fixture all;
+    vly_watcher_figures figures;
+    const uint64_t now = vly_clock_ns();
+    const uint64_t past = 300 * 100 * ms; /* the samples' own time */
+    begin_in(&all, 0.1, now > past ? now - past : 1);
+    vly_gate_pause(all.gate, true);
+    for (int i = 0; i < 300; i++)
+        put(&all, i >= 250 ? 6 : 1);
+    vly_gate_pause(all.gate, false);
+    do {
+        vly_watcher_figures_get(all.watcher, &figures);
+        sched_yield();
+    } while (figures.records + figures.skipped < 299);
+    assert_int_equal(figures.skipped, 0);
+    vly_watcher_end(all.watcher);
+    assert_true(all.n_told >= 1);
+    assert_true(all.told[0].burst > 250000);
+    end(&all);
+}
+
 /* What is wrong by a rule is told from the second sample on, also of samples
  * that the model never came to, also while it may not work, once an episode. */
 static void test_rules(void **state)
@@ -379,10 +404,11 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tells),  cmocka_unit_test(test_quiet),
-        cmocka_unit_test(test_behind), cmocka_unit_test(test_failure),
-        cmocka_unit_test(test_paused), cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_rules),  cmocka_unit_test(test_rules_once),
+        cmocka_unit_test(test_tells),      cmocka_unit_test(test_quiet),
+        cmocka_unit_test(test_behind),     cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_paused),     cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_rules),      cmocka_unit_test(test_late),
+        cmocka_unit_test(test_rules_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
