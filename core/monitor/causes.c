@@ -135,9 +135,13 @@ const char *vly_verdict_likely(const vly_verdict *verdict,
     if (by_channel(verdict, "work"))
         return "bursts take more of the processor's own time for the same "
                "work: the device is slower, or is another one";
-    if (by_channel(verdict, "unison") && note->z16[VLY_METRIC_RATE] < FAR)
-        return "synchrony: neurons fire together instead of independently";
-    return vly_verdict_cause(record, note);
+    const bool unison = by_channel(verdict, "unison");
+    const char *cause = unison && note->z16[VLY_METRIC_RATE] < FAR
+                            ? NULL
+                            : vly_verdict_cause(record, note);
+    return !cause && unison
+               ? "synchrony: neurons fire together instead of independently"
+               : cause;
 }
 
 uint32_t vly_note_metric(const vly_record_note *note, uint32_t metric)

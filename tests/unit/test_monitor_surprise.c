@@ -340,7 +340,7 @@ static void test_stalls(void **state)
     assert_close(hung.values[VLY_CHANNEL_STALL], log2(301), 1e-3);
     /* the tail as it was calibrated, and the channel's part of the budget */
     const double tail = (hung.values[VLY_CHANNEL_STALL] - 3.6) / 0.4;
-    assert_close(hung.score, tail - log(0.005) + log(0.1), 0.5);
+    assert_close(hung.score, tail - log(0.005) + log(0.15), 0.5);
     assert_false(stalled(20, 0, 0).strange);
     assert_false(stalled(-5, 0, 0).strange);
     assert_close(stalled(-5, 0, 0).values[VLY_CHANNEL_STALL], 0, 0);
@@ -473,6 +473,10 @@ static void test_causes(void **state)
     verdict.channel = "unison";
     assert_non_null(
         strstr(vly_verdict_likely(&verdict, &bursts, &up), "synchrony"));
+    vly_record_note rate = {.raised = VLY_NO_AREA};
+    rate.z16[VLY_METRIC_RATE] = 100;
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &bursts, &rate), "synchrony"));
     up.z16[VLY_METRIC_RATE] = 100;
     assert_non_null(
         strstr(vly_verdict_likely(&verdict, &bursts, &up), "runaway"));

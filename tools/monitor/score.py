@@ -24,7 +24,7 @@ MEMORY = 256
 FREE = 8
 PRIOR = 4096
 # of the false alarms that are bearable, what each channel may make
-BUDGET = [0.78, 0.1, 0.02, 0.05, 0.05]
+BUDGET = [0.78, 0.15, 0.02, 0.03, 0.02]
 CHANNELS = ["surprise", "stall", "extreme", "work", "unison"]
 TIMES = range(4)  # pace, burst, delivery, dynamics
 GAIN_LEAST = 0.1  # of what is smoothed
