@@ -93,6 +93,7 @@ static void put_sample(bench *all, uint64_t now)
         .host_bytes = stats.host_bytes,
         .device_bytes = stats.device_bytes,
         .waited_ns = vly_thread_waited_ns(),
+        .squares = stats.spikes_squared,
     };
     vly_telemetry_put(all->ring, &sample, all->areas);
     all->next_sample_ns = now + (uint64_t)(all->asked.every_ms * 1e6);

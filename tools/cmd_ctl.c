@@ -71,8 +71,11 @@ static void print_monitor(const json_value *answer)
     tool_print("device     %s\n", plain(answer, "device", &text));
     tool_print("state      %s\n",
                is_true(answer, "monitor_paused") ? "paused" : "watching");
-    tool_print("records    %s, %s skipped\n",
-               tool_thousands(count(answer, "records")),
+    tool_print("records    %s by rules; by the model %s, %s too early, %s "
+               "skipped\n",
+               tool_thousands(count(answer, "checked")),
+               tool_thousands(count(answer, "judged")),
+               tool_thousands(count(answer, "early")),
                tool_thousands(count(answer, "skipped")));
     tool_print("anomalies  %s\n", tool_thousands(count(answer, "anomalies")));
     tool_print("score      %.3g of %.3g\n",

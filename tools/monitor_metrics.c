@@ -30,17 +30,22 @@ static char *with(char *text, const metric *of)
     return more;
 }
 
-char *monitor_metrics(const monitor_figures *figures)
+char *monitor_metrics(const run_monitor_figures *figures, bool watches)
 {
     const vly_watcher_figures *w = &figures->watched;
     const vly_gate_usage *u = &figures->usage;
     const double spent_s = (double)u->spent_ns * 1e-9;
-    const double share = figures->seconds > 0 ? spent_s / figures->seconds : 0;
-    const bool works = figures->watches && w->failure.status == VLY_OK;
+    const bool works = watches && w->failure.status == VLY_OK;
     const metric metrics[] = {
         {"up", "1: a model judges this run; 0: it failed or has ended.", works},
         {"paused", "1: by volley ctl.", u->paused},
-        {"records_total", "Records that the model judged.", (double)w->records},
+        {"samples_total", "Samples that were read.", (double)w->samples},
+        {"checked_records_total", "Records that rules looked at.",
+         (double)w->checked},
+        {"records_total", "Records that the model read.", (double)w->records},
+        {"judged_records_total",
+         "Of these with enough before them to be judged.",
+         (double)(w->records - w->early)},
         {"skipped_samples_total",
          "Samples put into the next record: the monitor was behind.",
          (double)w->skipped},
@@ -48,13 +53,15 @@ char *monitor_metrics(const monitor_figures *figures)
          (double)w->lost},
         {"tokens_total", "Tokens that the model read.", (double)w->tokens},
         {"anomalies_total", "Anomalies told.", (double)w->anomalies},
+        {"facts_total", "Anomalies told by a rule.", (double)w->facts},
         {"score", "Score of the last record.", w->score},
         {"threshold", "Score from which a record is an anomaly.", w->threshold},
         {"behind_seconds", "Age of the last record when it was judged.",
          w->behind_s},
         {"budget_ratio", "Share of the time that the model may take.",
          u->budget},
-        {"used_ratio", "Share of the time that it took.", share},
+        {"used_ratio", "Share of the time that it took.",
+         run_monitor_share(figures)},
         {"spent_seconds_total", "Time that it took.", spent_s},
         {"steps_total", "Steps that the model made.", (double)u->steps},
         {"burst_waits_total", "Bursts that waited for a step.",

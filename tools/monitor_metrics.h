@@ -6,19 +6,10 @@
 
 #include <stdbool.h>
 
-#include "monitor/gate.h"
-#include "monitor/watcher.h"
+#include "run_monitor_figures.h"
 
-/* watches: a model does, now; seconds: that it has so far. */
-typedef struct monitor_figures {
-    bool watches;
-    double seconds;
-    vly_watcher_figures watched;
-    vly_gate_usage usage;
-} monitor_figures;
-
-/* Lines of a page, volley_monitor_*. NULL: no memory. The caller frees it
- * (vly_free). */
-char *monitor_metrics(const monitor_figures *figures);
+/* Lines of a page, volley_monitor_*. watches: a model does, now. NULL: no
+ * memory. The caller frees it (vly_free). */
+char *monitor_metrics(const run_monitor_figures *figures, bool watches);
 
 #endif

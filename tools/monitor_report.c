@@ -66,6 +66,7 @@ static vly_status read_anomaly(report *page, const char *line, const char *name,
         copy_text(found.time, sizeof found.time, &value, "time");
         copy_text(found.area, sizeof found.area, what, "area");
         copy_text(found.metric, sizeof found.metric, what, "metric");
+        copy_text(found.channel, sizeof found.channel, what, "channel");
         copy_text(found.text, sizeof found.text, what, "text");
         copy_text(found.cause, sizeof found.cause, what, "cause");
         status = report_add(page, &found, error);
@@ -181,6 +182,25 @@ static void print_losses(const json_value *s)
                    failovers->n_items);
 }
 
+/* What was looked at, and what was not. */
+static void print_watched(const json_value *monitor)
+{
+    tool_plain_text copy;
+    tool_print("  monitor    %s unusual in %s records of %g ms, %s by rules, "
+               "which looked at all of them\n",
+               tool_thousands(count_of(monitor, "anomalies")),
+               tool_thousands(count_of(monitor, "checked")),
+               json_find_number(monitor, "every_ms", 0),
+               tool_thousands(count_of(monitor, "anomalies_by_rule")));
+    tool_print("             the model judged %s, %s are too early, %s it "
+               "skipped\n",
+               tool_thousands(count_of(monitor, "judged")),
+               tool_thousands(count_of(monitor, "early")),
+               tool_thousands(count_of(monitor, "skipped")));
+    if (json_find_text(monitor, "unjudged"))
+        tool_print("             %s\n", text_of(monitor, "unjudged", &copy));
+}
+
 static void print_monitor(const json_value *s)
 {
     tool_plain_text copy;
@@ -191,10 +211,7 @@ static void print_monitor(const json_value *s)
         tool_print("  monitor    none: %s\n",
                    text_of(monitor, "reason", &copy));
     else
-        tool_print("  monitor    %s records, %s skipped, %s unusual\n",
-                   tool_thousands(count_of(monitor, "records")),
-                   tool_thousands(count_of(monitor, "skipped")),
-                   tool_thousands(count_of(monitor, "anomalies")));
+        print_watched(monitor);
     if (json_find_text(monitor, "failure"))
         tool_print("             it ended early: %s\n",
                    text_of(monitor, "failure", &copy));
@@ -263,6 +280,8 @@ static void print_finding(const report_finding *found)
                found->threshold);
     if (found->metric[0])
         tool_print(", by %s", tool_plain(found->metric, &copy));
+    if (found->channel[0])
+        tool_print(" (%s)", tool_plain(found->channel, &copy));
     if (found->evidence[0])
         tool_print("; in usual deviations: %s",
                    tool_plain(found->evidence, &copy));

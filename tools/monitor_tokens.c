@@ -13,6 +13,7 @@
 #include "json_writer.h"
 #include "monitor/detectors.h"
 #include "monitor/extremes.h"
+#include "monitor/facts.h"
 #include "monitor/surprise.h"
 #include "monitor/watcher_model.h"
 #include "telemetry_file.h"
@@ -40,6 +41,7 @@ typedef struct judges {
     vly_registry *registry; /* NULL and the next ones: no model was given */
     vly_watcher_rwkv *rwkv;
     vly_surprise *surprise;
+    vly_facts facts;
 } judges;
 
 static void print_text(const telemetry_entry *entry)
@@ -63,11 +65,11 @@ static void put_record(const telemetry_entry *entry, json_writer *json)
 }
 
 /* As the watcher judges it. */
-static vly_status put_verdict(const judges *by, const telemetry_entry *entry,
+static vly_status put_verdict(judges *by, const telemetry_entry *entry,
                               json_writer *json, vly_error *error)
 {
-    static const char *const channels[VLY_CHANNELS] = {"surprise", "stall",
-                                                       "extreme"};
+    static const char *const channels[VLY_CHANNELS] = {
+        "surprise", "stall", "extreme", "work", "unison"};
     static float logits[VLY_TOKENS_PER_RECORD * VLY_TOKEN_VOCABULARY];
     const vly_watcher_model model = vly_watcher_rwkv_model(by->rwkv);
     uint32_t tokens[VLY_TOKENS_PER_RECORD];
@@ -81,17 +83,22 @@ static vly_status put_verdict(const judges *by, const telemetry_entry *entry,
     vly_record_nats(logits, entry->text, nats);
     vly_surprise_judge(by->surprise, &entry->record, &entry->note, entry->text,
                        nats, &verdict);
+    telemetry_file_hold(by->file, !verdict.learns);
     json_object(json, "nats");
     for (uint32_t m = 0; m < VLY_METRICS; m++)
         json_number(json, vly_metric_name(m), nats[m]);
     json_object_end(json);
     for (uint32_t c = 0; c < VLY_CHANNELS; c++)
         json_number(json, channels[c], verdict.values[c]);
-    json_number(json, "monitor", verdict.warm ? verdict.score : 0);
+    const bool judged = verdict.warm || verdict.fact;
+    const bool begins = vly_facts_judge(&by->facts, &entry->record) != 0;
+    json_number(json, "monitor", judged ? verdict.score : 0);
     json_number(json, "threshold", verdict.threshold);
-    json_bool(json, "alarm", verdict.alarm);
+    json_bool(json, "alarm", verdict.alarm || begins);
+    json_text(json, "channel", verdict.channel);
     json_text(json, "metric", vly_metric_name(verdict.metric));
-    json_text(json, "cause", vly_verdict_cause(&entry->record, &entry->note));
+    json_text(json, "cause",
+              vly_verdict_likely(&verdict, &entry->record, &entry->note));
     return VLY_OK;
 }
 

@@ -24,6 +24,7 @@ typedef struct report_finding {
     char time[40];
     char area[80];
     char metric[32];
+    char channel[16]; /* of the monitor */
     char text[320];
     char cause[256];
     char evidence[512];

@@ -37,6 +37,7 @@ char *run_alarm_text(const vly_anomaly *anomaly)
     json_object(&json, "anomaly");
     json_text(&json, "metric", anomaly->metric_name);
     json_text(&json, "area", anomaly->area_name);
+    json_text(&json, "channel", anomaly->channel);
     json_u64(&json, "bursts", anomaly->bursts);
     json_number(&json, "score", anomaly->score);
     json_number(&json, "threshold", anomaly->threshold);

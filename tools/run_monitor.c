@@ -19,6 +19,7 @@
 #include "plugin/backend_spec.h"
 #include "run_alarm.h"
 #include "run_job.h"
+#include "run_monitor_figures.h"
 
 /* Actions for the burst loop, RUN_MONITOR_*. One run a process. */
 static uint32_t wanted;
@@ -29,9 +30,7 @@ struct run_monitor {
     vly_watcher_rwkv *rwkv;
     vly_gate *gate;
     vly_watcher *watcher;
-    vly_watcher_figures figures; /* once it has ended, as is usage */
-    vly_gate_usage usage;
-    double seconds; /* watched */
+    run_monitor_figures figures; /* once it has ended */
     uint64_t begin_ns;
     watch_devices *devices; /* as the watcher sees them; NULL: none tell */
     run_alarm alarm;        /* the watcher's thread's, until it has ended */
@@ -42,9 +41,10 @@ struct run_monitor {
     /* of watcher and figures, for who asks from another thread while they
      * change: not held around a call that may wait */
     pthread_mutex_t ends;
-    pthread_mutex_t lock; /* of the next two */
+    pthread_mutex_t lock; /* of the next three */
     char asked[64];       /* where the net was to be; "auto": anywhere */
     char is[64];
+    uint64_t n_failures; /* of devices, and the run went on */
 };
 
 bool run_monitor_wanted(void)
@@ -116,7 +116,7 @@ vly_status run_monitor_load(run_job *job, vly_error *error)
         return vly_fail_nomem(error, sizeof *made, "the monitor");
     made->job = job;
     made->alarm.failure.struct_size = sizeof made->alarm.failure;
-    made->figures.failure.struct_size = sizeof made->figures.failure;
+    made->figures.watched.failure.struct_size = sizeof(vly_error);
     pthread_mutex_init(&made->lock, NULL);
     pthread_mutex_init(&made->ends, NULL);
     job->monitor = made;
@@ -127,7 +127,7 @@ vly_status run_monitor_load(run_job *job, vly_error *error)
         *error = why;
         return status;
     }
-    made->figures.failure = why;
+    made->figures.watched.failure = why;
     tool_message("the run goes on without the monitor: %s", why.message);
     return VLY_OK;
 }
@@ -150,6 +150,15 @@ static bool is_wrong_place(void *context)
                        !same_plugin(monitor->asked, monitor->is);
     pthread_mutex_unlock(&monitor->lock);
     return wrong;
+}
+
+static uint64_t count_failures(void *context)
+{
+    run_monitor *monitor = context;
+    pthread_mutex_lock(&monitor->lock);
+    const uint64_t n = monitor->n_failures;
+    pthread_mutex_unlock(&monitor->lock);
+    return n;
 }
 
 static bool tell_device(void *context, uint64_t *values)
@@ -214,17 +223,23 @@ static const char *place_asked(const run_job *job)
 
 static void note_place(run_monitor *monitor)
 {
-    const run_job *job = monitor->job;
+    run_job *job = monitor->job;
     const char *asked = place_asked(job);
     char is[64];
+    const bool moved =
+        monitor->n_failures != job->n_failures ||
+        strncmp(monitor->asked, asked, sizeof monitor->asked - 1) != 0;
+    /* or a net that was moved just now is where it is no more, to the rules */
+    if (moved)
+        run_watch_moved(job);
     watch_backend(job->watch, is, sizeof is);
     /* only this thread writes them */
-    if (strcmp(monitor->is, is) == 0 &&
-        strncmp(monitor->asked, asked, sizeof monitor->asked - 1) == 0)
+    if (!moved && strcmp(monitor->is, is) == 0)
         return;
     pthread_mutex_lock(&monitor->lock);
     snprintf(monitor->asked, sizeof monitor->asked, "%s", asked);
     snprintf(monitor->is, sizeof monitor->is, "%s", is);
+    monitor->n_failures = job->n_failures;
     pthread_mutex_unlock(&monitor->lock);
 }
 
@@ -318,6 +333,7 @@ vly_status run_monitor_open(run_job *job, vly_error *error)
         .n_device = watch_devices_count(monitor->devices),
         .device = monitor->devices ? tell_device : NULL,
         .wrong_place = is_wrong_place,
+        .failures = count_failures,
         .on_anomaly = on_anomaly,
         .context = monitor};
     monitor->begin_ns = vly_clock_ns();
@@ -345,29 +361,63 @@ bool run_monitor_watches(const run_job *job)
     return job->monitor && job->monitor->watcher;
 }
 
+/* Of now while it goes on, of all afterwards. */
+static void put_figures(const run_monitor *monitor,
+                        const run_monitor_figures *figures, json_writer *json)
+{
+    json_text(json, "model", monitor->model);
+    json_text(json, "device", monitor->job->plan.monitor.device);
+    run_monitor_figures_json(figures, json);
+}
+
+/* The last line of monitor.jsonl, and one of telemetry. */
+static void note_figures(run_monitor *monitor)
+{
+    json_writer json;
+    uint64_t steady_ns = 0;
+    uint64_t unix_ns = 0;
+    vly_clock_both(&steady_ns, &unix_ns);
+    json_init(&json, false);
+    json_object(&json, NULL);
+    watch_time_json(&json, unix_ns);
+    json_u64(&json, "burst", vly_net_burst(monitor->job->net));
+    json_object(&json, "monitor");
+    put_figures(monitor, &monitor->figures, &json);
+    json_object_end(&json);
+    json_object_end(&json);
+    const char *text = json_finish(&json, &(size_t){0});
+    if (text) {
+        run_alarm_write(&monitor->alarm, text);
+        run_watch_note(monitor->job->watch, text);
+    }
+    json_deinit(&json);
+}
+
 vly_status run_monitor_close(run_job *job, vly_error *error)
 {
     run_monitor *monitor = job->monitor;
     if (!monitor || !monitor->watcher)
         return VLY_OK;
     vly_watcher *watcher = monitor->watcher;
-    const uint64_t end_ns = vly_clock_ns();
-    vly_gate_usage usage; /* of the run alone */
-    vly_gate_usage_get(monitor->gate, &usage);
+    run_monitor_figures figures = {
+        .seconds = (double)(vly_clock_ns() - monitor->begin_ns) * 1e-9,
+        .every_ms = job->plan.watch.every_ms};
+    note_place(monitor); /* the last call of the engine may have failed */
+    vly_gate_usage_get(monitor->gate, &figures.usage); /* of the run alone */
     vly_watcher_end(watcher);
+    vly_watcher_figures_get(watcher, &figures.watched);
     pthread_mutex_lock(&monitor->ends);
-    monitor->seconds = (double)(end_ns - monitor->begin_ns) * 1e-9;
-    monitor->usage = usage;
-    vly_watcher_figures_get(watcher, &monitor->figures);
+    monitor->figures = figures;
     monitor->watcher = NULL;
     pthread_mutex_unlock(&monitor->ends);
+    note_figures(monitor);
     vly_watcher_destroy(watcher);
     watch_devices_close(monitor->devices);
     monitor->devices = NULL;
     run_alarm_reap(&monitor->alarm);
-    if (monitor->figures.failure.status != VLY_OK)
+    if (figures.watched.failure.status != VLY_OK)
         tool_message("the monitor ended early: %s",
-                     monitor->figures.failure.message);
+                     figures.watched.failure.message);
     vly_status status = monitor->alarm.failure.status;
     if (status != VLY_OK && error)
         *error = monitor->alarm.failure;
@@ -395,53 +445,22 @@ void run_monitor_deinit(run_job *job)
 
 /* ---- what it says -------------------------------------------------------- */
 
-static double share_of(const run_monitor *monitor)
-{
-    return monitor->seconds > 0
-               ? (double)monitor->usage.spent_ns * 1e-9 / monitor->seconds
-               : 0;
-}
-
-static void put_figures(const run_monitor *monitor,
-                        const vly_watcher_figures *figures,
-                        const vly_gate_usage *usage, json_writer *json)
-{
-    json_text(json, "model", monitor->model);
-    json_text(json, "device", monitor->job->plan.monitor.device);
-    json_u64(json, "records", figures->records);
-    json_u64(json, "skipped", figures->skipped);
-    json_u64(json, "lost", figures->lost);
-    json_u64(json, "tokens", figures->tokens);
-    json_u64(json, "anomalies", figures->anomalies);
-    json_number(json, "score", figures->score);
-    json_number(json, "threshold", figures->threshold);
-    json_number(json, "behind_s", figures->behind_s);
-    json_number(json, "budget", usage->budget);
-    json_number(json, "spent_s", (double)usage->spent_ns * 1e-9);
-    json_number(json, "step_longest_s", (double)usage->longest_ns * 1e-9);
-    json_u64(json, "burst_waits", usage->burst_waits);
-    json_number(json, "burst_waited_s", (double)usage->burst_wait_ns * 1e-9);
-    json_text(json, "priority", figures->background);
-    json_text(json, "failure",
-              figures->failure.status != VLY_OK ? figures->failure.message
-                                                : NULL);
-}
-
 char *run_monitor_line(run_job *job, const char *word)
 {
     run_monitor *monitor = job->monitor;
-    vly_watcher_figures figures;
-    vly_gate_usage usage;
+    run_monitor_figures figures = {
+        .seconds = (double)(vly_clock_ns() - monitor->begin_ns) * 1e-9,
+        .every_ms = job->plan.watch.every_ms};
     json_writer json;
     if (strcmp(word, "pause") == 0 || strcmp(word, "resume") == 0)
         vly_gate_pause(monitor->gate, word[0] == 'p');
-    vly_watcher_figures_get(monitor->watcher, &figures);
-    vly_gate_usage_get(monitor->gate, &usage);
+    vly_watcher_figures_get(monitor->watcher, &figures.watched);
+    vly_gate_usage_get(monitor->gate, &figures.usage);
     json_init(&json, false);
     json_object(&json, NULL);
     json_bool(&json, "ok", true);
-    json_bool(&json, "monitor_paused", usage.paused);
-    put_figures(monitor, &figures, &usage, &json);
+    json_bool(&json, "monitor_paused", figures.usage.paused);
+    put_figures(monitor, &figures, &json);
     json_object_end(&json);
     const char *text = json_finish(&json, &(size_t){0});
     char *copy = text ? vly_strdup(text) : NULL;
@@ -452,22 +471,19 @@ char *run_monitor_line(run_job *job, const char *word)
 char *run_monitor_metrics(run_job *job)
 {
     run_monitor *monitor = job->monitor;
-    monitor_figures now = {.watches = false};
+    run_monitor_figures now;
     if (!monitor)
         return vly_strdup("");
     pthread_mutex_lock(&monitor->ends);
-    now.watches = monitor->watcher != NULL;
-    if (now.watches) {
+    const bool watches = monitor->watcher != NULL;
+    now = monitor->figures;
+    if (watches) {
         now.seconds = (double)(vly_clock_ns() - monitor->begin_ns) * 1e-9;
         vly_watcher_figures_get(monitor->watcher, &now.watched);
         vly_gate_usage_get(monitor->gate, &now.usage);
-    } else {
-        now.seconds = monitor->seconds;
-        now.watched = monitor->figures;
-        now.usage = monitor->usage;
     }
     pthread_mutex_unlock(&monitor->ends);
-    return monitor_metrics(&now);
+    return monitor_metrics(&now, watches);
 }
 
 void run_monitor_print(const run_job *job)
@@ -475,17 +491,11 @@ void run_monitor_print(const run_job *job)
     const run_monitor *monitor = job->monitor;
     if (!monitor)
         return;
-    const vly_watcher_figures *figures = &monitor->figures;
-    if (!monitor->rwkv) {
-        tool_print("monitor           none: %s\n", figures->failure.message);
-        return;
-    }
-    tool_print("monitor           %s anomalies in %s records (%s skipped), "
-               "%.2g%% of the time on %s\n",
-               tool_thousands(figures->anomalies),
-               tool_thousands(figures->records),
-               tool_thousands(figures->skipped), 100 * share_of(monitor),
-               job->plan.monitor.device);
+    if (monitor->rwkv)
+        run_monitor_figures_print(&monitor->figures, job->plan.monitor.device);
+    else
+        tool_print("monitor           none: %s\n",
+                   monitor->figures.watched.failure.message);
 }
 
 void run_monitor_json(const run_job *job, json_writer *json)
@@ -495,10 +505,9 @@ void run_monitor_json(const run_job *job, json_writer *json)
         return;
     json_object(json, "monitor");
     if (!monitor->rwkv) {
-        json_text(json, "reason", monitor->figures.failure.message);
+        json_text(json, "reason", monitor->figures.watched.failure.message);
     } else {
-        put_figures(monitor, &monitor->figures, &monitor->usage, json);
-        json_number(json, "share", share_of(monitor));
+        put_figures(monitor, &monitor->figures, json);
         json_u64(json, "checkpoints", monitor->n_checkpoints);
         json_u64(json, "checkpoints_failed", monitor->n_failed);
         json_u64(json, "pauses", monitor->n_pauses);

@@ -69,6 +69,26 @@ vly_status run_watch_read(const tool_args *args, run_watch_plan *plan,
 
 /* ---- samples ------------------------------------------------------------ */
 
+/* Only this thread writes it, so it may read it without the lock, which a
+ * reader that is not running may hold. */
+static void note_backend(run_watch *watch, const char *backend)
+{
+    if (strcmp(watch->backend, backend) == 0)
+        return;
+    pthread_mutex_lock(&watch->lock);
+    (void)snprintf(watch->backend, sizeof watch->backend, "%s", backend);
+    pthread_mutex_unlock(&watch->lock);
+    if (watch->devices)
+        vly_device_watch_target(watch->devices, backend);
+}
+
+void run_watch_moved(run_job *job)
+{
+    vly_stats stats = {.struct_size = sizeof stats};
+    if (job->watch && vly_net_stats(job->net, &stats, NULL) == VLY_OK)
+        note_backend(job->watch, stats.backend);
+}
+
 static void put_sample(run_job *job)
 {
     run_watch *watch = job->watch;
@@ -105,18 +125,11 @@ static void put_sample(run_job *job)
         .device_bytes = stats.device_bytes,
         .connectome_bytes = stats.connectome_bytes,
         .waited_ns = vly_thread_waited_ns(),
+        .squares = stats.spikes_squared,
     };
     vly_telemetry_put(watch->ring, &sample, watch->area_spikes);
     watch->n_samples++;
-    /* only this thread writes it, so it may read it without the lock, which a
-     * reader that is not running may hold */
-    if (strcmp(watch->backend, stats.backend) != 0) {
-        pthread_mutex_lock(&watch->lock);
-        memcpy(watch->backend, stats.backend, sizeof watch->backend);
-        pthread_mutex_unlock(&watch->lock);
-        if (watch->devices)
-            vly_device_watch_target(watch->devices, stats.backend);
-    }
+    note_backend(watch, stats.backend);
 }
 
 void run_watch_look(run_job *job)

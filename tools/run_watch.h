@@ -71,6 +71,8 @@ watch_rates watch_rates_of(const watch_net *net,
 double watch_area_hz(const watch_net *net, uint32_t area,
                      const watch_rates *rates, const uint64_t *from,
                      const uint64_t *to);
+/* The net may be elsewhere than at the last sample. [burst loop] */
+void run_watch_moved(run_job *job);
 /* Where the run is, by the engine: changes with a swap. The text is copied. */
 void watch_backend(const run_watch *watch, char *backend, size_t capacity);
 /* The samples and the net, for who reads them too; borrowed. */

@@ -189,6 +189,11 @@ double telemetry_file_dt_ms(const telemetry_file *file)
     return file->dt_ms;
 }
 
+void telemetry_file_hold(telemetry_file *file, bool held)
+{
+    vly_tokens_hold(file->tokens, held);
+}
+
 /* ---- lines into records -------------------------------------------------- */
 
 /* Days since 1970-01-01 of the Gregorian calendar (Hinnant's days_from_civil).
@@ -260,6 +265,10 @@ static bool read_counts(const json_value *line, vly_record *record,
     if (!(waited >= 0) || !(waited < 1e9))
         return false;
     record->waited_ns = (uint64_t)floor(waited * 1e9 + 0.5);
+    const double squares = json_find_number(line, "spikes_squared", 0);
+    if (!(squares >= 0) || !(squares < 0x1p63))
+        return false;
+    record->squares = (uint64_t)squares;
     for (int i = 0; i < 3; i++)
         memory[i] = (uint64_t)n[4 + i];
     return total_ns(line, "burst_us", n[1], &record->run_ns) &&
@@ -333,6 +342,7 @@ static void join(const telemetry_entry *short_one, telemetry_entry *entry)
     b->dynamics_ns += a->dynamics_ns;
     b->spikes += a->spikes;
     b->events += a->events;
+    b->squares += a->squares;
     b->host_growth += a->host_growth;
     b->device_growth += a->device_growth;
     b->lost += a->lost;

@@ -41,5 +41,7 @@ double telemetry_file_dt_ms(const telemetry_file *file);
  * the one behind them, as the monitor does. Errors as for open. */
 vly_status telemetry_file_next(telemetry_file *file, bool *more,
                                telemetry_entry *entry, vly_error *error);
+/* vly_tokens_hold for the records to come: what judges them says when. */
+void telemetry_file_hold(telemetry_file *file, bool held);
 
 #endif

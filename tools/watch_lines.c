@@ -113,6 +113,7 @@ static void put_line(watch_lines *lines)
            rates.bursts);
     put_us(&json, "drain_us", from->drain_ns, to->drain_ns, rates.bursts);
     json_u64(&json, "spikes", to->spikes - from->spikes);
+    json_u64(&json, "spikes_squared", to->squares - from->squares);
     json_u64(&json, "events", to->events - from->events);
     json_u64(&json, "candidates", to->candidates - from->candidates);
     json_u64(&json, "host_bytes", to->host_bytes);

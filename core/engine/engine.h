@@ -32,6 +32,7 @@ typedef struct vly_counters {
     uint64_t spikes;
     uint64_t events;
     uint64_t candidates;
+    uint64_t squares; /* of each burst's spikes; a file of a state has none */
 } vly_counters;
 
 /* Where a net runs. */

@@ -88,6 +88,7 @@ static vly_status account(vly_net *net, const vly_run *run, vly_error *error)
         uint64_t digest = run->digests[t];
         net->digest = vly_mix64(net->digest ^ digest);
         net->counters.spikes += n_ids;
+        net->counters.squares += (uint64_t)n_ids * n_ids;
         net->burst++;
         if (ids && !run->area_spikes)
             vly_count_areas(&net->connectome->desc, ids, n_ids,

@@ -70,6 +70,7 @@ static vly_status read_stats(vly_net *net, vly_stats *stats, vly_error *error)
         .drain_ns = net->drain_ns,
         .connectome_bytes = net->connectome->n_bytes,
         .dt_ms = desc->dt_ms,
+        .spikes_squared = net->counters.squares,
     };
     /* a dead net still says what it had done */
     if (net->dead.status == VLY_OK) {

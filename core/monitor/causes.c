@@ -5,8 +5,10 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/number.h"
+#include "monitor/facts.h"
 #include "monitor/surprise.h"
 
 /* Deviations in sixteenths of a spread: from FAR on a metric moved, up to NEAR
@@ -105,11 +107,9 @@ static bool row_fits(const cause_row *row, const int32_t *z16)
 const char *vly_verdict_cause(const vly_record *record,
                               const vly_record_note *note)
 {
-    if (record->wrong_place > 0)
-        return "the net runs on another backend than was asked for";
-    if (record->missing > 0)
-        return "records were dropped: the areas' spikes do not add up to the "
-               "net's";
+    const vly_fact fact = vly_fact_first(vly_facts_of(record));
+    if (fact < VLY_FACTS)
+        return vly_fact_cause(fact, record);
     if (record->lost > 0)
         return "samples were lost: who reads telemetry is slower than who "
                "writes it";
@@ -120,6 +120,28 @@ const char *vly_verdict_cause(const vly_record *record,
         if (row_fits(&causes[i], note->z16))
             return causes[i].cause;
     return NULL;
+}
+
+static bool by_channel(const vly_verdict *verdict, const char *channel)
+{
+    return verdict->channel && strcmp(verdict->channel, channel) == 0;
+}
+
+const char *vly_verdict_likely(const vly_verdict *verdict,
+                               const vly_record *record,
+                               const vly_record_note *note)
+{
+    /* what moved beside it is a consequence, or by chance */
+    if (by_channel(verdict, "work"))
+        return "bursts take more of the processor's own time for the same "
+               "work: the device is slower, or is another one";
+    const bool unison = by_channel(verdict, "unison");
+    const char *cause = unison && note->z16[VLY_METRIC_RATE] < FAR
+                            ? NULL
+                            : vly_verdict_cause(record, note);
+    return !cause && unison
+               ? "synchrony: neurons fire together instead of independently"
+               : cause;
 }
 
 uint32_t vly_note_metric(const vly_record_note *note, uint32_t metric)
@@ -214,10 +236,18 @@ void vly_verdict_text(const vly_verdict *verdict, const vly_record *record,
                       char *text, size_t capacity)
 {
     char number[128];
+    const char *what = vly_metric_what(verdict->metric);
     put_number(record, note, verdict->metric, number, sizeof number);
+    if (verdict->times > 0) {
+        what = by_channel(verdict, "work")
+                   ? "work of a burst, waiting for a processor apart"
+                   : "variance of a burst's spikes over their mean";
+        snprintf(number, sizeof number, "%.3g times what was usual",
+                 verdict->times);
+    }
     const bool named = areas && verdict->area != VLY_NO_AREA;
     snprintf(text, capacity, "burst %llu: %s: %s%s%s%s",
-             (unsigned long long)verdict->burst,
-             vly_metric_what(verdict->metric), number, named ? " (area " : "",
-             named ? areas[verdict->area] : "", named ? ")" : "");
+             (unsigned long long)verdict->burst, what, number,
+             named ? " (area " : "", named ? areas[verdict->area] : "",
+             named ? ")" : "");
 }

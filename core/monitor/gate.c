@@ -245,18 +245,30 @@ vly_gate_answer vly_gate_try(vly_gate *gate, uint32_t qos, uint64_t *wait_ns)
 
 bool vly_gate_enter(vly_gate *gate, uint32_t qos)
 {
+    return vly_gate_enter_for(gate, qos, UINT64_MAX) == VLY_GATE_GO;
+}
+
+vly_gate_answer vly_gate_enter_for(vly_gate *gate, uint32_t qos,
+                                   uint64_t most_ns)
+{
+    const uint64_t begin = vly_clock_ns();
     uint64_t wait_ns = 0;
+    uint64_t gone_ns = 0;
     vly_gate_answer answer;
     pthread_mutex_lock(&gate->lock);
     if (qos == VLY_QOS_BURSTABLE)
         gate->n_burstable++;
     while ((answer = ask_and_count(gate, qos, &wait_ns)) != VLY_GATE_GO &&
-           answer != VLY_GATE_CLOSED)
-        wait_for(gate, &gate->changed, wait_ns);
+           answer != VLY_GATE_CLOSED && gone_ns < most_ns) {
+        const uint64_t left =
+            most_ns == UINT64_MAX ? UINT64_MAX : most_ns - gone_ns;
+        wait_for(gate, &gate->changed, wait_ns < left ? wait_ns : left);
+        gone_ns = vly_clock_ns() - begin;
+    }
     if (qos == VLY_QOS_BURSTABLE)
         gate->n_burstable--;
     pthread_mutex_unlock(&gate->lock);
-    return answer == VLY_GATE_GO;
+    return answer;
 }
 
 void vly_gate_leave(vly_gate *gate, uint32_t qos, uint64_t spent_ns)

@@ -78,6 +78,9 @@ bool vly_gate_offer(vly_gate *gate);
 vly_gate_answer vly_gate_try(vly_gate *gate, uint32_t qos, uint64_t *wait_ns);
 /* Waits. true: go; false: the gate was closed. */
 bool vly_gate_enter(vly_gate *gate, uint32_t qos);
+/* The same for at most so long. VLY_GATE_GO, VLY_GATE_CLOSED, or why not. */
+vly_gate_answer vly_gate_enter_for(vly_gate *gate, uint32_t qos,
+                                   uint64_t most_ns);
 /* The step is done; what it cost counts against its share: wall time of an
  * exclusive device, processor time beside bursts (a thread that only gets what
  * is left over would else pay for its waiting). */

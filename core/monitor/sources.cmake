@@ -5,6 +5,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/detectors.c
     ${CMAKE_CURRENT_LIST_DIR}/device_watch.c
     ${CMAKE_CURRENT_LIST_DIR}/extremes.c
+    ${CMAKE_CURRENT_LIST_DIR}/facts.c
     ${CMAKE_CURRENT_LIST_DIR}/gate.c
     ${CMAKE_CURRENT_LIST_DIR}/running.c
     ${CMAKE_CURRENT_LIST_DIR}/rwkv_context.c
@@ -27,6 +28,9 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/telemetry.c
     ${CMAKE_CURRENT_LIST_DIR}/tokenizer.c
     ${CMAKE_CURRENT_LIST_DIR}/tokens.c
+    ${CMAKE_CURRENT_LIST_DIR}/unison.c
     ${CMAKE_CURRENT_LIST_DIR}/vocabulary_file.c
     ${CMAKE_CURRENT_LIST_DIR}/watcher.c
-    ${CMAKE_CURRENT_LIST_DIR}/watcher_model.c)
+    ${CMAKE_CURRENT_LIST_DIR}/watcher_model.c
+    ${CMAKE_CURRENT_LIST_DIR}/watcher_rules.c
+    ${CMAKE_CURRENT_LIST_DIR}/work.c)

@@ -14,25 +14,29 @@
 #include "base/number.h"
 #include "monitor/counting.h"
 #include "monitor/extremes.h"
+#include "monitor/facts.h"
+#include "monitor/unison.h"
+#include "monitor/work.h"
 
 /* MEMORY: over how many records a metric's usual surprise is taken. QUIET:
- * records below the threshold that end an episode. */
-enum { MEMORY = 256, FREE = 8, QUIET = 16, PRIOR = 4096 };
-static const double least_spread = 2; /* nats */
-static const double z_most = 64;      /* one token may be impossible */
+ * records below the threshold that end an episode. LONG: for so
+ * many records of an episode nothing is learned, neither of the metrics nor of
+ * surprise: a fault would else make the next one usual, its end another, and
+ * counting, which a fault surprises less, would lead for a thousand records.
+ * What goes on for longer is how this net is now. */
+enum { MEMORY = 256, FREE = 8, QUIET = 16, LONG = 512, PRIOR = 4096 };
+static const double least_spread = 2;        /* nats */
+static const double z_most = VLY_SCORE_MOST; /* a token may be impossible */
 /* What a metric scores: its deviation held for some records (each keeps this
  * share of the one before), or a large one at once, of which a fraction counts.
  * Chosen on faults that nothing was judged by: tools/monitor/README.md. */
 static const double keep = 0.85;
 static const double at_once = 0.2;
-/* A wall clock that jumps by so much, and checks that failed, are facts: they
- * need no model, and their score is z_most. */
-static const int64_t jump_ms = 500;
 /* What a record may take longer before that is a stall. */
 static const int32_t stall_spreads = 3;
 /* Of the false alarms that are bearable, what each channel may make. Most
  * faults are the model's to find; what stalls it must not miss is far out. */
-static const double budget[VLY_CHANNELS] = {0.78, 0.2, 0.02};
+static const double budget[VLY_CHANNELS] = {0.78, 0.15, 0.02, 0.03, 0.02};
 
 typedef struct usual {
     double centre;
@@ -40,16 +44,22 @@ typedef struct usual {
     double held; /* deviations of late, never below 0 */
 } usual;
 
+static const char *const names[VLY_CHANNELS] = {"surprise", "stall", "extreme",
+                                                "work", "unison"};
+
 struct vly_surprise {
     vly_tail tails[VLY_CHANNELS];
     double threshold;
     usual metrics[VLY_METRICS];
     vly_extremes times;
     vly_counting counting;
+    vly_work work;
+    vly_unison unison;
     uint64_t n;                  /* records so far */
     double above[VLY_CHANNELS];  /* records over a tail's base, the model's */
     double excess[VLY_CHANNELS]; /* too; sum of what they lie over it */
-    uint32_t quiet; /* records since the last strange one, to QUIET */
+    uint32_t quiet;   /* records since the last strange one, to QUIET */
+    uint32_t episode; /* records of the one that goes on; 0: none does */
 };
 
 /* ---- tails -------------------------------------------------------------- */
@@ -119,7 +129,7 @@ void vly_record_nats(const float *logits, const uint8_t *text, double *nats)
 /* ---- scores ------------------------------------------------------------- */
 
 /* As the baselines of tokens.c, over surprise. */
-static double judge_metric(usual *of, uint64_t n, double nats)
+static double judge_metric(usual *of, uint64_t n, bool learns, double nats)
 {
     if (!(nats < 1e3)) /* a NaN too */
         nats = 1e3;
@@ -133,8 +143,10 @@ static double judge_metric(usual *of, uint64_t n, double nats)
     const double gain = (double)(n < MEMORY ? n + 1 : MEMORY);
     const double pull = n < FREE || far < 4 * s ? d : d > 0 ? 4 * s : -4 * s;
     const double z = d / s > z_most ? z_most : d / s;
-    of->centre += pull / gain;
-    of->spread += ((far < 2 * s ? far : 2 * s) - of->spread) / gain;
+    if (learns) {
+        of->centre += pull / gain;
+        of->spread += ((far < 2 * s ? far : 2 * s) - of->spread) / gain;
+    }
     of->held = of->held * keep + z * (1 - keep);
     of->held = of->held > 0 ? of->held : 0;
     return of->held > z * at_once ? of->held : z * at_once;
@@ -154,17 +166,6 @@ static double rarity_of(const vly_surprise *surprise, int channel, double x)
     tail.excess = excess > tail.excess ? excess : tail.excess;
     const double rarity = vly_tail_rarity(&tail, x) + vly_log(budget[channel]);
     return rarity > 0 ? rarity : 0;
-}
-
-/* The metric of a fact, VLY_METRICS without one. A lost sample is none: who
- * reads late loses some on a sound net. */
-static uint32_t fact_of(const vly_record *record)
-{
-    if (record->wrong_place > 0 || record->missing > 0)
-        return VLY_METRIC_CHECKS;
-    if (record->clock_ms >= jump_ms || record->clock_ms <= -jump_ms)
-        return VLY_METRIC_CLOCK;
-    return VLY_METRICS;
 }
 
 static void learn_tails(vly_surprise *surprise, const double *values)
@@ -200,11 +201,17 @@ static double stall_ms(const vly_record *record, const vly_record_note *note)
     return more > 0 ? more * 1e-6 : 0;
 }
 
+static bool may_learn(const vly_surprise *surprise)
+{
+    return surprise->episode == 0 || surprise->episode > LONG;
+}
+
 /* Values of the channels, and the metric of each. */
 static void measure(vly_surprise *surprise, const vly_record *record,
                     const vly_record_note *note, const uint8_t *text,
                     const double *nats, uint32_t *metrics, vly_verdict *verdict)
 {
+    const bool learns = may_learn(surprise);
     double *values = verdict->values;
     double far[2];
     uint32_t which[2];
@@ -213,7 +220,7 @@ static void measure(vly_surprise *surprise, const vly_record *record,
     for (uint32_t m = 0; m < VLY_METRICS; m++) {
         verdict->nats[m] = nats[m];
         verdict->z[m] =
-            judge_metric(&surprise->metrics[m], surprise->n, nats[m]);
+            judge_metric(&surprise->metrics[m], surprise->n, learns, nats[m]);
         /* of this metric the model knows less than this run has shown */
         if (vly_counting_leads(&surprise->counting, m))
             verdict->z[m] = surprise->metrics[m].held = 0;
@@ -222,7 +229,8 @@ static void measure(vly_surprise *surprise, const vly_record *record,
             metrics[0] = m;
         }
     }
-    vly_counting_learn(&surprise->counting, text, nats);
+    if (learns)
+        vly_counting_learn(&surprise->counting, text, nats);
     values[VLY_CHANNEL_STALL] = bits(stall_ms(record, note));
     metrics[VLY_CHANNEL_STALL] =
         note->z16[VLY_METRIC_BURST] >= note->z16[VLY_METRIC_PACE]
@@ -232,6 +240,11 @@ static void measure(vly_surprise *surprise, const vly_record *record,
     const int most = far[1] > far[0];
     values[VLY_CHANNEL_EXTREME] = bits(4 * far[most]);
     metrics[VLY_CHANNEL_EXTREME] = which[most];
+    values[VLY_CHANNEL_WORK] = vly_work_judge(&surprise->work, record, learns);
+    metrics[VLY_CHANNEL_WORK] = VLY_METRIC_BURST;
+    values[VLY_CHANNEL_UNISON] =
+        vly_unison_judge(&surprise->unison, record, learns);
+    metrics[VLY_CHANNEL_UNISON] = VLY_METRIC_DISPERSION;
 }
 
 void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
@@ -241,33 +254,41 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
     uint32_t metrics[VLY_CHANNELS];
     vly_verdict made = {.burst = record->burst,
                         .warm = surprise->n >= VLY_TOKENS_WARM,
-                        .threshold = surprise->threshold};
+                        .threshold = surprise->threshold,
+                        .channel = names[0]};
     measure(surprise, record, note, text, nats, metrics, &made);
     for (int c = 0; c < VLY_CHANNELS; c++) {
         const double rarity = rarity_of(surprise, c, made.values[c]);
         if (rarity > made.score) {
             made.score = rarity < z_most ? rarity : z_most;
             made.metric = metrics[c];
+            made.channel = names[c];
+            made.times = c == VLY_CHANNEL_WORK     ? surprise->work.times
+                         : c == VLY_CHANNEL_UNISON ? surprise->unison.times
+                                                   : 0;
         }
     }
-    const uint32_t fact = fact_of(record);
-    if (fact < VLY_METRICS) {
-        made.metric = fact;
+    made.fact = vly_facts_of(record) != 0;
+    if (made.fact) {
+        made.metric = vly_fact_metric(vly_fact_first(vly_facts_of(record)));
         made.score = z_most;
+        made.channel = "rule";
     }
     made.metric = vly_note_metric(note, made.metric);
     made.area = vly_note_area(note, made.metric);
-    made.strange = made.warm && made.score >= made.threshold;
-    made.alarm = made.strange && surprise->quiet >= QUIET;
+    made.strange = made.fact || (made.warm && made.score >= made.threshold);
+    made.alarm = made.strange && !made.fact && surprise->quiet >= QUIET;
     /* of an episode only the first record is learned from: a fault that lasts
      * is not what is usual here */
-    if (made.warm && fact == VLY_METRICS && surprise->quiet >= QUIET)
+    if (made.warm && !made.fact && surprise->quiet >= QUIET)
         learn_tails(surprise, made.values);
     if (made.strange)
         surprise->quiet = 0;
     else if (surprise->quiet < QUIET)
         surprise->quiet++;
+    surprise->episode = surprise->quiet < QUIET ? surprise->episode + 1 : 0;
     surprise->n++;
+    made.learns = may_learn(surprise);
     *verdict = made;
 }
 

@@ -5,14 +5,16 @@
  * of late (a net whose spikes are hard to foresee is not broken). What lasts
  * for some records counts fully, what is large at once in part; the strangest
  * metric counts, of those that the model foretells better than counting in this
- * run does (counting.h). Beside it stand two measures that need no model: how
+ * run does (counting.h). Beside it stand measures that need no model: how
  * long the run stood still beyond what its bursts usually take, in the
  * machine's time and not in the run's own (a machine that others use too has
  * short stalls; a burst that hung is far beyond them, however often there are
- * some); and how far times lie above all that they have been (extremes.h). Each
- * of the three has a tail on sound runs, of idle machines and of busy ones,
- * which says how rare a value is, and a part of the false alarms that are
- * bearable; a record's score is that of the rarest.
+ * some); how far times lie above all that they have been (extremes.h); how far
+ * a burst's work (work.h) and how many neurons fire in one (unison.h) do above
+ * where they have been. Each of them has a
+ * tail on sound runs, of idle machines and of busy ones, which says how rare a
+ * value is, and a part of the false alarms that are bearable; a record's score
+ * is that of the rarest.
  *
  * A tail is taken as exponential above a high quantile (peaks over threshold:
  * Pickands 1975, doi:10.1214/aos/1176343003; streams: Siffer et al. 2017,
@@ -37,11 +39,14 @@ typedef struct vly_tail {
 
 /* What a record is judged by: surprise; log2(1 + t), t ms that it took longer
  * than its bursts do of late, without those that it waited for a processor;
- * log2(1 + 4 far), far of vly_extremes_judge, the larger one. */
+ * log2(1 + 4 far), far of vly_extremes_judge, the larger one; vly_work_judge;
+ * vly_unison_judge. */
 enum {
     VLY_CHANNEL_SURPRISE,
     VLY_CHANNEL_STALL,
     VLY_CHANNEL_EXTREME,
+    VLY_CHANNEL_WORK,
+    VLY_CHANNEL_UNISON,
     VLY_CHANNELS
 };
 
@@ -73,12 +78,17 @@ typedef struct vly_verdict {
     double values[VLY_CHANNELS];
     double nats[VLY_METRICS]; /* surprise of each metric */
     double z[VLY_METRICS];    /* against its own past, held */
+    double times;             /* of what was usual, by work and unison */
     uint32_t metric;          /* the most deviating */
     uint32_t area;            /* which it is about, or VLY_NO_AREA */
     uint64_t burst;           /* at the record's end */
     bool warm;                /* there was enough before it to judge it by */
-    bool strange; /* warm, and the score is at or over the threshold */
-    bool alarm;   /* the first strange record of an episode */
+    const char *channel;      /* that it scored by; "rule" of a fact */
+    bool fact;    /* something is wrong by a rule (facts.h), warm or not */
+    bool strange; /* a fact; or warm, and the score at or over the threshold */
+    bool alarm;   /* the first strange record of an episode; of a fact its own
+                     episode tells that: vly_facts_judge */
+    bool learns;  /* the next record is learned from: vly_tokens_hold */
 } vly_verdict;
 
 typedef struct vly_surprise vly_surprise;
@@ -117,5 +127,10 @@ void vly_verdict_text(const vly_verdict *verdict, const vly_record *record,
  * record; NULL if none does. */
 const char *vly_verdict_cause(const vly_record *record,
                               const vly_record_note *note);
+/* The same, or what the channel says that the record was found by, where it
+ * knows. */
+const char *vly_verdict_likely(const vly_verdict *verdict,
+                               const vly_record *record,
+                               const vly_record_note *note);
 
 #endif

@@ -19,7 +19,7 @@
 #endif
 
 #define SAMPLE_WORDS (sizeof(vly_telemetry_sample) / sizeof(uint64_t))
-_Static_assert(sizeof(vly_telemetry_sample) == 15 * sizeof(uint64_t),
+_Static_assert(sizeof(vly_telemetry_sample) == 16 * sizeof(uint64_t),
                "a sample is words without padding");
 
 struct vly_telemetry_ring {
@@ -66,6 +66,11 @@ void vly_telemetry_destroy(vly_telemetry_ring *telemetry)
 uint32_t vly_telemetry_areas(const vly_telemetry_ring *telemetry)
 {
     return telemetry->n_areas;
+}
+
+uint32_t vly_telemetry_length(const vly_telemetry_ring *telemetry)
+{
+    return (uint32_t)(telemetry->mask + 1);
 }
 
 static void store(uint64_t *to, uint64_t value)

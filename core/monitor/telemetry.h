@@ -32,6 +32,7 @@ typedef struct vly_telemetry_sample {
     uint64_t device_bytes;
     uint64_t connectome_bytes;
     uint64_t waited_ns; /* vly_thread_waited_ns of the burst loop's thread */
+    uint64_t squares;   /* of each burst's spikes */
 } vly_telemetry_sample;
 
 /* n_samples: how many a reader may be behind, a power of two; n_areas: how many
@@ -42,9 +43,10 @@ vly_status vly_telemetry_create(uint32_t n_samples, uint32_t n_areas,
                                 vly_error *error);
 void vly_telemetry_destroy(vly_telemetry_ring *telemetry);
 uint32_t vly_telemetry_areas(const vly_telemetry_ring *telemetry);
+uint32_t vly_telemetry_length(const vly_telemetry_ring *telemetry);
 
 /* area_spikes [n_areas]. By one thread only; does not wait.
- * Cost  15 + n_areas stores */
+ * Cost  16 + n_areas stores */
 void vly_telemetry_put(vly_telemetry_ring *telemetry,
                        const vly_telemetry_sample *sample,
                        const uint64_t *area_spikes);

@@ -18,6 +18,7 @@ static const int32_t absent = INT32_MIN;
 
 struct vly_tokens {
     uint64_t n_records;
+    bool held;
     vly_running wall; /* of the records' length */
     uint64_t spikes;  /* of the record before, and its bursts */
     uint64_t bursts;
@@ -132,6 +133,7 @@ void vly_record_between(const vly_telemetry_sample *from,
         .dynamics_ns = since(from->dynamics_ns, to->dynamics_ns),
         .spikes = since(from->spikes, to->spikes),
         .events = since(from->events, to->events),
+        .squares = since(from->squares, to->squares),
         .host_growth = growth(from->host_bytes, to->host_bytes),
         .device_growth = growth(from->device_bytes, to->device_bytes),
     };
@@ -267,19 +269,21 @@ static void remember(vly_tokens *tokens, const vly_record *record,
                      const int32_t *levels)
 {
     const int32_t by = vly_token_level(record->bursts);
+    vly_running_learn(&tokens->wall, vly_token_level(record->wall_ns),
+                      AREA_FLOOR);
+    tokens->spikes = record->spikes;
+    tokens->bursts = record->bursts;
+    if (tokens->held)
+        return;
     for (uint32_t m = 0; m < VLY_METRICS; m++)
         if (levels[m] != absent)
             vly_running_learn(&tokens->metrics[m], levels[m], floors[m]);
     for (uint32_t i = 0; device && i < tokens->n_device; i++)
         vly_running_learn(&tokens->device[i], vly_token_level(device[i]),
                           DEVICE_FLOOR);
-    vly_running_learn(&tokens->wall, vly_token_level(record->wall_ns),
-                      AREA_FLOOR);
     for (uint32_t a = 0; a < tokens->n_areas; a++)
         vly_running_learn(&tokens->areas[a],
                           vly_token_level(area_spikes[a]) - by, AREA_FLOOR);
-    tokens->spikes = record->spikes;
-    tokens->bursts = record->bursts;
 }
 
 bool vly_tokens_make(vly_tokens *tokens, const vly_record *record,
@@ -347,6 +351,11 @@ void vly_tokens_destroy(vly_tokens *tokens)
     vly_free(tokens->areas);
     vly_free(tokens->device);
     vly_free(tokens);
+}
+
+void vly_tokens_hold(vly_tokens *tokens, bool held)
+{
+    tokens->held = held;
 }
 
 uint64_t vly_tokens_count(const vly_tokens *tokens)

@@ -65,12 +65,14 @@ typedef struct vly_record {
     uint64_t dynamics_ns;
     uint64_t spikes;
     uint64_t events;
+    uint64_t squares;    /* of each burst's spikes; 0: not told */
     int64_t host_growth; /* bytes */
     int64_t device_growth;
     int64_t clock_ms;     /* wall clock less steady clock */
     uint64_t lost;        /* samples that were written over unread */
     uint64_t missing;     /* spikes that no area has, or the other way round */
     uint64_t wrong_place; /* 1: the backend is not the one that was asked for */
+    uint64_t failures;    /* of devices; no token tells of them (facts.h) */
 } vly_record;
 
 /* What the tokens of a record were made of. */
@@ -100,8 +102,8 @@ uint8_t vly_token_of(uint32_t metric, int32_t z16);
  */
 int32_t vly_token_level(uint64_t value);
 
-/* The record between two samples of one net; lost and wrong_place are 0 and for
- * the caller to fill.
+/* The record between two samples of one net; lost, wrong_place and failures
+ * are 0 and for the caller to fill.
  *
  * from_areas, to_areas  [n_areas] spikes of each area so far    (in)
  * area_spikes           [n_areas] those of the record           (out)
@@ -134,6 +136,10 @@ void vly_tokens_destroy(vly_tokens *tokens); /* NULL is legal */
 bool vly_tokens_make(vly_tokens *tokens, const vly_record *record,
                      const uint64_t *area_spikes, const uint64_t *device,
                      uint8_t *text, vly_record_note *note);
+/* held: what has been lately stays as it is (the length of records apart), so
+ * that a fault that lasts does not become what the next records are held
+ * against. */
+void vly_tokens_hold(vly_tokens *tokens, bool held);
 /* Records so far. The first VLY_TOKENS_WARM say little. */
 #define VLY_TOKENS_WARM 32
 uint64_t vly_tokens_count(const vly_tokens *tokens);

@@ -11,10 +11,14 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "monitor/surprise.h"
+#include "monitor/watcher_rules.h"
 
-/* How often it looks, and how many records it may be behind. */
+/* How often it looks, and how many records it may be behind: on a machine
+ * without idle time its thread gets hardly any, and records of many samples
+ * hide what lasts for few. Up to that they wait in the ring, at worst for the
+ * end of the run. */
 static const uint64_t tick_ns = 20000000;
-enum { MOST_BEHIND = 16 };
+enum { MOST_BEHIND = 512 };
 
 /* One end of a record. */
 typedef struct point {
@@ -26,6 +30,7 @@ struct vly_watcher {
     vly_watcher_options options;
     vly_tokens *tokens;
     vly_surprise *surprise;
+    vly_watcher_rules *rules;
     uint32_t n_areas;
     point from;
     point to;
@@ -35,6 +40,7 @@ struct vly_watcher {
     uint64_t next;         /* of the ring */
     uint64_t lost;         /* by the ring, and those told in a record */
     uint64_t lost_told;
+    uint64_t failures; /* of devices, told in a record */
     float logits[VLY_TOKENS_PER_RECORD][VLY_TOKEN_VOCABULARY];
 
     pthread_t thread;
@@ -55,6 +61,33 @@ static void count_skipped(vly_watcher *watcher, uint64_t n)
     pthread_mutex_unlock(&watcher->lock);
 }
 
+/* The rules' part, which waits for nothing. */
+static void look_at_rules(vly_watcher *watcher)
+{
+    vly_watcher_rules_look(watcher->rules);
+    pthread_mutex_lock(&watcher->lock);
+    vly_watcher_figures *figures = &watcher->figures;
+    const uint64_t told = vly_watcher_rules_told(watcher->rules);
+    figures->samples = vly_watcher_rules_samples(watcher->rules);
+    figures->checked = vly_watcher_rules_checked(watcher->rules);
+    figures->anomalies += told - figures->facts;
+    figures->facts = told;
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+/* Waits for the model's turn; meanwhile the rules go on. false: the gate was
+ * closed. */
+static bool enter(vly_watcher *watcher)
+{
+    vly_gate_answer answer;
+    while ((answer = vly_gate_enter_for(watcher->options.gate,
+                                        VLY_QOS_BEST_EFFORT, tick_ns)) !=
+               VLY_GATE_GO &&
+           answer != VLY_GATE_CLOSED)
+        look_at_rules(watcher);
+    return answer == VLY_GATE_GO;
+}
+
 static bool fail(vly_watcher *watcher, const vly_error *error)
 {
     pthread_mutex_lock(&watcher->lock);
@@ -73,7 +106,7 @@ static bool read_text(vly_watcher *watcher, const uint8_t *text, double *nats)
     vly_error error = VLY_ERROR_INIT;
     for (uint32_t i = 0; i < VLY_TOKENS_PER_RECORD; i++)
         tokens[i] = text[i];
-    if (!vly_gate_enter(options->gate, VLY_QOS_BEST_EFFORT))
+    if (!enter(watcher))
         return false;
     const uint64_t begin = options->wall ? vly_clock_ns() : vly_thread_ns();
     const vly_status status = options->model.read(
@@ -99,7 +132,8 @@ static void tell(vly_watcher *watcher, const vly_record *record,
         .metric = verdict->metric,
         .area = verdict->area,
         .metric_name = vly_metric_name(verdict->metric),
-        .cause = vly_verdict_cause(record, note),
+        .channel = verdict->channel,
+        .cause = vly_verdict_likely(verdict, record, note),
     };
     if (options->areas && verdict->area < watcher->n_areas)
         anomaly.area_name = options->areas[verdict->area];
@@ -114,6 +148,7 @@ static void count(vly_watcher *watcher, const vly_verdict *verdict)
     pthread_mutex_lock(&watcher->lock);
     vly_watcher_figures *figures = &watcher->figures;
     figures->records++;
+    figures->early += !verdict->warm;
     figures->tokens += VLY_TOKENS_PER_RECORD;
     figures->anomalies += verdict->alarm;
     figures->score = verdict->score;
@@ -139,6 +174,9 @@ static bool judge(vly_watcher *watcher)
     record.lost = watcher->lost - watcher->lost_told;
     record.wrong_place =
         options->wrong_place && options->wrong_place(options->context);
+    const uint64_t failures =
+        options->failures ? options->failures(options->context) : 0;
+    record.failures = failures - watcher->failures;
     const bool told =
         options->device && options->device(options->context, watcher->device);
     if (!vly_tokens_make(watcher->tokens, &record, watcher->area_spikes,
@@ -147,9 +185,11 @@ static bool judge(vly_watcher *watcher)
         return true;
     }
     watcher->lost_told = watcher->lost;
+    watcher->failures = failures;
     if (!read_text(watcher, text, nats))
         return false;
     vly_surprise_judge(watcher->surprise, &record, &note, text, nats, &verdict);
+    vly_tokens_hold(watcher->tokens, !verdict.learns);
     count(watcher, &verdict);
     if (verdict.alarm)
         tell(watcher, &record, &note, &verdict);
@@ -168,14 +208,23 @@ static bool take(vly_watcher *watcher)
                               watcher->to.areas);
 }
 
-/* The record at hand is from long ago: those behind it are taken instead, into
- * one. */
+static double behind_records(const vly_watcher *watcher)
+{
+    const uint64_t now = vly_clock_ns();
+    const uint64_t at = watcher->to.sample.at_ns;
+    return now > at ? (double)(now - at) * 1e-9 / watcher->options.record_s : 0;
+}
+
+/* The record at hand is from too long ago, or soon written over: those behind
+ * it are taken instead, into one, up to the newest, so that what is told next
+ * is of now. */
 static void catch_up(vly_watcher *watcher)
 {
-    const double most = MOST_BEHIND * watcher->options.record_s * 1e9;
+    const uint32_t half = vly_telemetry_length(watcher->options.ring) / 2;
     uint64_t skipped = 0;
-    while ((double)vly_clock_ns() - (double)watcher->to.sample.at_ns > most &&
-           take(watcher))
+    if (behind_records(watcher) <= (half < MOST_BEHIND ? half : MOST_BEHIND))
+        return;
+    while (behind_records(watcher) > 1 && take(watcher))
         skipped++;
     if (skipped > 0)
         count_skipped(watcher, skipped);
@@ -193,6 +242,7 @@ static bool has_ended(vly_watcher *watcher)
  * left to who ends it. */
 static void look(vly_watcher *watcher, bool last)
 {
+    look_at_rules(watcher);
     while (!watcher->over && (last || !has_ended(watcher)) && take(watcher)) {
         if (!watcher->any) {
             const point before = watcher->from;
@@ -204,6 +254,7 @@ static void look(vly_watcher *watcher, bool last)
         if (!last)
             catch_up(watcher);
         watcher->over = !judge(watcher);
+        look_at_rules(watcher);
     }
     pthread_mutex_lock(&watcher->lock);
     watcher->figures.lost = watcher->lost;
@@ -228,7 +279,7 @@ static void *watch(void *arg)
     pthread_mutex_lock(&watcher->lock);
     watcher->figures.background = background;
     pthread_mutex_unlock(&watcher->lock);
-    while (!watcher->over && !wait_a_tick(watcher))
+    while (!wait_a_tick(watcher))
         look(watcher, false);
     return NULL;
 }
@@ -272,6 +323,10 @@ vly_status vly_watcher_create(const vly_watcher_options *options,
     vly_condition_init(&made->changed);
     VLY_TRY(vly_surprise_create(options->tails, options->alarms_an_hour,
                                 options->record_s, &made->surprise, error));
+    VLY_TRY(vly_watcher_rules_create(
+        &made->options,
+        vly_rarity_threshold(options->alarms_an_hour, 3600 / options->record_s),
+        &made->rules, error));
     VLY_TRY(vly_tokens_create(made->n_areas, options->n_device, &made->tokens,
                               error));
     VLY_TRY(make_memory(made, error));
@@ -310,6 +365,7 @@ void vly_watcher_destroy(vly_watcher *watcher)
         return;
     vly_watcher_end(watcher);
     vly_surprise_destroy(watcher->surprise);
+    vly_watcher_rules_destroy(watcher->rules);
     vly_tokens_destroy(watcher->tokens);
     vly_free(watcher->from.areas);
     vly_free(watcher->to.areas);

@@ -4,6 +4,9 @@
  * and tells what was strange. Every record is a step at the gate: its tokens
  * are known at once, so a device is asked for sixteen of them one time.
  *
+ * Beside that stand rules (facts.h), for which every sample is looked at, also
+ * those that the model skips or cannot judge yet, and while it may not work.
+ *
  * It never makes a run wait, so it may fall behind. Then samples are skipped:
  * as they are sums, the next record tells of a longer time, and no spike is
  * lost. At the end of a run what is in the ring is judged without regard to
@@ -44,6 +47,7 @@ typedef struct vly_anomaly {
     uint32_t area;   /* VLY_NO_AREA: none */
     const char *metric_name;
     const char *area_name; /* NULL: none */
+    const char *channel;   /* what found it: "rule", "surprise", "stall", ... */
     const char *cause;     /* likely; NULL: none known */
     char text[256];        /* a sentence: what was unusual */
 } vly_anomaly;
@@ -62,20 +66,26 @@ typedef struct vly_watcher_options {
     bool (*device)(void *context, uint64_t *values);
     /* [optional] is the net elsewhere than it was asked to be? */
     bool (*wrong_place)(void *context);
+    /* [optional] how often devices failed so far, and the run went on */
+    uint64_t (*failures)(void *context);
     /* On the watcher's thread or in vly_watcher_end; the anomaly is valid
      * during the call. */
     void (*on_anomaly)(void *context, const vly_anomaly *anomaly);
-    void *context; /* of the three */
+    void *context; /* of the four */
 } vly_watcher_options;
 
 typedef struct vly_watcher_figures {
-    uint64_t records; /* judged */
+    uint64_t samples; /* read of the ring */
+    uint64_t checked; /* records of two samples that rules looked at: each */
+    uint64_t records; /* read by the model */
+    uint64_t early;   /* of them not judged: too few before them */
     uint64_t skipped; /* samples in the next one's record: it was behind, or
                          they were too soon after the one before */
     uint64_t lost;    /* samples that were written over first */
     uint64_t tokens;
     uint64_t anomalies;
-    double score; /* of the last record */
+    uint64_t facts; /* of them by a rule */
+    double score;   /* of the last record */
     double threshold;
     double behind_s;        /* the last record, when it was judged */
     const char *background; /* how its thread stands back; NULL: not at all */

@@ -45,7 +45,7 @@ static vly_status check(const vly_rwkv_weights *weights, vly_tail *tails,
                         path, TOKENS_KEY, version ? version : "missing");
     if (!text || !vly_tails_read(text, tails))
         return vly_fail(error, VLY_E_PARSE,
-                        "%s: metadata %s is %.120s, wanted nine numbers: it "
+                        "%s: metadata %s is %.120s, wanted fifteen numbers: it "
                         "is not calibrated for this version",
                         path, VLY_TAILS_KEY, text ? text : "missing");
     return VLY_OK;

@@ -46,7 +46,7 @@ fi
 model() {
     python3 "$genomes/../tests/support/random_rwkv.py" "$@"
 }
-model other.safetensors 300 1 volley.tokens=1 "volley.rarity=6 0.02 1 6 0.02 1 6 0.02 1"
+model other.safetensors 300 1 volley.tokens=1 "volley.rarity=6 0.02 1 6 0.02 1 6 0.02 1 6 0.02 1 6 0.02 1"
 expect 2 run small.toml --monitor=other.safetensors
 says 'a vocabulary of 300 tokens, wanted 256'
 model raw.safetensors 256 1
@@ -54,9 +54,9 @@ expect 2 run small.toml --monitor=raw.safetensors
 says 'metadata volley.tokens is missing'
 model loose.safetensors 256 1 volley.tokens=1
 expect 2 run small.toml --monitor=loose.safetensors
-says 'metadata volley.rarity is missing, wanted nine numbers: it is not calibrated for this version'
-model calm.safetensors 256 2 volley.tokens=1 "volley.rarity=1e6 0.02 1 1e6 0.02 1 1e6 0.02 1"
-model nervous.safetensors 256 1 volley.tokens=1 "volley.rarity=1e6 0.9 1 1e-9 0.9 1e-9 1e-9 0.9 1e-9"
+says 'metadata volley.rarity is missing, wanted fifteen numbers: it is not calibrated for this version'
+model calm.safetensors 256 2 volley.tokens=1 "volley.rarity=1e6 0.02 1 1e6 0.02 1 1e6 0.02 1 1e6 0.02 1 1e6 0.02 1"
+model nervous.safetensors 256 1 volley.tokens=1 "volley.rarity=1e6 0.9 1 1e-9 0.9 1e-9 1e-9 0.9 1e-9 1e6 0.9 1 1e6 0.9 1"
 expect 3 run small.toml --monitor=calm.safetensors --monitor-device nothing:1
 says 'nothing'
 holds [ "$(wc -l <err)" -eq 1 ]
@@ -75,19 +75,56 @@ holds is_json watched.json
 # its model is in the account of the host, behind all others
 holds grep -q '"best_effort_bytes": [1-9]' watched.json
 holds [ -e kept/monitor.jsonl ]
-holds [ ! -s kept/monitor.jsonl ]
+holds has_lines 1 kept/monitor.jsonl
 cat >figures.py <<'END_OF_FIGURES'
 import json
 lines = [json.loads(line) for line in open("kept/telemetry.jsonl")][1:]
+ends = [line["monitor"] for line in lines if "monitor" in line]
+lines = [line for line in lines if "monitor" not in line]
 seen = json.load(open("watched.json"))["monitor"]
 records = seen["records"] + seen["skipped"] + seen["lost"]
 assert records == len(lines), (records, len(lines))
 assert seen["records"] > 0 and seen["tokens"] == 16 * seen["records"], seen
+# what was looked at, in the summary, the telemetry and the file of anomalies
+assert seen["checked"] + seen["lost"] == len(lines) == seen["samples"] - 1, seen
+assert seen["early"] == min(32, seen["records"]), seen
+assert seen["judged"] == seen["records"] - seen["early"], seen
+assert (seen["unjudged"] is None) == (seen["judged"] > 0), seen
+assert len(ends) == 1 and ends[0]["checked"] == seen["checked"], ends
+assert json.load(open("kept/monitor.jsonl"))["monitor"] == ends[0]
 assert seen["failure"] is None and seen["anomalies"] == 0, seen
 assert seen["model"] == "calm.safetensors" and seen["device"] == "cpu:1", seen
 assert 0 <= seen["share"] and seen["budget"] == 0.05, seen
 END_OF_FIGURES
 holds python3 figures.py
+
+expect 0 monitor report kept
+prints 'which looked at all of them'
+prints 'the model judged '
+
+# ---- what a rule finds needs no time and no past ----
+expect 0 run small.toml --bursts 20000 --backend cpu:1 --json jump.json \
+    --monitor=calm.safetensors --monitor-budget 0.0001 --telemetry-every 1000 \
+    --inject clock:at=10000,ms=60000 -o jump
+says 'anomaly: burst '
+says 'the wall clock was set forward'
+prints 'monitor           1 anomalies in '
+prints 'the model judged no record: of '
+prints ' --telemetry-every '
+expect 0 monitor report jump
+prints 'score 64.0, '
+prints ', by clock (rule)'
+prints 'the model judged no record: of '
+cat >jump.py <<'END_OF_JUMP'
+import json
+seen = json.load(open("jump.json"))["monitor"]
+assert seen["anomalies"] == seen["anomalies_by_rule"] == 1, seen
+assert seen["judged"] == 0 and seen["unjudged"], seen
+lines = [json.loads(line) for line in open("jump/monitor.jsonl")]
+assert lines[0]["anomaly"]["channel"] == "rule", lines
+assert lines[0]["anomaly"]["score"] == 64, lines
+END_OF_JUMP
+holds python3 jump.py
 
 # ---- anomalies, and what is done about them ----
 # in real time: the monitor has what time of the processor nobody else wants,
@@ -147,6 +184,9 @@ assert got["tokens_total"] == 16 * got["records_total"], got
 assert got["threshold"] > 0 and got["budget_ratio"] == 1, got
 assert got["used_ratio"] > 0 and got["spent_seconds_total"] > 0, got
 assert got["steps_total"] >= got["records_total"], got
+assert got["records_total"] >= got["judged_records_total"] >= 1, got
+assert got["samples_total"] > got["checked_records_total"] >= 1, got
+assert got["anomalies_total"] >= got["facts_total"] == 0, got
 assert {"skipped_samples_total", "lost_samples_total", "score",
         "behind_seconds", "burst_waits_total"} <= set(got), got
 END_OF_PAGE

@@ -89,7 +89,8 @@ for a, text, far, shape in zip(ours, nab.series_tokens(one),
                                nab.by_rules(one), nab.shapes(one)):
     nats = [0.0] * score.N
     nats[5], nats[7] = a["nats"]["value"], a["nats"]["step"]
-    row = (surprise.judge(nats, text), 0.0, math.log2(1 + 4 * far)) + rest
+    row = (surprise.judge(nats, text, judge.learns()), 0.0,
+           math.log2(1 + 4 * far)) + rest
     shape = math.log2(1 + 4 * shape)
     for name, value in (("surprise", row[0]), ("extreme", row[2]),
                         ("shape", shape)):

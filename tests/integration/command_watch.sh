@@ -44,6 +44,10 @@ for area in summary["areas"]:
     assert abs(bio / 20000 - area["rate_hz"]) < 1e-6 * area["rate_hz"], area
 for line in rest:
     assert sum(line["area_spikes"].values()) == line["spikes"], line
+    # of each burst's spikes: between all alike and all in one
+    squares = line["spikes_squared"]
+    assert line["spikes"] ** 2 <= squares * max(1, line["bursts"]), line
+    assert squares <= line["spikes"] ** 2, line
     # no burst: nothing was measured
     nothing = {line["burst_us"] is None, line["rate_hz"]["E"] is None}
     assert nothing == {line["bursts"] == 0}, line

@@ -89,6 +89,22 @@ static void pieces_of_any_length(void **state)
     fixture_deinit(&f);
 }
 
+/* The sum over bursts of their spikes, squared. */
+static void assert_squares(vly_net *net, const spike_log *log)
+{
+    vly_stats stats = {.struct_size = sizeof stats};
+    uint64_t squares = 0;
+    uint64_t most = 0;
+    for (uint32_t i = 0, n = 0; i < log->n; i++) {
+        n = i > 0 && log->bursts[i] == log->bursts[i - 1] ? n + 1 : 1;
+        squares += 2 * n - 1; /* n squared less n - 1 squared */
+        most = n > most ? n : most;
+    }
+    assert_true(most > 1);
+    assert_int_equal(vly_net_stats(net, &stats, NULL), VLY_OK);
+    assert_int_equal(stats.spikes_squared, squares);
+}
+
 /* Fired lists after every burst are those that on_spikes tells. */
 static void fired_lists(void **state)
 {
@@ -104,6 +120,7 @@ static void fired_lists(void **state)
     uint32_t at = 0;
     vly_net_on_spikes(told, spike_log_add, &log);
     assert_ok(vly_net_run(told, 60, &f.error), f.error);
+    assert_squares(told, &log);
     assert_ok(vly_net_fired(asked, &ids, &n, &f.error), f.error);
     assert_int_equal(n, 0);
     for (uint64_t t = 0; t < 60; t++) {

@@ -169,11 +169,17 @@ static void test_pause(void **state)
     vly_gate_leave(gate, VLY_QOS_BURSTABLE, 1);
     vly_gate_usage_get(gate, &usage);
     assert_true(usage.paused);
+    /* for some time only, and then it says why not */
+    assert_int_equal(vly_gate_enter_for(gate, VLY_QOS_BEST_EFFORT, 1000000),
+                     VLY_GATE_PAUSED);
     vly_gate_pause(gate, false);
-    assert_int_equal(try_once(gate, &wait), VLY_GATE_GO);
+    assert_int_equal(vly_gate_enter_for(gate, VLY_QOS_BEST_EFFORT, 0),
+                     VLY_GATE_GO);
     leave(gate, 1);
     vly_gate_close(gate);
     assert_int_equal(try_once(gate, &wait), VLY_GATE_CLOSED);
+    assert_int_equal(vly_gate_enter_for(gate, VLY_QOS_BEST_EFFORT, 1000000),
+                     VLY_GATE_CLOSED);
     assert_false(vly_gate_enter(gate, VLY_QOS_BEST_EFFORT));
     vly_gate_destroy(gate);
 }

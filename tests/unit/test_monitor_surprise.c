@@ -31,21 +31,22 @@ static void test_tails(void **state)
 {
     (void)state;
     vly_tail tails[VLY_CHANNELS] = {{0}};
-    assert_true(vly_tails_read("2.5 0.02 0.75 1 0.5 1  0 1 3 ", tails));
+    assert_true(
+        vly_tails_read("2.5 0.02 0.75 1 0.5 1  0 1 3 4 1 5 6 1 7", tails));
     assert_close(tails[0].base, 2.5, 0);
     assert_close(tails[1].share, 0.5, 0);
     assert_close(tails[2].excess, 3, 0);
     static const char *const wrong[] = {"",
-                                        "2.5 0.02 0.75",
-                                        "1 1 1 1 1 1 1 1",
-                                        "1 1 1 1 1 1 1 1 0",
-                                        "1 1 1 1 1 1 1 1.5 1",
-                                        "1 1 1 1 0 1 1 1 1",
-                                        "1 1 1 1 1 1 -1 1 1",
-                                        "1 1 1 1 1 1 1 1 x",
-                                        "1 1 1 1 1 1 1 1 1 1",
-                                        "nan 1 1 1 1 1 1 1 1",
-                                        "1 1 inf 1 1 1 1 1 1"};
+                                        "2.5 0.02 0.75 1 1 1 1 1 1",
+                                        "1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+                                        "1 1 1 1 1 1 1 1 0 1 1 1 1 1 1",
+                                        "1 1 1 1 1 1 1 1.5 1 1 1 1 1 1 1",
+                                        "1 1 1 1 0 1 1 1 1 1 1 1 1 1 1",
+                                        "1 1 1 1 1 1 -1 1 1 1 1 1 1 1 1",
+                                        "1 1 1 1 1 1 1 1 x 1 1 1 1 1 1",
+                                        "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+                                        "nan 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+                                        "1 1 inf 1 1 1 1 1 1 1 1 1 1 1 1"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         assert_false(vly_tails_read(wrong[i], tails));
     assert_close(tails[0].base, 2.5, 0);
@@ -57,8 +58,11 @@ static void test_tails(void **state)
     assert_close(vly_rarity_threshold(1000, 10), 0, 0);
 }
 
-static const vly_tail usual_tails[VLY_CHANNELS] = {
-    {0.4, 0.02, 0.15}, {0.5, 0.02, 0.5}, {0.5, 0.02, 0.5}};
+static const vly_tail usual_tails[VLY_CHANNELS] = {{0.4, 0.02, 0.15},
+                                                   {0.5, 0.02, 0.5},
+                                                   {0.5, 0.02, 0.5},
+                                                   {0.5, 0.02, 0.5},
+                                                   {0.5, 0.02, 0.5}};
 
 /* Nats around 1, by a fixed pattern. */
 static void sound(uint32_t number, double *nats)
@@ -149,7 +153,8 @@ static void test_facts(void **state)
     for (size_t i = 0; i < 3; i++) {
         vly_surprise_judge(surprise, &facts[i], &note, any_text(101), nats,
                            &verdict);
-        assert_true(verdict.strange);
+        assert_true(verdict.strange && verdict.fact && !verdict.alarm);
+        assert_string_equal(verdict.channel, "rule");
         assert_int_equal(verdict.metric,
                          i < 2 ? VLY_METRIC_CHECKS : VLY_METRIC_CLOCK);
     }
@@ -188,6 +193,40 @@ static void test_own_tail(void **state)
         assert_true(verdict.strange);
         assert_int_equal(verdict.alarm, n == 300);
     }
+    vly_surprise_destroy(surprise);
+}
+
+/* Of a fault that lasts nothing is learned, so the next one is told of again;
+ * what goes on for very long is how the net is now. */
+static void test_episode(void **state)
+{
+    (void)state;
+    vly_surprise *surprise = NULL;
+    uint32_t n = 0;
+    uint32_t n_alarms = 0;
+    assert_int_equal(vly_surprise_create(usual_tails, 1, 0.1, &surprise, NULL),
+                     VLY_OK);
+    for (; n < 300; n++)
+        assert_true(feed(surprise, n, 0, 0).learns);
+    for (uint32_t fault = 0; fault < 3; fault++) {
+        for (uint32_t end = n + 400; n < end; n++) {
+            const vly_verdict verdict = feed(surprise, n, 3, 40);
+            assert_true(verdict.strange && !verdict.learns);
+            n_alarms += verdict.alarm;
+        }
+        for (uint32_t end = n + 60; n < end; n++)
+            n_alarms += feed(surprise, n, 3, 0).alarm;
+        assert_int_equal(n_alarms, fault + 1);
+        assert_true(feed(surprise, n++, 3, 0).learns);
+    }
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < 1500; i++) {
+        const vly_verdict verdict = feed(surprise, n++, 3, 40);
+        assert_int_equal(verdict.alarm, i == 0);
+        last = verdict.strange ? i : last;
+    }
+    assert_true(last >= 512 && last < 1200);
+    assert_true(feed(surprise, n++, 3, 40).learns);
     vly_surprise_destroy(surprise);
 }
 
@@ -261,8 +300,11 @@ static vly_verdict stalled(double more_ms, double waited_ms, double often_ms)
     vly_record_note note = {.raised = VLY_NO_AREA};
     double nats[VLY_METRICS];
     vly_verdict verdict;
-    static const vly_tail tails[VLY_CHANNELS] = {
-        {0.9, 0.01, 0.2}, {3.6, 0.005, 0.4}, {0.9, 0.01, 0.8}};
+    static const vly_tail tails[VLY_CHANNELS] = {{0.9, 0.01, 0.2},
+                                                 {3.6, 0.005, 0.4},
+                                                 {0.9, 0.01, 0.8},
+                                                 {0.9, 0.01, 0.8},
+                                                 {0.9, 0.01, 0.8}};
     assert_int_equal(vly_surprise_create(tails, 1, 0.1, &surprise, NULL),
                      VLY_OK);
     note.spread[VLY_METRIC_PACE] = 8;
@@ -298,7 +340,7 @@ static void test_stalls(void **state)
     assert_close(hung.values[VLY_CHANNEL_STALL], log2(301), 1e-3);
     /* the tail as it was calibrated, and the channel's part of the budget */
     const double tail = (hung.values[VLY_CHANNEL_STALL] - 3.6) / 0.4;
-    assert_close(hung.score, tail - log(0.005) + log(0.2), 0.5);
+    assert_close(hung.score, tail - log(0.005) + log(0.15), 0.5);
     assert_false(stalled(20, 0, 0).strange);
     assert_false(stalled(-5, 0, 0).strange);
     assert_close(stalled(-5, 0, 0).values[VLY_CHANNEL_STALL], 0, 0);
@@ -422,6 +464,22 @@ static void test_causes(void **state)
     CAUSE(HOST, 90, RATE, 10, "host memory");
     CAUSE(MEMORY, 90, RATE, 10, "leak");
     CAUSE(DELIVERY, 90, DYNAMICS, 90, "slower");
+    const vly_record bursts = {.bursts = 100};
+    vly_record_note up = {.raised = VLY_NO_AREA};
+    up.z16[VLY_METRIC_RAISED] = 100;
+    vly_verdict verdict = {.channel = "work"};
+    assert_non_null(strstr(vly_verdict_likely(&verdict, &bursts, &up),
+                           "processor's own time"));
+    verdict.channel = "unison";
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &bursts, &up), "synchrony"));
+    vly_record_note rate = {.raised = VLY_NO_AREA};
+    rate.z16[VLY_METRIC_RATE] = 100;
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &bursts, &rate), "synchrony"));
+    up.z16[VLY_METRIC_RATE] = 100;
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &bursts, &up), "runaway"));
     CAUSE(CLOCK, -90, RATE, 0, "set back");
     CAUSE(PACE, 200, BURST, 200, "bursts take longer");
     CAUSE(PACE, 200, BURST, 0, "between bursts");
@@ -461,12 +519,12 @@ static void test_sentence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nats),     cmocka_unit_test(test_tails),
-        cmocka_unit_test(test_alarm),    cmocka_unit_test(test_own_tail),
-        cmocka_unit_test(test_facts),    cmocka_unit_test(test_counting),
-        cmocka_unit_test(test_times),    cmocka_unit_test(test_stalls),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_detectors),
-        cmocka_unit_test(test_gaussian), cmocka_unit_test(test_causes),
-        cmocka_unit_test(test_sentence)};
+        cmocka_unit_test(test_nats),      cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_alarm),     cmocka_unit_test(test_own_tail),
+        cmocka_unit_test(test_facts),     cmocka_unit_test(test_episode),
+        cmocka_unit_test(test_counting),  cmocka_unit_test(test_times),
+        cmocka_unit_test(test_stalls),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_detectors), cmocka_unit_test(test_gaussian),
+        cmocka_unit_test(test_causes),    cmocka_unit_test(test_sentence)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

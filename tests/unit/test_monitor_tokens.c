@@ -96,6 +96,44 @@ static vly_tokens *warm(uint32_t n)
     return tokens;
 }
 
+/* Held, a change that lasts stays as far away as it was in the beginning, and
+ * what was before it is as usual again; not held it becomes what is usual. */
+static void test_hold(void **state)
+{
+    (void)state;
+    for (int held = 0; held < 2; held++) {
+        vly_tokens *tokens = warm(200);
+        uint8_t text[VLY_TOKENS_PER_RECORD];
+        uint64_t areas[AREAS];
+        vly_record_note first;
+        vly_record_note note;
+        vly_tokens_hold(tokens, held != 0);
+        for (uint32_t i = 0; i < 600; i++) {
+            vly_record record = sound(200 + i);
+            record.spikes *= 3;
+            sound_areas(200 + i, areas);
+            assert_true(
+                vly_tokens_make(tokens, &record, areas, NULL, text, &note));
+            first = i == 0 ? note : first;
+        }
+        assert_true(first.z16[VLY_METRIC_RATE] > 300);
+        if (held)
+            assert_true(note.z16[VLY_METRIC_RATE] > 300);
+        else
+            assert_true(note.z16[VLY_METRIC_RATE] < 16);
+        vly_tokens_hold(tokens, false);
+        const vly_record record = sound(800);
+        sound_areas(800, areas);
+        assert_true(vly_tokens_make(tokens, &record, areas, NULL, text, &note));
+        if (held)
+            assert_true(note.z16[VLY_METRIC_RATE] > -32);
+        else
+            assert_true(note.z16[VLY_METRIC_RATE] < -64);
+        assert_int_equal(vly_tokens_count(tokens), 801);
+        vly_tokens_destroy(tokens);
+    }
+}
+
 typedef struct change {
     void (*make)(vly_record *record, uint64_t *areas);
     uint32_t metric;
@@ -317,10 +355,10 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_level),   cmocka_unit_test(test_vocabulary),
-        cmocka_unit_test(test_changes), cmocka_unit_test(test_areas_named),
-        cmocka_unit_test(test_short),   cmocka_unit_test(test_still),
-        cmocka_unit_test(test_device),  cmocka_unit_test(test_between),
-        cmocka_unit_test(test_memory)};
+        cmocka_unit_test(test_hold),        cmocka_unit_test(test_level),
+        cmocka_unit_test(test_vocabulary),  cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_areas_named), cmocka_unit_test(test_short),
+        cmocka_unit_test(test_still),       cmocka_unit_test(test_device),
+        cmocka_unit_test(test_between),     cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -52,6 +52,7 @@ static void test_in_order(void **state)
     uint64_t lost = 0;
     assert_int_equal(vly_telemetry_create(8, AREAS, &ring, NULL), VLY_OK);
     assert_int_equal(vly_telemetry_areas(ring), AREAS);
+    assert_int_equal(vly_telemetry_length(ring), 8);
     assert_false(vly_telemetry_take(ring, &next, &lost, &sample, areas));
     assert_false(vly_telemetry_last(ring, &sample, areas));
     for (uint64_t n = 0; n < 5; n++)

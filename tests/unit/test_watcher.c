@@ -10,13 +10,17 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "monitor/facts.h"
 #include "monitor/surprise.h"
 #include "volley_test.h"
 
 enum { AREAS = 3, MOST_TOLD = 8 };
 static const uint64_t ms = 1000000;
-static const vly_tail tails[VLY_CHANNELS] = {
-    {6, 0.02, 0.2}, {6, 0.02, 0.2}, {6, 0.02, 0.2}};
+static const vly_tail tails[VLY_CHANNELS] = {{6, 0.02, 0.2},
+                                             {6, 0.02, 0.2},
+                                             {6, 0.02, 0.2},
+                                             {6, 0.02, 0.2},
+                                             {6, 0.02, 0.2}};
 static const char *const names[AREAS] = {"E", "I", "X"};
 
 typedef struct fixture {
@@ -31,6 +35,7 @@ typedef struct fixture {
     uint32_t n_told;
     vly_anomaly told[MOST_TOLD];
     uint64_t n_device;
+    uint64_t n_failures; /* of devices */
 } fixture;
 
 static vly_status expect_nothing(void *context, const uint32_t *tokens,
@@ -73,6 +78,12 @@ static bool tell_device(void *context, uint64_t *values)
     return true;
 }
 
+static uint64_t count_failures(void *context)
+{
+    const fixture *all = context;
+    return __atomic_load_n(&all->n_failures, __ATOMIC_RELAXED);
+}
+
 static void begin_in(fixture *all, double record_s, uint64_t at_ns)
 {
     vly_error error = VLY_ERROR_INIT;
@@ -92,6 +103,7 @@ static void begin_in(fixture *all, double record_s, uint64_t at_ns)
         .record_s = record_s,
         .n_device = 2,
         .device = tell_device,
+        .failures = count_failures,
         .on_anomaly = note_anomaly,
         .context = all,
     };
@@ -217,6 +229,98 @@ static void test_behind(void **state)
     end(&all);
 }
 
+/* Some hundred records behind, as on a machine without idle time: they wait in
+ * the ring, and each is judged. */
+static void test_late(void **state)
+{
+    (void)state;
+    fixture all;
+    vly_watcher_figures figures;
+    const uint64_t now = vly_clock_ns();
+    const uint64_t past = 300 * 100 * ms; /* the samples' own time */
+    begin_in(&all, 0.1, now > past ? now - past : 1);
+    vly_gate_pause(all.gate, true);
+    for (int i = 0; i < 300; i++)
+        put(&all, i >= 250 ? 6 : 1);
+    vly_gate_pause(all.gate, false);
+    do {
+        vly_watcher_figures_get(all.watcher, &figures);
+        sched_yield();
+    } while (figures.records + figures.skipped < 299);
+    assert_int_equal(figures.skipped, 0);
+    vly_watcher_end(all.watcher);
+    assert_true(all.n_told >= 1);
+    assert_true(all.told[0].burst > 250000);
+    end(&all);
+}
+
+/* What is wrong by a rule is told from the second sample on, also of samples
+ * that the model never came to, also while it may not work, once an episode. */
+static void test_rules(void **state)
+{
+    (void)state;
+    fixture all;
+    vly_watcher_figures figures = {0};
+    begin(&all);
+    vly_gate_pause(all.gate, true);
+    put(&all, 1);
+    put(&all, 1);
+    all.sample.unix_ns += 60000 * ms;
+    put(&all, 1);
+    while (figures.anomalies < 1) {
+        vly_watcher_figures_get(all.watcher, &figures);
+        sched_yield();
+    }
+    assert_int_equal(figures.records, 0);
+    all.sample.spikes += 7; /* that no area has */
+    put(&all, 1);
+    all.sample.spikes += 7;
+    put(&all, 1);
+    for (uint32_t i = 0; i < VLY_FACT_QUIET; i++)
+        put(&all, 1);
+    all.sample.spikes += 9;
+    put(&all, 1);
+    vly_watcher_end(all.watcher);
+    vly_watcher_figures_get(all.watcher, &figures);
+    assert_int_equal(figures.records, 0);
+    assert_int_equal(figures.samples, 6 + VLY_FACT_QUIET);
+    assert_int_equal(figures.checked, 5 + VLY_FACT_QUIET);
+    assert_int_equal(figures.anomalies, 3);
+    assert_int_equal(figures.facts, 3);
+    assert_int_equal(all.n_told, 3);
+    assert_int_equal(all.told[0].metric, VLY_METRIC_CLOCK);
+    assert_int_equal(all.told[0].burst, 3000);
+    assert_string_equal(all.told[0].channel, "rule");
+    assert_non_null(strstr(all.told[0].cause, "set forward"));
+    assert_non_null(strstr(all.told[1].text, "7 spikes are in no area"));
+    assert_non_null(strstr(all.told[2].text, "9 spikes are in no area"));
+    end(&all);
+}
+
+/* The model reads the same fact in its record, which is no second alarm; too
+ * early is what comes before there is anything to judge by. */
+static void test_rules_once(void **state)
+{
+    (void)state;
+    fixture all;
+    vly_watcher_figures figures;
+    begin(&all);
+    for (int i = 0; i < 100; i++) {
+        if (i == 10 || i == 70)
+            all.sample.unix_ns -= 5000 * ms;
+        __atomic_store_n(&all.n_failures, i >= 40, __ATOMIC_RELAXED);
+        put(&all, 1);
+    }
+    vly_watcher_end(all.watcher);
+    vly_watcher_figures_get(all.watcher, &figures);
+    assert_int_equal(figures.records, 99);
+    assert_int_equal(figures.early, VLY_TOKENS_WARM);
+    assert_int_equal(figures.anomalies, all.n_told);
+    assert_int_equal(figures.facts, 3);
+    assert_int_equal(all.n_told, 3);
+    end(&all);
+}
+
 /* A model that fails ends the watching and nothing else. */
 static void test_failure(void **state)
 {
@@ -300,9 +404,11 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tells),  cmocka_unit_test(test_quiet),
-        cmocka_unit_test(test_behind), cmocka_unit_test(test_failure),
-        cmocka_unit_test(test_paused), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_tells),      cmocka_unit_test(test_quiet),
+        cmocka_unit_test(test_behind),     cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_paused),     cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_rules),      cmocka_unit_test(test_late),
+        cmocka_unit_test(test_rules_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

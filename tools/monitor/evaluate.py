@@ -236,7 +236,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
     numbers = runs.metadata(options.model)["volley.rarity"].split()
-    tails = [[float(x) for x in numbers[i:i + 3]] for i in range(0, 9, 3)]
+    tails = [[float(x) for x in numbers[i:i + 3]] for i in range(0, len(numbers), 3)]
     sound, faults = collect(options, tails)
     n_sound = sum(map(len, sound["monitor"]))
     limits = {k: threshold(sound[k], n_sound // HOUR) for k in DETECTORS}

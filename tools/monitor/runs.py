@@ -45,7 +45,8 @@ def _unpack(text):
     n = len(columns["burst"])
     records = [{k: row[i] for k, row in columns.items()} for i in range(n)]
     for i, record in enumerate(records):
-        record.setdefault("waited_ns", 0)  # packed before it was told
+        record.setdefault("waited_ns", 0)  # packed before they were told
+        record.setdefault("squares", 0)
         record["areas"] = [row[i] for row in run["areas"]]
     return json.loads(line), run["names"], records
 
@@ -104,6 +105,7 @@ def write(run, path):
                 "waited_s": r["waited_ns"] / 1e9, "backend": "",
                 "burst_us": each("run_ns"), "delivery_us": each("delivery_ns"),
                 "dynamics_us": each("dynamics_ns"), "spikes": r["spikes"],
+                "spikes_squared": r["squares"],
                 "events": r["events"], "host_bytes": host,
                 "device_bytes": device, "lost": lost,
                 "area_spikes": dict(zip(names, r["areas"]))}) + "\n")
@@ -115,13 +117,12 @@ def text_of(job):
     return line, tokenise(names, records)[1]
 
 
-def tokenise(names, records):
-    """(records, 16 tokens each, levels each, deviations each); short records
-    are joined with the next ones. A record gets `stall_ms`, how much longer it
-    took than its bursts do of late, three spreads more, without waiting for a
-    processor."""
-    state = tokens.Tokens(len(names))
-    kept, text, levels, z16, short = [], [], [], [], None
+def steps(state, records):
+    """(record, 16 tokens, levels, deviations) one after the other, by state, a
+    Tokens; short records are joined with the next ones. A record gets
+    `stall_ms`, how much longer it took than its bursts do of late, three
+    spreads more, without waiting for a processor."""
+    short = None
     for record in records:
         if short:
             record = tokens.merge(short, record)
@@ -132,11 +133,14 @@ def tokenise(names, records):
                 (state.centres[0] + SPREADS * state.spreads[0]) / 64)
             record["stall_ms"] = max(0.0, record["wall_ns"] -
                                      record["waited_ns"] - usual) * 1e-6
-            kept.append(record)
-            text.append(got)
-            levels.append(state.levels)
-            z16.append(state.z16)
-    return kept, text, levels, z16
+            yield record, got, state.levels, state.z16
+
+
+def tokenise(names, records):
+    """(records, 16 tokens each, levels each, deviations each) of a run that
+    nothing judges."""
+    got = list(steps(tokens.Tokens(len(names)), records))
+    return tuple([row[k] for row in got] for k in range(4))
 
 
 def main():

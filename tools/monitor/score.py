@@ -24,11 +24,12 @@ MEMORY = 256
 FREE = 8
 PRIOR = 4096
 # of the false alarms that are bearable, what each channel may make
-BUDGET = [0.78, 0.2, 0.02]
-CHANNELS = ["surprise", "stall", "extreme"]
+BUDGET = [0.78, 0.15, 0.02, 0.03, 0.02]
+CHANNELS = ["surprise", "stall", "extreme", "work", "unison"]
 TIMES = range(4)  # pace, burst, delivery, dynamics
 GAIN_LEAST = 0.1  # of what is smoothed
 QUIET = 16
+LONG = 512
 
 
 class Counting:
@@ -80,15 +81,17 @@ class Surprise:
         self.held = [0.0] * N
         self.n = 0
 
-    def judge(self, nats, text):
+    def judge(self, nats, text, learns=True):
         """nats [15], text [16] -> how strange the strangest metric is; learns
-        them."""
-        got = [self._metric(m, min(x, 1e3)) for m, x in enumerate(nats)]
-        self.counting.learn(text, nats)
+        them, unless an episode goes on (Rarity.learns)."""
+        got = [self._metric(m, min(x, 1e3), learns)
+               for m, x in enumerate(nats)]
+        if learns:
+            self.counting.learn(text, nats)
         self.n += 1
         return max(0.0, *got)
 
-    def _metric(self, m, x):
+    def _metric(self, m, x, learns):
         if self.n == 0:
             self.centre[m] = x
             return 0.0
@@ -97,8 +100,9 @@ class Surprise:
         gain = self.n + 1 if self.n < MEMORY else MEMORY
         far = abs(d)
         pull = d if self.n < FREE or far < 4 * s else math.copysign(4 * s, d)
-        self.centre[m] += pull / gain
-        self.spread[m] += (min(far, 2 * s) - self.spread[m]) / gain
+        if learns:
+            self.centre[m] += pull / gain
+            self.spread[m] += (min(far, 2 * s) - self.spread[m]) / gain
         z = min(d / s, Z_MOST)
         if self.counting.leads(m):
             self.held[m] = 0.0
@@ -152,19 +156,105 @@ class Range:
         return got
 
 
+class Work:
+    """What a burst costs its thread, without waiting for a processor, above
+    where that has been: the least of the last records (work.c)."""
+
+    FLOOR = 32
+    LASTS = 4
+    TOLD = 64
+
+    def __init__(self):
+        self.work = tokens.Running(self.FLOOR)
+        self.events = tokens.Running(self.FLOOR)
+        self.late = []
+
+    def judge(self, record, learns=True):
+        """In spreads, 0 below; learns it, unless an episode goes on."""
+        n, run = record["bursts"], record["run_ns"]
+        spent = run - min(run, record["waited_ns"])
+        if n == 0 or spent <= run // self.TOLD:
+            return 0.0
+        level = tokens.level(spent) - tokens.level(n)
+        events = tokens.level(record["events"]) - tokens.level(n)
+        self.late.append(self._above(level, events))
+        if learns:
+            self.work.learn(level)
+            self.events.learn(events)
+        self.late = self.late[-self.LASTS:]
+        return max(0.0, min(self.late)) if len(self.late) == self.LASTS \
+            else 0.0
+
+    def _above(self, level, events):
+        if self.work.n == 0:
+            return 0.0
+        more = max(0, events * 256 - self.events.centre)
+        return (level * 256 - self.work.centre - more) / \
+            max(self.work.spread, self.work.floor)
+
+
+class Unison:
+    """Variance over mean of the spikes of a record's bursts, above where it
+    has been, held (unison.c)."""
+
+    FLOOR = 8
+    Z_MOST = 8.0
+    KEEP = 0.85
+
+    def __init__(self):
+        self.late = tokens.Running(self.FLOOR)
+        self.held = 0.0
+
+    def judge(self, record, learns=True):
+        """In spreads; learns it, unless an episode goes on."""
+        n, total = float(record["bursts"]), float(record["spikes"])
+        if n < 8 or total < 16 or record["squares"] < record["spikes"]:
+            return self.held
+        f = max(0.0, float(record["squares"]) - total * total / n) * \
+            256 / total
+        level = tokens.level(int(f) if f < 1e18 else 1 << 60)
+        if self.late.n:
+            z = (level * 256 - self.late.centre) / \
+                max(self.late.spread, self.late.floor)
+            self.held = max(0.0, self.held * self.KEEP +
+                            min(z, self.Z_MOST) * (1 - self.KEEP))
+        if learns:
+            self.late.learn(level)
+        return self.held
+
+
 def without_model(records, levels):
-    """[2] of each record of a run: stall, extreme."""
-    extremes = Extremes()
+    """[4] of each record of a run: stall, extreme, work, unison."""
+    extremes, work, unison = Extremes(), Work(), Unison()
     return [(math.log2(1 + record["stall_ms"]),
-             math.log2(1 + 4 * max(extremes.judge(row))))
+             math.log2(1 + 4 * max(extremes.judge(row))),
+             work.judge(record), unison.judge(record))
             for record, row in zip(records, levels)]
 
 
 def channels(nats, text, records, levels):
-    """[3] of each record of a run: surprise, stall, extreme."""
+    """[5] of each record of a run: surprise, stall, extreme, work, unison; as
+    if no episode were."""
     surprise = Surprise()
     return [(surprise.judge(*a), *b) for a, b in
             zip(zip(nats, text), without_model(records, levels))]
+
+
+def judged(names, records, nats, judge):
+    """(record, 16 tokens, [5], score by judge, a Rarity) of each record of a
+    run, as it is watched: what is judged says when nothing is learned."""
+    state = tokens.Tokens(len(names))
+    surprise, extremes, got = Surprise(), Extremes(), []
+    work, unison = Work(), Unison()
+    for (record, text, levels, _), x in zip(runs.steps(state, records), nats):
+        learns = judge.learns()
+        row = (surprise.judge(x, text, learns),
+               math.log2(1 + record["stall_ms"]),
+               math.log2(1 + 4 * max(extremes.judge(levels))),
+               work.judge(record, learns), unison.judge(record, learns))
+        got.append((record, text, row, judge.judge(row, is_fact(record))))
+        state.held = not judge.learns()
+    return got
 
 
 def is_fact(record):
@@ -191,10 +281,16 @@ class Rarity:
         self.tails, self.limit, self.budget = tails, limit, budget
         self.above = [PRIOR * share + 1 for _, share, _ in tails]
         self.sums = [a * t[2] for a, t in zip(self.above, tails)]
-        self.n, self.quiet = 0, QUIET
+        self.n, self.quiet, self.episode = 0, QUIET, 0
+
+    def learns(self):
+        """Whether surprise is learned from: not while an episode goes on,
+        unless it is a long one."""
+        return self.episode == 0 or self.episode > LONG
 
     def judge(self, values, fact=False):
-        """The record's score, 0 while there are too few; learns it."""
+        """The record's score, 0 while there are too few (but for facts);
+        learns it."""
         got = Z_MOST if fact else min(Z_MOST, max(
             self._rarity(c, x) for c, x in enumerate(values)))
         warm = self.n >= tokens.WARM
@@ -204,10 +300,11 @@ class Rarity:
                 if x > base:
                     self.above[c] += 1
                     self.sums[c] += min(x - base, 4 * excess)
-        strange = warm and got >= self.limit
+        strange = fact or (warm and got >= self.limit)
         self.quiet = 0 if strange else min(self.quiet + 1, QUIET)
+        self.episode = self.episode + 1 if self.quiet < QUIET else 0
         self.n += 1
-        return got if warm else 0.0
+        return got if warm or fact else 0.0
 
     def _rarity(self, c, x):
         base, share, excess = self.tails[c]
@@ -288,7 +385,8 @@ def main():
         got = {kind: judge.judge(levels) for kind, judge in
                zip(("ewma", "gaussian", "static"), judges)}
         got["times"], got["times_smoothed"] = extremes.judge(levels)
-        got["stall"], got["extreme"] = more
+        got["stall"], got["extreme"], got["work"], \
+            got["unison"] = more
         print(json.dumps(got))
 
 

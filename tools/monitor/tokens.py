@@ -97,6 +97,7 @@ class Tokens:
         self.areas = [Running(AREA_FLOOR) for _ in range(n_areas)]
         self.wall = Running(AREA_FLOOR)
         self.n_records = 0
+        self.held = False  # nothing is learned but how long records are
         self.before = (0, 0)  # spikes, bursts
         self.levels = []  # of the last record, its centre where it has none
         self.centres = []  # where they were before it, and by how much
@@ -162,15 +163,16 @@ class Tokens:
         for m, z16 in enumerate(self.z16):
             text.append(1 + m * BINS + BINS // 2 + bin_of(z16))
         if n > 0:
+            self.wall.learn(level(r["wall_ns"]))
+            self.before = (r["spikes"], n)
+            self.n_records += 1
+        if n > 0 and not self.held:
             for m, name in enumerate(NAMES):
                 if name in levels:
                     self.metrics[m].learn(levels[name])
-            self.wall.learn(level(r["wall_ns"]))
             by = level(n)
             for late, spikes in zip(self.areas, r["areas"]):
                 late.learn(level(spikes) - by)
-            self.before = (r["spikes"], n)
-            self.n_records += 1
         return text
 
 
@@ -180,7 +182,7 @@ def _unix_ms(text):
 
 
 SUMS = ["bursts", "wall_ns", "waited_ns", "run_ns", "delivery_ns",
-        "dynamics_ns", "spikes", "events", "host_growth", "device_growth",
+        "dynamics_ns", "spikes", "squares", "events", "host_growth", "device_growth",
         "lost"]
 
 
@@ -221,6 +223,7 @@ def _record(line, before):
         "waited_ns": round(line.get("waited_s", 0) * 1e9),
         "run_ns": total("burst_us"), "delivery_ns": total("delivery_us"),
         "dynamics_ns": total("dynamics_us"), "spikes": line["spikes"],
+        "squares": line.get("spikes_squared", 0),
         "events": line["events"], "areas": areas,
         "host_growth": line["host_bytes"] - past["host_bytes"],
         "device_growth": line["device_bytes"] - past["device_bytes"],

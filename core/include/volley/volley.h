@@ -244,6 +244,8 @@ typedef struct vly_stats {
     char backend[64]; /* "cpu:4" as resolved */
     char device[128];
     char plan[256];
+    uint64_t spikes_squared; /* sum over bursts of spikes in it, squared; from
+                                where a state was read from a file on */
 } vly_stats;
 VLY_API vly_status vly_net_stats(vly_net *net, vly_stats *stats,
                                  vly_error *error);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rules. A lost sample is no fact: who reads late loses some on a sound net.
+ */
+#include "monitor/facts.h"
+
+#include <stdio.h>
+
+/* A wall clock that jumps by so much was set: the corrections of a time service
+ * are slewed below that. */
+static const int64_t jump_ms = 500;
+
+uint32_t vly_facts_of(const vly_record *record)
+{
+    uint32_t bits = 0;
+    if (record->wrong_place > 0)
+        bits |= 1u << VLY_FACT_PLACE;
+    if (record->missing > 0)
+        bits |= 1u << VLY_FACT_SPIKES;
+    if (record->failures > 0)
+        bits |= 1u << VLY_FACT_DEVICE;
+    if (record->clock_ms >= jump_ms || record->clock_ms <= -jump_ms)
+        bits |= 1u << VLY_FACT_CLOCK;
+    return bits;
+}
+
+uint32_t vly_facts_judge(vly_facts *facts, const vly_record *record)
+{
+    const uint32_t bits = vly_facts_of(record);
+    uint32_t begins = 0;
+    for (uint32_t k = 0; k < VLY_FACTS; k++) {
+        if (!(bits & 1u << k)) {
+            facts->left[k] -= facts->left[k] > 0;
+            continue;
+        }
+        if (facts->left[k] == 0)
+            begins |= 1u << k;
+        facts->left[k] = VLY_FACT_QUIET;
+    }
+    return begins;
+}
+
+vly_fact vly_fact_first(uint32_t bits)
+{
+    uint32_t k = 0;
+    while (k < VLY_FACTS && !(bits & 1u << k))
+        k++;
+    return (vly_fact)k;
+}
+
+uint32_t vly_fact_metric(vly_fact fact)
+{
+    if (fact >= VLY_FACTS)
+        return VLY_METRICS;
+    return fact == VLY_FACT_CLOCK ? VLY_METRIC_CLOCK : VLY_METRIC_CHECKS;
+}
+
+const char *vly_fact_cause(vly_fact fact, const vly_record *record)
+{
+    switch (fact) {
+    case VLY_FACT_PLACE:
+        return "the net runs on another backend than was asked for";
+    case VLY_FACT_SPIKES:
+        return "records were dropped: the areas' spikes do not add up to the "
+               "net's";
+    case VLY_FACT_DEVICE:
+        return "a device failed, and the run went on elsewhere";
+    case VLY_FACT_CLOCK:
+        return record->clock_ms > 0 ? "the wall clock was set forward"
+                                    : "the wall clock was set back";
+    default:
+        return NULL;
+    }
+}
+
+void vly_fact_text(vly_fact fact, const vly_record *record, char *text,
+                   size_t capacity)
+{
+    const unsigned long long burst = record->burst;
+    switch (fact) {
+    case VLY_FACT_PLACE:
+        snprintf(text, capacity,
+                 "burst %llu: the backend is not the one asked for", burst);
+        break;
+    case VLY_FACT_SPIKES:
+        snprintf(text, capacity, "burst %llu: %llu spikes are in no area",
+                 burst, (unsigned long long)record->missing);
+        break;
+    case VLY_FACT_DEVICE:
+        snprintf(text, capacity, "burst %llu: a device failed (%llu times)",
+                 burst, (unsigned long long)record->failures);
+        break;
+    case VLY_FACT_CLOCK:
+        snprintf(text, capacity,
+                 "burst %llu: wall clock against the steady clock: %lld ms "
+                 "apart",
+                 burst, (long long)record->clock_ms);
+        break;
+    default:
+        snprintf(text, capacity, "burst %llu: nothing", burst);
+    }
+}
