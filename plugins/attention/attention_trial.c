@@ -360,15 +360,16 @@ enum { SMALL_BATCH = 2, SMALL_SEQ = 150, SMALL_GROUP = 4 };
 enum { GAP = 16 };
 
 /* A small layout, its axes in the order of the old one; where that has room
- * between rows or heads, this one has, too. old_heads: of the old one */
+ * between rows or heads, this one has, too. old_heads: of the old one; rows:
+ * that lie behind each other, of packed sequences those of all */
 static vly_attention_layout shrink(const vly_attention_layout *old,
                                    uint32_t old_heads, uint32_t heads,
-                                   uint32_t seq, uint32_t dim)
+                                   uint32_t rows, uint32_t dim)
 {
     vly_attention_layout layout = {0};
     if (old->head > old->seq) {
         layout.seq = dim + (old->seq > dim ? GAP : 0u);
-        layout.head = seq * layout.seq;
+        layout.head = rows * layout.seq;
         layout.batch = heads * layout.head;
         return layout;
     }
@@ -376,7 +377,7 @@ static vly_attention_layout shrink(const vly_attention_layout *old,
     layout.seq = heads * layout.head;
     if (old->seq > old_heads * (old_heads > 1 ? old->head : dim))
         layout.seq += GAP;
-    layout.batch = seq * layout.seq;
+    layout.batch = rows * layout.seq;
     return layout;
 }
 
@@ -385,6 +386,7 @@ vly_attention_desc vly_trial_reduce(const vly_attention_desc *desc)
     vly_attention_desc d = *desc;
     const uint32_t group = desc->heads_q / desc->heads_kv;
     uint32_t rows = 0;
+    uint32_t packed = 1; /* sequences that share an axis of rows */
     d.batch = desc->batch > SMALL_BATCH ? SMALL_BATCH : desc->batch;
     if ((d.flags & VLY_ATTENTION_LENGTHS) != 0)
         d.batch = 4; /* see fill_lengths */
@@ -408,10 +410,14 @@ vly_attention_desc vly_trial_reduce(const vly_attention_desc *desc)
         d.pages = d.batch * d.pages_most;
         rows = d.page_size;
     }
-    d.q = shrink(&desc->q, desc->heads_q, d.heads_q, d.seq_q, d.dim);
+    if ((d.flags & VLY_ATTENTION_PACKED) != 0)
+        packed = d.batch;
+    const uint32_t rows_q = packed * d.seq_q;
+    rows *= packed;
+    d.q = shrink(&desc->q, desc->heads_q, d.heads_q, rows_q, d.dim);
     d.k = shrink(&desc->k, desc->heads_kv, d.heads_kv, rows, d.dim);
     d.v = shrink(&desc->v, desc->heads_kv, d.heads_kv, rows, d.dim_v);
-    d.o = shrink(&desc->o, desc->heads_q, d.heads_q, d.seq_q, d.dim_v);
+    d.o = shrink(&desc->o, desc->heads_q, d.heads_q, rows_q, d.dim_v);
     d.workspace_most = UINT64_MAX;
     return d;
 }

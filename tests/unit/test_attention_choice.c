@@ -388,6 +388,28 @@ static void test_gaps_are_kept(void **state)
     assert_int_equal(small.o.head, small.seq_q * small.o.seq);
 }
 
+/* Heads of packed sequences lie behind the rows of all of them: else the trial
+ * has gradients that overlap, and every way is wrong. */
+static void test_packed_heads_are_apart(void **state)
+{
+    (void)state;
+    const vly_attention_device device = {.capability = 90, .n_sms = 132};
+    const vly_cuda_ready ready = {.way = &right};
+    vly_error error = {.struct_size = sizeof error};
+    vly_attention_desc desc =
+        describe(VLY_ATTENTION_PACKED | VLY_ATTENTION_BACKWARD);
+    desc.batch = 3;
+    desc.q = desc.o = (vly_attention_layout){.seq = 24, .head = 3 * 40 * 24};
+    desc.k = desc.v = (vly_attention_layout){.seq = 16, .head = 3 * 50 * 16};
+    const vly_attention_desc small = vly_trial_reduce(&desc);
+    assert_int_equal(small.batch, 2);
+    assert_int_equal(small.q.head, 2 * small.seq_q * small.q.seq);
+    assert_int_equal(small.k.head, 2 * small.seq_kv * small.k.seq);
+    assert_int_equal(small.v.head, 2 * small.seq_kv * small.v.seq);
+    assert_int_equal(small.o.head, 2 * small.seq_q * small.o.seq);
+    assert_ok(vly_attention_check_way(&device, &desc, &ready, &error), error);
+}
+
 /* A way that wants more workspace than there is to try it is not taken before
  * those that were measured, and does not keep them from being measured. */
 static void test_no_room(void **state)
@@ -610,6 +632,7 @@ int main(void)
         cmocka_unit_test(test_forced),
         cmocka_unit_test(test_configuration),
         cmocka_unit_test(test_gaps_are_kept),
+        cmocka_unit_test(test_packed_heads_are_apart),
         cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_margin),
         cmocka_unit_test(test_cache),
