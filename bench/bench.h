@@ -183,9 +183,6 @@ typedef struct bench_results {
 } bench_results;
 
 void bench_machine_read(bench_machine *machine);
-/* What this process can still get: of the machine, or less where its control
- * group says so. 0 if unknown. */
-uint64_t bench_memory_available(void);
 /* Errors  E_NOMEM */
 vly_status bench_probe(uint32_t n_threads, bench_probes *probes,
                        vly_error *error);

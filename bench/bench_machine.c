@@ -9,7 +9,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "base/thread.h"
 
 static void read_cpu(char *text, size_t n)
@@ -60,52 +59,4 @@ void bench_machine_read(bench_machine *machine)
               machine->governor, sizeof machine->governor);
     read_word("/proc/loadavg", load, sizeof load);
     machine->load = strtod(load, NULL);
-}
-
-/* ---- memory ------------------------------------------------------------ */
-
-static bool read_count(const char *path, uint64_t *value)
-{
-    char text[32];
-    char *end = text;
-    read_word(path, text, sizeof text); /* "max": no number */
-    *value = strtoull(text, &end, 10);
-    return end != text;
-}
-
-/* Files in the cache count as used, but are given back when asked for. */
-static uint64_t read_cached(const char *path)
-{
-    char line[128];
-    unsigned long long bytes = 0;
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return 0;
-    while (fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "inactive_file %llu", &bytes) == 1)
-            break;
-    fclose(file);
-    return bytes;
-}
-
-uint64_t bench_memory_available(void)
-{
-    static const char *const files[2][3] = {
-        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current",
-         "/sys/fs/cgroup/memory.stat"},
-        {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
-         "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-         "/sys/fs/cgroup/memory/memory.stat"}};
-    uint64_t available = vly_memory_available();
-    for (int i = 0; i < 2; i++) {
-        uint64_t limit = 0;
-        uint64_t used = 0;
-        if (!read_count(files[i][0], &limit) || !read_count(files[i][1], &used))
-            continue;
-        uint64_t cached = read_cached(files[i][2]);
-        used -= cached < used ? cached : used;
-        uint64_t left = limit > used ? limit - used : 0;
-        available = available == 0 || left < available ? left : available;
-    }
-    return available;
 }

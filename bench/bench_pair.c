@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/thread.h"
 #include "check_size.h"
 #include "engine/validate.h"
@@ -26,7 +27,7 @@ static const double estimate_s = 5e-3; /* a launch is lost in it */
 static vly_status check_memory(const vly_genome *genome, vly_error *error)
 {
     check_size size;
-    uint64_t available = bench_memory_available();
+    uint64_t available = vly_memory_available();
     check_size_of(genome, &size);
     if (available == 0 || size.peak_bytes < (double)available)
         return VLY_OK;

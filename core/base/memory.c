@@ -198,17 +198,3 @@ char *vly_format(const char *format, ...)
     va_end(args);
     return text;
 }
-
-uint64_t vly_memory_available(void)
-{
-    FILE *file = fopen("/proc/meminfo", "re");
-    if (!file)
-        return 0;
-    char line[256];
-    unsigned long long kib = 0;
-    while (fgets(line, sizeof(line), file))
-        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-            break;
-    fclose(file);
-    return (uint64_t)kib * 1024;
-}

@@ -35,7 +35,14 @@ uint64_t vly_memory_fail_at(uint64_t n);
 uint64_t vly_memory_live(void);
 /* Bytes of the last allocation of this process that failed, 0 if none has. */
 uint64_t vly_memory_refused(void);
-/* MemAvailable of the machine in bytes, 0 if unknown */
+
+/* Bytes that this process may still have: MemAvailable of the machine, or less
+ * where a control group or a limit (RLIMIT_AS, RLIMIT_DATA) says so, at least
+ * 1. 0 if unknown. [any-thread] */
 uint64_t vly_memory_available(void);
+/* available, or less where group `own` ("" or "/a/b") of those under `root`, or
+ * one above it, has less left (version 2 of control groups). For tests. */
+uint64_t vly_memory_group_left(const char *root, const char *own,
+                               uint64_t available);
 
 #endif

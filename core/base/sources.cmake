@@ -3,6 +3,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/child.c
     ${CMAKE_CURRENT_LIST_DIR}/error.c
     ${CMAKE_CURRENT_LIST_DIR}/memory.c
+    ${CMAKE_CURRENT_LIST_DIR}/memory_available.c
     ${CMAKE_CURRENT_LIST_DIR}/number.c
     ${CMAKE_CURRENT_LIST_DIR}/number_special.c
     ${CMAKE_CURRENT_LIST_DIR}/random.c

@@ -3,6 +3,12 @@
  */
 #include "volley_test.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/memory.h"
 #include "base/thread.h"
 
@@ -146,6 +152,77 @@ static void available_memory_is_known(void **state)
     assert_true(vly_memory_available() > (uint64_t)1 << 20);
 }
 
+#define MIB ((uint64_t)1 << 20)
+
+static uint64_t address_space(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%llu", &pages), 1);
+    fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* ulimit -v: a machine's gigabytes are no use to a process that may not have
+ * them. */
+static void limits_of_the_process_count(void **state)
+{
+    (void)state;
+    struct rlimit old;
+    assert_int_equal(getrlimit(RLIMIT_AS, &old), 0);
+    struct rlimit small = old;
+    small.rlim_cur = (rlim_t)(address_space() + 8 * MIB);
+    assert_int_equal(setrlimit(RLIMIT_AS, &small), 0);
+    const uint64_t some = vly_memory_available();
+    small.rlim_cur = 4096; /* what there is stays */
+    assert_int_equal(setrlimit(RLIMIT_AS, &small), 0);
+    const uint64_t none = vly_memory_available();
+    assert_int_equal(setrlimit(RLIMIT_AS, &old), 0);
+    assert_true(some > 0 && some <= 8 * MIB);
+    assert_true(none <= 8 * MIB);
+}
+
+static void write_text(const char *folder, const char *name, const char *text)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The least of a group and of those above it; files in the cache are no use of
+ * memory that stays. */
+static void control_groups_count(void **state)
+{
+    (void)state;
+    char root[] = "/tmp/volley-groups-XXXXXX";
+    char inner[100], command[120];
+    assert_non_null(mkdtemp(root));
+    snprintf(inner, sizeof inner, "%s/inner", root);
+    assert_int_equal(mkdir(inner, 0700), 0);
+    assert_int_equal(vly_memory_group_left(root, "/inner", 7000), 7000);
+    write_text(root, "memory.max", "max\n");
+    write_text(root, "memory.current", "900\n");
+    assert_int_equal(vly_memory_group_left(root, "/inner", 7000), 7000);
+    write_text(inner, "memory.max", "5000\n");
+    write_text(inner, "memory.current", "3000\n");
+    assert_int_equal(vly_memory_group_left(root, "/inner", 7000), 2000);
+    assert_int_equal(vly_memory_group_left(root, "/inner", 0), 2000);
+    assert_int_equal(vly_memory_group_left(root, "/inner", 100), 100);
+    assert_int_equal(vly_memory_group_left(root, "", 7000), 7000);
+    write_text(inner, "memory.stat", "anon 5\ninactive_file 1000\n");
+    assert_int_equal(vly_memory_group_left(root, "/inner", 7000), 3000);
+    write_text(root, "memory.max", "1000\n");
+    assert_int_equal(vly_memory_group_left(root, "/inner", 7000), 100);
+    write_text(inner, "memory.current", "9000\n"); /* above: nothing left */
+    assert_int_equal(vly_memory_group_left(root, "/inner", 7000), 1);
+    snprintf(command, sizeof command, "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(sizes_are_checked),
     cmocka_unit_test(too_much_gives_null),
@@ -153,6 +230,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(nth_allocation_fails),
     cmocka_unit_test(counters_are_thread_safe),
     cmocka_unit_test(available_memory_is_known),
+    cmocka_unit_test(limits_of_the_process_count),
+    cmocka_unit_test(control_groups_count),
 };
 
 VLY_TEST_MAIN(tests)
