@@ -12,6 +12,7 @@ const char *const vly_gemm_way_names[VLY_GEMM_N_WAYS] = {"gemv", "openblas",
 /* What each way takes; 0 seconds: not measured. */
 typedef struct candidate {
     bool usable;
+    bool is_left;  /* choose names another: not looked at */
     char why[256]; /* not */
     vly_gemm_tile tile;
     uint64_t workspace_bytes;
@@ -41,13 +42,27 @@ static const vly_gemm_kernels *find_kernels(const char *isa)
 
 /* ---- candidates ------------------------------------------------------- */
 
-static void try_way(const vly_gemm_plan *plan, vly_gemm_way way, candidate *c)
+/* Then OpenBLAS is left alone: where it cannot get its buffers it ends the
+ * process or tries for ever. */
+static bool chooses_own(const char *choose)
+{
+    return strcmp(choose, vly_gemm_way_names[VLY_GEMM_GEMV]) == 0 ||
+           strcmp(choose, vly_gemm_way_names[VLY_GEMM_PLAIN]) == 0;
+}
+
+static void try_way(const vly_gemm_plan *plan, const char *choose,
+                    vly_gemm_way way, candidate *c)
 {
     const vly_gemm_desc *desc = &plan->problem.desc;
     memset(c, 0, sizeof *c);
     if (way == VLY_GEMM_GEMV) {
         c->usable = desc->m == 1;
         snprintf(c->why, sizeof c->why, "m is not 1");
+        return;
+    }
+    if (way == VLY_GEMM_OPENBLAS && chooses_own(choose)) {
+        c->is_left = true;
+        snprintf(c->why, sizeof c->why, "choose names another");
         return;
     }
     if (way == VLY_GEMM_OPENBLAS && vly_gemm_blas_missing() != NULL) {
@@ -66,7 +81,7 @@ static void try_way(const vly_gemm_plan *plan, vly_gemm_way way, candidate *c)
 }
 
 /* A plan without work has one way. */
-static uint32_t try_all(const vly_gemm_plan *plan,
+static uint32_t try_all(const vly_gemm_plan *plan, const char *choose,
                         candidate all[VLY_GEMM_N_WAYS])
 {
     uint32_t n = 0;
@@ -76,7 +91,7 @@ static uint32_t try_all(const vly_gemm_plan *plan,
             all[way].usable = way == VLY_GEMM_PLAIN;
             snprintf(all[way].why, sizeof all[way].why, "nothing to multiply");
         } else {
-            try_way(plan, (vly_gemm_way)way, &all[way]);
+            try_way(plan, choose, (vly_gemm_way)way, &all[way]);
         }
         n += all[way].usable;
     }
@@ -144,7 +159,7 @@ static vly_status choose(vly_gemm_plan *plan, const vly_accel_options *options,
                          candidate all[VLY_GEMM_N_WAYS], vly_error *error)
 {
     vly_gemm_way best = VLY_GEMM_PLAIN;
-    plan->n_candidates = try_all(plan, all);
+    plan->n_candidates = try_all(plan, options->choose, all);
     if (options->choose[0] != 0) {
         vly_status status = forced(options->choose, all, &best, error);
         if (status != VLY_OK)
@@ -197,7 +212,7 @@ static void explain(vly_gemm_plan *plan, const candidate all[VLY_GEMM_N_WAYS])
             n += snprintf(at, left, "; %s takes %.2f times as long",
                           vly_gemm_way_names[i],
                           all[i].seconds / all[plan->way].seconds);
-        else if (i == VLY_GEMM_OPENBLAS && !all[i].usable &&
+        else if (i == VLY_GEMM_OPENBLAS && !all[i].usable && !all[i].is_left &&
                  !plan->problem.is_empty && plan->problem.desc.k > 0)
             n += snprintf(at, left, "; no openblas: %s", all[i].why);
     }

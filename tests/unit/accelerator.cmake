@@ -45,6 +45,19 @@ if(TARGET gemm_cuda)
     vly_test(test_gemm_device LABELS gpu TIMEOUT 300 SOURCES test_gemm_device.c
              LIBRARIES volley_conformance DEPENDS gemm_cuda ARGUMENTS cuda:0)
 endif()
+# gemm_cpu's look at OpenBLAS, with one that the test has linked: dlopen finds
+# what is loaded under that name already
+add_library(fake_openblas SHARED ${CMAKE_SOURCE_DIR}/tests/support/fake_openblas.c)
+set_target_properties(fake_openblas PROPERTIES
+    OUTPUT_NAME openblas VERSION 0 SOVERSION 0 C_VISIBILITY_PRESET default
+    COMPILE_OPTIONS "-Wno-missing-prototypes" # those of a library that is none
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fake_openblas)
+vly_test(test_gemm_blas LABELS unit
+         SOURCES test_gemm_blas.c
+                 ${CMAKE_SOURCE_DIR}/plugins/gemm/gemm_cpu_blas.c
+         LIBRARIES fake_openblas gemm_common accel_common ${CMAKE_DL_LIBS}
+                   Threads::Threads m)
+target_include_directories(test_gemm_blas PRIVATE ${CMAKE_SOURCE_DIR})
 vly_test(test_gemm_same LABELS unit TIMEOUT 600 SOURCES test_gemm_same.c
          LIBRARIES volley_conformance DEPENDS gemm_cpu)
 vly_test(test_accelerator LABELS unit SOURCES test_accelerator.c
