@@ -75,18 +75,24 @@ void vly_log_set_sink(vly_log_fn function, void *arg)
     pthread_mutex_unlock(&sink_lock);
 }
 
-void vly_log_set_level(int32_t level)
+static int32_t least_level(void)
 {
+    const int32_t least =
+        atomic_load_explicit(&log_level, memory_order_relaxed);
+    return least == LEVEL_UNSET ? level_from_environment() : least;
+}
+
+int32_t vly_log_set_level(int32_t level)
+{
+    const int32_t before = least_level();
     if (level >= VLY_LOG_DEBUG && level <= VLY_LOG_ERROR)
         atomic_store(&log_level, level);
+    return before;
 }
 
 void vly_log_write(int32_t level, const char *source, const char *format, ...)
 {
-    int32_t least = atomic_load_explicit(&log_level, memory_order_relaxed);
-    if (least == LEVEL_UNSET)
-        least = level_from_environment();
-    if (level < least)
+    if (level < least_level())
         return;
     char message[1200]; /* a vly_error and a path */
     va_list args;

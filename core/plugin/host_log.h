@@ -15,8 +15,9 @@ typedef void (*vly_telemetry_fn)(void *arg, const char *source,
 /* NULL: back to stderr, one line a message. [any-thread] */
 void vly_log_set_sink(vly_log_fn function, void *arg);
 /* Messages below level are dropped. Without a call it is that of the
- * environment variable VOLLEY_LOG (debug, info, warn, error), else warn. */
-void vly_log_set_level(int32_t level);
+ * environment variable VOLLEY_LOG (debug, info, warn, error), else warn.
+ * Returns the one before. [any-thread] */
+int32_t vly_log_set_level(int32_t level);
 /* [any-thread] */
 void vly_log_write(int32_t level, const char *source, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

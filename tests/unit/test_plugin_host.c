@@ -84,15 +84,15 @@ static void test_log(void **state)
     assert_int_equal(h.count, 2);
     assert_int_equal(h.level, VLY_LOG_WARN);
     assert_string_equal(h.text, "volley: 100% kept");
-    vly_log_set_level(VLY_LOG_DEBUG);
+    assert_int_equal(vly_log_set_level(VLY_LOG_DEBUG), VLY_LOG_WARN);
     host->log(host->context, VLY_LOG_DEBUG, "seen");
     assert_int_equal(h.count, 3);
     host->log(host->context, 99, NULL); /* a plugin may be wrong */
     assert_int_equal(h.level, VLY_LOG_ERROR);
-    vly_log_set_level(VLY_LOG_ERROR);
+    assert_int_equal(vly_log_set_level(VLY_LOG_ERROR), VLY_LOG_DEBUG);
     host->log(host->context, VLY_LOG_WARN, "dropped");
     assert_int_equal(h.count, 4);
-    vly_log_set_level(99); /* ignored */
+    assert_int_equal(vly_log_set_level(99), VLY_LOG_ERROR); /* ignored */
     host->log(host->context, VLY_LOG_ERROR, "kept");
     assert_int_equal(h.count, 5);
     vly_log_set_sink(NULL, NULL);
