@@ -155,9 +155,16 @@ typedef struct vly_cuda_allowance {
     float of_all;
 } vly_cuda_allowance;
 
+/* Elements of 16 bits behind gelu that a sum rounded to 16 bits before makes
+ * others: those nearer to what one rounding gives, and to what two give. */
+typedef struct vly_cuda_votes {
+    uint32_t once;
+    uint32_t twice;
+} vly_cuda_votes;
+
 /* *worst (one word of the device, cleared by the caller) becomes the largest
  * difference over what is allowed, as the bits of a float; infinity where one
- * is no number.
+ * is no number. To *votes (the same) those of the elements are added.
  *
  * gemm  d as found, beta, c, bias and activation; batch 1; the rest is not
  *       looked at
@@ -165,7 +172,7 @@ typedef struct vly_cuda_allowance {
  *       of it) */
 cudaError_t vly_cuda_gemm_compare(const vly_cuda_gemm *gemm, const void *sums,
                                   vly_cuda_allowance allowed, uint32_t *worst,
-                                  cudaStream_t stream);
+                                  vly_cuda_votes *votes, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

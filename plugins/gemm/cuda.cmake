@@ -14,7 +14,7 @@ find_package(CUDAToolkit REQUIRED)
 set(gemm_kernels ${CMAKE_SOURCE_DIR}/kernels/cuda)
 vly_plugin(gemm_cuda
     gemm_cuda_plugin.c gemm_cuda_plan.c gemm_cuda_tune.c gemm_cuda_time.c
-    gemm_cuda_run.c gemm_cuda_told.c
+    gemm_cuda_right.c gemm_cuda_run.c gemm_cuda_told.c
     gemm_cuda_lt.c gemm_cuda_library.c
     ${gemm_kernels}/gemm_own.cu ${gemm_kernels}/gemm_finish.cu
     ${gemm_kernels}/gemm_check_device.cu ${gemm_kernels}/gemv_half.cu

@@ -165,8 +165,8 @@ vly_status vly_gemm_cuda_launch(const vly_gemm_problem *problem,
 
 /* Runs every candidate on random data: those whose results are not those of
  * gemm_own.cu are struck out (way NONE, logged; seconds: how many times what is
- * allowed they are off by), the others timed on factors that are not in the
- * cache. lts: [2], for staged 0 and 1.
+ * allowed they are off by, or VLY_GEMM_ROUNDS_BEFORE), the others timed on
+ * factors that are not in the cache. lts: [2], for staged 0 and 1.
  *
  * until_right  take the first that is right and time nothing
  * *best   index of the fastest, or of the first where memory is short and
@@ -178,12 +178,22 @@ vly_status vly_gemm_cuda_tune(const vly_gemm_problem *problem, uint32_t device,
                               vly_gemm_candidate *candidates, uint32_t n,
                               bool until_right, uint32_t *best,
                               vly_error *error);
+/* Runs the candidate once on memory that is aligned to what the product says
+ * and to nothing better, and looks at no result. OK too where there is no
+ * memory to try (logged).
+ * Errors  E_UNSUPPORTED it does not run; E_DEVICE */
+vly_status vly_gemm_cuda_runs(const vly_gemm_problem *problem, uint32_t device,
+                              const vly_gemm_lt lts[2],
+                              const vly_gemm_candidate *candidate,
+                              vly_error *error);
 
 /* ---- gemm_cuda_told.c
  * --------------------------------------------------------- */
 
-/* Below it a wrong result is one of a rounding too many. */
+/* Below it a wrong result is one of a rounding too many; and in the
+ * place of how much it is off by: it rounds a sum before the activation. */
 #define VLY_GEMM_OFF_BY_ROUNDING 1000.0
+#define VLY_GEMM_ROUNDS_BEFORE (-1.0f)
 
 /* "cublaslt 13.1.0 algo 66 tile 24 stages 0 split 1 cluster 3, staged" */
 void vly_gemm_cuda_name(const vly_gemm_lt *lt, const vly_gemm_candidate *c,
@@ -222,14 +232,22 @@ struct vly_gemm_plan {
     vly_accel_candidates looked_at;
 };
 
+vly_status vly_gemm_cuda_plan_create(const vly_device_spec *device,
+                                     const vly_gemm_desc *desc,
+                                     vly_gemm_plan **plan, vly_error *error);
+
+/* ---- gemm_cuda_right.c
+ * ---------------------------------------------------------- */
+
 /* Whether the library's results for it are never taken without a comparison:
  * scales of blocks, whose layout differs between us and the library; bias and
  * activation with D of 16 bits, which some algorithms round twice. */
 bool vly_gemm_cuda_must_verify(const vly_gemm_problem *problem);
+
+/* ---- gemm_cuda_plugin.c
+ * ---------------------------------------------------------- */
+
 vly_status vly_gemm_cuda_supports(const vly_gemm_desc *desc, vly_error *error);
-vly_status vly_gemm_cuda_plan_create(const vly_device_spec *device,
-                                     const vly_gemm_desc *desc,
-                                     vly_gemm_plan **plan, vly_error *error);
 void vly_gemm_cuda_plan_destroy(vly_gemm_plan *plan);
 vly_status vly_gemm_cuda_plan_info(const vly_gemm_plan *plan,
                                    vly_plan_info *info, vly_error *error);

@@ -5,6 +5,7 @@
  * Without options: what the cache holds, if the library still runs it; else the
  * fastest of all candidates, which is then put into the cache.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -192,11 +193,7 @@ static vly_status find_candidates(making *m, vly_error *error)
         if (vly_gemm_cuda_is_chosen(c, choose))
             m->candidates[kept++] = *c;
     }
-    /* the first that is right is looked for where that is not sure */
-    m->n = strcmp(choose, "default") == 0 && kept > 1 &&
-                   !vly_gemm_cuda_must_verify(&m->plan->problem)
-               ? 1
-               : kept;
+    m->n = kept;
     if (kept > 0)
         return VLY_OK;
     return vly_accel_fail(error, VLY_E_UNSUPPORTED,
@@ -269,12 +266,22 @@ static void take_alone(making *m, const vly_gemm_candidate *c, const char *note)
     m->plan->chosen = *c;
 }
 
+/* Alignment that every algorithm of the library is content with. */
+enum { WELL_ALIGNED = 16 };
+
 static bool take_cached(making *m)
 {
+    const vly_gemm_problem *p = &m->plan->problem;
     stored_choice stored;
     vly_gemm_candidate *c = &stored.candidate;
+    vly_error why = {.struct_size = sizeof why};
     if (!vly_tune_get_choice(&m->cache, m->key, &stored, sizeof stored) ||
         !is_usable(m, c))
+        return false;
+    /* it ran when it was kept, and cublasLtMatmulAlgoCheck knows all but
+     * pointers */
+    if (c->way == VLY_GEMM_WAY_LIBRARY && p->desc.align < WELL_ALIGNED &&
+        vly_gemm_cuda_runs(p, m->plan->device, m->lts, c, &why) != VLY_OK)
         return false;
     m->plan->info.cached = 1;
     m->plan->info.n_candidates = stored.n_candidates;
@@ -298,10 +305,49 @@ static void take_best(making *m, uint32_t best)
     m->plan->chosen = m->candidates[best];
 }
 
+/* None of them can be taken, which is told of each. */
+static void take_own(making *m, const char *note)
+{
+    const vly_gemm_candidate own = {.way = VLY_GEMM_WAY_OWN};
+    for (uint32_t i = 0; i < m->n; i++)
+        vly_gemm_cuda_tell_tuned(m->told[i], &m->candidates[i]);
+    take_alone(m, &own, note);
+}
+
+/* The first that runs, of those whose results are not looked at: what the
+ * library offers may refuse pointers. */
+static vly_status take_first(making *m, vly_error *error)
+{
+    vly_gemm_plan *plan = m->plan;
+    for (uint32_t i = 0; i < m->n; i++) {
+        vly_gemm_candidate *c = &m->candidates[i];
+        vly_error why = {.struct_size = sizeof why};
+        vly_status status =
+            c->way == VLY_GEMM_WAY_LIBRARY
+                ? vly_gemm_cuda_runs(&plan->problem, plan->device, m->lts, c,
+                                     &why)
+                : VLY_OK;
+        if (status == VLY_OK) {
+            take_best(m, i);
+            return VLY_OK;
+        }
+        if (status != VLY_E_UNSUPPORTED)
+            return vly_accel_fail(error, status, "%s", why.message);
+        c->way = VLY_GEMM_WAY_NONE;
+        c->seconds = INFINITY;
+    }
+    if (m->options.choose[0] != '\0')
+        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
+                              "%s: choose=%s: %u candidates, and none runs on "
+                              "pointers of this alignment; own does",
+                              vly_accel_plugin, m->options.choose, m->n);
+    take_own(m, "nothing else runs");
+    return VLY_OK;
+}
+
 static vly_status tune(making *m, bool until_right, vly_error *error)
 {
     vly_gemm_plan *plan = m->plan;
-    const vly_gemm_candidate own = {.way = VLY_GEMM_WAY_OWN};
     uint32_t best = 0;
     vly_status status =
         vly_gemm_cuda_tune(&plan->problem, plan->device, m->lts, m->candidates,
@@ -310,9 +356,7 @@ static vly_status tune(making *m, bool until_right, vly_error *error)
         take_best(m, best);
     /* nothing of it was right: logged; unless one was asked for by name */
     if (status == VLY_E_UNSUPPORTED && m->options.choose[0] == '\0') {
-        for (uint32_t i = 0; i < m->n; i++)
-            vly_gemm_cuda_tell_tuned(m->told[i], &m->candidates[i]);
-        take_alone(m, &own, "nothing else was right, or could be compared");
+        take_own(m, "nothing else was right, or could be compared");
         return VLY_OK;
     }
     return status;
@@ -335,10 +379,12 @@ static vly_status choose(making *m, vly_error *error)
     plan->info.n_candidates = first ? 1 : m->n;
     const bool until_right = first && c->way == VLY_GEMM_WAY_LIBRARY &&
                              vly_gemm_cuda_must_verify(&plan->problem);
-    if ((first && !until_right) || (m->n == 1 && c->way == VLY_GEMM_WAY_OWN)) {
+    if (m->n == 1 && c->way == VLY_GEMM_WAY_OWN) {
         take_best(m, 0);
         return VLY_OK;
     }
+    if (first && !until_right)
+        return take_first(m, error);
     status = tune(m, until_right, error);
     if (status == VLY_OK && !first && plan->chosen.seconds > 0.0)
         keep(m);
@@ -414,12 +460,6 @@ static vly_status make(making *m, vly_error *error)
 
 /* ---- the table -------------------------------------------------------- */
 
-vly_status vly_gemm_cuda_supports(const vly_gemm_desc *desc, vly_error *error)
-{
-    vly_gemm_problem problem;
-    return vly_gemm_check_desc(desc, &problem, error);
-}
-
 vly_status vly_gemm_cuda_plan_create(const vly_device_spec *device,
                                      const vly_gemm_desc *desc,
                                      vly_gemm_plan **plan, vly_error *error)
@@ -451,47 +491,4 @@ vly_status vly_gemm_cuda_plan_create(const vly_device_spec *device,
         vly_gemm_cuda_plan_destroy(m->plan);
     vly_accel_free(m);
     return status;
-}
-
-void vly_gemm_cuda_plan_destroy(vly_gemm_plan *plan)
-{
-    if (plan == NULL)
-        return;
-    if (plan->lt.library != NULL)
-        vly_gemm_lt_deinit(&plan->lt);
-    vly_accel_candidates_deinit(&plan->looked_at);
-    vly_accel_free(plan);
-}
-
-vly_status vly_gemm_cuda_plan_info(const vly_gemm_plan *plan,
-                                   vly_plan_info *info, vly_error *error)
-{
-    if (vly_accel_plan_info(info, error) != VLY_OK)
-        return VLY_E_INVALID;
-    const uint32_t size = info->struct_size;
-    *info = plan->info;
-    info->struct_size = size;
-    return VLY_OK;
-}
-
-vly_status vly_gemm_cuda_plan_candidate(const vly_gemm_plan *plan,
-                                        uint32_t index,
-                                        vly_plan_candidate *candidate,
-                                        uint32_t *n, vly_error *error)
-{
-    return vly_accel_candidates_get(&plan->looked_at, index, candidate, n,
-                                    error);
-}
-
-vly_status vly_gemm_cuda_run(vly_gemm_plan *plan, const vly_gemm_run *run,
-                             vly_error *error)
-{
-    vly_status status = vly_gemm_check_run(
-        &plan->problem, plan->info.workspace_bytes, run, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_enter(plan->device, error);
-    if (status != VLY_OK)
-        return status;
-    return vly_gemm_cuda_launch(&plan->problem, &plan->chosen, &plan->lt, run,
-                                error);
 }

@@ -26,6 +26,59 @@ static void deinit(void)
     vly_accel_stop();
 }
 
+/* ---- what a plan is asked for ----------------------------------------- */
+
+vly_status vly_gemm_cuda_supports(const vly_gemm_desc *desc, vly_error *error)
+{
+    vly_gemm_problem problem;
+    return vly_gemm_check_desc(desc, &problem, error);
+}
+
+void vly_gemm_cuda_plan_destroy(vly_gemm_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    if (plan->lt.library != NULL)
+        vly_gemm_lt_deinit(&plan->lt);
+    vly_accel_candidates_deinit(&plan->looked_at);
+    vly_accel_free(plan);
+}
+
+vly_status vly_gemm_cuda_plan_info(const vly_gemm_plan *plan,
+                                   vly_plan_info *info, vly_error *error)
+{
+    if (vly_accel_plan_info(info, error) != VLY_OK)
+        return VLY_E_INVALID;
+    const uint32_t size = info->struct_size;
+    *info = plan->info;
+    info->struct_size = size;
+    return VLY_OK;
+}
+
+vly_status vly_gemm_cuda_plan_candidate(const vly_gemm_plan *plan,
+                                        uint32_t index,
+                                        vly_plan_candidate *candidate,
+                                        uint32_t *n, vly_error *error)
+{
+    return vly_accel_candidates_get(&plan->looked_at, index, candidate, n,
+                                    error);
+}
+
+vly_status vly_gemm_cuda_run(vly_gemm_plan *plan, const vly_gemm_run *run,
+                             vly_error *error)
+{
+    vly_status status = vly_gemm_check_run(
+        &plan->problem, plan->info.workspace_bytes, run, error);
+    if (status == VLY_OK)
+        status = vly_accel_cuda_enter(plan->device, error);
+    if (status != VLY_OK)
+        return status;
+    return vly_gemm_cuda_launch(&plan->problem, &plan->chosen, &plan->lt, run,
+                                error);
+}
+
+/* ---- tables ----------------------------------------------------------- */
+
 static const vly_gemm gemm = {
     .struct_size = sizeof(vly_gemm),
     .supports = vly_gemm_cuda_supports,

@@ -9,7 +9,7 @@
 
 /* What was written by other kernels of ours, or by another layout of
  * vly_gemm_candidate, is another key. */
-#define CACHE_REVISION "5"
+#define CACHE_REVISION "6"
 
 static uint32_t algo_number(const vly_gemm_lt *lt, const vly_gemm_candidate *c,
                             uint32_t attribute, size_t bytes)
@@ -135,7 +135,10 @@ void vly_gemm_cuda_tell_tuned(vly_plan_candidate *told,
         return;
     }
     told->state = VLY_CANDIDATE_WRONG;
-    if (isinf(off))
+    if (off < 0.0)
+        snprintf(told->note, sizeof told->note,
+                 "it rounds a sum to 16 bits before the activation");
+    else if (isinf(off))
         snprintf(told->note, sizeof told->note,
                  "it does not run, or gives what is no number");
     else

@@ -5,9 +5,10 @@
  * those of gemm_own.cu in fp32, within what one rounding explains. A heuristic
  * that gives garbage or NaN is struck out, and one that rounds a sum to 16 bits
  * before it adds the bias (algorithms 16, 23 and 24 of cuBLASLt 13.1 on an
- * H200). gemm_cuda_time.c says which is the fastest, on random data (zeros draw
- * less power and so run faster) that is taken in turns from sets of more than
- * three times the L2 cache, or as many as there is memory for.
+ * H200) or applies gelu (11, 16 and 24). gemm_cuda_time.c says which is the
+ * fastest, on random data (zeros draw less power and so run faster) that is
+ * taken in turns from sets of more than three times the L2 cache, or as many as
+ * there is memory for.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +19,6 @@
 #include "gemm_cuda_tune.h"
 
 enum {
-    CHECKED_ROWS = 64,
     MOST_SETS = 64,
 };
 
@@ -35,26 +35,51 @@ static uint64_t round_up(uint64_t bytes)
 /* ---- data
  * -------------------------------------------------------------------- */
 
+static uint32_t element_bytes(uint32_t type)
+{
+    return type == VLY_ELEMENT_F32 || type == VLY_ELEMENT_I32    ? 4
+           : type == VLY_ELEMENT_F16 || type == VLY_ELEMENT_BF16 ? 2
+                                                                 : 1;
+}
+
+/* Where an array of a set begins behind a multiple of 256 bytes: aligned to
+ * what a run's is sure to be and to nothing better. cuBLASLt 13.1 offers
+ * algorithms for int8 that do not run on less than 4 bytes, whatever alignment
+ * it was asked for. */
+static uint64_t offset_of(const vly_gemm_desc *d, uint32_t type)
+{
+    const uint32_t bytes = element_bytes(type);
+    return (d->align > bytes ? d->align : bytes) % 256;
+}
+
 static void size_sets(tuning *t)
 {
     const vly_gemm_problem *p = t->problem;
+    const vly_gemm_desc *d = &p->desc;
+    const bool bias = (d->flags & VLY_GEMM_BIAS) != 0;
+    const uint32_t scale = vly_gemm_scale_type(d);
     const uint64_t bytes[N_ARRAYS] = {
         [A] = p->bytes_a,
         [B] = p->bytes_b,
         [D] = p->bytes_d > p->bytes_c ? p->bytes_d : p->bytes_c,
-        [BIAS] = (p->desc.flags & VLY_GEMM_BIAS) != 0 ? p->bytes_bias : 0,
+        [BIAS] = bias ? p->bytes_bias : 0,
+        [SMALL_BIAS] =
+            bias && d->activation == VLY_GEMM_GELU ? p->bytes_bias : 0,
         [SCALE_A] = p->bytes_scale_a,
         [SCALE_B] = p->bytes_scale_b};
+    const uint32_t types[N_ARRAYS] = {
+        [A] = d->type_a,    [B] = d->type_b,          [D] = d->type_d,
+        [BIAS] = d->type_d, [SMALL_BIAS] = d->type_d, [SCALE_A] = scale,
+        [SCALE_B] = scale};
     t->set_bytes = 0;
     for (int i = 0; i < N_ARRAYS; i++) {
-        t->at[i] = t->set_bytes;
-        t->set_bytes += round_up(bytes[i]);
+        const uint64_t offset = bytes[i] > 0 ? offset_of(d, types[i]) : 0;
+        t->at[i] = t->set_bytes + offset;
+        t->set_bytes += round_up(offset + bytes[i]);
     }
 }
 
-/* About the size of a sum of such random factors before the activation: what a
- * difference is measured by where an element happens to be near 0. */
-static double typical(const vly_gemm_desc *d)
+double vly_gemm_cuda_typical(const vly_gemm_desc *d)
 {
     const double uniform = 0.577, scale = 0.0234; /* gemm_check_device.cu */
     const double a = d->type_a == VLY_ELEMENT_I8 ? 73.9 : uniform;
@@ -74,32 +99,28 @@ static cudaError_t fill_set(const tuning *t, uint32_t set)
     const vly_gemm_problem *p = t->problem;
     const vly_gemm_desc *d = &p->desc;
     const uint32_t scale = vly_gemm_scale_type(d);
-    const uint64_t scale_bytes = scale == VLY_ELEMENT_F32 ? 4 : 2;
+    const bool bias = (d->flags & VLY_GEMM_BIAS) != 0;
     const struct {
         uint64_t bytes;
         uint32_t array, type;
         float most; /* 0: a scale */
-    } all[] = {{p->bytes_a, A, d->type_a, 1.0f},
-               {p->bytes_b, B, d->type_b, 1.0f},
-               {(d->flags & VLY_GEMM_BIAS) != 0 ? p->bytes_bias : 0, BIAS,
-                d->type_d, 2.0f * (float)typical(d)},
-               {p->bytes_c, D, d->type_d, 2.0f * (float)typical(d)},
-               {p->bytes_scale_a, SCALE_A, scale, 0.0f},
-               {p->bytes_scale_b, SCALE_B, scale, 0.0f}};
+    } all[] = {
+        {p->bytes_a, A, d->type_a, 1.0f},
+        {p->bytes_b, B, d->type_b, 1.0f},
+        {bias ? p->bytes_bias : 0, BIAS, d->type_d,
+         2.0f * (float)vly_gemm_cuda_typical(d)},
+        {p->bytes_c, D, d->type_d, 2.0f * (float)vly_gemm_cuda_typical(d)},
+        {p->bytes_scale_a, SCALE_A, scale, 0.0f},
+        {p->bytes_scale_b, SCALE_B, scale, 0.0f},
+        {bias && d->activation == VLY_GEMM_GELU ? p->bytes_bias : 0, SMALL_BIAS,
+         d->type_d, VLY_GEMM_NEAR_GELU}};
     cudaError_t code = cudaSuccess;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        const uint64_t size =
-            all[i].most == 0.0f ? scale_bytes
-            : all[i].type == VLY_ELEMENT_F32 || all[i].type == VLY_ELEMENT_I32
-                ? 4
-            : all[i].type == VLY_ELEMENT_F16 || all[i].type == VLY_ELEMENT_BF16
-                ? 2
-                : 1;
         if (code == cudaSuccess && all[i].bytes > 0)
-            code = vly_cuda_gemm_fill(t->sets + set * t->set_bytes +
-                                          t->at[all[i].array],
-                                      all[i].bytes / size, all[i].type,
-                                      all[i].most, 1 + set * 16 + i, t->stream);
+            code = vly_cuda_gemm_fill(
+                t->sets + set * t->set_bytes + t->at[all[i].array],
+                all[i].bytes / element_bytes(all[i].type), all[i].type,
+                all[i].most, 1 + set * 16 + i, t->stream);
     }
     return code;
 }
@@ -117,7 +138,8 @@ static vly_status take_memory(tuning *t, uint32_t most_sets, vly_error *error)
         return status;
     const uint64_t wanted =
         3 * (uint64_t)(l2 > 0 ? l2 : 0) / (t->set_bytes + 1) + 2;
-    const uint64_t rows = round_up(CHECKED_ROWS * t->problem->desc.n * 4);
+    const uint64_t rows =
+        round_up(VLY_GEMM_CHECKED_ROWS * t->problem->desc.n * 4);
     void *memory = NULL;
     t->n_sets = wanted < most_sets ? (uint32_t)wanted : most_sets;
     for (; t->n_sets > 0 && memory == NULL;
@@ -138,6 +160,7 @@ static vly_status take_memory(tuning *t, uint32_t most_sets, vly_error *error)
     t->workspace = t->sets + t->n_sets * t->set_bytes;
     t->rows = t->workspace + round_up(t->workspace_bytes);
     t->worst = (uint32_t *)(t->rows + rows);
+    t->votes = (vly_cuda_votes *)(t->rows + rows + 64);
     return VLY_OK;
 }
 
@@ -190,182 +213,29 @@ vly_gemm_run vly_gemm_cuda_run_of(const tuning *t, uint32_t set)
                           .stream = t->stream};
 }
 
-/* ---- right
- * ---------------------------------------------------------------------- */
-
-bool vly_gemm_cuda_must_verify(const vly_gemm_problem *p)
-{
-    const vly_gemm_desc *d = &p->desc;
-    const bool is_half =
-        d->type_d == VLY_ELEMENT_F16 || d->type_d == VLY_ELEMENT_BF16;
-    return d->scale_a == VLY_SCALE_BLOCK ||
-           (is_half && ((d->flags & VLY_GEMM_BIAS) != 0 ||
-                        d->activation != VLY_GEMM_IDENTITY));
-}
-
-/* What rounding explains: half a unit of D; sums in another order, of k / 16
- * steps that a tensor core truncates; factors of tf32; sums of about 14 bits
- * (fp8); tanh.approx, which is off by 2^-11. Garbage is off by about 1. */
-static vly_cuda_allowance allowance(const vly_gemm_problem *p)
-{
-    const vly_gemm_desc *d = &p->desc;
-    vly_cuda_allowance a = {0};
-    if (p->kind == VLY_GEMM_INT8)
-        return a;
-    const double fine = 0x1p-15 + (double)d->k * 0x1p-26;
-    double order = fine < 0x1p-13 ? fine : 0x1p-13;
-    if ((d->flags & VLY_GEMM_TF32) != 0)
-        order = 0x1p-7;
-    if (p->kind == VLY_GEMM_FP8)
-        order = 0x1p-5;
-    const double size = typical(d);
-    const double half = d->type_d == VLY_ELEMENT_BF16  ? 0x1p-8
-                        : d->type_d == VLY_ELEMENT_F16 ? 0x1p-11
-                                                       : 0;
-    a.of_d = (float)(half + order);
-    a.of_x = d->activation == VLY_GEMM_GELU ? 0x1p-11f : 0.0f;
-    a.of_all =
-        (float)(order *
-                (d->activation == VLY_GEMM_RELU2 ? size + size * size : size));
-    return a;
-}
-
-/* Rows [first, first + rows) of product z as a product of its own. */
-static vly_cuda_gemm rows_of(const vly_gemm_problem *p, const vly_gemm_run *run,
-                             uint64_t z, uint64_t first, uint64_t rows)
-{
-    vly_cuda_gemm g;
-    vly_gemm_cuda_describe(p, run, &g);
-    const vly_gemm_desc *d = &p->desc;
-    const uint64_t size_a = d->type_a == VLY_ELEMENT_F32    ? 4
-                            : d->type_a == VLY_ELEMENT_F16  ? 2
-                            : d->type_a == VLY_ELEMENT_BF16 ? 2
-                                                            : 1;
-    const uint64_t size_d =
-        d->type_d == VLY_ELEMENT_F16 || d->type_d == VLY_ELEMENT_BF16 ? 2 : 4;
-    const uint64_t size_b =
-        d->type_b == VLY_ELEMENT_F32                                    ? 8
-        : d->type_b == VLY_ELEMENT_F16 || d->type_b == VLY_ELEMENT_BF16 ? 4
-        : d->type_b == VLY_ELEMENT_I4                                   ? 1
-                                      : 2; /* half bytes */
-    const uint64_t blocks = (d->k + 127) / 128;
-    const uint64_t scales = d->scale_a == VLY_SCALE_ROW     ? first
-                            : d->scale_a == VLY_SCALE_BLOCK ? first * blocks
-                                                            : 0;
-    const uint64_t scale_size =
-        vly_gemm_scale_type(d) == VLY_ELEMENT_F32 ? 4 : 2;
-    g.a = (const char *)g.a +
-          (z * d->stride_a + (g.trans_a ? first : first * d->lda)) * size_a;
-    g.b = (const char *)g.b + z * d->stride_b * size_b / 2;
-    g.d = (char *)g.d + (z * d->stride_d + first * d->ldd) * size_d;
-    g.c = (const char *)g.c + (z * d->stride_c + first * d->ldc) * size_d;
-    if (g.bias != NULL)
-        g.bias = (const char *)g.bias + z * d->stride_bias * size_d;
-    g.scale_a = (const char *)g.scale_a + (z * d->stride_scale_a + scales) * 4;
-    g.scale_b = (const char *)g.scale_b + z * d->stride_scale_b * scale_size;
-    g.m = rows;
-    g.batch = 1;
-    return g;
-}
-
-/* The largest difference of the rows, in *worst of the device. */
-static cudaError_t compare_rows(const tuning *t, const vly_gemm_run *run,
-                                uint64_t z, uint64_t first, uint64_t rows)
-{
-    const vly_gemm_desc *d = &t->problem->desc;
-    const vly_cuda_gemm found = rows_of(t->problem, run, z, first, rows);
-    vly_cuda_gemm g = found;
-    g.d = t->rows;
-    g.ldd = d->n;
-    if (d->type_d != VLY_ELEMENT_I32) {
-        g.type_d = VLY_CUDA_F32;
-        g.beta = 0.0f;
-    }
-    g.bias = NULL;
-    g.activation = VLY_CUDA_IDENTITY;
-    cudaError_t code = vly_cuda_gemm_own(&g, t->stream);
-    if (code == cudaSuccess)
-        code = vly_cuda_gemm_compare(&found, t->rows, allowance(t->problem),
-                                     t->worst, t->stream);
-    return code;
-}
-
-/* Runs it once and looks at what came out: *off is how many times what is
- * allowed it is off by, infinity where it does not run. beta is 0, or there are
- * two sets. */
-static vly_status verify_once(const tuning *t, const vly_gemm_candidate *c,
-                              const vly_gemm_lt lts[2], float alpha, float beta,
-                              float *off, vly_error *error)
-{
-    const vly_gemm_desc *d = &t->problem->desc;
-    const uint64_t rows = d->m < CHECKED_ROWS ? d->m : CHECKED_ROWS;
-    vly_gemm_run run = vly_gemm_cuda_run_of(t, 0);
-    uint32_t bits = 0;
-    run.alpha = alpha;
-    run.beta = beta;
-    run.c = vly_gemm_cuda_run_of(t, t->n_sets - 1).d;
-    *off = INFINITY;
-    /* what it does not write shows as NaN (integers: -1) */
-    vly_status status = check(
-        cudaMemsetAsync(run.d, 255, (size_t)t->problem->bytes_d, t->stream),
-        "cudaMemset", error);
-    if (status == VLY_OK)
-        status = check(cudaMemsetAsync(t->worst, 0, sizeof bits, t->stream),
-                       "cudaMemset", error);
-    /* a library may refuse to run what its heuristics offered */
-    if (status == VLY_OK && vly_gemm_cuda_launch(t->problem, c, &lts[c->staged],
-                                                 &run, error) != VLY_OK)
-        return VLY_OK;
-    if (status == VLY_OK)
-        status = check(compare_rows(t, &run, 0, 0, rows), "comparing", error);
-    if (status == VLY_OK)
-        status = check(compare_rows(t, &run, d->batch - 1, d->m - rows, rows),
-                       "comparing", error);
-    if (status == VLY_OK)
-        status = check(cudaMemcpyAsync(&bits, t->worst, sizeof bits,
-                                       cudaMemcpyDeviceToHost, t->stream),
-                       "copy from the device", error);
-    if (status == VLY_OK)
-        status = check(cudaStreamSynchronize(t->stream), "comparing", error);
-    if (status == VLY_OK)
-        memcpy(off, &bits, sizeof *off);
-    return status;
-}
-
-/* With C too where it matters: algorithm 24 of cuBLASLt 13.1 rounds a sum and
- * beta C before it adds the bias, and a sum alone not. */
-static vly_status verify(const tuning *t, const vly_gemm_candidate *c,
-                         const vly_gemm_lt lts[2], float *off, vly_error *error)
-{
-    float with_c = 0.0f;
-    vly_status status = verify_once(t, c, lts, 1.0f, 0.0f, off, error);
-    if (status != VLY_OK || !vly_gemm_cuda_must_verify(t->problem) ||
-        !(*off <= 1.0f))
-        return status;
-    status = verify_once(t, c, lts, 0.5f, -1.5f, &with_c, error);
-    if (!(with_c <= *off))
-        *off = with_c;
-    return status;
-}
-
 /* ---- all of them
  * --------------------------------------------------------------- */
 
-/* One rounding too many is what some of the library's algorithms do and no news
- * for a user; anything else is. */
+/* One rounding too many is what some of the library's algorithms do, and that
+ * it refuses to run what it offered happens at each plan of some products: no
+ * news for a user, and the plan's list has it. Anything else is. */
 static void say_struck(const vly_gemm_problem *p, uint32_t index, float off,
                        const vly_error *error)
 {
     const bool is_rounding = (double)off < VLY_GEMM_OFF_BY_ROUNDING;
     char what[200], text[500];
     vly_gemm_describe(&p->desc, what, sizeof what);
+    const bool is_refused = error->message[0] != '\0';
     snprintf(text, sizeof text, "%s: %s: candidate %u is not used: %.200s",
              vly_accel_plugin, what, index,
-             error->message[0] != '\0' ? error->message
-             : is_rounding             ? "it rounds more than once"
-                                       : "its result is wrong");
+             is_refused    ? error->message
+             : is_rounding ? "it rounds more than once"
+                           : "its result is wrong");
     vly_accel_host->log(vly_accel_host->context,
-                        is_rounding ? VLY_LOG_INFO : VLY_LOG_WARN, text);
+                        is_refused    ? VLY_LOG_DEBUG
+                        : is_rounding ? VLY_LOG_INFO
+                                      : VLY_LOG_WARN,
+                        text);
 }
 
 /* until_right: the first that is right is taken and nothing is timed. */
@@ -377,8 +247,9 @@ static vly_status try_all(const tuning *t, const vly_gemm_lt lts[2],
     for (uint32_t i = 0; i < n; i++) {
         float off = INFINITY;
         vly_error why = {.struct_size = sizeof why};
-        vly_status status = verify(t, &candidates[i], lts, &off, &why);
-        const bool right = off <= 1.0f;
+        vly_status status =
+            vly_gemm_cuda_verify(t, &candidates[i], lts, &off, &why);
+        const bool right = vly_gemm_cuda_is_right(off);
         if (status == VLY_OK && right && until_right) {
             *best = i;
             return VLY_OK;
@@ -427,6 +298,32 @@ vly_status vly_gemm_cuda_tune(const vly_gemm_problem *problem, uint32_t device,
         status = VLY_OK;
     } else if (status == VLY_OK) {
         status = try_all(&t, lts, candidates, n, until_right, best, &why);
+    }
+    tuning_deinit(&t);
+    return status == VLY_OK ? VLY_OK
+                            : vly_accel_fail(error, status, "%s", why.message);
+}
+
+vly_status vly_gemm_cuda_runs(const vly_gemm_problem *problem, uint32_t device,
+                              const vly_gemm_lt lts[2],
+                              const vly_gemm_candidate *candidate,
+                              vly_error *error)
+{
+    tuning t = {.problem = problem,
+                .device = device,
+                .workspace_bytes = vly_gemm_cuda_workspace(problem, candidate)};
+    vly_error why = {.struct_size = sizeof why};
+    vly_status status = tuning_init(&t, 1, &why);
+    if (status == VLY_OK) {
+        const vly_gemm_run run = vly_gemm_cuda_run_of(&t, 0);
+        if (vly_gemm_cuda_launch(problem, candidate, &lts[candidate->staged],
+                                 &run, &why) != VLY_OK)
+            status = VLY_E_UNSUPPORTED;
+        else
+            status = check(cudaStreamSynchronize(t.stream), "a trial", &why);
+    } else if (status == VLY_E_NOMEM) {
+        vly_accel_host->log(vly_accel_host->context, VLY_LOG_INFO, why.message);
+        status = VLY_OK;
     }
     tuning_deinit(&t);
     return status == VLY_OK ? VLY_OK

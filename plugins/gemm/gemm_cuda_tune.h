@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Between gemm_cuda_tune.c (whether a candidate is right) and gemm_cuda_time.c
- * (how fast it is): memory of the device with random factors.
+ * Between gemm_cuda_tune.c (all candidates), gemm_cuda_right.c (whether one is
+ * right) and gemm_cuda_time.c (how fast it is): memory of the device with
+ * random factors.
  */
 #ifndef VOLLEY_GEMM_CUDA_TUNE_H
 #define VOLLEY_GEMM_CUDA_TUNE_H
@@ -9,7 +10,15 @@
 
 #include "gemm_cuda.h"
 
-enum { A, B, D, BIAS, SCALE_A, SCALE_B, N_ARRAYS };
+/* SMALL_BIAS: of sums where gelu bends */
+enum { A, B, D, BIAS, SMALL_BIAS, SCALE_A, SCALE_B, N_ARRAYS };
+
+/* Of a product, at each of its ends. */
+enum { VLY_GEMM_CHECKED_ROWS = 64 };
+
+/* Where gelu bends: a number there that is rounded before it gives another
+ * element of D than one that is not. */
+#define VLY_GEMM_NEAR_GELU 2.0f
 
 typedef struct tuning {
     const vly_gemm_problem *problem;
@@ -19,8 +28,9 @@ typedef struct tuning {
     uint32_t device;
     char *sets; /* [n_sets][set_bytes] of the device */
     char *workspace;
-    char *rows; /* [CHECKED_ROWS][n] of fp32 or int32 */
+    char *rows; /* [VLY_GEMM_CHECKED_ROWS][n] of fp32 or int32 */
     uint32_t *worst;
+    vly_cuda_votes *votes;
     uint64_t workspace_bytes;
     cudaStream_t stream;
     cudaEvent_t begin;
@@ -29,6 +39,20 @@ typedef struct tuning {
 
 /* One run on the factors of a set. */
 vly_gemm_run vly_gemm_cuda_run_of(const tuning *t, uint32_t set);
+
+/* About the size of a sum of such random factors before the activation: what a
+ * difference is measured by where an element happens to be near 0. */
+double vly_gemm_cuda_typical(const vly_gemm_desc *desc);
+
+/* Runs the candidate and looks at what came out: *off is how many times what is
+ * allowed it is off by, VLY_GEMM_ROUNDS_BEFORE, or infinity where it does not
+ * run; *error then says why. With C too where it matters: algorithm 24 of
+ * cuBLASLt 13.1 rounds a sum and beta C before it adds the bias, and a sum
+ * alone not. Errors E_DEVICE */
+vly_status vly_gemm_cuda_verify(const tuning *t, const vly_gemm_candidate *c,
+                                const vly_gemm_lt lts[2], float *off,
+                                vly_error *error);
+bool vly_gemm_cuda_is_right(float off);
 
 /* Sets the candidate's seconds. least: those of the fastest so far, or 0: one
  * that is clearly slower is not measured to the end. Errors E_DEVICE */

@@ -186,6 +186,10 @@ static inline void atomicMax(uint32_t *at, uint32_t x)
 {
     *at = std::max(*at, x);
 }
+static inline void atomicAdd(uint32_t *at, uint32_t x)
+{
+    *at += x;
+}
 
 using std::min;
 

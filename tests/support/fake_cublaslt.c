@@ -360,6 +360,9 @@ EXPORT cublasStatus_t cublasLtMatmul(
     fake_cublaslt.n_runs++;
     if (bytes < wants(id) || (fake_cublaslt.refused >> id & 1u) != 0)
         return CUBLAS_STATUS_EXECUTION_FAILED;
+    if (((uintptr_t)a % 4 != 0 || (uintptr_t)b % 4 != 0) &&
+        (fake_cublaslt.aligned >> id & 1u) != 0)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
     memset(workspace, 0x5a, wants(id)); /* it is its own */
     if ((fake_cublaslt.not_written >> id & 1u) != 0)
         return CUBLAS_STATUS_SUCCESS;

@@ -17,6 +17,8 @@ typedef struct fake_cublaslt {
     uint32_t twice;        /* mask: these round before bias and activation */
     uint32_t twice_with_c; /* mask: these do so where C is added */
     uint32_t retired;      /* mask: AlgoCheck refuses these */
+    uint32_t aligned;      /* mask: these do not run where a factor is no
+                              multiple of 4 bytes; heuristics offer them */
     int32_t fail_at;       /* the n-th creating call from now on fails; 0: none
                             */
     int32_t n_live;        /* descriptors that were not destroyed */
