@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,28 @@ static void say(const vly_tune_cache *cache, int32_t level, const char *format,
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     cache->host->log(cache->host->context, level, text);
+}
+
+/* Of a file that nobody can mend (a disk that is only read) each lookup would
+ * warn. What was said of a file is a line of debug the next times; a table of
+ * checksums, of any thread, 0 where none is yet. Where it is full all is
+ * said. */
+enum { SAID = 64 };
+static _Atomic uint64_t said_before[SAID];
+
+static int32_t level_of_warning(const vly_tune_cache *cache, const char *why)
+{
+    const uint64_t sum = vly_tune_checksum(
+        vly_tune_checksum(0, cache->path, strlen(cache->path)), why,
+        strlen(why));
+    for (int i = 0; i < SAID; i++) {
+        uint64_t found = 0;
+        if (atomic_compare_exchange_strong(&said_before[i], &found, sum))
+            return VLY_LOG_WARN;
+        if (found == sum)
+            return VLY_LOG_DEBUG;
+    }
+    return VLY_LOG_WARN;
 }
 
 static void *take(const vly_tune_cache *cache, uint64_t bytes)
@@ -259,8 +282,8 @@ static char *file_read(const vly_tune_cache *cache, size_t *bytes, int *failed)
     if (why == NULL && (n < HEAD_BYTES || memcmp(text, head, HEAD_BYTES) != 0))
         why = "it does not begin as one";
     if (why != NULL) {
-        say(cache, VLY_LOG_WARN, "%s: the tuning cache is ignored: %s",
-            cache->path, why);
+        say(cache, level_of_warning(cache, why),
+            "%s: the tuning cache is ignored: %s", cache->path, why);
         give(cache, text);
         return NULL;
     }
@@ -288,8 +311,10 @@ static const char *next_line(const char *text, size_t bytes, size_t *at,
 
 static void say_damaged(const vly_tune_cache *cache, uint32_t n_damaged)
 {
+    char why[16];
+    snprintf(why, sizeof why, "%u", n_damaged);
     if (n_damaged > 0)
-        say(cache, VLY_LOG_WARN,
+        say(cache, level_of_warning(cache, why),
             "%s: %u damaged entries of the tuning cache are ignored",
             cache->path, n_damaged);
 }

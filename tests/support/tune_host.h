@@ -11,7 +11,8 @@
 #include <volley/plugin.h>
 
 static uint32_t n_logged;
-static char logged[1500];         /* the last */
+static char logged[1500]; /* the last, and its level */
+static int32_t level_logged;
 static int64_t n_blocks, fail_at; /* allocations until one fails; 0: never */
 
 static void *host_alloc(void *context, uint64_t bytes, uint64_t align)
@@ -34,7 +35,7 @@ static void host_free(void *context, void *memory)
 static void host_log(void *context, int32_t level, const char *message)
 {
     (void)context;
-    (void)level;
+    level_logged = level;
     n_logged++;
     snprintf(logged, sizeof logged, "%s", message);
 }

@@ -312,6 +312,26 @@ static void foreign_files_are_replaced(void **state)
     assert_int_equal(has(&cache, 0), 1);
 }
 
+/* A warning the first time, of each file. */
+static void what_stays_damaged_warns_once(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        vly_tune_cache cache = fresh(i == 0 ? "stays" : "stays_too");
+        file_save(&cache, "volley-tune 1\nnothing\n", 22);
+        for (int k = 0; k < 3; k++) {
+            level_logged = -1;
+            assert_int_equal(has(&cache, 0), 0);
+            assert_non_null(strstr(logged, "1 damaged"));
+            assert_int_equal(level_logged,
+                             k == 0 ? VLY_LOG_WARN : VLY_LOG_DEBUG);
+        }
+        file_save(&cache, "volley-tune 1\nnothing\nless\n", 27);
+        assert_int_equal(has(&cache, 0), 0);
+        assert_int_equal(level_logged, VLY_LOG_WARN); /* something else */
+    }
+}
+
 static void what_cannot_be_written_is_logged(void **state)
 {
     (void)state;
@@ -460,6 +480,7 @@ int main(void)
         cmocka_unit_test(flipped_bits_lose_an_entry),
         cmocka_unit_test(cut_files_lose_their_end),
         cmocka_unit_test(foreign_files_are_replaced),
+        cmocka_unit_test(what_stays_damaged_warns_once),
         cmocka_unit_test(what_cannot_be_written_is_logged),
         cmocka_unit_test(memory_may_be_missing),
         cmocka_unit_test(writers_are_killed_at_every_byte),
