@@ -32,6 +32,7 @@ typedef struct contest {
 
 static bench_sweep sweep;
 static char listed[LISTED_MOST][BENCH_SWEEP_OPTIONS];
+static bool has_run[LISTED_MOST]; /* not refused of every product */
 static uint32_t n_listed;
 static uint32_t n_products;
 static uint32_t n_skipped; /* of these: the first candidate does not run */
@@ -233,6 +234,7 @@ vly_status bench_attention_sweep_begin(const bench_options *options,
     vly_status status = read_list(options->sweep, error);
     n_products = 0;
     n_skipped = 0;
+    memset(has_run, 0, sizeof has_run);
     return status == VLY_OK
                ? bench_sweep_open(&sweep, options->log, results->device, error)
                : status;
@@ -253,8 +255,10 @@ vly_status bench_attention_sweep(const bench_options *options,
     for (uint32_t i = 0; i < n_listed && status == VLY_OK; i++) {
         bool more = true;
         for (uint32_t n = 0;
-             more && expand(listed[i], n, candidate) && status == VLY_OK; n++)
+             more && expand(listed[i], n, candidate) && status == VLY_OK; n++) {
             status = try_candidate(&c, candidate, &more, error);
+            has_run[i] = has_run[i] || (status == VLY_OK && more);
+        }
     }
     bench_attention_work_deinit(&c.base);
     if (!c.ready && (status == VLY_E_UNSUPPORTED || status == VLY_E_NOMEM)) {
@@ -286,5 +290,11 @@ vly_status bench_attention_sweep_end(const bench_options *options,
                         "asked for and not measured: %u of %u products; the "
                         "reasons are above",
                         n_skipped, n_products);
+    for (uint32_t i = 0; i < n_listed; i++)
+        if (!has_run[i])
+            return vly_fail(error, VLY_E_UNSUPPORTED,
+                            "asked for and not measured: %s: refused of every "
+                            "product; the reasons are above",
+                            listed[i]);
     return VLY_OK;
 }

@@ -174,6 +174,11 @@ vly_status bench_gemm_types(const bench_options *options, bool is_gemv,
         if (*n == BENCH_TYPES_MAX)
             return vly_fail(error, VLY_E_INVALID, "--types: more than %d",
                             BENCH_TYPES_MAX);
+        for (uint32_t i = 0; i < *n; i++)
+            if (types[i] == type)
+                return vly_fail(error, VLY_E_INVALID,
+                                "--types: %s twice, wanted it once",
+                                type->name);
         types[(*n)++] = type;
         at += length;
     } while (*at++ == ',');

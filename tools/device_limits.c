@@ -24,8 +24,7 @@ static vly_status bad_limit(const char *text, vly_error *error)
                     text);
 }
 
-/* "8GiB"; whole bytes, at least one */
-static bool read_bytes(const char *text, uint64_t *bytes)
+bool device_limits_bytes(const char *text, uint64_t *bytes)
 {
     static const struct {
         const char *name;
@@ -92,7 +91,7 @@ static vly_status read_one(const char *text, vly_error *error)
     const char *equals = strchr(text, '=');
     size_t n = equals ? (size_t)(equals - text) : 0;
     uint64_t bytes;
-    if (!read_bytes(equals ? equals + 1 : text, &bytes))
+    if (!device_limits_bytes(equals ? equals + 1 : text, &bytes))
         return bad_limit(text, error);
     if (!equals) {
         has_usual = true;

@@ -20,6 +20,9 @@
             0, 0                                                               \
     }
 
+/* "8GiB", "500MB", "65536": whole bytes, at least one and below 2^63. false: no
+ * such text, *bytes is unchanged. */
+bool device_limits_bytes(const char *text, uint64_t *bytes);
 /* Sets the limits of all --device-memory, or none.
  * Errors  E_INVALID one is none: which, and what was wanted */
 vly_status device_limits_read(const tool_args *args, vly_error *error);

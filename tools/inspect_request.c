@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "bench_attention.h"
 #include "bench_product.h"
+#include "device_limits.h"
 
 enum { PARTS = 4, PART_BYTES = 128, SIZE_MOST = 1 << 24 };
 
@@ -152,6 +153,11 @@ typedef struct sentence {
     int64_t number[NUMBERS]; /* -1: not said */
 } sentence;
 
+static vly_status twice(const text *t, const word *w, vly_error *error)
+{
+    return wrong(t, error, "\"%s\" twice, wanted it once", w->name);
+}
+
 static bool is_number(const word *w)
 {
     return w->name[strlen(w->name) - 1] == '=';
@@ -167,10 +173,16 @@ static bool take_word(const word *w, const char *at, size_t n, sentence *said)
         (!is_number(w) && n != length))
         return false;
     if (is_number(w)) {
-        const uint64_t most =
-            w->number == WORKSPACE ? INT64_MAX : (uint64_t)SIZE_MOST;
-        if (!read_number(&behind, 0, most, &number) || behind != at + n)
+        char bytes[PART_BYTES];
+        if (w->number == WORKSPACE) {
+            (void)snprintf(bytes, sizeof bytes, "%.*s", (int)(n - length),
+                           behind);
+            if (strcmp(bytes, "0") != 0 && !device_limits_bytes(bytes, &number))
+                return false;
+        } else if (!read_number(&behind, 0, SIZE_MOST, &number) ||
+                   behind != at + n) {
             return false;
+        }
         said->number[w->number] = (int64_t)number;
     }
     said->flags |= w->flags;
@@ -187,16 +199,22 @@ static vly_status wrong_word(const text *t, const word *words, const char *at,
         const size_t used = strlen(names);
         (void)snprintf(names + used, sizeof names - used, "%s%s%s",
                        used == 0 ? "" : ", ", words->name,
-                       is_number(words) ? "N" : "");
+                       !is_number(words)            ? ""
+                       : words->number == WORKSPACE ? "BYTES"
+                                                    : "N");
     }
-    return wrong(t, error, "\"%.*s\", wanted some of %s, N up to %d", (int)n,
-                 at, names, SIZE_MOST);
+    return wrong(t, error,
+                 "\"%.*s\", wanted some of %s, N up to %d, BYTES as 65536 or "
+                 "1GiB",
+                 (int)n, at, names, SIZE_MOST);
 }
 
 static vly_status read_words(const text *t, const word *words, sentence *said,
                              vly_error *error)
 {
     const char *at = t->part[3];
+    const word *activation = NULL;
+    uint32_t seen = 0; /* one bit a word */
     *said = (sentence){.flags = 0};
     for (uint32_t i = 0; i < NUMBERS; i++)
         said->number[i] = -1;
@@ -207,6 +225,13 @@ static vly_status read_words(const text *t, const word *words, sentence *said,
             w++;
         if (w->name == NULL)
             return wrong_word(t, words, at, n, error);
+        if ((seen >> (w - words) & 1u) != 0)
+            return twice(t, w, error);
+        seen |= 1u << (w - words);
+        if (w->activation != 0 && activation != NULL)
+            return wrong(t, error, "\"%s\" and \"%s\", wanted one of them",
+                         activation->name, w->name);
+        activation = w->activation != 0 ? w : activation;
         at += n;
         if (*at == ',' && *++at == '\0')
             return wrong(t, error,

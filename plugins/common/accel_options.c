@@ -95,6 +95,17 @@ static vly_status set(const char *key, size_t n_key, const char *value,
                           known);
 }
 
+/* Whether a key stands before `at`, too. */
+static bool is_repeated(const char *text, const char *at, size_t key)
+{
+    while (text < at) {
+        if (strcspn(text, "=,") == key && memcmp(text, at, key) == 0)
+            return true;
+        text += strcspn(text, ",") + 1;
+    }
+    return false;
+}
+
 vly_status vly_accel_options_parse(const char *text, const char *const *extra,
                                    vly_accel_options *options, vly_error *error)
 {
@@ -107,6 +118,10 @@ vly_status vly_accel_options_parse(const char *text, const char *const *extra,
             return vly_accel_fail(
                 error, VLY_E_INVALID, "%s: option \"%.*s\", wanted key=value",
                 vly_accel_plugin, (int)(whole < 64 ? whole : 64), at);
+        if (is_repeated(text, at, key))
+            return vly_accel_fail(
+                error, VLY_E_INVALID, "%s: option %.*s twice, wanted it once",
+                vly_accel_plugin, (int)(key < 64 ? key : 64), at);
         vly_status status =
             set(at, key, at + key + 1, whole - key - 1, extra, &made, error);
         if (status != VLY_OK)

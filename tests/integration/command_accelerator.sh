@@ -41,6 +41,17 @@ says '"what", wanted some of bias, relu, relu2, gelu, batch=N'
 expect 2 inspect "$gemm" --product conv:fp32:64
 says 'kind "conv", wanted gemm, gemv, attention, decode or wkv'
 holds [ ! -s out ]
+for words in relu,gelu bias,bias batch=2,batch=3 workspace=1XB workspace=; do
+    expect 2 inspect "$gemm" --product "gemm:fp32:64:$words"
+    says "--product"
+done
+says "workspace=BYTES, N up to 16777216, BYTES as 65536 or 1GiB"
+expect 0 inspect "$gemm" --product gemm:fp32:64:workspace=1GiB
+expect 0 inspect "$gemm" --product gemm:fp32:64:workspace=268435456
+expect 2 inspect "$gemm" --product gemm:fp32:64 --options tune=0,tune=1
+says "option tune twice"
+expect 2 bench gemm --backend cpu:1 --sizes 8 --types bf16,bf16
+says "--types: bf16 twice"
 expect 2 inspect "$gemm" --product gemm:fp32:64:batch=0
 says "batch is 0"
 expect 3 inspect "$gemm" --product gemm:fp32:64 --options choose=gemv

@@ -117,7 +117,8 @@ sweep() {
     expect "$1" bench attention --backend cpu:1 --seq 9 --dims 8 --types fp32 \
         --case 'forward fp32 d8 9 b227 h64 full' --sweep "$2" --log sweep.log
 }
-sweep 0 'choose=blocked|choose=blocked,isa=scalar|choose=none'
+sweep 3 'choose=blocked|choose=blocked,isa=scalar|choose=none'
+says 'asked for and not measured: choose=none'
 prints 'forward fp32 d8 9 b227 h64 full'
 prints 'choose=blocked,isa=scalar'
 prints ' to '
@@ -130,7 +131,8 @@ holds test "$(grep -c '"state": "begun"' sweep.log)" = 3
 sed -i -e '/isa=scalar.*"timed"/d' sweep.log
 lines=$(wc -l <sweep.log)
 printf '{"case": "forw' >>sweep.log
-sweep 0 'choose=blocked|choose=blocked,isa=scalar|choose=none'
+sweep 3 'choose=blocked|choose=blocked,isa=scalar|choose=none'
+says 'asked for and not measured: choose=none'
 prints '(from the log)'
 prints 'the process died in it'
 prints '1 lines of sweep.log are no results'

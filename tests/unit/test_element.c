@@ -188,7 +188,7 @@ static void test_options(void **state)
     static const char *const extra[] = {"isa", NULL};
     static const char *const wrong[] = {
         "tune",   "tune=2", "tune=",    "choose=", "=1",
-        "isa2=1", "cache=", "tune=0,,", "tuned=1"};
+        "isa2=1", "cache=", "tune=0,,", "tuned=1", "tune=0,isa=a,tune=0"};
     vly_error error = {.struct_size = sizeof error};
     vly_accel_options options;
     char value[8];
