@@ -21,6 +21,7 @@
 
 static vly_net *volatile watched;
 static volatile sig_atomic_t stopped;
+static volatile uint64_t stopped_ns;
 static volatile sig_atomic_t deferred;
 static char made_folder[PATH_MAX];   /* by this call, or "" */
 static const char *volatile guarded; /* a file that is mapped */
@@ -221,16 +222,24 @@ static void quit(void)
     _exit(TOOL_EXIT_STOPPED);
 }
 
+/* timeout(1) and others send one request twice: to the process and its group.
+ */
+#define ONE_REQUEST_NS UINT64_C(300000000)
+
 /* Only what POSIX calls async-signal-safe. */
 static void on_signal(int number)
 {
     if (!deferred)
         quit();
+    const uint64_t now_ns = vly_clock_ns();
+    if (stopped && now_ns - stopped_ns < ONE_REQUEST_NS)
+        return;
     if (stopped) { /* the second one: of either kind */
         signal(number, SIG_DFL);
         raise(number);
         return;
     }
+    stopped_ns = now_ns;
     stopped = 1;
     vly_net *net = watched;
     if (net != NULL)

@@ -11,7 +11,7 @@ for signal in INT TERM; do
         --digest-log "$signal.log" --record "$signal.csv" >out 2>err &
     process=$!
     holds wait_for has_lines 100 "$signal.log"
-    kill -$signal $process
+    kill -$signal $process $process # twice at once, as timeout does
     wait $process
     code=$?
     holds [ $code -eq 6 ]
@@ -116,6 +116,7 @@ for second in INT TERM; do
     holds wait_for took $process
     holds wait_for asleep $process
     holds kill -0 $process
+    sleep 0.4 # what comes sooner is the same request
     if [ $second = INT ]; then
         holds ends INT 130
     else
