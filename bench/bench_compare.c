@@ -132,6 +132,7 @@ typedef struct compared {
     bool *seen;             /* [rows->n_items] this bench has it too */
     double threshold;
     int width;
+    bool markdown;
     uint32_t n_both;
     uint32_t n_slower;
     uint32_t n_skipped; /* measured then, skipped now */
@@ -157,6 +158,16 @@ static const json_value *take_row(compared *c, const char *id)
     return NULL;
 }
 
+static void print_line(const compared *c, const char *id, const char *was,
+                       const char *now, const char *text)
+{
+    if (c->markdown)
+        tool_print("| %s | %s | %s | %s |\n", id, was, now,
+                   text + strspn(text, " "));
+    else
+        tool_print("%-*s %10s -> %10s  %s\n", c->width, id, was, now, text);
+}
+
 /* reason "": it was measured in this bench */
 static void compare_row(compared *c, const char *id, double seconds,
                         const char *reason)
@@ -164,24 +175,29 @@ static void compare_row(compared *c, const char *id, double seconds,
     const json_value *row = take_row(c, id);
     const double old = json_find_number(row, "median_s", 0.0);
     const bool skipped = reason[0] != '\0';
-    const char *was = row == NULL ? "not there"
-                      : old > 0.0 ? tool_seconds(old)
-                                  : "skipped";
-    tool_print("%-*s %10s -> ", c->width, id, was);
+    char was[24];
+    (void)snprintf(was, sizeof was, "%s",
+                   row == NULL ? "not there"
+                   : old > 0.0 ? tool_seconds(old)
+                               : "skipped");
     if (skipped) {
-        tool_print("%10s  %s\n", "skipped", reason);
+        print_line(c, id, was, "skipped", reason);
         c->n_skipped += old > 0.0;
         return;
     }
-    tool_print("%10s", tool_seconds(seconds));
+    char now[24];
+    (void)snprintf(now, sizeof now, "%s", tool_seconds(seconds));
     if (!(old > 0.0)) {
-        tool_print("  new\n");
+        print_line(c, id, was, now, "new");
         c->n_new++;
         return;
     }
     const double change = seconds / old - 1.0;
     const bool worse = !(change <= c->threshold);
-    tool_print("  %+6.1f%%%s\n", 100.0 * change, worse ? "  slower" : "");
+    char text[48];
+    (void)snprintf(text, sizeof text, "%+6.1f%%%s", 100.0 * change,
+                   worse ? "  slower" : "");
+    print_line(c, id, was, now, text);
     c->n_both++;
     c->n_slower += worse;
 }
@@ -194,8 +210,8 @@ static void compare_gone(compared *c)
         if (c->seen[i] || !(old > 0.0))
             continue;
         tool_plain_text plain;
-        tool_print("%-*s %10s -> %10s  not in this bench\n", c->width,
-                   tool_plain(id_of(row), &plain), tool_seconds(old), "");
+        print_line(c, tool_plain(id_of(row), &plain), tool_seconds(old), "",
+                   "not in this bench");
         c->n_gone++;
     }
 }
@@ -251,7 +267,7 @@ vly_status bench_compare(const bench_options *options,
                          uint32_t *n_worse, vly_error *error)
 {
     json_value before;
-    compared c = {.threshold = threshold};
+    compared c = {.threshold = threshold, .markdown = options->markdown};
     vly_status status = json_load(options->compare, &before, error);
     if (status != VLY_OK)
         return status;
@@ -268,10 +284,14 @@ vly_status bench_compare(const bench_options *options,
     }
     c.width = longest(c.rows, results);
     print_before(&before, options->compare, threshold);
+    if (c.markdown)
+        tool_print("\n| row | before | now | change |\n|---|---|---|---|\n");
     compare_all(&c, results);
-    tool_print("%u compared, %u slower, %u skipped now, %u new, %u not in this "
-               "bench\n",
-               c.n_both, c.n_slower, c.n_skipped, c.n_new, c.n_gone);
+    tool_print(
+        "%s%u compared, %u slower, %u skipped now, %u new, %u not in this "
+        "bench\n",
+        c.markdown ? "\n" : "", c.n_both, c.n_slower, c.n_skipped, c.n_new,
+        c.n_gone);
     if (c.n_both == 0)
         status = vly_fail(error, VLY_E_PARSE,
                           "%s: no row of this bench in it, nothing was "

@@ -93,6 +93,8 @@ expect 0 bench gemm --quick --sizes 64x32x48 --types fp32,int8 \
 prints "| product | median |"
 prints "| gemm int8 64x32x48 |"
 prints "compared with before.json"
+prints "| row | before | now | change |"
+holds grep -q '^| gemm int8 64x32x48 | [^|]* | [^|]* | [^|]*% [^|]*|$' out
 sed 's/"median_s": [0-9.e-]*/"median_s": 1e-9/' before.json >fast.json
 expect 1 bench gemm --quick --sizes 64x32x48 --types fp32,int8 \
     --backend cpu:1,choose=plain --compare fast.json --fail-on-regression
