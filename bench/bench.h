@@ -157,6 +157,7 @@ typedef struct bench_options {
     const char *log;     /* of a sweep; NULL: none */
     const char *compare; /* a file of --save; NULL: none */
     bool compare_other;  /* also of another suite or device */
+    uint64_t seed;       /* of random data, suites of accelerators */
     uint32_t n_threads;
     bool markdown;
     bool quick;

@@ -112,13 +112,12 @@ static vly_status make_tensor(product *p, uint32_t set, uint32_t which,
         p->host[which] = vly_malloc(bytes, 1);
     if (p->host[which] == NULL)
         return vly_fail_nomem(error, bytes, "a matrix on the host");
-    VLY_TRY(m->alloc(device, bytes, &p->tensors[set][which], error));
     if (which == GEMM_D) {
         VLY_TRY(
             m->fill(device, p->tensors[set][which], 0xff, bytes, NULL, error));
     } else {
-        VLY_TRY(fill(&p->desc, which, 1000u * set + which, p->host[which],
-                     bytes, error));
+        VLY_TRY(fill(&p->desc, which, bench_product_seed(1000u * set + which),
+                     p->host[which], bytes, error));
         VLY_TRY(m->copy(device, p->tensors[set][which], p->host[which], bytes,
                         VLY_COPY_TO_DEVICE, NULL, error));
     }
@@ -127,18 +126,55 @@ out:
     return status;
 }
 
+/* Memory of a set: all of it or nothing. */
+static vly_status take_set(product *p, uint32_t set, vly_error *error)
+{
+    const vly_memory *m = &p->accelerator->memory;
+    const uint32_t device = p->accelerator->device.index;
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < GEMM_N_TENSORS && status == VLY_OK; i++) {
+        const uint64_t bytes = conformance_gemm_tensor(&p->desc, i).bytes;
+        if (bytes > 0 && i != GEMM_C)
+            status = m->alloc(device, bytes, &p->tensors[set][i], error);
+    }
+    for (uint32_t i = 0; i < GEMM_N_TENSORS && status != VLY_OK; i++) {
+        m->free(device, p->tensors[set][i]);
+        p->tensors[set][i] = NULL;
+    }
+    return status;
+}
+
+/* As many as are larger than a cache, or as there is memory for. */
+static vly_status take_sets(product *p, vly_error *error)
+{
+    const uint32_t wanted =
+        bench_product_sets(p->accelerator, set_bytes(&p->desc));
+    vly_error why = VLY_ERROR_INIT;
+    vly_status status = VLY_OK;
+    for (p->sets = 0; p->sets < wanted && status == VLY_OK;) {
+        status = take_set(p, p->sets, &why);
+        p->sets += status == VLY_OK;
+    }
+    if (status != VLY_OK && (status != VLY_E_NOMEM || p->sets == 0))
+        return vly_fail(error, status, "%s", why.message);
+    if (status != VLY_OK)
+        tool_message("%u sets of buffers, not %u: a cache may hold them: %s",
+                     p->sets, wanted, why.message);
+    return VLY_OK;
+}
+
 /* The last set made is set 0, so that the host's copies are its. */
 static vly_status make_sets(product *p, vly_error *error)
 {
     const vly_memory *m = &p->accelerator->memory;
     vly_status status = VLY_OK;
-    p->sets = bench_product_sets(p->accelerator, set_bytes(&p->desc));
-    for (uint32_t s = p->sets; s-- > 0;)
-        for (uint32_t i = 0; i < GEMM_N_TENSORS; i++)
-            VLY_TRY(make_tensor(p, s, i, error));
     if (p->info.workspace_bytes > 0)
         VLY_TRY(m->alloc(p->accelerator->device.index, p->info.workspace_bytes,
                          &p->workspace, error));
+    VLY_TRY(take_sets(p, error));
+    for (uint32_t s = p->sets; s-- > 0;)
+        for (uint32_t i = 0; i < GEMM_N_TENSORS; i++)
+            VLY_TRY(make_tensor(p, s, i, error));
 out:
     return status;
 }
@@ -376,36 +412,6 @@ out:
     return status;
 }
 
-vly_status bench_gemm_check(const bench_options *options, bool is_gemv,
-                            vly_error *error)
-{
-    bench_shape shapes[BENCH_SHAPES_MAX];
-    const bench_gemm_type *types[BENCH_TYPES_MAX];
-    uint32_t n = 0;
-    vly_status status =
-        bench_gemm_shapes(options, is_gemv, true, shapes, &n, error);
-    return status == VLY_OK
-               ? bench_gemm_types(options, is_gemv, true, types, &n, error)
-               : status;
-}
-
-/* A product as fast as this device does them: what others are a part of. */
-static bench_shape large_shape(bool is_host, bool quick)
-{
-    const uint64_t n = (is_host ? 1024u : 8192u) / (quick ? 2u : 1u);
-    return (bench_shape){n, n, n};
-}
-
-/* Is there one at least as large? */
-static bool is_there(const bench_shape *shapes, uint32_t n, bench_shape large)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (shapes[i].m >= large.m && shapes[i].n >= large.n &&
-            shapes[i].k >= large.k)
-            return true;
-    return false;
-}
-
 vly_status bench_gemm(const bench_options *options, bool is_gemv,
                       bench_results *results, vly_error *error)
 {
@@ -418,13 +424,13 @@ vly_status bench_gemm(const bench_options *options, bool is_gemv,
     VLY_TRY(bench_products_open(options, VLY_GEMM_INTERFACE, &accelerator,
                                 results, error));
     const bool is_host = results->products->is_host;
-    const bench_shape large = large_shape(is_host, options->quick);
+    const bench_shape large = bench_gemm_large(is_host, options->quick);
     VLY_TRY(
         bench_gemm_shapes(options, is_gemv, is_host, shapes, &n_shapes, error));
     VLY_TRY(
         bench_gemm_types(options, is_gemv, is_host, types, &n_types, error));
     for (uint32_t t = 0; t < n_types; t++) {
-        if (!is_gemv && !is_there(shapes, n_shapes, large))
+        if (!is_gemv && !bench_gemm_has(shapes, n_shapes, large))
             VLY_TRY(one(options, &accelerator, types[t], large, false, true,
                         results->products, error));
         for (uint32_t s = 0; s < n_shapes; s++)
@@ -483,6 +489,6 @@ vly_status bench_gemm_ceiling(const bench_options *options, const char *type,
     if (status != VLY_OK)
         return status;
     return one(&wanted, &accelerator, types[0],
-               large_shape(products->is_host, true), false, true, products,
+               bench_gemm_large(products->is_host, true), false, true, products,
                error);
 }

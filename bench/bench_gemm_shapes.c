@@ -204,3 +204,31 @@ vly_gemm_desc bench_gemm_desc(const bench_gemm_type *type, bench_shape shape)
                            .batch = 1,
                            .workspace_most = UINT64_C(64) << 20};
 }
+
+vly_status bench_gemm_check(const bench_options *options, bool is_gemv,
+                            vly_error *error)
+{
+    bench_shape shapes[BENCH_SHAPES_MAX];
+    const bench_gemm_type *types[BENCH_TYPES_MAX];
+    uint32_t n = 0;
+    vly_status status =
+        bench_gemm_shapes(options, is_gemv, true, shapes, &n, error);
+    return status == VLY_OK
+               ? bench_gemm_types(options, is_gemv, true, types, &n, error)
+               : status;
+}
+
+bench_shape bench_gemm_large(bool is_host, bool quick)
+{
+    const uint64_t n = (is_host ? 1024u : 8192u) / (quick ? 2u : 1u);
+    return (bench_shape){n, n, n};
+}
+
+bool bench_gemm_has(const bench_shape *shapes, uint32_t n, bench_shape large)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (shapes[i].m >= large.m && shapes[i].n >= large.n &&
+            shapes[i].k >= large.k)
+            return true;
+    return false;
+}

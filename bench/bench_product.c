@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "tool.h"
 
 enum {
@@ -81,6 +82,13 @@ out:
     return status;
 }
 
+static uint64_t data_seed; /* of this bench */
+
+uint64_t bench_product_seed(uint64_t which)
+{
+    return vly_mix64(data_seed + vly_mix64(which));
+}
+
 vly_status bench_products_open(const bench_options *options,
                                const char *interface_id,
                                vly_accelerator *accelerator,
@@ -92,6 +100,7 @@ vly_status bench_products_open(const bench_options *options,
     if (made == NULL)
         return vly_fail_nomem(error, sizeof *made, "the results");
     results->products = made;
+    made->seed = data_seed = options->seed;
     made->device.struct_size = sizeof made->device;
     VLY_TRY(vly_accelerator_find(options->registry, interface_id,
                                  options->backend, options->n_threads,

@@ -45,6 +45,7 @@ typedef struct bench_products {
     bool is_host;
     const char *error_is; /* what the column error says; NULL: as of products */
     double bytes_per_s;   /* measured: copies on a device, reads on the host */
+    uint64_t seed;        /* of random data, below 2^53 */
     bench_product rows[BENCH_PRODUCTS_MAX];
     uint32_t n_rows;
 } bench_products;
@@ -57,6 +58,9 @@ vly_status bench_products_open(const bench_options *options,
                                vly_accelerator *accelerator,
                                bench_results *results, vly_error *error);
 void bench_products_free(bench_results *results);
+/* What tensor `which` of a suite is filled from: other numbers in each bench,
+ * the same again with --seed. [main-thread] */
+uint64_t bench_product_seed(uint64_t which);
 /* A new row, cleared but for id and group; NULL if there is no room. */
 bench_product *bench_product_add(bench_products *products, const char *id,
                                  const char *group);
@@ -127,6 +131,14 @@ vly_status bench_gemm_types(const bench_options *options, bool is_gemv,
                             bool is_host, const bench_gemm_type **types,
                             uint32_t *n, vly_error *error);
 
+/* A product as fast as this device does them: what others are a part of. */
+bench_shape bench_gemm_large(bool is_host, bool quick);
+/* Is there one at least as large? */
+bool bench_gemm_has(const bench_shape *shapes, uint32_t n, bench_shape large);
+/* Whether --sizes, --types and --set can be read. */
+vly_status bench_gemm_check(const bench_options *options, bool is_gemv,
+                            vly_error *error);
+
 /* One product with compact rows, B transposed as weights are. */
 vly_gemm_desc bench_gemm_desc(const bench_gemm_type *type, bench_shape shape);
 
@@ -142,8 +154,5 @@ vly_status bench_gemm(const bench_options *options, bool is_gemv,
  * no such product it says why. Errors  as run; E_DEVICE the result is wrong */
 vly_status bench_gemm_ceiling(const bench_options *options, const char *type,
                               bench_products *products, vly_error *error);
-/* Whether --sizes, --types and --set can be read. */
-vly_status bench_gemm_check(const bench_options *options, bool is_gemv,
-                            vly_error *error);
 
 #endif

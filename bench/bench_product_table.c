@@ -114,6 +114,8 @@ static void print_head(const bench_products *products, const char *begin)
     tool_print("%s%s on device %u: %s, %s\n", begin, products->plugin,
                products->device.index, products->device.name,
                products->device.capability);
+    tool_print("%srandom data of --seed %llu\n", begin,
+               (unsigned long long)products->seed);
     if (products->bytes_per_s > 0)
         tool_print("%sceiling of bytes, measured in this run: %.4g GB/s "
                    "(%s)\n\n",
@@ -125,6 +127,17 @@ static void print_head(const bench_products *products, const char *begin)
         tool_print("%sceiling of bytes: not measured, there is no memory for "
                    "two blocks of 128 MiB\n\n",
                    begin);
+}
+
+/* Is there a row whose bytes came faster than memory gives them? */
+static bool any_above(const bench_products *products)
+{
+    for (uint32_t i = 0; i < products->n_rows; i++)
+        if (products->rows[i].reason[0] == '\0' &&
+            products->rows[i].bandwidth &&
+            fraction_of(products, &products->rows[i]) > 1.0)
+            return true;
+    return false;
 }
 
 void bench_products_print(const bench_products *products, bool markdown)
@@ -149,6 +162,9 @@ void bench_products_print(const bench_products *products, bool markdown)
         tool_print("\n%u shapes: the choice is %.4f times as fast as the "
                    "default (geometric mean)\n",
                    n, gain);
+    if (any_above(products))
+        tool_print("\nAbove 100%%: buffers that a cache holds, used in turn as "
+                   "they are; the ceiling is of memory.\n");
     tool_print("\nMedian of up to %d samples on random data, buffers used in "
                "turn. ceil.: of the measured\nbytes a second where bytes are "
                "the limit (m = 1, decoding, single steps), else of the\n"

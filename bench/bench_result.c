@@ -203,6 +203,8 @@ void bench_json(const bench_results *results, json_writer *json)
     if (results->products != NULL)
         json_text(json, "plugin", results->products->plugin);
     if (results->products != NULL)
+        json_u64(json, "seed", results->products->seed);
+    if (results->products != NULL)
         json_number(json, "ceiling_bytes_per_s",
                     results->products->bytes_per_s);
     bench_energy_json(results, json);

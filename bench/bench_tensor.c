@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "bench_product.h"
 #include "conformance/conformance_accel.h"
 #include "conformance/conformance_element.h"
 
@@ -86,7 +87,8 @@ vly_status bench_tensor_make(bench_tensor *tensor,
         return vly_fail_nomem(error, tensor->bytes, "a tensor on the host");
     /* set 0 is the last one, so that the host's copy is its */
     for (uint32_t set = sets; set-- > 0 && status == VLY_OK;)
-        status = make_set(tensor, accelerator, spec, set, seed, error);
+        status = make_set(tensor, accelerator, spec, set,
+                          bench_product_seed(seed), error);
     return status;
 }
 

@@ -3,9 +3,11 @@
  */
 #include "commands.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/error.h"
 #include "bench.h"
@@ -45,6 +47,11 @@ static const tool_option options[] = {
      0, 0},
     {"log", 0, false, TOOL_TEXT, "FILE",
      "of a sweep, a JSON object a line; one that is there is continued", 0, 0},
+    {"seed", 0, false, TOOL_COUNT, "N",
+     "gemm, gemv, attention, wkv, rwkv: of random data; default: another one "
+     "each time, which is told. The weights of models of rwkv are always the "
+     "same",
+     0, 9007199254740991.0},
     {"set", 0, false, TOOL_TEXT, "NAME",
      "gemm: shapes40, 40 shapes of models, beside the first candidate", 0, 0},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
@@ -242,6 +249,22 @@ static vly_status check_lists(const char *suite, const bench_options *bench,
     return VLY_OK;
 }
 
+/* That of --seed, or one that no other bench has. */
+static vly_status read_seed(const tool_args *args, const char *suite,
+                            uint64_t *seed, vly_error *error)
+{
+    if (tool_has(args, "seed") && !is_product(suite))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--seed is of suites gemm, gemv, attention, wkv and "
+                        "rwkv");
+    if (getrandom(seed, sizeof *seed, 0) != (ssize_t)sizeof *seed)
+        return vly_fail(error, VLY_E_IO, "a seed of the system: %s",
+                        strerror(errno));
+    *seed >>= 11; /* JSON has whole numbers up to 2^53 */
+    *seed = tool_count(args, "seed", *seed);
+    return VLY_OK;
+}
+
 static vly_status check_suite(const tool_args *args, const char *suite,
                               const bench_options *bench, vly_error *error)
 {
@@ -330,6 +353,7 @@ static int run(const tool_args *args)
                            .n_threads = tool_threads(args),
                            .quick = tool_has(args, "quick")};
     VLY_TRY(check_suite(args, suite, &bench, &error));
+    VLY_TRY(read_seed(args, suite, &bench.seed, &error));
     VLY_TRY(device_limits_read(args, &error));
     VLY_TRY(tool_registry_create(&bench.registry, &error));
     VLY_TRY(device_limits_check(bench.registry, &error));

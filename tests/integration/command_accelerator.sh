@@ -95,6 +95,26 @@ prints "| gemm int8 64x32x48 |"
 prints "compared with before.json"
 prints "| row | before | now | change |"
 holds grep -q '^| gemm int8 64x32x48 | [^|]* | [^|]* | [^|]*% [^|]*|$' out
+# other numbers in each bench, the same again by --seed
+seeded() {
+    expect 0 bench gemv --sizes 64 --types fp32 --backend cpu:1,choose=plain \
+        --save "$@"
+}
+seeded first.json
+seeded second.json
+seed=$(value seed second.json)
+holds [ "$(value seed first.json)" != "$seed" ]
+error=$(value relative_error second.json)
+holds [ "$(value relative_error first.json)" != "$error" ]
+seeded third.json --seed "$seed"
+prints "random data of --seed $seed"
+holds [ "$(value relative_error third.json)" = "$error" ]
+expect 2 bench cpu --seed 1
+says "--seed is of suites gemm"
+# as many sets as there is room for
+expect 0 bench gemv --sizes 1024 --types fp32 --backend cpu:1,choose=plain \
+    --device-memory host=24MiB
+says "sets of buffers, not 24: a cache may hold them"
 sed 's/"median_s": [0-9.e-]*/"median_s": 1e-9/' before.json >fast.json
 expect 1 bench gemm --quick --sizes 64x32x48 --types fp32,int8 \
     --backend cpu:1,choose=plain --compare fast.json --fail-on-regression

@@ -7,12 +7,12 @@ here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"
 
-# gemv CODE ARGUMENTS...: of the own table only 1024x1024 in int4 fits
+# gemv CODE ARGUMENTS...: of the own table only 1024x1024 in int4 fits, one set
 gemv() {
     code=$1
     shift
     expect "$code" bench gemv --backend cpu:1,tune=0 \
-        --device-memory host=48MiB "$@"
+        --device-memory host=800KiB "$@"
 }
 # lacks TEXT: the last command's stdout does not hold it
 lacks() {
