@@ -311,7 +311,6 @@ static void mask_padding(asking *a)
 
 static vly_status answer(asking *a, uint64_t n_most, vly_error *error)
 {
-    const bool is_shown = isatty(STDOUT_FILENO) != 0;
     const uint64_t begin_ns = vly_clock_ns();
     vly_status status = VLY_OK;
     while (a->n_answer < n_most && !tool_signals_stopped()) {
@@ -324,10 +323,8 @@ static vly_status answer(asking *a, uint64_t n_most, vly_error *error)
             break;
         VLY_TRY(vly_tokenizer_decode(a->tokenizer, token, &bytes, &n, error));
         /* errors of standard output are found at the end of the command */
-        if (n > 0 && fwrite(bytes, 1, n, stdout) != n)
-            break;
-        if (is_shown)
-            fflush(stdout);
+        if (n > 0 && (fwrite(bytes, 1, n, stdout) != n || fflush(stdout) != 0))
+            break; /* what was said stays, however it ends */
         VLY_TRY(vly_rwkv_context_step(a->context, token, &a->next, error));
         a->n_answer++;
     }

@@ -27,6 +27,18 @@ expect 0 monitor ask "$model" '"in' -n 12 --seed 5 --top-k 40 --top-p 0.9 -q \
     --device cpu:2
 holds cmp out drawn
 
+# ---- what was said before a signal is there ----
+rm out
+"$volley" monitor ask "$model" abc -n 1000000 --device cpu:1 >out 2>err &
+process=$!
+holds wait_for [ -s out ]
+kill -INT $process
+wait $process
+code=$?
+holds [ $code -eq 6 ]
+n=$(sed -n 's/.*answer \([0-9,]*\) tokens.*/\1/p' err | tr -d ,)
+holds [ "$(wc -c <out)" -ge "$n" ]
+
 # ---- a state in between ----
 expect 0 monitor ask "$model" '"in' -n 0 --logits logits --state-out state
 holds [ "$(wc -c <logits)" -eq 1024 ]
