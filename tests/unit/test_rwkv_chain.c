@@ -296,6 +296,13 @@ static void check_bits(const setting *s, const char *name)
     for (uint32_t i = 0; i < 2; i++)
         assert_memory_equal(found[i], wanted[i], n * sizeof(float));
     check_states(s, context, tokens[0], wanted[0]);
+    /* several at once, with the logits of each */
+    vly_rwkv_context *all = test_rwkv_context(model, 1, 1, VLY_RWKV_ALL_LOGITS);
+    memset(found[0], 0xff, n * sizeof(float));
+    test_rwkv_feed(all, tokens[0], N_TEXT, found[0]);
+    want_how(all, name, "in one launch");
+    assert_memory_equal(found[0], wanted[0], n * sizeof(float));
+    vly_rwkv_context_destroy(all);
     for (uint32_t i = 0; i < 2; i++) {
         free(wanted[i]);
         free(found[i]);

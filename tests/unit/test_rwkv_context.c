@@ -319,6 +319,16 @@ static void test_refused(void **state)
     assert_int_equal(
         vly_rwkv_context_feed(context, tokens, lengths, 2, logits, &test_error),
         VLY_E_INVALID);
+    float *own = NULL;
+    assert_int_equal(vly_rwkv_context_step(context, 256, &own, &test_error),
+                     VLY_E_INVALID);
+    vly_rwkv_context_destroy(context);
+    context = test_rwkv_context(model, 2, 1, 0);
+    assert_int_equal(vly_rwkv_context_step(context, 1, &own, &test_error),
+                     VLY_E_INVALID);
+    assert_string_equal(test_error.message,
+                        "a step of 2 sequences, wanted one");
+    assert_null(own);
     vly_rwkv_context_destroy(context);
     vly_rwkv_model_destroy(model);
     /* a model for which no machine has the memory: said, not tried */

@@ -65,6 +65,10 @@ static void test_taken(void **state)
         if (why != NULL)
             fail_msg("width %u: %s", shapes[i][0], why);
         assert_in_range(t.blocks, shapes[i][0] / 64, UNITS);
+        assert_int_equal(t.blocks % VLY_CUDA_RWKV_TOKEN_CLUSTER, 0);
+        /* a block's logits lie where its second vector was */
+        assert_true(t.second >= t.hidden * 2);
+        assert_true(t.second / 4 >= (t.vocabulary - 1) / t.blocks + 1);
         assert_in_range(t.shared, 1, SHARED);
         assert_in_range(t.ahead, 1, t.slots - 1);
         assert_in_range(t.low, 1, t.ahead);
