@@ -154,6 +154,9 @@ static vly_status begin(const tool_args *args, judges *by, vly_error *error)
     status = vly_surprise_create(
         vly_watcher_rwkv_tails(by->rwkv), tool_number(args, "alarms", 1),
         tool_number(args, "every", 100) * 1e-3, &by->surprise, error);
+    if (status == VLY_OK)
+        vly_surprise_devices(by->surprise,
+                             vly_watcher_rwkv_device_tails(by->rwkv));
 out:
     return status;
 }

@@ -328,6 +328,7 @@ vly_status run_monitor_open(run_job *job, vly_error *error)
         .wall = !on_host,
         .model = vly_watcher_rwkv_model(monitor->rwkv),
         .tails = vly_watcher_rwkv_tails(monitor->rwkv),
+        .device_tails = vly_watcher_rwkv_device_tails(monitor->rwkv),
         .alarms_an_hour = plan->alarms,
         .record_s = job->plan.watch.every_ms * 1e-3,
         .n_device = watch_devices_count(monitor->devices),

@@ -265,6 +265,10 @@ static bool read_counts(const json_value *line, vly_record *record,
     if (!(waited >= 0) || !(waited < 1e9))
         return false;
     record->waited_ns = (uint64_t)floor(waited * 1e9 + 0.5);
+    const double threads = json_find_number(line, "threads_waited_s", 0);
+    if (!(threads >= 0) || !(threads < 1e9))
+        return false;
+    record->threads_waited_ns = (uint64_t)floor(threads * 1e9 + 0.5);
     const double squares = json_find_number(line, "spikes_squared", 0);
     if (!(squares >= 0) || !(squares < 0x1p63))
         return false;
@@ -273,7 +277,9 @@ static bool read_counts(const json_value *line, vly_record *record,
         memory[i] = (uint64_t)n[4 + i];
     return total_ns(line, "burst_us", n[1], &record->run_ns) &&
            total_ns(line, "delivery_us", n[1], &record->delivery_ns) &&
-           total_ns(line, "dynamics_us", n[1], &record->dynamics_ns);
+           total_ns(line, "dynamics_us", n[1], &record->dynamics_ns) &&
+           (!json_find(line, "exchange_us") ||
+            total_ns(line, "exchange_us", n[1], &record->exchange_ns));
 }
 
 static int64_t less(uint64_t a, uint64_t b)
@@ -285,6 +291,7 @@ static int64_t less(uint64_t a, uint64_t b)
 static void compare(telemetry_file *file, const uint64_t *memory,
                     uint64_t unix_ms, vly_record *record)
 {
+    record->on_device = (file->any ? file->device_bytes : memory[1]) > 0;
     if (file->any) {
         record->host_growth = less(memory[0], file->host_bytes);
         record->device_growth = less(memory[1], file->device_bytes);
@@ -336,10 +343,12 @@ static void join(const telemetry_entry *short_one, telemetry_entry *entry)
     b->bursts += a->bursts;
     b->wall_ns += a->wall_ns;
     b->waited_ns += a->waited_ns;
+    b->threads_waited_ns += a->threads_waited_ns;
     b->clock_ms -= (int64_t)(b->wall_ns / 1000000);
     b->run_ns += a->run_ns;
     b->delivery_ns += a->delivery_ns;
     b->dynamics_ns += a->dynamics_ns;
+    b->exchange_ns += a->exchange_ns;
     b->spikes += a->spikes;
     b->events += a->events;
     b->squares += a->squares;

@@ -103,6 +103,9 @@ static void put_line(watch_lines *lines)
     json_number(&json, "seconds", rates.seconds);
     json_number(&json, "waited_s",
                 (double)(to->waited_ns - from->waited_ns) * 1e-9);
+    json_number(&json, "threads_waited_s",
+                (double)(to->threads_waited_ns - from->threads_waited_ns) *
+                    1e-9);
     json_text(&json, "backend", backend);
     put_us(&json, "burst_us", from->run_ns, to->run_ns, rates.bursts);
     put_us(&json, "delivery_us", from->delivery_ns, to->delivery_ns,

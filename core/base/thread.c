@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -30,8 +31,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define MAX_TASKS 1024u /* promised in plugin.h */
-#define SPIN_NS 20000u  /* about twice what a futex round trip takes */
+#define MAX_TASKS 1024u   /* promised in plugin.h */
+#define SPIN_NS 20000u    /* about twice what a futex round trip takes */
+#define MAX_LOOKED_AT 15u /* threads of which it is asked how long they wait   \
+                           */
 
 typedef struct gang_job {
     void (*body)(void *arg, uint32_t task);
@@ -49,6 +52,7 @@ typedef struct signal_word {
 typedef struct pool_worker {
     _Alignas(64) signal_word calls; /* changes when there is a task */
     uint32_t task;
+    _Atomic int id; /* the system's; 0: it has not run yet */
 } pool_worker;
 
 static pool_worker pool_workers[MAX_TASKS - 1];
@@ -217,6 +221,7 @@ static void *pool_main(void *arg)
 {
     pool_worker *worker = arg;
     uint32_t seen = 0;
+    atomic_store(&worker->id, (int)syscall(SYS_gettid));
     for (;;) {
         seen = signal_wait(&worker->calls, seen);
         pool_job.body(pool_job.arg, worker->task);
@@ -382,10 +387,10 @@ void vly_thread_foreground(pthread_t thread)
     (void)pthread_setschedparam(thread, SCHED_OTHER, &none);
 }
 
-uint64_t vly_thread_waited_ns(void)
+static uint64_t waited_of(const char *path)
 {
     char text[96];
-    const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return 0;
     const ssize_t n = read(file, text, sizeof text - 1);
@@ -395,6 +400,25 @@ uint64_t vly_thread_waited_ns(void)
     char *end = NULL;
     (void)strtoull(text, &end, 10);
     return strtoull(end, NULL, 10);
+}
+
+uint64_t vly_thread_waited_ns(void)
+{
+    return waited_of("/proc/thread-self/schedstat");
+}
+
+uint64_t vly_thread_pool_waited_ns(void)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < MAX_LOOKED_AT; i++) {
+        char path[64];
+        const int id = atomic_load(&pool_workers[i].id);
+        if (id == 0)
+            break;
+        (void)snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", id);
+        sum += waited_of(path);
+    }
+    return sum;
 }
 
 uint64_t vly_thread_ns(void)

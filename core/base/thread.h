@@ -46,6 +46,10 @@ uint64_t vly_thread_ns(void);
  * 0 for ever where the system does not tell (Linux: /proc, CONFIG_SCHED_INFO).
  * Cost  opening, reading and closing a file of /proc */
 uint64_t vly_thread_waited_ns(void);
+/* The same of the threads that help with gangs, summed, of the first 15: where
+ * so many have waited nobody asks for more. Never less than before.
+ * Cost  the same for each */
+uint64_t vly_thread_pool_waited_ns(void);
 
 /* A condition that is waited for by the monotonic clock: the wall clock may be
  * set meanwhile. Waits at most ns; spurious ends are the caller's business. */

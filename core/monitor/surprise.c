@@ -47,17 +47,23 @@ typedef struct usual {
 static const char *const names[VLY_CHANNELS] = {"surprise", "stall", "extreme",
                                                 "work", "unison"};
 
-struct vly_surprise {
+/* Of the tails of nets on processors, and of those on devices. */
+typedef struct tail_set {
     vly_tail tails[VLY_CHANNELS];
+    double above[VLY_CHANNELS];  /* records over a tail's base, the model's */
+    double excess[VLY_CHANNELS]; /* too; sum of what they lie over it */
+    double peak;                 /* of records of work that go on; 0: none do */
+} tail_set;
+
+struct vly_surprise {
+    tail_set beyond[2]; /* [on_device] */
     double threshold;
     usual metrics[VLY_METRICS];
     vly_extremes times;
     vly_counting counting;
     vly_work work;
     vly_unison unison;
-    uint64_t n;                  /* records so far */
-    double above[VLY_CHANNELS];  /* records over a tail's base, the model's */
-    double excess[VLY_CHANNELS]; /* too; sum of what they lie over it */
+    uint64_t n;       /* records so far */
     uint32_t quiet;   /* records since the last strange one, to QUIET */
     uint32_t episode; /* records of the one that goes on; 0: none does */
 };
@@ -155,12 +161,13 @@ static double judge_metric(usual *of, uint64_t n, bool learns, double nats)
 /* How rare a value is: by the tail of sound runs, or where it is heavier by
  * that which this net adds to as many of its records as PRIOR. A net whose
  * records are strange by nature would else cry all the time. */
-static double rarity_of(const vly_surprise *surprise, int channel, double x)
+static double rarity_of(const tail_set *beyond, uint64_t n, int channel,
+                        double x)
 {
-    vly_tail tail = surprise->tails[channel];
-    const double above = surprise->above[channel];
-    const double share = above / (PRIOR + (double)surprise->n);
-    const double excess = surprise->excess[channel] / above;
+    vly_tail tail = beyond->tails[channel];
+    const double above = beyond->above[channel];
+    const double share = above / (PRIOR + (double)n);
+    const double excess = beyond->excess[channel] / above;
     tail.share = share > tail.share ? share : tail.share;
     tail.share = tail.share < 1 ? tail.share : 1;
     tail.excess = excess > tail.excess ? excess : tail.excess;
@@ -168,15 +175,43 @@ static double rarity_of(const vly_surprise *surprise, int channel, double x)
     return rarity > 0 ? rarity : 0;
 }
 
-static void learn_tails(vly_surprise *surprise, const double *values)
+/* Of records of work over the base that follow each other the largest counts,
+ * once: a neighbour that came made the work of twenty records larger by one
+ * event. Of other channels each counts; a net that is strange by nature is so
+ * for long. */
+static void learn_work(tail_set *beyond, double over)
+{
+    const int c = VLY_CHANNEL_WORK;
+    if (over > beyond->peak) {
+        beyond->above[c] += beyond->peak == 0;
+        beyond->excess[c] += over - beyond->peak;
+        beyond->peak = over;
+    }
+    if (over == 0)
+        beyond->peak = 0;
+}
+
+static void learn_tails(tail_set *beyond, const double *values)
 {
     for (int c = 0; c < VLY_CHANNELS; c++) {
-        const double over = values[c] - surprise->tails[c].base;
-        const double most = 4 * surprise->tails[c].excess;
-        if (!(over > 0))
-            continue;
-        surprise->above[c]++;
-        surprise->excess[c] += over < most ? over : most;
+        const double most = 4 * beyond->tails[c].excess;
+        double over = values[c] - beyond->tails[c].base;
+        over = over > most ? most : over > 0 ? over : 0;
+        if (c == VLY_CHANNEL_WORK) {
+            learn_work(beyond, over);
+        } else if (over > 0) {
+            beyond->above[c]++;
+            beyond->excess[c] += over;
+        }
+    }
+}
+
+static void begin_tails(tail_set *beyond, const vly_tail *tails)
+{
+    memcpy(beyond->tails, tails, sizeof beyond->tails);
+    for (int c = 0; c < VLY_CHANNELS; c++) {
+        beyond->above[c] = PRIOR * tails[c].share + 1;
+        beyond->excess[c] = beyond->above[c] * tails[c].excess;
     }
 }
 
@@ -196,8 +231,8 @@ static double stall_ms(const vly_record *record, const vly_record_note *note)
     const int32_t level = note->centre[VLY_METRIC_PACE] +
                           stall_spreads * note->spread[VLY_METRIC_PACE];
     const double due = n * vly_exp(level * (vly_log(2) / 64));
-    const double more =
-        (double)record->wall_ns - (double)record->waited_ns - due;
+    const double more = (double)record->wall_ns - (double)record->waited_ns -
+                        (double)record->threads_waited_ns - due;
     return more > 0 ? more * 1e-6 : 0;
 }
 
@@ -252,13 +287,14 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
                         const double *nats, vly_verdict *verdict)
 {
     uint32_t metrics[VLY_CHANNELS];
+    tail_set *beyond = &surprise->beyond[record->on_device];
     vly_verdict made = {.burst = record->burst,
                         .warm = surprise->n >= VLY_TOKENS_WARM,
                         .threshold = surprise->threshold,
                         .channel = names[0]};
     measure(surprise, record, note, text, nats, metrics, &made);
     for (int c = 0; c < VLY_CHANNELS; c++) {
-        const double rarity = rarity_of(surprise, c, made.values[c]);
+        const double rarity = rarity_of(beyond, surprise->n, c, made.values[c]);
         if (rarity > made.score) {
             made.score = rarity < z_most ? rarity : z_most;
             made.metric = metrics[c];
@@ -281,7 +317,7 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
     /* of an episode only the first record is learned from: a fault that lasts
      * is not what is usual here */
     if (made.warm && !made.fact && surprise->quiet >= QUIET)
-        learn_tails(surprise, made.values);
+        learn_tails(beyond, made.values);
     if (made.strange)
         surprise->quiet = 0;
     else if (surprise->quiet < QUIET)
@@ -311,16 +347,18 @@ vly_status vly_surprise_create(const vly_tail *tails,
     vly_surprise *made = vly_calloc(1, sizeof *made);
     if (!made)
         return vly_fail_nomem(error, sizeof *made, "the score of telemetry");
-    memcpy(made->tails, tails, sizeof made->tails);
-    for (int c = 0; c < VLY_CHANNELS; c++) {
-        made->above[c] = PRIOR * tails[c].share + 1;
-        made->excess[c] = made->above[c] * tails[c].excess;
-    }
+    begin_tails(&made->beyond[0], tails);
+    begin_tails(&made->beyond[1], tails);
     made->threshold =
         vly_rarity_threshold(false_alarms_an_hour, 3600 / record_s);
     made->quiet = QUIET;
     *surprise = made;
     return VLY_OK;
+}
+
+void vly_surprise_devices(vly_surprise *surprise, const vly_tail *tails)
+{
+    begin_tails(&surprise->beyond[1], tails);
 }
 
 void vly_surprise_destroy(vly_surprise *surprise)

@@ -58,6 +58,8 @@ double vly_rarity_threshold(double alarms, double records);
 /* The tails' text in a model's metadata, "BASE SHARE EXCESS" for each channel,
  * under VLY_TAILS_KEY. false: it is none. */
 #define VLY_TAILS_KEY "volley.rarity"
+/* The same of nets on devices. */
+#define VLY_DEVICE_TAILS_KEY "volley.rarity_device"
 bool vly_tails_read(const char *text, vly_tail tails[VLY_CHANNELS]);
 
 /* -log softmax(logits)[token] in nats. n > token; logits that are not finite
@@ -100,6 +102,9 @@ vly_status vly_surprise_create(const vly_tail *tails,
                                double false_alarms_an_hour, double record_s,
                                vly_surprise **surprise, vly_error *error);
 void vly_surprise_destroy(vly_surprise *surprise); /* NULL is legal */
+/* Other tails [VLY_CHANNELS] for records of a net that is on a device. Before
+ * the first record. */
+void vly_surprise_devices(vly_surprise *surprise, const vly_tail *tails);
 
 /* Judges a record from the surprise of its tokens.
  *

@@ -32,7 +32,9 @@ typedef struct vly_telemetry_sample {
     uint64_t device_bytes;
     uint64_t connectome_bytes;
     uint64_t waited_ns; /* vly_thread_waited_ns of the burst loop's thread */
-    uint64_t squares;   /* of each burst's spikes */
+    uint64_t threads_waited_ns; /* of the exchange, what other threads of the
+                                   net waited for a processor */
+    uint64_t squares;           /* of each burst's spikes */
 } vly_telemetry_sample;
 
 /* n_samples: how many a reader may be behind, a power of two; n_areas: how many
@@ -46,7 +48,7 @@ uint32_t vly_telemetry_areas(const vly_telemetry_ring *telemetry);
 uint32_t vly_telemetry_length(const vly_telemetry_ring *telemetry);
 
 /* area_spikes [n_areas]. By one thread only; does not wait.
- * Cost  16 + n_areas stores */
+ * Cost  17 + n_areas stores */
 void vly_telemetry_put(vly_telemetry_ring *telemetry,
                        const vly_telemetry_sample *sample,
                        const uint64_t *area_spikes);

@@ -13,6 +13,8 @@
 /* The floor of areas and of metrics of devices; spikes that an area is to have
  * had before its silence counts (8, as a level). */
 enum { AREA_FLOOR = 8, DEVICE_FLOOR = 8, SPOKEN = 256 };
+/* A time tells something if one part in so many was not waiting. */
+enum { LEFT = 8 };
 /* The metric has no value in this record. */
 static const int32_t absent = INT32_MIN;
 
@@ -128,14 +130,18 @@ void vly_record_between(const vly_telemetry_sample *from,
         .bursts = since(from->bursts, to->bursts),
         .wall_ns = since(from->at_ns, to->at_ns),
         .waited_ns = since(from->waited_ns, to->waited_ns),
+        .threads_waited_ns =
+            since(from->threads_waited_ns, to->threads_waited_ns),
         .run_ns = since(from->run_ns, to->run_ns),
         .delivery_ns = since(from->delivery_ns, to->delivery_ns),
         .dynamics_ns = since(from->dynamics_ns, to->dynamics_ns),
+        .exchange_ns = since(from->exchange_ns, to->exchange_ns),
         .spikes = since(from->spikes, to->spikes),
         .events = since(from->events, to->events),
         .squares = since(from->squares, to->squares),
         .host_growth = growth(from->host_bytes, to->host_bytes),
         .device_growth = growth(from->device_bytes, to->device_bytes),
+        .on_device = from->device_bytes > 0,
     };
     /* each in whole milliseconds first, as the JSON lines have them */
     record->clock_ms = growth(from->unix_ns / 1000000, to->unix_ns / 1000000) -
@@ -156,6 +162,23 @@ void vly_record_between(const vly_telemetry_sample *from,
 static int32_t ratio(uint64_t value, uint64_t by)
 {
     return by == 0 ? 0 : vly_token_level(value) - vly_token_level(by);
+}
+
+/* A time of a burst without what was waited for a processor, as a level: how
+ * busy others keep the machine is not told by the net. absent where little else
+ * is left, as a difference of two large numbers may be anything. */
+static int32_t without(uint64_t ns, uint64_t waited_ns, uint64_t bursts)
+{
+    const uint64_t rest = since(waited_ns, ns);
+    return rest < ns / LEFT ? absent : ratio(rest, bursts);
+}
+
+/* In which phase it was waited beyond the exchange nobody knows, so where that
+ * was more than one part in so many phases tell nothing. */
+static bool knows_phases(const vly_record *record)
+{
+    const uint64_t in = record->exchange_ns;
+    return since(in, record->waited_ns) <= since(in, record->run_ns) / LEFT;
 }
 
 /* Of a size that may be negative, 0 from -unit to unit. */
@@ -240,7 +263,8 @@ static void measure(const vly_tokens *tokens, const vly_record *record,
     const uint64_t bursts = record->bursts;
     for (uint32_t m = 0; m < VLY_METRICS; m++)
         levels[m] = absent;
-    levels[VLY_METRIC_PACE] = ratio(record->wall_ns, bursts ? bursts : 1);
+    levels[VLY_METRIC_PACE] =
+        without(record->wall_ns, record->waited_ns, bursts ? bursts : 1);
     levels[VLY_METRIC_HOST] = signed_level(record->host_growth, 256);
     levels[VLY_METRIC_MEMORY] = signed_level(record->device_growth, 256);
     levels[VLY_METRIC_CLOCK] = signed_level(record->clock_ms, 8);
@@ -249,11 +273,13 @@ static void measure(const vly_tokens *tokens, const vly_record *record,
     look_at_device(tokens, device, levels, note);
     if (bursts == 0)
         return;
-    levels[VLY_METRIC_BURST] = ratio(record->run_ns, bursts);
-    if (record->delivery_ns > 0 && record->events > 0)
+    levels[VLY_METRIC_BURST] =
+        without(record->run_ns, record->waited_ns, bursts);
+    const bool phases = knows_phases(record);
+    if (phases && record->delivery_ns > 0 && record->events > 0)
         levels[VLY_METRIC_DELIVERY] =
             ratio(record->delivery_ns, record->events);
-    if (record->dynamics_ns > 0)
+    if (phases && record->dynamics_ns > 0)
         levels[VLY_METRIC_DYNAMICS] = ratio(record->dynamics_ns, bursts);
     levels[VLY_METRIC_RATE] = ratio(record->spikes, bursts);
     if (record->spikes > 0)

@@ -55,14 +55,16 @@ _Static_assert(VLY_TOKEN_VOCABULARY == 256, "a token is a byte");
 
 /* What happened between two samples. */
 typedef struct vly_record {
-    uint64_t burst;     /* done at its end */
-    uint64_t at_ns;     /* vly_clock_ns at its end */
-    uint64_t bursts;    /* in it; 0: the net stood still */
-    uint64_t wall_ns;   /* by the steady clock */
-    uint64_t waited_ns; /* of it, ready to run without a processor */
-    uint64_t run_ns;    /* inside the engine */
+    uint64_t burst;             /* done at its end */
+    uint64_t at_ns;             /* vly_clock_ns at its end */
+    uint64_t bursts;            /* in it; 0: the net stood still */
+    uint64_t wall_ns;           /* by the steady clock */
+    uint64_t waited_ns;         /* of it, ready to run without a processor */
+    uint64_t threads_waited_ns; /* of the exchange, threads of the net so */
+    uint64_t run_ns;            /* inside the engine */
     uint64_t delivery_ns;
     uint64_t dynamics_ns;
+    uint64_t exchange_ns;
     uint64_t spikes;
     uint64_t events;
     uint64_t squares;    /* of each burst's spikes; 0: not told */
@@ -73,6 +75,8 @@ typedef struct vly_record {
     uint64_t missing;     /* spikes that no area has, or the other way round */
     uint64_t wrong_place; /* 1: the backend is not the one that was asked for */
     uint64_t failures;    /* of devices; no token tells of them (facts.h) */
+    bool on_device; /* the net has memory that is not the host's: it is on a
+                       device, which it has for itself, as processors are not */
 } vly_record;
 
 /* What the tokens of a record were made of. */

@@ -32,16 +32,24 @@ double vly_unison_judge(vly_unison *unison, const vly_record *record,
         record->squares < record->spikes)
         return unison->held;
     const int32_t level = level_of(record);
+    const int32_t bursts = vly_token_level(record->bursts);
     if (unison->late.n > 0) {
         const int64_t d = (int64_t)level * 256 - unison->late.centre;
+        /* what a variance is known to goes with the root of the bursts */
+        const double fewer =
+            (double)(unison->bursts.centre - (int64_t)bursts * 256) / 256;
+        const double wider = fewer > 0 ? vly_exp(fewer / 128 * vly_log(2)) : 1;
         const double z =
-            (double)d / (double)vly_running_spread(&unison->late, FLOOR);
+            (double)d /
+            ((double)vly_running_spread(&unison->late, FLOOR) * wider);
         const double held =
             unison->held * keep + (z < z_most ? z : z_most) * (1 - keep);
         unison->held = held > 0 ? held : 0;
         unison->times = vly_exp((double)d / 256 / 64 * vly_log(2));
     }
-    if (learns)
+    if (learns) {
         vly_running_learn(&unison->late, level, FLOOR);
+        vly_running_learn(&unison->bursts, bursts, FLOOR);
+    }
     return unison->held;
 }

@@ -19,9 +19,10 @@
 
 /* One for each net that is watched; begins as zeros. */
 typedef struct vly_unison {
-    vly_running late; /* levels of 256 times the quotient */
-    double held;      /* deviations of late, never below 0 */
-    double times;     /* what was usual, of the last record */
+    vly_running late;   /* levels of 256 times the quotient */
+    vly_running bursts; /* levels of how many there were in a record */
+    double held;        /* deviations of late, never below 0 */
+    double times;       /* what was usual, of the last record */
 } vly_unison;
 
 /* How far above what has been, held. A record with too few bursts or spikes, or

@@ -323,6 +323,8 @@ vly_status vly_watcher_create(const vly_watcher_options *options,
     vly_condition_init(&made->changed);
     VLY_TRY(vly_surprise_create(options->tails, options->alarms_an_hour,
                                 options->record_s, &made->surprise, error));
+    if (options->device_tails)
+        vly_surprise_devices(made->surprise, options->device_tails);
     VLY_TRY(vly_watcher_rules_create(
         &made->options,
         vly_rarity_threshold(options->alarms_an_hour, 3600 / options->record_s),

@@ -59,8 +59,10 @@ typedef struct vly_watcher_options {
     bool wall; /* a step costs wall time, not processor time of the thread */
     vly_watcher_model model;
     const struct vly_tail *tails; /* [VLY_CHANNELS], surprise.h */
-    double alarms_an_hour;        /* false ones that are bearable */
-    double record_s;              /* between two samples */
+    /* [optional] those of a net on a device */
+    const struct vly_tail *device_tails;
+    double alarms_an_hour; /* false ones that are bearable */
+    double record_s;       /* between two samples */
     /* [optional] values [n_device] of metrics of devices, in thousandths */
     uint32_t n_device;
     bool (*device)(void *context, uint64_t *values);

@@ -15,24 +15,37 @@
 
 /* The metadata's version of tokens.h, and its key. */
 #define TOKENS_KEY "volley.tokens"
-#define TOKENS_VERSION "1"
+#define TOKENS_VERSION "2"
 
 struct vly_watcher_rwkv {
     vly_rwkv_model *model;
     vly_rwkv_context *context;
     vly_tail tails[VLY_CHANNELS];
+    vly_tail device_tails[VLY_CHANNELS];
     uint64_t bytes;
     bool on_host;
 };
 
+static vly_status read_tails(const vly_rwkv_weights *weights, const char *key,
+                             vly_tail *tails, vly_error *error)
+{
+    const char *text = vly_rwkv_weights_metadata(weights, key);
+    if (text && vly_tails_read(text, tails))
+        return VLY_OK;
+    return vly_fail(error, VLY_E_PARSE,
+                    "%s: metadata %s is %.120s, wanted fifteen numbers: it is "
+                    "not calibrated for this version",
+                    vly_rwkv_weights_path(weights), key,
+                    text ? text : "missing");
+}
+
 /* Is it a model of telemetry, and of this one? */
-static vly_status check(const vly_rwkv_weights *weights, vly_tail *tails,
+static vly_status check(const vly_rwkv_weights *weights, vly_watcher_rwkv *made,
                         vly_error *error)
 {
     const char *path = vly_rwkv_weights_path(weights);
     const uint32_t n = vly_rwkv_weights_sizes(weights)->vocabulary;
     const char *version = vly_rwkv_weights_metadata(weights, TOKENS_KEY);
-    const char *text = vly_rwkv_weights_metadata(weights, VLY_TAILS_KEY);
     if (n != VLY_TOKEN_VOCABULARY)
         return vly_fail(error, VLY_E_PARSE,
                         "%s: a vocabulary of %u tokens, wanted %d: it is no "
@@ -43,12 +56,16 @@ static vly_status check(const vly_rwkv_weights *weights, vly_tail *tails,
                         "%s: metadata %s is %.40s, wanted " TOKENS_VERSION
                         ": it was trained on other tokens",
                         path, TOKENS_KEY, version ? version : "missing");
-    if (!text || !vly_tails_read(text, tails))
-        return vly_fail(error, VLY_E_PARSE,
-                        "%s: metadata %s is %.120s, wanted fifteen numbers: it "
-                        "is not calibrated for this version",
-                        path, VLY_TAILS_KEY, text ? text : "missing");
-    return VLY_OK;
+    const vly_status status =
+        read_tails(weights, VLY_TAILS_KEY, made->tails, error);
+    if (status != VLY_OK)
+        return status;
+    /* who has no device to calibrate it on trains a model too */
+    if (!vly_rwkv_weights_metadata(weights, VLY_DEVICE_TAILS_KEY)) {
+        memcpy(made->device_tails, made->tails, sizeof made->tails);
+        return VLY_OK;
+    }
+    return read_tails(weights, VLY_DEVICE_TAILS_KEY, made->device_tails, error);
 }
 
 /* Best effort is admitted only where enough stays for bursts. */
@@ -80,7 +97,7 @@ vly_status vly_watcher_rwkv_open(const vly_registry *registry, const char *path,
     if (!made)
         return vly_fail_nomem(error, sizeof *made, "the monitor's model");
     VLY_TRY(vly_rwkv_weights_open(path, VLY_RWKV_LORA_NATIVE, &weights, error));
-    VLY_TRY(check(weights, made->tails, error));
+    VLY_TRY(check(weights, made, error));
     VLY_TRY(admit(made, registry, device,
                   vly_rwkv_weights_sizes(weights)->n_parameters * 4, error));
     vly_rwkv_source_of(weights, &source);
@@ -124,6 +141,12 @@ vly_watcher_model vly_watcher_rwkv_model(vly_watcher_rwkv *model)
 const struct vly_tail *vly_watcher_rwkv_tails(const vly_watcher_rwkv *model)
 {
     return model->tails;
+}
+
+const struct vly_tail *
+vly_watcher_rwkv_device_tails(const vly_watcher_rwkv *model)
+{
+    return model->device_tails;
 }
 
 uint64_t vly_watcher_rwkv_bytes(const vly_watcher_rwkv *model)

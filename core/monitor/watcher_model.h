@@ -26,6 +26,9 @@ void vly_watcher_rwkv_close(vly_watcher_rwkv *model); /* NULL is legal */
 /* What it is to the watcher; valid until close. */
 vly_watcher_model vly_watcher_rwkv_model(vly_watcher_rwkv *model);
 const struct vly_tail *vly_watcher_rwkv_tails(const vly_watcher_rwkv *model);
+/* of nets on devices; the same where it was calibrated on none */
+const struct vly_tail *
+vly_watcher_rwkv_device_tails(const vly_watcher_rwkv *model);
 /* Bytes that it holds, of its device. */
 uint64_t vly_watcher_rwkv_bytes(const vly_watcher_rwkv *model);
 /* true: the device is the processor */

@@ -5,13 +5,17 @@
 
 #include "base/number.h"
 
-/* FLOOR: the least spread, in levels (64 are a factor of 2): who shares a
- * core's other half or its memory makes work half as much again. TOLD: a record
- * that waited for all but one part in so many tells nothing of its work, as
- * waiting between two calls is counted too. */
-enum { FLOOR = 32, TOLD = 64 };
+/* The least spread, in levels (64 are a factor of 2): who shares a core's other
+ * half or its memory makes work half as much again; a device a net has for
+ * itself, and its bursts take the same time to a few hundredths. */
+enum { FLOOR = 32, DEVICE_FLOOR = 8 };
+/* TOLD: a record that waited for all but one part in so many tells nothing of
+ * its work; OTHERS: nor does one in which other threads of the net waited for
+ * more than one part in so many. */
+enum { TOLD = 64, OTHERS = 8 };
 
-static double above(vly_work *work, int32_t level, int32_t events)
+static double above(vly_work *work, int32_t level, int32_t events,
+                    int32_t floor)
 {
     if (work->work.n == 0)
         return 0;
@@ -19,7 +23,7 @@ static double above(vly_work *work, int32_t level, int32_t events)
     const int64_t d = (int64_t)level * 256 - work->work.centre -
                       (work->events.n > 0 && more > 0 ? more : 0);
     work->times = vly_exp((double)d / 256 / 64 * vly_log(2));
-    return (double)d / (double)vly_running_spread(&work->work, FLOOR);
+    return (double)d / (double)vly_running_spread(&work->work, floor);
 }
 
 double vly_work_judge(vly_work *work, const vly_record *record, bool learns)
@@ -27,15 +31,19 @@ double vly_work_judge(vly_work *work, const vly_record *record, bool learns)
     const uint64_t run = record->run_ns;
     const uint64_t spent =
         record->waited_ns < run ? run - record->waited_ns : 0;
-    if (record->bursts == 0 || spent <= run / TOLD)
+    const int32_t floor = record->on_device ? DEVICE_FLOOR : FLOOR;
+    /* waiting between two calls is counted too; what part of waiting for
+     * another thread was waiting for a processor is known roughly */
+    if (record->bursts == 0 || spent <= run / TOLD ||
+        record->threads_waited_ns > run / OTHERS)
         return 0;
     const int32_t by = vly_token_level(record->bursts);
     const int32_t level = vly_token_level(spent) - by;
     const int32_t events = vly_token_level(record->events) - by;
-    work->late[work->n++ % VLY_WORK_LASTS] = above(work, level, events);
+    work->late[work->n++ % VLY_WORK_LASTS] = above(work, level, events, floor);
     if (learns) {
-        vly_running_learn(&work->work, level, FLOOR);
-        vly_running_learn(&work->events, events, FLOOR);
+        vly_running_learn(&work->work, level, floor);
+        vly_running_learn(&work->events, events, floor);
     }
     double least = work->late[0];
     for (uint32_t i = 1; i < VLY_WORK_LASTS; i++)

@@ -46,17 +46,17 @@ fi
 model() {
     python3 "$genomes/../tests/support/random_rwkv.py" "$@"
 }
-model other.safetensors 300 1 volley.tokens=1 "volley.rarity=6 0.02 1 6 0.02 1 6 0.02 1 6 0.02 1 6 0.02 1"
+model other.safetensors 300 1 volley.tokens=2 "volley.rarity=6 0.02 1 6 0.02 1 6 0.02 1 6 0.02 1 6 0.02 1"
 expect 2 run small.toml --monitor=other.safetensors
 says 'a vocabulary of 300 tokens, wanted 256'
 model raw.safetensors 256 1
 expect 2 run small.toml --monitor=raw.safetensors
 says 'metadata volley.tokens is missing'
-model loose.safetensors 256 1 volley.tokens=1
+model loose.safetensors 256 1 volley.tokens=2
 expect 2 run small.toml --monitor=loose.safetensors
 says 'metadata volley.rarity is missing, wanted fifteen numbers: it is not calibrated for this version'
-model calm.safetensors 256 2 volley.tokens=1 "volley.rarity=1e6 0.02 1 1e6 0.02 1 1e6 0.02 1 1e6 0.02 1 1e6 0.02 1"
-model nervous.safetensors 256 1 volley.tokens=1 "volley.rarity=1e6 0.9 1 1e-9 0.9 1e-9 1e-9 0.9 1e-9 1e6 0.9 1 1e6 0.9 1"
+model calm.safetensors 256 2 volley.tokens=2 "volley.rarity=1e6 0.02 1 1e6 0.02 1 1e6 0.02 1 1e6 0.02 1 1e6 0.02 1"
+model nervous.safetensors 256 1 volley.tokens=2 "volley.rarity=1e6 0.9 1 1e-9 0.9 1e-9 1e-9 0.9 1e-9 1e6 0.9 1 1e6 0.9 1"
 expect 3 run small.toml --monitor=calm.safetensors --monitor-device nothing:1
 says 'nothing'
 holds [ "$(wc -l <err)" -eq 1 ]

@@ -35,7 +35,8 @@ END_OF_SAME
     # the monitor's score, with the shipped model and with one that foretells
     # nothing, and the same with the surprise that it told
     python3 "$2/tests/support/random_rwkv.py" judge.safetensors 256 1 \
-        volley.tokens=1 "volley.rarity=0.3 0.05 0.2 0.5 0.05 0.4 0.1 0.05 0.8 0.2 0.05 0.5 0.2 0.05 0.5"
+        volley.tokens=2 "volley.rarity=0.3 0.05 0.2 0.5 0.05 0.4 0.1 0.05 0.8 0.2 0.05 0.5 0.2 0.05 0.5" \
+        "volley.rarity_device=0.2 0.05 0.3 0.4 0.05 0.2 0.2 0.05 0.6 0.3 0.05 0.1 0.1 0.05 0.3"
     shipped=$2/core/monitor/model/telemetry.safetensors
     # some records waited for a processor, in some neurons fire together
     sed 's/"seconds": \(0[.]0[4-9][0-9]*\),/"seconds": \1, "waited_s": 0.03125,/' \
@@ -43,6 +44,10 @@ END_OF_SAME
         sed -e '70,90s/"spikes": \([0-9]*\),/"spikes": \1, "spikes_squared": \1999,/' \
             -e '1,69s/"spikes": \([0-9]*\),/"spikes": \1, "spikes_squared": \199,/' \
             >waited.jsonl
+    # the same on a device, where threads of the host waited at times
+    sed -e 's/"device_bytes": 0,/"device_bytes": 7000, "threads_waited_s": 0,/' \
+        -e '30,50s/"threads_waited_s": 0/"threads_waited_s": 0.0625/' \
+        waited.jsonl >ondevice.jsonl
     cat >both.py <<'END_OF_BOTH'
 import json, pathlib, sys
 import runs, score, tokens
@@ -52,7 +57,11 @@ assert any(record["waited_ns"] > 0 for record in records)
 ours = [json.loads(line) for line in open("scores.json")]
 nats = [[a["nats"][name] for name in tokens.NAMES] for a in ours]
 limit = score.threshold(30, 3600)
-tails = [float(x) for x in runs.metadata(model)["volley.rarity"].split()]
+on_device = path.name == "ondevice.jsonl"
+assert {record["on_device"] for record in records} == {on_device}
+assert on_device == any(record["threads_waited_ns"] > 0 for record in records)
+key = "volley.rarity_device" if on_device else "volley.rarity"
+tails = [float(x) for x in runs.metadata(model)[key].split()]
 judge = score.Rarity([tails[i:i + 3] for i in range(0, 15, 3)], limit)
 rows = score.judged(names, records, nats, judge)
 assert len(ours) == len(rows) > 50
@@ -70,15 +79,22 @@ for a, (record, text, row, got) in zip(ours, rows):
 print(*sorted(seen))
 END_OF_BOTH
     for model in judge.safetensors "$shipped"; do
-        expect 0 monitor tokens waited.jsonl --json --model "$model" \
-            --every 1000 --alarms 30
-        cp out scores.json
-        PYTHONPATH="$2/tools/monitor" python3 both.py waited.jsonl "$model" \
-            >>both
+        for file in waited.jsonl ondevice.jsonl; do
+            expect 0 monitor tokens "$file" --json --model "$model" \
+                --every 1000 --alarms 30
+            cp out scores.json
+            PYTHONPATH="$2/tools/monitor" python3 both.py "$file" "$model" \
+                >>both
+        done
     done
     # counting foretells better than a model that was never trained: none of its
     # surprise counts
-    printf '%s\n' 'alarm extreme stall unison work' 'alarm extreme stall surprise unison work' >wanted
+    for file in waited ondevice; do
+        printf '%s\n' 'alarm extreme stall unison work'
+    done >wanted
+    for file in waited ondevice; do
+        printf '%s\n' 'alarm extreme stall surprise unison work'
+    done >>wanted
     holds cmp -s both wanted
 fi
 expect 2 monitor tokens "$golden/telemetry.jsonl" --model m.safetensors

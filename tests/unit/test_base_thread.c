@@ -233,6 +233,9 @@ static void clock_and_cores(void **state)
     for (int i = 0; i < 1000; i++)
         vly_thread_gang(2, nothing, NULL);
     const uint64_t more = vly_thread_waited_ns();
+    /* each of at most 15 threads waited at most since it began */
+    const uint64_t pool = vly_thread_pool_waited_ns();
+    assert_true(vly_thread_pool_waited_ns() >= pool);
     uint64_t end = vly_clock_ns();
     assert_true(end > start);
     assert_true(more >= waited && more - waited <= end - start);

@@ -196,6 +196,43 @@ static void test_own_tail(void **state)
     vly_surprise_destroy(surprise);
 }
 
+/* A net on a device has tails of its own. */
+static void test_device_tails(void **state)
+{
+    (void)state;
+    vly_tail tails[VLY_CHANNELS];
+    double score[2];
+    memcpy(tails, usual_tails, sizeof tails);
+    tails[VLY_CHANNEL_STALL].excess *= 4;
+    for (int on_device = 0; on_device < 2; on_device++) {
+        vly_surprise *surprise = NULL;
+        vly_verdict verdict;
+        assert_int_equal(
+            vly_surprise_create(usual_tails, 1, 0.1, &surprise, NULL), VLY_OK);
+        vly_surprise_devices(surprise, tails);
+        for (uint32_t n = 0; n < 40; n++) {
+            const uint64_t wall = n < 39 ? 1000000 : 900000000;
+            const vly_record record = {.bursts = 10,
+                                       .wall_ns = wall,
+                                       .run_ns = 1000000,
+                                       .on_device = on_device};
+            const uint8_t text[VLY_TOKENS_PER_RECORD] = {0, 9};
+            vly_record_note note = {.raised = VLY_NO_AREA,
+                                    .lowered = VLY_NO_AREA,
+                                    .silent = VLY_NO_AREA,
+                                    .device = VLY_NO_AREA};
+            const double nats[VLY_METRICS] = {0};
+            note.centre[VLY_METRIC_PACE] = vly_token_level(100000);
+            note.spread[VLY_METRIC_PACE] = 8;
+            vly_surprise_judge(surprise, &record, &note, text, nats, &verdict);
+        }
+        assert_string_equal(verdict.channel, "stall");
+        score[on_device] = verdict.score;
+        vly_surprise_destroy(surprise);
+    }
+    assert_true(score[1] > 1 && score[1] < 0.7 * score[0]);
+}
+
 /* Of a fault that lasts nothing is learned, so the next one is told of again;
  * what goes on for very long is how the net is now. */
 static void test_episode(void **state)
@@ -519,12 +556,13 @@ static void test_sentence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nats),      cmocka_unit_test(test_tails),
-        cmocka_unit_test(test_alarm),     cmocka_unit_test(test_own_tail),
-        cmocka_unit_test(test_facts),     cmocka_unit_test(test_episode),
-        cmocka_unit_test(test_counting),  cmocka_unit_test(test_times),
-        cmocka_unit_test(test_stalls),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_detectors), cmocka_unit_test(test_gaussian),
-        cmocka_unit_test(test_causes),    cmocka_unit_test(test_sentence)};
+        cmocka_unit_test(test_nats),     cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_alarm),    cmocka_unit_test(test_device_tails),
+        cmocka_unit_test(test_own_tail), cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_episode),  cmocka_unit_test(test_counting),
+        cmocka_unit_test(test_times),    cmocka_unit_test(test_stalls),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_detectors),
+        cmocka_unit_test(test_gaussian), cmocka_unit_test(test_causes),
+        cmocka_unit_test(test_sentence)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -96,6 +96,56 @@ static vly_tokens *warm(uint32_t n)
     return tokens;
 }
 
+/* How long a record waited for a processor is nothing of the net: times are
+ * without it, phases are not told where it was more than an eighth, and nothing
+ * is where an eighth is not left. */
+static void test_waited(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t waited_ms;
+        bool pace;
+        bool phases;
+    } cases[] = {{1, true, true},
+                 {2, true, false},
+                 {60, true, false},
+                 {81, false, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        vly_tokens *tokens = warm(100);
+        uint8_t text[VLY_TOKENS_PER_RECORD];
+        uint64_t areas[AREAS];
+        vly_record_note note;
+        vly_record record = sound(100);
+        record.waited_ns = cases[i].waited_ms * 1000000;
+        record.wall_ns += record.waited_ns;
+        record.run_ns += record.waited_ns;
+        record.delivery_ns *= 3; /* of it */
+        sound_areas(100, areas);
+        assert_true(vly_tokens_make(tokens, &record, areas, NULL, text, &note));
+        assert_true(note.z16[VLY_METRIC_PACE] > -32 &&
+                    note.z16[VLY_METRIC_PACE] < 32);
+        assert_int_equal(note.level[VLY_METRIC_BURST] !=
+                             note.centre[VLY_METRIC_BURST],
+                         cases[i].pace);
+        assert_int_equal(note.z16[VLY_METRIC_DELIVERY] > 64, cases[i].phases);
+        vly_tokens_destroy(tokens);
+    }
+    /* in the exchange the other phases have no part */
+    vly_tokens *tokens = warm(100);
+    uint8_t text[VLY_TOKENS_PER_RECORD];
+    uint64_t areas[AREAS];
+    vly_record_note note;
+    vly_record record = sound(100);
+    record.waited_ns = record.exchange_ns = 5000000;
+    record.wall_ns += 5000000;
+    record.run_ns += 5000000;
+    record.delivery_ns *= 3;
+    sound_areas(100, areas);
+    assert_true(vly_tokens_make(tokens, &record, areas, NULL, text, &note));
+    assert_true(note.z16[VLY_METRIC_DELIVERY] > 64);
+    vly_tokens_destroy(tokens);
+}
+
 /* Held, a change that lasts stays as far away as it was in the beginning, and
  * what was before it is as usual again; not held it becomes what is usual. */
 static void test_hold(void **state)
@@ -355,10 +405,11 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hold),        cmocka_unit_test(test_level),
-        cmocka_unit_test(test_vocabulary),  cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_areas_named), cmocka_unit_test(test_short),
-        cmocka_unit_test(test_still),       cmocka_unit_test(test_device),
-        cmocka_unit_test(test_between),     cmocka_unit_test(test_memory)};
+        cmocka_unit_test(test_waited),  cmocka_unit_test(test_hold),
+        cmocka_unit_test(test_level),   cmocka_unit_test(test_vocabulary),
+        cmocka_unit_test(test_changes), cmocka_unit_test(test_areas_named),
+        cmocka_unit_test(test_short),   cmocka_unit_test(test_still),
+        cmocka_unit_test(test_device),  cmocka_unit_test(test_between),
+        cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

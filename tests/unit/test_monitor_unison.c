@@ -61,6 +61,29 @@ static void test_length(void **state)
     }
 }
 
+/* Of fewer bursts a variance is known less well: a sixteenth of them, and the
+ * same deviation counts for a quarter. */
+static void test_fewer(void **state)
+{
+    (void)state;
+    double held[2];
+    for (int k = 0; k < 2; k++) {
+        vly_unison unison;
+        const uint64_t n = k == 0 ? 1600 : 100;
+        unison = (vly_unison){.held = 0};
+        for (int i = 0; i < 200; i++) {
+            const vly_record usual = {
+                .bursts = 1600, .spikes = 1600 * 20, .squares = 1600 * 600};
+            (void)vly_unison_judge(&unison, &usual, true);
+        }
+        const vly_record more = {
+            .bursts = n, .spikes = n * 20, .squares = n * 700};
+        held[k] = vly_unison_judge(&unison, &more, false);
+    }
+    assert_true(held[0] > 0.5);
+    assert_close(held[1], held[0] / 4, 0.01 * held[0]);
+}
+
 static void test_untold(void **state)
 {
     (void)state;
@@ -85,8 +108,8 @@ static void test_untold(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pulses),
-                                       cmocka_unit_test(test_length),
-                                       cmocka_unit_test(test_untold)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pulses), cmocka_unit_test(test_length),
+        cmocka_unit_test(test_fewer), cmocka_unit_test(test_untold)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

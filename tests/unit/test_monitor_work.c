@@ -83,10 +83,54 @@ static void test_untold(void **state)
     assert_int_equal(work.work.spread, before.work.spread);
 }
 
+/* What other threads of the net waited hides how much they worked. */
+static void test_threads(void **state)
+{
+    (void)state;
+    vly_work work;
+    vly_record record = {.bursts = 100,
+                         .run_ns = 100000 * 300,
+                         .threads_waited_ns = 100000 * 40,
+                         .events = 100000};
+    begin(&work);
+    const uint64_t n = work.n;
+    for (int i = 0; i < 10; i++)
+        assert_close(vly_work_judge(&work, &record, true), 0, 0);
+    assert_int_equal(work.n, n);
+    record.threads_waited_ns = 100000 * 35;
+    double got = 0;
+    for (int i = 0; i < VLY_WORK_LASTS; i++)
+        got = vly_work_judge(&work, &record, false);
+    assert_true(got > 2.5);
+}
+
+/* A device is nobody else's: a quarter more lies as far out there as twice the
+ * time on a processor. */
+static void test_device(void **state)
+{
+    (void)state;
+    for (int on_device = 0; on_device < 2; on_device++) {
+        vly_work work = {.n = 0};
+        vly_record record = {.bursts = 100,
+                             .run_ns = 13400000,
+                             .events = 100000,
+                             .on_device = on_device};
+        double got = 0;
+        for (int i = 0; i < 100; i++)
+            got = vly_work_judge(&work, &record, true);
+        assert_close(got, 0, 0);
+        record.run_ns = 16800000; /* 20.9 levels more */
+        for (int i = 0; i < VLY_WORK_LASTS; i++)
+            got = vly_work_judge(&work, &record, false);
+        assert_close(got, on_device ? 20.9 / 8 : 20.9 / 32, 0.2);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_slower),
-                                       cmocka_unit_test(test_activity),
-                                       cmocka_unit_test(test_untold)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slower), cmocka_unit_test(test_activity),
+        cmocka_unit_test(test_untold), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_device)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -62,7 +62,8 @@ def scores_of(run, model, tails, options):
     scores = {kind: [row[kind] for row in told]
               for kind in DETECTORS if kind != "model"}
     # the model alone has all of the budget
-    alone = score.Rarity(tails[:1], score.threshold(1, HOUR), (1.0,))
+    alone = score.Rarity(tails[rows[0]["on_device"]][:1],
+                         score.threshold(1, HOUR), (1.0,))
     scores["model"] = [alone.judge([row["surprise"]], score.is_fact(record))
                        for row, record in zip(told, kept)]
     return kept, scores
@@ -235,8 +236,12 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    numbers = runs.metadata(options.model)["volley.rarity"].split()
-    tails = [[float(x) for x in numbers[i:i + 3]] for i in range(0, len(numbers), 3)]
+    told = runs.metadata(options.model)
+    tails = []
+    for key in ("volley.rarity", "volley.rarity_device"):
+        numbers = told.get(key, told["volley.rarity"]).split()
+        tails.append([[float(x) for x in numbers[i:i + 3]]
+                      for i in range(0, len(numbers), 3)])
     sound, faults = collect(options, tails)
     n_sound = sum(map(len, sound["monitor"]))
     limits = {k: threshold(sound[k], n_sound // HOUR) for k in DETECTORS}

@@ -38,6 +38,8 @@ def _unpack(text):
     line, rest = text.split("\t", 1)
     run = json.loads(rest)
     columns = run["columns"]
+    line = json.loads(line)
+    on_device = not line.get("backend", "cpu").startswith("cpu")
     for k in STEPS:
         row = columns[k]
         for i in range(1, len(row)):
@@ -47,8 +49,11 @@ def _unpack(text):
     for i, record in enumerate(records):
         record.setdefault("waited_ns", 0)  # packed before they were told
         record.setdefault("squares", 0)
+        record.setdefault("exchange_ns", 0)
+        record.setdefault("threads_waited_ns", 0)
+        record.setdefault("on_device", on_device)
         record["areas"] = [row[i] for row in run["areas"]]
-    return json.loads(line), run["names"], records
+    return line, run["names"], records
 
 
 def lines(folder, split=None):
@@ -86,8 +91,8 @@ def metadata(model):
 def write(run, path):
     """A run as a file of --telemetry with what the monitor reads of it."""
     _, names, records = run
-    host = device = 1 << 40
-    lost = 0
+    host, lost = 1 << 40, 0
+    device = 1 << 40 if records and records[0]["on_device"] else 0
     with open(path, "w", encoding="utf-8") as file:
         head = {"telemetry": 1, "dt_ms": 1, "neurons": dict.fromkeys(names, 1)}
         file.write(json.dumps(head) + "\n")
@@ -102,9 +107,12 @@ def write(run, path):
                 "time": f"{at:%Y-%m-%dT%H:%M:%S}.{r['unix_ms'] % 1000:03}Z",
                 "burst": r["burst"], "bursts": r["bursts"],
                 "seconds": r["wall_ns"] / 1e9,
-                "waited_s": r["waited_ns"] / 1e9, "backend": "",
+                "waited_s": r["waited_ns"] / 1e9,
+                "threads_waited_s": r["threads_waited_ns"] / 1e9,
+                "backend": "",
                 "burst_us": each("run_ns"), "delivery_us": each("delivery_ns"),
-                "dynamics_us": each("dynamics_ns"), "spikes": r["spikes"],
+                "dynamics_us": each("dynamics_ns"),
+                "exchange_us": each("exchange_ns"), "spikes": r["spikes"],
                 "spikes_squared": r["squares"],
                 "events": r["events"], "host_bytes": host,
                 "device_bytes": device, "lost": lost,
@@ -132,7 +140,9 @@ def steps(state, records):
             usual = max(1, record["bursts"]) * 2 ** (
                 (state.centres[0] + SPREADS * state.spreads[0]) / 64)
             record["stall_ms"] = max(0.0, record["wall_ns"] -
-                                     record["waited_ns"] - usual) * 1e-6
+                                     record["waited_ns"] -
+                                     record["threads_waited_ns"] -
+                                     usual) * 1e-6
             yield record, got, state.levels, state.z16
 
 

@@ -160,21 +160,24 @@ class Work:
     """What a burst costs its thread, without waiting for a processor, above
     where that has been: the least of the last records (work.c)."""
 
-    FLOOR = 32
+    FLOORS = 32, 8  # on processors, on a device
+    TOLD, OTHERS = 64, 8
     LASTS = 4
-    TOLD = 64
 
     def __init__(self):
-        self.work = tokens.Running(self.FLOOR)
-        self.events = tokens.Running(self.FLOOR)
+        self.work = tokens.Running(self.FLOORS[0])
+        self.events = tokens.Running(self.FLOORS[0])
         self.late = []
 
     def judge(self, record, learns=True):
         """In spreads, 0 below; learns it, unless an episode goes on."""
         n, run = record["bursts"], record["run_ns"]
         spent = run - min(run, record["waited_ns"])
-        if n == 0 or spent <= run // self.TOLD:
+        if n == 0 or spent <= run // self.TOLD or \
+                record["threads_waited_ns"] > run // self.OTHERS:
             return 0.0
+        self.work.floor = self.events.floor = \
+            256 * self.FLOORS[record["on_device"]]
         level = tokens.level(spent) - tokens.level(n)
         events = tokens.level(record["events"]) - tokens.level(n)
         self.late.append(self._above(level, events))
@@ -203,6 +206,7 @@ class Unison:
 
     def __init__(self):
         self.late = tokens.Running(self.FLOOR)
+        self.bursts = tokens.Running(self.FLOOR)
         self.held = 0.0
 
     def judge(self, record, learns=True):
@@ -213,13 +217,18 @@ class Unison:
         f = max(0.0, float(record["squares"]) - total * total / n) * \
             256 / total
         level = tokens.level(int(f) if f < 1e18 else 1 << 60)
+        bursts = tokens.level(record["bursts"])
         if self.late.n:
+            # what a variance is known to goes with the root of the bursts
+            fewer = (self.bursts.centre - bursts * 256) / 256
             z = (level * 256 - self.late.centre) / \
-                max(self.late.spread, self.late.floor)
+                (max(self.late.spread, self.late.floor) *
+                 2 ** (max(0.0, fewer) / 128))
             self.held = max(0.0, self.held * self.KEEP +
                             min(z, self.Z_MOST) * (1 - self.KEEP))
         if learns:
             self.late.learn(level)
+            self.bursts.learn(bursts)
         return self.held
 
 
@@ -281,6 +290,7 @@ class Rarity:
         self.tails, self.limit, self.budget = tails, limit, budget
         self.above = [PRIOR * share + 1 for _, share, _ in tails]
         self.sums = [a * t[2] for a, t in zip(self.above, tails)]
+        self.peak = 0.0  # of records of work that go on
         self.n, self.quiet, self.episode = 0, QUIET, 0
 
     def learns(self):
@@ -296,15 +306,27 @@ class Rarity:
         warm = self.n >= tokens.WARM
         if warm and not fact and self.quiet >= QUIET:
             for c, x in enumerate(values):
-                base, _, excess = self.tails[c]
-                if x > base:
-                    self.above[c] += 1
-                    self.sums[c] += min(x - base, 4 * excess)
+                self._learn(c, x)
         strange = fact or (warm and got >= self.limit)
         self.quiet = 0 if strange else min(self.quiet + 1, QUIET)
         self.episode = self.episode + 1 if self.quiet < QUIET else 0
         self.n += 1
         return got if warm or fact else 0.0
+
+    def _learn(self, c, x):
+        base, _, excess = self.tails[c]
+        over = max(0.0, min(x - base, 4 * excess))
+        if c != CHANNELS.index("work"):
+            self.above[c] += over > 0
+            self.sums[c] += over
+            return
+        # of those that follow each other the largest counts, once
+        if over > self.peak:
+            self.above[c] += self.peak == 0
+            self.sums[c] += over - self.peak
+            self.peak = over
+        if over == 0:
+            self.peak = 0.0
 
     def _rarity(self, c, x):
         base, share, excess = self.tails[c]

@@ -22,6 +22,7 @@ MEMORY = 128
 FREE = 8
 AREA_FLOOR = 8
 SPOKEN = 256
+LEFT = 8
 BORDERS = [8, 16, 32, 48, 80, 128, 256, 512]
 
 
@@ -39,6 +40,20 @@ def level(value):
             m >>= 1
             places += 1
     return 64 + 64 * octave + places
+
+
+def without(ns, waited_ns):
+    """A time without what was waited for a processor; None if that was nearly
+    all of it."""
+    rest = max(0, ns - waited_ns)
+    return None if rest < ns // LEFT else rest
+
+
+def knows_phases(r):
+    """Whether little was waited beyond the exchange: in which phase nobody
+    knows."""
+    run = max(0, r["run_ns"] - r["exchange_ns"])
+    return max(0, r["waited_ns"] - r["exchange_ns"]) <= run // LEFT
 
 
 def signed_level(value, unit):
@@ -107,18 +122,23 @@ class Tokens:
     def _levels(self, r):
         """Levels of the metrics by name; what has no value is left out."""
         n = r["bursts"]
-        got = {"pace": level(r["wall_ns"]) - level(max(n, 1)),
-               "host": signed_level(r["host_growth"], 256),
+        got = {"host": signed_level(r["host_growth"], 256),
                "memory": signed_level(r["device_growth"], 256),
                "clock": signed_level(r["clock_ms"], 8),
                "checks": count_level(r["lost"] + r["missing"] +
                                      r["wrong_place"])}
+        wall = without(r["wall_ns"], r["waited_ns"])
+        if wall is not None:
+            got["pace"] = level(wall) - level(max(n, 1))
         if n == 0:
             return got
-        got["burst"] = level(r["run_ns"]) - level(n)
-        if r["delivery_ns"] > 0 and r["events"] > 0:
+        run = without(r["run_ns"], r["waited_ns"])
+        if run is not None:
+            got["burst"] = level(run) - level(n)
+        phases = knows_phases(r)
+        if phases and r["delivery_ns"] > 0 and r["events"] > 0:
             got["delivery"] = level(r["delivery_ns"]) - level(r["events"])
-        if r["dynamics_ns"] > 0:
+        if phases and r["dynamics_ns"] > 0:
             got["dynamics"] = level(r["dynamics_ns"]) - level(n)
         got["rate"] = level(r["spikes"]) - level(n)
         if r["spikes"] > 0:
@@ -181,8 +201,8 @@ def _unix_ms(text):
     return round(at.replace(tzinfo=timezone.utc).timestamp() * 1000)
 
 
-SUMS = ["bursts", "wall_ns", "waited_ns", "run_ns", "delivery_ns",
-        "dynamics_ns", "spikes", "squares", "events", "host_growth", "device_growth",
+SUMS = ["bursts", "wall_ns", "waited_ns", "threads_waited_ns", "run_ns", "delivery_ns",
+        "dynamics_ns", "exchange_ns", "spikes", "squares", "events", "host_growth", "device_growth",
         "lost"]
 
 
@@ -213,7 +233,7 @@ def _record(line, before):
     n = line["bursts"]
 
     def total(key):
-        return round(line[key] * n * 1000) if line[key] is not None else 0
+        return round((line.get(key) or 0) * n * 1000)
     areas = list(line["area_spikes"].values())
     past = before or line
     wall = round(line["seconds"] * 1e9)
@@ -221,8 +241,10 @@ def _record(line, before):
         "burst": line["burst"], "unix_ms": _unix_ms(line["time"]),
         "bursts": n, "wall_ns": wall,
         "waited_ns": round(line.get("waited_s", 0) * 1e9),
+        "threads_waited_ns": round(line.get("threads_waited_s", 0) * 1e9),
         "run_ns": total("burst_us"), "delivery_ns": total("delivery_us"),
-        "dynamics_ns": total("dynamics_us"), "spikes": line["spikes"],
+        "dynamics_ns": total("dynamics_us"),
+        "exchange_ns": total("exchange_us"), "spikes": line["spikes"],
         "squares": line.get("spikes_squared", 0),
         "events": line["events"], "areas": areas,
         "host_growth": line["host_bytes"] - past["host_bytes"],
@@ -231,7 +253,7 @@ def _record(line, before):
         wall // 1000000 if before else 0,
         "lost": line["lost"] - past["lost"],
         "missing": abs(sum(areas) - line["spikes"]) if areas else 0,
-        "wrong_place": 0}
+        "on_device": past["device_bytes"] > 0, "wrong_place": 0}
 
 
 def merge(a, b):

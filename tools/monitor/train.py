@@ -268,7 +268,7 @@ def keep_best(options, corpus, model, nats, count, best):
     """Saves the model if none was better."""
     if best is None or nats < best:
         rwkv7.save(model, options.model, {
-            "volley.tokens": "1",
+            "volley.tokens": "2",
             "volley.training":
                 f"seed {options.seed}, step {count} of {options.lanes} times "
                 f"{PIECE} tokens, {len(corpus.spans)} runs, "
