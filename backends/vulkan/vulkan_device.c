@@ -322,6 +322,7 @@ static void choose_shape(vly_vulkan_device *device)
     vkGetPhysicalDeviceProperties2(device->physical, &properties2);
     const VkPhysicalDeviceProperties *all = &properties2.properties;
     int is_cpu = all->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+    device->is_cpu = (uint32_t)is_cpu;
     vly_vulkan_shape *shape = &device->shape;
     uint32_t most = all->limits.maxComputeWorkGroupInvocations;
     most = most < all->limits.maxComputeWorkGroupSize[0]

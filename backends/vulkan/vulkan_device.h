@@ -74,6 +74,7 @@ typedef struct vly_vulkan_device {
     uint32_t shared_max;      /* bytes of its shared memory */
     uint32_t n_units;         /* multiprocessors, or a guess; processors: 1 */
     uint32_t has_budget;      /* 1: VK_EXT_memory_budget */
+    uint32_t is_cpu;          /* 1: the device is the processor (lavapipe) */
     uint32_t timestamp_bits;  /* 0: no timestamps */
     float timestamp_ns;       /* of one step */
     vly_vulkan_shape shape;   /* where a net wants nothing else */

@@ -249,6 +249,10 @@ vly_status vly_vulkan_net_info(const vly_backend_net *net, vly_net_info *info,
     info->n_threads = 1;
     info->host_bytes = net->heap.bytes + net->pinned_bytes;
     info->device_bytes = net->device_bytes;
+    if (net->device->is_cpu) {
+        info->host_bytes += info->device_bytes;
+        info->device_bytes = 0;
+    }
     double synapses = net->n_synapses > 0 ? (double)net->n_synapses : 1.0;
     double bytes = (double)net->rows_bytes / synapses;
     if (net->is_sliced)
