@@ -258,6 +258,7 @@ static vly_status run_until(run_job *job, uint64_t until)
         if (status != VLY_OK)
             return status;
         run_monitor_between(job);
+        run_watch_moved(job);
         if (moves_of(job) != moves) {
             moves = moves_of(job);
             piece = 1;
@@ -308,6 +309,7 @@ static vly_status run_paced(run_job *job, uint64_t until)
         if (status != VLY_OK)
             return status;
         run_monitor_between(job);
+        run_watch_moved(job);
         if (tool_signals_stopped())
             return VLY_E_STOPPED;
         if (!run_pace_wait(&job->pace, must_wake))

@@ -20,6 +20,7 @@
 #include "run_alarm.h"
 #include "run_job.h"
 #include "run_monitor_figures.h"
+#include "run_place.h"
 
 /* Actions for the burst loop, RUN_MONITOR_*. One run a process. */
 static uint32_t wanted;
@@ -41,10 +42,6 @@ struct run_monitor {
     /* of watcher and figures, for who asks from another thread while they
      * change: not held around a call that may wait */
     pthread_mutex_t ends;
-    pthread_mutex_t lock; /* of the next three */
-    char asked[64];       /* where the net was to be; "auto": anywhere */
-    char is[64];
-    uint64_t n_failures; /* of devices, and the run went on */
 };
 
 bool run_monitor_wanted(void)
@@ -117,7 +114,6 @@ vly_status run_monitor_load(run_job *job, vly_error *error)
     made->job = job;
     made->alarm.failure.struct_size = sizeof made->alarm.failure;
     made->figures.watched.failure.struct_size = sizeof(vly_error);
-    pthread_mutex_init(&made->lock, NULL);
     pthread_mutex_init(&made->ends, NULL);
     job->monitor = made;
     status = load(job, made, &why);
@@ -133,33 +129,6 @@ vly_status run_monitor_load(run_job *job, vly_error *error)
 }
 
 /* ---- what the watcher asks and tells ------------------------------------- */
-
-/* Up to a colon or comma. */
-static bool same_plugin(const char *a, const char *b)
-{
-    const size_t n = strcspn(a, ":,");
-    return n == strcspn(b, ":,") && strncmp(a, b, n) == 0;
-}
-
-static bool is_wrong_place(void *context)
-{
-    run_monitor *monitor = context;
-    pthread_mutex_lock(&monitor->lock);
-    const bool wrong = monitor->is[0] != '\0' &&
-                       strcmp(monitor->asked, "auto") != 0 &&
-                       !same_plugin(monitor->asked, monitor->is);
-    pthread_mutex_unlock(&monitor->lock);
-    return wrong;
-}
-
-static uint64_t count_failures(void *context)
-{
-    run_monitor *monitor = context;
-    pthread_mutex_lock(&monitor->lock);
-    const uint64_t n = monitor->n_failures;
-    pthread_mutex_unlock(&monitor->lock);
-    return n;
-}
 
 static bool tell_device(void *context, uint64_t *values)
 {
@@ -209,40 +178,6 @@ void run_monitor_after(const run_job *job, uint64_t next_ns)
         (void)vly_gate_offer(job->monitor->gate);
 }
 
-/* Where the last command, swap or fail-over wanted the net. */
-static const char *place_asked(const run_job *job)
-{
-    const char *place = job->plan.backend;
-    if (job->n_failures > 0)
-        return "auto"; /* wherever it was rescued to */
-    for (uint32_t i = 0; i < job->plan.n_swaps; i++)
-        if (job->plan.swaps[i].done)
-            place = job->plan.swaps[i].backend;
-    return place;
-}
-
-static void note_place(run_monitor *monitor)
-{
-    run_job *job = monitor->job;
-    const char *asked = place_asked(job);
-    char is[64];
-    const bool moved =
-        monitor->n_failures != job->n_failures ||
-        strncmp(monitor->asked, asked, sizeof monitor->asked - 1) != 0;
-    /* or a net that was moved just now is where it is no more, to the rules */
-    if (moved)
-        run_watch_moved(job);
-    watch_backend(job->watch, is, sizeof is);
-    /* only this thread writes them */
-    if (!moved && strcmp(monitor->is, is) == 0)
-        return;
-    pthread_mutex_lock(&monitor->lock);
-    snprintf(monitor->asked, sizeof monitor->asked, "%s", asked);
-    snprintf(monitor->is, sizeof monitor->is, "%s", is);
-    monitor->n_failures = job->n_failures;
-    pthread_mutex_unlock(&monitor->lock);
-}
-
 static void make_checkpoint(run_monitor *monitor)
 {
     run_job *job = monitor->job;
@@ -261,7 +196,6 @@ void run_monitor_between(run_job *job)
     run_monitor *monitor = job->monitor;
     if (!monitor || !monitor->watcher)
         return;
-    note_place(monitor);
     const uint32_t actions = __atomic_exchange_n(&wanted, 0u, __ATOMIC_ACQ_REL);
     if (actions & RUN_MONITOR_CHECKPOINT)
         make_checkpoint(monitor);
@@ -282,9 +216,9 @@ void run_monitor_between(run_job *job)
 static bool shares_device(const run_job *job, const char *device)
 {
     const run_plan *plan = &job->plan;
-    bool shares = same_plugin(job->result.stats.backend, device);
+    bool shares = run_place_same(job->result.stats.backend, device);
     for (uint32_t i = 0; i < plan->n_swaps; i++)
-        shares = shares || same_plugin(plan->swaps[i].backend, device);
+        shares = shares || run_place_same(plan->swaps[i].backend, device);
     return shares;
 }
 
@@ -320,7 +254,6 @@ vly_status run_monitor_open(run_job *job, vly_error *error)
     VLY_TRY(vly_gate_create(&gate, &monitor->gate, error));
     VLY_TRY(watch_devices_open(run_watch_devices(job->watch), &monitor->devices,
                                error));
-    note_place(monitor);
     const vly_watcher_options options = {
         .ring = run_watch_ring(job->watch),
         .areas = net->areas,
@@ -333,8 +266,6 @@ vly_status run_monitor_open(run_job *job, vly_error *error)
         .record_s = job->plan.watch.every_ms * 1e-3,
         .n_device = watch_devices_count(monitor->devices),
         .device = monitor->devices ? tell_device : NULL,
-        .wrong_place = is_wrong_place,
-        .failures = count_failures,
         .on_anomaly = on_anomaly,
         .context = monitor};
     monitor->begin_ns = vly_clock_ns();
@@ -403,7 +334,6 @@ vly_status run_monitor_close(run_job *job, vly_error *error)
     run_monitor_figures figures = {
         .seconds = (double)(vly_clock_ns() - monitor->begin_ns) * 1e-9,
         .every_ms = job->plan.watch.every_ms};
-    note_place(monitor); /* the last call of the engine may have failed */
     vly_gate_usage_get(monitor->gate, &figures.usage); /* of the run alone */
     vly_watcher_end(watcher);
     vly_watcher_figures_get(watcher, &figures.watched);
@@ -438,7 +368,6 @@ void run_monitor_deinit(run_job *job)
     watch_devices_close(monitor->devices);
     vly_gate_destroy(monitor->gate);
     vly_watcher_rwkv_close(monitor->rwkv);
-    pthread_mutex_destroy(&monitor->lock);
     pthread_mutex_destroy(&monitor->ends);
     vly_free(monitor);
     job->monitor = NULL;

@@ -12,6 +12,7 @@
 #include "metrics_server.h"
 #include "monitor/device_watch.h"
 #include "run_job.h"
+#include "run_place.h"
 
 /* How often the thread looks for samples; memory of the ring. */
 static const uint64_t tick_ns = 50000000;
@@ -28,6 +29,7 @@ struct run_watch {
     uint64_t next_ns; /* when a sample is due */
     uint64_t n_samples;
     uint64_t spent_ns;          /* in the burst loop, by all of this */
+    run_place place;            /* the burst loop's, as are the next ones */
     uint64_t threads_waited_ns; /* of the samples so far */
     uint64_t pool_ns;           /* of the last one */
     uint64_t exchange_ns;
@@ -87,9 +89,11 @@ static void note_backend(run_watch *watch, const char *backend)
 
 void run_watch_moved(run_job *job)
 {
-    vly_stats stats = {.struct_size = sizeof stats};
-    if (job->watch && vly_net_stats(job->net, &stats, NULL) == VLY_OK)
-        note_backend(job->watch, stats.backend);
+    run_watch *watch = job->watch;
+    const char *backend = job->result.stats.backend; /* new after each move */
+    if (watch &&
+        run_place_look(&watch->place, job, backend, vly_net_burst(job->net)))
+        note_backend(watch, backend);
 }
 
 static uint64_t since(uint64_t *before, uint64_t now)
@@ -138,7 +142,8 @@ static void put_sample(run_job *job)
             break;
     }
     vly_probe_clock(job->probe, &wall_ns, &steady_ns);
-    const vly_telemetry_sample sample = {
+    run_place_look(&watch->place, job, stats.backend, stats.bursts);
+    vly_telemetry_sample sample = {
         .at_ns = at_ns + (uint64_t)steady_ns,
         .unix_ns = unix_ns + (uint64_t)wall_ns,
         .bursts = stats.bursts,
@@ -157,6 +162,7 @@ static void put_sample(run_job *job)
         .threads_waited_ns = threads_waited(watch, stats.exchange_ns),
         .squares = stats.spikes_squared,
     };
+    run_place_fill(&watch->place, &sample);
     vly_telemetry_put(watch->ring, &sample, watch->area_spikes);
     watch->n_samples++;
     note_backend(watch, stats.backend);
@@ -305,7 +311,8 @@ static vly_status describe(run_watch *watch, const run_job *job,
                              .dt_ms = connectome->desc.dt_ms};
     uint32_t n_samples = 4096;
     while (n_samples > 64 &&
-           n_samples * (16 + UINT64_C(1) * n) * 8 > ring_bytes)
+           n_samples * (sizeof(vly_telemetry_sample) + UINT64_C(8) * n) >
+               ring_bytes)
         n_samples /= 2;
     return vly_telemetry_create(n_samples, n, &watch->ring, error);
 }
@@ -349,6 +356,7 @@ vly_status run_watch_open(run_job *job, vly_error *error)
     job->watch = watch;
     vly_status status = describe(watch, job, error);
     if (status == VLY_OK) {
+        run_place_begin(&watch->place, job);
         put_sample(job);
         status = open_readers(job, error);
     }

@@ -71,7 +71,8 @@ watch_rates watch_rates_of(const watch_net *net,
 double watch_area_hz(const watch_net *net, uint32_t area,
                      const watch_rates *rates, const uint64_t *from,
                      const uint64_t *to);
-/* The net may be elsewhere than at the last sample. [burst loop] */
+/* The net may be elsewhere than at the last sample; before the next burst.
+ * [burst loop] */
 void run_watch_moved(run_job *job);
 /* Where the run is, by the engine: changes with a swap. The text is copied. */
 void watch_backend(const run_watch *watch, char *backend, size_t capacity);

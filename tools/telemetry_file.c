@@ -242,6 +242,17 @@ static bool total_ns(const json_value *line, const char *key, double bursts,
     return true;
 }
 
+/* A count that an older telemetry does not tell. */
+static bool optional(const json_value *line, const char *key, uint64_t *count)
+{
+    double n = 0;
+    const json_value *value = json_find(line, key);
+    if (value && !whole(value, &n))
+        return false;
+    *count = (uint64_t)n;
+    return true;
+}
+
 static bool read_counts(const json_value *line, vly_record *record,
                         double *seconds, uint64_t *memory)
 {
@@ -269,13 +280,14 @@ static bool read_counts(const json_value *line, vly_record *record,
     if (!(threads >= 0) || !(threads < 1e9))
         return false;
     record->threads_waited_ns = (uint64_t)floor(threads * 1e9 + 0.5);
-    const double squares = json_find_number(line, "spikes_squared", 0);
-    if (!(squares >= 0) || !(squares < 0x1p63))
-        return false;
-    record->squares = (uint64_t)squares;
+    record->failed_at = record->burst; /* more is not told */
     for (int i = 0; i < 3; i++)
         memory[i] = (uint64_t)n[4 + i];
-    return total_ns(line, "burst_us", n[1], &record->run_ns) &&
+    record->wrong_place = json_find_number(line, "wrong_bursts", 0) > 0;
+    return optional(line, "spikes_squared", &record->squares) &&
+           optional(line, "failures", &record->failures) &&
+           optional(line, "moves", &record->moves) &&
+           total_ns(line, "burst_us", n[1], &record->run_ns) &&
            total_ns(line, "delivery_us", n[1], &record->delivery_ns) &&
            total_ns(line, "dynamics_us", n[1], &record->dynamics_ns) &&
            (!json_find(line, "exchange_us") ||
@@ -355,6 +367,9 @@ static void join(const telemetry_entry *short_one, telemetry_entry *entry)
     b->host_growth += a->host_growth;
     b->device_growth += a->device_growth;
     b->lost += a->lost;
+    b->wrong_place |= a->wrong_place;
+    b->failures += a->failures;
+    b->moves += a->moves;
     entry->seconds += short_one->seconds;
 }
 

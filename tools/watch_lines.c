@@ -92,9 +92,7 @@ static void put_line(watch_lines *lines)
     const vly_telemetry_sample *from = &lines->before;
     const vly_telemetry_sample *to = &lines->now;
     const watch_rates rates = watch_rates_of(lines->net, from, to);
-    char backend[64];
     json_writer json;
-    watch_backend(lines->watch, backend, sizeof backend);
     json_init(&json, false);
     json_object(&json, NULL);
     watch_time_json(&json, to->unix_ns);
@@ -106,7 +104,10 @@ static void put_line(watch_lines *lines)
     json_number(&json, "threads_waited_s",
                 (double)(to->threads_waited_ns - from->threads_waited_ns) *
                     1e-9);
-    json_text(&json, "backend", backend);
+    json_text(&json, "backend", to->backend);
+    json_u64(&json, "moves", to->moves - from->moves);
+    json_u64(&json, "wrong_bursts", to->wrong_bursts - from->wrong_bursts);
+    json_u64(&json, "failures", to->failures - from->failures);
     put_us(&json, "burst_us", from->run_ns, to->run_ns, rates.bursts);
     put_us(&json, "delivery_us", from->delivery_ns, to->delivery_ns,
            rates.bursts);

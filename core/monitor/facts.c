@@ -54,6 +54,15 @@ uint32_t vly_fact_metric(vly_fact fact)
     return fact == VLY_FACT_CLOCK ? VLY_METRIC_CLOCK : VLY_METRIC_CHECKS;
 }
 
+uint64_t vly_fact_burst(vly_fact fact, const vly_record *record)
+{
+    if (fact == VLY_FACT_PLACE && record->wrong_bursts > 0)
+        return record->wrong_from;
+    if (fact == VLY_FACT_DEVICE && record->failures > 0)
+        return record->failed_at;
+    return record->burst;
+}
+
 const char *vly_fact_cause(vly_fact fact, const vly_record *record)
 {
     switch (fact) {
@@ -72,22 +81,39 @@ const char *vly_fact_cause(vly_fact fact, const vly_record *record)
     }
 }
 
+/* Where it did not last to the end of the record: for how long. */
+static void put_place(const vly_record *record, char *text, size_t capacity)
+{
+    const unsigned long long n = record->wrong_bursts;
+    char lasted[48] = "";
+    if (n > 0 && record->wrong_from + n < record->burst)
+        snprintf(lasted, sizeof lasted, ", for %llu burst%s", n,
+                 n == 1 ? "" : "s");
+    snprintf(
+        text, capacity, "burst %llu: the backend is not the one asked for%s",
+        (unsigned long long)vly_fact_burst(VLY_FACT_PLACE, record), lasted);
+}
+
 void vly_fact_text(vly_fact fact, const vly_record *record, char *text,
                    size_t capacity)
 {
-    const unsigned long long burst = record->burst;
+    const unsigned long long burst = vly_fact_burst(fact, record);
+    const unsigned long long failures = record->failures;
     switch (fact) {
     case VLY_FACT_PLACE:
-        snprintf(text, capacity,
-                 "burst %llu: the backend is not the one asked for", burst);
+        put_place(record, text, capacity);
         break;
     case VLY_FACT_SPIKES:
-        snprintf(text, capacity, "burst %llu: %llu spikes are in no area",
-                 burst, (unsigned long long)record->missing);
+        snprintf(text, capacity, "burst %llu: %llu spike%s in no area", burst,
+                 (unsigned long long)record->missing,
+                 record->missing == 1 ? " is" : "s are");
         break;
     case VLY_FACT_DEVICE:
-        snprintf(text, capacity, "burst %llu: a device failed (%llu times)",
-                 burst, (unsigned long long)record->failures);
+        if (failures == 1)
+            snprintf(text, capacity, "burst %llu: a device failed", burst);
+        else
+            snprintf(text, capacity, "burst %llu: devices failed %llu times",
+                     burst, failures);
         break;
     case VLY_FACT_CLOCK:
         snprintf(text, capacity,

@@ -40,6 +40,8 @@ vly_fact vly_fact_first(uint32_t bits);
 
 /* The metric that it is about, VLY_METRICS of no fact. */
 uint32_t vly_fact_metric(vly_fact fact);
+/* Bursts done when it began, as far as the record tells; else at its end. */
+uint64_t vly_fact_burst(vly_fact fact, const vly_record *record);
 /* NULL of no fact. */
 const char *vly_fact_cause(vly_fact fact, const vly_record *record);
 /* "burst 1200: ...", cut where it does not fit. */

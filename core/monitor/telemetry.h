@@ -35,6 +35,16 @@ typedef struct vly_telemetry_sample {
     uint64_t threads_waited_ns; /* of the exchange, what other threads of the
                                    net waited for a processor */
     uint64_t squares;           /* of each burst's spikes */
+    /* Sums too, of this process: what was so between two samples is in their
+     * difference, whenever a reader looks and however short it was. */
+    uint64_t wrong_bursts; /* on another backend than was asked for */
+    uint64_t failures;     /* of devices, and the run went on */
+    uint64_t moves;        /* to another backend, by who asked or by those */
+    /* Bursts done when the first of each since the sample before began; of no
+     * meaning where its sum did not grow. */
+    uint64_t wrong_from;
+    uint64_t failed_at;
+    char backend[64]; /* that the net is on, as vly_stats has it */
 } vly_telemetry_sample;
 
 /* n_samples: how many a reader may be behind, a power of two; n_areas: how many
@@ -48,7 +58,7 @@ uint32_t vly_telemetry_areas(const vly_telemetry_ring *telemetry);
 uint32_t vly_telemetry_length(const vly_telemetry_ring *telemetry);
 
 /* area_spikes [n_areas]. By one thread only; does not wait.
- * Cost  17 + n_areas stores */
+ * Cost  30 + n_areas stores */
 void vly_telemetry_put(vly_telemetry_ring *telemetry,
                        const vly_telemetry_sample *sample,
                        const uint64_t *area_spikes);

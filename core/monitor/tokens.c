@@ -142,7 +142,13 @@ void vly_record_between(const vly_telemetry_sample *from,
         .host_growth = growth(from->host_bytes, to->host_bytes),
         .device_growth = growth(from->device_bytes, to->device_bytes),
         .on_device = from->device_bytes > 0,
+        .wrong_bursts = since(from->wrong_bursts, to->wrong_bursts),
+        .wrong_from = to->wrong_from,
+        .failures = since(from->failures, to->failures),
+        .failed_at = to->failed_at,
+        .moves = since(from->moves, to->moves),
     };
+    record->wrong_place = record->wrong_bursts > 0;
     /* each in whole milliseconds first, as the JSON lines have them */
     record->clock_ms = growth(from->unix_ns / 1000000, to->unix_ns / 1000000) -
                        (int64_t)(record->wall_ns / 1000000);

@@ -73,8 +73,13 @@ typedef struct vly_record {
     int64_t clock_ms;     /* wall clock less steady clock */
     uint64_t lost;        /* samples that were written over unread */
     uint64_t missing;     /* spikes that no area has, or the other way round */
-    uint64_t wrong_place; /* 1: the backend is not the one that was asked for */
-    uint64_t failures;    /* of devices; no token tells of them (facts.h) */
+    uint64_t wrong_place; /* 1: on another backend than was asked for */
+    /* no token tells of the next ones (facts.h) */
+    uint64_t wrong_bursts; /* of it on that backend; 0: not told */
+    uint64_t wrong_from;   /* bursts done when they began, of wrong_bursts */
+    uint64_t failures;     /* of devices */
+    uint64_t failed_at;    /* bursts done at the first of them */
+    uint64_t moves;        /* to another backend, by who asked or by those */
     bool on_device; /* the net has memory that is not the host's: it is on a
                        device, which it has for itself, as processors are not */
 } vly_record;
@@ -106,8 +111,8 @@ uint8_t vly_token_of(uint32_t metric, int32_t z16);
  */
 int32_t vly_token_level(uint64_t value);
 
-/* The record between two samples of one net; lost, wrong_place and failures
- * are 0 and for the caller to fill.
+/* The record between two samples of one net; lost is 0 and for the caller to
+ * fill.
  *
  * from_areas, to_areas  [n_areas] spikes of each area so far    (in)
  * area_spikes           [n_areas] those of the record           (out)

@@ -40,7 +40,6 @@ struct vly_watcher {
     uint64_t next;         /* of the ring */
     uint64_t lost;         /* by the ring, and those told in a record */
     uint64_t lost_told;
-    uint64_t failures; /* of devices, told in a record */
     float logits[VLY_TOKENS_PER_RECORD][VLY_TOKEN_VOCABULARY];
 
     pthread_t thread;
@@ -172,11 +171,6 @@ static bool judge(vly_watcher *watcher)
                        watcher->from.areas, watcher->to.areas, watcher->n_areas,
                        &record, watcher->area_spikes);
     record.lost = watcher->lost - watcher->lost_told;
-    record.wrong_place =
-        options->wrong_place && options->wrong_place(options->context);
-    const uint64_t failures =
-        options->failures ? options->failures(options->context) : 0;
-    record.failures = failures - watcher->failures;
     const bool told =
         options->device && options->device(options->context, watcher->device);
     if (!vly_tokens_make(watcher->tokens, &record, watcher->area_spikes,
@@ -185,7 +179,6 @@ static bool judge(vly_watcher *watcher)
         return true;
     }
     watcher->lost_told = watcher->lost;
-    watcher->failures = failures;
     if (!read_text(watcher, text, nats))
         return false;
     vly_surprise_judge(watcher->surprise, &record, &note, text, nats, &verdict);

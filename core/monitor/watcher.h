@@ -39,7 +39,7 @@ struct vly_tail;
 
 typedef struct vly_anomaly {
     uint64_t unix_ns; /* of the end of the record */
-    uint64_t burst;   /* done at its end */
+    uint64_t burst;   /* done at its end, or when a fact began within it */
     uint64_t bursts;  /* in it */
     double score;
     double threshold;
@@ -66,14 +66,10 @@ typedef struct vly_watcher_options {
     /* [optional] values [n_device] of metrics of devices, in thousandths */
     uint32_t n_device;
     bool (*device)(void *context, uint64_t *values);
-    /* [optional] is the net elsewhere than it was asked to be? */
-    bool (*wrong_place)(void *context);
-    /* [optional] how often devices failed so far, and the run went on */
-    uint64_t (*failures)(void *context);
     /* On the watcher's thread or in vly_watcher_end; the anomaly is valid
      * during the call. */
     void (*on_anomaly)(void *context, const vly_anomaly *anomaly);
-    void *context; /* of the four */
+    void *context; /* of the two */
 } vly_watcher_options;
 
 typedef struct vly_watcher_figures {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Each sample against the one before it. Where the ring has written over some,
  * the next record tells of a longer time, and nothing is hidden by that: a
- * clock that was set stays set, and spikes that are missing stay missing.
+ * clock that was set stays set, and all else is sums. Nobody is asked how
+ * things are now: this thread looks late, and a swap back may be done by then.
  */
 #include "monitor/watcher_rules.h"
 
@@ -25,7 +26,6 @@ struct vly_watcher_rules {
     uint64_t *area_spikes; /* [n_areas] of the record */
     uint64_t next;         /* of the ring */
     uint64_t lost;
-    uint64_t failures; /* of devices, told so far */
     uint64_t n_samples;
     uint64_t n_checked;
     uint64_t n_told;
@@ -69,7 +69,7 @@ static void tell(vly_watcher_rules *rules, vly_fact fact,
     const vly_watcher_options *options = &rules->options;
     vly_anomaly anomaly = {
         .unix_ns = rules->to.sample.unix_ns,
-        .burst = record->burst,
+        .burst = vly_fact_burst(fact, record),
         .bursts = record->bursts,
         .score = VLY_SCORE_MOST,
         .threshold = rules->threshold,
@@ -87,18 +87,10 @@ static void tell(vly_watcher_rules *rules, vly_fact fact,
 /* From `from` to `to`. */
 static void judge(vly_watcher_rules *rules)
 {
-    const vly_watcher_options *options = &rules->options;
     vly_record record;
     vly_record_between(&rules->from.sample, &rules->to.sample,
                        rules->from.areas, rules->to.areas, rules->n_areas,
                        &record, rules->area_spikes);
-    record.wrong_place =
-        options->wrong_place && options->wrong_place(options->context);
-    if (options->failures) {
-        const uint64_t failures = options->failures(options->context);
-        record.failures = failures - rules->failures;
-        rules->failures = failures;
-    }
     const uint32_t begins = vly_facts_judge(&rules->facts, &record);
     for (uint32_t k = 0; k < VLY_FACTS; k++)
         if (begins & 1u << k)

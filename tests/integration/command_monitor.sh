@@ -126,6 +126,41 @@ assert lines[0]["anomaly"]["score"] == 64, lines
 END_OF_JUMP
 holds python3 jump.py
 
+# ---- where the net was, by the samples: three bursts between two of them, and
+# for good, whenever the watcher looks ----
+wrong() { # FOLDER SWAPS...
+    kept=$1
+    shift
+    expect 0 run small.toml --bursts 20000 --backend cpu:1 -o "$kept" "$@" \
+        --inject wrong:to=template,name=own --monitor=calm.safetensors \
+        --telemetry-every 1000
+}
+wrong short --swap 5000=cpu:2 --swap 5003=cpu:1
+says 'burst 5000: the backend is not the one asked for, for 3 bursts'
+wrong lasting --swap 5000=cpu:2
+says 'anomaly: burst 5000: the backend is not the one asked for; likely'
+expect 0 run small.toml --bursts 20000 --backend cpu:1 -o failed \
+    --inject error:at=5000 --on-device-error cpu:1 --monitor=calm.safetensors
+says 'burst 5000: a device failed; likely'
+cat >places.py <<'END_OF_PLACES'
+import json
+def lines(folder, name):
+    return [json.loads(line) for line in open(f"{folder}/{name}.jsonl")]
+for folder, wrong, moves, failures in (
+        ("short", 3, 2, 0), ("lasting", 15000, 1, 0), ("failed", 0, 1, 1)):
+    told = [a for a in lines(folder, "monitor") if "anomaly" in a]
+    told = [a["burst"] for a in told if a["anomaly"]["channel"] == "rule"]
+    assert told == [5000], (folder, told)
+    samples = [a for a in lines(folder, "telemetry") if "area_spikes" in a]
+    sums = [sum(a[key] for a in samples)
+            for key in ("wrong_bursts", "moves", "failures")]
+    assert sums == [wrong, moves, failures], (folder, sums)
+    for a in samples if folder == "lasting" else []:
+        place = "template:0" if a["burst"] > 5000 else "cpu:1"
+        assert a["backend"] == place, a
+END_OF_PLACES
+holds python3 places.py
+
 # ---- anomalies, and what is done about them ----
 # in real time: the monitor has what time of the processor nobody else wants,
 # and on a busy machine that is nothing beside a run at full speed

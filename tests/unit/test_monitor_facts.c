@@ -52,11 +52,14 @@ static void test_words(void **state)
     (void)state;
     static const char *const words[VLY_FACTS] = {
         "not the one asked for", "12 spikes are in no area",
-        "a device failed (2 times)", "-700 ms apart"};
+        "devices failed 2 times", "-700 ms apart"};
     static const char *const causes[VLY_FACTS] = {
         "another backend", "dropped", "went on elsewhere", "set back"};
-    const vly_record record = {
-        .burst = 77, .missing = 12, .failures = 2, .clock_ms = -700};
+    const vly_record record = {.burst = 77,
+                               .missing = 12,
+                               .failures = 2,
+                               .failed_at = 77,
+                               .clock_ms = -700};
     char text[128];
     for (uint32_t k = 0; k < VLY_FACTS; k++) {
         vly_fact_text((vly_fact)k, &record, text, sizeof text);
@@ -67,6 +70,21 @@ static void test_words(void **state)
         assert_true(vly_fact_metric((vly_fact)k) < VLY_METRICS);
         vly_fact_text((vly_fact)k, &record, text, 8);
         assert_int_equal(strlen(text), 7);
+    }
+    /* by their own burst, and one of each in one word */
+    const vly_record one = {.burst = 77,
+                            .wrong_place = 1,
+                            .wrong_bursts = 1,
+                            .wrong_from = 40,
+                            .missing = 1,
+                            .failures = 1,
+                            .failed_at = 41};
+    static const char *const ones[3] = {
+        "burst 40: the backend is not the one asked for, for 1 burst",
+        "burst 77: 1 spike is in no area", "burst 41: a device failed"};
+    for (uint32_t k = 0; k < 3; k++) {
+        vly_fact_text((vly_fact)k, &one, text, sizeof text);
+        assert_string_equal(text, ones[k]);
     }
     assert_null(vly_fact_cause(VLY_FACTS, &record));
     assert_int_equal(vly_fact_metric(VLY_FACTS), VLY_METRICS);

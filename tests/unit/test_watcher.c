@@ -35,7 +35,6 @@ typedef struct fixture {
     uint32_t n_told;
     vly_anomaly told[MOST_TOLD];
     uint64_t n_device;
-    uint64_t n_failures; /* of devices */
 } fixture;
 
 static vly_status expect_nothing(void *context, const uint32_t *tokens,
@@ -78,12 +77,6 @@ static bool tell_device(void *context, uint64_t *values)
     return true;
 }
 
-static uint64_t count_failures(void *context)
-{
-    const fixture *all = context;
-    return __atomic_load_n(&all->n_failures, __ATOMIC_RELAXED);
-}
-
 static void begin_in(fixture *all, double record_s, uint64_t at_ns)
 {
     vly_error error = VLY_ERROR_INIT;
@@ -103,7 +96,6 @@ static void begin_in(fixture *all, double record_s, uint64_t at_ns)
         .record_s = record_s,
         .n_device = 2,
         .device = tell_device,
-        .failures = count_failures,
         .on_anomaly = note_anomaly,
         .context = all,
     };
@@ -297,6 +289,41 @@ static void test_rules(void **state)
     end(&all);
 }
 
+/* Where the net was and what failed is told as the samples have it, however
+ * late they are read: an undone swap of three bursts, by its own burst. */
+static void test_places(void **state)
+{
+    (void)state;
+    fixture all;
+    begin(&all);
+    vly_gate_pause(all.gate, true);
+    put(&all, 1);
+    put(&all, 1);
+    all.sample.wrong_bursts += 3;
+    all.sample.wrong_from = 2100;
+    put(&all, 1);
+    for (uint32_t i = 0; i < VLY_FACT_QUIET; i++)
+        put(&all, 1);
+    all.sample.failures += 1;
+    all.sample.failed_at = 19500;
+    put(&all, 1);
+    all.sample.wrong_bursts += 400;
+    all.sample.wrong_from = 20600;
+    put(&all, 1);
+    vly_watcher_end(all.watcher);
+    assert_int_equal(all.n_told, 3);
+    assert_int_equal(all.told[0].burst, 2100);
+    assert_string_equal(
+        all.told[0].text,
+        "burst 2100: the backend is not the one asked for, for 3 bursts");
+    assert_int_equal(all.told[1].burst, 19500);
+    assert_string_equal(all.told[1].text, "burst 19500: a device failed");
+    assert_int_equal(all.told[2].burst, 20600);
+    assert_string_equal(all.told[2].text,
+                        "burst 20600: the backend is not the one asked for");
+    end(&all);
+}
+
 /* The model reads the same fact in its record, which is no second alarm; too
  * early is what comes before there is anything to judge by. */
 static void test_rules_once(void **state)
@@ -308,7 +335,7 @@ static void test_rules_once(void **state)
     for (int i = 0; i < 100; i++) {
         if (i == 10 || i == 70)
             all.sample.unix_ns -= 5000 * ms;
-        __atomic_store_n(&all.n_failures, i >= 40, __ATOMIC_RELAXED);
+        all.sample.failures = i >= 40;
         put(&all, 1);
     }
     vly_watcher_end(all.watcher);
@@ -408,7 +435,7 @@ int main(void)
         cmocka_unit_test(test_behind),     cmocka_unit_test(test_failure),
         cmocka_unit_test(test_paused),     cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_rules),      cmocka_unit_test(test_late),
-        cmocka_unit_test(test_rules_once),
+        cmocka_unit_test(test_rules_once), cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

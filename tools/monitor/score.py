@@ -269,6 +269,7 @@ def judged(names, records, nats, judge):
 def is_fact(record):
     """A check that failed, or a clock that jumped: it needs no model."""
     return bool(record["wrong_place"] or record["missing"] or
+                record["failures"] or
                 abs(record["clock_ms"]) >= JUMP_MS)
 
 

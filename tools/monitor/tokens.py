@@ -201,9 +201,9 @@ def _unix_ms(text):
     return round(at.replace(tzinfo=timezone.utc).timestamp() * 1000)
 
 
-SUMS = ["bursts", "wall_ns", "waited_ns", "threads_waited_ns", "run_ns", "delivery_ns",
-        "dynamics_ns", "exchange_ns", "spikes", "squares", "events", "host_growth", "device_growth",
-        "lost"]
+SUMS = ["bursts", "wall_ns", "waited_ns", "threads_waited_ns", "run_ns",
+        "delivery_ns", "dynamics_ns", "exchange_ns", "spikes", "squares",
+        "events", "host_growth", "device_growth", "lost", "failures"]
 
 
 def records(path, asked=None):
@@ -223,7 +223,7 @@ def records(path, asked=None):
                 continue
             got.append(_record(line, before))
             wanted = [b for at, b in asked or [] if at < line["burst"]]
-            got[-1]["wrong_place"] = int(bool(
+            got[-1]["wrong_place"] |= int(bool(
                 wanted and wanted[-1] != line["backend"]))
             before = line
     return names, got
@@ -253,7 +253,9 @@ def _record(line, before):
         wall // 1000000 if before else 0,
         "lost": line["lost"] - past["lost"],
         "missing": abs(sum(areas) - line["spikes"]) if areas else 0,
-        "on_device": past["device_bytes"] > 0, "wrong_place": 0}
+        "on_device": past["device_bytes"] > 0,
+        "wrong_place": int(line.get("wrong_bursts", 0) > 0),
+        "failures": line.get("failures", 0)}
 
 
 def merge(a, b):
