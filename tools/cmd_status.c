@@ -6,16 +6,15 @@
 #include "commands.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "control_client.h"
+#include "folder_state.h"
 #include "json_writer.h"
 #include "tool.h"
 
@@ -65,41 +64,15 @@ static vly_status load(const char *folder, const char *name, bool needed,
     return status;
 }
 
-/* The run holds a lock on its log as long as it lives. */
-static bool is_locked(const char *folder)
-{
-    char *path = vly_format("%s/log.jsonl", folder);
-    const int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    vly_free(path);
-    if (fd < 0)
-        return false;
-    const bool locked =
-        flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    close(fd);
-    return locked;
-}
-
-/* Burst of the last whole line of log.jsonl: events of a run, few and short. */
+/* Of log.jsonl: events of a run, few and short. */
 static uint64_t last_burst(const char *folder)
 {
-    char line[4096];
-    uint64_t burst = 0;
+    folder_last last = {.burst = 0};
     char *path = vly_format("%s/log.jsonl", folder);
-    FILE *file = path ? fopen(path, "re") : NULL;
+    if (path)
+        folder_last_read(path, &last);
     vly_free(path);
-    if (!file)
-        return 0;
-    while (fgets(line, sizeof line, file)) {
-        json_value value = {0};
-        if (strchr(line, '\n') &&
-            json_parse(line, "log.jsonl", &value, NULL) == VLY_OK) {
-            const uint64_t at = number_of(&value, "burst");
-            burst = at > burst ? at : burst;
-            json_free(&value);
-        }
-    }
-    (void)fclose(file);
-    return burst;
+    return last.burst;
 }
 
 static void ask_run(folder_status *status)
@@ -133,7 +106,7 @@ static void find_state(folder_status *status)
              ended ? reason : "killed");
     if (ended)
         return;
-    if (!is_locked(status->folder)) {
+    if (!folder_is_locked(status->folder)) {
         const uint64_t seen = last_burst(status->folder);
         status->burst = seen > status->burst ? seen : status->burst;
         return;

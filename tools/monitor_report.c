@@ -222,16 +222,10 @@ static void print_how_it_went(const report *page)
     tool_plain_text copy;
     const json_value *s = &page->summary;
     tool_print("\nHOW IT WENT\n");
-    if (s->kind != JSON_OBJECT) {
-        tool_print("  it did not come to its end: there is no summary.json "
-                   "(it still runs, or was killed;\n  `volley status` "
-                   "says which)\n");
+    report_end_print(page);
+    if (s->kind != JSON_OBJECT)
         return;
-    }
-    const json_value *stopped = json_find(s, "stopped");
-    tool_print("  bursts     %s%s\n", tool_thousands(count_of(s, "bursts")),
-               stopped && stopped->number > 0 ? ", stopped before its end"
-                                              : "");
+    tool_print("  bursts     %s\n", tool_thousands(count_of(s, "bursts")));
     tool_print("  time       %s, real-time factor %.3g\n",
                tool_seconds(json_find_number(s, "wall_s", 0)),
                json_find_number(s, "rtf", 0));
@@ -292,6 +286,7 @@ static void print_unusual(report *page, bool all, const char *telemetry)
 {
     uint32_t n = page->n_findings;
     tool_print("\nWHAT WAS UNUSUAL\n");
+    const bool ended_badly = report_end_unusual(page);
     if (!page->watched && !telemetry) {
         tool_print("  not known: no monitor watched this run, and it left no "
                    "telemetry (--monitor,\n  --telemetry)\n");
@@ -300,15 +295,15 @@ static void print_unusual(report *page, bool all, const char *telemetry)
     if (!page->watched)
         tool_print("  No monitor watched this run. ");
     else if (telemetry)
-        tool_print("  The monitor watched this run and told of %u things, "
+        tool_print("  The monitor watched this run and told of %u thing%s, "
                    "which the page without\n  --telemetry shows. ",
-                   page->n_told);
+                   page->n_told, page->n_told == 1 ? "" : "s");
     if (telemetry)
         tool_print("This is what a windowed Gaussian finds in %s\n  "
                    "telemetry, from %g deviations on.\n",
                    page->watched ? "that" : "its", REPORT_UNUSUAL);
     if (n == 0) {
-        tool_print("  nothing\n");
+        tool_print("  nothing%s\n", ended_badly ? " else" : "");
         return;
     }
     if (!all && n > SHOWN) {
@@ -354,6 +349,11 @@ static vly_status load(report *page, vly_error *error)
         status = json_load(path, &page->manifest, error);
     vly_free(path);
     if (status != VLY_OK)
+        return status;
+    status = report_end_find(page, error);
+    /* a folder that was used before may have the summary of that run */
+    if (status != VLY_OK || !json_find_text(&page->manifest, "end") ||
+        report_end_is(page, "refused"))
         return status;
     status = find(page->folder, "summary.json", &path, error);
     if (status == VLY_OK && path)

@@ -30,16 +30,37 @@ typedef struct report_finding {
     char evidence[512];
 } report_finding;
 
+/* How the run ended, or what it left where it does not say. */
+typedef struct report_end {
+    char state[24]; /* exit_reason, or "killed"; "running": it has a lock */
+    /* of the next ones only where it did not say how it ended */
+    uint64_t burst; /* of its last record */
+    char time[40];
+    char by[24];       /* the file that has it; "": none */
+    char cut[24];      /* a file whose last line is not whole; "": none */
+    char message[512]; /* an error that is the last line of its log; or "" */
+    bool full;         /* there is no room where its folder is */
+} report_end;
+
 typedef struct report {
     const char *folder;
     json_value manifest;
     json_value summary; /* JSON_NULL: the run did not end */
+    report_end end;
     report_finding *findings;
     uint32_t n_findings;
     uint32_t capacity;
     bool watched;    /* by the monitor, while it ran */
     uint32_t n_told; /* things that it told */
 } report;
+
+/* Of a page with a manifest. Errors  E_NOMEM */
+vly_status report_end_find(report *page, vly_error *error);
+bool report_end_is(const report *page, const char *state);
+/* Lines of how it went. */
+void report_end_print(const report *page);
+/* Prints what is unusual about it; false: nothing, and nothing is printed. */
+bool report_end_unusual(const report *page);
 
 /* Errors  E_NOMEM */
 vly_status report_add(report *page, const report_finding *found,

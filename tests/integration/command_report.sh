@@ -183,10 +183,93 @@ echo '{"burst": x}' >run/monitor.jsonl
 expect 2 monitor report run
 says 'run/monitor.jsonl (from line 1)'
 
-# ---- a run that did not end, and what is no run ----
-rm run/summary.json run/monitor.jsonl
+# ---- how it ended ----
+rm -r run
+expect 0 run three.toml --backend cpu:1 -o run
 expect 0 monitor report run
-prints 'it did not come to its end'
+prints '  end        done, burst 100 of 100, 20'
+# a run that an error ended, and one that a signal ended
+cp "$genomes/faults/sound.toml" .
+expect 3 run sound.toml --bursts 200 --backend cpu:1 -o error \
+    --inject error:at=100
+expect 0 monitor report error
+prints '  end        by an error, burst 100 of 200, 20'
+prints ', exit code 3'
+prints '  message    device lost, as asked for by fault error:at=100'
+prints '  The run ended by an error: device lost'
+run_long() { # FOLDER OPTIONS...: until it has some records
+    long=$1
+    shift
+    "$volley" run sound.toml --bursts 900000000 --pace --pace-hz 2000 \
+        --backend cpu:1 --telemetry-every 20 -o "$long" "$@" >out 2>err &
+    pid=$!
+    trap 'kill -9 $pid 2>/dev/null; rm -rf "$folder"' EXIT
+    holds wait_for has_lines 5 "$long/telemetry.jsonl"
+}
+run_long term --telemetry term/telemetry.jsonl --checkpoint c.vck
+expect 0 monitor report term
+prints '  end        none yet: it goes on'
+kill -TERM $pid
+wait $pid
+expect 0 monitor report term
+prints '  end        by a signal, burst '
+prints ' of 900,000,000, 20'
+prints ', exit code 6'
+prints '  The run ended by a signal.'
+prints '  nothing else'
+# killed, gone on with: the summary of the run before is not that of this one
+expect 0 run sound.toml --bursts 40 --backend cpu:1 -o killed
+run_long killed --force --telemetry killed/telemetry.jsonl --monitor
+kill -KILL $pid
+wait $pid 2>/dev/null
+expect 0 monitor report killed
+prints '  end        none: its manifest does not say how'
+prints '  last       burst '
+prints 'Z (telemetry.jsonl)'
+prints '  likely     killed (kill -9, '
+prints '  monitor    it has no last line'
+prints '  The run has no end. Its last record is of burst '
+prints '  nothing else'
+holds [ "$(grep -c '  digest  ' out)" = 0 ]
+cp -r killed cut
+truncate -s -5 cut/telemetry.jsonl
+expect 0 monitor report cut
+prints '  likely     killed while it wrote, or its disk was full: the last line of telemetry.jsonl is cut'
+echo '{"time": "2026-01-01T00:00:00.000Z", "event": "error", "burst": 9, "text": "device lost"}' \
+    >>cut/log.jsonl
+expect 0 monitor report cut
+prints '  likely     an error, which is its last word: device lost'
+# its disk is full: nothing of the end can be written
+mkdir disk
+# shellcheck disable=SC2016 # the inner shell's words
+on_disk='mount -t tmpfs -o size=256k none disk || exit 9
+"$0" run sound.toml --bursts 20000 --backend cpu:1 --quiet -o disk/run \
+    --digest-log disk/run/digests
+"$0" monitor report disk/run >full.txt
+rm -r disk/run
+cp -r killed disk/
+head -c 300000 /dev/zero >disk/filler
+"$0" monitor report disk/killed >later.txt'
+if unshare -rm sh -c 'mount -t tmpfs -o size=64k none disk' 2>/dev/null; then
+    unshare -rm sh -c "$on_disk" "$volley" 2>err
+    cp full.txt out
+    prints '  end        none: its manifest does not say how'
+    prints 'disk/run/digests: cannot be written: No space left on device'
+    cp later.txt out
+    prints '  likely     its disk was full, as it is now'
+fi
+expect 0 run sound.toml --bursts 200 --backend cpu:1 -o again --checkpoint c.vck
+expect 0 run sound.toml --bursts 300 --backend cpu:1 -o again --resume c.vck
+expect 0 monitor report again
+prints '  resumed    after burst 200 from c.vck, 1 time in all'
+expect 4 run sound.toml --bursts 300 --backend cpu:1 -o again --resume c.vck \
+    --control "$folder/none/such"
+expect 0 monitor report again
+prints '  The run was refused before its first burst'
+holds [ "$(grep -c '  digest  ' out)" = 0 ]
+
+# ---- what is no run ----
+rm run/summary.json
 expect 2 monitor report .
 # shellcheck disable=SC2016 # a name in backticks
 says './manifest.json: No such file or directory, wanted the folder of `volley run -o`'
