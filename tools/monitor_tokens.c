@@ -102,6 +102,15 @@ static vly_status put_verdict(judges *by, const telemetry_entry *entry,
     return VLY_OK;
 }
 
+static void forget(judges *by)
+{
+    for (uint32_t k = 0; k < VLY_DETECTORS; k++)
+        vly_detector_forget(by->detectors[k]);
+    by->extremes = (vly_extremes){0};
+    if (by->surprise)
+        vly_surprise_forget(by->surprise);
+}
+
 static vly_status print_json(judges *by, const telemetry_entry *entry,
                              vly_error *error)
 {
@@ -109,6 +118,8 @@ static vly_status print_json(judges *by, const telemetry_entry *entry,
     double far[2];
     uint32_t metrics[2];
     json_writer json;
+    if (entry->moved)
+        forget(by);
     json_init(&json, false);
     json_object(&json, NULL);
     put_record(entry, &json);

@@ -94,6 +94,8 @@ static vly_status judge(report *page, telemetry_file *file,
             return status;
         if (!more)
             break;
+        if (entry.moved)
+            vly_detector_forget(detector);
         const double score = vly_detector_score(detector, &entry.note, &metric);
         if (!(score >= REPORT_UNUSUAL)) {
             if (found.number > 0 && ++quiet >= APART) {

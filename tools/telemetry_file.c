@@ -391,6 +391,7 @@ vly_status telemetry_file_next(telemetry_file *file, bool *more,
 {
     telemetry_entry short_one = {.seconds = 0};
     bool joined = false;
+    bool moved = false;
     *more = false;
     for (;;) {
         json_value line;
@@ -408,6 +409,13 @@ vly_status telemetry_file_next(telemetry_file *file, bool *more,
             continue;
         if (joined)
             join(&short_one, &got);
+        got.moved = moved;
+        if (got.record.moves > 0) {
+            vly_tokens_forget(file->tokens);
+            moved = true;
+            joined = false;
+            continue;
+        }
         add_areas(file, joined, &got.record);
         if (vly_tokens_make(file->tokens, &got.record, file->sums, NULL,
                             got.text, &got.note)) {

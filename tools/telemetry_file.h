@@ -21,6 +21,7 @@ typedef struct telemetry_entry {
     char time[32]; /* ISO 8601, at its end */
     char backend[64];
     double seconds;
+    bool moved; /* the net was, between the record before and this one */
     vly_record record;
     vly_record_note note;
     uint8_t text[VLY_TOKENS_PER_RECORD];
@@ -38,7 +39,8 @@ const uint32_t *telemetry_file_neurons(const telemetry_file *file);
 double telemetry_file_dt_ms(const telemetry_file *file);
 
 /* *more false: there is none. Records too short to be judged are joined with
- * the one behind them, as the monitor does. Errors as for open. */
+ * the one behind them, and one in which the net was moved is left out, as the
+ * monitor does. Errors as for open. */
 vly_status telemetry_file_next(telemetry_file *file, bool *more,
                                telemetry_entry *entry, vly_error *error);
 /* vly_tokens_hold for the records to come: what judges them says when. */

@@ -132,3 +132,8 @@ double vly_detector_score(vly_detector *detector, const vly_record_note *note,
         return 0;
     return most < score_most ? most : score_most;
 }
+
+void vly_detector_forget(vly_detector *detector)
+{
+    *detector = (vly_detector){.kind = detector->kind};
+}

@@ -37,5 +37,7 @@ void vly_detector_destroy(vly_detector *detector); /* NULL is legal */
  * Thread  one at a time; no allocation */
 double vly_detector_score(vly_detector *detector, const vly_record_note *note,
                           uint32_t *metric);
+/* The net was moved to another backend: it begins anew (vly_tokens_forget). */
+void vly_detector_forget(vly_detector *detector);
 
 #endif

@@ -351,7 +351,7 @@ vly_status vly_surprise_create(const vly_tail *tails,
     begin_tails(&made->beyond[1], tails);
     made->threshold =
         vly_rarity_threshold(false_alarms_an_hour, 3600 / record_s);
-    made->quiet = QUIET;
+    vly_surprise_forget(made);
     *surprise = made;
     return VLY_OK;
 }
@@ -359,6 +359,14 @@ vly_status vly_surprise_create(const vly_tail *tails,
 void vly_surprise_devices(vly_surprise *surprise, const vly_tail *tails)
 {
     begin_tails(&surprise->beyond[1], tails);
+}
+
+void vly_surprise_forget(vly_surprise *surprise)
+{
+    vly_surprise begun = {.threshold = surprise->threshold, .quiet = QUIET};
+    for (int k = 0; k < 2; k++)
+        begin_tails(&begun.beyond[k], surprise->beyond[k].tails);
+    *surprise = begun;
 }
 
 void vly_surprise_destroy(vly_surprise *surprise)

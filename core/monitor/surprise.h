@@ -116,6 +116,10 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
                         const vly_record_note *note, const uint8_t *text,
                         const double *nats, vly_verdict *verdict);
 
+/* The net was moved to another backend: nothing is usual yet, as in a run that
+ * begins (vly_tokens_forget). */
+void vly_surprise_forget(vly_surprise *surprise);
+
 /* What to tell of when `metric` is strange: if the area that fell most rose, it
  * is the area that rose most, and the other way round. */
 uint32_t vly_note_metric(const vly_record_note *note, uint32_t metric);

@@ -390,6 +390,20 @@ void vly_tokens_hold(vly_tokens *tokens, bool held)
     tokens->held = held;
 }
 
+void vly_tokens_forget(vly_tokens *tokens)
+{
+    const size_t n_areas = tokens->n_areas;
+    const size_t n_device = tokens->n_device;
+    if (n_areas > 0)
+        memset(tokens->areas, 0, n_areas * sizeof *tokens->areas);
+    if (n_device > 0)
+        memset(tokens->device, 0, n_device * sizeof *tokens->device);
+    *tokens = (vly_tokens){.n_areas = tokens->n_areas,
+                           .n_device = tokens->n_device,
+                           .areas = tokens->areas,
+                           .device = tokens->device};
+}
+
 uint64_t vly_tokens_count(const vly_tokens *tokens)
 {
     return tokens->n_records;

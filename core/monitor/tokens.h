@@ -87,7 +87,8 @@ typedef struct vly_record {
 /* What the tokens of a record were made of. */
 typedef struct vly_record_note {
     int32_t level[VLY_METRICS];  /* the metric, in levels */
-    int32_t centre[VLY_METRICS]; /* where it has been, before this record */
+    int32_t centre[VLY_METRICS]; /* where it has been, before this record; 0
+                                    before the first one */
     int32_t spread[VLY_METRICS];
     int32_t z16[VLY_METRICS]; /* (level - centre) / spread, in sixteenths */
     uint32_t raised;          /* areas, or VLY_NO_AREA */
@@ -149,6 +150,10 @@ bool vly_tokens_make(vly_tokens *tokens, const vly_record *record,
  * that a fault that lasts does not become what the next records are held
  * against. */
 void vly_tokens_hold(vly_tokens *tokens, bool held);
+/* The net was moved to another backend: all is learned anew, as in a run that
+ * begins. Not of times alone: where a burst takes longer a record has fewer,
+ * and what is counted in it strays more. */
+void vly_tokens_forget(vly_tokens *tokens);
 /* Records so far. The first VLY_TOKENS_WARM say little. */
 #define VLY_TOKENS_WARM 32
 uint64_t vly_tokens_count(const vly_tokens *tokens);

@@ -158,6 +158,25 @@ static void count(vly_watcher *watcher, const vly_verdict *verdict)
     pthread_mutex_unlock(&watcher->lock);
 }
 
+/* The next record begins where this one ends. */
+static void go_on(vly_watcher *watcher)
+{
+    const point before = watcher->from;
+    watcher->from = watcher->to;
+    watcher->to = before;
+}
+
+/* The net was moved within this record: it is of two places, and of the move
+ * itself. What it was told to do is no news, and what is usual elsewhere is to
+ * be learned, so the next ones are early again. Rules look at all of them. */
+static void move(vly_watcher *watcher)
+{
+    vly_tokens_forget(watcher->tokens);
+    vly_surprise_forget(watcher->surprise);
+    count_skipped(watcher, 1);
+    go_on(watcher);
+}
+
 /* From `from` to `to`. false: no more is to be judged. */
 static bool judge(vly_watcher *watcher)
 {
@@ -170,6 +189,10 @@ static bool judge(vly_watcher *watcher)
     vly_record_between(&watcher->from.sample, &watcher->to.sample,
                        watcher->from.areas, watcher->to.areas, watcher->n_areas,
                        &record, watcher->area_spikes);
+    if (record.moves > 0) {
+        move(watcher);
+        return true;
+    }
     record.lost = watcher->lost - watcher->lost_told;
     const bool told =
         options->device && options->device(options->context, watcher->device);
@@ -186,9 +209,7 @@ static bool judge(vly_watcher *watcher)
     count(watcher, &verdict);
     if (verdict.alarm)
         tell(watcher, &record, &note, &verdict);
-    const point before = watcher->from;
-    watcher->from = watcher->to;
-    watcher->to = before;
+    go_on(watcher);
     return true;
 }
 
@@ -238,9 +259,7 @@ static void look(vly_watcher *watcher, bool last)
     look_at_rules(watcher);
     while (!watcher->over && (last || !has_ended(watcher)) && take(watcher)) {
         if (!watcher->any) {
-            const point before = watcher->from;
-            watcher->from = watcher->to;
-            watcher->to = before;
+            go_on(watcher);
             watcher->any = true;
             continue;
         }

@@ -76,9 +76,11 @@ typedef struct vly_watcher_figures {
     uint64_t samples; /* read of the ring */
     uint64_t checked; /* records of two samples that rules looked at: each */
     uint64_t records; /* read by the model */
-    uint64_t early;   /* of them not judged: too few before them */
+    uint64_t early;   /* of them not judged: too few before them, in the run
+                         or since the net was moved */
     uint64_t skipped; /* samples in the next one's record: it was behind, or
-                         they were too soon after the one before */
+                         they were too soon after the one before; or judged by
+                         rules alone: the net was moved before them */
     uint64_t lost;    /* samples that were written over first */
     uint64_t tokens;
     uint64_t anomalies;

@@ -43,7 +43,12 @@ END_OF_SAME
         "$golden/telemetry.jsonl" |
         sed -e '70,90s/"spikes": \([0-9]*\),/"spikes": \1, "spikes_squared": \1999,/' \
             -e '1,69s/"spikes": \([0-9]*\),/"spikes": \1, "spikes_squared": \199,/' \
+            -e '45,46s/"spikes": /"moves": 1, "spikes": /' \
             >waited.jsonl
+    expect 0 monitor tokens waited.jsonl
+    python3 "$2/tools/monitor/tokens.py" waited.jsonl >python.txt
+    holds cmp -s python.txt out
+    holds [ "$(grep -c '"moves": 1' waited.jsonl)" -eq 2 ]
     # the same on a device, where threads of the host waited at times
     sed -e 's/"device_bytes": 0,/"device_bytes": 7000, "threads_waited_s": 0,/' \
         -e '30,50s/"threads_waited_s": 0/"threads_waited_s": 0.0625/' \
@@ -87,6 +92,12 @@ END_OF_BOTH
                 >>both
         done
     done
+    # facts that lines tell of
+    sed -e '80s/"spikes": /"failures": 1, "spikes": /' \
+        -e '85s/"spikes": /"wrong_bursts": 3, "spikes": /' \
+        "$golden/telemetry.jsonl" >facts.jsonl
+    expect 0 monitor tokens facts.jsonl --json --model judge.safetensors
+    holds [ "$(grep -c '"alarm": true, "channel": "rule"' out)" -eq 2 ]
     # counting foretells better than a model that was never trained: none of its
     # surprise counts
     for file in waited ondevice; do

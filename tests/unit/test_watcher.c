@@ -324,6 +324,44 @@ static void test_places(void **state)
     end(&all);
 }
 
+/* The net is moved to where a burst costs three times as much: who asked for
+ * that is not told of it, and what goes wrong there is told. Without the move
+ * the same times are strange. */
+static void test_moved(void **state)
+{
+    (void)state;
+    fixture all;
+    vly_watcher_figures figures;
+    for (int moved = 0; moved < 2; moved++) {
+        begin(&all);
+        for (int i = 0; i < 200; i++) {
+            vly_telemetry_sample *sample = &all.sample;
+            if (i == 100 && moved)
+                sample->moves++;
+            if (i >= 100) {
+                sample->at_ns += 200 * ms;
+                sample->unix_ns += 200 * ms;
+                sample->run_ns += 180 * ms;
+                sample->delivery_ns += 80 * ms;
+                sample->dynamics_ns += 60 * ms;
+            }
+            put(&all, i >= 180 ? 6 : 1);
+        }
+        vly_watcher_end(all.watcher);
+        vly_watcher_figures_get(all.watcher, &figures);
+        assert_int_equal(figures.records, 199 - moved);
+        assert_int_equal(figures.skipped, moved);
+        assert_int_equal(figures.checked, 199);
+        assert_true(all.n_told >= 1);
+        if (moved)
+            assert_true(all.told[0].burst > 180000);
+        else
+            assert_true(all.told[0].burst > 100000 &&
+                        all.told[0].burst <= 110000);
+        end(&all);
+    }
+}
+
 /* The model reads the same fact in its record, which is no second alarm; too
  * early is what comes before there is anything to judge by. */
 static void test_rules_once(void **state)
@@ -436,6 +474,7 @@ int main(void)
         cmocka_unit_test(test_paused),     cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_rules),      cmocka_unit_test(test_late),
         cmocka_unit_test(test_rules_once), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_moved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -52,6 +52,8 @@ def _unpack(text):
         record.setdefault("exchange_ns", 0)
         record.setdefault("threads_waited_ns", 0)
         record.setdefault("on_device", on_device)
+        record.setdefault("failures", 0)
+        record.setdefault("moves", 0)
         record["areas"] = [row[i] for row in run["areas"]]
     return line, run["names"], records
 
@@ -113,7 +115,8 @@ def write(run, path):
                 "burst_us": each("run_ns"), "delivery_us": each("delivery_ns"),
                 "dynamics_us": each("dynamics_ns"),
                 "exchange_us": each("exchange_ns"), "spikes": r["spikes"],
-                "spikes_squared": r["squares"],
+                "spikes_squared": r["squares"], "moves": r["moves"],
+                "failures": r["failures"], "wrong_bursts": r["wrong_place"],
                 "events": r["events"], "host_bytes": host,
                 "device_bytes": device, "lost": lost,
                 "area_spikes": dict(zip(names, r["areas"]))}) + "\n")
@@ -129,11 +132,18 @@ def steps(state, records):
     """(record, 16 tokens, levels, deviations) one after the other, by state, a
     Tokens; short records are joined with the next ones. A record gets
     `stall_ms`, how much longer it took than its bursts do of late, three
-    spreads more, without waiting for a processor."""
+    spreads more, without waiting for a processor, and `moved`, whether the net
+    was just before it; one in which it was is left out."""
     short = None
+    moved = False
     for record in records:
         if short:
             record = tokens.merge(short, record)
+            short = None
+        if record["moves"]:
+            state.forget()
+            moved = True
+            continue
         got = state.make(record)
         short = None if got else record
         if got:
@@ -143,6 +153,7 @@ def steps(state, records):
                                      record["waited_ns"] -
                                      record["threads_waited_ns"] -
                                      usual) * 1e-6
+            record["moved"], moved = moved, False
             yield record, got, state.levels, state.z16
 
 

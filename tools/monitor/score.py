@@ -234,11 +234,14 @@ class Unison:
 
 def without_model(records, levels):
     """[4] of each record of a run: stall, extreme, work, unison."""
-    extremes, work, unison = Extremes(), Work(), Unison()
-    return [(math.log2(1 + record["stall_ms"]),
-             math.log2(1 + 4 * max(extremes.judge(row))),
-             work.judge(record), unison.judge(record))
-            for record, row in zip(records, levels)]
+    got = []
+    for record, row in zip(records, levels):
+        if record["moved"] or not got:
+            extremes, work, unison = Extremes(), Work(), Unison()
+        got.append((math.log2(1 + record["stall_ms"]),
+                    math.log2(1 + 4 * max(extremes.judge(row))),
+                    work.judge(record), unison.judge(record)))
+    return got
 
 
 def channels(nats, text, records, levels):
@@ -256,6 +259,10 @@ def judged(names, records, nats, judge):
     surprise, extremes, got = Surprise(), Extremes(), []
     work, unison = Work(), Unison()
     for (record, text, levels, _), x in zip(runs.steps(state, records), nats):
+        if record["moved"]:
+            surprise, extremes = Surprise(), Extremes()
+            work, unison = Work(), Unison()
+            judge.forget()
         learns = judge.learns()
         row = (surprise.judge(x, text, learns),
                math.log2(1 + record["stall_ms"]),
@@ -289,6 +296,11 @@ class Rarity:
 
     def __init__(self, tails, limit, budget=tuple(BUDGET)):
         self.tails, self.limit, self.budget = tails, limit, budget
+        self.forget()
+
+    def forget(self):
+        """As in a run that begins: the net was moved."""
+        tails = self.tails
         self.above = [PRIOR * share + 1 for _, share, _ in tails]
         self.sums = [a * t[2] for a, t in zip(self.above, tails)]
         self.peak = 0.0  # of records of work that go on
@@ -404,7 +416,10 @@ def main():
     extremes = Extremes()
     records, _, rows, _ = runs.tokenise(names, records)
     stalls = without_model(records, rows)
-    for levels, more in zip(rows, stalls):
+    for record, levels, more in zip(records, rows, stalls):
+        if record["moved"]:
+            extremes = Extremes()
+            judges = [Detector(k) for k in ("ewma", "gaussian", "static")]
         got = {kind: judge.judge(levels) for kind, judge in
                zip(("ewma", "gaussian", "static"), judges)}
         got["times"], got["times_smoothed"] = extremes.judge(levels)

@@ -108,6 +108,12 @@ class Tokens:
     """The state of one net that is watched."""
 
     def __init__(self, n_areas):
+        self.n_areas = n_areas
+        self.forget()
+
+    def forget(self):
+        """As in a run that begins: the net was moved to another backend."""
+        n_areas = self.n_areas
         self.metrics = [Running(floor) for _, floor in METRICS]
         self.areas = [Running(AREA_FLOOR) for _ in range(n_areas)]
         self.wall = Running(AREA_FLOOR)
@@ -203,7 +209,7 @@ def _unix_ms(text):
 
 SUMS = ["bursts", "wall_ns", "waited_ns", "threads_waited_ns", "run_ns",
         "delivery_ns", "dynamics_ns", "exchange_ns", "spikes", "squares",
-        "events", "host_growth", "device_growth", "lost", "failures"]
+        "events", "host_growth", "device_growth", "lost", "failures", "moves"]
 
 
 def records(path, asked=None):
@@ -255,7 +261,7 @@ def _record(line, before):
         "missing": abs(sum(areas) - line["spikes"]) if areas else 0,
         "on_device": past["device_bytes"] > 0,
         "wrong_place": int(line.get("wrong_bursts", 0) > 0),
-        "failures": line.get("failures", 0)}
+        "failures": line.get("failures", 0), "moves": line.get("moves", 0)}
 
 
 def merge(a, b):
@@ -281,6 +287,10 @@ def texts(path):
     for record in lines:
         if short:
             record = merge(short, record)
+            short = None
+        if record["moves"]:
+            state.forget()
+            continue
         text = state.make(record)
         short = None if text else record
         if text:
