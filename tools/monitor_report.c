@@ -186,10 +186,11 @@ static void print_losses(const json_value *s)
 static void print_watched(const json_value *monitor)
 {
     tool_plain_text copy;
-    tool_print("  monitor    %s unusual in %s records of %g ms, %s by rules, "
+    tool_print("  monitor    %s unusual in %s record%s of %g ms, %s by rules, "
                "which looked at all of them\n",
                tool_thousands(count_of(monitor, "anomalies")),
                tool_thousands(count_of(monitor, "checked")),
+               count_of(monitor, "checked") == 1 ? "" : "s",
                json_find_number(monitor, "every_ms", 0),
                tool_thousands(count_of(monitor, "anomalies_by_rule")));
     tool_print("             the model judged %s, %s are too early, %s it "

@@ -14,25 +14,19 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "json_writer.h"
 #include "tool.h"
 
 extern char **environ;
 
-char *run_alarm_text(const vly_anomaly *anomaly)
+char *run_alarm_text(const run_watch *watch, const vly_anomaly *anomaly)
 {
+    const watch_when when = {anomaly->at_ns, anomaly->unix_ns};
     json_writer json;
-    char seconds[24];
-    char at[40];
-    struct tm parts;
-    const time_t whole = (time_t)(anomaly->unix_ns / 1000000000u);
-    gmtime_r(&whole, &parts);
-    strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &parts);
-    snprintf(at, sizeof at, "%s.%03uZ", seconds,
-             (unsigned)(anomaly->unix_ns / 1000000u % 1000u));
     json_init(&json, false);
     json_object(&json, NULL);
-    json_text(&json, "time", at);
+    watch_time_json(watch, when, &json);
     json_u64(&json, "burst", anomaly->burst);
     json_object(&json, "anomaly");
     json_text(&json, "metric", anomaly->metric_name);
@@ -60,7 +54,8 @@ void run_alarm_write(run_alarm *alarm, const char *text)
         (void)vly_writer_flush(alarm->writer, &alarm->failure);
 }
 
-void run_alarm_reap(run_alarm *alarm)
+/* Looks whether the last command has ended; does not wait. */
+static void reap(run_alarm *alarm)
 {
     int end = 0;
     if (alarm->process == 0 ||
@@ -76,6 +71,24 @@ void run_alarm_reap(run_alarm *alarm)
     else
         tool_message("--on-anomaly: the command was ended by signal %d",
                      WTERMSIG(end));
+}
+
+void run_alarm_end(run_alarm *alarm)
+{
+    const struct timespec nap = {0, 10000000};
+    const uint64_t until =
+        vly_clock_ns() + UINT64_C(1000000000) * RUN_ALARM_PATIENCE_S;
+    reap(alarm);
+    while (alarm->process != 0 && vly_clock_ns() < until) {
+        nanosleep(&nap, NULL);
+        reap(alarm);
+    }
+    if (alarm->process == 0)
+        return;
+    alarm->n_left++;
+    tool_message("--on-anomaly: the command still goes on %d s after the run; "
+                 "how it ends is not known",
+                 RUN_ALARM_PATIENCE_S);
 }
 
 /* environ with one text more, for vly_free; NULL: no memory. */
@@ -131,7 +144,7 @@ static int start(run_alarm *alarm, char **environment)
 
 void run_alarm_command(run_alarm *alarm, const char *text)
 {
-    run_alarm_reap(alarm);
+    reap(alarm);
     if (alarm->process != 0) {
         alarm->n_skipped++;
         return;

@@ -143,7 +143,7 @@ static void on_anomaly(void *context, const vly_anomaly *anomaly)
     const run_plan *plan = &monitor->job->plan;
     const uint32_t actions =
         plan->monitor.actions & (RUN_MONITOR_CHECKPOINT | RUN_MONITOR_PAUSE);
-    char *text = run_alarm_text(anomaly);
+    char *text = run_alarm_text(monitor->job->watch, anomaly);
     if (!plan->quiet)
         tool_message("anomaly: %s%s%s", anomaly->text,
                      anomaly->cause ? "; likely: " : "",
@@ -306,12 +306,11 @@ static void put_figures(const run_monitor *monitor,
 static void note_figures(run_monitor *monitor)
 {
     json_writer json;
-    uint64_t steady_ns = 0;
-    uint64_t unix_ns = 0;
-    vly_clock_both(&steady_ns, &unix_ns);
+    watch_when now = {0, 0};
+    run_watch_clock(monitor->job, &now.at_ns, &now.unix_ns);
     json_init(&json, false);
     json_object(&json, NULL);
-    watch_time_json(&json, unix_ns);
+    watch_time_json(monitor->job->watch, now, &json);
     json_u64(&json, "burst", vly_net_burst(monitor->job->net));
     json_object(&json, "monitor");
     put_figures(monitor, &monitor->figures, &json);
@@ -345,7 +344,7 @@ vly_status run_monitor_close(run_job *job, vly_error *error)
     vly_watcher_destroy(watcher);
     watch_devices_close(monitor->devices);
     monitor->devices = NULL;
-    run_alarm_reap(&monitor->alarm);
+    run_alarm_end(&monitor->alarm);
     if (figures.watched.failure.status != VLY_OK)
         tool_message("the monitor ended early: %s",
                      figures.watched.failure.message);
@@ -444,6 +443,7 @@ void run_monitor_json(const run_job *job, json_writer *json)
         json_u64(json, "commands", monitor->alarm.n_commands);
         json_u64(json, "commands_skipped", monitor->alarm.n_skipped);
         json_u64(json, "commands_failed", monitor->alarm.n_failed);
+        json_u64(json, "commands_left", monitor->alarm.n_left);
     }
     json_object_end(json);
 }

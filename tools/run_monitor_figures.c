@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "monitor/tokens.h"
+#include "run_watch.h"
 #include "tool.h"
 
 double run_monitor_share(const run_monitor_figures *figures)
@@ -24,12 +25,35 @@ static double one_digit(double x)
     return floor(x / unit) * unit;
 }
 
+/* What would have been enough, for a run whose records were too few. More
+ * samples are no way where bursts last as long as they do, nor below what the
+ * option takes. */
+static void put_way(const run_monitor_figures *figures, double wanted,
+                    char *text, size_t capacity)
+{
+    const double records = (double)figures->watched.checked;
+    const double asked = figures->every_ms;
+    const double took = records > 0 ? figures->seconds * 1e3 / records : asked;
+    const double every = one_digit(
+        fmax(figures->seconds * 1e3 / wanted, RUN_WATCH_EVERY_LEAST_MS));
+    const double run_s = wanted * fmax(took, asked) * 1e-3;
+    if (every < asked && took < 1.5 * asked)
+        snprintf(text, capacity,
+                 "--telemetry-every %g (now %g ms), or a run of %.3g s, would "
+                 "do",
+                 every, asked, run_s);
+    else
+        snprintf(text, capacity, "a run of %.3g s would do", run_s);
+}
+
 bool run_monitor_unjudged(const run_monitor_figures *figures, char *text,
                           size_t capacity)
 {
     const vly_watcher_figures *seen = &figures->watched;
     /* twice what it takes to know what is usual: as many are judged then */
     const double wanted = 2 * VLY_TOKENS_WARM;
+    char way[160];
+    put_way(figures, wanted, way, sizeof way);
     if (seen->records > seen->early)
         return false;
     if (seen->failure.status != VLY_OK)
@@ -39,7 +63,13 @@ bool run_monitor_unjudged(const run_monitor_figures *figures, char *text,
         snprintf(text, capacity,
                  "the model judged no record: it was paused; rules looked at "
                  "every one");
-    else if (seen->checked >= (uint64_t)wanted)
+    else if (seen->early > VLY_TOKENS_WARM)
+        snprintf(text, capacity,
+                 "the model judged no record: the first %d, and as many behind "
+                 "each move of the net, only tell what is usual; longer "
+                 "without a move would do; rules looked at every one",
+                 VLY_TOKENS_WARM);
+    else if (seen->checked >= (uint64_t)wanted && figures->usage.budget < 1)
         snprintf(text, capacity,
                  "the model judged no record: it came to %llu of %llu, and the "
                  "first %d only tell what is usual; a --monitor-budget above "
@@ -47,14 +77,18 @@ bool run_monitor_unjudged(const run_monitor_figures *figures, char *text,
                  (unsigned long long)seen->records,
                  (unsigned long long)seen->checked, VLY_TOKENS_WARM,
                  figures->usage.budget);
+    else if (seen->checked >= (uint64_t)wanted)
+        snprintf(text, capacity,
+                 "the model judged no record: it came to %llu of %llu, and the "
+                 "first %d only tell what is usual; a longer run, or one on "
+                 "more cores, would do; rules looked at every one",
+                 (unsigned long long)seen->records,
+                 (unsigned long long)seen->checked, VLY_TOKENS_WARM);
     else
         snprintf(text, capacity,
                  "the model judged no record: of %llu the first %d only tell "
-                 "what is usual; --telemetry-every %g (now %g ms), or a run of "
-                 "%.3g s, would do; rules looked at every one",
-                 (unsigned long long)seen->records, VLY_TOKENS_WARM,
-                 one_digit(fmax(figures->seconds * 1e3 / wanted, 1e-3)),
-                 figures->every_ms, wanted * figures->every_ms * 1e-3);
+                 "what is usual; %s; rules looked at every one",
+                 (unsigned long long)seen->records, VLY_TOKENS_WARM, way);
     return true;
 }
 
@@ -96,11 +130,12 @@ void run_monitor_figures_print(const run_monitor_figures *figures,
 {
     const vly_watcher_figures *seen = &figures->watched;
     char text[512];
-    tool_print("monitor           %s anomalies in %s records, %s by rules; "
-               "%.2g%% of the time on %s\n",
-               tool_thousands(seen->anomalies), tool_thousands(seen->checked),
-               tool_thousands(seen->facts), 100 * run_monitor_share(figures),
-               device);
+    tool_print(
+        "monitor           %s anomal%s in %s record%s, %s by rules; "
+        "%.2g%% of the time on %s\n",
+        tool_thousands(seen->anomalies), seen->anomalies == 1 ? "y" : "ies",
+        tool_thousands(seen->checked), seen->checked == 1 ? "" : "s",
+        tool_thousands(seen->facts), 100 * run_monitor_share(figures), device);
     tool_print("                  rules looked at all of them; the model "
                "judged %s, %s are too early, %s it skipped\n",
                tool_thousands(seen->records - seen->early),

@@ -28,6 +28,7 @@ struct run_watch {
     uint64_t every_ns;
     uint64_t next_ns; /* when a sample is due */
     uint64_t n_samples;
+    uint64_t first_ns;          /* at_ns of the first one */
     uint64_t spent_ns;          /* in the burst loop, by all of this */
     run_place place;            /* the burst loop's, as are the next ones */
     uint64_t threads_waited_ns; /* of the samples so far */
@@ -114,14 +115,24 @@ static uint64_t threads_waited(run_watch *watch, uint64_t exchange_ns)
     return watch->threads_waited_ns;
 }
 
+void run_watch_clock(const run_job *job, uint64_t *at_ns, uint64_t *unix_ns)
+{
+    int64_t wall = 0;
+    int64_t steady = 0;
+    /* at one time: who is preempted between the two reads a clock that jumped
+     * (on two cores that six builds shared, by 13 ms and back) */
+    vly_clock_both(at_ns, unix_ns);
+    vly_probe_clock(job->probe, &wall, &steady);
+    *at_ns += (uint64_t)steady;
+    *unix_ns += (uint64_t)wall;
+}
+
 static void put_sample(run_job *job)
 {
     run_watch *watch = job->watch;
     vly_stats stats = {.struct_size = sizeof stats};
     uint64_t at_ns = 0;
     uint64_t unix_ns = 0;
-    int64_t wall_ns = 0; /* of a fault that was asked for */
-    int64_t steady_ns = 0;
     /* a net that failed says so elsewhere */
     if (vly_net_stats(job->net, &stats, NULL) != VLY_OK)
         return;
@@ -130,22 +141,22 @@ static void put_sample(run_job *job)
         if (vly_net_area_stats(job->net, a, &area) == VLY_OK)
             watch->area_spikes[a] = area.spikes;
     }
-    /* at one time: who is preempted between the two reads a clock that jumped
-     * (on two cores that six builds shared, by 13 ms and back), or waited for
-     * longer than the record took */
+    /* again if it waited meanwhile: it would have waited for longer than the
+     * record took */
     uint64_t waited_ns = vly_thread_waited_ns();
     for (int i = 0; i < 3; i++) {
-        vly_clock_both(&at_ns, &unix_ns);
+        run_watch_clock(job, &at_ns, &unix_ns);
         const uint64_t before = waited_ns;
         waited_ns = vly_thread_waited_ns();
         if (waited_ns == before)
             break;
     }
-    vly_probe_clock(job->probe, &wall_ns, &steady_ns);
+    if (watch->n_samples == 0)
+        watch->first_ns = at_ns;
     run_place_look(&watch->place, job, stats.backend, stats.bursts);
     vly_telemetry_sample sample = {
-        .at_ns = at_ns + (uint64_t)steady_ns,
-        .unix_ns = unix_ns + (uint64_t)wall_ns,
+        .at_ns = at_ns,
+        .unix_ns = unix_ns,
         .bursts = stats.bursts,
         .run_ns = stats.run_ns,
         .delivery_ns = stats.delivery_ns,
@@ -224,6 +235,11 @@ uint64_t watch_lost(const run_watch *watch)
     const uint64_t lost = watch->n_lost;
     pthread_mutex_unlock(lock);
     return lost;
+}
+
+uint64_t watch_first_ns(const run_watch *watch)
+{
+    return watch->first_ns;
 }
 
 watch_rates watch_rates_of(const watch_net *net,

@@ -21,6 +21,9 @@ typedef struct run_job run_job;
 typedef struct run_watch run_watch;
 typedef struct vly_device_watch vly_device_watch;
 
+/* The least of --telemetry-every. */
+#define RUN_WATCH_EVERY_LEAST_MS 1
+
 /* What was asked; part of run_plan. */
 typedef struct run_watch_plan {
     const char *telemetry; /* a file; NULL: none */
@@ -79,6 +82,8 @@ void watch_backend(const run_watch *watch, char *backend, size_t capacity);
 /* The samples and the net, for who reads them too; borrowed. */
 const vly_telemetry_ring *run_watch_ring(const run_watch *watch);
 const watch_net *run_watch_net(const run_watch *watch);
+/* Steady clock of the first sample. */
+uint64_t watch_first_ns(const run_watch *watch);
 vly_device_watch *run_watch_devices(const run_watch *watch); /* or NULL */
 /* A line of JSON, with its line break, between those of telemetry; copied.
  * Where there is no file of them, or no memory, nothing happens. [any-thread]
@@ -89,8 +94,21 @@ char *watch_monitor_metrics(const run_watch *watch);
 /* Samples that the JSON lines have lost so far. */
 uint64_t watch_lost(const run_watch *watch);
 
-/* The member "time" of a line. */
-void watch_time_json(json_writer *json, uint64_t unix_ns);
+/* Both clocks now, with what a fault that was asked for adds to them.
+ * [burst loop] */
+void run_watch_clock(const run_job *job, uint64_t *at_ns, uint64_t *unix_ns);
+
+/* The member "time": the wall clock. */
+void watch_wall_json(json_writer *json, uint64_t unix_ns);
+/* When something was, of a line. */
+typedef struct watch_when {
+    uint64_t at_ns;   /* steady clock */
+    uint64_t unix_ns; /* wall clock */
+} watch_when;
+/* The members "time", of the wall clock, which may be set back, and "steady_s",
+ * seconds since the first sample, which is not. */
+void watch_time_json(const run_watch *watch, watch_when when,
+                     json_writer *json);
 
 /* ---- watch_devices.c: what devices tell of themselves -------------------- */
 

@@ -193,7 +193,7 @@ void watch_devices_json(watch_devices *devices, json_writer *json)
         json_text(json, "uuid", info->uuid);
         json_text(json, "name", info->name);
         if (fresh) {
-            watch_time_json(json, sample.unix_ns);
+            watch_wall_json(json, sample.unix_ns);
             put_values(devices, i, json);
         }
         if (lost)

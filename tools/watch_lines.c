@@ -33,7 +33,7 @@ struct watch_lines {
     char *notes;          /* lines of others, not yet written; or NULL */
 };
 
-void watch_time_json(json_writer *json, uint64_t unix_ns)
+void watch_wall_json(json_writer *json, uint64_t unix_ns)
 {
     char text[40];
     char seconds[24];
@@ -44,6 +44,13 @@ void watch_time_json(json_writer *json, uint64_t unix_ns)
     snprintf(text, sizeof text, "%s.%03uZ", seconds,
              (unsigned)(unix_ns / 1000000u % 1000u));
     json_text(json, "time", text);
+}
+
+void watch_time_json(const run_watch *watch, watch_when when, json_writer *json)
+{
+    const int64_t since = (int64_t)(when.at_ns - watch_first_ns(watch));
+    watch_wall_json(json, when.unix_ns);
+    json_number(json, "steady_s", (double)since * 1e-9);
 }
 
 static void send_line(watch_lines *lines, json_writer *json)
@@ -95,7 +102,7 @@ static void put_line(watch_lines *lines)
     json_writer json;
     json_init(&json, false);
     json_object(&json, NULL);
-    watch_time_json(&json, to->unix_ns);
+    watch_time_json(lines->watch, (watch_when){to->at_ns, to->unix_ns}, &json);
     json_u64(&json, "burst", to->bursts);
     json_u64(&json, "bursts", to->bursts - from->bursts);
     json_number(&json, "seconds", rates.seconds);

@@ -207,7 +207,7 @@ static void put_number(const vly_record *record, const vly_record_note *note,
         break;
     case VLY_METRIC_CHECKS:
         snprintf(text, capacity,
-                 "%llu samples lost, %llu spikes missing, backend %s",
+                 "samples lost: %llu, spikes missing: %llu, backend: %s",
                  (unsigned long long)record->lost,
                  (unsigned long long)record->missing,
                  record->wrong_place ? "not the one asked for" : "right");

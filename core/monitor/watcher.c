@@ -123,6 +123,7 @@ static void tell(vly_watcher *watcher, const vly_record *record,
 {
     const vly_watcher_options *options = &watcher->options;
     vly_anomaly anomaly = {
+        .at_ns = watcher->to.sample.at_ns,
         .unix_ns = watcher->to.sample.unix_ns,
         .burst = verdict->burst,
         .bursts = record->bursts,

@@ -38,7 +38,8 @@ typedef struct vly_watcher_model {
 struct vly_tail;
 
 typedef struct vly_anomaly {
-    uint64_t unix_ns; /* of the end of the record */
+    uint64_t at_ns;   /* vly_clock_ns, of the end of the record */
+    uint64_t unix_ns; /* of the wall clock then */
     uint64_t burst;   /* done at its end, or when a fact began within it */
     uint64_t bursts;  /* in it */
     double score;

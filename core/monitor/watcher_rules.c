@@ -68,6 +68,7 @@ static void tell(vly_watcher_rules *rules, vly_fact fact,
 {
     const vly_watcher_options *options = &rules->options;
     vly_anomaly anomaly = {
+        .at_ns = rules->to.sample.at_ns,
         .unix_ns = rules->to.sample.unix_ns,
         .burst = vly_fact_burst(fact, record),
         .bursts = record->bursts,

@@ -108,7 +108,7 @@ expect 0 run small.toml --bursts 20000 --backend cpu:1 --json jump.json \
     --inject clock:at=10000,ms=60000 -o jump
 says 'anomaly: burst '
 says 'the wall clock was set forward'
-prints 'monitor           1 anomalies in '
+prints 'monitor           1 anomaly in '
 prints 'the model judged no record: of '
 prints ' --telemetry-every '
 expect 0 monitor report jump
@@ -160,6 +160,49 @@ for folder, wrong, moves, failures in (
         assert a["backend"] == place, a
 END_OF_PLACES
 holds python3 places.py
+
+# ---- a short run: how its command ended, when things were, what would do ----
+# one that goes on is left to itself, and looked at in the end
+"$volley" run small.toml --bursts 20000 --backend cpu:1 --json left.json \
+    --monitor=calm.safetensors --inject clock:at=10000,ms=60000 --quiet \
+    --on-anomaly 'command:exec sleep 30' >out.left 2>err.left &
+left=$!
+expect 0 run small.toml --bursts 20000 --backend cpu:1 --json command.json \
+    --monitor=calm.safetensors --inject clock:at=10000,ms=-60000 -o back \
+    --on-anomaly 'command:exit 3' --telemetry-every 1
+says '--on-anomaly: the command ended with exit code 3'
+cat >back.py <<'END_OF_BACK'
+import json
+from datetime import datetime
+seen = json.load(open("command.json"))["monitor"]
+assert (seen["commands"], seen["commands_failed"], seen["commands_left"]) == \
+    (1, 1, 0), seen
+def lines(name):
+    return [json.loads(line) for line in open(f"back/{name}.jsonl")]
+def at(line):
+    return datetime.strptime(line["time"], "%Y-%m-%dT%H:%M:%S.%fZ").timestamp()
+samples = [a for a in lines("telemetry") if "area_spikes" in a]
+pairs = list(zip(samples, samples[1:]))
+assert any(at(a) > at(b) for a, b in pairs), "the clock was not set back"
+assert all(a["steady_s"] < b["steady_s"] for a, b in pairs), samples
+first, last = [a for a in lines("monitor")
+               if a.get("anomaly", {}).get("channel") in (None, "rule")]
+assert first["steady_s"] <= last["steady_s"], (first, last)
+# both by the clock as it was set
+apart = at(last) - at(first) - last["steady_s"] + first["steady_s"]
+assert abs(apart) < 1, apart
+END_OF_BACK
+holds python3 back.py
+# more samples than bursts there are not
+expect 0 run small.toml --bursts 10 --pace --pace-hz 20 --backend cpu:1 \
+    --monitor=calm.safetensors --telemetry-every 10
+prints ' only tell what is usual; a run of '
+holds [ "$(grep -c -- '--telemetry-every' out)" = 0 ]
+wait "$left"
+holds [ $? -eq 0 ]
+cp err.left err
+says 'the command still goes on 5 s after the run'
+holds grep -q '"commands_left": 1' left.json
 
 # ---- anomalies, and what is done about them ----
 # in real time: the monitor has what time of the processor nobody else wants,
