@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Causes of records of a net, through the tokens: what is lost between the
+ * device and who reads (spikes, synaptic events), beside what looks like it.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "monitor/surprise.h"
+#include "volley_test.h"
+
+enum { AREAS = 3, BURSTS = 500 };
+
+typedef struct net {
+    vly_tokens *tokens;
+    uint64_t seed;
+    uint32_t stray; /* percent, of the whole net from record to record */
+    /* shares of 1,000 that are left, of each area's spikes as they fire, of
+     * what is told of them, of events */
+    uint32_t fires[AREAS];
+    uint32_t told;
+    uint32_t events;
+} net;
+
+static void begin(net *all, uint32_t stray)
+{
+    vly_error error = VLY_ERROR_INIT;
+    *all = (net){.seed = 1, .stray = stray, .told = 1000, .events = 1000};
+    for (uint32_t a = 0; a < AREAS; a++)
+        all->fires[a] = 1000;
+    assert_ok(vly_tokens_create(AREAS, 0, &all->tokens, &error), error);
+}
+
+/* -x to x */
+static int32_t draw(net *all, uint32_t x)
+{
+    all->seed = all->seed * UINT64_C(6364136223846793005) +
+                UINT64_C(1442695040888963407);
+    return (int32_t)((all->seed >> 33) % (2 * x + 1)) - (int32_t)x;
+}
+
+/* The likely cause of one more record; "none". */
+static const char *more(net *all)
+{
+    static const uint64_t fan[AREAS] = {100, 120, 400};
+    uint64_t areas[AREAS];
+    uint8_t text[VLY_TOKENS_PER_RECORD];
+    vly_record_note note;
+    const uint64_t whole = (uint64_t)(1000 + 10 * draw(all, all->stray));
+    vly_record record = {
+        .bursts = BURSTS, .wall_ns = 100000000, .run_ns = 90000000};
+    for (uint32_t a = 0; a < AREAS; a++) {
+        const uint64_t fired = (uint64_t)(5000 + draw(all, 50)) * whole / 1000 *
+                               all->fires[a] / 1000;
+        areas[a] = fired * all->told / 1000;
+        record.spikes += areas[a];
+        record.events += fired * fan[a] * all->events / 1000;
+    }
+    assert_true(
+        vly_tokens_make(all->tokens, &record, areas, NULL, text, &note));
+    const char *cause = vly_verdict_cause(&record, &note);
+    return cause ? cause : "none";
+}
+
+/* After some hundred records of a sound net. */
+static void settle(net *all, uint32_t stray)
+{
+    begin(all, stray);
+    for (int i = 0; i < 300; i++)
+        (void)more(all);
+}
+
+#define CAUSE(all, text) assert_non_null(strstr(more(&(all)), text))
+
+static void test_dropped(void **state)
+{
+    (void)state;
+    static const uint32_t left[] = {900, 800, 500, 100, 10, 0};
+    static const uint32_t stray[] = {0, 5, 20};
+    for (size_t s = 0; s < 3; s++)
+        for (size_t k = 0; k < 6; k++) {
+            net all;
+            int right = 0;
+            settle(&all, stray[s]);
+            all.told = left[k];
+            for (int i = 0; i < 8; i++)
+                right += strstr(more(&all), "records are dropped") != NULL;
+            assert_true(right >= 7);
+            vly_tokens_destroy(all.tokens);
+        }
+}
+
+/* Less activity has fewer events too, whichever area it is. */
+static void test_not_dropped(void **state)
+{
+    (void)state;
+    net all;
+    settle(&all, 2);
+    for (uint32_t a = 0; a < AREAS; a++)
+        all.fires[a] = 500;
+    CAUSE(all, "activity falls");
+    vly_tokens_destroy(all.tokens);
+    /* those with few synapses fall silent, or nearly: more events a spike */
+    settle(&all, 2);
+    all.fires[0] = 0;
+    CAUSE(all, "an area fell silent");
+    vly_tokens_destroy(all.tokens);
+    settle(&all, 20);
+    all.fires[0] = 0;
+    CAUSE(all, "an area fell silent");
+    vly_tokens_destroy(all.tokens);
+    settle(&all, 20);
+    all.fires[0] = 50;
+    assert_null(strstr(more(&all), "dropped"));
+    vly_tokens_destroy(all.tokens);
+    settle(&all, 2);
+    all.fires[0] = all.fires[1] = 300;
+    CAUSE(all, "activity falls");
+    vly_tokens_destroy(all.tokens);
+    /* and those with many fire more beside it: as many events, another mix */
+    settle(&all, 2);
+    all.fires[0] = all.fires[1] = 300;
+    all.fires[2] = 1380;
+    assert_null(strstr(more(&all), "dropped"));
+    vly_tokens_destroy(all.tokens);
+    /* nothing left, events neither: the net is quiet */
+    settle(&all, 2);
+    for (uint32_t a = 0; a < AREAS; a++)
+        all.fires[a] = 0;
+    CAUSE(all, "silent");
+    vly_tokens_destroy(all.tokens);
+}
+
+/* A net without synapses whose input stops: no events, then as before. */
+static void test_no_synapses(void **state)
+{
+    (void)state;
+    net all;
+    begin(&all, 2);
+    all.events = 0;
+    for (int i = 0; i < 300; i++)
+        (void)more(&all);
+    for (uint32_t a = 0; a < AREAS; a++)
+        all.fires[a] = 400;
+    CAUSE(all, "activity falls");
+    for (uint32_t a = 0; a < AREAS; a++)
+        all.fires[a] = 0;
+    CAUSE(all, "silent");
+    vly_tokens_destroy(all.tokens);
+}
+
+static void test_events_lost(void **state)
+{
+    (void)state;
+    net all;
+    settle(&all, 2);
+    all.events = 700;
+    CAUSE(all, "synaptic events are lost");
+    vly_tokens_destroy(all.tokens);
+    /* the area with most synapses fires less: fewer events a spike, too */
+    settle(&all, 2);
+    all.fires[2] = 600;
+    assert_null(strstr(more(&all), "events are lost"));
+    vly_tokens_destroy(all.tokens);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dropped), cmocka_unit_test(test_not_dropped),
+        cmocka_unit_test(test_no_synapses), cmocka_unit_test(test_events_lost)};
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
