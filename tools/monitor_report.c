@@ -166,6 +166,29 @@ static void print_areas(const json_value *areas)
         tool_print("  and %u more areas\n", n - AREAS_SHOWN);
 }
 
+/* Where the net went, of its own accord or not. */
+static void print_moves(const json_value *moves, const char *what)
+{
+    tool_plain_text from;
+    tool_plain_text to;
+    tool_plain_text reason;
+    const uint32_t n = moves && moves->kind == JSON_ARRAY ? moves->n_items : 0;
+    for (uint32_t i = 0; i < n && i < SHOWN; i++) {
+        const json_value *move = &moves->items[i];
+        const bool done = json_find_text(move, "to") != NULL;
+        tool_print("  %s  burst %s: %s to %s%s", what,
+                   tool_thousands(count_of(move, "burst")),
+                   text_of(move, "from", &from),
+                   text_of(move, done ? "to" : "backend", &to),
+                   done ? "" : ", which was not done");
+        if (json_find_text(move, "reason"))
+            tool_print(": %s", text_of(move, "reason", &reason));
+        tool_print("\n");
+    }
+    if (n > SHOWN)
+        tool_print("  and %u more\n", n - SHOWN);
+}
+
 static void print_losses(const json_value *s)
 {
     const json_value *telemetry = json_find(s, "telemetry");
@@ -175,11 +198,8 @@ static void print_losses(const json_value *s)
         tool_print("  telemetry  %s samples of %s were lost\n",
                    tool_thousands(count_of(telemetry, "lost")),
                    tool_thousands(count_of(telemetry, "samples")));
-    if (swaps && swaps->n_items > 0)
-        tool_print("  swaps      %u\n", swaps->n_items);
-    if (failovers && failovers->n_items > 0)
-        tool_print("  fail-overs %u: a device did not answer\n",
-                   failovers->n_items);
+    print_moves(swaps, "swap     ");
+    print_moves(failovers, "fail-over");
 }
 
 /* What was looked at, and what was not. */

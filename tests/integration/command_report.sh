@@ -208,6 +208,12 @@ prints '  end        by an error, burst 100 of 200, 20'
 prints ', exit code 3'
 prints '  message    device lost, as asked for by fault error:at=100'
 prints '  The run ended by an error: device lost'
+expect 0 run sound.toml --bursts 200 --backend cpu:1 -o moved --swap 50=cpu:2 \
+    --swap 60=nothing:1 --inject error:at=100 --on-device-error cpu:1
+expect 0 monitor report moved
+prints '  swap       burst 50: cpu:1 to cpu:2'
+prints '  swap       burst 60: cpu:2 to nothing:1, which was not done: '
+prints '  fail-over  burst 100: cpu:2 to cpu:1: device lost'
 run_long() { # FOLDER OPTIONS...: until it has some records
     long=$1
     shift
