@@ -69,7 +69,7 @@ static void settle(net *all, uint32_t stray)
         (void)more(all);
 }
 
-#define CAUSE(all, text) assert_non_null(strstr(more(&(all)), text))
+#define EXPECT(all, text) assert_non_null(strstr(more(&(all)), text))
 
 static void test_dropped(void **state)
 {
@@ -97,16 +97,16 @@ static void test_not_dropped(void **state)
     settle(&all, 2);
     for (uint32_t a = 0; a < AREAS; a++)
         all.fires[a] = 500;
-    CAUSE(all, "activity falls");
+    EXPECT(all, "activity falls");
     vly_tokens_destroy(all.tokens);
     /* those with few synapses fall silent, or nearly: more events a spike */
     settle(&all, 2);
     all.fires[0] = 0;
-    CAUSE(all, "an area fell silent");
+    EXPECT(all, "an area fell silent");
     vly_tokens_destroy(all.tokens);
     settle(&all, 20);
     all.fires[0] = 0;
-    CAUSE(all, "an area fell silent");
+    EXPECT(all, "an area fell silent");
     vly_tokens_destroy(all.tokens);
     settle(&all, 20);
     all.fires[0] = 50;
@@ -114,7 +114,7 @@ static void test_not_dropped(void **state)
     vly_tokens_destroy(all.tokens);
     settle(&all, 2);
     all.fires[0] = all.fires[1] = 300;
-    CAUSE(all, "activity falls");
+    EXPECT(all, "activity falls");
     vly_tokens_destroy(all.tokens);
     /* and those with many fire more beside it: as many events, another mix */
     settle(&all, 2);
@@ -126,7 +126,7 @@ static void test_not_dropped(void **state)
     settle(&all, 2);
     for (uint32_t a = 0; a < AREAS; a++)
         all.fires[a] = 0;
-    CAUSE(all, "silent");
+    EXPECT(all, "silent");
     vly_tokens_destroy(all.tokens);
 }
 
@@ -141,10 +141,10 @@ static void test_no_synapses(void **state)
         (void)more(&all);
     for (uint32_t a = 0; a < AREAS; a++)
         all.fires[a] = 400;
-    CAUSE(all, "activity falls");
+    EXPECT(all, "activity falls");
     for (uint32_t a = 0; a < AREAS; a++)
         all.fires[a] = 0;
-    CAUSE(all, "silent");
+    EXPECT(all, "silent");
     vly_tokens_destroy(all.tokens);
 }
 
@@ -154,7 +154,7 @@ static void test_events_lost(void **state)
     net all;
     settle(&all, 2);
     all.events = 700;
-    CAUSE(all, "synaptic events are lost");
+    EXPECT(all, "synaptic events are lost");
     vly_tokens_destroy(all.tokens);
     /* the area with most synapses fires less: fewer events a spike, too */
     settle(&all, 2);
@@ -163,10 +163,72 @@ static void test_events_lost(void **state)
     vly_tokens_destroy(all.tokens);
 }
 
+/* ---- single rows ----------------------------------------------------------
+ */
+
+static const char *cause_of(uint32_t metric, int32_t z16, uint32_t other,
+                            int32_t other_z16)
+{
+    const vly_record record = {.bursts = 100};
+    vly_record_note note = {.raised = VLY_NO_AREA};
+    note.z16[metric] = z16;
+    note.z16[other] = other_z16;
+    const char *cause = vly_verdict_cause(&record, &note);
+    return cause ? cause : "none";
+}
+
+static void test_causes(void **state)
+{
+    (void)state;
+    const vly_record_note note = {.raised = VLY_NO_AREA};
+    vly_record record = {.bursts = 0};
+    assert_non_null(strstr(vly_verdict_cause(&record, &note), "stands still"));
+    record = (vly_record){.bursts = 1, .wrong_place = 1, .missing = 4};
+    assert_non_null(
+        strstr(vly_verdict_cause(&record, &note), "another backend"));
+    assert_string_equal(cause_of(VLY_METRIC_RATE, 20, VLY_METRIC_FAN, 0),
+                        "none");
+#define CAUSE(a, x, b, y, text)                                                \
+    assert_non_null(                                                           \
+        strstr(cause_of(VLY_METRIC_##a, x, VLY_METRIC_##b, y), text))
+    CAUSE(RATE, 200, RAISED, 100, "runaway");
+    CAUSE(SILENT, 256, LOWERED, 300, "silent");
+    CAUSE(DISPERSION, 90, RATE, 10, "synchrony");
+    CAUSE(HOST, 90, RATE, 10, "host memory");
+    CAUSE(MEMORY, 90, RATE, 10, "leak");
+    CAUSE(DELIVERY, 90, DYNAMICS, 90, "slower");
+    const vly_record bursts = {.bursts = 100};
+    vly_record_note up = {.raised = VLY_NO_AREA};
+    up.z16[VLY_METRIC_RAISED] = 100;
+    vly_verdict verdict = {.channel = "work"};
+    assert_non_null(strstr(vly_verdict_likely(&verdict, &bursts, &up),
+                           "processor's own time"));
+    vly_record_note silent = up;
+    silent.n_silent = 1;
+    silent.z16[VLY_METRIC_SILENT] = 256;
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &bursts, &silent), "silent"));
+    verdict.channel = "unison";
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &bursts, &up), "synchrony"));
+    vly_record_note rate = {.raised = VLY_NO_AREA};
+    rate.z16[VLY_METRIC_RATE] = 100;
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &bursts, &rate), "synchrony"));
+    up.z16[VLY_METRIC_RATE] = 100;
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &bursts, &up), "runaway"));
+    CAUSE(CLOCK, -90, RATE, 0, "set back");
+    CAUSE(PACE, 200, BURST, 200, "bursts take longer");
+    CAUSE(PACE, 200, BURST, 0, "between bursts");
+#undef CAUSE
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dropped), cmocka_unit_test(test_not_dropped),
-        cmocka_unit_test(test_no_synapses), cmocka_unit_test(test_events_lost)};
+        cmocka_unit_test(test_no_synapses), cmocka_unit_test(test_events_lost),
+        cmocka_unit_test(test_causes)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

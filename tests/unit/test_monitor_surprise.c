@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Surprise into scores and alarms, the simple detectors, causes and sentences.
+ * Surprise into scores and alarms, the simple detectors, sentences.
  */
 #include "monitor/surprise.h"
 
@@ -470,64 +470,6 @@ static void test_gaussian(void **state)
     vly_detector_destroy(detector);
 }
 
-static const char *cause_of(uint32_t metric, int32_t z16, uint32_t other,
-                            int32_t other_z16)
-{
-    const vly_record record = {.bursts = 100};
-    vly_record_note note = {.raised = VLY_NO_AREA};
-    note.z16[metric] = z16;
-    note.z16[other] = other_z16;
-    const char *cause = vly_verdict_cause(&record, &note);
-    return cause ? cause : "none";
-}
-
-static void test_causes(void **state)
-{
-    (void)state;
-    const vly_record_note note = {.raised = VLY_NO_AREA};
-    vly_record record = {.bursts = 0};
-    assert_non_null(strstr(vly_verdict_cause(&record, &note), "stands still"));
-    record = (vly_record){.bursts = 1, .wrong_place = 1, .missing = 4};
-    assert_non_null(
-        strstr(vly_verdict_cause(&record, &note), "another backend"));
-    assert_string_equal(cause_of(VLY_METRIC_RATE, 20, VLY_METRIC_FAN, 0),
-                        "none");
-#define CAUSE(a, x, b, y, text)                                                \
-    assert_non_null(                                                           \
-        strstr(cause_of(VLY_METRIC_##a, x, VLY_METRIC_##b, y), text))
-    CAUSE(RATE, 200, RAISED, 100, "runaway");
-    CAUSE(SILENT, 256, LOWERED, 300, "silent");
-    CAUSE(DISPERSION, 90, RATE, 10, "synchrony");
-    CAUSE(HOST, 90, RATE, 10, "host memory");
-    CAUSE(MEMORY, 90, RATE, 10, "leak");
-    CAUSE(DELIVERY, 90, DYNAMICS, 90, "slower");
-    const vly_record bursts = {.bursts = 100};
-    vly_record_note up = {.raised = VLY_NO_AREA};
-    up.z16[VLY_METRIC_RAISED] = 100;
-    vly_verdict verdict = {.channel = "work"};
-    assert_non_null(strstr(vly_verdict_likely(&verdict, &bursts, &up),
-                           "processor's own time"));
-    vly_record_note silent = up;
-    silent.n_silent = 1;
-    silent.z16[VLY_METRIC_SILENT] = 256;
-    assert_non_null(
-        strstr(vly_verdict_likely(&verdict, &bursts, &silent), "silent"));
-    verdict.channel = "unison";
-    assert_non_null(
-        strstr(vly_verdict_likely(&verdict, &bursts, &up), "synchrony"));
-    vly_record_note rate = {.raised = VLY_NO_AREA};
-    rate.z16[VLY_METRIC_RATE] = 100;
-    assert_non_null(
-        strstr(vly_verdict_likely(&verdict, &bursts, &rate), "synchrony"));
-    up.z16[VLY_METRIC_RATE] = 100;
-    assert_non_null(
-        strstr(vly_verdict_likely(&verdict, &bursts, &up), "runaway"));
-    CAUSE(CLOCK, -90, RATE, 0, "set back");
-    CAUSE(PACE, 200, BURST, 200, "bursts take longer");
-    CAUSE(PACE, 200, BURST, 0, "between bursts");
-#undef CAUSE
-}
-
 static void test_sentence(void **state)
 {
     (void)state;
@@ -560,13 +502,12 @@ static void test_sentence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nats),     cmocka_unit_test(test_tails),
-        cmocka_unit_test(test_alarm),    cmocka_unit_test(test_device_tails),
-        cmocka_unit_test(test_own_tail), cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_episode),  cmocka_unit_test(test_counting),
-        cmocka_unit_test(test_times),    cmocka_unit_test(test_stalls),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_detectors),
-        cmocka_unit_test(test_gaussian), cmocka_unit_test(test_causes),
-        cmocka_unit_test(test_sentence)};
+        cmocka_unit_test(test_nats),         cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_alarm),        cmocka_unit_test(test_own_tail),
+        cmocka_unit_test(test_device_tails), cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_episode),      cmocka_unit_test(test_counting),
+        cmocka_unit_test(test_times),        cmocka_unit_test(test_stalls),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_detectors),
+        cmocka_unit_test(test_gaussian),     cmocka_unit_test(test_sentence)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
