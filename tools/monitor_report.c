@@ -256,6 +256,7 @@ static void print_how_it_went(const report *page)
                tool_rate_text(json_find_number(s, "events_per_s", 0)));
     tool_print("  digest     %s\n", text_of(s, "digest", &copy));
     print_losses(s);
+    report_moves_print(page);
     print_monitor(s);
     print_areas(json_find(s, "areas"));
 }

@@ -62,6 +62,10 @@ void report_end_print(const report *page);
 /* Prints what is unusual about it; false: nothing, and nothing is printed. */
 bool report_end_unusual(const report *page);
 
+/* What bursts took before and after each move of the net, by the telemetry of
+ * its folder; nothing without one, or without a move. */
+void report_moves_print(const report *page);
+
 /* Errors  E_NOMEM */
 vly_status report_add(report *page, const report_finding *found,
                       vly_error *error);

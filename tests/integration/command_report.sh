@@ -214,6 +214,18 @@ expect 0 monitor report moved
 prints '  swap       burst 50: cpu:1 to cpu:2'
 prints '  swap       burst 60: cpu:2 to nothing:1, which was not done: '
 prints '  fail-over  burst 100: cpu:2 to cpu:1: device lost'
+# how long bursts took in each place
+cat >moves.jsonl <<'END'
+{"telemetry": 1, "dt_ms": 0.1, "neurons": {"E": 10}}
+END
+for i in 1 2 3 4 5 6 7 8; do
+    echo '{"time": "2026-01-01T00:00:00.'$i'00Z", "burst": '$i'000, "bursts": 1000, "seconds": 0.1, "backend": "cpu:1", "moves": '$((i == 5))', "burst_us": '$((i < 5 ? 20 : 50))', "delivery_us": 1, "dynamics_us": 1, "spikes": 10, "events": 10, "host_bytes": 1, "device_bytes": 0, "lost": 0, "area_spikes": {"E": 10}}'
+done >>moves.jsonl
+cp moves.jsonl moved/telemetry.jsonl
+expect 0 monitor report moved
+prints '  moved      by burst 5,000: a burst took 20 us before and 50 us after'
+echo '{"burst": 9000, "area_spikes": {}}' >>moved/telemetry.jsonl
+expect 2 monitor report moved
 run_long() { # FOLDER OPTIONS...: until it has some records
     long=$1
     shift
