@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads of a block as fibers. A fiber is entered once through its context and
-// from then on by longjmp, which makes no system call.
+// from then on by longjmp, which makes no system call; it stays for the blocks
+// and kernels after its first.
 #include "cuda_emulation.h"
 
 #include <csetjmp>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -19,7 +21,7 @@ namespace
 {
 
 constexpr size_t STACK_BYTES = 64 << 10;
-constexpr uint32_t LANES = 32, MOST_WORDS = 6;
+constexpr uint32_t LANES = 32, MOST_WORDS = 12;
 
 struct meeting {
     uint32_t n_here = 0, n_expected = 0;
@@ -40,7 +42,7 @@ struct warp {
     uint32_t turn[LANES] = {};
 };
 
-std::vector<fiber> fibers;
+std::deque<fiber> fibers; // a context points into itself: none may move
 std::vector<warp> warps;
 meeting everyone;
 ucontext_t scheduler_context;
@@ -71,9 +73,11 @@ void meet(meeting *m)
 
 void enter()
 {
-    (*body)();
-    running->is_done = true;
-    _longjmp(scheduler_at, 1);
+    for (;;) {
+        (*body)();
+        running->is_done = true;
+        leave();
+    }
 }
 
 void resume(fiber *f)
@@ -94,13 +98,7 @@ void run_block(uint32_t n_threads)
     warps.assign((n_threads + LANES - 1) / LANES, warp());
     for (uint32_t i = 0; i < n_threads; i++) {
         warps[i / LANES].all.n_expected++;
-        fiber &f = fibers[i];
-        f.is_started = f.is_done = false;
-        (void)getcontext(&f.context);
-        f.context.uc_stack.ss_sp = f.stack.get();
-        f.context.uc_stack.ss_size = STACK_BYTES;
-        f.context.uc_link = &scheduler_context;
-        makecontext(&f.context, enter, 0);
+        fibers[i].is_done = false;
     }
     for (uint32_t n_left = n_threads; n_left > 0;)
         for (uint32_t i = 0; i < n_threads; i++)
@@ -132,7 +130,13 @@ void launch(dim3 n_blocks, dim3 n_threads, const std::function<void()> &kernel)
 {
     while (fibers.size() < n_threads.x) {
         fibers.emplace_back();
-        fibers.back().stack.reset(new char[STACK_BYTES]);
+        fiber &f = fibers.back();
+        f.stack.reset(new char[STACK_BYTES]);
+        (void)getcontext(&f.context);
+        f.context.uc_stack.ss_sp = f.stack.get();
+        f.context.uc_stack.ss_size = STACK_BYTES;
+        f.context.uc_link = &scheduler_context;
+        makecontext(&f.context, enter, 0);
     }
     body = &kernel;
     grid = n_blocks;

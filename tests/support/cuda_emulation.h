@@ -43,38 +43,42 @@ void block_meets();
 // What every lane of the warp says, once all have said it: [32][words].
 const uint32_t *warp_meets(const uint32_t *words, uint32_t n_words);
 
-// Element of a fragment of mma m16n8k16, by the tables of the PTX manual.
-inline uint32_t half_of(const uint32_t *said, uint32_t lane, uint32_t word,
-                        uint32_t half)
+// Both halves of a word, as the bits of floats.
+template <typename T> inline void widen(uint32_t word, uint32_t wide[2])
 {
-    return said[lane * 6 + word] >> (half * 16) & 0xffffu;
+    for (uint32_t half = 0; half < 2; half++) {
+        T x;
+        const uint16_t bits = static_cast<uint16_t>(word >> (half * 16));
+        memcpy(static_cast<void *>(&x), &bits, sizeof x);
+        const float value = static_cast<float>(x);
+        memcpy(&wide[half], &value, sizeof value);
+    }
 }
 
-template <typename T> inline float number(uint32_t bits)
-{
-    T x;
-    const uint16_t low = static_cast<uint16_t>(bits);
-    memcpy(static_cast<void *>(&x), &low, sizeof x);
-    return static_cast<float>(x);
-}
-
+// mma m16n8k16, fragments by the tables of the PTX manual. Lanes say floats:
+// each half is read by others eight times and more.
 template <typename T>
 inline void multiply(float (&sum)[4], uint32_t a0, uint32_t a1, uint32_t a2,
                      uint32_t a3, uint32_t b0, uint32_t b1)
 {
     const uint32_t words[6] = {a0, a1, a2, a3, b0, b1};
-    const uint32_t *said = warp_meets(words, 6);
+    uint32_t wide[12];
+    for (uint32_t i = 0; i < 6; i++)
+        widen<T>(words[i], wide + 2 * i);
+    const uint32_t *said = warp_meets(wide, 12);
     const uint32_t lane = thread.x % 32;
+    const auto element = [&](uint32_t from, uint32_t word, uint32_t half) {
+        float x;
+        memcpy(&x, &said[from * 12 + word * 2 + half], sizeof x);
+        return static_cast<double>(x);
+    };
     for (uint32_t i = 0; i < 4; i++) {
         const uint32_t row = lane / 4 + i / 2 * 8, col = lane % 4 * 2 + i % 2;
         double exact = sum[i];
         for (uint32_t k = 0; k < 16; k++) {
             const uint32_t pair = k % 8 / 2, upper = k / 8;
-            exact +=
-                static_cast<double>(number<T>(half_of(
-                    said, row % 8 * 4 + pair, row / 8 + upper * 2, k % 2))) *
-                static_cast<double>(
-                    number<T>(half_of(said, col * 4 + pair, 4 + upper, k % 2)));
+            exact += element(row % 8 * 4 + pair, row / 8 + upper * 2, k % 2) *
+                     element(col * 4 + pair, 4 + upper, k % 2);
         }
         sum[i] = static_cast<float>(exact);
     }

@@ -319,19 +319,75 @@ static double rounded(cudaDataType_t type, double x)
     return x;
 }
 
-static double dot(const operation *o, const matrix *la, const matrix *lb,
-                  const matrix *ld, const void *a, const void *b, int64_t z,
-                  uint64_t i, uint64_t j)
+/* A product as the library is asked for it. */
+typedef struct call {
+    const operation *o;
+    const matrix *la, *lb, *lc, *ld;
+    const void *a, *b, *c;
+    void *d;
+    double factor, kept;
+    uint32_t id;
+} call;
+
+/* The lines of a factor of product z that sums run along, one behind the other
+ * as double; NULL without memory. */
+static double *lines_of(const matrix *m, int are_columns, const void *from,
+                        int64_t z)
 {
-    const uint64_t n_k = o->trans_a == CUBLAS_OP_T ? la->rows : la->cols;
+    const uint64_t n_k = are_columns ? m->rows : m->cols;
+    const uint64_t n_lines = are_columns ? m->cols : m->rows;
+    double *lines = malloc((n_lines * n_k + 1) * sizeof *lines);
+    for (uint64_t i = 0; lines != NULL && i < n_lines; i++)
+        for (uint64_t k = 0; k < n_k; k++)
+            lines[i * n_k + k] =
+                are_columns ? get(m, from, z, k, i) : get(m, from, z, i, k);
+    return lines;
+}
+
+static double dot(const call *l, const double *a, const double *b, uint64_t i,
+                  uint64_t j)
+{
+    const uint64_t n_k =
+        l->o->trans_a == CUBLAS_OP_T ? l->la->rows : l->la->cols;
     double sum = 0.0;
     for (uint64_t k = 0; k < n_k; k++)
-        sum += (o->trans_a == CUBLAS_OP_T ? get(la, a, z, k, i)
-                                          : get(la, a, z, i, k)) *
-               (o->trans_b == CUBLAS_OP_T ? get(lb, b, z, j, k)
-                                          : get(lb, b, z, k, j)) *
-               scale(o, ld, i, j, k, n_k);
+        sum +=
+            a[i * n_k + k] * b[j * n_k + k] * scale(l->o, l->ld, i, j, k, n_k);
     return sum;
+}
+
+static void put(const call *l, int64_t z, uint64_t i, uint64_t j, double sum)
+{
+    const uint32_t twice = fake_cublaslt.twice;
+    const uint32_t twice_with_c = twice | fake_cublaslt.twice_with_c;
+    double x = l->factor * sum;
+    if (l->kept != 0.0)
+        x += l->kept * get(l->lc, l->c, z, i, j);
+    if ((fake_cublaslt.garbage >> l->id & 1u) != 0)
+        x += 1.0 + fabs(x);
+    if (((l->kept != 0.0 ? twice_with_c : twice) >> l->id & 1u) != 0)
+        x = rounded(l->ld->type, x);
+    x = finish(l->o, l->ld, z, i, x);
+    vly_element_from_f64(
+        element_of(l->ld->type), &x, l->d,
+        (uint64_t)(z * l->ld->stride) + j * (uint64_t)l->ld->ld + i, 1);
+}
+
+/* Product z; only_time: of which nothing is kept. False without memory. */
+static int multiply(const call *l, int64_t z, int only_time)
+{
+    double *a = lines_of(l->la, l->o->trans_a == CUBLAS_OP_T, l->a, z);
+    double *b = lines_of(l->lb, l->o->trans_b != CUBLAS_OP_T, l->b, z);
+    const int is_there = a != NULL && b != NULL;
+    for (uint64_t j = 0; is_there && j < l->ld->cols; j++)
+        for (uint64_t i = 0; i < l->ld->rows; i++) {
+            volatile double sum = dot(l, a, b, i, j);
+            if (!only_time) /* C may be D: it is read once */
+                put(l, z, i, j, sum);
+        }
+    free(a);
+    free(b);
+    return is_there;
 }
 
 EXPORT cublasStatus_t cublasLtMatmul(
@@ -343,51 +399,37 @@ EXPORT cublasStatus_t cublasLtMatmul(
     cudaStream_t stream)
 {
     const operation *o = (operation *)(void *)op;
-    const matrix *la = (matrix *)(void *)layout_a;
-    const matrix *lb = (matrix *)(void *)layout_b;
-    const matrix *lc = (matrix *)(void *)layout_c;
-    const matrix *ld = (matrix *)(void *)layout_d;
-    const uint32_t id = (uint32_t)algo->data[0];
     const int exact = o->compute == CUBLAS_COMPUTE_32I;
-    const double factor =
-        exact ? *(const int32_t *)alpha : (double)*(const float *)alpha;
-    const double kept =
-        exact ? *(const int32_t *)beta : (double)*(const float *)beta;
-    const uint32_t twice = fake_cublaslt.twice;
-    const uint32_t twice_with_c = twice | fake_cublaslt.twice_with_c;
+    const call l = {.o = o,
+                    .la = (matrix *)(void *)layout_a,
+                    .lb = (matrix *)(void *)layout_b,
+                    .lc = (matrix *)(void *)layout_c,
+                    .ld = (matrix *)(void *)layout_d,
+                    .a = a,
+                    .b = b,
+                    .c = c,
+                    .d = d,
+                    .factor = exact ? *(const int32_t *)alpha
+                                    : (double)*(const float *)alpha,
+                    .kept = exact ? *(const int32_t *)beta
+                                  : (double)*(const float *)beta,
+                    .id = (uint32_t)algo->data[0]};
     (void)handle;
     (void)stream;
     fake_cublaslt.n_runs++;
-    if (bytes < wants(id) || (fake_cublaslt.refused >> id & 1u) != 0)
+    if (bytes < wants(l.id) || (fake_cublaslt.refused >> l.id & 1u) != 0)
         return CUBLAS_STATUS_EXECUTION_FAILED;
     if (((uintptr_t)a % 4 != 0 || (uintptr_t)b % 4 != 0) &&
-        (fake_cublaslt.aligned >> id & 1u) != 0)
+        (fake_cublaslt.aligned >> l.id & 1u) != 0)
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    memset(workspace, 0x5a, wants(id)); /* it is its own */
-    if ((fake_cublaslt.not_written >> id & 1u) != 0)
+    memset(workspace, 0x5a, wants(l.id)); /* it is its own */
+    if ((fake_cublaslt.not_written >> l.id & 1u) != 0)
         return CUBLAS_STATUS_SUCCESS;
     /* slow: by more than a busy machine makes of it */
-    const int n_times = (fake_cublaslt.slow >> id & 1u) != 0 ? 5 : 1;
+    const int n_times = (fake_cublaslt.slow >> l.id & 1u) != 0 ? 5 : 1;
     for (int again = 0; again < n_times; again++)
-        for (int64_t z = 0; z < ld->batch; z++)
-            for (uint64_t j = 0; j < ld->cols; j++)
-                for (uint64_t i = 0; i < ld->rows; i++) {
-                    /* C may be D: it is read once */
-                    volatile double sum = dot(o, la, lb, ld, a, b, z, i, j);
-                    double x = factor * sum;
-                    if (again > 0)
-                        continue;
-                    if (kept != 0.0)
-                        x += kept * get(lc, c, z, i, j);
-                    if ((fake_cublaslt.garbage >> id & 1u) != 0)
-                        x += 1.0 + fabs(x);
-                    if (((kept != 0.0 ? twice_with_c : twice) >> id & 1u) != 0)
-                        x = rounded(ld->type, x);
-                    x = finish(o, ld, z, i, x);
-                    vly_element_from_f64(element_of(ld->type), &x, d,
-                                         (uint64_t)(z * ld->stride) +
-                                             j * (uint64_t)ld->ld + i,
-                                         1);
-                }
+        for (int64_t z = 0; z < l.ld->batch; z++)
+            if (!multiply(&l, z, again > 0))
+                return CUBLAS_STATUS_ALLOC_FAILED;
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -52,15 +52,18 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
     set_target_properties(fake_cublaslt PROPERTIES
         PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${fake_libraries})
 
-    vly_test(test_gemm_cuda_host LABELS unit TIMEOUT 600
-        SOURCES test_gemm_cuda_host.c
-        LIBRARIES volley_sdk volley_conformance ${CMAKE_DL_LIBS} m
-        DEPENDS fake_gemm_cuda fake_cublaslt
-        DEFINITIONS
-            TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_gemm_cuda.so"
-            TEST_LIBRARY="${fake_libraries}/fake_cublaslt.so")
-    target_include_directories(test_gemm_cuda_host
-        PRIVATE ${CMAKE_SOURCE_DIR}/core/conformance)
+    foreach(name host library choice)
+        vly_test(test_gemm_cuda_${name} LABELS unit
+            SOURCES test_gemm_cuda_${name}.c gemm_host_fixture.c
+                    gemm_host_cases.c
+            LIBRARIES volley_sdk volley_conformance ${CMAKE_DL_LIBS} m
+            DEPENDS fake_gemm_cuda fake_cublaslt
+            DEFINITIONS
+                TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_gemm_cuda.so"
+                TEST_LIBRARY="${fake_libraries}/fake_cublaslt.so")
+        target_include_directories(test_gemm_cuda_${name}
+            PRIVATE ${CMAKE_SOURCE_DIR}/core/conformance)
+    endforeach()
 
     # the conformance table the same way; a runtime that is none keeps no graphs
     add_dependencies(test_gemm fake_gemm_cuda fake_cublaslt)
