@@ -412,6 +412,17 @@ vly_status vly_generator_spared(vly_reader *reader, const vly_toml_node *node,
         label, reader->genome->areas[to].name);
 }
 
+vly_status vly_generator_id(vly_reader *reader, const vly_toml_node *node,
+                            const char *id)
+{
+    if (!id || strncmp(id, PREFIX, strlen(PREFIX)) != 0)
+        return VLY_OK;
+    return vly_reader_fail(reader, vly_toml_get(node, "id"),
+                           "id is \"%s\", wanted none that begins with %s: "
+                           "these are of the areas with a generator",
+                           id, PREFIX);
+}
+
 bool vly_generator_own(const vly_reader *reader, const vly_toml_node *stimuli,
                        uint32_t index)
 {

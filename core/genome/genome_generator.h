@@ -16,6 +16,11 @@ bool vly_generator_kind(const char *name);
  * one. Asked before units are, which are those of a model nobody wrote. */
 vly_status vly_generator_spared(vly_reader *reader, const vly_toml_node *node,
                                 const char *label, bool map, uint32_t to);
+/* E_PARSE if a [[stimulus]] that somebody wrote is called as those of
+ * generators are: its area would take no injection, as it stands for one. id
+ * NULL: it has none */
+vly_status vly_generator_id(vly_reader *reader, const vly_toml_node *node,
+                            const char *id);
 /* Whether an area is one. */
 bool vly_generator_is(const vly_reader *reader, uint32_t area);
 /* Whether [[stimulus]] `index` is one that vly_generators_expand has written.

@@ -390,6 +390,8 @@ static vly_status read_stimulus(vly_reader *reader, const vly_toml_node *node,
     entry->begin = genome->n_stimuli;
     VLY_TRY(vly_reader_label(reader, node, "stimulus", reader->n_stimuli,
                              &entry->id, &entry->label));
+    if (!own)
+        VLY_TRY(vly_generator_id(reader, node, entry->id));
     VLY_TRY(read_kind(reader, entry));
     VLY_TRY(check_keys(reader, entry));
     if (!to)

@@ -213,6 +213,12 @@ static void generators(void **state)
     assert_refused(AREAS "[area.P]\ngenerator = \"spikes\"\nneurons = 1\n"
                          "bursts = [[1], [2]]\n",
                    "t:17:10: neuron 1, wanted 0 to 0 of area P");
+    /* a name that the stimulus of a generator would have */
+    assert_refused(
+        AREAS "[[stimulus]]\nid = \"generator/E\"\nkind = \"dc\"\n"
+              "to = \"E\"\nmean_pa = 1\n",
+        "t:15:6: id is \"generator/E\", wanted none that begins with "
+        "generator/: these are of the areas with a generator");
 }
 
 /* Lists need no order, and may go beyond the run; a neuron fires once in a
