@@ -210,8 +210,8 @@ static vly_status open_model(asking *a, const tool_args *args, vly_error *error)
         VLY_TRY(vly_rwkv_format_parse(weights_text, &how.format, error));
     if (activation_text)
         VLY_TRY(vly_rwkv_format_parse(activation_text, &how.activation, error));
-    VLY_TRY(vly_rwkv_weights_open(args->positional[0], VLY_RWKV_LORA_NATIVE,
-                                  &weights, error));
+    VLY_TRY(vly_rwkv_weights_open(
+        args->positional[0], VLY_RWKV_LORA_SURELY_NATIVE, &weights, error));
     vly_rwkv_source_of(weights, &source);
     VLY_TRY(tool_registry_create(&a->registry, error));
     VLY_TRY(vly_rwkv_model_create(a->registry, &source, device ? device : "cpu",

@@ -153,6 +153,9 @@ static void put_header(json_writer *json, const conversion *c)
     for (uint32_t k = 0;
          (value = vly_safetensors_metadata_at(file, k, &key)) != NULL; k++)
         json_text(json, key, value);
+    if (vly_rwkv_weights_is_square(c->weights) &&
+        !vly_safetensors_metadata(file, VLY_RWKV_LORA_KEY))
+        json_text(json, VLY_RWKV_LORA_KEY, VLY_RWKV_LORA_VALUE);
     json_object_end(json);
     while (next_tensor(c->weights, &at))
         put_tensor(json, c, &at, &offset);
@@ -380,8 +383,10 @@ const tool_command monitor_convert = {
         "Takes native names, with low-rank matrices (w1, w2, a1, ...) as they "
         "are or\ntransposed, which their shapes say, and the names of fla and "
         "Hugging Face.\nWrites native names and layout. Where every rank is "
-        "the width, shapes do not\nsay it, and --transposed must. Metadata is "
-        "kept; v0, v1 and v2 of the first\nlayer, which nothing uses, are "
+        "the width, shapes do not\nsay it, and --transposed must; what is "
+        "written says "
+        "it then. Metadata is kept; v0, v1 and v2 of the first\nlayer, which "
+        "nothing uses, are "
         "not.\n",
     .options = options,
     .n_positional_min = 1,

@@ -170,21 +170,29 @@ static uint32_t look_at_lora(const vly_rwkv_weights *weights,
     return seen;
 }
 
-static vly_status find_layout(vly_rwkv_weights *weights, uint32_t lora,
-                              vly_error *error)
+/* The metadata say that they are native. */
+static bool is_told_native(const vly_rwkv_weights *weights)
 {
-    const vly_safetensor *tensors[2] = {NULL, NULL};
+    const char *told =
+        vly_safetensors_metadata(weights->file, VLY_RWKV_LORA_KEY);
+    return told && strcmp(told, VLY_RWKV_LORA_VALUE) == 0;
+}
+
+/* Shapes against what was said. seen, tensors: of look_at_lora. */
+static vly_status check_layout(const vly_rwkv_weights *weights, uint32_t lora,
+                               uint32_t seen,
+                               const vly_safetensor *const tensors[2],
+                               vly_error *error)
+{
     const char *path = vly_safetensors_path(weights->file);
-    if (weights->scheme == RWKV_SCHEME_FLA)
-        return VLY_OK;
-    weights->transposed = lora == VLY_RWKV_LORA_TRANSPOSED;
-    const uint32_t seen = look_at_lora(weights, tensors);
+    const bool native =
+        lora == VLY_RWKV_LORA_NATIVE || lora == VLY_RWKV_LORA_SURELY_NATIVE;
     if (seen == 3)
         return vly_fail(error, VLY_E_PARSE,
                         "%.300s: tensor %.100s has its rank as columns, tensor "
                         "%.100s as rows, wanted all alike",
                         path, tensors[0]->name, tensors[1]->name);
-    if (lora == VLY_RWKV_LORA_NATIVE && seen == 2)
+    if (native && seen == 2)
         return vly_fail(error, VLY_E_PARSE,
                         "%.300s: tensor %.100s is transposed, as others may be "
                         "too; `volley monitor convert` makes a file that can "
@@ -195,16 +203,33 @@ static vly_status find_layout(vly_rwkv_weights *weights, uint32_t lora,
                         "%.300s: tensor %.100s is not transposed, and it was "
                         "said to be",
                         path, tensors[0]->name);
-    if (lora != VLY_RWKV_LORA_BY_SHAPE)
-        return VLY_OK;
-    if (seen == 0)
+    if (lora == VLY_RWKV_LORA_TRANSPOSED && seen == 0 &&
+        is_told_native(weights))
+        return vly_fail(error, VLY_E_INVALID,
+                        "%.300s: its metadata say " VLY_RWKV_LORA_KEY
+                        ": " VLY_RWKV_LORA_VALUE
+                        ", and its low-rank matrices were said to be "
+                        "transposed",
+                        path);
+    if (lora == VLY_RWKV_LORA_BY_SHAPE && seen == 0 && !is_told_native(weights))
         return vly_fail(error, VLY_E_INVALID,
                         "%.300s: the ranks are the width, so shapes do not say "
                         "whether low-rank matrices are transposed; "
                         "--transposed yes or no says it",
                         path);
-    weights->transposed = seen == 2;
     return VLY_OK;
+}
+
+static vly_status find_layout(vly_rwkv_weights *weights, uint32_t lora,
+                              vly_error *error)
+{
+    const vly_safetensor *tensors[2] = {NULL, NULL};
+    if (weights->scheme == RWKV_SCHEME_FLA)
+        return VLY_OK;
+    const uint32_t seen = look_at_lora(weights, tensors);
+    weights->transposed = lora == VLY_RWKV_LORA_TRANSPOSED ||
+                          (lora == VLY_RWKV_LORA_BY_SHAPE && seen == 2);
+    return check_layout(weights, lora, seen, tensors, error);
 }
 
 static vly_status find_width(vly_rwkv_weights *weights, vly_error *error)
@@ -333,6 +358,16 @@ static vly_status check_all(vly_rwkv_weights *weights, uint32_t lora,
     for (uint32_t layer = 0; layer < weights->sizes.layers; layer++)
         VLY_TRY(check_layer(weights, layer, error));
     set_sizes(weights);
+    /* behind all others: a file with a shape that is wrong is told that */
+    if (lora == VLY_RWKV_LORA_SURELY_NATIVE &&
+        weights->scheme == RWKV_SCHEME_NATIVE &&
+        vly_rwkv_weights_is_square(weights) && !is_told_native(weights))
+        status = vly_fail(error, VLY_E_INVALID,
+                          "%.300s: the ranks are the width, so shapes do not "
+                          "say whether low-rank matrices are transposed; "
+                          "`volley monitor convert` with --transposed yes or "
+                          "no makes a file that says it",
+                          vly_safetensors_path(weights->file));
 out:
     return status;
 }
@@ -365,6 +400,14 @@ void vly_rwkv_weights_close(vly_rwkv_weights *weights)
 const vly_rwkv_sizes *vly_rwkv_weights_sizes(const vly_rwkv_weights *weights)
 {
     return &weights->sizes;
+}
+
+bool vly_rwkv_weights_is_square(const vly_rwkv_weights *weights)
+{
+    const vly_rwkv_sizes *sizes = &weights->sizes;
+    return sizes->rank_w == sizes->width && sizes->rank_a == sizes->width &&
+           sizes->rank_g == sizes->width &&
+           (sizes->layers < 2 || sizes->rank_v == sizes->width);
 }
 
 const char *vly_rwkv_weights_path(const vly_rwkv_weights *weights)

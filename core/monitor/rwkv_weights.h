@@ -81,12 +81,20 @@ enum {
     VLY_RWKV_HIDDEN_MAX = 1 << 18
 };
 
-/* How native names hold their low-rank matrices. */
+/* How native names hold their low-rank matrices. Where all R are D, shapes do
+ * not tell; then the file's metadata may (below). */
 enum {
-    VLY_RWKV_LORA_NATIVE = 0,     /* w1 is [D, R]: what a model is run from */
+    VLY_RWKV_LORA_NATIVE = 0,     /* w1 is [D, R] */
     VLY_RWKV_LORA_TRANSPOSED = 1, /* w1 is [R, D] */
-    VLY_RWKV_LORA_BY_SHAPE = 2 /* whichever it is; refused where all R are D */
+    VLY_RWKV_LORA_BY_SHAPE = 2,   /* whichever it is; refused if none tells */
+    /* w1 is [D, R], refused if none tells: what a model is run from */
+    VLY_RWKV_LORA_SURELY_NATIVE = 3
 };
+
+/* What `volley monitor convert` writes into a file whose shapes do not tell:
+ * low-rank matrices of native names are [D, R]. */
+#define VLY_RWKV_LORA_KEY "volley.low_rank"
+#define VLY_RWKV_LORA_VALUE "native"
 
 typedef struct vly_rwkv_sizes {
     uint32_t layers;
@@ -107,12 +115,16 @@ typedef struct vly_rwkv_weights vly_rwkv_weights;
 /* Opens, checks names, shapes and types (F32, F16, BF16, also mixed).
  * lora      VLY_RWKV_LORA_*; of no meaning for fla's names
  * Errors    those of vly_safetensors_open; E_PARSE "path: TENSOR ..." missing,
- *           of another shape or type, unknown. [any-thread] */
+ *           of another shape or type, unknown; E_INVALID nothing tells how
+ *           low-rank matrices are held. [any-thread] */
 vly_status vly_rwkv_weights_open(const char *path, uint32_t lora,
                                  vly_rwkv_weights **weights, vly_error *error);
 void vly_rwkv_weights_close(vly_rwkv_weights *weights); /* NULL is legal */
 
 const vly_rwkv_sizes *vly_rwkv_weights_sizes(const vly_rwkv_weights *weights);
+/* Every rank is the width: shapes do not tell how low-rank matrices are held.
+ */
+bool vly_rwkv_weights_is_square(const vly_rwkv_weights *weights);
 const char *vly_rwkv_weights_path(const vly_rwkv_weights *weights);
 struct vly_safetensors; /* safetensors.h */
 const struct vly_safetensors *

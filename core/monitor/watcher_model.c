@@ -96,7 +96,8 @@ vly_status vly_watcher_rwkv_open(const vly_registry *registry, const char *path,
     vly_watcher_rwkv *made = vly_calloc(1, sizeof *made);
     if (!made)
         return vly_fail_nomem(error, sizeof *made, "the monitor's model");
-    VLY_TRY(vly_rwkv_weights_open(path, VLY_RWKV_LORA_NATIVE, &weights, error));
+    VLY_TRY(vly_rwkv_weights_open(path, VLY_RWKV_LORA_SURELY_NATIVE, &weights,
+                                  error));
     VLY_TRY(check(weights, made, error));
     VLY_TRY(admit(made, registry, device,
                   vly_rwkv_weights_sizes(weights)->n_parameters * 4, error));

@@ -251,6 +251,20 @@ expect 0 monitor convert square.st -o b.st --force --transposed yes
 holds [ "$(wc -c <a.st)" -eq "$(wc -c <b.st)" ]
 checks=$((checks + 1))
 cmp -s a.st b.st && bad "--transposed changes nothing"
+# such a file is run once it says which it is, and only then
+refused_run() {
+    expect 2 "$@"
+    says "the ranks are the width, so shapes do not say"
+    says "\`volley monitor convert\` with --transposed yes or no makes a file"
+}
+refused_run monitor ask square.st a --tokens 4
+refused_run run "$genomes/three.toml" --backend cpu --bursts 10 \
+    --monitor=square.st
+expect 0 monitor ask a.st a --tokens 4 --temperature 0
+expect 0 monitor convert a.st -o made.st --force
+holds cmp -s made.st a.st
+refused 2 "a.st: its metadata say volley.low_rank: native" a.st -o x.st \
+    --transposed yes
 refused 2 "large.st: tensor blocks.3.ffn.key.weight has a weight of -65520, which is too large for fp16" \
     large.st -o x.st --type fp16
 expect 0 monitor convert large.st -o made.st --force --type bf16

@@ -153,6 +153,13 @@ static void test_sizes(void **state)
     square.transposed = true;
     write_model(&square);
     check_model(&square, VLY_RWKV_LORA_TRANSPOSED);
+    /* fla's names say it */
+    square.transposed = false;
+    square.fla = true;
+    write_model(&square);
+    check_model(&square, VLY_RWKV_LORA_SURELY_NATIVE);
+    square.fla = false;
+    square.transposed = true;
     /* one that is not decides for all */
     square.ranks[3] = 32;
     write_model(&square);
@@ -383,6 +390,11 @@ static void test_layout_wrong(void **state)
     list = maker_init(&model);
     is_refused(&list, VLY_RWKV_LORA_BY_SHAPE, VLY_E_INVALID,
                "the ranks are the width, so shapes do not say");
+    is_refused(&list, VLY_RWKV_LORA_SURELY_NATIVE, VLY_E_INVALID,
+               "--transposed yes or no makes a file that says it");
+    set_dims(&list, "blocks.1.att.a2", 64, 128);
+    is_refused(&list, VLY_RWKV_LORA_SURELY_NATIVE, VLY_E_PARSE,
+               "tensor blocks.1.att.a2 has shape [64, 128]");
     maker_deinit(&list);
 }
 
