@@ -21,6 +21,7 @@
 #include "monitor/telemetry.h"
 #include "monitor/watcher.h"
 #include "monitor/watcher_model.h"
+#include "tool.h"
 
 enum { WARM_BURSTS = 200, MOST_BURSTS = 1 << 24 };
 static const uint64_t block_ns = 200000000;
@@ -129,6 +130,8 @@ static vly_status begin(bench *all, uint64_t *n_anomalies, vly_error *error)
 {
     const setup *asked = &all->asked;
     vly_status status = VLY_OK;
+    /* first, as it says to the net's own registry where the plugins are */
+    VLY_TRY(tool_registry_create(&all->registry, error));
     VLY_TRY(vly_net_open(asked->genome, asked->backend, &all->net, error));
     VLY_TRY(vly_net_run(all->net, WARM_BURSTS, error));
     vly_area_stats area = {.struct_size = sizeof area};
@@ -139,7 +142,6 @@ static vly_status begin(bench *all, uint64_t *n_anomalies, vly_error *error)
     all->ways[1].us = vly_malloc(MOST_BURSTS, sizeof(float));
     if (!all->areas || !all->ways[0].us || !all->ways[1].us)
         return vly_fail_nomem(error, 0, "latencies");
-    VLY_TRY(vly_registry_create(&all->registry, error));
     VLY_TRY(vly_watcher_rwkv_open(all->registry, asked->model, asked->device,
                                   &all->rwkv, error));
     VLY_TRY(vly_telemetry_create(1024, all->n_areas, &all->ring, error));
