@@ -78,6 +78,7 @@ static vly_status put_json(size_t row, double value, const vly_verdict *verdict,
     json_number(&json, "surprise", verdict->values[VLY_CHANNEL_SURPRISE]);
     json_number(&json, "extreme", verdict->values[VLY_CHANNEL_EXTREME]);
     json_number(&json, "shape", verdict->values[VLY_CHANNEL_STALL]);
+    json_number(&json, "slow", verdict->values[VLY_CHANNEL_WORK]);
     json_number(&json, "monitor", verdict->warm ? verdict->score : 0);
     json_number(&json, "threshold", verdict->threshold);
     json_bool(&json, "alarm", verdict->alarm);
@@ -143,8 +144,10 @@ const tool_command monitor_series = {
     .details =
         "Judges numbers that are no telemetry by the code that watches runs: "
         "what the\nmodel is surprised by where it foretells them better than "
-        "counting does, and values\nbeyond all before them. Prints a line for "
-        "each alarm, with --json one for each row.\n",
+        "counting does, values\nbeyond all before them, values that stand "
+        "still or vary as they never did, and, held\nagainst the first rows, "
+        "a cycle that is lost and a mean that drifts. Prints a line\nfor each "
+        "alarm, with --json one for each row.\n",
     .options = options,
     .n_positional_min = 2,
     .n_positional_max = 2,

@@ -47,6 +47,7 @@ void vly_series_init(vly_series *series, const double *values, size_t n)
     }
     *series = (vly_series){
         .mean = mean, .deviation = deviation, .learn = n, .quiet = QUIET};
+    vly_series_slow_init(&series->slow, values, n);
 }
 
 static int32_t level_of(const vly_series *series, double value)
@@ -84,9 +85,12 @@ void vly_series_make(vly_series *series, double value, vly_record *record,
     vly_running_learn(&series->step, step, FLOOR);
     series->before = level;
     series->far = vly_series_shape_next(&series->shape, value, &series->kind);
+    series->slow_far =
+        vly_series_slow_next(&series->slow, value, &series->slow_kind);
     if (series->n < series->learn)
-        series->far = 0;
+        series->far = series->slow_far = 0;
     series->n++;
+    series->since++;
     *record = (vly_record){.burst = series->n, .bursts = 1};
     *note = made;
 }
@@ -106,11 +110,16 @@ void vly_series_judge(vly_series *series, vly_surprise *surprise,
     const vly_tail *tail = &tails[VLY_CHANNEL_EXTREME];
     vly_verdict made;
     vly_surprise_judge(surprise, record, note, text, nats, &made);
-    const double shape = vly_log1p(4 * series->far) / vly_log(2);
+    const bool is_news = series->since > vly_series_slow_reach(&series->slow);
+    series->is_slow = is_news && series->slow_far > series->far;
+    const double far = series->is_slow ? series->slow_far : series->far;
+    const double shape = vly_log1p(4 * far) / vly_log(2);
     const double extreme = made.values[VLY_CHANNEL_EXTREME];
     const double most = shape > extreme ? shape : extreme;
     const double over = (most - tail->base) / tail->excess;
-    made.values[VLY_CHANNEL_STALL] = shape;
+    made.values[VLY_CHANNEL_STALL] = vly_log1p(4 * series->far) / vly_log(2);
+    made.values[VLY_CHANNEL_WORK] =
+        vly_log1p(4 * series->slow_far) / vly_log(2);
     if (over > made.score) {
         made.score = over < SCORE_MOST ? over : SCORE_MOST;
         made.metric = shape > extreme                   ? VLY_METRICS
@@ -123,21 +132,30 @@ void vly_series_judge(vly_series *series, vly_surprise *surprise,
         series->quiet = 0;
     else if (series->quiet < QUIET)
         series->quiet++;
+    if (made.strange)
+        series->since = 0;
     *verdict = made;
 }
 
 void vly_series_why(const vly_series *series, const vly_verdict *verdict,
                     char *text, size_t capacity)
 {
+    static const char *const slow_words[] = {
+        [VLY_SLOW_CYCLE] = "its cycle is lost",
+        [VLY_SLOW_ABOVE] = "its mean is far above the first rows'",
+        [VLY_SLOW_BELOW] = "its mean is far below the first rows'"};
     const char *words = "not what was foretold";
     if (verdict->metric == VLY_METRIC_PACE)
         words = "above all before it";
     else if (verdict->metric == VLY_METRIC_BURST)
         words = "below all before it";
+    else if (verdict->metric == VLY_METRICS && series->is_slow)
+        words = slow_words[series->slow_kind];
     else if (verdict->metric == VLY_METRICS)
         words = series->kind == VLY_SHAPE_MORE ? "varies more than before"
                                                : "varies less than before";
-    if (verdict->metric == VLY_METRICS && series->kind == VLY_SHAPE_STILL)
+    if (verdict->metric == VLY_METRICS && !series->is_slow &&
+        series->kind == VLY_SHAPE_STILL)
         (void)snprintf(text, capacity, "the same for %" PRIu64 " rows",
                        series->shape.same);
     else

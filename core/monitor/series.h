@@ -4,18 +4,21 @@
  * does, its step where the dispersion does, the other metrics as if nothing
  * were; and as it is and turned over where two of the times do, so that values
  * above all that they have been are found, and values below. Beside these
- * stands what no single value shows (series_shape.h).
+ * stands what no single value shows (series_shape.h), and what only many show
+ * (series_slow.h).
  *
  * tools/monitor/nab.py has the same.
  */
 #ifndef VOLLEY_MONITOR_SERIES_H
 #define VOLLEY_MONITOR_SERIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "monitor/running.h"
 #include "monitor/series_shape.h"
+#include "monitor/series_slow.h"
 #include "monitor/surprise.h"
 #include "monitor/tokens.h"
 
@@ -30,8 +33,13 @@ typedef struct vly_series {
     size_t learn; /* values that say what is usual: none of their shape */
     double far;   /* of the shape that the last value ends */
     uint32_t kind;
-    uint32_t quiet; /* values since the last strange one */
+    uint32_t quiet;  /* values since the last strange one */
+    double slow_far; /* of what the last value ends */
+    uint32_t slow_kind;
+    bool is_slow;   /* that it is what was told of the last one */
+    uint64_t since; /* values since the last strange one; from the first, n */
     vly_series_shape shape;
+    vly_series_slow slow;
 } vly_series;
 
 /* From the first values, which say what a large step is.
@@ -50,8 +58,10 @@ void vly_series_make(vly_series *series, double value, vly_record *record,
 void vly_series_tails(vly_tail *tails);
 
 /* Judges the record that vly_series_make made last, as vly_surprise_judge, and
- * the series' shape, which stands at VLY_CHANNEL_STALL (there are no stalls);
- * metric VLY_METRICS is the shape.
+ * the series' shape, which stands at VLY_CHANNEL_STALL (there are no stalls),
+ * and what is slow, at VLY_CHANNEL_WORK; metric VLY_METRICS is one of these.
+ * What is slow counts only where nothing was strange in the values that it
+ * looks back on: a shift that was told is no drift as well.
  * tails  [VLY_CHANNELS] of vly_series_tails, as `surprise` has them (in)
  * nats   [VLY_METRICS] after vly_series_nats                         (in) */
 void vly_series_judge(vly_series *series, vly_surprise *surprise,

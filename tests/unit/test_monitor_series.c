@@ -202,7 +202,7 @@ static const told faults[] = {
     {"flat", 0, 1, 0, ROWS, 0, 1, true, NAN, 33, "the same for 32 rows"},
     {"stuck", 1, 0, 0, ROWS, 0, 1, true, NAN, 33, "the same for 32 rows"},
     {"to 0", 5, 0, 100, 200, 0, 1, false, 0, 0, "below all before it"},
-    {"to a usual 0", 3, 0, 6, 200, 0, 1, false, 0, 33, "the same for 32 rows"},
+    {"to a usual 4", 3, 0, 6, 200, 0, 1, false, 4, 33, "the same for 32 rows"},
     {"wild", 1, 0, 0, ROWS, 0, 10, false, NAN, 64, "varies more than before"},
     {"variance", 1, 0, 0, ROWS, 0, 3.2, false, NAN, 128,
      "varies more than before"},
@@ -240,6 +240,127 @@ static void test_told(void **state)
     }
 }
 
+/* ---- what is slow ---------------------------------------------------------
+ */
+
+typedef struct slow_fault {
+    const char *name;
+    double period; /* of a wave of 1; 0: none */
+    double noise;
+    size_t rows;  /* that the wave is lost for */
+    size_t fades; /* rows in which it is lost, within these */
+    double ramp;  /* that the mean rises in all rows from the fault on */
+    size_t early;
+    size_t late; /* rows behind its begin, between which it is told */
+    const char *why;
+} slow_fault;
+
+static const slow_fault slow_faults[] = {
+    {"a missing day", 24, 0.1, 24, 1, 0, 24, 72, "its cycle is lost"},
+    {"a missing day of half an hour", 48, 0.3, 48, 1, 0, 24, 96,
+     "its cycle is lost"},
+    {"a wave that dies", 24, 0.1, ROWS, 500, 0, 200, 500, "its cycle is lost"},
+    {"a long wave that dies", 120, 0.3, ROWS, 500, 0, 200, 620,
+     "its cycle is lost"},
+    {"up", 0, 1, 0, 1, 5, 150, 500, "its mean is far above the first rows'"},
+    {"down", 0, 1, 0, 1, -5, 150, 500, "its mean is far below the first rows'"},
+    {"up with a wave", 24, 0.2, 0, 1, 4, 100, 500,
+     "its mean is far above the first rows'"},
+};
+
+static double slow_row(const slow_fault *of, size_t i, uint64_t *at)
+{
+    const double in = i < FAULT ? 0 : (double)(i - FAULT);
+    double wave =
+        of->period > 0 ? sin(2 * 3.14159265358979 * (double)i / of->period) : 0;
+    if (i >= FAULT && i < FAULT + of->rows) {
+        const double left = 1 - in / (double)of->fades;
+        wave *= of->fades > 1 && left > 0 ? left : 0;
+    }
+    return wave + of->noise * gauss(at) + of->ramp * in / (ROWS - FAULT);
+}
+
+/* None of these leaves the range of before quickly, or at all. */
+static void test_slow(void **state)
+{
+    (void)state;
+    static double values[ROWS];
+    for (size_t f = 0; f < sizeof slow_faults / sizeof *slow_faults; f++) {
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            const slow_fault *of = &slow_faults[f];
+            uint64_t at = seed;
+            size_t first = 0;
+            char why[80] = "";
+            for (size_t i = 0; i < ROWS; i++)
+                values[i] = slow_row(of, i, &at);
+            const unsigned n = alarms_of(values, ROWS, &first, why, sizeof why);
+            if (first < FAULT + of->early || first > FAULT + of->late)
+                fail_msg("%s, seed %d: first told at row %zu: %s", of->name,
+                         (int)seed, first, why);
+            assert_string_equal(why, of->why);
+            assert_int_equal(n, 1); /* told once */
+        }
+    }
+}
+
+/* A cycle is found where it is plain, a mean watched where it stays. */
+static void test_usual(void **state)
+{
+    (void)state;
+    static double values[450];
+    enum { N = 450 };
+    static vly_series_slow slow;
+    uint64_t at = 5;
+    double x = 0;
+    for (size_t i = 0; i < N; i++) /* four heights and noise */
+        values[i] = (double)(i % 20 / 5) + 0.1 * gauss(&at);
+    vly_series_slow_init(&slow, values, N);
+    assert_int_equal(slow.period, 20);
+    assert_int_equal(slow.mean_window, 40);
+    assert_true(vly_series_slow_reach(&slow) == 84);
+    for (size_t i = 0; i < N; i++)
+        values[i] = gauss(&at);
+    vly_series_slow_init(&slow, values, N);
+    assert_int_equal(slow.period, 0);
+    assert_int_equal(slow.mean_window, N / 16);
+    for (size_t i = 0; i < N; i++)
+        values[i] = x += gauss(&at);
+    vly_series_slow_init(&slow, values, N);
+    assert_int_equal(slow.period, 0);
+    assert_int_equal(slow.mean_window, 0);
+    assert_true(vly_series_slow_reach(&slow) == 0);
+    for (size_t i = 0; i < N; i++) /* two periods are none */
+        values[i] = sin((double)i / 36);
+    vly_series_slow_init(&slow, values, N);
+    assert_int_equal(slow.period, 0);
+    vly_series_slow_init(&slow, values, 100); /* too few */
+    assert_int_equal(slow.mean_window, 0);
+    for (size_t i = 0; i < N; i++)
+        values[i] = i % 2 ? 1e308 : -1e308; /* whose sums are not finite */
+    vly_series_slow_init(&slow, values, N);
+    assert_int_equal(slow.period + slow.mean_window, 0);
+}
+
+/* A cycle on a mean that went out of what is looked at: nothing is known. */
+static void test_cut(void **state)
+{
+    (void)state;
+    static double values[450];
+    static vly_series_slow slow;
+    uint32_t kind = VLY_SLOW_NONE;
+    unsigned lost = 0;
+    for (size_t i = 0; i < 450; i++)
+        values[i] = sin((double)i / 4);
+    vly_series_slow_init(&slow, values, 450);
+    assert_int_equal(slow.period, 25);
+    for (size_t i = 0; i < 1000; i++) {
+        (void)vly_series_slow_next(
+            &slow, sin((double)i / 4) + (i < 500 ? 0 : 10), &kind);
+        lost += i > 600 && kind == VLY_SLOW_CYCLE;
+    }
+    assert_int_equal(lost, 0);
+}
+
 /* Plain noise; the last kind is of rare events. */
 static double noise_of(int kind, size_t i, double before, uint64_t *at)
 {
@@ -258,6 +379,12 @@ static double noise_of(int kind, size_t i, double before, uint64_t *at)
         return 0.1; /* whose sum rounds */
     case 6:
         return sin((double)i / 46);
+    case 7: /* a cycle that is plain */
+        return sin((double)i / 4) + 0.3 * gauss(at);
+    case 8:
+        return sin((double)i / 20);
+    case 9:
+        return 0.5 * before + gauss(at);
     default:
         return poisson(at, 0.1);
     }
@@ -267,7 +394,7 @@ static void test_noise(void **state)
 {
     (void)state;
     static double values[ROWS];
-    enum { KINDS = 8, SEEDS = 4 };
+    enum { KINDS = 11, SEEDS = 4 };
     for (int kind = 0; kind < KINDS; kind++) {
         unsigned alarms = 0;
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -306,7 +433,8 @@ int main(void)
         cmocka_unit_test(test_levels),  cmocka_unit_test(test_nats),
         cmocka_unit_test(test_limits),  cmocka_unit_test(test_both_ways),
         cmocka_unit_test(test_told),    cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_episode),
+        cmocka_unit_test(test_episode), cmocka_unit_test(test_slow),
+        cmocka_unit_test(test_usual),   cmocka_unit_test(test_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -294,7 +294,8 @@ def main():
             told = list(pool.map(lambda one: by_command(options, one),
                                  series))
         for name, key in (("surprise", "surprise"), ("extreme", "extreme"),
-                          ("shape", "shape"), ("monitor", "monitor")):
+                          ("shape", "shape"), ("slow", "slow"),
+                          ("monitor", "monitor")):
             rows[name] = [[row[key] for row in some] for some in told]
     for name, scores in rows.items():
         plain, _ = corpus_score(series, scores)
