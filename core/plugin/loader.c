@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 #include "plugin/own_file.h"
 
 /* The last byte of the file that dlopen will map. Past the end of a file that
@@ -79,6 +81,80 @@ static vly_status elf_check(const unsigned char *bytes, size_t n,
     return VLY_OK;
 }
 
+/* ---- files that were hashed -----------------------------------------------
+ */
+
+/* A process that opens many nets searches as often, and the files of plugins
+ * with code for several GPUs are 40 MB: 15 ms each time. So a hash is kept for
+ * as long as the file is the same by all that the system says of it. Not of one
+ * that changed less than KNOWN_AGE_S ago: its times have steps, in which it may
+ * change again. */
+enum { N_KNOWN = 32, KNOWN_AGE_S = 2 };
+
+typedef struct known_file {
+    dev_t device;
+    ino_t number;
+    off_t size;
+    struct timespec modified;
+    struct timespec changed;
+    vly_hash hash;
+} known_file;
+
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+static known_file known[N_KNOWN]; /* under known_lock */
+static uint32_t next_known;       /* under known_lock */
+
+static bool is_same(const known_file *a, const known_file *b)
+{
+    return a->device == b->device && a->number == b->number &&
+           a->size == b->size && a->modified.tv_sec == b->modified.tv_sec &&
+           a->modified.tv_nsec == b->modified.tv_nsec &&
+           a->changed.tv_sec == b->changed.tv_sec &&
+           a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
+static known_file known_of(const struct stat *about)
+{
+    return (known_file){.device = about->st_dev,
+                        .number = about->st_ino,
+                        .size = about->st_size,
+                        .modified = about->st_mtim,
+                        .changed = about->st_ctim};
+}
+
+static bool find_known(const struct stat *about, vly_hash *hash)
+{
+    const known_file wanted = known_of(about);
+    bool found = false;
+    pthread_mutex_lock(&known_lock);
+    for (uint32_t i = 0; i < N_KNOWN && !found; i++) {
+        found = is_same(&known[i], &wanted);
+        if (found)
+            *hash = known[i].hash;
+    }
+    pthread_mutex_unlock(&known_lock);
+    return found;
+}
+
+static void keep_known(const struct stat *about, vly_hash hash)
+{
+    uint64_t steady_ns = 0;
+    uint64_t wall_ns = 0;
+    known_file made = known_of(about);
+    made.hash = hash;
+    vly_clock_both(&steady_ns, &wall_ns);
+    const int64_t old = (int64_t)(wall_ns / 1000000000) - KNOWN_AGE_S;
+    if (made.changed.tv_sec > old || made.modified.tv_sec > old)
+        return;
+    pthread_mutex_lock(&known_lock);
+    known[next_known] = made;
+    next_known = (next_known + 1) % N_KNOWN;
+    pthread_mutex_unlock(&known_lock);
+}
+
+/* ---- files ----------------------------------------------------------------
+ */
+
 static vly_status io_failed(const char *what, vly_error *error)
 {
     int code = errno;
@@ -104,6 +180,8 @@ vly_status vly_plugin_file_read(const char *path, vly_hash *hash,
         status = vly_fail(error, VLY_E_IO, "cannot be read: not a file");
         goto out;
     }
+    if (find_known(&about, hash))
+        goto out;
     n = (size_t)about.st_size;
     if (n > 0) {
         bytes = mmap(NULL, n, PROT_READ, MAP_PRIVATE, file, 0);
@@ -114,6 +192,7 @@ vly_status vly_plugin_file_read(const char *path, vly_hash *hash,
     }
     VLY_TRY(elf_check(bytes, n, error));
     *hash = vly_hash_bytes((vly_hash){{0, 0}}, bytes, n);
+    keep_known(&about, *hash);
 out:
     if (bytes != MAP_FAILED)
         munmap(bytes, n);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Tables of older and newer minor versions, without a file around them.
  */
+#define _GNU_SOURCE /* dladdr */
 #include "plugin/plugin_check.h"
+
+#include <dlfcn.h>
 
 #include "base/error.h"
 #include "plugin/loader.h"
@@ -188,6 +191,43 @@ static void test_elf(void **state)
     assert_string_equal(error.message, "is not an ELF file");
 }
 
+/* Of a file that is read again the hash is that of its bytes, whether it was
+ * kept or not: of the C library, which nobody writes, and of a file that is
+ * another each time, as long as before and at once. */
+static void test_hash_again(void **state)
+{
+    (void)state;
+    static unsigned char bytes[4096];
+    vly_error error = VLY_ERROR_INIT;
+    const char *path = VLY_TEST_BINARY_DIR "/hash_again.tmp";
+    ElfW(Ehdr) header = *vly_own_elf();
+    Dl_info library;
+    assert_true(dladdr(stdout, &library) != 0); /* it lies in there */
+    header.e_type = ET_DYN;
+    memset(bytes, 0, sizeof bytes);
+    memcpy(bytes, &header, sizeof header);
+    for (unsigned i = 0; i < 100; i++) {
+        vly_hash own[2] = {{{0, 0}}, {{0, 0}}};
+        vly_hash found = {{0, 0}};
+        for (int k = 0; k < 2; k++)
+            assert_ok(vly_plugin_file_read(library.dli_fname, &own[k], &error),
+                      error);
+        assert_memory_equal(&own[0], &own[1], sizeof(vly_hash));
+        FILE *file = fopen(path, i == 0 ? "wb" : "r+b");
+        assert_non_null(file);
+        bytes[sizeof header + i] = 1; /* as long as before */
+        assert_int_equal(fwrite(bytes, 1, sizeof bytes, file), sizeof bytes);
+        fclose(file);
+        const vly_hash wanted =
+            vly_hash_bytes((vly_hash){{0, 0}}, bytes, sizeof bytes);
+        vly_error none = VLY_ERROR_INIT;
+        (void)vly_plugin_file_read(path, &found, &none);
+        assert_ok(none.status, none);
+        assert_memory_equal(&found, &wanted, sizeof(vly_hash));
+    }
+    remove(path);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_table_sizes),
     cmocka_unit_test(test_minor_never_refuses),
@@ -195,6 +235,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ids),
     cmocka_unit_test(test_own_file),
     cmocka_unit_test(test_elf),
+    cmocka_unit_test(test_hash_again),
 };
 
 VLY_TEST_MAIN(tests)
