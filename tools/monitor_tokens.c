@@ -90,7 +90,7 @@ static vly_status put_verdict(judges *by, const telemetry_entry *entry,
     json_object_end(json);
     for (uint32_t c = 0; c < VLY_CHANNELS; c++)
         json_number(json, channels[c], verdict.values[c]);
-    const bool judged = verdict.warm || verdict.fact;
+    const bool judged = verdict.warm || verdict.fact || verdict.moved;
     const bool begins = vly_facts_judge(&by->facts, &entry->record) != 0;
     json_number(json, "monitor", judged ? verdict.score : 0);
     json_number(json, "threshold", verdict.threshold);

@@ -198,6 +198,9 @@ const char *vly_verdict_likely(const vly_verdict *verdict,
                                const vly_record *record,
                                const vly_record_note *note)
 {
+    if (verdict->moved)
+        return "the net was moved: its backend is slower, or is not the one "
+               "that was asked for";
     /* what moved beside it is a consequence, or by chance; an area that fell
      * silent is neither */
     if (by_channel(verdict, "work") && note->n_silent == 0)

@@ -66,6 +66,7 @@ struct vly_surprise {
     uint64_t n;       /* records so far */
     uint32_t quiet;   /* records since the last strange one, to QUIET */
     uint32_t episode; /* records of the one that goes on; 0: none does */
+    bool moved; /* the net was, and work is that of before until it is judged */
 };
 
 /* ---- tails -------------------------------------------------------------- */
@@ -293,7 +294,11 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
                         .threshold = surprise->threshold,
                         .channel = names[0]};
     measure(surprise, record, note, text, nats, metrics, &made);
+    /* behind a move nothing else is usual yet */
+    const bool behind = surprise->moved && !made.warm;
     for (int c = 0; c < VLY_CHANNELS; c++) {
+        if (behind && c != VLY_CHANNEL_WORK)
+            continue;
         const double rarity = rarity_of(beyond, surprise->n, c, made.values[c]);
         if (rarity > made.score) {
             made.score = rarity < z_most ? rarity : z_most;
@@ -312,13 +317,18 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
     }
     made.metric = vly_note_metric(note, made.metric);
     made.area = vly_note_area(note, made.metric);
-    made.strange = made.fact || (made.warm && made.score >= made.threshold);
+    made.strange =
+        made.fact || ((made.warm || behind) && made.score >= made.threshold);
+    made.moved = behind && !made.fact;
     made.alarm = made.strange && !made.fact && surprise->quiet >= QUIET;
     /* of an episode only the first record is learned from: a fault that lasts
      * is not what is usual here */
     if (made.warm && !made.fact && surprise->quiet >= QUIET)
         learn_tails(beyond, made.values);
-    if (made.strange)
+    if (made.moved && made.strange) { /* told, and how it is from now on */
+        surprise->work = (vly_work){.n = 0};
+        surprise->moved = false;
+    } else if (made.strange)
         surprise->quiet = 0;
     else if (surprise->quiet < QUIET)
         surprise->quiet++;
@@ -363,7 +373,11 @@ void vly_surprise_devices(vly_surprise *surprise, const vly_tail *tails)
 
 void vly_surprise_forget(vly_surprise *surprise)
 {
-    vly_surprise begun = {.threshold = surprise->threshold, .quiet = QUIET};
+    vly_surprise begun = {.threshold = surprise->threshold,
+                          .quiet = QUIET,
+                          .work = surprise->work,
+                          .moved = surprise->n > 0 || surprise->moved};
+    vly_work_begin(&begun.work);
     for (int k = 0; k < 2; k++)
         begin_tails(&begun.beyond[k], surprise->beyond[k].tails);
     *surprise = begun;

@@ -90,7 +90,8 @@ typedef struct vly_verdict {
     bool strange; /* a fact; or warm, and the score at or over the threshold */
     bool alarm;   /* the first strange record of an episode; of a fact its own
                      episode tells that: vly_facts_judge */
-    bool learns;  /* the next record is learned from: vly_tokens_hold */
+    bool moved;  /* behind a move of the net: held against the work before it */
+    bool learns; /* the next record is learned from: vly_tokens_hold */
 } vly_verdict;
 
 typedef struct vly_surprise vly_surprise;
@@ -117,7 +118,9 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
                         const double *nats, vly_verdict *verdict);
 
 /* The net was moved to another backend: nothing is usual yet, as in a run that
- * begins (vly_tokens_forget). */
+ * begins (vly_tokens_forget). But what a burst's work was stays known until the
+ * next records are warm, and one that is far more is told of once: a backend
+ * that is slower, or that is not the one that was asked for. */
 void vly_surprise_forget(vly_surprise *surprise);
 
 /* What to tell of when `metric` is strange: if the area that fell most rose, it

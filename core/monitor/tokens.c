@@ -170,13 +170,22 @@ static int32_t ratio(uint64_t value, uint64_t by)
     return by == 0 ? 0 : vly_token_level(value) - vly_token_level(by);
 }
 
+/* What part of the burst loop's waiting for another thread was that thread's
+ * waiting for a processor is known roughly. */
+static bool knows_times(const vly_record *record)
+{
+    return record->threads_waited_ns <= record->run_ns / LEFT;
+}
+
 /* A time of a burst without what was waited for a processor, as a level: how
  * busy others keep the machine is not told by the net. absent where little else
  * is left, as a difference of two large numbers may be anything. */
-static int32_t without(uint64_t ns, uint64_t waited_ns, uint64_t bursts)
+static int32_t without(const vly_record *record, uint64_t ns)
 {
-    const uint64_t rest = since(waited_ns, ns);
-    return rest < ns / LEFT ? absent : ratio(rest, bursts);
+    const uint64_t bursts = record->bursts ? record->bursts : 1;
+    const uint64_t rest = since(record->waited_ns, ns);
+    return rest < ns / LEFT || !knows_times(record) ? absent
+                                                    : ratio(rest, bursts);
 }
 
 /* In which phase it was waited beyond the exchange nobody knows, so where that
@@ -184,7 +193,8 @@ static int32_t without(uint64_t ns, uint64_t waited_ns, uint64_t bursts)
 static bool knows_phases(const vly_record *record)
 {
     const uint64_t in = record->exchange_ns;
-    return since(in, record->waited_ns) <= since(in, record->run_ns) / LEFT;
+    return knows_times(record) &&
+           since(in, record->waited_ns) <= since(in, record->run_ns) / LEFT;
 }
 
 /* Of a size that may be negative, 0 from -unit to unit. */
@@ -269,8 +279,7 @@ static void measure(const vly_tokens *tokens, const vly_record *record,
     const uint64_t bursts = record->bursts;
     for (uint32_t m = 0; m < VLY_METRICS; m++)
         levels[m] = absent;
-    levels[VLY_METRIC_PACE] =
-        without(record->wall_ns, record->waited_ns, bursts ? bursts : 1);
+    levels[VLY_METRIC_PACE] = without(record, record->wall_ns);
     levels[VLY_METRIC_HOST] = signed_level(record->host_growth, 256);
     levels[VLY_METRIC_MEMORY] = signed_level(record->device_growth, 256);
     levels[VLY_METRIC_CLOCK] = signed_level(record->clock_ms, 8);
@@ -279,8 +288,7 @@ static void measure(const vly_tokens *tokens, const vly_record *record,
     look_at_device(tokens, device, levels, note);
     if (bursts == 0)
         return;
-    levels[VLY_METRIC_BURST] =
-        without(record->run_ns, record->waited_ns, bursts);
+    levels[VLY_METRIC_BURST] = without(record, record->run_ns);
     const bool phases = knows_phases(record);
     if (phases && record->delivery_ns > 0 && record->events > 0)
         levels[VLY_METRIC_DELIVERY] =

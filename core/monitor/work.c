@@ -50,3 +50,8 @@ double vly_work_judge(vly_work *work, const vly_record *record, bool learns)
         least = work->late[i] < least ? work->late[i] : least;
     return work->n >= VLY_WORK_LASTS && least > 0 ? least : 0;
 }
+
+void vly_work_begin(vly_work *work)
+{
+    work->n = 0;
+}

@@ -37,4 +37,7 @@ typedef struct vly_work {
  * fault goes on, which is not what is usual. */
 double vly_work_judge(vly_work *work, const vly_record *record, bool learns);
 
+/* Other records than those so far begin, and are held against them. */
+void vly_work_begin(vly_work *work);
+
 #endif

@@ -2,6 +2,7 @@
  * Surprise into scores and alarms, the simple detectors, sentences.
  */
 #include "monitor/surprise.h"
+#include "monitor/work.h"
 
 #include <math.h>
 #include <string.h>
@@ -194,6 +195,49 @@ static void test_own_tail(void **state)
         assert_int_equal(verdict.alarm, n == 300);
     }
     vly_surprise_destroy(surprise);
+}
+
+/* Behind a move of the net all is learned anew but what a burst's work was: far
+ * more of it is told of, once. Before a first record there was none. */
+static void test_moved(void **state)
+{
+    (void)state;
+    for (int factor = 1; factor <= 16; factor += 15) {
+        vly_surprise *surprise = NULL;
+        uint32_t told = 0;
+        assert_int_equal(
+            vly_surprise_create(usual_tails, 1, 0.1, &surprise, NULL), VLY_OK);
+        vly_surprise_forget(surprise);
+        for (uint32_t n = 0; n < 300; n++) {
+            const vly_record record = {
+                .bursts = 100,
+                .run_ns = n < 100 ? 1000000 : 1000000 * (uint64_t)factor,
+                .events = 5000};
+            vly_record_note note = {.raised = VLY_NO_AREA,
+                                    .lowered = VLY_NO_AREA,
+                                    .silent = VLY_NO_AREA,
+                                    .device = VLY_NO_AREA};
+            double nats[VLY_METRICS];
+            vly_verdict verdict;
+            sound(n, nats);
+            nats[0] += n >= 100 && n < 120 ? 30 : 0; /* nothing is usual yet */
+            if (n == 100)
+                vly_surprise_forget(surprise);
+            vly_surprise_judge(surprise, &record, &note, any_text(n), nats,
+                               &verdict);
+            told += verdict.alarm;
+            if (!verdict.alarm)
+                continue;
+            assert_int_equal(n, 100 + VLY_WORK_LASTS - 1);
+            assert_true(verdict.moved);
+            assert_string_equal(verdict.channel, "work");
+            assert_string_equal(vly_verdict_likely(&verdict, &record, &note),
+                                "the net was moved: its backend is slower, or "
+                                "is not the one that was asked for");
+        }
+        assert_int_equal(told, factor == 16);
+        vly_surprise_destroy(surprise);
+    }
 }
 
 /* A net on a device has tails of its own. */
@@ -504,10 +548,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nats),         cmocka_unit_test(test_tails),
         cmocka_unit_test(test_alarm),        cmocka_unit_test(test_own_tail),
-        cmocka_unit_test(test_device_tails), cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_episode),      cmocka_unit_test(test_counting),
-        cmocka_unit_test(test_times),        cmocka_unit_test(test_stalls),
-        cmocka_unit_test(test_refused),      cmocka_unit_test(test_detectors),
-        cmocka_unit_test(test_gaussian),     cmocka_unit_test(test_sentence)};
+        cmocka_unit_test(test_device_tails), cmocka_unit_test(test_moved),
+        cmocka_unit_test(test_facts),        cmocka_unit_test(test_episode),
+        cmocka_unit_test(test_counting),     cmocka_unit_test(test_times),
+        cmocka_unit_test(test_stalls),       cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_detectors),    cmocka_unit_test(test_gaussian),
+        cmocka_unit_test(test_sentence)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

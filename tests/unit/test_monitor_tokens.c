@@ -130,6 +130,24 @@ static void test_waited(void **state)
         assert_int_equal(note.z16[VLY_METRIC_DELIVERY] > 64, cases[i].phases);
         vly_tokens_destroy(tokens);
     }
+    /* nor does anything where other threads were kept waiting for more than an
+     * eighth */
+    for (int eighth = 0; eighth < 2; eighth++) {
+        vly_tokens *others = warm(100);
+        uint8_t told[VLY_TOKENS_PER_RECORD];
+        uint64_t each[AREAS];
+        vly_record kept = sound(100);
+        sound_areas(100, each);
+        kept.run_ns *= 3;
+        kept.dynamics_ns *= 3;
+        kept.threads_waited_ns = kept.run_ns / 8 + (uint64_t)eighth;
+        assert_true(vly_tokens_make(others, &kept, each, NULL, told, NULL));
+        assert_int_equal(vly_token_bin(told[1 + VLY_METRIC_BURST]) > 4,
+                         eighth == 0);
+        assert_int_equal(vly_token_bin(told[1 + VLY_METRIC_DYNAMICS]) > 4,
+                         eighth == 0);
+        vly_tokens_destroy(others);
+    }
     /* in the exchange the other phases have no part */
     vly_tokens *tokens = warm(100);
     uint8_t text[VLY_TOKENS_PER_RECORD];

@@ -324,9 +324,9 @@ static void test_places(void **state)
     end(&all);
 }
 
-/* The net is moved to where a burst costs three times as much: who asked for
- * that is not told of it, and what goes wrong there is told. Without the move
- * the same times are strange. */
+/* The net is moved to where a burst costs three times as much: by the model it
+ * begins anew, and what goes wrong there is told. Without the move the same
+ * times are strange. (No work here lies above the tail.) */
 static void test_moved(void **state)
 {
     (void)state;

@@ -260,15 +260,19 @@ def judged(names, records, nats, judge):
     work, unison = Work(), Unison()
     for (record, text, levels, _), x in zip(runs.steps(state, records), nats):
         if record["moved"]:
-            surprise, extremes = Surprise(), Extremes()
-            work, unison = Work(), Unison()
+            surprise, extremes, unison = Surprise(), Extremes(), Unison()
+            work.late = []
             judge.forget()
+            judge.moved = bool(got)
         learns = judge.learns()
         row = (surprise.judge(x, text, learns),
                math.log2(1 + record["stall_ms"]),
                math.log2(1 + 4 * max(extremes.judge(levels))),
                work.judge(record, learns), unison.judge(record, learns))
+        moved = judge.moved
         got.append((record, text, row, judge.judge(row, is_fact(record))))
+        if moved and not judge.moved:
+            work = Work()  # told, and how it is from now on
         state.held = not judge.learns()
     return got
 
@@ -305,6 +309,7 @@ class Rarity:
         self.sums = [a * t[2] for a, t in zip(self.above, tails)]
         self.peak = 0.0  # of records of work that go on
         self.n, self.quiet, self.episode = 0, QUIET, 0
+        self.moved = False  # work is that of before until it is judged
 
     def learns(self):
         """Whether surprise is learned from: not while an episode goes on,
@@ -314,17 +319,23 @@ class Rarity:
     def judge(self, values, fact=False):
         """The record's score, 0 while there are too few (but for facts);
         learns it."""
-        got = Z_MOST if fact else min(Z_MOST, max(
-            self._rarity(c, x) for c, x in enumerate(values)))
         warm = self.n >= tokens.WARM
+        behind = self.moved and not warm and not fact
+        work = CHANNELS.index("work")
+        got = Z_MOST if fact else min(Z_MOST, max(
+            self._rarity(c, x) for c, x in enumerate(values)
+            if c == work or not behind))
         if warm and not fact and self.quiet >= QUIET:
             for c, x in enumerate(values):
                 self._learn(c, x)
-        strange = fact or (warm and got >= self.limit)
-        self.quiet = 0 if strange else min(self.quiet + 1, QUIET)
+        strange = fact or ((warm or behind) and got >= self.limit)
+        if behind and strange:
+            self.moved = False
+        else:
+            self.quiet = 0 if strange else min(self.quiet + 1, QUIET)
         self.episode = self.episode + 1 if self.quiet < QUIET else 0
         self.n += 1
-        return got if warm or fact else 0.0
+        return got if warm or fact or behind else 0.0
 
     def _learn(self, c, x):
         base, _, excess = self.tails[c]

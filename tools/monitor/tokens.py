@@ -42,18 +42,24 @@ def level(value):
     return 64 + 64 * octave + places
 
 
-def without(ns, waited_ns):
+def knows_times(r):
+    """Whether other threads of the net waited little."""
+    return r["threads_waited_ns"] <= r["run_ns"] // LEFT
+
+
+def without(r, ns):
     """A time without what was waited for a processor; None if that was nearly
     all of it."""
-    rest = max(0, ns - waited_ns)
-    return None if rest < ns // LEFT else rest
+    rest = max(0, ns - r["waited_ns"])
+    return None if rest < ns // LEFT or not knows_times(r) else rest
 
 
 def knows_phases(r):
     """Whether little was waited beyond the exchange: in which phase nobody
     knows."""
     run = max(0, r["run_ns"] - r["exchange_ns"])
-    return max(0, r["waited_ns"] - r["exchange_ns"]) <= run // LEFT
+    return knows_times(r) and \
+        max(0, r["waited_ns"] - r["exchange_ns"]) <= run // LEFT
 
 
 def signed_level(value, unit):
@@ -133,12 +139,12 @@ class Tokens:
                "clock": signed_level(r["clock_ms"], 8),
                "checks": count_level(r["lost"] + r["missing"] +
                                      r["wrong_place"])}
-        wall = without(r["wall_ns"], r["waited_ns"])
+        wall = without(r, r["wall_ns"])
         if wall is not None:
             got["pace"] = level(wall) - level(max(n, 1))
         if n == 0:
             return got
-        run = without(r["run_ns"], r["waited_ns"])
+        run = without(r, r["run_ns"])
         if run is not None:
             got["burst"] = level(run) - level(n)
         phases = knows_phases(r)
