@@ -126,7 +126,8 @@ static vly_status print_json(judges *by, const telemetry_entry *entry,
     for (uint32_t k = 0; k < VLY_DETECTORS; k++)
         json_number(&json, vly_detector_name(k),
                     vly_detector_score(by->detectors[k], &entry->note, NULL));
-    vly_extremes_judge(&by->extremes, entry->note.level, far, metrics);
+    vly_extremes_judge(&by->extremes, entry->note.level, entry->note.told, far,
+                       metrics);
     json_number(&json, "times", far[0]);
     json_number(&json, "times_smoothed", far[1]);
     if (by->surprise)

@@ -32,25 +32,26 @@ static double over(vly_range *range, double x, double floor, int first)
 }
 
 void vly_extremes_judge(vly_extremes *extremes, const int32_t *level,
-                        double far[2], uint32_t metric[2])
+                        uint32_t told, double far[2], uint32_t metric[2])
 {
-    const double first = 1.0 / (double)(extremes->n + 1);
-    const double gain = first > gain_least ? first : gain_least;
-    const int begins = extremes->n == FREE;
     far[0] = far[1] = 0;
     metric[0] = metric[1] = 0;
     for (uint32_t m = 0; m < VLY_EXTREME_METRICS; m++) {
+        if (!(told & 1u << m))
+            continue;
+        const uint64_t n = extremes->n[m]++;
+        const double first = 1.0 / (double)(n + 1);
+        const double gain = first > gain_least ? first : gain_least;
         double *smooth = &extremes->smooth[m];
         *smooth += (level[m] - *smooth) * gain;
         const double values[2] = {level[m], *smooth};
-        for (int k = 0; extremes->n >= FREE && k < 2; k++) {
+        for (int k = 0; n >= FREE && k < 2; k++) {
             const double z =
-                over(&extremes->ranges[k][m], values[k], floors[m], begins);
+                over(&extremes->ranges[k][m], values[k], floors[m], n == FREE);
             if (z > far[k]) {
                 far[k] = z;
                 metric[k] = m;
             }
         }
     }
-    extremes->n++;
 }

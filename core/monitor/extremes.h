@@ -23,7 +23,7 @@ typedef struct vly_range {
 
 /* One for each net that is watched; begins as zeros. */
 typedef struct vly_extremes {
-    uint64_t n;                               /* records so far */
+    uint64_t n[VLY_EXTREME_METRICS];          /* records that told it */
     double smooth[VLY_EXTREME_METRICS];       /* levels */
     vly_range ranges[2][VLY_EXTREME_METRICS]; /* as they are, smoothed */
 } vly_extremes;
@@ -32,9 +32,10 @@ typedef struct vly_extremes {
  * metric, whichever is larger; 0 inside, and in the first records.
  *
  * level   [VLY_METRICS] of a record's note                           (in)
+ * told    of the note: what never had a level is not looked at       (in)
  * far     as it is, smoothed                                         (out)
  * metric  which lies furthest                                        (out) */
 void vly_extremes_judge(vly_extremes *extremes, const int32_t *level,
-                        double far[2], uint32_t metric[2]);
+                        uint32_t told, double far[2], uint32_t metric[2]);
 
 #endif

@@ -67,7 +67,8 @@ void vly_series_make(vly_series *series, double value, vly_record *record,
 {
     const int32_t level = level_of(series, value);
     const int32_t step = series->n > 0 ? level - series->before : 0;
-    vly_record_note made = {.raised = VLY_NO_AREA,
+    vly_record_note made = {.told = UINT32_MAX,
+                            .raised = VLY_NO_AREA,
                             .lowered = VLY_NO_AREA,
                             .silent = VLY_NO_AREA,
                             .device = VLY_NO_AREA};

@@ -228,6 +228,8 @@ static double bits(double x)
  * went wrong here. */
 static double stall_ms(const vly_record *record, const vly_record_note *note)
 {
+    if (!(note->told & 1u << VLY_METRIC_PACE))
+        return 0; /* of a net whose pace nothing told yet nothing is due */
     const double n = record->bursts > 0 ? (double)record->bursts : 1;
     const int32_t level = note->centre[VLY_METRIC_PACE] +
                           stall_spreads * note->spread[VLY_METRIC_PACE];
@@ -272,7 +274,7 @@ static void measure(vly_surprise *surprise, const vly_record *record,
         note->z16[VLY_METRIC_BURST] >= note->z16[VLY_METRIC_PACE]
             ? VLY_METRIC_BURST
             : VLY_METRIC_PACE;
-    vly_extremes_judge(&surprise->times, note->level, far, which);
+    vly_extremes_judge(&surprise->times, note->level, note->told, far, which);
     const int most = far[1] > far[0];
     values[VLY_CHANNEL_EXTREME] = bits(4 * far[most]);
     metrics[VLY_CHANNEL_EXTREME] = which[most];

@@ -347,6 +347,7 @@ bool vly_tokens_make(vly_tokens *tokens, const vly_record *record,
         made.centre[m] = (int32_t)vly_floor_divide(late->centre, 256);
         made.spread[m] = (int32_t)(vly_running_spread(late, floors[m]) / 256);
         made.level[m] = there ? levels[m] : made.centre[m];
+        made.told |= there || late->n > 0 ? 1u << m : 0;
         made.z16[m] = there ? vly_running_z16(late, levels[m], floors[m]) : 0;
         text[1 + m] = vly_token_of(m, made.z16[m]);
     }

@@ -95,6 +95,7 @@ typedef struct vly_record_note {
     uint32_t lowered;
     uint32_t silent; /* one of those that fell silent */
     uint32_t n_silent;
+    uint32_t told;   /* bit m: metric m has a level, now or before */
     uint32_t device; /* the metric of the device, or VLY_NO_AREA */
 } vly_record_note;
 

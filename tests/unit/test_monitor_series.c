@@ -105,7 +105,7 @@ static void test_both_ways(void **state)
             uint8_t text[VLY_TOKENS_PER_RECORD];
             const double value = i % 7 - 3 + (i < 100 ? 0 : 10 * way);
             vly_series_make(&series, value, &record, text, &note);
-            vly_extremes_judge(&extremes, note.level, far, metric);
+            vly_extremes_judge(&extremes, note.level, UINT32_MAX, far, metric);
             if (i >= 30 && i < 100)
                 assert_close(far[0], 0, 0);
         }

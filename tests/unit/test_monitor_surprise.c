@@ -87,7 +87,8 @@ static vly_verdict feed(vly_surprise *surprise, uint32_t number,
 {
     const vly_record record = {.burst = 100 * (number + UINT64_C(1)),
                                .bursts = 100};
-    const vly_record_note note = {.raised = 3,
+    const vly_record_note note = {.told = UINT32_MAX,
+                                  .raised = 3,
                                   .lowered = 4,
                                   .silent = VLY_NO_AREA,
                                   .device = VLY_NO_AREA};
@@ -139,7 +140,7 @@ static void test_facts(void **state)
 {
     (void)state;
     vly_surprise *surprise = NULL;
-    const vly_record_note note = {.raised = VLY_NO_AREA};
+    const vly_record_note note = {.told = UINT32_MAX, .raised = VLY_NO_AREA};
     double nats[VLY_METRICS];
     vly_verdict verdict;
     assert_int_equal(vly_surprise_create(usual_tails, 1, 0.1, &surprise, NULL),
@@ -213,7 +214,8 @@ static void test_moved(void **state)
                 .bursts = 100,
                 .run_ns = n < 100 ? 1000000 : 1000000 * (uint64_t)factor,
                 .events = 5000};
-            vly_record_note note = {.raised = VLY_NO_AREA,
+            vly_record_note note = {.told = UINT32_MAX,
+                                    .raised = VLY_NO_AREA,
                                     .lowered = VLY_NO_AREA,
                                     .silent = VLY_NO_AREA,
                                     .device = VLY_NO_AREA};
@@ -261,7 +263,8 @@ static void test_device_tails(void **state)
                                        .run_ns = 1000000,
                                        .on_device = on_device};
             const uint8_t text[VLY_TOKENS_PER_RECORD] = {0, 9};
-            vly_record_note note = {.raised = VLY_NO_AREA,
+            vly_record_note note = {.told = UINT32_MAX,
+                                    .raised = VLY_NO_AREA,
                                     .lowered = VLY_NO_AREA,
                                     .silent = VLY_NO_AREA,
                                     .device = VLY_NO_AREA};
@@ -318,8 +321,10 @@ static void test_counting(void **state)
 {
     (void)state;
     const vly_record record = {.bursts = 100};
-    const vly_record_note note = {
-        .raised = VLY_NO_AREA, .silent = VLY_NO_AREA, .device = VLY_NO_AREA};
+    const vly_record_note note = {.told = UINT32_MAX,
+                                  .raised = VLY_NO_AREA,
+                                  .silent = VLY_NO_AREA,
+                                  .device = VLY_NO_AREA};
     for (uint32_t metric = 0; metric < VLY_METRICS; metric++) {
         vly_surprise *surprise = NULL;
         uint8_t text[VLY_TOKENS_PER_RECORD];
@@ -351,7 +356,7 @@ static void test_times(void **state)
     (void)state;
     vly_surprise *surprise = NULL;
     const vly_record record = {.bursts = 100};
-    vly_record_note note = {.raised = VLY_NO_AREA};
+    vly_record_note note = {.told = UINT32_MAX, .raised = VLY_NO_AREA};
     double nats[VLY_METRICS];
     vly_verdict verdict;
     assert_int_equal(vly_surprise_create(usual_tails, 1, 0.1, &surprise, NULL),
@@ -378,7 +383,7 @@ static vly_verdict stalled(double more_ms, double waited_ms, double often_ms)
 {
     vly_surprise *surprise = NULL;
     vly_record record = {.bursts = 100};
-    vly_record_note note = {.raised = VLY_NO_AREA};
+    vly_record_note note = {.told = UINT32_MAX, .raised = VLY_NO_AREA};
     double nats[VLY_METRICS];
     vly_verdict verdict;
     static const vly_tail tails[VLY_CHANNELS] = {{0.9, 0.01, 0.2},
@@ -470,7 +475,7 @@ static void test_detectors(void **state)
     assert_null(vly_detector_name(VLY_DETECTORS));
     for (uint32_t kind = 0; kind < VLY_DETECTORS; kind++) {
         vly_detector *detector = NULL;
-        vly_record_note note = {.raised = VLY_NO_AREA};
+        vly_record_note note = {.told = UINT32_MAX, .raised = VLY_NO_AREA};
         assert_int_equal(vly_detector_create(kind, &detector, NULL), VLY_OK);
         for (int32_t n = 0; n < 300; n++) {
             uint32_t metric = VLY_METRICS;
@@ -494,7 +499,7 @@ static void test_gaussian(void **state)
 {
     (void)state;
     vly_detector *detector = NULL;
-    vly_record_note note = {.raised = VLY_NO_AREA};
+    vly_record_note note = {.told = UINT32_MAX, .raised = VLY_NO_AREA};
     assert_int_equal(
         vly_detector_create(VLY_DETECTOR_GAUSSIAN, &detector, NULL), VLY_OK);
     double sum = 0;
@@ -519,7 +524,7 @@ static void test_sentence(void **state)
     (void)state;
     static const char *const areas[] = {"E", "I"};
     const vly_record record = {.burst = 1200, .bursts = 100, .clock_ms = -77};
-    vly_record_note note = {.raised = 1};
+    vly_record_note note = {.told = UINT32_MAX, .raised = 1};
     vly_verdict verdict = {.burst = 1200, .metric = VLY_METRIC_RATE, .area = 1};
     char text[160];
     note.level[VLY_METRIC_RATE] = 256;

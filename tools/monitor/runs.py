@@ -149,7 +149,8 @@ def steps(state, records):
         if got:
             usual = max(1, record["bursts"]) * 2 ** (
                 (state.centres[0] + SPREADS * state.spreads[0]) / 64)
-            record["stall_ms"] = max(0.0, record["wall_ns"] -
+            record["told"] = state.told
+            record["stall_ms"] = 0.0 if not state.told[0] else max(0.0, record["wall_ns"] -
                                      record["waited_ns"] -
                                      record["threads_waited_ns"] -
                                      usual) * 1e-6

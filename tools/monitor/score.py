@@ -120,20 +120,23 @@ class Extremes:
         self.ranges = [[Range(tokens.METRICS[m][1]) for m in self.metrics]
                        for _ in range(2)]
         self.smooth = [0.0] * len(self.metrics)
-        self.n = 0
+        self.n = [0] * len(self.metrics)
 
-    def judge(self, levels):
+    def judge(self, levels, told=None):
         """(the furthest now, the furthest of what is smoothed), above 0
-        outside; learns them."""
+        outside; learns them. told: whether each has a level, now or before;
+        None: each has."""
         far = [0.0, 0.0]
         for k, m in enumerate(self.metrics):
+            if told and not told[m]:
+                continue
+            n, self.n[k] = self.n[k], self.n[k] + 1
             x = float(levels[m])
-            gain = max(1 / (self.n + 1), GAIN_LEAST)
+            gain = max(1 / (n + 1), GAIN_LEAST)
             self.smooth[k] += (x - self.smooth[k]) * gain
-            if self.n >= FREE:
+            if n >= FREE:
                 far = [max(far[0], self.ranges[0][k].over(x)),
                        max(far[1], self.ranges[1][k].over(self.smooth[k]))]
-        self.n += 1
         return far
 
 
@@ -239,7 +242,7 @@ def without_model(records, levels):
         if record["moved"] or not got:
             extremes, work, unison = Extremes(), Work(), Unison()
         got.append((math.log2(1 + record["stall_ms"]),
-                    math.log2(1 + 4 * max(extremes.judge(row))),
+                    math.log2(1 + 4 * max(extremes.judge(row, record["told"]))),
                     work.judge(record), unison.judge(record)))
     return got
 
@@ -267,7 +270,7 @@ def judged(names, records, nats, judge):
         learns = judge.learns()
         row = (surprise.judge(x, text, learns),
                math.log2(1 + record["stall_ms"]),
-               math.log2(1 + 4 * max(extremes.judge(levels))),
+               math.log2(1 + 4 * max(extremes.judge(levels, record["told"]))),
                work.judge(record, learns), unison.judge(record, learns))
         moved = judge.moved
         got.append((record, text, row, judge.judge(row, is_fact(record))))
@@ -433,7 +436,7 @@ def main():
             judges = [Detector(k) for k in ("ewma", "gaussian", "static")]
         got = {kind: judge.judge(levels) for kind, judge in
                zip(("ewma", "gaussian", "static"), judges)}
-        got["times"], got["times_smoothed"] = extremes.judge(levels)
+        got["times"], got["times_smoothed"] = extremes.judge(levels, record["told"])
         got["stall"], got["extreme"], got["work"], \
             got["unison"] = more
         print(json.dumps(got))

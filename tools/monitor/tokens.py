@@ -190,6 +190,8 @@ class Tokens:
                         for late in self.metrics]
         self.levels = [levels.get(name, late.centre // 256)
                        for name, late in zip(NAMES, self.metrics)]
+        self.told = [name in levels or late.n > 0
+                     for name, late in zip(NAMES, self.metrics)]
         self.z16 = [late.z16(levels[name]) if name in levels else 0
                     for name, late in zip(NAMES, self.metrics)]
         for m, z16 in enumerate(self.z16):
