@@ -202,8 +202,9 @@ const char *vly_verdict_likely(const vly_verdict *verdict,
         return "the net was moved: its backend is slower, or is not the one "
                "that was asked for";
     /* what moved beside it is a consequence, or by chance; an area that fell
-     * silent is neither */
-    if (by_channel(verdict, "work") && note->n_silent == 0)
+     * silent is neither, nor is memory that grows */
+    if (by_channel(verdict, "work") && note->n_silent == 0 &&
+        note->z16[VLY_METRIC_HOST] < FAR && note->z16[VLY_METRIC_MEMORY] < FAR)
         return "bursts take more of the processor's own time for the same "
                "work: the device is slower, or is another one";
     const bool unison = by_channel(verdict, "unison");

@@ -208,6 +208,10 @@ static void test_causes(void **state)
     silent.z16[VLY_METRIC_SILENT] = 256;
     assert_non_null(
         strstr(vly_verdict_likely(&verdict, &bursts, &silent), "silent"));
+    vly_record_note grown = up;
+    grown.z16[VLY_METRIC_HOST] = 90;
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &bursts, &grown), "host memory"));
     verdict.channel = "unison";
     assert_non_null(
         strstr(vly_verdict_likely(&verdict, &bursts, &up), "synchrony"));
