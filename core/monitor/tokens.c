@@ -14,7 +14,7 @@
  * had before its silence counts (8, as a level). */
 enum { AREA_FLOOR = 8, DEVICE_FLOOR = 8, SPOKEN = 256 };
 /* A time tells something if one part in so many was not waiting. */
-enum { LEFT = 8 };
+enum { LEFT = 8, LITTLE = 16 };
 /* The metric has no value in this record. */
 static const int32_t absent = INT32_MIN;
 
@@ -188,13 +188,13 @@ static int32_t without(const vly_record *record, uint64_t ns)
                                                     : ratio(rest, bursts);
 }
 
-/* In which phase it was waited beyond the exchange nobody knows, so where that
- * was more than one part in so many phases tell nothing. */
-static bool knows_phases(const vly_record *record)
+/* In which phase it was waited beyond the exchange nobody knows, so one is
+ * known if that was little beside it: a sixteenth is 6 levels, less than the
+ * least spread. */
+static bool knows_phase(const vly_record *record, uint64_t ns)
 {
-    const uint64_t in = record->exchange_ns;
-    return knows_times(record) &&
-           since(in, record->waited_ns) <= since(in, record->run_ns) / LEFT;
+    return ns > 0 && knows_times(record) &&
+           since(record->exchange_ns, record->waited_ns) <= ns / LITTLE;
 }
 
 /* Of a size that may be negative, 0 from -unit to unit. */
@@ -289,11 +289,10 @@ static void measure(const vly_tokens *tokens, const vly_record *record,
     if (bursts == 0)
         return;
     levels[VLY_METRIC_BURST] = without(record, record->run_ns);
-    const bool phases = knows_phases(record);
-    if (phases && record->delivery_ns > 0 && record->events > 0)
+    if (knows_phase(record, record->delivery_ns) && record->events > 0)
         levels[VLY_METRIC_DELIVERY] =
             ratio(record->delivery_ns, record->events);
-    if (phases && record->dynamics_ns > 0)
+    if (knows_phase(record, record->dynamics_ns))
         levels[VLY_METRIC_DYNAMICS] = ratio(record->dynamics_ns, bursts);
     levels[VLY_METRIC_RATE] = ratio(record->spikes, bursts);
     if (record->spikes > 0)

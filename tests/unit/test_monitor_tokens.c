@@ -97,8 +97,8 @@ static vly_tokens *warm(uint32_t n)
 }
 
 /* How long a record waited for a processor is nothing of the net: times are
- * without it, phases are not told where it was more than an eighth, and nothing
- * is where an eighth is not left. */
+ * without it, a phase is not told where it was more than a sixteenth of it, and
+ * nothing is where an eighth is not left. */
 static void test_waited(void **state)
 {
     (void)state;

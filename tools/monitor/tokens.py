@@ -22,7 +22,7 @@ MEMORY = 128
 FREE = 8
 AREA_FLOOR = 8
 SPOKEN = 256
-LEFT = 8
+LEFT, LITTLE = 8, 16
 BORDERS = [8, 16, 32, 48, 80, 128, 256, 512]
 
 
@@ -54,12 +54,11 @@ def without(r, ns):
     return None if rest < ns // LEFT or not knows_times(r) else rest
 
 
-def knows_phases(r):
-    """Whether little was waited beyond the exchange: in which phase nobody
-    knows."""
-    run = max(0, r["run_ns"] - r["exchange_ns"])
-    return knows_times(r) and \
-        max(0, r["waited_ns"] - r["exchange_ns"]) <= run // LEFT
+def knows_phase(r, ns):
+    """Whether little was waited beyond the exchange, beside this phase: in
+    which one nobody knows."""
+    return ns > 0 and knows_times(r) and \
+        max(0, r["waited_ns"] - r["exchange_ns"]) <= ns // LITTLE
 
 
 def signed_level(value, unit):
@@ -147,10 +146,9 @@ class Tokens:
         run = without(r, r["run_ns"])
         if run is not None:
             got["burst"] = level(run) - level(n)
-        phases = knows_phases(r)
-        if phases and r["delivery_ns"] > 0 and r["events"] > 0:
+        if knows_phase(r, r["delivery_ns"]) and r["events"] > 0:
             got["delivery"] = level(r["delivery_ns"]) - level(r["events"])
-        if phases and r["dynamics_ns"] > 0:
+        if knows_phase(r, r["dynamics_ns"]):
             got["dynamics"] = level(r["dynamics_ns"]) - level(n)
         got["rate"] = level(r["spikes"]) - level(n)
         if r["spikes"] > 0:
