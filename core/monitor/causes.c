@@ -317,6 +317,13 @@ void vly_verdict_text(const vly_verdict *verdict, const vly_record *record,
         snprintf(number, sizeof number, "%.3g times what was usual",
                  verdict->times);
     }
+    /* of a time that nothing told, as others kept the net waiting */
+    if (by_channel(verdict, "stall") &&
+        note->level[verdict->metric] == note->centre[verdict->metric]) {
+        what = "the record";
+        snprintf(number, sizeof number, "%.3g ms longer than its bursts take",
+                 vly_exp(verdict->values[VLY_CHANNEL_STALL] * vly_log(2)) - 1);
+    }
     const bool named = areas && verdict->area != VLY_NO_AREA;
     snprintf(text, capacity, "burst %llu: %s: %s%s%s%s",
              (unsigned long long)verdict->burst, what, number,

@@ -8,14 +8,17 @@
 /* MEMORY: records over which the two are compared; a net may change, a model's
  * ignorance of a machine does not. Between 256 and 1024 nothing changed on
  * telemetry. MOST: counts of a metric, at which all are halved. */
-enum { MEMORY = 1024, MOST = 512 };
+enum { MEMORY = 1024, MOST = 512, N_TIMES = VLY_METRIC_DYNAMICS + 1 };
 /* What one record may say: a fault is surprising to both, and no evidence. */
 static const double nats_most = 4;
 static const double first = 0.5;
 
 bool vly_counting_leads(const vly_counting *counting, uint32_t metric)
 {
-    return counting->behind[metric] > 0;
+    /* memory stands still, but for a net's first records, in which counting
+     * foretells it better; that is no reason to be silent of a leak */
+    return metric != VLY_METRIC_HOST && metric != VLY_METRIC_MEMORY &&
+           counting->behind[metric] > 0;
 }
 
 static void count(vly_counting *counting, uint32_t metric, uint32_t bin)
@@ -32,12 +35,28 @@ static void count(vly_counting *counting, uint32_t metric, uint32_t bin)
     }
 }
 
+/* What a record has to say of the first metrics. */
+static void compare(vly_counting *counting, const double *more,
+                    uint32_t n_metrics)
+{
+    for (uint32_t m = 0; m < n_metrics; m++) {
+        const uint64_t n = ++counting->n[m];
+        counting->behind[m] +=
+            (more[m] - counting->behind[m]) / (double)(n < MEMORY ? n : MEMORY);
+    }
+}
+
 void vly_counting_learn(vly_counting *counting, const uint8_t *text,
                         const double *nats)
 {
-    counting->n++;
-    const double gain =
-        1.0 / (double)(counting->n < MEMORY ? counting->n : MEMORY);
+    double *waiting = counting->waiting[counting->next];
+    const bool early = counting->n_seen < VLY_COUNTING_WAITS;
+    if (early)
+        counting->n_seen++;
+    else if (counting->n_waiting == VLY_COUNTING_WAITS)
+        compare(counting, waiting, VLY_METRICS);
+    else
+        counting->n_waiting++;
     for (uint32_t i = 1; i < VLY_TOKENS_PER_RECORD; i++) {
         const uint32_t m = vly_token_metric(text[i]);
         const uint32_t bin =
@@ -48,8 +67,16 @@ void vly_counting_learn(vly_counting *counting, const uint8_t *text,
         double more = nats[m] - counted;
         if (!(more < nats_most)) /* a NaN too */
             more = nats_most;
-        more = more > -nats_most ? more : -nats_most;
-        counting->behind[m] += (more - counting->behind[m]) * gain;
+        waiting[m] = more > -nats_most ? more : -nats_most;
         count(counting, m, bin);
     }
+    if (early)
+        compare(counting, waiting, N_TIMES);
+    else
+        counting->next = (counting->next + 1) % VLY_COUNTING_WAITS;
+}
+
+void vly_counting_drop(vly_counting *counting)
+{
+    counting->n_waiting = counting->next = 0;
 }

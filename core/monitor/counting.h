@@ -16,9 +16,21 @@
 
 #include "monitor/tokens.h"
 
+/* Records that wait before they say which of the two is better: a fault that
+ * begins surprises the model more than counting, which has seen little, and
+ * would in a short run silence the metric that tells of it. The first ones of
+ * a run, in which no net is as usual, say it of times only, which are the
+ * machine's. */
+#define VLY_COUNTING_WAITS 8
+
 /* One for each net that is watched; begins as zeros. */
 typedef struct vly_counting {
-    uint64_t n; /* records so far */
+    uint64_t n[VLY_METRICS]; /* records compared so far */
+    uint64_t n_seen;         /* records so far, at most VLY_COUNTING_WAITS */
+    double waiting[VLY_COUNTING_WAITS]
+                  [VLY_METRICS]; /* nats the model lost by */
+    uint64_t n_waiting;
+    uint64_t next; /* of waiting, the oldest where all are there */
     double seen[VLY_METRICS][VLY_TOKEN_BINS];
     double total[VLY_METRICS];
     double behind[VLY_METRICS]; /* nats a record that the model loses by */
@@ -32,5 +44,7 @@ bool vly_counting_leads(const vly_counting *counting, uint32_t metric);
  * nats  [VLY_METRICS] how surprising the model found it; NaN is most (in) */
 void vly_counting_learn(vly_counting *counting, const uint8_t *text,
                         const double *nats);
+/* A fault was told of: those that wait may be its. */
+void vly_counting_drop(vly_counting *counting);
 
 #endif

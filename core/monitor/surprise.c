@@ -327,6 +327,8 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
      * is not what is usual here */
     if (made.warm && !made.fact && surprise->quiet >= QUIET)
         learn_tails(beyond, made.values);
+    if (made.alarm)
+        vly_counting_drop(&surprise->counting);
     if (made.moved && made.strange) { /* told, and how it is from now on */
         surprise->work = (vly_work){.n = 0};
         surprise->moved = false;

@@ -98,14 +98,9 @@ END_OF_BOTH
         "$golden/telemetry.jsonl" >facts.jsonl
     expect 0 monitor tokens facts.jsonl --json --model judge.safetensors
     holds [ "$(grep -c '"alarm": true, "channel": "rule"' out)" -eq 2 ]
-    # counting foretells better than a model that was never trained: none of its
-    # surprise counts
-    for file in waited ondevice; do
-        printf '%s\n' 'alarm extreme stall unison work'
-    done >wanted
-    for file in waited ondevice; do
+    for file in 1 2 3 4; do
         printf '%s\n' 'alarm extreme stall surprise unison work'
-    done >>wanted
+    done >wanted
     holds cmp -s both wanted
 fi
 expect 2 monitor tokens "$golden/telemetry.jsonl" --model m.safetensors

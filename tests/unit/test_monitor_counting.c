@@ -25,25 +25,37 @@ static void test_counting_nats(void **state)
     (void)state;
     vly_counting counting = {0};
     double nats[VLY_METRICS];
-    const double at_first = log(17);
-    const double then = log(9.5 / 1.5);
-    for (uint32_t m = 0; m < VLY_METRICS; m++) {
-        assert_false(vly_counting_leads(&counting, m));
-        nats[m] = at_first + 0.5;
-    }
-    nats[3] = NAN;
-    nats[4] = 0;
+    const double first = log((VLY_COUNTING_WAITS + 8.5) / 0.5);
+    const double then =
+        log((VLY_COUNTING_WAITS + 9.5) / (1 + 0.5)); /* of n, once */
+    for (uint32_t m = 0; m < VLY_METRICS; m++)
+        nats[m] = 30;
+    /* the first ones say something of times only */
+    for (int i = 0; i < VLY_COUNTING_WAITS; i++)
+        vly_counting_learn(&counting, text_of(6), nats);
+    for (uint32_t m = 0; m < VLY_METRICS; m++)
+        assert_close(counting.behind[m], m <= VLY_METRIC_DYNAMICS ? 4 : 0, 0);
+    for (uint32_t m = 0; m < VLY_METRICS; m++)
+        nats[m] = first + 0.5;
+    nats[6] = NAN;
+    nats[7] = 0;
     vly_counting_learn(&counting, text_of(5), nats);
-    assert_close(counting.behind[0], 0.5, 1e-12);
-    assert_close(counting.behind[3], 4, 0);
-    assert_close(counting.behind[4], -at_first, 1e-12);
-    assert_true(vly_counting_leads(&counting, 0));
-    assert_false(vly_counting_leads(&counting, 4));
     for (uint32_t m = 0; m < VLY_METRICS; m++)
         nats[m] = then - 1;
+    for (int i = 1; i < VLY_COUNTING_WAITS; i++)
+        vly_counting_learn(&counting, text_of(5), nats);
+    /* a record waits before it says something */
+    for (uint32_t m = VLY_METRIC_DYNAMICS + 1; m < VLY_METRICS; m++)
+        assert_close(counting.behind[m], 0, 0);
     vly_counting_learn(&counting, text_of(5), nats);
-    assert_close(counting.behind[0], (0.5 - 1) / 2, 1e-12);
-    assert_false(vly_counting_leads(&counting, 0));
+    assert_close(counting.behind[5], 0.5, 1e-12);
+    assert_close(counting.behind[6], 4, 0);
+    assert_close(counting.behind[7], -first, 1e-12);
+    assert_true(vly_counting_leads(&counting, 5));
+    assert_false(vly_counting_leads(&counting, 7));
+    vly_counting_learn(&counting, text_of(5), nats);
+    assert_close(counting.behind[5], (0.5 - 1) / 2, 1e-12);
+    assert_false(vly_counting_leads(&counting, 5));
     /* counts are halved, so what was long ago weighs less */
     for (uint32_t n = 2; n < 5000; n++)
         vly_counting_learn(&counting, text_of(n < 600 ? 5 : 6), nats);
@@ -53,10 +65,36 @@ static void test_counting_nats(void **state)
     assert_true(seen[(old + 7) % VLY_TOKEN_BINS] > 255);
 }
 
+/* What a fault's own records say of the model is dropped when it is told of. */
+static void test_dropped(void **state)
+{
+    (void)state;
+    vly_counting counting = {0};
+    double nats[VLY_METRICS] = {0};
+    for (uint32_t n = 0; n < 60; n++)
+        vly_counting_learn(&counting, text_of(5), nats);
+    const double before = counting.behind[5];
+    for (uint32_t m = 0; m < VLY_METRICS; m++)
+        nats[m] = 12;
+    for (int i = 0; i < 6; i++)
+        vly_counting_learn(&counting, text_of(6), nats);
+    assert_false(vly_counting_leads(&counting, 5));
+    vly_counting_drop(&counting);
+    for (uint32_t m = 0; m < VLY_METRICS; m++)
+        nats[m] = 0;
+    for (int i = 0; i < 2 * VLY_COUNTING_WAITS; i++)
+        vly_counting_learn(&counting, text_of(5), nats);
+    assert_true(counting.behind[5] < 0 && before < 0);
+    /* all but the first, and of 66 those that waited; then 8 of 16 */
+    assert_int_equal(counting.n[5], 66 - 2 * VLY_COUNTING_WAITS + 8);
+    assert_int_equal(counting.n[0], counting.n[5] + VLY_COUNTING_WAITS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counting_nats),
+        cmocka_unit_test(test_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

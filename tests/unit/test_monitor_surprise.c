@@ -326,6 +326,8 @@ static void test_counting(void **state)
                                   .silent = VLY_NO_AREA,
                                   .device = VLY_NO_AREA};
     for (uint32_t metric = 0; metric < VLY_METRICS; metric++) {
+        if (metric == VLY_METRIC_HOST || metric == VLY_METRIC_MEMORY)
+            continue; /* of a leak the model is not silent */
         vly_surprise *surprise = NULL;
         uint8_t text[VLY_TOKENS_PER_RECORD];
         double nats[VLY_METRICS];

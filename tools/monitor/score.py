@@ -39,28 +39,42 @@ class Counting:
     MOST = 512
     NATS = 4.0
     FIRST = 0.5
+    WAITS = 8
 
     def __init__(self):
+        self.waiting, self.n_seen = [], 0
         self.seen = [[0.0] * tokens.BINS for _ in range(N)]
         self.total = [0.0] * N
         self.behind = [0.0] * N
-        self.n = 0
+        self.n = [0] * N
 
     def leads(self, m):
         """Whether it foretold metric m better than the model of late."""
-        return self.behind[m] > 0
+        return tokens.NAMES[m] not in ("host", "memory") and \
+            self.behind[m] > 0
 
     def learn(self, text, nats):
         """One more record: its 16 tokens, how surprised the model was."""
-        self.n += 1
-        gain = 1 / min(self.n, self.MEMORY)
+        if len(self.waiting) == self.WAITS:
+            self._compare(self.waiting.pop(0))
+        said = []
         for m, x in enumerate(nats):
             b = text[m + 1] - 1 - m * tokens.BINS
             counted = math.log((self.total[m] + self.FIRST * tokens.BINS) /
                                (self.seen[m][b] + self.FIRST))
-            more = max(-self.NATS, min(self.NATS, x - counted))
-            self.behind[m] += (more - self.behind[m]) * gain
+            said.append(max(-self.NATS, min(self.NATS, x - counted)))
             self._count(m, b)
+        self.n_seen += 1
+        if self.n_seen > self.WAITS:
+            self.waiting.append(said)
+        else:  # no net is as usual yet, but machines are
+            self._compare(said[:len(TIMES)])
+
+    def _compare(self, said):
+        for m, more in enumerate(said):
+            self.n[m] += 1
+            self.behind[m] += (more - self.behind[m]) / \
+                min(self.n[m], self.MEMORY)
 
     def _count(self, m, b):
         self.seen[m][b] += 1
@@ -274,6 +288,8 @@ def judged(names, records, nats, judge):
                work.judge(record, learns), unison.judge(record, learns))
         moved = judge.moved
         got.append((record, text, row, judge.judge(row, is_fact(record))))
+        if judge.alarm:
+            surprise.counting.waiting = []  # they may be the fault's
         if moved and not judge.moved:
             work = Work()  # told, and how it is from now on
         state.held = not judge.learns()
@@ -313,6 +329,7 @@ class Rarity:
         self.peak = 0.0  # of records of work that go on
         self.n, self.quiet, self.episode = 0, QUIET, 0
         self.moved = False  # work is that of before until it is judged
+        self.alarm = False  # the last record began an episode
 
     def learns(self):
         """Whether surprise is learned from: not while an episode goes on,
@@ -332,6 +349,7 @@ class Rarity:
             for c, x in enumerate(values):
                 self._learn(c, x)
         strange = fact or ((warm or behind) and got >= self.limit)
+        self.alarm = strange and not fact and self.quiet >= QUIET
         if behind and strange:
             self.moved = False
         else:
