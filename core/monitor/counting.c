@@ -35,11 +35,11 @@ static void count(vly_counting *counting, uint32_t metric, uint32_t bin)
     }
 }
 
-/* What a record has to say of the first metrics. */
-static void compare(vly_counting *counting, const double *more,
-                    uint32_t n_metrics)
+/* What a record has to say of metrics from begin to end. */
+static void compare(vly_counting *counting, const double *more, uint32_t begin,
+                    uint32_t end)
 {
-    for (uint32_t m = 0; m < n_metrics; m++) {
+    for (uint32_t m = begin; m < end; m++) {
         const uint64_t n = ++counting->n[m];
         counting->behind[m] +=
             (more[m] - counting->behind[m]) / (double)(n < MEMORY ? n : MEMORY);
@@ -54,7 +54,7 @@ void vly_counting_learn(vly_counting *counting, const uint8_t *text,
     if (early)
         counting->n_seen++;
     else if (counting->n_waiting == VLY_COUNTING_WAITS)
-        compare(counting, waiting, VLY_METRICS);
+        compare(counting, waiting, N_TIMES, VLY_METRICS);
     else
         counting->n_waiting++;
     for (uint32_t i = 1; i < VLY_TOKENS_PER_RECORD; i++) {
@@ -70,9 +70,8 @@ void vly_counting_learn(vly_counting *counting, const uint8_t *text,
         waiting[m] = more > -nats_most ? more : -nats_most;
         count(counting, m, bin);
     }
-    if (early)
-        compare(counting, waiting, N_TIMES);
-    else
+    compare(counting, waiting, 0, N_TIMES);
+    if (!early)
         counting->next = (counting->next + 1) % VLY_COUNTING_WAITS;
 }
 

@@ -16,11 +16,11 @@
 
 #include "monitor/tokens.h"
 
-/* Records that wait before they say which of the two is better: a fault that
- * begins surprises the model more than counting, which has seen little, and
- * would in a short run silence the metric that tells of it. The first ones of
- * a run, in which no net is as usual, say it of times only, which are the
- * machine's. */
+/* Records that wait before they say which of the two is better, and the first
+ * ones of a run, in which no net is as usual, never say it: a fault that begins
+ * surprises the model more than counting, which has seen little, and would in a
+ * short run silence the metric that tells of it. Not of times, which are the
+ * machine's: others notice them too. */
 #define VLY_COUNTING_WAITS 8
 
 /* One for each net that is watched; begins as zeros. */

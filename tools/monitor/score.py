@@ -56,7 +56,7 @@ class Counting:
     def learn(self, text, nats):
         """One more record: its 16 tokens, how surprised the model was."""
         if len(self.waiting) == self.WAITS:
-            self._compare(self.waiting.pop(0))
+            self._compare(self.waiting.pop(0), range(len(TIMES), N))
         said = []
         for m, x in enumerate(nats):
             b = text[m + 1] - 1 - m * tokens.BINS
@@ -64,16 +64,15 @@ class Counting:
                                (self.seen[m][b] + self.FIRST))
             said.append(max(-self.NATS, min(self.NATS, x - counted)))
             self._count(m, b)
+        self._compare(said, TIMES)  # of the machine; of the net they wait
         self.n_seen += 1
         if self.n_seen > self.WAITS:
             self.waiting.append(said)
-        else:  # no net is as usual yet, but machines are
-            self._compare(said[:len(TIMES)])
 
-    def _compare(self, said):
-        for m, more in enumerate(said):
+    def _compare(self, said, metrics):
+        for m in metrics:
             self.n[m] += 1
-            self.behind[m] += (more - self.behind[m]) / \
+            self.behind[m] += (said[m] - self.behind[m]) / \
                 min(self.n[m], self.MEMORY)
 
     def _count(self, m, b):
