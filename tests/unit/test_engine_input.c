@@ -140,7 +140,7 @@ static void generators(void **state)
         "[area.clock]\ngenerator = \"pulse\"\nneurons = 2\nperiod_ms = "
         "5\ncount = 2\n"
         "[area.S]\nmodel = \"lif_psc_delta\"\nneurons = 2\n"
-        "[[stimulus]]\nid = \"generator/other\"\nkind = \"spikes\"\nto = "
+        "[[stimulus]]\nid = \"clock/other\"\nkind = \"spikes\"\nto = "
         "\"S\"\n"
         "neurons = [0]\ntimes_ms = [[1]]\nweight_mv = 1\n";
     fixture f;
