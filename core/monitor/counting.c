@@ -15,10 +15,7 @@ static const double first = 0.5;
 
 bool vly_counting_leads(const vly_counting *counting, uint32_t metric)
 {
-    /* memory stands still, but for a net's first records, in which counting
-     * foretells it better; that is no reason to be silent of a leak */
-    return metric != VLY_METRIC_HOST && metric != VLY_METRIC_MEMORY &&
-           counting->behind[metric] > 0;
+    return counting->behind[metric] > 0;
 }
 
 static void count(vly_counting *counting, uint32_t metric, uint32_t bin)

@@ -244,12 +244,20 @@ static bool may_learn(const vly_surprise *surprise)
     return surprise->episode == 0 || surprise->episode > LONG;
 }
 
+static bool is_memory(uint32_t metric)
+{
+    return metric == VLY_METRIC_HOST || metric == VLY_METRIC_MEMORY;
+}
+
 /* Values of the channels, and the metric of each. */
 static void measure(vly_surprise *surprise, const vly_record *record,
                     const vly_record_note *note, const uint8_t *text,
                     const double *nats, uint32_t *metrics, vly_verdict *verdict)
 {
     const bool learns = may_learn(surprise);
+    /* what memory was taken in the first records is no reason to be silent */
+    const bool grows = vly_token_bin(text[1 + VLY_METRIC_HOST]) > 0 ||
+                       vly_token_bin(text[1 + VLY_METRIC_MEMORY]) > 0;
     double *values = verdict->values;
     double far[2];
     uint32_t which[2];
@@ -260,7 +268,8 @@ static void measure(vly_surprise *surprise, const vly_record *record,
         verdict->z[m] =
             judge_metric(&surprise->metrics[m], surprise->n, learns, nats[m]);
         /* of this metric the model knows less than this run has shown */
-        if (vly_counting_leads(&surprise->counting, m))
+        if (vly_counting_leads(&surprise->counting, m) &&
+            !(grows && is_memory(m)))
             verdict->z[m] = surprise->metrics[m].held = 0;
         if (verdict->z[m] > values[0]) {
             values[0] = verdict->z[m];

@@ -50,8 +50,7 @@ class Counting:
 
     def leads(self, m):
         """Whether it foretold metric m better than the model of late."""
-        return tokens.NAMES[m] not in ("host", "memory") and \
-            self.behind[m] > 0
+        return self.behind[m] > 0
 
     def learn(self, text, nats):
         """One more record: its 16 tokens, how surprised the model was."""
@@ -97,14 +96,14 @@ class Surprise:
     def judge(self, nats, text, learns=True):
         """nats [15], text [16] -> how strange the strangest metric is; learns
         them, unless an episode goes on (Rarity.learns)."""
-        got = [self._metric(m, min(x, 1e3), learns)
+        got = [self._metric(m, min(x, 1e3), learns, text)
                for m, x in enumerate(nats)]
         if learns:
             self.counting.learn(text, nats)
         self.n += 1
         return max(0.0, *got)
 
-    def _metric(self, m, x, learns):
+    def _metric(self, m, x, learns, text):
         if self.n == 0:
             self.centre[m] = x
             return 0.0
@@ -117,7 +116,10 @@ class Surprise:
             self.centre[m] += pull / gain
             self.spread[m] += (min(far, 2 * s) - self.spread[m]) / gain
         z = min(d / s, Z_MOST)
-        if self.counting.leads(m):
+        memory = [tokens.NAMES.index(k) for k in ("host", "memory")]
+        grows = any(text[k + 1] - 1 - k * tokens.BINS > tokens.BINS // 2
+                    for k in memory)
+        if self.counting.leads(m) and not (grows and m in memory):
             self.held[m] = 0.0
             return 0.0
         self.held[m] = max(0.0, self.held[m] * KEEP + z * (1 - KEEP))
