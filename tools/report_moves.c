@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What bursts took before and after a net was moved, on the page of `monitor
- * report`. The monitor learns anew behind a move and tells nothing of it; who
- * asked for a place may want to know whether it is as fast as it should be.
+ * report`. The monitor learns anew behind a move and tells only of far more
+ * work; who asked for a place may want to know whether it is as fast as it
+ * should be.
  */
 #include "report.h"
 

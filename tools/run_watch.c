@@ -32,7 +32,7 @@ struct run_watch {
     uint64_t spent_ns;          /* in the burst loop, by all of this */
     run_place place;            /* the burst loop's, as are the next ones */
     uint64_t threads_waited_ns; /* of the samples so far */
-    uint64_t pool_ns;           /* of the last one */
+    uint64_t pool_ns;           /* of the last one; UINT64_MAX: not asked */
     uint64_t exchange_ns;
 
     vly_device_watch *devices; /* NULL: none are sampled */
@@ -107,10 +107,16 @@ static uint64_t since(uint64_t *before, uint64_t now)
 /* Where the burst loop waits for threads of the net that wait for a processor:
  * in the exchange. One that is slow for another reason (a link, another device)
  * has no thread that waited. */
-static uint64_t threads_waited(run_watch *watch, uint64_t exchange_ns)
+static uint64_t threads_waited(run_watch *watch, const vly_stats *stats)
 {
+    const uint64_t in = since(&watch->exchange_ns, stats->exchange_ns);
+    /* what a device waits for has no thread here: a file of /proc for each, for
+     * nothing */
+    if (stats->device_bytes > 0) {
+        watch->pool_ns = UINT64_MAX; /* the next answer begins anew */
+        return watch->threads_waited_ns;
+    }
     const uint64_t pool = since(&watch->pool_ns, vly_thread_pool_waited_ns());
-    const uint64_t in = since(&watch->exchange_ns, exchange_ns);
     watch->threads_waited_ns += in < pool ? in : pool;
     return watch->threads_waited_ns;
 }
@@ -170,7 +176,7 @@ static void put_sample(run_job *job)
         .device_bytes = stats.device_bytes,
         .connectome_bytes = stats.connectome_bytes,
         .waited_ns = waited_ns,
-        .threads_waited_ns = threads_waited(watch, stats.exchange_ns),
+        .threads_waited_ns = threads_waited(watch, &stats),
         .squares = stats.spikes_squared,
     };
     run_place_fill(&watch->place, &sample);

@@ -33,9 +33,8 @@
 
 #define MAX_TASKS 1024u /* promised in plugin.h */
 #define SPIN_NS 20000u  /* about twice what a futex round trip takes */
-#define MAX_LOOKED_AT                                                          \
-    15u /* threads of which it is asked how long they wait                     \
-         */
+/* threads of which it is asked how long they wait */
+#define MAX_LOOKED_AT 15u
 
 typedef struct gang_job {
     void (*body)(void *arg, uint32_t task);

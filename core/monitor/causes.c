@@ -205,8 +205,11 @@ const char *vly_verdict_likely(const vly_verdict *verdict,
      * silent is neither, nor is memory that grows */
     if (by_channel(verdict, "work") && note->n_silent == 0 &&
         note->z16[VLY_METRIC_HOST] < FAR && note->z16[VLY_METRIC_MEMORY] < FAR)
-        return "bursts take more of the processor's own time for the same "
-               "work: the device is slower, or is another one";
+        return record->on_device
+                   ? "bursts take longer for the same work: the device is "
+                     "slower, or is another one"
+                   : "bursts take more of the processor's own time for the "
+                     "same work: the device is slower, or is another one";
     const bool unison = by_channel(verdict, "unison");
     const char *cause = unison && note->z16[VLY_METRIC_RATE] < FAR
                             ? NULL

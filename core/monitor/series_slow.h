@@ -7,7 +7,7 @@
  * whose correlation is 0.7 or more, a mean that stays where it is. A random
  * walk has neither, and nothing is told of it.
  *
- * tools/monitor/nab.py has the same.
+ * tools/monitor/slow.py has the same.
  */
 #ifndef VOLLEY_MONITOR_SERIES_SLOW_H
 #define VOLLEY_MONITOR_SERIES_SLOW_H

@@ -131,8 +131,8 @@ static void refused(void **state)
     fixture_deinit(&f);
 }
 
-/* Nothing reaches an area that only fires; what is called like one can be
- * reached. */
+/* Nothing reaches an area that only fires; one that a stimulus reaches can be
+ * reached by others too. */
 static void generators(void **state)
 {
     static const char *const text =
@@ -140,8 +140,7 @@ static void generators(void **state)
         "[area.clock]\ngenerator = \"pulse\"\nneurons = 2\nperiod_ms = "
         "5\ncount = 2\n"
         "[area.S]\nmodel = \"lif_psc_delta\"\nneurons = 2\n"
-        "[[stimulus]]\nid = \"clock/other\"\nkind = \"spikes\"\nto = "
-        "\"S\"\n"
+        "[[stimulus]]\nid = \"other\"\nkind = \"spikes\"\nto = \"S\"\n"
         "neurons = [0]\ntimes_ms = [[1]]\nweight_mv = 1\n";
     fixture f;
     (void)state;

@@ -203,6 +203,9 @@ static void test_causes(void **state)
     vly_verdict verdict = {.channel = "work"};
     assert_non_null(strstr(vly_verdict_likely(&verdict, &bursts, &up),
                            "processor's own time"));
+    const vly_record on_device = {.bursts = 100, .on_device = true};
+    assert_null(strstr(vly_verdict_likely(&verdict, &on_device, &up),
+                       "processor's own time"));
     vly_record_note silent = up;
     silent.n_silent = 1;
     silent.z16[VLY_METRIC_SILENT] = 256;
