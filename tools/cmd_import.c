@@ -15,6 +15,7 @@
 #include "feagi_genome.h"
 #include "genome/genome.h"
 #include "record/writer.h"
+#include "setup.h"
 #include "tool.h"
 
 static const tool_option options[] = {
@@ -69,20 +70,12 @@ static vly_status read_text(const char *path, char **text, size_t *n,
     return status;
 }
 
-static bool same_file(const char *a, const char *b)
-{
-    struct stat of_a;
-    struct stat of_b;
-    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 &&
-           of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
-}
-
 static vly_status check_output(const char *output, const char *input,
                                bool force, vly_error *error)
 {
     if (strcmp(output, "-") == 0)
         return VLY_OK;
-    if (same_file(output, input))
+    if (tool_is_same_file(output, input))
         return vly_fail(error, VLY_E_INVALID,
                         "%.300s is what is imported, wanted another -o", input);
     if (access(output, F_OK) == 0 && !force)

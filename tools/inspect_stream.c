@@ -16,6 +16,7 @@
 #include "json_reader.h"
 #include "record/export.h"
 #include "record/writer.h"
+#include "setup.h"
 #include "tool.h"
 
 static const char *const states[] = {
@@ -299,15 +300,6 @@ out:
     return found;
 }
 
-static bool is_same(const char *a, const char *b)
-{
-    struct stat of_a;
-    struct stat of_b;
-    return a != NULL && b != NULL && stat(a, &of_a) == 0 &&
-           stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
-           of_a.st_ino == of_b.st_ino;
-}
-
 static vly_status repair_folder(const char *folder, vly_error *error)
 {
     struct dirent **entries = NULL;
@@ -320,7 +312,7 @@ static vly_status repair_folder(const char *folder, vly_error *error)
     bool any = n > 0 || elsewhere != NULL;
     for (int i = 0; i < n; i++) {
         char *path = vly_format("%s/%s", folder, entries[i]->d_name);
-        if (is_same(path, elsewhere)) {
+        if (tool_is_same_file(path, elsewhere)) {
             vly_free(elsewhere);
             elsewhere = NULL;
         }

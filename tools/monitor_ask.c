@@ -48,7 +48,8 @@ static const tool_option options[] = {
      "what the large matrices become; default: what the file has", 0, 0},
     {"activations", 0, false, TOOL_TEXT, "auto|fp32|fp16|bf16",
      "what goes into products; default: fp32 on the processor", 0, 0},
-    {"state-in", 0, false, TOOL_TEXT, "FILE", "go on from this state", 0, 0},
+    {"state-in", 0, false, TOOL_TEXT, "FILE",
+     "go on from this state; with an empty PROMPT with the answer", 0, 0},
     {"state-out", 0, false, TOOL_TEXT, "FILE", "the state after the answer", 0,
      0},
     {"logits", 0, false, TOOL_TEXT, "FILE",
@@ -68,7 +69,7 @@ typedef struct asking {
     size_t n_text;
     uint32_t *prompt;
     uint32_t n_prompt;
-    float *logits; /* after the prompt */
+    float *logits; /* after the prompt, or of the state that it goes on from */
     float *next;   /* those, then the context's */
     bool ends;     /* the vocabulary has an end of a text */
     uint64_t n_answer;
@@ -129,18 +130,49 @@ out:
     return status;
 }
 
+/* A file of --state-out is a state, the logits behind it and their hash, so
+ * that an answer can go on where no word follows. */
+static size_t logits_bytes(const asking *a)
+{
+    return vly_rwkv_model_info_of(a->model)->sizes.vocabulary * sizeof(float);
+}
+
+static vly_hash hash_of(const void *bytes, size_t n)
+{
+    return vly_hash_bytes((vly_hash){{0, 0}}, bytes, n);
+}
+
+/* Of a state without logits (`vly_rwkv_state_save`) there are none. */
+static vly_status take_logits(asking *a, const char *bytes, vly_error *error)
+{
+    const size_t n = logits_bytes(a);
+    const vly_hash hash = hash_of(bytes, n);
+    if (memcmp(bytes + n, &hash, sizeof hash) != 0)
+        return vly_fail(error, VLY_E_PARSE,
+                        "a damaged state: its logits do not match their hash");
+    a->logits = vly_malloc(n, 1);
+    if (!a->logits)
+        return vly_fail_nomem(error, n, "logits");
+    memcpy(a->logits, bytes, n);
+    return VLY_OK;
+}
+
 static vly_status read_state(asking *a, const char *path, vly_error *error)
 {
+    const size_t state = vly_rwkv_state_bytes(a->model);
+    const size_t all = state + logits_bytes(a) + sizeof(vly_hash);
     vly_error why = VLY_ERROR_INIT;
     char *bytes = NULL;
     size_t n = 0;
     if (!path)
         return VLY_OK;
-    vly_status status =
-        read_whole(path, vly_rwkv_state_bytes(a->model) + 1, &bytes, &n, error);
+    vly_status status = read_whole(path, all + 1, &bytes, &n, error);
     if (status != VLY_OK)
         return status;
-    status = vly_rwkv_state_restore(a->context, 0, bytes, n, &why);
+    status = vly_rwkv_state_restore(a->context, 0, bytes, n == all ? state : n,
+                                    &why);
+    if (status == VLY_OK && n == all)
+        status = take_logits(a, bytes + state, &why);
     vly_free(bytes);
     if (status == VLY_E_PARSE)
         return vly_fail(error, status, "%.300s: %s", path, why.message);
@@ -153,13 +185,18 @@ static vly_status write_state(asking *a, const char *path, vly_error *error)
 {
     if (!path)
         return VLY_OK;
-    const size_t n = vly_rwkv_state_bytes(a->model);
-    char *bytes = vly_malloc(n, 1);
+    const size_t state = vly_rwkv_state_bytes(a->model);
+    const size_t logits = logits_bytes(a);
+    const vly_hash hash = hash_of(a->next, logits);
+    char *bytes = vly_malloc(state + logits + sizeof hash, 1);
     if (!bytes)
-        return vly_fail_nomem(error, n, "a state");
-    vly_status status = vly_rwkv_state_save(a->context, 0, bytes, n, error);
+        return vly_fail_nomem(error, state + logits, "a state");
+    memcpy(bytes + state, a->next, logits);
+    memcpy(bytes + state + logits, &hash, sizeof hash);
+    vly_status status = vly_rwkv_state_save(a->context, 0, bytes, state, error);
     if (status == VLY_OK)
-        status = vly_writer_save(path, bytes, n, error);
+        status =
+            vly_writer_save(path, bytes, state + logits + sizeof hash, error);
     vly_free(bytes);
     return status;
 }
@@ -234,6 +271,36 @@ static vly_status check_temperature(const tool_args *args, vly_error *error)
                           tool_text(args, "temperature"));
 }
 
+/* Neither replaces what is read here nor the other one. A state may be replaced
+ * by the one that goes on from it. */
+static vly_status check_outputs(const tool_args *args, vly_error *error)
+{
+    static const char *const outputs[] = {"logits", "state-out"};
+    const char *inputs[] = {args->positional[0], tool_text(args, "vocabulary")};
+    for (int i = 0; i < 2; i++) {
+        const char *path = tool_text(args, outputs[i]);
+        vly_status status = tool_output_check(path, error);
+        if (status != VLY_OK)
+            return status;
+        for (int k = 0; k < 2; k++)
+            if (tool_is_same_file(path, inputs[k]))
+                return vly_fail(error, VLY_E_INVALID,
+                                "--%s %.300s is a file that is read here, "
+                                "wanted another one",
+                                outputs[i], path);
+    }
+    const char *logits = tool_text(args, "logits");
+    const char *state = tool_text(args, "state-out");
+    if (logits && (tool_is_same_file(logits, tool_text(args, "state-in")) ||
+                   tool_is_same_file(logits, state) ||
+                   (state && strcmp(logits, state) == 0)))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--logits %.300s is the file of a state, wanted "
+                        "another one",
+                        logits);
+    return VLY_OK;
+}
+
 static vly_status make_sampler(asking *a, const tool_args *args,
                                vly_error *error)
 {
@@ -257,7 +324,7 @@ static vly_status make_sampler(asking *a, const tool_args *args,
 /* ---- prompt and answer -----------------------------------------------------
  */
 
-/* Without a word and without a state a text begins: with token 0. */
+/* Without a word a text begins, with token 0, or the state's answer goes on. */
 static vly_status read_prompt(asking *a, const tool_args *args,
                               vly_error *error)
 {
@@ -274,9 +341,24 @@ static vly_status read_prompt(asking *a, const tool_args *args,
         return vly_fail_nomem(error, (n + 1) * sizeof *a->prompt, "a prompt");
     VLY_TRY(vly_tokenizer_encode(a->tokenizer, text, n, a->prompt, n + 1, &n,
                                  error));
-    a->n_prompt = n > 0 ? (uint32_t)n : 1;
+    a->n_prompt = n > 0 ? (uint32_t)n : a->logits ? 0 : 1;
 out:
     return status;
+}
+
+/* Weights may be finite and what they make of a text not. */
+static vly_status check_logits(const asking *a, const char *model,
+                               vly_error *error)
+{
+    const uint32_t n = vly_rwkv_model_info_of(a->model)->sizes.vocabulary;
+    for (uint32_t i = 0; i < n; i++)
+        if (!isfinite(a->next[i]))
+            return vly_fail(error, VLY_E_INVALID,
+                            "%.300s: the logit of token %u is %g after the "
+                            "prompt, wanted finite ones: its weights are too "
+                            "large, or for this type of them",
+                            model, i, (double)a->next[i]);
+    return VLY_OK;
 }
 
 static vly_status take_prompt(asking *a, const tool_args *args,
@@ -287,13 +369,16 @@ static vly_status take_prompt(asking *a, const tool_args *args,
         vly_rwkv_model_info_of(a->model)->sizes.vocabulary;
     const uint64_t begin_ns = vly_clock_ns();
     vly_status status = VLY_OK;
-    a->logits = vly_malloc(vocabulary, sizeof *a->logits);
+    if (!a->logits)
+        a->logits = vly_malloc(vocabulary, sizeof *a->logits);
     if (!a->logits)
         return vly_fail_nomem(error, vocabulary * sizeof *a->logits, "logits");
-    VLY_TRY(vly_rwkv_context_feed(a->context, a->prompt, NULL, a->n_prompt,
-                                  a->logits, error));
+    if (a->n_prompt > 0)
+        VLY_TRY(vly_rwkv_context_feed(a->context, a->prompt, NULL, a->n_prompt,
+                                      a->logits, error));
     a->prompt_s = seconds_since(begin_ns);
     a->next = a->logits;
+    VLY_TRY(check_logits(a, args->positional[0], error));
     if (path)
         status =
             vly_writer_save(path, a->logits, vocabulary * sizeof(float), error);
@@ -373,13 +458,12 @@ static int run(const tool_args *args)
     bool stopped = false;
     vly_status status = VLY_OK;
     VLY_TRY(check_temperature(args, &error));
-    VLY_TRY(tool_output_check(tool_text(args, "logits"), &error));
-    VLY_TRY(tool_output_check(tool_text(args, "state-out"), &error));
+    VLY_TRY(check_outputs(args, &error));
     VLY_TRY(open_model(&a, args, &error));
     VLY_TRY(open_vocabulary(&a, args, &error));
+    VLY_TRY(read_state(&a, tool_text(args, "state-in"), &error));
     VLY_TRY(read_prompt(&a, args, &error));
     VLY_TRY(make_sampler(&a, args, &error));
-    VLY_TRY(read_state(&a, tool_text(args, "state-in"), &error));
     VLY_TRY(take_prompt(&a, args, &error));
     tool_signals_defer(true);
     status = answer(&a, tool_count(args, "tokens", 200), &error);
@@ -401,8 +485,10 @@ const tool_command monitor_ask = {
     .arguments = "MODEL.safetensors PROMPT",
     .summary = "What an RWKV-7 model answers.",
     .details =
-        "PROMPT \"-\" is standard input; the empty one begins a text (token 0)."
-        "\nThe answer goes to standard output. The same model, prompt, options "
+        "PROMPT \"-\" is standard input; the empty one begins a text (token "
+        "0) or, with\n--state-in, goes on with the answer (draws and counts "
+        "of tokens begin anew). The\nanswer goes to standard output. The same "
+        "model, prompt, options "
         "and seed\ngive the same answer on any number of threads; a state goes "
         "on to the same bits\nas if it had never been written.\n",
     .options = options,

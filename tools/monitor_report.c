@@ -206,8 +206,8 @@ static void print_losses(const json_value *s)
 static void print_watched(const json_value *monitor)
 {
     tool_plain_text copy;
-    tool_print("  monitor    %s unusual in %s record%s of %g ms, %s by rules, "
-               "which looked at all of them\n",
+    tool_print("  monitor    %s unusual in %s record%s of %g ms or more, %s by "
+               "rules, which looked at all of them\n",
                tool_thousands(count_of(monitor, "anomalies")),
                tool_thousands(count_of(monitor, "checked")),
                count_of(monitor, "checked") == 1 ? "" : "s",
@@ -320,6 +320,11 @@ static void print_unusual(report *page, bool all, const char *telemetry)
         tool_print("  The monitor watched this run and told of %u thing%s, "
                    "which the page without\n  --telemetry shows. ",
                    page->n_told, page->n_told == 1 ? "" : "s");
+    if (telemetry && page->n_judged == 0) {
+        tool_print("%s telemetry has no record that\n  could be judged.\n",
+                   page->watched ? "That" : "Its");
+        return;
+    }
     if (telemetry)
         tool_print("This is what a windowed Gaussian finds in %s\n  "
                    "telemetry, from %g deviations on.\n",

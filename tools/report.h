@@ -50,8 +50,9 @@ typedef struct report {
     report_finding *findings;
     uint32_t n_findings;
     uint32_t capacity;
-    bool watched;    /* by the monitor, while it ran */
-    uint32_t n_told; /* things that it told */
+    bool watched;      /* by the monitor, while it ran */
+    uint32_t n_told;   /* things that it told */
+    uint64_t n_judged; /* records that report_judge looked at */
 } report;
 
 /* Of a page with a manifest. Errors  E_NOMEM */
@@ -62,8 +63,8 @@ void report_end_print(const report *page);
 /* Prints what is unusual about it; false: nothing, and nothing is printed. */
 bool report_end_unusual(const report *page);
 
-/* What bursts took before and after each move of the net, by the telemetry of
- * its folder; nothing without one, or without a move. */
+/* What bursts took before and after each move of the net, and how long
+ * its records were, by the telemetry of its folder; nothing without one. */
 void report_moves_print(const report *page);
 
 /* Errors  E_NOMEM */

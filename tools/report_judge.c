@@ -94,6 +94,7 @@ static vly_status judge(report *page, telemetry_file *file,
             return status;
         if (!more)
             break;
+        page->n_judged++;
         if (entry.moved)
             vly_detector_forget(detector);
         const double score = vly_detector_score(detector, &entry.note, &metric);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What bursts took before and after a net was moved, on the page of `monitor
- * report`. The monitor learns anew behind a move and tells only of far more
- * work; who asked for a place may want to know whether it is as fast as it
- * should be.
+ * What bursts took before and after a net was moved, and the longest record, on
+ * the page of `monitor report`. The monitor learns anew behind a move and tells
+ * only of far more work; who asked for a place may want to know whether it is
+ * as fast as it should be.
  */
 #include "report.h"
 
@@ -48,10 +48,42 @@ static void print_move(uint64_t burst, times *before, times *after)
                tool_seconds(median(after)), LATE);
 }
 
+/* A hang that was too short for an alarm is seen here. */
+typedef struct lengths {
+    double sum;
+    uint64_t n;
+    double longest;
+    uint64_t bursts; /* of that one, and its last */
+    uint64_t burst;
+} lengths;
+
+static void add_length(lengths *of, const telemetry_entry *entry)
+{
+    of->sum += entry->seconds;
+    of->n++;
+    if (entry->seconds <= of->longest)
+        return;
+    of->longest = entry->seconds;
+    of->bursts = entry->record.bursts;
+    of->burst = entry->record.burst;
+}
+
+static void print_lengths(const lengths *of)
+{
+    if (of->n < 2)
+        return;
+    tool_print("  records    %s, of %s in the mean; the longest %s for %s "
+               "burst%s, by burst %s\n",
+               tool_thousands(of->n), tool_seconds(of->sum / (double)of->n),
+               tool_seconds(of->longest), tool_thousands(of->bursts),
+               of->bursts == 1 ? "" : "s", tool_thousands(of->burst));
+}
+
 static vly_status read_moves(telemetry_file *file, vly_error *error)
 {
     times before = {.n = 0};
     times now = {.n = 0};
+    lengths all = {.n = 0};
     uint32_t n_moves = 0;
     uint64_t burst = 0;
     vly_status status = VLY_OK;
@@ -61,6 +93,7 @@ static vly_status read_moves(telemetry_file *file, vly_error *error)
         VLY_TRY(telemetry_file_next(file, &more, &entry, error));
         if (!more)
             break;
+        add_length(&all, &entry);
         if (entry.moved) {
             if (n_moves > 0 && n_moves <= SHOWN)
                 print_move(burst, &before, &now);
@@ -76,6 +109,7 @@ static vly_status read_moves(telemetry_file *file, vly_error *error)
     }
     if (n_moves > 0 && n_moves <= SHOWN)
         print_move(burst, &before, &now);
+    print_lengths(&all);
 out:
     return status;
 }

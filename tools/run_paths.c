@@ -19,14 +19,6 @@ typedef struct output {
     char real[PATH_MAX];
 } output;
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x;
-    struct stat y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
-           x.st_ino == y.st_ino && S_ISREG(x.st_mode);
-}
-
 static bool is_folder(const char *path)
 {
     struct stat info;
@@ -130,7 +122,7 @@ static vly_status check_checkpoints(const run_plan *plan, const output *outputs,
                             "wanted another file",
                             path, checkpoint->path);
         if (checkpoint->resume != NULL &&
-            is_same_file(path, checkpoint->resume))
+            tool_is_same_file(path, checkpoint->resume))
             return vly_fail(error, VLY_E_INVALID,
                             "%s is the checkpoint of --resume, wanted another "
                             "file for output",
@@ -145,20 +137,21 @@ static vly_status check_report(const run_plan *plan, const char *path,
 {
     char real[PATH_MAX];
     find_real(path, real, 1);
-    if (is_same_file(path, plan->path))
+    if (tool_is_same_file(path, plan->path))
         return vly_fail(error, VLY_E_INVALID,
                         "%s is the genome, wanted another --record: samples "
                         "of fields go there",
                         path);
     if (plan->checkpoint.resume != NULL &&
-        is_same_file(path, plan->checkpoint.resume))
+        tool_is_same_file(path, plan->checkpoint.resume))
         return vly_fail(error, VLY_E_INVALID,
                         "%s is the checkpoint of --resume, wanted another "
                         "--record: samples of fields go there",
                         path);
     for (int i = 0; i < n; i++) {
-        if (outputs[i].path != NULL && (strcmp(outputs[i].real, real) == 0 ||
-                                        is_same_file(outputs[i].path, path)))
+        if (outputs[i].path != NULL &&
+            (strcmp(outputs[i].real, real) == 0 ||
+             tool_is_same_file(outputs[i].path, path)))
             return vly_fail(error, VLY_E_INVALID,
                             "%s is where samples of fields go, wanted another "
                             "file",
@@ -220,7 +213,7 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
             return vly_fail(error, VLY_E_INVALID,
                             "the name of an output is empty, wanted that of a "
                             "file");
-        if (is_same_file(path, plan->path))
+        if (tool_is_same_file(path, plan->path))
             return vly_fail(error, VLY_E_INVALID,
                             "%s is the genome, wanted another file for output",
                             path);
@@ -234,7 +227,7 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
         for (int k = 0; k < i; k++) {
             if (outputs[k].path == NULL ||
                 (strcmp(outputs[i].real, outputs[k].real) != 0 &&
-                 !is_same_file(path, outputs[k].path)))
+                 !tool_is_same_file(path, outputs[k].path)))
                 continue;
             return vly_fail(error, VLY_E_INVALID,
                             "%s is given for two of --record, --digest-log, "

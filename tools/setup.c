@@ -141,6 +141,14 @@ vly_status tool_backend_check(vly_registry *registry, const char *backend,
 
 /* ---- files ------------------------------------------------------------ */
 
+bool tool_is_same_file(const char *a, const char *b)
+{
+    struct stat x;
+    struct stat y;
+    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 &&
+           x.st_dev == y.st_dev && x.st_ino == y.st_ino && S_ISREG(x.st_mode);
+}
+
 vly_status tool_output_check(const char *path, vly_error *error)
 {
     struct stat info;

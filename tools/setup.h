@@ -42,6 +42,9 @@ uint32_t tool_threads(const tool_args *args);
 vly_status tool_backend_check(vly_registry *registry, const char *backend,
                               vly_error *error);
 
+/* Both are names of one regular file; NULL is none. */
+bool tool_is_same_file(const char *a, const char *b);
+
 /* Whether a file can be made there, found out without making it. NULL and "-"
  * are fine.
  * Errors  E_IO "path: cannot be written: reason" */

@@ -26,7 +26,8 @@ struct telemetry_file {
     uint32_t *neurons;
     double dt_ms;
     vly_tokens *tokens;
-    bool any; /* there is a line before */
+    bool any;       /* there is a line before */
+    uint64_t burst; /* of it, as are the next ones */
     uint64_t host_bytes;
     uint64_t device_bytes;
     uint64_t lost;
@@ -294,6 +295,28 @@ static bool read_counts(const json_value *line, vly_record *record,
             total_ns(line, "exchange_us", n[1], &record->exchange_ns));
 }
 
+/* Each record begins where the one before it ended. */
+static vly_status follows(const telemetry_file *file, const vly_record *record,
+                          vly_error *error)
+{
+    if (record->bursts > record->burst)
+        return vly_fail(error, VLY_E_PARSE,
+                        "%s:%llu: %llu bursts up to burst %llu, wanted at most "
+                        "so many",
+                        file->path, (unsigned long long)file->number,
+                        (unsigned long long)record->bursts,
+                        (unsigned long long)record->burst);
+    const uint64_t from = record->burst - record->bursts;
+    if (!file->any || from == file->burst)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_PARSE,
+                    "%s:%llu: a record from burst %llu on, wanted burst %llu, "
+                    "where the one before it ends: records of one run, each "
+                    "once and in their order",
+                    file->path, (unsigned long long)file->number,
+                    (unsigned long long)from, (unsigned long long)file->burst);
+}
+
 static int64_t less(uint64_t a, uint64_t b)
 {
     return a >= b ? (int64_t)(a - b) : -(int64_t)(b - a);
@@ -312,6 +335,7 @@ static void compare(telemetry_file *file, const uint64_t *memory,
             less(unix_ms, file->unix_ms) - (int64_t)(record->wall_ns / 1000000);
     }
     file->any = true;
+    file->burst = record->burst;
     file->host_bytes = memory[0];
     file->device_bytes = memory[1];
     file->lost = memory[2];
@@ -332,6 +356,9 @@ static vly_status read_record(telemetry_file *file, const json_value *line,
         areas->n_items != file->n_areas)
         return wrong(file, "not a sample of a telemetry of this version",
                      error);
+    const vly_status status = follows(file, &entry->record, error);
+    if (status != VLY_OK)
+        return status;
     for (uint32_t a = 0; a < file->n_areas; a++) {
         double spikes = 0;
         if (!whole(&areas->items[a], &spikes))

@@ -31,6 +31,7 @@ static void calm(void)
         signal(signals[i], SIG_DFL);
     signal(SIGINT, SIG_IGN); /* who asked answers it */
     signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_IGN); /* as SIGINT: of all who have the terminal */
     setrlimit(RLIMIT_CORE, &none);
     int nowhere = open("/dev/null", O_WRONLY);
     if (nowhere >= 0)

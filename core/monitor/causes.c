@@ -50,6 +50,11 @@ static const cause_row causes[] = {
      .silent = NOT_UP,
      .cause = "synaptic events are lost: each spike has fewer, and no area "
               "changed"},
+    {.silent = UP,
+     .rate = UP,
+     .raised = UP,
+     .cause = "runaway excitation, and an area fell silent: its inhibition is "
+              "lost, or it is inhibited by what grew"},
     /* before what it does to others: excitation without its inhibition */
     {.silent = UP,
      .cause = "an area fell silent: its input was lost or it is inhibited"},
@@ -244,9 +249,11 @@ uint32_t vly_note_area(const vly_record_note *note, uint32_t metric)
     case VLY_METRIC_RAISED:
         return note->raised;
     case VLY_METRIC_RATE:
+        if (note->z16[VLY_METRIC_FAN] >= FAR)
+            return VLY_NO_AREA; /* fewer spikes than events tell of: of all */
         return note->z16[metric] < 0 ? fallen(note) : note->raised;
-    default:
-        return VLY_NO_AREA;
+    default: /* its cause is told, so where it was as well */
+        return note->n_silent > 0 ? note->silent : VLY_NO_AREA;
     }
 }
 
@@ -328,8 +335,11 @@ void vly_verdict_text(const vly_verdict *verdict, const vly_record *record,
                  vly_exp(verdict->values[VLY_CHANNEL_STALL] * vly_log(2)) - 1);
     }
     const bool named = areas && verdict->area != VLY_NO_AREA;
+    /* the number is the net's */
+    const char *which =
+        verdict->metric == VLY_METRIC_RATE ? " (most of it: area " : " (area ";
     snprintf(text, capacity, "burst %llu: %s: %s%s%s%s",
              (unsigned long long)verdict->burst, what, number,
-             named ? " (area " : "", named ? areas[verdict->area] : "",
+             named ? which : "", named ? areas[verdict->area] : "",
              named ? ")" : "");
 }

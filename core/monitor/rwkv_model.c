@@ -338,16 +338,32 @@ static vly_status read_weights(void *context, vly_rwkv_tensor id,
     return vly_rwkv_weights_read(context, id, layer, first, n_rows, out, error);
 }
 
+/* Of the matrices; fp32 where they are of several, so that none loses. */
+static uint32_t type_of_file(const vly_rwkv_weights *weights)
+{
+    static const vly_rwkv_tensor matrices[] = {
+        VLY_RWKV_EMB,     VLY_RWKV_HEAD,     VLY_RWKV_RECEPTANCE,
+        VLY_RWKV_KEY,     VLY_RWKV_VALUE,    VLY_RWKV_OUTPUT,
+        VLY_RWKV_FFN_KEY, VLY_RWKV_FFN_VALUE};
+    const uint32_t type = vly_rwkv_weights_type(weights, VLY_RWKV_HEAD, 0);
+    const uint32_t layers = vly_rwkv_weights_sizes(weights)->layers;
+    for (uint32_t l = 0; l < layers; l++)
+        for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)
+            if (vly_rwkv_weights_has(weights, matrices[i], l) &&
+                vly_rwkv_weights_type(weights, matrices[i], l) != type)
+                return VLY_ELEMENT_F32;
+    return type;
+}
+
 void vly_rwkv_source_of(const vly_rwkv_weights *weights,
                         vly_rwkv_source *source)
 {
     /* read takes them as const again */
     void *context = NULL;
     memcpy(&context, &weights, sizeof context);
-    *source = (vly_rwkv_source){
-        .name = vly_rwkv_weights_path(weights),
-        .sizes = *vly_rwkv_weights_sizes(weights),
-        .type = vly_rwkv_weights_type(weights, VLY_RWKV_HEAD, 0),
-        .context = context,
-        .read = read_weights};
+    *source = (vly_rwkv_source){.name = vly_rwkv_weights_path(weights),
+                                .sizes = *vly_rwkv_weights_sizes(weights),
+                                .type = type_of_file(weights),
+                                .context = context,
+                                .read = read_weights};
 }

@@ -11,8 +11,9 @@
 #include "monitor/running.h"
 
 /* The floor of areas and of metrics of devices; spikes that an area is to have
- * had before its silence counts (8, as a level). */
-enum { AREA_FLOOR = 8, DEVICE_FLOOR = 8, SPOKEN = 256 };
+ * had before its silence counts (8, as a level), and below which none are no
+ * change (2). */
+enum { AREA_FLOOR = 8, DEVICE_FLOOR = 8, SPOKEN = 256, FEW = 128 };
 /* A time tells something if one part in so many was not waiting. */
 enum { LEFT = 8, LITTLE = 16 };
 /* The metric has no value in this record. */
@@ -237,7 +238,12 @@ static void look_at_areas(const vly_tokens *tokens, const vly_record *record,
     for (uint32_t a = 0; a < tokens->n_areas; a++) {
         const vly_running *late = &tokens->areas[a];
         const int32_t level = vly_token_level(area_spikes[a]) - by;
-        const int32_t z = vly_running_z16(late, level, AREA_FLOOR);
+        int32_t z = vly_running_z16(late, level, AREA_FLOOR);
+        /* no spike where hardly one would be usual is neither more nor less:
+         * the level of none follows the length of the record */
+        if (area_spikes[a] == 0 &&
+            (z > 0 || late->centre + (int64_t)by * 256 < FEW * 256))
+            z = 0;
         if (note->raised == VLY_NO_AREA || z > levels[VLY_METRIC_RAISED]) {
             note->raised = a;
             levels[VLY_METRIC_RAISED] = z;

@@ -39,13 +39,40 @@ holds [ $code -eq 6 ]
 n=$(sed -n 's/.*answer \([0-9,]*\) tokens.*/\1/p' err | tr -d ,)
 holds [ "$(wc -c <out)" -ge "$n" ]
 
+# a terminal that is closed, while it answers
+rm out
+"$volley" monitor ask "$model" abc -n 1000000 --device cpu:1 --state-out hung \
+    >out 2>err &
+process=$!
+holds wait_for [ -s out ]
+kill -HUP $process
+wait $process
+code=$?
+holds [ $code -eq 6 ]
+expect 0 monitor ask "$model" '' -n 1 -q --state-in hung
+
 # ---- a state in between ----
 expect 0 monitor ask "$model" '"in' -n 0 --logits logits --state-out state
 holds [ "$(wc -c <logits)" -eq 1024 ]
-holds [ "$(wc -c <state)" -eq 202816 ]
+holds [ "$(wc -c <state)" -eq 203856 ]
+# the state, the logits behind it and a hash
+holds [ "$(head -c 203840 state | tail -c 1024 | cmp - logits && echo same)" = same ]
 expect 0 monitor ask "$model" 'k' -n 0 --state-in state --logits after
 expect 0 monitor ask "$model" '"ink' -n 0 --logits at_once
 holds cmp after at_once
+# an answer goes on without a word
+expect 0 monitor ask "$model" '"in' -n 5 -t 0 -q --state-out half
+head -c -1 out >both
+expect 0 monitor ask "$model" '' -n 7 -t 0 -q --state-in half --state-out half
+cat out >>both
+holds cmp both whole
+# a state of the API has no logits: a text begins behind it
+head -c 202816 state >bare
+expect 0 monitor ask "$model" '' -n 0 --state-in bare
+says 'prompt 1 tokens'
+expect 0 monitor ask "$model" '' -n 0 --state-in state --logits again
+says 'prompt 0 tokens'
+holds cmp again logits
 for weights in bf16 fp16 w8; do
     expect 0 monitor ask "$model" 'k' -n 1 --weights $weights
     says "weights ($weights)"
@@ -68,6 +95,22 @@ expect 2 monitor ask "$model" x --temperature 0.0001
 says '--temperature is 0.0001, wanted 0 or a number from 0.001 to 100'
 expect 3 monitor ask "$model" x --device nonesuch
 says nonesuch
+{
+    head -c 203000 state
+    printf x
+    tail -c 855 state
+} >damaged
+expect 2 monitor ask "$model" x --state-in damaged
+says 'damaged: a damaged state: its logits do not match their hash'
+# no file that is read is replaced
+cp "$model" mine.safetensors
+for option in --state-out --logits; do
+    expect 2 monitor ask mine.safetensors x -n 0 $option mine.safetensors
+    says "$option mine.safetensors is a file that is read here"
+done
+expect 2 monitor ask mine.safetensors x -n 0 --state-out new --logits new
+says '--logits new is the file of a state'
+holds cmp mine.safetensors "$model"
 head -c 1000 state >short
 expect 2 monitor ask "$model" x --state-in short
 says 'short: a state of 1000 bytes, wanted 202816'

@@ -127,6 +127,17 @@ says 'empty.jsonl:1: not the first line of a telemetry, wanted a file of volley 
 sed '5s/"spikes": /"spikes": -/' "$golden/telemetry.jsonl" >minus.jsonl
 expect 2 monitor tokens minus.jsonl
 says 'minus.jsonl:5: not a sample of a telemetry of this version'
+# a line twice, two the other way round, a run behind another
+sed '5p' "$golden/telemetry.jsonl" >twice.jsonl
+expect 2 monitor tokens twice.jsonl
+says 'twice.jsonl:6: a record from burst '
+says ', where the one before it ends: records of one run, each once and in their order'
+sed '5{h;d};6G' "$golden/telemetry.jsonl" >back.jsonl
+expect 2 monitor tokens back.jsonl
+says 'back.jsonl:5: a record from burst '
+sed '2s/"bursts": /"bursts": 90000000/' "$golden/telemetry.jsonl" >before.jsonl
+expect 2 monitor tokens before.jsonl
+says ' bursts up to burst '
 sed '3s/{/[/' "$golden/telemetry.jsonl" >array.jsonl
 expect 2 monitor tokens array.jsonl
 says 'array.jsonl (from line 3)'
@@ -147,6 +158,9 @@ prints 'No monitor watched this run.'
 prints 'an area fell silent: its input was lost or it is inhibited'
 prints 'burst 21,479 to 21,959'
 holds [ "$(grep -c '    when ' out)" = 1 ]
+head -n 1 "$golden/telemetry.jsonl" >run/telemetry.jsonl
+expect 0 monitor report run
+prints 'Its telemetry has no record that'
 cp "$golden/telemetry.jsonl" run/
 expect 0 monitor report run
 holds [ "$(grep -c '    when ' out)" = 1 ]
@@ -219,6 +233,7 @@ done >>moves.jsonl
 cp moves.jsonl moved/telemetry.jsonl
 expect 0 monitor report moved
 prints '  moved      by burst 5,000: a burst took 20 us before and 50 us after'
+prints '  records    7, of 100 ms in the mean; the longest 100 ms for 1,000 bursts, by burst 1,000'
 echo '{"burst": 9000, "area_spikes": {}}' >>moved/telemetry.jsonl
 expect 2 monitor report moved
 run_long() { # FOLDER OPTIONS...: until it has some records

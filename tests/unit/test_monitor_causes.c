@@ -177,6 +177,26 @@ static const char *cause_of(uint32_t metric, int32_t z16, uint32_t other,
     return cause ? cause : "none";
 }
 
+/* Which area is told of. */
+static void note_of_areas(void)
+{
+    vly_record_note note = {.raised = 1, .lowered = 2, .silent = VLY_NO_AREA};
+    note.z16[VLY_METRIC_RATE] = -90;
+    assert_int_equal(vly_note_area(&note, VLY_METRIC_RATE), 2);
+    assert_int_equal(vly_note_area(&note, VLY_METRIC_DISPERSION), VLY_NO_AREA);
+    note.z16[VLY_METRIC_FAN] = 90; /* dropped: all of them */
+    assert_int_equal(vly_note_area(&note, VLY_METRIC_RATE), VLY_NO_AREA);
+    note.z16[VLY_METRIC_FAN] = 0;
+    note.z16[VLY_METRIC_RATE] = note.z16[VLY_METRIC_RAISED] = 90;
+    note.z16[VLY_METRIC_SILENT] = 256;
+    note.n_silent = 1;
+    note.silent = 0;
+    assert_int_equal(vly_note_area(&note, VLY_METRIC_RATE), 1);
+    assert_int_equal(vly_note_area(&note, VLY_METRIC_DISPERSION), 0);
+    const vly_record record = {.bursts = 100};
+    assert_non_null(strstr(vly_verdict_cause(&record, &note), "runaway"));
+}
+
 static void test_causes(void **state)
 {
     (void)state;
@@ -225,6 +245,8 @@ static void test_causes(void **state)
     up.z16[VLY_METRIC_RATE] = 100;
     assert_non_null(
         strstr(vly_verdict_likely(&verdict, &bursts, &up), "runaway"));
+    CAUSE(SILENT, 256, DISPERSION, 90, "fell silent");
+    note_of_areas();
     CAUSE(CLOCK, -90, RATE, 0, "set back");
     CAUSE(PACE, 200, BURST, 200, "bursts take longer");
     CAUSE(PACE, 200, BURST, 0, "between bursts");

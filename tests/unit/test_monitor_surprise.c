@@ -545,7 +545,7 @@ static void test_sentence(void **state)
     note.centre[VLY_METRIC_RATE] = 128;
     vly_verdict_text(&verdict, &record, &note, areas, text, sizeof text);
     assert_string_equal(text, "burst 1200: spikes of a burst: 4 times what was "
-                              "usual (area I)");
+                              "usual (most of it: area I)");
     verdict.metric = VLY_METRIC_CLOCK;
     verdict.area = VLY_NO_AREA;
     vly_verdict_text(&verdict, &record, &note, NULL, text, sizeof text);

@@ -164,6 +164,39 @@ static void test_waited(void **state)
     vly_tokens_destroy(tokens);
 }
 
+/* An area that never fires neither rises in a short record nor falls in a long
+ * one, and one that fires falls where it does not. */
+static void test_quiet_area(void **state)
+{
+    (void)state;
+    static const uint64_t parts[] = {4, 2, 1};
+    for (size_t k = 0; k < 3; k++) {
+        vly_tokens *tokens = NULL;
+        uint8_t text[VLY_TOKENS_PER_RECORD];
+        vly_record_note note;
+        uint64_t areas[2] = {0, 80};
+        assert_int_equal(vly_tokens_create(2, 0, &tokens, NULL), VLY_OK);
+        for (uint32_t i = 0; i < 100; i++) {
+            const vly_record usual = sound(i);
+            assert_true(
+                vly_tokens_make(tokens, &usual, areas, NULL, text, NULL));
+        }
+        vly_record record = sound(100);
+        record.bursts = k == 2 ? 2 * record.bursts : record.bursts / parts[k];
+        record.wall_ns *= 2; /* is not joined with the next one */
+        areas[1] = areas[1] * record.bursts / 100;
+        assert_true(vly_tokens_make(tokens, &record, areas, NULL, text, &note));
+        assert_in_range(note.z16[VLY_METRIC_RAISED] + 16, 0, 32);
+        assert_in_range(note.z16[VLY_METRIC_LOWERED] + 16, 0, 32);
+        areas[1] = 0;
+        assert_true(vly_tokens_make(tokens, &record, areas, NULL, text, &note));
+        assert_int_equal(note.lowered, 1);
+        if (k > 0)
+            assert_true(note.z16[VLY_METRIC_LOWERED] > 64);
+        vly_tokens_destroy(tokens);
+    }
+}
+
 /* Held, a change that lasts stays as far away as it was in the beginning, and
  * what was before it is as usual again; not held it becomes what is usual. */
 static void test_hold(void **state)
@@ -423,11 +456,11 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waited),  cmocka_unit_test(test_hold),
-        cmocka_unit_test(test_level),   cmocka_unit_test(test_vocabulary),
-        cmocka_unit_test(test_changes), cmocka_unit_test(test_areas_named),
-        cmocka_unit_test(test_short),   cmocka_unit_test(test_still),
-        cmocka_unit_test(test_device),  cmocka_unit_test(test_between),
-        cmocka_unit_test(test_memory)};
+        cmocka_unit_test(test_quiet_area),  cmocka_unit_test(test_waited),
+        cmocka_unit_test(test_hold),        cmocka_unit_test(test_level),
+        cmocka_unit_test(test_vocabulary),  cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_areas_named), cmocka_unit_test(test_short),
+        cmocka_unit_test(test_still),       cmocka_unit_test(test_device),
+        cmocka_unit_test(test_between),     cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -22,6 +22,7 @@ MEMORY = 128
 FREE = 8
 AREA_FLOOR = 8
 SPOKEN = 256
+FEW = 128
 LEFT, LITTLE = 8, 16
 BORDERS = [8, 16, 32, 48, 80, 128, 256, 512]
 
@@ -167,8 +168,11 @@ class Tokens:
 
     def _area_levels(self, r):
         by = level(r["bursts"])
-        z = [late.z16(level(spikes) - by)
-             for late, spikes in zip(self.areas, r["areas"])]
+        z = []
+        for late, spikes in zip(self.areas, r["areas"]):
+            far = late.z16(level(spikes) - by)
+            quiet = far > 0 or late.centre + by * 256 < FEW * 256
+            z.append(0 if spikes == 0 and quiet else far)
         silent = sum(late.n >= FREE and spikes == 0 and
                      late.centre + by * 256 >= SPOKEN * 256
                      for late, spikes in zip(self.areas, r["areas"]))
