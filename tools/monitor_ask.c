@@ -373,12 +373,14 @@ static vly_status take_prompt(asking *a, const tool_args *args,
         a->logits = vly_malloc(vocabulary, sizeof *a->logits);
     if (!a->logits)
         return vly_fail_nomem(error, vocabulary * sizeof *a->logits, "logits");
-    if (a->n_prompt > 0)
+    a->next = a->logits;
+    /* those of a state were finite, but for ids that are no text */
+    if (a->n_prompt > 0) {
         VLY_TRY(vly_rwkv_context_feed(a->context, a->prompt, NULL, a->n_prompt,
                                       a->logits, error));
+        VLY_TRY(check_logits(a, args->positional[0], error));
+    }
     a->prompt_s = seconds_since(begin_ns);
-    a->next = a->logits;
-    VLY_TRY(check_logits(a, args->positional[0], error));
     if (path)
         status =
             vly_writer_save(path, a->logits, vocabulary * sizeof(float), error);

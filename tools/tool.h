@@ -50,11 +50,10 @@ const char *tool_plain(const char *text, tool_plain_text *copy);
 
 /* SIGINT, SIGTERM and SIGHUP (unless it was ignored) end the command at once,
  * exit code 6, unless deferred: then the first one sets the flag and stops the
- * watched net (NULL: none) after
- * its current burst, the second one kills. Deferred is what writes files. The
- * end of deferring ends the command if a signal came meanwhile. SIGPIPE and
- * SIGXFSZ are ignored: a closed pipe or a file too large for the user's limit
- * is a write error like any other. */
+ * watched net (NULL: none) after its current burst, the second one kills.
+ * Deferred is what writes files. The end of deferring ends the command if a
+ * signal came meanwhile. SIGPIPE and SIGXFSZ are ignored: a closed pipe or a
+ * file too large for the user's limit is a write error like any other. */
 void tool_signals_init(void);
 void tool_signals_defer(bool on);
 void tool_signals_watch(vly_net *net);

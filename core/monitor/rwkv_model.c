@@ -95,7 +95,7 @@ static bool is_there(vly_rwkv_tensor id, uint32_t layer)
     return scope == 'M' ? layer == 0 : scope == 'L' || layer > 0;
 }
 
-static uint32_t type_of(const vly_rwkv_model *model, vly_rwkv_tensor id)
+static bool is_large(vly_rwkv_tensor id)
 {
     switch ((int)id) {
     case VLY_RWKV_RECEPTANCE:
@@ -104,13 +104,22 @@ static uint32_t type_of(const vly_rwkv_model *model, vly_rwkv_tensor id)
     case VLY_RWKV_OUTPUT:
     case VLY_RWKV_FFN_KEY:
     case VLY_RWKV_FFN_VALUE:
-        return model->type_large;
-    case VLY_RWKV_EMB:
-    case VLY_RWKV_HEAD:
-        return model->type_base;
+        return true;
     default:
-        return rwkv_names_is_lora(id) ? model->type_base : VLY_ELEMENT_F32;
+        return false;
     }
+}
+
+static bool is_of_words(vly_rwkv_tensor id)
+{
+    return id == VLY_RWKV_EMB || id == VLY_RWKV_HEAD;
+}
+
+static uint32_t type_of(const vly_rwkv_model *model, vly_rwkv_tensor id)
+{
+    return is_large(id)                                ? model->type_large
+           : is_of_words(id) || rwkv_names_is_lora(id) ? model->type_base
+                                                       : VLY_ELEMENT_F32;
 }
 
 const rwkv_slot *rwkv_slot_of(const vly_rwkv_model *model, vly_rwkv_tensor id,
@@ -338,20 +347,20 @@ static vly_status read_weights(void *context, vly_rwkv_tensor id,
     return vly_rwkv_weights_read(context, id, layer, first, n_rows, out, error);
 }
 
-/* Of the matrices; fp32 where they are of several, so that none loses. */
+/* Of the matrices but low-rank ones; fp32 where they are of several, so that
+ * none loses. */
 static uint32_t type_of_file(const vly_rwkv_weights *weights)
 {
-    static const vly_rwkv_tensor matrices[] = {
-        VLY_RWKV_EMB,     VLY_RWKV_HEAD,     VLY_RWKV_RECEPTANCE,
-        VLY_RWKV_KEY,     VLY_RWKV_VALUE,    VLY_RWKV_OUTPUT,
-        VLY_RWKV_FFN_KEY, VLY_RWKV_FFN_VALUE};
     const uint32_t type = vly_rwkv_weights_type(weights, VLY_RWKV_HEAD, 0);
     const uint32_t layers = vly_rwkv_weights_sizes(weights)->layers;
-    for (uint32_t l = 0; l < layers; l++)
-        for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)
-            if (vly_rwkv_weights_has(weights, matrices[i], l) &&
-                vly_rwkv_weights_type(weights, matrices[i], l) != type)
-                return VLY_ELEMENT_F32;
+    for (uint32_t k = 0; k < layers * VLY_RWKV_N_TENSORS; k++) {
+        const uint32_t l = k / VLY_RWKV_N_TENSORS;
+        const vly_rwkv_tensor id = (vly_rwkv_tensor)(k % VLY_RWKV_N_TENSORS);
+        if ((is_large(id) || is_of_words(id)) &&
+            vly_rwkv_weights_has(weights, id, l) &&
+            vly_rwkv_weights_type(weights, id, l) != type)
+            return VLY_ELEMENT_F32;
+    }
     return type;
 }
 

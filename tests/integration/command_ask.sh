@@ -28,27 +28,24 @@ expect 0 monitor ask "$model" '"in' -n 12 --seed 5 --top-k 40 --top-p 0.9 -q \
 holds cmp out drawn
 
 # ---- what was said before a signal is there ----
-rm out
-"$volley" monitor ask "$model" abc -n 1000000 --device cpu:1 >out 2>err &
-process=$!
-holds wait_for [ -s out ]
-kill -INT $process
-wait $process
-code=$?
-holds [ $code -eq 6 ]
+stopped_by() { # SIGNAL OPTIONS...: after its first words
+    signal=$1
+    shift
+    rm out
+    "$volley" monitor ask "$model" abc -n 1000000 --device cpu:1 "$@" \
+        >out 2>err &
+    process=$!
+    holds wait_for [ -s out ]
+    kill -"$signal" $process
+    wait $process
+    code=$?
+    holds [ $code -eq 6 ]
+}
+stopped_by INT
 n=$(sed -n 's/.*answer \([0-9,]*\) tokens.*/\1/p' err | tr -d ,)
 holds [ "$(wc -c <out)" -ge "$n" ]
-
-# a terminal that is closed, while it answers
-rm out
-"$volley" monitor ask "$model" abc -n 1000000 --device cpu:1 --state-out hung \
-    >out 2>err &
-process=$!
-holds wait_for [ -s out ]
-kill -HUP $process
-wait $process
-code=$?
-holds [ $code -eq 6 ]
+# a terminal that is closed
+stopped_by HUP --state-out hung
 expect 0 monitor ask "$model" '' -n 1 -q --state-in hung
 
 # ---- a state in between ----
@@ -77,6 +74,51 @@ for weights in bf16 fp16 w8; do
     expect 0 monitor ask "$model" 'k' -n 1 --weights $weights
     says "weights ($weights)"
 done
+
+# ---- files with other weights ----
+if python3 - "$model" <<'END'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+n = struct.unpack("<Q", data[:8])[0]
+head, body = json.loads(data[8:8 + n]), data[8 + n:]
+def write(path, name, change, kind):
+    """The same file with one tensor's values changed, stored as kind."""
+    out, tensors = b"", {}
+    for key, row in head.items():
+        if key == "__metadata__":
+            tensors[key] = row
+            continue
+        a, b = row["data_offsets"]
+        part, row = body[a:b], dict(row)
+        if key == name:
+            x = [change(v) for v in struct.unpack("<%df" % ((b - a) // 4), part)]
+            part = struct.pack("<%d%s" % (len(x), kind), *x)
+            row["dtype"] = {"e": "F16", "f": "F32"}[kind]
+        row["data_offsets"] = [len(out), len(out) + len(part)]
+        tensors[key] = row
+        out += part
+    text = json.dumps(tensors).encode()
+    open(path, "wb").write(struct.pack("<Q", len(text)) + text + out)
+write("mixed.safetensors", "head.weight", lambda v: v, "e")
+write("huge.safetensors", "head.weight",
+      lambda v: 3e38 if v > 0 else -3e38, "f")
+END
+then
+    expect 0 monitor ask mixed.safetensors x -n 0
+    says 'weights (fp32)'
+    expect 2 monitor ask huge.safetensors x -n 0 --logits big --state-out big2
+    says 'after the prompt, wanted finite ones'
+    holds [ ! -e big ]
+    holds [ ! -e big2 ]
+fi
+# ids behind the vocabulary are no text, in a state neither: an end of a text is
+# one that can be gone on from
+printf "1 'a' 1\n" >short_vocabulary
+expect 0 monitor ask "$model" a --vocabulary short_vocabulary -n 400 -q \
+    --state-out ended
+holds [ "$(wc -c <out)" -lt 401 ]
+expect 0 monitor ask "$model" '' --vocabulary short_vocabulary -n 1 -q \
+    --state-in ended
 
 # ---- refused ----
 expect 2 monitor ask "$model"
