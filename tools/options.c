@@ -287,6 +287,12 @@ static bool parse_words(tool_args *args, int argc, char **argv, int first)
             args->positional[args->n_positional++] = word;
         }
     }
+    /* a file, a folder or a run, of every command */
+    if (args->n_positional > 0 && args->positional[0][0] == '\0') {
+        tool_message("a name is empty; usage: volley %s %s", command->name,
+                     command->arguments);
+        return false;
+    }
     if (args->help || args->n_positional >= command->n_positional_min)
         return true;
     tool_message("usage: volley %s %s", command->name, command->arguments);

@@ -67,8 +67,8 @@ static void describe(const telemetry_file *file, const telemetry_entry *entry,
                                  .burst = entry->record.burst};
     const char *const *names = telemetry_file_names(file);
     const char *cause = vly_verdict_cause(&entry->record, &entry->note);
-    vly_verdict_text(&verdict, &entry->record, &entry->note, names, found->text,
-                     sizeof found->text);
+    vly_verdict_text(&verdict, &entry->record, &entry->note, names, NULL,
+                     found->text, sizeof found->text);
     (void)snprintf(found->cause, sizeof found->cause, "%s", cause ? cause : "");
     (void)snprintf(found->metric, sizeof found->metric, "%s",
                    vly_metric_name(told));

@@ -16,12 +16,28 @@
 #include "device_limits.h"
 #include "plugin/host_log.h"
 
-/* Or as long as it takes until the next sample of telemetry. */
-static uint64_t piece_ns_of(const run_job *job)
+/* How long the next piece is to take: up to the next sample of telemetry, so
+ * that records are as long as was asked for; but not for so little that calls
+ * would be what it costs. */
+static uint64_t piece_ns_of(const run_job *job, uint64_t now)
 {
     const uint64_t tenth = 100000000;
-    const uint64_t every = (uint64_t)(job->plan.watch.every_ms * 1e6);
-    return job->watch != NULL && every < tenth ? every : tenth;
+    if (job->watch == NULL)
+        return tenth;
+    const uint64_t due = run_watch_due(job);
+    const uint64_t least = (uint64_t)(job->plan.watch.every_ms * 1e6) / 8;
+    const uint64_t left = due > now ? due - now : 0;
+    const uint64_t wanted = left > least ? left : least;
+    return wanted < tenth ? wanted : tenth;
+}
+
+/* Bursts that take so long, by a piece that took `spent`; at most twice as many
+ * as in that one, or a burst that was fast by chance would make a long one. */
+static uint64_t next_piece(uint64_t piece, uint64_t spent, uint64_t wanted)
+{
+    const double times = (double)wanted / (double)(spent > 0 ? spent : 1);
+    const double n = (double)piece * (times < 2 ? times : 2);
+    return n > 1 ? (uint64_t)n : 1;
 }
 
 /* Of every burst, where something is written of it; ids NULL without
@@ -247,7 +263,6 @@ static uint32_t moves_of(const run_job *job)
 /* Up to `until` bursts done. */
 static vly_status run_until(run_job *job, uint64_t until)
 {
-    const uint64_t piece_ns = piece_ns_of(job);
     uint64_t piece = 1;
     uint32_t moves = moves_of(job);
     vly_error error = VLY_ERROR_INIT;
@@ -269,7 +284,9 @@ static vly_status run_until(run_job *job, uint64_t until)
         piece = piece < left ? piece : left; /* or it would grow for ever */
         uint64_t begin = vly_clock_ns();
         run_monitor_before(job);
+        run_watch_enter(job);
         status = vly_net_run(job->net, piece < left ? piece : left, &error);
+        run_watch_leave(job);
         run_monitor_after(job, 0);
         /* what a file said is more to the point than that the run ended */
         if (job->result.error.status != VLY_OK)
@@ -282,14 +299,12 @@ static vly_status run_until(run_job *job, uint64_t until)
                 job->result.error = error;
             return status;
         }
-        uint64_t spent = vly_clock_ns() - begin;
-        if (whole && spent < piece_ns / 2)
-            piece *= 2;
-        else if (spent > 2 * piece_ns && piece > 1)
-            piece /= 2;
+        const uint64_t now = vly_clock_ns();
         tool_progress_update(&job->progress, vly_net_burst(job->net));
         run_watch_look(job);
         run_checkpoint_look(job);
+        if (whole)
+            piece = next_piece(piece, now - begin, piece_ns_of(job, now));
     }
     return VLY_OK;
 }
@@ -317,9 +332,11 @@ static vly_status run_paced(run_job *job, uint64_t until)
         run_pace_started(&job->pace, vly_clock_ns());
         uint64_t burst = vly_net_burst(job->net);
         run_monitor_before(job);
+        run_watch_enter(job);
         do
             status = vly_net_run(job->net, 1, &error);
         while (is_interruption(status) && vly_net_burst(job->net) == burst);
+        run_watch_leave(job);
         /* the schedule without what a missed deadline may change */
         run_monitor_after(job, run_pace_due_ns(&job->pace));
         if (job->result.error.status != VLY_OK)

@@ -222,6 +222,20 @@ static bool shares_device(const run_job *job, const char *device)
     return shares;
 }
 
+/* Share of time where none was asked for. A record takes a core 0.3 ms or so,
+ * and who wants short records wants them judged while the run goes on; of a
+ * device bursts would wait for that. */
+static double usual_budget(const run_job *job, bool on_host)
+{
+    const double least = 0.05;
+    const double most = 0.25;
+    const double record_ms = 0.5;
+    const double due = record_ms / job->plan.watch.every_ms;
+    if (!on_host || due < least)
+        return least;
+    return due < most ? due : most;
+}
+
 static vly_status open_file(run_job *job, vly_error *error)
 {
     bool resumes = false;
@@ -246,7 +260,7 @@ vly_status run_monitor_open(run_job *job, vly_error *error)
     const bool on_host = vly_watcher_rwkv_on_host(monitor->rwkv);
     const vly_gate_options gate = {
         .exclusive = !on_host && shares_device(job, plan->device),
-        .budget = plan->budget};
+        .budget = plan->budget > 0 ? plan->budget : usual_budget(job, on_host)};
     const watch_net *net = run_watch_net(job->watch);
     monitor->alarm.command = plan->command;
     __atomic_store_n(&wanted, 0u, __ATOMIC_RELEASE);
@@ -266,6 +280,7 @@ vly_status run_monitor_open(run_job *job, vly_error *error)
         .record_s = job->plan.watch.every_ms * 1e-3,
         .n_device = watch_devices_count(monitor->devices),
         .device = monitor->devices ? tell_device : NULL,
+        .device_names = watch_devices_names(monitor->devices),
         .on_anomaly = on_anomaly,
         .context = monitor};
     monitor->begin_ns = vly_clock_ns();

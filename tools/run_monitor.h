@@ -31,7 +31,7 @@ typedef struct run_monitor_plan {
     const char *model;  /* NULL: the one that ships */
     const char *device; /* that the model runs on */
     bool device_given;
-    double budget; /* share of time, at most 1 */
+    double budget; /* share of time, at most 1; 0: by the records' length */
     double alarms; /* false ones an hour that are bearable */
     uint32_t actions;
     const char *command; /* for the shell, with RUN_MONITOR_COMMAND */
@@ -56,7 +56,8 @@ typedef struct run_monitor_plan {
          false,                                                                \
          TOOL_NUMBER,                                                          \
          "SHARE",                                                              \
-         "of time that the model may take; default: 0.05",                     \
+         "of time that the model may take; default: 0.05, more of short "      \
+         "records",                                                            \
          1e-4,                                                                 \
          1},                                                                   \
         {"monitor-alarms",                                                     \

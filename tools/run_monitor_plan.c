@@ -50,7 +50,7 @@ vly_status run_monitor_read(const tool_args *args, run_monitor_plan *plan,
         .model = tool_text(args, "monitor"),
         .device = tool_text(args, "monitor-device"),
         .device_given = tool_has(args, "monitor-device"),
-        .budget = tool_number(args, "monitor-budget", 0.05),
+        .budget = tool_number(args, "monitor-budget", 0),
         .alarms = tool_number(args, "monitor-alarms", 1),
     };
     if (plan->wanted && plan->model && plan->model[0] == '\0')

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/steal.h"
 #include "base/thread.h"
 #include "metrics_server.h"
 #include "monitor/device_watch.h"
@@ -32,7 +33,14 @@ struct run_watch {
     uint64_t spent_ns;          /* in the burst loop, by all of this */
     run_place place;            /* the burst loop's, as are the next ones */
     uint64_t threads_waited_ns; /* of the samples so far */
-    uint64_t pool_ns;           /* of the last one; UINT64_MAX: not asked */
+    vly_steal steal;            /* the burst loop's */
+    uint64_t entered_at_ns;     /* the engine, by the clock */
+    uint64_t entered_ns;        /* likewise less the thread's time */
+    uint64_t missing_ns;        /* in it since the last sample, likewise */
+    uint64_t call_ns;           /* what the last call took */
+    uint64_t waited_ns;         /* of the samples so far, stolen time apart */
+    vly_telemetry_sample last;
+    uint64_t pool_ns; /* of the last one; UINT64_MAX: not asked */
     uint64_t exchange_ns;
 
     vly_device_watch *devices; /* NULL: none are sampled */
@@ -121,6 +129,62 @@ static uint64_t threads_waited(run_watch *watch, const vly_stats *stats)
     return watch->threads_waited_ns;
 }
 
+/* What the clock went on and the thread did not: it waited for a processor, or
+ * slept. */
+static uint64_t missing_ns(uint64_t now)
+{
+    const uint64_t own = vly_thread_ns();
+    return now > own ? now - own : 0;
+}
+
+void run_watch_enter(run_job *job)
+{
+    run_watch *watch = job->watch;
+    if (!watch)
+        return;
+    watch->entered_at_ns = vly_clock_ns();
+    watch->entered_ns = missing_ns(watch->entered_at_ns);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+void run_watch_leave(run_job *job)
+{
+    run_watch *watch = job->watch;
+    if (!watch)
+        return;
+    const uint64_t now = vly_clock_ns();
+    watch->missing_ns += since(&watch->entered_ns, missing_ns(now));
+    watch->call_ns = now - watch->entered_at_ns;
+}
+
+/* Ready without a processor: another thread had it (waited_ns, so far), or
+ * another machine, which is looked for in the engine only: elsewhere a run that
+ * is paced or paused sleeps. In the engine was at most what is missing there,
+ * and that is all of it where the thread sleeps for nobody in there. */
+static void put_waited(run_watch *watch, uint64_t waited_ns,
+                       vly_telemetry_sample *sample)
+{
+    vly_telemetry_sample *last = &watch->last;
+    const uint64_t more = since(&watch->waited_ns, waited_ns);
+    const uint64_t missing = watch->missing_ns;
+    const uint64_t before = watch->steal.stolen_ns;
+    const uint64_t stolen =
+        vly_steal_look(&watch->steal, missing > more ? missing - more : 0);
+    /* what was told late may be more than there is time */
+    const uint64_t all =
+        least(more + stolen - before, sample->at_ns - last->at_ns);
+    const uint64_t inside =
+        least(least(missing, all), sample->run_ns - last->run_ns);
+    watch->missing_ns = 0;
+    sample->waited_ns = last->waited_ns + all;
+    sample->engine_waited_ns = last->engine_waited_ns + inside;
+    *last = *sample;
+}
+
 void run_watch_clock(const run_job *job, uint64_t *at_ns, uint64_t *unix_ns)
 {
     int64_t wall = 0;
@@ -175,14 +239,20 @@ static void put_sample(run_job *job)
         .host_bytes = stats.host_bytes,
         .device_bytes = stats.device_bytes,
         .connectome_bytes = stats.connectome_bytes,
-        .waited_ns = waited_ns,
         .threads_waited_ns = threads_waited(watch, &stats),
+        .paused_ns = (uint64_t)(job->result.paused_s * 1e9),
         .squares = stats.spikes_squared,
     };
+    put_waited(watch, waited_ns, &sample);
     run_place_fill(&watch->place, &sample);
     vly_telemetry_put(watch->ring, &sample, watch->area_spikes);
     watch->n_samples++;
     note_backend(watch, stats.backend);
+}
+
+uint64_t run_watch_due(const run_job *job)
+{
+    return job->watch->next_ns;
 }
 
 void run_watch_look(run_job *job)
@@ -191,7 +261,11 @@ void run_watch_look(run_job *job)
     if (!watch)
         return;
     const uint64_t now = vly_clock_ns();
-    if (now < watch->next_ns)
+    /* a call that was to end now and did a little early need not come again;
+     * of short ones the next is nearer */
+    const uint64_t half = watch->call_ns / 2;
+    const uint64_t early = watch->every_ns / 16;
+    if (now + (half < early ? half : early) < watch->next_ns)
         return;
     put_sample(job);
     const uint64_t after = vly_clock_ns();

@@ -39,8 +39,14 @@ vly_status run_watch_read(const tool_args *args, run_watch_plan *plan,
  * Errors  E_INVALID no address or port; E_IO the file cannot be written, the
  *         port is taken; E_NOMEM */
 vly_status run_watch_open(run_job *job, vly_error *error);
-/* A sample, if one is due. [burst loop] */
+/* Around calls of the engine: what the thread had no processor for in between
+ * is in the samples as that of the engine. [burst loop] */
+void run_watch_enter(run_job *job);
+void run_watch_leave(run_job *job);
+/* A sample, if one is due or nearly so. [burst loop] */
 void run_watch_look(run_job *job);
+/* When the next one is (vly_clock_ns), of a run that is watched. */
+uint64_t run_watch_due(const run_job *job);
 /* The last sample; ends the threads, closes the file. NULL is legal. Errors
  * are those of the file. */
 vly_status run_watch_close(run_job *job, vly_error *error);
@@ -131,8 +137,11 @@ void watch_devices_json(watch_devices *devices, json_writer *json);
 char *watch_devices_metrics(watch_devices *devices);
 /* How many numbers a device has. */
 uint32_t watch_devices_count(const watch_devices *devices);
+/* Their names [watch_devices_count]; borrowed. NULL of none. */
+const char *const *watch_devices_names(const watch_devices *devices);
 /* Of the net's device, in thousandths, counters as what they grew by since the
- * last call; 0 where it does not tell. false: there is no sample. */
+ * last sample; 0 where it does not tell. false: there is no new sample, or none
+ * before it. */
 bool watch_devices_values(watch_devices *devices, uint64_t *numbers);
 
 /* ---- watch_lines.c: JSON lines ------------------------------------------ */

@@ -271,12 +271,20 @@ static bool read_counts(const json_value *line, vly_record *record,
     record->bursts = (uint64_t)n[1];
     record->spikes = (uint64_t)n[2];
     record->events = (uint64_t)n[3];
+    const double paused = json_find_number(line, "paused_s", 0);
+    if (!(paused >= 0) || !(paused < 1e9))
+        return false;
+    record->paused_ns = (uint64_t)floor(paused * 1e9 + 0.5);
     record->wall_ns = (uint64_t)floor(*seconds * 1e9 + 0.5);
     /* an older telemetry does not tell */
     const double waited = json_find_number(line, "waited_s", 0);
     if (!(waited >= 0) || !(waited < 1e9))
         return false;
     record->waited_ns = (uint64_t)floor(waited * 1e9 + 0.5);
+    const double inside = json_find_number(line, "engine_waited_s", waited);
+    if (!(inside >= 0) || !(inside < 1e9))
+        return false;
+    record->engine_waited_ns = (uint64_t)floor(inside * 1e9 + 0.5);
     const double threads = json_find_number(line, "threads_waited_s", 0);
     if (!(threads >= 0) || !(threads < 1e9))
         return false;
@@ -334,6 +342,8 @@ static void compare(telemetry_file *file, const uint64_t *memory,
         record->clock_ms =
             less(unix_ms, file->unix_ms) - (int64_t)(record->wall_ns / 1000000);
     }
+    record->wall_ns -= record->paused_ns < record->wall_ns ? record->paused_ns
+                                                           : record->wall_ns;
     file->any = true;
     file->burst = record->burst;
     file->host_bytes = memory[0];
@@ -381,7 +391,9 @@ static void join(const telemetry_entry *short_one, telemetry_entry *entry)
                    (int64_t)(b->wall_ns / 1000000);
     b->bursts += a->bursts;
     b->wall_ns += a->wall_ns;
+    b->paused_ns += a->paused_ns;
     b->waited_ns += a->waited_ns;
+    b->engine_waited_ns += a->engine_waited_ns;
     b->threads_waited_ns += a->threads_waited_ns;
     b->clock_ms -= (int64_t)(b->wall_ns / 1000000);
     b->run_ns += a->run_ns;

@@ -31,8 +31,10 @@ struct watch_devices {
     uint32_t n_metrics;
     device_cursor *cursors; /* [n] */
     double *values;         /* [n][n_metrics] the newest of each */
-    double *before;         /* the same when numbers were last asked for */
     bool *any;              /* [n] there are some */
+    double *before;         /* [n_metrics] when numbers were last told */
+    uint32_t before_of;     /* the device of these; UINT32_MAX: none */
+    char **names;           /* [n_metrics] */
 };
 
 /* ---- whose devices ------------------------------------------------------- */
@@ -95,6 +97,29 @@ vly_status watch_devices_start(const run_job *job, vly_device_watch **watch,
 
 /* ---- a reader ------------------------------------------------------------ */
 
+/* "clock_limited_power_cap" */
+static const char *key_of(const vly_telemetry_metric *metric, char text[200])
+{
+    snprintf(text, 200, "%.90s%s%.90s", metric->name, metric->value ? "_" : "",
+             metric->value ? metric->value : "");
+    return text;
+}
+
+/* false: no memory */
+static bool make_names(watch_devices *devices)
+{
+    char key[200];
+    bool made = true;
+    devices->names =
+        vly_calloc(devices->n_metrics + 1u, sizeof *devices->names);
+    for (uint32_t m = 0; devices->names && m < devices->n_metrics; m++) {
+        devices->names[m] =
+            vly_strdup(key_of(vly_device_watch_metric(devices->watch, m), key));
+        made = made && devices->names[m];
+    }
+    return made && devices->names;
+}
+
 vly_status watch_devices_open(vly_device_watch *watch, watch_devices **devices,
                               vly_error *error)
 {
@@ -110,14 +135,16 @@ vly_status watch_devices_open(vly_device_watch *watch, watch_devices **devices,
     made->n_metrics = vly_device_watch_metrics(watch);
     made->cursors = vly_calloc(n + 1, sizeof *made->cursors);
     made->values = vly_calloc(all + 1, sizeof *made->values);
-    made->before = vly_calloc(all + 1, sizeof *made->before);
     made->any = vly_calloc(n + 1, sizeof *made->any);
-    if (made->cursors && made->values && made->before && made->any) {
+    made->before = vly_calloc(made->n_metrics + 1u, sizeof *made->before);
+    made->before_of = UINT32_MAX;
+    if (made->cursors && made->values && made->before && made->any &&
+        make_names(made)) {
         *devices = made;
         return VLY_OK;
     }
     watch_devices_close(made);
-    return vly_fail_nomem(error, 2 * all * sizeof(double),
+    return vly_fail_nomem(error, (all + n) * sizeof(double),
                           "telemetry of devices");
 }
 
@@ -125,6 +152,9 @@ void watch_devices_close(watch_devices *devices)
 {
     if (!devices)
         return;
+    for (uint32_t m = 0; devices->names && m < devices->n_metrics; m++)
+        vly_free(devices->names[m]);
+    vly_free(devices->names);
     vly_free(devices->cursors);
     vly_free(devices->values);
     vly_free(devices->before);
@@ -150,24 +180,13 @@ static bool renew(watch_devices *devices, uint32_t device,
 
 /* ---- JSON lines ---------------------------------------------------------- */
 
-/* "clock_limited_power_cap" */
-static const char *key_of(const vly_telemetry_metric *metric, char text[200])
-{
-    snprintf(text, 200, "%.90s%s%.90s", metric->name, metric->value ? "_" : "",
-             metric->value ? metric->value : "");
-    return text;
-}
-
 static void put_values(const watch_devices *devices, uint32_t device,
                        json_writer *json)
 {
     const double *values = values_of(devices, device);
-    char key[200];
     for (uint32_t m = 0; m < devices->n_metrics; m++)
         if (!isnan(values[m]))
-            json_number(json,
-                        key_of(vly_device_watch_metric(devices->watch, m), key),
-                        values[m]);
+            json_number(json, devices->names[m], values[m]);
 }
 
 void watch_devices_json(watch_devices *devices, json_writer *json)
@@ -303,24 +322,35 @@ uint32_t watch_devices_count(const watch_devices *devices)
     return devices ? devices->n_metrics : 0;
 }
 
+const char *const *watch_devices_names(const watch_devices *devices)
+{
+    return devices ? (const char *const *)devices->names : NULL;
+}
+
+/* Counters as what they grew by. false: of this device there is none before. */
+static bool tell(watch_devices *devices, uint32_t device, uint64_t *numbers)
+{
+    const double *now = values_of(devices, device);
+    const bool again = devices->before_of == device;
+    for (uint32_t m = 0; m < devices->n_metrics; m++) {
+        const bool counts = vly_device_watch_metric(devices->watch, m)->kind ==
+                            VLY_TELEMETRY_COUNTER;
+        numbers[m] = thousandths(counts ? now[m] - devices->before[m] : now[m]);
+        devices->before[m] = now[m];
+    }
+    devices->before_of = device;
+    return again;
+}
+
 bool watch_devices_values(watch_devices *devices, uint64_t *numbers)
 {
-    for (uint32_t i = 0; i < devices->n; i++)
-        (void)renew(devices, i, &(vly_device_sample){0});
+    bool told = false;
     for (uint32_t i = 0; i < devices->n; i++) {
-        double *before = devices->before + (size_t)i * devices->n_metrics;
-        const double *now = values_of(devices, i);
-        if (!devices->any[i] || !vly_device_watch_active(devices->watch, i))
-            continue;
-        for (uint32_t m = 0; m < devices->n_metrics; m++) {
-            const bool counts =
-                vly_device_watch_metric(devices->watch, m)->kind ==
-                VLY_TELEMETRY_COUNTER;
-            numbers[m] = thousandths(counts ? now[m] - before[m] : now[m]);
-            before[m] = now[m];
-        }
-        return true; /* of the first one: the net's, unless all were asked for
-                      */
+        const bool fresh = renew(devices, i, &(vly_device_sample){0});
+        if (vly_device_watch_is_target(devices->watch, i))
+            told = fresh && tell(devices, i, numbers);
+        else if (devices->before_of == i)
+            devices->before_of = UINT32_MAX; /* the net was elsewhere */
     }
-    return false;
+    return told;
 }

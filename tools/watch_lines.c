@@ -108,9 +108,13 @@ static void put_line(watch_lines *lines)
     json_number(&json, "seconds", rates.seconds);
     json_number(&json, "waited_s",
                 (double)(to->waited_ns - from->waited_ns) * 1e-9);
+    json_number(&json, "engine_waited_s",
+                (double)(to->engine_waited_ns - from->engine_waited_ns) * 1e-9);
     json_number(&json, "threads_waited_s",
                 (double)(to->threads_waited_ns - from->threads_waited_ns) *
                     1e-9);
+    json_number(&json, "paused_s",
+                (double)(to->paused_ns - from->paused_ns) * 1e-9);
     json_text(&json, "backend", to->backend);
     json_u64(&json, "moves", to->moves - from->moves);
     json_u64(&json, "wrong_bursts", to->wrong_bursts - from->wrong_bursts);

@@ -20,15 +20,21 @@ enum { FAR = 64, NEAR = 32, LEANS = 16 };
 /* What a row wants of a metric. */
 typedef enum want { ANY, UP, DOWN, STILL, NOT_UP, NOT_FAR, FALLS } want;
 
-/* events: synaptic ones of a burst, which is no metric (deviation_of_events) */
+/* events: synaptic ones of a burst, which is no metric (deviation_of_events);
+ * beyond: what a burst took longer than more of them explains */
 typedef struct cause_row {
-    want events, pace, burst, delivery, dynamics, device, rate, fan, dispersion,
-        host, memory, clock, raised, lowered, silent;
+    want events, beyond, pace, burst, delivery, dynamics, device, rate, fan,
+        dispersion, host, memory, clock, raised, lowered, silent;
     const char *cause;
 } cause_row;
 
 #define DROPPED                                                                \
     "records are dropped: fewer spikes than their synaptic events tell of"
+
+#define LONGER                                                                 \
+    "bursts take longer for the same work: the device is slower, a burst "     \
+    "hung, or another program uses it"
+#define SYNCHRONY "synchrony: neurons fire together instead of independently"
 
 static const cause_row causes[] = {
     {.clock = UP, .cause = "the wall clock was set forward"},
@@ -73,8 +79,7 @@ static const cause_row causes[] = {
      .lowered = UP,
      .cause = "activity falls: input was lost or inhibition outweighs "
               "excitation"},
-    {.dispersion = UP,
-     .cause = "synchrony: neurons fire together instead of independently"},
+    {.dispersion = UP, .cause = SYNCHRONY},
     {.memory = UP, .cause = "device memory grows: a leak"},
     {.host = UP,
      .cause = "host memory grows: a leak, or what is recorded is kept"},
@@ -83,10 +88,8 @@ static const cause_row causes[] = {
      .rate = NOT_UP,
      .cause = "the device is slower for the same work: its clocks were lowered "
               "(heat, power) or another program uses it"},
-    {.burst = UP,
-     .rate = NOT_UP,
-     .cause = "bursts take longer for the same work: the device is slower, a "
-              "burst hung, or another program uses it"},
+    {.burst = UP, .rate = NOT_UP, .cause = LONGER},
+    {.burst = UP, .beyond = UP, .cause = LONGER},
     {.burst = UP, .rate = UP, .cause = "more activity makes bursts longer"},
     {.pace = UP,
      .burst = NOT_UP,
@@ -134,14 +137,36 @@ static int32_t deviation_of_events(const vly_record *record,
     return 16 * (level - usual) / (spread > 0 ? spread : 1);
 }
 
+/* Of a burst's time above the square of what spikes or events rose by, in
+ * sixteenths of its spread: an event may cost more where there are many (memory
+ * that is far), twice as much each time they double it does not. */
+static int32_t deviation_beyond(const vly_record *record,
+                                const vly_record_note *note)
+{
+    if (record->bursts == 0)
+        return 0;
+    const int32_t by = vly_token_level(record->bursts);
+    const int32_t rate = note->centre[VLY_METRIC_RATE];
+    const int32_t spikes = vly_token_level(record->spikes) - by - rate;
+    const int32_t events = vly_token_level(record->events) - by - rate -
+                           note->centre[VLY_METRIC_FAN];
+    const int32_t more = spikes > events ? spikes : events;
+    const int32_t longer =
+        note->level[VLY_METRIC_BURST] - note->centre[VLY_METRIC_BURST];
+    const int32_t spread = note->spread[VLY_METRIC_BURST];
+    return 16 * (longer - 2 * (more > 0 ? more : 0)) /
+           (spread > 0 ? spread : 1);
+}
+
 static bool row_fits(const cause_row *row, const int32_t *z16, int32_t events,
-                     int32_t far)
+                     int32_t beyond, int32_t far)
 {
     const struct {
         want wanted;
         int32_t z16;
     } all[] = {
         {row->events, events},
+        {row->beyond, beyond},
         {row->pace, z16[VLY_METRIC_PACE]},
         {row->burst, z16[VLY_METRIC_BURST]},
         {row->delivery, z16[VLY_METRIC_DELIVERY]},
@@ -168,12 +193,13 @@ static const char *look_up(const vly_record *record,
                            const vly_record_note *note, int32_t far)
 {
     const int32_t events = deviation_of_events(record, note);
+    const int32_t beyond = deviation_beyond(record, note);
     /* all of them; then fan has no value */
     if (record->spikes == 0 && fits(DOWN, note->z16[VLY_METRIC_RATE], far) &&
         fits(NOT_FAR, events, far))
         return "records are dropped: no spikes, and as many synaptic events";
     for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
-        if (row_fits(&causes[i], note->z16, events, far))
+        if (row_fits(&causes[i], note->z16, events, beyond, far))
             return causes[i].cause;
     return NULL;
 }
@@ -215,12 +241,16 @@ const char *vly_verdict_likely(const vly_verdict *verdict,
                      "slower, or is another one"
                    : "bursts take more of the processor's own time for the "
                      "same work: the device is slower, or is another one";
-    const bool unison = by_channel(verdict, "unison");
-    const char *cause = unison && note->z16[VLY_METRIC_RATE] < FAR
-                            ? NULL
-                            : vly_verdict_cause(record, note);
-    return !cause && unison
-               ? "synchrony: neurons fire together instead of independently"
+    /* unless so many more fire that who fires together is no surprise, or an
+     * area is gone; times and memory follow */
+    if (by_channel(verdict, "unison") && note->n_silent == 0 &&
+        (note->z16[VLY_METRIC_RATE] < FAR ||
+         note->z16[VLY_METRIC_RAISED] < FAR))
+        return SYNCHRONY;
+    const char *cause = vly_verdict_cause(record, note);
+    return !cause && by_channel(verdict, "stall")
+               ? "the run stood still for a time: a burst hung, or the process "
+                 "was stopped"
                : cause;
 }
 
@@ -315,7 +345,7 @@ static void put_number(const vly_record *record, const vly_record_note *note,
 
 void vly_verdict_text(const vly_verdict *verdict, const vly_record *record,
                       const vly_record_note *note, const char *const *areas,
-                      char *text, size_t capacity)
+                      const char *const *devices, char *text, size_t capacity)
 {
     char number[128];
     const char *what = vly_metric_what(verdict->metric);
@@ -334,12 +364,17 @@ void vly_verdict_text(const vly_verdict *verdict, const vly_record *record,
         snprintf(number, sizeof number, "%.3g ms longer than its bursts take",
                  vly_exp(verdict->values[VLY_CHANNEL_STALL] * vly_log(2)) - 1);
     }
-    const bool named = areas && verdict->area != VLY_NO_AREA;
-    /* the number is the net's */
-    const char *which =
-        verdict->metric == VLY_METRIC_RATE ? " (most of it: area " : " (area ";
+    const char *which = " (area ";
+    const char *name =
+        areas && verdict->area != VLY_NO_AREA ? areas[verdict->area] : NULL;
+    if (verdict->metric == VLY_METRIC_RATE) /* the number is the net's */
+        which = " (most of it: area ";
+    if (verdict->metric == VLY_METRIC_DEVICE) {
+        which = " (";
+        name = devices && note->device != VLY_NO_AREA ? devices[note->device]
+                                                      : NULL;
+    }
     snprintf(text, capacity, "burst %llu: %s: %s%s%s%s",
              (unsigned long long)verdict->burst, what, number,
-             named ? which : "", named ? areas[verdict->area] : "",
-             named ? ")" : "");
+             name ? which : "", name ? name : "", name ? ")" : "");
 }

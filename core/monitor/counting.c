@@ -3,6 +3,8 @@
  */
 #include "monitor/counting.h"
 
+#include <math.h>
+
 #include "base/number.h"
 
 /* MEMORY: records over which the two are compared; a net may change, a model's
@@ -32,11 +34,13 @@ static void count(vly_counting *counting, uint32_t metric, uint32_t bin)
     }
 }
 
-/* What a record has to say of metrics from begin to end. */
+/* What a record has to say of metrics from begin to end; NAN: nothing. */
 static void compare(vly_counting *counting, const double *more, uint32_t begin,
                     uint32_t end)
 {
     for (uint32_t m = begin; m < end; m++) {
+        if (isnan(more[m]))
+            continue;
         const uint64_t n = ++counting->n[m];
         counting->behind[m] +=
             (more[m] - counting->behind[m]) / (double)(n < MEMORY ? n : MEMORY);
@@ -44,7 +48,7 @@ static void compare(vly_counting *counting, const double *more, uint32_t begin,
 }
 
 void vly_counting_learn(vly_counting *counting, const uint8_t *text,
-                        const double *nats)
+                        const double *nats, uint32_t absent)
 {
     double *waiting = counting->waiting[counting->next];
     const bool early = counting->n_seen < VLY_COUNTING_WAITS;
@@ -56,6 +60,9 @@ void vly_counting_learn(vly_counting *counting, const uint8_t *text,
         counting->n_waiting++;
     for (uint32_t i = 1; i < VLY_TOKENS_PER_RECORD; i++) {
         const uint32_t m = vly_token_metric(text[i]);
+        waiting[m] = NAN;
+        if (absent & 1u << m)
+            continue;
         const uint32_t bin =
             (uint32_t)(vly_token_bin(text[i]) + VLY_TOKEN_BINS / 2);
         const double counted =

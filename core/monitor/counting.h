@@ -40,10 +40,11 @@ typedef struct vly_counting {
 bool vly_counting_leads(const vly_counting *counting, uint32_t metric);
 
 /* One more record.
- * text  [VLY_TOKENS_PER_RECORD]                                      (in)
- * nats  [VLY_METRICS] how surprising the model found it; NaN is most (in) */
+ * text    [VLY_TOKENS_PER_RECORD]                                      (in)
+ * nats    [VLY_METRICS] how surprising the model found it; NaN is most (in)
+ * absent  bit m: metric m has no value, and nothing is learned of it */
 void vly_counting_learn(vly_counting *counting, const uint8_t *text,
-                        const double *nats);
+                        const double *nats, uint32_t absent);
 /* A fault was told of: those that wait may be its. */
 void vly_counting_drop(vly_counting *counting);
 

@@ -40,7 +40,8 @@ struct vly_device_watch {
     pthread_mutex_t lock; /* of the next ones */
     pthread_cond_t changed;
     bool ended;
-    bool moved; /* there is a new target */
+    bool moved;         /* there is a new target */
+    uint32_t on_device; /* of the one before; UINT32_MAX: none */
     char target[64];
 };
 
@@ -80,6 +81,7 @@ static void move(vly_device_watch *watch, const char *target)
     if (watch->source.device_find(target, &device, &error) != VLY_OK)
         device = UINT32_MAX; /* it has none: nothing is wrong with that */
     pthread_mutex_lock(&watch->lock);
+    watch->on_device = device;
     for (uint32_t i = 0; i < watch->n_devices; i++)
         watch->devices[i].active =
             (watch->all || i == device) && watch->devices[i].gone[0] == '\0';
@@ -174,6 +176,7 @@ vly_status vly_device_watch_create(const vly_telemetry_source *source, bool all,
     made->every_ns = every_ns;
     made->n_devices = source->device_count();
     made->n_metrics = source->metrics(&metrics);
+    made->on_device = UINT32_MAX;
     pthread_mutex_init(&made->lock, NULL);
     vly_condition_init(&made->changed);
     VLY_TRY(make_devices(made, error));
@@ -245,6 +248,14 @@ bool vly_device_watch_active(vly_device_watch *watch, uint32_t device)
     const bool active = watch->devices[device].active;
     pthread_mutex_unlock(&watch->lock);
     return active;
+}
+
+bool vly_device_watch_is_target(vly_device_watch *watch, uint32_t device)
+{
+    pthread_mutex_lock(&watch->lock);
+    const bool is = watch->on_device == device;
+    pthread_mutex_unlock(&watch->lock);
+    return is;
 }
 
 bool vly_device_watch_failure(vly_device_watch *watch, uint32_t device,

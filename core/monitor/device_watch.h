@@ -43,6 +43,8 @@ vly_device_watch_device(const vly_device_watch *watch, uint32_t device);
 
 /* Is this one sampled now? */
 bool vly_device_watch_active(vly_device_watch *watch, uint32_t device);
+/* Is the net on this one, as far as the sampling thread knows? */
+bool vly_device_watch_is_target(vly_device_watch *watch, uint32_t device);
 /* Why a device is not sampled any more, copied; false: it is not so. */
 bool vly_device_watch_failure(vly_device_watch *watch, uint32_t device,
                               char *text, size_t capacity);

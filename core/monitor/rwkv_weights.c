@@ -185,14 +185,17 @@ static vly_status check_layout(const vly_rwkv_weights *weights, uint32_t lora,
                                vly_error *error)
 {
     const char *path = vly_safetensors_path(weights->file);
-    const bool native =
-        lora == VLY_RWKV_LORA_NATIVE || lora == VLY_RWKV_LORA_SURELY_NATIVE;
     if (seen == 3)
         return vly_fail(error, VLY_E_PARSE,
                         "%.300s: tensor %.100s has its rank as columns, tensor "
                         "%.100s as rows, wanted all alike",
                         path, tensors[0]->name, tensors[1]->name);
-    if (native && seen == 2)
+    if (lora == VLY_RWKV_LORA_NATIVE && seen == 2)
+        return vly_fail(error, VLY_E_PARSE,
+                        "%.300s: tensor %.100s is transposed, and it was said "
+                        "not to be",
+                        path, tensors[1]->name);
+    if (lora == VLY_RWKV_LORA_SURELY_NATIVE && seen == 2)
         return vly_fail(error, VLY_E_PARSE,
                         "%.300s: tensor %.100s is transposed, as others may be "
                         "too; `volley monitor convert` makes a file that can "

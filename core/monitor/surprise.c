@@ -42,6 +42,7 @@ typedef struct usual {
     double centre;
     double spread;
     double held; /* deviations of late, never below 0 */
+    uint64_t n;  /* records with a value so far */
 } usual;
 
 static const char *const names[VLY_CHANNELS] = {"surprise", "stall", "extreme",
@@ -136,12 +137,13 @@ void vly_record_nats(const float *logits, const uint8_t *text, double *nats)
 /* ---- scores ------------------------------------------------------------- */
 
 /* As the baselines of tokens.c, over surprise. */
-static double judge_metric(usual *of, uint64_t n, bool learns, double nats)
+static double judge_metric(usual *of, bool learns, double nats)
 {
     if (!(nats < 1e3)) /* a NaN too */
         nats = 1e3;
+    const uint64_t n = of->n++;
     if (n == 0) {
-        *of = (usual){nats, least_spread, 0};
+        *of = (usual){nats, least_spread, 0, 1};
         return 0;
     }
     const double s = of->spread > least_spread ? of->spread : least_spread;
@@ -157,6 +159,14 @@ static double judge_metric(usual *of, uint64_t n, bool learns, double nats)
     of->held = of->held * keep + z * (1 - keep);
     of->held = of->held > 0 ? of->held : 0;
     return of->held > z * at_once ? of->held : z * at_once;
+}
+
+/* Of a metric without a value: its bin is that of nothing, whatever the model
+ * expected beside what the others did. */
+static double fade(usual *of)
+{
+    of->held *= keep;
+    return of->held;
 }
 
 /* How rare a value is: by the tail of sound runs, or where it is heavier by
@@ -264,9 +274,11 @@ static void measure(vly_surprise *surprise, const vly_record *record,
     values[0] = 0;
     metrics[0] = 0;
     for (uint32_t m = 0; m < VLY_METRICS; m++) {
+        const bool absent = note->absent & 1u << m;
         verdict->nats[m] = nats[m];
         verdict->z[m] =
-            judge_metric(&surprise->metrics[m], surprise->n, learns, nats[m]);
+            absent ? fade(&surprise->metrics[m])
+                   : judge_metric(&surprise->metrics[m], learns, nats[m]);
         /* of this metric the model knows less than this run has shown */
         if (vly_counting_leads(&surprise->counting, m) &&
             !(grows && is_memory(m)))
@@ -277,7 +289,7 @@ static void measure(vly_surprise *surprise, const vly_record *record,
         }
     }
     if (learns)
-        vly_counting_learn(&surprise->counting, text, nats);
+        vly_counting_learn(&surprise->counting, text, nats, note->absent);
     values[VLY_CHANNEL_STALL] = bits(stall_ms(record, note));
     metrics[VLY_CHANNEL_STALL] =
         note->z16[VLY_METRIC_BURST] >= note->z16[VLY_METRIC_PACE]

@@ -130,11 +130,12 @@ uint32_t vly_note_metric(const vly_record_note *note, uint32_t metric);
 uint32_t vly_note_area(const vly_record_note *note, uint32_t metric);
 
 /* A sentence: "burst 1200: spikes of a burst: 5.2 times what was usual (area
- * E)", from the verdict's metric and the numbers of the note. areas are names,
- * NULL leaves them out. Cut where it does not fit. */
+ * E)", from the verdict's metric and the numbers of the note. areas and devices
+ * (of its metrics) are names, NULL leaves them out. Cut where it does not fit.
+ */
 void vly_verdict_text(const vly_verdict *verdict, const vly_record *record,
                       const vly_record_note *note, const char *const *areas,
-                      char *text, size_t capacity);
+                      const char *const *devices, char *text, size_t capacity);
 /* The likely cause: the first row of the table of causes (README) that fits the
  * record; NULL if none does. */
 const char *vly_verdict_cause(const vly_record *record,

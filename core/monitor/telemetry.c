@@ -19,7 +19,7 @@
 #endif
 
 #define SAMPLE_WORDS (sizeof(vly_telemetry_sample) / sizeof(uint64_t))
-_Static_assert(sizeof(vly_telemetry_sample) == 30 * sizeof(uint64_t),
+_Static_assert(sizeof(vly_telemetry_sample) == 32 * sizeof(uint64_t),
                "a sample is words without padding");
 
 struct vly_telemetry_ring {

@@ -31,9 +31,13 @@ typedef struct vly_telemetry_sample {
     uint64_t host_bytes;
     uint64_t device_bytes;
     uint64_t connectome_bytes;
-    uint64_t waited_ns; /* vly_thread_waited_ns of the burst loop's thread */
+    uint64_t waited_ns; /* ready without a processor, the burst loop's thread:
+                           vly_thread_waited_ns and vly_steal_look */
+    uint64_t engine_waited_ns;  /* of it inside the engine, at most: where the
+                                   thread does not sleep in there, just that */
     uint64_t threads_waited_ns; /* of the exchange, what other threads of the
                                    net waited for a processor */
+    uint64_t paused_ns;         /* held by who asked for that */
     uint64_t squares;           /* of each burst's spikes */
     /* Sums too, of this process: what was so between two samples is in their
      * difference, whenever a reader looks and however short it was. */

@@ -129,8 +129,9 @@ void vly_record_between(const vly_telemetry_sample *from,
         .burst = to->bursts,
         .at_ns = to->at_ns,
         .bursts = since(from->bursts, to->bursts),
-        .wall_ns = since(from->at_ns, to->at_ns),
+        .paused_ns = since(from->paused_ns, to->paused_ns),
         .waited_ns = since(from->waited_ns, to->waited_ns),
+        .engine_waited_ns = since(from->engine_waited_ns, to->engine_waited_ns),
         .threads_waited_ns =
             since(from->threads_waited_ns, to->threads_waited_ns),
         .run_ns = since(from->run_ns, to->run_ns),
@@ -150,9 +151,11 @@ void vly_record_between(const vly_telemetry_sample *from,
         .moves = since(from->moves, to->moves),
     };
     record->wrong_place = record->wrong_bursts > 0;
+    const uint64_t wall_ns = since(from->at_ns, to->at_ns);
+    record->wall_ns = since(record->paused_ns, wall_ns);
     /* each in whole milliseconds first, as the JSON lines have them */
     record->clock_ms = growth(from->unix_ns / 1000000, to->unix_ns / 1000000) -
-                       (int64_t)(record->wall_ns / 1000000);
+                       (int64_t)(wall_ns / 1000000);
     uint64_t sum = 0;
     for (uint32_t a = 0; a < n_areas; a++) {
         area_spikes[a] = since(from_areas[a], to_areas[a]);
@@ -181,10 +184,10 @@ static bool knows_times(const vly_record *record)
 /* A time of a burst without what was waited for a processor, as a level: how
  * busy others keep the machine is not told by the net. absent where little else
  * is left, as a difference of two large numbers may be anything. */
-static int32_t without(const vly_record *record, uint64_t ns)
+static int32_t without(const vly_record *record, uint64_t ns, uint64_t waited)
 {
     const uint64_t bursts = record->bursts ? record->bursts : 1;
-    const uint64_t rest = since(record->waited_ns, ns);
+    const uint64_t rest = since(waited, ns);
     return rest < ns / LEFT || !knows_times(record) ? absent
                                                     : ratio(rest, bursts);
 }
@@ -195,7 +198,7 @@ static int32_t without(const vly_record *record, uint64_t ns)
 static bool knows_phase(const vly_record *record, uint64_t ns)
 {
     return ns > 0 && knows_times(record) &&
-           since(record->exchange_ns, record->waited_ns) <= ns / LITTLE;
+           since(record->exchange_ns, record->engine_waited_ns) <= ns / LITTLE;
 }
 
 /* Of a size that may be negative, 0 from -unit to unit. */
@@ -269,6 +272,10 @@ static void look_at_device(const vly_tokens *tokens, const uint64_t *device,
     for (uint32_t i = 0; device && i < tokens->n_device; i++) {
         const int32_t z = vly_running_z16(
             &tokens->device[i], vly_token_level(device[i]), DEVICE_FLOOR);
+        /* they are sampled less often than records are made, so a record that
+         * is not early may have the second of their samples */
+        if (tokens->device[i].n < VLY_RUNNING_FREE)
+            continue;
         const int32_t far = z < 0 ? -z : z;
         if (note->device == VLY_NO_AREA || far > levels[VLY_METRIC_DEVICE]) {
             note->device = i;
@@ -285,16 +292,22 @@ static void measure(const vly_tokens *tokens, const vly_record *record,
     const uint64_t bursts = record->bursts;
     for (uint32_t m = 0; m < VLY_METRICS; m++)
         levels[m] = absent;
-    levels[VLY_METRIC_PACE] = without(record, record->wall_ns);
-    levels[VLY_METRIC_HOST] = signed_level(record->host_growth, 256);
-    levels[VLY_METRIC_MEMORY] = signed_level(record->device_growth, 256);
+    if (bursts > 0 || record->paused_ns == 0)
+        levels[VLY_METRIC_PACE] =
+            without(record, record->wall_ns, record->waited_ns);
+    /* what a net takes when it begins, or has moved, is not its way to grow */
+    if (tokens->n_records >= VLY_RUNNING_FREE) {
+        levels[VLY_METRIC_HOST] = signed_level(record->host_growth, 256);
+        levels[VLY_METRIC_MEMORY] = signed_level(record->device_growth, 256);
+    }
     levels[VLY_METRIC_CLOCK] = signed_level(record->clock_ms, 8);
     levels[VLY_METRIC_CHECKS] =
         count_level(record->lost + record->missing + record->wrong_place);
     look_at_device(tokens, device, levels, note);
     if (bursts == 0)
         return;
-    levels[VLY_METRIC_BURST] = without(record, record->run_ns);
+    levels[VLY_METRIC_BURST] =
+        without(record, record->run_ns, record->engine_waited_ns);
     if (knows_phase(record, record->delivery_ns) && record->events > 0)
         levels[VLY_METRIC_DELIVERY] =
             ratio(record->delivery_ns, record->events);
@@ -353,6 +366,7 @@ bool vly_tokens_make(vly_tokens *tokens, const vly_record *record,
         made.spread[m] = (int32_t)(vly_running_spread(late, floors[m]) / 256);
         made.level[m] = there ? levels[m] : made.centre[m];
         made.told |= there || late->n > 0 ? 1u << m : 0;
+        made.absent |= there ? 0 : 1u << m;
         made.z16[m] = there ? vly_running_z16(late, levels[m], floors[m]) : 0;
         text[1 + m] = vly_token_of(m, made.z16[m]);
     }

@@ -58,8 +58,10 @@ typedef struct vly_record {
     uint64_t burst;             /* done at its end */
     uint64_t at_ns;             /* vly_clock_ns at its end */
     uint64_t bursts;            /* in it; 0: the net stood still */
-    uint64_t wall_ns;           /* by the steady clock */
+    uint64_t wall_ns;           /* by the steady clock, less paused_ns */
+    uint64_t paused_ns;         /* held by who asked for that */
     uint64_t waited_ns;         /* of it, ready to run without a processor */
+    uint64_t engine_waited_ns;  /* of that, inside the engine */
     uint64_t threads_waited_ns; /* of the exchange, threads of the net so */
     uint64_t run_ns;            /* inside the engine */
     uint64_t delivery_ns;
@@ -96,6 +98,7 @@ typedef struct vly_record_note {
     uint32_t silent; /* one of those that fell silent */
     uint32_t n_silent;
     uint32_t told;   /* bit m: metric m has a level, now or before */
+    uint32_t absent; /* bit m: it has none now, and its bin says nothing */
     uint32_t device; /* the metric of the device, or VLY_NO_AREA */
 } vly_record_note;
 
@@ -139,7 +142,8 @@ void vly_tokens_destroy(vly_tokens *tokens); /* NULL is legal */
  * changed, and the caller goes on to the next sample with the same `from`.
  *
  * area_spikes  [n_areas]                                          (in)
- * device       [n_device] in thousandths of their units; NULL is none (in)
+ * device       [n_device] in thousandths of their units; NULL is no new
+ *              sample                                             (in)
  * text         [VLY_TOKENS_PER_RECORD]                            (out)
  * note         may be NULL                                        (out)
  * Thread       one at a time

@@ -13,12 +13,14 @@
 #include "monitor/surprise.h"
 #include "monitor/watcher_rules.h"
 
-/* How often it looks, and how many records it may be behind: on a machine
- * without idle time its thread gets hardly any, and records of many samples
- * hide what lasts for few. Up to that they wait in the ring, at worst for the
- * end of the run. */
+/* How often it looks, and how far it may be behind: on a machine without idle
+ * time its thread gets hardly any. Up to that records wait in the ring, at
+ * worst for the end of the run; beyond, they are judged by all that needs no
+ * model, which costs next to nothing, until so few are left that what the model
+ * reads next is of now. */
 static const uint64_t tick_ns = 20000000;
-enum { MOST_BEHIND = 512 };
+static const double behind_s = 2;
+enum { LEAST_BEHIND = 32, MOST_BEHIND = 512, NEWEST = 16 };
 
 /* One end of a record. */
 typedef struct point {
@@ -36,7 +38,9 @@ struct vly_watcher {
     point to;
     uint64_t *area_spikes; /* [n_areas] of the record */
     uint64_t *device;      /* [n_device] */
+    bool device_told;      /* there is a sample in it that no record had */
     bool any;              /* there is a `from` */
+    bool behind;           /* the model is left out for now */
     uint64_t next;         /* of the ring */
     uint64_t lost;         /* by the ring, and those told in a record */
     uint64_t lost_told;
@@ -137,19 +141,21 @@ static void tell(vly_watcher *watcher, const vly_record *record,
     };
     if (options->areas && verdict->area < watcher->n_areas)
         anomaly.area_name = options->areas[verdict->area];
-    vly_verdict_text(verdict, record, note, options->areas, anomaly.text,
-                     sizeof anomaly.text);
+    vly_verdict_text(verdict, record, note, options->areas,
+                     options->device_names, anomaly.text, sizeof anomaly.text);
     options->on_anomaly(options->context, &anomaly);
 }
 
-static void count(vly_watcher *watcher, const vly_verdict *verdict)
+/* read: by the model */
+static void count(vly_watcher *watcher, bool read, const vly_verdict *verdict)
 {
     const uint64_t now = vly_clock_ns();
     pthread_mutex_lock(&watcher->lock);
     vly_watcher_figures *figures = &watcher->figures;
-    figures->records++;
-    figures->early += !verdict->warm;
-    figures->tokens += VLY_TOKENS_PER_RECORD;
+    figures->records += read;
+    figures->skipped += !read;
+    figures->early += read && !verdict->warm;
+    figures->tokens += read ? VLY_TOKENS_PER_RECORD : 0;
     figures->anomalies += verdict->alarm;
     figures->score = verdict->score;
     figures->threshold = verdict->threshold;
@@ -174,12 +180,14 @@ static void move(vly_watcher *watcher)
 {
     vly_tokens_forget(watcher->tokens);
     vly_surprise_forget(watcher->surprise);
+    watcher->device_told = false;
     count_skipped(watcher, 1);
     go_on(watcher);
 }
 
-/* From `from` to `to`. false: no more is to be judged. */
-static bool judge(vly_watcher *watcher)
+/* From `from` to `to`, with the model or by what needs none. false: no more is
+ * to be judged. */
+static bool judge(vly_watcher *watcher, bool reads)
 {
     const vly_watcher_options *options = &watcher->options;
     vly_record record;
@@ -195,19 +203,24 @@ static bool judge(vly_watcher *watcher)
         return true;
     }
     record.lost = watcher->lost - watcher->lost_told;
-    const bool told =
-        options->device && options->device(options->context, watcher->device);
+    /* told once, so kept for the record that it is judged in */
+    if (options->device && options->device(options->context, watcher->device))
+        watcher->device_told = true;
     if (!vly_tokens_make(watcher->tokens, &record, watcher->area_spikes,
-                         told ? watcher->device : NULL, text, &note)) {
+                         watcher->device_told ? watcher->device : NULL, text,
+                         &note)) {
         count_skipped(watcher, 1); /* part of the next one */
         return true;
     }
+    watcher->device_told = false;
     watcher->lost_told = watcher->lost;
-    if (!read_text(watcher, text, nats))
+    if (!reads)
+        note.absent = UINT32_MAX; /* nothing surprises who did not read it */
+    else if (!read_text(watcher, text, nats))
         return false;
     vly_surprise_judge(watcher->surprise, &record, &note, text, nats, &verdict);
     vly_tokens_hold(watcher->tokens, !verdict.learns);
-    count(watcher, &verdict);
+    count(watcher, reads, &verdict);
     if (verdict.alarm)
         tell(watcher, &record, &note, &verdict);
     go_on(watcher);
@@ -230,19 +243,20 @@ static double behind_records(const vly_watcher *watcher)
     return now > at ? (double)(now - at) * 1e-9 / watcher->options.record_s : 0;
 }
 
-/* The record at hand is from too long ago, or soon written over: those behind
- * it are taken instead, into one, up to the newest, so that what is told next
- * is of now. */
-static void catch_up(vly_watcher *watcher)
+/* The record at hand is from too long ago, or soon written over. */
+static bool is_behind(vly_watcher *watcher)
 {
     const uint32_t half = vly_telemetry_length(watcher->options.ring) / 2;
-    uint64_t skipped = 0;
-    if (behind_records(watcher) <= (half < MOST_BEHIND ? half : MOST_BEHIND))
-        return;
-    while (behind_records(watcher) > 1 && take(watcher))
-        skipped++;
-    if (skipped > 0)
-        count_skipped(watcher, skipped);
+    const double records = behind_records(watcher);
+    double most = behind_s / watcher->options.record_s;
+    most = most < LEAST_BEHIND ? LEAST_BEHIND : most;
+    most = most < MOST_BEHIND ? most : MOST_BEHIND;
+    most = most < half ? most : half;
+    if (records > most)
+        watcher->behind = true;
+    else if (records <= NEWEST)
+        watcher->behind = false;
+    return watcher->behind;
 }
 
 static bool has_ended(vly_watcher *watcher)
@@ -264,9 +278,7 @@ static void look(vly_watcher *watcher, bool last)
             watcher->any = true;
             continue;
         }
-        if (!last)
-            catch_up(watcher);
-        watcher->over = !judge(watcher);
+        watcher->over = !judge(watcher, last || !is_behind(watcher));
         look_at_rules(watcher);
     }
     pthread_mutex_lock(&watcher->lock);

@@ -7,11 +7,12 @@
  * Beside that stand rules (facts.h), for which every sample is looked at, also
  * those that the model skips or cannot judge yet, and while it may not work.
  *
- * It never makes a run wait, so it may fall behind. Then samples are skipped:
- * as they are sums, the next record tells of a longer time, and no spike is
- * lost. At the end of a run what is in the ring is judged without regard to
- * the budget, because nobody else wants the device any more, and by the thread
- * that ends it: on a machine without idle time its own gets hardly any.
+ * It never makes a run wait, so it may fall behind. Then the model skips
+ * records: what needs none (surprise.h) looks at each of them, and the model
+ * goes on with the newest. At the end of a run what is in the ring is judged
+ * without regard to the budget, because nobody else wants the device any more,
+ * and by the thread that ends it: on a machine without idle time its own gets
+ * hardly any.
  */
 #ifndef VOLLEY_MONITOR_WATCHER_H
 #define VOLLEY_MONITOR_WATCHER_H
@@ -64,9 +65,11 @@ typedef struct vly_watcher_options {
     const struct vly_tail *device_tails;
     double alarms_an_hour; /* false ones that are bearable */
     double record_s;       /* between two samples */
-    /* [optional] values [n_device] of metrics of devices, in thousandths */
+    /* [optional] values [n_device] of metrics of devices, in thousandths, each
+     * sample of them once; false: there is no new one. Their names or NULL. */
     uint32_t n_device;
     bool (*device)(void *context, uint64_t *values);
+    const char *const *device_names; /* [n_device] */
     /* On the watcher's thread or in vly_watcher_end; the anomaly is valid
      * during the call. */
     void (*on_anomaly)(void *context, const vly_anomaly *anomaly);
@@ -79,9 +82,10 @@ typedef struct vly_watcher_figures {
     uint64_t records; /* read by the model */
     uint64_t early;   /* of them not judged: too few before them, in the run
                          or since the net was moved */
-    uint64_t skipped; /* samples in the next one's record: it was behind, or
-                         they were too soon after the one before; or judged by
-                         rules alone: the net was moved before them */
+    uint64_t skipped; /* records that the model did not read: it was behind,
+                         and they were judged by what needs none; or the sample
+                         is in the next one's, as it came too soon after the one
+                         before; or judged by rules alone: the net was moved */
     uint64_t lost;    /* samples that were written over first */
     uint64_t tokens;
     uint64_t anomalies;

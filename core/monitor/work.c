@@ -30,10 +30,10 @@ double vly_work_judge(vly_work *work, const vly_record *record, bool learns)
 {
     const uint64_t run = record->run_ns;
     const uint64_t spent =
-        record->waited_ns < run ? run - record->waited_ns : 0;
+        record->engine_waited_ns < run ? run - record->engine_waited_ns : 0;
     const int32_t floor = record->on_device ? DEVICE_FLOOR : FLOOR;
-    /* waiting between two calls is counted too; what part of waiting for
-     * another thread was waiting for a processor is known roughly */
+    /* what part of waiting for another thread was waiting for a processor is
+     * known roughly */
     if (record->bursts == 0 || spent <= run / TOLD ||
         record->threads_waited_ns > run / OTHERS)
         return 0;

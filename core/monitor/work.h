@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a burst costs the thread that runs it: time in the engine without the
- * time that it stood ready and had no processor (waited_ns: the system counts
- * it). On a machine that others use too the times of the phases say how busy it
- * is, and a device that became three times slower is lost in them: on two cores
- * that builds shared, engine time of sound bursts varied from 10 to 130 us
- * where their work was 3.0 to 3.8.
+ * time that it stood ready and had no processor (engine_waited_ns: the system
+ * counts it). On a machine that others use too the times of the phases say how
+ * busy it is, and a device that became three times slower is lost in them: on
+ * two cores that builds shared, engine time of sound bursts varied from 10 to
+ * 130 us where their work was 3.0 to 3.8.
  *
  * More events may cost more, at most in proportion, so what they rose by is
  * taken off. Only what lasts counts: the least of some records.

@@ -14,6 +14,10 @@ says "unknown command paint"
 expect 2 --verbose
 expect 2 run
 says "usage: volley run"
+expect 2 run ""
+says "a name is empty; usage: volley run"
+expect 2 monitor report ""
+says "a name is empty; usage: volley monitor report"
 expect 2 run small.toml other.toml
 expect 2 run small.toml --burst 5
 says "did you mean --bursts?"

@@ -242,7 +242,7 @@ for rank in 1 2 8; do
         holds cmp -s made.st rank.st
     done
 done
-refused 2 "tensor blocks.0.att.w1 is transposed, as others may be too" \
+refused 2 "tensor blocks.0.att.w1 is transposed, and it was said not to be" \
     swapped.st -o x.st --transposed no
 refused 2 "--transposed" square.st -o x.st
 says "the ranks are the width, so shapes do not say"

@@ -44,6 +44,8 @@ END_OF_SAME
         sed -e '70,90s/"spikes": \([0-9]*\),/"spikes": \1, "spikes_squared": \1999,/' \
             -e '1,69s/"spikes": \([0-9]*\),/"spikes": \1, "spikes_squared": \199,/' \
             -e '45,46s/"spikes": /"moves": 1, "spikes": /' \
+            -e '90,95s/"spikes": /"paused_s": 0.0009765625, &/' \
+            -e '124s/"waited_s": 0.03125,/& "engine_waited_s": 0.0078125,/' \
             >waited.jsonl
     expect 0 monitor tokens waited.jsonl
     python3 "$2/tools/monitor/tokens.py" waited.jsonl >python.txt
@@ -59,6 +61,8 @@ import runs, score, tokens
 path, model = map(pathlib.Path, sys.argv[1:3])
 names, records = tokens.records(path)
 assert any(record["waited_ns"] > 0 for record in records)
+inside = [r["engine_waited_ns"] for r in records if r["waited_ns"] > 0]
+assert sorted(inside) == [7812500, 31250000], inside
 ours = [json.loads(line) for line in open("scores.json")]
 nats = [[a["nats"][name] for name in tokens.NAMES] for a in ours]
 limit = score.threshold(30, 3600)

@@ -13,3 +13,10 @@ vly_test(test_monitor_surprise LABELS unit
 vly_test(test_monitor_work LABELS unit SOURCES test_monitor_work.c LIBRARIES m)
 vly_test(test_monitor_unison LABELS unit SOURCES test_monitor_unison.c
          LIBRARIES m)
+
+# of the command: what the monitor is told of devices
+vly_test(test_watch_devices LABELS unit
+    SOURCES test_watch_devices.c ${CMAKE_SOURCE_DIR}/tools/watch_devices.c
+        ${CMAKE_SOURCE_DIR}/tools/json_writer.c ${CMAKE_SOURCE_DIR}/tools/tool.c
+    LIBRARIES m)
+target_include_directories(test_watch_devices PRIVATE ${CMAKE_SOURCE_DIR}/tools)

@@ -138,9 +138,12 @@ static void test_own(void **state)
     next_sample(watch, 0, &next[0], values);
     assert_true(values[0] < device_step);
     assert_false(vly_device_watch_active(watch, 1));
+    assert_true(vly_device_watch_is_target(watch, 0));
+    assert_false(vly_device_watch_is_target(watch, 1));
     vly_device_watch_target(watch, "cpu:4");
     while (vly_device_watch_active(watch, 0))
         nap();
+    assert_false(vly_device_watch_is_target(watch, 0));
     vly_device_watch_destroy(watch);
     vly_device_watch_destroy(NULL);
 }

@@ -197,6 +197,37 @@ static void note_of_areas(void)
     assert_non_null(strstr(vly_verdict_cause(&record, &note), "runaway"));
 }
 
+/* What the channel says counts before times that follow; activity explains a
+ * longer burst up to the square of what it grew by. */
+static void note_of_channels(void)
+{
+    /* 4 times the spikes and events, a burst of 8 times the time */
+    const vly_record record = {.bursts = 64, .spikes = 256, .events = 2560};
+    vly_record_note note = {.raised = VLY_NO_AREA};
+    vly_verdict verdict = {.channel = "unison"};
+    note.level[VLY_METRIC_RATE] = 128;
+    note.level[VLY_METRIC_BURST] = 192;
+    note.centre[VLY_METRIC_FAN] = vly_token_level(10) - vly_token_level(1);
+    note.spread[VLY_METRIC_RATE] = 4;
+    note.spread[VLY_METRIC_BURST] = 8;
+    note.z16[VLY_METRIC_RATE] = 16 * 128 / 4;
+    note.z16[VLY_METRIC_BURST] = 16 * 192 / 8;
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &record, &note), "synchrony"));
+    verdict.channel = "stall";
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &record, &note), "more activity"));
+    note.level[VLY_METRIC_BURST] = 2 * 128 + 32;
+    assert_non_null(strstr(vly_verdict_likely(&verdict, &record, &note),
+                           "bursts take longer for the same work"));
+    /* of a record whose times nobody told */
+    const vly_record_note none = {.raised = VLY_NO_AREA};
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &record, &none), "stood still"));
+    verdict.channel = "surprise";
+    assert_null(vly_verdict_likely(&verdict, &record, &none));
+}
+
 static void test_causes(void **state)
 {
     (void)state;
@@ -240,6 +271,7 @@ static void test_causes(void **state)
         strstr(vly_verdict_likely(&verdict, &bursts, &up), "synchrony"));
     vly_record_note rate = {.raised = VLY_NO_AREA};
     rate.z16[VLY_METRIC_RATE] = 100;
+    rate.z16[VLY_METRIC_MEMORY] = 100; /* buffers grow with them */
     assert_non_null(
         strstr(vly_verdict_likely(&verdict, &bursts, &rate), "synchrony"));
     up.z16[VLY_METRIC_RATE] = 100;
@@ -247,6 +279,7 @@ static void test_causes(void **state)
         strstr(vly_verdict_likely(&verdict, &bursts, &up), "runaway"));
     CAUSE(SILENT, 256, DISPERSION, 90, "fell silent");
     note_of_areas();
+    note_of_channels();
     CAUSE(CLOCK, -90, RATE, 0, "set back");
     CAUSE(PACE, 200, BURST, 200, "bursts take longer");
     CAUSE(PACE, 200, BURST, 0, "between bursts");

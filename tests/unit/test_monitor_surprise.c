@@ -543,12 +543,23 @@ static void test_sentence(void **state)
     char text[160];
     note.level[VLY_METRIC_RATE] = 256;
     note.centre[VLY_METRIC_RATE] = 128;
-    vly_verdict_text(&verdict, &record, &note, areas, text, sizeof text);
+    vly_verdict_text(&verdict, &record, &note, areas, NULL, text, sizeof text);
     assert_string_equal(text, "burst 1200: spikes of a burst: 4 times what was "
                               "usual (most of it: area I)");
+    static const char *const metrics[] = {"power_watts", "sm_clock_hertz"};
+    verdict.metric = VLY_METRIC_DEVICE;
+    note.device = 1;
+    note.level[VLY_METRIC_DEVICE] = 88;
+    vly_verdict_text(&verdict, &record, &note, areas, metrics, text,
+                     sizeof text);
+    assert_string_equal(text,
+                        "burst 1200: the device's most deviating metric: by "
+                        "5.5 of its usual deviations (sm_clock_hertz)");
+    vly_verdict_text(&verdict, &record, &note, areas, NULL, text, sizeof text);
+    assert_null(strchr(text, '('));
     verdict.metric = VLY_METRIC_CLOCK;
     verdict.area = VLY_NO_AREA;
-    vly_verdict_text(&verdict, &record, &note, NULL, text, sizeof text);
+    vly_verdict_text(&verdict, &record, &note, NULL, NULL, text, sizeof text);
     assert_non_null(strstr(text, "-77 ms apart"));
     /* the area that fell least is one that rose */
     note.level[VLY_METRIC_LOWERED] = -100;
@@ -557,7 +568,7 @@ static void test_sentence(void **state)
     assert_int_equal(vly_note_area(&note, VLY_METRIC_RAISED), 1);
     for (uint32_t m = 0; m < VLY_METRICS; m++) {
         verdict.metric = m;
-        vly_verdict_text(&verdict, &record, &note, areas, text, 20);
+        vly_verdict_text(&verdict, &record, &note, areas, NULL, text, 20);
         assert_true(strlen(text) < 20);
     }
 }

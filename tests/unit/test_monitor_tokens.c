@@ -97,8 +97,9 @@ static vly_tokens *warm(uint32_t n)
 }
 
 /* How long a record waited for a processor is nothing of the net: times are
- * without it, a phase is not told where it was more than a sixteenth of it, and
- * nothing is where an eighth is not left. */
+ * without it, those of a burst without what was waited in the engine, a phase
+ * is not told where that was more than a sixteenth of it, and nothing is where
+ * an eighth is not left. */
 static void test_waited(void **state)
 {
     (void)state;
@@ -117,6 +118,7 @@ static void test_waited(void **state)
         vly_record_note note;
         vly_record record = sound(100);
         record.waited_ns = cases[i].waited_ms * 1000000;
+        record.engine_waited_ns = record.waited_ns;
         record.wall_ns += record.waited_ns;
         record.run_ns += record.waited_ns;
         record.delivery_ns *= 3; /* of it */
@@ -148,13 +150,26 @@ static void test_waited(void **state)
                          eighth == 0);
         vly_tokens_destroy(others);
     }
+    /* between two calls of the engine a burst has no part, nor have phases */
+    vly_tokens *between = warm(100);
+    uint8_t said[VLY_TOKENS_PER_RECORD];
+    uint64_t of[AREAS];
+    vly_record after = sound(100);
+    sound_areas(100, of);
+    after.waited_ns = 8000000;
+    after.wall_ns += 8000000;
+    assert_true(vly_tokens_make(between, &after, of, NULL, said, NULL));
+    for (uint32_t m = VLY_METRIC_PACE; m <= VLY_METRIC_DYNAMICS; m++)
+        assert_true(vly_token_bin(said[1 + m]) > -4 &&
+                    vly_token_bin(said[1 + m]) < 4);
+    vly_tokens_destroy(between);
     /* in the exchange the other phases have no part */
     vly_tokens *tokens = warm(100);
     uint8_t text[VLY_TOKENS_PER_RECORD];
     uint64_t areas[AREAS];
     vly_record_note note;
     vly_record record = sound(100);
-    record.waited_ns = record.exchange_ns = 5000000;
+    record.waited_ns = record.engine_waited_ns = record.exchange_ns = 5000000;
     record.wall_ns += 5000000;
     record.run_ns += 5000000;
     record.delivery_ns *= 3;
@@ -390,6 +405,71 @@ static void test_device(void **state)
     vly_tokens_destroy(tokens);
 }
 
+/* What memory a net takes in its first records, or behind a move, is not what
+ * its growth is held against: the centre would take long to come down from
+ * there, and a leak would be no surprise meanwhile. */
+static void test_memory_early(void **state)
+{
+    (void)state;
+    vly_tokens *tokens = warm(0);
+    for (int moves = 0; moves < 2; moves++) {
+        for (uint32_t i = 0; i < 60; i++) {
+            uint64_t areas[AREAS];
+            uint8_t text[VLY_TOKENS_PER_RECORD];
+            vly_record_note note;
+            vly_record record = sound(i);
+            sound_areas(i, areas);
+            record.host_growth = i < 8 ? 1 << 20 : i < 50 ? 0 : 4096 * 100;
+            record.device_growth = i == 1 ? 1 << 28 : 0;
+            assert_true(
+                vly_tokens_make(tokens, &record, areas, NULL, text, &note));
+            assert_int_equal((note.told >> VLY_METRIC_HOST) & 1, i >= 8);
+            assert_int_equal(vly_token_bin(text[1 + VLY_METRIC_MEMORY]), 0);
+            if (i < 50)
+                assert_int_equal(note.z16[VLY_METRIC_HOST], 0);
+            else
+                assert_true(vly_token_bin(text[1 + VLY_METRIC_HOST]) > 2);
+            if (i == 50)
+                assert_true(note.z16[VLY_METRIC_HOST] >= 256);
+        }
+        vly_tokens_forget(tokens);
+    }
+    vly_tokens_destroy(tokens);
+}
+
+/* Devices are sampled less often than records are made: a metric of theirs is
+ * held against eight samples at least, however many records there were, and is
+ * nothing where no sample is new. */
+static void test_device_early(void **state)
+{
+    (void)state;
+    vly_tokens *tokens = NULL;
+    uint8_t text[VLY_TOKENS_PER_RECORD];
+    vly_record_note note;
+    uint32_t n_samples = 0;
+    assert_int_equal(vly_tokens_create(0, 1, &tokens, NULL), VLY_OK);
+    for (int moves = 0; moves < 2; moves++) {
+        n_samples = 0;
+        for (uint32_t i = 0; i < 20 * 12; i++) {
+            const vly_record record = sound(i);
+            const bool sampled = i % 20 == 0;
+            n_samples += sampled;
+            /* each is far from the one before */
+            const uint64_t device[1] = {1000u << n_samples % 4 * 4};
+            assert_true(vly_tokens_make(tokens, &record, NULL,
+                                        sampled ? device : NULL, text, &note));
+            if (!sampled || n_samples <= 8)
+                assert_int_equal(note.z16[VLY_METRIC_DEVICE], 0);
+            assert_int_equal((note.told >> VLY_METRIC_DEVICE) & 1,
+                             n_samples > 8);
+            assert_int_equal(note.device,
+                             sampled && n_samples > 8 ? 0 : VLY_NO_AREA);
+        }
+        vly_tokens_forget(tokens);
+    }
+    vly_tokens_destroy(tokens);
+}
+
 static void test_between(void **state)
 {
     (void)state;
@@ -406,6 +486,7 @@ static void test_between(void **state)
     to.bursts += 7;
     to.run_ns += 70;
     to.waited_ns = 3000000;
+    to.engine_waited_ns = 2000000;
     to.spikes += 12;
     to.events += 120;
     to.host_bytes -= 96;
@@ -418,17 +499,43 @@ static void test_between(void **state)
     assert_int_equal(record.bursts, 7);
     assert_int_equal(record.wall_ns, 20000000);
     assert_int_equal(record.waited_ns, 3000000);
+    assert_int_equal(record.engine_waited_ns, 2000000);
     assert_int_equal(record.spikes, 12);
     assert_int_equal(record.host_growth, -96);
     assert_int_equal(record.clock_ms, 5);
     assert_int_equal(record.missing, 1);
     assert_int_equal(areas[0], 5);
     assert_int_equal(areas[1], 6);
+    /* a pause that was asked for is none of the record, nor of a clock's */
+    to.paused_ns = 15000000;
+    vly_record_between(&from, &to, before, after, 2, &record, areas);
+    assert_int_equal(record.wall_ns, 5000000);
+    assert_int_equal(record.paused_ns, 15000000);
+    assert_int_equal(record.clock_ms, 5);
     /* counters that went back */
     vly_record_between(&to, &from, after, before, 2, &record, areas);
     assert_int_equal(record.bursts, 0);
     assert_int_equal(record.spikes, 0);
     assert_int_equal(areas[1], 0);
+}
+
+/* A net that was held for two seconds and did nothing else is not slow. */
+static void test_paused(void **state)
+{
+    (void)state;
+    for (int paused = 0; paused < 2; paused++) {
+        vly_tokens *tokens = warm(100);
+        uint8_t text[VLY_TOKENS_PER_RECORD];
+        uint64_t areas[AREAS] = {0};
+        vly_record_note note;
+        const vly_record record = {.burst = 10000,
+                                   .wall_ns = paused ? 1000000 : 2000000000,
+                                   .paused_ns = paused ? 1999000000 : 0};
+        assert_true(vly_tokens_make(tokens, &record, areas, NULL, text, &note));
+        assert_int_equal(vly_token_bin(text[1 + VLY_METRIC_PACE]) > 4, !paused);
+        assert_int_equal((note.absent >> VLY_METRIC_PACE) & 1, paused);
+        vly_tokens_destroy(tokens);
+    }
 }
 
 static void test_memory(void **state)
@@ -455,12 +562,20 @@ static void test_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quiet_area),  cmocka_unit_test(test_waited),
-        cmocka_unit_test(test_hold),        cmocka_unit_test(test_level),
-        cmocka_unit_test(test_vocabulary),  cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_areas_named), cmocka_unit_test(test_short),
-        cmocka_unit_test(test_still),       cmocka_unit_test(test_device),
-        cmocka_unit_test(test_between),     cmocka_unit_test(test_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_quiet_area),
+                                       cmocka_unit_test(test_waited),
+                                       cmocka_unit_test(test_hold),
+                                       cmocka_unit_test(test_level),
+                                       cmocka_unit_test(test_vocabulary),
+                                       cmocka_unit_test(test_changes),
+                                       cmocka_unit_test(test_areas_named),
+                                       cmocka_unit_test(test_short),
+                                       cmocka_unit_test(test_still),
+                                       cmocka_unit_test(test_device),
+                                       cmocka_unit_test(test_device_early),
+                                       cmocka_unit_test(test_memory_early),
+                                       cmocka_unit_test(test_paused),
+                                       cmocka_unit_test(test_between),
+                                       cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

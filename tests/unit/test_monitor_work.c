@@ -12,7 +12,7 @@ static double feed(vly_work *work, uint64_t us, uint64_t waited_us,
 {
     const vly_record record = {.bursts = 100,
                                .run_ns = 100 * (us + waited_us) * 1000,
-                               .waited_ns = 100 * waited_us * 1000,
+                               .engine_waited_ns = 100 * waited_us * 1000,
                                .events = 100 * events};
     return vly_work_judge(work, &record, true);
 }
@@ -70,9 +70,9 @@ static void test_untold(void **state)
     const vly_record still = {.run_ns = 5000000};
     const vly_record none = {.bursts = 7};
     const vly_record waited = {
-        .bursts = 100, .run_ns = 6400000, .waited_ns = 6300000};
+        .bursts = 100, .run_ns = 6400000, .engine_waited_ns = 6300000};
     const vly_record more = {
-        .bursts = 100, .run_ns = 6400000, .waited_ns = 9000000};
+        .bursts = 100, .run_ns = 6400000, .engine_waited_ns = 9000000};
     begin(&work);
     const vly_work before = work;
     assert_close(vly_work_judge(&work, &still, true), 0, 0);

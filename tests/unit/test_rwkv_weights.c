@@ -373,8 +373,10 @@ static void test_layout_wrong(void **state)
     maker_model model = small;
     model.transposed = true;
     maker_list list = maker_init(&model);
-    is_refused(&list, VLY_RWKV_LORA_NATIVE, VLY_E_PARSE,
+    is_refused(&list, VLY_RWKV_LORA_SURELY_NATIVE, VLY_E_PARSE,
                "tensor blocks.0.att.w1 is transposed, as others may be");
+    is_refused(&list, VLY_RWKV_LORA_NATIVE, VLY_E_PARSE,
+               "tensor blocks.0.att.w1 is transposed, and it was said not to");
     maker_deinit(&list);
     list = maker_init(&small);
     is_refused(&list, VLY_RWKV_LORA_TRANSPOSED, VLY_E_PARSE,

@@ -48,6 +48,8 @@ def _unpack(text):
     records = [{k: row[i] for k, row in columns.items()} for i in range(n)]
     for i, record in enumerate(records):
         record.setdefault("waited_ns", 0)  # packed before they were told
+        record.setdefault("engine_waited_ns", record["waited_ns"])
+        record.setdefault("paused_ns", 0)
         record.setdefault("squares", 0)
         record.setdefault("exchange_ns", 0)
         record.setdefault("threads_waited_ns", 0)
@@ -108,8 +110,10 @@ def write(run, path):
             file.write(json.dumps({
                 "time": f"{at:%Y-%m-%dT%H:%M:%S}.{r['unix_ms'] % 1000:03}Z",
                 "burst": r["burst"], "bursts": r["bursts"],
-                "seconds": r["wall_ns"] / 1e9,
+                "seconds": (r["wall_ns"] + r["paused_ns"]) / 1e9,
+                "paused_s": r["paused_ns"] / 1e9,
                 "waited_s": r["waited_ns"] / 1e9,
+                "engine_waited_s": r["engine_waited_ns"] / 1e9,
                 "threads_waited_s": r["threads_waited_ns"] / 1e9,
                 "backend": "",
                 "burst_us": each("run_ns"), "delivery_us": each("delivery_ns"),
@@ -150,6 +154,7 @@ def steps(state, records):
             usual = max(1, record["bursts"]) * 2 ** (
                 (state.centres[0] + SPREADS * state.spreads[0]) / 64)
             record["told"] = state.told
+            record["absent"] = state.absent
             record["stall_ms"] = 0.0 if not state.told[0] else max(0.0, record["wall_ns"] -
                                      record["waited_ns"] -
                                      record["threads_waited_ns"] -

@@ -52,12 +52,16 @@ class Counting:
         """Whether it foretold metric m better than the model of late."""
         return self.behind[m] > 0
 
-    def learn(self, text, nats):
-        """One more record: its 16 tokens, how surprised the model was."""
+    def learn(self, text, nats, absent=()):
+        """One more record: its 16 tokens, how surprised the model was, metrics
+        without a value, of which it says nothing."""
         if len(self.waiting) == self.WAITS:
             self._compare(self.waiting.pop(0), range(len(TIMES), N))
         said = []
         for m, x in enumerate(nats):
+            if m in absent:
+                said.append(None)
+                continue
             b = text[m + 1] - 1 - m * tokens.BINS
             counted = math.log((self.total[m] + self.FIRST * tokens.BINS) /
                                (self.seen[m][b] + self.FIRST))
@@ -70,6 +74,8 @@ class Counting:
 
     def _compare(self, said, metrics):
         for m in metrics:
+            if said[m] is None:
+                continue
             self.n[m] += 1
             self.behind[m] += (said[m] - self.behind[m]) / \
                 min(self.n[m], self.MEMORY)
@@ -91,39 +97,48 @@ class Surprise:
         self.centre = [0.0] * N
         self.spread = [LEAST_SPREAD] * N
         self.held = [0.0] * N
-        self.n = 0
+        self.n = [0] * N
 
-    def judge(self, nats, text, learns=True):
-        """nats [15], text [16] -> how strange the strangest metric is; learns
-        them, unless an episode goes on (Rarity.learns)."""
-        got = [self._metric(m, min(x, 1e3), learns, text)
+    def judge(self, nats, text, learns=True, absent=()):
+        """nats [15], text [16], metrics without a value -> how strange the
+        strangest metric is; learns them, unless an episode goes on
+        (Rarity.learns)."""
+        got = [self._fade(m, text) if m in absent else
+               self._metric(m, min(x, 1e3), learns, text)
                for m, x in enumerate(nats)]
         if learns:
-            self.counting.learn(text, nats)
-        self.n += 1
+            self.counting.learn(text, nats, absent)
         return max(0.0, *got)
 
-    def _metric(self, m, x, learns, text):
-        if self.n == 0:
-            self.centre[m] = x
-            return 0.0
-        s = max(self.spread[m], LEAST_SPREAD)
-        d = x - self.centre[m]
-        gain = self.n + 1 if self.n < MEMORY else MEMORY
-        far = abs(d)
-        pull = d if self.n < FREE or far < 4 * s else math.copysign(4 * s, d)
-        if learns:
-            self.centre[m] += pull / gain
-            self.spread[m] += (min(far, 2 * s) - self.spread[m]) / gain
-        z = min(d / s, Z_MOST)
+    def _fade(self, m, text):
+        self.held[m] *= KEEP
+        return self._known(m, self.held[m], text)
+
+    def _known(self, m, z, text):
+        """z, and 0 where counting leads."""
         memory = [tokens.NAMES.index(k) for k in ("host", "memory")]
         grows = any(text[k + 1] - 1 - k * tokens.BINS > tokens.BINS // 2
                     for k in memory)
         if self.counting.leads(m) and not (grows and m in memory):
-            self.held[m] = 0.0
-            return 0.0
+            self.held[m] = z = 0.0
+        return z
+
+    def _metric(self, m, x, learns, text):
+        n, self.n[m] = self.n[m], self.n[m] + 1
+        if n == 0:
+            self.centre[m] = x
+            return self._known(m, 0.0, text)
+        s = max(self.spread[m], LEAST_SPREAD)
+        d = x - self.centre[m]
+        gain = n + 1 if n < MEMORY else MEMORY
+        far = abs(d)
+        pull = d if n < FREE or far < 4 * s else math.copysign(4 * s, d)
+        if learns:
+            self.centre[m] += pull / gain
+            self.spread[m] += (min(far, 2 * s) - self.spread[m]) / gain
+        z = min(d / s, Z_MOST)
         self.held[m] = max(0.0, self.held[m] * KEEP + z * (1 - KEEP))
-        return max(self.held[m], z * AT_ONCE)
+        return self._known(m, max(self.held[m], z * AT_ONCE), text)
 
 
 class Extremes:
@@ -190,7 +205,7 @@ class Work:
     def judge(self, record, learns=True):
         """In spreads, 0 below; learns it, unless an episode goes on."""
         n, run = record["bursts"], record["run_ns"]
-        spent = run - min(run, record["waited_ns"])
+        spent = run - min(run, record["engine_waited_ns"])
         if n == 0 or spent <= run // self.TOLD or \
                 record["threads_waited_ns"] > run // self.OTHERS:
             return 0.0
@@ -266,8 +281,9 @@ def channels(nats, text, records, levels):
     """[5] of each record of a run: surprise, stall, extreme, work, unison; as
     if no episode were."""
     surprise = Surprise()
-    return [(surprise.judge(*a), *b) for a, b in
-            zip(zip(nats, text), without_model(records, levels))]
+    return [(surprise.judge(x, words, absent=record["absent"]), *row)
+            for x, words, record, row in
+            zip(nats, text, records, without_model(records, levels))]
 
 
 def judged(names, records, nats, judge):
@@ -283,7 +299,7 @@ def judged(names, records, nats, judge):
             judge.forget()
             judge.moved = bool(got)
         learns = judge.learns()
-        row = (surprise.judge(x, text, learns),
+        row = (surprise.judge(x, text, learns, record["absent"]),
                math.log2(1 + record["stall_ms"]),
                math.log2(1 + 4 * max(extremes.judge(levels, record["told"]))),
                work.judge(record, learns), unison.judge(record, learns))

@@ -48,10 +48,10 @@ def knows_times(r):
     return r["threads_waited_ns"] <= r["run_ns"] // LEFT
 
 
-def without(r, ns):
+def without(r, ns, waited_ns):
     """A time without what was waited for a processor; None if that was nearly
     all of it."""
-    rest = max(0, ns - r["waited_ns"])
+    rest = max(0, ns - waited_ns)
     return None if rest < ns // LEFT or not knows_times(r) else rest
 
 
@@ -59,7 +59,7 @@ def knows_phase(r, ns):
     """Whether little was waited beyond the exchange, beside this phase: in
     which one nobody knows."""
     return ns > 0 and knows_times(r) and \
-        max(0, r["waited_ns"] - r["exchange_ns"]) <= ns // LITTLE
+        max(0, r["engine_waited_ns"] - r["exchange_ns"]) <= ns // LITTLE
 
 
 def signed_level(value, unit):
@@ -134,17 +134,18 @@ class Tokens:
     def _levels(self, r):
         """Levels of the metrics by name; what has no value is left out."""
         n = r["bursts"]
-        got = {"host": signed_level(r["host_growth"], 256),
-               "memory": signed_level(r["device_growth"], 256),
-               "clock": signed_level(r["clock_ms"], 8),
+        got = {"clock": signed_level(r["clock_ms"], 8),
                "checks": count_level(r["lost"] + r["missing"] +
                                      r["wrong_place"])}
-        wall = without(r, r["wall_ns"])
-        if wall is not None:
+        if self.n_records >= FREE:
+            got["host"] = signed_level(r["host_growth"], 256)
+            got["memory"] = signed_level(r["device_growth"], 256)
+        wall = without(r, r["wall_ns"], r["waited_ns"])
+        if wall is not None and (n > 0 or r["paused_ns"] == 0):
             got["pace"] = level(wall) - level(max(n, 1))
         if n == 0:
             return got
-        run = without(r, r["run_ns"])
+        run = without(r, r["run_ns"], r["engine_waited_ns"])
         if run is not None:
             got["burst"] = level(run) - level(n)
         if knows_phase(r, r["delivery_ns"]) and r["events"] > 0:
@@ -192,6 +193,8 @@ class Tokens:
                         for late in self.metrics]
         self.levels = [levels.get(name, late.centre // 256)
                        for name, late in zip(NAMES, self.metrics)]
+        self.absent = {m for m, name in enumerate(NAMES)
+                       if name not in levels}
         self.told = [name in levels or late.n > 0
                      for name, late in zip(NAMES, self.metrics)]
         self.z16 = [late.z16(levels[name]) if name in levels else 0
@@ -217,8 +220,9 @@ def _unix_ms(text):
     return round(at.replace(tzinfo=timezone.utc).timestamp() * 1000)
 
 
-SUMS = ["bursts", "wall_ns", "waited_ns", "threads_waited_ns", "run_ns",
-        "delivery_ns", "dynamics_ns", "exchange_ns", "spikes", "squares",
+SUMS = ["bursts", "wall_ns", "paused_ns", "waited_ns", "engine_waited_ns",
+        "threads_waited_ns", "run_ns", "delivery_ns", "dynamics_ns",
+        "exchange_ns", "spikes", "squares",
         "events", "host_growth", "device_growth", "lost", "failures", "moves"]
 
 
@@ -253,10 +257,13 @@ def _record(line, before):
     areas = list(line["area_spikes"].values())
     past = before or line
     wall = round(line["seconds"] * 1e9)
+    paused = round(line.get("paused_s", 0) * 1e9)
     return {
         "burst": line["burst"], "unix_ms": _unix_ms(line["time"]),
-        "bursts": n, "wall_ns": wall,
+        "bursts": n, "wall_ns": max(0, wall - paused), "paused_ns": paused,
         "waited_ns": round(line.get("waited_s", 0) * 1e9),
+        "engine_waited_ns": round(line.get(
+            "engine_waited_s", line.get("waited_s", 0)) * 1e9),
         "threads_waited_ns": round(line.get("threads_waited_s", 0) * 1e9),
         "run_ns": total("burst_us"), "delivery_ns": total("delivery_us"),
         "dynamics_ns": total("dynamics_us"),
