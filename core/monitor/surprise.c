@@ -65,6 +65,7 @@ struct vly_surprise {
     vly_work work;
     vly_unison unison;
     uint64_t n;       /* records so far */
+    uint64_t n_read;  /* of them by the model */
     uint32_t quiet;   /* records since the last strange one, to QUIET */
     uint32_t episode; /* records of the one that goes on; 0: none does */
     bool moved; /* the net was, and work is that of before until it is judged */
@@ -259,7 +260,8 @@ static bool is_memory(uint32_t metric)
     return metric == VLY_METRIC_HOST || metric == VLY_METRIC_MEMORY;
 }
 
-/* Values of the channels, and the metric of each. */
+/* Values of the channels, and the metric of each. nats NULL: the model read
+ * nothing. */
 static void measure(vly_surprise *surprise, const vly_record *record,
                     const vly_record_note *note, const uint8_t *text,
                     const double *nats, uint32_t *metrics, vly_verdict *verdict)
@@ -274,8 +276,8 @@ static void measure(vly_surprise *surprise, const vly_record *record,
     values[0] = 0;
     metrics[0] = 0;
     for (uint32_t m = 0; m < VLY_METRICS; m++) {
-        const bool absent = note->absent & 1u << m;
-        verdict->nats[m] = nats[m];
+        const bool absent = !nats || note->absent & 1u << m;
+        verdict->nats[m] = nats ? nats[m] : 0;
         verdict->z[m] =
             absent ? fade(&surprise->metrics[m])
                    : judge_metric(&surprise->metrics[m], learns, nats[m]);
@@ -288,7 +290,7 @@ static void measure(vly_surprise *surprise, const vly_record *record,
             metrics[0] = m;
         }
     }
-    if (learns)
+    if (learns && nats)
         vly_counting_learn(&surprise->counting, text, nats, note->absent);
     values[VLY_CHANNEL_STALL] = bits(stall_ms(record, note));
     metrics[VLY_CHANNEL_STALL] =
@@ -314,9 +316,14 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
     tail_set *beyond = &surprise->beyond[record->on_device];
     vly_verdict made = {.burst = record->burst,
                         .warm = surprise->n >= VLY_TOKENS_WARM,
+                        .model_warm = surprise->n_read >= VLY_TOKENS_WARM,
                         .threshold = surprise->threshold,
                         .channel = names[0]};
     measure(surprise, record, note, text, nats, metrics, &made);
+    /* what the model did not read taught it nothing of how this net surprises
+     */
+    if (made.warm && !made.model_warm)
+        made.values[VLY_CHANNEL_SURPRISE] = 0;
     /* behind a move nothing else is usual yet */
     const bool behind = surprise->moved && !made.warm;
     for (int c = 0; c < VLY_CHANNELS; c++) {
@@ -359,6 +366,7 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
         surprise->quiet++;
     surprise->episode = surprise->quiet < QUIET ? surprise->episode + 1 : 0;
     surprise->n++;
+    surprise->n_read += nats != NULL;
     made.learns = may_learn(surprise);
     *verdict = made;
 }

@@ -85,6 +85,7 @@ typedef struct vly_verdict {
     uint32_t area;            /* which it is about, or VLY_NO_AREA */
     uint64_t burst;           /* at the record's end */
     bool warm;                /* there was enough before it to judge it by */
+    bool model_warm;          /* and the model had read enough of that */
     const char *channel;      /* that it scored by; "rule" of a fact */
     bool fact;    /* something is wrong by a rule (facts.h), warm or not */
     bool strange; /* a fact; or warm, and the score at or over the threshold */
@@ -109,7 +110,8 @@ void vly_surprise_devices(vly_surprise *surprise, const vly_tail *tails);
 
 /* Judges a record from the surprise of its tokens.
  *
- * nats  [VLY_METRICS] in the order of the metrics                  (in)
+ * nats  [VLY_METRICS] in the order of the metrics, or NULL: the model did not
+ *       read it, and it is judged by what needs none             (in)
  * note  of vly_tokens_make for the same record                     (in)
  * text  [VLY_TOKENS_PER_RECORD], likewise                          (in)
  * Thread  one at a time; no allocation */

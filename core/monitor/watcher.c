@@ -154,7 +154,7 @@ static void count(vly_watcher *watcher, bool read, const vly_verdict *verdict)
     vly_watcher_figures *figures = &watcher->figures;
     figures->records += read;
     figures->skipped += !read;
-    figures->early += read && !verdict->warm;
+    figures->early += read && !verdict->model_warm;
     figures->tokens += read ? VLY_TOKENS_PER_RECORD : 0;
     figures->anomalies += verdict->alarm;
     figures->score = verdict->score;
@@ -214,11 +214,10 @@ static bool judge(vly_watcher *watcher, bool reads)
     }
     watcher->device_told = false;
     watcher->lost_told = watcher->lost;
-    if (!reads)
-        note.absent = UINT32_MAX; /* nothing surprises who did not read it */
-    else if (!read_text(watcher, text, nats))
+    if (reads && !read_text(watcher, text, nats))
         return false;
-    vly_surprise_judge(watcher->surprise, &record, &note, text, nats, &verdict);
+    vly_surprise_judge(watcher->surprise, &record, &note, text,
+                       reads ? nats : NULL, &verdict);
     vly_tokens_hold(watcher->tokens, !verdict.learns);
     count(watcher, reads, &verdict);
     if (verdict.alarm)

@@ -80,8 +80,8 @@ typedef struct vly_watcher_figures {
     uint64_t samples; /* read of the ring */
     uint64_t checked; /* records of two samples that rules looked at: each */
     uint64_t records; /* read by the model */
-    uint64_t early;   /* of them not judged: too few before them, in the run
-                         or since the net was moved */
+    uint64_t early;   /* of them not judged: it had read too few before them,
+                         in the run or since the net was moved */
     uint64_t skipped; /* records that the model did not read: it was behind,
                          and they were judged by what needs none; or the sample
                          is in the next one's, as it came too soon after the one

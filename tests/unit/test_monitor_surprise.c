@@ -314,6 +314,45 @@ static void test_episode(void **state)
     vly_surprise_destroy(surprise);
 }
 
+/* Records that the model did not read are a past for all but the model. */
+static void test_unread(void **state)
+{
+    (void)state;
+    const vly_record_note note = {.told = UINT32_MAX,
+                                  .raised = VLY_NO_AREA,
+                                  .silent = VLY_NO_AREA,
+                                  .device = VLY_NO_AREA};
+    vly_surprise *surprise = NULL;
+    vly_verdict verdict;
+    uint32_t n = 0;
+    assert_int_equal(vly_surprise_create(usual_tails, 1, 0.1, &surprise, NULL),
+                     VLY_OK);
+    for (; n < 60; n++) {
+        /* 2 s in which nothing else happened, which takes no model */
+        const vly_record record = {
+            .burst = n, .bursts = 100, .wall_ns = n == 59 ? 2000000000u : 0};
+        vly_surprise_judge(surprise, &record, &note, any_text(n), NULL,
+                           &verdict);
+        assert_int_equal(verdict.alarm, n == 59);
+        assert_false(verdict.model_warm);
+    }
+    assert_string_equal(verdict.channel, "stall");
+    for (uint32_t i = 0; i < VLY_TOKENS_WARM; i++) {
+        verdict = feed(surprise, n++, VLY_METRIC_RATE, i == 20 ? 50 : 0);
+        assert_true(verdict.warm && !verdict.model_warm);
+        assert_false(verdict.strange);
+        assert_close(verdict.values[VLY_CHANNEL_SURPRISE], 0, 0);
+    }
+    for (uint32_t i = 0; i < 100; i++) {
+        verdict = feed(surprise, n++, VLY_METRIC_RATE, 0);
+        assert_true(verdict.model_warm && !verdict.alarm);
+    }
+    verdict = feed(surprise, n++, VLY_METRIC_RATE, 50);
+    assert_true(verdict.alarm);
+    assert_int_equal(verdict.metric, VLY_METRIC_RATE);
+    vly_surprise_destroy(surprise);
+}
+
 /* A metric of which the model knows less than counting does is not listened to,
  * however surprised it is; the same surprise counts where the model foretells
  * better, and for other metrics. */
@@ -583,6 +622,6 @@ int main(void)
         cmocka_unit_test(test_counting),     cmocka_unit_test(test_times),
         cmocka_unit_test(test_stalls),       cmocka_unit_test(test_refused),
         cmocka_unit_test(test_detectors),    cmocka_unit_test(test_gaussian),
-        cmocka_unit_test(test_sentence)};
+        cmocka_unit_test(test_unread),       cmocka_unit_test(test_sentence)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -242,6 +242,10 @@ static void test_late(void **state)
         assert_true(figures.skipped > 200);
     vly_watcher_end(all.watcher);
     assert_true(figures.records > 0);
+    /* what it did not read is no past to judge the rest by */
+    assert_int_equal(figures.early, figures.records < VLY_TOKENS_WARM
+                                        ? figures.records
+                                        : VLY_TOKENS_WARM);
     assert_int_equal(all.n_tokens, figures.records * VLY_TOKENS_PER_RECORD);
     assert_int_equal(all.n_bad + all.n_told, 0);
     end(&all);
