@@ -31,6 +31,7 @@ typedef struct folder_status {
     json_value summary; /* JSON_NULL: there is none */
     json_value answer;  /* of the run; JSON_NULL: it gave none */
     char state[24];     /* "running", "paused", "killed", or exit_reason */
+    char likely[640];   /* of a killed one, why; "": a kill is all there is */
     uint64_t burst;     /* the last that is known */
     uint64_t wanted;
 } folder_status;
@@ -64,15 +65,20 @@ static vly_status load(const char *folder, const char *name, bool needed,
     return status;
 }
 
-/* Of log.jsonl: events of a run, few and short. */
-static uint64_t last_burst(const char *folder)
+/* It holds no lock and did not say how it ended. Of log.jsonl: events of a run,
+ * few and short. */
+static void look_at_killed(folder_status *status)
 {
     folder_last last = {.burst = 0};
-    char *path = vly_format("%s/log.jsonl", folder);
+    char *path = vly_format("%s/log.jsonl", status->folder);
     if (path)
         folder_last_read(path, &last);
     vly_free(path);
-    return last.burst;
+    status->burst = last.burst > status->burst ? last.burst : status->burst;
+    (void)folder_likely(strcmp(last.event, "error") == 0 ? last.text : "",
+                        folder_is_full(status->folder),
+                        last.cut ? "log.jsonl" : "", status->likely,
+                        sizeof status->likely);
 }
 
 static void ask_run(folder_status *status)
@@ -107,8 +113,7 @@ static void find_state(folder_status *status)
     if (ended)
         return;
     if (!folder_is_locked(status->folder)) {
-        const uint64_t seen = last_burst(status->folder);
-        status->burst = seen > status->burst ? seen : status->burst;
+        look_at_killed(status);
         return;
     }
     snprintf(status->state, sizeof status->state, "running");
@@ -143,6 +148,8 @@ static void print_text(const folder_status *status)
     const bool live = answer->kind == JSON_OBJECT;
     tool_plain_text text;
     tool_print("state             %s\n", status->state);
+    if (status->likely[0])
+        tool_print("likely            %s\n", tool_plain(status->likely, &text));
     if (json_find_text(manifest, "message"))
         tool_print("message           %s\n",
                    text_of(manifest, "message", &text));
@@ -189,6 +196,8 @@ static int print_json(const folder_status *status, vly_error *error)
     json_init(&json, true);
     json_object(&json, NULL);
     json_text(&json, "state", status->state);
+    if (status->likely[0])
+        json_text(&json, "likely", status->likely);
     json_text(&json, "message", json_find_text(manifest, "message"));
     json_text(&json, "genome", json_find_text(manifest, "genome"));
     json_text(&json, "backend",

@@ -9,10 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "json_reader.h"
+
+/* Below that a file system counts as full: a line of a run may be as long. */
+static const double least_bytes = 65536;
 
 bool folder_is_locked(const char *folder)
 {
@@ -25,6 +29,33 @@ bool folder_is_locked(const char *folder)
         flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     close(fd);
     return locked;
+}
+
+bool folder_is_full(const char *folder)
+{
+    struct statvfs disk;
+    return statvfs(folder, &disk) == 0 &&
+           (double)disk.f_bavail * (double)disk.f_frsize < least_bytes;
+}
+
+bool folder_likely(const char *message, bool full, const char *cut, char *text,
+                   size_t capacity)
+{
+    if (message[0])
+        (void)snprintf(text, capacity, "an error, which is its last word: %s",
+                       message);
+    else if (full)
+        (void)snprintf(text, capacity,
+                       "its disk was full, as it is now: it could not write "
+                       "how it ended");
+    else if (cut[0])
+        (void)snprintf(text, capacity,
+                       "killed while it wrote, or its disk was full: the last "
+                       "line of %s is cut",
+                       cut);
+    else
+        text[0] = '\0';
+    return text[0] != '\0';
 }
 
 static void copy(const json_value *line, const char *key, char *to,

@@ -6,10 +6,21 @@
 #define VOLLEY_TOOLS_FOLDER_STATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A run holds a lock on its log.jsonl as long as it lives. */
 bool folder_is_locked(const char *folder);
+
+/* No room is left where it is: a line of a run may be as long as what is. */
+bool folder_is_full(const char *folder);
+
+/* Why a run that did not say how it ended likely did not, from what its log
+ * says last of an error ("": of none), whether its folder is full, and a file
+ * whose last line is cut ("": none is). false: nothing but that it was killed.
+ */
+bool folder_likely(const char *message, bool full, const char *cut, char *text,
+                   size_t capacity);
 
 /* The last that a file of JSON lines says. */
 typedef struct folder_last {

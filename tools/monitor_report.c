@@ -255,6 +255,9 @@ static void print_how_it_went(const report *page)
                tool_thousands(count_of(s, "synaptic_events")),
                tool_rate_text(json_find_number(s, "events_per_s", 0)));
     tool_print("  digest     %s\n", text_of(s, "digest", &copy));
+    if (json_find_number(s, "paused_s", 0) > 0)
+        tool_print("  paused     %s by who asked for it, part of no record\n",
+                   tool_seconds(json_find_number(s, "paused_s", 0)));
     print_losses(s);
     report_moves_print(page);
     print_monitor(s);
@@ -307,6 +310,8 @@ static void print_finding(const report_finding *found)
 static void print_unusual(report *page, bool all, const char *telemetry)
 {
     uint32_t n = page->n_findings;
+    const bool own = !page->watched && !page->other[0];
+    tool_plain_text copy;
     tool_print("\nWHAT WAS UNUSUAL\n");
     const bool ended_badly = report_end_unusual(page);
     if (!page->watched && !telemetry) {
@@ -320,15 +325,18 @@ static void print_unusual(report *page, bool all, const char *telemetry)
         tool_print("  The monitor watched this run and told of %u thing%s, "
                    "which the page without\n  --telemetry shows. ",
                    page->n_told, page->n_told == 1 ? "" : "s");
+    if (telemetry && page->other[0])
+        tool_print("This telemetry is not its own:\n  %s is of %s.\n  ",
+                   tool_plain(telemetry, &copy), page->other);
     if (telemetry && page->n_judged == 0) {
         tool_print("%s telemetry has no record that\n  could be judged.\n",
-                   page->watched ? "That" : "Its");
+                   own ? "Its" : "That");
         return;
     }
     if (telemetry)
         tool_print("This is what a windowed Gaussian finds in %s\n  "
                    "telemetry, from %g deviations on.\n",
-                   page->watched ? "that" : "its", REPORT_UNUSUAL);
+                   own ? "its" : "that", REPORT_UNUSUAL);
     if (n == 0) {
         tool_print("  nothing%s\n", ended_badly ? " else" : "");
         return;

@@ -53,6 +53,7 @@ typedef struct report {
     bool watched;      /* by the monitor, while it ran */
     uint32_t n_told;   /* things that it told */
     uint64_t n_judged; /* records that report_judge looked at */
+    char other[160];   /* of what else its telemetry is; "": of this run */
 } report;
 
 /* Of a page with a manifest. Errors  E_NOMEM */
@@ -71,7 +72,8 @@ void report_moves_print(const report *page);
 vly_status report_add(report *page, const report_finding *found,
                       vly_error *error);
 /* What a windowed Gaussian finds in a telemetry, records close to each other as
- * one. Errors  those of telemetry_file_open */
+ * one; a file of another run is judged, and said to be one. Errors  those of
+ * telemetry_file_open */
 vly_status report_judge(report *page, const char *telemetry, vly_error *error);
 
 #endif

@@ -6,15 +6,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "folder_state.h"
 #include "tool.h"
-
-/* Below that a file system counts as full: a line of a run may be as long. */
-static const double least_bytes = 65536;
 
 static uint64_t count_of(const json_value *value, const char *key)
 {
@@ -58,7 +54,6 @@ static vly_status look_into(report *page, vly_error *error)
 vly_status report_end_find(report *page, vly_error *error)
 {
     report_end *end = &page->end;
-    struct statvfs disk;
     const char *reason = json_find_text(&page->manifest, "exit_reason");
     (void)snprintf(end->state, sizeof end->state, "%s",
                    reason ? reason : "running");
@@ -66,8 +61,7 @@ vly_status report_end_find(report *page, vly_error *error)
         return VLY_OK;
     if (!folder_is_locked(page->folder))
         (void)snprintf(end->state, sizeof end->state, "killed");
-    end->full = statvfs(page->folder, &disk) == 0 &&
-                (double)disk.f_bavail * (double)disk.f_frsize < least_bytes;
+    end->full = folder_is_full(page->folder);
     return look_into(page, error);
 }
 
@@ -81,16 +75,9 @@ bool report_end_is(const report *page, const char *state)
 static void print_likely(const report_end *end)
 {
     tool_plain_text copy;
-    if (end->message[0])
-        tool_print("  likely     an error, which is its last word: %s\n",
-                   tool_plain(end->message, &copy));
-    else if (end->full)
-        tool_print("  likely     its disk was full, as it is now: it could not "
-                   "write how it ended\n");
-    else if (end->cut[0])
-        tool_print("  likely     killed while it wrote, or its disk was full: "
-                   "the last line of %s is cut\n",
-                   end->cut);
+    char text[640];
+    if (folder_likely(end->message, end->full, end->cut, text, sizeof text))
+        tool_print("  likely     %s\n", tool_plain(text, &copy));
     else
         tool_print(
             "  likely     killed (kill -9, the system out of memory, a "

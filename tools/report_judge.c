@@ -12,6 +12,7 @@
 #include "monitor/detectors.h"
 #include "monitor/surprise.h"
 #include "telemetry_file.h"
+#include "tool.h"
 
 /* Records without anything unusual that end an episode. */
 enum { APART = 16 };
@@ -122,6 +123,27 @@ static vly_status judge(report *page, telemetry_file *file,
     return found.number > 0 ? report_add(page, &found, error) : VLY_OK;
 }
 
+/* A file may be given for another run's, or be written over by a later one. */
+static void compare(report *page, const telemetry_file *file)
+{
+    const double neurons = json_find_number(&page->manifest, "neurons", 0);
+    const double dt_ms = json_find_number(&page->manifest, "dt_ms", 0);
+    const char *start = json_find_text(&page->manifest, "start");
+    const char *began = telemetry_file_start(file);
+    tool_plain_text copy;
+    uint64_t sum = 0;
+    for (uint32_t a = 0; a < telemetry_file_areas(file); a++)
+        sum += telemetry_file_neurons(file)[a];
+    if ((double)sum != neurons || telemetry_file_dt_ms(file) != dt_ms)
+        (void)snprintf(page->other, sizeof page->other,
+                       "another network: %s neuron%s, a burst is %g ms",
+                       tool_thousands(sum), sum == 1 ? "" : "s",
+                       telemetry_file_dt_ms(file));
+    else if (began[0] && start && strcmp(began, start) != 0)
+        (void)snprintf(page->other, sizeof page->other,
+                       "another run, started %s", tool_plain(began, &copy));
+}
+
 vly_status report_judge(report *page, const char *telemetry, vly_error *error)
 {
     telemetry_file *file = NULL;
@@ -129,8 +151,10 @@ vly_status report_judge(report *page, const char *telemetry, vly_error *error)
     vly_status status = telemetry_file_open(telemetry, &file, error);
     if (status == VLY_OK)
         status = vly_detector_create(VLY_DETECTOR_GAUSSIAN, &detector, error);
-    if (status == VLY_OK)
+    if (status == VLY_OK) {
+        compare(page, file);
         status = judge(page, file, detector, error);
+    }
     vly_detector_destroy(detector);
     telemetry_file_close(file);
     return status;

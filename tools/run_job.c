@@ -446,6 +446,7 @@ void run_job_execute(run_job *job)
     vly_status status = run_swaps(job);
     result->run_s = (double)(vly_clock_ns() - begin) * 1e-9 - result->paused_s;
     result->thread_s = thread_seconds() - thread_s;
+    run_watch_last(job);
     run_control_close(job);
     tool_progress_end(&job->progress);
     tool_signals_watch(NULL);

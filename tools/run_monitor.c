@@ -88,13 +88,21 @@ static vly_status find_shipped(char *path, size_t capacity, vly_error *error)
 static vly_status load(run_job *job, run_monitor *made, vly_error *error)
 {
     const run_monitor_plan *plan = &job->plan.monitor;
+    vly_error why = VLY_ERROR_INIT;
     vly_status status = VLY_OK;
     if (plan->model)
         snprintf(made->model, sizeof made->model, "%s", plan->model);
     else
         VLY_TRY(find_shipped(made->model, sizeof made->model, error));
     status = vly_watcher_rwkv_open(job->registry, made->model, plan->device,
-                                   &made->rwkv, error);
+                                   &made->rwkv, &why);
+    /* what is wrong with the model begins with its file */
+    if (status != VLY_OK && plan->device_given &&
+        strncmp(why.message, made->model, strlen(made->model)) != 0)
+        status = vly_fail(error, status, "--monitor-device %s: %s",
+                          plan->device, why.message);
+    else if (status != VLY_OK)
+        *error = why;
 out:
     return status;
 }

@@ -399,6 +399,7 @@ static vly_status describe(run_watch *watch, const run_job *job,
     }
     watch->net = (watch_net){.genome = job->plan.path,
                              .title = job->build.genome->title,
+                             .start = job->result.start,
                              .areas = watch->names,
                              .neurons = watch->neurons,
                              .n_areas = n,
@@ -461,14 +462,18 @@ vly_status run_watch_open(run_job *job, vly_error *error)
     return status;
 }
 
+void run_watch_last(run_job *job)
+{
+    if (job->watch)
+        put_sample(job);
+}
+
 vly_status run_watch_close(run_job *job, vly_error *error)
 {
     run_watch *watch = job->watch;
     vly_status status = VLY_OK;
     if (!watch)
         return VLY_OK;
-    if (watch->ring && job->net)
-        put_sample(job);
     /* before its lines are closed: it has notes for them */
     vly_status monitored = run_monitor_close(job, error);
     if (watch->runs) {

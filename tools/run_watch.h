@@ -47,8 +47,11 @@ void run_watch_leave(run_job *job);
 void run_watch_look(run_job *job);
 /* When the next one is (vly_clock_ns), of a run that is watched. */
 uint64_t run_watch_due(const run_job *job);
-/* The last sample; ends the threads, closes the file. NULL is legal. Errors
- * are those of the file. */
+/* The last sample, of all up to now: what a run does behind its last burst is
+ * in no record. [burst loop] */
+void run_watch_last(run_job *job);
+/* Ends the threads, closes the file. NULL is legal. Errors are those of the
+ * file. */
 vly_status run_watch_close(run_job *job, vly_error *error);
 /* Members of the summary: samples, what was lost, what it cost. */
 void run_watch_json(const run_job *job, json_writer *json);
@@ -57,6 +60,7 @@ void run_watch_json(const run_job *job, json_writer *json);
 typedef struct watch_net {
     const char *genome;
     const char *title;
+    const char *start;        /* as the manifest has it */
     const char *const *areas; /* [n_areas] names */
     const uint32_t *neurons;  /* [n_areas] */
     uint32_t n_areas;

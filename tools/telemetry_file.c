@@ -25,6 +25,7 @@ struct telemetry_file {
     char **names;
     uint32_t *neurons;
     double dt_ms;
+    char start[40];
     vly_tokens *tokens;
     bool any;       /* there is a line before */
     uint64_t burst; /* of it, as are the next ones */
@@ -113,7 +114,9 @@ static vly_status read_head(telemetry_file *file, vly_error *error)
     if (status != VLY_OK)
         return status;
     const json_value *neurons = json_find(&head, "neurons");
+    const char *start = json_find_text(&head, "start");
     file->number = file->number ? file->number : 1;
+    (void)snprintf(file->start, sizeof file->start, "%s", start ? start : "");
     file->dt_ms = json_find_number(&head, "dt_ms", NAN);
     if (json_find_number(&head, "telemetry", 0) != 1 || !neurons ||
         neurons->kind != JSON_OBJECT || !(file->dt_ms > 0))
@@ -188,6 +191,11 @@ const uint32_t *telemetry_file_neurons(const telemetry_file *file)
 double telemetry_file_dt_ms(const telemetry_file *file)
 {
     return file->dt_ms;
+}
+
+const char *telemetry_file_start(const telemetry_file *file)
+{
+    return file->start;
 }
 
 void telemetry_file_hold(telemetry_file *file, bool held)

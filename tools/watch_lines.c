@@ -75,6 +75,7 @@ static void put_head(watch_lines *lines)
     json_object(&json, NULL);
     json_u64(&json, "telemetry", 1); /* version of the format */
     json_text(&json, "genome", net->genome);
+    json_text(&json, "start", net->start);
     json_text(&json, "backend", backend);
     json_number(&json, "dt_ms", net->dt_ms);
     json_u64(&json, "bursts_wanted", net->n_bursts);

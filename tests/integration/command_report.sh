@@ -158,13 +158,15 @@ prints '3 neurons, 2 synapses'
 prints 'bursts     100'
 prints 'not known: no monitor watched this run, and it left no telemetry'
 expect 0 monitor report run --telemetry "$golden/telemetry.jsonl"
-prints 'No monitor watched this run.'
+prints 'No monitor watched this run. This telemetry is not its own:'
+prints '/telemetry.jsonl is of another network: '
+prints ' neurons, a burst is 10 ms.'
 prints 'an area fell silent: its input was lost or it is inhibited'
 prints 'burst 21,479 to 21,959'
 holds [ "$(grep -c '    when ' out)" = 1 ]
 head -n 1 "$golden/telemetry.jsonl" >run/telemetry.jsonl
 expect 0 monitor report run
-prints 'Its telemetry has no record that'
+prints 'That telemetry has no record that'
 cp "$golden/telemetry.jsonl" run/
 expect 0 monitor report run
 holds [ "$(grep -c '    when ' out)" = 1 ]
@@ -240,6 +242,15 @@ prints '  moved      by burst 5,000: a burst took 20 us before and 50 us after'
 prints '  records    7, of 100 ms in the mean; the longest 100 ms for 1,000 bursts, by burst 1,000'
 echo '{"burst": 9000, "area_spikes": {}}' >>moved/telemetry.jsonl
 expect 2 monitor report moved
+# its telemetry was written over by another run of the same network
+expect 0 run sound.toml --bursts 200 --backend cpu:1 -o first --telemetry t.jsonl
+expect 0 monitor report first
+holds [ "$(grep -c 'not its own' out)" = 0 ]
+expect 0 run sound.toml --bursts 200 --backend cpu:1 -o second --telemetry t.jsonl
+expect 0 monitor report second
+holds [ "$(grep -c 'not its own' out)" = 0 ]
+expect 0 monitor report first
+prints '  t.jsonl is of another run, started 20'
 run_long() { # FOLDER OPTIONS...: until it has some records
     long=$1
     shift
@@ -260,6 +271,35 @@ prints ' of 900,000,000, 20'
 prints ', exit code 6'
 prints '  The run ended by a signal.'
 prints '  nothing else'
+# a pause that was asked for is no part of a record, and nothing unusual
+run_long paused --telemetry paused/telemetry.jsonl --monitor
+holds wait_for has_lines 60 paused/telemetry.jsonl
+expect 0 ctl $pid pause
+sleep 1
+expect 0 ctl $pid resume
+lines=$(wc -l <paused/telemetry.jsonl)
+holds wait_for has_lines $((lines + 5)) paused/telemetry.jsonl
+kill -TERM $pid
+wait $pid
+expect 0 monitor report paused
+prints '  paused     '
+prints ' by who asked for it, part of no record'
+expect 0 monitor tokens paused/telemetry.jsonl --json \
+    --model "$2/core/monitor/model/telemetry.safetensors"
+cat >pauses.py <<'END_OF_PAUSES'
+import json
+lines = [json.loads(line) for line in open("paused/telemetry.jsonl")][1:]
+lines = [line for line in lines if "seconds" in line]
+held = [line for line in lines if line["paused_s"] > 0]
+assert len(held) == 1 and 0.9 < held[0]["paused_s"] <= held[0]["seconds"], held
+# a stall of so long would be 10 (log2 of ms): a busy machine has shorter ones
+scores = [json.loads(line) for line in open("out")]
+scores = [line["stall"] for line in scores if line["burst"] == held[0]["burst"]]
+assert len(scores) == 1 and scores[0] < 9.5, scores
+END_OF_PAUSES
+if command -v python3 >/dev/null 2>&1; then
+    holds python3 pauses.py
+fi
 # killed, gone on with: the summary of the run before is not that of this one
 expect 0 run sound.toml --bursts 40 --backend cpu:1 -o killed
 run_long killed --force --telemetry killed/telemetry.jsonl --monitor
@@ -289,10 +329,13 @@ on_disk='mount -t tmpfs -o size=256k none disk || exit 9
 "$0" run sound.toml --bursts 20000 --backend cpu:1 --quiet -o disk/run \
     --digest-log disk/run/digests
 "$0" monitor report disk/run >full.txt
+"$0" status disk/run >state.txt
 rm -r disk/run
 cp -r killed disk/
 head -c 300000 /dev/zero >disk/filler
-"$0" monitor report disk/killed >later.txt'
+"$0" monitor report disk/killed >later.txt
+"$0" status disk/killed >>state.txt
+"$0" status disk/killed --json >state.json'
 if unshare -rm sh -c 'mount -t tmpfs -o size=64k none disk' 2>/dev/null; then
     unshare -rm sh -c "$on_disk" "$volley" 2>err
     cp full.txt out
@@ -300,6 +343,10 @@ if unshare -rm sh -c 'mount -t tmpfs -o size=64k none disk' 2>/dev/null; then
     prints 'disk/run/digests: cannot be written: No space left on device'
     cp later.txt out
     prints '  likely     its disk was full, as it is now'
+    cp state.txt out
+    prints 'likely            an error, which is its last word: '
+    prints 'likely            its disk was full, as it is now'
+    holds grep -q '"likely": "its disk was full' state.json
 fi
 expect 0 run sound.toml --bursts 200 --backend cpu:1 -o again --checkpoint c.vck
 expect 0 run sound.toml --bursts 300 --backend cpu:1 -o again --resume c.vck

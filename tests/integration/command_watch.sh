@@ -116,6 +116,7 @@ refused 4 --monitor=no.safetensors
 refused 4 --resume no.ckpt
 refused 3 --backend nonesuch
 refused 3 --monitor --monitor-device nonesuch
+says '--monitor-device nonesuch: '
 refused 2 --set area.X.neurons=3
 "$volley" run small.toml -o refused --device-telemetry all --metrics 0 \
     >out 2>err || {
