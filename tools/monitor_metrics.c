@@ -47,8 +47,12 @@ char *monitor_metrics(const run_monitor_figures *figures, bool watches)
          "Of these with enough before them to be judged.",
          (double)(w->records - w->early)},
         {"skipped_samples_total",
-         "Samples put into the next record: the monitor was behind.",
+         "Records that the model did not read: it was behind, or they were "
+         "part of the next one.",
          (double)w->skipped},
+        {"hurried_records_total",
+         "Of those that it read, by the second thread: the first was late.",
+         (double)w->hurried},
         {"lost_samples_total", "Samples written over before they were read.",
          (double)w->lost},
         {"tokens_total", "Tokens that the model read.", (double)w->tokens},

@@ -59,11 +59,13 @@ typedef struct lengths {
 
 static void add_length(lengths *of, const telemetry_entry *entry)
 {
-    of->sum += entry->seconds;
+    /* without pauses that were asked for */
+    const double seconds = (double)entry->record.wall_ns * 1e-9;
+    of->sum += seconds;
     of->n++;
-    if (entry->seconds <= of->longest)
+    if (seconds <= of->longest)
         return;
-    of->longest = entry->seconds;
+    of->longest = seconds;
     of->bursts = entry->record.bursts;
     of->burst = entry->record.burst;
 }

@@ -34,14 +34,19 @@ static void put_way(const run_monitor_figures *figures, double wanted,
     const double records = (double)figures->watched.checked;
     const double asked = figures->every_ms;
     const double took = records > 0 ? figures->seconds * 1e3 / records : asked;
-    const double every = one_digit(
-        fmax(figures->seconds * 1e3 / wanted, RUN_WATCH_EVERY_LEAST_MS));
+    const double least = RUN_WATCH_EVERY_LEAST_MS;
+    const double every = figures->seconds * 1e3 / wanted;
     const double run_s = wanted * fmax(took, asked) * 1e-3;
-    if (every < asked && took < 1.5 * asked)
+    if (every < asked && every >= least && took < 1.5 * asked)
         snprintf(text, capacity,
                  "--telemetry-every %g (now %g ms), or a run of %.3g s, would "
                  "do",
-                 every, asked, run_s);
+                 fmax(one_digit(every), least), asked, run_s);
+    else if (least < asked && every < least && took < 1.5 * asked)
+        snprintf(text, capacity,
+                 "a run of %.3g s, or of %.3g s with --telemetry-every %g (now "
+                 "%g ms), would do",
+                 run_s, wanted * least * 1e-3, least, asked);
     else
         snprintf(text, capacity, "a run of %.3g s would do", run_s);
 }
@@ -69,7 +74,8 @@ bool run_monitor_unjudged(const run_monitor_figures *figures, char *text,
                  "each move of the net, only tell what is usual; longer "
                  "without a move would do; rules looked at every one",
                  VLY_TOKENS_WARM);
-    else if (seen->checked >= (uint64_t)wanted && figures->usage.budget < 1)
+    else if (seen->checked >= (uint64_t)wanted && figures->usage.budget < 1 &&
+             run_monitor_share(figures) >= figures->usage.budget / 2)
         snprintf(text, capacity,
                  "the model judged no record: it came to %llu of %llu, and the "
                  "first %d only tell what is usual; a --monitor-budget above "
@@ -106,6 +112,7 @@ void run_monitor_figures_json(const run_monitor_figures *figures,
     json_u64(json, "judged", seen->records - seen->early);
     json_u64(json, "skipped", seen->skipped);
     json_u64(json, "lost", seen->lost);
+    json_u64(json, "hurried", seen->hurried);
     json_u64(json, "tokens", seen->tokens);
     json_u64(json, "anomalies", seen->anomalies);
     json_u64(json, "anomalies_by_rule", seen->facts);

@@ -19,6 +19,7 @@ typedef struct reader {
     char *line; /* of getline */
     size_t capacity;
     size_t number; /* of the line, from 1 */
+    size_t empty;  /* number of the first empty one before it; 0: none */
     size_t column; /* from 0 */
 } reader;
 
@@ -39,6 +40,7 @@ static const char *field(const char *line, size_t k, size_t *length)
 /* The next line that is not empty. */
 static bool next_line(reader *by)
 {
+    by->empty = 0;
     while (getline(&by->line, &by->capacity, by->stream) > 0) {
         by->number++;
         /* a mark of UTF-8, as spreadsheets write it */
@@ -46,6 +48,8 @@ static bool next_line(reader *by)
             memmove(by->line, by->line + 3, strlen(by->line + 3) + 1);
         if (by->line[strspn(by->line, " \t\r\n")] != '\0')
             return true;
+        if (by->empty == 0)
+            by->empty = by->number;
     }
     return false;
 }
@@ -97,6 +101,12 @@ static vly_status read_values(reader *by, bool has_line, series_file *file,
         size_t length = 0;
         double value = 0;
         const char *text = field(by->line, by->column, &length);
+        /* of one column that is a row without its number */
+        if (by->empty > 0 && !has_line && !strchr(by->line, ','))
+            return vly_fail(error, VLY_E_PARSE,
+                            "%s:%zu: an empty line between rows, wanted a "
+                            "number",
+                            by->path, by->empty);
         if (!number_of(text, length, &value))
             return vly_fail(error, VLY_E_PARSE,
                             "%s:%zu: column %zu is \"%.*s\", wanted a number",

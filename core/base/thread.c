@@ -381,6 +381,16 @@ const char *vly_thread_background(void)
     return NULL;
 }
 
+void vly_thread_nicer(int by)
+{
+    const id_t thread = (id_t)syscall(SYS_gettid);
+    errno = 0;
+    const int before = getpriority(PRIO_PROCESS, thread);
+    if (errno == 0)
+        (void)setpriority(PRIO_PROCESS, thread,
+                          before + by < 19 ? before + by : 19);
+}
+
 void vly_thread_foreground(pthread_t thread)
 {
     const struct sched_param none = {0};

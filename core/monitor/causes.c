@@ -11,11 +11,21 @@
 #include "monitor/facts.h"
 #include "monitor/surprise.h"
 
+static double power_of_2(double levels)
+{
+    return vly_exp(levels / 64 * 0.69314718055994531);
+}
+
 /* Deviations in sixteenths of a spread: from FAR on a metric moved, up to NEAR
  * it did not; from LEANS on it went that way, if others say so too. Where no
  * row fits, NEAR is enough: what was found by a model or by what lasts need not
  * be far in this record. */
 enum { FAR = 64, NEAR = 32, LEANS = 16 };
+
+/* By so many levels (8 times) must unison have risen beyond the rate for the
+ * rate to be its consequence: neurons that fire more by themselves vary as
+ * their mean does. */
+enum { TOGETHER = 192 };
 
 /* What a row wants of a metric. */
 typedef enum want { ANY, UP, DOWN, STILL, NOT_UP, NOT_FAR, FALLS } want;
@@ -225,6 +235,14 @@ static bool by_channel(const vly_verdict *verdict, const char *channel)
     return verdict->channel && strcmp(verdict->channel, channel) == 0;
 }
 
+/* Of a verdict by unison. */
+static bool is_together(const vly_verdict *verdict, const vly_record_note *note)
+{
+    const int32_t rate =
+        note->level[VLY_METRIC_RATE] - note->centre[VLY_METRIC_RATE];
+    return verdict->times > power_of_2(rate + TOGETHER);
+}
+
 const char *vly_verdict_likely(const vly_verdict *verdict,
                                const vly_record *record,
                                const vly_record_note *note)
@@ -245,7 +263,7 @@ const char *vly_verdict_likely(const vly_verdict *verdict,
      * area is gone; times and memory follow */
     if (by_channel(verdict, "unison") && note->n_silent == 0 &&
         (note->z16[VLY_METRIC_RATE] < FAR ||
-         note->z16[VLY_METRIC_RAISED] < FAR))
+         note->z16[VLY_METRIC_RAISED] < FAR || is_together(verdict, note)))
         return SYNCHRONY;
     const char *cause = vly_verdict_cause(record, note);
     return !cause && by_channel(verdict, "stall")
@@ -288,11 +306,6 @@ uint32_t vly_note_area(const vly_record_note *note, uint32_t metric)
 }
 
 /* ---- sentences ---------------------------------------------------------- */
-
-static double power_of_2(double levels)
-{
-    return vly_exp(levels / 64 * 0.69314718055994531);
-}
 
 /* Back from signed_level of tokens.c. */
 static double size_of(int32_t level, double unit)

@@ -353,7 +353,7 @@ bool vly_tokens_make(vly_tokens *tokens, const vly_record *record,
                             .lowered = VLY_NO_AREA,
                             .silent = VLY_NO_AREA,
                             .device = VLY_NO_AREA};
-    if (record->bursts > 0 && tokens->wall.n >= VLY_RUNNING_FREE &&
+    if (tokens->wall.n >= VLY_RUNNING_FREE &&
         ((int64_t)vly_token_level(record->wall_ns) + 64) * 256 <
             tokens->wall.centre)
         return false;

@@ -138,7 +138,7 @@ vly_status vly_tokens_create(uint32_t n_areas, uint32_t n_device,
 void vly_tokens_destroy(vly_tokens *tokens); /* NULL is legal */
 
 /* false: the record is too short beside the others (less than half of their
- * time, and the net moved on), as the last one of a run is: nothing has
+ * time), as the last one of a run or one about a pause is: nothing has
  * changed, and the caller goes on to the next sample with the same `from`.
  *
  * area_spikes  [n_areas]                                          (in)

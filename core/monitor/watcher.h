@@ -7,7 +7,10 @@
  * Beside that stand rules (facts.h), for which every sample is looked at, also
  * those that the model skips or cannot judge yet, and while it may not work.
  *
- * It never makes a run wait, so it may fall behind. Then the model skips
+ * It never makes a run wait, so it may fall behind: its thread gets only what
+ * processor time nobody wants, and a second one helps where that is none (a
+ * little below the process's priority, within the same budget, from a second
+ * behind on). Where that is not enough either the model skips
  * records: what needs none (surprise.h) looks at each of them, and the model
  * goes on with the newest. At the end of a run what is in the ring is judged
  * without regard to the budget, because nobody else wants the device any more,
@@ -87,6 +90,7 @@ typedef struct vly_watcher_figures {
                          is in the next one's, as it came too soon after the one
                          before; or judged by rules alone: the net was moved */
     uint64_t lost;    /* samples that were written over first */
+    uint64_t hurried; /* of records, those that the second thread read */
     uint64_t tokens;
     uint64_t anomalies;
     uint64_t facts; /* of them by a rule */

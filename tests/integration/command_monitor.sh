@@ -213,7 +213,7 @@ holds grep -q '"commands_left": 1' left.json
     --monitor=nervous.safetensors --monitor-budget 1 --telemetry-every 20 \
     --control "$folder/ctl" --checkpoint c.vck --metrics 0 \
     --on-anomaly log --on-anomaly checkpoint --on-anomaly pause \
-    --on-anomaly 'command:printf "%s\n" "$VOLLEY_ANOMALY" >told; mv told told.json' \
+    --on-anomaly 'command:test -e told.json || { printf "%s\n" "$VOLLEY_ANOMALY" >told; mv told told.json; }' \
     >out.long 2>err.long &
 pid=$!
 trap 'kill -9 $pid 2>/dev/null; rm -rf "$folder"' EXIT
@@ -263,7 +263,9 @@ assert got["tokens_total"] == 16 * got["records_total"], got
 assert got["threshold"] > 0 and got["budget_ratio"] == 1, got
 assert got["used_ratio"] > 0 and got["spent_seconds_total"] > 0, got
 assert got["steps_total"] >= got["records_total"], got
-assert got["records_total"] >= got["judged_records_total"] >= 1, got
+# the first may be told by what needs no model, before that has read enough
+judged = max(0, got["records_total"] - 32)
+assert got["judged_records_total"] == judged, got
 assert got["samples_total"] > got["checked_records_total"] >= 1, got
 assert got["anomalies_total"] >= got["facts_total"] == 0, got
 assert {"skipped_samples_total", "lost_samples_total", "score",

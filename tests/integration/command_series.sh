@@ -43,6 +43,16 @@ expect 2 monitor series "$shipped" gap.csv --column value
 says 'gap.csv:34: column 1 is "", wanted a number'
 expect 2 monitor series "$shipped" bare.csv --column value
 says 'bare.csv:1: no column "value", found 1'
+# an empty line of one column is a number that is not there; at the end it is not
+{ seq 20 && echo && seq 21 40 && echo; } >hole.csv
+expect 2 monitor series "$shipped" hole.csv
+says 'hole.csv:21: an empty line between rows, wanted a number'
+{ echo value && echo && seq 33 && printf '\n\n'; } >below.csv
+expect 2 monitor series "$shipped" below.csv
+says 'below.csv:2: an empty line'
+{ echo value && seq 33 && printf '\n\n'; } >end.csv
+expect 0 monitor series "$shipped" end.csv --json
+holds has_lines 33 out
 if ! command -v python3 >/dev/null 2>&1; then
     echo "no python3: no series to compare with"
     done_checks

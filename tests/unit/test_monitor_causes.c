@@ -277,6 +277,14 @@ static void test_causes(void **state)
     up.z16[VLY_METRIC_RATE] = 100;
     assert_non_null(
         strstr(vly_verdict_likely(&verdict, &bursts, &up), "runaway"));
+    /* twice the spikes: of pulses, where they vary as 17 times as many do */
+    up.level[VLY_METRIC_RATE] = 64;
+    verdict.times = 15;
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &bursts, &up), "runaway"));
+    verdict.times = 17;
+    assert_non_null(
+        strstr(vly_verdict_likely(&verdict, &bursts, &up), "synchrony"));
     CAUSE(SILENT, 256, DISPERSION, 90, "fell silent");
     note_of_areas();
     note_of_channels();

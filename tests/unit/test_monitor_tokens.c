@@ -358,8 +358,11 @@ static void test_short(void **state)
     assert_false(vly_tokens_make(tokens, &record, areas, NULL, text, NULL));
     assert_int_equal(vly_tokens_count(tokens), 40);
     assert_int_equal(text[0], 255);
-    /* a net that stands still is told of at once, however short */
+    /* so is one about a pause, in which the net stood still */
     record.bursts = 0;
+    assert_false(vly_tokens_make(tokens, &record, areas, NULL, text, NULL));
+    assert_int_equal(vly_tokens_count(tokens), 40);
+    record.wall_ns *= 4;
     assert_true(vly_tokens_make(tokens, &record, areas, NULL, text, NULL));
     vly_tokens_destroy(tokens);
 }
@@ -529,8 +532,8 @@ static void test_paused(void **state)
         uint64_t areas[AREAS] = {0};
         vly_record_note note;
         const vly_record record = {.burst = 10000,
-                                   .wall_ns = paused ? 1000000 : 2000000000,
-                                   .paused_ns = paused ? 1999000000 : 0};
+                                   .wall_ns = paused ? 100000000 : 2000000000,
+                                   .paused_ns = paused ? 1900000000 : 0};
         assert_true(vly_tokens_make(tokens, &record, areas, NULL, text, &note));
         assert_int_equal(vly_token_bin(text[1 + VLY_METRIC_PACE]) > 4, !paused);
         assert_int_equal((note.absent >> VLY_METRIC_PACE) & 1, paused);

@@ -2,10 +2,14 @@
  * The watcher, with a model that expects that nothing changes: it must judge
  * every record of a run, tell of the one that was strange, and of no other.
  */
+#define _GNU_SOURCE /* SCHED_IDLE */
 #include "monitor/watcher.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -35,12 +39,22 @@ typedef struct fixture {
     uint32_t n_told;
     vly_anomaly told[MOST_TOLD];
     uint64_t n_device;
+    bool starved; /* a thread that stands back reads as if it hardly ran */
 } fixture;
+
+static bool stands_back(void)
+{
+    errno = 0;
+    return sched_getscheduler(0) == SCHED_IDLE ||
+           getpriority(PRIO_PROCESS, 0) == 19;
+}
 
 static vly_status expect_nothing(void *context, const uint32_t *tokens,
                                  float *logits, vly_error *error)
 {
     fixture *all = context;
+    if (all->starved && stands_back())
+        (void)poll(NULL, 0, 300);
     for (uint32_t t = 0; t < VLY_TOKENS_PER_RECORD; t++) {
         const uint32_t token = tokens[t];
         if (++all->n_tokens == all->fail_at)
@@ -249,6 +263,45 @@ static void test_late(void **state)
     assert_int_equal(all.n_tokens, figures.records * VLY_TOKENS_PER_RECORD);
     assert_int_equal(all.n_bad + all.n_told, 0);
     end(&all);
+}
+
+/* A first thread that hardly gets a processor: from a second behind on the
+ * second one reads, and every record is read once, in order. Where the first
+ * one has only used up its share, or was paused, it is left alone. */
+static void test_hurries(void **state)
+{
+    (void)state;
+    fixture all;
+    vly_watcher_figures figures = {0};
+    begin_in(&all, 1, vly_clock_ns() - 6100 * ms);
+    all.starved = true;
+    for (int i = 0; i < 61; i++)
+        put(&all, i >= 50 ? 6 : 1);
+    while (figures.records < 60) {
+        vly_watcher_figures_get(all.watcher, &figures);
+        (void)poll(NULL, 0, 5);
+    }
+    assert_true(figures.hurried >= 30);
+    assert_int_equal(figures.skipped + figures.lost, 0);
+    assert_int_equal(figures.checked, 60);
+    assert_int_equal(all.n_bad, 0);
+    assert_true(all.n_told >= 1 && all.told[0].burst > 50000);
+    end(&all);
+    for (int paused = 0; paused < 2; paused++) {
+        begin_in(&all, 1, vly_clock_ns() - 6100 * ms);
+        all.starved = true;
+        if (paused)
+            vly_gate_pause(all.gate, true);
+        else
+            assert_int_equal(vly_gate_budget(all.gate, 1e-9, NULL), VLY_OK);
+        for (int i = 0; i < 61; i++)
+            put(&all, 1);
+        (void)poll(NULL, 0, 1500);
+        vly_watcher_figures_get(all.watcher, &figures);
+        assert_int_equal(figures.hurried, 0);
+        assert_true(figures.records < 60);
+        end(&all);
+    }
 }
 
 /* What is wrong by a rule is told from the second sample on, also of samples
@@ -479,7 +532,7 @@ int main(void)
         cmocka_unit_test(test_paused),     cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_rules),      cmocka_unit_test(test_late),
         cmocka_unit_test(test_rules_once), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_moved),
+        cmocka_unit_test(test_moved),      cmocka_unit_test(test_hurries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -183,7 +183,7 @@ class Tokens:
     def make(self, r):
         """The 16 tokens of a record; None if it is too short."""
         n = r["bursts"]
-        if n > 0 and self.wall.n >= FREE and \
+        if self.wall.n >= FREE and \
                 (level(r["wall_ns"]) + 64) * 256 < self.wall.centre:
             return None
         levels = self._levels(r)
