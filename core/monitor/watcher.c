@@ -29,8 +29,8 @@ static const double behind_hurry_s = 4;
 enum { LEAST_BEHIND = 32, MOST_BEHIND = 512, NEWEST = 16 };
 
 /* The second one: how often it looks, from when on the first one is late, and
- * by how much its nice value is above the process's: at 19 it read a half of
- * the records beside five busy loops on two cores. */
+ * by how much its nice value is above the process's: with 10 or 19 it did not
+ * read all records beside five busy loops on two cores. */
 static const uint64_t hurry_tick_ns = 250000000;
 static const uint64_t late_ns = 1000000000;
 enum { HURRY_NICE = 5 };
