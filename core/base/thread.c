@@ -369,12 +369,22 @@ void vly_thread_loop(uint32_t n_threads, uint64_t n_tasks,
         body(arg, task);
 }
 
+/* A thread inherits a real-time policy, under which nice values are nothing. */
+static void leave_real_time(void)
+{
+    const struct sched_param none = {0};
+    const int policy = sched_getscheduler(0);
+    if (policy != SCHED_BATCH && policy != SCHED_OTHER)
+        (void)pthread_setschedparam(pthread_self(), SCHED_OTHER, &none);
+}
+
 const char *vly_thread_background(void)
 {
     const struct sched_param none = {0};
     const id_t thread = (id_t)syscall(SYS_gettid);
     if (pthread_setschedparam(pthread_self(), SCHED_IDLE, &none) == 0)
         return "SCHED_IDLE";
+    leave_real_time();
     /* Linux keeps a priority for each thread */
     if (setpriority(PRIO_PROCESS, thread, 19) == 0)
         return "nice 19";
@@ -384,6 +394,8 @@ const char *vly_thread_background(void)
 void vly_thread_nicer(int by)
 {
     const id_t thread = (id_t)syscall(SYS_gettid);
+    if (sched_getscheduler(0) != SCHED_IDLE) /* which is less than any */
+        leave_real_time();
     errno = 0;
     const int before = getpriority(PRIO_PROCESS, thread);
     if (errno == 0)

@@ -37,7 +37,8 @@ vly_status vly_thread_start(pthread_t *thread, void *(*entry)(void *),
  * forbids it. Says which; NULL: neither. */
 const char *vly_thread_background(void);
 /* The calling thread's nice value is from now on so much above what it was, 19
- * at most. Where the system has none for a thread nothing changes. */
+ * at most, and it leaves a real-time policy for that. Where the system has none
+ * for a thread nothing changes. */
 void vly_thread_nicer(int by);
 /* Another thread is to stand back no longer, because somebody waits for its
  * end. Linux lets only who has the right to do so (RLIMIT_NICE); without it

@@ -26,14 +26,14 @@ static const uint64_t tick_ns = 20000000;
 static const double behind_s = 2;
 /* The second one finds what the first one left to it, and is faster. */
 static const double behind_hurry_s = 4;
-enum { LEAST_BEHIND = 32, MOST_BEHIND = 512, NEWEST = 16 };
+enum { LEAST_BEHIND = 32, MOST_BEHIND = 2048, NEWEST = 16 };
 
-/* The second one: how often it looks, from when on the first one is late, and
- * by how much its nice value is above the process's: with 10 or 19 it did not
- * read all records beside five busy loops on two cores. */
-static const uint64_t hurry_tick_ns = 250000000;
-static const uint64_t late_ns = 1000000000;
-enum { HURRY_NICE = 5 };
+/* The second one: from when on the first one is late, at most (else half of
+ * what it may be behind), how often in that time it looks, and by how much its
+ * nice value is above the process's: with 10 or 19 it did not read all records
+ * beside five busy loops on two cores. */
+static const double late_s = 1;
+enum { HURRY_LOOKS = 4, HURRY_NICE = 5 };
 
 /* Who looks: one of the two threads, or who ends them. */
 typedef enum looker { FIRST, SECOND, LAST } looker;
@@ -270,16 +270,23 @@ static double behind_records(const vly_watcher *watcher)
     return now > at ? (double)(now - at) * 1e-9 / watcher->options.record_s : 0;
 }
 
-/* The record at hand is from too long ago, or soon written over. */
-static bool is_behind(vly_watcher *watcher)
+/* Records that who looks may be behind: so many seconds, but no more than are
+ * soon written over. */
+static double most_behind(const vly_watcher *watcher, double seconds)
 {
     const uint32_t half = vly_telemetry_length(watcher->options.ring) / 2;
-    const double records = behind_records(watcher);
-    double most = (watcher->looker == SECOND ? behind_hurry_s : behind_s) /
-                  watcher->options.record_s;
+    double most = seconds / watcher->options.record_s;
     most = most < LEAST_BEHIND ? LEAST_BEHIND : most;
     most = most < MOST_BEHIND ? most : MOST_BEHIND;
-    most = most < half ? most : half;
+    return most < half ? most : half;
+}
+
+/* The record at hand is from too long ago. */
+static bool is_behind(vly_watcher *watcher)
+{
+    const double records = behind_records(watcher);
+    const double most = most_behind(
+        watcher, watcher->looker == SECOND ? behind_hurry_s : behind_s);
     if (records > most)
         watcher->behind = true;
     else if (records <= NEWEST)
@@ -346,6 +353,13 @@ static void *watch(void *arg)
 
 /* ---- the second thread --------------------------------------------------- */
 
+static uint64_t late_ns(const vly_watcher *watcher)
+{
+    const double half =
+        most_behind(watcher, behind_s) * watcher->options.record_s / 2;
+    return (uint64_t)((half < late_s ? half : late_s) * 1e9);
+}
+
 /* Has the next sample waited for too long? */
 static bool is_late(vly_watcher *watcher)
 {
@@ -355,7 +369,7 @@ static bool is_late(vly_watcher *watcher)
     pthread_mutex_unlock(&watcher->lock);
     return vly_telemetry_take(watcher->options.ring, &next, &lost,
                               &watcher->oldest.sample, watcher->oldest.areas) &&
-           vly_clock_ns() > watcher->oldest.sample.at_ns + late_ns;
+           vly_clock_ns() > watcher->oldest.sample.at_ns + late_ns(watcher);
 }
 
 /* Its share, or a pause, the other thread would wait for as well. before: how
@@ -381,8 +395,10 @@ static void *hurry(void *arg)
 {
     vly_watcher *watcher = arg;
     uint64_t denied = 0;
+    const uint64_t hurry_tick_ns = late_ns(watcher) / HURRY_LOOKS;
     vly_thread_nicer(HURRY_NICE);
-    while (!wait_a_tick(watcher, hurry_tick_ns)) {
+    while (!wait_a_tick(watcher,
+                        hurry_tick_ns > tick_ns ? hurry_tick_ns : tick_ns)) {
         if (waits_for_gate(watcher, &denied) || !is_late(watcher))
             continue;
         /* the first one hands over when the record that it reads is done */

@@ -10,12 +10,12 @@
  * It never makes a run wait, so it may fall behind: its thread gets only what
  * processor time nobody wants, and a second one helps where that is none (a
  * little below the process's priority, within the same budget, from a second
- * behind on). Where that is not enough either the model skips
- * records: what needs none (surprise.h) looks at each of them, and the model
- * goes on with the newest. At the end of a run what is in the ring is judged
- * without regard to the budget, because nobody else wants the device any more,
- * and by the thread that ends it: on a machine without idle time its own gets
- * hardly any.
+ * behind on, sooner where the ring holds little). Where that is not enough
+ * either the model skips records: what needs none (surprise.h) looks at each of
+ * them, and the model goes on with the newest. At the end of a run what is in
+ * the ring is judged without regard to the budget, because nobody else wants
+ * the device any more, and by the thread that ends it: on a machine without
+ * idle time its own gets hardly any.
  */
 #ifndef VOLLEY_MONITOR_WATCHER_H
 #define VOLLEY_MONITOR_WATCHER_H

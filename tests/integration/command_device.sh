@@ -90,6 +90,8 @@ says "v_mv"
 
 # ---- gpu-check ----
 if command -v bash >/dev/null; then
+    TMPDIR=$folder # it keeps its logs
+    export TMPDIR
     check=$source_tree/tools/gpu-check
     "$check" --only nonesuch >out 2>err
     holds [ $? -eq 2 ]

@@ -294,8 +294,9 @@ held = [line for line in lines if line["paused_s"] > 0]
 assert len(held) == 1 and 0.9 < held[0]["paused_s"] <= held[0]["seconds"], held
 # a stall of so long would be 10 (log2 of ms): a busy machine has shorter ones
 scores = [json.loads(line) for line in open("out")]
-scores = [line["stall"] for line in scores if line["burst"] == held[0]["burst"]]
-assert len(scores) == 1 and scores[0] < 9.5, scores
+# one that ran for less than half of the others is part of the next
+scores = [line["stall"] for line in scores if line["burst"] >= held[0]["burst"]]
+assert scores and scores[0] < 9.5, scores
 END_OF_PAUSES
 if command -v python3 >/dev/null 2>&1; then
     holds python3 pauses.py

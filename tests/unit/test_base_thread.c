@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/memory.h"
@@ -264,6 +265,50 @@ static void both_clocks_at_one_time(void **state)
     }
 }
 
+typedef struct niced {
+    bool real_time;
+    int by;
+    int before;
+    int after;
+    int policy;
+} niced;
+
+static void *make_nicer(void *arg)
+{
+    niced *all = arg;
+    const struct sched_param least = {.sched_priority = 1};
+    if (all->real_time)
+        all->real_time = sched_setscheduler(0, SCHED_FIFO, &least) == 0;
+    all->before = getpriority(PRIO_PROCESS, 0);
+    vly_thread_nicer(all->by);
+    all->after = getpriority(PRIO_PROCESS, 0);
+    all->policy = sched_getscheduler(0);
+    return NULL;
+}
+
+/* Of one thread alone, relative, and no more than there is; a real-time policy,
+ * under which it would be nothing, is left. */
+static void a_thread_is_nicer(void **state)
+{
+    (void)state;
+    static const int by[] = {5, 40, 5};
+    const int own = getpriority(PRIO_PROCESS, 0);
+    for (int k = 0; k < 3; k++) {
+        pthread_t thread;
+        niced all = {.by = by[k], .real_time = k == 2};
+        assert_int_equal(
+            vly_thread_start(&thread, make_nicer, &all, "a test", NULL),
+            VLY_OK);
+        pthread_join(thread, NULL);
+        const int most = all.before + by[k];
+        assert_int_equal(all.after, most < 19 ? most : 19);
+        assert_int_equal(all.policy, sched_getscheduler(0));
+        assert_int_equal(getpriority(PRIO_PROCESS, 0), own);
+        if (k == 2 && !all.real_time)
+            printf("a real-time policy is forbidden here\n");
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(loop_runs_every_task_once),
     cmocka_unit_test(gang_runs_all_at_once),
@@ -275,6 +320,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(signals_go_to_the_caller),
     cmocka_unit_test(clock_and_cores),
     cmocka_unit_test(both_clocks_at_one_time),
+    cmocka_unit_test(a_thread_is_nicer),
 };
 
 VLY_TEST_MAIN(tests)

@@ -274,7 +274,7 @@ def _record(line, before):
         "device_growth": line["device_bytes"] - past["device_bytes"],
         "clock_ms": _unix_ms(line["time"]) - _unix_ms(past["time"]) -
         wall // 1000000 if before else 0,
-        "lost": line["lost"] - past["lost"],
+        "lost": max(0, line["lost"] - past["lost"]),
         "missing": abs(sum(areas) - line["spikes"]) if areas else 0,
         "on_device": past["device_bytes"] > 0,
         "wrong_place": int(line.get("wrong_bursts", 0) > 0),
