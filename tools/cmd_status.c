@@ -65,20 +65,14 @@ static vly_status load(const char *folder, const char *name, bool needed,
     return status;
 }
 
-/* It holds no lock and did not say how it ended. Of log.jsonl: events of a run,
- * few and short. */
+/* It holds no lock and did not say how it ended. */
 static void look_at_killed(folder_status *status)
 {
-    folder_last last = {.burst = 0};
-    char *path = vly_format("%s/log.jsonl", status->folder);
-    if (path)
-        folder_last_read(path, &last);
-    vly_free(path);
-    status->burst = last.burst > status->burst ? last.burst : status->burst;
-    (void)folder_likely(strcmp(last.event, "error") == 0 ? last.text : "",
-                        folder_is_full(status->folder),
-                        last.cut ? "log.jsonl" : "", status->likely,
-                        sizeof status->likely);
+    folder_end end;
+    if (folder_end_read(status->folder, &end, NULL) != VLY_OK)
+        return; /* no memory for a path: nothing more is known */
+    status->burst = end.burst > status->burst ? end.burst : status->burst;
+    (void)folder_likely(&end, status->likely, sizeof status->likely);
 }
 
 static void ask_run(folder_status *status)

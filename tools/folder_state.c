@@ -12,6 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "json_reader.h"
 
@@ -38,21 +39,20 @@ bool folder_is_full(const char *folder)
            (double)disk.f_bavail * (double)disk.f_frsize < least_bytes;
 }
 
-bool folder_likely(const char *message, bool full, const char *cut, char *text,
-                   size_t capacity)
+bool folder_likely(const folder_end *end, char *text, size_t capacity)
 {
-    if (message[0])
+    if (end->message[0])
         (void)snprintf(text, capacity, "an error, which is its last word: %s",
-                       message);
-    else if (full)
+                       end->message);
+    else if (end->full)
         (void)snprintf(text, capacity,
                        "its disk was full, as it is now: it could not write "
                        "how it ended");
-    else if (cut[0])
+    else if (end->cut[0])
         (void)snprintf(text, capacity,
                        "killed while it wrote, or its disk was full: the last "
                        "line of %s is cut",
-                       cut);
+                       end->cut);
     else
         text[0] = '\0';
     return text[0] != '\0';
@@ -98,4 +98,36 @@ void folder_last_read(const char *path, folder_last *last)
     }
     free(line); /* of getline */
     (void)fclose(file);
+}
+
+static void look_at(folder_end *end, const char *path, const char *name)
+{
+    folder_last last;
+    folder_last_read(path, &last);
+    if (last.cut)
+        (void)snprintf(end->cut, sizeof end->cut, "%s", name);
+    if (strcmp(name, "log.jsonl") == 0 && strcmp(last.event, "error") == 0)
+        (void)snprintf(end->message, sizeof end->message, "%s", last.text);
+    /* the same burst of a later file is as late or later */
+    if (!last.any || last.burst < end->burst)
+        return;
+    end->burst = last.burst;
+    (void)snprintf(end->time, sizeof end->time, "%s", last.time);
+    (void)snprintf(end->by, sizeof end->by, "%s", name);
+}
+
+vly_status folder_end_read(const char *folder, folder_end *end,
+                           vly_error *error)
+{
+    static const char *const names[] = {"log.jsonl", "monitor.jsonl",
+                                        "telemetry.jsonl"};
+    *end = (folder_end){.full = folder_is_full(folder)};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = vly_format("%s/%s", folder, names[i]);
+        if (!path)
+            return vly_fail_nomem(error, strlen(folder), "a path");
+        look_at(end, path, names[i]);
+        vly_free(path);
+    }
+    return VLY_OK;
 }

@@ -319,7 +319,12 @@ static void print_unusual(report *page, bool all, const char *telemetry)
                    "telemetry (--monitor,\n  --telemetry)\n");
         return;
     }
-    if (!page->watched)
+    if (!page->watched && page->summary.kind == JSON_OBJECT &&
+        json_find_number(json_find(&page->summary, "monitor"), "checked", -1) >=
+            0)
+        tool_print("  The monitor watched this run, but what it told is not "
+                   "here: monitor.jsonl is missing.\n  ");
+    else if (!page->watched)
         tool_print("  No monitor watched this run. ");
     else if (telemetry)
         tool_print("  The monitor watched this run and told of %u thing%s, "
@@ -328,6 +333,9 @@ static void print_unusual(report *page, bool all, const char *telemetry)
     if (telemetry && page->other[0])
         tool_print("This telemetry is not its own:\n  %s is of %s.\n  ",
                    tool_plain(telemetry, &copy), page->other);
+    if (telemetry && page->cut)
+        tool_print("Its last line is cut, and left out: what came behind it is "
+                   "not known.\n  ");
     if (telemetry && page->n_judged == 0) {
         tool_print("%s telemetry has no record that\n  could be judged.\n",
                    own ? "Its" : "That");

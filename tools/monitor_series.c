@@ -107,10 +107,11 @@ static vly_status judge_row(judge *by, size_t row, bool json, vly_error *error)
     vly_series_make(&by->series, value, &record, text, &note);
     for (uint32_t i = 0; i < VLY_TOKENS_PER_RECORD; i++)
         tokens[i] = text[i];
-    const vly_status status = model.read(model.context, tokens, logits, error);
+    vly_status status = model.read(model.context, tokens, logits, error);
+    if (status == VLY_OK)
+        status = vly_record_nats(logits, text, nats, error);
     if (status != VLY_OK)
         return status;
-    vly_record_nats(logits, text, nats);
     vly_series_nats(nats);
     vly_series_judge(&by->series, by->surprise, by->tails, &record, &note, text,
                      nats, &verdict);

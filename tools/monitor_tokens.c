@@ -77,10 +77,11 @@ static vly_status put_verdict(judges *by, const telemetry_entry *entry,
     vly_verdict verdict;
     for (uint32_t i = 0; i < VLY_TOKENS_PER_RECORD; i++)
         tokens[i] = entry->text[i];
-    const vly_status status = model.read(model.context, tokens, logits, error);
+    vly_status status = model.read(model.context, tokens, logits, error);
+    if (status == VLY_OK)
+        status = vly_record_nats(logits, entry->text, nats, error);
     if (status != VLY_OK)
         return status;
-    vly_record_nats(logits, entry->text, nats);
     vly_surprise_judge(by->surprise, &entry->record, &entry->note, entry->text,
                        nats, &verdict);
     telemetry_file_hold(by->file, !verdict.learns);

@@ -9,6 +9,7 @@
 
 #include <volley/plugin.h>
 
+#include "folder_state.h"
 #include "json_reader.h"
 
 /* Deviations from which on the simple detector calls a record unusual. */
@@ -32,14 +33,8 @@ typedef struct report_finding {
 
 /* How the run ended, or what it left where it does not say. */
 typedef struct report_end {
-    char state[24]; /* exit_reason, or "killed"; "running": it has a lock */
-    /* of the next ones only where it did not say how it ended */
-    uint64_t burst; /* of its last record */
-    char time[40];
-    char by[24];       /* the file that has it; "": none */
-    char cut[24];      /* a file whose last line is not whole; "": none */
-    char message[512]; /* an error that is the last line of its log; or "" */
-    bool full;         /* there is no room where its folder is */
+    char state[24];  /* exit_reason, or "killed"; "running": it has a lock */
+    folder_end left; /* only where it did not say how it ended */
 } report_end;
 
 typedef struct report {
@@ -54,6 +49,7 @@ typedef struct report {
     uint32_t n_told;   /* things that it told */
     uint64_t n_judged; /* records that report_judge looked at */
     char other[160];   /* of what else its telemetry is; "": of this run */
+    bool cut;          /* its last line is not whole, and left out */
 } report;
 
 /* Of a page with a manifest. Errors  E_NOMEM */

@@ -7,48 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "base/memory.h"
-#include "folder_state.h"
 #include "tool.h"
 
 static uint64_t count_of(const json_value *value, const char *key)
 {
     const double number = json_find_number(value, key, 0);
     return number >= 0 && number < 0x1p63 ? (uint64_t)number : 0;
-}
-
-/* ---- what the folder says ------------------------------------------------ */
-
-static void look_at(report *page, const char *path, const char *name)
-{
-    report_end *end = &page->end;
-    folder_last last;
-    folder_last_read(path, &last);
-    if (last.cut)
-        (void)snprintf(end->cut, sizeof end->cut, "%s", name);
-    if (strcmp(name, "log.jsonl") == 0 && strcmp(last.event, "error") == 0)
-        (void)snprintf(end->message, sizeof end->message, "%s", last.text);
-    /* the same burst of a later file is as late or later */
-    if (!last.any || last.burst < end->burst)
-        return;
-    end->burst = last.burst;
-    (void)snprintf(end->time, sizeof end->time, "%s", last.time);
-    (void)snprintf(end->by, sizeof end->by, "%s", name);
-}
-
-static vly_status look_into(report *page, vly_error *error)
-{
-    static const char *const names[] = {"log.jsonl", "monitor.jsonl",
-                                        "telemetry.jsonl"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = vly_format("%s/%s", page->folder, names[i]);
-        if (!path)
-            return vly_fail_nomem(error, strlen(page->folder), "a path");
-        look_at(page, path, names[i]);
-        vly_free(path);
-    }
-    return VLY_OK;
 }
 
 vly_status report_end_find(report *page, vly_error *error)
@@ -61,8 +25,7 @@ vly_status report_end_find(report *page, vly_error *error)
         return VLY_OK;
     if (!folder_is_locked(page->folder))
         (void)snprintf(end->state, sizeof end->state, "killed");
-    end->full = folder_is_full(page->folder);
-    return look_into(page, error);
+    return folder_end_read(page->folder, &end->left, error);
 }
 
 bool report_end_is(const report *page, const char *state)
@@ -72,11 +35,11 @@ bool report_end_is(const report *page, const char *state)
 
 /* ---- what the page says -------------------------------------------------- */
 
-static void print_likely(const report_end *end)
+static void print_likely(const folder_end *end)
 {
     tool_plain_text copy;
     char text[640];
-    if (folder_likely(end->message, end->full, end->cut, text, sizeof text))
+    if (folder_likely(end, text, sizeof text))
         tool_print("  likely     %s\n", tool_plain(text, &copy));
     else
         tool_print(
@@ -88,7 +51,7 @@ static void print_likely(const report_end *end)
 
 static void print_last(const report *page)
 {
-    const report_end *end = &page->end;
+    const folder_end *end = &page->end.left;
     tool_plain_text copy;
     if (!end->by[0]) {
         tool_print("  last       nothing that it left has a burst\n");
@@ -144,7 +107,7 @@ void report_end_print(const report *page)
     } else if (report_end_is(page, "killed")) {
         tool_print("  end        none: its manifest does not say how\n");
         print_last(page);
-        print_likely(&page->end);
+        print_likely(&page->end.left);
     } else {
         print_told(page);
     }
@@ -165,7 +128,7 @@ void report_end_print(const report *page)
 bool report_end_unusual(const report *page)
 {
     tool_plain_text copy;
-    const report_end *end = &page->end;
+    const folder_end *end = &page->end.left;
     const char *message = json_find_text(&page->manifest, "message");
     if (report_end_is(page, "done") || report_end_is(page, "running") ||
         report_end_is(page, "ctl"))

@@ -154,6 +154,7 @@ vly_status report_judge(report *page, const char *telemetry, vly_error *error)
     if (status == VLY_OK) {
         compare(page, file);
         status = judge(page, file, detector, error);
+        page->cut = telemetry_file_cut(file);
     }
     vly_detector_destroy(detector);
     telemetry_file_close(file);

@@ -74,8 +74,8 @@ static void print_lengths(const lengths *of)
 {
     if (of->n < 2)
         return;
-    tool_print("  records    %s, of %s in the mean; the longest %s for %s "
-               "burst%s, by burst %s\n",
+    tool_print("  records    %s (short ones are part of the next), of %s in "
+               "the mean; the longest %s for %s burst%s, by burst %s\n",
                tool_thousands(of->n), tool_seconds(of->sum / (double)of->n),
                tool_seconds(of->longest), tool_thousands(of->bursts),
                of->bursts == 1 ? "" : "s", tool_thousands(of->burst));

@@ -27,6 +27,7 @@ struct telemetry_file {
     double dt_ms;
     char start[40];
     vly_tokens *tokens;
+    bool cut;       /* the last line is not whole */
     bool any;       /* there is a line before */
     uint64_t burst; /* of it, as are the next ones */
     uint64_t host_bytes;
@@ -57,7 +58,8 @@ static vly_status read_line(telemetry_file *file, json_value *value,
                         strerror(errno));
     if (n < 0 && errno == ENOMEM)
         return vly_fail_nomem(error, file->capacity, "a line of telemetry");
-    if (n <= 0 || file->line[n - 1] != '\n')
+    file->cut = n > 0 && file->line[n - 1] != '\n';
+    if (n <= 0 || file->cut)
         return VLY_OK;
     file->number++;
     if (strlen(file->line) != (size_t)n)
@@ -196,6 +198,11 @@ double telemetry_file_dt_ms(const telemetry_file *file)
 const char *telemetry_file_start(const telemetry_file *file)
 {
     return file->start;
+}
+
+bool telemetry_file_cut(const telemetry_file *file)
+{
+    return file->cut;
 }
 
 void telemetry_file_hold(telemetry_file *file, bool held)

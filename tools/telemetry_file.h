@@ -39,6 +39,9 @@ const uint32_t *telemetry_file_neurons(const telemetry_file *file);
 double telemetry_file_dt_ms(const telemetry_file *file);
 /* When its run began, as the manifest has it; "": it does not say. */
 const char *telemetry_file_start(const telemetry_file *file);
+/* Where there are no more records: its last line is not whole, and was left
+ * out. */
+bool telemetry_file_cut(const telemetry_file *file);
 
 /* *more false: there is none. Records too short to be judged are joined with
  * the one behind them, and one in which the net was moved is left out, as the

@@ -127,12 +127,21 @@ double vly_surprise_nats(const float *logits, uint32_t n, uint8_t token)
     return most + vly_log(sum) - logits[token];
 }
 
-void vly_record_nats(const float *logits, const uint8_t *text, double *nats)
+vly_status vly_record_nats(const float *logits, const uint8_t *text,
+                           double *nats, vly_error *error)
 {
-    for (uint32_t i = 1; i < VLY_TOKENS_PER_RECORD; i++)
-        nats[vly_token_metric(text[i])] =
+    for (uint32_t i = 1; i < VLY_TOKENS_PER_RECORD; i++) {
+        const uint32_t metric = vly_token_metric(text[i]);
+        nats[metric] =
             vly_surprise_nats(logits + (size_t)(i - 1) * VLY_TOKEN_VOCABULARY,
                               VLY_TOKEN_VOCABULARY, text[i]);
+        if (!isfinite(nats[metric]))
+            return vly_fail(error, VLY_E_PARSE,
+                            "the model's logits for %s are NaN or infinite, "
+                            "wanted numbers: its weights are wrong",
+                            vly_metric_name(metric));
+    }
+    return VLY_OK;
 }
 
 /* ---- scores ------------------------------------------------------------- */

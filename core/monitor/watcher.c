@@ -139,9 +139,9 @@ static bool read_text(vly_watcher *watcher, const uint8_t *text, double *nats)
         options->model.context, tokens, watcher->logits[0], &error);
     const uint64_t end = options->wall ? vly_clock_ns() : vly_thread_ns();
     vly_gate_leave(options->gate, VLY_QOS_BEST_EFFORT, end - begin);
-    if (status != VLY_OK)
+    if (status != VLY_OK ||
+        vly_record_nats(watcher->logits[0], text, nats, &error) != VLY_OK)
         return fail(watcher, &error);
-    vly_record_nats(watcher->logits[0], text, nats);
     return true;
 }
 

@@ -85,7 +85,7 @@ typedef struct vly_probe_injected {
     const char *text; /* as asked for */
     uint64_t times;   /* calls that it acted in; 0: it never did */
     uint64_t began;   /* bursts done when it first did */
-    uint64_t last;    /* and when it last did */
+    uint64_t last;    /* the last burst of the call in which it last did */
     char what[160];   /* "12 spikes lost" */
 } vly_probe_injected;
 bool vly_probe_injected_get(const vly_probe *probe, uint32_t index,

@@ -346,8 +346,10 @@ vly_status vly_probe_after(probe_net *net, const vly_run *before, vly_run *run,
             status = leak(net, fault, run->n_bursts_done, error);
         }
         pthread_mutex_lock(&probe->lock);
-        if (status == VLY_OK)
+        if (status == VLY_OK) {
             acted(fault, net->burst, amount);
+            fault->last += run->n_bursts_done - 1;
+        }
         pthread_mutex_unlock(&probe->lock);
     }
     wait_ns(slow_ns, run->stop);

@@ -65,6 +65,15 @@ expect 2 run small.toml --monitor=cut.safetensors
 says 'cut.safetensors: '
 holds [ "$(wc -l <err)" -eq 1 ]
 
+# one whose weights are numbers, and whose logits are none, ends the watching
+model huge.safetensors 256 1 head=4e37 volley.tokens=2 "volley.rarity=1e6 0.02 1 1e6 0.02 1 1e6 0.02 1 1e6 0.02 1 1e6 0.02 1"
+expect 0 run small.toml --bursts 20000 --backend cpu:1 --json huge.json \
+    --monitor=huge.safetensors --telemetry-every 1 -o huge
+says 'are NaN or infinite, wanted numbers: its weights are wrong'
+holds grep -q '"judged": 0' huge.json
+expect 2 monitor tokens huge/telemetry.jsonl --json --model huge.safetensors
+says 'are NaN or infinite, wanted numbers: its weights are wrong'
+
 # ---- watching changes nothing, and is told of ----
 expect 0 run small.toml --bursts 20000 --backend cpu:1 --json plain.json
 expect 0 run small.toml --bursts 20000 --backend cpu:2 --json watched.json \

@@ -239,7 +239,7 @@ done >>moves.jsonl
 cp moves.jsonl moved/telemetry.jsonl
 expect 0 monitor report moved
 prints '  moved      by burst 5,000: a burst took 20 us before and 50 us after'
-prints '  records    7, of 100 ms in the mean; the longest 100 ms for 1,000 bursts, by burst 1,000'
+prints '  records    7 (short ones are part of the next), of 100 ms in the mean; the longest 100 ms for 1,000 bursts, by burst 1,000'
 echo '{"burst": 9000, "area_spikes": {}}' >>moved/telemetry.jsonl
 expect 2 monitor report moved
 # its telemetry was written over by another run of the same network
@@ -315,10 +315,25 @@ prints '  monitor    it has no last line'
 prints '  The run has no end. Its last record is of burst '
 prints '  nothing else'
 holds [ "$(grep -c '  digest  ' out)" = 0 ]
+last=$(sed -n 's/^  last  *burst \([0-9,]*\) of .*/\1/p' out)
+expect 0 status killed
+prints "burst             $last of 900,000,000 ("
+prints ' or more'
 cp -r killed cut
 truncate -s -5 cut/telemetry.jsonl
 expect 0 monitor report cut
 prints '  likely     killed while it wrote, or its disk was full: the last line of telemetry.jsonl is cut'
+expect 0 status cut
+prints 'likely            killed while it wrote'
+expect 0 monitor report killed --telemetry killed/telemetry.jsonl
+holds [ "$(grep -c 'is cut' out)" = 0 ]
+expect 0 monitor report killed --telemetry cut/telemetry.jsonl
+prints 'Its last line is cut, and left out: what came behind it is not known.'
+# what the monitor told is gone, the summary knows that it told
+expect 0 run sound.toml --bursts 40 --backend cpu:1 -o gone --monitor
+rm gone/monitor.jsonl
+expect 0 monitor report gone
+prints 'The monitor watched this run, but what it told is not here: monitor.jsonl is missing.'
 echo '{"time": "2026-01-01T00:00:00.000Z", "event": "error", "burst": 9, "text": "device lost"}' \
     >>cut/log.jsonl
 expect 0 monitor report cut

@@ -8,6 +8,7 @@ import sys
 
 path, N, layers = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 metadata = dict(text.split("=", 1) for text in sys.argv[4:])
+HEAD = float(metadata.get("head", 0.02))
 D, F, R = 64, 128, 8
 rng = random.Random(5)
 tensors = {}
@@ -29,7 +30,7 @@ def noise(name, shape, scale):
 
 
 noise("emb.weight", [N, D], 0.5)
-noise("head.weight", [N, D], 0.02)
+noise("head.weight", [N, D], HEAD)
 vector("ln_out.weight", 1)
 vector("ln_out.bias", 0)
 for layer in range(layers):
