@@ -242,16 +242,18 @@ static void test_late(void **state)
     fixture all;
     vly_watcher_figures figures;
     const uint64_t now = vly_clock_ns();
-    const uint64_t past = 300 * 100 * ms; /* the samples' own time */
+    /* of the samples' own time, which is of 45 s: the last ones are still new
+     * when a busy machine lets somebody look at them */
+    const uint64_t past = 250 * 100 * ms;
     begin_in(&all, 0.1, now > past ? now - past : 1);
     vly_gate_pause(all.gate, true);
-    for (int i = 0; i < 300; i++)
+    for (int i = 0; i < 450; i++)
         put(&all, 1);
     vly_gate_pause(all.gate, false);
     do {
         vly_watcher_figures_get(all.watcher, &figures);
         sched_yield();
-    } while (figures.records + figures.skipped < 299);
+    } while (figures.records + figures.skipped < 449);
     if (now > past)
         assert_true(figures.skipped > 200);
     vly_watcher_end(all.watcher);
@@ -266,8 +268,8 @@ static void test_late(void **state)
 }
 
 /* A first thread that hardly gets a processor: from a second behind on the
- * second one reads, and every record is read once, in order. Where the first
- * one has only used up its share, or was paused, it is left alone. */
+ * second one reads, and every record is read once, in order. It has no share of
+ * its own, and a pause is one of both. */
 static void test_hurries(void **state)
 {
     (void)state;
@@ -298,8 +300,10 @@ static void test_hurries(void **state)
             put(&all, 1);
         (void)poll(NULL, 0, 1500);
         vly_watcher_figures_get(all.watcher, &figures);
-        assert_int_equal(figures.hurried, 0);
-        assert_true(figures.records < 60);
+        /* what is saved of a share is enough for one, whoever was first */
+        assert_true(figures.records <= (paused ? 0 : 1));
+        assert_true(figures.hurried <= figures.records);
+        assert_int_equal(figures.skipped + figures.lost, 0);
         end(&all);
     }
 }
