@@ -41,7 +41,7 @@ static void put_way(const run_monitor_figures *figures, double wanted,
         snprintf(text, capacity,
                  "--telemetry-every %g (now %g ms), or a run of %.3g s, would "
                  "do",
-                 fmax(one_digit(every), least), asked, run_s);
+                 one_digit(every), asked, run_s);
     else if (least < asked && every < least && took < 1.5 * asked)
         snprintf(text, capacity,
                  "a run of %.3g s, or of %.3g s with --telemetry-every %g (now "

@@ -374,7 +374,7 @@ static void leave_real_time(void)
 {
     const struct sched_param none = {0};
     const int policy = sched_getscheduler(0);
-    if (policy != SCHED_BATCH && policy != SCHED_OTHER)
+    if (policy == SCHED_FIFO || policy == SCHED_RR)
         (void)pthread_setschedparam(pthread_self(), SCHED_OTHER, &none);
 }
 
@@ -394,8 +394,7 @@ const char *vly_thread_background(void)
 void vly_thread_nicer(int by)
 {
     const id_t thread = (id_t)syscall(SYS_gettid);
-    if (sched_getscheduler(0) != SCHED_IDLE) /* which is less than any */
-        leave_real_time();
+    leave_real_time();
     errno = 0;
     const int before = getpriority(PRIO_PROCESS, thread);
     if (errno == 0)

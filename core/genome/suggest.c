@@ -47,6 +47,10 @@ uint32_t vly_suggest_distance(const char *a, const char *b)
 
 void vly_suggest_also(vly_suggest *suggest, const char *candidate)
 {
+    /* once: a map with several targets is that many projections */
+    for (uint32_t i = 0; i < least(suggest->n_offered, VLY_OFFERED_MAX); i++)
+        if (strcmp(suggest->offered[i], candidate) == 0)
+            return;
     if (suggest->n_offered < VLY_OFFERED_MAX)
         suggest->offered[suggest->n_offered] = candidate;
     suggest->n_offered++;

@@ -22,7 +22,8 @@ typedef struct vly_suggest {
 } vly_suggest;
 void vly_suggest_offer(vly_suggest *suggest, const char *word,
                        const char *candidate);
-/* Only for the list of vly_suggest_choice; "weight*" is weight_<unit> there. */
+/* Only for the list of vly_suggest_choice, where each is once; "weight*" is
+ * weight_<unit> there. */
 void vly_suggest_also(vly_suggest *suggest, const char *candidate);
 /* ", did you mean tau_m_ms?" or "" if nothing is near; returns out */
 const char *vly_suggest_text(const vly_suggest *suggest, char *out,

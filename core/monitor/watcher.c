@@ -30,8 +30,8 @@ enum { LEAST_BEHIND = 32, MOST_BEHIND = 2048, NEWEST = 16 };
 
 /* The second one: from when on the first one is late, at most (else half of
  * what it may be behind), how often in that time it looks, and by how much its
- * nice value is above the process's: with 10 or 19 it did not read all records
- * beside five busy loops on two cores. */
+ * nice value is above the process's: with 10 or 19 an earlier form of it did
+ * not read all records beside five busy loops on two cores. */
 static const double late_s = 1;
 enum { HURRY_LOOKS = 4, HURRY_NICE = 5 };
 

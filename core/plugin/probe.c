@@ -219,15 +219,9 @@ vly_status vly_probe_fits(const vly_probe *probe, const vly_net_desc *desc,
         for (uint32_t i = 0; !found && of_area && i < desc->n_areas; i++)
             found = matches(wanted, "", probe_area(desc, i)->name, &near, text,
                             sizeof text);
-        const char *before = "";
-        for (uint32_t i = 0; !found && !of_area && i < desc->n_projections;
-             i++) {
-            /* a map with several targets has one for each */
-            const char *map = probe_projection(desc, i)->map;
-            if (strcmp(map, before) != 0)
-                found = matches(wanted, "", map, &near, text, sizeof text);
-            before = map;
-        }
+        for (uint32_t i = 0; !found && !of_area && i < desc->n_projections; i++)
+            found = matches(wanted, "", probe_projection(desc, i)->map, &near,
+                            text, sizeof text);
         if (!found)
             return vly_fail(error, VLY_E_INVALID,
                             "%.80s: the network has no such %s%s", pattern,

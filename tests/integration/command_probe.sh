@@ -186,4 +186,7 @@ slowest() {
 holds [ "$(slowest stuck)" -ge 300 ]
 holds [ "$(slowest clock_both)" -ge 60000 ]
 
+# a map with several targets is listed once
+expect 2 run "$genomes/faults/sound.toml" --bursts 1 --backend cpu:1 --probe map.
+says 'wanted one of excitation1, inhibition1, excitation2, inhibition2, forward'
 done_checks

@@ -5,7 +5,6 @@
 #define _GNU_SOURCE /* SCHED_IDLE */
 #include "monitor/watcher.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -44,7 +43,6 @@ typedef struct fixture {
 
 static bool stands_back(void)
 {
-    errno = 0;
     return sched_getscheduler(0) == SCHED_IDLE ||
            getpriority(PRIO_PROCESS, 0) == 19;
 }
@@ -302,7 +300,6 @@ static void test_hurries(void **state)
         vly_watcher_figures_get(all.watcher, &figures);
         /* what is saved of a share is enough for one, whoever was first */
         assert_true(figures.records <= (paused ? 0 : 1));
-        assert_true(figures.hurried <= figures.records);
         assert_int_equal(figures.skipped + figures.lost, 0);
         end(&all);
     }
