@@ -16,6 +16,7 @@
 #include "genome/genome_map.h"
 #include "setup.h"
 #include "tool.h"
+#include "weight_notes.h"
 
 static const tool_option options[] = {
     {"set", 0, true, TOOL_TEXT, "PATH=VALUE", "change the genome", 0, 0},
@@ -103,6 +104,16 @@ static void between_text(const vly_genome *genome, uint32_t from, uint32_t to,
              genome->areas[to].name);
 }
 
+/* A map may have several projections, one for each size of its weights. */
+static uint64_t built_synapses(const vly_connectome *built, uint32_t pair)
+{
+    uint64_t n = 0;
+    for (uint32_t p = 0; p < built->desc.n_projections; p++)
+        if (built->projections[p].pair == pair)
+            n += built->projections[p].n_synapses;
+    return n;
+}
+
 static const char pair_format[] = "%-14s %-20s %-18s %s%*s  %-20s %s\n";
 
 static void print_pairs(const vly_genome *genome, const vly_connectome *built)
@@ -118,9 +129,8 @@ static void print_pairs(const vly_genome *genome, const vly_connectome *built)
         weight_text(pair, weight, sizeof weight);
         delay_text(pair, delay, sizeof delay);
         bool exact = check_pair_exact(pair) || built != NULL;
-        uint64_t n = built != NULL && i < built->desc.n_projections &&
-                             built->desc.n_projections == genome->n_pairs
-                         ? built->projections[i].n_synapses
+        uint64_t n = built != NULL
+                         ? built_synapses(built, i)
                          : (uint64_t)(check_pair_synapses(genome, pair) + 0.5);
         tool_print(pair_format, pair->map, between, vly_rule_names[pair->rule],
                    exact ? "" : "~", exact ? 16 : 15, tool_thousands(n), weight,
@@ -173,9 +183,8 @@ static void print_stimuli(const vly_genome *genome)
 static void note_empty(const vly_genome *genome, const vly_connectome *built)
 {
     for (uint32_t i = 0; i < built->desc.n_projections; i++) {
-        const vly_pair *pair = &genome->pairs[i];
-        if (built->desc.n_projections != genome->n_pairs ||
-            built->projections[i].n_synapses > 0 ||
+        const vly_pair *pair = &genome->pairs[built->projections[i].pair];
+        if (built->projections[i].n_synapses > 0 ||
             pair->rule == VLY_RULE_VECTORS) /* noted already */
             continue;
         tool_message("note: %s makes no synapse from %s to %s%s", pair->map,
@@ -199,6 +208,7 @@ static void print_sums(const vly_genome *genome, const vly_connectome *built)
         tool_print("synapses      %s (compiled)\n",
                    tool_thousands(built->desc.n_synapses));
         tool_print("memory        connectome %s\n", tool_bytes(built->n_bytes));
+        weight_worst_print(genome, built);
     } else {
         tool_print("synapses      %s (%s)\n",
                    tool_thousands((uint64_t)(size.synapses + 0.5)),
@@ -230,9 +240,10 @@ static void print_check(const vly_genome *genome, const vly_connectome *built)
     print_stimuli(genome);
     print_sums(genome, built);
     tool_notes(genome);
-    if (built != NULL)
+    if (built != NULL) {
         note_empty(genome, built);
-    else
+        weight_notes(genome, built);
+    } else
         tool_message("on paper only: weights and the bound of 2^30 are not "
                      "checked without --build");
 }

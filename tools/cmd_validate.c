@@ -11,6 +11,7 @@
 #include "engine/validate.h"
 #include "setup.h"
 #include "tool.h"
+#include "weight_notes.h"
 
 static const tool_option options[] = {
     {"backends", 0, false, TOOL_TEXT, "A,B[,C]",
@@ -91,6 +92,7 @@ static vly_status prepare(validation *v, const tool_args *args,
     VLY_TRY(tool_build_init(args->positional[0], &overrides, n_threads,
                             &v->build, error));
     tool_notes(v->build.genome);
+    weight_notes(v->build.genome, v->build.connectome);
     VLY_TRY(tool_bursts(args, v->build.genome, &v->n_bursts, error));
     for (uint32_t i = 0; i < v->n; i++)
         VLY_TRY(vly_net_create(v->build.connectome, v->registry, v->names[i],

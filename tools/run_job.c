@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "device_limits.h"
 #include "plugin/host_log.h"
+#include "weight_notes.h"
 
 /* How long the next piece is to take: up to the next sample of telemetry, so
  * that records are as long as was asked for; but not for so little that calls
@@ -121,6 +122,8 @@ static vly_status build(run_job *job, vly_error *error)
     vly_status status = vly_connectome_build(
         job->build.genome, job->plan.n_threads, &job->build.connectome, error);
     job->build.seconds.build = (double)(vly_clock_ns() - begin) * 1e-9;
+    if (status == VLY_OK && !job->plan.quiet)
+        weight_notes(job->build.genome, job->build.connectome);
     return status;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "device_limits.h"
+#include "weight_notes.h"
 
 static double biological_s(const run_job *job)
 {
@@ -173,6 +174,7 @@ void run_report_print(const run_job *job)
                genome->seed_network, genome->seed_state, genome->seed_input);
     tool_print("digest            %016" PRIx64 "\n", result->digest);
     tool_print("state digest      %016" PRIx64 "\n", result->state_digest);
+    weight_notes_print(genome, job->build.connectome);
     if (stats->spikes == 0 && bursts > 0)
         tool_message("no neuron fired");
 }
@@ -301,6 +303,7 @@ void run_report_json(const run_job *job, json_writer *json)
     json_hex(json, "digest", result->digest);
     json_hex(json, "state_digest", result->state_digest);
     put_areas(job, json);
+    weight_notes_json(genome, job->build.connectome, json);
     json_object_end(json);
 }
 

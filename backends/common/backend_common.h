@@ -67,6 +67,11 @@ const vly_projection_desc *vly_common_projection_desc(const vly_net_desc *desc,
                                                       uint32_t i);
 const vly_stimulus_desc *vly_common_stimulus_desc(const vly_net_desc *desc,
                                                   uint32_t i);
+/* shift of a projection; 0 where the host is older than 1.4 */
+uint32_t vly_common_shift(const vly_net_desc *desc,
+                          const vly_projection_desc *projection);
+/* 1 if any projection has one that is not 0 */
+int vly_common_has_shifts(const vly_net_desc *desc);
 /* area that holds the neuron */
 uint32_t vly_common_area_of(const vly_net_desc *desc, uint32_t neuron);
 /* Whether `to` may take the place of a stimulus. */

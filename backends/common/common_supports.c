@@ -27,6 +27,21 @@ const vly_stimulus_desc *vly_common_stimulus_desc(const vly_net_desc *desc,
     return STRIDED(vly_stimulus_desc, desc->stimuli, desc->stimulus_size, i);
 }
 
+uint32_t vly_common_shift(const vly_net_desc *desc,
+                          const vly_projection_desc *projection)
+{
+    return desc->projection_size >= VLY_PROJECTION_BYTES_1_4 ? projection->shift
+                                                             : 0;
+}
+
+int vly_common_has_shifts(const vly_net_desc *desc)
+{
+    for (uint32_t i = 0; i < desc->n_projections; i++)
+        if (vly_common_shift(desc, vly_common_projection_desc(desc, i)) != 0)
+            return 1;
+    return 0;
+}
+
 uint32_t vly_common_area_of(const vly_net_desc *desc, uint32_t neuron)
 {
     uint32_t low = 0;
@@ -46,7 +61,7 @@ static vly_status check_sizes(const vly_net_desc *desc, vly_error *error)
     if (desc->struct_size < sizeof(vly_net_desc) ||
         (desc->n_areas > 0 && desc->area_size < sizeof(vly_area_desc)) ||
         (desc->n_projections > 0 &&
-         desc->projection_size < sizeof(vly_projection_desc)) ||
+         desc->projection_size < VLY_PROJECTION_BYTES_1_0) ||
         (desc->n_stimuli > 0 &&
          desc->stimulus_size < sizeof(vly_stimulus_desc)))
         return vly_common_fail(error, VLY_E_INVALID,

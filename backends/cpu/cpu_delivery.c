@@ -125,6 +125,7 @@ typedef struct destination {
     uint32_t first;
     uint32_t port;
     uint32_t delay_min; /* events of a smaller delay have been delivered */
+    uint32_t shift;     /* of the weights */
 } destination;
 
 static row_range find_range(const vly_cpu_projection *projection, uint32_t k,
@@ -164,7 +165,7 @@ INLINE void prefetch_range(const vly_projection_desc *desc, row_range range)
 }
 
 /* The events of one row. gained, delayed and any are constants where it is
- * called; any: port by sign and a smallest delay. */
+ * called; any: port by sign, a smallest delay and a shift. */
 INLINE void deliver_row(const vly_projection_desc *desc, const destination *to,
                         row_range range, uint32_t gain, int gained, int delayed,
                         int any)
@@ -180,6 +181,8 @@ INLINE void deliver_row(const vly_projection_desc *desc, const destination *to,
         uint32_t value = (uint32_t)(int32_t)weight[j];
         if (gained)
             value *= gain;
+        if (any)
+            value <<= to->shift;
         if (delayed) {
             uint32_t d = delay[j];
             if (any && d < to->delay_min)
@@ -221,7 +224,8 @@ static void deliver_spikes(const vly_cpu_projection *projection, uint32_t part,
     const vly_projection_desc *desc = projection->desc;
     int gained = (desc->flags & VLY_PROJECTION_GAIN) != 0;
     int delayed = desc->delay != NULL && desc->delay_max > 0;
-    int any = to->port == VLY_PORT_BY_SIGN || to->delay_min > 0;
+    int any =
+        to->port == VLY_PORT_BY_SIGN || to->delay_min > 0 || to->shift > 0;
     row_range ranges[BATCH];
     for (uint32_t at = 0; at < n; at += BATCH) {
         uint32_t m = n - at < BATCH ? n - at : BATCH;
@@ -269,6 +273,7 @@ static void deliver_set(const vly_backend_net *net,
         .first = target->first,
         .port = desc->port,
         .delay_min = delay_min,
+        .shift = vly_common_shift(net->desc, desc),
     };
     deliver_spikes(projection, thread->index - projection->first_slice, &to,
                    source->first, ids + from, gains + from, n);

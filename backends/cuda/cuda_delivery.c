@@ -203,6 +203,7 @@ static vly_status send_piece(conveyor *c, const piece *of, vly_cuda_part *part,
         .n_sources = of->to - of->from,
         .port = of->p->port,
         .gain = (of->p->flags & VLY_PROJECTION_GAIN) != 0,
+        .shift = vly_common_shift(c->net->desc, of->p),
     };
     return vly_cuda_check((int)cudaMemcpyAsync(s->device, s->host,
                                                (size_t)arrays.at[N_ARRAYS],

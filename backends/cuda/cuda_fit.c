@@ -302,6 +302,8 @@ static const char *refuse(const vly_backend_net *net)
     for (uint32_t a = 0; a < net->desc->n_areas; a++)
         if ((vly_cuda_area_desc(net->desc, a)->flags & VLY_AREA_FEAGI) != 0)
             return "FEAGI areas need gains and candidates";
+    if (vly_common_has_shifts(net->desc))
+        return "maps have units of their own";
     if (net->desc->n_neurons == 0)
         return "the net has no neurons";
     if (net->view.n_ports > 1 || net->view.n_areas > VLY_CUDA_RESIDENT_AREAS)

@@ -53,6 +53,8 @@ vly_status vly_cuda_resident_fit(vly_backend_net *net, uint32_t wanted,
         *why = "the net has no neurons";
     else if (has_feagi(net))
         *why = "FEAGI areas need gains and candidates";
+    else if (vly_common_has_shifts(net->desc))
+        *why = "maps have units of their own";
     else if (net->view.n_ports > 1 ||
              net->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
         *why = "too many ports or areas";

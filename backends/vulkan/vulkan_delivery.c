@@ -186,7 +186,7 @@ static void write_neuron(const builder *b, uint32_t task, uint32_t a,
     uint8_t *piece = b->piece->mapped;
     uint8_t *out = piece + (b->address[id] - b->address[b->from]);
     if (!b->net->is_sliced) {
-        vly_vulkan_row(b->parts + first, end - first, k,
+        vly_vulkan_row(b->net->desc, b->parts + first, end - first, k,
                        (uint32_t *)(void *)out);
         return;
     }

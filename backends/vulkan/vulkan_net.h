@@ -205,7 +205,8 @@ vly_status vly_vulkan_groups_create(vly_backend_net *net, vly_error *error);
 
 /* What n projections have from neuron k of their source area, two words a
  * synapse. */
-void vly_vulkan_row(const vly_projection_desc *const *parts, uint32_t n,
+void vly_vulkan_row(const vly_net_desc *desc,
+                    const vly_projection_desc *const *parts, uint32_t n,
                     uint32_t k, uint32_t *out);
 
 /* ---- vulkan_slices.c --------------------------------------------------- */

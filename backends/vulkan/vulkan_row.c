@@ -3,11 +3,12 @@
  */
 #include "vulkan_net.h"
 
-static uint32_t *write_row(const vly_projection_desc *p, uint32_t k,
-                           uint32_t *out)
+static uint32_t *write_row(const vly_projection_desc *p, uint32_t shift,
+                           uint32_t k, uint32_t *out)
 {
     uint32_t gain = (p->flags & VLY_PROJECTION_GAIN) != 0;
     uint32_t flags = gain ? VLY_VULKAN_SYNAPSE_GAIN : 0;
+    flags |= shift / VLY_SHIFT_STEP << VLY_VULKAN_SYNAPSE_SHIFT;
     for (uint64_t j = p->row[k]; j < p->row[k + 1]; j++) {
         uint32_t weight = (uint16_t)p->weight[j];
         uint32_t delay = p->delay != NULL ? p->delay[j] : 0;
@@ -21,9 +22,10 @@ static uint32_t *write_row(const vly_projection_desc *p, uint32_t k,
     return out;
 }
 
-void vly_vulkan_row(const vly_projection_desc *const *parts, uint32_t n,
+void vly_vulkan_row(const vly_net_desc *desc,
+                    const vly_projection_desc *const *parts, uint32_t n,
                     uint32_t k, uint32_t *out)
 {
     for (uint32_t i = 0; i < n; i++)
-        out = write_row(parts[i], k, out);
+        out = write_row(parts[i], vly_common_shift(desc, parts[i]), k, out);
 }

@@ -65,6 +65,8 @@ static const char *why_not(const vly_backend_net *net)
     const vly_net_desc *desc = net->desc;
     if (net->n_driven < desc->n_neurons)
         return "it has FEAGI areas";
+    if (vly_common_has_shifts(desc))
+        return "maps have units of their own";
     if (net->view->ring > 1)
         return "delays of one map differ";
     if (desc->n_neurons == 0)

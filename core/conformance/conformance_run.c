@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "conformance/conformance_trial.h"
 #include "plugin/device_memory.h"
+#include "plugin/registry.h"
 
 const char *vly_conformance_scenario(uint32_t index)
 {
@@ -51,7 +52,8 @@ static const char *not_for(const vly_conformance *c, const conformance_net *net,
     if (c->other == NULL)
         return "no other backend to exchange snapshots with";
     vly_error error = VLY_ERROR_INIT;
-    if (c->other->supports(&net->connectome->desc, &error) != VLY_OK)
+    if (vly_backend_supports(c->other, &net->connectome->desc, &error) !=
+        VLY_OK)
         return "the other backend does not support the net";
     return NULL;
 }
@@ -101,7 +103,8 @@ static bool is_supported(const vly_conformance *c, const conformance_net *net,
                          vly_conformance_counts *counts)
 {
     vly_error error = VLY_ERROR_INIT;
-    vly_status status = c->backend->supports(&net->connectome->desc, &error);
+    vly_status status =
+        vly_backend_supports(c->backend, &net->connectome->desc, &error);
     if (status == VLY_OK)
         return true;
     char text[1100];

@@ -44,6 +44,13 @@ typedef struct vly_connectome_projection {
                               mean asked is 0 to within 2^-32 of the width */
     double weight_min;     /* extremes as stored, in the port's unit */
     double weight_max;
+    double unit; /* weights are multiples of it, in the port's unit */
+    /* of the weights of the pair that was built, as far as rounding may put
+     * them off by more than 1%: their share, and by how much at most; 0 if the
+     * connectome was loaded */
+    double share_coarse;
+    double worst_coarse;
+    uint32_t pair; /* of the genome; 0 if the connectome was loaded */
 } vly_connectome_projection;
 
 /* A stimulus as given, in numbers: what the engine needs to change it while

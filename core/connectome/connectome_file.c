@@ -211,10 +211,10 @@ static vly_status header_check(vly_file_view *file)
         return vly_file_damaged(file, "byte order 0x%08X, wanted 0x%08X",
                                 (unsigned)header->endian,
                                 (unsigned)VLY_FILE_ENDIAN);
-    if (header->version != VLY_FILE_VERSION)
+    if (header->version < 1 || header->version > VLY_FILE_VERSION)
         return vly_fail(file->error, VLY_E_PARSE,
                         "%s: connectome of version %" PRIu32
-                        ", this engine reads version %u",
+                        ", this engine reads versions 1 to %u",
                         file->path, header->version, VLY_FILE_VERSION);
     vly_hash sum = vly_header_checksum(header);
     if (memcmp(&sum, &header->header_checksum, sizeof(sum)))
@@ -228,6 +228,11 @@ static vly_status header_check(vly_file_view *file)
         header->table != sizeof(vly_file_header))
         return vly_file_damaged(file, "table of sections is not where it "
                                       "should be");
+    if (header->changing || header->changing_bytes)
+        return vly_fail(file->error, VLY_E_UNSUPPORTED,
+                        "%s: a connectome whose weights change while it runs, "
+                        "which this engine cannot do",
+                        file->path);
     return VLY_OK;
 }
 

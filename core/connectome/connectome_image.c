@@ -176,6 +176,7 @@ static void put_projection(image_writer *writer, uint32_t p)
     record->flags = desc->flags;
     record->base_delay = desc->base_delay;
     record->delay_max = desc->delay_max;
+    record->shift = desc->shift;
     record->n = n;
     record->worst_rounding = made->worst_rounding;
     record->weight_min = made->weight_min;

@@ -9,7 +9,7 @@
 #include "connectome/connectome_work.h"
 
 #define VLY_FILE_MAGIC "VOLLEYCN"
-#define VLY_FILE_VERSION 1u
+#define VLY_FILE_VERSION 2u /* versions 1 and 2 are read */
 #define VLY_FILE_ENDIAN UINT32_C(0x0A0B0C0D)
 #define VLY_FILE_ALIGN UINT64_C(64)
 #define VLY_FILE_BLOCK (UINT64_C(1) << 20)
@@ -68,7 +68,12 @@ typedef struct vly_file_header {
     uint32_t max_delay;
     uint32_t feagi_q;
     uint32_t n_columns; /* ... to 160 */
-    uint8_t reserved[64];
+    /* version 1: all 0 */
+    vly_hash digest;
+    uint64_t changing; /* offset of the weights that change, 0: none */
+    uint64_t changing_bytes;
+    vly_hash changing_checksum;
+    uint8_t reserved[16];
     vly_hash table_checksum;
     vly_hash header_checksum;
 } vly_file_header;
@@ -126,7 +131,7 @@ typedef struct vly_file_projection {
     uint32_t flags;
     uint32_t base_delay;
     uint32_t delay_max;
-    uint32_t reserved;
+    uint32_t shift; /* version 1: 0 */
     uint64_t n;
     uint64_t row;
     uint64_t target;

@@ -21,14 +21,27 @@ typedef struct vly_made_pair {
     const vly_edge_list *given; /* what each synapse has given; NULL: nothing */
     vly_law law;                /* of the weight */
     double worst_rounding;
-    int32_t weight_min; /* stored */
+    uint32_t shift;     /* weights are units of 2^(shift - q) */
+    bool wide;          /* of several shifts: synapse_split.c parts them */
+    int32_t *value;     /* [n_synapses] units of 2^-q, until they are parted */
+    int32_t weight_min; /* in the units of weight or value */
     int32_t weight_max;
+    double share_coarse; /* of the weights, that may be off by more than 1% */
+    double worst_coarse; /* the most that one of them may be off */
 } vly_made_pair;
+
+/* What each weight of a pair is added with, in units of 2^-q. */
+static inline int64_t vly_made_weight(const vly_made_pair *made, uint64_t i)
+{
+    return made->value ? made->value[i]
+                       : made->weight[i] * (INT64_C(1) << made->shift);
+}
 
 typedef struct vly_made_area {
     vly_param_column *params;
     vly_column *coefs;
     int32_t q[2];
+    bool refined[2]; /* maps have units of their own */
     uint32_t *load[2];
 } vly_made_area;
 
@@ -38,6 +51,8 @@ typedef struct vly_maker {
     vly_storage *storage;
     vly_made_area *areas;
     vly_made_pair *pairs;
+    vly_made_pair *projections; /* pairs, or the parts of one by shift */
+    uint32_t n_projections;
     vly_connectome_stimulus *stimuli; /* [n_stimuli]; inputs without values
                                          until q is known */
     uint32_t *state;
@@ -79,9 +94,15 @@ vly_status vly_unfit_placed(const vly_maker *maker, const vly_area *area,
  * Errors  E_PARSE with its place; E_NOMEM */
 vly_status vly_weights_check(vly_maker *maker, vly_made_pair *made);
 /* Of all pairs to the area; q of each port, that of port 0 where the sign says
- * which port. */
-vly_status vly_weights_draw(vly_maker *maker, uint32_t area,
-                            const int32_t q[2]);
+ * which port; refined: pairs have units of their own. */
+vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t q[2],
+                            bool refined);
+/* Whether 16 bits in units of 2^-q hold every weight of the pair. */
+bool vly_weights_fit(const vly_made_pair *made, int32_t q);
+/* Whether weights in units of 2^-q would be off by more than they may be where
+ * another unit can be had: a number by 0.1%, one of those that are given by
+ * 1%, or their mean by 0.1%, more than 2% of a distribution by 1%. */
+bool vly_weights_coarse(const vly_made_pair *made, int32_t q);
 vly_status vly_delays_draw(vly_maker *maker, vly_made_pair *made, uint32_t n);
 /* Whether delays need an array, for the prediction of memory. */
 bool vly_delays_vary(const vly_pair *pair);
@@ -92,8 +113,10 @@ bool vly_delays_vary(const vly_pair *pair);
 bool vly_weights_given(const vly_made_pair *made);
 bool vly_delays_given(const vly_made_pair *made);
 void vly_given_law(vly_made_pair *made);
-/* Largest relative rounding at 2^-q. */
-double vly_given_rounding(const vly_made_pair *made, int32_t q);
+/* Largest relative rounding at 2^-q, and of the mean; worst_coarse and
+ * share_coarse of the pair if it is not NULL. */
+double vly_given_rounding(const vly_made_pair *made, int32_t q,
+                          double *mean_rounding, vly_made_pair *coarse);
 /* Stores weights [first, last); widens [*least, *most] to them. */
 void vly_given_weights(const vly_made_pair *made, int32_t q, uint64_t first,
                        uint64_t last, int32_t *least, int32_t *most);
@@ -118,6 +141,11 @@ const vly_made_pair *vly_loads_largest(vly_maker *maker, uint32_t area,
 /* Largest gain of a neuron's spikes at FEAGI targets */
 uint32_t vly_gain_largest(const vly_maker *maker, uint32_t area,
                           uint32_t neuron, uint32_t feagi_q);
+
+/* synapse_split.c: maker->projections out of the pairs. A wide one becomes one
+ * for each shift that its weights need, each with rows of its own.
+ * Errors  E_NOMEM */
+vly_status vly_pairs_split(vly_maker *maker);
 
 /* quantise.c: q of every port, Q, weights and loads.
  * Errors  E_PARSE a weight that would become 0, the bound; E_NOMEM */

@@ -64,9 +64,12 @@ static bool projection_good(const vly_record_reader *reader,
     uint32_t gain = (to->flags & VLY_AREA_FEAGI) ? VLY_PROJECTION_GAIN : 0;
     bool port = record->port < to->n_ports ||
                 (record->port == VLY_PORT_BY_SIGN && to->n_ports == 2);
-    return port && record->flags == gain && record->base_delay >= 1 &&
-           record->base_delay <= VLY_DELAY_MAX && record->delay_max <= 255 &&
-           (record->delay || !record->delay_max) &&
+    return port && record->flags == gain &&
+           (record->shift == 0 ||
+            (header->version > 1 && !gain && record->shift <= VLY_SHIFT_MAX &&
+             record->shift % VLY_SHIFT_STEP == 0)) &&
+           record->base_delay >= 1 && record->base_delay <= VLY_DELAY_MAX &&
+           record->delay_max <= 255 && (record->delay || !record->delay_max) &&
            record->base_delay + record->delay_max <= header->max_delay &&
            is_finite(record->worst_rounding) && is_finite(record->weight_min) &&
            is_finite(record->weight_max);
@@ -102,6 +105,7 @@ static vly_status projection_read(vly_record_reader *reader, uint32_t p)
     desc->delay_max = record.delay_max;
     desc->port = record.port;
     desc->flags = record.flags;
+    desc->shift = record.shift;
     if (!desc->row || !desc->target || !desc->weight ||
         (record.delay && !desc->delay) || desc->row[0] != 0 ||
         desc->row[n_rows - 1] != record.n)

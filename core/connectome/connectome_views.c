@@ -70,8 +70,9 @@ static void projection_view(const vly_maker *maker, const vly_made_pair *made,
     const vly_area *to = &maker->genome->areas[pair->to];
     bool feagi = to->model->flags & VLY_AREA_FEAGI;
     uint32_t port = made->port == VLY_PORT_BY_SIGN ? 0 : made->port;
-    double unit =
-        feagi ? 1.0 : vly_power_of_two(-maker->areas[pair->to].q[port]);
+    double unit = feagi ? 1.0
+                        : vly_power_of_two((int32_t)made->shift -
+                                           maker->areas[pair->to].q[port]);
     *desc = (vly_projection_desc){.map = map,
                                   .source_area = pair->from,
                                   .target_area = pair->to,
@@ -82,20 +83,25 @@ static void projection_view(const vly_maker *maker, const vly_made_pair *made,
                                   .base_delay = made->base_delay,
                                   .delay_max = made->delay_max,
                                   .port = made->port,
-                                  .flags = feagi ? VLY_PROJECTION_GAIN : 0};
-    *projection =
-        (vly_connectome_projection){.map = map,
-                                    .n_synapses = made->n_synapses,
-                                    .worst_rounding = made->worst_rounding,
-                                    .weight_min = made->weight_min * unit,
-                                    .weight_max = made->weight_max * unit};
+                                  .flags = feagi ? VLY_PROJECTION_GAIN : 0,
+                                  .shift = made->shift};
+    *projection = (vly_connectome_projection){
+        .map = map,
+        .n_synapses = made->n_synapses,
+        .worst_rounding = made->worst_rounding,
+        .weight_min = made->weight_min * unit,
+        .weight_max = made->weight_max * unit,
+        .unit = unit,
+        .share_coarse = made->share_coarse,
+        .worst_coarse = made->worst_coarse,
+        .pair = (uint32_t)(pair - maker->genome->pairs)};
 }
 
 static vly_status projections_view(vly_maker *maker, vly_connectome *connectome)
 {
     vly_storage *storage = maker->storage;
     vly_net_desc *net = &connectome->desc;
-    uint32_t n = maker->genome->n_pairs;
+    uint32_t n = maker->n_projections;
     vly_connectome_projection *projections =
         vly_storage_alloc(storage, n, sizeof(*projections), true);
     vly_projection_desc *descs =
@@ -104,7 +110,7 @@ static vly_status projections_view(vly_maker *maker, vly_connectome *connectome)
         return vly_fail_nomem(maker->error, n * sizeof(*descs), "projections");
     net->max_delay = 1;
     for (uint32_t p = 0; p < n; p++) {
-        const vly_made_pair *made = &maker->pairs[p];
+        const vly_made_pair *made = &maker->projections[p];
         char *map = vly_storage_text(storage, made->pair->map);
         if (!map)
             return vly_fail_nomem(maker->error, strlen(made->pair->map) + 1,

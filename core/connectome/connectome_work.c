@@ -58,6 +58,21 @@ char *vly_storage_text(vly_storage *storage, const char *text)
     return copy;
 }
 
+void vly_storage_release(vly_storage *storage, const void *block,
+                         uint64_t bytes)
+{
+    size_t i = 0;
+    if (!block)
+        return;
+    while (i < storage->n_blocks && storage->blocks[i] != block)
+        i++;
+    if (i == storage->n_blocks) /* not of the storage: left alone */
+        return;
+    vly_free(storage->blocks[i]);
+    storage->blocks[i] = storage->blocks[--storage->n_blocks];
+    storage->n_bytes -= bytes;
+}
+
 void vly_storage_deinit(vly_storage *storage)
 {
     for (size_t i = 0; i < storage->n_blocks; i++)

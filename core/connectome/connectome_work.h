@@ -35,6 +35,9 @@ void *vly_storage_alloc(vly_storage *storage, size_t count, size_t size,
                         bool clear);
 /* Takes a block over; false without memory, then it stays the caller's. */
 bool vly_storage_adopt(vly_storage *storage, void *block, uint64_t bytes);
+/* Frees a block before the storage; NULL is legal. */
+void vly_storage_release(vly_storage *storage, const void *block,
+                         uint64_t bytes);
 char *vly_storage_text(vly_storage *storage, const char *text);
 void vly_storage_deinit(vly_storage *storage);
 

@@ -2,12 +2,14 @@
  * The unit 2^-q of every port, and Q of the gains at FEAGI areas.
  *
  * q starts as the largest in [-16, 24] with which the ends of every weight's
- * distribution fit int16, and goes down until, for every neuron, the exact sum
- * of |weight| and the largest values of its stimuli are at most 2^30. The
- * weights are drawn anew for each q: a neuron's sum is then that of the weights
- * as stored. Q starts at 16 and goes down in the same way, over all FEAGI
- * areas together. A port that nothing enters has q = 12: injection reaches
- * 2^18 units.
+ * distribution fit int16. If that is too coarse for one of the maps or stimuli
+ * (vly_weights_coarse), the port is refined: q starts up to 12 higher, and maps
+ * have units of their own, 2^6 or 2^12 times that of the port, or several. From
+ * there q goes down until, for every neuron, the exact sum of |weight| and the
+ * largest values of its stimuli are at most 2^30. The weights are drawn anew
+ * for each q: a neuron's sum is then that of the weights as stored. Q starts at
+ * 16 and goes down in the same way, over all FEAGI areas together. A port that
+ * nothing enters has q = 12: injection reaches 2^18 units.
  */
 #include "connectome/connectome_make.h"
 
@@ -23,6 +25,7 @@
 typedef struct port_plan {
     int32_t q;
     bool used;
+    bool refined;    /* maps have units of their own */
     char cause[200]; /* what keeps q from being larger */
 } port_plan;
 
@@ -32,13 +35,15 @@ static bool pair_uses(const vly_made_pair *made, uint32_t area, uint32_t port)
            (made->port == port || made->port == VLY_PORT_BY_SIGN);
 }
 
-static bool pair_fits(const vly_made_pair *made, int32_t q)
+/* With the largest shift, or in the wide grid, if maps have units of their own;
+ * the grid ends a little earlier. */
+static bool pair_fits(const vly_made_pair *made, int32_t q, bool refined)
 {
-    /* a given weight becomes the nearest integer, which may lie outside */
-    vly_integers range = vly_law_integers(
-        &made->law, vly_power_of_two(-q),
-        vly_weights_given(made) ? VLY_ROUND_VALUES : VLY_ROUND_INSIDE, -1e300);
-    return range.first >= -32768.0 && range.last <= 32767.0;
+    double most = VLY_WIDE_MAX * vly_power_of_two(-q);
+    if (!refined)
+        return vly_weights_fit(made, q);
+    return vly_weights_fit(made, q - (int32_t)VLY_SHIFT_MAX) &&
+           made->law.lo >= -most && made->law.hi <= most;
 }
 
 static double law_extreme(const vly_law *law)
@@ -65,13 +70,13 @@ static vly_status plan_init(vly_maker *maker, uint32_t area, uint32_t port,
                             port_plan *plan)
 {
     const vly_genome *genome = maker->genome;
-    *plan = (port_plan){.q = VLY_Q_MAX};
+    *plan = (port_plan){.q = VLY_Q_MAX, .refined = plan->refined};
     for (uint32_t p = 0; p < genome->n_pairs; p++) {
         const vly_made_pair *made = &maker->pairs[p];
         if (!pair_uses(made, area, port))
             continue;
         plan->used = true;
-        while (!pair_fits(made, plan->q)) {
+        while (!pair_fits(made, plan->q, plan->refined)) {
             plan->q--;
             snprintf(plan->cause, sizeof(plan->cause),
                      "weight %.9g of map %.100s", law_extreme(&made->law),
@@ -106,6 +111,56 @@ static void plans_join(vly_maker *maker, uint32_t area, port_plan *plans)
         plans[1 - low] = plans[low];
         return;
     }
+}
+
+/* ---- units of maps ----------------------------------------------------- */
+
+/* Whether the port's unit is too coarse for a map or a stimulus. */
+static bool plan_coarse(const vly_maker *maker, uint32_t area, uint32_t port,
+                        const port_plan *plan)
+{
+    const vly_genome *genome = maker->genome;
+    double unit = vly_power_of_two(-plan->q);
+    for (uint32_t p = 0; p < genome->n_pairs; p++)
+        if (pair_uses(&maker->pairs[p], area, port) &&
+            vly_weights_coarse(&maker->pairs[p], plan->q))
+            return true;
+    for (uint32_t s = 0; s < genome->n_stimuli; s++) {
+        const vly_stimulus *stimulus = &genome->stimuli[s];
+        double asked = stimulus->weight;
+        if (stimulus->to != area || stimulus->port != port ||
+            stimulus->kind == VLY_STIMULUS_DC ||
+            stimulus->kind == VLY_STIMULUS_NORMAL)
+            continue;
+        double off = vly_weight_scaled(asked, plan->q) * unit - asked;
+        if ((off < 0.0 ? -off : off) > 0.001 * (asked < 0.0 ? -asked : asked))
+            return true;
+    }
+    return false;
+}
+
+/* The units of an area's ports by the range of int16; of all of them by maps
+ * where one port needs that. */
+static vly_status plans_make(vly_maker *maker, uint32_t area, port_plan *plans)
+{
+    vly_status status;
+    uint32_t n_ports = maker->genome->areas[area].model->n_ports;
+    bool coarse = false;
+    for (int refined = 0; refined < 2; refined++) {
+        for (uint32_t port = 0; port < n_ports; port++) {
+            plans[port].refined = refined;
+            VLY_TRY(plan_init(maker, area, port, &plans[port]));
+        }
+        plans_join(maker, area, plans);
+        for (uint32_t port = 0; port < n_ports; port++)
+            coarse = coarse || (plans[port].q < VLY_Q_MAX &&
+                                plan_coarse(maker, area, port, &plans[port]));
+        if (!coarse)
+            break;
+    }
+    status = VLY_OK;
+out:
+    return status;
 }
 
 /* ---- what would become 0 ---------------------------------------------- */
@@ -331,7 +386,7 @@ static vly_status try_weights(vly_maker *maker, area_sums *sums,
     for (uint32_t port = 0; port < sums->n_ports; port++)
         VLY_TRY(check_zeros(maker, sums->area, port, &plans[port]));
     const int32_t q[2] = {plans[0].q, plans[sums->n_ports - 1].q};
-    VLY_TRY(vly_weights_draw(maker, sums->area, q));
+    VLY_TRY(vly_weights_draw(maker, sums->area, q, plans[0].refined));
     VLY_TRY(vly_loads_sum(maker, sums->area, 0, sums->loads));
     for (uint32_t port = 0; *fits && port < sums->n_ports; port++) {
         uint64_t most;
@@ -342,6 +397,11 @@ static vly_status try_weights(vly_maker *maker, area_sums *sums,
             fullest(sums->loads + first, sums->reach + first, sums->n, &most);
         *fits = most <= VLY_BOUND;
         if (!*fits)
+            VLY_TRY(lower_q(maker, sums, port, at, sums->loads + first, plans));
+        /* far above the bound: each try draws every weight */
+        for (; plans[port].refined && plans[port].q > VLY_Q_MIN &&
+               most > 4 * VLY_BOUND;
+             most /= 2)
             VLY_TRY(lower_q(maker, sums, port, at, sums->loads + first, plans));
     }
 out:
@@ -355,14 +415,13 @@ static vly_status quantise_area(vly_maker *maker, uint32_t area)
     area_sums sums;
     bool fits = false;
     VLY_TRY(sums_init(maker, area, &sums));
-    for (uint32_t port = 0; port < sums.n_ports; port++)
-        VLY_TRY(plan_init(maker, area, port, &plans[port]));
-    plans_join(maker, area, plans);
+    VLY_TRY(plans_make(maker, area, plans));
     VLY_TRY(fit_stimuli(maker, &sums, plans));
     while (!fits)
         VLY_TRY(try_weights(maker, &sums, plans, &fits));
     for (uint32_t port = 0; port < sums.n_ports; port++) {
         maker->areas[area].q[port] = plans[port].q;
+        maker->areas[area].refined[port] = plans[port].refined;
         store_load(&maker->areas[area], port,
                    sums.loads + (size_t)port * sums.n, sums.n);
     }
@@ -430,11 +489,12 @@ vly_status vly_quantise(vly_maker *maker)
     static const int32_t whole[2] = {0, 0};
     for (uint32_t a = 0; a < genome->n_areas; a++) {
         if (genome->areas[a].model->flags & VLY_AREA_FEAGI)
-            VLY_TRY(vly_weights_draw(maker, a, whole));
+            VLY_TRY(vly_weights_draw(maker, a, whole, false));
         else
             VLY_TRY(quantise_area(maker, a));
     }
     VLY_TRY(quantise_feagi(maker));
+    VLY_TRY(vly_pairs_split(maker));
 out:
     return status;
 }

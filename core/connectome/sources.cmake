@@ -28,5 +28,6 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/synapse_distance.c
     ${CMAKE_CURRENT_LIST_DIR}/synapse_given.c
     ${CMAKE_CURRENT_LIST_DIR}/synapse_loads.c
+    ${CMAKE_CURRENT_LIST_DIR}/synapse_split.c
     ${CMAKE_CURRENT_LIST_DIR}/synapse_values.c
     ${CMAKE_CURRENT_LIST_DIR}/value_law.c)

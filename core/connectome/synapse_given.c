@@ -41,18 +41,45 @@ void vly_given_law(vly_made_pair *made)
         law->kind = VLY_VALUE_UNIFORM;
 }
 
-double vly_given_rounding(const vly_made_pair *made, int32_t q)
+/* The integer that a weight becomes; of a wide pair the nearest that is an
+ * int16 times 2^0, 2^6 or 2^12. */
+static double given_integer(double weight, int32_t q, bool wide)
+{
+    double whole = vly_weight_scaled(weight, q);
+    uint32_t shift = 0;
+    while (wide && shift < VLY_SHIFT_MAX &&
+           (whole < -32767.0 || whole > 32767.0)) {
+        shift += VLY_SHIFT_STEP;
+        whole = vly_weight_scaled(weight, q - (int32_t)shift);
+    }
+    return whole * (double)(UINT32_C(1) << shift);
+}
+
+double vly_given_rounding(const vly_made_pair *made, int32_t q,
+                          double *mean_rounding, vly_made_pair *coarse)
 {
     const vly_edge_list *edges = made->given;
     double unit = vly_power_of_two(-q);
     double worst = 0.0;
+    double asked = 0.0;
+    double stored = 0.0;
+    uint64_t n_coarse = 0;
     for (uint64_t i = 0; i < edges->n; i++) {
         double weight = edges->weight[i];
+        double got = given_integer(weight, q, made->wide) * unit;
         if (weight == 0.0)
             continue;
-        double off = size_of(vly_weight_scaled(weight, q) * unit - weight);
-        off /= size_of(weight);
+        double off = size_of(got - weight) / size_of(weight);
         worst = off > worst ? off : worst;
+        n_coarse += off > 0.01;
+        asked += size_of(weight);
+        stored += size_of(got);
+    }
+    *mean_rounding = asked > 0.0 ? size_of(stored - asked) / asked : 0.0;
+    if (coarse) {
+        coarse->share_coarse =
+            edges->n ? (double)n_coarse / (double)edges->n : 0.0;
+        coarse->worst_coarse = n_coarse ? worst : 0.0;
     }
     return worst;
 }
@@ -62,8 +89,12 @@ void vly_given_weights(const vly_made_pair *made, int32_t q, uint64_t first,
 {
     const vly_edge_list *edges = made->given;
     for (uint64_t i = first; i < last; i++) {
-        int32_t weight = (int32_t)vly_weight_scaled(edges->weight[i], q);
-        made->weight[i] = (int16_t)weight;
+        int32_t weight =
+            (int32_t)given_integer(edges->weight[i], q, made->wide);
+        if (made->value)
+            made->value[i] = weight;
+        else
+            made->weight[i] = (int16_t)weight;
         *least = weight < *least ? weight : *least;
         *most = weight > *most ? weight : *most;
     }

@@ -23,6 +23,25 @@ typedef struct load_work {
     uint64_t *sums;
 } load_work;
 
+/* Synapses [first, last) of a row. of_values is a constant where it is called:
+ * an array to look for in every synapse would cost what the sum does. */
+static inline void load_row(const load_work *work, uint64_t *sums,
+                            uint64_t gain, uint64_t first, uint64_t last,
+                            bool of_values)
+{
+    const vly_made_pair *made = work->made;
+    bool by_sign = made->port == VLY_PORT_BY_SIGN;
+    gain <<= made->shift;
+    for (uint64_t i = first; i < last; i++) {
+        int32_t weight = of_values ? made->value[i] : made->weight[i];
+        uint32_t size = (uint32_t)(weight < 0 ? -weight : weight);
+        size_t at = made->target[i] - work->first;
+        if (by_sign && weight < 0)
+            at += work->n_to;
+        sums[at] += gain * size;
+    }
+}
+
 static void load_task(void *arg, uint32_t slot, uint64_t task)
 {
     load_work *work = arg;
@@ -36,14 +55,10 @@ static void load_task(void *arg, uint32_t slot, uint64_t task)
         last = work->n_rows;
     for (uint64_t k = task * ROWS_PER_TASK; k < last; k++) {
         uint64_t gain = work->gains ? work->gains[k] : 1;
-        for (uint64_t i = made->row[k]; i < made->row[k + 1]; i++) {
-            int32_t weight = made->weight[i];
-            uint32_t size = (uint32_t)(weight < 0 ? -weight : weight);
-            size_t at = made->target[i] - work->first;
-            if (by_sign && weight < 0)
-                at += work->n_to;
-            sums[at] += gain * size;
-        }
+        if (made->value)
+            load_row(work, sums, gain, made->row[k], made->row[k + 1], true);
+        else
+            load_row(work, sums, gain, made->row[k], made->row[k + 1], false);
     }
 }
 
@@ -192,7 +207,7 @@ const vly_made_pair *vly_loads_largest(vly_maker *maker, uint32_t area,
         uint32_t n_rows = genome->areas[made->pair->from].n_neurons;
         for (uint32_t k = 0; k < n_rows; k++) {
             for (uint64_t i = made->row[k]; i < made->row[k + 1]; i++) {
-                int32_t weight = made->weight[i];
+                int64_t weight = vly_made_weight(made, i);
                 uint32_t at = made->port == VLY_PORT_BY_SIGN
                                   ? (weight < 0 ? 1u : 0u)
                                   : made->port;
@@ -202,7 +217,7 @@ const vly_made_pair *vly_loads_largest(vly_maker *maker, uint32_t area,
                     feagi_area(maker, area)
                         ? vly_gain_largest(maker, made->pair->from, k, feagi_q)
                         : 1;
-                sum += gain * (uint32_t)(weight < 0 ? -weight : weight);
+                sum += gain * (uint64_t)(weight < 0 ? -weight : weight);
             }
         }
         if (sum > *share) {

@@ -46,7 +46,8 @@ typedef struct draw_work {
     int32_t q;          /* of weights */
     vly_status status;  /* of the table */
     uint64_t n;
-    int16_t *weight; /* one of the two */
+    int16_t *weight; /* one of the three */
+    int32_t *value;
     uint8_t *delay;
     _Atomic int32_t least;
     _Atomic int32_t most;
@@ -120,6 +121,16 @@ static void store_weights(int16_t *weight, const int32_t *values, uint32_t n,
     range->most = most > range->most ? most : range->most;
 }
 
+static void store_values(int32_t *value, const int32_t *values, uint32_t n,
+                         value_range *range)
+{
+    for (uint32_t j = 0; j < n; j++) {
+        value[j] = values[j];
+        range->least = values[j] < range->least ? values[j] : range->least;
+        range->most = values[j] > range->most ? values[j] : range->most;
+    }
+}
+
 static void store_delays(uint8_t *delay, const int32_t *values, uint32_t n,
                          value_range *range)
 {
@@ -148,8 +159,14 @@ static void draw_block(const draw_work *work, uint64_t i, uint32_t n,
     for (uint32_t j = 0; j < n; j++)
         values[j] = (int32_t)vly_discrete_look(&table, words[j]);
     for (uint32_t j = 0; j < n; j++)
-        values[j] = table.first + (values[j] < last ? values[j] : last);
-    if (work->weight)
+        values[j] = values[j] < last ? values[j] : last;
+    for (uint32_t j = 0; j < n && !table.values; j++)
+        values[j] += table.first;
+    for (uint32_t j = 0; j < n && table.values; j++)
+        values[j] = table.values[values[j]];
+    if (work->value)
+        store_values(work->value + i, values, n, range);
+    else if (work->weight)
         store_weights(work->weight + i, values, n, range);
     else
         store_delays(work->delay + i, values, n, range);
@@ -262,29 +279,85 @@ static double mean_rounding(const vly_law *law, const vly_discrete *table,
     return relative(vly_discrete_mean(table) * unit, asked);
 }
 
+/* An integer k stands for what lies within half a unit: up to 49 that may be
+ * more than 1% of it. */
+#define COARSE_UNITS 49
+
+/* How many of the weights that were drawn may be so, and by how much at most:
+ * of the integers of which half a synapse or more is to be expected. */
+static void note_coarse(vly_made_pair *made, const vly_discrete *table)
+{
+    double n = (double)made->n_synapses;
+    double share = vly_discrete_share(table, 0.0, COARSE_UNITS);
+    if (share * n < 0.5)
+        return;
+    int least = 0;
+    while (vly_discrete_share(table, 0.0, least) * n < 0.5)
+        least++;
+    made->share_coarse = share;
+    made->worst_coarse = least > 0 ? 0.5 / least : 1.0;
+}
+
+static void note_constant(vly_made_pair *made, double off)
+{
+    made->worst_rounding = off;
+    made->share_coarse = off > 0.01 ? 1.0 : 0.0;
+    made->worst_coarse = off > 0.01 ? off : 0.0;
+}
+
 static void weight_table_task(void *arg, uint32_t slot, uint64_t task)
 {
     draw_work *work = arg;
     vly_made_pair *made = work->made;
     const vly_law *law = &made->law;
     double unit = vly_power_of_two(-work->q);
+    double mean;
     (void)slot;
     (void)task;
+    made->share_coarse = made->worst_coarse = 0.0;
     if (work->given) {
-        made->worst_rounding = vly_given_rounding(made, work->q);
+        made->worst_rounding = vly_given_rounding(made, work->q, &mean, made);
         return;
     }
     if (law->kind == VLY_VALUE_NUMBER) {
         work->table.first = (int32_t)vly_weight_scaled(law->a, work->q);
-        made->worst_rounding =
-            relative(vly_weight_scaled(law->a, work->q) * unit, law->a);
+        note_constant(
+            made, relative(vly_weight_scaled(law->a, work->q) * unit, law->a));
         return;
     }
-    work->status = vly_discrete_init(
-        &work->table, law, unit,
-        vly_law_integers(law, unit, VLY_ROUND_INSIDE, -1e300));
-    if (work->status == VLY_OK)
+    if (made->wide)
+        work->status = vly_discrete_init_wide(&work->table, law, unit);
+    else
+        work->status = vly_discrete_init(
+            &work->table, law, unit,
+            vly_law_integers(law, unit, VLY_ROUND_INSIDE, -1e300));
+    if (work->status == VLY_OK) {
         made->worst_rounding = mean_rounding(law, &work->table, unit);
+        note_coarse(made, &work->table);
+    }
+}
+
+/* Memory for what a pair draws now: values if it is wide, else weights. */
+static vly_status weights_memory(vly_maker *maker, vly_made_pair *made)
+{
+    uint64_t n = made->n_synapses;
+    if (made->wide) {
+        vly_storage_release(maker->storage, made->weight, n * 2);
+        made->weight = NULL;
+        if (!made->value)
+            made->value = vly_storage_alloc(maker->storage, n,
+                                            sizeof(*made->value), false);
+    } else {
+        vly_storage_release(maker->storage, made->value, n * 4);
+        made->value = NULL;
+        if (!made->weight)
+            made->weight = vly_storage_alloc(maker->storage, n,
+                                             sizeof(*made->weight), false);
+    }
+    if (!made->weight && !made->value)
+        return vly_fail_nomem(maker->error, n * (made->wide ? 4 : 2),
+                              "weights of a map");
+    return VLY_OK;
 }
 
 /* Memory, tables and names of the sequences. */
@@ -305,13 +378,9 @@ static vly_status weights_prepare(vly_maker *maker, draw_batch *batch)
             VLY_TRY(refuse(maker, made, &made->pair->weight, "weight",
                            "its clip leaves nothing of it"));
         VLY_TRY(draws_of(maker, made, "weight", &work->draws));
-        if (!made->weight)
-            made->weight = vly_storage_alloc(maker->storage, work->n,
-                                             sizeof(*made->weight), false);
-        if (!made->weight)
-            VLY_TRY(
-                vly_fail_nomem(maker->error, work->n * 2, "weights of a map"));
+        VLY_TRY(weights_memory(maker, made));
         work->weight = made->weight;
+        work->value = made->value;
     }
 out:
     return status;
@@ -327,7 +396,7 @@ static vly_status check_sign(vly_maker *maker, const vly_made_pair *made,
         (vly_port_takes(to->model, made->port, made->weight_min) &&
          vly_port_takes(to->model, made->port, made->weight_max)))
         return VLY_OK;
-    double unit = vly_power_of_two(-q[made->port]);
+    double unit = vly_power_of_two((int32_t)made->shift - q[made->port]);
     snprintf(text, sizeof(text),
              "%.9g to %.9g at port %u, wanted 0 or %s: %.32s has a port for "
              "each sign",
@@ -336,7 +405,48 @@ static vly_status check_sign(vly_maker *maker, const vly_made_pair *made,
     return refuse(maker, made, &made->pair->weight, "weight", text);
 }
 
-vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t q[2])
+bool vly_weights_fit(const vly_made_pair *made, int32_t q)
+{
+    /* a given weight becomes the nearest integer, which may lie outside */
+    vly_integers range = vly_law_integers(
+        &made->law, vly_power_of_two(-q),
+        vly_weights_given(made) ? VLY_ROUND_VALUES : VLY_ROUND_INSIDE, -1e300);
+    return range.first >= -32768.0 && range.last <= 32767.0;
+}
+
+bool vly_weights_coarse(const vly_made_pair *made, int32_t q)
+{
+    const vly_law *law = &made->law;
+    double unit = vly_power_of_two(-q);
+    double mean;
+    if (vly_weights_given(made))
+        return vly_given_rounding(made, q, &mean, NULL) > 0.01 || mean > 0.001;
+    if (law->kind == VLY_VALUE_NUMBER)
+        return relative(vly_weight_scaled(law->a, q) * unit, law->a) > 0.001;
+    double least = (COARSE_UNITS + 0.5) * unit;
+    double share = vly_law_below(law, least) - vly_law_below(law, -least);
+    return share > 0.02 * law->share;
+}
+
+/* The unit of a pair where it may have one of its own: the finest in which 16
+ * bits hold it, or several, if it is too wide for any. */
+static void choose_shift(vly_made_pair *made, int32_t q)
+{
+    int32_t own = q;
+    made->shift = 0;
+    made->wide = false;
+    while (!vly_weights_fit(made, own))
+        own--;
+    if (own == q)
+        return;
+    /* without synapses nothing is to be parted */
+    made->wide = made->n_synapses > 0 && vly_weights_coarse(made, own);
+    while (!made->wide && !vly_weights_fit(made, q - (int32_t)made->shift))
+        made->shift += VLY_SHIFT_STEP;
+}
+
+vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t q[2],
+                            bool refined)
 {
     vly_status status;
     draw_batch batch;
@@ -347,6 +457,9 @@ vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t q[2])
             continue;
         draw_work *work = batch_add(&batch, made);
         work->q = q[made->port == VLY_PORT_BY_SIGN ? 0 : made->port];
+        if (refined)
+            choose_shift(made, work->q);
+        work->q -= (int32_t)made->shift;
         work->given = vly_weights_given(made);
     }
     VLY_TRY(weights_prepare(maker, &batch));

@@ -272,17 +272,100 @@ vly_integers vly_law_integers(const vly_law *law, double unit,
     return range;
 }
 
+/* ---- the wide grid ----------------------------------------------------- */
+
+/* Integers of 12 significant bits up to 32,760, and how many; those of the
+ * other two steps begin at 512 of them. */
+#define WIDE_BITS 2048
+#define WIDE_STEP (2 * WIDE_BITS + 3 * WIDE_BITS)
+#define WIDE_FIRST 512
+
+static double wide_low(int32_t i)
+{
+    if (i < 2 * WIDE_BITS)
+        return (double)i;
+    int32_t octave = (i - 2 * WIDE_BITS) / WIDE_BITS + 1;
+    return (double)((WIDE_BITS + i % WIDE_BITS) << octave);
+}
+
+/* Integer i of the grid, i from -WIDE_LAST to WIDE_LAST */
+#define WIDE_LAST (3 * WIDE_STEP - 2 * WIDE_FIRST - 1)
+static double wide_integer(int32_t i)
+{
+    if (i < 0)
+        return -wide_integer(-i);
+    if (i < WIDE_STEP)
+        return wide_low(i);
+    i += WIDE_FIRST;
+    if (i < 2 * WIDE_STEP)
+        return 64.0 * wide_low(i - WIDE_STEP);
+    i += WIDE_FIRST;
+    return 4096.0 * wide_low(i - 2 * WIDE_STEP);
+}
+
+/* The largest i whose integer is at most x */
+static int32_t wide_index(double x)
+{
+    int32_t low = -WIDE_LAST;
+    int32_t high = WIDE_LAST;
+    while (low < high) {
+        int32_t middle = low + (high - low + 1) / 2;
+        if (wide_integer(middle) <= x)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* ---- tables ------------------------------------------------------------ */
+
+/* Integer k of a table, behind the first one. */
+typedef struct integer_list {
+    double first;
+    bool wide; /* first: its number in the wide grid */
+} integer_list;
+
+static double integer_at(integer_list list, double k)
+{
+    double at = list.first + k;
+    return list.wide ? wide_integer((int32_t)at) : at;
+}
+
+/* Half way to the next integer. */
+static double edge_after(integer_list list, double k)
+{
+    if (!list.wide)
+        return list.first + k + 0.5;
+    return 0.5 * (integer_at(list, k) + integer_at(list, k + 1.0));
+}
+
+/* What is rounded to the integers of a list, which ends at number n: half a
+ * unit beyond its ends, and all of the law where the steps are longer. */
+static void list_ends(const vly_law *law, double unit, integer_list list,
+                      size_t n, double *from, double *to)
+{
+    *from = law->lo;
+    *to = law->hi;
+    if (!list.wide) {
+        *from = (list.first - 0.5) * unit;
+        *to = (list.first + (double)n + 0.5) * unit;
+    }
+    *from = vly_law_below(law, *from);
+    *to = vly_law_below(law, *to);
+}
+
 /* Thresholds between the n + 1 integers; as doubles up to 2^32. */
-static void thresholds_fill(const vly_law *law, double unit, vly_integers range,
+static void thresholds_fill(const vly_law *law, double unit, integer_list list,
                             double *edges, size_t n)
 {
     bool upper = law_upper(law);
     double at_lo = law_share(law, law->lo, upper);
-    double from = vly_law_below(law, (range.first - 0.5) * unit);
-    double to = vly_law_below(law, (range.last + 0.5) * unit);
+    double from, to;
     double last = 0.0;
+    list_ends(law, unit, list, n, &from, &to);
     for (size_t k = 0; k < n; k++) {
-        double x = (range.first + (double)k + 0.5) * unit;
+        double x = edge_after(list, (double)k) * unit;
         double at = law_between(law, x, upper, at_lo);
         double edge = vly_floor(TWO_32 * ((at - from) / (to - from)));
         last = smaller(larger(edge, last), TWO_32);
@@ -310,60 +393,120 @@ static vly_status guide_fill(vly_discrete *table)
     return VLY_OK;
 }
 
-vly_status vly_discrete_init(vly_discrete *table, const vly_law *law,
-                             double unit, vly_integers range)
+static vly_status values_fill(vly_discrete *table, integer_list list)
+{
+    table->values =
+        vly_malloc(table->n_thresholds + (size_t)1, sizeof(*table->values));
+    if (!table->values)
+        return VLY_E_NOMEM;
+    for (uint32_t k = 0; k <= table->n_thresholds; k++)
+        table->values[k] = (int32_t)integer_at(list, (double)k);
+    return VLY_OK;
+}
+
+/* Over the integers of the list up to number n. */
+static vly_status table_make(vly_discrete *table, const vly_law *law,
+                             double unit, integer_list list, size_t n)
 {
     vly_discrete made = {0};
-    vly_status status = VLY_E_INVALID;
-    double *edges = NULL;
-    if (!(range.last >= range.first) || range.last - range.first > 65535.0 ||
-        range.first < -2147483648.0 || range.last > 2147483647.0)
+    vly_status status = VLY_E_NOMEM;
+    double from, to;
+    list_ends(law, unit, list, n, &from, &to);
+    if (!(to > from) && n > 0)
         return VLY_E_INVALID;
-    size_t n = (size_t)(range.last - range.first);
-    if (!(vly_law_below(law, (range.last + 0.5) * unit) >
-          vly_law_below(law, (range.first - 0.5) * unit)) &&
-        n > 0)
-        return VLY_E_INVALID;
-    status = VLY_E_NOMEM;
-    edges = vly_malloc(n, sizeof(*edges));
+    double *edges = vly_malloc(n, sizeof(*edges));
     made.thresholds = vly_malloc(n + 2, sizeof(*made.thresholds));
     if (!edges || !made.thresholds)
         goto out;
-    thresholds_fill(law, unit, range, edges, n);
+    thresholds_fill(law, unit, list, edges, n);
     size_t skipped = 0;
     while (skipped < n && edges[skipped] == 0.0)
         skipped++;
     while (n > skipped && edges[n - 1] == TWO_32)
         n--;
-    made.first = (int32_t)(range.first + (double)skipped);
+    list.first += (double)skipped;
+    made.first = (int32_t)integer_at(list, 0.0);
     made.n_thresholds = (uint32_t)(n - skipped);
     for (size_t k = skipped; k < n; k++)
         made.thresholds[k - skipped] = (uint32_t)edges[k];
     for (size_t k = n; k < n + 2; k++)
         made.thresholds[k - skipped] = UINT32_MAX;
     status = guide_fill(&made);
+    if (status == VLY_OK && list.wide)
+        status = values_fill(&made, list);
     if (status == VLY_OK) {
         *table = made;
-        made.thresholds = NULL;
+        made = (vly_discrete){0};
     }
 out:
     vly_free(edges);
-    vly_free(made.thresholds);
+    vly_discrete_deinit(&made);
     return status;
+}
+
+vly_status vly_discrete_init(vly_discrete *table, const vly_law *law,
+                             double unit, vly_integers range)
+{
+    if (!(range.last >= range.first) || range.last - range.first > 65535.0 ||
+        range.first < -2147483648.0 || range.last > 2147483647.0)
+        return VLY_E_INVALID;
+    return table_make(table, law, unit, (integer_list){.first = range.first},
+                      (size_t)(range.last - range.first));
+}
+
+vly_status vly_discrete_init_wide(vly_discrete *table, const vly_law *law,
+                                  double unit)
+{
+    double lo = law->lo / unit;
+    double hi = law->hi / unit;
+    if (!(lo >= -VLY_WIDE_MAX) || !(hi <= VLY_WIDE_MAX))
+        return VLY_E_INVALID;
+    int32_t first = -wide_index(-lo);
+    int32_t last = wide_index(hi);
+    if (first > last || last - first > 65535)
+        return VLY_E_INVALID;
+    return table_make(table, law, unit,
+                      (integer_list){.first = (double)first, .wide = true},
+                      (size_t)(last - first));
+}
+
+/* The integer that is drawn where k thresholds are not above the word. */
+static double drawn_integer(const vly_discrete *table, uint32_t k)
+{
+    return table->values ? (double)table->values[k]
+                         : (double)table->first + (double)k;
 }
 
 double vly_discrete_mean(const vly_discrete *table)
 {
-    /* the share of first + k and more, summed over k > 0 */
+    /* the share of integer k + 1 and more, times what it is above integer k */
     double sum = 0.0;
     for (uint32_t k = 0; k < table->n_thresholds; k++)
-        sum += TWO_32 - (double)table->thresholds[k];
+        sum += (drawn_integer(table, k + 1) - drawn_integer(table, k)) *
+               (TWO_32 - (double)table->thresholds[k]);
     return (double)table->first + sum / TWO_32;
+}
+
+double vly_discrete_share(const vly_discrete *table, double from, double to)
+{
+    double sum = 0.0;
+    double below = 0.0;
+    for (uint32_t k = 0; k <= table->n_thresholds; k++) {
+        double upto =
+            k < table->n_thresholds ? (double)table->thresholds[k] : TWO_32;
+        double size = drawn_integer(table, k);
+        size = size < 0.0 ? -size : size;
+        if (size >= from && size <= to)
+            sum += upto - below;
+        below = upto;
+    }
+    return sum / TWO_32;
 }
 
 void vly_discrete_deinit(vly_discrete *table)
 {
     vly_free(table->thresholds);
     vly_free(table->guide);
+    vly_free(table->values);
     memset(table, 0, sizeof(*table));
 }

@@ -45,6 +45,8 @@ typedef struct vly_discrete {
     uint32_t shift;
     uint32_t *thresholds;
     uint16_t *guide;
+    int32_t *values; /* [n_thresholds + 1] what is drawn instead of first + k;
+                        NULL: nothing */
 } vly_discrete;
 
 /* Integers j stand for j * unit. */
@@ -66,8 +68,17 @@ vly_integers vly_law_integers(const vly_law *law, double unit,
  * ends are left out. E_NOMEM; E_INVALID if all have none. */
 vly_status vly_discrete_init(vly_discrete *table, const vly_law *law,
                              double unit, vly_integers range);
+/* The same over the integers of the wide grid inside [lo, hi]: 0, and
+ * integers of 12 significant bits that are a multiple of 2^6 from 2^15 on and
+ * of 2^12 from 2^21 on. So each of them is an int16 times 2^0, 2^6 or 2^12, and
+ * from 2^15 on it is within 0.1% of what was asked. */
+#define VLY_WIDE_MAX ((double)(INT32_C(32760) << 12))
+vly_status vly_discrete_init_wide(vly_discrete *table, const vly_law *law,
+                                  double unit);
 /* Mean of the integers that come out. */
 double vly_discrete_mean(const vly_discrete *table);
+/* Share of the draws that give an integer of a magnitude in [from, to]. */
+double vly_discrete_share(const vly_discrete *table, double from, double to);
 void vly_discrete_deinit(vly_discrete *table);
 
 /* k of a word, or n_thresholds + 1 instead of n_thresholds. The first threshold

@@ -280,7 +280,7 @@ static vly_status check_target(const vly_net *net, const char *backend,
         return vly_fail(error, VLY_E_DEVICE,
                         "backend %s: device %u, but there are %u", spec.id,
                         device.index, table->device_count());
-    status = table->supports(&net->connectome->desc, &why);
+    status = vly_backend_supports(table, &net->connectome->desc, &why);
     status = vly_backend_said(spec.id, status, &why);
     if (status != VLY_OK)
         vly_fail(error, status, "backend %s: %s", spec.id, why.message);

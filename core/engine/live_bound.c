@@ -93,6 +93,7 @@ static void add_projection(const vly_connectome *connectome,
         int64_t step = gain_max(new, k, desc->feagi_q, out_degree) -
                        gain_max(old, k, desc->feagi_q, out_degree);
         for (uint64_t i = projection->row[k]; i < projection->row[k + 1]; i++) {
+            /* of FEAGI targets only, which have no shift */
             int64_t weight = projection->weight[i];
             uint32_t port = port_of(projection->port, projection->weight[i]);
             sums[port][projection->target[i] - base] +=

@@ -28,7 +28,7 @@ static vly_status open_one(const vly_connectome *connectome,
         return status;
     made.backend = table;
     vly_backend_spec_device(spec, n_threads, &wanted);
-    status = made.backend->supports(&connectome->desc, &why);
+    status = vly_backend_supports(made.backend, &connectome->desc, &why);
     if (status == VLY_OK)
         status = made.backend->net_create(&wanted, &connectome->desc, snapshot,
                                           &made.net, &why);

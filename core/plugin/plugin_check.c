@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "plugin/registry.h"
 
 /* Sizes of version 1.0: what every plugin of major 1 has at least. They never
  * change; those of plugin.h grow. */
@@ -137,4 +138,17 @@ vly_status vly_backend_check(const void *table, vly_backend *backend,
 #undef BACKEND_CHECK
     *backend = copy;
     return VLY_OK;
+}
+
+vly_status vly_backend_supports(const vly_backend *table,
+                                const vly_net_desc *desc, vly_error *why)
+{
+    for (uint32_t p = 0;
+         (table->flags & VLY_BACKEND_NO_SHIFTS) && p < desc->n_projections; p++)
+        if (desc->projections[p].shift != 0)
+            return vly_fail(why, VLY_E_UNSUPPORTED,
+                            "map %s has weights in units of its own, which "
+                            "plugins built for an ABI before 1.4 do not know",
+                            desc->projections[p].map);
+    return table->supports(desc, why);
 }

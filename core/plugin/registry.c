@@ -101,6 +101,8 @@ static vly_status interfaces_ask(registry_entry *entry)
                 vly_backend_check(table, &entry->backend, &entry->failure);
             if (status != VLY_OK)
                 return status;
+            if ((entry->plugin.abi_version & 0xffffu) < 4)
+                entry->backend.flags |= VLY_BACKEND_NO_SHIFTS;
         }
         used += (size_t)snprintf(entry->interfaces + used,
                                  sizeof(entry->interfaces) - used, "%s%s",

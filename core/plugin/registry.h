@@ -16,6 +16,10 @@
 vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
                              vly_plugin_info *info);
 
+/* Of the engine alone, in the flags of its copy of a table: the plugin was
+ * built before 1.4 and would take every shift for 0. */
+#define VLY_BACKEND_NO_SHIFTS (UINT32_C(1) << 31)
+
 /* The plugin's volley.backend/1 in the engine's own layout: every required
  * slot is set, optional slots that the plugin does not have are NULL. Valid
  * until the registry is destroyed.
@@ -26,6 +30,11 @@ vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
  */
 vly_status vly_registry_backend(const vly_registry *registry, const char *id,
                                 const vly_backend **backend, vly_error *error);
+
+/* What the table's `supports` says, or that its plugin is too old to be asked.
+ */
+vly_status vly_backend_supports(const vly_backend *table,
+                                const vly_net_desc *desc, vly_error *why);
 
 /* From now on vly_registry_backend gives what wrap makes of a plugin's table,
  * each time that it is asked; *wrapped is the table itself before. Tables that

@@ -63,6 +63,9 @@ typedef struct vly_cuda_stimulus {
  * flags (8) from the low end. */
 #define VLY_CUDA_SYNAPSE_PORT 1u /* port 1 */
 #define VLY_CUDA_SYNAPSE_GAIN 2u /* FEAGI target */
+/* How many steps of VLY_SHIFT_STEP a weight is shifted by: two bits from here
+ * on. */
+#define VLY_CUDA_SYNAPSE_SHIFT 2u
 
 /* Every synapse with one base delay, in rows by source. */
 typedef struct vly_cuda_group {
@@ -514,8 +517,9 @@ typedef struct vly_cuda_part {
     const uint8_t *delay;  /* or NULL */
     uint32_t source_first; /* global id */
     uint32_t n_sources;
-    uint32_t port; /* 0, 1 or VLY_PORT_BY_SIGN */
-    uint32_t gain; /* 1: FEAGI target */
+    uint32_t port;  /* 0, 1 or VLY_PORT_BY_SIGN */
+    uint32_t gain;  /* 1: FEAGI target */
+    uint32_t shift; /* of the weights */
 } vly_cuda_part;
 
 /* length[source] += synapses of the part */

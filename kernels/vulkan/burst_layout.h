@@ -55,6 +55,10 @@ VLY_STRUCT(vly_vulkan_stimulus)
  * (8) from the low end. */
 #define VLY_VULKAN_SYNAPSE_PORT 1u /* port 1 */
 #define VLY_VULKAN_SYNAPSE_GAIN 2u /* FEAGI target */
+/* How many steps of SHIFT_STEP, that of the ABI, a weight is shifted by: two
+ * bits from here on. */
+#define VLY_VULKAN_SHIFT_STEP 6u
+#define VLY_VULKAN_SYNAPSE_SHIFT 2u
 
 /* Every synapse with one base delay, in rows by source. */
 VLY_STRUCT(vly_vulkan_group)

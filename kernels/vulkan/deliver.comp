@@ -59,6 +59,7 @@ void deliver_one(slot_ring to, uvec2 synapse, uint gain)
         return;
     uint slot = to.now + delay;
     slot = slot >= to.ring ? slot - to.ring : slot;
+    value <<= (flags >> VLY_VULKAN_SYNAPSE_SHIFT) * VLY_VULKAN_SHIFT_STEP;
     bool feagi = (flags & VLY_VULKAN_SYNAPSE_GAIN) != 0u;
     add_event(to, slot, flags & VLY_VULKAN_SYNAPSE_PORT, synapse.x,
               feagi ? value * gain : value, feagi);

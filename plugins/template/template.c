@@ -65,6 +65,19 @@ static const vly_projection_desc *projection_at(const vly_net_desc *desc,
     return (const void *)(base + (size_t)i * desc->projection_size);
 }
 
+/* Hosts before 1.4 have shorter descriptions, and no shift; nor has the header
+ * of an older SDK. */
+static uint32_t shift_of(const vly_net_desc *desc, const vly_projection_desc *p)
+{
+#if VLY_ABI_MINOR >= 4
+    if (desc->projection_size >= VLY_PROJECTION_BYTES_1_4)
+        return p->shift;
+#endif
+    (void)desc;
+    (void)p;
+    return 0;
+}
+
 static const vly_stimulus_desc *stimulus_at(const vly_net_desc *desc,
                                             uint32_t i)
 {
@@ -134,10 +147,11 @@ static void spike_send(vly_backend_net *net, uint32_t neuron, uint64_t t,
         uint32_t k = neuron - source->first; /* wraps: then not in the area */
         if (k >= source->n_neurons)
             continue;
+        int32_t unit = 1 << shift_of(net->desc, p);
         for (uint64_t s = p->row[k]; s < p->row[k + 1]; s++) {
             uint64_t at = t + p->base_delay + (p->delay ? p->delay[s] : 0);
             if (at >= from)
-                arrive(net, at, p->target[s], p->weight[s]);
+                arrive(net, at, p->target[s], p->weight[s] * unit);
         }
     }
 }

@@ -223,6 +223,21 @@ static void keep(const candidate *c)
                 name);
 }
 
+/* Maps with units of their own, and maps that are several projections. */
+static void count_units(const vly_connectome *connectome)
+{
+    const vly_net_desc *desc = &connectome->desc;
+    bool units = false;
+    bool parted = false;
+    for (uint32_t p = 0; p < desc->n_projections; p++) {
+        units |= desc->projections[p].shift != 0;
+        parted |= p > 0 && connectome->projections[p].pair ==
+                               connectome->projections[p - 1].pair;
+    }
+    coverage.count[COVER_weight_units] += units;
+    coverage.count[COVER_weight_parted] += parted;
+}
+
 static bool one_genome(uint64_t seed, vly_registry *registry)
 {
     vly_error error = {.struct_size = sizeof error};
@@ -232,6 +247,8 @@ static bool one_genome(uint64_t seed, vly_registry *registry)
         return false;
     snprintf(c.path, sizeof c.path, "%.400s/random.connectome", own_folder);
     bool good = build(&c, &error) && compare(&c, registry, &error);
+    if (c.connectome)
+        count_units(c.connectome);
     if (!good)
         keep(&c);
     unlink(c.path);

@@ -100,6 +100,8 @@
     X(weight_negative)                                                         \
     X(weight_distribution)                                                     \
     X(weight_skewed)                                                           \
+    X(weight_units)                                                            \
+    X(weight_parted)                                                           \
     X(port_by_sign)                                                            \
     X(port_given)                                                              \
     X(stimulus_negative)                                                       \

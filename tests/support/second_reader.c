@@ -132,9 +132,9 @@ static int read_header(second_file *file)
 {
     const unsigned char *h = file->bytes;
     if (file->n_bytes < 1088 || memcmp(h, "VOLLEYCN", 8) != 0 ||
-        get32(h + 8) != 1 || get32(h + 12) != 0x0A0B0C0Du ||
+        get32(h + 8) != 2 || get32(h + 12) != 0x0A0B0C0Du ||
         get64(h + 16) != file->n_bytes || get32(h + 24) != N_SECTIONS) {
-        fprintf(stderr, "second simulator: not a connectome of version 1\n");
+        fprintf(stderr, "second simulator: not a connectome of version 2\n");
         return -1;
     }
     file->seed_input = get64(h + 88);
@@ -248,6 +248,7 @@ static void read_projection(const second_file *file, uint32_t index)
     projection->port = get32(p + 12);
     projection->uses_gain = (get32(p + 16) & 1u) != 0;
     projection->base_delay = get32(p + 20);
+    projection->shift = get32(p + 28);
     projection->n = get64(p + 32);
     projection->row = at(file, get64(p + 40));
     projection->target = at(file, get64(p + 48));

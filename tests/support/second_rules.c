@@ -285,14 +285,15 @@ static bool projection_right(const vly_genome *genome, const projection *p,
 
 /* True: a rule of second_space.h, *why NULL if it is right. */
 static bool of_space(const vly_genome *genome, const vly_connectome *connectome,
-                     uint32_t index, const char **why)
+                     uint32_t index, const second_joined *joined,
+                     const char **why)
 {
     vly_rule rule = genome->pairs[index].rule;
     bool right = false;
     if (rule == VLY_RULE_DISTANCE)
-        right = second_distance_check(genome, connectome, index, why);
+        right = second_distance_check(genome, connectome, index, joined, why);
     else if (rule == VLY_RULE_FILE)
-        right = second_file_check(genome, connectome, index, why);
+        right = second_file_check(genome, connectome, index, joined, why);
     else
         return false;
     if (right)
@@ -300,34 +301,44 @@ static bool of_space(const vly_genome *genome, const vly_connectome *connectome,
     return true;
 }
 
+/* Whether pair i is right; prints what is not. */
+static bool pair_right(const vly_genome *genome,
+                       const vly_connectome *connectome, uint32_t i,
+                       const second_joined *joined)
+{
+    const vly_pair *pair = &genome->pairs[i];
+    projection p = {pair, &genome->areas[pair->from], &genome->areas[pair->to],
+                    joined->row, joined->target};
+    uint32_t k = 0;
+    const char *why = NULL;
+    if (of_space(genome, connectome, i, joined, &why)) {
+        if (why)
+            fprintf(stderr, "second rules: map %s, %s -> %s: wrong %s\n",
+                    pair->map, p.from->name, p.to->name, why);
+        return why == NULL;
+    }
+    if (projection_right(genome, &p, &k))
+        return true;
+    fprintf(stderr,
+            "second rules: map %s, %s -> %s: the %s of neuron %u are not "
+            "what rule %s says\n",
+            pair->map, p.from->name, p.to->name,
+            k < p.from->n_neurons ? "targets" : "synapses up to that",
+            (unsigned)k, vly_rule_names[pair->rule]);
+    return false;
+}
+
 uint32_t second_rules_check(const vly_genome *genome,
                             const vly_connectome *connectome)
 {
     uint32_t n_wrong = 0;
     for (uint32_t i = 0; i < genome->n_pairs; i++) {
-        const vly_pair *pair = &genome->pairs[i];
-        const vly_projection_desc *desc = &connectome->desc.projections[i];
-        projection p = {pair, &genome->areas[pair->from],
-                        &genome->areas[pair->to], desc->row, desc->target};
-        uint32_t k = 0;
-        const char *why = NULL;
-        if (of_space(genome, connectome, i, &why)) {
-            if (!why)
-                continue;
-            fprintf(stderr, "second rules: map %s, %s -> %s: wrong %s\n",
-                    pair->map, p.from->name, p.to->name, why);
+        second_joined joined;
+        uint32_t n_sources = genome->areas[genome->pairs[i].from].n_neurons;
+        if (!second_joined_make(connectome, i, n_sources, &joined) ||
+            !pair_right(genome, connectome, i, &joined))
             n_wrong++;
-            continue;
-        }
-        if (projection_right(genome, &p, &k))
-            continue;
-        fprintf(stderr,
-                "second rules: map %s, %s -> %s: the %s of neuron %u are not "
-                "what rule %s says\n",
-                pair->map, p.from->name, p.to->name,
-                k < p.from->n_neurons ? "targets" : "synapses up to that",
-                (unsigned)k, vly_rule_names[pair->rule]);
-        n_wrong++;
+        second_joined_free(&joined);
     }
     return n_wrong;
 }

@@ -413,7 +413,8 @@ static void send(world *w, uint32_t area, uint32_t k, uint32_t gain)
         if (projection->source_area != area)
             continue;
         for (uint64_t i = projection->row[k]; i < projection->row[k + 1]; i++) {
-            int64_t weight = projection->weight[i];
+            int64_t weight =
+                projection->weight[i] * (INT64_C(1) << projection->shift);
             uint32_t port = projection->port;
             uint64_t arrival = w->burst + projection->base_delay;
             if (port == 2)

@@ -54,6 +54,7 @@ typedef struct second_projection {
     uint32_t port;
     int uses_gain;
     uint32_t base_delay;
+    uint32_t shift; /* of the weights */
     uint64_t n;
     const uint64_t *row;
     const uint32_t *target;

@@ -26,7 +26,7 @@ typedef struct space_check {
     const vly_space *space;
     const vly_area *from;
     const vly_area *to;
-    const vly_projection_desc *desc;
+    const second_joined *joined;
     const vly_area_desc *target;
     place *sources;
     place *targets;
@@ -156,22 +156,24 @@ static double share(const space_check *c, uint32_t k, uint32_t t, bool *sure)
 
 /* ---- values ------------------------------------------------------------- */
 
-/* The stored weight is the nearest whole number of the port's steps. */
+/* The stored weight is the nearest whole number of the port's steps, or of a
+ * multiple of them. */
 static bool weight_is(const space_check *c, uint64_t i, double wanted)
 {
-    uint32_t port = c->desc->port;
-    int16_t stored = c->desc->weight[i];
+    uint32_t port = c->joined->port;
+    int64_t stored = c->joined->weight[i];
     if (port == VLY_PORT_BY_SIGN)
         port = stored < 0 || (stored == 0 && wanted < 0);
-    double step =
+    double unit =
         c->target->flags & VLY_AREA_FEAGI ? 1 : (double)c->target->scale[port];
-    return fabs(stored * step - wanted) <= 0.5 * step + EDGE * fabs(wanted);
+    double step = unit * (double)(1u << c->joined->shift[i]);
+    return fabs((double)stored * unit - wanted) <=
+           0.5 * step + EDGE * fabs(wanted);
 }
 
 static uint64_t delay_at(const space_check *c, uint64_t i)
 {
-    return c->desc->base_delay +
-           (uint64_t)(c->desc->delay ? c->desc->delay[i] : 0);
+    return c->joined->delay[i];
 }
 
 static bool slopes_right(const space_check *c, uint64_t i, double distance)
@@ -196,7 +198,8 @@ static bool target_right(space_check *c, uint32_t k, uint32_t t, uint64_t *i)
     uint64_t n = 0;
     place d;
     double distance = apart(c, k, t, d);
-    for (; *i < c->desc->row[k + 1] && c->desc->target[*i] == c->to->first + t;
+    for (; *i < c->joined->row[k + 1] &&
+           c->joined->target[*i] == c->to->first + t;
          ++*i) {
         if (p <= 0 || !slopes_right(c, *i, distance))
             return false;
@@ -215,14 +218,14 @@ static bool target_right(space_check *c, uint32_t k, uint32_t t, uint64_t *i)
 static bool numbers_right(const space_check *c)
 {
     const vly_space *s = c->space;
-    double n = (double)c->desc->row[c->from->n_neurons];
+    double n = (double)c->joined->row[c->from->n_neurons];
     for (uint32_t t = 0; s->draw == VLY_SPACE_IN_DEGREE && t < c->to->n_neurons;
          t++)
         if (c->in[t] != s->degree)
             return false;
     for (uint32_t k = 0;
          s->draw == VLY_SPACE_OUT_DEGREE && k < c->from->n_neurons; k++)
-        if (c->desc->row[k + 1] - c->desc->row[k] != s->degree)
+        if (c->joined->row[k + 1] - c->joined->row[k] != s->degree)
             return false;
     return s->draw != VLY_SPACE_BERNOULLI ||
            fabs(n - c->mean) <=
@@ -233,11 +236,11 @@ static bool distance_right(space_check *c, const char **why)
 {
     *why = "targets by distance";
     for (uint32_t k = 0; k < c->from->n_neurons; k++) {
-        uint64_t i = c->desc->row[k];
+        uint64_t i = c->joined->row[k];
         for (uint32_t t = 0; t < c->to->n_neurons; t++)
             if (!target_right(c, k, t, &i))
                 return false;
-        if (i != c->desc->row[k + 1])
+        if (i != c->joined->row[k + 1])
             return false;
     }
     *why = "numbers of synapses by distance";
@@ -245,7 +248,8 @@ static bool distance_right(space_check *c, const char **why)
 }
 
 static space_check check_of(const vly_genome *genome,
-                            const vly_connectome *connectome, uint32_t index)
+                            const vly_connectome *connectome, uint32_t index,
+                            const second_joined *joined)
 {
     const vly_pair *pair = &genome->pairs[index];
     return (space_check){
@@ -254,16 +258,16 @@ static space_check check_of(const vly_genome *genome,
         .space = &pair->space,
         .from = &genome->areas[pair->from],
         .to = &genome->areas[pair->to],
-        .desc = &connectome->desc.projections[index],
+        .joined = joined,
         .target = &connectome->desc.areas[pair->to],
     };
 }
 
 bool second_distance_check(const vly_genome *genome,
                            const vly_connectome *connectome, uint32_t index,
-                           const char **why)
+                           const second_joined *joined, const char **why)
 {
-    space_check c = check_of(genome, connectome, index);
+    space_check c = check_of(genome, connectome, index, joined);
     c.sources = places_of(genome, c.from);
     c.targets = places_of(genome, c.to);
     c.in = calloc(c.to->n_neurons, sizeof *c.in);
@@ -277,23 +281,52 @@ bool second_distance_check(const vly_genome *genome,
 
 /* ---- files -------------------------------------------------------------- */
 
+static bool edge_is(const space_check *c, uint64_t i, uint64_t edge)
+{
+    const vly_edge_list *edges = c->pair->edges;
+    return (!edges->weight || weight_is(c, i, edges->weight[edge])) &&
+           (!edges->delay || delay_at(c, i) == edges->delay[edge]);
+}
+
+/* Edges [first, last) of one pair of neurons are the synapses of these numbers,
+ * in any order. */
+static bool same_edges(const space_check *c, uint64_t first, uint64_t last)
+{
+    bool *taken = calloc(last - first, sizeof *taken);
+    bool same = taken != NULL;
+    for (uint64_t edge = first; same && edge < last; edge++) {
+        uint64_t i = first;
+        while (i < last && (taken[i - first] || !edge_is(c, i, edge)))
+            i++;
+        same = i < last;
+        if (same)
+            taken[i - first] = true;
+    }
+    free(taken);
+    return same;
+}
+
 bool second_file_check(const vly_genome *genome,
                        const vly_connectome *connectome, uint32_t index,
-                       const char **why)
+                       const second_joined *joined, const char **why)
 {
-    const space_check c = check_of(genome, connectome, index);
+    const space_check c = check_of(genome, connectome, index, joined);
     const vly_edge_list *edges = c.pair->edges;
     uint32_t k = 0;
     *why = "synapses of the file";
-    if (c.desc->row[c.from->n_neurons] != edges->n)
+    if (joined->row[c.from->n_neurons] != edges->n)
         return false;
-    for (uint64_t i = 0; i < edges->n; i++) {
-        while (i >= c.desc->row[k + 1])
+    for (uint64_t i = 0, last; i < edges->n; i = last) {
+        while (i >= joined->row[k + 1])
             k++;
-        if (edges->source[i] != k ||
-            c.desc->target[i] != c.to->first + edges->target[i] ||
-            (edges->weight && !weight_is(&c, i, edges->weight[i])) ||
-            (edges->delay && delay_at(&c, i) != edges->delay[i]))
+        for (last = i;
+             last < edges->n && edges->source[last] == edges->source[i] &&
+             edges->target[last] == edges->target[i];
+             last++)
+            if (edges->source[last] != k || last >= joined->row[k + 1] ||
+                joined->target[last] != c.to->first + edges->target[last])
+                return false;
+        if (!same_edges(&c, i, last))
             return false;
     }
     return true;

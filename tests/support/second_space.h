@@ -8,15 +8,16 @@
 
 #include "connectome/connectome.h"
 #include "genome/genome.h"
+#include "second_joined.h"
 
-/* Projection `index` of the connectome is that of pair `index`. False, with
- * what is wrong in *why: synapses that the rule does not say, or weights and
- * delays that a slope or the file does not give. */
+/* joined: all synapses of pair `index`. False, with what is wrong in *why:
+ * synapses that the rule does not say, or weights and delays that a slope or
+ * the file does not give. */
 bool second_distance_check(const vly_genome *genome,
                            const vly_connectome *connectome, uint32_t index,
-                           const char **why);
+                           const second_joined *joined, const char **why);
 bool second_file_check(const vly_genome *genome,
                        const vly_connectome *connectome, uint32_t index,
-                       const char **why);
+                       const second_joined *joined, const char **why);
 
 #endif

@@ -22,6 +22,7 @@ target_include_directories(volley_random_genome PUBLIC
     ${CMAKE_CURRENT_LIST_DIR})
 
 add_library(volley_second_rules STATIC
+    ${CMAKE_CURRENT_LIST_DIR}/second_joined.c
     ${CMAKE_CURRENT_LIST_DIR}/second_rules.c
     ${CMAKE_CURRENT_LIST_DIR}/second_space.c)
 target_include_directories(volley_second_rules PUBLIC

@@ -22,6 +22,13 @@ vly_value value_normal(double mean, double sd)
                        .origin = {.kind = VLY_ORIGIN_FILE}};
 }
 
+vly_value value_lognormal(double mean, double sd)
+{
+    vly_value value = value_normal(mean, sd);
+    value.kind = VLY_VALUE_LOGNORMAL;
+    return value;
+}
+
 vly_value value_uniform(double lo, double hi)
 {
     return (vly_value){.kind = VLY_VALUE_UNIFORM,

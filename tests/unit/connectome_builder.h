@@ -37,6 +37,7 @@ vly_value *builder_field(builder *b, uint32_t area, const char *name);
 
 vly_value value_number(double a);
 vly_value value_normal(double mean, double sd);
+vly_value value_lognormal(double mean, double sd); /* of the logarithm */
 vly_value value_uniform(double lo, double hi);
 vly_value value_clip(vly_value value, double lo, double hi);
 

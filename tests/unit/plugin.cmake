@@ -40,6 +40,8 @@ vly_old_plugin(2
     d531b39a712384a29b97e6606f4498fdfd0eae47af34e1e92f53dfeea5e3bf50)
 vly_old_plugin(3
     e3773b3f5160f2e255c94d6376118d3da568b9a58e175a2136cf96843ac359c3)
+vly_old_plugin(4
+    2151fc210e5a97dc1c8015c31f2b8bd623a2cae18b2692ec6de3481c8108c3c5)
 # every minor up to the one of today has its plugin
 file(STRINGS ${CMAKE_SOURCE_DIR}/core/include/volley/plugin.h minor
      REGEX "^#define VLY_ABI_MINOR")

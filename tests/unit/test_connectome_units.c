@@ -4,6 +4,7 @@
 #include "volley_test.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -77,18 +78,152 @@ static void weights_lost(void **state)
     builder_pair(&b, "big", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
         value_number(3000.0);
     builder_pair(&b, "small", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
-        value_number(0.01);
-    assert_refused(&b, "test.toml:11:1: map small (A -> B): weight 0.01 would "
-                       "become 0: q is 3 (units of 2^-3), because of weight "
+        value_number(1e-5);
+    assert_refused(&b, "test.toml:11:1: map small (A -> B): weight 1e-05 would "
+                       "become 0: q is 15 (units of 2^-15), because of weight "
                        "3000 of map big");
     b.pairs[1].weight = value_number(1e11);
     assert_refused(&b, "map small (A -> B): weight too large");
-    b.pairs[1].weight = value_normal(0.001, 0.001);
-    assert_refused(&b, "weight 0.001 would become 0");
-    b.pairs[1].weight = value_number(0.0625);
+    b.pairs[1].weight = value_normal(1e-5, 1e-6);
+    assert_refused(&b, "weight 1e-05 would become 0");
+    b.pairs[1].weight = value_number(0x1p-16);
     vly_connectome *c = built(&b);
     assert_int_equal(c->desc.projections[1].weight[0], 1);
     assert_close(c->projections[1].worst_rounding, 1.0, 1e-12);
+    assert_close(c->projections[1].share_coarse, 1.0, 0.0);
+    vly_connectome_destroy(c);
+}
+
+/* A map's unit is its own where that of the port would be too coarse: 0.3
+ * beside 9000 was 0.5. */
+static void units_of_maps(void **state)
+{
+    (void)state;
+    builder b;
+    two_areas(&b, "lif_psc_exp", 1);
+    builder_pair(&b, "big", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
+        value_number(9000.0);
+    builder_pair(&b, "small", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
+        value_number(0.3);
+    builder_pair(&b, "middle", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
+        value_number(-40.0);
+    vly_connectome *c = built(&b);
+    const vly_projection_desc *p = c->desc.projections;
+    assert_int_equal(c->areas[1].q[0], 13); /* 1 + 12 */
+    assert_int_equal(p[0].shift, 12);
+    assert_int_equal(p[0].weight[0], 18000);
+    assert_int_equal(p[1].shift, 0);
+    assert_int_equal(p[1].weight[0], 2458);
+    assert_int_equal(p[2].shift, 6);
+    assert_int_equal(p[2].weight[0], -5120);
+    assert_int_equal(c->areas[1].load[0][0],
+                     (18000 << 12) + 2458 + (5120 << 6));
+    for (int i = 0; i < 3; i++)
+        assert_true(c->projections[i].worst_rounding < 1e-3);
+    assert_close(c->projections[0].weight_max, 9000.0, 0.0);
+    assert_close(c->projections[2].weight_min, -40.0, 0.0);
+    vly_connectome_destroy(c);
+    /* nothing changes where one unit is fine */
+    b.pairs[1].weight = value_number(300.0);
+    c = built(&b);
+    assert_int_equal(c->areas[1].q[0], 1);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(c->desc.projections[i].shift, 0);
+    vly_connectome_destroy(c);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The weights of pair 0 in the port's unit, ascending. */
+static double *weights_of(const vly_connectome *c, uint64_t *n)
+{
+    double *weights = vly_calloc(c->desc.n_synapses, sizeof(*weights));
+    assert_non_null(weights);
+    *n = 0;
+    for (uint32_t p = 0; p < c->desc.n_projections; p++)
+        for (uint64_t i = 0; i < c->projections[p].n_synapses; i++)
+            weights[(*n)++] =
+                c->desc.projections[p].weight[i] * c->projections[p].unit;
+    qsort(weights, *n, sizeof(*weights), compare_doubles);
+    return weights;
+}
+
+/* lognormal(-0.7, 2) had a mean of 13.1 and a median of 4.0 */
+static void wide_law(void **state)
+{
+    (void)state;
+    builder b;
+    two_areas(&b, "lif_psc_exp", 1000);
+    b.areas[1].n_neurons = 300;
+    b.genome.n_neurons += 299;
+    builder_pair(&b, "m", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
+        value_lognormal(-0.7, 2.0);
+    vly_connectome *c = built(&b);
+    uint64_t n;
+    double mean = 0.0;
+    double *weights = weights_of(c, &n);
+    assert_int_equal(n, 300000);
+    for (uint64_t i = 0; i < n; i++)
+        mean += weights[i] / (double)n;
+    /* 300,000 draws: a standard error of 1.3% of the median, 0.05 of the mean
+     * (sd 26.8), which only the far end makes */
+    assert_close(weights[n / 2], exp(-0.7), 0.02);
+    assert_close(mean, exp(1.3), 0.25);
+    /* rows and targets are those of one map */
+    assert_true(c->desc.n_projections > 1 && c->desc.n_projections <= 3);
+    uint64_t total = 0;
+    for (uint32_t p = 0; p < c->desc.n_projections; p++) {
+        const vly_projection_desc *desc = &c->desc.projections[p];
+        assert_int_equal(c->projections[p].pair, 0);
+        assert_true(c->projections[p].worst_rounding < 1e-3);
+        total += desc->row[1000];
+        for (uint32_t k = 0; k < 1000; k++)
+            for (uint64_t i = desc->row[k] + 1; i < desc->row[k + 1]; i++)
+                assert_true(desc->target[i] >= desc->target[i - 1]);
+        for (uint64_t i = 0; desc->shift && i < desc->row[1000]; i++)
+            assert_true(desc->weight[i] >= 512);
+    }
+    assert_int_equal(total, n);
+    assert_int_equal(c->desc.out_degree[0], 300);
+    vly_free(weights);
+    vly_connectome_destroy(c);
+}
+
+static uint64_t load_by_hand(const vly_connectome *c, uint32_t neuron)
+{
+    uint64_t load = 0;
+    for (uint32_t p = 0; p < c->desc.n_projections; p++) {
+        const vly_projection_desc *desc = &c->desc.projections[p];
+        for (uint64_t i = 0; i < c->projections[p].n_synapses; i++)
+            if (desc->target[i] == neuron)
+                load += (uint64_t)abs(desc->weight[i]) << desc->shift;
+    }
+    return load;
+}
+
+/* The bound holds for what is added, whatever the unit. */
+static void wide_bound(void **state)
+{
+    (void)state;
+    builder b;
+    two_areas(&b, "lif_psc_exp", 20000);
+    builder_pair(&b, "big", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
+        value_number(9000.0);
+    builder_pair(&b, "small", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
+        value_number(0.3);
+    vly_connectome *c = built(&b);
+    uint64_t load = load_by_hand(c, 20000);
+    assert_int_equal(c->areas[1].load[0][0], load);
+    assert_true(load <= UINT64_C(1) << 30);
+    /* q as large as the bound allows: 20,000 * 9000.3 = 1.8e8 */
+    assert_int_equal(c->areas[1].q[0], 2);
+    assert_close(c->projections[1].share_coarse, 1.0, 0.0);
+    assert_close(c->projections[1].worst_coarse, 1.0 / 6.0, 1e-9);
     vly_connectome_destroy(c);
 }
 
@@ -275,6 +410,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(q_of_constants),
         cmocka_unit_test(weights_lost),
+        cmocka_unit_test(units_of_maps),
+        cmocka_unit_test(wide_law),
+        cmocka_unit_test(wide_bound),
         cmocka_unit_test(bound_lowers_q),
         cmocka_unit_test(bound_refused),
         cmocka_unit_test(feagi_gains),

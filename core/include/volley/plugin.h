@@ -15,6 +15,8 @@
  *   1.2  VLY_BACKEND_EMULATED in vly_backend.flags
  *   1.3  vly_host.device_memory in place of a reserved pointer, which is NULL
  *        in older hosts; with it vly_device_memory and vly_device_allocator
+ *   1.4  vly_projection_desc.shift. A host gives a net with a shift that is not
+ *        0 to no plugin that was built before it
  */
 #ifndef VOLLEY_PLUGIN_H
 #define VOLLEY_PLUGIN_H
@@ -32,7 +34,7 @@ extern "C" {
 #endif
 
 #define VLY_ABI_MAJOR 1u
-#define VLY_ABI_MINOR 3u
+#define VLY_ABI_MINOR 4u
 /* version word: major in the high half, minor in the low half */
 #define VLY_ABI_VERSION (VLY_ABI_MAJOR << 16 | VLY_ABI_MINOR)
 
@@ -255,14 +257,25 @@ typedef struct vly_projection_desc {
     uint32_t target_area;
     const uint64_t *row;    /* [n_neurons of the source area + 1], row[0] = 0 */
     const uint32_t *target; /* [row[n]] global neuron ids */
-    const int16_t *weight;  /* [row[n]] in units of the target port's 2^-q */
+    const int16_t *weight;  /* [row[n]] in units of the target port's 2^-q,
+                               times 2^shift */
     const uint8_t *delay;   /* [row[n]] bursts added to base_delay; NULL: 0 */
     uint32_t base_delay;    /* bursts, at least 1 */
     uint32_t delay_max;     /* largest of delay[], 0 if NULL */
     uint32_t port;          /* 0, 1 or VLY_PORT_BY_SIGN */
     uint32_t flags;         /* VLY_PROJECTION_* */
+    /* 1.4, so only where projection_size reaches so far, else 0: an event adds
+     * weight * 2^shift to the port; 0, 6 or 12, at FEAGI targets 0 */
+    uint32_t shift;
+    uint32_t reserved; /* 0 */
 } vly_projection_desc;
-VLY_SEAL(vly_projection_desc, 64);
+VLY_SEAL(vly_projection_desc, 72);
+/* What a backend of any minor may rely on, and what has a shift. */
+#define VLY_PROJECTION_BYTES_1_0 64u
+#define VLY_PROJECTION_BYTES_1_4 72u
+/* The shifts are multiples of this one. */
+#define VLY_SHIFT_STEP 6u
+#define VLY_SHIFT_MAX 12u
 
 enum {
     VLY_STIMULUS_ALWAYS = 1u, /* k = 0 is an event too (normal, not poisson) */
