@@ -268,6 +268,9 @@ if(VOLLEY_HAVE_CAIRO)
                 $<$<BOOL:${VOLLEY_SONATA}>:$<TARGET_FILE:recording_maker>>)
 endif()
 
+vly_test_register(test_quickstart LABELS integration
+    COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/quickstart.sh ${CMAKE_SOURCE_DIR})
+
 # ---- what is installed ----------------------------------------------------
 # The module loads a plain libvolley; a sanitizer build's is for its programs.
 set(python "")
