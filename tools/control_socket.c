@@ -167,9 +167,8 @@ bool control_remove_stale(const char *path)
         rename(path, aside.sun_path) != 0)
         return false;
     bool stale = is_refused(aside.sun_path);
-    if (!stale)
-        (void)link(aside.sun_path, path);
-    return unlink(aside.sun_path) == 0 && stale;
+    const bool settled = stale || link(aside.sun_path, path) == 0;
+    return unlink(aside.sun_path) == 0 && settled && stale;
 }
 
 vly_status control_check(const char *path, vly_error *error)

@@ -16,6 +16,7 @@
 #endif
 
 #include "base/error.h"
+#include "base/transfer.h"
 
 #define COMPUTING_S 60
 #define WAITING_S 600
@@ -74,7 +75,7 @@ bool vly_child_receive(const vly_child *child, void *data, size_t n)
 {
     unsigned char *at = data;
     while (n > 0) {
-        ssize_t got = read(child->in, at, n);
+        ssize_t got = vly_transfer_read(child->in, at, n);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
@@ -115,7 +116,7 @@ bool vly_child_send(int out, const void *data, size_t n)
 {
     const unsigned char *at = data;
     while (n > 0) {
-        ssize_t done = write(out, at, n);
+        ssize_t done = vly_transfer_write(out, at, n);
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)

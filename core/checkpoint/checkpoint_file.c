@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/transfer.h"
 #include "checkpoint/checkpoint_format.h"
 
 enum { TAIL_BYTES = 4096 };
@@ -25,7 +26,7 @@ bool vly_checkpoint_write(int file, const void *bytes, size_t n)
 {
     const unsigned char *at = bytes;
     while (n > 0) {
-        ssize_t done = write(file, at, n);
+        ssize_t done = vly_transfer_write(file, at, n);
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
@@ -253,8 +254,8 @@ static vly_status read_tail(int file, const char *path, uint64_t n_bytes,
     size_t n = (size_t)(n_bytes < TAIL_BYTES ? n_bytes : TAIL_BYTES);
     size_t got = 0;
     while (got < n) {
-        ssize_t done = pread(file, bytes + got, n - got,
-                             (off_t)(n_bytes - n + (uint64_t)got));
+        ssize_t done =
+            vly_transfer_read_at(file, bytes + got, n - got, n_bytes - n + got);
         if (done < 0 && errno == EINTR)
             continue;
         if (done < 0)

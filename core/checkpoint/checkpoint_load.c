@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/transfer.h"
 #include "checkpoint/checkpoint_format.h"
 
 typedef struct loading {
@@ -29,7 +30,7 @@ static vly_status read_at(const loading *work, uint64_t offset, void *to,
     unsigned char *bytes = to;
     for (size_t at = 0; at < n;) {
         ssize_t done =
-            pread(work->file, bytes + at, n - at, (off_t)(offset + at));
+            vly_transfer_read_at(work->file, bytes + at, n - at, offset + at);
         if (done < 0 && errno == EINTR)
             continue;
         if (done < 0)

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "base/transfer.h"
 #include "checkpoint/checkpoint_format.h"
 
 /* The state of the microcircuit (a tenth, 94 KB) becomes as small at level 1 as
@@ -181,7 +182,7 @@ static vly_status read_block(int file, const char *path, void *block, size_t n,
 {
     unsigned char *to = block;
     while (n > 0) {
-        ssize_t done = pread(file, to, n, (off_t)offset);
+        ssize_t done = vly_transfer_read_at(file, to, n, offset);
         if (done < 0 && errno == EINTR)
             continue;
         if (done < 0)

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "base/transfer.h"
 
 /* ---- save ------------------------------------------------------------- */
 
@@ -27,7 +28,7 @@ static bool write_all(int file, const void *data, size_t n)
 {
     const unsigned char *at = data;
     while (n > 0) {
-        ssize_t done = write(file, at, n);
+        ssize_t done = vly_transfer_write(file, at, n);
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
@@ -321,8 +322,8 @@ static void copy_task(void *arg, uint64_t task)
     if (last > work->n_bytes)
         last = work->n_bytes;
     while (at < last) {
-        ssize_t n =
-            pread(work->file, work->bytes + at, (size_t)(last - at), (off_t)at);
+        ssize_t n = vly_transfer_read_at(work->file, work->bytes + at,
+                                         (size_t)(last - at), at);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)

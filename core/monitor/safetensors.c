@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/transfer.h"
 #include "monitor/safetensors_header.h"
 
 enum { LENGTH_BYTES = 8 };
@@ -43,9 +44,7 @@ static vly_status read_bytes(const vly_safetensors *file, uint64_t at,
     char *to = out;
     struct stat now;
     while (n > 0) {
-        /* more than 2 GiB are not read at once by any call */
-        const size_t part = n < 1u << 30 ? (size_t)n : (size_t)1 << 30;
-        const ssize_t got = pread(file->fd, to, part, (off_t)at);
+        const ssize_t got = vly_transfer_read_at(file->fd, to, (size_t)n, at);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/transfer.h"
 #include "record/stream_format.h"
 #include "record/writer.h"
 
@@ -234,7 +235,7 @@ static vly_status read_at(const char *path, uint64_t at, void *bytes, size_t n,
     if (file < 0)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                         strerror(errno));
-    ssize_t got = pread(file, bytes, n, (off_t)at);
+    ssize_t got = vly_transfer_read_at(file, bytes, n, at);
     int number = errno;
     close(file);
     if (got < 0)

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/transfer.h"
 
 enum { BUFFER_BYTES = 1 << 16 };
 
@@ -48,7 +49,7 @@ static vly_status report(const vly_writer *writer, vly_error *error)
 static void write_all(vly_writer *writer, const char *bytes, size_t n)
 {
     while (n > 0 && writer->failure.status == VLY_OK) {
-        ssize_t done = write(writer->fd, bytes, n);
+        ssize_t done = vly_transfer_write(writer->fd, bytes, n);
         if (done < 0) {
             if (errno != EINTR)
                 fail(writer, errno);

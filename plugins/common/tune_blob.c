@@ -183,7 +183,9 @@ static int put_all(int file, const void *from, size_t bytes)
 {
     const char *at = from;
     while (bytes > 0) {
-        const ssize_t put = write(file, at, bytes);
+        /* a bound that compilers see, which warn of sizes without one */
+        const size_t most = VLY_TUNE_LARGE_BYTES;
+        const ssize_t put = write(file, at, bytes < most ? bytes : most);
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0)

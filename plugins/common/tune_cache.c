@@ -435,7 +435,9 @@ static int file_replace(const vly_tune_cache *cache, const char *text,
     int failed = file < 0 ? errno : 0;
     size_t n = 0;
     while (failed == 0 && n < bytes) {
-        ssize_t put = write(file, text + n, bytes - n);
+        /* a bound that compilers see, which warn of sizes without one */
+        const size_t most = FILE_BYTES, left = bytes - n;
+        ssize_t put = write(file, text + n, left < most ? left : most);
         if (put > 0)
             n += (size_t)put;
         else if (put == 0 || errno != EINTR)

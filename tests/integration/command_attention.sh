@@ -90,13 +90,13 @@ for key in median_s min_s max_s flops bytes choice relative_error samples; do
     holds grep -q "\"$key\":" bench.json
 done
 expect 0 bench attention --seq 33 --dims 16 --types fp16 \
-    --case 'forward fp16 d16 33 b62 h32 causal' \
+    --case 'forward fp16 d16 33 b62 h32 causal' --threads 2 \
     --compare bench.json --threshold 100 --fail-on-regression --markdown
 prints '| forward fp16 d16 33'
 prints 'compared with bench.json'
 sed -e 's/"median_s": [0-9.e+-]*/"median_s": 1e-12/' bench.json >fast.json
 expect 1 bench attention --seq 33 --dims 16 --types fp16 \
-    --case 'forward fp16 d16 33 b62 h32 causal' \
+    --case 'forward fp16 d16 33 b62 h32 causal' --threads 2 \
     --compare fast.json --fail-on-regression
 prints 'slower'
 expect 0 bench attention --backend cpu:1,choose=reference --seq 9 --dims 8 \

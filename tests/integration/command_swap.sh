@@ -152,8 +152,8 @@ done
 
 # ---- a target that cannot take the net: the run goes on, and says why ----
 base mixed.toml
-holds same --swap 10=nonesuch --swap 20=template --swap 30=cpu:2 \
-    --swap 40=flaky,in=create,at=0
+holds same --backend cpu:1 --swap 10=nonesuch --swap 20=template \
+    --swap 30=cpu:2 --swap 40=flaky,in=create,at=0
 says "burst 10: no swap to nonesuch, the run goes on on cpu:"
 says "burst 20: no swap to template"
 says "runs only areas of lif_psc_delta"

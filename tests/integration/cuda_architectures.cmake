@@ -55,6 +55,35 @@ expect("why not" "${why}"
        "${fake}_missing --version does not say which one it is")
 file(REMOVE ${fake})
 
+# for the devices of one machine
+function(native lines wanted_list wanted_why)
+    set(smi ${CMAKE_CURRENT_BINARY_DIR}/fake_nvidia_smi)
+    file(WRITE ${smi} "#!/bin/sh
+[ \"$*\" = '--query-gpu=compute_cap --format=csv,noheader' ] || exit 2
+${lines}
+")
+    file(CHMOD ${smi} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+    make_nvcc(${fake} 13.0 ${old} sm_120)
+    vly_cuda_native(${fake} ${smi} list why)
+    file(REMOVE ${smi} ${fake})
+    expect("${lines}" "${list}" "${wanted_list}")
+    expect("why not ${lines}" "${why}" "${wanted_why}")
+endfunction()
+native("echo 9.0; echo 9.0" 90-real "")
+native("echo 12.0; echo 8.6" "120-real;86-real" "")
+native("echo 10.3" 90-virtual "")
+native("echo 7.5; echo 8.9" 89-real "")
+native("echo 7.5" "" "the device here is of compute capability 7.5, \
+wanted 8.0 or newer")
+native("echo 8.8" "" "${fake} makes no code for the device here, of compute \
+capability 8.8")
+set(none "no CUDA device here")
+native("echo 'No devices were found'" "" "${none} (nvidia-smi lists none)")
+native("exit 9" "" "${none} (nvidia-smi lists none)")
+vly_cuda_native(${NVCC} "" list why)
+expect("without nvidia-smi" "${list}" "")
+expect("why not without" "${why}" "${none} (no nvidia-smi)")
+
 # the driver compiles PTX as ptxas does
 vly_cuda_architectures(${NVCC} list left_out why)
 expect("why not ${NVCC}" "${why}" "")

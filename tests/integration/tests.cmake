@@ -45,8 +45,13 @@ if(TARGET cuda)
                 -DNVCC=${CMAKE_CUDA_COMPILER}
                 -P ${CMAKE_CURRENT_LIST_DIR}/cuda_architectures.cmake)
     add_dependencies(test_random_genomes cuda)
-    vly_test_register(test_random_genomes_cuda LABELS gpu TIMEOUT 900
-                      COMMAND test_random_genomes 0 500 cpu:2,cuda)
+    # in parts, for those who run several at a time
+    foreach(first 0 125 250 375)
+        vly_test_register(test_random_genomes_cuda_${first} LABELS gpu
+            TIMEOUT 900 COMMAND test_random_genomes ${first} 125 cpu:2,cuda)
+        set_tests_properties(test_random_genomes_cuda_${first}
+            PROPERTIES COST 60)
+    endforeach()
     vly_test_register(test_random_genomes_cuda_narrow LABELS gpu TIMEOUT 600
         COMMAND test_random_genomes 500 200 cpu:2,cuda:0,change=1,launch=5,narrow=1)
 endif()
@@ -62,13 +67,21 @@ vly_test(test_device_shapes LABELS integration TIMEOUT 300
          SOURCES test_device_shapes.c DEPENDS cpu
          ARGUMENTS cpu:2 cpu:5,isa=scalar)
 if(TARGET cuda)
-    vly_test_register(test_device_shapes_cuda LABELS gpu TIMEOUT 900
-        COMMAND test_device_shapes cuda:0 ${plans})
+    list(LENGTH plans n_plans)
+    math(EXPR n_plans "${n_plans} - 1")
+    foreach(first RANGE 0 ${n_plans} 4) # in parts
+        list(SUBLIST plans ${first} 4 part)
+        vly_test_register(test_device_shapes_cuda_${first} LABELS gpu
+            TIMEOUT 900 COMMAND test_device_shapes cuda:0 ${part})
+        set_tests_properties(test_device_shapes_cuda_${first}
+            PROPERTIES COST 60)
+    endforeach()
     vly_test_register(test_device_shapes_cuda_variants LABELS gpu TIMEOUT 900
         # not every net is for plan partitioned
         COMMAND test_device_shapes cuda:0 ${variants})
     vly_test_register(test_golden_cuda LABELS gpu TIMEOUT 600
         COMMAND test_golden small cuda:0 ${plans} ${variants})
+    set_tests_properties(test_golden_cuda PROPERTIES COST 60)
     vly_test_register(test_golden_cuda_large LABELS gpu slow
         COMMAND test_golden large cuda:0 cuda:0,plan=global)
     vly_test(test_cuda_errors LABELS gpu TIMEOUT 300
@@ -268,6 +281,9 @@ if(VOLLEY_HAVE_CAIRO)
                 $<$<BOOL:${VOLLEY_SONATA}>:$<TARGET_FILE:recording_maker>>)
 endif()
 
+vly_test_register(test_quickstart LABELS integration
+    COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/quickstart.sh ${CMAKE_SOURCE_DIR})
+
 # ---- what is installed ----------------------------------------------------
 # The module loads a plain libvolley; a sanitizer build's is for its programs.
 set(python "")
@@ -306,6 +322,17 @@ if(NOT VOLLEY_SANITIZE)
                     ${CMAKE_SOURCE_DIR} ${CMAKE_C_COMPILER} "${python}")
     endif()
 endif()
+
+# on a machine that is not this one
+if(NOT VOLLEY_SANITIZE)
+    add_library(many_cores MODULE ${CMAKE_SOURCE_DIR}/tests/support/many_cores.c)
+    set_target_properties(many_cores PROPERTIES
+        PREFIX "" C_VISIBILITY_PRESET default
+        COMPILE_OPTIONS "-Wno-missing-prototypes" # those of the C library
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/volley/test-libraries)
+    target_link_libraries(many_cores PRIVATE ${CMAKE_DL_LIBS})
+endif()
+vly_test_elsewhere(test_engine_memory test_command_attention test_command_swap)
 
 # the longest first, or one of them is left over at the end with one core busy
 set_tests_properties(test_tools_memory PROPERTIES COST 100)

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of a block as fibers. A fiber is entered once through its context and
-// from then on by longjmp, which makes no system call; it stays for the blocks
-// and kernels after its first.
+// Threads of a block as fibers; each stays for the blocks and kernels after its
+// first.
 #include "cuda_emulation.h"
 
-#include <csetjmp>
 #include <deque>
 #include <memory>
 #include <vector>
 
-#include <ucontext.h>
+#include "fiber.h"
 
 namespace emulation
 {
@@ -28,11 +26,10 @@ struct meeting {
     uint64_t round = 0;
 };
 
-struct fiber {
-    ucontext_t context;
-    jmp_buf at;
+struct block_thread {
+    fiber self;
     std::unique_ptr<char[]> stack;
-    bool is_started = false, is_done = false;
+    bool is_done = false;
 };
 
 struct warp {
@@ -42,19 +39,11 @@ struct warp {
     uint32_t turn[LANES] = {};
 };
 
-std::deque<fiber> fibers; // a context points into itself: none may move
+std::deque<block_thread> fibers; // none may move
 std::vector<warp> warps;
 meeting everyone;
-ucontext_t scheduler_context;
-jmp_buf scheduler_at;
-fiber *running;
+block_thread *running;
 const std::function<void()> *body;
-
-void leave()
-{
-    if (_setjmp(running->at) == 0)
-        _longjmp(scheduler_at, 1);
-}
 
 void meet(meeting *m)
 {
@@ -66,7 +55,7 @@ void meet(meeting *m)
         return;
     }
     while (m->round == round) {
-        leave();
+        fiber_leave();
         thread = me;
     }
 }
@@ -76,19 +65,8 @@ void enter()
     for (;;) {
         (*body)();
         running->is_done = true;
-        leave();
+        fiber_leave();
     }
-}
-
-void resume(fiber *f)
-{
-    running = f;
-    if (_setjmp(scheduler_at) != 0)
-        return;
-    if (f->is_started)
-        _longjmp(f->at, 1);
-    f->is_started = true;
-    (void)swapcontext(&scheduler_context, &f->context);
 }
 
 void run_block(uint32_t n_threads)
@@ -104,7 +82,8 @@ void run_block(uint32_t n_threads)
         for (uint32_t i = 0; i < n_threads; i++)
             if (!fibers[i].is_done) {
                 thread = uint3{i, 0, 0};
-                resume(&fibers[i]);
+                running = &fibers[i];
+                fiber_resume(&running->self);
                 n_left -= fibers[i].is_done;
             }
 }
@@ -130,13 +109,9 @@ void launch(dim3 n_blocks, dim3 n_threads, const std::function<void()> &kernel)
 {
     while (fibers.size() < n_threads.x) {
         fibers.emplace_back();
-        fiber &f = fibers.back();
-        f.stack.reset(new char[STACK_BYTES]);
-        (void)getcontext(&f.context);
-        f.context.uc_stack.ss_sp = f.stack.get();
-        f.context.uc_stack.ss_size = STACK_BYTES;
-        f.context.uc_link = &scheduler_context;
-        makecontext(&f.context, enter, 0);
+        block_thread &made = fibers.back();
+        made.stack.reset(new char[STACK_BYTES]);
+        fiber_prepare(&made.self, made.stack.get(), STACK_BYTES, enter);
     }
     body = &kernel;
     grid = n_blocks;

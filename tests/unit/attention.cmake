@@ -49,9 +49,9 @@ if(TARGET attention_cuda)
         endif()
         vly_test_register(test_${name}_most_cuda${choice} LABELS gpu TIMEOUT 600
             COMMAND test_${name}_most cuda:0,cache=off,${options})
-        # the most that a device holds
+        # gigabytes of a device and of the host: one at a time, beside others
         set_tests_properties(test_${name}_most_cuda${choice}
-            PROPERTIES RUN_SERIAL ON)
+            PROPERTIES RESOURCE_LOCK gigabytes COST 80)
     endforeach()
     add_dependencies(test_attention_device attention_cuda)
     foreach(device cuda:0,cache=off cuda:0,cache=off,tune=0)

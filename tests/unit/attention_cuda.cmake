@@ -41,7 +41,7 @@ endif()
 if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     set(simt ${CMAKE_SOURCE_DIR}/tests/support/simt)
     set(made ${CMAKE_CURRENT_BINARY_DIR}/simt)
-    set(simt_sources ${simt}/simt.cpp)
+    set(simt_sources ${simt}/simt.cpp ${CMAKE_SOURCE_DIR}/tests/support/fiber.cpp)
     foreach(name attention_device.cuh attention_decode.cuh attention_product.cuh
             attention_rows.cuh wkv_device.cuh
             wkv_chunk.cuh wkv_chunk_make.cuh wkv_chunk_pass.cuh
@@ -76,7 +76,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     add_library(attention_simt OBJECT ${simt_sources})
     set_target_properties(attention_simt PROPERTIES COMPILE_OPTIONS "-O2;-w")
     target_include_directories(attention_simt BEFORE PRIVATE
-        ${simt} ${made} ${CMAKE_SOURCE_DIR})
+        ${simt} ${made} ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests/support)
     target_include_directories(attention_simt SYSTEM PRIVATE
         ${CUDAToolkit_INCLUDE_DIRS})
     foreach(name attention wkv)

@@ -22,7 +22,8 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
     endforeach()
     vly_plugin(fake_gemm_cuda ${host_sources} ${emulated}
                ${CMAKE_SOURCE_DIR}/kernels/cuda/gemv_shapes.c
-               ${support}/cuda_emulation.cpp ${support}/fake_runtime.c
+               ${support}/cuda_emulation.cpp ${support}/fiber.cpp
+               ${support}/fake_runtime.c
                $<TARGET_OBJECTS:gemm_common> $<TARGET_OBJECTS:accel_common>
                $<TARGET_OBJECTS:accel_cuda>
                OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})

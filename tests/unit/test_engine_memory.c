@@ -185,35 +185,39 @@ static void a_standing_net(void **state)
     steps_on("cpu:3");
 }
 
-static void creation_on(const char *backend)
+/* Until an allocation that fails is not reached. A registry loads a plugin when
+ * it is first asked for, and auto asks for another one where the memory was
+ * short for a device: what is left is counted when the registry is gone. */
+static uint64_t creation_on(const char *backend)
 {
     fixture f;
-    vly_net *net = NULL;
+    uint64_t left = 0;
     fixture_init(&f, genome_mixed);
-    vly_net_destroy(fixture_net(&f, backend)); /* threads are kept */
-    uint64_t live = vly_memory_live();
-    for (uint64_t n = 1; !net; n++) {
+    for (uint64_t n = 1; left == 0; n++) {
+        vly_net *net = NULL;
         vly_memory_fail_at(n);
         vly_status status = vly_net_create(f.connectome, f.registry, backend, 1,
                                            &net, &f.error);
-        vly_memory_fail_at(0);
-        if (status == VLY_OK)
-            break;
-        assert_says_so(status, &f.error);
-        assert_null(net);
-        assert_int_equal(vly_memory_live(), live);
+        left = vly_memory_fail_at(0);
+        if (status != VLY_OK) {
+            assert_says_so(status, &f.error);
+            assert_null(net);
+        }
+        vly_net_destroy(net);
     }
-    vly_net_destroy(net);
-    assert_int_equal(vly_memory_live(), live);
     fixture_deinit(&f);
+    return vly_memory_live();
 }
 
 static void creation(void **state)
 {
     (void)state;
-    creation_on("cpu:1");
-    creation_on("cpu:3");
-    creation_on("auto");
+    static const char *const backends[] = {"cpu:1", "cpu:3", "auto"};
+    for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++) {
+        /* threads are kept, and what plugins have once a process */
+        const uint64_t live = creation_on(backends[i]);
+        assert_int_equal(creation_on(backends[i]), live);
+    }
 }
 
 /* Genome, connectome, plugins and net in one call. */

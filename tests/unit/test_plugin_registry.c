@@ -4,6 +4,7 @@
  */
 #include "plugin/registry.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -435,7 +436,7 @@ static void test_path_variable(void **state)
 static void test_working_folder(void **state)
 {
     (void)state;
-    char path[512], before[512], real[512];
+    char path[512], before[512], real[PATH_MAX]; /* as realpath asks for */
     vly_error error = VLY_ERROR_INIT;
     assert_non_null(getcwd(before, sizeof(before)));
     snprintf(path, sizeof(path), "%s/own.so", scratch);

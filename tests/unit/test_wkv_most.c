@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "device_test.h"
+#include "odd_fill.h"
 
 #include "base/error.h"
 #include "conformance/conformance_accel.h"
@@ -72,11 +73,10 @@ static void fill_wkv(recurrence *t)
         const uint64_t bytes = i <= Y       ? n * 2
                                : i == STATE ? n_state * 4
                                             : t->info.workspace_bytes;
-        const double size = i == A || i == B ? 0.1 : 1.0;
         assert_ok(accel_buffer_init(buffer, &wkv, bytes, 0, &error), error);
-        for (uint64_t j = 0; i <= B && j < n; j++)
-            conformance_element_set(VLY_ELEMENT_F16, accel_buffer_host(buffer),
-                                    j, size * attention_random(i, 8, j));
+        if (i <= B)
+            odd_fill(accel_buffer_host(buffer), n, i == A || i == B ? 0.1 : 1.0,
+                     i, 8);
         assert_ok(accel_buffer_put(buffer, &error), error);
     }
 }

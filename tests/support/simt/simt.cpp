@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The coroutines of simt.h. One is entered once through its context and from
-// then on by longjmp, which makes no system call.
+// The coroutines of simt.h.
 #include "simt.h"
 
-#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
-#include <ucontext.h>
+#include "fiber.h"
 
 struct coroutine {
-    ucontext_t context;
-    jmp_buf at;
-    bool started, done;
+    fiber self;
+    bool done;
 };
 
 struct rendezvous {
@@ -34,8 +31,6 @@ static const size_t stack_bytes = 1 << 17;
 static const long most_rounds = 50000000; // more is a deadlock
 static std::vector<coroutine> threads;
 static std::vector<char *> stacks;
-static ucontext_t scheduler;
-static jmp_buf scheduler_at;
 static std::vector<rendezvous> of_block;
 static rendezvous of_warp[SIMT_WARPS];
 static std::vector<char *> shared;
@@ -44,8 +39,7 @@ static const std::function<void()> *body;
 
 void simt_yield(void)
 {
-    if (_setjmp(threads[(size_t)simt_self].at) == 0)
-        _longjmp(scheduler_at, 1);
+    fiber_leave();
 }
 
 static void meet(rendezvous *at)
@@ -97,17 +91,7 @@ static void enter(void)
     threads[(size_t)simt_self].done = true;
     of_block[block_of((size_t)simt_self)].living--;
     of_warp[(size_t)simt_self / 32].living--;
-    _longjmp(scheduler_at, 1);
-}
-
-static void resume(coroutine *thread)
-{
-    if (_setjmp(scheduler_at) != 0)
-        return;
-    if (thread->started)
-        _longjmp(thread->at, 1);
-    thread->started = true;
-    swapcontext(&scheduler, &thread->context);
+    fiber_leave();
 }
 
 // The coroutines of n_blocks blocks from `first` on, until all are done.
@@ -129,14 +113,8 @@ static void run_blocks(uint3 first, size_t n_blocks)
         of_warp[i].living =
             n <= i * 32 ? 0 : (int)(n - i * 32 < 32 ? n - i * 32 : 32);
     }
-    for (size_t i = 0; i < n; i++) {
-        ucontext_t *context = &threads[i].context;
-        getcontext(context);
-        context->uc_stack.ss_sp = stacks[i];
-        context->uc_stack.ss_size = stack_bytes;
-        context->uc_link = &scheduler;
-        makecontext(context, enter, 0);
-    }
+    for (size_t i = 0; i < n; i++)
+        fiber_prepare(&threads[i].self, stacks[i], stack_bytes, enter);
     size_t living = n;
     for (long round = 0; living > 0; round++) {
         living = 0;
@@ -153,7 +131,7 @@ static void run_blocks(uint3 first, size_t n_blocks)
             simt_block = first;
             simt_block.x += (unsigned)(i / each);
             simt_shared = shared[i / each];
-            resume(&threads[i]);
+            fiber_resume(&threads[i].self);
         }
     }
 }

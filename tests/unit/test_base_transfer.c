@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Sizes that no ssize_t can tell, which the system's own calls refuse.
+ */
+#include "volley_test.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/transfer.h"
+
+static const char text[] = "0123456789";
+
+static void a_read_ends_with_the_file(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/volley_transfer_XXXXXX";
+    char got[64];
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(vly_transfer_write(file, text, 10), 10);
+    assert_int_equal(vly_transfer_read_at(file, got, SIZE_MAX, 7), 3);
+    assert_memory_equal(got, "789", 3);
+    assert_int_equal(vly_transfer_read_at(file, got, 2, 1), 2);
+    assert_memory_equal(got, "12", 2);
+    assert_int_equal(vly_transfer_read_at(file, got, 2, 10), 0);
+    assert_int_equal(lseek(file, 4, SEEK_SET), 4);
+    assert_int_equal(vly_transfer_read(file, got, SIZE_MAX), 6);
+    assert_memory_equal(got, "456789", 6);
+    assert_int_equal(vly_transfer_read(file, got, SIZE_MAX), 0);
+    assert_int_equal(close(file), 0);
+    assert_int_equal(vly_transfer_read_at(file, got, 2, 0), -1);
+}
+
+static void a_call_moves_a_part(void **state)
+{
+    (void)state;
+    const int file = open("/dev/null", O_WRONLY); /* takes all, reads none */
+    assert_true(file >= 0);
+    assert_int_equal(vly_transfer_write(file, text, SIZE_MAX),
+                     VLY_TRANSFER_BYTES);
+    assert_int_equal(vly_transfer_write(file, text, 0), 0);
+    assert_int_equal(close(file), 0);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_read_ends_with_the_file),
+    cmocka_unit_test(a_call_moves_a_part),
+};
+
+int main(void)
+{
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
