@@ -47,7 +47,7 @@ deliver_one(const slot_ring &to, uint64_t synapse, uint32_t gain)
     uint32_t slot = to.now + delay;
     slot = slot >= to.ring ? slot - to.ring : slot;
     uint64_t port = flags & VLY_CUDA_SYNAPSE_PORT;
-    value <<= (flags >> VLY_CUDA_SYNAPSE_SHIFT) * VLY_SHIFT_STEP;
+    value <<= (flags >> VLY_CUDA_SYNAPSE_SHIFT) * VLY_CUDA_SHIFT_STEP;
     if ((flags & VLY_CUDA_SYNAPSE_GAIN) != 0) {
         value *= gain;
         to.mark[slot * to.n + target] = 1;

@@ -63,8 +63,9 @@ typedef struct vly_cuda_stimulus {
  * flags (8) from the low end. */
 #define VLY_CUDA_SYNAPSE_PORT 1u /* port 1 */
 #define VLY_CUDA_SYNAPSE_GAIN 2u /* FEAGI target */
-/* How many steps of VLY_SHIFT_STEP a weight is shifted by: two bits from here
- * on. */
+/* How many steps of SHIFT_STEP, that of the ABI, a weight is shifted by: two
+ * bits from here on. */
+#define VLY_CUDA_SHIFT_STEP 6u
 #define VLY_CUDA_SYNAPSE_SHIFT 2u
 
 /* Every synapse with one base delay, in rows by source. */
