@@ -8,6 +8,11 @@
 
 #include "shared_library.h"
 
+/* Tests without a device name none: the real one would find a device there. */
+#ifndef VLY_CUBLASLT_NAMES
+#define VLY_CUBLASLT_NAMES "libcublasLt.so.13", "libcublasLt.so.12"
+#endif
+
 enum { MOST_LIBRARIES = 4, MOST_DEVICES = 32 };
 
 /* One that was opened. Guarded by `lock`; an entry that is in use never
@@ -70,8 +75,7 @@ vly_status vly_gemm_cuda_status(const vly_cublaslt *library,
 /* [under the lock] */
 static vly_status find(const char *file, opened **found, vly_error *error)
 {
-    static const char *const names[] = {"libcublasLt.so.13",
-                                        "libcublasLt.so.12"};
+    static const char *const names[] = {VLY_CUBLASLT_NAMES};
     const char *const one[] = {file};
     const bool system = file[0] == '\0';
     opened *at = libraries;
@@ -86,7 +90,8 @@ static vly_status find(const char *file, opened **found, vly_error *error)
                               sizeof at->file - 1);
     if (!at->in_use) {
         vly_status status =
-            vly_library_open("cuBLASLt", system ? names : one, system ? 2 : 1,
+            vly_library_open("cuBLASLt", system ? names : one,
+                             system ? sizeof names / sizeof names[0] : 1,
                              functions, sizeof functions / sizeof functions[0],
                              &at->functions, NULL, error);
         if (status != VLY_OK)

@@ -6,7 +6,7 @@ here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"
 
-attention=${VOLLEY_PLUGIN_PATH%%:*}/attention_cpu.so
+attention=${VOLLEY_PLUGIN_PATH##*:}/attention_cpu.so # the last is the folder
 
 # ---- inspect: plans of all kinds ----
 expect 0 inspect "$attention" --product \

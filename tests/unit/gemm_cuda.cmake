@@ -37,7 +37,10 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
     set_source_files_properties(${emulated} ${support}/cuda_emulation.cpp
         PROPERTIES COMPILE_OPTIONS
         "-O2;-Wno-unknown-pragmas;-Wno-conversion;-Wno-pedantic;-Wno-shadow")
-    target_compile_definitions(fake_gemm_cuda PRIVATE VLY_CUDA_BUILD="no device")
+    # no real library, which on a machine with a device would be used with memory
+    # that is none of its own
+    target_compile_definitions(fake_gemm_cuda PRIVATE
+        VLY_CUDA_BUILD="no device" VLY_CUBLASLT_NAMES="libcublasLt-of-no-device.so")
     target_link_libraries(fake_gemm_cuda PRIVATE
         m ${CMAKE_DL_LIBS} Threads::Threads)
 

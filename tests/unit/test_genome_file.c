@@ -171,15 +171,18 @@ static void edges_keep_small_weights(void **state)
     (void)state;
     vly_error error = VLY_ERROR_INIT;
     vly_connectome *c = NULL;
-    put("e.csv", "source,target,weight\n0,0,30000\n1,1,0.25\n2,2,0\n");
+    put("e.csv", "source,target,weight\n0,0,30000\n1,1,0.0001\n2,2,0\n");
     vly_genome *genome = loaded(MAP);
     assert_int_equal(vly_connectome_build(genome, 1, &c, &error), VLY_E_PARSE);
-    assert_non_null(strstr(error.message, "weight 0.25 would become 0"));
+    assert_non_null(strstr(error.message, "weight 0.0001 would become 0"));
     vly_genome_destroy(genome);
+    /* the nearest integer of the first is 32768 */
     put("e.csv", "source,target,weight\n0,0,32767.6\n1,1,0.75\n2,2,0\n");
     genome = loaded(MAP);
-    assert_int_equal(vly_connectome_build(genome, 1, &c, &error), VLY_E_PARSE);
-    assert_non_null(strstr(error.message, "weight 0.75 would become 0"));
+    assert_int_equal(vly_connectome_build(genome, 1, &c, &error), VLY_OK);
+    assert_true(c->projections[0].worst_rounding < 1e-3);
+    assert_int_equal(c->desc.n_synapses, 3);
+    vly_connectome_destroy(c);
     vly_genome_destroy(genome);
 }
 
