@@ -28,7 +28,8 @@ const vly_key vly_keys_top[] = {
 const vly_key vly_keys_run[] = {
     {"dt_ms", VLY_FORM_NUMBER, "duration of a burst; default 1"},
     {"rate_hz", VLY_FORM_NUMBER, "bursts a second, instead of dt_ms"},
-    {"ms", VLY_FORM_NUMBER, "length of a run, if the command gives none"},
+    {"ms", VLY_FORM_NUMBER,
+     "length of a run, whole bursts, if the command gives none"},
     {"bursts", VLY_FORM_WHOLE, "the same in bursts"},
     {"seed_network", VLY_FORM_WHOLE, "of connections and weights; default 1"},
     {"seed_state", VLY_FORM_WHOLE, "of parameters and state; default 2"},
