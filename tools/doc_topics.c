@@ -159,7 +159,8 @@ static const doc_topic topics[] = {
      "rules of their name; memory and plasticity are not taken over. A\n"
      "mapping is a list (morphology, scalar, multiplier, plasticity flag, "
      "...) or an\nobject; its multiplier becomes the weight, -255 to 255, "
-     "the delay is one burst.\nA \"?\" or \"!\" of a pattern's source "
+     "synaptic_delay_bursts the\ndelay, one burst without it.\nA \"?\" or "
+     "\"!\" of a pattern's source "
      "fits everything, as in feagi-core. _power gets 1\nin every burst. What "
      "is missing is what feagi-core takes. All that was assumed or\nleft out "
      "stands at the head of X.toml.\n",
