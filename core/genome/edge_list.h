@@ -19,17 +19,22 @@ typedef enum vly_edge_part {
     VLY_EDGE_PARTS
 } vly_edge_part;
 
+#define VLY_EDGE_LEFT 600 /* bytes */
+
 /* What the map says of its file. */
 typedef struct vly_edge_spec {
     const vly_area *from;
     const vly_area *to;
-    const char *weight_suffix; /* of the target's port, "" without */
-    const char *population;    /* SONATA; NULL: the only one */
+    const char *weight_suffix;          /* of the target's port, "" without */
+    const char *population;             /* SONATA; NULL: the only one */
+    const struct vly_edge_types *types; /* SONATA; NULL: none given */
     bool self;
     bool multiple;
     bool map_weight; /* the map gives it: the file must not */
     bool map_delay;
     double dt_ms;
+    char *left; /* [VLY_EDGE_LEFT] SONATA: names of what is in the file and not
+                   taken over; NULL: not wanted */
 } vly_edge_spec;
 
 typedef struct vly_edge {

@@ -124,6 +124,8 @@ const vly_key vly_keys_map[] = {
      "other values for some pairs of areas; a narrower one comes later"},
     {"file", VLY_FORM_TEXT, "synapses as text or SONATA edges (file)"},
     {"population", VLY_FORM_TEXT, "of SONATA edges, if there are several"},
+    {"edge_types_file", VLY_FORM_TEXT,
+     "of SONATA edges: values of their types"},
     {"draw", VLY_FORM_TEXT,
      "distance: pairwise_bernoulli, fixed_in_degree, fixed_out_degree"},
     {"degree", VLY_FORM_WHOLE, "of such draws"},

@@ -4,6 +4,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/edge_hdf5.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_list.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_sonata.c
+    ${CMAKE_CURRENT_LIST_DIR}/edge_types.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_table.c
     ${CMAKE_CURRENT_LIST_DIR}/expression.c
     ${CMAKE_CURRENT_LIST_DIR}/foreign_names.c
