@@ -147,9 +147,16 @@ static const doc_topic topics[] = {
      NULL},
     {"time", "bursts, milliseconds and delays",
      "Time goes in bursts of dt_ms. Milliseconds become bursts by "
-     "floor(ms / dt_ms + 0.5);\nwhat is no whole number is noted. A spike in "
-     "burst t is stamped (t + 1) * dt_ms and\narrives delay bursts later, one "
-     "at least; delay_ms may be a distribution.\n",
+     "floor(ms / dt_ms + 0.5);\nwhat is no whole number is noted, and refused "
+     "as the length of a run. Burst t goes\nfrom t * dt_ms to (t + 1) * "
+     "dt_ms; which end of it a time is:\n\n"
+     "  begin  times_ms of spikes and patterns, start_ms, stop_ms: what is "
+     "given\n"
+     "  end    times of spikes and samples in recordings, pictures and "
+     "Python\n"
+     "  end    times_ms with times_at = \"end\": so a recording is fed back\n\n"
+     "A spike in burst t arrives in burst t + delay, one at least; delay_ms "
+     "may be a\ndistribution.\n",
      NULL},
     {"import", "what becomes of a genome of FEAGI's",
      "volley import feagi X.json -o X.toml takes formats 2.0, 2.1 and 3.0, "

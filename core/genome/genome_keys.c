@@ -228,8 +228,11 @@ const vly_key vly_keys_draw[] = {DRAW, END};
     }
 #define TIMES                                                                  \
     {"times_ms", VLY_FORM_TIMES, "arrivals: one list for all, or one each"},   \
+        {"bursts", VLY_FORM_TIMES, "the same in bursts"},                      \
     {                                                                          \
-        "bursts", VLY_FORM_TIMES, "the same in bursts"                         \
+        "times_at", VLY_FORM_TEXT,                                             \
+            "times_ms are where bursts \"begin\" (default) or \"end\", as "    \
+            "recorded ones"                                                    \
     }
 #define WEIGHT                                                                 \
     {                                                                          \

@@ -30,4 +30,69 @@ says "grid.toml:4:6: ms is 0.15, wanted a whole number of bursts of dt_ms = 0.1:
 expect 2 run small.toml --set run.dt_ms=0.3 --ms 1 --quiet
 says "wanted a whole number of bursts of dt_ms = 0.3: 0.9 or 1.2"
 
+# ---- recordings that are fed back: the same file comes out ----
+# replay: a genome of generators from lines "time area neuron" on stdin
+replay() {
+    awk -v begun="$1" '
+        { lists[$2, $3] = lists[$2, $3] (lists[$2, $3] ? ", " : "") $1 }
+        function area(name, n, k) {
+            print "[area." name "]\ngenerator = \"spikes\"\nneurons = " n
+            print "times_at = \"" begun "\"\ntimes_ms = ["
+            for (k = 0; k < n; k++)
+                print "[" lists[name, k] "],"
+            print "]"
+        }
+        END {
+            print "format = 1\n[run]\ndt_ms = 0.1\nbursts = 200"
+            area("E", 80)
+            area("I", 20)
+            print "[[record]]\nwhat = \"spikes\"\nfrom = \"*\""
+        }'
+}
+expect 0 run small.toml --quiet --record first.csv
+holds [ "$(wc -l <first.csv)" -gt 20 ]
+# shellcheck disable=SC2016 # fields of awk
+awk -F, 'NR > 1 { print $2, $3, $4 }' first.csv | replay end >again.toml
+expect 0 run again.toml --quiet --record again.csv
+holds cmp first.csv again.csv
+# without, times are where bursts begin: each spike comes one burst later
+sed 's/"end"/"begin"/' again.toml >later.toml
+expect 0 run later.toml --quiet --record later.csv
+# shellcheck disable=SC2016
+awk -F, 'NR == 1 || $1 < 199 { $1 += NR > 1; $2 = "x"; print }' first.csv >moved
+# shellcheck disable=SC2016
+awk -F, '{ $2 = "x"; print }' later.csv >found
+sed 1d moved >one
+sed 1d found >two
+holds cmp one two
+# stimuli too: an arrival in the burst that ends at 1 ms
+cat >stimulus.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+bursts = 20
+[area.A]
+model = "lif_psc_delta"
+neurons = 1
+[[stimulus]]
+kind = "spikes"
+to = "A"
+times_ms = [1]
+times_at = "end"
+weight_mv = 20
+END
+expect 0 run stimulus.toml --quiet --record stimulus.csv
+holds [ "$(sed -n 2p stimulus.csv)" = "9,1,A,0" ]
+if [ "$6" = 1 ]; then
+    expect 0 run small.toml --quiet --record first.h5
+    "$(dirname "$json_check")/recording_times" first.h5 >times || bad "first.h5"
+    replay end <times >again.toml
+    expect 0 run again.toml --quiet --record again.h5
+    "$(dirname "$json_check")/recording_times" again.h5 >times2 || bad "again.h5"
+    holds cmp times times2
+    holds cmp first.h5 again.h5
+    expect 0 run again.toml --quiet --record again.csv
+    holds cmp first.csv again.csv
+fi
+
 done_checks
