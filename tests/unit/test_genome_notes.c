@@ -48,6 +48,29 @@ static void times_off_the_grid(void **state)
                  "t:15:12: start_ms is 1.3, rounded to 1 burst of dt_ms = 1");
 }
 
+/* Pulses every 333.3 bursts do not drift, which the note must not say. */
+static void periods_off_the_grid(void **state)
+{
+    (void)state;
+    static const char train[] =
+        "format = 1\n[run]\ndt_ms = 0.1\n[area.G]\ngenerator = \"pulse\"\n"
+        "neurons = 1\ncount = 4\nperiod_ms = ";
+    char text[300];
+    snprintf(text, sizeof(text), "%s33.33\n", train);
+    assert_notes(text, 1,
+                 "t:8:13: period_ms is 33.33, no whole number of bursts of "
+                 "dt_ms = 0.1: each pulse begins in the nearest burst, "
+                 "intervals differ by one, and nothing drifts");
+    vly_genome *genome = genome_of(text);
+    assert_int_equal(genome->stimuli[0].n_spikes, 4);
+    static const uint64_t begins[] = {0, 333, 667, 1000};
+    for (int k = 0; k < 4; k++)
+        assert_int_equal(genome->stimuli[0].bursts[k], begins[k]);
+    vly_genome_destroy(genome);
+    snprintf(text, sizeof(text), "%s33.3\n", train);
+    assert_notes(text, 0, NULL);
+}
+
 static void exceptions(void **state)
 {
     (void)state;
@@ -175,6 +198,7 @@ static void generators_keep_their_name(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(times_off_the_grid),
+    cmocka_unit_test(periods_off_the_grid),
     cmocka_unit_test(exceptions),
     cmocka_unit_test(nothing_to_connect),
     cmocka_unit_test(periods_of_voxels),
