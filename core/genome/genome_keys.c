@@ -128,7 +128,7 @@ const vly_key vly_keys_map[] = {
      "of SONATA edges: values of their types"},
     {"draw", VLY_FORM_TEXT,
      "distance: pairwise_bernoulli, fixed_in_degree, fixed_out_degree"},
-    {"degree", VLY_FORM_WHOLE, "of such draws"},
+    {"degree", VLY_FORM_WHOLE, "of such draws, 0 or more"},
     {"kernel", VLY_FORM_SECTION, "probability or weight by distance"},
     {"mask", VLY_FORM_SECTION, "where targets may be"},
     {"periodic", VLY_FORM_PERIODS,

@@ -95,4 +95,40 @@ if [ "$6" = 1 ]; then
     holds cmp first.csv again.csv
 fi
 
+# ---- a degree of 0 is one, by distance too, and where nothing is in reach ----
+for draw in in out; do
+    for multiple in true false; do
+        cat >degree.toml <<END
+format = 1
+[run]
+dt_ms = 0.1
+bursts = 5
+[area.A]
+model = "lif_psc_delta"
+voxels = [4, 4, 1]
+[[map]]
+from = "A"
+to = "A"
+rule = "distance"
+draw = "fixed_${draw}_degree"
+degree = 0
+multiple = $multiple
+self = false
+kernel = { constant = 1 }
+mask = { sphere = 0.5 }
+weight_mv = 1
+delay_ms = 1
+END
+        expect 0 run degree.toml --quiet --json degree.json
+        holds [ "$(value synapses degree.json)" = 0 ]
+        expect 0 resolve degree.toml
+        prints "degree = 0"
+        cp out resolved.toml
+        expect 0 run resolved.toml --quiet --json again.json
+        holds [ "$(value genome_hash degree.json)" = "$(value genome_hash again.json)" ]
+    done
+done
+expect 2 run degree.toml --quiet --set map.1.degree=1
+says "has 0 targets in reach, wanted at least 1"
+
 done_checks
