@@ -18,7 +18,7 @@ const vly_key vly_keys_top[] = {
     {"var", VLY_FORM_NUMBERS, "names for expressions: \"=4*order\""},
     {"model", VLY_FORM_NAMED, "a model with parameters, for several areas"},
     {"use", VLY_FORM_NAMED, "another genome as a part of this one"},
-    {"area", VLY_FORM_NAMED, "neurons of one model"},
+    {"area", VLY_FORM_NAMED, "neurons of one model; at most 4096"},
     {"map", VLY_FORM_LIST, "synapses between areas"},
     {"stimulus", VLY_FORM_LIST, "input without synapses"},
     {"record", VLY_FORM_LIST, "what a run writes down; in no hash"},
@@ -257,8 +257,9 @@ const vly_key vly_keys_normal[] = {
     STIMULUS,
     PORT,
     WINDOW,
-    {"mean*", VLY_FORM_EACH, "of what is added in a burst"},
-    {"sd*", VLY_FORM_EACH, "its standard deviation"},
+    {"mean*", VLY_FORM_EACH,
+     "of what is added in a burst: as dt_ms changes, so must it (doc step)"},
+    {"sd*", VLY_FORM_EACH, "its standard deviation; the same goes for it"},
     END};
 
 const vly_key vly_keys_dc[] = {

@@ -131,4 +131,34 @@ done
 expect 2 run degree.toml --quiet --set map.1.degree=1
 says "has 0 targets in reach, wanted at least 1"
 
+# ---- limits and steps are in the texts ----
+expect 0 doc limits
+prints "areas                                             4096"
+awk 'BEGIN { print "format = 1"; for (i = 0; i < 4097; i++)
+    printf "[area.a%d]\nmodel = \"lif_psc_delta\"\nneurons = 1\n", i }' >many.toml
+expect 2 check many.toml
+says "4097 areas, wanted at most 4096"
+expect 0 doc step
+prints "weights of izhikevich"
+prints "mean and sd of a stimulus of kind normal"
+for name in izhikevich lif_psc_delta lif_psc_exp lif_psc_exp2; do
+    expect 0 doc $name
+    grep -q "weight \* dt_ms\|doc step" out || bad "doc $name says nothing of dt_ms"
+done
+expect 0 doc normal
+prints "of what is added in a burst: as dt_ms changes, so must it (doc step)"
+cat >step.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.001
+bursts = 10
+[area.A]
+model = "lif_psc_delta"
+neurons = 1
+tau_m_ms = 20
+END
+expect 0 run step.toml --quiet
+expect 0 check step.toml
+says "step.toml:5:7: area A: its membrane time constant is 2e+04 bursts"
+
 done_checks
