@@ -46,6 +46,12 @@ void vly_hdf5_send(const vly_sonata_ask *ask, vly_sonata_block *block, int out)
     (void)out;
 }
 
+void vly_hdf5_about(const vly_sonata_ask *ask, int out)
+{
+    (void)ask;
+    (void)out;
+}
+
 #else
 
 #include <hdf5.h>
@@ -63,6 +69,7 @@ typedef struct sonata_reader {
     hid_t sets[VLY_SONATA_SETS];
     char left[VLY_EDGE_LEFT];
     uint32_t n_left;
+    uint32_t n_groups;
     uint64_t n;
     vly_sonata_block *block;
 } sonata_reader;
@@ -163,19 +170,19 @@ static bool is_number(const char *name)
 }
 
 /* Edge groups are called 0, 1, ...; one of them can be read. */
-static bool find_group(sonata_reader *reader)
+static bool find_group(sonata_reader *reader, bool one)
 {
     char name[VLY_SONATA_POPULATION];
-    bool found = false;
     uint64_t n = count_names(reader->group);
+    reader->n_groups = 0;
     strcpy(reader->number, "0");
     for (uint64_t i = 0; i < n; i++) {
         if (!name_at(reader->group, i, name) || !is_number(name))
             continue;
-        if (found)
+        if (reader->n_groups++ == 0)
+            strcpy(reader->number, name);
+        else if (one)
             return fail_set(reader, name, "a second edge group, wanted one");
-        found = true;
-        strcpy(reader->number, name);
     }
     return true;
 }
@@ -364,7 +371,7 @@ void vly_hdf5_send(const vly_sonata_ask *ask, vly_sonata_block *block, int out)
         fail(&reader, "", "no HDF5 file that can be read (damaged?)");
         return;
     }
-    if (!find_population(&reader, file) || !find_group(&reader) ||
+    if (!find_population(&reader, file) || !find_group(&reader, true) ||
         !open_sets(&reader) || !send_frame(&reader, VLY_SONATA_BEGIN, 0) ||
         !send_left(&reader))
         return;
@@ -375,6 +382,62 @@ void vly_hdf5_send(const vly_sonata_ask *ask, vly_sonata_block *block, int out)
         if (!read_and_send(&reader, first, n))
             return;
     }
+    send_frame(&reader, VLY_SONATA_END, 0);
+}
+
+/* ---- what is in a file -------------------------------------------------- */
+
+static bool send_about(sonata_reader *reader)
+{
+    for (int set = 0; set < VLY_SONATA_SETS; set++)
+        reader->sets[set] = -1;
+    bool good = find_group(reader, false);
+    for (int set = 0; good && set < VLY_SONATA_SENT; set++)
+        good = open_set(reader, (vly_sonata_set)set, set <= VLY_SONATA_TARGET);
+    good = good && send_frame(reader, VLY_SONATA_ABOUT, reader->n_groups);
+    for (int set = 0; set < VLY_SONATA_SETS; set++)
+        if (reader->sets[set] >= 0)
+            H5Dclose(reader->sets[set]);
+    return good;
+}
+
+static bool send_populations(sonata_reader *reader, hid_t file)
+{
+    if ((reader->edges = H5Gopen2(file, "edges", H5P_DEFAULT)) < 0)
+        return fail(reader, "/edges", "no group that can be read (damaged?)");
+    uint64_t n = count_names(reader->edges);
+    for (uint64_t i = 0; i < n; i++) {
+        vly_child_wind_up();
+        if (!name_at(reader->edges, i, reader->population) ||
+            (reader->group =
+                 H5Gopen2(reader->edges, reader->population, H5P_DEFAULT)) < 0)
+            return fail(reader, "/edges", "a population that is no group");
+        if (!send_about(reader))
+            return false;
+        H5Gclose(reader->group);
+    }
+    return true;
+}
+
+void vly_hdf5_about(const vly_sonata_ask *ask, int out)
+{
+    static const char *const tops[] = {"spikes", "report", "edges"};
+    sonata_reader reader = {.ask = ask, .out = out, .edges = -1, .group = -1};
+    vly_sonata_frame frame = {.kind = VLY_SONATA_TOP};
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    hid_t file = H5Fopen(ask->path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (file < 0) {
+        fail(&reader, "", "no HDF5 file that can be read (damaged?)");
+        return;
+    }
+    for (int i = 0; i < 3; i++)
+        frame.top[i] = H5Lexists(file, tops[i], H5P_DEFAULT) > 0;
+    /* older reports */
+    frame.top[1] |= H5Lexists(file, "data", H5P_DEFAULT) > 0 &&
+                    H5Lexists(file, "mapping", H5P_DEFAULT) > 0;
+    if (!vly_child_send(out, &frame, sizeof(frame)) ||
+        (frame.top[2] && !send_populations(&reader, file)))
+        return;
     send_frame(&reader, VLY_SONATA_END, 0);
 }
 

@@ -47,6 +47,9 @@ typedef enum vly_sonata_kind {
     VLY_SONATA_BEGIN,      /* text: the population; group, has, total */
     VLY_SONATA_LEFT,       /* text: what is in the file and not known here */
     VLY_SONATA_EDGES,      /* n of them follow, set by set, of those it has */
+    VLY_SONATA_TOP,        /* of vly_hdf5_about: what the file has, in top */
+    VLY_SONATA_ABOUT, /* text: a population of edges; n edge groups, group, has,
+                         total */
     VLY_SONATA_END
 } vly_sonata_kind;
 
@@ -55,6 +58,7 @@ typedef struct vly_sonata_frame {
     uint32_t n;
     uint64_t total;
     uint32_t has[VLY_SONATA_SENT];
+    uint32_t top[3];              /* spikes, report, edges */
     char group[VLY_SONATA_GROUP]; /* number of the edge group */
     char text[1024];
 } vly_sonata_frame;
@@ -78,5 +82,7 @@ bool vly_hdf5_built(void);
  * HDF5 crashes or finds no end: then a signal takes the process. For a process
  * of its own; allocates nothing by the engine's table. */
 void vly_hdf5_send(const vly_sonata_ask *ask, vly_sonata_block *block, int out);
+/* The same, of what is in the file, without reading it. */
+void vly_hdf5_about(const vly_sonata_ask *ask, int out);
 
 #endif

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/csv_reader.c
+    ${CMAKE_CURRENT_LIST_DIR}/edge_about.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_hdf5.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_list.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_sonata.c

@@ -95,6 +95,52 @@ if [ "$6" = 1 ]; then
     holds cmp first.csv again.csv
 fi
 
+# ---- inspect says what is in SONATA files ----
+if [ "$6" = 1 ]; then
+    spikes=$(($(wc -l <first.csv) - 1))
+    expect 0 inspect first.h5
+    prints "recording of spikes (SONATA)"
+    prints "population E: "
+    prints "population I: "
+    holds [ "$(sed -n 's/.*: \([0-9,]*\) spikes.*/\1/p' out | tr -d , |
+        awk '{ n += $1 } END { print n }')" = "$spikes" ]
+    prints " to 20 ms, nodes "
+    cat >fields.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+bursts = 100
+[area.A]
+model = "lif_psc_delta"
+neurons = 70
+i_e_pa = 10
+[[record]]
+what = "fields"
+from = "A"
+fields = ["v_mv"]
+[[record]]
+what = "spikes"
+from = "A"
+END
+    expect 0 run fields.toml --quiet --record fields.h5
+    expect 0 inspect fields.1.v_mv.h5
+    prints "samples of a field (SONATA report)"
+    prints "population A: 10 samples of 64 columns, every 1 ms, 1 to 10 ms, values -64.9619 to "
+    prints ", in mV"
+    prints "and more columns than the first 64"
+    expect 0 inspect fields.h5
+    prints "population A: 0 spikes"
+    expect 0 inspect "$genomes/gallery/sonata_edges.h5"
+    prints "synapses (SONATA edges)"
+    prints "population A_to_A: 7 edges, syn_weight, delay"
+    corpus=$genomes/../tests/fuzz/corpus/sonata
+    for name in crash_heap crash_read cut head symbols; do
+        expect 2 inspect "$corpus/$name.h5"
+        holds [ "$(wc -l <err)" -eq 1 ]
+        holds [ ! -s out ]
+    done
+fi
+
 # ---- a degree of 0 is one, by distance too, and where nothing is in reach ----
 for draw in in out; do
     for multiple in true false; do
