@@ -30,6 +30,20 @@ says "grid.toml:4:6: ms is 0.15, wanted a whole number of bursts of dt_ms = 0.1:
 expect 2 run small.toml --set run.dt_ms=0.3 --ms 1 --quiet
 says "wanted a whole number of bursts of dt_ms = 0.3: 0.9 or 1.2"
 
+# ---- a saved connectome with lists of spikes is read back ----
+{
+    cat small.toml
+    for neuron in 1 2 3; do
+        printf '[[stimulus]]\nkind = "spikes"\nto = "E"\nneurons = [%s]\n' $neuron
+        printf 'times_ms = [[1, 2]]\nweight_mv = 20\n'
+    done
+} >lists.toml
+expect 0 run lists.toml --quiet --save-connectome lists.vlc
+expect 0 inspect lists.vlc
+prints "connectome, checksums verified"
+expect 0 inspect --no-verify lists.vlc
+prints "neurons      100"
+
 # ---- recordings that are fed back: the same file comes out ----
 # replay: a genome of generators from lines "time area neuron" on stdin
 replay() {
