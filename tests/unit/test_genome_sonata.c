@@ -235,6 +235,10 @@ static void types_of_edges(void **state)
               "7 NULL 3 2 NULL\n"
               "9 NULL -4 1 1\n");
     assert_edges(MANY, "0 1 1.25 5;0 1 1.25 5;0 3 -4 10;2 0 3 20;2 2 3 20;");
+    vly_genome *genome = loaded(MANY); /* its resolved text names the types */
+    vly_hash again = hash_of(genome->resolved);
+    assert_memory_equal(&again, &genome->hash, sizeof(again));
+    vly_genome_destroy(genome);
     edges.weight = weight; /* an edge's own value comes before its type's */
     assert_edges(MANY, "0 1 1.5 5;0 1 1.5 5;0 3 -2 10;2 0 0.25 20;2 2 4 20;");
     edges.delay = delay;
