@@ -192,7 +192,10 @@ static vly_status read_unknown(const place *at, const feagi_value *value,
         "synapse_attractivity", "synaptic_delay_bursts",
         /* of plasticity, which is left out as a whole where it is on */
         "plasticity_flag", "plasticity_constant", "ltp_multiplier",
-        "ltd_multiplier", "plasticity_window", NULL};
+        "ltd_multiplier", "plasticity_window", "plasticity_mode",
+        "plasticity_eta", "plasticity_frozen", "eligibility_decay_bursts",
+        "reward_source_area", "punishment_source_area", "gate_source_area",
+        "max_weight", NULL};
     vly_status status = VLY_OK;
     if (value->kind != FEAGI_OBJECT)
         return VLY_OK;

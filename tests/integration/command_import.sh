@@ -213,9 +213,9 @@ delayed '{"morphology_id":"projector","synaptic_delay_bursts":7}' 7
 delayed '["projector",1,1,false,1,1,1,5,7]' 7
 delayed '["projector",1,1,false,1,1,1,5]' 1
 delayed '{"morphology_id":"projector","synaptic_delay_bursts":39}' 39
-delayed '{"morphology_id":"projector","max_weight":3,"gate_source_area":null}' 1
-holds grep -q "(projector): max_weight: a key of the mapping that is not known here" said
-holds [ "$(grep -c gate_source_area said)" -eq 0 ]
+delayed '{"morphology_id":"projector","axon":3,"max_weight":3,"sheath":null}' 1
+holds grep -q "(projector): axon: a key of the mapping that is not known here" said
+holds [ "$(grep -c "max_weight\|sheath" said)" -eq 0 ]
 
 # ---- all of many areas, each with its name ----
 {
