@@ -73,7 +73,7 @@ static const rule_text rules[] = {
     {"lateral_-z", "self", "voxel x, y, z to x, y, z - 1"},
     {"0-0-0_to_all", "self", "voxel 0, 0, 0 to every voxel"},
     {"all_to_0-0-0", "self", "every voxel to voxel 0, 0, 0"},
-    {"file", "file, population, self, multiple",
+    {"file", "file, population, edge_types_file, self, multiple",
      "the synapses in a file: comma-separated text or SONATA edges"},
     {"distance",
      "draw, degree, kernel, mask, periodic, slope_weight_*, slope_delay_ms, "
@@ -105,7 +105,11 @@ static const struct {
      "weight or\nweight_UNIT, delay, delay_ms or delay_bursts, then a line a "
      "synapse; # begins a\ncomment. What the map gives must not be a column. "
      "SONATA edges: HDF5, with\n/edges/POPULATION/source_node_id, "
-     "target_node_id, 0/syn_weight, 0/delay; what the\nmap gives counts.\n"},
+     "target_node_id, and in one edge group\nsyn_weight, delay, nsyns (so many "
+     "synapses, each of that weight; more than 1 needs\nmultiple = true); "
+     "what the map gives counts. edge_types_file: the CSV file of\n"
+     "edge_type_id, for values that edges do not have. Other data is named in "
+     "a note, and\na delay that nothing gives: one burst.\n"},
     {VLY_RULE_DISTANCE,
      "draw: pairwise_bernoulli (every pair with probability kernel(distance)), "
      "or\nfixed_in_degree, fixed_out_degree with degree = N (the kernel weighs "

@@ -136,10 +136,7 @@ static vly_status inspect(const char *path, file_kind kind, bool verify,
                         "that was cut off",
                         path);
     case FILE_HDF5:
-        return vly_fail(error, VLY_E_PARSE,
-                        "%s: an HDF5 file, as SONATA's are; h5dump -A says "
-                        "what is in it",
-                        path);
+        return inspect_sonata(path, error);
     case FILE_OTHER:
         break;
     }

@@ -9,6 +9,7 @@
 
 #include "doc_keys.h"
 #include "feagi_doc.h"
+#include "genome/edge_list.h"
 #include "genome/genome_map.h"
 #include "genome/model_info.h"
 #include "genome/voxel_rule.h"
@@ -62,6 +63,31 @@ static void print_values(void)
 {
     tool_print("\n");
     doc_section_print("value");
+}
+
+static void print_limits(void)
+{
+    static const struct {
+        const char *what;
+        double most;
+    } limits[] = {
+        {"areas", VLY_AREAS_MAX},
+        {"neurons in all", VLY_NEURONS_MAX},
+        {"pairs of areas in all maps", VLY_PAIRS_MAX},
+        {"synapses in all", (double)VLY_SYNAPSES_MAX},
+        {"synapses in a file", VLY_EDGES_MAX},
+        {"stimuli, each area of one counted", VLY_STIMULI_MAX},
+        {"spikes given in all stimuli", (double)VLY_SPIKES_MAX},
+        {"vectors or patterns of a map", VLY_VECTORS_MAX},
+        {"bursts of a delay", VLY_DELAY_BURSTS_MAX},
+        {"bursts between the delays of a map", VLY_DELAY_SPREAD_MAX},
+        {"numbers in [var]", VLY_VARS_MAX},
+        {"characters of a name", VLY_NAME_MAX},
+        {"bytes of a genome's text", VLY_GENOME_BYTES_MAX},
+    };
+    tool_print("\n");
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        tool_print("  %-36s %17.0f\n", limits[i].what, limits[i].most);
 }
 
 /* ---- topics ----------------------------------------------------------- */
@@ -147,10 +173,39 @@ static const doc_topic topics[] = {
      NULL},
     {"time", "bursts, milliseconds and delays",
      "Time goes in bursts of dt_ms. Milliseconds become bursts by "
-     "floor(ms / dt_ms + 0.5);\nwhat is no whole number is noted. A spike in "
-     "burst t is stamped (t + 1) * dt_ms and\narrives delay bursts later, one "
-     "at least; delay_ms may be a distribution.\n",
+     "floor(ms / dt_ms + 0.5);\nwhat is no whole number is noted, and refused "
+     "as the length of a run. Burst t goes\nfrom t * dt_ms to (t + 1) * "
+     "dt_ms; which end of it a time is:\n\n"
+     "  begin  times_ms of spikes and patterns, start_ms, stop_ms: what is "
+     "given\n"
+     "  end    times of spikes and samples in recordings, pictures and "
+     "Python\n"
+     "  end    times_ms with times_at = \"end\": so a recording is fed back\n\n"
+     "A spike in burst t arrives in burst t + delay, one at least; delay_ms "
+     "may be a\ndistribution.\n",
      NULL},
+    {"step", "what changes with dt_ms",
+     "A network is not the same at another dt_ms where something is said for "
+     "each burst:\n\n"
+     "- weights of izhikevich: an arrival pushes for one burst and moves v by "
+     "weight * dt_ms.\n  Multiply them by old dt / new dt; i_e stays.\n"
+     "- mean and sd of a stimulus of kind normal, a new number in every burst. "
+     "Onto the\n  lif models and adex multiply mean by new / old and sd by "
+     "its square root, onto\n  izhikevich sd by the square root of old / new; "
+     "its mean stays.\n"
+     "- generator poisson and kind bernoulli: one spike a burst, so at most "
+     "1000 / dt_ms a\n  second.\n"
+     "- areas of feagi: everything is counted in bursts.\n"
+     "- delays of one burst, and all times, which are rounded to bursts.\n\n"
+     "State and coefficients are single precision. A time constant tau is off "
+     "by a share\nof up to 3e-8 * tau / dt_ms, and a potential of 64 to 128 mV "
+     "stops up to 3.8e-6 mV *\ntau / dt_ms before its end, of 32 to 64 mV half "
+     "of it, and so on: 0.0004 mV with\ndt_ms = 0.1 and tau = 10 ms. Where "
+     "that is more than 0.1% (of tau, of the way from\nrest to threshold), a "
+     "note says so. So smaller steps are not better for ever.\n",
+     NULL},
+    {"limits", "how much a genome may have",
+     "What is more is refused with the number that is wanted.\n", print_limits},
     {"import", "what becomes of a genome of FEAGI's",
      "volley import feagi X.json -o X.toml takes formats 2.0, 2.1 and 3.0, "
      "with flat keys\n(_____10c-ID-cx-GENE) or an object an area. Ids stay, "
@@ -159,7 +214,8 @@ static const doc_topic topics[] = {
      "rules of their name; memory and plasticity are not taken over. A\n"
      "mapping is a list (morphology, scalar, multiplier, plasticity flag, "
      "...) or an\nobject; its multiplier becomes the weight, -255 to 255, "
-     "the delay is one burst.\nA \"?\" or \"!\" of a pattern's source "
+     "synaptic_delay_bursts the\ndelay, one burst without it.\nA \"?\" or "
+     "\"!\" of a pattern's source "
      "fits everything, as in feagi-core. _power gets 1\nin every burst. What "
      "is missing is what feagi-core takes. All that was assumed or\nleft out "
      "stands at the head of X.toml.\n",
@@ -225,6 +281,9 @@ const char *doc_word(const char *word)
         {"burst", "time"},
         {"delay", "time"},
         {"delays", "time"},
+        {"steps", "step"},
+        {"precision", "step"},
+        {"limit", "limits"},
         {"include", "use"},
         {"sonata", "file"},
         {"csv", "file"},

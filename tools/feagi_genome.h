@@ -89,6 +89,7 @@ typedef struct feagi_map {
     const feagi_morphology *morphology; /* NULL: a core one, by rule */
     const char *rule;
     int32_t weight;
+    uint32_t delay;   /* bursts */
     int32_t scale[3]; /* of vectors */
 } feagi_map;
 

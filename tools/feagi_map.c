@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The mappings of a FEAGI genome as maps. A rule is a list (morphology, scalar,
- * multiplier, plasticity flag, constant, ltp, ltd, window; the oldest files
- * stop after the flag, most before the window) or an object with those names.
+ * multiplier, plasticity flag, constant, ltp, ltd, window, delay; the oldest
+ * files stop after the flag, most before the window) or an object with those
+ * names. The delay is feagi-core's (docs on synaptic delay): bursts from a
+ * spike to its arrival, 1 without, never 0.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +17,13 @@
 #include "genome/genome_reader.h"
 #include "tool.h"
 
-enum { LIST_LEAST = 4, LIST_MOST = 8, PLACE_SIZE = 200, WEIGHT_MOST = 255 };
+enum {
+    LIST_LEAST = 4,
+    LIST_DELAY = 8,
+    LIST_MOST = 9,
+    PLACE_SIZE = 200,
+    WEIGHT_MOST = 255
+};
 
 #define MAPS_MAX (1u << 14)
 
@@ -26,6 +34,7 @@ typedef struct rule {
     const feagi_value *multiplier;
     const feagi_value *plastic;
     const feagi_value *attractivity;
+    const feagi_value *delay;
 } rule;
 
 /* Where a rule stands and what it is called in the report. */
@@ -57,6 +66,8 @@ static vly_status split(const place *at, const feagi_value *value, rule *out,
         out->scalar = part(&value->items[1]);
         out->multiplier = part(&value->items[2]);
         out->plastic = part(&value->items[3]);
+        if (value->n_items > LIST_DELAY)
+            out->delay = part(&value->items[LIST_DELAY]);
     } else if (value->kind == FEAGI_OBJECT) {
         out->morphology = part(feagi_json_get(value, "morphology_id"));
         out->scalar = part(feagi_json_get(value, "morphology_scalar"));
@@ -64,6 +75,7 @@ static vly_status split(const place *at, const feagi_value *value, rule *out,
             part(feagi_json_get(value, "postSynapticCurrent_multiplier"));
         out->plastic = part(feagi_json_get(value, "plasticity_flag"));
         out->attractivity = part(feagi_json_get(value, "synapse_attractivity"));
+        out->delay = part(feagi_json_get(value, "synaptic_delay_bursts"));
     } else {
         return feagi_wrong(at->genome, at->where, value, error,
                            "a mapping: a list of %d to %d or an object",
@@ -157,6 +169,47 @@ static vly_status read_scalar(const place *at, const rule *from, feagi_map *map,
     return REPORT(FEAGI_ASSUMED,
                   "its vectors are multiplied by its morphology_scalar, as the "
                   "older engine does (feagi-core does not read it)");
+}
+
+static vly_status read_delay(const place *at, const rule *from, feagi_map *map,
+                             vly_error *error)
+{
+    double bursts = 1; /* feagi-core's, if there is none */
+    vly_status status = VLY_OK;
+    if (from->delay)
+        status = feagi_number(at->genome, at->where, from->delay, true, 1,
+                              VLY_DELAY_BURSTS_MAX, &bursts, error);
+    map->delay = (uint32_t)bursts;
+    return status;
+}
+
+/* Keys of a rule that are not known here. */
+static vly_status read_unknown(const place *at, const feagi_value *value,
+                               vly_error *error)
+{
+    static const char *const known[] = {
+        "morphology_id", "morphology_scalar", "postSynapticCurrent_multiplier",
+        "synapse_attractivity", "synaptic_delay_bursts",
+        /* of plasticity, which is left out as a whole where it is on */
+        "plasticity_flag", "plasticity_constant", "ltp_multiplier",
+        "ltd_multiplier", "plasticity_window", "plasticity_mode",
+        "plasticity_eta", "plasticity_frozen", "eligibility_decay_bursts",
+        "reward_source_area", "punishment_source_area", "gate_source_area",
+        "max_weight", NULL};
+    vly_status status = VLY_OK;
+    if (value->kind != FEAGI_OBJECT)
+        return VLY_OK;
+    for (uint32_t i = 0; status == VLY_OK && i < value->n_items; i++) {
+        const char *const *name = known;
+        while (*name && strcmp(*name, value->items[i].key) != 0)
+            name++;
+        if (!*name && part(&value->items[i]))
+            status =
+                REPORT(FEAGI_LEFT_OUT,
+                       "%.60s: a key of the mapping that is not known here",
+                       value->items[i].key);
+    }
+    return status;
 }
 
 /* Chance and change, which are no part of a map here. */
@@ -314,6 +367,10 @@ static vly_status read_rule(place *at, const feagi_value *value,
         VLY_TRY(read_weight(at, &from, &map, &keep, error));
     if (keep)
         VLY_TRY(read_scalar(at, &from, &map, error));
+    if (keep)
+        VLY_TRY(read_delay(at, &from, &map, error));
+    if (keep)
+        VLY_TRY(read_unknown(at, value, error));
     if (keep)
         VLY_TRY(read_rest(at, &from, &keep, error));
     if (keep)

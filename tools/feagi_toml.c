@@ -249,6 +249,8 @@ static void put_map(vly_text *text, const feagi_genome *genome,
     else if (map->morphology && map->morphology->name)
         vly_text_put(text, "morphology = \"%s\"\n", map->morphology->name);
     vly_text_put(text, "weight = %d\n", map->weight);
+    if (map->delay != 1)
+        vly_text_put(text, "delay_bursts = %u\n", map->delay);
 }
 
 static void put_streams(vly_text *text, const feagi_genome *genome)

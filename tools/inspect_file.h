@@ -17,6 +17,7 @@ vly_status inspect_checkpoint(const char *path, vly_error *error);
 vly_status inspect_plugin(const char *path, vly_error *error);
 vly_status inspect_digest_log(const char *path, vly_error *error);
 vly_status inspect_spikes(const char *path, vly_error *error);
+vly_status inspect_sonata(const char *path, vly_error *error);
 vly_status inspect_json(const char *path, vly_error *error);
 
 #endif

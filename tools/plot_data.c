@@ -382,27 +382,44 @@ static void keep_window(plot_data *data, const plot_rows *rows)
     data->n_spikes = kept;
 }
 
+/* A recording that neither has a spike nor says how long it is: what --from and
+ * --to name is shown, else one millisecond, with nothing in it. */
+static void make_empty(plot_data *data, double from, double to)
+{
+    tool_message("no spikes in the recording: the picture is empty");
+    if (!(data->dt_ms > 0))
+        data->dt_ms = to < 1e9 ? (to - from) / 1000 : 0.1;
+    const double end = (to < 1e9 ? to : from + 1) / data->dt_ms;
+    data->end = end < 1e15 ? (uint64_t)llround(end) : 1;
+    data->begin = (uint64_t)llround(from / data->dt_ms);
+    if (data->end <= data->begin)
+        data->end = data->begin + 1;
+}
+
 /* The window, and one count of neurons for all areas. */
 static vly_status finish(plot_data *data, const plot_rows *rows,
                          const tool_args *args, vly_error *error)
 {
     const double from = tool_number(args, "from", 0);
     const double to = tool_number(args, "to", HUGE_VAL);
-    vly_status status = check_chosen(data, NULL, args, error);
+    /* without spikes text does not even say which areas there are */
+    vly_status status = rows->any || data->n_areas > 0
+                            ? check_chosen(data, NULL, args, error)
+                            : VLY_OK;
     if (status != VLY_OK)
         return status;
     /* a manifest that is older than its recording, or of a killed run */
     if (rows->any && data->end <= rows->last)
         data->end = rows->last + 1;
+    const bool empty = data->end == 0;
+    if (empty)
+        make_empty(data, from, to);
     const double end_ms = (double)data->end * data->dt_ms;
-    if (data->dt_ms > 0) {
+    if (data->dt_ms > 0 && !empty) {
         data->begin = (uint64_t)llround(from / data->dt_ms);
         if (to / data->dt_ms < (double)data->end)
             data->end = (uint64_t)llround(to / data->dt_ms);
     }
-    if (data->end == 0)
-        return vly_fail(error, VLY_E_INVALID,
-                        "nothing to show: no spikes in the recording");
     if (data->begin >= data->end && from >= end_ms)
         return vly_fail(error, VLY_E_INVALID,
                         "--from %g: nothing to show, the recording ends at "

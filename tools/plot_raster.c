@@ -75,11 +75,18 @@ static uint32_t dot_pixels(double room, double scale)
     return pixels < 1 ? 1 : (uint32_t)pixels;
 }
 
+/* Where a dot begins, so that all of it is inside. */
+static uint32_t inside(double at, uint32_t dot, uint32_t room)
+{
+    const double most = room > dot ? room - dot : 0;
+    return (uint32_t)fmin(fmax(at, 0), most);
+}
+
 static void dot(plot_layer *layer, double x, double y, uint32_t wide,
                 uint32_t high, uint32_t pixel)
 {
-    const uint32_t left = (uint32_t)fmax(x, 0);
-    const uint32_t top = (uint32_t)fmax(y, 0);
+    const uint32_t left = inside(x, wide, layer->width);
+    const uint32_t top = inside(y, high, layer->height);
     for (uint32_t j = top; j < top + high && j < layer->height; j++)
         for (uint32_t i = left; i < left + wide && i < layer->width; i++)
             layer->pixels[(size_t)j * layer->stride + i] = pixel;
@@ -227,9 +234,9 @@ vly_status plot_raster(plot_figure *figure, const plot_data *data,
     VLY_TRY(plot_layer_init(&layer, figure, axes.x, axes.y, axes.width,
                             axes.height, error));
     draw_dots(&layer, data, &axes, bands);
+    plot_axes_draw(figure, &axes); /* would cover dots at the edges */
     plot_layer_draw(&layer, figure);
     draw_names(figure, data, &axes, bands, &names);
-    plot_axes_draw(figure, &axes);
     plot_set_colour(figure, (plot_colour){0, 0, 0});
     plot_text_upwards(figure, PLOT_MARGIN + 6, axes.y + axes.height / 2, 9, 0,
                       "neurons, by area");

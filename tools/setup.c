@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/thread.h"
+#include "genome/genome_value.h"
 #include "plugin/backend_spec.h"
 #include "tool.h"
 
@@ -105,10 +105,10 @@ vly_status tool_bursts(const tool_args *args, const vly_genome *genome,
     }
     double ms = tool_number(args, "ms", -1.0);
     if (tool_has(args, "ms")) {
-        if (!vly_bursts_from_ms(ms, genome->dt_ms, n_bursts))
-            return vly_fail(error, VLY_E_INVALID,
-                            "--ms %g is too long at a dt of %g ms", ms,
-                            genome->dt_ms);
+        char wanted[VLY_LENGTH_WANTED];
+        if (!vly_value_length(ms, genome->dt_ms, n_bursts, wanted))
+            return vly_fail(error, VLY_E_INVALID, "--ms is %.12g, wanted %s",
+                            ms, wanted);
         return VLY_OK;
     }
     if (genome->n_bursts == 0)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Messages about parameters that do not go together (VLY_CHECK of a model's
- * table): the parameters that the check's sentence names, with their values.
+ * table): the parameters that the check's sentence names, with their values,
+ * and that these are one float where they are: steps compare in single
+ * precision.
  */
 #include "connectome/connectome_make.h"
 
@@ -9,6 +11,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/number.h"
+#include "genome/toml_tree.h"
 
 /* Whether the sentence of a check names a parameter. */
 static bool names_param(const char *text, const char *name)
@@ -31,18 +35,28 @@ vly_status vly_unfit_fail(const vly_connectome_area *area, const double *values,
     const vly_model_info *model = area->model;
     char found[400] = "";
     char where[40] = "";
+    char number[VLY_NUMBER_SIZE];
     size_t used = 0;
+    double first = 0;
+    uint32_t n_named = 0, n_other = 0, n_same = 0;
     for (uint32_t p = 0; p < model->n_params; p++) {
         if (!names_param(text, model->params[p].name) || used >= sizeof(found))
             continue;
-        used +=
-            (size_t)snprintf(found + used, sizeof(found) - used, "%s is %.9g, ",
-                             model->params[p].name, values[p]);
+        used += (size_t)snprintf(found + used, sizeof(found) - used,
+                                 "%s is %s, ", model->params[p].name,
+                                 vly_toml_print_number(values[p], number));
+        first = n_named++ ? first : values[p];
+        n_other += values[p] < first || values[p] > first;
+        n_same +=
+            vly_float_bits((float)values[p]) == vly_float_bits((float)first);
         if (!params[p].uniform)
             snprintf(where, sizeof(where), ", neuron %" PRIu32, neuron);
     }
-    return vly_fail(error, VLY_E_INVALID, "area %s%s: %swanted %s", area->name,
-                    where, found, text);
+    return vly_fail(error, VLY_E_INVALID, "area %s%s: %s%swanted %s",
+                    area->name, where, found,
+                    n_other && n_same == n_named ? "equal in single precision, "
+                                                 : "",
+                    text);
 }
 
 vly_status vly_unfit_placed(const vly_maker *maker, const vly_area *area,

@@ -237,6 +237,15 @@ static vly_status header_check(vly_file_view *file)
     return VLY_OK;
 }
 
+/* What the bytes of a section are a multiple of. An array begins at a multiple
+ * of 64, which 24 bytes of an input do not divide: with two lists of inputs
+ * only the power of two in the element divides the bytes of their section. */
+static uint64_t section_grain(uint32_t section)
+{
+    uint64_t element = vly_section_element(section);
+    return element & (~element + 1);
+}
+
 static vly_status table_check(vly_file_view *file)
 {
     memcpy(file->table, file->bytes + sizeof(vly_file_header),
@@ -255,7 +264,7 @@ static vly_status table_check(vly_file_view *file)
         const vly_file_section *entry = &file->table[s];
         if (entry->id != s + 1 || entry->offset != at ||
             entry->bytes > file->n_bytes - at ||
-            entry->bytes % vly_section_element(s))
+            entry->bytes % section_grain(s))
             return vly_file_damaged(file,
                                     "section %s has id %" PRIu32
                                     ", offset %" PRIu64 ", %" PRIu64 " bytes",

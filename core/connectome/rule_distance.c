@@ -162,6 +162,8 @@ static void degree_draw(distance_work *work, uint32_t seeker, uint64_t *list,
     uint32_t *drawn = work->drawn + (size_t)seeker * degree;
     vly_run_of_words words = {.draws = &work->job->source_draws,
                               .index = seeker};
+    if (degree == 0) /* nothing to draw, so nothing need be in reach */
+        return;
     uint32_t n = vly_near_list(work->near, seeker, list);
     if (n < (pair->multiple ? 1 : degree)) {
         note_poor(work, seeker);

@@ -121,10 +121,46 @@ static vly_status take_data(vly_csv *csv, char **text)
     }
 }
 
+static void keep_field(vly_csv *csv, uint32_t room, uint32_t n, char *text,
+                       char *at)
+{
+    if (n >= room)
+        return;
+    csv->fields[n] = at;
+    csv->columns[n] = (uint32_t)(at - text) + 1;
+}
+
+/* What blanks part; a quoted field may have some in it. */
+static void split_blanks(vly_csv *csv, char *text, uint32_t room, uint32_t *n)
+{
+    char *at = text;
+    bool last = false;
+    *n = 0;
+    while (!last) {
+        while (blank(*at))
+            at++;
+        if (!*at)
+            return;
+        char *closed = *at == '"' ? strchr(at + 1, '"') : NULL;
+        if (closed)
+            at++;
+        char *end = closed ? closed : at + strcspn(at, " \t");
+        last = *end == 0;
+        *end = 0;
+        keep_field(csv, room, *n, text, at);
+        (*n)++;
+        at = end + 1;
+    }
+}
+
 /* Cuts the line; *n: its fields, of which at most `room` are kept. */
 static void split(vly_csv *csv, char *text, uint32_t room, uint32_t *n)
 {
     char *at = text;
+    if (csv->blanks) {
+        split_blanks(csv, text, room, n);
+        return;
+    }
     for (*n = 0;; (*n)++) {
         char *end = at + strcspn(at, ",");
         bool last = *end == 0;
@@ -138,10 +174,7 @@ static void split(vly_csv *csv, char *text, uint32_t room, uint32_t *n)
             end--;
         }
         *end = 0;
-        if (*n < room) {
-            csv->fields[*n] = at;
-            csv->columns[*n] = (uint32_t)(at - text) + 1;
-        }
+        keep_field(csv, room, *n, text, at);
         if (last)
             break;
         at = next;
@@ -198,10 +231,11 @@ static vly_status read_header(vly_csv *csv)
     return check_names(csv);
 }
 
-vly_status vly_csv_init(vly_csv *csv, FILE *file, const char *name,
-                        vly_error *error)
+static vly_status init(vly_csv *csv, FILE *file, const char *name, bool blanks,
+                       vly_error *error)
 {
-    *csv = (vly_csv){.name = name, .file = file, .error = error};
+    *csv =
+        (vly_csv){.name = name, .file = file, .blanks = blanks, .error = error};
     csv->buffer = vly_malloc(VLY_CSV_LINE_MAX + 2, 1);
     csv->names = vly_calloc(VLY_CSV_FIELDS_MAX, sizeof(*csv->names));
     csv->fields = vly_calloc(VLY_CSV_FIELDS_MAX, sizeof(*csv->fields));
@@ -211,6 +245,18 @@ vly_status vly_csv_init(vly_csv *csv, FILE *file, const char *name,
         !csv->numbers)
         return vly_fail_nomem(error, VLY_CSV_LINE_MAX, "a table's text");
     return read_header(csv);
+}
+
+vly_status vly_csv_init(vly_csv *csv, FILE *file, const char *name,
+                        vly_error *error)
+{
+    return init(csv, file, name, false, error);
+}
+
+vly_status vly_csv_init_blanks(vly_csv *csv, FILE *file, const char *name,
+                               vly_error *error)
+{
+    return init(csv, file, name, true, error);
 }
 
 void vly_csv_deinit(vly_csv *csv)

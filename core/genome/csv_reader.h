@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Tables as comma-separated text: a header of names, then lines of as many
  * fields. Lines that begin with # are comments; lines may end in CRLF; a field
- * may stand in double quotes, but no comma in it. A place is "file:line:column:
+ * may stand in double quotes, but no comma in it. Or, as SONATA has it, blanks
+ * part the fields, and may stand in quotes. A place is "file:line:column:
  * ", the column counted in bytes from 1.
  */
 #ifndef VOLLEY_GENOME_CSV_READER_H
@@ -31,6 +32,7 @@ typedef struct vly_csv {
     char **names;
     char **fields; /* of the line at hand, zero-terminated, without blanks */
     uint32_t *columns;
+    bool blanks;       /* part the fields, not commas */
     uint32_t n_fields; /* as in the header */
     uint64_t line;
     uint64_t empty_line; /* a line without anything, refused if more follow */
@@ -40,6 +42,9 @@ typedef struct vly_csv {
  * after a failure. */
 vly_status vly_csv_init(vly_csv *csv, FILE *file, const char *name,
                         vly_error *error);
+/* The same, with fields that blanks part. */
+vly_status vly_csv_init_blanks(vly_csv *csv, FILE *file, const char *name,
+                               vly_error *error);
 void vly_csv_deinit(vly_csv *csv);
 /* Index of a column of the header; n_fields if there is none. */
 uint32_t vly_csv_column(const vly_csv *csv, const char *name);

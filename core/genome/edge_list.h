@@ -19,17 +19,22 @@ typedef enum vly_edge_part {
     VLY_EDGE_PARTS
 } vly_edge_part;
 
+#define VLY_EDGE_LEFT 600 /* bytes */
+
 /* What the map says of its file. */
 typedef struct vly_edge_spec {
     const vly_area *from;
     const vly_area *to;
-    const char *weight_suffix; /* of the target's port, "" without */
-    const char *population;    /* SONATA; NULL: the only one */
+    const char *weight_suffix;          /* of the target's port, "" without */
+    const char *population;             /* SONATA; NULL: the only one */
+    const struct vly_edge_types *types; /* SONATA; NULL: none given */
     bool self;
     bool multiple;
     bool map_weight; /* the map gives it: the file must not */
     bool map_delay;
     double dt_ms;
+    char *left; /* [VLY_EDGE_LEFT] SONATA: names of what is in the file and not
+                   taken over; NULL: not wanted */
 } vly_edge_spec;
 
 typedef struct vly_edge {
@@ -83,5 +88,30 @@ vly_status vly_edges_from_table(FILE *file, const char *name,
 vly_status vly_edges_from_sonata(const char *path, const char *name,
                                  const vly_edge_spec *spec,
                                  vly_edge_list **list, vly_error *error);
+
+/* What is in an HDF5 file of SONATA's. */
+typedef struct vly_sonata_about {
+    bool spikes;
+    bool report; /* samples */
+    bool edges;
+} vly_sonata_about;
+
+typedef struct vly_edges_about {
+    const char *population;
+    const char *group; /* number of its first edge group */
+    uint32_t n_groups;
+    uint64_t n;
+    bool weight; /* edges have one of their own */
+    bool delay;
+    bool nsyns;
+    bool types; /* edge_type_id */
+} vly_edges_about;
+
+/* edge_about.c: take is called for each population of edges, after *about is
+ * filled. Errors  E_UNSUPPORTED, E_PARSE, E_IO, E_NOMEM; what take returns. */
+vly_status vly_sonata_describe(const char *path, vly_sonata_about *about,
+                               vly_status (*take)(void *context,
+                                                  const vly_edges_about *edges),
+                               void *context, vly_error *error);
 
 #endif

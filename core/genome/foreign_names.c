@@ -150,7 +150,8 @@ static const vly_foreign rows[] = {
          "step, "
          "with start_ms and stop_ms"),
     NEAR("spike_generator", "spikes",
-         "[area] generator = \"spikes\" with neurons = 1, and a map from it; "
+         "[area] generator = \"spikes\" with neurons = 1, times_at = \"end\" "
+         "for NEST's times, and a map from it; "
          "[[stimulus]] kind = \"spikes\" adds input directly"),
     NEAR("SpikeGeneratorGroup", "spikes",
          "[area] generator = \"spikes\": times_ms has a list for each neuron"),

@@ -56,10 +56,14 @@ static vly_status read_length(vly_reader *reader, const vly_toml_node *run)
 {
     const vly_toml_node *ms = vly_toml_get(run, "ms");
     const vly_toml_node *bursts = vly_toml_get(run, "bursts");
+    char wanted[VLY_LENGTH_WANTED];
+    double time = 0;
     uint64_t n = 0;
     vly_status status = VLY_OK;
     if (ms)
-        VLY_TRY(vly_value_bursts(reader, ms, "ms", &n));
+        VLY_TRY(vly_value_ranged(reader, ms, "ms", 0, 1e15, &time));
+    if (ms && !vly_value_length(time, reader->genome->dt_ms, &n, wanted))
+        return vly_reader_wrong(reader, ms, "ms", wanted);
     if (ms && n == 0)
         return vly_reader_wrong(reader, ms, "ms", "at least one burst");
     if (bursts)

@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_space.h"
+#include "genome/genome_step.h"
 #include "genome/genome_value.h"
 #include "genome/suggest.h"
 
@@ -340,6 +341,8 @@ vly_status vly_areas_read(vly_reader *reader)
         const vly_toml_node *node = &areas->u.children[i];
         vly_area *area = &genome->areas[genome->n_areas++];
         VLY_TRY(read_area(reader, node, area));
+        if (!vly_generator_is(reader, i))
+            VLY_TRY(vly_step_note(reader, node, area));
         area->first = (uint32_t)total;
         total += area->n_neurons;
         if (total > VLY_NEURONS_MAX)

@@ -16,6 +16,7 @@
 #include "base/number.h"
 #include "genome/csv_reader.h"
 #include "genome/edge_list.h"
+#include "genome/edge_types.h"
 #include "genome/genome_keys.h"
 
 #define VALUES_MAX VLY_NEURONS_MAX
@@ -38,16 +39,16 @@ static vly_status find_path(vly_reader *reader, const char *given, char **path)
     return VLY_OK;
 }
 
-/* *file is open; node is the path's, for messages. */
-static vly_status open_file(vly_reader *reader, const vly_toml_node *node,
-                            char **path, FILE **file)
+/* *file is open; node is the path's, what its key, for messages. */
+static vly_status open_named(vly_reader *reader, const vly_toml_node *node,
+                             const char *what, char **path, FILE **file)
 {
     struct stat about;
     const char *given = NULL;
     vly_status status;
-    VLY_TRY(vly_reader_string(reader, node, "file", &given));
+    VLY_TRY(vly_reader_string(reader, node, what, &given));
     if (!*given)
-        return vly_reader_wrong(reader, node, "file", "the path of a file");
+        return vly_reader_wrong(reader, node, what, "the path of a file");
     VLY_TRY(find_path(reader, given, path));
     if (stat(*path, &about) != 0)
         return vly_reader_fail(reader, node, "%.300s: %s", given,
@@ -62,6 +63,12 @@ static vly_status open_file(vly_reader *reader, const vly_toml_node *node,
                                strerror(errno));
 out:
     return status;
+}
+
+static vly_status open_file(vly_reader *reader, const vly_toml_node *node,
+                            char **path, FILE **file)
+{
+    return open_named(reader, node, "file", path, file);
 }
 
 /* The same failure with the genome's place before it. */
@@ -129,32 +136,64 @@ static vly_status keep_edges(vly_reader *reader, vly_edge_list *edges)
 
 /* Absolute where that can be known, so that the resolved genome can be read
  * from another folder. */
-static vly_status keep_path(vly_reader *reader, vly_map_entry *map,
-                            const char *path)
+static vly_status keep_path(vly_reader *reader, const char *path, char **out)
 {
     char *absolute = realpath(path, NULL);
     const char *kept = absolute ? absolute : path;
-    vly_status status =
-        vly_reader_alloc(reader, strlen(kept) + 1, 1, &map->file);
+    vly_status status = vly_reader_alloc(reader, strlen(kept) + 1, 1, out);
     if (status == VLY_OK)
-        memcpy(map->file, kept, strlen(kept));
+        memcpy(*out, kept, strlen(kept));
     free(absolute);
+    return status;
+}
+
+/* What is said of the file beside its synapses. */
+static vly_status note_edges(vly_reader *reader, const vly_toml_node *node,
+                             const vly_edge_spec *spec,
+                             const vly_edge_list *edges)
+{
+    char dt[VLY_NUMBER_SIZE];
+    vly_status status = VLY_OK;
+    vly_toml_print_number(spec->dt_ms, dt);
+    if (edges->n_rounded)
+        VLY_TRY(vly_reader_note(
+            reader, node,
+            "%.200s: %" PRIu64 " of %" PRIu64 " delays are no whole number of "
+            "bursts of dt_ms = %s and were rounded",
+            node->u.string, edges->n_rounded, edges->n, dt));
+    if (*spec->left)
+        VLY_TRY(vly_reader_note(reader, node, "%.200s: not taken over: %s",
+                                node->u.string, spec->left));
+    if (spec->types && *spec->types->left)
+        VLY_TRY(vly_reader_note(reader, node, "%.200s: not taken over: %s",
+                                spec->types->name, spec->types->left));
+    /* of FEAGI's synapses one burst is the delay */
+    if (!edges->delay && !spec->map_delay &&
+        !(spec->to->model->flags & VLY_AREA_FEAGI))
+        VLY_TRY(vly_reader_note(reader, node,
+                                "%.200s has no delay and the map has none: its "
+                                "synapses take one burst, %s ms",
+                                node->u.string, dt));
+out:
     return status;
 }
 
 static vly_status read_edges(vly_reader *reader, vly_map_entry *map,
                              const vly_toml_node *node, const char *path,
-                             FILE *file)
+                             FILE *file, const vly_edge_types *types)
 {
     const vly_area *areas = reader->genome->areas;
     const vly_area *to = &areas[map->cells[0].to];
     vly_error why = VLY_ERROR_INIT;
     vly_edge_list *edges = NULL;
+    char left[VLY_EDGE_LEFT] = "";
     const vly_edge_spec spec = {
         .from = &areas[map->cells[0].from],
         .to = to,
         .weight_suffix = to->model->ports[map->port].suffix,
         .population = map->population,
+        .types = types,
+        .left = left,
         .self = map->self,
         .multiple = map->multiple,
         .map_weight = key_begins(map->node, "weight"),
@@ -165,11 +204,10 @@ static vly_status read_edges(vly_reader *reader, vly_map_entry *map,
     if (is_sonata(file))
         status =
             vly_edges_from_sonata(path, node->u.string, &spec, &edges, &why);
-    else if (map->population)
-        status = vly_fail(&why, VLY_E_PARSE,
-                          "%.300s is no HDF5 file, wanted one, or no "
-                          "population",
-                          node->u.string);
+    else if (map->population || types)
+        status = vly_fail(
+            &why, VLY_E_PARSE, "%.300s is no HDF5 file, wanted one, or no %s",
+            node->u.string, map->population ? "population" : "edge_types_file");
     else
         status =
             vly_edges_from_table(file, node->u.string, &spec, &edges, &why);
@@ -184,34 +222,54 @@ static vly_status read_edges(vly_reader *reader, vly_map_entry *map,
         return status;
     map->edges = edges;
     VLY_TRY(keep_edges(reader, edges));
-    if (edges->n_rounded) {
-        char dt[VLY_NUMBER_SIZE];
-        status = vly_reader_note(reader, node,
-                                 "%.200s: %" PRIu64 " of %" PRIu64
-                                 " delays are no whole number of "
-                                 "bursts of dt_ms = %s and were rounded",
-                                 node->u.string, edges->n_rounded, edges->n,
-                                 vly_toml_print_number(spec.dt_ms, dt));
-    }
+    VLY_TRY(note_edges(reader, node, &spec, edges));
 out:
     return status;
+}
+
+/* edge_types_file of a map of SONATA edges */
+static vly_status read_types(vly_reader *reader, vly_map_entry *map,
+                             const vly_toml_node *node, vly_edge_types *types)
+{
+    vly_error why = VLY_ERROR_INIT;
+    FILE *file = NULL;
+    char *path = NULL;
+    vly_status status;
+    VLY_TRY(open_named(reader, node, "edge_types_file", &path, &file));
+    status = vly_edge_types_init(types, file, node->u.string, &why);
+    VLY_TRY(placed(reader, node, status, &why));
+    VLY_TRY(keep_path(reader, path, &map->edge_types));
+out:
+    if (file)
+        fclose(file);
+    return status;
+}
+
+/* Keys of rule file under another rule. */
+static vly_status spare_file_keys(vly_reader *reader, const vly_map_entry *map)
+{
+    static const char *const keys[] = {"file", "population", "edge_types_file"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const vly_toml_node *extra = vly_toml_get(map->node, keys[i]);
+        if (extra)
+            return vly_reader_fail_key(reader, extra,
+                                       "%s: rule %s takes no such key",
+                                       extra->key, vly_rule_names[map->rule]);
+    }
+    return VLY_OK;
 }
 
 vly_status vly_map_file(vly_reader *reader, vly_map_entry *map)
 {
     const vly_toml_node *node = vly_toml_get(map->node, "file");
     const vly_toml_node *population = vly_toml_get(map->node, "population");
+    const vly_toml_node *given = vly_toml_get(map->node, "edge_types_file");
+    vly_edge_types types = {0};
     FILE *file = NULL;
     char *path = NULL;
     vly_status status = VLY_OK;
-    if (map->rule != VLY_RULE_FILE) {
-        const vly_toml_node *extra = node ? node : population;
-        if (extra)
-            return vly_reader_fail_key(reader, extra,
-                                       "%s: rule %s takes no such key",
-                                       extra->key, vly_rule_names[map->rule]);
-        return VLY_OK;
-    }
+    if (map->rule != VLY_RULE_FILE)
+        return spare_file_keys(reader, map);
     if (!node)
         return vly_reader_fail_key(reader, map->node,
                                    "%s has no file, wanted file = \"NAME\"",
@@ -220,12 +278,15 @@ vly_status vly_map_file(vly_reader *reader, vly_map_entry *map)
     if (population)
         VLY_TRY(vly_reader_string(reader, population, "population",
                                   &map->population));
+    if (given)
+        VLY_TRY(read_types(reader, map, given, &types));
     VLY_TRY(open_file(reader, node, &path, &file));
-    VLY_TRY(read_edges(reader, map, node, path, file));
-    VLY_TRY(keep_path(reader, map, path));
+    VLY_TRY(read_edges(reader, map, node, path, file, given ? &types : NULL));
+    VLY_TRY(keep_path(reader, path, &map->file));
 out:
     if (file)
         fclose(file);
+    vly_edge_types_deinit(&types);
     return status;
 }
 

@@ -7,8 +7,8 @@
 #include "genome/genome_map.h"
 #include "genome/genome_value.h"
 
-/* `file` and `population` of a map, read if its rule is file; else they are
- * refused. */
+/* `file`, `population` and `edge_types_file` of a map, read if its rule is
+ * file; else they are refused. */
 vly_status vly_map_file(vly_reader *reader, vly_map_entry *map);
 
 /* { file = "NAME", column = "NAME" }: becomes an array. Without `column` the

@@ -18,7 +18,7 @@ const vly_key vly_keys_top[] = {
     {"var", VLY_FORM_NUMBERS, "names for expressions: \"=4*order\""},
     {"model", VLY_FORM_NAMED, "a model with parameters, for several areas"},
     {"use", VLY_FORM_NAMED, "another genome as a part of this one"},
-    {"area", VLY_FORM_NAMED, "neurons of one model"},
+    {"area", VLY_FORM_NAMED, "neurons of one model; at most 4096"},
     {"map", VLY_FORM_LIST, "synapses between areas"},
     {"stimulus", VLY_FORM_LIST, "input without synapses"},
     {"record", VLY_FORM_LIST, "what a run writes down; in no hash"},
@@ -28,7 +28,8 @@ const vly_key vly_keys_top[] = {
 const vly_key vly_keys_run[] = {
     {"dt_ms", VLY_FORM_NUMBER, "duration of a burst; default 1"},
     {"rate_hz", VLY_FORM_NUMBER, "bursts a second, instead of dt_ms"},
-    {"ms", VLY_FORM_NUMBER, "length of a run, if the command gives none"},
+    {"ms", VLY_FORM_NUMBER,
+     "length of a run, whole bursts, if the command gives none"},
     {"bursts", VLY_FORM_WHOLE, "the same in bursts"},
     {"seed_network", VLY_FORM_WHOLE, "of connections and weights; default 1"},
     {"seed_state", VLY_FORM_WHOLE, "of parameters and state; default 2"},
@@ -123,9 +124,11 @@ const vly_key vly_keys_map[] = {
      "other values for some pairs of areas; a narrower one comes later"},
     {"file", VLY_FORM_TEXT, "synapses as text or SONATA edges (file)"},
     {"population", VLY_FORM_TEXT, "of SONATA edges, if there are several"},
+    {"edge_types_file", VLY_FORM_TEXT,
+     "of SONATA edges: values of their types"},
     {"draw", VLY_FORM_TEXT,
      "distance: pairwise_bernoulli, fixed_in_degree, fixed_out_degree"},
-    {"degree", VLY_FORM_WHOLE, "of such draws"},
+    {"degree", VLY_FORM_WHOLE, "of such draws, 0 or more"},
     {"kernel", VLY_FORM_SECTION, "probability or weight by distance"},
     {"mask", VLY_FORM_SECTION, "where targets may be"},
     {"periodic", VLY_FORM_PERIODS,
@@ -225,8 +228,11 @@ const vly_key vly_keys_draw[] = {DRAW, END};
     }
 #define TIMES                                                                  \
     {"times_ms", VLY_FORM_TIMES, "arrivals: one list for all, or one each"},   \
+        {"bursts", VLY_FORM_TIMES, "the same in bursts"},                      \
     {                                                                          \
-        "bursts", VLY_FORM_TIMES, "the same in bursts"                         \
+        "times_at", VLY_FORM_TEXT,                                             \
+            "times_ms are where bursts \"begin\" (default) or \"end\", as "    \
+            "recorded ones"                                                    \
     }
 #define WEIGHT                                                                 \
     {                                                                          \
@@ -251,8 +257,9 @@ const vly_key vly_keys_normal[] = {
     STIMULUS,
     PORT,
     WINDOW,
-    {"mean*", VLY_FORM_EACH, "of what is added in a burst"},
-    {"sd*", VLY_FORM_EACH, "its standard deviation"},
+    {"mean*", VLY_FORM_EACH,
+     "of what is added in a burst: as dt_ms changes, so must it (doc step)"},
+    {"sd*", VLY_FORM_EACH, "its standard deviation; the same goes for it"},
     END};
 
 const vly_key vly_keys_dc[] = {

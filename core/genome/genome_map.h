@@ -51,6 +51,7 @@ typedef struct vly_map_entry {
     uint32_t n_vectors;
     char *file; /* rule file: its path */
     const char *population;
+    char *edge_types;           /* path of SONATA's edge types; NULL: none */
     const vly_edge_list *edges; /* owned by the genome */
     vly_space space;
     vly_origin self_origin;

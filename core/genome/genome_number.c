@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "base/number.h"
 #include "genome/expression.h"
@@ -103,6 +104,28 @@ vly_status vly_value_rounded(vly_reader *reader, const vly_toml_node *node,
         reader, node, "%s is %s, rounded to %" PRIu64 " burst%s of dt_ms = %s",
         what, vly_toml_print_number(ms, found), bursts, bursts == 1 ? "" : "s",
         vly_toml_print_number(dt_ms, dt));
+}
+
+bool vly_value_length(double ms, double dt_ms, uint64_t *bursts,
+                      char wanted[VLY_LENGTH_WANTED])
+{
+    char dt[VLY_NUMBER_SIZE];
+    if (!vly_bursts_from_ms(ms, dt_ms, bursts)) {
+        snprintf(wanted, VLY_LENGTH_WANTED, "a time of at most 2^53 bursts");
+        return false;
+    }
+    if (!vly_value_off_grid(ms, dt_ms))
+        return true;
+    double below = vly_floor(ms / dt_ms);
+    int n = snprintf(wanted, VLY_LENGTH_WANTED,
+                     "a whole number of bursts of dt_ms = %s: ",
+                     vly_toml_print_number(dt_ms, dt));
+    if (below > 0)
+        n += snprintf(wanted + n, VLY_LENGTH_WANTED - (size_t)n, "%.12g or ",
+                      below * dt_ms);
+    snprintf(wanted + n, VLY_LENGTH_WANTED - (size_t)n, "%.12g",
+             (below + 1) * dt_ms);
+    return false;
 }
 
 vly_status vly_value_bursts(vly_reader *reader, const vly_toml_node *node,

@@ -44,6 +44,40 @@ static double period_bursts(const vly_pulse *pulse, double dt_ms)
     return off <= period * 0x1p-50 ? whole : period;
 }
 
+/* A period that is no whole number of bursts is not rounded, but the begin of
+ * each pulse, which the note says. */
+static vly_status read_period(vly_reader *reader, const vly_toml_node *table,
+                              vly_moment *period)
+{
+    const vly_toml_node *ms = vly_toml_get(table, "period_ms");
+    const vly_toml_node *bursts = vly_toml_get(table, "period_bursts");
+    double dt_ms = reader->genome->dt_ms;
+    char found[VLY_NUMBER_SIZE], dt[VLY_NUMBER_SIZE];
+    uint64_t rounded = 0;
+    vly_status status;
+    if (!ms || bursts) {
+        VLY_TRY(vly_time_read(reader, table, "period_ms", "period_bursts",
+                              &rounded));
+        return read_moment(reader, table, "period_ms", rounded, period);
+    }
+    period->in_ms = true;
+    VLY_TRY(
+        vly_value_ranged(reader, ms, "period_ms", 0, 1e15, &period->number));
+    if (!vly_bursts_from_ms(period->number, dt_ms, &rounded))
+        return vly_reader_wrong(reader, ms, "period_ms",
+                                "a time of at most 2^53 bursts");
+    if (vly_value_off_grid(period->number, dt_ms))
+        VLY_TRY(vly_reader_note(
+            reader, ms,
+            "period_ms is %s, no whole number of bursts of dt_ms = %s: each "
+            "pulse begins in the nearest burst, intervals differ by one, and "
+            "nothing drifts",
+            vly_toml_print_number(period->number, found),
+            vly_toml_print_number(dt_ms, dt)));
+out:
+    return status;
+}
+
 static vly_status check_period(vly_reader *reader, const vly_toml_node *node,
                                const vly_pulse *pulse)
 {
@@ -64,15 +98,12 @@ static vly_status read_train(vly_reader *reader, vly_stimulus_entry *entry,
     const vly_toml_node *node = entry->node;
     const vly_toml_node *count = vly_toml_get(node, "count");
     const vly_toml_node *period = vly_toml_get(node, "period_ms");
-    uint64_t rounded = 0;
     vly_status status;
     pulse->stop = entry->stop;
     pulse->width = 1;
     period = period ? period : vly_toml_get(node, "period_bursts");
     VLY_TRY(read_moment(reader, node, "start_ms", entry->start, &pulse->start));
-    VLY_TRY(
-        vly_time_read(reader, node, "period_ms", "period_bursts", &rounded));
-    VLY_TRY(read_moment(reader, node, "period_ms", rounded, &pulse->period));
+    VLY_TRY(read_period(reader, node, &pulse->period));
     VLY_TRY(
         vly_time_read(reader, node, "width_ms", "width_bursts", &pulse->width));
     if (count)

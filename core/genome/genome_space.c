@@ -242,7 +242,7 @@ static vly_status read_draw(vly_reader *reader, vly_map_entry *map)
             reader, degree ? degree : map->node, "draw = \"%s\" %s", name,
             degree ? "takes no degree" : "wants a degree: degree = N");
     if (degree)
-        VLY_TRY(vly_value_whole(reader, degree, "degree", 1, VLY_NEURONS_MAX,
+        VLY_TRY(vly_value_whole(reader, degree, "degree", 0, VLY_NEURONS_MAX,
                                 &number));
     map->space.degree = (uint32_t)number;
 out:
@@ -436,7 +436,7 @@ void vly_resolve_space(vly_text *text, const vly_genome *genome,
     const vly_space *space = &map->space;
     const char *suffix = genome->areas[map->cells[0].to].model->ports[0].suffix;
     vly_text_put(text, "draw = \"%s\"\n", draw_names[space->draw]);
-    if (space->degree)
+    if (space->draw != VLY_SPACE_BERNOULLI)
         vly_text_put(text, "degree = %u\n", space->degree);
     vly_text_put(text, "kernel = { %s", kernel_names[space->kernel]);
     if (space->kernel == VLY_KERNEL_CONSTANT) {

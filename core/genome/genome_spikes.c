@@ -1,27 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Stimuli of kind "spikes": lists of times, one a neuron or one for all.
+ * Stimuli of kind "spikes": lists of times, one a neuron or one for all. A time
+ * in ms is that at which its burst begins, or, with times_at = "end", that at
+ * which its burst ends, as spikes are stamped that are recorded.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "genome/genome_stimulus.h"
 #include "genome/genome_value.h"
 
+typedef enum times_kind {
+    TIMES_BURSTS,
+    TIMES_BEGIN, /* ms */
+    TIMES_END
+} times_kind;
+
+/* times_at, which says what is meant by times_ms */
+static vly_status read_kind(vly_reader *reader, const vly_stimulus_entry *entry,
+                            bool in_ms, times_kind *kind)
+{
+    const vly_toml_node *node = vly_toml_get(entry->node, "times_at");
+    *kind = in_ms ? TIMES_BEGIN : TIMES_BURSTS;
+    if (!node)
+        return VLY_OK;
+    if (!in_ms)
+        return vly_reader_fail_key(reader, node,
+                                   "times_at, but no times_ms, wanted both: it "
+                                   "says at which end of its burst a time is");
+    bool text = node->kind == VLY_TOML_STRING;
+    if (text && strcmp(node->u.string, "end") == 0)
+        *kind = TIMES_END;
+    else if (!text || strcmp(node->u.string, "begin") != 0)
+        return vly_reader_wrong(reader, node, "times_at",
+                                "\"begin\" or \"end\"");
+    return VLY_OK;
+}
+
+static vly_status read_time(vly_reader *reader, const vly_toml_node *node,
+                            const char *what, times_kind kind, uint64_t *burst)
+{
+    char wanted[80];
+    char dt[VLY_NUMBER_SIZE];
+    if (kind == TIMES_BURSTS)
+        return vly_value_whole(reader, node, what, 0, (uint64_t)1 << 53, burst);
+    vly_status status = vly_value_bursts(reader, node, what, burst);
+    if (status != VLY_OK || kind == TIMES_BEGIN)
+        return status;
+    if (*burst == 0) {
+        snprintf(wanted, sizeof(wanted), "%s ms or more, the end of burst 0",
+                 vly_toml_print_number(reader->genome->dt_ms, dt));
+        return vly_reader_wrong(reader, node, what, wanted);
+    }
+    (*burst)--;
+    return VLY_OK;
+}
+
 static vly_status read_list(vly_reader *reader, const vly_toml_node *node,
-                            const char *what, bool in_ms, vly_burst_list *list)
+                            const char *what, times_kind kind,
+                            vly_burst_list *list)
 {
     vly_status status;
     VLY_TRY(vly_reader_alloc(reader, node->n_children, sizeof(uint64_t),
                              &list->bursts));
-    for (uint32_t i = 0; i < node->n_children; i++) {
-        const vly_toml_node *item = &node->u.children[i];
-        if (in_ms)
-            VLY_TRY(vly_value_bursts(reader, item, what, &list->bursts[i]));
-        else
-            VLY_TRY(vly_value_whole(reader, item, what, 0, (uint64_t)1 << 53,
-                                    &list->bursts[i]));
-    }
+    for (uint32_t i = 0; i < node->n_children; i++)
+        VLY_TRY(read_time(reader, &node->u.children[i], what, kind,
+                          &list->bursts[i]));
     list->n = node->n_children;
 out:
     return status;
@@ -64,10 +110,12 @@ vly_status vly_times_read(vly_reader *reader, vly_stimulus_entry *entry,
     const vly_toml_node *bursts = vly_toml_get(entry->node, "bursts");
     const vly_toml_node *node = times ? times : bursts;
     const char *what = times ? "times_ms" : "bursts";
+    times_kind kind;
     if (!times == !bursts)
         return vly_reader_fail_key(reader, entry->node,
                                    "%s has %s, wanted times_ms or bursts",
                                    entry->label, times ? "both" : "no times");
+    VLY_TRY(read_kind(reader, entry, times != NULL, &kind));
     if (node->kind != VLY_TOML_ARRAY)
         return vly_reader_wrong(reader, node, what,
                                 "a list, or one list a neuron");
@@ -77,7 +125,7 @@ vly_status vly_times_read(vly_reader *reader, vly_stimulus_entry *entry,
     VLY_TRY(vly_reader_alloc(reader, entry->n_lists, sizeof(vly_burst_list),
                              &entry->lists));
     if (entry->flat)
-        return read_list(reader, node, what, times != NULL, &entry->lists[0]);
+        return read_list(reader, node, what, kind, &entry->lists[0]);
     if (entry->n_lists != n)
         return vly_reader_fail(reader, node,
                                "%s has %u lists for %u in %s, wanted one a "
@@ -88,7 +136,7 @@ vly_status vly_times_read(vly_reader *reader, vly_stimulus_entry *entry,
         const vly_toml_node *item = &node->u.children[i];
         if (item->kind != VLY_TOML_ARRAY)
             return vly_reader_wrong(reader, item, what, "a list a neuron");
-        VLY_TRY(read_list(reader, item, what, times != NULL, &entry->lists[i]));
+        VLY_TRY(read_list(reader, item, what, kind, &entry->lists[i]));
     }
 out:
     return status;

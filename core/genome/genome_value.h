@@ -11,6 +11,8 @@
 #define VLY_CLIP_SD 6.0
 #define VLY_CLIP_MEANS 20.0
 
+#define VLY_LENGTH_WANTED 160 /* bytes */
+
 /* A finite number or an expression; what is the key, for messages. */
 vly_status vly_value_number(vly_reader *reader, const vly_toml_node *node,
                             const char *what, double *out);
@@ -31,6 +33,10 @@ bool vly_value_off_grid(double ms, double dt_ms);
 /* Notes that a time in ms is no whole number of bursts and was rounded. */
 vly_status vly_value_rounded(vly_reader *reader, const vly_toml_node *node,
                              const char *what, double ms, uint64_t bursts);
+/* The length of a run: ms as bursts, of which it must be a whole number. False
+ * if it is not; *wanted then says what would be. */
+bool vly_value_length(double ms, double dt_ms, uint64_t *bursts,
+                      char wanted[VLY_LENGTH_WANTED]);
 /* n whole numbers of int32 in a list. */
 vly_status vly_value_vector(vly_reader *reader, const vly_toml_node *node,
                             const char *what, int32_t out[3]);

@@ -248,11 +248,16 @@ static void resolve_file(vly_text *text, const vly_map_entry *map)
     vly_text_put(text, "file = ");
     vly_text_string(text, map->file);
     vly_text_put(text, "\n");
-    if (!map->population)
-        return;
-    vly_text_put(text, "population = ");
-    vly_text_string(text, map->population);
-    vly_text_put(text, "\n");
+    if (map->population) {
+        vly_text_put(text, "population = ");
+        vly_text_string(text, map->population);
+        vly_text_put(text, "\n");
+    }
+    if (map->edge_types) {
+        vly_text_put(text, "edge_types_file = ");
+        vly_text_string(text, map->edge_types);
+        vly_text_put(text, "\n");
+    }
 }
 
 void vly_resolve_map(vly_text *text, const vly_genome *genome,

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/csv_reader.c
+    ${CMAKE_CURRENT_LIST_DIR}/edge_about.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_hdf5.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_list.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_sonata.c
+    ${CMAKE_CURRENT_LIST_DIR}/edge_types.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_table.c
     ${CMAKE_CURRENT_LIST_DIR}/expression.c
     ${CMAKE_CURRENT_LIST_DIR}/foreign_names.c
@@ -28,6 +30,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_periodic.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_space.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_spikes.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_step.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_stimulus.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_text.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_use.c

@@ -193,6 +193,30 @@ for text in "c____a: firing_threshold is null: as if it were missing" \
 done
 holds [ "$(grep -c memory_twin_of err)" -eq 0 ]
 
+# ---- the delay of a mapping, in bursts: of an object and of a list ----
+delayed() { # delayed RULE BURSTS: spikes arrive BURSTS after they were fired
+    printf '{"version":"2.1","physiology":{"simulation_timestep":0.1},
+"neuron_morphologies":{},"blueprint":{
+"_power":{"block_boundaries":[1,1,1],"firing_threshold":1,
+"refractory_period":99,"cortical_mapping_dst":{"c____b":[%s]}},
+"c____b":{"block_boundaries":[1,1,1],"firing_threshold":1}}}' "$1" >delay.json
+    expect 0 import feagi delay.json -o delay.toml --force
+    cp err said
+    expect 0 run delay.toml --bursts 40 --record delay.csv --quiet
+    sed -n 's/^\([0-9]*\),.*c____b.*/\1/p' delay.csv >arrived
+    holds [ "$(cat arrived)" = "$2" ]
+}
+delayed '{"morphology_id":"projector"}' 1
+holds [ "$(grep -c delay_bursts delay.toml)" -eq 0 ]
+delayed '{"morphology_id":"projector","synaptic_delay_bursts":1}' 1
+delayed '{"morphology_id":"projector","synaptic_delay_bursts":7}' 7
+delayed '["projector",1,1,false,1,1,1,5,7]' 7
+delayed '["projector",1,1,false,1,1,1,5]' 1
+delayed '{"morphology_id":"projector","synaptic_delay_bursts":39}' 39
+delayed '{"morphology_id":"projector","axon":3,"max_weight":3,"sheath":null}' 1
+holds grep -q "(projector): axon: a key of the mapping that is not known here" said
+holds [ "$(grep -c "max_weight\|sheath" said)" -eq 0 ]
+
 # ---- all of many areas, each with its name ----
 {
     printf '{"version":"2.1","neuron_morphologies":{},"blueprint":{'

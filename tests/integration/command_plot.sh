@@ -376,8 +376,66 @@ expect 0 inspect moved/spikes.csv
 prints 'recording of spikes (CSV)'
 refused 2 'no manifest.json in it' raster .
 refused 2 'no manifest.json in it' traces .
+# a recording without spikes is a picture without any, as of a folder
 printf 'burst,time_ms,area,neuron\n' >header.csv
-refused 2 'no spikes in the recording' raster header.csv
+cat >silent.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+bursts = 50
+[area.A]
+model = "lif_psc_delta"
+neurons = 3
+[[record]]
+what = "spikes"
+from = "A"
+END
+run_folder silent silent.toml
+for format in csv vls ${maker:+h5}; do
+    expect 0 run silent.toml --quiet --record silent.$format
+done
+for kind in raster rate histograms; do
+    for input in silent silent.csv silent.vls ${maker:+silent.h5} header.csv \
+        "header.csv --from 5" "header.csv --to 20" "header.csv --area E" \
+        "silent.csv --genome silent.toml"; do
+        # shellcheck disable=SC2086 # several words
+        expect 0 plot $kind $input -o empty.png
+        holds [ -s empty.png ]
+        rm -f empty.png
+    done
+    says "no spikes in the recording: the picture is empty"
+done
+for input in silent.csv silent.vls ${maker:+silent.h5}; do
+    expect 0 inspect "$input"
+    prints "0"
+done
+
+# marks at the edges are as large as those in the middle
+edges() { # edges NAME BURST BURST: spikes of the first and of the last neuron
+    cat >"$1.toml" <<END
+format = 1
+[run]
+dt_ms = 0.1
+bursts = 5000
+[area.G]
+generator = "spikes"
+neurons = 401
+bursts = [[$2, $3],$(printf '[],%.0s' $(seq 399))[$2, $3]]
+[[record]]
+what = "spikes"
+from = "G"
+END
+    rm -rf "$1"
+    run_folder "$1" "$1.toml"
+    expect 0 plot raster "$1" --dpi 300 --width 3 --height 2 -o "$1.png"
+    coloured=$("$compare" coloured "$1.png")
+}
+edges middle 1000 3000
+middle=$coloured
+edges begin 0 3000
+holds [ "$coloured" = "$middle" ]
+edges end 1000 4999
+holds [ "$coloured" = "$middle" ]
 if [ -n "$maker" ]; then
     wrong() { # wrong KIND TEXT: a recording_maker's
         "$maker" "$1" "$1.h5"

@@ -77,9 +77,9 @@ static const struct {
                           "mappings by area"},
     {FLAT("cx-dstmap-d", "{\"iic400\":7}"), AT " is 7, wanted a list of "
                                                "mappings"},
-    {RULE("3"), AT "[0] is 3, wanted a mapping: a list of 4 to 8 or an object"},
+    {RULE("3"), AT "[0] is 3, wanted a mapping: a list of 4 to 9 or an object"},
     {RULE("[\"projector\",1,1]"),
-     AT "[0] is an array of 3, wanted a mapping: a list of 4 to 8 or an "
+     AT "[0] is an array of 3, wanted a mapping: a list of 4 to 9 or an "
         "object"},
     {RULE("[7,1,1,false]"),
      AT "[0] is an array of 4, wanted a mapping with the name of a "
@@ -90,6 +90,12 @@ static const struct {
      AT "[0] is \"no\", wanted true or false as the plasticity flag"},
     {RULE("[\"projector\",1,\"x\",false]"),
      AT "[0] is \"x\", wanted a number from -1000000000 to 1000000000"},
+    {RULE("{\"morphology_id\":\"projector\",\"synaptic_delay_bursts\":0}"),
+     AT "[0] is 0, wanted a whole number from 1 to 65535"},
+    {RULE("{\"morphology_id\":\"projector\",\"synaptic_delay_bursts\":2.5}"),
+     AT "[0] is 2.5, wanted a whole number from 1 to 65535"},
+    {RULE("[\"projector\",1,1,false,0,1,1,5,\"3\"]"),
+     AT "[0] is \"3\", wanted a whole number from 1 to 65535"},
     {RULE("[\"projector\",[1,1],1,false]"),
      AT "[0] is an array of 2, wanted [x, y, z] or a number as the scalar"},
     {TREE("\"block_boundaries\":[1,2]"),

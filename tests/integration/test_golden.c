@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_golden small|large [fill | SPEC...]: the shipped genomes against
  * genomes/golden.csv. cpu:1, cpu:3 (or the backends named) and, up to 1 GB of
- * connectome, the second simulator must give the recorded digests. With `fill`
+ * connectome, the second simulator must give the recorded digests; the saved
+ * connectome that it reads must be read back the same. With `fill`
  * it prints the rows with what cpu:1 gives now instead of checking them: how
  * golden.csv is made.
  */
@@ -13,6 +14,7 @@
 
 #include "connectome/connectome.h"
 #include "engine_trace.h"
+#include "saved_connectome.h"
 
 enum { MAX_OVERRIDES = 8 };
 
@@ -113,8 +115,10 @@ static uint64_t check_second(const row *r, const vly_connectome *connectome)
     snprintf(path, sizeof path, "%s/golden_%ld.connectome", VLY_TEST_BINARY_DIR,
              (long)getpid());
     assert_ok(vly_connectome_save(connectome, path, &error), error);
+    bool same = saved_connectome_same(connectome, path);
     int status = trace_second(path, r->bursts, &t);
     unlink(path);
+    assert_true(same);
     assert_int_equal(status, 0);
     uint64_t n_failed = check_one(r, &t, "the second simulator");
     trace_free(&t);

@@ -2,6 +2,7 @@
  * test_random_genomes FIRST COUNT [BACKENDS]: random genomes by seed. For each
  * one: its resolved text parses to the same hash; 1 and 3 threads build the
  * same connectome, and every map has the synapses that the second rules say;
+ * the saved connectome is read back the same;
  * the second simulator on the saved connectome, cpu:1, cpu:4
  * and a run that swaps halfway give the same digests burst by burst and the
  * same state. At least 90% must fire, and everything of RANDOM_COVERAGE_TABLE
@@ -25,6 +26,7 @@
 #ifdef VLY_TEST_SONATA
 #include "random_sonata.h"
 #endif
+#include "saved_connectome.h"
 #include "second_rules.h"
 
 enum { BACKENDS_MAX = 8 };
@@ -167,7 +169,7 @@ static bool build(candidate *c, vly_error *error)
     }
     if (vly_connectome_save(c->connectome, c->path, error))
         return complain(c, "save", error);
-    return true;
+    return saved_connectome_same(c->connectome, c->path);
 }
 
 static bool compare(const candidate *c, vly_registry *registry,

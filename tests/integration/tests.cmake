@@ -15,7 +15,7 @@ set(variants cuda:0,plan=partitioned,narrow=1
 
 # ---- digests: shipped genomes, random genomes -----------------------------
 vly_test(test_golden LABELS integration TIMEOUT 120
-         SOURCES test_golden.c engine_trace.c
+         SOURCES test_golden.c engine_trace.c saved_connectome.c
          LIBRARIES volley_second DEPENDS cpu ARGUMENTS small)
 vly_test_register(test_golden_large LABELS integration slow
                   COMMAND test_golden large)
@@ -25,7 +25,7 @@ vly_test(test_conformance_golden LABELS integration TIMEOUT 120
 vly_test(test_known_spikes LABELS integration
          SOURCES test_known_spikes.c DEPENDS cpu)
 vly_test(test_random_genomes LABELS integration TIMEOUT 300
-         SOURCES test_random_genomes.c engine_trace.c
+         SOURCES test_random_genomes.c engine_trace.c saved_connectome.c
          LIBRARIES volley_second volley_second_rules volley_random_genome
          DEPENDS cpu
          ARGUMENTS 0 300)
@@ -231,6 +231,7 @@ set(command_tests
     monitor
     series
     nvml
+    words
     readme)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function

@@ -29,7 +29,8 @@ int sonata_write(const char *path, const sonata_edges *edges)
         H5Gcreate2(file, "edges", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     hid_t group = H5Gcreate2(all, edges->population, H5P_DEFAULT, H5P_DEFAULT,
                              H5P_DEFAULT);
-    hid_t zero = H5Gcreate2(group, "0", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t zero = H5Gcreate2(group, edges->group ? edges->group : "0",
+                            H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     int good = put(group, "source_node_id", H5T_STD_I64LE, H5T_NATIVE_INT64,
                    edges->source, edges->n_source);
     good &= put(group, "target_node_id", H5T_STD_U64LE, H5T_NATIVE_INT64,
@@ -43,6 +44,25 @@ int sonata_write(const char *path, const sonata_edges *edges)
     if (edges->delay)
         good &= put(zero, "delay", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
                     edges->delay, edges->n);
+    if (edges->nsyns)
+        good &= put(zero, "nsyns", H5T_STD_U16LE, H5T_NATIVE_INT64,
+                    edges->nsyns, edges->n);
+    if (edges->types)
+        good &= put(group, "edge_type_id", H5T_STD_I64LE, H5T_NATIVE_INT64,
+                    edges->types, edges->n);
+    if (edges->groups)
+        good &= put(group, "edge_group_id", H5T_STD_I64LE, H5T_NATIVE_INT64,
+                    edges->groups, edges->n);
+    if (edges->more) {
+        good &= put(zero, "sec_x", H5T_IEEE_F64LE, H5T_NATIVE_INT64,
+                    edges->source, edges->n);
+        H5Gclose(H5Gcreate2(zero, "dynamics_params", H5P_DEFAULT, H5P_DEFAULT,
+                            H5P_DEFAULT));
+        H5Gclose(
+            H5Gcreate2(group, "notes", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        H5Gclose(H5Gcreate2(group, "indices", H5P_DEFAULT, H5P_DEFAULT,
+                            H5P_DEFAULT));
+    }
     if (edges->second) {
         H5Gclose(H5Gcreate2(group, "1", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
         H5Gclose(

@@ -64,4 +64,8 @@ if(VOLLEY_SONATA)
     target_link_libraries(recording_maker PRIVATE volley_internal)
     set_target_properties(recording_maker PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    add_executable(recording_times ${CMAKE_CURRENT_LIST_DIR}/recording_times.c)
+    target_link_libraries(recording_times PRIVATE volley_internal)
+    set_target_properties(recording_times PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endif()

@@ -4,6 +4,7 @@
 #include "volley_test.h"
 
 #include <math.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -292,11 +293,57 @@ static void stimuli_of_genome(void **state)
         "10000 events a burst");
 }
 
+/* One to eight lists of spikes, of one to four inputs each, in a file: arrays
+ * of 24 bytes an input that begin at multiples of 64. */
+static void lists_in_a_file(void **state)
+{
+    (void)state;
+    static uint64_t bursts[] = {1, 2, 2, 5};
+    static uint32_t neurons[] = {3, 0, 1, 3};
+    char path[200];
+    snprintf(path, sizeof(path), VLY_TEST_BINARY_DIR "/lists.%d.vlc",
+             (int)getpid());
+    for (uint32_t lists = 1; lists <= BUILDER_STIMULI; lists++) {
+        builder b;
+        vly_error error = VLY_ERROR_INIT;
+        builder_init(&b);
+        builder_area(&b, "A", "lif_psc_delta", 4);
+        for (uint32_t k = 0; k < lists; k++) {
+            char id[20];
+            snprintf(id, sizeof(id), "list%d", (int)k);
+            vly_stimulus *list =
+                builder_stimulus(&b, id, 0, VLY_STIMULUS_SPIKES);
+            list->weight = 2.5;
+            list->bursts = bursts;
+            list->neurons = neurons;
+            list->n_spikes = 1 + (k + lists) % 4;
+        }
+        vly_connectome *c = built(&b);
+        assert_ok(vly_connectome_save(c, path, &error), error);
+        for (int verify = 0; verify < 2; verify++) {
+            vly_connectome *loaded = NULL;
+            assert_ok(vly_connectome_load(path, verify, &loaded, &error),
+                      error);
+            assert_memory_equal(&c->hash, &loaded->hash, sizeof(c->hash));
+            for (uint32_t k = 0; k < lists; k++) {
+                size_t n = c->stimuli[k].n_inputs;
+                assert_int_equal(loaded->stimuli[k].n_inputs, n);
+                assert_memory_equal(c->stimuli[k].inputs,
+                                    loaded->stimuli[k].inputs,
+                                    n * sizeof(vly_input));
+            }
+            vly_connectome_destroy(loaded);
+        }
+        vly_connectome_destroy(c);
+    }
+    unlink(path);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(poisson_tables),    cmocka_unit_test(poisson_edges),
     cmocka_unit_test(poisson_silent),    cmocka_unit_test(bernoulli_tables),
     cmocka_unit_test(normal_clipped),    cmocka_unit_test(normal_tables),
-    cmocka_unit_test(stimuli_of_genome),
+    cmocka_unit_test(stimuli_of_genome), cmocka_unit_test(lists_in_a_file),
 };
 
 VLY_TEST_MAIN(tests)

@@ -369,7 +369,8 @@ static void parameters_unfit(void **state)
         assert_unfit(&b, "test.toml:9:0: area N: v_th_mv");
         /* different doubles, the same float */
         *builder_param(&b, 0, "v_reset_mv") = value_number(-50.0000001);
-        assert_unfit(&b, "wanted v_reset_mv below v_th_mv");
+        assert_unfit(&b, "v_th_mv is -50, v_reset_mv is -50.0000001, equal in "
+                         "single precision, wanted v_reset_mv below v_th_mv");
         *builder_param(&b, 0, "v_reset_mv") = value_number(-50.00001);
         vly_connectome_destroy(built(&b));
         double resets[] = {-60, -60, -60, -45, -60, -40, -60, -60, -60, -60};
@@ -388,7 +389,11 @@ static void parameters_unfit(void **state)
     assert_unfit(&b, "wanted v_reset_mv below v_peak_mv");
     *builder_param(&b, 0, "v_reset_mv") = value_number(-60.0);
     *builder_param(&b, 0, "v_t_mv") = value_number(20.5);
-    assert_unfit(&b, "wanted v_t_mv below v_peak_mv");
+    assert_unfit(&b, "v_peak_mv is 20, wanted v_t_mv below v_peak_mv");
+    *builder_param(&b, 0, "v_t_mv") = value_number(-50.0);
+    *builder_param(&b, 0, "v_peak_mv") = value_number(-49.999999);
+    assert_unfit(&b, "area X: v_t_mv is -50, v_peak_mv is -49.999999, equal in "
+                     "single precision, wanted v_t_mv below v_peak_mv");
 }
 
 /* The same when parameters change later: nothing is made. */

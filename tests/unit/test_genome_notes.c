@@ -48,6 +48,82 @@ static void times_off_the_grid(void **state)
                  "t:15:12: start_ms is 1.3, rounded to 1 burst of dt_ms = 1");
 }
 
+/* Pulses every 333.3 bursts do not drift, which the note must not say. */
+static void periods_off_the_grid(void **state)
+{
+    (void)state;
+    static const char train[] =
+        "format = 1\n[run]\ndt_ms = 0.1\n[area.G]\ngenerator = \"pulse\"\n"
+        "neurons = 1\ncount = 4\nperiod_ms = ";
+    char text[300];
+    snprintf(text, sizeof(text), "%s33.33\n", train);
+    assert_notes(text, 1,
+                 "t:8:13: period_ms is 33.33, no whole number of bursts of "
+                 "dt_ms = 0.1: each pulse begins in the nearest burst, "
+                 "intervals differ by one, and nothing drifts");
+    vly_genome *genome = genome_of(text);
+    assert_int_equal(genome->stimuli[0].n_spikes, 4);
+    static const uint64_t begins[] = {0, 333, 667, 1000};
+    for (int k = 0; k < 4; k++)
+        assert_int_equal(genome->stimuli[0].bursts[k], begins[k]);
+    vly_genome_destroy(genome);
+    snprintf(text, sizeof(text), "%s33.3\n", train);
+    assert_notes(text, 0, NULL);
+}
+
+/* Steps that single precision does not resolve to 0.1%. */
+static void small_steps(void **state)
+{
+    (void)state;
+    static const char area[] =
+        "format = 1\n[run]\ndt_ms = %s\n[area.A]\nmodel = \"%s\"\n"
+        "neurons = 1\n%s";
+    static const struct {
+        const char *dt, *model, *keys, *note;
+    } cases[] = {
+        {"0.1", "lif_psc_delta", "tau_m_ms = 20\n", NULL},
+        {"0.01", "lif_psc_delta", "tau_m_ms = 20\n", NULL},
+        {"0.001", "lif_psc_delta", "tau_m_ms = 20\n",
+         "t:4:7: area A: its membrane time constant is 2e+04 bursts: in single "
+         "precision the potential stops up to 0.076 mV before its end, and the "
+         "time constant is off by up to 0.06% (volley doc step)"},
+        /* just below and above the bound at -65 mV: 3,932 bursts */
+        {"0.001", "lif_psc_exp", "tau_m_ms = 3.9\n", NULL},
+        {"0.001", "lif_psc_exp", "tau_m_ms = 3.95\n",
+         "t:4:7: area A: its membrane time constant is 3950 bursts: in single "
+         "precision the potential stops up to 0.015 mV before its end, and the "
+         "time constant is off by up to 0.012% (volley doc step)"},
+        /* floats are finer around 0 */
+        {"0.001", "lif_psc_delta",
+         "tau_m_ms = 20\ne_l_mv = 0\nv_reset_mv = 0\nv_th_mv = 20\n", NULL},
+        {"0.0005", "lif_cond_exp", "", "is 3e+04 bursts"},
+        {"0.01", "lif_psc_exp", "tau_m_ms = 10\ntau_syn_ms = 1000\n",
+         "t:4:7: area A: tau_syn_ms is 1e+05 bursts: in single precision it is "
+         "off by up to 0.3% (volley doc step)"},
+        {"0.01", "lif_psc_exp", "tau_m_ms = 10\ntau_syn_ms = 300\n", NULL},
+        {"0.001", "izhikevich", "", NULL},
+        /* a list has the largest of its values, a distribution the least */
+        {"0.01", "lif_psc_delta", "tau_m_ms = [50]\n", "is 5000 bursts"},
+        {"0.01", "lif_psc_delta", "tau_m_ms = { uniform = [50, 60] }\n",
+         "is 5000 bursts"},
+        {"0.01", "lif_psc_delta", "tau_m_ms = { uniform = [30, 60] }\n", NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[400];
+        snprintf(text, sizeof(text), area, cases[i].dt, cases[i].model,
+                 cases[i].keys);
+        vly_genome *genome = genome_of(text);
+        assert_int_equal(genome->n_notes, cases[i].note ? 1 : 0);
+        if (cases[i].note && !strstr(genome->notes[0], cases[i].note))
+            fail_msg("\"%s\" lacks \"%s\"", genome->notes[0], cases[i].note);
+        vly_genome_destroy(genome);
+    }
+    /* a generator's neuron has no way to go */
+    assert_notes("format = 1\n[run]\ndt_ms = 0.0001\n[area.G]\n"
+                 "generator = \"pulse\"\nneurons = 1\n",
+                 0, NULL);
+}
+
 static void exceptions(void **state)
 {
     (void)state;
@@ -175,6 +251,8 @@ static void generators_keep_their_name(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(times_off_the_grid),
+    cmocka_unit_test(periods_off_the_grid),
+    cmocka_unit_test(small_steps),
     cmocka_unit_test(exceptions),
     cmocka_unit_test(nothing_to_connect),
     cmocka_unit_test(periods_of_voxels),

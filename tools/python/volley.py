@@ -510,7 +510,8 @@ class Net(_Handle):
                              f"{'ms' if bursts is None else 'bursts'}")
         if bursts is None:
             bursts = round(ms / self.dt_ms)
-            if abs(bursts * self.dt_ms - ms) > 1e-9 * max(abs(ms), 1):
+            exact = ms / self.dt_ms  # as the command judges --ms
+            if not abs(bursts - exact) < 1e-9 * (abs(exact) + 1):
                 raise ValueError(f"{ms} ms are no whole number of bursts of "
                                  f"{self.dt_ms} ms")
         if not 0 <= bursts < 2**63 or bursts != int(bursts):

@@ -1,0 +1,254 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What would be silent or misleading is said: a length that is no whole number of
+# bursts, recordings that are fed back, recordings without spikes, files that are
+# inspected.
+here=$(dirname "$0")
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+
+# ---- lengths ----
+for command in "run small.toml" "validate small.toml --backends cpu:1,cpu:2" \
+    "sweep small.toml --set map.all.weight_mv=0.2,0.3 -o swept"; do
+    # shellcheck disable=SC2086 # several words
+    expect 2 $command --quiet --ms 0.15
+    says "--ms is 0.15, wanted a whole number of bursts of dt_ms = 0.1: 0.1 or 0.2"
+    # shellcheck disable=SC2086
+    expect 2 $command --quiet --ms 0.04
+    says "--ms is 0.04, wanted a whole number of bursts of dt_ms = 0.1: 0.1"
+done
+holds [ ! -e swept/results.csv ]
+expect 2 run small.toml --quiet --ms 1e300
+says "--ms"
+expect 0 run small.toml --quiet --ms 0.3 --json short.json
+holds [ "$(value bursts short.json)" = 3 ]
+expect 0 run small.toml --quiet --ms 0 --json none.json
+holds [ "$(value bursts none.json)" = 0 ]
+sed 's/^bursts = 200/ms = 0.15/' small.toml >grid.toml
+expect 2 check grid.toml
+says "grid.toml:4:6: ms is 0.15, wanted a whole number of bursts of dt_ms = 0.1: 0.1 or 0.2"
+expect 2 run small.toml --set run.dt_ms=0.3 --ms 1 --quiet
+says "wanted a whole number of bursts of dt_ms = 0.3: 0.9 or 1.2"
+
+# ---- a saved connectome with lists of spikes is read back ----
+{
+    cat small.toml
+    for neuron in 1 2 3; do
+        printf '[[stimulus]]\nkind = "spikes"\nto = "E"\nneurons = [%s]\n' $neuron
+        printf 'times_ms = [[1, 2]]\nweight_mv = 20\n'
+    done
+} >lists.toml
+expect 0 run lists.toml --quiet --save-connectome lists.vlc
+expect 0 inspect lists.vlc
+prints "connectome, checksums verified"
+expect 0 inspect --no-verify lists.vlc
+prints "neurons      100"
+
+# ---- recordings that are fed back: the same file comes out ----
+# replay: a genome of generators from lines "time area neuron" on stdin
+replay() {
+    awk -v begun="$1" '
+        { lists[$2, $3] = lists[$2, $3] (lists[$2, $3] ? ", " : "") $1 }
+        function area(name, n, k) {
+            print "[area." name "]\ngenerator = \"spikes\"\nneurons = " n
+            print "times_at = \"" begun "\"\ntimes_ms = ["
+            for (k = 0; k < n; k++)
+                print "[" lists[name, k] "],"
+            print "]"
+        }
+        END {
+            print "format = 1\n[run]\ndt_ms = 0.1\nbursts = 200"
+            area("E", 80)
+            area("I", 20)
+            print "[[record]]\nwhat = \"spikes\"\nfrom = \"*\""
+        }'
+}
+expect 0 run small.toml --quiet --record first.csv
+holds [ "$(wc -l <first.csv)" -gt 20 ]
+# shellcheck disable=SC2016 # fields of awk
+awk -F, 'NR > 1 { print $2, $3, $4 }' first.csv | replay end >again.toml
+expect 0 run again.toml --quiet --record again.csv
+holds cmp first.csv again.csv
+# without, times are where bursts begin: each spike comes one burst later
+sed 's/"end"/"begin"/' again.toml >later.toml
+expect 0 run later.toml --quiet --record later.csv
+# shellcheck disable=SC2016
+awk -F, 'NR == 1 || $1 < 199 { $1 += NR > 1; $2 = "x"; print }' first.csv >moved
+# shellcheck disable=SC2016
+awk -F, '{ $2 = "x"; print }' later.csv >found
+sed 1d moved >one
+sed 1d found >two
+holds cmp one two
+# stimuli too: an arrival in the burst that ends at 1 ms
+cat >stimulus.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+bursts = 20
+[area.A]
+model = "lif_psc_delta"
+neurons = 1
+[[stimulus]]
+kind = "spikes"
+to = "A"
+times_ms = [1]
+times_at = "end"
+weight_mv = 20
+END
+expect 0 run stimulus.toml --quiet --record stimulus.csv
+holds [ "$(sed -n 2p stimulus.csv)" = "9,1,A,0" ]
+# and a spike of a generator at 1 ms arrives at 2 ms with a delay of 1 ms, where
+# recordings have the end of the burst
+cat >delay.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+bursts = 30
+[area.G]
+generator = "spikes"
+neurons = 1
+times_ms = [1]
+times_at = "end"
+[area.A]
+model = "lif_psc_delta"
+neurons = 1
+[[map]]
+from = "G"
+to = "A"
+rule = "all_to_all"
+weight_mv = 1
+delay_ms = 1
+[[record]]
+what = "fields"
+from = "A"
+fields = ["v_mv"]
+interval_ms = 0.1
+END
+expect 0 run delay.toml --quiet --record delay.csv
+# shellcheck disable=SC2016 # fields of awk
+holds [ "$(awk -F, 'NR > 1 && $5 > -65 { print $2; exit }' delay.1.v_mv.csv)" = 2 ]
+if [ "$6" = 1 ]; then
+    expect 0 run small.toml --quiet --record first.h5
+    "$(dirname "$json_check")/recording_times" first.h5 >times1 || bad "first.h5"
+    replay end <times1 >again.toml
+    expect 0 run again.toml --quiet --record again.h5
+    "$(dirname "$json_check")/recording_times" again.h5 >times2 || bad "again.h5"
+    holds cmp times1 times2
+    holds cmp first.h5 again.h5
+    expect 0 run again.toml --quiet --record again.csv
+    holds cmp first.csv again.csv
+fi
+
+# ---- inspect says what is in SONATA files ----
+if [ "$6" = 1 ]; then
+    spikes=$(($(wc -l <first.csv) - 1))
+    expect 0 inspect first.h5
+    prints "recording of spikes (SONATA)"
+    prints "population E: "
+    prints "population I: "
+    holds [ "$(sed -n 's/.*: \([0-9,]*\) spikes.*/\1/p' out | tr -d , |
+        awk '{ n += $1 } END { print n }')" = "$spikes" ]
+    prints " to 20 ms, nodes "
+    cat >fields.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+bursts = 100
+[area.A]
+model = "lif_psc_delta"
+neurons = 70
+i_e_pa = 10
+[[record]]
+what = "fields"
+from = "A"
+fields = ["v_mv"]
+[[record]]
+what = "spikes"
+from = "A"
+END
+    expect 0 run fields.toml --quiet --record fields.h5
+    expect 0 inspect fields.1.v_mv.h5
+    prints "samples of a field (SONATA report)"
+    prints "population A: 10 samples of 64 columns, every 1 ms, 1 to 10 ms, values -64.9619 to "
+    prints ", in mV"
+    prints "and more columns than the first 64"
+    expect 0 inspect fields.h5
+    prints "population A: 0 spikes"
+    expect 0 inspect "$genomes/gallery/sonata_edges.h5"
+    prints "synapses (SONATA edges)"
+    prints "population A_to_A: 7 edges, syn_weight, delay"
+    corpus=$genomes/../tests/fuzz/corpus/sonata
+    for name in crash_heap crash_read cut head symbols; do
+        expect 2 inspect "$corpus/$name.h5"
+        holds [ "$(wc -l <err)" -eq 1 ]
+        holds [ ! -s out ]
+    done
+fi
+
+# ---- a degree of 0 is one, by distance too, and where nothing is in reach ----
+for draw in in out; do
+    for multiple in true false; do
+        cat >degree.toml <<END
+format = 1
+[run]
+dt_ms = 0.1
+bursts = 5
+[area.A]
+model = "lif_psc_delta"
+voxels = [4, 4, 1]
+[[map]]
+from = "A"
+to = "A"
+rule = "distance"
+draw = "fixed_${draw}_degree"
+degree = 0
+multiple = $multiple
+self = false
+kernel = { constant = 1 }
+mask = { sphere = 0.5 }
+weight_mv = 1
+delay_ms = 1
+END
+        expect 0 run degree.toml --quiet --json degree.json
+        holds [ "$(value synapses degree.json)" = 0 ]
+        expect 0 resolve degree.toml
+        prints "degree = 0"
+        cp out resolved.toml
+        expect 0 run resolved.toml --quiet --json again.json
+        holds [ "$(value genome_hash degree.json)" = "$(value genome_hash again.json)" ]
+    done
+done
+expect 2 run degree.toml --quiet --set map.1.degree=1
+says "has 0 targets in reach, wanted at least 1"
+
+# ---- limits and steps are in the texts ----
+expect 0 doc limits
+prints "areas                                             4096"
+awk 'BEGIN { print "format = 1"; for (i = 0; i < 4097; i++)
+    printf "[area.a%d]\nmodel = \"lif_psc_delta\"\nneurons = 1\n", i }' >many.toml
+expect 2 check many.toml
+says "4097 areas, wanted at most 4096"
+expect 0 doc step
+prints "weights of izhikevich"
+prints "mean and sd of a stimulus of kind normal"
+for name in izhikevich lif_psc_delta lif_psc_exp lif_psc_exp2; do
+    expect 0 doc $name
+    grep -q "weight \* dt_ms\|doc step" out || bad "doc $name says nothing of dt_ms"
+done
+expect 0 doc normal
+prints "of what is added in a burst: as dt_ms changes, so must it (doc step)"
+cat >step.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.001
+bursts = 10
+[area.A]
+model = "lif_psc_delta"
+neurons = 1
+tau_m_ms = 20
+END
+expect 0 run step.toml --quiet
+expect 0 check step.toml
+says "step.toml:5:7: area A: its membrane time constant is 2e+04 bursts"
+
+done_checks
