@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "connectome/connectome.h"
+#include "digest_parts.h"
 #include "engine_trace.h"
 
 enum { MAX_OVERRIDES = 8 };
@@ -114,8 +115,10 @@ static uint64_t check_second(const row *r, const vly_connectome *connectome)
              (long)getpid());
     assert_ok(vly_connectome_save(connectome, path, &error), error);
     int status = trace_second(path, r->bursts, &t);
+    bool same = digest_parts_check(connectome, path, r->bursts, r->genome);
     unlink(path);
     assert_int_equal(status, 0);
+    assert_true(same);
     uint64_t n_failed = check_one(r, &t, "the second simulator");
     trace_free(&t);
     return n_failed;
