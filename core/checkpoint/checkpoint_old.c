@@ -1,231 +1,113 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One section: compressed by zstd into blocks of 1 MiB, each of which goes into
- * the checksum and the file; and back. The checksum is of the stored bytes and
- * is looked at before zstd sees any of them.
+ * Sections of a file of version 1: each is one frame of zstd, with a checksum
+ * that is chained over blocks of 1 MiB. Read only; README.md has the layout.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <zstd.h>
-#include <zstd_errors.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/thread.h"
 #include "checkpoint/checkpoint_format.h"
 
-/* The state of the microcircuit (a tenth, 94 KB) becomes as small at level 1 as
- * at level 3, that of a stress net (0.8 MB) 6% larger, in two thirds and a
- * quarter of the time (zstd 1.5.4 on one core: 262 and 390 MB/s). */
-enum { LEVEL = 1, WORKERS_MAX = 4 };
-/* Below this a thread of zstd costs more than it saves: its jobs are of 512 KB
- * at least. */
-static const uint64_t workers_bytes = UINT64_C(8) << 20;
-
-struct vly_pack {
-    int file;
-    const char *path;
-    ZSTD_CCtx *zstd;
-    unsigned char *block; /* [VLY_CHECKPOINT_BLOCK] */
-    size_t n_block;
-    uint64_t left; /* bytes that are still to come */
-    uint64_t stored_bytes;
-    vly_hash sum;
-};
-
-vly_hash vly_checkpoint_block_sum(vly_hash sum, const void *bytes, size_t n)
+static vly_status check_entry(const vly_checkpoint_source *source,
+                              const vly_checkpoint_entry_1 *entry,
+                              uint32_t part, uint64_t at, vly_error *error)
 {
-    return vly_hash_bytes(sum, bytes, n);
-}
-
-vly_status vly_checkpoint_damaged(vly_error *error, const char *path,
-                                  const char *format, ...)
-{
-    char text[600];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return vly_fail(error, VLY_E_PARSE, "%s: damaged checkpoint: %s", path,
-                    text);
-}
-
-/* ---- pack -------------------------------------------------------------- */
-
-vly_status vly_pack_create(int file, const char *path, vly_pack **pack,
-                           vly_error *error)
-{
-    vly_pack *made = vly_calloc(1, sizeof *made);
-    if (!made)
-        return vly_fail_nomem(error, sizeof *made, "a checkpoint");
-    made->file = file;
-    made->path = path;
-    made->block = vly_malloc(1, VLY_CHECKPOINT_BLOCK);
-    made->zstd = ZSTD_createCCtx();
-    if (!made->block || !made->zstd) {
-        vly_pack_destroy(made);
-        return vly_fail_nomem(error, VLY_CHECKPOINT_BLOCK, "a checkpoint");
-    }
-    *pack = made;
+    const char *name = vly_checkpoint_part_name(part);
+    uint64_t left = source->n_bytes - at;
+    if (entry->id != part + 1 ||
+        entry->element_bytes != vly_checkpoint_part_bytes(part) ||
+        entry->offset != at)
+        return vly_checkpoint_damaged(
+            error, source->path, "section %s is not where it should be", name);
+    if (entry->stored_bytes > left)
+        return vly_checkpoint_damaged(error, source->path,
+                                      "section %s has %" PRIu64
+                                      " bytes, %" PRIu64 " are left",
+                                      name, entry->stored_bytes, left);
+    uint64_t most = entry->stored_bytes < UINT64_MAX / VLY_CHECKPOINT_RATIO_MAX
+                        ? entry->stored_bytes * VLY_CHECKPOINT_RATIO_MAX
+                        : UINT64_MAX;
+    if (entry->n > most / entry->element_bytes ||
+        (entry->n == 0) != (entry->stored_bytes == 0))
+        return vly_checkpoint_damaged(error, source->path,
+                                      "section %s claims %" PRIu64
+                                      " elements in %" PRIu64 " bytes",
+                                      name, entry->n, entry->stored_bytes);
     return VLY_OK;
 }
 
-void vly_pack_destroy(vly_pack *pack)
+static vly_status read_table(const vly_checkpoint_source *source,
+                             vly_checkpoint_entry_1 table[VLY_PARTS],
+                             vly_error *error)
 {
-    if (!pack)
-        return;
-    ZSTD_freeCCtx(pack->zstd);
-    vly_free(pack->block);
-    vly_free(pack);
-}
-
-static vly_status zstd_failed(const vly_pack *pack, size_t result,
-                              vly_error *error)
-{
-    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
-        return vly_fail_nomem(error, pack->left, "zstd");
-    return vly_fail(error, VLY_E_IO, "%s: cannot be written: zstd: %s",
-                    pack->path, ZSTD_getErrorName(result));
-}
-
-vly_status vly_pack_begin(vly_pack *pack, uint32_t id, uint64_t n_bytes,
-                          vly_error *error)
-{
-    pack->left = n_bytes;
-    pack->n_block = 0;
-    pack->stored_bytes = 0;
-    pack->sum = (vly_hash){{id, 0}};
-    size_t result =
-        ZSTD_CCtx_reset(pack->zstd, ZSTD_reset_session_and_parameters);
-    if (!ZSTD_isError(result))
-        result = ZSTD_CCtx_setParameter(pack->zstd, ZSTD_c_compressionLevel,
-                                        (int)LEVEL);
-    if (!ZSTD_isError(result))
-        result = ZSTD_CCtx_setPledgedSrcSize(pack->zstd, n_bytes);
-    if (ZSTD_isError(result))
-        return zstd_failed(pack, result, error);
-    uint32_t cores = vly_thread_cores();
-    int workers = (int)(cores < WORKERS_MAX ? cores : WORKERS_MAX);
-    /* refused by a libzstd that was built without threads: then without */
-    if (n_bytes >= workers_bytes && workers > 1)
-        ZSTD_CCtx_setParameter(pack->zstd, ZSTD_c_nbWorkers, workers);
-    return VLY_OK;
-}
-
-static vly_status put_block(vly_pack *pack, vly_error *error)
-{
-    pack->sum = vly_checkpoint_block_sum(pack->sum, pack->block, pack->n_block);
-    if (!vly_checkpoint_write(pack->file, pack->block, pack->n_block))
-        return vly_fail(error, VLY_E_IO, "%s: cannot be written: %s",
-                        pack->path, strerror(errno));
-    pack->stored_bytes += pack->n_block;
-    pack->n_block = 0;
-    return VLY_OK;
-}
-
-/* Until the input is taken, or, at the end, until all is out. */
-static vly_status feed(vly_pack *pack, const void *bytes, size_t n, bool end,
-                       vly_error *error)
-{
-    ZSTD_inBuffer in = {bytes, n, 0};
-    for (;;) {
-        ZSTD_outBuffer out = {pack->block, VLY_CHECKPOINT_BLOCK, pack->n_block};
-        size_t left = ZSTD_compressStream2(pack->zstd, &out, &in,
-                                           end ? ZSTD_e_end : ZSTD_e_continue);
-        if (ZSTD_isError(left))
-            return zstd_failed(pack, left, error);
-        pack->n_block = out.pos;
-        if (pack->n_block == VLY_CHECKPOINT_BLOCK) {
-            vly_status status = put_block(pack, error);
-            if (status != VLY_OK)
-                return status;
-        }
-        if (end ? left == 0 : in.pos == in.size)
-            return VLY_OK;
-    }
-}
-
-vly_status vly_pack_bytes(vly_pack *pack, const void *bytes, uint64_t n,
-                          vly_error *error)
-{
+    const vly_checkpoint_header *header = &source->header;
+    size_t n_table = VLY_PARTS * sizeof *table;
+    uint64_t at = VLY_CHECKPOINT_HEAD_BYTES_1;
     vly_status status = VLY_OK;
-    if (n > 0)
-        status = feed(pack, bytes, (size_t)n, false, error);
-    if (status == VLY_OK)
-        pack->left -= n;
-    return status;
-}
-
-vly_status vly_pack_end(vly_pack *pack, vly_checkpoint_entry *entry,
-                        vly_error *error)
-{
-    vly_status status = VLY_OK;
-    if (entry->n > 0)
-        VLY_TRY(feed(pack, NULL, 0, true, error));
-    if (pack->n_block > 0)
-        VLY_TRY(put_block(pack, error));
-    entry->stored_bytes = pack->stored_bytes;
-    entry->checksum = pack->sum;
+    if (header->n_sections != VLY_PARTS || header->entry_bytes != sizeof *table)
+        return vly_checkpoint_damaged(error, source->path,
+                                      "%" PRIu32
+                                      " sections with entries of %" PRIu32
+                                      " bytes, wanted %d of %zu",
+                                      header->n_sections, header->entry_bytes,
+                                      (int)VLY_PARTS, sizeof *table);
+    if (source->n_bytes < at)
+        return vly_checkpoint_damaged(
+            error, source->path, "%" PRIu64 " bytes, wanted at least %zu (cut)",
+            source->n_bytes, VLY_CHECKPOINT_HEAD_BYTES_1);
+    VLY_TRY(vly_checkpoint_source_bytes(source, sizeof *header, table, n_table,
+                                        error));
+    vly_hash sum = vly_checkpoint_table_sum(table, n_table);
+    if (memcmp(&sum, &header->table_checksum, sizeof sum) != 0)
+        return vly_checkpoint_damaged(
+            error, source->path, "checksum of the table of sections is wrong");
+    for (uint32_t part = 0; part < VLY_PARTS; part++) {
+        VLY_TRY(check_entry(source, &table[part], part, at, error));
+        at += table[part].stored_bytes;
+    }
+    if (at != source->n_bytes)
+        status = vly_checkpoint_damaged(
+            error, source->path, "%" PRIu64 " bytes behind the last section",
+            source->n_bytes - at);
 out:
     return status;
 }
 
-/* ---- unpack ------------------------------------------------------------ */
+/* ---- one section ------------------------------------------------------- */
 
-static vly_status read_block(int file, const char *path, void *block, size_t n,
-                             uint64_t offset, vly_error *error)
-{
-    unsigned char *to = block;
-    while (n > 0) {
-        ssize_t done = pread(file, to, n, (off_t)offset);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
-                            strerror(errno));
-        if (done == 0)
-            return vly_checkpoint_damaged(error, path,
-                                          "cut while it was being read");
-        to += done;
-        offset += (uint64_t)done;
-        n -= (size_t)done;
-    }
-    return VLY_OK;
-}
-
-static size_t block_of(const vly_checkpoint_entry *entry, uint64_t at)
+static size_t block_of(const vly_checkpoint_entry_1 *entry, uint64_t at)
 {
     uint64_t left = entry->stored_bytes - at;
-    return (size_t)(left < VLY_CHECKPOINT_BLOCK ? left : VLY_CHECKPOINT_BLOCK);
+    return (size_t)(left < VLY_CHECKPOINT_BLOCK_1 ? left
+                                                  : VLY_CHECKPOINT_BLOCK_1);
 }
 
-static vly_status verify(int file, const char *path,
-                         const vly_checkpoint_entry *entry,
+static vly_status verify(const vly_checkpoint_source *source,
+                         const vly_checkpoint_entry_1 *entry,
                          unsigned char *block, vly_error *error)
 {
     vly_hash sum = {{entry->id, 0}};
     for (uint64_t at = 0; at < entry->stored_bytes;) {
         size_t n = block_of(entry, at);
-        vly_status status =
-            read_block(file, path, block, n, entry->offset + at, error);
+        vly_status status = vly_checkpoint_source_bytes(
+            source, entry->offset + at, block, n, error);
         if (status != VLY_OK)
             return status;
-        sum = vly_checkpoint_block_sum(sum, block, n);
+        sum = vly_hash_bytes(sum, block, n);
         at += n;
     }
     if (memcmp(&sum, &entry->checksum, sizeof sum) != 0)
-        return vly_checkpoint_damaged(error, path,
+        return vly_checkpoint_damaged(error, source->path,
                                       "checksum of section %s is wrong",
                                       vly_checkpoint_part_name(entry->id - 1));
     return VLY_OK;
 }
 
 static vly_status not_so_long(const char *path,
-                              const vly_checkpoint_entry *entry,
+                              const vly_checkpoint_entry_1 *entry,
                               vly_error *error)
 {
     return vly_checkpoint_damaged(
@@ -234,16 +116,16 @@ static vly_status not_so_long(const char *path,
         entry->n * entry->element_bytes);
 }
 
-static vly_status inflate(int file, const char *path,
-                          const vly_checkpoint_entry *entry, ZSTD_DCtx *zstd,
+static vly_status inflate(const vly_checkpoint_source *source,
+                          const vly_checkpoint_entry_1 *entry, ZSTD_DCtx *zstd,
                           unsigned char *block, void *to, vly_error *error)
 {
     ZSTD_outBuffer out = {to, (size_t)(entry->n * entry->element_bytes), 0};
     size_t left = 1;
     for (uint64_t at = 0; at < entry->stored_bytes;) {
         size_t n = block_of(entry, at);
-        vly_status status =
-            read_block(file, path, block, n, entry->offset + at, error);
+        vly_status status = vly_checkpoint_source_bytes(
+            source, entry->offset + at, block, n, error);
         if (status != VLY_OK)
             return status;
         at += n;
@@ -253,31 +135,26 @@ static vly_status inflate(int file, const char *path,
             left = ZSTD_decompressStream(zstd, &out, &in);
             if (ZSTD_isError(left))
                 return vly_checkpoint_damaged(
-                    error, path, "section %s: zstd: %s",
+                    error, source->path, "section %s: zstd: %s",
                     vly_checkpoint_part_name(entry->id - 1),
                     ZSTD_getErrorName(left));
             /* another frame, or bytes behind the last one that has room */
             if (in.pos < in.size && (left == 0 || in.pos + out.pos == before))
-                return not_so_long(path, entry, error);
+                return not_so_long(source->path, entry, error);
         }
     }
     if (left != 0 || out.pos != out.size)
-        return not_so_long(path, entry, error);
+        return not_so_long(source->path, entry, error);
     return VLY_OK;
 }
 
-vly_status vly_unpack(int file, const char *path,
-                      const vly_checkpoint_entry *entry, void *to,
-                      vly_error *error)
+static vly_status unpack(const vly_checkpoint_source *source,
+                         const vly_checkpoint_entry_1 *entry,
+                         unsigned char *block, void *to, vly_error *error)
 {
     ZSTD_DCtx *zstd = NULL;
-    unsigned char *block = vly_malloc(1, VLY_CHECKPOINT_BLOCK);
     vly_status status = VLY_OK;
-    if (!block) {
-        status = vly_fail_nomem(error, VLY_CHECKPOINT_BLOCK, "a checkpoint");
-        goto out;
-    }
-    VLY_TRY(verify(file, path, entry, block, error));
+    VLY_TRY(verify(source, entry, block, error));
     if (entry->n == 0)
         goto out;
     zstd = ZSTD_createDCtx();
@@ -285,9 +162,55 @@ vly_status vly_unpack(int file, const char *path,
         status = vly_fail_nomem(error, ZSTD_DStreamInSize(), "zstd");
         goto out;
     }
-    status = inflate(file, path, entry, zstd, block, to, error);
+    status = inflate(source, entry, zstd, block, to, error);
 out:
     ZSTD_freeDCtx(zstd);
+    return status;
+}
+
+/* ---- all --------------------------------------------------------------- */
+
+static vly_status unpack_all(vly_checkpoint_source *source,
+                             const vly_checkpoint_entry_1 table[VLY_PARTS],
+                             unsigned char *block, vly_error *error)
+{
+    for (uint32_t part = 0; part < VLY_PARTS; part++) {
+        const vly_checkpoint_entry_1 *entry = &table[part];
+        vly_checkpoint_piece *piece = &source->pieces[part];
+        piece->entry =
+            (vly_checkpoint_entry){.id = part + 1,
+                                   .type = vly_checkpoint_part_type(part),
+                                   .element_bytes = entry->element_bytes,
+                                   .n = entry->n,
+                                   .n_frames = entry->n > 0};
+        piece->stored_bytes = entry->stored_bytes;
+        piece->owned = vly_malloc((size_t)entry->n, entry->element_bytes);
+        if (!piece->owned)
+            return vly_fail_nomem(error, entry->n * entry->element_bytes,
+                                  "a checkpoint");
+        vly_status status = unpack(source, entry, block, piece->owned, error);
+        if (status != VLY_OK)
+            return status;
+    }
+    return VLY_OK;
+}
+
+vly_status vly_checkpoint_read_old(vly_checkpoint_source *source,
+                                   vly_error *error)
+{
+    vly_checkpoint_entry_1 table[VLY_PARTS];
+    unsigned char *block = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(read_table(source, table, error));
+    block = vly_malloc(1, VLY_CHECKPOINT_BLOCK_1);
+    source->pieces = vly_calloc(VLY_PARTS, sizeof *source->pieces);
+    if (!block || !source->pieces) {
+        status = vly_fail_nomem(error, VLY_CHECKPOINT_BLOCK_1, "a checkpoint");
+        goto out;
+    }
+    source->n_pieces = VLY_PARTS;
+    status = unpack_all(source, table, block, error);
+out:
     vly_free(block);
     return status;
 }
