@@ -279,6 +279,39 @@ static void not_written(void **unused)
     unmake(&m);
 }
 
+/* The n-th allocation fails, of saving and of loading: said, and nothing is
+ * left. (The state is small: no thread that it could do without.) */
+static void without_memory(void **unused)
+{
+    made_up m;
+    vly_error error = VLY_ERROR_INIT;
+    (void)unused;
+    make(&m, false);
+    for (int loads = 0; loads < 2; loads++) {
+        uint64_t n = 1;
+        for (;; n++) {
+            vly_checkpoint *read = NULL;
+            uint64_t live = vly_memory_live();
+            vly_memory_fail_at(n);
+            vly_status status =
+                loads ? vly_checkpoint_load(path_of("all"), &read, NULL, &error)
+                      : vly_checkpoint_save(&m.checkpoint, path_of("all"), 1,
+                                            NULL, &error);
+            bool came = vly_memory_fail_at(0) == 0;
+            vly_checkpoint_destroy(read);
+            assert_int_equal(vly_memory_live(), live);
+            if (status == VLY_OK) {
+                assert_false(came);
+                break;
+            }
+            assert_int_equal(status, VLY_E_NOMEM);
+            assert_null(read);
+        }
+        assert_in_range(n, 8, 200);
+    }
+    unmake(&m);
+}
+
 /* ---- every field of the tables ----------------------------------------- */
 
 enum { N_FRAMES = 14 };
@@ -445,6 +478,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(all_comes_back),
     cmocka_unit_test(not_run),
     cmocka_unit_test(not_written),
+    cmocka_unit_test(without_memory),
     cmocka_unit_test(every_byte_of_the_entries),
     cmocka_unit_test(every_byte_of_the_frames),
     cmocka_unit_test(fields_of_the_header),
