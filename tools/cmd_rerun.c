@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "connectome/connectome_digest.h"
 #include "json_reader.h"
 #include "run_job.h"
 
@@ -170,8 +171,14 @@ out:
 static int print_result(const rerun *again, const run_job *job)
 {
     const run_result *result = &job->result;
+    vly_hash digest =
+        vly_connectome_digest(job->build.connectome, job->plan.n_threads);
+    const char *network = json_find_text(&again->manifest, "connectome_digest");
+    /* a manifest of an older version has none */
+    bool same_network =
+        network == NULL || strcmp(network, tool_hash_text(&digest)) == 0;
     bool same = result->digest == again->digest &&
-                result->state_digest == again->state_digest;
+                result->state_digest == again->state_digest && same_network;
     tool_print("%s: %s bursts, %s spikes on %s\n",
                same ? "identical" : "differs",
                tool_thousands(vly_net_burst(job->net)),
@@ -180,6 +187,10 @@ static int print_result(const rerun *again, const run_job *job)
     tool_print("state digest  %016" PRIx64 "\n", result->state_digest);
     if (same)
         return TOOL_EXIT_DONE;
+    if (!same_network)
+        tool_print("another connectome: its digest is %s, the manifest has "
+                   "%.40s\n",
+                   tool_hash_text(&digest), network);
     tool_print("the manifest has %016" PRIx64 " and %016" PRIx64 "\n",
                again->digest, again->state_digest);
     return TOOL_EXIT_DIFFERS;

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
-#include "connectome/connectome.h"
+#include "connectome/connectome_digest.h"
 #include "json_reader.h"
 #include "plugin/probe.h"
 #include "record/digest_log.h"
@@ -128,6 +128,10 @@ vly_status inspect_connectome(const char *path, bool verify, vly_error *error)
     const vly_net_desc *desc = &connectome->desc;
     tool_print("connectome%s\n", verify ? ", checksums verified" : "");
     tool_print("hash         %s\n", tool_hash_text(&connectome->hash));
+    if (verify) { /* it follows rows, and reads all of the file */
+        vly_hash digest = vly_connectome_digest(connectome, 0);
+        tool_print("digest       %s\n", tool_hash_text(&digest));
+    }
     tool_print("genome hash  %s\n", tool_hash_text(&connectome->genome_hash));
     tool_print("neurons      %s\n", tool_thousands(desc->n_neurons));
     tool_print("synapses     %s\n", tool_thousands(desc->n_synapses));
@@ -166,13 +170,17 @@ static void print_recordings(const vly_checkpoint *checkpoint)
     }
 }
 
-static void print_sections(const vly_checkpoint_about *about)
+static void print_sections(const vly_checkpoint *checkpoint)
 {
-    tool_print("\n%-16s %14s %14s\n", "section", "bytes", "in the file");
-    for (uint32_t s = 0; s < about->n_sections; s++)
-        tool_print("%-16s %14s %14s\n", about->sections[s].name,
-                   tool_thousands(about->sections[s].n_bytes),
-                   tool_thousands(about->sections[s].n_stored_bytes));
+    tool_print("\n%-22s %14s %14s %8s\n", "section", "bytes", "in the file",
+               "frames");
+    for (uint32_t s = 0; s < checkpoint->n_sections; s++) {
+        const vly_checkpoint_section *section = &checkpoint->sections[s];
+        tool_print("%-22s %14s %14s %8s\n", section->name,
+                   tool_thousands(section->n_bytes),
+                   tool_thousands(section->n_stored_bytes),
+                   tool_thousands(section->n_frames));
+    }
 }
 
 vly_status inspect_checkpoint(const char *path, vly_error *error)
@@ -187,11 +195,14 @@ vly_status inspect_checkpoint(const char *path, vly_error *error)
     vly_state_get_info(checkpoint->state, &info, NULL); /* cannot fail */
     vly_hash genome = {{info.genome_hash[0], info.genome_hash[1]}};
     vly_hash connectome = {{info.connectome_hash[0], info.connectome_hash[1]}};
+    vly_hash digest = {{info.connectome_digest[0], info.connectome_digest[1]}};
     tool_print("checkpoint, checksums verified\n");
     tool_print("version          %u, by volley %s\n", about.version,
                tool_plain(about.engine, &engine));
     tool_print("genome hash      %s\n", tool_hash_text(&genome));
     tool_print("connectome hash  %s\n", tool_hash_text(&connectome));
+    if (digest.lane[0] != 0 || digest.lane[1] != 0)
+        tool_print("connectome digest %s\n", tool_hash_text(&digest));
     tool_print("bursts           %s\n", tool_thousands(info.bursts));
     tool_print("neurons          %s\n", tool_thousands(info.n_neurons));
     tool_print("spikes           %s\n", tool_thousands(info.spikes));
@@ -203,7 +214,7 @@ vly_status inspect_checkpoint(const char *path, vly_error *error)
                tool_thousands(about.n_file_bytes),
                tool_thousands(info.n_bytes));
     print_recordings(checkpoint);
-    print_sections(&about);
+    print_sections(checkpoint);
     vly_checkpoint_destroy(checkpoint);
     return VLY_OK;
 }

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "checkpoint/checkpoint.h"
+#include "connectome/connectome_digest.h"
 #include "run_job.h"
 
 typedef struct checkpoint_counts {
@@ -144,6 +145,8 @@ vly_status run_checkpoint_open(run_job *job, vly_error *error)
     made->told = true;
     made->counts.last_burst = UINT64_MAX;
     made->error.struct_size = sizeof made->error;
+    /* once and for all: the loop would stand for it at the first snapshot */
+    vly_connectome_digest(job->build.connectome, job->plan.n_threads);
     set_next(made, vly_net_burst(job->net));
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "connectome/connectome_digest.h"
 #include "plugin/registry.h"
 #include "volley_build.h"
 
@@ -165,7 +166,9 @@ static void put_genome(const run_job *job, json_writer *json)
     json_text(json, "genome", plan->path);
     json_text(json, "genome_resolved", "genome.resolved.toml");
     json_text(json, "genome_hash", tool_hash_text(&genome->hash));
+    vly_hash digest = vly_connectome_digest(connectome, plan->n_threads);
     json_text(json, "connectome_hash", tool_hash_text(&connectome->hash));
+    json_text(json, "connectome_digest", tool_hash_text(&digest));
     json_array(json, "overrides");
     for (uint32_t i = 0; i < plan->overrides.n; i++) {
         json_object(json, NULL);

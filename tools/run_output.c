@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "connectome/connectome_digest.h"
 #include "run_job.h"
 
 /* ---- names ------------------------------------------------------------- */
@@ -205,6 +206,8 @@ static vly_status open_stream(run_job *job, const vly_spike_area *areas,
     const vly_connectome *connectome = job->build.connectome;
     vly_stream_head head = {.genome_hash = connectome->genome_hash,
                             .connectome_hash = connectome->hash,
+                            .connectome_digest = vly_connectome_digest(
+                                connectome, job->plan.n_threads),
                             .dt_ms = connectome->desc.dt_ms,
                             .first_burst = job->first_burst,
                             .areas = areas,

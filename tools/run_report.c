@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "connectome/connectome_digest.h"
 #include "device_limits.h"
 #include "weight_notes.h"
 
@@ -255,8 +256,11 @@ void run_report_json(const run_job *job, json_writer *json)
     json_text(json, "genome", job->plan.path);
     json_text(json, "title", genome->title);
     json_text(json, "genome_hash", tool_hash_text(&genome->hash));
+    vly_hash digest =
+        vly_connectome_digest(job->build.connectome, job->plan.n_threads);
     json_text(json, "connectome_hash",
               tool_hash_text(&job->build.connectome->hash));
+    json_text(json, "connectome_digest", tool_hash_text(&digest));
     json_text(json, "backend", stats->backend);
     json_text(json, "device", stats->device);
     json_text(json, "plan", stats->plan);

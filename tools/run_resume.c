@@ -144,6 +144,7 @@ vly_status run_resume_load(run_job *job, vly_error *error)
     if (path == NULL)
         return VLY_OK;
     VLY_TRY(vly_checkpoint_load(path, &job->resumed, NULL, error));
+    VLY_TRY(vly_checkpoint_can_run(job->resumed, path, error));
     VLY_TRY(check_genome(job, error));
     VLY_TRY(check_selection(job, error));
     VLY_TRY(check_recording(job, VLY_RECORDING_SPIKES, "--record",

@@ -101,8 +101,9 @@ static const json_value *find_area(const json_value *summary, const char *name,
 static const char *const seed_names[] = {"network", "state", "input"};
 static const char *const numbers[] = {"bursts", "neurons", "synapses", "spikes",
                                       "synaptic_events"};
-static const char *const texts[] = {"digest", "state_digest", "genome_hash",
-                                    "connectome_hash", "backend"};
+static const char *const texts[] = {
+    "digest",          "state_digest",      "genome_hash",
+    "connectome_hash", "connectome_digest", "backend"};
 static const char *const times[] = {"build_s", "wall_s"};
 
 static vly_status put_head(vly_writer *writer, const sweep_plan *plan,

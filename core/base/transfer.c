@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * read, pread and write, at most VLY_TRANSFER_BYTES a call.
+ * read, pread, write and pwrite, at most VLY_TRANSFER_BYTES a call.
  */
 #include "base/transfer.h"
 
@@ -23,4 +23,9 @@ ssize_t vly_transfer_read_at(int file, void *to, size_t n, uint64_t at)
 ssize_t vly_transfer_write(int file, const void *from, size_t n)
 {
     return write(file, from, part_of(n));
+}
+
+ssize_t vly_transfer_write_at(int file, const void *from, size_t n, uint64_t at)
+{
+    return pwrite(file, from, part_of(n), (off_t)at);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * read, pread and write with a size that a ssize_t can tell: one call moves at
+ * read, pread, write and pwrite with a size that a ssize_t can tell: one call moves at
  * most VLY_TRANSFER_BYTES, as the kernel itself stops at 2 GiB. Callers go on
  * until they have all. Compilers that fortify see the bound, which they miss in
  * most callers ("specified size exceeds maximum object size").
@@ -19,5 +19,7 @@ ssize_t vly_transfer_read(int file, void *to, size_t n);
 /* From byte `at` on; does not move the file's own position. */
 ssize_t vly_transfer_read_at(int file, void *to, size_t n, uint64_t at);
 ssize_t vly_transfer_write(int file, const void *from, size_t n);
+ssize_t vly_transfer_write_at(int file, const void *from, size_t n,
+                              uint64_t at);
 
 #endif

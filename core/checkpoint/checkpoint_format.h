@@ -8,37 +8,42 @@
 #include "checkpoint/checkpoint.h"
 #include "engine/engine.h"
 
-#define VLY_CHECKPOINT_VERSION 1u
+#define VLY_CHECKPOINT_VERSION 2u
+#define VLY_CHECKPOINT_VERSION_OLDEST 1u
 #define VLY_CHECKPOINT_ENDIAN UINT32_C(0x0A0B0C0D)
-/* Checksums are chained over blocks of this size. */
-#define VLY_CHECKPOINT_BLOCK (UINT64_C(1) << 20)
+/* A section is cut into frames of so many elements: as many as fit into 4 MiB,
+ * a power of two, at most 2^20. */
+#define VLY_CHECKPOINT_FRAME_BYTES (UINT64_C(4) << 20)
+#define VLY_CHECKPOINT_FRAME_ELEMENTS (UINT32_C(1) << 20)
 /* A block of zstd is at most 128 KB long and at least 4 bytes in the file: a
  * section that claims more has lied. */
 #define VLY_CHECKPOINT_RATIO_MAX (UINT64_C(1) << 15)
 
-/* X(NAME, name, bytes of an element) in the order of the file */
+/* X(NAME, name, bytes of an element, type) in the order of the file: one
+ * section each, in both versions. */
 #define VLY_CHECKPOINT_TABLE(X)                                                \
-    X(AREAS, "areas", 32)                                                      \
-    X(STATE, "state", 4)                                                       \
-    X(FIRED_ROWS, "fired_rows", 8)                                             \
-    X(FIRED, "fired", 4)                                                       \
-    X(GAINS, "fired_gains", 4)                                                 \
-    X(PENDING, "pending", 24)                                                  \
-    X(CHANGED, "changed", 4)                                                   \
-    X(VALUES, "values", 8)                                                     \
-    X(STIMULI, "stimuli", 32)                                                  \
-    X(WEIGHTS, "weights", 1)                                                   \
-    X(RECORDINGS, "recordings", 64)                                            \
-    X(TEXT, "text", 1)
+    X(AREAS, "areas", 32, RECORD)                                              \
+    X(STATE, "state", 4, U32)                                                  \
+    X(FIRED_ROWS, "fired_rows", 8, U64)                                        \
+    X(FIRED, "fired", 4, U32)                                                  \
+    X(GAINS, "fired_gains", 4, U32)                                            \
+    X(PENDING, "pending", 24, RECORD)                                          \
+    X(CHANGED, "changed", 4, U32)                                              \
+    X(VALUES, "values", 8, F64)                                                \
+    X(STIMULI, "stimuli", 32, RECORD)                                          \
+    X(WEIGHTS, "weights", 1, U8)                                               \
+    X(RECORDINGS, "recordings", 64, RECORD)                                    \
+    X(TEXT, "text", 1, U8)
 
 typedef enum vly_checkpoint_part {
-#define VLY_PART_ENUM(NAME, name, bytes) VLY_PART_##NAME,
+#define VLY_PART_ENUM(NAME, name, bytes, type) VLY_PART_##NAME,
     VLY_CHECKPOINT_TABLE(VLY_PART_ENUM)
 #undef VLY_PART_ENUM
-        VLY_PARTS
+        VLY_PARTS,
+    /* any number of these, from version 2 on */
+    VLY_PART_PLASTIC = VLY_PARTS, /* weights of one projection */
+    VLY_PART_TRACE                /* one column of one area */
 } vly_checkpoint_part;
-_Static_assert((int)VLY_PARTS <= (int)VLY_CHECKPOINT_SECTIONS_MAX,
-               "about has room for all");
 
 typedef struct vly_checkpoint_header {
     char magic[8];
@@ -58,24 +63,52 @@ typedef struct vly_checkpoint_header {
     uint32_t n_neurons;
     uint32_t n_resumes;
     char engine[24];
-    uint8_t reserved[64];
+    vly_hash connectome_digest; /* from here on 0 in version 1 */
+    uint64_t n_frames;
+    vly_hash frames_checksum;
+    uint8_t reserved[24];
     vly_hash table_checksum;
     vly_hash header_checksum;
 } vly_checkpoint_header;
 VLY_SEAL(vly_checkpoint_header, 240);
 
+/* Behind the header: a section. */
 typedef struct vly_checkpoint_entry {
-    uint32_t id; /* vly_checkpoint_part + 1 */
+    uint32_t id;   /* vly_checkpoint_part + 1 */
+    uint32_t type; /* vly_stored */
     uint32_t element_bytes;
+    uint32_t frame_elements;
     uint64_t n; /* elements */
+    uint64_t first_frame;
+    uint64_t n_frames;
+    uint32_t index; /* of the projection or area */
+    uint32_t reserved;
+    char name[VLY_TRACE_NAME_BYTES]; /* of a trace */
+} vly_checkpoint_entry;
+VLY_SEAL(vly_checkpoint_entry, 80);
+
+/* Behind the sections' entries: a frame of zstd that stands alone. */
+typedef struct vly_checkpoint_frame {
+    uint64_t offset;
+    uint64_t stored_bytes;
+    vly_hash checksum; /* of the stored bytes, and of which frame it is */
+} vly_checkpoint_frame;
+VLY_SEAL(vly_checkpoint_frame, 32);
+
+/* A section of version 1: one frame of zstd. */
+typedef struct vly_checkpoint_entry_1 {
+    uint32_t id;
+    uint32_t element_bytes;
+    uint64_t n;
     uint64_t offset;
     uint64_t stored_bytes;
     vly_hash checksum; /* of the stored bytes */
-} vly_checkpoint_entry;
-VLY_SEAL(vly_checkpoint_entry, 48);
-
-#define VLY_CHECKPOINT_HEAD_BYTES                                              \
-    (sizeof(vly_checkpoint_header) + VLY_PARTS * sizeof(vly_checkpoint_entry))
+} vly_checkpoint_entry_1;
+VLY_SEAL(vly_checkpoint_entry_1, 48);
+/* Its checksums are chained over blocks of this size. */
+#define VLY_CHECKPOINT_BLOCK_1 (UINT64_C(1) << 20)
+#define VLY_CHECKPOINT_HEAD_BYTES_1                                            \
+    (sizeof(vly_checkpoint_header) + VLY_PARTS * sizeof(vly_checkpoint_entry_1))
 
 typedef struct vly_checkpoint_area {
     vly_state_area area;
@@ -99,37 +132,82 @@ _Static_assert(sizeof(vly_pending_input) == 24, "as in the table");
 _Static_assert(sizeof(vly_overlay_stimulus) == 32, "as in the table");
 _Static_assert(sizeof(vly_state_area) == 16, "as in the table");
 
+/* A section in memory: on its way to a file, or from one. */
+typedef struct vly_checkpoint_piece {
+    vly_checkpoint_entry entry;
+    const void *bytes;     /* to be written */
+    void *owned;           /* the same, if it was made or read for this */
+    uint64_t stored_bytes; /* in the file */
+} vly_checkpoint_piece;
+
 vly_hash vly_checkpoint_header_sum(const vly_checkpoint_header *header);
-vly_hash vly_checkpoint_table_sum(const vly_checkpoint_entry table[VLY_PARTS]);
-/* The next block of a section; the first one comes with {{id, 0}}, so that two
- * sections cannot change places. */
-vly_hash vly_checkpoint_block_sum(vly_hash sum, const void *bytes, size_t n);
+/* Of n bytes of a table. */
+vly_hash vly_checkpoint_table_sum(const void *table, size_t n);
+/* section: its place in the table; frame: its place in the section. So no two
+ * can change places. */
+vly_hash vly_checkpoint_frame_sum(uint32_t section, uint64_t frame,
+                                  const void *bytes, size_t n);
 const char *vly_checkpoint_part_name(uint32_t part);
+uint32_t vly_checkpoint_part_bytes(uint32_t part);
+vly_stored vly_checkpoint_part_type(uint32_t part);
+const char *vly_stored_name(vly_stored type);
+uint32_t vly_stored_bytes(vly_stored type);
+/* "state", "plastic_weights 3 i32", "trace 0 x_pre f32" */
+void vly_checkpoint_entry_name(const vly_checkpoint_entry *entry,
+                               char name[64]);
+/* Elements of a frame, and so many frames of n elements. */
+uint32_t vly_checkpoint_frame_elements(uint32_t element_bytes);
+uint64_t vly_checkpoint_frame_count(uint64_t n, uint32_t element_bytes);
+/* Bytes of a frame of the section, unpacked. */
+size_t vly_checkpoint_frame_bytes(const vly_checkpoint_entry *entry,
+                                  uint64_t frame);
+/* What is wrong with the section of weights or a trace, after the one before
+ * it (NULL: none); NULL: nothing. */
+const char *vly_checkpoint_entry_fault(const vly_checkpoint_entry *entry,
+                                       const vly_checkpoint_entry *before);
 
-/* ---- checkpoint_pack.c ------------------------------------------------- */
+/* ---- checkpoint_frames.c ----------------------------------------------- */
 
-/* One section on its way to a file: compressed, in blocks. */
-typedef struct vly_pack vly_pack;
-
-/* file is the caller's; the pack writes from where it stands. path: for
- * messages. Errors  E_NOMEM */
-vly_status vly_pack_create(int file, const char *path, vly_pack **pack,
+/* Compresses pieces [n_pieces] on several threads and writes their frames one
+ * behind the other from *at, which is then the end of the file. Fills frames,
+ * and the pieces' stored_bytes. The bytes do not depend on the threads.
+ * Errors  E_IO, E_NOMEM */
+vly_status vly_frames_write(int file, const char *path,
+                            vly_checkpoint_piece *pieces, uint32_t n_pieces,
+                            vly_checkpoint_frame *frames, uint64_t *at,
+                            vly_error *error);
+/* Every frame against its checksum, then unpacked to its piece's owned memory.
+ * Errors  E_PARSE, E_IO, E_NOMEM */
+vly_status vly_frames_read(int file, const char *path,
+                           vly_checkpoint_piece *pieces, uint32_t n_pieces,
+                           const vly_checkpoint_frame *frames,
                            vly_error *error);
-void vly_pack_destroy(vly_pack *pack);
-/* n_bytes will come, in pieces. */
-vly_status vly_pack_begin(vly_pack *pack, uint32_t id, uint64_t n_bytes,
-                          vly_error *error);
-vly_status vly_pack_bytes(vly_pack *pack, const void *bytes, uint64_t n,
-                          vly_error *error);
-/* Fills stored_bytes and checksum. */
-vly_status vly_pack_end(vly_pack *pack, vly_checkpoint_entry *entry,
-                        vly_error *error);
+/* Threads that both take at most; for tests. 0: as they like */
+void vly_frames_threads(uint32_t n);
 
-/* The stored bytes against their checksum, then unpacked into to
- * [n * element_bytes]. Errors  E_PARSE, E_IO, E_NOMEM */
-vly_status vly_unpack(int file, const char *path,
-                      const vly_checkpoint_entry *entry, void *to,
-                      vly_error *error);
+/* ---- checkpoint_read.c, checkpoint_old.c ------------------------------- */
+
+/* A file whose header is checked. */
+typedef struct vly_checkpoint_source {
+    const char *path;
+    int file;
+    uint64_t n_bytes;
+    vly_checkpoint_header header;
+    vly_checkpoint_piece *pieces; /* [n_pieces] the parts, then the others */
+    uint32_t n_pieces;
+} vly_checkpoint_source;
+
+/* Opens it and reads header, tables and all sections. deinit in any case. */
+vly_status vly_checkpoint_source_read(vly_checkpoint_source *source,
+                                      vly_error *error);
+void vly_checkpoint_source_deinit(vly_checkpoint_source *source);
+vly_status vly_checkpoint_source_bytes(const vly_checkpoint_source *source,
+                                       uint64_t offset, void *to, size_t n,
+                                       vly_error *error);
+/* Version 1: the table and all sections. */
+vly_status vly_checkpoint_read_old(vly_checkpoint_source *source,
+                                   vly_error *error);
+
 /* Errors  E_PARSE "path: damaged checkpoint: ..." */
 vly_status vly_checkpoint_damaged(vly_error *error, const char *path,
                                   const char *format, ...)

@@ -1,201 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A file into a state. Nothing in it is believed before it is checked: magic,
- * version, sizes, checksums, then every count and index of the content; only
- * what follows from the connectome is left to vly_state_fits.
+ * The sections of a file into a state. Their checksums are checked already, by
+ * checkpoint_read.c; here every count and index of the content is; only what
+ * follows from the connectome is left to vly_state_fits.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/transfer.h"
 #include "checkpoint/checkpoint_format.h"
 
-typedef struct loading {
-    const char *path;
-    int file;
-    uint64_t n_bytes;
-    vly_checkpoint_header header;
-    vly_checkpoint_entry table[VLY_PARTS];
-    void *sections[VLY_PARTS]; /* unpacked, until the state takes them */
-} loading;
+typedef vly_checkpoint_source loading;
 
-static vly_status read_at(const loading *work, uint64_t offset, void *to,
-                          size_t n, vly_error *error)
+/* Elements of a part. */
+static uint64_t count(const loading *work, uint32_t part)
 {
-    unsigned char *bytes = to;
-    for (size_t at = 0; at < n;) {
-        ssize_t done =
-            vly_transfer_read_at(work->file, bytes + at, n - at, offset + at);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s",
-                            work->path, strerror(errno));
-        if (done == 0)
-            return vly_checkpoint_damaged(error, work->path,
-                                          "cut while it was being read");
-        at += (size_t)done;
-    }
-    return VLY_OK;
-}
-
-/* ---- header and table -------------------------------------------------- */
-
-static vly_status check_version(const loading *work, vly_error *error)
-{
-    uint32_t found = work->header.version;
-    if (found == VLY_CHECKPOINT_VERSION)
-        return VLY_OK;
-    return vly_fail(error, VLY_E_PARSE,
-                    "%s: checkpoint of version %" PRIu32
-                    ", %s than the version %u that this engine reads",
-                    work->path, found,
-                    found < VLY_CHECKPOINT_VERSION ? "older" : "newer",
-                    VLY_CHECKPOINT_VERSION);
-}
-
-/* Magic and version have their place in every version, so they are looked at
- * even where the rest is missing. */
-static vly_status check_magic(loading *work, vly_error *error)
-{
-    size_t n = sizeof work->header;
-    n = work->n_bytes < n ? (size_t)work->n_bytes : n;
-    vly_status status = read_at(work, 0, &work->header, n, error);
-    if (status != VLY_OK)
-        return status;
-    size_t n_magic = sizeof work->header.magic;
-    if (memcmp(work->header.magic, VLY_CHECKPOINT_MAGIC,
-               n < n_magic ? n : n_magic) != 0)
-        return vly_fail(error, VLY_E_PARSE,
-                        "%s: not a checkpoint: it does not begin with %s",
-                        work->path, VLY_CHECKPOINT_MAGIC);
-    if (n >= offsetof(vly_checkpoint_header, file_bytes)) {
-        if (work->header.endian != VLY_CHECKPOINT_ENDIAN)
-            return vly_checkpoint_damaged(
-                error, work->path,
-                "byte order 0x%08" PRIX32 ", wanted 0x%08" PRIX32,
-                work->header.endian, VLY_CHECKPOINT_ENDIAN);
-        status = check_version(work, error);
-    }
-    if (status == VLY_OK && work->n_bytes < VLY_CHECKPOINT_HEAD_BYTES)
-        return vly_checkpoint_damaged(
-            error, work->path, "%" PRIu64 " bytes, wanted at least %zu (cut)",
-            work->n_bytes, VLY_CHECKPOINT_HEAD_BYTES);
-    return status;
-}
-
-static vly_status check_header(loading *work, vly_error *error)
-{
-    const vly_checkpoint_header *header = &work->header;
-    vly_status status = check_magic(work, error);
-    if (status != VLY_OK)
-        return status;
-    vly_hash sum = vly_checkpoint_header_sum(header);
-    if (memcmp(&sum, &header->header_checksum, sizeof sum) != 0)
-        return vly_checkpoint_damaged(error, work->path,
-                                      "checksum of the header is wrong");
-    if (header->file_bytes != work->n_bytes)
-        return vly_checkpoint_damaged(error, work->path,
-                                      "%" PRIu64 " bytes, wanted %" PRIu64
-                                      " (cut or grown)",
-                                      work->n_bytes, header->file_bytes);
-    if (header->n_sections != VLY_PARTS ||
-        header->entry_bytes != sizeof(vly_checkpoint_entry))
-        return vly_checkpoint_damaged(
-            error, work->path,
-            "%" PRIu32 " sections with entries of %" PRIu32
-            " bytes, wanted %d of %zu",
-            header->n_sections, header->entry_bytes, (int)VLY_PARTS,
-            sizeof(vly_checkpoint_entry));
-    if (memchr(header->engine, 0, sizeof header->engine) == NULL)
-        return vly_checkpoint_damaged(error, work->path,
-                                      "the engine's version does not end");
-    return VLY_OK;
-}
-
-static const uint32_t element_bytes[VLY_PARTS] = {
-#define VLY_PART_BYTES(NAME, name, bytes) bytes,
-    VLY_CHECKPOINT_TABLE(VLY_PART_BYTES)
-#undef VLY_PART_BYTES
-};
-
-static vly_status check_entry(const loading *work, uint32_t part, uint64_t at,
-                              vly_error *error)
-{
-    const vly_checkpoint_entry *entry = &work->table[part];
-    const char *name = vly_checkpoint_part_name(part);
-    uint64_t left = work->n_bytes - at;
-    if (entry->id != part + 1 || entry->element_bytes != element_bytes[part] ||
-        entry->offset != at)
-        return vly_checkpoint_damaged(
-            error, work->path, "section %s is not where it should be", name);
-    if (entry->stored_bytes > left)
-        return vly_checkpoint_damaged(error, work->path,
-                                      "section %s has %" PRIu64
-                                      " bytes, %" PRIu64 " are left",
-                                      name, entry->stored_bytes, left);
-    uint64_t most = entry->stored_bytes < UINT64_MAX / VLY_CHECKPOINT_RATIO_MAX
-                        ? entry->stored_bytes * VLY_CHECKPOINT_RATIO_MAX
-                        : UINT64_MAX;
-    if (entry->n > most / entry->element_bytes ||
-        (entry->n == 0) != (entry->stored_bytes == 0))
-        return vly_checkpoint_damaged(error, work->path,
-                                      "section %s claims %" PRIu64
-                                      " elements in %" PRIu64 " bytes",
-                                      name, entry->n, entry->stored_bytes);
-    return VLY_OK;
-}
-
-static vly_status check_table(loading *work, vly_error *error)
-{
-    uint64_t at = VLY_CHECKPOINT_HEAD_BYTES;
-    vly_status status = VLY_OK;
-    VLY_TRY(read_at(work, sizeof work->header, work->table, sizeof work->table,
-                    error));
-    vly_hash sum = vly_checkpoint_table_sum(work->table);
-    if (memcmp(&sum, &work->header.table_checksum, sizeof sum) != 0)
-        return vly_checkpoint_damaged(
-            error, work->path, "checksum of the table of sections is wrong");
-    for (uint32_t part = 0; part < VLY_PARTS; part++) {
-        VLY_TRY(check_entry(work, part, at, error));
-        at += work->table[part].stored_bytes;
-    }
-    if (at != work->n_bytes)
-        return vly_checkpoint_damaged(
-            error, work->path, "%" PRIu64 " bytes behind the last section",
-            work->n_bytes - at);
-out:
-    return status;
-}
-
-static vly_status unpack_all(loading *work, vly_error *error)
-{
-    for (uint32_t part = 0; part < VLY_PARTS; part++) {
-        const vly_checkpoint_entry *entry = &work->table[part];
-        work->sections[part] =
-            vly_malloc((size_t)entry->n, entry->element_bytes);
-        if (!work->sections[part])
-            return vly_fail_nomem(error, entry->n * entry->element_bytes,
-                                  "a checkpoint");
-        vly_status status = vly_unpack(work->file, work->path, entry,
-                                       work->sections[part], error);
-        if (status != VLY_OK)
-            return status;
-    }
-    return VLY_OK;
+    return work->pieces[part].entry.n;
 }
 
 /* ---- content ----------------------------------------------------------- */
 
 static void *take(loading *work, uint32_t part)
 {
-    void *section = work->sections[part];
-    work->sections[part] = NULL;
+    void *section = work->pieces[part].owned;
+    work->pieces[part].owned = NULL;
     return section;
 }
 
@@ -205,13 +33,13 @@ static vly_status wrong_count(const loading *work, uint32_t part,
     return vly_checkpoint_damaged(
         error, work->path,
         "section %s has %" PRIu64 " elements, wanted %" PRIu64,
-        vly_checkpoint_part_name(part), work->table[part].n, wanted);
+        vly_checkpoint_part_name(part), count(work, part), wanted);
 }
 
 static vly_status make_areas(loading *work, vly_state *state, vly_error *error)
 {
-    const vly_checkpoint_area *areas = work->sections[VLY_PART_AREAS];
-    uint64_t n = work->table[VLY_PART_AREAS].n;
+    const vly_checkpoint_area *areas = work->pieces[VLY_PART_AREAS].owned;
+    uint64_t n = count(work, VLY_PART_AREAS);
     if (n > UINT32_MAX)
         return wrong_count(work, VLY_PART_AREAS, UINT32_MAX, error);
     state->n_areas = (uint32_t)n;
@@ -229,24 +57,23 @@ static vly_status make_areas(loading *work, vly_state *state, vly_error *error)
 static vly_status make_snapshot(loading *work, vly_state *state,
                                 vly_error *error)
 {
-    const vly_checkpoint_entry *table = work->table;
-    uint64_t rows = table[VLY_PART_FIRED_ROWS].n;
+    uint64_t rows = count(work, VLY_PART_FIRED_ROWS);
     if (rows == 0 || rows > UINT32_MAX)
         return wrong_count(work, VLY_PART_FIRED_ROWS, 1, error);
-    if (table[VLY_PART_GAINS].n != table[VLY_PART_FIRED].n)
-        return wrong_count(work, VLY_PART_GAINS, table[VLY_PART_FIRED].n,
+    if (count(work, VLY_PART_GAINS) != count(work, VLY_PART_FIRED))
+        return wrong_count(work, VLY_PART_GAINS, count(work, VLY_PART_FIRED),
                            error);
     state->snapshot =
         (vly_snapshot){.struct_size = sizeof(vly_snapshot),
                        .n_fired_bursts = (uint32_t)(rows - 1),
                        .burst = work->header.burst,
-                       .n_state_words = table[VLY_PART_STATE].n,
-                       .n_fired = table[VLY_PART_FIRED].n,
+                       .n_state_words = count(work, VLY_PART_STATE),
+                       .n_fired = count(work, VLY_PART_FIRED),
                        .state = take(work, VLY_PART_STATE),
                        .fired_row = take(work, VLY_PART_FIRED_ROWS),
                        .fired = take(work, VLY_PART_FIRED),
                        .fired_gain = take(work, VLY_PART_GAINS),
-                       .n_weight_bytes = table[VLY_PART_WEIGHTS].n};
+                       .n_weight_bytes = count(work, VLY_PART_WEIGHTS)};
     if (state->snapshot.n_weight_bytes > 0)
         state->snapshot.weights = take(work, VLY_PART_WEIGHTS);
     return VLY_OK;
@@ -254,7 +81,7 @@ static vly_status make_snapshot(loading *work, vly_state *state,
 
 static void make_pending(loading *work, vly_state *state)
 {
-    uint64_t n = work->table[VLY_PART_PENDING].n;
+    uint64_t n = count(work, VLY_PART_PENDING);
     state->pending =
         (vly_pending){.entries = take(work, VLY_PART_PENDING), .capacity = n};
     /* sorted is what the entries say, not what the file does */
@@ -268,9 +95,9 @@ static void make_pending(loading *work, vly_state *state)
 static vly_status take_values(loading *work, vly_overlay *overlay,
                               vly_error *error)
 {
-    const uint32_t *n_value = work->sections[VLY_PART_CHANGED];
-    const double *values = work->sections[VLY_PART_VALUES];
-    uint64_t left = work->table[VLY_PART_VALUES].n;
+    const uint32_t *n_value = work->pieces[VLY_PART_CHANGED].owned;
+    const double *values = work->pieces[VLY_PART_VALUES].owned;
+    uint64_t left = count(work, VLY_PART_VALUES);
     for (uint32_t p = 0; p < overlay->n_params; p++) {
         uint32_t n = n_value[p];
         if (n > left)
@@ -287,15 +114,15 @@ static vly_status take_values(loading *work, vly_overlay *overlay,
     }
     if (left != 0)
         return wrong_count(work, VLY_PART_VALUES,
-                           work->table[VLY_PART_VALUES].n - left, error);
+                           count(work, VLY_PART_VALUES) - left, error);
     return VLY_OK;
 }
 
 static vly_status make_overlay(loading *work, vly_state *state,
                                vly_error *error)
 {
-    uint64_t n_params = work->table[VLY_PART_CHANGED].n;
-    uint64_t n_stimuli = work->table[VLY_PART_STIMULI].n;
+    uint64_t n_params = count(work, VLY_PART_CHANGED);
+    uint64_t n_stimuli = count(work, VLY_PART_STIMULI);
     uint64_t sum = 0;
     for (uint32_t a = 0; a < state->n_areas; a++)
         sum += state->areas[a].n_params;
@@ -312,7 +139,7 @@ static vly_status make_overlay(loading *work, vly_state *state,
     for (uint32_t a = 0; a < state->n_areas; a++)
         overlay->first[a + 1] = overlay->first[a] + state->areas[a].n_params;
     if (n_stimuli > 0)
-        memcpy(overlay->stimuli, work->sections[VLY_PART_STIMULI],
+        memcpy(overlay->stimuli, work->pieces[VLY_PART_STIMULI].owned,
                (size_t)n_stimuli * sizeof *overlay->stimuli);
     return take_values(work, overlay, error);
 }
@@ -324,6 +151,8 @@ static vly_status make_state(loading *work, vly_state *state, vly_error *error)
     vly_status status = VLY_OK;
     state->genome_hash = header->genome_hash;
     state->connectome_hash = header->connectome_hash;
+    if (header->version > 1)
+        state->connectome_digest = header->connectome_digest;
     state->n_neurons = header->n_neurons;
     state->digest = header->digest;
     state->counters = (vly_counters){.spikes = header->spikes,
@@ -349,10 +178,11 @@ out:
 static vly_status make_recordings(loading *work, vly_checkpoint *made,
                                   vly_error *error)
 {
-    const vly_checkpoint_recording *from = work->sections[VLY_PART_RECORDINGS];
-    const char *text = work->sections[VLY_PART_TEXT];
-    uint64_t n = work->table[VLY_PART_RECORDINGS].n;
-    uint64_t n_text = work->table[VLY_PART_TEXT].n;
+    const vly_checkpoint_recording *from =
+        work->pieces[VLY_PART_RECORDINGS].owned;
+    const char *text = work->pieces[VLY_PART_TEXT].owned;
+    uint64_t n = count(work, VLY_PART_RECORDINGS);
+    uint64_t n_text = count(work, VLY_PART_TEXT);
     uint64_t at = 0;
     uint32_t seen = 0;
     if (n > 2)
@@ -387,37 +217,83 @@ static vly_status make_recordings(loading *work, vly_checkpoint *made,
     return at == n_text ? VLY_OK : wrong_count(work, VLY_PART_TEXT, at, error);
 }
 
+/* ---- weights and traces ------------------------------------------------ */
+
+static vly_status make_others(loading *work, vly_checkpoint *made,
+                              vly_error *error)
+{
+    const vly_state *state = made->state;
+    uint32_t n = work->n_pieces - VLY_PARTS;
+    made->weights = vly_calloc(n, sizeof *made->weights);
+    made->traces = vly_calloc(n, sizeof *made->traces);
+    if (!made->weights || !made->traces)
+        return vly_fail_nomem(error, n * sizeof *made->traces, "a checkpoint");
+    for (uint32_t i = VLY_PARTS; i < work->n_pieces; i++) {
+        const vly_checkpoint_entry *entry = &work->pieces[i].entry;
+        if (entry->id == VLY_PART_PLASTIC + 1) {
+            made->weights[made->n_weights++] =
+                (vly_checkpoint_weights){.projection = entry->index,
+                                         .type = (vly_stored)entry->type,
+                                         .n = entry->n,
+                                         .elements = take(work, i)};
+            continue;
+        }
+        if (entry->index >= state->n_areas ||
+            entry->n != state->areas[entry->index].n_neurons)
+            return vly_checkpoint_damaged(error, work->path,
+                                          "trace %s of area %" PRIu32
+                                          " has %" PRIu64
+                                          " values, not one of each neuron",
+                                          entry->name, entry->index, entry->n);
+        vly_checkpoint_trace *trace = &made->traces[made->n_traces++];
+        *trace = (vly_checkpoint_trace){.area = entry->index,
+                                        .type = (vly_stored)entry->type,
+                                        .n = entry->n,
+                                        .elements = take(work, i)};
+        memcpy(trace->name, entry->name, sizeof trace->name);
+    }
+    return VLY_OK;
+}
+
+vly_status vly_checkpoint_can_run(const vly_checkpoint *checkpoint,
+                                  const char *path, vly_error *error)
+{
+    if (checkpoint->n_weights == 0 && checkpoint->n_traces == 0)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_UNSUPPORTED,
+                    "%s: checkpoint with weights of %" PRIu32
+                    " projections and %" PRIu32
+                    " traces that change while a net runs, which this engine "
+                    "has not; wanted a newer one",
+                    path, checkpoint->n_weights, checkpoint->n_traces);
+}
+
 /* ---- all --------------------------------------------------------------- */
 
-static vly_status open_file(loading *work, vly_error *error)
+static vly_status make_sections(const loading *work, vly_checkpoint *made,
+                                vly_error *error)
 {
-    struct stat info;
-    /* a pipe that nobody writes to would be waited for */
-    work->file = open(work->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (work->file < 0 || fstat(work->file, &info) != 0)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", work->path,
-                        strerror(errno));
-    if (!S_ISREG(info.st_mode))
-        return vly_fail(error, VLY_E_IO,
-                        "%s: cannot be read: not a file, wanted a checkpoint",
-                        work->path);
-    work->n_bytes = (uint64_t)info.st_size;
+    made->sections = vly_calloc(work->n_pieces, sizeof *made->sections);
+    if (!made->sections)
+        return vly_fail_nomem(error, work->n_pieces * sizeof *made->sections,
+                              "a checkpoint");
+    made->n_sections = work->n_pieces;
+    for (uint32_t i = 0; i < work->n_pieces; i++) {
+        const vly_checkpoint_piece *piece = &work->pieces[i];
+        vly_checkpoint_section *section = &made->sections[i];
+        vly_checkpoint_entry_name(&piece->entry, section->name);
+        section->n_bytes = piece->entry.n * piece->entry.element_bytes;
+        section->n_stored_bytes = piece->stored_bytes;
+        section->n_frames = piece->entry.n_frames;
+    }
     return VLY_OK;
 }
 
 static void fill_about(const loading *work, vly_checkpoint_about *about)
 {
     *about = (vly_checkpoint_about){.version = work->header.version,
-                                    .n_file_bytes = work->n_bytes,
-                                    .n_sections = VLY_PARTS};
+                                    .n_file_bytes = work->n_bytes};
     memcpy(about->engine, work->header.engine, sizeof about->engine);
-    for (uint32_t part = 0; part < VLY_PARTS; part++) {
-        const vly_checkpoint_entry *entry = &work->table[part];
-        about->sections[part] =
-            (vly_checkpoint_section){.name = vly_checkpoint_part_name(part),
-                                     .n_bytes = entry->n * entry->element_bytes,
-                                     .n_stored_bytes = entry->stored_bytes};
-    }
 }
 
 vly_status vly_checkpoint_load(const char *path, vly_checkpoint **checkpoint,
@@ -432,22 +308,18 @@ vly_status vly_checkpoint_load(const char *path, vly_checkpoint **checkpoint,
         status = vly_fail_nomem(error, sizeof *made->state, "a checkpoint");
         goto out;
     }
-    VLY_TRY(open_file(&work, error));
-    VLY_TRY(check_header(&work, error));
-    VLY_TRY(check_table(&work, error));
-    VLY_TRY(unpack_all(&work, error));
+    VLY_TRY(vly_checkpoint_source_read(&work, error));
+    VLY_TRY(make_sections(&work, made, error));
     VLY_TRY(make_state(&work, made->state, error));
     VLY_TRY(make_recordings(&work, made, error));
+    VLY_TRY(make_others(&work, made, error));
     made->n_resumes = work.header.n_resumes;
     if (about)
         fill_about(&work, about);
     *checkpoint = made;
     made = NULL;
 out:
-    if (work.file >= 0)
-        close(work.file);
-    for (uint32_t part = 0; part < VLY_PARTS; part++)
-        vly_free(work.sections[part]);
+    vly_checkpoint_source_deinit(&work);
     vly_checkpoint_destroy(made);
     return status;
 }
@@ -456,7 +328,14 @@ void vly_checkpoint_destroy(vly_checkpoint *checkpoint)
 {
     if (!checkpoint)
         return;
+    for (uint32_t k = 0; k < checkpoint->n_weights; k++)
+        vly_free(checkpoint->weights[k].elements);
+    for (uint32_t k = 0; k < checkpoint->n_traces; k++)
+        vly_free(checkpoint->traces[k].elements);
     vly_state_destroy(checkpoint->state);
+    vly_free(checkpoint->weights);
+    vly_free(checkpoint->traces);
+    vly_free(checkpoint->sections);
     vly_free(checkpoint->recordings);
     vly_free(checkpoint->text);
     vly_free(checkpoint);
@@ -468,11 +347,12 @@ vly_status vly_state_load(const char *path, vly_state **state, vly_error *error)
     if (!path || !state)
         return vly_fail(error, VLY_E_INVALID,
                         "vly_state_load: path or state is NULL");
-    vly_status status = vly_checkpoint_load(path, &checkpoint, NULL, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_checkpoint_load(path, &checkpoint, NULL, error));
+    VLY_TRY(vly_checkpoint_can_run(checkpoint, path, error));
     *state = checkpoint->state;
     checkpoint->state = NULL;
+out:
     vly_checkpoint_destroy(checkpoint);
-    return VLY_OK;
+    return status;
 }

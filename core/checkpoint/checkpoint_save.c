@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A state into a file. The sections go out as they are packed; header and table
- * are written last, into the room left for them: until the file is renamed
- * nobody looks at it.
+ * A state into a file. Room is left for header and tables, which are written
+ * last: until the file is renamed nobody looks at it.
  */
 #include <errno.h>
-#include <stddef.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,51 +11,56 @@
 #include "base/memory.h"
 #include "checkpoint/checkpoint_format.h"
 
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "checkpoints are made from memory as it lies: little-endian only"
-#endif
-
-static const struct {
-    const char *name;
-    uint32_t bytes;
-} parts[VLY_PARTS] = {
-#define VLY_PART_ROW(NAME, name, bytes) {name, bytes},
-    VLY_CHECKPOINT_TABLE(VLY_PART_ROW)
-#undef VLY_PART_ROW
-};
-
-const char *vly_checkpoint_part_name(uint32_t part)
-{
-    return part < VLY_PARTS ? parts[part].name : "?";
-}
-
-vly_hash vly_checkpoint_header_sum(const vly_checkpoint_header *header)
-{
-    return vly_hash_bytes((vly_hash){{0, 0}}, header,
-                          offsetof(vly_checkpoint_header, header_checksum));
-}
-
-vly_hash vly_checkpoint_table_sum(const vly_checkpoint_entry table[VLY_PARTS])
-{
-    return vly_hash_bytes((vly_hash){{0, 0}}, table, VLY_PARTS * sizeof *table);
-}
-
 /* What is made for the file, beside what the state holds anyway. */
 typedef struct saving {
     const vly_checkpoint *checkpoint;
     vly_checkpoint_area *areas;
     vly_checkpoint_recording *recordings;
+    double *values; /* of changed parameters, one after the other */
+    char *text;
     uint64_t n_values;
     uint64_t n_text;
-    vly_checkpoint_entry table[VLY_PARTS];
-    vly_pack *pack;
+    vly_checkpoint_piece *pieces; /* [n_pieces] */
+    vly_checkpoint_entry *entries;
+    vly_checkpoint_frame *frames; /* [n_frames] */
+    uint32_t n_pieces;
+    uint64_t n_frames;
 } saving;
 
 static void saving_deinit(saving *work)
 {
-    vly_pack_destroy(work->pack);
     vly_free(work->areas);
     vly_free(work->recordings);
+    vly_free(work->values);
+    vly_free(work->text);
+    vly_free(work->pieces);
+    vly_free(work->entries);
+    vly_free(work->frames);
+}
+
+/* Parameters that were changed, and the recordings' paths, in one piece each.
+ */
+static vly_status join(saving *work, vly_error *error)
+{
+    const vly_overlay *overlay = work->checkpoint->state->overlay;
+    uint64_t at = 0;
+    work->values = vly_malloc((size_t)work->n_values, sizeof *work->values);
+    work->text = vly_malloc((size_t)work->n_text, 1);
+    if (!work->values || !work->text)
+        return vly_fail_nomem(error, work->n_values * sizeof *work->values,
+                              "a checkpoint");
+    for (uint32_t p = 0; p < overlay->n_params; p++) {
+        uint32_t n = overlay->n_value[p];
+        if (n > 0)
+            memcpy(work->values + at, overlay->values[p],
+                   n * sizeof *work->values);
+        at += n;
+    }
+    for (uint32_t r = 0; r < work->checkpoint->n_recordings; r++)
+        memcpy(work->text + work->recordings[r].path,
+               work->checkpoint->recordings[r].path,
+               work->recordings[r].path_bytes);
+    return VLY_OK;
 }
 
 static vly_status saving_init(saving *work, const vly_checkpoint *checkpoint,
@@ -89,10 +93,9 @@ static vly_status saving_init(saving *work, const vly_checkpoint *checkpoint,
         at += work->recordings[r].path_bytes;
     }
     work->n_text = at;
-    return VLY_OK;
+    return join(work, error);
 }
 
-/* Where the elements of a section are, if in one piece. */
 static uint64_t part_count(const saving *work, uint32_t part)
 {
     const vly_state *state = work->checkpoint->state;
@@ -122,6 +125,7 @@ static uint64_t part_count(const saving *work, uint32_t part)
     case VLY_PART_TEXT:
         return work->n_text;
     case VLY_PARTS:
+    case VLY_PART_TRACE:
         break;
     }
     return 0;
@@ -151,53 +155,108 @@ static const void *part_bytes(const saving *work, uint32_t part)
         return state->snapshot.weights;
     case VLY_PART_RECORDINGS:
         return work->recordings;
-    case VLY_PART_VALUES: /* in pieces */
+    case VLY_PART_VALUES:
+        return work->values;
     case VLY_PART_TEXT:
+        return work->text;
     case VLY_PARTS:
+    case VLY_PART_TRACE:
         break;
     }
     return NULL;
 }
 
-static vly_status pack_pieces(const saving *work, uint32_t part,
-                              vly_error *error)
+/* ---- sections ---------------------------------------------------------- */
+
+static void put_piece(saving *work, uint32_t i, vly_checkpoint_entry entry,
+                      const void *bytes)
 {
-    const vly_overlay *overlay = work->checkpoint->state->overlay;
-    vly_status status = VLY_OK;
-    if (part == VLY_PART_VALUES)
-        for (uint32_t p = 0; p < overlay->n_params; p++)
-            VLY_TRY(vly_pack_bytes(work->pack, overlay->values[p],
-                                   8 * (uint64_t)overlay->n_value[p], error));
-    if (part == VLY_PART_TEXT)
-        for (uint32_t r = 0; r < work->checkpoint->n_recordings; r++)
-            VLY_TRY(vly_pack_bytes(
-                work->pack, work->checkpoint->recordings[r].path,
-                strlen(work->checkpoint->recordings[r].path), error));
-out:
-    return status;
+    entry.frame_elements = vly_checkpoint_frame_elements(entry.element_bytes);
+    entry.first_frame = work->n_frames;
+    entry.n_frames = vly_checkpoint_frame_count(entry.n, entry.element_bytes);
+    work->n_frames += entry.n_frames;
+    work->pieces[i] = (vly_checkpoint_piece){.entry = entry, .bytes = bytes};
 }
 
-static vly_status pack_part(saving *work, uint32_t part, uint64_t *at,
-                            vly_error *error)
+static vly_checkpoint_entry typed(uint32_t part, vly_stored type,
+                                  uint32_t index, uint64_t n)
 {
-    vly_checkpoint_entry *entry = &work->table[part];
-    const void *bytes = part_bytes(work, part);
-    vly_status status = VLY_OK;
-    *entry = (vly_checkpoint_entry){.id = part + 1,
-                                    .element_bytes = parts[part].bytes,
-                                    .n = part_count(work, part),
-                                    .offset = *at};
-    uint64_t n_bytes = entry->n * entry->element_bytes;
-    VLY_TRY(vly_pack_begin(work->pack, entry->id, n_bytes, error));
-    if (bytes)
-        VLY_TRY(vly_pack_bytes(work->pack, bytes, n_bytes, error));
-    else
-        VLY_TRY(pack_pieces(work, part, error));
-    VLY_TRY(vly_pack_end(work->pack, entry, error));
-    *at += entry->stored_bytes;
-out:
-    return status;
+    return (vly_checkpoint_entry){.id = part + 1,
+                                  .type = (uint32_t)type,
+                                  .element_bytes = vly_stored_bytes(type),
+                                  .n = n,
+                                  .index = index};
 }
+
+static void put_pieces(saving *work)
+{
+    const vly_checkpoint *checkpoint = work->checkpoint;
+    uint32_t i = 0;
+    for (; i < VLY_PARTS; i++)
+        put_piece(work, i,
+                  (vly_checkpoint_entry){
+                      .id = i + 1,
+                      .type = (uint32_t)vly_checkpoint_part_type(i),
+                      .element_bytes = vly_checkpoint_part_bytes(i),
+                      .n = part_count(work, i)},
+                  part_bytes(work, i));
+    for (uint32_t k = 0; k < checkpoint->n_weights; k++) {
+        const vly_checkpoint_weights *at = &checkpoint->weights[k];
+        put_piece(work, i++,
+                  typed(VLY_PART_PLASTIC, at->type, at->projection, at->n),
+                  at->elements);
+    }
+    for (uint32_t k = 0; k < checkpoint->n_traces; k++) {
+        const vly_checkpoint_trace *at = &checkpoint->traces[k];
+        vly_checkpoint_entry entry =
+            typed(VLY_PART_TRACE, at->type, at->area, at->n);
+        memcpy(entry.name, at->name, sizeof entry.name);
+        put_piece(work, i++, entry, at->elements);
+    }
+}
+
+/* What a reader would refuse is not written. */
+static vly_status check_pieces(const saving *work, vly_error *error)
+{
+    const vly_state *state = work->checkpoint->state;
+    for (uint32_t i = VLY_PARTS; i < work->n_pieces; i++) {
+        const vly_checkpoint_entry *entry = &work->pieces[i].entry;
+        const char *fault = vly_checkpoint_entry_fault(
+            entry, i > VLY_PARTS ? &work->pieces[i - 1].entry : NULL);
+        char name[64];
+        if (!fault && entry->id == VLY_PART_TRACE + 1 &&
+            (entry->index >= state->n_areas ||
+             entry->n != state->areas[entry->index].n_neurons))
+            fault = "has not as many values as its area neurons";
+        if (!fault)
+            continue;
+        vly_checkpoint_entry_name(entry, name);
+        return vly_fail(error, VLY_E_INVALID, "a checkpoint: section %s %s",
+                        name, fault);
+    }
+    return VLY_OK;
+}
+
+static vly_status make_pieces(saving *work, vly_error *error)
+{
+    const vly_checkpoint *checkpoint = work->checkpoint;
+    work->n_pieces = VLY_PARTS + checkpoint->n_weights + checkpoint->n_traces;
+    work->pieces = vly_calloc(work->n_pieces, sizeof *work->pieces);
+    work->entries = vly_calloc(work->n_pieces, sizeof *work->entries);
+    if (!work->pieces || !work->entries)
+        return vly_fail_nomem(error, work->n_pieces * sizeof *work->pieces,
+                              "a checkpoint");
+    put_pieces(work);
+    for (uint32_t i = 0; i < work->n_pieces; i++)
+        work->entries[i] = work->pieces[i].entry;
+    work->frames = vly_calloc((size_t)work->n_frames, sizeof *work->frames);
+    if (!work->frames)
+        return vly_fail_nomem(error, work->n_frames * sizeof *work->frames,
+                              "a checkpoint");
+    return check_pieces(work, error);
+}
+
+/* ---- the file ---------------------------------------------------------- */
 
 static void fill_header(const saving *work, uint64_t file_bytes,
                         vly_checkpoint_header *header)
@@ -207,10 +266,11 @@ static void fill_header(const saving *work, uint64_t file_bytes,
         .version = VLY_CHECKPOINT_VERSION,
         .endian = VLY_CHECKPOINT_ENDIAN,
         .file_bytes = file_bytes,
-        .n_sections = VLY_PARTS,
+        .n_sections = work->n_pieces,
         .entry_bytes = sizeof(vly_checkpoint_entry),
         .genome_hash = state->genome_hash,
         .connectome_hash = state->connectome_hash,
+        .connectome_digest = state->connectome_digest,
         .burst = state->snapshot.burst,
         .digest = state->digest,
         .state_digest = vly_state_words_digest(state),
@@ -219,7 +279,11 @@ static void fill_header(const saving *work, uint64_t file_bytes,
         .candidates = state->counters.candidates,
         .n_neurons = state->n_neurons,
         .n_resumes = work->checkpoint->n_resumes,
-        .table_checksum = vly_checkpoint_table_sum(work->table)};
+        .n_frames = work->n_frames,
+        .frames_checksum = vly_checkpoint_table_sum(
+            work->frames, (size_t)work->n_frames * sizeof *work->frames),
+        .table_checksum = vly_checkpoint_table_sum(
+            work->entries, work->n_pieces * sizeof *work->entries)};
     memcpy(header->magic, VLY_CHECKPOINT_MAGIC, sizeof header->magic);
     size_t n = strlen(vly_version());
     memcpy(header->engine, vly_version(),
@@ -237,17 +301,17 @@ static vly_status write_all(saving *work, int file, const char *path,
                             uint64_t *n_bytes, vly_error *error)
 {
     vly_checkpoint_header header;
-    uint64_t at = VLY_CHECKPOINT_HEAD_BYTES;
+    size_t n_entries = work->n_pieces * sizeof *work->entries;
+    size_t n_frames = (size_t)work->n_frames * sizeof *work->frames;
+    uint64_t at = sizeof header + n_entries + n_frames;
     vly_status status = VLY_OK;
-    if (lseek(file, (off_t)at, SEEK_SET) < 0)
-        return fail_write(error, path);
-    VLY_TRY(vly_pack_create(file, path, &work->pack, error));
-    for (uint32_t part = 0; part < VLY_PARTS; part++)
-        VLY_TRY(pack_part(work, part, &at, error));
+    VLY_TRY(vly_frames_write(file, path, work->pieces, work->n_pieces,
+                             work->frames, &at, error));
     fill_header(work, at, &header);
     if (lseek(file, 0, SEEK_SET) < 0 ||
         !vly_checkpoint_write(file, &header, sizeof header) ||
-        !vly_checkpoint_write(file, work->table, sizeof work->table))
+        !vly_checkpoint_write(file, work->entries, n_entries) ||
+        !vly_checkpoint_write(file, work->frames, n_frames))
         status = fail_write(error, path);
     *n_bytes = at;
 out:
@@ -263,6 +327,7 @@ vly_status vly_checkpoint_save(const vly_checkpoint *checkpoint,
     uint64_t n_bytes = 0;
     vly_status status = VLY_OK;
     VLY_TRY(saving_init(&work, checkpoint, error));
+    VLY_TRY(make_pieces(&work, error));
     VLY_TRY(vly_checkpoint_temporary_open(path, &temporary, error));
     VLY_TRY(write_all(&work, temporary.file, path, &n_bytes, error));
     VLY_TRY(vly_checkpoint_temporary_keep(&temporary, keep, error));

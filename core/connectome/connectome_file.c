@@ -21,6 +21,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "base/transfer.h"
+#include "connectome/connectome_digest.h"
 
 /* ---- save ------------------------------------------------------------- */
 
@@ -155,6 +156,8 @@ vly_status vly_connectome_save(const vly_connectome *connectome,
     if (!temporary)
         VLY_TRY(vly_fail_nomem(error, strlen(path) + 8, "a path"));
     VLY_TRY(vly_image_init(&image, connectome, vly_thread_cores(), error));
+    image.header.digest = vly_connectome_digest(connectome, 0);
+    image.header.header_checksum = vly_header_checksum(&image.header);
     status = save_image(&image, target, temporary, error);
     vly_image_deinit(&image);
 out:
@@ -369,6 +372,15 @@ static vly_status file_copy(vly_file_view *view, int file, vly_storage *storage,
     return VLY_OK;
 }
 
+static vly_status digest_verify(const vly_file_view *view,
+                                const vly_connectome *connectome)
+{
+    vly_hash digest = vly_connectome_digest(connectome, 0);
+    if (memcmp(&digest, &view->header.digest, sizeof digest))
+        return vly_file_damaged(view, "digest of the content is wrong");
+    return VLY_OK;
+}
+
 static vly_status file_read(const char *path, int verify,
                             vly_connectome *connectome, vly_error *error)
 {
@@ -387,6 +399,8 @@ static vly_status file_read(const char *path, int verify,
     VLY_TRY(vly_file_records_read(&view, connectome));
     if (verify)
         VLY_TRY(vly_content_verify(&view, connectome, n_threads));
+    if (verify && view.header.version > 1)
+        VLY_TRY(digest_verify(&view, connectome));
     connectome->n_bytes = storage->n_bytes;
 out:
     if (file >= 0)

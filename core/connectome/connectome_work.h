@@ -28,6 +28,8 @@ typedef struct vly_storage {
     uint64_t n_bytes;
     void *mapped;
     size_t n_mapped;
+    vly_hash digest; /* vly_connectome_digest's, once has_digest is set */
+    _Atomic bool has_digest;
 } vly_storage;
 
 /* NULL without memory. Cleared if clear. Freed with the storage. */

@@ -6,11 +6,13 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/connectome_build.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_check.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_checksum.c
+    ${CMAKE_CURRENT_LIST_DIR}/connectome_digest.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_file.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_image.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_records.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_views.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_work.c
+    ${CMAKE_CURRENT_LIST_DIR}/digest_records.c
     ${CMAKE_CURRENT_LIST_DIR}/draw_words.c
     ${CMAKE_CURRENT_LIST_DIR}/near_neurons.c
     ${CMAKE_CURRENT_LIST_DIR}/quantise.c

@@ -116,6 +116,7 @@ typedef struct vly_state_area {
 struct vly_state {
     vly_hash genome_hash;
     vly_hash connectome_hash;
+    vly_hash connectome_digest; /* 0: not known, the hash is compared */
     uint32_t n_neurons;
     vly_state_area *areas; /* [n_areas] */
     vly_snapshot snapshot;

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "connectome/connectome_digest.h"
 #include "engine/engine.h"
 
 static vly_status copy_area_spikes(const uint64_t *from, uint32_t n,
@@ -72,7 +73,8 @@ out:
     return status;
 }
 
-vly_status vly_net_snapshot(vly_net *net, vly_state **state, vly_error *error)
+/* For this process: without the connectome's digest. */
+static vly_status take(vly_net *net, vly_state **state, vly_error *error)
 {
     vly_status status = vly_net_alive(net, error);
     if (status != VLY_OK)
@@ -80,6 +82,14 @@ vly_status vly_net_snapshot(vly_net *net, vly_state **state, vly_error *error)
     do
         status = vly_state_take(net, state, error);
     while (vly_failover_again(net, &status, error));
+    return status;
+}
+
+vly_status vly_net_snapshot(vly_net *net, vly_state **state, vly_error *error)
+{
+    vly_status status = take(net, state, error);
+    if (status == VLY_OK)
+        (*state)->connectome_digest = vly_connectome_digest(net->connectome, 0);
     return status;
 }
 
@@ -92,6 +102,7 @@ vly_status vly_state_copy(const vly_state *state, vly_state **copy,
         return vly_fail_nomem(error, sizeof *made, "a copy of a snapshot");
     made->genome_hash = state->genome_hash;
     made->connectome_hash = state->connectome_hash;
+    made->connectome_digest = state->connectome_digest;
     made->n_neurons = state->n_neurons;
     made->digest = state->digest;
     made->counters = state->counters;
@@ -267,7 +278,7 @@ vly_status vly_net_swap(vly_net *net, const char *backend, uint32_t n_threads,
     vly_state *state = NULL;
     vly_status status = VLY_OK;
     uint64_t begin = vly_clock_ns();
-    VLY_TRY(vly_net_snapshot(net, &state, error));
+    VLY_TRY(take(net, &state, error));
     uint64_t cost_ns = vly_clock_ns() - begin;
     VLY_TRY(vly_net_revive(net, state, backend, n_threads, NULL, error));
     if (net->failover) {

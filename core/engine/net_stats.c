@@ -37,6 +37,8 @@ vly_status vly_state_get_info(const vly_state *state, vly_state_info *info,
         .genome_hash = {state->genome_hash.lane[0], state->genome_hash.lane[1]},
         .connectome_hash = {state->connectome_hash.lane[0],
                             state->connectome_hash.lane[1]},
+        .connectome_digest = {state->connectome_digest.lane[0],
+                              state->connectome_digest.lane[1]},
         .n_bytes = 4 * snapshot->n_state_words + 8 * snapshot->n_fired +
                    8 * (uint64_t)snapshot->n_fired_bursts +
                    sizeof(vly_pending_input) * state->pending.n};

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "connectome/connectome_digest.h"
 #include "engine/engine.h"
 
 static vly_status wrong(vly_error *error, const char *what, uint64_t found,
@@ -138,12 +139,18 @@ out:
 
 /* ---- beside a connectome ----------------------------------------------- */
 
+/* By the connectome's digest; a file of version 1 has only its hash. */
 static vly_status check_hashes(const vly_state *state,
                                const vly_connectome *connectome,
                                vly_error *error)
 {
-    const vly_hash hashes[] = {state->genome_hash, state->connectome_hash,
-                               connectome->genome_hash, connectome->hash};
+    bool known = (state->connectome_digest.lane[0] |
+                  state->connectome_digest.lane[1]) != 0;
+    const vly_hash hashes[] = {
+        state->genome_hash,
+        known ? state->connectome_digest : state->connectome_hash,
+        connectome->genome_hash,
+        known ? vly_connectome_digest(connectome, 0) : connectome->hash};
     char text[4][33];
     if (memcmp(&hashes[0], &hashes[2], 2 * sizeof hashes[0]) == 0)
         return VLY_OK;

@@ -49,7 +49,8 @@ typedef struct head_sizes {
     size_t n_bytes;
 } head_sizes;
 
-static bool measure(const vly_stream_head *head, head_sizes *sizes)
+static bool measure(const vly_stream_head *head, uint32_t version,
+                    head_sizes *sizes)
 {
     bool fits = true;
     size_t bytes = 0;
@@ -62,7 +63,7 @@ static bool measure(const vly_stream_head *head, head_sizes *sizes)
         sizes->n_text += strlen(report->field) + strlen(report->unit) + 2;
         sizes->n_listed += report->neurons != NULL ? report->n_neurons : 0;
     }
-    bytes = sizeof(vly_stream_file_head) + sizeof(vly_hash) + sizes->n_text;
+    bytes = vly_stream_head_bytes(version) + sizeof(vly_hash) + sizes->n_text;
     fits =
         vly_size_mul(head->n_areas, sizeof(vly_stream_file_area), &part) &&
         vly_size_add(bytes, part, &bytes) &&
@@ -90,11 +91,11 @@ static uint32_t put_text(unsigned char *text, size_t *n, const char *what)
     return at;
 }
 
-static void fill_head(const vly_stream_head *head, const head_sizes *sizes,
-                      unsigned char *bytes)
+static void fill_head(const vly_stream_head *head, uint32_t version,
+                      const head_sizes *sizes, unsigned char *bytes)
 {
     vly_stream_file_head file = {.magic = VLY_STREAM_MAGIC,
-                                 .version = VLY_STREAM_VERSION,
+                                 .version = version,
                                  .endian = VLY_STREAM_ENDIAN,
                                  .head_bytes = sizes->n_bytes,
                                  .genome_hash = head->genome_hash,
@@ -105,11 +106,12 @@ static void fill_head(const vly_stream_head *head, const head_sizes *sizes,
                                  .n_reports = head->n_reports,
                                  .n_listed = sizes->n_listed,
                                  .text_bytes = sizes->n_text,
-                                 .purpose = head->purpose};
+                                 .purpose = head->purpose,
+                                 .connectome_digest = head->connectome_digest};
     size_t n_text = 0;
     unsigned char *text =
         bytes + sizes->n_bytes - sizeof(vly_hash) - sizes->n_text;
-    unsigned char *at = put(bytes, &file, sizeof file);
+    unsigned char *at = put(bytes, &file, vly_stream_head_bytes(version));
     for (uint32_t a = 0; a < head->n_areas; a++) {
         const vly_spike_area *area = &head->areas[a];
         vly_stream_file_area entry = {area->first, area->n_neurons,
@@ -143,17 +145,17 @@ static void seal_head(head_bytes *made)
     memcpy(made->bytes + n, &sum, sizeof sum);
 }
 
-static vly_status make_head(const vly_stream_head *head, head_bytes *made,
-                            vly_error *error)
+static vly_status make_head(const vly_stream_head *head, uint32_t version,
+                            head_bytes *made, vly_error *error)
 {
     head_sizes sizes;
-    if (!measure(head, &sizes))
+    if (!measure(head, version, &sizes))
         return vly_fail_nomem(error, SIZE_MAX, "the head of a stream");
     made->bytes = vly_calloc(sizes.n_bytes, 1);
     if (made->bytes == NULL)
         return vly_fail_nomem(error, sizes.n_bytes, "the head of a stream");
     made->n = sizes.n_bytes;
-    fill_head(head, &sizes, made->bytes);
+    fill_head(head, version, &sizes, made->bytes);
     seal_head(made);
     return VLY_OK;
 }
@@ -211,7 +213,7 @@ vly_status vly_stream_open(const char *path, const vly_stream_head *head,
     vly_status status = make_stream(path, head, &made, error);
     if (status != VLY_OK)
         return status;
-    VLY_TRY(make_head(head, &bytes, error));
+    VLY_TRY(make_head(head, VLY_STREAM_VERSION, &bytes, error));
     VLY_TRY(vly_writer_open(path, false, &made->writer, error));
     VLY_TRY(vly_writer_bytes(made->writer, bytes.bytes, bytes.n, error));
     /* out now: a path that cannot be written should fail before the run */
@@ -252,8 +254,13 @@ static vly_status check_head(const char *path, const vly_stream_head *head,
 {
     head_bytes ours = {NULL, 0};
     unsigned char *theirs = NULL;
+    uint32_t version = 0;
     vly_status status = VLY_OK;
-    VLY_TRY(make_head(head, &ours, error));
+    VLY_TRY(read_at(path, offsetof(vly_stream_file_head, version), &version,
+                    sizeof version, error));
+    if (version != 1) /* another one has another head */
+        version = VLY_STREAM_VERSION;
+    VLY_TRY(make_head(head, version, &ours, error));
     theirs = vly_malloc(ours.n, 1);
     if (theirs == NULL) {
         status = vly_fail_nomem(error, ours.n, "the head of a stream");

@@ -35,6 +35,7 @@ typedef struct vly_stream_report {
 typedef struct vly_stream_head {
     vly_hash genome_hash;
     vly_hash connectome_hash;
+    vly_hash connectome_digest; /* 0 from a stream of version 1 */
     double dt_ms;
     uint64_t first_burst; /* recorded from here on */
     const vly_spike_area *areas;
@@ -54,8 +55,9 @@ typedef struct vly_stream vly_stream;
 vly_status vly_stream_open(const char *path, const vly_stream_head *head,
                            vly_stream **stream, vly_error *error);
 /* Goes on behind this place, which is the end of a block; what stands there is
- * cut off. Errors  as vly_writer_resume; E_PARSE not the stream of this head,
- * or damaged before that place. Cost  one pass over what is gone on with */
+ * cut off. A stream of version 1 stays one. Errors  as vly_writer_resume;
+ * E_PARSE not the stream of this head, or damaged before that place. Cost  one
+ * pass over what is gone on with */
 vly_status vly_stream_resume(const char *path, const vly_stream_head *head,
                              const vly_spike_place *place, vly_stream **stream,
                              vly_error *error);

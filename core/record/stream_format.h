@@ -4,12 +4,14 @@
 #ifndef VOLLEY_RECORD_STREAM_FORMAT_H
 #define VOLLEY_RECORD_STREAM_FORMAT_H
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "record/stream.h"
 
-#define VLY_STREAM_VERSION 1u
+#define VLY_STREAM_VERSION 2u
+#define VLY_STREAM_VERSION_OLDEST 1u
 #define VLY_STREAM_ENDIAN UINT32_C(0x0A0B0C0D)
 
 typedef struct vly_stream_file_head {
@@ -27,8 +29,16 @@ typedef struct vly_stream_file_head {
     uint64_t text_bytes; /* names, fields, units, each with its 0 */
     uint32_t purpose;
     uint32_t reserved;
+    vly_hash connectome_digest; /* not in version 1 */
 } vly_stream_file_head;
-VLY_SEAL(vly_stream_file_head, 104);
+VLY_SEAL(vly_stream_file_head, 120);
+
+/* Bytes of it in a file of this version. */
+static inline size_t vly_stream_head_bytes(uint32_t version)
+{
+    return version == 1 ? offsetof(vly_stream_file_head, connectome_digest)
+                        : sizeof(vly_stream_file_head);
+}
 
 typedef struct vly_stream_file_area {
     uint32_t first;

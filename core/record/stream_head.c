@@ -24,8 +24,10 @@ static vly_status fail_read(const vly_stream_heading *heading, vly_error *error)
 static vly_status read_file_head(vly_stream_heading *heading,
                                  vly_stream_file_head *file, vly_error *error)
 {
+    size_t n_oldest = vly_stream_head_bytes(VLY_STREAM_VERSION_OLDEST);
     errno = 0;
-    size_t n = fread(file, 1, sizeof *file, heading->file);
+    *file = (vly_stream_file_head){.version = 0};
+    size_t n = fread(file, 1, n_oldest, heading->file);
     if (ferror(heading->file))
         return fail_read(heading, error);
     if (n < sizeof file->magic ||
@@ -33,14 +35,22 @@ static vly_status read_file_head(vly_stream_heading *heading,
         return vly_fail(error, VLY_E_PARSE,
                         "%s: not a stream of a recording, wanted one",
                         heading->path);
-    if (n < sizeof *file)
+    if (n < n_oldest)
         return damaged(heading, "it ends in its head", error);
     if (file->endian != VLY_STREAM_ENDIAN)
         return damaged(heading, "written in another byte order", error);
-    if (file->version != VLY_STREAM_VERSION)
+    if (file->version < VLY_STREAM_VERSION_OLDEST ||
+        file->version > VLY_STREAM_VERSION)
         return vly_fail(error, VLY_E_PARSE,
-                        "%s: stream of version %u, wanted %u", heading->path,
-                        file->version, VLY_STREAM_VERSION);
+                        "%s: stream of version %u, wanted %u to %u",
+                        heading->path, file->version, VLY_STREAM_VERSION_OLDEST,
+                        VLY_STREAM_VERSION);
+    n = vly_stream_head_bytes(file->version) - n_oldest;
+    if (fread((unsigned char *)file + n_oldest, 1, n, heading->file) < n) {
+        if (ferror(heading->file))
+            return fail_read(heading, error);
+        return damaged(heading, "it ends in its head", error);
+    }
     return VLY_OK;
 }
 
@@ -48,7 +58,7 @@ static vly_status read_file_head(vly_stream_heading *heading,
 static bool is_sized(const vly_stream_heading *heading,
                      const vly_stream_file_head *file)
 {
-    uint64_t n = sizeof *file + sizeof(vly_hash);
+    uint64_t n = vly_stream_head_bytes(file->version) + sizeof(vly_hash);
     if (file->head_bytes > heading->n_file || file->text_bytes > UINT32_MAX ||
         file->n_listed > UINT64_C(1) << 40)
         return false;
@@ -137,21 +147,23 @@ static vly_status read_parts(vly_stream_heading *heading,
     vly_hash sum = vly_hash_bytes((vly_hash){{0, 0}}, bytes, n_sum);
     if (memcmp(&sum, bytes + n_sum, sizeof sum) != 0)
         return damaged(heading, "the checksum of its head is another", error);
-    const unsigned char *areas = bytes + sizeof *file;
+    const unsigned char *areas = bytes + vly_stream_head_bytes(file->version);
     const unsigned char *reports =
         areas + file->n_areas * sizeof(vly_stream_file_area);
     const unsigned char *listed =
         reports + file->n_reports * sizeof(vly_stream_file_report);
     const char *text = (const char *)(listed + file->n_listed * 4);
-    heading->head = (vly_stream_head){.genome_hash = file->genome_hash,
-                                      .connectome_hash = file->connectome_hash,
-                                      .dt_ms = file->dt_ms,
-                                      .first_burst = file->first_burst,
-                                      .areas = heading->areas,
-                                      .n_areas = file->n_areas,
-                                      .n_reports = file->n_reports,
-                                      .reports = heading->reports,
-                                      .purpose = file->purpose};
+    heading->head =
+        (vly_stream_head){.genome_hash = file->genome_hash,
+                          .connectome_hash = file->connectome_hash,
+                          .connectome_digest = file->connectome_digest,
+                          .dt_ms = file->dt_ms,
+                          .first_burst = file->first_burst,
+                          .areas = heading->areas,
+                          .n_areas = file->n_areas,
+                          .n_reports = file->n_reports,
+                          .reports = heading->reports,
+                          .purpose = file->purpose};
     /* the parts before are multiples of 4 bytes, and malloc's block is aligned
      */
     const void *aligned = listed;
@@ -181,13 +193,13 @@ vly_status vly_stream_heading_read(vly_stream_heading *heading,
     if (heading->bytes == NULL || heading->areas == NULL ||
         heading->reports == NULL)
         return vly_fail_nomem(error, n, "the head of a stream");
-    memcpy(heading->bytes, &file, sizeof file);
+    size_t n_head = vly_stream_head_bytes(file.version);
+    memcpy(heading->bytes, &file, n_head);
     errno = 0;
-    size_t got =
-        fread(heading->bytes + sizeof file, 1, n - sizeof file, heading->file);
+    size_t got = fread(heading->bytes + n_head, 1, n - n_head, heading->file);
     if (ferror(heading->file))
         return fail_read(heading, error);
-    if (got < n - sizeof file)
+    if (got < n - n_head)
         return damaged(heading, "it ends in its head", error);
     status = read_parts(heading, &file, error);
 out:

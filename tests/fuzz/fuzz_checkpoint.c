@@ -61,6 +61,9 @@ static void same_again(const vly_checkpoint *checkpoint)
            "saved again it is another state");
     demand(again->n_recordings == checkpoint->n_recordings,
            "saved again it has other recordings");
+    demand(again->n_weights == checkpoint->n_weights &&
+               again->n_traces == checkpoint->n_traces,
+           "saved again it has other weights or traces");
     vly_checkpoint_destroy(again);
 }
 
@@ -91,48 +94,87 @@ static void try_bytes(const void *data, size_t size)
 }
 
 /* As the file says it is, but with sums that fit. */
-static void mend(uint8_t *bytes, size_t size)
+static void mend_1(uint8_t *bytes, size_t size, vly_checkpoint_header *header)
 {
-    vly_checkpoint_header header;
-    vly_checkpoint_entry table[VLY_PARTS];
-    memcpy(&header, bytes, sizeof header);
-    memcpy(table, bytes + sizeof header, sizeof table);
-    header.file_bytes = size;
+    vly_checkpoint_entry_1 table[VLY_PARTS];
+    if (size < VLY_CHECKPOINT_HEAD_BYTES_1 || size >= VLY_CHECKPOINT_BLOCK_1)
+        return;
+    memcpy(table, bytes + sizeof *header, sizeof table);
     for (uint32_t part = 0; part < VLY_PARTS; part++) {
-        vly_checkpoint_entry *entry = &table[part];
+        vly_checkpoint_entry_1 *entry = &table[part];
         vly_hash sum = {{entry->id, 0}};
         if (entry->offset > size || entry->stored_bytes > size - entry->offset)
             continue;
         if (entry->stored_bytes > 0)
-            sum = vly_checkpoint_block_sum(sum, bytes + entry->offset,
-                                           (size_t)entry->stored_bytes);
+            sum = vly_hash_bytes(sum, bytes + entry->offset,
+                                 (size_t)entry->stored_bytes);
         entry->checksum = sum;
     }
-    header.table_checksum = vly_checkpoint_table_sum(table);
-    header.header_checksum = vly_checkpoint_header_sum(&header);
-    memcpy(bytes, &header, sizeof header);
-    memcpy(bytes + sizeof header, table, sizeof table);
+    header->table_checksum = vly_checkpoint_table_sum(table, sizeof table);
+    memcpy(bytes + sizeof *header, table, sizeof table);
+}
+
+static void mend_2(uint8_t *bytes, size_t size, vly_checkpoint_header *header)
+{
+    size_t at = sizeof *header;
+    size_t left = size - at;
+    if (header->n_sections > left / sizeof(vly_checkpoint_entry))
+        return;
+    size_t n_entries = header->n_sections * sizeof(vly_checkpoint_entry);
+    left -= n_entries;
+    if (header->n_frames > left / sizeof(vly_checkpoint_frame))
+        return;
+    size_t n_frames = (size_t)header->n_frames * sizeof(vly_checkpoint_frame);
+    uint8_t *frames = bytes + at + n_entries;
+    for (uint32_t i = 0; i < header->n_sections; i++) {
+        vly_checkpoint_entry entry;
+        memcpy(&entry, bytes + at + i * sizeof entry, sizeof entry);
+        for (uint64_t k = 0;
+             k < entry.n_frames && entry.first_frame < header->n_frames &&
+             k < header->n_frames - entry.first_frame;
+             k++) {
+            vly_checkpoint_frame frame;
+            uint8_t *to = frames + (entry.first_frame + k) * sizeof frame;
+            memcpy(&frame, to, sizeof frame);
+            if (frame.offset > size || frame.stored_bytes > size - frame.offset)
+                continue;
+            frame.checksum = vly_checkpoint_frame_sum(
+                i, k, bytes + frame.offset, (size_t)frame.stored_bytes);
+            memcpy(to, &frame, sizeof frame);
+        }
+    }
+    header->table_checksum = vly_checkpoint_table_sum(bytes + at, n_entries);
+    header->frames_checksum = vly_checkpoint_table_sum(frames, n_frames);
 }
 
 static void try_mended(const uint8_t *data, size_t size)
 {
-    if (size < VLY_CHECKPOINT_HEAD_BYTES || size >= VLY_CHECKPOINT_BLOCK)
+    vly_checkpoint_header header;
+    if (size < sizeof header)
         return;
     uint8_t *copy = malloc(size);
     demand(copy != NULL, "no memory");
     memcpy(copy, data, size);
-    mend(copy, size);
+    memcpy(&header, copy, sizeof header);
+    header.file_bytes = size;
+    if (header.version == 1)
+        mend_1(copy, size, &header);
+    else
+        mend_2(copy, size, &header);
+    header.header_checksum = vly_checkpoint_header_sum(&header);
+    memcpy(copy, &header, sizeof header);
     try_bytes(copy, size);
     free(copy);
 }
 
 /* ---- a small state, changed --------------------------------------------- */
 
-enum { SECTION_MOST = 512 };
+/* The parts, weights of two projections, two traces. */
+enum { SECTION_MOST = 512, SECTIONS = VLY_PARTS + 4 };
 typedef struct raw_sections {
     vly_checkpoint_header header;
-    vly_checkpoint_entry table[VLY_PARTS];
-    uint8_t bytes[VLY_PARTS][SECTION_MOST];
+    vly_checkpoint_entry table[SECTIONS];
+    uint8_t bytes[SECTIONS][SECTION_MOST];
 } raw_sections;
 
 /* Something in every section. */
@@ -165,19 +207,29 @@ static void fill_state(vly_state *state)
                     .pending = {.entries = pending, .n = 2, .capacity = 2}};
 }
 
-static void make_base(raw_sections *base)
+static void save_base(const char *path)
 {
+    static int32_t weights[] = {70000, -3, 5};
+    static uint8_t bytes[] = {1, 2, 3, 4};
+    static float trace[] = {1, 0.5f, 0.25f};
+    static int16_t counts[] = {7, -7};
     vly_state state;
     vly_error error = VLY_ERROR_INIT;
     vly_recording recordings[] = {
         {.kind = VLY_RECORDING_SPIKES, .path = "a.csv", .n_bytes = 3},
         {.kind = VLY_RECORDING_DIGESTS, .path = "b", .n_bytes = 9}};
-    vly_checkpoint checkpoint = {
-        .state = &state, .recordings = recordings, .n_recordings = 2};
+    vly_checkpoint_weights plastic[] = {{1, VLY_STORED_I32, 3, weights},
+                                        {4, VLY_STORED_U8, 4, bytes}};
+    vly_checkpoint_trace traces[] = {{0, VLY_STORED_F32, "x", 3, trace},
+                                     {1, VLY_STORED_I16, "y_2", 2, counts}};
+    vly_checkpoint checkpoint = {.state = &state,
+                                 .recordings = recordings,
+                                 .n_recordings = 2,
+                                 .weights = plastic,
+                                 .n_weights = 2,
+                                 .traces = traces,
+                                 .n_traces = 2};
     const double values[] = {1.5, -2, 3};
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/fuzz_checkpoint_base.%ld",
-             (long)getpid());
     fill_state(&state);
     demand(vly_overlay_alloc(2, 3, 1, &state.overlay, &error) == VLY_OK,
            error.message);
@@ -190,27 +242,39 @@ static void make_base(raw_sections *base)
     demand(vly_checkpoint_save(&checkpoint, path, 1, NULL, &error) == VLY_OK,
            error.message);
     vly_overlay_destroy(state.overlay);
+}
+
+static void make_base(raw_sections *base)
+{
+    vly_error error = VLY_ERROR_INIT;
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/fuzz_checkpoint_base.%ld",
+             (long)getpid());
+    save_base(path);
     try_file(path); /* as it is, it is good */
-    FILE *file = fopen(path, "rb");
-    demand(file != NULL && fread(base, 1, VLY_CHECKPOINT_HEAD_BYTES, file) ==
-                               VLY_CHECKPOINT_HEAD_BYTES,
-           "the base cannot be read");
-    for (uint32_t part = 0; part < VLY_PARTS; part++) {
-        const vly_checkpoint_entry *entry = &base->table[part];
-        demand(entry->n * entry->element_bytes <= SECTION_MOST, "room");
-        demand(entry->n > 0, "a section without anything");
-        demand(vly_unpack(fileno(file), path, entry, base->bytes[part],
-                          &error) == VLY_OK,
-               error.message);
+    vly_checkpoint_source source = {.path = path, .file = -1};
+    demand(vly_checkpoint_source_read(&source, &error) == VLY_OK,
+           error.message);
+    demand(source.n_pieces == SECTIONS, "another number of sections");
+    base->header = source.header;
+    for (uint32_t i = 0; i < SECTIONS; i++) {
+        const vly_checkpoint_piece *piece = &source.pieces[i];
+        size_t n = (size_t)piece->entry.n * piece->entry.element_bytes;
+        demand(n <= SECTION_MOST, "room");
+        demand(n > 0, "a section without anything");
+        base->table[i] = piece->entry;
+        memcpy(base->bytes[i], piece->owned, n);
     }
-    fclose(file);
+    vly_checkpoint_source_deinit(&source);
     unlink(path);
 }
 
-/* Six bytes: section (or 255, the header), where in words, the new word. One
- * that does not fit into the section changes its number of elements. */
+/* Six bytes: section (or 255, the header; 254, the entry of a section), where
+ * in words, the new word. One that does not fit into the section changes its
+ * number of elements. */
 static void edit(raw_sections *raw, const uint8_t *data)
 {
+    enum { ENTRY_WORDS = sizeof(vly_checkpoint_entry) / 4 };
     uint32_t word;
     size_t at = (size_t)data[1] * 4;
     memcpy(&word, data + 2, sizeof word);
@@ -219,7 +283,18 @@ static void edit(raw_sections *raw, const uint8_t *data)
         memcpy((uint8_t *)&raw->header + at, &word, sizeof word);
         return;
     }
-    uint32_t part = data[0] % VLY_PARTS;
+    if (data[0] == 254) { /* only those behind the parts can be others */
+        vly_checkpoint_entry *entry =
+            &raw->table[VLY_PARTS + data[1] / ENTRY_WORDS % 4];
+        uint64_t n = entry->n;
+        uint32_t bytes = entry->element_bytes;
+        memcpy((uint8_t *)entry + data[1] % ENTRY_WORDS * 4, &word,
+               sizeof word);
+        entry->n = n;
+        entry->element_bytes = bytes;
+        return;
+    }
+    uint32_t part = data[0] % SECTIONS;
     vly_checkpoint_entry *entry = &raw->table[part];
     if (at + 4 <= entry->n * entry->element_bytes)
         memcpy(raw->bytes[part] + at, &word, sizeof word);
@@ -229,30 +304,35 @@ static void edit(raw_sections *raw, const uint8_t *data)
 
 static void pack_again(raw_sections *raw, int file)
 {
-    vly_pack *pack = NULL;
+    vly_checkpoint_piece pieces[SECTIONS];
+    vly_checkpoint_frame frames[SECTIONS];
     vly_error error = VLY_ERROR_INIT;
-    uint64_t at = VLY_CHECKPOINT_HEAD_BYTES;
-    demand(lseek(file, (off_t)at, SEEK_SET) >= 0, "seek");
-    demand(vly_pack_create(file, "fuzz", &pack, &error) == VLY_OK,
-           error.message);
-    for (uint32_t part = 0; part < VLY_PARTS; part++) {
-        vly_checkpoint_entry *entry = &raw->table[part];
-        uint64_t n = entry->n * entry->element_bytes;
-        entry->offset = at;
-        vly_status status = vly_pack_begin(pack, entry->id, n, &error);
-        if (status == VLY_OK)
-            status = vly_pack_bytes(pack, raw->bytes[part], n, &error);
-        if (status == VLY_OK)
-            status = vly_pack_end(pack, entry, &error);
-        demand(status == VLY_OK, error.message);
-        at += entry->stored_bytes;
+    uint64_t n_frames = 0;
+    for (uint32_t i = 0; i < SECTIONS; i++) {
+        vly_checkpoint_entry *entry = &raw->table[i];
+        entry->frame_elements =
+            vly_checkpoint_frame_elements(entry->element_bytes);
+        entry->first_frame = n_frames;
+        entry->n_frames = entry->n > 0;
+        n_frames += entry->n_frames;
+        pieces[i] =
+            (vly_checkpoint_piece){.entry = *entry, .bytes = raw->bytes[i]};
     }
-    vly_pack_destroy(pack);
+    size_t n = (size_t)n_frames * sizeof *frames;
+    uint64_t at = sizeof raw->header + sizeof raw->table + n;
+    demand(vly_frames_write(file, "fuzz", pieces, SECTIONS, frames, &at,
+                            &error) == VLY_OK,
+           error.message);
     raw->header.file_bytes = at;
-    raw->header.table_checksum = vly_checkpoint_table_sum(raw->table);
+    raw->header.n_frames = n_frames;
+    raw->header.frames_checksum = vly_checkpoint_table_sum(frames, n);
+    raw->header.table_checksum =
+        vly_checkpoint_table_sum(raw->table, sizeof raw->table);
     raw->header.header_checksum = vly_checkpoint_header_sum(&raw->header);
     demand(lseek(file, 0, SEEK_SET) >= 0 &&
-               vly_checkpoint_write(file, raw, VLY_CHECKPOINT_HEAD_BYTES),
+               vly_checkpoint_write(file, &raw->header, sizeof raw->header) &&
+               vly_checkpoint_write(file, raw->table, sizeof raw->table) &&
+               vly_checkpoint_write(file, frames, n),
            "head");
 }
 

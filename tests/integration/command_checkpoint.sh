@@ -286,25 +286,25 @@ done
 
 # ---- damaged files: refused by name, by inspect and by run ----
 size=$(wc -c <good.ck)
-for n in 0 1 7 8 12 16 100 239 240 500 815 816 $((size - 1)); do
+for n in 0 1 7 8 12 16 100 239 240 700 1199 1200 1300 $((size - 1)); do
     head -c $n good.ck >cut.ck
     refused 2 "cut.ck" run small.toml --quiet --resume cut.ck
     # of nothing but its name nobody can tell that it is a checkpoint
     [ $n -lt 8 ] || refused 2 "cut.ck: damaged checkpoint" inspect cut.ck
 done
 # a version that came before, and one that will come
-for word in 'older:\000' 'newer:\002'; do
+for word in 'older:\000' 'newer:\003'; do
     cp good.ck version.ck
     # shellcheck disable=SC2059 # the byte
     printf "${word#*:}" |
         dd of=version.ck bs=1 seek=8 conv=notrunc 2>dd.err
-    refused 2 "${word%%:*} than the version 1" run small.toml --quiet \
+    refused 2 "${word%%:*} than the versions 1 to 2" run small.toml --quiet \
         --resume version.ck
-    refused 2 "${word%%:*} than the version 1" inspect version.ck
+    refused 2 "${word%%:*} than the versions 1 to 2" inspect version.ck
 done
 # a byte in the middle of the state
 cp good.ck bits.ck
-printf '\252\252' | dd of=bits.ck bs=1 seek=950 conv=notrunc 2>dd.err
+printf '\252\252' | dd of=bits.ck bs=1 seek=1650 conv=notrunc 2>dd.err
 refused 2 "checksum of section" run small.toml --quiet --resume bits.ck
 
 # ---- a device that is lost: 3, and the run goes on elsewhere ----

@@ -115,6 +115,16 @@ class Run(unittest.TestCase):
                 net.run(50)
                 with net.snapshot() as state:
                     state.save(saved)
+                    digest = state.connectome_digest
+                    self.assertRegex(digest, "^[0-9a-f]{32}$")
+                    self.assertNotEqual(digest, state.connectome_hash)
+                with volley.State.load(saved) as state:
+                    self.assertEqual(state.connectome_digest, digest)
+                # version 1 has none
+                old = os.path.join(os.path.dirname(BRUNEL), "..", "tests",
+                                   "golden", "format1", "format1.vlk")
+                with volley.State.load(old) as state:
+                    self.assertIsNone(state.connectome_digest)
                 net.run(50)
                 want = net.digest
             with volley.load(BRUNEL, "cpu:1", set=SMALL, resume=saved) as net:

@@ -3,6 +3,7 @@
  * one: its resolved text parses to the same hash; 1 and 3 threads build the
  * same connectome, and every map has the synapses that the second rules say;
  * the saved connectome is read back the same;
+ * its digest is the second reader's and the sum of its parts;
  * the second simulator on the saved connectome, cpu:1, cpu:4
  * and a run that swaps halfway give the same digests burst by burst and the
  * same state. At least 90% must fire, and everything of RANDOM_COVERAGE_TABLE
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "connectome/connectome.h"
+#include "digest_parts.h"
 #include "engine_trace.h"
 #include "genome/genome.h"
 #include "random_genome.h"
@@ -169,7 +171,8 @@ static bool build(candidate *c, vly_error *error)
     }
     if (vly_connectome_save(c->connectome, c->path, error))
         return complain(c, "save", error);
-    return saved_connectome_same(c->connectome, c->path);
+    return saved_connectome_same(c->connectome, c->path) &&
+           digest_parts_check(c->connectome, c->path, c->seed, name);
 }
 
 static bool compare(const candidate *c, vly_registry *registry,

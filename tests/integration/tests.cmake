@@ -16,6 +16,7 @@ set(variants cuda:0,plan=partitioned,narrow=1
 # ---- digests: shipped genomes, random genomes -----------------------------
 vly_test(test_golden LABELS integration TIMEOUT 120
          SOURCES test_golden.c engine_trace.c saved_connectome.c
+                 ${CMAKE_SOURCE_DIR}/tests/support/digest_parts.c
          LIBRARIES volley_second DEPENDS cpu ARGUMENTS small)
 vly_test_register(test_golden_large LABELS integration slow
                   COMMAND test_golden large)
@@ -26,6 +27,7 @@ vly_test(test_known_spikes LABELS integration
          SOURCES test_known_spikes.c DEPENDS cpu)
 vly_test(test_random_genomes LABELS integration TIMEOUT 300
          SOURCES test_random_genomes.c engine_trace.c saved_connectome.c
+                 ${CMAKE_SOURCE_DIR}/tests/support/digest_parts.c
          LIBRARIES volley_second volley_second_rules volley_random_genome
          DEPENDS cpu
          ARGUMENTS 0 300)
@@ -238,7 +240,7 @@ if(VOLLEY_SANITIZE MATCHES "thread")
     # that it knows, which a loop that computes does not do.
     list(REMOVE_ITEM command_tests stop sweep)
 endif()
-list(APPEND command_tests checkpoint record)
+list(APPEND command_tests checkpoint formats record)
 foreach(name IN LISTS command_tests)
     vly_test_register(test_command_${name} LABELS integration TIMEOUT 900
         PROCESSES COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_${name}.sh

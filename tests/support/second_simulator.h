@@ -113,6 +113,8 @@ typedef struct second_file {
 int second_file_read(const char *path, second_file *file);
 void second_file_free(second_file *file);
 uint64_t second_mix64(uint64_t x);
+/* The connectome's digest, a sum (second_digest.c). */
+void second_digest(const second_file *file, uint64_t digest[2]);
 
 /* 0 if the coefficients of the file stand in the order of the steps. */
 int second_check_columns(const second_area *area);

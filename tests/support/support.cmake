@@ -2,6 +2,7 @@
 # The second simulator (plain C, of Volley only steps of models) and random
 # genomes.
 add_library(volley_second STATIC
+    ${CMAKE_CURRENT_LIST_DIR}/second_digest.c
     ${CMAKE_CURRENT_LIST_DIR}/second_reader.c
     ${CMAKE_CURRENT_LIST_DIR}/second_ports.c
     ${CMAKE_CURRENT_LIST_DIR}/second_simulator.c)

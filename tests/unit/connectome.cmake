@@ -10,6 +10,10 @@ vly_test(test_connectome_stimulus LABELS unit
     SOURCES test_connectome_stimulus.c connectome_builder.c LIBRARIES m)
 vly_test(test_connectome_file LABELS unit
     SOURCES test_connectome_file.c connectome_builder.c LIBRARIES m)
+vly_test(test_connectome_digest LABELS unit
+    SOURCES test_connectome_digest.c connectome_builder.c
+            ${CMAKE_SOURCE_DIR}/tests/support/digest_parts.c
+    LIBRARIES volley_second m)
 vly_test(test_connectome_cut LABELS unit
     SOURCES test_connectome_cut.c connectome_builder.c LIBRARIES m)
 vly_test(test_connectome_full LABELS unit slow

@@ -53,6 +53,7 @@ static const vly_stream_report reports[] = {
     {2, 1, VLY_TYPE_U32, 2, listed, "refractory", "", 3}};
 static const vly_stream_head head = {.genome_hash = {{1, 2}},
                                      .connectome_hash = {{3, UINT64_MAX}},
+                                     .connectome_digest = {{4, 5}},
                                      .dt_ms = 0.1,
                                      .first_burst = 5,
                                      .areas = areas,
@@ -159,6 +160,7 @@ static void check_head(const char *path)
     assert_int_equal(theirs->purpose, 2);
     assert_true(theirs->dt_ms > 0.0999 && theirs->dt_ms < 0.1001);
     assert_int_equal(theirs->connectome_hash.lane[1], UINT64_MAX);
+    assert_int_equal(theirs->connectome_digest.lane[1], 5);
     assert_string_equal(theirs->reports[0].field, "v_mv");
     assert_string_equal(theirs->reports[0].unit, "mV");
     assert_null(theirs->reports[0].neurons);
@@ -390,6 +392,12 @@ static void goes_on(void **state)
     vly_stream_head other = head;
     write_all(path, whole, n);
     other.genome_hash.lane[0]++;
+    assert_int_equal(
+        vly_stream_resume(path, &other, &places[3], &stream, &error),
+        VLY_E_PARSE);
+    assert_non_null(strstr(error.message, "not the stream of this network"));
+    other = head;
+    other.connectome_digest.lane[1]++;
     assert_int_equal(
         vly_stream_resume(path, &other, &places[3], &stream, &error),
         VLY_E_PARSE);

@@ -139,7 +139,8 @@ class _StateInfo(ctypes.Structure):
                  ("bursts", "spikes", "events", "digest", "state_digest")] +
                 [("genome_hash", ctypes.c_uint64 * 2),
                  ("connectome_hash", ctypes.c_uint64 * 2),
-                 ("n_bytes", ctypes.c_uint64)])
+                 ("n_bytes", ctypes.c_uint64),
+                 ("connectome_digest", ctypes.c_uint64 * 2)])
 
 
 # vly_spikes_fn; the ids as an address: nothing is made of them for each call
@@ -407,6 +408,18 @@ class State(_Handle):
     @property
     def digest(self):
         return self._info().digest
+
+    @property
+    def connectome_hash(self):
+        """32 hex digits, as in manifest.json."""
+        return "%016x%016x" % tuple(self._info().connectome_hash)
+
+    @property
+    def connectome_digest(self):
+        """The same as a sum over all synapses; None if the state was loaded
+        from a checkpoint of version 1, which has none."""
+        digest = tuple(self._info().connectome_digest)
+        return "%016x%016x" % digest if any(digest) else None
 
 
 class Net(_Handle):

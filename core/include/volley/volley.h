@@ -309,6 +309,8 @@ typedef struct vly_state_info {
     uint64_t genome_hash[2];
     uint64_t connectome_hash[2];
     uint64_t n_bytes; /* of fields, fired sets, input, parameters */
+    /* a sum over all of the connectome; 0 in a checkpoint of version 1 */
+    uint64_t connectome_digest[2];
 } vly_state_info;
 /* Errors  E_INVALID struct_size is not that of a vly_state_info */
 VLY_API vly_status vly_state_get_info(const vly_state *state,
