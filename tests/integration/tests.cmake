@@ -335,7 +335,9 @@ if(NOT VOLLEY_SANITIZE)
         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/volley/test-libraries)
     target_link_libraries(many_cores PRIVATE ${CMAKE_DL_LIBS})
 endif()
-vly_test_elsewhere(test_engine_memory test_command_attention test_command_swap)
+vly_test_elsewhere(test_engine_memory CORES 32 DEVICE)
+vly_test_elsewhere(test_command_attention CORES 3)
+vly_test_elsewhere(test_command_swap CORES 3 DEVICE)
 
 # the longest first, or one of them is left over at the end with one core busy
 set_tests_properties(test_tools_memory PROPERTIES COST 100)
