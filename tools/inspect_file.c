@@ -14,6 +14,7 @@
 #include "connectome/connectome.h"
 #include "json_reader.h"
 #include "plugin/probe.h"
+#include "plugin/registry.h"
 #include "record/digest_log.h"
 #include "record/spike_csv.h"
 #include "tool.h"
@@ -234,27 +235,18 @@ static void print_plugin_points(const vly_registry *registry, const char *id)
     tool_print("\n");
 }
 
-/* The plugin alone: were the usual ones loaded too, another file with its id
- * would be there first. */
+/* The plugin alone: nothing else is loaded. */
 vly_status inspect_plugin(const char *path, vly_error *error)
 {
     vly_registry *registry = NULL;
+    vly_plugin_info info = {.struct_size = sizeof info};
     char *full = realpath(path, NULL);
     if (full == NULL)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                         strerror(errno));
-    setenv("VOLLEY_PLUGIN_PATH", full, 1);
-    vly_status status = vly_registry_create(&registry, error);
-    if (status == VLY_OK) {
-        vly_error why = VLY_ERROR_INIT;
-        vly_registry_add(registry, full, &why);
-    }
-    uint32_t n = status == VLY_OK ? vly_registry_count(registry) : 0;
-    for (uint32_t i = 0; i < n; i++) {
-        vly_plugin_info info = {.struct_size = sizeof info};
-        if (vly_registry_info(registry, i, &info) != VLY_OK ||
-            strcmp(info.path, full) != 0)
-            continue;
+    const vly_plugin_places places = {.first = full, .only = true};
+    vly_status status = vly_registry_create_from(&places, &registry, error);
+    if (status == VLY_OK && vly_registry_info(registry, 0, &info) == VLY_OK) {
         print_plugin(&info);
         if (info.status != VLY_OK)
             status = vly_fail(error, info.status, "%s: %s", path, info.reason);

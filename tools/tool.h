@@ -62,6 +62,12 @@ bool tool_signals_stopped(void);
 /* The plugins, searched as vly_registry_create does and in ../lib beside the
  * command. */
 vly_status tool_registry_create(vly_registry **registry, vly_error *error);
+/* Every tool_registry_create from now on has this file before all others: the
+ * user named it as a plugin. *real is its path as the registry lists it, which
+ * stays until the next call.
+ * Errors  E_IO there is no such file */
+vly_status tool_plugin_first(const char *path, const char **real,
+                             vly_error *error);
 /* mkdir; errno says why not. If the command fails, or is stopped by a signal,
  * before anything is in the folder, it is removed again. */
 vly_status tool_folder_make(const char *folder);

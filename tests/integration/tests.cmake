@@ -218,6 +218,7 @@ set(command_tests
     monitor
     series
     nvml
+    trust
     readme)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
