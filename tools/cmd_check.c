@@ -222,9 +222,10 @@ static void print_sums(const vly_genome *genome, const vly_connectome *built)
 
 static void print_check(const vly_genome *genome, const vly_connectome *built)
 {
+    tool_plain_text title;
     tool_print("%s%s%s: ok\n\n", genome->path,
                genome->title != NULL ? ", " : "",
-               genome->title != NULL ? genome->title : "");
+               genome->title != NULL ? tool_plain(genome->title, &title) : "");
     print_areas(genome);
     print_pairs(genome, built);
     print_stimuli(genome);

@@ -55,8 +55,9 @@ vly_status inspect_genome(const char *path, const tool_overrides *overrides,
         vly_genome_load(path, overrides->list, overrides->n, &genome, error);
     if (status != VLY_OK)
         return status;
+    tool_plain_text title;
     tool_print("genome%s%s\n", genome->title != NULL ? ": " : "",
-               genome->title != NULL ? genome->title : "");
+               genome->title != NULL ? tool_plain(genome->title, &title) : "");
     tool_print("hash       %s\n", tool_hash_text(&genome->hash));
     tool_print("length     %s bursts of %g ms\n",
                tool_thousands(genome->n_bursts), genome->dt_ms);
@@ -334,8 +335,9 @@ vly_status inspect_spikes(const char *path, vly_error *error)
 
 static void print_member(const json_value *member)
 {
+    tool_plain_text text;
     if (member->kind == JSON_TEXT)
-        tool_print("%-18s %s\n", member->key, member->text);
+        tool_print("%-18s %s\n", member->key, tool_plain(member->text, &text));
     else if (member->kind == JSON_NUMBER)
         tool_print("%-18s %s\n", member->key, tool_number_text(member->number));
     else if (member->kind == JSON_BOOL)

@@ -147,10 +147,10 @@ has_escape() {
     grep -q "$escape" out err
 }
 VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$PWD/odd${escape}[2J.so expect 0 plugins
-prints "odd?[2J"
+prints "odd\x1b[2J"
 holds eval "! has_escape"
 expect 4 run "missing${escape}[2J"
-says "missing?[2J"
+says "missing\x1b[2J"
 holds eval "! has_escape"
 
 # ---- device or plugin: 3 ----

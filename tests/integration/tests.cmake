@@ -218,6 +218,7 @@ set(command_tests
     series
     nvml
     trust
+    plain
     readme)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
