@@ -146,4 +146,37 @@ says "has mode 0777"
 says "plugin trap: there is none with this id"
 holds rests
 VOLLEY_PLUGIN_PATH=$given
+
+# ---- what is shown of a file that a genome names ----
+# tells LINE...: a genome that ends in these lines is refused, and the message
+# has nothing of the file but its place
+tells() {
+    {
+        printf 'format = 1\n[area.A]\nmodel = "lif_psc_delta"\nneurons = 3\n'
+        printf '%s\n' "$@"
+    } >names.toml
+    expect 2 check names.toml
+    says "shadow"
+    holds sh -c '! grep -qi "secret\|daemon" err'
+}
+for text in 'root:$6$secret:19000:0\ndaemon:*:secret\n' \
+    'secret,secret,12\nsecret,daemon\n' 'SECRET=secret\nSECRET=secret\n' \
+    '[secret]\nx = tsecret\n[secret]\n' 'secret = "secret"\n' \
+    '-----secret-----\nsecret\n' '17,secret\nsecret,1\n'; do
+    printf -- "$text" >shadow
+    tells 'tau_m_ms = { file = "shadow" }'
+    tells 'tau_m_ms = { file = "shadow", column = "12" }'
+    tells '[[map]]' 'from = "A"' 'to = "A"' 'rule = "file"' 'file = "shadow"'
+    tells '[area.A.positions]' 'file = "shadow"'
+    tells '[use.B]' 'file = "shadow"'
+done
+# with the name of its column known
+printf 'x:secret_\nsecret\nsecret\nsecret\n' >shadow
+{
+    printf 'format = 1\n[area.A]\nmodel = "lif_psc_delta"\nneurons = 3\n'
+    printf 'tau_m_ms = { file = "shadow", column = "x:secret_" }\n'
+} >names.toml
+expect 2 check names.toml
+says "shadow:2:1: column 1 is text of 6 bytes, wanted a number"
+holds sh -c '! grep -q secret err'
 done_checks
