@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "check_size.h"
 #include "connectome/connectome.h"
 #include "genome/genome_map.h"
@@ -67,7 +68,7 @@ static void print_areas(const vly_genome *genome)
                  area->generator != NULL ? area->generator : area->model->id);
         tool_print("%-24s %-18s %14s %12s\n", area->name, model,
                    tool_thousands(area->n_neurons),
-                   tool_bytes((uint64_t)check_area_bytes(area)));
+                   tool_bytes(vly_count_of(check_area_bytes(area))));
     }
 }
 
@@ -118,10 +119,11 @@ static void print_pairs(const vly_genome *genome, const vly_connectome *built)
         weight_text(pair, weight, sizeof weight);
         delay_text(pair, delay, sizeof delay);
         bool exact = check_pair_exact(pair) || built != NULL;
-        uint64_t n = built != NULL && i < built->desc.n_projections &&
-                             built->desc.n_projections == genome->n_pairs
-                         ? built->projections[i].n_synapses
-                         : (uint64_t)(check_pair_synapses(genome, pair) + 0.5);
+        uint64_t n =
+            built != NULL && i < built->desc.n_projections &&
+                    built->desc.n_projections == genome->n_pairs
+                ? built->projections[i].n_synapses
+                : vly_count_of(check_pair_synapses(genome, pair) + 0.5);
         tool_print(pair_format, pair->map, between, vly_rule_names[pair->rule],
                    exact ? "" : "~", exact ? 16 : 15, tool_thousands(n), weight,
                    delay);
@@ -201,11 +203,11 @@ static void print_sums(const vly_genome *genome, const vly_connectome *built)
         tool_print("memory        connectome %s\n", tool_bytes(built->n_bytes));
     } else {
         tool_print("synapses      %s (%s)\n",
-                   tool_thousands((uint64_t)(size.synapses + 0.5)),
+                   tool_thousands(vly_count_of(size.synapses + 0.5)),
                    size.exact ? "exact" : "expected");
         tool_print("memory        connectome %s, %s while it is compiled%s%s\n",
-                   tool_bytes((uint64_t)size.bytes),
-                   tool_bytes((uint64_t)size.peak_bytes),
+                   tool_bytes(vly_count_of(size.bytes)),
+                   tool_bytes(vly_count_of(size.peak_bytes)),
                    available > 0 ? ", available " : "",
                    available > 0 ? tool_bytes(available) : "");
         if (available > 0 && size.peak_bytes > (double)available)

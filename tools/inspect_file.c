@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "checkpoint/checkpoint.h"
 #include "connectome/connectome.h"
 #include "json_reader.h"
@@ -117,7 +118,7 @@ static void print_projections(const vly_connectome *connectome)
         tool_print("%-14s %-20s %14s %10s %22s %12.2g %9s\n", projection->map,
                    between, tool_thousands(projection->n_synapses), delay,
                    weight, projection->worst_rounding,
-                   tool_bytes((uint64_t)projection_bytes(connectome, i)));
+                   tool_bytes(vly_count_of(projection_bytes(connectome, i))));
     }
 }
 
