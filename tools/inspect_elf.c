@@ -223,8 +223,10 @@ static void print_elf(const elf_file *elf, const vly_hash *hash)
     tool_print("exports     %s: a plugin of Volley\n", VLY_PLUGIN_SYMBOL);
     for (uint32_t k = 0; k < elf->n_needed; k++) {
         char name[NAME_BYTES];
+        tool_plain_text plain;
         if (read_name(elf, elf->needed[k], name))
-            tool_print("%-11s %s\n", k == 0 ? "needs" : "", name);
+            tool_print("%-11s %s\n", k == 0 ? "needs" : "",
+                       tool_plain(name, &plain));
     }
     read_build_id(elf, id);
     if (id[0] != '\0')

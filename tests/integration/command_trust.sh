@@ -10,11 +10,13 @@ VOLLEY_TRAP=$folder/sprung
 export VOLLEY_TRAP
 trap_plugin=$test_plugins/trap.so
 
+# shellcheck disable=SC2317 # called by holds
 # rests: the plugin was not loaded since this was last asked
 rests() {
     [ ! -e sprung ]
 }
 
+# shellcheck disable=SC2317 # called by holds
 # sprung: it was
 sprung() {
     [ -e sprung ] && rm -f sprung
@@ -159,6 +161,7 @@ tells() {
     says "shadow"
     holds sh -c '! grep -qi "secret\|daemon" err'
 }
+# shellcheck disable=SC2016,SC2059 # as it is, with line breaks
 for text in 'root:$6$secret:19000:0\ndaemon:*:secret\n' \
     'secret,secret,12\nsecret,daemon\n' 'SECRET=secret\nSECRET=secret\n' \
     '[secret]\nx = tsecret\n[secret]\n' 'secret = "secret"\n' \
