@@ -266,8 +266,9 @@ static void on_bus(int number, siginfo_t *info, void *context)
 
 void tool_signals_guard(const char *path)
 {
+    static tool_plain_text shown; /* a handler may not make it */
     struct sigaction action;
-    guarded = path;
+    guarded = path != NULL ? tool_plain(path, &shown) : NULL;
     memset(&action, 0, sizeof action);
     sigemptyset(&action.sa_mask);
     action.sa_sigaction = on_bus;

@@ -203,8 +203,10 @@ out:
 /* The first of these folders that is there, without links and "..". */
 static char *beside_folder(const char *const *beside)
 {
+    static const char *const of_library[] = {"", NULL};
     char own[PATH_MAX];
     char *real = NULL;
+    beside = beside ? beside : of_library;
     if (!vly_own_folder(own, sizeof(own)))
         return NULL;
     for (; !real && *beside; beside++) {
@@ -227,7 +229,8 @@ vly_status vly_plugin_search(const char *const *beside,
     vly_status status = variable_search(&s);
     if (status == VLY_OK && folder)
         status = folder_search(&s, folder);
-    if (status == VLY_OK)
+    if (status == VLY_OK &&
+        !(folder && strcmp(folder, VLY_BUILD_PLUGIN_DIR) == 0))
         status = folder_search(&s, VLY_BUILD_PLUGIN_DIR);
     free(folder);
     return status;

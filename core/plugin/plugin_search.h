@@ -20,8 +20,8 @@ typedef vly_status (*vly_plugin_found_fn)(void *arg, const char *path,
 
 /* Calls found for every *.so of a folder in ascending order of the names' bytes
  * and for every file named in the variable. The same file may come twice.
- * beside, with NULL at the end: "" or as in "/../lib", from the folder of this
- * code to that of libvolley; the first one with plugins counts.
+ * beside, with NULL at the end: as in "/../lib", from the folder of this code
+ * to that of libvolley; the first one with plugins counts. NULL: it is that.
  * Errors   VLY_E_NOMEM; what found returned    Thread [main-thread] getenv
  */
 vly_status vly_plugin_search(const char *const *beside,

@@ -249,15 +249,6 @@ typedef struct search_state {
     vly_error *error;
 } search_state;
 
-static bool is_refused(const vly_registry *registry, const char *path)
-{
-    for (uint32_t i = 0; i < registry->count; i++)
-        if (!registry->entries[i]->has_inode &&
-            strcmp(registry->entries[i]->path, path) == 0)
-            return true;
-    return false;
-}
-
 static vly_status search_found(void *arg, const char *path, vly_status status,
                                const char *reason)
 {
@@ -265,8 +256,6 @@ static vly_status search_found(void *arg, const char *path, vly_status status,
     registry_entry *listed = NULL;
     if (!reason)
         return file_add(state->registry, path, &listed, state->error);
-    if (is_refused(state->registry, path)) /* found twice */
-        return VLY_OK;
     registry_entry *entry = NULL;
     vly_status made = entry_new(state->registry, path, &entry, state->error);
     if (made != VLY_OK)
@@ -280,7 +269,6 @@ static vly_status search_found(void *arg, const char *path, vly_status status,
 vly_status vly_registry_create_from(const vly_plugin_places *places,
                                     vly_registry **registry, vly_error *error)
 {
-    static const char *const beside_library[] = {"", NULL};
     registry_entry *listed = NULL;
     vly_status status = VLY_OK;
     vly_registry *made = vly_calloc(1, sizeof(*made));
@@ -288,22 +276,19 @@ vly_status vly_registry_create_from(const vly_plugin_places *places,
         return vly_fail_nomem(error, sizeof(*made), "list of plugins");
     search_state state = {.registry = made, .error = error};
     if (places->first)
-        VLY_TRY(file_add(made, places->first, &listed, error));
-    if (!places->only)
-        VLY_TRY(
-            vly_plugin_search(places->beside ? places->beside : beside_library,
-                              search_found, &state, error));
-    *registry = made;
-    made = NULL;
-out:
-    vly_registry_destroy(made);
+        status = file_add(made, places->first, &listed, error);
+    if (status == VLY_OK && !places->only)
+        status = vly_plugin_search(places->beside, search_found, &state, error);
+    if (status == VLY_OK)
+        *registry = made;
+    else
+        vly_registry_destroy(made);
     return status;
 }
 
 vly_status vly_registry_create(vly_registry **registry, vly_error *error)
 {
-    const vly_plugin_places places = {.first = NULL};
-    return vly_registry_create_from(&places, registry, error);
+    return vly_registry_create_from(&(vly_plugin_places){0}, registry, error);
 }
 
 void vly_registry_destroy(vly_registry *registry)
