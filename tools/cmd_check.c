@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "check_size.h"
 #include "connectome/connectome.h"
 #include "genome/genome_map.h"
@@ -68,7 +69,7 @@ static void print_areas(const vly_genome *genome)
                  area->generator != NULL ? area->generator : area->model->id);
         tool_print("%-24s %-18s %14s %12s\n", area->name, model,
                    tool_thousands(area->n_neurons),
-                   tool_bytes((uint64_t)check_area_bytes(area)));
+                   tool_bytes(vly_count_of(check_area_bytes(area))));
     }
 }
 
@@ -131,7 +132,7 @@ static void print_pairs(const vly_genome *genome, const vly_connectome *built)
         bool exact = check_pair_exact(pair) || built != NULL;
         uint64_t n = built != NULL
                          ? built_synapses(built, i)
-                         : (uint64_t)(check_pair_synapses(genome, pair) + 0.5);
+                         : vly_count_of(check_pair_synapses(genome, pair) + 0.5);
         tool_print(pair_format, pair->map, between, vly_rule_names[pair->rule],
                    exact ? "" : "~", exact ? 16 : 15, tool_thousands(n), weight,
                    delay);
@@ -211,11 +212,11 @@ static void print_sums(const vly_genome *genome, const vly_connectome *built)
         weight_worst_print(genome, built);
     } else {
         tool_print("synapses      %s (%s)\n",
-                   tool_thousands((uint64_t)(size.synapses + 0.5)),
+                   tool_thousands(vly_count_of(size.synapses + 0.5)),
                    size.exact ? "exact" : "expected");
         tool_print("memory        connectome %s, %s while it is compiled%s%s\n",
-                   tool_bytes((uint64_t)size.bytes),
-                   tool_bytes((uint64_t)size.peak_bytes),
+                   tool_bytes(vly_count_of(size.bytes)),
+                   tool_bytes(vly_count_of(size.peak_bytes)),
                    available > 0 ? ", available " : "",
                    available > 0 ? tool_bytes(available) : "");
         if (available > 0 && size.peak_bytes > (double)available)
@@ -232,9 +233,10 @@ static void print_sums(const vly_genome *genome, const vly_connectome *built)
 
 static void print_check(const vly_genome *genome, const vly_connectome *built)
 {
+    tool_plain_text title;
     tool_print("%s%s%s: ok\n\n", genome->path,
                genome->title != NULL ? ", " : "",
-               genome->title != NULL ? genome->title : "");
+               genome->title != NULL ? tool_plain(genome->title, &title) : "");
     print_areas(genome);
     print_pairs(genome, built);
     print_stimuli(genome);

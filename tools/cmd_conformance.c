@@ -3,13 +3,10 @@
  */
 #include "commands.h"
 
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "conformance/conformance.h"
 #include "conformance/conformance_accel.h"
 #include "json_writer.h"
@@ -92,17 +89,10 @@ static int print_net(const char *name)
 static vly_status open_plugin(const char *path, vly_registry **registry,
                               vly_plugin_info *info, vly_error *error)
 {
-    const char *given = getenv("VOLLEY_PLUGIN_PATH");
-    char real[PATH_MAX];
-    if (realpath(path, real) == NULL)
-        return vly_fail(error, VLY_E_IO, "%s: no such file", path);
-    char *list = vly_format("%s%s%s", real, given != NULL ? ":" : "",
-                            given != NULL ? given : "");
-    if (list == NULL)
-        return vly_fail_nomem(error, sizeof real, "a path");
-    setenv("VOLLEY_PLUGIN_PATH", list, 1);
-    vly_free(list);
-    vly_status status = tool_registry_create(registry, error);
+    const char *real = NULL;
+    vly_status status = tool_plugin_first(path, &real, error);
+    if (status == VLY_OK)
+        status = tool_registry_create(registry, error);
     if (status != VLY_OK)
         return status;
     for (uint32_t i = 0; i < vly_registry_count(*registry); i++) {

@@ -133,7 +133,7 @@ static vly_status find_socket(const char *target, char *path, size_t capacity,
                         "%s: wanted the number of a process, or the path of a "
                         "control socket with a / in it",
                         target);
-    return control_path(false, (int64_t)pid, path, capacity, error);
+    return control_find((int64_t)pid, path, capacity, error);
 }
 
 static vly_status make_line(const tool_args *args, char *line, size_t capacity,
@@ -336,7 +336,8 @@ const tool_command cmd_ctl = {
         "exit code\n              is 6\n"
         "\n"
         "SOCKET is the path that the run was given with --control. Only runs "
-        "of the\nsame user can be reached. Exit codes: 2 no such run or a "
+        "of the\nsame user can be reached, by root those of all. Exit codes: 2 "
+        "no such run or a "
         "wrong command,\n3 and 5 as above, 4 no answer, 6 the run ended "
         "meanwhile.\n",
     .options = options,

@@ -34,10 +34,10 @@ static vly_status read_blocks(FILE *file, const char *path, char **text,
 {
     size_t got = 0;
     do {
-        if (*n > FEAGI_FILE_BYTES_MAX)
+        if (*n > JSON_FILE_BYTES_MAX)
             return vly_fail(error, VLY_E_PARSE,
                             "%.300s: more than %u bytes, wanted a FEAGI genome",
-                            path, FEAGI_FILE_BYTES_MAX);
+                            path, JSON_FILE_BYTES_MAX);
         char *grown = vly_realloc(*text, *n + BLOCK_BYTES, 1);
         if (!grown)
             return vly_fail_nomem(error, *n + BLOCK_BYTES, "a file's text");

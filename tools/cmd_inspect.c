@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
+#include "inspect_elf.h"
 #include "inspect_file.h"
 #include "inspect_net.h"
 #include "inspect_product.h"
@@ -24,9 +25,12 @@ static const tool_option options[] = {
      "connectome: map it without reading the checksums", 0, 0},
     {"backend", 0, false, TOOL_TEXT, "NAME",
      "genome, connectome: the plan of cuda, cuda:1, cpu:4, ...", 0, 0},
+    {"plugin", 0, false, TOOL_FLAG, NULL,
+     "load the file as a plugin, which runs its code, and say what it offers",
+     0, 0},
     {"product", 0, false, TOOL_TEXT, "KIND:TYPE:SIZE",
-     "plugin: how an accelerator runs it, as gemm:bf16:16x4096x1024; below", 0,
-     0},
+     "as --plugin; how an accelerator runs it: gemm:bf16:16x4096x1024; below",
+     0, 0},
     {"options", 0, false, TOOL_TEXT, "KEY=VALUE,...",
      "with --product: of the plugin, as in tune=0", 0, 0},
     {"repair", 0, false, TOOL_FLAG, NULL,
@@ -117,7 +121,7 @@ static vly_status inspect(const char *path, file_kind kind, bool verify,
     case FILE_CHECKPOINT:
         return inspect_checkpoint(path, error);
     case FILE_PLUGIN:
-        return inspect_plugin(path, error);
+        return inspect_elf(path, error);
     case FILE_DIGEST_LOG:
         return inspect_digest_log(path, error);
     case FILE_SPIKES:
@@ -224,6 +228,11 @@ static int run(const tool_args *args)
                           "--set, --seed: %s is not a genome", path);
     else if (tool_has(args, "product"))
         status = inspect_plan(args, kind, &error);
+    else if (tool_has(args, "plugin"))
+        status = kind == FILE_PLUGIN
+                     ? inspect_plugin(path, &error)
+                     : vly_fail(&error, VLY_E_INVALID,
+                                "--plugin: %s is no shared object (ELF)", path);
     else if (target.backend != NULL)
         status = inspect_with(path, kind, verify, &target, &error);
     else
@@ -240,7 +249,9 @@ const tool_command cmd_inspect = {
     .summary = "Says what a file is and what is in it.",
     .details =
         "Genome, saved connectome, checkpoint, plugin, digest log, "
-        "recording,\nmanifest.\n\n--repair makes FILE.h5 of the stream "
+        "recording,\nmanifest. Nothing of a file is run: a plugin is "
+        "described from its tables.\n--plugin loads it, as one does that one "
+        "trusts.\n\n--repair makes FILE.h5 of the stream "
         "FILE.h5.vls that a killed run left, up to its\nlast whole "
         "block, and leaves the stream as it is: a run with --checkpoint "
         "can be\nresumed in it instead. Of a CSV it cuts off a last line "

@@ -83,7 +83,7 @@ static void ask_run(folder_status *status)
     char *text = vly_malloc(CONTROL_ANSWER_BYTES, 1);
     bool found = text && control && strcmp(control, "off") != 0;
     if (found && control[0] == '\0')
-        found = control_path(false, pid, path, sizeof path, NULL) == VLY_OK;
+        found = control_find(pid, path, sizeof path, NULL) == VLY_OK;
     else if (found)
         found = snprintf(path, sizeof path, "%s", control) < (int)sizeof path;
     if (found &&

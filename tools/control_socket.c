@@ -89,6 +89,68 @@ vly_status control_path(bool make, int64_t pid, char *path, size_t capacity,
     return VLY_OK;
 }
 
+/* ---- another user's run, for root ------------------------------------- */
+
+/* XDG_RUNTIME_DIR of a process, as it was started; false if it has none. */
+static bool runtime_folder_of(int64_t pid, char *folder, size_t capacity)
+{
+    static const char name[] = "XDG_RUNTIME_DIR=";
+    char path[48];
+    char *entry = NULL;
+    size_t size = 0;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/environ", pid);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && !found && getdelim(&entry, &size, '\0', file) > 0) {
+        const char *value = entry + sizeof name - 1;
+        found = strncmp(entry, name, sizeof name - 1) == 0;
+        if (found && strlen(value) < capacity)
+            memcpy(folder, value, strlen(value) + 1);
+        else if (found)
+            folder[0] = '\0';
+    }
+    free(entry);
+    if (file != NULL)
+        fclose(file);
+    return found && folder[0] == '/';
+}
+
+/* Where a run of that process's user has its socket, as control_folder says it
+ * there. false: root's own, or there is none. */
+static bool path_of_other(int64_t pid, char *path, size_t capacity)
+{
+    char folder[CONTROL_PATH_BYTES];
+    char process[32];
+    struct stat owner;
+    struct stat info;
+    snprintf(process, sizeof process, "/proc/%" PRId64, pid);
+    if (stat(process, &owner) != 0 || owner.st_uid == geteuid())
+        return false;
+    int n = -1;
+    if (runtime_folder_of(pid, folder, sizeof folder) &&
+        lstat(folder, &info) == 0 && S_ISDIR(info.st_mode) &&
+        info.st_uid == owner.st_uid)
+        n = snprintf(path, capacity, "%s/volley/%" PRId64 ".sock", folder, pid);
+    else
+        n = snprintf(path, capacity, "/tmp/volley-%lu/%" PRId64 ".sock",
+                     (unsigned long)owner.st_uid, pid);
+    return n > 0 && (size_t)n < capacity && lstat(path, &info) == 0 &&
+           S_ISSOCK(info.st_mode) && info.st_uid == owner.st_uid;
+}
+
+vly_status control_find(int64_t pid, char *path, size_t capacity,
+                        vly_error *error)
+{
+    char other[CONTROL_PATH_BYTES];
+    vly_status status = control_path(false, pid, path, capacity, error);
+    const bool is_own = status == VLY_OK && access(path, F_OK) == 0;
+    if (is_own || geteuid() != 0 || !path_of_other(pid, other, sizeof other) ||
+        strlen(other) >= capacity)
+        return status;
+    memcpy(path, other, strlen(other) + 1);
+    return VLY_OK;
+}
+
 /* ---- the socket ------------------------------------------------------- */
 
 static vly_status make_address(const char *path, struct sockaddr_un *address,
@@ -123,13 +185,27 @@ static int try_connect(const char *path, int *fd)
     return reason;
 }
 
-bool control_peer_allowed(int fd)
+/* (uid_t)-1: not known */
+static uid_t peer_of(int fd)
 {
     struct ucred peer;
     socklen_t n = sizeof peer;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) != 0)
-        return false;
-    return peer.uid == geteuid() || peer.uid == 0;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 ? peer.uid
+                                                                   : (uid_t)-1;
+}
+
+bool control_peer_allowed(int fd)
+{
+    const uid_t peer = peer_of(fd);
+    return peer != (uid_t)-1 && (peer == geteuid() || peer == 0);
+}
+
+/* A server that is no run of this user's could answer anything; root may ask
+ * whom he likes. */
+static bool server_allowed(int fd)
+{
+    const uid_t peer = peer_of(fd);
+    return peer != (uid_t)-1 && (peer == geteuid() || geteuid() == 0);
 }
 
 /* "FOLDER/.4711a": beside path, of this process. A name that no run has and
@@ -266,7 +342,7 @@ vly_status control_connect(const char *path, int *fd, vly_error *error)
                         strerror(reason));
     if (reason != 0)
         return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(reason));
-    if (!control_peer_allowed(made)) {
+    if (!server_allowed(made)) {
         close(made);
         return vly_fail(error, VLY_E_INVALID,
                         "%s: the process there is not of this user", path);

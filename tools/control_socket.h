@@ -28,6 +28,11 @@ vly_status control_folder(bool make, char *folder, size_t capacity,
 /* folder/PID.sock. Errors  as above */
 vly_status control_path(bool make, int64_t pid, char *path, size_t capacity,
                         vly_error *error);
+/* Where the run with that number listens: as control_path without making
+ * anything, and for root the folder of the process's user, if it is another's.
+ * Errors  as control_path */
+vly_status control_find(int64_t pid, char *path, size_t capacity,
+                        vly_error *error);
 /* Could a socket be made there? Nothing is made.
  * Errors  E_INVALID too long, or something else stands there; E_IO */
 vly_status control_check(const char *path, vly_error *error);
@@ -47,8 +52,8 @@ vly_status control_listen(const char *path, control_listener *listener,
 /* Closes it and removes its file, unless another has taken its place. */
 void control_unlisten(control_listener *listener);
 /* Does not block. */
-/* Errors  E_INVALID nobody listens there, or not a process of this user; E_IO
- */
+/* Errors  E_INVALID nobody listens there, or not a process of this user (root
+ * may connect to anybody's); E_IO */
 vly_status control_connect(const char *path, int *fd, vly_error *error);
 /* Is the process at the other end of this user, or root? */
 bool control_peer_allowed(int fd);

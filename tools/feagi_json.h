@@ -1,44 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * JSON of other programs as a tree. jansson reads it (feagi_json.c is the only
- * file that knows it): strictly, with line and column of what is wrong, keys in
- * the order of the file.
+ * JSON of other programs as a tree, read by json_reader.
  */
 #ifndef VOLLEY_TOOLS_FEAGI_JSON_H
 #define VOLLEY_TOOLS_FEAGI_JSON_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "json_reader.h"
 
-#include <volley/plugin.h>
+typedef json_kind feagi_kind;
+typedef json_value feagi_value;
+#define FEAGI_NULL JSON_NULL
+#define FEAGI_BOOL JSON_BOOL
+#define FEAGI_NUMBER JSON_NUMBER
+#define FEAGI_TEXT JSON_TEXT
+#define FEAGI_ARRAY JSON_ARRAY
+#define FEAGI_OBJECT JSON_OBJECT
 
-/* Genomes have a tenth of a megabyte; in memory a file is ten times as large.
- */
-#define FEAGI_FILE_BYTES_MAX (64u << 20)
-
-typedef enum feagi_kind {
-    FEAGI_NULL,
-    FEAGI_BOOL,
-    FEAGI_NUMBER,
-    FEAGI_TEXT,
-    FEAGI_ARRAY,
-    FEAGI_OBJECT
-} feagi_kind;
-
-typedef struct feagi_value {
-    feagi_kind kind;
-    double number; /* 1 for true */
-    char *text;
-    char *key; /* as a member of an object */
-    struct feagi_value *items;
-    uint32_t n_items;
-} feagi_value;
-
-/* Whether this build has jansson; without it nothing can be read. */
-bool feagi_json_built(void);
 /* name stands in messages. feagi_json_free frees.
- * Errors  E_PARSE "name:line:column: ..."; E_NOMEM; E_UNSUPPORTED without
- *         jansson; value is empty then */
+ * Errors  of json_parse_bytes; value is empty then */
 vly_status feagi_json_parse(const char *text, size_t n, const char *name,
                             feagi_value *value, vly_error *error);
 void feagi_json_free(feagi_value *value);

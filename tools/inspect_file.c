@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "checkpoint/checkpoint.h"
 #include "connectome/connectome_digest.h"
 #include "json_reader.h"
 #include "plugin/probe.h"
+#include "plugin/registry.h"
 #include "record/digest_log.h"
 #include "record/spike_csv.h"
 #include "tool.h"
@@ -54,8 +56,9 @@ vly_status inspect_genome(const char *path, const tool_overrides *overrides,
         vly_genome_load(path, overrides->list, overrides->n, &genome, error);
     if (status != VLY_OK)
         return status;
+    tool_plain_text title;
     tool_print("genome%s%s\n", genome->title != NULL ? ": " : "",
-               genome->title != NULL ? genome->title : "");
+               genome->title != NULL ? tool_plain(genome->title, &title) : "");
     tool_print("hash       %s\n", tool_hash_text(&genome->hash));
     tool_print("length     %s bursts of %g ms\n",
                tool_thousands(genome->n_bursts), genome->dt_ms);
@@ -115,7 +118,7 @@ static void print_projections(const vly_connectome *connectome)
         tool_print("%-14s %-20s %14s %10s %22s %12.2g %9s\n", projection->map,
                    between, tool_thousands(projection->n_synapses), delay,
                    weight, projection->worst_rounding,
-                   tool_bytes((uint64_t)projection_bytes(connectome, i)));
+                   tool_bytes(vly_count_of(projection_bytes(connectome, i))));
     }
 }
 
@@ -245,27 +248,18 @@ static void print_plugin_points(const vly_registry *registry, const char *id)
     tool_print("\n");
 }
 
-/* The plugin alone: were the usual ones loaded too, another file with its id
- * would be there first. */
+/* The plugin alone: nothing else is loaded. */
 vly_status inspect_plugin(const char *path, vly_error *error)
 {
     vly_registry *registry = NULL;
+    vly_plugin_info info = {.struct_size = sizeof info};
     char *full = realpath(path, NULL);
     if (full == NULL)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                         strerror(errno));
-    setenv("VOLLEY_PLUGIN_PATH", full, 1);
-    vly_status status = vly_registry_create(&registry, error);
-    if (status == VLY_OK) {
-        vly_error why = VLY_ERROR_INIT;
-        vly_registry_add(registry, full, &why);
-    }
-    uint32_t n = status == VLY_OK ? vly_registry_count(registry) : 0;
-    for (uint32_t i = 0; i < n; i++) {
-        vly_plugin_info info = {.struct_size = sizeof info};
-        if (vly_registry_info(registry, i, &info) != VLY_OK ||
-            strcmp(info.path, full) != 0)
-            continue;
+    const vly_plugin_places places = {.first = full, .only = true};
+    vly_status status = vly_registry_create_from(&places, &registry, error);
+    if (status == VLY_OK && vly_registry_info(registry, 0, &info) == VLY_OK) {
         print_plugin(&info);
         if (info.status != VLY_OK)
             status = vly_fail(error, info.status, "%s: %s", path, info.reason);
@@ -353,8 +347,9 @@ vly_status inspect_spikes(const char *path, vly_error *error)
 
 static void print_member(const json_value *member)
 {
+    tool_plain_text text;
     if (member->kind == JSON_TEXT)
-        tool_print("%-18s %s\n", member->key, member->text);
+        tool_print("%-18s %s\n", member->key, tool_plain(member->text, &text));
     else if (member->kind == JSON_NUMBER)
         tool_print("%-18s %s\n", member->key, tool_number_text(member->number));
     else if (member->kind == JSON_BOOL)

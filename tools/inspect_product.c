@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "plugin/accelerator.h"
+#include "plugin/registry.h"
 #include "tool.h"
 
 /* A plan of any kind. */
@@ -167,8 +168,8 @@ vly_status inspect_product(const char *path, const char *product,
     if (full == NULL)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                         strerror(errno));
-    setenv("VOLLEY_PLUGIN_PATH", full, 1);
-    VLY_TRY(vly_registry_create(&registry, error));
+    const vly_plugin_places places = {.first = full, .only = true};
+    VLY_TRY(vly_registry_create_from(&places, &registry, error));
     VLY_TRY(find_id(registry, full, id, error));
     VLY_TRY(vly_accelerator_find(registry, request->interface_id, id, n_threads,
                                  &accelerator, error));

@@ -1,268 +1,258 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A JSON reader (RFC 8259) for files of a few kilobytes.
+ * JSON by jansson: see json_reader.h. Its tree is copied into ours at once, so
+ * that no other file depends on it.
+ *
+ * libjansson has functions that are called what some of json_writer.c are
+ * (json_object, json_array). They do not meet: the command's are hidden
+ * (CMAKE_C_VISIBILITY_PRESET), and this file calls none of those names. Kinds
+ * have one name in both headers, hence the other names here; macros of jansson
+ * that compare kinds (json_is_object) are not used.
  */
+#define JSON_OBJECT JANSSON_OBJECT
+#define JSON_ARRAY JANSSON_ARRAY
+#define JSON_NULL JANSSON_NULL
+#include <jansson.h>
+#undef JSON_OBJECT
+#undef JSON_ARRAY
+#undef JSON_NULL
+
 #include "json_reader.h"
 
-#include <ctype.h>
 #include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { DEPTH_MAX = 64, FILE_BYTES_MAX = 64 << 20, FOUND_MAX = 12 };
+/* ---- memory ------------------------------------------------------------- */
 
-typedef struct parser {
-    const char *name;
-    const char *at;
-    uint32_t line;
-    uint32_t depth;
-    vly_error *error;
-} parser;
+/* jansson 2.14 writes beyond a block when memory runs short while it reads a
+ * string (the growth of its buffer is not checked). So it gets blocks of an
+ * arena, which fails for it by a jump out of json_loadb: that holds nothing but
+ * memory, and the arena goes as a whole. Its hooks have no argument, hence the
+ * static and its lock. */
+enum { CHUNK_BYTES = 1 << 16 };
 
-static vly_status parse_value(parser *p, json_value *value);
+typedef struct chunk {
+    struct chunk *next;
+    max_align_t bytes[];
+} chunk;
 
-static vly_status wanted(const parser *p, const char *what)
+typedef enum failure { FAILED_NOMEM = 1, FAILED_SIZE } failure;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct {
+    chunk *chunks;
+    char *at;
+    size_t left;
+    size_t taken;
+    jmp_buf failed;
+} arena; /* under lock */
+
+static void *take(size_t bytes)
 {
-    size_t n = strcspn(p->at, "\r\n"); /* a message is one line */
-    return vly_fail(p->error, VLY_E_PARSE, "%s:%u: found \"%.*s\", wanted %s",
-                    p->name, p->line, n < FOUND_MAX ? (int)n : FOUND_MAX, p->at,
-                    what);
+    size_t unit = sizeof(max_align_t);
+    size_t wanted = (bytes / unit + 1) * unit;
+    if (wanted > JSON_TREE_BYTES_MAX - arena.taken)
+        longjmp(arena.failed, FAILED_SIZE);
+    if (wanted > arena.left) {
+        size_t size = wanted > CHUNK_BYTES ? wanted : CHUNK_BYTES;
+        chunk *made = vly_malloc(sizeof(chunk) + size, 1);
+        if (!made)
+            longjmp(arena.failed, FAILED_NOMEM);
+        made->next = arena.chunks;
+        arena.chunks = made;
+        arena.at = (char *)made->bytes;
+        arena.left = size;
+    }
+    void *memory = arena.at;
+    arena.at += wanted;
+    arena.left -= wanted;
+    arena.taken += wanted;
+    return memory;
 }
 
-static void skip_space(parser *p)
+static void keep(void *memory)
 {
-    for (; *p->at != '\0' && strchr(" \t\r\n", *p->at) != NULL; p->at++)
-        p->line += *p->at == '\n';
+    (void)memory;
 }
 
-static bool take(parser *p, const char *word)
+static void free_arena(void)
 {
-    size_t n = strlen(word);
-    if (strncmp(p->at, word, n) != 0)
+    while (arena.chunks) {
+        chunk *next = arena.chunks->next;
+        vly_free(arena.chunks);
+        arena.chunks = next;
+    }
+    arena.left = 0;
+    arena.taken = 0;
+}
+
+/* ---- a copy of the tree ------------------------------------------------- */
+
+static bool copy_text(const char *text, char **out)
+{
+    *out = vly_strdup(text);
+    return *out != NULL;
+}
+
+static bool copy(json_t *from, json_value *to);
+
+static bool copy_items(json_t *from, json_value *to)
+{
+    const bool is_array = to->kind == JSON_ARRAY;
+    size_t n = is_array ? json_array_size(from) : json_object_size(from);
+    to->items = n > 0 ? vly_calloc(n, sizeof(*to->items)) : NULL;
+    if (n > 0 && !to->items)
         return false;
-    p->at += n;
+    for (size_t i = 0; is_array && i < n; i++) {
+        to->n_items++;
+        if (!copy(json_array_get(from, i), &to->items[i]))
+            return false;
+    }
+    for (void *at = is_array ? NULL : json_object_iter(from); at;
+         at = json_object_iter_next(from, at)) {
+        json_value *item = &to->items[to->n_items++];
+        if (!copy_text(json_object_iter_key(at), &item->key) ||
+            !copy(json_object_iter_value(at), item))
+            return false;
+    }
     return true;
 }
 
-static size_t put_code(uint32_t code, char *out)
+/* As deep as jansson reads: 2048. Less than 2^32 items: the file is small. */
+static bool copy(json_t *from, json_value *to)
 {
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (char)(0xC0 | code >> 6);
-        out[1] = (char)(0x80 | (code & 0x3F));
-        return 2;
-    }
-    out[0] = (char)(0xE0 | code >> 12);
-    out[1] = (char)(0x80 | (code >> 6 & 0x3F));
-    out[2] = (char)(0x80 | (code & 0x3F));
-    return 3;
-}
-
-/* After a backslash. Surrogate pairs are not joined: the command writes
- * none. */
-static bool parse_escape(parser *p, char *out, size_t *n)
-{
-    static const char from[] = "\"\\/bfnrt";
-    static const char to[] = "\"\\/\b\f\n\r\t";
-    char c = *p->at++;
-    const char *found = c != '\0' ? strchr(from, c) : NULL;
-    if (found != NULL) {
-        out[(*n)++] = to[found - from];
+    switch (json_typeof(from)) {
+    case JANSSON_OBJECT:
+        to->kind = JSON_OBJECT;
+        return copy_items(from, to);
+    case JANSSON_ARRAY:
+        to->kind = JSON_ARRAY;
+        return copy_items(from, to);
+    case JSON_STRING:
+        to->kind = JSON_TEXT;
+        return copy_text(json_string_value(from), &to->text);
+    case JSON_INTEGER:
+    case JSON_REAL:
+        to->kind = JSON_NUMBER;
+        to->number = json_real_value(from);
+        return true;
+    case JANSSON_NULL:
+        to->kind = JSON_NULL;
+        return true;
+    default:
+        to->kind = JSON_BOOL;
+        to->number = json_typeof(from) == JSON_TRUE ? 1 : 0;
         return true;
     }
-    uint32_t code = 0;
-    for (int i = 0; c == 'u' && i < 4; i++, p->at++) {
-        if (!isxdigit((unsigned char)*p->at))
-            return false;
-        int digit = isdigit((unsigned char)*p->at)
-                        ? *p->at - '0'
-                        : tolower((unsigned char)*p->at) - 'a' + 10;
-        code = code << 4 | (uint32_t)digit;
-    }
-    *n += put_code(code, out + *n);
-    return c == 'u';
 }
 
-static vly_status parse_text(parser *p, char **text)
+/* ---- reading ------------------------------------------------------------ */
+
+/* *failed: what ended it before its end. No variable here changes after
+ * setjmp. Every number is a double, as the ones of json_value are; so a count
+ * above 2^63 is no error. */
+static json_t *load(const char *text, size_t n, json_error_t *why, int *failed)
 {
-    if (*p->at != '"')
-        return wanted(p, "a string");
-    p->at++;
-    char *out = vly_malloc(strcspn(p->at, "\n") + 8, 1);
-    size_t n = 0;
-    if (out == NULL)
-        return vly_fail_nomem(p->error, 64, "a string");
-    while (*p->at != '"') {
-        bool good = (unsigned char)*p->at >= 0x20;
-        if (good && *p->at == '\\') {
-            p->at++;
-            good = parse_escape(p, out, &n);
-        } else if (good) {
-            out[n++] = *p->at++;
-        }
-        if (!good) {
-            vly_free(out);
-            return wanted(p, "a character of a string");
-        }
-    }
-    p->at++;
-    out[n] = '\0';
-    *text = out;
-    return VLY_OK;
+    *failed = setjmp(arena.failed);
+    if (*failed != 0)
+        return NULL;
+    return json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL,
+                      why);
 }
 
-static vly_status add_item(parser *p, json_value *group, json_value **item)
+static vly_status read_tree(const char *text, size_t n, const char *name,
+                            json_value *value, vly_error *error)
 {
-    uint32_t n = group->n_items;
-    if ((n & (n - 1)) == 0) { /* full at every power of two */
-        size_t room = n == 0 ? 1 : 2 * (size_t)n;
-        json_value *grown =
-            vly_realloc(group->items, room, sizeof *group->items);
-        if (grown == NULL)
-            return vly_fail_nomem(p->error, room * sizeof *grown, "JSON");
-        group->items = grown;
-    }
-    *item = &group->items[group->n_items++];
-    memset(*item, 0, sizeof **item);
-    return VLY_OK;
-}
-
-static vly_status parse_member(parser *p, json_value *group)
-{
-    json_value *item = NULL;
-    vly_status status = add_item(p, group, &item);
-    if (status != VLY_OK || group->kind == JSON_ARRAY)
-        return status != VLY_OK ? status : parse_value(p, item);
-    skip_space(p);
-    status = parse_text(p, &item->key);
-    if (status != VLY_OK)
-        return status;
-    skip_space(p);
-    if (!take(p, ":"))
-        return wanted(p, "a colon");
-    return parse_value(p, item);
-}
-
-static vly_status parse_group(parser *p, json_value *group, const char *end)
-{
-    if (++p->depth > DEPTH_MAX)
-        return wanted(p, "fewer levels");
-    p->at++;
-    skip_space(p);
-    if (!take(p, end)) {
-        do {
-            vly_status status = parse_member(p, group);
-            if (status != VLY_OK)
-                return status;
-            skip_space(p);
-        } while (take(p, ","));
-        if (!take(p, end))
-            return wanted(p, "a comma or the end of the list");
-    }
-    p->depth--;
-    return VLY_OK;
-}
-
-static vly_status parse_number(parser *p, json_value *value)
-{
-    char *end = NULL;
-    if (*p->at != '-' && !isdigit((unsigned char)*p->at))
-        return wanted(p, "a value");
-    value->kind = JSON_NUMBER;
-    value->number = strtod(p->at, &end);
-    if (end == p->at)
-        return wanted(p, "a number");
-    p->at = end;
-    return VLY_OK;
-}
-
-static vly_status parse_value(parser *p, json_value *value)
-{
-    skip_space(p);
-    if (*p->at == '{') {
-        value->kind = JSON_OBJECT;
-        return parse_group(p, value, "}");
-    }
-    if (*p->at == '[') {
-        value->kind = JSON_ARRAY;
-        return parse_group(p, value, "]");
-    }
-    if (*p->at == '"') {
-        value->kind = JSON_TEXT;
-        return parse_text(p, &value->text);
-    }
-    if (take(p, "null"))
-        return VLY_OK;
-    if (take(p, "true") || take(p, "false")) {
-        value->kind = JSON_BOOL;
-        value->number = p->at[-2] == 'u';
-        return VLY_OK;
-    }
-    return parse_number(p, value);
-}
-
-vly_status json_parse(const char *text, const char *name, json_value *value,
-                      vly_error *error)
-{
+    json_error_t why = {0};
+    int failed = 0;
     json_value read = {0};
-    parser p = {.name = name, .at = text, .line = 1, .error = error};
-    vly_status status = parse_value(&p, &read);
-    if (status == VLY_OK) {
-        skip_space(&p);
-        if (*p.at != '\0')
-            status = wanted(&p, "the end of the file");
-    }
-    if (status != VLY_OK) {
+    json_t *tree = load(text, n, &why, &failed);
+    if (failed == FAILED_SIZE)
+        return vly_fail(error, VLY_E_PARSE,
+                        "%.300s: more values than fit into %zu bytes of "
+                        "memory, wanted a smaller file",
+                        name, (size_t)JSON_TREE_BYTES_MAX);
+    if (!tree && failed == 0)
+        return vly_fail(error, VLY_E_PARSE, "%.300s:%d:%d: %s, wanted JSON",
+                        name, why.line, why.column, why.text);
+    if (failed == FAILED_NOMEM || !copy(tree, &read)) {
         json_free(&read);
-        return status;
+        return vly_fail_nomem(error, 0, "a file of JSON");
     }
     *value = read;
     return VLY_OK;
 }
 
-static vly_status read_text(FILE *file, const char *path, char **text,
-                            vly_error *error)
+vly_status json_parse_bytes(const char *text, size_t n, const char *name,
+                            json_value *value, vly_error *error)
 {
-    size_t n = 0;
-    size_t room = 1 << 16;
+    json_malloc_t malloc_before;
+    json_free_t free_before;
+    if (n > JSON_FILE_BYTES_MAX)
+        return vly_fail(error, VLY_E_PARSE,
+                        "%.300s: %zu bytes, wanted at most %zu of JSON", name,
+                        n, (size_t)JSON_FILE_BYTES_MAX);
+    /* as some editors begin a file; a genome in TOML may have it too */
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3;
+        n -= 3;
+    }
+    pthread_mutex_lock(&lock);
+    json_get_alloc_funcs(&malloc_before, &free_before);
+    json_set_alloc_funcs(take, keep);
+    vly_status status = read_tree(text, n, name, value, error);
+    json_set_alloc_funcs(malloc_before, free_before);
+    free_arena(); /* and jansson's tree with it */
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+vly_status json_parse(const char *text, const char *name, json_value *value,
+                      vly_error *error)
+{
+    return json_parse_bytes(text, strlen(text), name, value, error);
+}
+
+static vly_status read_text(FILE *file, const char *path, char **text,
+                            size_t *n, vly_error *error)
+{
+    size_t room = 1 << 15;
     char *out = NULL;
+    *n = 0;
     do {
         room *= 2;
-        char *grown = room > FILE_BYTES_MAX ? NULL : vly_realloc(out, room, 1);
+        char *grown = vly_realloc(out, room, 1);
         if (grown == NULL) {
             vly_free(out);
             return vly_fail_nomem(error, room, path);
         }
         out = grown;
-        n += fread(out + n, 1, room - 1 - n, file);
-    } while (n == room - 1);
-    out[n] = '\0';
-    if (ferror(file)) {
-        vly_free(out);
-        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
-                        strerror(errno));
-    }
+        *n += fread(out + *n, 1, room - *n, file);
+    } while (*n == room && room <= JSON_FILE_BYTES_MAX);
     *text = out;
-    return VLY_OK;
+    return ferror(file) ? vly_fail(error, VLY_E_IO, "%s: cannot be read: %s",
+                                   path, strerror(errno))
+                        : VLY_OK;
 }
 
 vly_status json_load(const char *path, json_value *value, vly_error *error)
 {
     char *text = NULL;
+    size_t n = 0;
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                         strerror(errno));
-    vly_status status = read_text(file, path, &text, error);
+    vly_status status = read_text(file, path, &text, &n, error);
     fclose(file);
     if (status == VLY_OK)
-        status = json_parse(text, path, value, error);
+        status = json_parse_bytes(text, n, path, value, error);
     vly_free(text);
     return status;
 }

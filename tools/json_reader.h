@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads the JSON that the command writes (manifests, bench results) back.
+ * JSON as a tree: what the command writes (manifests, telemetry, bench
+ * results) and genomes of FEAGI's. jansson reads it (json_reader.c is the only
+ * file that knows it): strictly, with line and column of what is wrong, keys in
+ * the order of the file, none twice, at most 2048 levels deep.
  */
 #ifndef VOLLEY_TOOLS_JSON_READER_H
 #define VOLLEY_TOOLS_JSON_READER_H
@@ -9,6 +12,10 @@
 #include <stdint.h>
 
 #include <volley/plugin.h>
+
+/* Of a file or text, and of jansson's tree of it while it is read. */
+#define JSON_FILE_BYTES_MAX (16u << 20)
+#define JSON_TREE_BYTES_MAX (256u << 20)
 
 typedef enum json_kind {
     JSON_NULL,
@@ -28,10 +35,14 @@ typedef struct json_value {
     uint32_t n_items;
 } json_value;
 
-/* Errors  E_IO; E_PARSE "path:line: found, wanted". json_free frees. */
+/* json_free frees. value is untouched on failure.
+ * Errors  E_IO; E_PARSE "path:line:column: found, wanted", or too large;
+ *         E_NOMEM    Thread [any-thread] one reads at a time */
 vly_status json_load(const char *path, json_value *value, vly_error *error);
 vly_status json_parse(const char *text, const char *name, json_value *value,
                       vly_error *error);
+vly_status json_parse_bytes(const char *text, size_t n, const char *name,
+                            json_value *value, vly_error *error);
 void json_free(json_value *value);
 
 /* Member of an object by name; NULL if value is NULL or has none. */

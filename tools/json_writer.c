@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/plain.h"
 #include "tool.h"
 
 void json_init(json_writer *json, bool lines)
@@ -54,49 +55,29 @@ static void break_line(json_writer *json)
         put_text(json, "  ");
 }
 
-/* Bytes of the UTF-8 sequence at text (RFC 3629), 0 if it is none. */
-static size_t sequence_length(const unsigned char *text)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t n = text[0] < 0x80       ? 1
-               : text[0] >> 5 == 6  ? 2
-               : text[0] >> 4 == 14 ? 3
-               : text[0] >> 3 == 30 ? 4
-                                    : 0;
-    if (n < 2)
-        return n;
-    uint32_t code = text[0] & (0x7Fu >> n);
-    for (size_t i = 1; i < n; i++) {
-        if (text[i] >> 6 != 2)
-            return 0;
-        code = code << 6 | (text[i] & 0x3Fu);
-    }
-    bool surrogate = code >= 0xD800 && code < 0xE000;
-    return code < least[n] || code > 0x10FFFF || surrogate ? 0 : n;
-}
-
+/* Beside what JSON wants escaped, what a terminal obeys (base/plain.h). */
 static void put_quoted(json_writer *json, const char *text)
 {
-    const unsigned char *c = (const unsigned char *)text;
+    size_t left = strlen(text);
     put_text(json, "\"");
-    while (*c != '\0') {
-        size_t n = sequence_length(c);
+    while (left > 0) {
+        const vly_plain_char c = vly_plain_char_at(text, left);
         char escape[8];
-        if (n == 0) {
+        if (!c.is_utf8) {
             put_text(json, "\\ufffd");
-            n = 1;
-        } else if (*c == '"' || *c == '\\') {
-            snprintf(escape, sizeof escape, "\\%c", *c);
+        } else if (c.code == '"' || c.code == '\\') {
+            snprintf(escape, sizeof escape, "\\%c", text[0]);
             put_text(json, escape);
-        } else if (*c == '\n') {
+        } else if (c.code == '\n') {
             put_text(json, "\\n");
-        } else if (*c < 0x20 || *c == 0x7F) {
-            snprintf(escape, sizeof escape, "\\u%04x", *c);
+        } else if (!c.is_plain) {
+            snprintf(escape, sizeof escape, "\\u%04x", (unsigned)c.code);
             put_text(json, escape);
         } else {
-            put(json, (const char *)c, n);
+            put(json, text, c.length);
         }
-        c += n;
+        text += c.length;
+        left -= c.length;
     }
     put_text(json, "\"");
 }

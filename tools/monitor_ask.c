@@ -16,6 +16,7 @@
 #include "monitor/rwkv.h"
 #include "monitor/sampler.h"
 #include "monitor/tokenizer.h"
+#include "plain_stream.h"
 #include "record/writer.h"
 #include "setup.h"
 #include "tool.h"
@@ -72,6 +73,7 @@ typedef struct asking {
     float *logits; /* after the prompt, or of the state that it goes on from */
     float *next;   /* those, then the context's */
     bool ends;     /* the vocabulary has an end of a text */
+    plain_stream out;
     uint64_t n_answer;
     double prompt_s;
     double answer_s;
@@ -409,13 +411,13 @@ static vly_status answer(asking *a, uint64_t n_most, vly_error *error)
         if (a->ends && token == VLY_TOKEN_END)
             break;
         VLY_TRY(vly_tokenizer_decode(a->tokenizer, token, &bytes, &n, error));
-        /* errors of standard output are found at the end of the command */
-        if (n > 0 && (fwrite(bytes, 1, n, stdout) != n || fflush(stdout) != 0))
+        if (!plain_stream_put(&a->out, bytes, n))
             break; /* what was said stays, however it ends */
         VLY_TRY(vly_rwkv_context_step(a->context, token, &a->next, error));
         a->n_answer++;
     }
     a->answer_s = seconds_since(begin_ns);
+    plain_stream_end(&a->out);
     if (n_most > 0)
         tool_print("\n");
 out:
@@ -456,7 +458,7 @@ static void deinit(asking *a)
 static int run(const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
-    asking a = {.ends = false};
+    asking a = {.out = {.is_terminal = isatty(STDOUT_FILENO) == 1}};
     bool stopped = false;
     vly_status status = VLY_OK;
     VLY_TRY(check_temperature(args, &error));

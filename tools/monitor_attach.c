@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * volley monitor attach: a run with every probe at one plugin's backend.
  */
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +10,7 @@
 #include "commands.h"
 #include "monitor_commands.h"
 #include "plugin/backend_spec.h"
-#include "plugin/plugin_search.h"
+#include "plugin/registry.h"
 #include "run_probe.h"
 #include "setup.h"
 #include "tool.h"
@@ -33,31 +31,14 @@ static bool is_path(const char *plugin)
     return strchr(plugin, '/') != NULL || strstr(plugin, ".so") != NULL;
 }
 
-/* Found before all others: it is the file that the user means. */
-static vly_status search_first(const char *path, vly_error *error)
-{
-    const char *before = getenv(VLY_PLUGIN_PATH_VARIABLE);
-    char *list = before != NULL && before[0] != '\0'
-                     ? vly_format("%s:%s", path, before)
-                     : vly_strdup(path);
-    if (list == NULL)
-        return vly_fail_nomem(error, strlen(path), "the search path");
-    setenv(VLY_PLUGIN_PATH_VARIABLE, list, 1);
-    vly_free(list);
-    return VLY_OK;
-}
-
 /* The id of the plugin in a file. */
 static vly_status id_of_file(const char *path, char *id, size_t size,
                              vly_error *error)
 {
-    char full[PATH_MAX];
+    const char *full = NULL;
     vly_registry *registry = NULL;
     vly_status status = VLY_OK;
-    if (realpath(path, full) == NULL)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
-                        strerror(errno));
-    VLY_TRY(search_first(full, error));
+    VLY_TRY(tool_plugin_first(path, &full, error));
     VLY_TRY(tool_registry_create(&registry, error));
     VLY_TRY(vly_registry_add(registry, full, error));
     for (uint32_t k = 0; k < vly_registry_count(registry); k++) {

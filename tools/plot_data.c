@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "genome/genome.h"
 #include "genome/suggest.h"
 #include "json_reader.h"
@@ -332,7 +333,11 @@ vly_status plot_recording(const char *folder, char **recording,
         goto out;
     }
     VLY_TRY(json_load(path, &manifest, error));
-    *n_bursts = (uint64_t)json_find_number(&manifest, "bursts", 0);
+    const double bursts = json_find_number(&manifest, "bursts", 0);
+    if (!(bursts >= 0 && bursts <= 0x1p53))
+        VLY_TRY(vly_fail(error, VLY_E_PARSE,
+                         "%s: bursts is %g, wanted 0 to 2^53", path, bursts));
+    *n_bursts = (uint64_t)bursts;
     const char *named = json_find_text(&manifest, "recording");
     if (!named) {
         status = vly_fail(error, VLY_E_INVALID,
@@ -416,9 +421,9 @@ static vly_status finish(plot_data *data, const plot_rows *rows,
         make_empty(data, from, to);
     const double end_ms = (double)data->end * data->dt_ms;
     if (data->dt_ms > 0 && !empty) {
-        data->begin = (uint64_t)llround(from / data->dt_ms);
+        data->begin = vly_count_of(from / data->dt_ms + 0.5);
         if (to / data->dt_ms < (double)data->end)
-            data->end = (uint64_t)llround(to / data->dt_ms);
+            data->end = vly_count_of(to / data->dt_ms + 0.5);
     }
     if (data->begin >= data->end && from >= end_ms)
         return vly_fail(error, VLY_E_INVALID,

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/plain.h"
 
 /* cairo's images end at 32767 pixels a side; 400 MB are enough for a poster. */
 static const double pixels_max = 1e8;
@@ -147,39 +148,22 @@ void plot_figure_deinit(plot_figure *figure)
 
 /* ---- text --------------------------------------------------------------- */
 
-/* Bytes of the UTF-8 character at text; 0: it is none. */
-static size_t character(const char *text)
-{
-    const unsigned char *at = (const unsigned char *)text;
-    const size_t n = at[0] < 0x80    ? 1
-                     : at[0] < 0xc2  ? 0
-                     : at[0] < 0xe0  ? 2
-                     : at[0] < 0xf0  ? 3
-                     : at[0] <= 0xf4 ? 4
-                                     : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    /* overlong, a surrogate, beyond the last one */
-    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
-        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f))
-        return 0;
-    return n;
-}
-
 /* As much of text as capacity holds, with a question mark for each byte that is
- * no UTF-8, which cairo refuses: names come from anybody's files. */
+ * no UTF-8, which cairo refuses, and for each control character, which XML
+ * refuses: names come from anybody's files. */
 static const char *legible(const char *text, char *copy, size_t capacity)
 {
     size_t n = 0;
-    while (*text && n + 5 < capacity) {
-        const size_t bytes = character(text);
-        if (bytes == 0)
-            copy[n++] = '?';
+    size_t left = strlen(text);
+    while (left > 0 && n + 5 < capacity) {
+        const vly_plain_char c = vly_plain_char_at(text, left);
+        if (c.is_plain)
+            memcpy(copy + n, text, c.length);
         else
-            memcpy(copy + n, text, bytes);
-        n += bytes;
-        text += bytes > 0 ? bytes : 1;
+            copy[n] = '?';
+        n += c.is_plain ? c.length : 1;
+        text += c.length;
+        left -= c.length;
     }
     copy[n] = '\0';
     return copy;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "tool.h"
 
 /* ---- over time ---------------------------------------------------------- */
@@ -38,7 +39,7 @@ vly_status plot_rate(plot_figure *figure, const plot_data *data, double bin_ms,
     char note[320];
     char lacks[224];
     const uint64_t length = data->end - data->begin;
-    const uint64_t wanted = (uint64_t)llround(bin_ms / data->dt_ms);
+    const uint64_t wanted = vly_count_of(bin_ms / data->dt_ms + 0.5);
     const uint64_t bin = wanted < 1 ? 1 : wanted > length ? length : wanted;
     const uint64_t n = (length + bin - 1) / bin;
     if (n > 10000000)

@@ -157,6 +157,7 @@ static vly_status read_lines(plot_data *data, plot_rows *rows, FILE *file,
                           "spikes: burst,time_ms,area,neuron (volley plot "
                           "traces shows samples)",
                           path, csv.names[4]);
+    csv.is_ours = true;
     while (status == VLY_OK) {
         status = vly_csv_next(&csv, &more);
         if (status != VLY_OK || !more)

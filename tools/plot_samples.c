@@ -108,6 +108,7 @@ static vly_status read_rows(plot_traces *traces, const tool_args *args,
                             "%s:1:1: no samples of a field, wanted the columns "
                             "burst,time_ms,area,neuron,FIELD",
                             path);
+    csv->is_ours = true;
     traces->field = vly_strdup(csv->names[4]);
     if (!traces->field)
         return vly_fail_nomem(error, 64, "a name");

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "record/sonata_reader.h"
 #include "tool.h"
 
@@ -102,6 +103,9 @@ static vly_status check_node(sonata_spikes *of, uint64_t index, uint64_t node,
     return VLY_OK;
 }
 
+/* bursts of a thousandth of a ms at 2^53 of them, all that doubles count */
+#define TIME_MOST_MS 9e12
+
 static vly_status take_spikes(void *context, uint64_t first, uint32_t n,
                               const double *times_ms, const uint64_t *nodes,
                               vly_error *error)
@@ -109,7 +113,8 @@ static vly_status take_spikes(void *context, uint64_t first, uint32_t n,
     sonata_spikes *of = context;
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < n; i++)
-        of->last_ms = fmax(of->last_ms, times_ms[i]);
+        if (times_ms[i] < TIME_MOST_MS)
+            of->last_ms = fmax(of->last_ms, times_ms[i]);
     if (of->area == UINT32_MAX)
         return VLY_OK;
     if (of->n + n > of->capacity) {
@@ -121,6 +126,12 @@ static vly_status take_spikes(void *context, uint64_t first, uint32_t n,
         of->capacity = more;
     }
     for (uint32_t i = 0; i < n && status == VLY_OK; i++) {
+        if (!(times_ms[i] >= 0 && times_ms[i] < TIME_MOST_MS))
+            return vly_fail(error, VLY_E_PARSE,
+                            "%.300s: spikes of %s, number %" PRIu64
+                            ": time %g ms, wanted 0 to %g",
+                            of->path, of->data->areas[of->area].name, first + i,
+                            times_ms[i], TIME_MOST_MS);
         status = check_node(of, first + i, nodes[i], error);
         of->spikes[of->n++] =
             (sonata_spike){times_ms[i], of->area, (uint32_t)nodes[i]};
@@ -190,11 +201,11 @@ static vly_status keep(const sonata_spikes *of, plot_rows *rows,
     vly_status status = VLY_OK;
     for (uint64_t i = 0; i < of->n && status == VLY_OK; i++)
         status =
-            plot_rows_keep(of->data, rows, (uint64_t)of->spikes[i].at,
+            plot_rows_keep(of->data, rows, vly_count_of(of->spikes[i].at),
                            of->spikes[i].area, of->spikes[i].neuron, error);
     rows->any = of->last_ms >= 0;
     if (rows->any)
-        rows->last = (uint64_t)burst_of(of->last_ms, of->data->dt_ms);
+        rows->last = vly_count_of(burst_of(of->last_ms, of->data->dt_ms));
     return status;
 }
 

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where a program that holds the library in itself finds the plugins.
  */
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "plugin/own_file.h"
-#include "plugin/plugin_search.h"
+#include "plugin/registry.h"
 #include "setup.h"
 #include "tool.h"
-#include "volley_build.h"
 
 bool tool_prefix(char *folder, size_t capacity)
 {
@@ -24,34 +23,33 @@ bool tool_prefix(char *folder, size_t capacity)
     return true;
 }
 
+static char asked_for[PATH_MAX];
+
+vly_status tool_plugin_first(const char *path, const char **real,
+                             vly_error *error)
+{
+    char *full = realpath(path, NULL);
+    int reason = errno;
+    if (full != NULL && strlen(full) < sizeof asked_for)
+        memcpy(asked_for, full, strlen(full) + 1);
+    else
+        asked_for[0] = '\0';
+    free(full);
+    if (asked_for[0] == '\0')
+        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
+                        full == NULL ? strerror(reason)
+                                     : "its path is too long");
+    *real = asked_for;
+    return VLY_OK;
+}
+
 /* The command holds libvolley in itself, so "beside libvolley" would be its own
- * folder. What beside means is put behind the user's entries of
- * VOLLEY_PLUGIN_PATH, so that it comes before an installed, maybe older, one.
- */
+ * folder. */
 vly_status tool_registry_create(vly_registry **registry, vly_error *error)
 {
-    static const char *const beside[] = {VLY_TOOL_BIN_TO_LIB, "../lib"};
-    char folder[PATH_MAX];
-    const char *given = getenv(VLY_PLUGIN_PATH_VARIABLE);
-    bool known = vly_own_folder(folder, sizeof folder);
-    for (int i = 0; known && i < 2; i++) {
-        char *path =
-            vly_format("%s/%s/%s", folder, beside[i], VLY_BUILD_PLUGIN_SUBDIR);
-        if (path == NULL)
-            return vly_fail_nomem(error, sizeof folder, "the search path");
-        char *real = realpath(path, NULL);
-        vly_free(path);
-        if (real == NULL)
-            continue;
-        known = false; /* the first one that is there */
-        char *list = given != NULL && given[0] != '\0'
-                         ? vly_format("%s:%s", given, real)
-                         : vly_strdup(real);
-        free(real);
-        if (list == NULL)
-            return vly_fail_nomem(error, sizeof folder, "the search path");
-        setenv(VLY_PLUGIN_PATH_VARIABLE, list, 1);
-        vly_free(list);
-    }
-    return vly_registry_create(registry, error);
+    static const char *const beside[] = {"/" VLY_TOOL_BIN_TO_LIB, "/../lib",
+                                         NULL};
+    const vly_plugin_places places = {
+        .first = asked_for[0] != '\0' ? asked_for : NULL, .beside = beside};
+    return vly_registry_create_from(&places, registry, error);
 }

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "base/number.h"
 #include "base/thread.h"
 
 /* A signal that comes between the look at the flag and the sleep is seen after
@@ -53,7 +54,7 @@ void run_pace_begin(run_pace *pace, run_pace_policy policy, double rate_hz,
 /* Half a ns of rounding at most: a double is exact up to 2^53 ns, 104 days. */
 static uint64_t time_of(const run_pace *pace, uint64_t tick)
 {
-    return pace->origin_ns + (uint64_t)((double)tick * pace->period_ns + 0.5);
+    return pace->origin_ns + vly_count_of((double)tick * pace->period_ns + 0.5);
 }
 
 uint64_t run_pace_due_ns(const run_pace *pace)
@@ -97,7 +98,7 @@ static void skip_passed(run_pace *pace, uint64_t now_ns)
     uint64_t first = pace->tick;
     double periods = (double)(now_ns - pace->origin_ns) / pace->period_ns;
     if (periods > (double)first)
-        pace->tick = (uint64_t)periods;
+        pace->tick = vly_count_of(periods);
     while (time_of(pace, pace->tick) < now_ns)
         pace->tick++;
     pace->n_skipped += pace->tick - first;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "run_job.h"
 
 /* Neurons that are not wanted are read along where there are so few of them: a
@@ -113,7 +114,7 @@ static uint32_t to_word(uint32_t type, double value)
     uint32_t word = 0;
     float stored = (float)value; /* it was one */
     if (type != VLY_TYPE_F32)
-        return (uint32_t)value;
+        return (uint32_t)vly_count_of(value);
     memcpy(&word, &stored, sizeof word);
     return word;
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/plain.h"
 #include "base/thread.h"
 
 static vly_net *volatile watched;
@@ -26,48 +27,49 @@ static volatile sig_atomic_t deferred;
 static char made_folder[PATH_MAX];   /* by this call, or "" */
 static const char *volatile guarded; /* a file that is mapped */
 
-/* A plugin, a genome or a file name may hold what a terminal obeys. Besides the
- * control characters of ASCII these are U+0080 to U+009F. */
-static void make_plain(char *text, bool keep_lines)
-{
-    for (char *c = text; *c != '\0'; c++) {
-        unsigned char first = (unsigned char)c[0];
-        unsigned char second = (unsigned char)c[1];
-        if (first == 0xc2 && second >= 0x80 && second <= 0x9f) {
-            *c++ = '?';
-            *c = '?';
-        } else if (first == 0x7f || (first < 0x20 && first != '\t' &&
-                                     !(keep_lines && first == '\n'))) {
-            *c = '?';
-        }
-    }
-}
-
 const char *tool_plain(const char *text, tool_plain_text *copy)
 {
-    snprintf(copy->text, sizeof copy->text, "%s", text);
-    make_plain(copy->text, false);
+    vly_plain(text, false, copy->text, sizeof copy->text);
     return copy->text;
 }
 
+/* All text for people goes through here: a plugin, a genome, a file name or a
+ * client may have written what a terminal obeys. Without memory the end is
+ * lost. */
+static void __attribute__((format(printf, 3, 0)))
+put_plain(FILE *file, bool keep_lines, const char *format, va_list arguments)
+{
+    char text[2048];
+    char shown[2048];
+    char *more = NULL;
+    char *more_shown = NULL;
+    va_list again;
+    va_copy(again, arguments);
+    const int n = vsnprintf(text, sizeof text, format, arguments);
+    if (n >= (int)sizeof text && (more = vly_malloc((size_t)n + 1, 1)) != NULL)
+        vsnprintf(more, (size_t)n + 1, format, again);
+    va_end(again);
+    const char *whole = more != NULL ? more : text;
+    const size_t length = vly_plain(whole, keep_lines, shown, sizeof shown);
+    if (length >= sizeof shown &&
+        (more_shown = vly_malloc(length + 1, 1)) != NULL)
+        vly_plain(whole, keep_lines, more_shown, length + 1);
+    fputs(more_shown != NULL ? more_shown : shown, file);
+    vly_free(more_shown);
+    vly_free(more);
+}
+
+/* Locked, so that lines of threads do not mix. */
 void tool_message(const char *format, ...)
 {
-    char text[8192];
-    char *more = NULL; /* without memory the end is lost */
     va_list arguments;
+    flockfile(stderr);
+    fputs("volley: ", stderr);
     va_start(arguments, format);
-    const int n = vsnprintf(text, sizeof text, format, arguments);
+    put_plain(stderr, false, format, arguments);
     va_end(arguments);
-    if (n >= (int)sizeof text &&
-        (more = vly_malloc((size_t)n + 1, 1)) != NULL) {
-        va_start(arguments, format);
-        vsnprintf(more, (size_t)n + 1, format, arguments);
-        va_end(arguments);
-    }
-    char *whole = more != NULL ? more : text;
-    make_plain(whole, true);
-    fprintf(stderr, "volley: %s\n", whole);
-    vly_free(more);
+    fputs("\n", stderr);
+    funlockfile(stderr);
 }
 
 /* Only while nothing is in it: else this fails, and is meant to. */
@@ -88,7 +90,7 @@ void tool_print(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vprintf(format, arguments);
+    put_plain(stdout, true, format, arguments);
     va_end(arguments);
 }
 
@@ -264,8 +266,9 @@ static void on_bus(int number, siginfo_t *info, void *context)
 
 void tool_signals_guard(const char *path)
 {
+    static tool_plain_text shown; /* a handler may not make it */
     struct sigaction action;
-    guarded = path;
+    guarded = path != NULL ? tool_plain(path, &shown) : NULL;
     memset(&action, 0, sizeof action);
     sigemptyset(&action.sa_mask);
     action.sa_sigaction = on_bus;

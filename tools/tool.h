@@ -24,7 +24,8 @@ enum {
     TOOL_EXIT_LATE = 7
 };
 
-/* "volley: ..." and a line break, on stderr. */
+/* "volley: ..." and a line break, on stderr. One line: what a terminal obeys is
+ * escaped (base/plain.h), line breaks too. */
 void tool_message(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 /* The error's message; returns the exit code of its status. */
@@ -39,10 +40,12 @@ const char *tool_time_text(void);                 /* now, UTC, ISO 8601 */
 const char *tool_rate_text(double value);         /* three digits: "12.3 M" */
 const char *tool_number_text(double value);       /* shortest that is exact */
 
-/* printf to stdout; errors of stdout are found once, at the end of main. */
+/* printf to stdout, with what a terminal obeys escaped, but line breaks kept;
+ * errors of stdout are found once, at the end of main. */
 void tool_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The text without what a terminal obeys: control characters become "?". */
+/* The text as one line without what a terminal obeys (base/plain.h), cut where
+ * it is long: for values whose line breaks must not look like the command's. */
 typedef struct tool_plain_text {
     char text[4096];
 } tool_plain_text;
@@ -62,6 +65,12 @@ bool tool_signals_stopped(void);
 /* The plugins, searched as vly_registry_create does and in ../lib beside the
  * command. */
 vly_status tool_registry_create(vly_registry **registry, vly_error *error);
+/* Every tool_registry_create from now on has this file before all others: the
+ * user named it as a plugin. *real is its path as the registry lists it, which
+ * stays until the next call.
+ * Errors  E_IO there is no such file */
+vly_status tool_plugin_first(const char *path, const char **real,
+                             vly_error *error);
 /* mkdir; errno says why not. If the command fails, or is stopped by a signal,
  * before anything is in the folder, it is removed again. */
 vly_status tool_folder_make(const char *folder);

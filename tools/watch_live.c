@@ -49,7 +49,9 @@ static void terminal_size(uint32_t *rows, uint32_t *columns)
 /* One line, cut at the terminal's edge: a line that wraps is two. */
 static void put_row(watch_live *live, uint32_t columns, const char *text)
 {
-    fprintf(stderr, "\r\033[K%.*s\n", (int)columns - 1, text);
+    tool_plain_text plain; /* the place and the areas are named by anybody */
+    fprintf(stderr, "\r\033[K%.*s\n", (int)columns - 1,
+            tool_plain(text, &plain));
     live->n_drawn++;
 }
 
@@ -120,7 +122,8 @@ static void draw_plain(watch_live *live, const watch_rates *rates)
     const watch_net *net = live->net;
     char text[512];
     head_text(live, rates, text, sizeof text);
-    fprintf(stderr, "%s;", text);
+    tool_plain_text head;
+    fprintf(stderr, "%s;", tool_plain(text, &head));
     const uint32_t shown = net->n_areas < 16 ? net->n_areas : 16;
     for (uint32_t a = 0; a < shown; a++) {
         tool_plain_text plain;

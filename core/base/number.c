@@ -405,3 +405,8 @@ int vly_bursts_from_ms(double ms, double dt_ms, uint64_t *bursts)
     *bursts = (uint64_t)count;
     return 1;
 }
+
+uint64_t vly_count_of(double x)
+{
+    return x >= 0x1p64 ? UINT64_MAX : x > 0.0 ? (uint64_t)x : 0;
+}

@@ -36,4 +36,10 @@ float vly_float_store(double x, float lo, float hi);
  * 2^53 or is negative or not finite. */
 int vly_bursts_from_ms(double ms, double dt_ms, uint64_t *bursts);
 
+/* x as a count, without its fraction: NaN and what is below 0 become 0, what
+ * does not fit the largest uint64_t. A cast of such an x has no defined value,
+ * so whatever comes from a file or an option and is not checked goes through
+ * here. */
+uint64_t vly_count_of(double x);
+
 #endif

@@ -193,15 +193,14 @@ static vly_status check_names(vly_csv *csv)
         if (vly_toml_scan_number(csv->names[i], &number) ==
             strlen(csv->names[i]))
             return vly_csv_fail(csv, i,
-                                "a column called %.40s, wanted names in the "
-                                "first line",
-                                csv->names[i]);
+                                "a column called by a number, wanted names in "
+                                "the first line");
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(csv->names[i], csv->names[j]) == 0)
                 return vly_csv_fail(csv, i,
-                                    "column %.*s stands twice, wanted each "
-                                    "once",
-                                    SHOWN, csv->names[i]);
+                                    "column %u is called as column %u is, "
+                                    "wanted each name once",
+                                    i + 1, j + 1);
     }
     return VLY_OK;
 }
@@ -298,8 +297,13 @@ vly_status vly_csv_next(vly_csv *csv, bool *more)
 
 static vly_status wrong(vly_csv *csv, uint32_t field, const char *wanted)
 {
-    return vly_csv_fail(csv, field, "%.*s is \"%.*s\", wanted %s", SHOWN,
-                        csv->names[field], SHOWN, csv->fields[field], wanted);
+    const size_t n = strlen(csv->fields[field]);
+    if (csv->is_ours)
+        return vly_csv_fail(csv, field, "%.*s is \"%.*s\", wanted %s", SHOWN,
+                            csv->names[field], SHOWN, csv->fields[field],
+                            wanted);
+    return vly_csv_fail(csv, field, "column %u is %s of %zu bytes, wanted %s",
+                        field + 1, n > 0 ? "text" : "a field", n, wanted);
 }
 
 vly_status vly_csv_number(vly_csv *csv, uint32_t field, double *out)

@@ -10,6 +10,27 @@
 
 /* ---- columns ------------------------------------------------------------ */
 
+/* A name in a message, if the line has a source or a target, or it begins with
+ * one (separated by semicolons): the first line of a file that is no table of
+ * synapses is not shown. */
+static vly_status not_ours(vly_csv *csv, uint32_t field)
+{
+    const char *name = csv->names[field];
+    const bool is_ours = vly_csv_column(csv, "source") < csv->n_fields ||
+                         vly_csv_column(csv, "target") < csv->n_fields ||
+                         strncmp(name, "source", 6) == 0 ||
+                         strncmp(name, "target", 6) == 0;
+    if (is_ours)
+        return vly_csv_fail(csv, field,
+                            "column %.40s, wanted source, target, weight and "
+                            "delay, separated by commas",
+                            name);
+    return vly_csv_fail(csv, field,
+                        "column %u has another name, wanted source, target, "
+                        "weight and delay, separated by commas",
+                        field + 1);
+}
+
 /* The part that a name stands for; VLY_EDGE_PARTS if it is none. */
 static vly_edge_part part_of(const char *name)
 {
@@ -57,10 +78,7 @@ static vly_status find_columns(vly_csv *csv, const vly_edge_spec *spec,
     for (uint32_t i = 0; i < csv->n_fields; i++) {
         vly_edge_part part = part_of(csv->names[i]);
         if (part == VLY_EDGE_PARTS)
-            return vly_csv_fail(csv, i,
-                                "column %.40s, wanted source, target, weight "
-                                "and delay, separated by commas",
-                                csv->names[i]);
+            return not_ours(csv, i);
         if (fields[part] < csv->n_fields)
             return vly_csv_fail(csv, i, "column %.40s beside %.40s, wanted one",
                                 csv->names[i], csv->names[fields[part]]);
@@ -120,6 +138,7 @@ vly_status vly_edges_from_table(FILE *file, const char *name,
     vly_edges_init(&maker, spec, error);
     VLY_TRY(vly_csv_init(&csv, file, name, error));
     VLY_TRY(find_columns(&csv, spec, fields));
+    csv.is_ours = true;
     maker.has_weight = fields[VLY_EDGE_WEIGHT] < csv.n_fields;
     maker.has_delay = fields[VLY_EDGE_DELAY] < csv.n_fields;
     maker.delay_bursts =

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "genome/genome_file.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_space.h"
@@ -307,7 +308,7 @@ vly_status vly_maps_read(vly_reader *reader)
                          &n_synapses));
         reader->n_maps++;
     }
-    reader->genome->n_synapses_max = (uint64_t)n_synapses;
+    reader->genome->n_synapses_max = vly_count_of(n_synapses);
     if ((double)reader->genome->n_synapses_max < n_synapses)
         reader->genome->n_synapses_max++;
 out:

@@ -134,7 +134,7 @@ static uint64_t fill(const vly_pulse *pulse, double dt_ms, uint64_t *bursts)
     double period = period_bursts(pulse, dt_ms);
     double start = bursts_of(&pulse->start, dt_ms);
     double part = period - vly_floor(period);
-    uint64_t whole = (uint64_t)vly_floor(period);
+    uint64_t whole = vly_count_of(period);
     uint64_t n = 0;
     uint64_t n_pulses = whole == 0          ? 1
                         : pulse->count != 0 ? pulse->count
@@ -142,7 +142,7 @@ static uint64_t fill(const vly_pulse *pulse, double dt_ms, uint64_t *bursts)
     for (uint64_t k = 0; k < n_pulses && n <= VLY_SPIKES_MAX; k++) {
         /* the one before began by 2^53, so k * whole is below 2^55 */
         uint64_t begin =
-            k * whole + (uint64_t)vly_floor(start + (double)k * part + 0.5);
+            k * whole + vly_count_of(start + (double)k * part + 0.5);
         if (begin >= pulse->stop || begin > BURSTS_MAX)
             break;
         for (uint64_t i = 0; i < pulse->width && n <= VLY_SPIKES_MAX; i++) {

@@ -96,7 +96,7 @@ static vly_status read_interval(vly_reader *reader, record_entry *entry)
                                UINT64_C(1) << 53, &entry->interval);
     if (!ms) {
         double n = vly_floor(INTERVAL_MS / reader->genome->dt_ms + 0.5);
-        entry->interval = n >= 1 ? (uint64_t)n : 1;
+        entry->interval = n >= 1 ? vly_count_of(n) : 1;
         return VLY_OK;
     }
     VLY_TRY(vly_value_bursts(reader, ms, "interval_ms", &entry->interval));

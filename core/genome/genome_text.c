@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/plain.h"
 #include "genome/genome_resolve.h"
 
 static bool grow(vly_text *text, size_t more)
@@ -58,15 +59,18 @@ void vly_text_put(vly_text *text, const char *format, ...)
 
 void vly_text_string(vly_text *text, const char *string)
 {
+    size_t left = strlen(string);
     vly_text_put(text, "\"");
-    for (; *string; string++) {
-        unsigned char c = (unsigned char)*string;
-        if (c == '"' || c == '\\')
-            vly_text_put(text, "\\%c", c);
-        else if (c < ' ' || c == 127)
-            vly_text_put(text, "\\u%04x", c);
+    while (left > 0) {
+        const vly_plain_char c = vly_plain_char_at(string, left);
+        if (c.code == '"' || c.code == '\\')
+            vly_text_put(text, "\\%c", (char)c.code);
+        else if (c.is_utf8 && !c.is_plain)
+            vly_text_put(text, "\\u%04x", (unsigned)c.code);
         else
-            vly_text_bytes(text, string, 1);
+            vly_text_bytes(text, string, c.length);
+        string += c.length;
+        left -= c.length;
     }
     vly_text_put(text, "\"");
 }

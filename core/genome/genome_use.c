@@ -267,6 +267,23 @@ static vly_status check_circle(vly_reader *reader, const vly_toml_node *node,
     return VLY_OK;
 }
 
+/* Has a line that begins with format, as every genome has? The parser's
+ * messages show a little of what they are about, which is not done with a file
+ * of another kind. */
+static bool is_like_genome(const char *text, size_t n)
+{
+    static const char word[] = "format";
+    const char *end = text + n;
+    for (const char *at = text; at && at < end; at = memchr(at, '\n', n)) {
+        while (at < end && *at && strchr("\xef\xbb\xbf\r\n \t\"'", *at))
+            at++;
+        n = (size_t)(end - at);
+        if (n > strlen(word) && memcmp(at, word, strlen(word)) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Parses the file into part->root. */
 static vly_status open_file(vly_reader *reader, const vly_toml_node *node,
                             use_chain *chain, vly_reader *part)
@@ -299,6 +316,10 @@ static vly_status open_file(vly_reader *reader, const vly_toml_node *node,
         status = vly_reader_fail(reader, node,
                                  "file has more than %u bytes, wanted fewer",
                                  VLY_GENOME_BYTES_MAX);
+    else if (!is_like_genome(text, n_bytes))
+        status =
+            vly_fail(reader->error, VLY_E_PARSE,
+                     "%.300s:1:1: no format, wanted format = 1", part->name);
     else
         status = vly_toml_parse(text, n_bytes, part->name, &part->root,
                                 reader->error);

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "monitor/utf8.h"
+#include "base/utf8.h"
 
 enum { NAME_MAX_BYTES = 200 }; /* whole in every message */
 

@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "monitor/tokenizer.h"
-#include "monitor/utf8.h"
 
 typedef struct reader {
     const char *name;

@@ -18,6 +18,8 @@
 
 #include <volley/plugin.h>
 
+#include "base/plain.h"
+
 #define LEVEL_UNSET (-1)
 
 static pthread_mutex_t sink_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -32,8 +34,9 @@ static const char *const level_names[] = {"debug", "info", "warn", "error"};
 
 static void write_stderr(int32_t level, const char *source, const char *message)
 {
-    fprintf(stderr, "volley: %s: %s: %s\n", level_names[level], source,
-            message);
+    char shown[4 * 1200]; /* a plugin, or a file, may have written anything */
+    vly_plain(message, false, shown, sizeof(shown));
+    fprintf(stderr, "volley: %s: %s: %s\n", level_names[level], source, shown);
 }
 
 static void emit(int32_t level, const char *source, const char *message)

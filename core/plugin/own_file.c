@@ -1,59 +1,71 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The file this code was loaded from: its folder and its ELF header.
+ * The file this code was loaded from: its path, folder and ELF header.
+ *
+ * The path is the kernel's. dladdr has that of the loader, which is argv[0] for
+ * a program (whoever starts it chooses it), may be relative for a library (the
+ * working folder may have changed since) and may be a link.
  */
-#define _GNU_SOURCE /* dladdr */
+#define _GNU_SOURCE /* dladdr, getline */
 #include "plugin/own_file.h"
 
 #include <dlfcn.h>
-#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
-static bool own_info(Dl_info *info)
-{
-    static const char anchor; /* any address in this file will do */
-    return dladdr(&anchor, info) != 0 && info->dli_fbase;
-}
+static const char anchor; /* any address in this file will do */
 
 const ElfW(Ehdr) * vly_own_elf(void)
 {
     Dl_info info;
-    if (!own_info(&info))
+    if (!dladdr(&anchor, &info) || !info.dli_fbase)
         return NULL;
     const ElfW(Ehdr) *header = info.dli_fbase;
     return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 ? header : NULL;
 }
 
-/* For a program dladdr gives argv[0], which may be relative or a bare name. */
-static bool program_path(char path[PATH_MAX])
+/* "55d0c0a00000-55d0c0a02000 r--p 00000000 fe:00 247498     /usr/bin/head":
+ * does it hold the address? The path in it then, else NULL. */
+static char *path_of(char *line, uintptr_t address)
 {
-    const ElfW(Ehdr) *header = vly_own_elf();
-    if (!header || (uintptr_t)header + header->e_phoff != getauxval(AT_PHDR))
-        return false;
-    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
-    if (length <= 0)
-        return false;
-    path[length] = 0;
-    return true;
+    char *end = NULL;
+    const unsigned long long first = strtoull(line, &end, 16);
+    if (*end != '-')
+        return NULL;
+    const unsigned long long last = strtoull(end + 1, &end, 16);
+    char *path = *end == ' ' ? strchr(end, '/') : NULL;
+    if (!path || address < first || address >= last)
+        return NULL;
+    path[strcspn(path, "\n")] = 0;
+    /* the kernel writes a line break as \012, which a name may hold as well */
+    return strstr(path, "\\012") ? NULL : path;
+}
+
+bool vly_own_path(char *path, size_t capacity)
+{
+    FILE *file = fopen("/proc/self/maps", "re");
+    char *line = NULL;
+    size_t size = 0;
+    size_t n = 0;
+    while (file && n == 0 && getline(&line, &size, file) > 0) {
+        const char *found = path_of(line, (uintptr_t)&anchor);
+        n = found ? strlen(found) : 0;
+        if (n > 0 && n < capacity)
+            memcpy(path, found, n + 1);
+    }
+    free(line);
+    if (file)
+        fclose(file);
+    return n > 0 && n < capacity;
 }
 
 bool vly_own_folder(char *folder, size_t capacity)
 {
-    Dl_info info;
-    char program[PATH_MAX];
-    if (!own_info(&info) || !info.dli_fname)
+    if (!vly_own_path(folder, capacity))
         return false;
-    const char *path = info.dli_fname;
-    if (path[0] != '/') {
-        if (!program_path(program))
-            return false;
-        path = program;
-    }
-    const char *slash = strrchr(path, '/');
-    if (!slash || (size_t)(slash - path) + 1 > capacity)
-        return false;
-    memcpy(folder, path, (size_t)(slash - path));
-    folder[slash - path] = 0;
+    char *slash = strrchr(folder, '/');
+    *slash = 0;
     return true;
 }

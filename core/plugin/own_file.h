@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The file this code was loaded from: its folder and its ELF header.
+ * The file this code was loaded from: its path, folder and ELF header.
  */
 #ifndef VOLLEY_PLUGIN_OWN_FILE_H
 #define VOLLEY_PLUGIN_OWN_FILE_H
@@ -9,9 +9,12 @@
 
 #include <link.h>
 
-/* The absolute folder of libvolley, or of the program that contains it.
- * false if it is not known for sure: it was loaded by a relative path, and the
- * working folder may have changed since. [any-thread] */
+/* The real path of libvolley, or of the program that contains it, as the kernel
+ * knows it: neither argv[0] nor a link changes it. A file that was removed has
+ * " (deleted)" after its name. false without /proc, or if it does not fit.
+ * [any-thread] */
+bool vly_own_path(char *path, size_t capacity);
+/* The folder of that file; "" is the root. [any-thread] */
 bool vly_own_folder(char *folder, size_t capacity);
 /* NULL if it is not mapped. [any-thread] */
 const ElfW(Ehdr) * vly_own_elf(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where plugins are looked for.
  */
+#define _GNU_SOURCE /* secure_getenv */
 #include "plugin/plugin_search.h"
 
 #include <dirent.h>
@@ -16,7 +17,16 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "plugin/own_file.h"
+#include "plugin/plugin_trust.h"
 #include "volley_build.h"
+
+/* One search: whom to tell, and whose files are taken. */
+typedef struct search {
+    vly_plugin_found_fn found;
+    void *arg;
+    vly_plugin_trust trust;
+    vly_error *error;
+} search;
 
 typedef struct name_list {
     char **names;
@@ -80,23 +90,40 @@ static vly_status folder_list(DIR *folder, name_list *list, vly_error *error)
     return VLY_OK;
 }
 
-static vly_status folder_search(const char *path, vly_plugin_found_fn found,
-                                void *arg, vly_error *error)
+/* Of a file that is not there the loader says so. */
+static vly_status file_found(const search *s, const char *path)
+{
+    struct stat about;
+    vly_error why = VLY_ERROR_INIT;
+    if (stat(path, &about) == 0)
+        vly_plugin_trust_check(&s->trust, &about, "", &why);
+    return s->found(s->arg, path, why.status,
+                    why.status != VLY_OK ? why.message : NULL);
+}
+
+static vly_status folder_search(const search *s, const char *path)
 {
     name_list list = {.names = NULL};
     vly_status status = VLY_OK;
+    vly_error why = VLY_ERROR_INIT;
+    struct stat about;
     char *file = NULL;
     DIR *folder = opendir(path);
     if (!folder) /* the folders beside libvolley and installed need not exist */
         return VLY_OK;
-    VLY_TRY(folder_list(folder, &list, error));
+    if (fstat(dirfd(folder), &about) == 0 &&
+        vly_plugin_trust_check(&s->trust, &about, "", &why) != VLY_OK) {
+        status = s->found(s->arg, path, why.status, why.message);
+        goto out;
+    }
+    VLY_TRY(folder_list(folder, &list, s->error));
     for (size_t i = 0; i < list.count; i++) {
         file = vly_format("%s/%s", path, list.names[i]);
         if (!file) {
-            status = vly_fail_nomem(error, strlen(path), "list of plugins");
+            status = vly_fail_nomem(s->error, strlen(path), "list of plugins");
             goto out;
         }
-        VLY_TRY(found(arg, file, VLY_OK, NULL));
+        VLY_TRY(file_found(s, file));
         vly_free(file);
         file = NULL;
     }
@@ -107,46 +134,65 @@ out:
     return status;
 }
 
-static vly_status entry_search(const char *path, vly_plugin_found_fn found,
-                               void *arg, vly_error *error)
+/* A file that the variable names: whoever may write into its folder could
+ * replace it. */
+static vly_status named_file(const search *s, const char *path)
+{
+    char folder[PATH_MAX];
+    struct stat about;
+    vly_error why = VLY_ERROR_INIT;
+    const size_t length = (size_t)(strrchr(path, '/') - path) + 1;
+    if (length >= sizeof(folder))
+        return file_found(s, path);
+    memcpy(folder, path, length);
+    folder[length] = 0;
+    if (stat(folder, &about) == 0 &&
+        vly_plugin_trust_check(&s->trust, &about, "its folder ", &why) !=
+            VLY_OK)
+        return s->found(s->arg, path, why.status, why.message);
+    return file_found(s, path);
+}
+
+static vly_status entry_search(const search *s, const char *path)
 {
     struct stat about;
     if (path[0] != '/')
-        return found(arg, path, VLY_E_INVALID,
-                     VLY_PLUGIN_PATH_VARIABLE
-                     ": the path is relative, wanted one that starts with /: "
-                     "plugins never come from the working folder");
+        return s->found(
+            s->arg, path, VLY_E_INVALID,
+            VLY_PLUGIN_PATH_VARIABLE
+            ": the path is relative, wanted one that starts with /: "
+            "plugins never come from the working folder");
     if (stat(path, &about) != 0) {
         char reason[200];
         int code = errno;
         snprintf(reason, sizeof(reason), VLY_PLUGIN_PATH_VARIABLE ": %s",
                  strerror(code));
-        return found(arg, path, VLY_E_IO, reason);
+        return s->found(s->arg, path, VLY_E_IO, reason);
     }
-    if (S_ISDIR(about.st_mode))
-        return folder_search(path, found, arg, error);
-    return found(arg, path, VLY_OK, NULL);
+    return S_ISDIR(about.st_mode) ? folder_search(s, path)
+                                  : named_file(s, path);
 }
 
 /* Entries are separated by colons; empty ones (a colon too many) mean nothing,
- * unlike in PATH, where they are the working folder. */
-static vly_status variable_search(vly_plugin_found_fn found, void *arg,
-                                  vly_error *error)
+ * unlike in PATH, where they are the working folder. Who starts a program with
+ * other rights than his own (setuid, setgid, capabilities) chooses none of its
+ * code. */
+static vly_status variable_search(const search *s)
 {
     vly_status status = VLY_OK;
-    const char *text = getenv(VLY_PLUGIN_PATH_VARIABLE);
+    const char *text = secure_getenv(VLY_PLUGIN_PATH_VARIABLE);
     if (!text || !*text)
         return VLY_OK;
     char *copy = vly_strdup(text); /* a plugin may call setenv */
     if (!copy)
-        return vly_fail_nomem(error, strlen(text) + 1, "list of plugins");
+        return vly_fail_nomem(s->error, strlen(text) + 1, "list of plugins");
     char *at = copy;
     while (at) {
         char *next = strchr(at, ':');
         if (next)
             *next++ = 0;
         if (*at)
-            VLY_TRY(entry_search(at, found, arg, error));
+            VLY_TRY(entry_search(s, at));
         at = next;
     }
 out:
@@ -154,17 +200,38 @@ out:
     return status;
 }
 
-vly_status vly_plugin_search(vly_plugin_found_fn found, void *arg,
+/* The first of these folders that is there, without links and "..". */
+static char *beside_folder(const char *const *beside)
+{
+    static const char *const of_library[] = {"", NULL};
+    char own[PATH_MAX];
+    char *real = NULL;
+    beside = beside ? beside : of_library;
+    if (!vly_own_folder(own, sizeof(own)))
+        return NULL;
+    for (; !real && *beside; beside++) {
+        char *path = vly_format("%s%s/" VLY_BUILD_PLUGIN_SUBDIR, own, *beside);
+        real = path ? realpath(path, NULL) : NULL;
+        vly_free(path);
+    }
+    return real;
+}
+
+vly_status vly_plugin_search(const char *const *beside,
+                             vly_plugin_found_fn found, void *arg,
                              vly_error *error)
 {
-    char beside[PATH_MAX];
-    const size_t length = sizeof("/" VLY_BUILD_PLUGIN_SUBDIR);
-    vly_status status = variable_search(found, arg, error);
-    if (status == VLY_OK && vly_own_folder(beside, sizeof(beside) - length)) {
-        memcpy(beside + strlen(beside), "/" VLY_BUILD_PLUGIN_SUBDIR, length);
-        status = folder_search(beside, found, arg, error);
-    }
-    if (status == VLY_OK)
-        status = folder_search(VLY_BUILD_PLUGIN_DIR, found, arg, error);
+    const search s = {.found = found,
+                      .arg = arg,
+                      .trust = vly_plugin_trust_of_process(),
+                      .error = error};
+    char *folder = beside_folder(beside);
+    vly_status status = variable_search(&s);
+    if (status == VLY_OK && folder)
+        status = folder_search(&s, folder);
+    if (status == VLY_OK &&
+        !(folder && strcmp(folder, VLY_BUILD_PLUGIN_DIR) == 0))
+        status = folder_search(&s, VLY_BUILD_PLUGIN_DIR);
+    free(folder);
     return status;
 }

@@ -268,19 +268,29 @@ static vly_status search_found(void *arg, const char *path, vly_status status,
     return VLY_OK;
 }
 
-vly_status vly_registry_create(vly_registry **registry, vly_error *error)
+vly_status vly_registry_create_from(const vly_plugin_places *places,
+                                    vly_registry **registry, vly_error *error)
 {
+    registry_entry *listed = NULL;
+    vly_status status = VLY_OK;
     vly_registry *made = vly_calloc(1, sizeof(*made));
     if (!made)
         return vly_fail_nomem(error, sizeof(*made), "list of plugins");
     search_state state = {.registry = made, .error = error};
-    vly_status status = vly_plugin_search(search_found, &state, error);
-    if (status != VLY_OK) {
+    if (places->first)
+        status = file_add(made, places->first, &listed, error);
+    if (status == VLY_OK && !places->only)
+        status = vly_plugin_search(places->beside, search_found, &state, error);
+    if (status == VLY_OK)
+        *registry = made;
+    else
         vly_registry_destroy(made);
-        return status;
-    }
-    *registry = made;
-    return VLY_OK;
+    return status;
+}
+
+vly_status vly_registry_create(vly_registry **registry, vly_error *error)
+{
+    return vly_registry_create_from(&(vly_plugin_places){0}, registry, error);
 }
 
 void vly_registry_destroy(vly_registry *registry)

@@ -5,11 +5,28 @@
 #ifndef VOLLEY_PLUGIN_REGISTRY_H
 #define VOLLEY_PLUGIN_REGISTRY_H
 
+#include <stdbool.h>
+
 #include <volley/volley.h>
 
 #include "plugin/backend_spec.h"
 #include "plugin/host_log.h"
 #include "plugin/host_table.h"
+
+/* Where the plugins of a registry come from. */
+typedef struct vly_plugin_places {
+    /* A file that somebody asked for by its path, absolute; NULL: none. It
+     * comes before all others and is not asked who else may write there. */
+    const char *first;
+    bool only; /* nothing but that file */
+    /* as in vly_plugin_search; NULL: of libvolley */
+    const char *const *beside;
+} vly_plugin_places;
+
+/* vly_registry_create, which is this with all of it 0. That first cannot be
+ * loaded is no error here: it is listed with the reason. */
+vly_status vly_registry_create_from(const vly_plugin_places *places,
+                                    vly_registry **registry, vly_error *error);
 
 /* As vly_registry_info, but starts nothing: of a plugin that nobody has asked
  * for yet status and reason say only whether its file is one. */

@@ -11,6 +11,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/own_file.c
     ${CMAKE_CURRENT_LIST_DIR}/plugin_check.c
     ${CMAKE_CURRENT_LIST_DIR}/plugin_search.c
+    ${CMAKE_CURRENT_LIST_DIR}/plugin_trust.c
     ${CMAKE_CURRENT_LIST_DIR}/probe.c
     ${CMAKE_CURRENT_LIST_DIR}/probe_check.c
     ${CMAKE_CURRENT_LIST_DIR}/probe_fault.c

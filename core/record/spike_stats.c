@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 typedef struct spike_neuron {
     uint64_t n;
@@ -63,7 +64,7 @@ vly_status vly_spike_stats_create(const vly_spike_area *areas, uint32_t n_areas,
     made->n_areas = n_areas;
     made->dt_ms = dt_ms;
     double bursts = floor(VLY_SPIKE_BIN_MS / dt_ms + 0.5);
-    made->bin = bursts >= 1 ? (uint64_t)bursts : 1;
+    made->bin = bursts >= 1 ? vly_count_of(bursts) : 1;
     made->first_burst = first_burst;
     *stats = made;
     return VLY_OK;

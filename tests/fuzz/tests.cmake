@@ -65,28 +65,29 @@ function(vly_fuzz name)
     endif()
 endfunction()
 
-# The import of FEAGI's genomes, whose sources are the command's.
-if(VOLLEY_IMPORT)
-    set(feagi_sources)
-    foreach(part area blueprint genome json map morphology name property report
-            toml unit)
-        list(APPEND feagi_sources ${CMAKE_SOURCE_DIR}/tools/feagi_${part}.c)
-    endforeach()
-    list(APPEND feagi_sources ${CMAKE_SOURCE_DIR}/tools/tool.c)
-    set_source_files_properties(${CMAKE_SOURCE_DIR}/tools/feagi_json.c PROPERTIES
-        COMPILE_DEFINITIONS VLY_HAVE_JANSSON=1
-        COMPILE_OPTIONS "-isystem;${VOLLEY_JANSSON_INCLUDE}")
-    vly_fuzz(feagi ${CMAKE_CURRENT_LIST_DIR}/corpus/feagi
-                   ${CMAKE_SOURCE_DIR}/tests/golden/feagi)
-    foreach(target fuzz_feagi fuzz_feagi_run)
-        if(TARGET ${target})
-            target_sources(${target} PRIVATE ${feagi_sources})
-            target_include_directories(${target} PRIVATE
-                                       ${CMAKE_SOURCE_DIR}/tools)
-            target_link_libraries(${target} PRIVATE ${VOLLEY_IMPORT} m)
-        endif()
-    endforeach()
-endif()
+# The import of FEAGI's genomes, whose sources are the command's, and JSON.
+set(feagi_sources)
+foreach(part area blueprint genome json map morphology name property report
+        toml unit)
+    list(APPEND feagi_sources ${CMAKE_SOURCE_DIR}/tools/feagi_${part}.c)
+endforeach()
+list(APPEND feagi_sources ${CMAKE_SOURCE_DIR}/tools/tool.c)
+vly_fuzz(feagi ${CMAKE_CURRENT_LIST_DIR}/corpus/feagi
+               ${CMAKE_SOURCE_DIR}/tests/golden/feagi)
+vly_fuzz(json ${CMAKE_CURRENT_LIST_DIR}/corpus/json)
+foreach(target fuzz_feagi fuzz_feagi_run fuzz_json fuzz_json_run)
+    if(TARGET ${target})
+        target_sources(${target} PRIVATE
+                       ${CMAKE_SOURCE_DIR}/tools/json_reader.c)
+        target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+        target_link_libraries(${target} PRIVATE volley_jansson m)
+    endif()
+endforeach()
+foreach(target fuzz_feagi fuzz_feagi_run)
+    if(TARGET ${target})
+        target_sources(${target} PRIVATE ${feagi_sources})
+    endif()
+endforeach()
 
 vly_fuzz(genome ${CMAKE_CURRENT_LIST_DIR}/corpus/genome
                 ${CMAKE_SOURCE_DIR}/genomes/invalid

@@ -247,6 +247,68 @@ wait "$process" 2>/dev/null
 expect 0 run small.toml --quiet --control ./left.sock
 holds [ ! -e left.sock ]
 
+# ---- root at another user's run; a third user at nobody's but their own ----
+them=3918273
+other=3918274
+if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then
+    echo "skipped: another user's run, which takes root and setpriv"
+elif ! setpriv --reuid $them --regid $them --clear-groups "$volley" --version \
+    >/dev/null 2>&1; then
+    echo "skipped: another user cannot start $volley"
+else
+    chmod 711 "$folder"
+    mkdir theirs theirs/runtime
+    cp small.toml theirs
+    chmod 700 theirs/runtime
+    chown -R $them:$them theirs
+    as() { # as USER COMMAND...
+        user=$1
+        shift
+        setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
+    }
+    # where the socket lies is told by their environment, not by root's
+    for runtime in "$folder/theirs/runtime" /nowhere; do
+        cd theirs || exit 1
+        XDG_RUNTIME_DIR=$runtime setpriv --reuid $them --regid $them \
+            --clear-groups "$volley" run small.toml --bursts 1000000000 \
+            --quiet -o run$checks >"$folder/run.out" 2>"$folder/run.err" &
+        process=$!
+        run=run$checks
+        cd "$folder" || exit 1
+        holds wait_for "$volley" ctl "$process" status
+        expect 0 ctl "$process" status
+        prints "small.toml"
+        expect 0 ctl "$process" pause
+        expect 0 status theirs/$run
+        prints "paused"
+        expect 0 ctl "$process" resume
+        # they may, another may not
+        XDG_RUNTIME_DIR=$runtime as $them "$volley" ctl "$process" >out 2>err
+        holds [ $? -eq 0 ]
+        prints "small.toml"
+        XDG_RUNTIME_DIR=$runtime as $other "$volley" ctl "$process" stop \
+            >out 2>err
+        holds [ $? -ne 0 ]
+        socket=$runtime/volley/$process.sock
+        [ -d "$runtime" ] || socket=/tmp/volley-$them/$process.sock
+        holds test -S "$socket"
+        as $other "$volley" ctl "$socket" stop >out 2>err
+        holds [ $? -ne 0 ]
+        expect 0 ctl "$socket" status
+        expect 0 ctl "$process" stop
+        prints "stopped at burst"
+        ended 6
+    done
+    rmdir "/tmp/volley-$them"
+    # root's run is root's
+    begin
+    XDG_RUNTIME_DIR=$folder/runtime as $them "$volley" ctl \
+        "$folder/runtime/volley/$process.sock" stop >out 2>err
+    holds [ $? -ne 0 ]
+    expect 0 ctl "$process" stop
+    ended 6
+fi
+
 # ---- sockets that cannot be ----
 long=$(printf '%0120d' 0)
 expect 2 run small.toml --control "/tmp/$long"

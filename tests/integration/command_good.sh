@@ -152,7 +152,7 @@ for file in small.toml a.log spikes.csv folder/manifest.json \
 do
     expect 0 inspect "$file"
 done
-expect 0 inspect "${VOLLEY_PLUGIN_PATH%%:*}/cpu.so"
+expect 0 inspect --plugin "${VOLLEY_PLUGIN_PATH%%:*}/cpu.so"
 prints "plugin cpu"
 
 # ---- conformance ----

@@ -488,6 +488,14 @@ else
     refused 3 'some.h5 is an HDF5 file' raster some.h5
     refused 3 'some.h5 is an HDF5 file' traces some.h5
 fi
+# a manifest with a number of bursts that there cannot be
+cp -r moved odd
+for bursts in 1e300 -1 1e17; do
+    sed "s/^  \"bursts\": [0-9]*/  \"bursts\": $bursts/" moved/manifest.json \
+        >odd/manifest.json
+    holds grep -q "\"bursts\": $bursts" odd/manifest.json
+    refused 2 "odd/manifest.json: bursts is " raster odd
+done
 expect 2 plot raster moved -o picture.jpg
 says 'ends in .png or .svg'
 expect 4 plot raster moved -o no/such/folder.png

@@ -68,7 +68,7 @@ expect 2 monitor attach cpu
 
 expect 0 inspect small.toml
 prints 'probes     area.'
-expect 0 inspect "$test_plugins/erring.so"
+expect 0 inspect --plugin "$test_plugins/erring.so"
 prints 'probes     call.device_count, call.device_info'
 
 # ---- what is refused --------------------------------------------------------

@@ -244,10 +244,6 @@ static void importing(void **state)
 {
     char line[512];
     (void)state;
-    if (!feagi_json_built()) {
-        print_message("skipped: this build has no jansson\n");
-        skip();
-    }
     snprintf(line, sizeof line,
              "import feagi %s/tests/golden/feagi/flat_2_0.json -o x.toml",
              VLY_TEST_SOURCE_DIR);

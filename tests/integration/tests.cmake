@@ -189,17 +189,16 @@ vly_test(test_tools_guard LABELS integration SOURCES test_tools_guard.c
          LIBRARIES volley_conformance m)
 vly_test(test_metrics_server LABELS integration SOURCES test_metrics_server.c
          LIBRARIES volley_conformance m)
-set(command_programs test_tools_memory test_tools_guard test_metrics_server)
-if(VOLLEY_IMPORT)
-    vly_test(test_feagi_import LABELS integration
-             SOURCES test_feagi_import.c feagi_graph.c engine_trace.c
-             LIBRARIES volley_second volley_conformance m DEPENDS cpu)
-    vly_test(test_feagi_refuse LABELS integration
-             SOURCES test_feagi_refuse.c LIBRARIES volley_conformance m)
-    list(APPEND command_programs test_feagi_import test_feagi_refuse)
-endif()
+vly_test(test_json_reader LABELS integration SOURCES test_json_reader.c
+         LIBRARIES volley_conformance m)
+vly_test(test_feagi_import LABELS integration
+         SOURCES test_feagi_import.c feagi_graph.c engine_trace.c
+         LIBRARIES volley_second volley_conformance m DEPENDS cpu)
+vly_test(test_feagi_refuse LABELS integration
+         SOURCES test_feagi_refuse.c LIBRARIES volley_conformance m)
+set(command_programs test_tools_memory test_tools_guard test_metrics_server
+    test_json_reader test_feagi_import test_feagi_refuse)
 foreach(name IN LISTS command_programs)
-    target_link_libraries(${name} PRIVATE ${VOLLEY_IMPORT})
     target_sources(${name} PRIVATE
         $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tools)
@@ -234,6 +233,8 @@ set(command_tests
     series
     nvml
     words
+    trust
+    plain
     readme)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function

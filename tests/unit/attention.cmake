@@ -77,6 +77,6 @@ vly_test(test_bench_sweep LABELS unit
     SOURCES test_bench_sweep.c ${CMAKE_SOURCE_DIR}/bench/bench_sweep.c
         ${CMAKE_SOURCE_DIR}/tools/json_reader.c
         ${CMAKE_SOURCE_DIR}/tools/json_writer.c ${CMAKE_SOURCE_DIR}/tools/tool.c
-    LIBRARIES m)
+    LIBRARIES volley_jansson m)
 target_include_directories(test_bench_sweep PRIVATE
     ${CMAKE_SOURCE_DIR}/bench ${CMAKE_SOURCE_DIR}/tools)

@@ -17,6 +17,7 @@ foreach(name no_entry struct_size struct_zero major id_missing id_invalid
     vly_test_plugin(broken_${name} broken_${name})
 endforeach()
 vly_test_plugin(newer_minor newer_minor)
+vly_test_plugin(trap trap_plugin)
 # vly_old_plugin(minor sha256): a plugin of ABI 1.MINOR. Its header is what
 # plugins out there were built with, so a change of it is an error.
 function(vly_old_plugin minor sha256)
@@ -67,7 +68,7 @@ add_dependencies(flaky flaky_inner)
 # it is broken because a symbol is missing: the linker shall not mind
 target_link_options(broken_undefined PRIVATE -Wl,-z,undefs)
 
-foreach(name spec check host registry template)
+foreach(name spec check host registry places template)
     vly_test(test_plugin_${name} LABELS unit SOURCES test_plugin_${name}.c
              DEFINITIONS VLY_TEST_PLUGINS="${VOLLEY_TEST_PLUGIN_DIR}"
              DEPENDS template ${VOLLEY_TEST_PLUGINS})

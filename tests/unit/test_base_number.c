@@ -255,6 +255,22 @@ static void bursts_from_milliseconds(void **state)
     assert_int_equal(bursts, 77);
 }
 
+static void counts(void **state)
+{
+    (void)state;
+    assert_true(vly_count_of(0.0) == 0 && vly_count_of(-0.0) == 0);
+    assert_true(vly_count_of(0.999) == 0 && vly_count_of(1.0) == 1);
+    assert_true(vly_count_of(-1.0) == 0 && vly_count_of(-1e300) == 0);
+    assert_true(vly_count_of((double)NAN) == 0);
+    assert_true(vly_count_of(-(double)INFINITY) == 0);
+    assert_true(vly_count_of(0x1p53) == UINT64_C(1) << 53);
+    assert_true(vly_count_of(0x1p63) == UINT64_C(1) << 63);
+    assert_true(vly_count_of(nextafter(0x1p64, 0)) == UINT64_MAX - 2047);
+    assert_true(vly_count_of(0x1p64) == UINT64_MAX);
+    assert_true(vly_count_of(1e300) == UINT64_MAX);
+    assert_true(vly_count_of((double)INFINITY) == UINT64_MAX);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(close_to_the_reference),
     cmocka_unit_test(edges_of_exp_and_log),
@@ -265,6 +281,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(monotonic_at_the_seams),
     cmocka_unit_test(stored_floats),
     cmocka_unit_test(bursts_from_milliseconds),
+    cmocka_unit_test(counts),
 };
 
 VLY_TEST_MAIN(tests)

@@ -219,7 +219,8 @@ static void edges_malformed(void **state)
                   "2:1: an empty line, wanted data in every line");
     edges_refused("source,weight\n0,1\n", "1:1: no column target, wanted it");
     edges_refused("source,target,source\n",
-                  "1:15: column source stands twice, wanted each once");
+                  "1:15: column 3 is called as column 1 is, wanted each name "
+                  "once");
     edges_refused("source;target;weight\n",
                   "1:1: column source;target;weight, wanted source, target, "
                   "weight and delay, separated by commas");
@@ -330,7 +331,9 @@ static void values_refused(void **state)
                                   "= \"NAME\" in the genome");
     value_refused("tau\n1\n-2\n3\n",
                   ":3:1: tau_m_ms is -2, wanted 0.001 to 1000000");
-    value_refused("tau\n1\ninf\n3\n", ":3:1: tau is \"inf\", wanted a number");
+    value_refused("tau\n1\ninf\n3\n",
+                  ":3:1: column 1 is text of 3 bytes, wanted a "
+                  "number");
     put("e.csv", "source,target\n0,0\n");
     refused(MAP "weight_mv = { file = \"e.csv\" }\n",
             "15:22: weight_mv is \"e.csv\", wanted a number or a distribution");

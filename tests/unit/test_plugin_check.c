@@ -5,10 +5,13 @@
 #include "plugin/plugin_check.h"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "plugin/loader.h"
 #include "plugin/own_file.h"
+#include "plugin/plugin_trust.h"
 #include "volley_test.h"
 
 /* The engine of a later minor: two more optional slots at the end. */
@@ -141,6 +144,64 @@ static void test_own_file(void **state)
     char tiny[2];
     assert_false(vly_own_folder(tiny, sizeof(tiny)));
     assert_non_null(vly_own_elf());
+    /* whatever argv[0] is: that of this test is a name without a folder */
+    char path[4096], real[4096];
+    ssize_t n = readlink("/proc/self/exe", real, sizeof(real) - 1);
+    assert_true(n > 0);
+    real[n] = 0;
+    assert_true(vly_own_path(path, sizeof(path)));
+    assert_string_equal(path, real);
+    assert_false(vly_own_path(path, strlen(real)));
+    assert_true(vly_own_path(path, strlen(real) + 1));
+}
+
+/* Owners and modes; the process is user 1000, its program belongs to 50. */
+static void test_trust(void **state)
+{
+    static const struct {
+        uint32_t mode;
+        uint32_t owner;
+        const char *reason; /* NULL: trusted */
+    } cases[] = {
+        {S_IFDIR | 0755, 0, NULL},
+        {S_IFDIR | 0755, 1000, NULL},
+        {S_IFDIR | 0755, 50, NULL},
+        {S_IFDIR | 0775, 1000, NULL}, /* umask 002 */
+        {S_IFDIR | 01777, 0, NULL},   /* /tmp */
+        {S_IFREG | 0644, 0, NULL},
+        {S_IFREG | 0664, 1000, NULL},
+        {S_IFDIR | 0700, 1001,
+         "X belongs to user 1001, wanted root, user 1000 or the owner of "
+         "volley itself: a plugin could do whatever you can"},
+        {S_IFREG | 0644, 65534, "X belongs to user 65534"},
+        {S_IFDIR | 01777, 1001, "X belongs to user 1001"},
+        {S_IFDIR | 0777, 0,
+         "X has mode 0777, so that everybody may change it, wanted none of "
+         "others' (chmod o-w)"},
+        {S_IFDIR | 0702, 1000, "X has mode 0702"},
+        {S_IFREG | 0666, 1000, "X has mode 0666"},
+        {S_IFREG | 01666, 0, "X has mode 1666"}, /* nothing for a file */
+    };
+    const vly_plugin_trust trust = {.user = 1000, .own = 50};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        vly_error error = VLY_ERROR_INIT;
+        const struct stat about = {.st_mode = cases[i].mode,
+                                   .st_uid = cases[i].owner};
+        vly_status status =
+            vly_plugin_trust_check(&trust, &about, "X ", &error);
+        assert_int_equal(status, cases[i].reason ? VLY_E_INVALID : VLY_OK);
+        if (cases[i].reason)
+            assert_memory_equal(error.message, cases[i].reason,
+                                strlen(cases[i].reason));
+    }
+    struct stat about;
+    char path[4096];
+    assert_true(vly_own_path(path, sizeof(path)));
+    assert_int_equal(stat(path, &about), 0);
+    const vly_plugin_trust own = vly_plugin_trust_of_process();
+    assert_int_equal(own.user, geteuid());
+    assert_int_equal(own.own, about.st_uid);
 }
 
 /* Writes bytes and gives what the loader says about them. */
@@ -234,6 +295,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_major_refuses),
     cmocka_unit_test(test_ids),
     cmocka_unit_test(test_own_file),
+    cmocka_unit_test(test_trust),
+    cmocka_unit_test(test_trust),
     cmocka_unit_test(test_elf),
     cmocka_unit_test(test_hash_again),
 };

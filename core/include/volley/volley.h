@@ -74,10 +74,11 @@ VLY_API void vly_connectome_destroy(vly_connectome *connectome);
 /* ---- plugins ---------------------------------------------------------- */
 
 /* Finds and loads plugins: VOLLEY_PLUGIN_PATH (colon separated), beside
- * libvolley, the installed folder; never the working folder. A plugin that
- * cannot be used stays listed with its reason. One is started (its init, and
- * with it its drivers) when it is first asked for or listed. Lives until the
- * process ends or destroy; no net may be left then. [main-thread] */
+ * libvolley, the installed folder; never the working folder, nor one that
+ * others may write to. A plugin that cannot be used stays listed with its
+ * reason. One is started (its init, and with it its drivers) when it is first
+ * asked for or listed. Lives until the process ends or destroy; no net may be
+ * left then. [main-thread] */
 VLY_API vly_status vly_registry_create(vly_registry **registry,
                                        vly_error *error);
 VLY_API void vly_registry_destroy(vly_registry *registry);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Characters of UTF-8 (RFC 3629).
  */
-#ifndef VOLLEY_MONITOR_UTF8_H
-#define VOLLEY_MONITOR_UTF8_H
+#ifndef VOLLEY_BASE_UTF8_H
+#define VOLLEY_BASE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
