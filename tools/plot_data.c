@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 #include "genome/genome.h"
 #include "genome/suggest.h"
 #include "json_reader.h"
@@ -255,7 +256,9 @@ plot_file_kind plot_file_kind_of(const char *path)
 {
     static const char hdf5[] = "\211HDF\r\n\032\n";
     char start[8] = {0};
-    FILE *file = fopen(path, "re");
+    FILE *file = NULL;
+    /* a pipe is read once: what comes through it is text */
+    (void)vly_reading_open(path, VLY_READ_FILE, &file, NULL);
     const size_t n = file ? fread(start, 1, sizeof start, file) : 0;
     if (file)
         (void)fclose(file);

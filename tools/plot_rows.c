@@ -3,13 +3,13 @@
  */
 #include "plot_rows.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 #include "genome/csv_reader.h"
 #include "record/stream.h"
 #include "tool.h"
@@ -170,10 +170,11 @@ static vly_status read_lines(plot_data *data, plot_rows *rows, FILE *file,
 vly_status plot_rows_csv(plot_data *data, plot_rows *rows, const char *path,
                          vly_error *error)
 {
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(errno));
-    vly_status status = read_lines(data, rows, file, path, error);
+    FILE *file = NULL;
+    vly_status status = vly_reading_open(path, VLY_READ_STREAM, &file, error);
+    if (status != VLY_OK)
+        return status;
+    status = read_lines(data, rows, file, path, error);
     (void)fclose(file);
     return status;
 }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/reading.h"
 #include "genome/csv_reader.h"
 #include "plot_data.h"
 #include "plot_rows.h"
@@ -132,10 +133,11 @@ static vly_status read_csv(plot_traces *traces, const tool_args *args,
                            const char *path, vly_error *error)
 {
     vly_csv csv = {0};
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(errno));
-    vly_status status = vly_csv_init(&csv, file, path, error);
+    FILE *file = NULL;
+    vly_status status = vly_reading_open(path, VLY_READ_STREAM, &file, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_csv_init(&csv, file, path, error);
     if (status == VLY_OK)
         status = read_rows(traces, args, &csv, path, error);
     vly_csv_deinit(&csv);

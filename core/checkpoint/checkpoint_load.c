@@ -397,7 +397,7 @@ static vly_status open_file(loading *work, vly_error *error)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", work->path,
                         strerror(errno));
     if (!S_ISREG(info.st_mode))
-        return vly_fail(error, VLY_E_IO,
+        return vly_fail(error, S_ISDIR(info.st_mode) ? VLY_E_IO : VLY_E_INVALID,
                         "%s: cannot be read: not a file, wanted a checkpoint",
                         work->path);
     work->n_bytes = (uint64_t)info.st_size;
