@@ -21,6 +21,7 @@
 #include "genome/genome_stimulus.h"
 #include "genome/genome_use.h"
 #include "genome/genome_value.h"
+#include "genome/spike_source.h"
 
 /* ---- [run] and the top -------------------------------------------------- */
 
@@ -286,9 +287,10 @@ void vly_genome_destroy(vly_genome *genome)
     for (uint32_t i = 0; i < genome->n_stimuli; i++) {
         vly_free(genome->stimuli[i].id);
         vly_free(genome->stimuli[i].stream);
-        vly_free(genome->stimuli[i].bursts);
-        vly_free(genome->stimuli[i].neurons);
     }
+    for (uint32_t i = 0; i < genome->n_sources; i++)
+        vly_spike_source_destroy(genome->sources[i]);
+    vly_free(genome->sources);
     for (uint32_t i = 0; i < genome->n_files; i++)
         vly_free(genome->files[i]);
     vly_free(genome->files);

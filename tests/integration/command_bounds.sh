@@ -52,6 +52,10 @@ for file in /dev/zero pipe; do
     grep -q tau_m_ms column.toml && refused 2 "$file: a " check column.toml
 done
 
+mkfifo pipe.h5
+timeout 120 "$volley" plot raster pipe.h5 >out 2>err
+holds [ $? -ne 124 ]
+
 # ---- pipes that are read, up to their bound ----
 cat small.toml | "$volley" check /dev/stdin >out 2>err ||
     bad "a genome through a pipe"
@@ -80,5 +84,35 @@ awk 'BEGIN { for (i = 0; i < 400000; i++) printf "c%d,", i; print "last"
                  for (i = 0; i < 400000; i++) printf "1,"; print "2" } }' >wide
 refused 2 "wide: 2 numbers" monitor series "$shipped" wide
 refused 2 "wide:1: no column" monitor series "$shipped" wide --column none
+
+# ---- genomes that mean much: counted, in 200 MB of address space ----
+# stimulus NEURONS LINES: a genome of an area and a stimulus of some characters
+stimulus() {
+    printf 'format = 1\n[run]\ndt_ms = 0.1\nms = 1\n[area.A]\n'
+    printf 'model = "lif_psc_delta"\nneurons = %s\n' "$1"
+    printf '[[stimulus]]\nto = "A"\nweight_mv = 1\n'
+    printf '%b' "$2"
+}
+stimulus 1 'kind = "pulse"\nwidth_bursts = 60000000\n' >pulse.toml
+stimulus 60000000 'kind = "spikes"\nbursts = [3]\n' >spikes.toml
+stimulus 1 'kind = "pulse"\nperiod_bursts = 2\ncount = 60000000\n' >train.toml
+limit=400000 # KiB; sanitizers and their shadow want more
+"$volley" doc >out 2>err
+for genome in pulse spikes train; do
+    checks=$((checks + 1))
+    (
+        if (
+            # shellcheck disable=SC3045 # dash and bash have it
+            ulimit -v $limit
+            exec "$volley" doc
+        ) >/dev/null 2>&1; then
+            # shellcheck disable=SC3045
+            ulimit -v $limit
+        fi
+        exec "$volley" check --threads 1 $genome.toml
+    ) >out 2>err || bad "check $genome.toml"
+    prints "neurons"
+    prints "memory        connectome"
+done
 
 done_checks
