@@ -96,6 +96,30 @@ stimulus() {
 stimulus 1 'kind = "pulse"\nwidth_bursts = 60000000\n' >pulse.toml
 stimulus 60000000 'kind = "spikes"\nbursts = [3]\n' >spikes.toml
 stimulus 1 'kind = "pulse"\nperiod_bursts = 2\ncount = 60000000\n' >train.toml
+# many of a kind: a reader that looks at all before takes minutes
+{
+    stimulus 1 'kind = "dc"\namplitude_pa = 1\n' | sed '/weight_mv/d'
+    yes '[[stimulus]]
+to = "A"
+kind = "dc"
+amplitude_pa = 1' | head -n 120000
+} >stimuli.toml
+{
+    sed '/stimulus/,$d' pulse.toml
+    yes '[[map]]
+from = "A"
+to = "A"
+rule = "one_to_one"
+weight_mv = 1
+delay_ms = 1' | head -n 180000
+} >maps.toml
+for genome in stimuli maps; do
+    checks=$((checks + 1))
+    timeout 240 "$volley" check --paper $genome.toml >out 2>err ||
+        bad "check $genome.toml: exit code $?"
+done
+prints "map:30000"
+
 limit=400000 # KiB; sanitizers and their shadow want more
 "$volley" doc >out 2>err
 for genome in pulse spikes train; do
