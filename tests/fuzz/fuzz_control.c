@@ -22,8 +22,6 @@ static char *on_line(void *arg, const char *line, bool *later)
     const size_t n = strlen(line);
     demand(n < CONTROL_LINE_BYTES, "a line of more bytes than there are");
     demand(strchr(line, '\n') == NULL, "a line with a break in it");
-    demand(n == 0 || (line[n - 1] != ' ' && line[n - 1] != '\r'),
-           "a line that ends in a blank");
     by->n_lines++;
     *later = line[0] == 's'; /* as swap, stop */
     by->n_later += *later;
