@@ -243,6 +243,12 @@ void plot_data_lacks(const plot_data *data, char *text, size_t n)
                  : "; sizes of areas by the largest id that fired");
 }
 
+bool plot_fits(uint64_t count, uint64_t size)
+{
+    const uint64_t available = vly_memory_available();
+    return available == 0 || count <= available / size;
+}
+
 /* ---- recordings --------------------------------------------------------- */
 
 static bool ends_in(const char *text, const char *end)

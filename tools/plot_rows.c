@@ -19,6 +19,8 @@
 static vly_status rows_grow(plot_data *data, plot_rows *rows, vly_error *error)
 {
     const uint64_t n = rows->capacity > 0 ? rows->capacity * 2 : 65536;
+    if (n > 1 << 22 && !plot_fits(n, 16))
+        return vly_fail_nomem(error, n * 16, "spikes");
     uint64_t *bursts = vly_realloc(data->bursts, n, sizeof *bursts);
     if (bursts)
         data->bursts = bursts;

@@ -77,6 +77,21 @@ for words in "monitor series $shipped long" "plot raster long"; do
     refused 2 "long" $words
 done
 
+# ---- pictures of what cannot be: no room, more neurons than memory has ----
+printf 'burst,time_ms,area,neuron\n0,0.1,A,0\n9,1,A,5\n' >two.csv
+refused 2 "no room in a picture of 1 x 1 inches" plot raster two.csv \
+    -o x.svg --width 1 --height 1
+refused 2 "at most 32767 a side" plot raster two.csv -o x.png --width 100 --dpi 2400
+printf 'burst,time_ms,area,neuron\n0,0.1,A,0\n9,1,A,4294967294\n' >many.csv
+checks=$((checks + 1))
+(
+    # shellcheck disable=SC3045 # dash and bash have it
+    "$volley" doc >/dev/null && ulimit -v 16000000 && "$volley" doc >/dev/null &&
+        exec "$volley" plot histograms many.csv -o x.svg
+    exit 5 # a sanitizer's shadow does not fit
+) >out 2>err
+holds [ $? -eq 5 ]
+
 # ---- many columns: time that grows as the line does ----
 # (a reader that looks from the first column for each one takes minutes)
 awk 'BEGIN { for (i = 0; i < 400000; i++) printf "c%d,", i; print "last"
