@@ -113,8 +113,7 @@ static vly_status read_rows(plot_traces *traces, const tool_args *args,
     if (!traces->field)
         return vly_fail_nomem(error, 64, "a name");
     for (;;) {
-        double time_ms = 0;
-        double value = 0;
+        double time_ms = 0, value = 0;
         uint32_t neuron = 0;
         VLY_TRY(vly_csv_next(csv, &more));
         if (!more)
@@ -134,14 +133,14 @@ static vly_status read_csv(plot_traces *traces, const tool_args *args,
 {
     vly_csv csv = {0};
     FILE *file = NULL;
-    vly_status status = vly_reading_open(path, VLY_READ_STREAM, &file, error);
-    if (status != VLY_OK)
-        return status;
-    status = vly_csv_init(&csv, file, path, error);
-    if (status == VLY_OK)
-        status = read_rows(traces, args, &csv, path, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reading_open(path, VLY_READ_STREAM, &file, error));
+    VLY_TRY(vly_csv_init(&csv, file, path, error));
+    status = read_rows(traces, args, &csv, path, error);
+out:
     vly_csv_deinit(&csv);
-    (void)fclose(file);
+    if (file)
+        (void)fclose(file);
     return status;
 }
 

@@ -61,8 +61,8 @@ typedef struct vly_reader {
     uint32_t n_pair_counts;
     struct vly_stimulus_entry *stimuli;
     uint32_t n_stimuli;
-    uint32_t *unnamed; /* [areas * kinds] stimuli without an id so far */
-    uint32_t *generators;         /* [n_generators] areas, ascending */
+    uint32_t *unnamed;    /* [areas * kinds] stimuli without an id so far */
+    uint32_t *generators; /* [n_generators] areas, ascending */
     const char **generator_names; /* their kinds */
     uint32_t n_generators;
     uint64_t n_vectors; /* in all pairs */
