@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/reading.h"
