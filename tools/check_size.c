@@ -121,5 +121,7 @@ void check_size_of(const vly_genome *genome, check_size *size)
         size->bytes += n * each + 8.0 * genome->areas[pair->from].n_neurons;
         largest = n > largest ? n : largest;
     }
+    for (uint32_t i = 0; i < genome->n_stimuli; i++)
+        size->bytes += (double)genome->stimuli[i].n_spikes * sizeof(vly_input);
     size->peak_bytes = size->bytes + largest;
 }

@@ -15,6 +15,7 @@
 #include "check_size.h"
 #include "connectome/connectome.h"
 #include "genome/genome_map.h"
+#include "genome/spike_source.h"
 #include "setup.h"
 #include "tool.h"
 #include "weight_notes.h"
@@ -146,21 +147,12 @@ static void print_pairs(const vly_genome *genome, const vly_connectome *built)
 }
 
 /* Spikes that are given go to some neurons of their area. */
-static uint32_t count_targets(const vly_genome *genome,
+static uint64_t count_targets(const vly_genome *genome,
                               const vly_stimulus *stimulus)
 {
-    uint32_t n = 0;
-    if (stimulus->kind != VLY_STIMULUS_SPIKES)
-        return stimulus->n_neurons;
-    bool *hit = vly_calloc(genome->areas[stimulus->to].n_neurons, sizeof(*hit));
-    if (hit == NULL)
-        return stimulus->n_neurons;
-    for (uint64_t i = 0; i < stimulus->n_spikes; i++) {
-        n += !hit[stimulus->neurons[i]];
-        hit[stimulus->neurons[i]] = true;
-    }
-    vly_free(hit);
-    return n;
+    return stimulus->kind == VLY_STIMULUS_SPIKES
+               ? vly_spikes_reach(genome, stimulus)
+               : stimulus->n_neurons;
 }
 
 /* Those of the file: that of a generator is part of its area. */

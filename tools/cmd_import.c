@@ -3,15 +3,14 @@
  */
 #include "commands.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 #include "feagi_genome.h"
 #include "genome/genome.h"
 #include "record/writer.h"
@@ -25,46 +24,20 @@ static const tool_option options[] = {
      "what is not taken over is an error, exit code 2", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-enum { BLOCK_BYTES = 1 << 20 };
-
 /* ---- files -------------------------------------------------------------- */
-
-static vly_status read_blocks(FILE *file, const char *path, char **text,
-                              size_t *n, vly_error *error)
-{
-    size_t got = 0;
-    do {
-        if (*n > JSON_FILE_BYTES_MAX)
-            return vly_fail(error, VLY_E_PARSE,
-                            "%.300s: more than %u bytes, wanted a FEAGI genome",
-                            path, JSON_FILE_BYTES_MAX);
-        char *grown = vly_realloc(*text, *n + BLOCK_BYTES, 1);
-        if (!grown)
-            return vly_fail_nomem(error, *n + BLOCK_BYTES, "a file's text");
-        *text = grown;
-        got = fread(*text + *n, 1, BLOCK_BYTES, file);
-        *n += got;
-    } while (got == BLOCK_BYTES);
-    return ferror(file)
-               ? vly_fail(error, VLY_E_IO, "%.300s: cannot be read", path)
-               : VLY_OK;
-}
 
 static vly_status read_text(const char *path, char **text, size_t *n,
                             vly_error *error)
 {
-    struct stat about;
-    bool input = strcmp(path, "-") == 0;
-    FILE *file = input ? stdin : fopen(path, "rb");
-    if (!file)
-        return vly_fail(error, VLY_E_IO, "%.300s: cannot be read: %s", path,
-                        strerror(errno));
+    const bool input = strcmp(path, "-") == 0;
+    FILE *file = stdin;
     vly_status status = VLY_OK;
-    if (fstat(fileno(file), &about) == 0 && S_ISDIR(about.st_mode))
-        status = vly_fail(error, VLY_E_IO,
-                          "%.300s: a folder, wanted a FEAGI genome", path);
-    else
-        status = read_blocks(file, path, text, n, error);
+    if (!input)
+        status = vly_reading_open(path, VLY_READ_STREAM, &file, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_reading_whole(file, path, "a FEAGI genome",
+                               FEAGI_FILE_BYTES_MAX, text, n, error);
     if (!input)
         fclose(file);
     return status;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/reading.h"
 #include "checkpoint/checkpoint.h"
 #include "inspect_elf.h"
 #include "inspect_file.h"
@@ -54,13 +55,12 @@ static bool begins(const char *head, size_t n_head, const char *text)
 static vly_status read_head(const char *path, char *head, size_t *n_head,
                             vly_error *error)
 {
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
-                        strerror(errno));
+    FILE *file = NULL;
+    vly_status status = vly_reading_open(path, VLY_READ_FILE, &file, error);
+    if (status != VLY_OK)
+        return status;
     errno = 0;
     *n_head = fread(head, 1, HEAD_BYTES, file);
-    vly_status status = VLY_OK;
     if (ferror(file))
         status = vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                           strerror(errno));

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 #include "record/writer.h"
 #include "setup.h"
 #include "tool.h"
@@ -79,28 +80,21 @@ static void print_list(const template_list *list)
     }
 }
 
+enum { TEMPLATE_BYTES_MAX = 64 << 20 };
+
 /* ---- copy ------------------------------------------------------------- */
 
 static vly_status read_text(const char *path, char **text, size_t *n_text,
                             vly_error *error)
 {
-    FILE *file = fopen(path, "rb");
-    long size = -1;
-    if (file != NULL && fseek(file, 0, SEEK_END) == 0)
-        size = ftell(file);
-    if (size < 0 || fseek(file, 0, SEEK_SET) != 0) {
-        if (file != NULL)
-            fclose(file);
-        return vly_fail(error, VLY_E_IO, "%s: cannot be read", path);
-    }
-    *text = vly_malloc((size_t)size + 1, 1);
-    *n_text = *text != NULL ? fread(*text, 1, (size_t)size, file) : 0;
+    FILE *file = NULL;
+    vly_status status = vly_reading_open(path, VLY_READ_FILE, &file, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_reading_whole(file, path, "a genome", TEMPLATE_BYTES_MAX, text,
+                               n_text, error);
     fclose(file);
-    if (*text == NULL)
-        return vly_fail_nomem(error, (uint64_t)size, "a genome's text");
-    if (*n_text != (size_t)size)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be read", path);
-    return VLY_OK;
+    return status;
 }
 
 static vly_status copy(const tool_args *args, const template_list *list,

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 #include "json_reader.h"
 
 /* Below that a file system counts as full: a line of a run may be as long. */
@@ -22,7 +23,7 @@ static const double least_bytes = 65536;
 bool folder_is_locked(const char *folder)
 {
     char *path = vly_format("%s/log.jsonl", folder);
-    const int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    const int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     vly_free(path);
     if (fd < 0)
         return false;
@@ -84,20 +85,17 @@ static void read_line(const char *text, folder_last *last)
 
 void folder_last_read(const char *path, folder_last *last)
 {
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t n = 0;
+    vly_lines lines = {.path = path};
     *last = (folder_last){.any = false};
-    FILE *file = fopen(path, "re");
-    if (!file)
+    if (vly_reading_open(path, VLY_READ_FILE, &lines.file, NULL) != VLY_OK)
         return;
-    while ((n = getline(&line, &capacity, file)) > 0) {
-        last->cut = line[n - 1] != '\n';
+    while (vly_lines_next(&lines, NULL) == VLY_OK && lines.n > 0) {
+        last->cut = lines.line[lines.n - 1] != '\n';
         if (!last->cut)
-            read_line(line, last);
+            read_line(lines.line, last);
     }
-    free(line); /* of getline */
-    (void)fclose(file);
+    vly_lines_deinit(&lines);
+    (void)fclose(lines.file);
 }
 
 static void look_at(folder_end *end, const char *path, const char *name)

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "base/reading.h"
 #include "checkpoint/checkpoint.h"
 #include "connectome/connectome_digest.h"
 #include "json_reader.h"
@@ -313,28 +314,28 @@ static const char spike_columns[] = "burst,time_ms,area,neuron,";
 vly_status inspect_spikes(const char *path, vly_error *error)
 {
     bool fields = false;
-    FILE *file = fopen(path, "re");
-    char *line = NULL;
-    size_t capacity = 0;
+    FILE *file = NULL;
+    vly_lines text = {.path = path};
     uint64_t lines = 0;
     uint64_t first = 0;
     uint64_t last = 0;
-    if (file == NULL)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
-                        strerror(errno));
-    while (getline(&line, &capacity, file) > 0) {
+    vly_status status = vly_reading_open(path, VLY_READ_FILE, &file, error);
+    if (status != VLY_OK)
+        return status;
+    text.file = file;
+    while ((status = vly_lines_next(&text, error)) == VLY_OK && text.n > 0) {
         if (lines++ == 0) {
-            fields = strncmp(line, spike_columns, strlen(spike_columns)) == 0;
+            fields =
+                strncmp(text.line, spike_columns, strlen(spike_columns)) == 0;
             continue;
         }
-        last = strtoull(line, NULL, 10);
+        last = strtoull(text.line, NULL, 10);
         first = lines == 2 ? last : first;
     }
-    bool failed = ferror(file) != 0;
-    free(line);
+    vly_lines_deinit(&text);
     fclose(file);
-    if (failed)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be read", path);
+    if (status != VLY_OK)
+        return status;
     tool_print("%s\n%s %s\n",
                fields ? "samples of a field (CSV)"
                       : "recording of spikes (CSV)",

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 #include "json_reader.h"
 #include "record/export.h"
 #include "record/writer.h"
@@ -160,7 +161,8 @@ out:
 static bool is_csv(const char *path)
 {
     char head[sizeof VLY_SPIKE_CSV_HEADER - 1];
-    FILE *file = fopen(path, "rbe");
+    FILE *file = NULL;
+    (void)vly_reading_open(path, VLY_READ_FILE, &file, NULL);
     size_t n = file != NULL ? fread(head, 1, sizeof head, file) : 0;
     if (file != NULL)
         fclose(file);
@@ -173,13 +175,14 @@ static vly_status whole_lines(const char *path, uint64_t *n_bytes,
                               uint64_t *n_lines, uint64_t *n_left,
                               vly_error *error)
 {
-    FILE *file = fopen(path, "rbe");
+    FILE *file = NULL;
     char buffer[16384];
     uint64_t at = 0;
     size_t n = 0;
-    if (file == NULL)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
-                        strerror(errno));
+    const vly_status status =
+        vly_reading_open(path, VLY_READ_FILE, &file, error);
+    if (status != VLY_OK)
+        return status;
     *n_bytes = 0;
     *n_lines = 0;
     while ((n = fread(buffer, 1, sizeof buffer, file)) > 0) {

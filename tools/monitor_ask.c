@@ -3,7 +3,6 @@
  */
 #include "monitor_commands.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 #include "base/thread.h"
 #include "monitor/rwkv.h"
 #include "monitor/sampler.h"
@@ -88,45 +88,17 @@ static double seconds_since(uint64_t begin_ns)
  */
 
 /* A whole file ("-": standard input) of at most `most` bytes. */
-static vly_status read_whole(const char *path, size_t most, char **bytes,
-                             size_t *n, vly_error *error)
+static vly_status read_whole(const char *path, const char *what, size_t most,
+                             char **bytes, size_t *n, vly_error *error)
 {
     const bool is_stdin = strcmp(path, "-") == 0;
-    FILE *file = is_stdin ? stdin : fopen(path, "rb");
-    char *got = NULL;
-    size_t have = 0;
-    size_t room = 0;
+    FILE *file = stdin;
     vly_status status = VLY_OK;
-    if (!file)
-        return vly_fail(error, VLY_E_IO, "%.300s: cannot be read: %s", path,
-                        strerror(errno));
-    for (size_t read = 1; read > 0; have += read) {
-        if (have == room) {
-            room = room > 0 ? 2 * room : 1 << 16;
-            char *larger = vly_realloc(got, room, 1);
-            if (!larger) {
-                status = vly_fail_nomem(error, room, path);
-                goto out;
-            }
-            got = larger;
-        }
-        read = fread(got + have, 1, room - have, file);
-        if (have + read > most) {
-            status = vly_fail(error, VLY_E_INVALID,
-                              "%.300s: has more than %zu bytes", path, most);
-            goto out;
-        }
-    }
-    if (ferror(file)) {
-        status = vly_fail(error, VLY_E_IO, "%.300s: cannot be read: %s", path,
-                          strerror(errno));
-        goto out;
-    }
-    *bytes = got;
-    *n = have;
-    got = NULL;
-out:
-    vly_free(got);
+    if (!is_stdin)
+        status = vly_reading_open(path, VLY_READ_STREAM, &file, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_reading_whole(file, path, what, most, bytes, n, error);
     if (!is_stdin)
         fclose(file);
     return status;
@@ -168,7 +140,7 @@ static vly_status read_state(asking *a, const char *path, vly_error *error)
     size_t n = 0;
     if (!path)
         return VLY_OK;
-    vly_status status = read_whole(path, all + 1, &bytes, &n, error);
+    vly_status status = read_whole(path, "a state", all + 1, &bytes, &n, error);
     if (status != VLY_OK)
         return status;
     status = vly_rwkv_state_restore(a->context, 0, bytes, n == all ? state : n,
@@ -334,7 +306,8 @@ static vly_status read_prompt(asking *a, const tool_args *args,
     size_t n = strlen(text);
     vly_status status = VLY_OK;
     if (strcmp(text, "-") == 0) {
-        VLY_TRY(read_whole("-", PROMPT_MOST, &a->text, &a->n_text, error));
+        VLY_TRY(read_whole("-", "a prompt", PROMPT_MOST, &a->text, &a->n_text,
+                           error));
         text = a->text;
         n = a->n_text;
     }

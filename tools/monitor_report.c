@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 #include "report.h"
 #include "tool.h"
 
@@ -77,29 +78,23 @@ static vly_status read_anomaly(report *page, const char *line, const char *name,
 
 static vly_status read_monitor(report *page, const char *path, vly_error *error)
 {
-    FILE *file = fopen(path, "re");
-    char *line = NULL;
-    size_t capacity = 0;
-    uint64_t number = 0;
-    ssize_t n = 0;
+    vly_lines lines = {.path = path};
     char name[512];
-    vly_status status = VLY_OK;
-    if (!file)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be opened: %s", path,
-                        strerror(errno));
-    while (status == VLY_OK && (n = getline(&line, &capacity, file)) > 0) {
-        number++;
-        if (line[n - 1] != '\n')
+    vly_status status =
+        vly_reading_open(path, VLY_READ_FILE, &lines.file, error);
+    if (status != VLY_OK)
+        return status;
+    while ((status = vly_lines_next(&lines, error)) == VLY_OK && lines.n > 0) {
+        if (lines.line[lines.n - 1] != '\n')
             break; /* cut: the run was killed */
         (void)snprintf(name, sizeof name, "%s (from line %" PRIu64 ")", path,
-                       number);
-        status = read_anomaly(page, line, name, error);
+                       lines.number);
+        status = read_anomaly(page, lines.line, name, error);
+        if (status != VLY_OK)
+            break;
     }
-    if (status == VLY_OK && ferror(file))
-        status = vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
-                          strerror(errno));
-    free(line); /* of getline */
-    (void)fclose(file);
+    vly_lines_deinit(&lines);
+    (void)fclose(lines.file);
     return status;
 }
 

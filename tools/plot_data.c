@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/reading.h"
 #include "genome/genome.h"
 #include "genome/suggest.h"
 #include "json_reader.h"
@@ -243,6 +244,12 @@ void plot_data_lacks(const plot_data *data, char *text, size_t n)
                  : "; sizes of areas by the largest id that fired");
 }
 
+bool plot_fits(uint64_t count, uint64_t size)
+{
+    const uint64_t available = vly_memory_available();
+    return available == 0 || count <= available / size;
+}
+
 /* ---- recordings --------------------------------------------------------- */
 
 static bool ends_in(const char *text, const char *end)
@@ -256,7 +263,9 @@ plot_file_kind plot_file_kind_of(const char *path)
 {
     static const char hdf5[] = "\211HDF\r\n\032\n";
     char start[8] = {0};
-    FILE *file = fopen(path, "re");
+    FILE *file = NULL;
+    /* a pipe is read once: what comes through it is text */
+    (void)vly_reading_open(path, VLY_READ_FILE, &file, NULL);
     const size_t n = file ? fread(start, 1, sizeof start, file) : 0;
     if (file)
         (void)fclose(file);

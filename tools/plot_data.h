@@ -61,6 +61,9 @@ plot_file_kind plot_file_kind_of(const char *path);
 vly_status plot_recording(const char *folder, char **recording,
                           uint64_t *n_bursts, vly_error *error);
 
+/* Whether memory has count * size bytes, as far as that is known: Linux gives
+ * more than there is, and ends the process that uses it. */
+bool plot_fits(uint64_t count, uint64_t size);
 /* Index of the area that a neuron lies in. */
 uint32_t plot_data_area(const plot_data *data, uint32_t neuron);
 double plot_data_seconds(const plot_data *data);

@@ -232,7 +232,19 @@ vly_status plot_layer_init(plot_layer *layer, const plot_figure *figure,
                            double x, double y, double width, double height,
                            vly_error *error)
 {
+    enum { DOTS_MAX = 32767 }; /* of cairo, to a side */
     *layer = (plot_layer){.x = x, .y = y, .scale = figure->dpi / 72};
+    if (!(width > 0) || !(height > 0))
+        return vly_fail(error, VLY_E_INVALID,
+                        "no room in a picture of %.3g x %.3g inches beside its "
+                        "texts, wanted more --width or --height",
+                        figure->width / 72, figure->height / 72);
+    if (!(width * layer->scale <= DOTS_MAX) ||
+        !(height * layer->scale <= DOTS_MAX))
+        return vly_fail(error, VLY_E_INVALID,
+                        "a picture of more than %d dots to a side, wanted less "
+                        "--dpi, --width or --height",
+                        DOTS_MAX);
     layer->width = (uint32_t)ceil(width * layer->scale);
     layer->height = (uint32_t)ceil(height * layer->scale);
     layer->surface = cairo_image_surface_create(

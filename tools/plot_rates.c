@@ -47,7 +47,9 @@ vly_status plot_rate(plot_figure *figure, const plot_data *data, double bin_ms,
                         "--bin %g: %llu bins, wanted at most 10 million",
                         bin_ms, (unsigned long long)n);
     const uint32_t n_bins = (uint32_t)n;
-    double *rates = vly_calloc((size_t)data->n_areas * n_bins, sizeof *rates);
+    double *rates = NULL;
+    if (plot_fits((uint64_t)data->n_areas * n_bins, sizeof *rates))
+        rates = vly_calloc((size_t)data->n_areas * n_bins, sizeof *rates);
     if (!rates)
         return vly_fail_nomem(error, data->n_areas * n * sizeof *rates,
                               "rates");
@@ -131,7 +133,7 @@ static void intervals_of(const plot_data *data, uint64_t *last, histogram *in)
     in->log = true;
     in->lo = data->dt_ms;
     for (int pass = 0; pass < 2; pass++) {
-        memset(last, 0, data->n_neurons * sizeof *last);
+        memset(last, 0, (size_t)data->n_neurons * sizeof *last);
         for (uint64_t i = 0; i < data->n_spikes; i++) {
             const uint32_t neuron = data->neurons[i];
             const uint64_t before = last[neuron];
@@ -159,7 +161,7 @@ static void neuron_rates_of(const plot_data *data, uint64_t *count,
                             histogram *in)
 {
     uint64_t most = 0;
-    memset(count, 0, data->n_neurons * sizeof *count);
+    memset(count, 0, (size_t)data->n_neurons * sizeof *count);
     for (uint64_t i = 0; i < data->n_spikes; i++)
         if (++count[data->neurons[i]] > most)
             most = count[data->neurons[i]];
@@ -204,7 +206,9 @@ vly_status plot_histograms(plot_figure *figure, const plot_data *data,
     const size_t n = (size_t)data->n_areas * BINS;
     intervals.share = vly_calloc(n, sizeof *intervals.share);
     rates.share = vly_calloc(n, sizeof *rates.share);
-    uint64_t *scratch = vly_calloc(data->n_neurons + 1, sizeof *scratch);
+    uint64_t *scratch = NULL;
+    if (plot_fits(data->n_neurons, sizeof *scratch))
+        scratch = vly_calloc((size_t)data->n_neurons + 1, sizeof *scratch);
     if (!intervals.share || !rates.share || !scratch) {
         status = vly_fail_nomem(
             error, 2 * n * sizeof(double) + 8 * (uint64_t)data->n_neurons,

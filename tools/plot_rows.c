@@ -3,13 +3,13 @@
  */
 #include "plot_rows.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 #include "genome/csv_reader.h"
 #include "record/stream.h"
 #include "tool.h"
@@ -19,6 +19,8 @@
 static vly_status rows_grow(plot_data *data, plot_rows *rows, vly_error *error)
 {
     const uint64_t n = rows->capacity > 0 ? rows->capacity * 2 : 65536;
+    if (n > 1 << 22 && !plot_fits(n, 16))
+        return vly_fail_nomem(error, n * 16, "spikes");
     uint64_t *bursts = vly_realloc(data->bursts, n, sizeof *bursts);
     if (bursts)
         data->bursts = bursts;
@@ -171,10 +173,11 @@ static vly_status read_lines(plot_data *data, plot_rows *rows, FILE *file,
 vly_status plot_rows_csv(plot_data *data, plot_rows *rows, const char *path,
                          vly_error *error)
 {
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(errno));
-    vly_status status = read_lines(data, rows, file, path, error);
+    FILE *file = NULL;
+    vly_status status = vly_reading_open(path, VLY_READ_STREAM, &file, error);
+    if (status != VLY_OK)
+        return status;
+    status = read_lines(data, rows, file, path, error);
     (void)fclose(file);
     return status;
 }

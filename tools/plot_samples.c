@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/reading.h"
 #include "genome/csv_reader.h"
 #include "plot_data.h"
 #include "plot_rows.h"
@@ -113,8 +113,7 @@ static vly_status read_rows(plot_traces *traces, const tool_args *args,
     if (!traces->field)
         return vly_fail_nomem(error, 64, "a name");
     for (;;) {
-        double time_ms = 0;
-        double value = 0;
+        double time_ms = 0, value = 0;
         uint32_t neuron = 0;
         VLY_TRY(vly_csv_next(csv, &more));
         if (!more)
@@ -133,14 +132,15 @@ static vly_status read_csv(plot_traces *traces, const tool_args *args,
                            const char *path, vly_error *error)
 {
     vly_csv csv = {0};
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(errno));
-    vly_status status = vly_csv_init(&csv, file, path, error);
-    if (status == VLY_OK)
-        status = read_rows(traces, args, &csv, path, error);
+    FILE *file = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reading_open(path, VLY_READ_STREAM, &file, error));
+    VLY_TRY(vly_csv_init(&csv, file, path, error));
+    status = read_rows(traces, args, &csv, path, error);
+out:
     vly_csv_deinit(&csv);
-    (void)fclose(file);
+    if (file)
+        (void)fclose(file);
     return status;
 }
 

@@ -169,7 +169,9 @@ vly_status plot_voxels(plot_figure *figure, const plot_data *data,
                         "%u frames of %llu bursts, wanted at most one a burst",
                         n_frames, (unsigned long long)length);
     const uint64_t n = (uint64_t)area->voxels[0] * area->voxels[1];
-    double *maps = vly_calloc(n_frames * n, sizeof *maps);
+    double *maps = NULL;
+    if (plot_fits(n_frames * n, sizeof *maps))
+        maps = vly_calloc(n_frames * n, sizeof *maps);
     if (!maps)
         return vly_fail_nomem(error, n_frames * n * sizeof *maps, "maps");
     const double highest = maps_of(data, n_frames, maps);

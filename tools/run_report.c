@@ -53,14 +53,17 @@ void run_report_head(const run_job *job)
     tool_plain_text device;
     if (job->plan.quiet)
         return;
-    tool_message("%s%s%s: %s neurons, %s synapses (%s), dt %g ms, %s (%s)",
-                 job->plan.path, genome->title != NULL ? ", " : "",
-                 genome->title != NULL ? genome->title : "",
-                 tool_thousands(stats->neurons),
-                 tool_thousands(stats->synapses),
-                 tool_bytes(stats->connectome_bytes), genome->dt_ms,
-                 tool_plain(stats->backend, &backend),
-                 tool_plain(stats->device, &device));
+    tool_message(
+        "%s%s%s: %s neurons, %s synapses (%s), %s bursts of %g ms "
+        "(%s), %s (%s)",
+        job->plan.path, genome->title != NULL ? ", " : "",
+        genome->title != NULL ? genome->title : "",
+        tool_thousands(stats->neurons), tool_thousands(stats->synapses),
+        tool_bytes(stats->connectome_bytes), tool_thousands(job->plan.n_bursts),
+        genome->dt_ms,
+        tool_seconds((double)job->plan.n_bursts * genome->dt_ms * 1e-3),
+        tool_plain(stats->backend, &backend),
+        tool_plain(stats->device, &device));
     if (job->resumed != NULL)
         tool_message("resumed after burst %" PRIu64 " from %s",
                      job->first_burst, job->plan.checkpoint.resume);

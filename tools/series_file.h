@@ -9,6 +9,8 @@
 
 #include <volley/volley.h>
 
+#define SERIES_NUMBERS_MAX 16777216u /* of a file */
+
 typedef struct series_file {
     double *values; /* [n] finite */
     size_t n;

@@ -5,7 +5,6 @@
  */
 #include "telemetry_file.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +12,13 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 #include "json_reader.h"
 
 struct telemetry_file {
     FILE *stream;
     char *path;
-    char *line; /* of getline */
-    size_t capacity;
+    vly_lines lines;
     uint64_t number; /* of the line */
     uint32_t n_areas;
     char **names;
@@ -51,22 +50,19 @@ static vly_status read_line(telemetry_file *file, json_value *value,
 {
     char name[512];
     *value = (json_value){0};
-    errno = 0;
-    const ssize_t n = getline(&file->line, &file->capacity, file->stream);
-    if (n < 0 && ferror(file->stream))
-        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", file->path,
-                        strerror(errno));
-    if (n < 0 && errno == ENOMEM)
-        return vly_fail_nomem(error, file->capacity, "a line of telemetry");
-    file->cut = n > 0 && file->line[n - 1] != '\n';
-    if (n <= 0 || file->cut)
+    vly_status status = vly_lines_next(&file->lines, error);
+    const size_t n = file->lines.n;
+    if (status != VLY_OK)
+        return status;
+    file->cut = n > 0 && file->lines.line[n - 1] != '\n';
+    if (n == 0 || file->cut)
         return VLY_OK;
     file->number++;
-    if (strlen(file->line) != (size_t)n)
+    if (strlen(file->lines.line) != n)
         return wrong(file, "a NUL byte, wanted a line of JSON", error);
     snprintf(name, sizeof name, "%s (from line %llu)", file->path,
              (unsigned long long)file->number);
-    const vly_status status = json_parse(file->line, name, value, error);
+    status = json_parse(file->lines.line, name, value, error);
     if (status != VLY_OK)
         return status;
     if (value->kind == JSON_OBJECT)
@@ -140,13 +136,12 @@ vly_status telemetry_file_open(const char *path, telemetry_file **file,
     if (!made)
         return vly_fail_nomem(error, sizeof *made, "telemetry");
     made->path = vly_strdup(path);
-    made->stream = fopen(path, "re");
     if (!made->path)
         status = vly_fail_nomem(error, strlen(path), "a path");
-    else if (!made->stream)
-        status = vly_fail(error, VLY_E_IO, "%s: cannot be opened: %s", path,
-                          strerror(errno));
     else
+        status = vly_reading_open(path, VLY_READ_STREAM, &made->stream, error);
+    made->lines = (vly_lines){.file = made->stream, .path = made->path};
+    if (status == VLY_OK)
         status = read_head(made, error);
     if (status == VLY_OK)
         status = vly_tokens_create(made->n_areas, 0, &made->tokens, error);
@@ -166,7 +161,7 @@ void telemetry_file_close(telemetry_file *file)
     for (uint32_t a = 0; a < file->n_areas; a++)
         vly_free(file->names[a]);
     vly_tokens_destroy(file->tokens);
-    free(file->line); /* of getline */
+    vly_lines_deinit(&file->lines);
     vly_free(file->path);
     vly_free(file->names);
     vly_free(file->neurons);

@@ -316,13 +316,16 @@ bool tool_signals_stopped(void)
 /* ---- progress --------------------------------------------------------- */
 
 static const uint64_t progress_ns = 200000000;
+static const uint64_t line_ns = UINT64_C(60000000000);
 
 void tool_progress_begin(tool_progress *progress, bool quiet, uint64_t first,
                          uint64_t last, double dt_ms)
 {
-    progress->shown = !quiet && isatty(STDERR_FILENO) && last > first;
+    progress->shown = !quiet && last > first;
+    progress->lines = !isatty(STDERR_FILENO);
     progress->begin_ns = vly_clock_ns();
-    progress->next_ns = progress->begin_ns + progress_ns;
+    progress->next_ns =
+        progress->begin_ns + (progress->lines ? line_ns : progress_ns);
     progress->first = first;
     progress->last = last;
     progress->dt_ms = dt_ms;
@@ -335,23 +338,25 @@ void tool_progress_update(tool_progress *progress, uint64_t burst)
     uint64_t now = vly_clock_ns();
     if (now < progress->next_ns || burst <= progress->first)
         return;
-    progress->next_ns = now + progress_ns;
+    progress->next_ns = now + (progress->lines ? line_ns : progress_ns);
     double seconds = (double)(now - progress->begin_ns) * 1e-9;
     double done = (double)(burst - progress->first);
     double all = (double)(progress->last - progress->first);
     fprintf(stderr,
-            "\r%s / %s bursts  %.0f%%  %s bursts/s  real-time factor %.3g  "
-            "%s left\033[K",
-            tool_thousands(burst), tool_thousands(progress->last),
-            100.0 * done / all, tool_rate_text(done / seconds),
+            "%s%s / %s bursts  %.0f%%  %s bursts/s  real-time factor %.3g  "
+            "%s left%s",
+            progress->lines ? "volley: " : "\r", tool_thousands(burst),
+            tool_thousands(progress->last), 100.0 * done / all,
+            tool_rate_text(done / seconds),
             seconds / (done * progress->dt_ms * 1e-3),
-            tool_seconds(seconds * (all - done) / done));
+            tool_seconds(seconds * (all - done) / done),
+            progress->lines ? "\n" : "\033[K");
     fflush(stderr);
 }
 
 void tool_progress_end(tool_progress *progress)
 {
-    if (progress->shown)
+    if (progress->shown && !progress->lines)
         fputs("\r\033[K", stderr);
     progress->shown = false;
 }

@@ -78,9 +78,11 @@ vly_status tool_folder_make(const char *folder);
  * with a sentence and exit code 4 instead of SIGBUS. NULL: no longer. */
 void tool_signals_guard(const char *path);
 
-/* Sleepless progress on stderr, only if that is a terminal. */
+/* Sleepless progress on stderr: of a terminal the line at hand, five times a
+ * second; elsewhere a line a minute. */
 typedef struct tool_progress {
     bool shown;
+    bool lines; /* no terminal */
     uint64_t begin_ns;
     uint64_t next_ns;
     uint64_t first;
@@ -89,7 +91,7 @@ typedef struct tool_progress {
 } tool_progress;
 void tool_progress_begin(tool_progress *progress, bool quiet, uint64_t first,
                          uint64_t last, double dt_ms);
-/* bursts done so far; cheap: prints at most five times a second */
+/* bursts done so far; cheap */
 void tool_progress_update(tool_progress *progress, uint64_t burst);
 void tool_progress_end(tool_progress *progress);
 

@@ -104,6 +104,36 @@ vly_hash vly_hash_bytes(vly_hash seed, const void *bytes, size_t n)
     return hash_word(hash, n);
 }
 
+void vly_hasher_word(vly_hasher *hasher, uint64_t word)
+{
+    const unsigned bits = 8 * (unsigned)(hasher->n % 8);
+    hasher->hash = hash_word(hasher->hash, hasher->word | word << bits);
+    hasher->word = bits == 0 ? 0 : word >> (64 - bits);
+    hasher->n += 8;
+}
+
+void vly_hasher_bytes(vly_hasher *hasher, const void *bytes, size_t n)
+{
+    const unsigned char *at = bytes;
+    for (; n >= 8; n -= 8, at += 8)
+        vly_hasher_word(hasher, load_le64(at));
+    for (; n > 0; n--, at++) {
+        hasher->word |= (uint64_t)*at << (8 * (hasher->n % 8));
+        if (++hasher->n % 8 != 0)
+            continue;
+        hasher->hash = hash_word(hasher->hash, hasher->word);
+        hasher->word = 0;
+    }
+}
+
+vly_hash vly_hasher_end(const vly_hasher *hasher)
+{
+    vly_hash hash = hasher->hash;
+    if (hasher->n % 8 != 0)
+        hash = hash_word(hash, hasher->word);
+    return hash_word(hash, hasher->n);
+}
+
 vly_hash vly_hash_text(const char *text)
 {
     return vly_hash_bytes((vly_hash){{0, 0}}, text, strlen(text));

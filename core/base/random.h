@@ -40,6 +40,15 @@ typedef struct vly_hash {
     uint64_t lane[2];
 } vly_hash;
 vly_hash vly_hash_bytes(vly_hash seed, const void *bytes, size_t n);
+/* The same in parts: of all of them it is the hash of the bytes in a row. */
+typedef struct vly_hasher {
+    vly_hash hash; /* begins as the seed */
+    uint64_t word; /* bytes that are no whole word yet */
+    uint64_t n;    /* bytes so far */
+} vly_hasher;
+void vly_hasher_bytes(vly_hasher *hasher, const void *bytes, size_t n);
+void vly_hasher_word(vly_hasher *hasher, uint64_t word); /* little endian */
+vly_hash vly_hasher_end(const vly_hasher *hasher);
 vly_hash vly_hash_text(const char *text);        /* seed 0 */
 uint32_t vly_stream_from_name(const char *name); /* low word of the hash */
 /* 32 lower-case hex digits and a 0 */

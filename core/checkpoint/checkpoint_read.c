@@ -28,7 +28,7 @@ static vly_status open_file(vly_checkpoint_source *source, vly_error *error)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", source->path,
                         strerror(errno));
     if (!S_ISREG(info.st_mode))
-        return vly_fail(error, VLY_E_IO,
+        return vly_fail(error, S_ISDIR(info.st_mode) ? VLY_E_IO : VLY_E_INVALID,
                         "%s: cannot be read: not a file, wanted a checkpoint",
                         source->path);
     source->n_bytes = (uint64_t)info.st_size;

@@ -15,6 +15,7 @@
 #include "connectome/connectome_image.h"
 #include "connectome/connectome_views.h"
 #include "connectome/synapse_rules.h"
+#include "genome/spike_source.h"
 
 /* Built at a time, so that threads wait for each other a few times in all and
  * not for every pair (16 threads, full microcircuit: 0.70 s pair by pair, 0.51
@@ -42,6 +43,8 @@ static double predicted_bytes(const vly_genome *genome, double *n_synapses)
                  (4.0 * (model->n_fields + model->n_coefs + 1) +
                   8.0 * model->n_params + 24.0 * model->n_ports);
     }
+    for (uint32_t i = 0; i < genome->n_stimuli; i++)
+        bytes += (double)genome->stimuli[i].n_spikes * sizeof(vly_input);
     return bytes;
 }
 
@@ -206,37 +209,60 @@ static int input_compare(const void *a, const void *b)
     return 0; /* equal in every member */
 }
 
+typedef struct input_list {
+    const vly_stimulus *from;
+    vly_input *inputs;
+    uint64_t n;
+    uint32_t first; /* neuron of the area */
+    uint32_t port;
+    uint32_t wrong; /* the neuron at which it ended */
+    bool sorted;
+} input_list;
+
+static bool input_add(void *context, uint64_t burst, uint32_t neuron)
+{
+    input_list *list = context;
+    const vly_stimulus *from = list->from;
+    list->wrong = neuron;
+    if (neuron < from->first || neuron - from->first >= from->n_neurons)
+        return false;
+    if (burst < from->start || burst >= from->stop)
+        return true;
+    vly_input *input = &list->inputs[list->n];
+    *input = (vly_input){
+        .burst = burst, .neuron = list->first + neuron, .port = list->port};
+    if (list->n++ > 0 && input_compare(input - 1, input) > 0)
+        list->sorted = false;
+    return true;
+}
+
 /* Spikes of a list; the values follow when q is known. */
 static vly_status inputs_make(vly_maker *maker, const vly_stimulus *from,
                               vly_connectome_stimulus *to)
 {
-    const vly_area *area = &maker->genome->areas[from->to];
     vly_input *inputs = vly_storage_alloc(maker->storage, from->n_spikes,
                                           sizeof(*inputs), true);
     if (!inputs)
         return vly_fail_nomem(maker->error, from->n_spikes * sizeof(*inputs),
                               "a spike list");
-    uint64_t n = 0;
-    for (uint64_t i = 0; i < from->n_spikes; i++) {
-        if (from->neurons[i] < from->first ||
-            from->neurons[i] - from->first >= from->n_neurons) {
-            char place[VLY_PLACE_BYTES];
-            vly_place_print(maker->genome, &from->origin, place);
-            return vly_fail(maker->error, VLY_E_PARSE,
-                            "%sstimulus %s: neuron %" PRIu32 ", wanted %" PRIu32
-                            " to %" PRIu64,
-                            place, from->id, from->neurons[i], from->first,
-                            (uint64_t)from->first + from->n_neurons - 1);
-        }
-        if (from->bursts[i] < from->start || from->bursts[i] >= from->stop)
-            continue;
-        inputs[n++] = (vly_input){.burst = from->bursts[i],
-                                  .neuron = area->first + from->neurons[i],
-                                  .port = to->port};
+    input_list list = {.from = from,
+                       .inputs = inputs,
+                       .first = maker->genome->areas[from->to].first,
+                       .port = to->port,
+                       .sorted = true};
+    if (!vly_spikes_walk(maker->genome, from, input_add, &list)) {
+        char place[VLY_PLACE_BYTES];
+        vly_place_print(maker->genome, &from->origin, place);
+        return vly_fail(maker->error, VLY_E_PARSE,
+                        "%sstimulus %s: neuron %" PRIu32 ", wanted %" PRIu32
+                        " to %" PRIu64,
+                        place, from->id, list.wrong, from->first,
+                        (uint64_t)from->first + from->n_neurons - 1);
     }
-    qsort(inputs, n, sizeof(*inputs), input_compare);
+    if (!list.sorted)
+        qsort(inputs, list.n, sizeof(*inputs), input_compare);
     to->inputs = inputs;
-    to->n_inputs = n;
+    to->n_inputs = list.n;
     return VLY_OK;
 }
 

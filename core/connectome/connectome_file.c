@@ -292,7 +292,8 @@ static vly_status file_open(const char *path, int *file, uint64_t *size,
                             vly_error *error)
 {
     struct stat info;
-    *file = open(path, O_RDONLY | O_CLOEXEC);
+    /* a pipe that nobody writes to would be waited for */
+    *file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (*file < 0)
         return fail_io(error, path, "open");
     if (fstat(*file, &info))

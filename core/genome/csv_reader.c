@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/reading.h"
 #include "genome/toml_tree.h"
 
 #define SHOWN 40 /* bytes of a field that a message shows */
@@ -45,10 +46,16 @@ static vly_status fill(vly_csv *csv)
     size_t room = VLY_CSV_LINE_MAX + 1 - csv->end;
     size_t n = fread(csv->buffer + csv->end, 1, room, csv->file);
     csv->end += n;
+    csv->bytes += n;
     csv->at_end = n < room;
     if (n < room && ferror(csv->file))
         return vly_fail(csv->error, VLY_E_PARSE, "%s: %s", csv->name,
                         strerror(errno));
+    if (csv->bytes > csv->limit)
+        return vly_fail(csv->error, VLY_E_PARSE,
+                        "%s:%" PRIu64 ": a pipe of more than %" PRIu64
+                        " bytes, wanted a file",
+                        csv->name, csv->line + 1, csv->limit);
     return VLY_OK;
 }
 
@@ -233,8 +240,11 @@ static vly_status read_header(vly_csv *csv)
 static vly_status init(vly_csv *csv, FILE *file, const char *name, bool blanks,
                        vly_error *error)
 {
-    *csv =
-        (vly_csv){.name = name, .file = file, .blanks = blanks, .error = error};
+    *csv = (vly_csv){.name = name,
+                     .file = file,
+                     .blanks = blanks,
+                     .error = error,
+                     .limit = vly_reading_most(file)};
     csv->buffer = vly_malloc(VLY_CSV_LINE_MAX + 2, 1);
     csv->names = vly_calloc(VLY_CSV_FIELDS_MAX, sizeof(*csv->names));
     csv->fields = vly_calloc(VLY_CSV_FIELDS_MAX, sizeof(*csv->fields));

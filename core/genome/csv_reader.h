@@ -28,6 +28,8 @@ typedef struct vly_csv {
     size_t begin; /* of what is read and not yet a line */
     size_t end;
     bool at_end;
+    uint64_t bytes; /* read so far, of a pipe at most limit */
+    uint64_t limit;
     char *header; /* the header's text; its names point into it */
     char **names;
     char **fields; /* of the line at hand, zero-terminated, without blanks */

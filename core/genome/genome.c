@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/reading.h"
 #include "genome/edge_list.h"
 #include "genome/expression.h"
 #include "genome/genome_area.h"
@@ -20,6 +21,7 @@
 #include "genome/genome_stimulus.h"
 #include "genome/genome_use.h"
 #include "genome/genome_value.h"
+#include "genome/spike_source.h"
 
 /* ---- [run] and the top -------------------------------------------------- */
 
@@ -253,10 +255,13 @@ vly_status vly_genome_load(const char *path, const vly_override *overrides,
     bool standard = strcmp(path, "-") == 0;
     char *text = NULL;
     size_t n_bytes = 0;
-    FILE *file = standard ? stdin : fopen(path, "rb");
-    if (!file)
-        return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(errno));
-    vly_status status = vly_genome_text(file, path, &text, &n_bytes, error);
+    FILE *file = stdin;
+    vly_status status = VLY_OK;
+    if (!standard)
+        status = vly_reading_open(path, VLY_READ_STREAM, &file, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_genome_text(file, path, &text, &n_bytes, error);
     if (!standard)
         fclose(file);
     if (status == VLY_OK)
@@ -286,9 +291,10 @@ void vly_genome_destroy(vly_genome *genome)
     for (uint32_t i = 0; i < genome->n_stimuli; i++) {
         vly_free(genome->stimuli[i].id);
         vly_free(genome->stimuli[i].stream);
-        vly_free(genome->stimuli[i].bursts);
-        vly_free(genome->stimuli[i].neurons);
     }
+    for (uint32_t i = 0; i < genome->n_sources; i++)
+        vly_spike_source_destroy(genome->sources[i]);
+    vly_free(genome->sources);
     for (uint32_t i = 0; i < genome->n_files; i++)
         vly_free(genome->files[i]);
     vly_free(genome->files);

@@ -242,6 +242,8 @@ static inline bool vly_stimulus_draws(vly_stimulus_kind kind)
            kind == VLY_STIMULUS_BERNOULLI;
 }
 
+typedef struct vly_spike_source vly_spike_source; /* spike_source.h */
+
 /* One [[stimulus]] onto one area: with a list in `to` it makes several. */
 typedef struct vly_stimulus {
     char *id;     /* given, or "stimulus:N" (N from 1) */
@@ -258,9 +260,10 @@ typedef struct vly_stimulus {
     double sd;         /* normal */
     uint64_t start;    /* first burst */
     uint64_t stop;     /* first burst after; UINT64_MAX: never */
-    uint64_t *bursts;  /* spikes: [n_spikes] burst of arrival, ascending */
-    uint32_t *neurons; /* spikes: [n_spikes] index in the area */
-    uint64_t n_spikes;
+    uint64_t n_spikes; /* spikes: how many; vly_spikes_walk makes them */
+    const vly_spike_source *source; /* of the genome; NULL: one by one */
+    uint64_t *bursts;               /* [n_spikes] burst of arrival, ascending */
+    uint32_t *neurons;              /* [n_spikes] index in the area */
     vly_origin origin;
 } vly_stimulus;
 
@@ -302,6 +305,8 @@ typedef struct vly_genome {
     uint32_t n_edge_lists;
     vly_stimulus *stimuli;
     uint32_t n_stimuli;
+    vly_spike_source **sources; /* of the stimuli */
+    uint32_t n_sources;
     vly_record *records; /* empty: spikes of every area, if recording */
     uint32_t n_records;
     uint64_t n_synapses_max; /* upper bound (expectation for bernoulli) */

@@ -6,14 +6,13 @@
  */
 #include "genome/genome_file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/reading.h"
 #include "genome/csv_reader.h"
 #include "genome/edge_list.h"
 #include "genome/edge_types.h"
@@ -43,24 +42,15 @@ static vly_status find_path(vly_reader *reader, const char *given, char **path)
 static vly_status open_named(vly_reader *reader, const vly_toml_node *node,
                              const char *what, char **path, FILE **file)
 {
-    struct stat about;
+    vly_error why = VLY_ERROR_INIT;
     const char *given = NULL;
     vly_status status;
     VLY_TRY(vly_reader_string(reader, node, what, &given));
     if (!*given)
         return vly_reader_wrong(reader, node, what, "the path of a file");
     VLY_TRY(find_path(reader, given, path));
-    if (stat(*path, &about) != 0)
-        return vly_reader_fail(reader, node, "%.300s: %s", given,
-                               strerror(errno));
-    if (!S_ISREG(about.st_mode))
-        return vly_reader_fail(
-            reader, node, "%.300s is %s, wanted a file", given,
-            S_ISDIR(about.st_mode) ? "a folder" : "no regular file");
-    *file = fopen(*path, "rb");
-    if (!*file)
-        return vly_reader_fail(reader, node, "%.300s: %s", given,
-                               strerror(errno));
+    if (vly_reading_open_as(*path, given, VLY_READ_FILE, file, &why) != VLY_OK)
+        return vly_reader_fail(reader, node, "%s", why.message);
 out:
     return status;
 }

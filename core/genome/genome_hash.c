@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "genome/genome_resolve.h"
+#include "genome/spike_source.h"
 
 static void put_u64(vly_text *text, uint64_t word)
 {
@@ -169,16 +170,30 @@ static void put_stimulus(vly_text *text, const vly_stimulus *stimulus)
     put_u64(text, stimulus->start);
     put_u64(text, stimulus->stop);
     put_u64(text, stimulus->n_spikes);
-    for (uint64_t i = 0; i < stimulus->n_spikes; i++) {
-        put_u64(text, stimulus->bursts[i]);
-        put_u64(text, stimulus->neurons[i]);
-    }
 }
 
-/* One entry at a time, chained: the bytes of all spikes need not fit. */
+static bool put_spike(void *context, uint64_t burst, uint32_t neuron)
+{
+    vly_hasher_word(context, burst);
+    vly_hasher_word(context, neuron);
+    return true;
+}
+
+/* One entry at a time, chained. */
 static void chain(vly_genome *genome, vly_text *text)
 {
     genome->hash = vly_hash_bytes(genome->hash, text->data, text->n);
+    text->n = 0;
+}
+
+/* The same of a stimulus: its spikes are not written one after another. */
+static void chain_spikes(vly_genome *genome, const vly_stimulus *stimulus,
+                         vly_text *text)
+{
+    vly_hasher hasher = {.hash = genome->hash};
+    vly_hasher_bytes(&hasher, text->data, text->n);
+    (void)vly_spikes_walk(genome, stimulus, put_spike, &hasher);
+    genome->hash = vly_hasher_end(&hasher);
     text->n = 0;
 }
 
@@ -205,7 +220,7 @@ vly_status vly_genome_make_hash(vly_genome *genome)
     }
     for (uint32_t i = 0; i < genome->n_stimuli; i++) {
         put_stimulus(&text, &genome->stimuli[i]);
-        chain(genome, &text);
+        chain_spikes(genome, &genome->stimuli[i], &text);
     }
     vly_free(text.data);
     return text.failed ? VLY_E_NOMEM : VLY_OK;

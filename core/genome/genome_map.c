@@ -45,9 +45,7 @@ const char *const vly_rule_names[] = {
 static vly_status make_cells(vly_reader *reader, vly_map_entry *map,
                              const vly_toml_node *node, uint64_t n)
 {
-    uint64_t total = n;
-    for (uint32_t i = 0; i < reader->n_maps; i++)
-        total += reader->maps[i].n_cells;
+    const uint64_t total = n + reader->n_cells;
     if (total > VLY_PAIRS_MAX)
         return vly_reader_fail_key(reader, node,
                                    "%" PRIu64 " pairs of areas in all maps, "
@@ -306,6 +304,7 @@ vly_status vly_maps_read(vly_reader *reader)
     for (uint32_t i = 0; i < maps->n_children; i++) {
         VLY_TRY(read_map(reader, &maps->u.children[i], &reader->maps[i],
                          &n_synapses));
+        reader->n_cells += reader->maps[i].n_cells;
         reader->n_maps++;
     }
     reader->genome->n_synapses_max = vly_count_of(n_synapses);

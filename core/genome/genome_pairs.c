@@ -6,10 +6,72 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "genome/genome_map.h"
 #include "genome/genome_space.h"
 #include "genome/genome_value.h"
 #include "genome/voxel_rule.h"
+
+/* ---- how many maps without an id between two areas ---------------------- */
+
+/* Of a table with open addressing; n 0: a free place. */
+typedef struct vly_pair_count {
+    uint32_t from;
+    uint32_t to;
+    uint32_t n;
+} vly_pair_count;
+
+/* Its place, or the free one where it would be; NULL: there is no table. */
+static vly_pair_count *count_of(const vly_reader *reader, uint32_t from,
+                                uint32_t to)
+{
+    const uint32_t last = reader->pair_counts_capacity - 1;
+    uint32_t at = (uint32_t)vly_mix64((uint64_t)from << 32 | to) & last;
+    if (reader->pair_counts_capacity == 0)
+        return NULL;
+    for (;; at = (at + 1) & last) {
+        vly_pair_count *count = &reader->pair_counts[at];
+        if (count->n == 0 || (count->from == from && count->to == to))
+            return count;
+    }
+}
+
+/* Room for one more, half of the table at most being full. */
+static vly_status grow_counts(vly_reader *reader)
+{
+    vly_pair_count *old = reader->pair_counts;
+    const uint32_t n_old = reader->pair_counts_capacity;
+    if (reader->n_pair_counts < n_old / 2)
+        return VLY_OK;
+    const uint32_t n = n_old > 0 ? 2 * n_old : 64;
+    reader->pair_counts = vly_calloc(n, sizeof(*old));
+    if (!reader->pair_counts) {
+        reader->pair_counts = old;
+        return vly_reader_nomem(reader, n * sizeof(*old), "the maps");
+    }
+    reader->pair_counts_capacity = n;
+    for (uint32_t i = 0; i < n_old; i++)
+        if (old[i].n > 0)
+            *count_of(reader, old[i].from, old[i].to) = old[i];
+    vly_free(old);
+    return VLY_OK;
+}
+
+/* The pairs from first on. */
+static vly_status count_pairs(vly_reader *reader, uint32_t first)
+{
+    const vly_genome *genome = reader->genome;
+    for (uint32_t i = first; i < genome->n_pairs; i++) {
+        const vly_pair *pair = &genome->pairs[i];
+        const vly_status status = grow_counts(reader);
+        if (status != VLY_OK)
+            return status;
+        vly_pair_count *count = count_of(reader, pair->from, pair->to);
+        reader->n_pair_counts += count->n == 0;
+        *count = (vly_pair_count){pair->from, pair->to, count->n + 1};
+    }
+    return VLY_OK;
+}
 
 /* ---- a pair ------------------------------------------------------------- */
 
@@ -17,20 +79,15 @@
  * manieth of the maps without one between the two areas, so that a map added
  * elsewhere changes no draw: "|FROM|TO|K". No area's name has a | or begins
  * with a digit, so no two texts are alike. */
-static char *stream_text(const vly_genome *genome, const vly_map_entry *map,
-                         const vly_map_cell *cell, uint32_t n_before)
+static char *stream_text(const vly_reader *reader, const vly_map_entry *map,
+                         const vly_map_cell *cell)
 {
-    const char *from = genome->areas[cell->from].name;
-    const char *to = genome->areas[cell->to].name;
+    const char *from = reader->genome->areas[cell->from].name;
+    const char *to = reader->genome->areas[cell->to].name;
     if (map->id)
         return vly_format("%s|%s|%s", map->id, from, to);
-    uint32_t k = 0;
-    for (uint32_t i = 0; i < n_before; i++) {
-        const vly_pair *other = &genome->pairs[i];
-        k += other->from == cell->from && other->to == cell->to &&
-             other->stream[0] == '|';
-    }
-    return vly_format("|%s|%s|%" PRIu32, from, to, k);
+    const vly_pair_count *before = count_of(reader, cell->from, cell->to);
+    return vly_format("|%s|%s|%" PRIu32, from, to, before ? before->n : 0);
 }
 
 /* Ports of conductances take one sign each. */
@@ -58,8 +115,7 @@ static vly_status check_sign(vly_reader *reader, const vly_map_entry *map,
 }
 
 static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
-                            const vly_map_cell *cell, uint32_t n_before,
-                            vly_pair *pair)
+                            const vly_map_cell *cell, vly_pair *pair)
 {
     const vly_genome *genome = reader->genome;
     vly_status status = check_sign(reader, map, cell);
@@ -86,7 +142,7 @@ static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
     pair->origin.column = map->node->key_column;
     pair->origin.file = map->node->file;
     pair->map = vly_strdup(map->label);
-    pair->stream = stream_text(genome, map, cell, n_before);
+    pair->stream = stream_text(reader, map, cell);
     if (!pair->map || !pair->stream)
         return vly_reader_nomem(reader, 256, "a name");
     pair->mapper = map->mapper;
@@ -227,13 +283,18 @@ vly_status vly_pairs_make(vly_reader *reader, const vly_map_entry *map,
             *n_synapses += synapses;
             vly_pair *pair = &genome->pairs[genome->n_pairs++];
             memset(pair, 0, sizeof(*pair));
-            status = make_pair(reader, map, &map->cells[i], n_before, pair);
+            status = make_pair(reader, map, &map->cells[i], pair);
             if (status == VLY_OK && map->rule == VLY_RULE_VECTORS &&
                 !vectors_reach(genome, map, &map->cells[i]))
                 status = note_empty(reader, map, &map->cells[i]);
         } else {
             status = add_empty(reader, map, &map->cells[i]);
         }
+        if (status != VLY_OK)
+            return status;
+    }
+    if (!map->id) {
+        const vly_status status = count_pairs(reader, n_before);
         if (status != VLY_OK)
             return status;
     }

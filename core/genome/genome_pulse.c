@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Stimuli of kind "pulse" (a train of pulses) and "pattern" (voxels): both
- * become the lists of bursts that a stimulus of kind "spikes" has. A train
+ * become sources of spikes as a stimulus of kind "spikes" has one. A train
  * therefore has to end, and its events are counted with the given spikes.
  *
  * Pulse k begins where (start + k period) / dt is rounded to, so that a period
@@ -15,8 +15,7 @@
 #include "base/number.h"
 #include "genome/genome_stimulus.h"
 #include "genome/genome_value.h"
-
-#define BURSTS_MAX ((uint64_t)1 << 53) /* no run is longer */
+#include "genome/spike_source.h"
 
 /* ---- pulse -------------------------------------------------------------- */
 
@@ -128,52 +127,33 @@ out:
     return status;
 }
 
-/* Calls with bursts NULL only count, as far as the limit. */
-static uint64_t fill(const vly_pulse *pulse, double dt_ms, uint64_t *bursts)
+static void make_train(const vly_pulse *pulse, double dt_ms, vly_train *train)
 {
-    double period = period_bursts(pulse, dt_ms);
-    double start = bursts_of(&pulse->start, dt_ms);
-    double part = period - vly_floor(period);
-    uint64_t whole = vly_count_of(period);
-    uint64_t n = 0;
-    uint64_t n_pulses = whole == 0          ? 1
-                        : pulse->count != 0 ? pulse->count
-                                            : UINT64_MAX;
-    for (uint64_t k = 0; k < n_pulses && n <= VLY_SPIKES_MAX; k++) {
-        /* the one before began by 2^53, so k * whole is below 2^55 */
-        uint64_t begin =
-            k * whole + vly_count_of(start + (double)k * part + 0.5);
-        if (begin >= pulse->stop || begin > BURSTS_MAX)
-            break;
-        for (uint64_t i = 0; i < pulse->width && n <= VLY_SPIKES_MAX; i++) {
-            if (begin + i >= pulse->stop)
-                break;
-            if (bursts)
-                bursts[n] = begin + i;
-            n++;
-        }
-    }
-    return n;
+    const double period = period_bursts(pulse, dt_ms);
+    *train = (vly_train){.start = bursts_of(&pulse->start, dt_ms),
+                         .part = period - vly_floor(period),
+                         .whole = vly_count_of(period),
+                         .width = pulse->width,
+                         .count = pulse->count,
+                         .stop = pulse->stop};
 }
 
 vly_status vly_pulse_read(vly_reader *reader, vly_stimulus_entry *entry)
 {
+    vly_train train;
     vly_status status;
     VLY_TRY(read_train(reader, entry, &entry->pulse));
-    uint64_t n = fill(&entry->pulse, reader->genome->dt_ms, NULL);
-    if (n > VLY_SPIKES_MAX)
+    make_train(&entry->pulse, reader->genome->dt_ms, &train);
+    if (vly_train_bursts(&train, VLY_SPIKES_MAX) > VLY_SPIKES_MAX)
         return vly_reader_fail_key(reader, entry->node,
                                    "%s has more than 2^28 bursts with a pulse, "
                                    "wanted fewer (normal with sd 0 is an input "
                                    "without an end)",
                                    entry->label);
-    VLY_TRY(vly_reader_alloc(reader, 1, sizeof(vly_burst_list), &entry->lists));
-    VLY_TRY(vly_reader_alloc(reader, (size_t)n, sizeof(uint64_t),
-                             &entry->lists[0].bursts));
-    entry->lists[0].n = (uint32_t)fill(&entry->pulse, reader->genome->dt_ms,
-                                       entry->lists[0].bursts);
-    entry->n_lists = 1;
-    entry->flat = true;
+    VLY_TRY(vly_spikes_source(reader, entry));
+    entry->source->is_train = true;
+    entry->source->train = train;
+    entry->source->n_bursts = vly_train_bursts(&train, VLY_SPIKES_MAX);
     /* as of a list of spikes, which it is from here on */
     entry->start = 0;
     entry->stop = UINT64_MAX;
@@ -247,6 +227,7 @@ vly_status vly_pattern_read(vly_reader *reader, vly_stimulus_entry *entry)
     }
     VLY_TRY(read_voxels(reader, node, entry));
     VLY_TRY(vly_times_read(reader, entry, entry->n_voxels, "voxels"));
+    VLY_TRY(vly_spikes_source(reader, entry));
 out:
     return status;
 }

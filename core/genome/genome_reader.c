@@ -36,6 +36,7 @@ void vly_reader_deinit(vly_reader *reader)
     for (uint32_t i = 0; i < reader->n_blocks; i++)
         vly_free(reader->blocks[i]);
     vly_free(reader->blocks);
+    vly_free(reader->pair_counts);
     vly_toml_deinit(&reader->root);
 }
 

@@ -55,9 +55,14 @@ typedef struct vly_reader {
     uint32_t stamp;
     struct vly_map_entry *maps;
     uint32_t n_maps;
+    uint32_t n_cells;                   /* of those maps */
+    struct vly_pair_count *pair_counts; /* of maps without an id: by vly_free */
+    uint32_t pair_counts_capacity;      /* a power of two, or 0 */
+    uint32_t n_pair_counts;
     struct vly_stimulus_entry *stimuli;
     uint32_t n_stimuli;
-    uint32_t *generators;         /* [n_generators] areas, ascending */
+    uint32_t *unnamed;    /* [areas * kinds] stimuli without an id so far */
+    uint32_t *generators; /* [n_generators] areas, ascending */
     const char **generator_names; /* their kinds */
     uint32_t n_generators;
     uint64_t n_vectors; /* in all pairs */

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "genome/genome_stimulus.h"
 #include "genome/genome_value.h"
+#include "genome/spike_source.h"
 
 typedef enum times_kind {
     TIMES_BURSTS,
@@ -157,7 +158,8 @@ vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry)
     vly_status status = VLY_OK;
     if (neurons) {
         VLY_TRY(read_neurons(reader, neurons, entry));
-        return vly_times_read(reader, entry, entry->n_neurons, "neurons");
+        VLY_TRY(vly_times_read(reader, entry, entry->n_neurons, "neurons"));
+        return vly_spikes_source(reader, entry);
     }
     VLY_TRY(vly_times_read(reader, entry, n, "its range"));
     for (uint32_t i = 1; !entry->flat && i < entry->to.n; i++)
@@ -168,97 +170,166 @@ vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry)
                 "neuron",
                 entry->label, n, n_in_range(reader, entry, i),
                 reader->genome->areas[entry->to.areas[i]].name);
+    VLY_TRY(vly_spikes_source(reader, entry));
 out:
     return status;
 }
 
-typedef struct spike {
-    uint64_t burst;
-    uint32_t neuron;
-} spike;
+/* ---- sources ------------------------------------------------------------ */
 
-static int compare_spikes(const void *a, const void *b)
+typedef struct mark {
+    uint64_t burst;
+    uint32_t target;
+} mark;
+
+static int compare_marks(const void *a, const void *b)
 {
-    const spike *x = a;
-    const spike *y = b;
+    const mark *x = a;
+    const mark *y = b;
     if (x->burst != y->burst)
         return x->burst < y->burst ? -1 : 1;
-    return (x->neuron > y->neuron) - (x->neuron < y->neuron);
+    return (x->target > y->target) - (x->target < y->target);
 }
 
-/* The i-th neuron that a stimulus is for, and its list. A voxel has several
- * neurons; they are in a row, x outermost. */
-static uint32_t target_of(const vly_stimulus_entry *entry, const vly_area *area,
-                          uint32_t first, uint32_t i, uint32_t *list)
+/* A neuron is [0, 0, its index]. */
+typedef struct target {
+    uint32_t at[3];
+    uint32_t list; /* its place as given */
+} target;
+
+static int compare_targets(const void *a, const void *b)
 {
-    uint32_t n = area->neurons_per_voxel;
-    *list = entry->flat ? 0 : entry->voxels ? i / n : i;
-    if (entry->neurons)
-        return entry->neurons[i];
-    if (!entry->voxels)
-        return first + i;
-    const uint32_t *at = entry->voxels[i / n];
-    return ((at[0] * area->voxels[1] + at[1]) * area->voxels[2] + at[2]) * n +
-           i % n;
+    const target *x = a;
+    const target *y = b;
+    for (int i = 0; i < 3; i++)
+        if (x->at[i] != y->at[i])
+            return x->at[i] < y->at[i] ? -1 : 1;
+    return 0;
 }
 
-static uint64_t count_spikes(const vly_stimulus_entry *entry,
-                             const vly_area *area, uint64_t n)
+static bool same_target(const target *x, const target *y)
 {
-    uint64_t total = 0;
-    if (entry->flat)
-        return n * entry->lists[0].n;
-    for (uint32_t i = 0; i < entry->n_lists; i++)
-        total += entry->lists[i].n;
-    return entry->voxels ? total * area->neurons_per_voxel : total;
+    return compare_targets(x, y) == 0;
 }
 
-static void collect_spikes(const vly_stimulus_entry *entry,
-                           const vly_area *area, uint32_t first, uint64_t n,
-                           spike *spikes)
+/* The targets that are named, sorted, each as often as a burst for all is to
+ * reach it, else once; places[i]: where the i-th one as given is now. */
+static vly_status make_targets(vly_reader *reader,
+                               const vly_stimulus_entry *entry,
+                               uint32_t *places)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t k = 0;
-        uint32_t neuron = target_of(entry, area, first, i, &k);
-        const vly_burst_list *list = &entry->lists[k];
-        for (uint32_t j = 0; j < list->n; j++) {
-            spikes->burst = list->bursts[j];
-            spikes->neuron = neuron;
-            spikes++;
-        }
+    vly_spike_source *source = entry->source;
+    const uint32_t n = entry->voxels ? entry->n_voxels : entry->n_neurons;
+    target *targets = vly_calloc(n, sizeof(*targets));
+    uint32_t kept = 0;
+    if (entry->voxels)
+        source->voxels = vly_calloc(n, sizeof(*source->voxels));
+    else
+        source->neurons = vly_calloc(n, sizeof(*source->neurons));
+    if (!targets || (!source->voxels && !source->neurons)) {
+        vly_free(targets);
+        return vly_reader_nomem(reader, n * sizeof(*targets),
+                                "the targets of a stimulus");
     }
+    for (uint32_t i = 0; i < n; i++) {
+        targets[i].list = i;
+        if (entry->voxels)
+            memcpy(targets[i].at, entry->voxels[i], sizeof(targets[i].at));
+        else
+            targets[i].at[2] = entry->neurons[i];
+    }
+    qsort(targets, n, sizeof(*targets), compare_targets);
+    for (uint32_t i = 0; i < n; i++) {
+        bool again = i > 0 && same_target(&targets[i], &targets[i - 1]);
+        if (!again || entry->flat) {
+            if (entry->voxels)
+                memcpy(source->voxels[kept], targets[i].at,
+                       sizeof(targets[i].at));
+            else
+                source->neurons[kept] = targets[i].at[2];
+            kept++;
+        }
+        places[targets[i].list] = kept - 1;
+    }
+    source->n_targets = kept;
+    vly_free(targets);
+    return VLY_OK;
+}
+
+/* Lists into one, sorted; places NULL: as they are. */
+static vly_status make_bursts(vly_reader *reader,
+                              const vly_stimulus_entry *entry,
+                              const uint32_t *places)
+{
+    vly_spike_source *source = entry->source;
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < entry->n_lists; i++)
+        n += entry->lists[i].n;
+    mark *marks = vly_malloc((size_t)n, sizeof(mark));
+    source->bursts = vly_malloc((size_t)n, sizeof(uint64_t));
+    if (!entry->flat)
+        source->targets = vly_malloc((size_t)n, sizeof(uint32_t));
+    if (!marks || !source->bursts || (!entry->flat && !source->targets)) {
+        vly_free(marks);
+        return vly_reader_nomem(reader, n * (sizeof(mark) + 12),
+                                "the spikes of a stimulus");
+    }
+    for (uint32_t i = 0; i < entry->n_lists; i++)
+        for (uint32_t j = 0; j < entry->lists[i].n; j++)
+            marks[source->n_bursts++] =
+                (mark){entry->lists[i].bursts[j], entry->flat ? 0
+                                                  : places    ? places[i]
+                                                              : i};
+    qsort(marks, (size_t)n, sizeof(mark), compare_marks);
+    for (uint64_t i = 0; i < n; i++) {
+        source->bursts[i] = marks[i].burst;
+        if (source->targets)
+            source->targets[i] = marks[i].target;
+    }
+    vly_free(marks);
+    return VLY_OK;
+}
+
+vly_status vly_spikes_source(vly_reader *reader, vly_stimulus_entry *entry)
+{
+    vly_genome *genome = reader->genome;
+    const uint32_t n = entry->voxels ? entry->n_voxels : entry->n_neurons;
+    uint32_t *places = NULL;
+    vly_status status = VLY_OK;
+    vly_spike_source **grown = vly_realloc(
+        genome->sources, (size_t)genome->n_sources + 1, sizeof(*grown));
+    if (!grown)
+        return vly_reader_nomem(reader, sizeof(*grown), "the stimuli");
+    genome->sources = grown;
+    entry->source = vly_calloc(1, sizeof(*entry->source));
+    if (!entry->source)
+        return vly_reader_nomem(reader, sizeof(*entry->source), "a stimulus");
+    grown[genome->n_sources++] = entry->source;
+    if (entry->voxels || entry->neurons) {
+        VLY_TRY(vly_reader_alloc(reader, n, sizeof(uint32_t), &places));
+        VLY_TRY(make_targets(reader, entry, places));
+    }
+    if (entry->lists)
+        VLY_TRY(make_bursts(reader, entry, places));
+out:
+    return status;
 }
 
 vly_status vly_spikes_make(vly_reader *reader, const vly_stimulus_entry *entry,
                            vly_stimulus *stimulus)
 {
     const vly_area *area = &reader->genome->areas[stimulus->to];
-    uint64_t n = entry->voxels
-                     ? (uint64_t)entry->n_voxels * area->neurons_per_voxel
-                 : entry->neurons ? entry->n_neurons
-                                  : stimulus->n_neurons;
-    uint64_t total = count_spikes(entry, area, n);
-    reader->n_spikes += total;
-    if (reader->n_spikes > VLY_SPIKES_MAX || n > VLY_NEURONS_MAX)
+    uint64_t spikes = 0;
+    uint64_t targets = 0;
+    vly_spike_source_count(entry->source, area, stimulus->n_neurons, &spikes,
+                           &targets);
+    reader->n_spikes += spikes;
+    if (reader->n_spikes > VLY_SPIKES_MAX || targets > VLY_NEURONS_MAX)
         return vly_reader_fail_key(reader, entry->node,
                                    "%" PRIu64 " given spikes in all stimuli, "
                                    "wanted at most 2^28",
                                    reader->n_spikes);
-    spike *spikes = vly_malloc((size_t)total, sizeof(spike));
-    stimulus->bursts = vly_malloc((size_t)total, sizeof(uint64_t));
-    stimulus->neurons = vly_malloc((size_t)total, sizeof(uint32_t));
-    if (!spikes || !stimulus->bursts || !stimulus->neurons) {
-        vly_free(spikes);
-        return vly_reader_nomem(reader, total * (sizeof(spike) + 12),
-                                "the spikes of a stimulus");
-    }
-    collect_spikes(entry, area, stimulus->first, n, spikes);
-    qsort(spikes, (size_t)total, sizeof(spike), compare_spikes);
-    for (uint64_t i = 0; i < total; i++) {
-        stimulus->bursts[i] = spikes[i].burst;
-        stimulus->neurons[i] = spikes[i].neuron;
-    }
-    stimulus->n_spikes = total;
-    vly_free(spikes);
+    stimulus->source = entry->source;
+    stimulus->n_spikes = spikes;
     return VLY_OK;
 }

@@ -15,6 +15,7 @@
 
 /* Poisson tables have at most this many thresholds (design, section 1.1). */
 #define POISSON_TABLE_MAX 256
+#define KINDS ((size_t)VLY_STIMULUS_BERNOULLI + 1)
 
 const char *const vly_stimulus_names[] = {
     "poisson", "normal", "dc", "spikes", "bernoulli", "pulse", "pattern", NULL};
@@ -329,22 +330,22 @@ static vly_status choose_port(vly_reader *reader,
         (unsigned)(1 - stimulus->port), area->model->id, area->name);
 }
 
+static uint32_t *unnamed_of(const vly_reader *reader,
+                            const vly_stimulus_entry *entry, uint32_t to)
+{
+    return &reader->unnamed[(size_t)to * KINDS + entry->kind];
+}
+
 /* "ID|AREA", or without an id the how manieth of its kind onto the area:
  * "|KIND|AREA|K" (see stream_text of the maps). */
-static char *stream_text(const vly_genome *genome,
+static char *stream_text(const vly_reader *reader,
                          const vly_stimulus_entry *entry, uint32_t to)
 {
-    const char *area = genome->areas[to].name;
+    const char *area = reader->genome->areas[to].name;
     if (entry->id)
         return vly_format("%s|%s", entry->id, area);
-    uint32_t k = 0;
-    for (uint32_t i = 0; i < entry->begin; i++) {
-        const vly_stimulus *other = &genome->stimuli[i];
-        k += other->to == to && other->kind == entry->kind &&
-             other->stream[0] == '|';
-    }
     return vly_format("|%s|%s|%" PRIu32, vly_stimulus_names[entry->kind], area,
-                      k);
+                      *unnamed_of(reader, entry, to));
 }
 
 static vly_status make_stimulus(vly_reader *reader,
@@ -366,7 +367,7 @@ static vly_status make_stimulus(vly_reader *reader,
     stimulus->origin.column = entry->node->key_column;
     stimulus->origin.file = entry->node->file;
     stimulus->id = vly_strdup(entry->label);
-    stimulus->stream = stream_text(reader->genome, entry, stimulus->to);
+    stimulus->stream = stream_text(reader, entry, stimulus->to);
     if (!stimulus->id || !stimulus->stream)
         return vly_reader_nomem(reader, 256, "a name");
     if (port)
@@ -427,6 +428,8 @@ static vly_status read_stimulus(vly_reader *reader, const vly_toml_node *node,
         memset(stimulus, 0, sizeof(*stimulus));
         VLY_TRY(make_stimulus(reader, entry, i, stimulus));
     }
+    for (uint32_t i = 0; !entry->id && i < entry->to.n; i++)
+        ++*unnamed_of(reader, entry, entry->to.areas[i]);
 out:
     return status;
 }
@@ -441,6 +444,8 @@ vly_status vly_stimuli_read(vly_reader *reader)
     VLY_TRY(vly_reader_unique(reader, stimuli, "stimulus"));
     VLY_TRY(vly_reader_alloc(reader, stimuli->n_children,
                              sizeof(vly_stimulus_entry), &reader->stimuli));
+    VLY_TRY(vly_reader_alloc(reader, (size_t)reader->genome->n_areas * KINDS,
+                             sizeof(uint32_t), &reader->unnamed));
     for (uint32_t i = 0; i < stimuli->n_children; i++) {
         VLY_TRY(read_stimulus(reader, &stimuli->u.children[i],
                               vly_generator_own(reader, stimuli, i),

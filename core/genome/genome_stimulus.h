@@ -51,12 +51,13 @@ typedef struct vly_stimulus_entry {
     uint64_t stop;
     uint32_t *neurons; /* spikes: NULL for the whole range */
     uint32_t n_neurons;
-    vly_burst_list *lists; /* spikes: one for all or one a neuron */
+    vly_burst_list *lists; /* spikes: one for all or one a neuron; no train's */
     uint32_t n_lists;
     bool flat; /* one list for all */
     vly_pulse pulse;
     uint32_t (*voxels)[3]; /* pattern */
     uint32_t n_voxels;
+    vly_spike_source *source; /* of the genome */
 } vly_stimulus_entry;
 
 extern const char *const vly_stimulus_names[]; /* ends with NULL */
@@ -65,6 +66,8 @@ vly_status vly_stimuli_read(vly_reader *reader);
 /* Lists of a spike stimulus, then its spikes onto every area
  * (genome_spikes.c). */
 vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry);
+/* entry->source out of lists, neurons and voxels. */
+vly_status vly_spikes_source(vly_reader *reader, vly_stimulus_entry *entry);
 vly_status vly_spikes_make(vly_reader *reader, const vly_stimulus_entry *entry,
                            vly_stimulus *stimulus);
 /* The same for what pulse and pattern have instead (genome_pulse.c). */

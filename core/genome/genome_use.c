@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
+#include "base/reading.h"
 #include "genome/expression.h"
 #include "genome/genome_override.h"
 #include "genome/suggest.h"
@@ -292,15 +293,16 @@ static vly_status open_file(vly_reader *reader, const vly_toml_node *node,
     size_t n_bytes = 0;
     struct stat info;
     vly_status status;
-    FILE *file = fopen(part->name, "rb");
-    bool known = file && fstat(fileno(file), &info) == 0;
-    if (!known || !S_ISREG(info.st_mode)) {
-        int why = file ? EISDIR : errno;
-        if (file)
-            fclose(file);
-        return vly_reader_fail(
-            reader, node, "file is \"%.200s\": %s", node->u.string,
-            why == EISDIR ? "not a regular file" : strerror(why));
+    vly_error why = VLY_ERROR_INIT;
+    FILE *file = NULL;
+    if (vly_reading_open_as(part->name, node->u.string, VLY_READ_FILE, &file,
+                            &why) != VLY_OK)
+        return vly_reader_fail(reader, node, "%s", why.message);
+    if (fstat(fileno(file), &info) != 0) {
+        const int number = errno;
+        fclose(file);
+        return vly_reader_fail(reader, node, "%.300s: %s", node->u.string,
+                               strerror(number));
     }
     chain->known = true;
     chain->device = info.st_dev;

@@ -164,8 +164,8 @@ static vly_status open_file(vly_safetensors *file, vly_error *error)
                         file->path, strerror(errno));
     if (!S_ISREG(file->about.st_mode))
         return vly_fail(
-            error, VLY_E_IO, "%.300s: cannot be read: it is no file but a %s",
-            file->path,
+            error, S_ISDIR(file->about.st_mode) ? VLY_E_IO : VLY_E_INVALID,
+            "%.300s: cannot be read: it is no file but a %s", file->path,
             S_ISDIR(file->about.st_mode) ? "folder" : "pipe or device");
     return VLY_OK;
 }

@@ -8,7 +8,6 @@
  */
 #include "monitor/tokenizer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 #include "monitor/vocabulary_file.h"
 
 enum { BYTE_VALUES = 256 };
@@ -211,36 +211,17 @@ out:
     return status;
 }
 
-static vly_status read_text(FILE *file, const char *path, char **text,
-                            size_t *n, vly_error *error)
-{
-    size_t room = 1 << 16;
-    do {
-        room *= 2;
-        char *grown = vly_realloc(*text, room, 1);
-        if (!grown)
-            return vly_fail_nomem(error, room, "a vocabulary's text");
-        *text = grown;
-        errno = 0;
-        *n += fread(*text + *n, 1, room - *n, file);
-        /* one byte more than allowed is enough to be refused */
-    } while (*n == room && *n <= VLY_TOKENIZER_FILE_MAX);
-    if (ferror(file))
-        return vly_fail(error, VLY_E_IO, "%.300s: cannot be read: %s", path,
-                        strerror(errno));
-    return VLY_OK;
-}
-
 vly_status vly_tokenizer_open(const char *path, uint32_t vocabulary,
                               vly_tokenizer **tokenizer, vly_error *error)
 {
     char *text = NULL;
     size_t n = 0;
-    FILE *file = fopen(path, "rbe");
-    if (!file)
-        return vly_fail(error, VLY_E_IO, "%.300s: cannot be read: %s", path,
-                        strerror(errno));
-    vly_status status = read_text(file, path, &text, &n, error);
+    FILE *file = NULL;
+    vly_status status = vly_reading_open(path, VLY_READ_STREAM, &file, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_reading_whole(file, path, "a vocabulary",
+                               VLY_TOKENIZER_FILE_MAX, &text, &n, error);
     fclose(file);
     if (status == VLY_OK)
         status =

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 
 enum { LINE_BYTES = 256 };
 
@@ -18,6 +19,7 @@ struct vly_digest_reader {
     FILE *file;
     char *path;
     uint64_t line;
+    uint64_t left; /* bytes that may follow */
     bool started;
     vly_digest_entry last;
     char text[LINE_BYTES];
@@ -46,6 +48,13 @@ static vly_status next_line(vly_digest_reader *reader, bool *more,
     }
     reader->line++;
     size_t n = strcspn(reader->text, "\r\n");
+    if (reader->left <= n)
+        return vly_fail(error, VLY_E_PARSE,
+                        "%s:%llu: a pipe of more than %llu bytes, wanted a "
+                        "file",
+                        reader->path, (unsigned long long)reader->line,
+                        (unsigned long long)VLY_PIPE_BYTES_MAX);
+    reader->left -= n + 1;
     bool whole = reader->text[n] != '\0';
     reader->text[n] = '\0';
     for (size_t i = 0; i < n; i++) {
@@ -167,12 +176,8 @@ vly_status vly_digest_reader_open(const char *path, vly_digest_header *header,
         status = vly_fail_nomem(error, strlen(path), "a file name");
         goto out;
     }
-    made->file = fopen(path, "re");
-    if (made->file == NULL) {
-        status = vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
-                          strerror(errno));
-        goto out;
-    }
+    VLY_TRY(vly_reading_open(path, VLY_READ_STREAM, &made->file, error));
+    made->left = vly_reading_most(made->file);
     VLY_TRY(read_header(made, &found, error));
     *header = found;
     *reader = made;

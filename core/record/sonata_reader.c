@@ -7,10 +7,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/child.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 #include "record/sonata_scan.h"
 
 static const double time_max_ms = 1e12; /* 30 years */
@@ -179,6 +181,9 @@ static vly_status read_file(vly_scan_ask *ask, const vly_sonata_take *take,
                         "install libhdf5-dev and build again, or record CSV or "
                         "a stream (--record FILE.csv, FILE.vls)",
                         ask->path);
+    int file = -1;
+    VLY_TRY(vly_reading_descriptor(ask->path, VLY_READ_FILE, &file, error));
+    close(file);
     of.block = vly_malloc(1, sizeof *of.block);
     if (of.block == NULL)
         return vly_fail_nomem(error, sizeof *of.block, "a recording");

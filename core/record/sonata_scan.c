@@ -108,6 +108,8 @@ static bool scan_all(vly_scanner *s, hid_t top, const char *top_name)
         return vly_scan_fail(s, "", "no group that can be read (damaged?)");
     if (about.nlinks == 0)
         return vly_scan_fail(s, "", "no population in it, wanted one or more");
+    if (about.nlinks > VLY_SCAN_POPULATIONS)
+        return vly_scan_fail(s, "", "more than 4096 populations, wanted fewer");
     for (hsize_t i = 0; i < about.nlinks; i++) {
         vly_child_wind_up();
         snprintf(s->place, sizeof s->place, "/%s", top_name);

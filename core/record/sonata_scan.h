@@ -11,6 +11,7 @@
 
 #define VLY_SCAN_BLOCK 16384u /* numbers read at a time */
 #define VLY_SCAN_NAME 200
+#define VLY_SCAN_POPULATIONS 4096u /* as many as a net has areas */
 
 typedef enum vly_scan_kind {
     VLY_SCAN_FAILED = 1, /* text says why; the last frame */

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 #include "base/transfer.h"
 #include "record/stream_format.h"
 #include "record/writer.h"
@@ -233,10 +234,11 @@ out:
 static vly_status read_at(const char *path, uint64_t at, void *bytes, size_t n,
                           vly_error *error)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
-                        strerror(errno));
+    int file = -1;
+    const vly_status status =
+        vly_reading_descriptor(path, VLY_READ_FILE, &file, error);
+    if (status != VLY_OK)
+        return status;
     ssize_t got = vly_transfer_read_at(file, bytes, n, at);
     int number = errno;
     close(file);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 #include "record/stream_format.h"
 
 struct vly_stream_reader {
@@ -34,13 +35,12 @@ static vly_status fail_read(const vly_stream_reader *reader, vly_error *error)
 static vly_status open_file(vly_stream_reader *reader, vly_error *error)
 {
     struct stat info;
-    reader->heading.file = fopen(reader->heading.path, "rbe");
-    if (reader->heading.file == NULL ||
-        fstat(fileno(reader->heading.file), &info) != 0)
+    const vly_status status = vly_reading_open(
+        reader->heading.path, VLY_READ_FILE, &reader->heading.file, error);
+    if (status != VLY_OK)
+        return status;
+    if (fstat(fileno(reader->heading.file), &info) != 0)
         return fail_read(reader, error);
-    if (!S_ISREG(info.st_mode))
-        return vly_fail(error, VLY_E_INVALID, "%s: not a file, wanted one",
-                        reader->heading.path);
     /* its writer holds it until the end; a file system without locks says
      * something else than EWOULDBLOCK */
     if (flock(fileno(reader->heading.file), LOCK_SH | LOCK_NB) != 0 &&

@@ -98,3 +98,72 @@ vly_fuzz(checkpoint ${CMAKE_CURRENT_LIST_DIR}/corpus/checkpoint)
 vly_fuzz(stream ${CMAKE_CURRENT_LIST_DIR}/corpus/stream)
 vly_fuzz(safetensors ${CMAKE_CURRENT_LIST_DIR}/corpus/safetensors)
 vly_fuzz(vocabulary ${CMAKE_CURRENT_LIST_DIR}/corpus/vocabulary)
+
+# Servers, whose sources the targets include.
+vly_fuzz(control ${CMAKE_CURRENT_LIST_DIR}/corpus/control)
+vly_fuzz(metrics ${CMAKE_CURRENT_LIST_DIR}/corpus/metrics)
+vly_fuzz(tune ${CMAKE_CURRENT_LIST_DIR}/corpus/tune)
+set(control_sources control_socket.c)
+set(metrics_sources options.c tool.c)
+foreach(name control metrics)
+    foreach(target fuzz_${name} fuzz_${name}_run)
+        if(TARGET ${target})
+            foreach(source IN LISTS ${name}_sources)
+                target_sources(${target} PRIVATE
+                               ${CMAKE_SOURCE_DIR}/tools/${source})
+            endforeach()
+            target_include_directories(${target} PRIVATE
+                                       ${CMAKE_SOURCE_DIR}/tools)
+            target_link_libraries(${target} PRIVATE m)
+        endif()
+    endforeach()
+endforeach()
+foreach(target fuzz_tune fuzz_tune_run)
+    if(TARGET ${target})
+        target_sources(${target} PRIVATE
+            ${CMAKE_SOURCE_DIR}/plugins/common/tune_blob.c
+            ${CMAKE_SOURCE_DIR}/plugins/common/tune_cache.c)
+        target_include_directories(${target} PRIVATE
+            ${CMAKE_SOURCE_DIR}/plugins/common ${CMAKE_SOURCE_DIR}/tests/support)
+    endif()
+endforeach()
+
+# What the command reads: all its objects but main.
+set(command_targets commandline folder)
+if(VOLLEY_HAVE_CAIRO)
+    list(APPEND command_targets plot)
+endif()
+if(VOLLEY_FUZZ)
+    target_compile_options(volley_command PRIVATE -fsanitize=fuzzer-no-link)
+endif()
+foreach(name IN LISTS command_targets)
+    vly_fuzz(${name} ${CMAKE_CURRENT_LIST_DIR}/corpus/${name})
+    foreach(target fuzz_${name} fuzz_${name}_run)
+        if(TARGET ${target})
+            target_sources(${target} PRIVATE
+                $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
+            target_include_directories(${target} PRIVATE
+                ${CMAKE_SOURCE_DIR}/tools ${CMAKE_SOURCE_DIR}/bench)
+            if(VOLLEY_HAVE_CAIRO)
+                target_include_directories(${target} SYSTEM PRIVATE
+                                           ${VOLLEY_CAIRO_INCLUDE})
+            endif()
+            target_link_libraries(${target} PRIVATE volley_conformance m
+                $<TARGET_PROPERTY:volley_command,LINK_LIBRARIES>)
+        endif()
+    endforeach()
+endforeach()
+
+# The fuzzers and their corpora, for tests/fuzz/run.
+get_property(fuzz_targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
+set(fuzz_list "")
+foreach(target IN LISTS fuzz_targets)
+    if(target MATCHES "^fuzz_(.*)_run$")
+        string(APPEND fuzz_list "${CMAKE_MATCH_1}\n")
+    endif()
+endforeach()
+if(VOLLEY_FUZZ)
+    file(WRITE ${CMAKE_BINARY_DIR}/fuzz_targets.txt "${fuzz_list}")
+    string(REGEX REPLACE "([a-z]+)\n" "fuzz_\\1_run;" fuzz_names "${fuzz_list}")
+    add_custom_target(fuzz_all DEPENDS ${fuzz_names})
+endif()

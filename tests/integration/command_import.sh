@@ -255,7 +255,7 @@ if [ -w /dev/full ]; then
 fi
 
 # ---- the input ----
-refused 4 "none.json: cannot be read" none.json -o x.toml
+refused 4 "none.json: No such file" none.json -o x.toml
 refused 4 "folder.toml: a folder" folder.toml -o x.toml
 truncate -s 300M huge.json
 refused 2 "huge.json: more than 16777216 bytes" huge.json -o x.toml

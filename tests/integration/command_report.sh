@@ -124,7 +124,7 @@ holds cmp -s cut.txt begin.txt
 
 # ---- what is no telemetry ----
 expect 4 monitor tokens none.jsonl
-says 'none.jsonl: cannot be opened: No such file or directory'
+says 'none.jsonl: No such file or directory'
 : >empty.jsonl
 expect 2 monitor tokens empty.jsonl
 says 'empty.jsonl:1: not the first line of a telemetry, wanted a file of volley run --telemetry'

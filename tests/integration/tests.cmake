@@ -221,6 +221,7 @@ set(command_tests
     bench
     pace
     files
+    bounds
     swap
     ctl
     import

@@ -20,3 +20,6 @@ vly_test(test_watch_devices LABELS unit
         ${CMAKE_SOURCE_DIR}/tools/json_writer.c ${CMAKE_SOURCE_DIR}/tools/tool.c
     LIBRARIES m)
 target_include_directories(test_watch_devices PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+vly_test(test_tool_progress LABELS unit
+    SOURCES test_tool_progress.c ${CMAKE_SOURCE_DIR}/tools/tool.c LIBRARIES m)
+target_include_directories(test_tool_progress PRIVATE ${CMAKE_SOURCE_DIR}/tools)

@@ -87,6 +87,12 @@ static void hash_sees_every_byte(void **state)
     for (size_t n = 0; n <= 32; n++) {
         vly_hash base = vly_hash_bytes(zero, bytes, n);
         assert_false(hash_equal(base, vly_hash_bytes(zero, bytes, n + 1)));
+        for (size_t cut = 0; cut <= n; cut++) { /* in parts the same */
+            vly_hasher hasher = {.hash = zero};
+            vly_hasher_bytes(&hasher, bytes, cut);
+            vly_hasher_bytes(&hasher, bytes + cut, n - cut);
+            assert_true(hash_equal(base, vly_hasher_end(&hasher)));
+        }
         for (size_t i = 0; i < n; i++) {
             bytes[i] = 1;
             vly_hash other = vly_hash_bytes(zero, bytes, n);
@@ -94,6 +100,19 @@ static void hash_sees_every_byte(void **state)
             assert_true(other.lane[1] != base.lane[1]);
             bytes[i] = 0;
         }
+    }
+    for (size_t before = 0; before < 9; before++) {
+        static const unsigned char row[] = "abcdefghi12345678xyz";
+        const uint64_t word = UINT64_C(0x3837363534333231);
+        unsigned char whole[40];
+        memcpy(whole, row, before);
+        memcpy(whole + before, row + 9, 11);
+        vly_hasher hasher = {.hash = zero};
+        vly_hasher_bytes(&hasher, row, before);
+        vly_hasher_word(&hasher, word);
+        vly_hasher_bytes(&hasher, row + 17, 3);
+        assert_true(hash_equal(vly_hash_bytes(zero, whole, before + 11),
+                               vly_hasher_end(&hasher)));
     }
     vly_hash seed = {{1, 0}};
     assert_false(hash_equal(vly_hash_bytes(zero, bytes, 4),

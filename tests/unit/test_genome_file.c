@@ -263,10 +263,10 @@ static void files_hostile(void **state)
     remove(FOLDER "/e.csv");
     refused(MAP, "14:8: e.csv: No such file or directory");
     mkdir(FOLDER "/e.csv", 0777);
-    refused(MAP, "14:8: e.csv is a folder, wanted a file");
+    refused(MAP, "14:8: e.csv: a folder, wanted a file");
     remove(FOLDER "/e.csv");
     assert_int_equal(mkfifo(FOLDER "/e.csv", 0666), 0);
-    refused(MAP, "14:8: e.csv is no regular file, wanted a file");
+    refused(MAP, "14:8: e.csv: a pipe, wanted a file");
     remove(FOLDER "/e.csv");
 }
 

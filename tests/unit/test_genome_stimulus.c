@@ -3,6 +3,8 @@
  */
 #include "test_genome_text.h"
 
+#include "spike_list.h"
+
 #define AREAS                                                                  \
     "format = 1\n[run]\ndt_ms = 0.5\n"                                         \
     "[area.A]\nmodel = \"lif_psc_delta\"\nneurons = 10\n"                      \
@@ -66,8 +68,8 @@ static void spikes_are_sorted(void **state)
               "times_ms = [[2, 0.5], [2, 0.74, \"=1/4\"]]\nweight_mv = 1\n");
     static const uint64_t bursts[] = {1, 1, 1, 4, 4};
     static const uint32_t neurons[] = {3, 3, 7, 3, 7};
-    const vly_stimulus *stimulus = &genome->stimuli[0];
-    assert_true(stimulus->n_spikes == 5);
+    const spike_list *stimulus = spike_list_of(genome, &genome->stimuli[0]);
+    assert_true(stimulus->n == 5);
     for (uint32_t i = 0; i < 5; i++) {
         assert_true(stimulus->bursts[i] == bursts[i]);
         assert_int_equal(stimulus->neurons[i], neurons[i]);
@@ -75,8 +77,8 @@ static void spikes_are_sorted(void **state)
     vly_genome_destroy(genome);
     genome = genome_of(AREAS "kind = \"spikes\"\nto = [\"A\"]\nfirst = 8\n"
                              "bursts = [5, 0]\nweight_mv = 1\n");
-    stimulus = &genome->stimuli[0];
-    assert_true(stimulus->n_spikes == 4);
+    stimulus = spike_list_of(genome, &genome->stimuli[0]);
+    assert_true(stimulus->n == 4);
     assert_true(stimulus->bursts[1] == 0 && stimulus->bursts[2] == 5);
     assert_int_equal(stimulus->neurons[1], 9);
     vly_genome_destroy(genome);
@@ -91,8 +93,8 @@ static void spikes_of_a_range(void **state)
                         "bursts = [[3], [], [1, 2]]\nweight_mv = 1\n");
     static const uint64_t bursts[] = {1, 2, 3};
     static const uint32_t neurons[] = {9, 9, 7};
-    const vly_stimulus *stimulus = &genome->stimuli[0];
-    assert_true(stimulus->n_spikes == 3);
+    const spike_list *stimulus = spike_list_of(genome, &genome->stimuli[0]);
+    assert_true(stimulus->n == 3);
     for (uint32_t i = 0; i < 3; i++) {
         assert_true(stimulus->bursts[i] == bursts[i]);
         assert_int_equal(stimulus->neurons[i], neurons[i]);

@@ -298,7 +298,8 @@ static void test_no_file(void **state)
     is_refused(VLY_E_IO, "cannot be read: it is no file but a folder");
     assert_int_equal(rmdir(FILE_NAME), 0);
     assert_int_equal(mkfifo(FILE_NAME, 0600), 0); /* and nobody writes it */
-    is_refused(VLY_E_IO, "cannot be read: it is no file but a pipe or device");
+    is_refused(VLY_E_INVALID,
+               "cannot be read: it is no file but a pipe or device");
     unlink(FILE_NAME);
 }
 
