@@ -257,6 +257,19 @@ out:
     return status;
 }
 
+vly_status run_output_begin(run_job *job, vly_error *error)
+{
+    const run_sink *sink = &job->output.sink;
+    vly_spike_place place = {0};
+    vly_status status = VLY_OK;
+    if (sink->csv != NULL)
+        VLY_TRY(vly_spike_csv_flush(sink->csv, &place, error));
+    if (sink->stream != NULL)
+        VLY_TRY(vly_stream_flush(sink->stream, &place, error));
+out:
+    return status;
+}
+
 static void keep_first(vly_error *first, const vly_error *next)
 {
     if (first->status == VLY_OK && next->status != VLY_OK)
@@ -269,6 +282,10 @@ void run_output_close(run_job *job, vly_error *error)
     run_sink *sink = &output->sink;
     vly_error found = VLY_ERROR_INIT;
     uint64_t n_bursts = job->net != NULL ? vly_net_burst(job->net) : 0;
+    if (!job->began) { /* refused: nothing is left of it */
+        vly_spike_csv_cancel(sink->csv);
+        vly_stream_cancel(sink->stream);
+    }
     if (job->record != NULL)
         run_record_get_load(job->record, &output->load);
     run_record_close(job->record, n_bursts, &found);
@@ -295,11 +312,7 @@ void run_output_close(run_job *job, vly_error *error)
 void run_output_deinit(run_job *job)
 {
     run_output *output = &job->output;
-    bool opened = output->sink.stream != NULL;
     run_output_close(job, NULL);
-    if (opened && !output->began && !output->resumed &&
-        strcmp(output->path, output->growing) != 0)
-        unlink(output->growing);
     vly_spike_stats_destroy(output->sink.stats);
     vly_free(output->mask);
     vly_free(output->path);

@@ -71,16 +71,21 @@ void tool_message(const char *format, ...)
 }
 
 /* Only while nothing is in it: else this fails, and is meant to. */
-static void folder_remove(void)
+void tool_folder_remove(void)
 {
     if (made_folder[0] != '\0')
         rmdir(made_folder);
 }
 
+void tool_folder_keep(void)
+{
+    made_folder[0] = '\0';
+}
+
 int tool_fail(const vly_error *error)
 {
     tool_message("%s", error->message);
-    folder_remove();
+    tool_folder_remove();
     return vly_status_exit_code(error->status);
 }
 
@@ -217,7 +222,7 @@ vly_status tool_folder_make(const char *folder)
 
 static void quit(void)
 {
-    folder_remove();
+    tool_folder_remove();
     tell("volley: stopped by a signal\n");
     _exit(TOOL_EXIT_STOPPED);
 }

@@ -8,6 +8,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/number_special.c
     ${CMAKE_CURRENT_LIST_DIR}/random.c
     ${CMAKE_CURRENT_LIST_DIR}/steal.c
+    ${CMAKE_CURRENT_LIST_DIR}/temporary.c
     ${CMAKE_CURRENT_LIST_DIR}/thread.c)
 # errno for sqrt(-1) would need a call of libm
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/number.c

@@ -207,6 +207,7 @@ set(command_tests
     bench
     pace
     files
+    folders
     swap
     ctl
     import

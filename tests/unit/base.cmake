@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-foreach(area error memory number random steal thread)
+foreach(area error memory number random steal temporary thread)
     vly_test(test_base_${area} LABELS unit SOURCES test_base_${area}.c)
 endforeach()
 # libm is allowed in a test: nextafter and floor as references
