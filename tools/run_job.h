@@ -29,8 +29,9 @@
 
 /* What was asked. Texts are borrowed from the command line or the manifest. */
 typedef struct run_plan {
-    const char *path;   /* of the genome, as given */
-    vly_genome *genome; /* loaded; owned */
+    const char *path;     /* of the genome, as given */
+    const char *manifest; /* of the run that is run again; NULL: none */
+    vly_genome *genome;   /* loaded; owned */
     double load_s;
     tool_overrides overrides;
     const char *backend;

@@ -16,6 +16,7 @@
 #include "base/number.h"
 #include "genome/csv_reader.h"
 #include "genome/edge_list.h"
+#include "genome/genome_inputs.h"
 #include "genome/genome_keys.h"
 
 #define VALUES_MAX VLY_NEURONS_MAX
@@ -60,6 +61,9 @@ static vly_status open_file(vly_reader *reader, const vly_toml_node *node,
     if (!*file)
         return vly_reader_fail(reader, node, "%.300s: %s", given,
                                strerror(errno));
+    if (fstat(fileno(*file), &about) == 0)
+        status =
+            vly_genome_add_input(reader->genome, *path, &about, reader->error);
 out:
     return status;
 }

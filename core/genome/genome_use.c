@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "genome/expression.h"
+#include "genome/genome_inputs.h"
 #include "genome/genome_override.h"
 #include "genome/suggest.h"
 
@@ -284,6 +285,12 @@ static vly_status open_file(vly_reader *reader, const vly_toml_node *node,
         return vly_reader_fail(
             reader, node, "file is \"%.200s\": %s", node->u.string,
             why == EISDIR ? "not a regular file" : strerror(why));
+    }
+    status =
+        vly_genome_add_input(reader->genome, part->name, &info, reader->error);
+    if (status != VLY_OK) {
+        fclose(file);
+        return status;
     }
     chain->known = true;
     chain->device = info.st_dev;

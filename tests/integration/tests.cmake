@@ -208,6 +208,7 @@ set(command_tests
     pace
     files
     folders
+    apart
     swap
     ctl
     import
