@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "base/thread.h"
 
 static vly_net *volatile watched;
@@ -222,6 +223,7 @@ vly_status tool_folder_make(const char *folder)
 
 static void quit(void)
 {
+    vly_temporary_remove_all();
     tool_folder_remove();
     tell("volley: stopped by a signal\n");
     _exit(TOOL_EXIT_STOPPED);
@@ -240,6 +242,7 @@ static void on_signal(int number)
     if (stopped && now_ns - stopped_ns < ONE_REQUEST_NS)
         return;
     if (stopped) { /* the second one: of either kind */
+        vly_temporary_remove_all();
         signal(number, SIG_DFL);
         raise(number);
         return;

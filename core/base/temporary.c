@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -55,6 +57,50 @@ bool vly_file_is_locked(const char *path)
     bool locked = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     close(file);
     return locked;
+}
+
+/* ---- those of this process --------------------------------------------- */
+
+enum { SLOTS = 32, SLOT_FREE = 0, SLOT_BUSY = -1 };
+
+/* For a handler of a signal, which may not take a lock. Those that find no
+ * place stay behind if the process is ended by a signal, as after a kill. */
+static struct slot {
+    _Atomic int state; /* or the file and 1 */
+    char path[PATH_MAX];
+} slots[SLOTS];
+
+static void remember(const char *path, int file)
+{
+    size_t n = strlen(path) + 1;
+    for (int i = 0; i < SLOTS && n <= PATH_MAX; i++) {
+        int wanted = SLOT_FREE;
+        if (!atomic_compare_exchange_strong(&slots[i].state, &wanted,
+                                            SLOT_BUSY))
+            continue;
+        memcpy(slots[i].path, path, n);
+        atomic_store(&slots[i].state, file + 1);
+        return;
+    }
+}
+
+static void forget_slot(int file)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        int wanted = file + 1;
+        if (atomic_compare_exchange_strong(&slots[i].state, &wanted, SLOT_FREE))
+            return;
+    }
+}
+
+void vly_temporary_remove_all(void)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        int state = atomic_load(&slots[i].state);
+        /* it is locked: no other process has the name meanwhile */
+        if (state > 0 && vly_file_is_at(state - 1, slots[i].path))
+            unlink(slots[i].path);
+    }
 }
 
 /* ---- what a killed process left ---------------------------------------- */
@@ -149,6 +195,7 @@ vly_status vly_temporary_open(const char *target, const char *name,
     }
     if (reason == 0) {
         *temporary = (vly_temporary){copy, path, file};
+        remember(path, file);
         return VLY_OK;
     }
     vly_free(copy);
@@ -178,9 +225,13 @@ vly_status vly_temporary_keep(vly_temporary *temporary, const char *name,
     /* a file system without fsync says EINVAL; the bytes are not lost */
     if (fsync(temporary->file) != 0 && errno != EINVAL && errno != EROFS)
         reason = errno;
-    else if (rename(temporary->path, temporary->target) != 0)
+    forget_slot(temporary->file);
+    bool ours = vly_file_is_at(temporary->file, temporary->path);
+    if (reason == 0 && !ours)
+        reason = ENOENT;
+    if (reason == 0 && rename(temporary->path, temporary->target) != 0)
         reason = errno;
-    if (reason != 0)
+    if (reason != 0 && ours)
         unlink(temporary->path);
     /* some file systems tell here what could not be written */
     if (close(temporary->file) != 0 && errno != EINTR && reason == 0)
@@ -195,7 +246,10 @@ vly_status vly_temporary_keep(vly_temporary *temporary, const char *name,
 
 void vly_temporary_drop(vly_temporary *temporary)
 {
-    if (temporary->file >= 0)
-        unlink(temporary->path); /* while it is locked */
+    if (temporary->file >= 0) {
+        forget_slot(temporary->file);
+        if (vly_file_is_at(temporary->file, temporary->path))
+            unlink(temporary->path); /* while it is locked */
+    }
     forget(temporary);
 }

@@ -43,6 +43,10 @@ vly_status vly_temporary_keep(vly_temporary *temporary, const char *name,
 void vly_temporary_drop(vly_temporary *temporary);
 /* Removes what a killed process left beside target. [any-thread] */
 void vly_temporary_clean(const char *target);
+/* Removes all files that are open here, before the process ends at once; what
+ * is done with them afterwards fails. Thread  [any-thread], also from a handler
+ * of a signal */
+void vly_temporary_remove_all(void);
 
 /* Locks an open file for this process alone; what only looks whether a file is
  * locked holds it for a moment, so it is asked for several times. false:

@@ -142,6 +142,42 @@ holds [ -z "$(find . -name '*.tmp')" ]
 # and now the folder is free
 expect 0 run small.toml --quiet -o going --force
 
+# ---- what a killed process leaves -------------------------------------------
+# It is removed by the next process that writes the same file, and only then.
+"$volley" run small.toml --quiet --bursts 100000000 --pace --pace-hz 200 \
+    --json dead.json --checkpoint dead.ck --digest-log dead.log >out 2>err &
+dead=$!
+wait_for has_lines 30 dead.log
+holds [ -e dead.json.volley.tmp ]
+holds [ -e dead.ck.volley.tmp ]
+kill -KILL $dead
+wait $dead 2>/dev/null
+holds [ -e dead.json.volley.tmp ]
+expect 0 run small.toml --quiet --json dead.json --checkpoint dead.ck \
+    --digest-log dead.log
+holds [ -z "$(find . -name 'dead*.tmp')" ]
+holds is_json dead.json
+# of every kind of file, as a kill in the middle of writing leaves it
+for name in w.1.v_mv.csv w.csv w.json w.vlc w/manifest.json w/summary.json \
+    w/genome.resolved.toml; do
+    mkdir -p w
+    echo half >$name.volley.tmp
+done
+expect 0 run fields.toml --quiet -o w --force --record w.csv --json w.json \
+    --save-connectome w.vlc
+holds [ -z "$(find . -name '*.volley.tmp')" ]
+holds same alone/spikes.csv w.csv
+echo half >n.toml.volley.tmp
+expect 0 new brunel -o n.toml
+holds [ ! -e n.toml.volley.tmp ]
+# what is no file of ours is not followed and stays
+echo theirs >theirs
+ln -s theirs l.json.volley.tmp
+expect 0 run small.toml --quiet --json l.json
+holds is_json l.json
+holds [ "$(cat theirs)" = theirs ]
+holds [ -L l.json.volley.tmp ]
+
 # ---- two that go on from one checkpoint -------------------------------------
 expect 0 run fields.toml --quiet --bursts 100 --record part.csv \
     --digest-log part.log --checkpoint part.ck

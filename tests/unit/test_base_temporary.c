@@ -140,6 +140,31 @@ static void left_by_the_dead(void **state)
     holds(path, "old");
 }
 
+/* As a signal ends a command: a path that has another file by then stays. */
+static void ended_at_once(void **state)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_temporary made[3] = {VLY_TEMPORARY_NONE, VLY_TEMPORARY_NONE,
+                             VLY_TEMPORARY_NONE};
+    static const char *const names[] = {"x", "y", "z"};
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_ok(
+            vly_temporary_open(path_of(names[i]), names[i], &made[i], &error),
+            error);
+    assert_ok(vly_temporary_keep(&made[1], "y", &error), error);
+    unlink(path_of("z" VLY_TEMPORARY_SUFFIX));
+    put(path_of("z" VLY_TEMPORARY_SUFFIX), "theirs");
+    vly_temporary_remove_all();
+    assert_false(is_there(path_of(BESIDE)));
+    assert_true(is_there(path_of("y")));
+    holds(path_of("z" VLY_TEMPORARY_SUFFIX), "theirs");
+    assert_int_equal(vly_temporary_keep(&made[0], "x", &error), VLY_E_IO);
+    assert_false(is_there(path_of("x")));
+    vly_temporary_drop(&made[2]);
+    holds(path_of("z" VLY_TEMPORARY_SUFFIX), "theirs");
+}
+
 /* What is there and was not left by us is neither followed nor removed. */
 static void not_ours(void **state)
 {
@@ -182,7 +207,8 @@ static void no_memory(void **state)
 
 static int clear(void **state)
 {
-    static const char *const names[] = {"x", BESIDE, "other"};
+    static const char *const names[] = {
+        "x", "y", "z", BESIDE, "other", "z" VLY_TEMPORARY_SUFFIX};
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unlink(path_of(names[i]));
@@ -195,6 +221,7 @@ int main(void)
         cmocka_unit_test_teardown(takes_the_place, clear),
         cmocka_unit_test_teardown(one_at_a_time, clear),
         cmocka_unit_test_teardown(left_by_the_dead, clear),
+        cmocka_unit_test_teardown(ended_at_once, clear),
         cmocka_unit_test_teardown(not_ours, clear),
         cmocka_unit_test_teardown(no_memory, clear),
     };
