@@ -295,6 +295,9 @@ void run_output_close(run_job *job, vly_error *error)
     if (sink->stream != NULL) {
         output->n_spikes = vly_stream_count(sink->stream);
         output->n_bytes = vly_stream_bytes(sink->stream);
+        /* between the end of the stream and its reader it would be free */
+        if (job->began && strcmp(output->path, output->growing) != 0)
+            output->held = vly_stream_hold(sink->stream);
     }
     vly_error closing = VLY_ERROR_INIT;
     vly_spike_csv_close(sink->csv, &closing);
@@ -309,15 +312,23 @@ void run_output_close(run_job *job, vly_error *error)
         keep_first(error, &found);
 }
 
+static void release(run_output *output)
+{
+    if (output->held >= 0)
+        close(output->held);
+    output->held = -1;
+}
+
 void run_output_deinit(run_job *job)
 {
     run_output *output = &job->output;
     run_output_close(job, NULL);
+    release(output);
     vly_spike_stats_destroy(output->sink.stats);
     vly_free(output->mask);
     vly_free(output->path);
     vly_free(output->growing);
-    *output = (run_output){0};
+    *output = (run_output){.held = -1};
 }
 
 /* ---- the end of a run -------------------------------------------------- */
@@ -340,7 +351,10 @@ vly_status run_output_export(run_job *job, vly_error *error)
         output->failed)
         return VLY_OK;
     uint64_t begin = vly_clock_ns();
-    VLY_TRY(vly_stream_reader_open(output->growing, &reader, &why));
+    if (output->held >= 0)
+        VLY_TRY(vly_stream_reader_open_held(output->growing, &reader, &why));
+    else
+        VLY_TRY(vly_stream_reader_open(output->growing, &reader, &why));
     VLY_TRY(vly_export(reader, output->format, output->path, true, &counts,
                        count_file, output, &why));
     output->n_frames = counts.tail.n_frames;
@@ -351,6 +365,7 @@ vly_status run_output_export(run_job *job, vly_error *error)
 out:
     vly_export_counts_deinit(&counts);
     vly_stream_reader_close(reader);
+    release(output);
     if (status == VLY_OK)
         return VLY_OK;
     if (status == VLY_E_PARSE) /* not what was written */

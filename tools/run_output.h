@@ -32,6 +32,7 @@ typedef struct run_output {
     uint64_t n_frames;
     uint64_t n_bytes; /* of growing, at the end */
     uint32_t n_files; /* made of it */
+    int held;         /* keeps the lock of growing until it is; -1: none */
     double export_s;
 } run_output;
 

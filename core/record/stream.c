@@ -357,6 +357,11 @@ uint64_t vly_stream_bytes(const vly_stream *stream)
     return vly_writer_tell(stream->writer);
 }
 
+int vly_stream_hold(const vly_stream *stream)
+{
+    return vly_writer_hold(stream->writer);
+}
+
 void vly_stream_cancel(vly_stream *stream)
 {
     if (stream != NULL)

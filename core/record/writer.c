@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "base/temporary.h"
 
-enum { BUFFER_BYTES = 1 << 16 };
+enum { BUFFER_BYTES = 1 << 16, EARLY_BYTES = 1 << 24 };
 
 struct vly_writer {
     int fd;
@@ -30,6 +30,8 @@ struct vly_writer {
     uint64_t start;          /* what stays of a file that was there */
     uint64_t n_bytes;        /* of the file, with what is still in the buffer */
     size_t n_buffer;
+    char *early; /* [n_early] what did not fit before the file is begun */
+    size_t n_early;
     vly_error failure; /* the first one */
     char buffer[BUFFER_BYTES];
 };
@@ -67,11 +69,8 @@ static void begin(vly_writer *writer)
         fail(writer, errno);
 }
 
-static void write_all(vly_writer *writer, const char *bytes, size_t n)
+static void write_out(vly_writer *writer, const char *bytes, size_t n)
 {
-    if (writer->cancelled)
-        return;
-    begin(writer);
     while (n > 0 && writer->failure.status == VLY_OK) {
         ssize_t done = write(writer->fd, bytes, n);
         if (done < 0) {
@@ -84,8 +83,42 @@ static void write_all(vly_writer *writer, const char *bytes, size_t n)
     }
 }
 
+static void write_all(vly_writer *writer, const char *bytes, size_t n)
+{
+    if (writer->cancelled)
+        return;
+    begin(writer);
+    write_out(writer, writer->early, writer->n_early);
+    vly_free(writer->early);
+    writer->early = NULL;
+    writer->n_early = 0;
+    write_out(writer, bytes, n);
+}
+
+/* The head of a network with many areas is longer than the buffer; false: the
+ * file is begun, or that is no head any more. */
+static bool put_early(vly_writer *writer, const char *bytes, size_t n)
+{
+    if (writer->begun || writer->temporary.file >= 0 || writer->standard ||
+        writer->n_early + writer->n_buffer + n > EARLY_BYTES)
+        return false;
+    char *grown =
+        vly_realloc(writer->early, writer->n_early + writer->n_buffer + n, 1);
+    if (grown == NULL) {
+        vly_fail_nomem(&writer->failure, n, "the head of a file");
+        return true;
+    }
+    memcpy(grown + writer->n_early, writer->buffer, writer->n_buffer);
+    memcpy(grown + writer->n_early + writer->n_buffer, bytes, n);
+    writer->early = grown;
+    writer->n_early += writer->n_buffer + n;
+    writer->n_buffer = 0;
+    return true;
+}
+
 static void free_writer(vly_writer *writer)
 {
+    vly_free(writer->early);
     vly_free(writer->path);
     vly_free(writer);
 }
@@ -315,6 +348,11 @@ vly_status vly_writer_resume(const char *path, uint64_t n_bytes,
     return VLY_OK;
 }
 
+int vly_writer_hold(const vly_writer *writer)
+{
+    return writer->standard ? -1 : fcntl(writer->fd, F_DUPFD_CLOEXEC, 0);
+}
+
 uint64_t vly_writer_tell(const vly_writer *writer)
 {
     return writer->n_bytes;
@@ -333,6 +371,10 @@ vly_status vly_writer_bytes(vly_writer *writer, const void *bytes, size_t n,
                             vly_error *error)
 {
     if (n > BUFFER_BYTES - writer->n_buffer) {
+        if (put_early(writer, bytes, n)) {
+            writer->n_bytes += n;
+            return report(writer, error);
+        }
         vly_status status = vly_writer_flush(writer, error);
         if (status != VLY_OK)
             return status;

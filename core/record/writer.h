@@ -33,6 +33,9 @@ vly_status vly_writer_resume(const char *path, uint64_t n_bytes,
 /* The same for one that is open: forgets what came after n_bytes. */
 vly_status vly_writer_rewind(vly_writer *writer, uint64_t n_bytes,
                              vly_error *error);
+/* A second descriptor of the file: the lock stays until it is closed, too. -1:
+ * none could be had. */
+int vly_writer_hold(const vly_writer *writer);
 /* Bytes of the file so far, those in the buffer included. */
 uint64_t vly_writer_tell(const vly_writer *writer);
 vly_status vly_writer_bytes(vly_writer *writer, const void *bytes, size_t n,

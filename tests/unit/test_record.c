@@ -188,6 +188,26 @@ static void test_writer_abandon(void **state)
         read_all(path, text, sizeof text);
         assert_string_equal(text, "before");
     }
+    /* also with more than the buffer holds */
+    static char many[200000];
+    memset(many, 'm', sizeof many - 1);
+    assert_ok(vly_writer_open(path, false, &writer, &error), error);
+    assert_ok(vly_writer_text(writer, "first ", &error), error);
+    assert_ok(vly_writer_text(writer, many, &error), error);
+    vly_writer_abandon(writer);
+    read_all(path, text, sizeof text);
+    assert_string_equal(text, "before");
+    assert_ok(vly_writer_open(path, false, &writer, &error), error);
+    assert_ok(vly_writer_text(writer, "first ", &error), error);
+    assert_ok(vly_writer_text(writer, many, &error), error);
+    assert_ok(vly_writer_text(writer, " last", &error), error);
+    assert_int_equal(vly_writer_tell(writer), 6 + sizeof many - 1 + 5);
+    assert_ok(vly_writer_close(writer, &error), error);
+    static char whole[300000];
+    read_all(path, whole, sizeof whole);
+    assert_int_equal(strlen(whole), 6 + sizeof many - 1 + 5);
+    assert_memory_equal(whole, "first mmm", 9);
+    assert_string_equal(whole + 6 + sizeof many - 1, " last");
     assert_ok(vly_writer_open(made, false, &writer, &error), error);
     assert_int_equal(access(made, F_OK), 0);
     vly_writer_abandon(writer);
