@@ -384,7 +384,6 @@ vly_status run_folder_begin(run_job *job, vly_error *error)
     const char *resolved = job->build.genome->resolved;
     vly_status status = VLY_OK;
     job->folder_begun = true;
-    tool_folder_keep();
     VLY_TRY(save_text(folder, "genome.resolved.toml", resolved,
                       strlen(resolved), error));
     VLY_TRY(vly_writer_flush(job->events, error));

@@ -389,6 +389,7 @@ void run_job_execute(run_job *job)
     run_result *result = &job->result;
     run_folder_event(job, "run", result->stats.backend);
     job->began = true;
+    tool_folder_keep();
     tool_signals_watch(job->net);
     uint64_t first = vly_net_burst(job->net);
     tool_progress_begin(&job->progress, plan->quiet || plan->watch.live, first,

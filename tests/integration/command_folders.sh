@@ -20,6 +20,7 @@ expect 0 run fields.toml --quiet -o alone --digest-log alone.log
 mv out kept.out
 
 # same A B: the same recording
+# shellcheck disable=SC2317 # called by holds
 same() {
     cmp -s "$1" "$2"
 }
@@ -55,7 +56,7 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
     [ "$first $second" != "0 0" ] || bad "both runs have had new$i"
     holds same alone/spikes.csv "new$i/spikes.csv"
     holds same alone/spikes.1.v_mv.csv "new$i/spikes.1.v_mv.csv"
-    holds [ "$(value exit_reason "new$i/manifest.json")" = done ]
+    holds [ "$(value exit_reason "new$i/manifest.json")" = "done" ]
     holds [ "$(find "new$i" -type f | wc -l)" -eq 6 ]
 done
 # the same in a folder that is there and empty
@@ -183,7 +184,7 @@ expect 0 run fields.toml --quiet --bursts 100 --record part.csv \
     --digest-log part.log --checkpoint part.ck
 for i in 1 2 3 4 5 6; do
     mkdir "resume$i"
-    cp part.csv part.csv.vls part.log part.ck "resume$i" 
+    cp part.csv part.csv.vls part.log part.ck "resume$i"
     cd "resume$i" || exit 1
     cp ../fields.toml .
     pair "resume $i" --record part.csv --digest-log part.log \
