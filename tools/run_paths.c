@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "output_apart.h"
 #include "record/export.h"
 
@@ -157,6 +158,56 @@ static vly_status check_reports(const run_job *job, const output *outputs,
     return VLY_OK;
 }
 
+/* Found again when the files are opened, but then the network is compiled. */
+static vly_status check_free(const char *path, vly_error *error)
+{
+    struct stat info;
+    char beside[PATH_MAX + sizeof VLY_TEMPORARY_SUFFIX];
+    bool there = stat(path, &info) == 0;
+    if (there && !S_ISREG(info.st_mode))
+        return VLY_OK;
+    snprintf(beside, sizeof beside, "%s" VLY_TEMPORARY_SUFFIX, path);
+    if ((there && vly_file_is_locked(path)) || vly_file_is_locked(beside))
+        return vly_fail(error, VLY_E_IO,
+                        "%s: cannot be written: another process writes it",
+                        path);
+    return VLY_OK;
+}
+
+/* Of one output; those before it are good. */
+static vly_status check_given(const run_job *job, output *outputs, int i,
+                              vly_error *error)
+{
+    const char *path = outputs[i].path;
+    vly_status status = VLY_OK;
+    if (path[0] == '\0')
+        return vly_fail(error, VLY_E_INVALID,
+                        "the name of an output is empty, wanted that of a "
+                        "file");
+    VLY_TRY(check_reads(job, path, error));
+    /* of a checkpoint its own check says more */
+    if (path != job->plan.checkpoint.path && is_folder(path))
+        return vly_fail(error, VLY_E_IO,
+                        "%s is a folder, wanted a file for output, as in "
+                        "%s/FILE",
+                        path, path);
+    output_real(path, outputs[i].real);
+    for (int k = 0; k < i; k++) {
+        if (outputs[k].path == NULL ||
+            (strcmp(outputs[i].real, outputs[k].real) != 0 &&
+             !tool_is_same_file(path, outputs[k].path)))
+            continue;
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s is given for two of --record, --digest-log, "
+                        "--json, --save-connectome, --telemetry, "
+                        "--probe-out, --checkpoint",
+                        path);
+    }
+    status = check_free(path, error);
+out:
+    return status;
+}
+
 vly_status run_paths_check(const run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
@@ -180,34 +231,11 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
                         {.path = plan->probe.out},
                         {.path = plan->checkpoint.path}};
     for (int i = 0; i < 8; i++) {
-        const char *path = outputs[i].path;
-        if (path == NULL)
-            continue;
-        if (path[0] == '\0')
-            return vly_fail(error, VLY_E_INVALID,
-                            "the name of an output is empty, wanted that of a "
-                            "file");
-        vly_status status = check_reads(job, path, error);
-        if (status != VLY_OK)
-            return status;
-        /* of a checkpoint its own check says more */
-        if (path != plan->checkpoint.path && is_folder(path))
-            return vly_fail(error, VLY_E_IO,
-                            "%s is a folder, wanted a file for output, as in "
-                            "%s/FILE",
-                            path, path);
-        output_real(path, outputs[i].real);
-        for (int k = 0; k < i; k++) {
-            if (outputs[k].path == NULL ||
-                (strcmp(outputs[i].real, outputs[k].real) != 0 &&
-                 !tool_is_same_file(path, outputs[k].path)))
-                continue;
-            return vly_fail(error, VLY_E_INVALID,
-                            "%s is given for two of --record, --digest-log, "
-                            "--json, --save-connectome, --telemetry, "
-                            "--probe-out, --checkpoint",
-                            path);
-        }
+        vly_status found = VLY_OK;
+        if (outputs[i].path != NULL)
+            found = check_given(job, outputs, i, error);
+        if (found != VLY_OK)
+            return found;
     }
     /* all but the checkpoint itself */
     vly_status status = check_checkpoints(plan, outputs, 7, error);

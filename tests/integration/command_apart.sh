@@ -178,6 +178,15 @@ mkdir swept
 expect 0 run g.toml --quiet --record s.vls --bursts 20
 cp old.json bench.json
 tree >tree.before
+cp "$(dirname "$volley")"/../lib/volley/plugins/cpu.so mine.so
+mkdir plugins
+mv mine.so plugins
+tree >tree.before
+checks=$((checks + 1))
+VOLLEY_PLUGIN_PATH=$PWD/plugins "$volley" plugins --json plugins/mine.so >out 2>err
+[ $? -eq 2 ] || bad "plugins --json: a plugin is an output"
+says "a plugin"
+unchanged "plugins --json"
 still 2 "in.json is what is imported" import feagi in.json -o in.json --force
 expect 2 inspect --repair s.vls --to ./s.vls
 says "./s.vls is the same file as s.vls, what is repaired"
