@@ -14,6 +14,7 @@
 #include "bench_product.h"
 #include "bench_tensor.h"
 #include "device_limits.h"
+#include "output_apart.h"
 #include "record/writer.h"
 #include "setup.h"
 #include "tool.h"
@@ -100,6 +101,25 @@ static vly_status save(const bench_results *results, const char *path,
     return status;
 }
 
+/* --save may replace the earlier bench, which is read before. */
+static vly_status check_apart(const tool_args *args, const bench_options *bench,
+                              vly_error *error)
+{
+    const output_name outputs[] = {{"--log", bench->log},
+                                   {"--json", tool_text(args, "json")},
+                                   {"--save", tool_text(args, "save")}};
+    vly_status status = VLY_OK;
+    for (int i = 0; i < 2; i++)
+        VLY_TRY(output_apart(outputs[i].path, bench->compare,
+                             "the bench of --compare", error));
+    for (int i = 0; i < 3 && tool_has(args, "genomes"); i++)
+        VLY_TRY(output_apart_folder(outputs[i].path, tool_text(args, "genomes"),
+                                    "a genome of the bench", error));
+    status = outputs_apart(outputs, 3, error);
+out:
+    return status;
+}
+
 /* What cannot work is said before the minutes of measuring, not after. */
 static vly_status check_files(const tool_args *args, const bench_options *bench,
                               vly_error *error)
@@ -128,6 +148,7 @@ static vly_status check_files(const tool_args *args, const bench_options *bench,
     VLY_TRY(tool_output_check(bench->log, error));
     VLY_TRY(tool_output_check(tool_text(args, "json"), error));
     VLY_TRY(tool_output_check(tool_text(args, "save"), error));
+    VLY_TRY(check_apart(args, bench, error));
     status = bench_compare_check(bench, error);
 out:
     return status;

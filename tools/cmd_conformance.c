@@ -10,6 +10,7 @@
 #include "conformance/conformance.h"
 #include "conformance/conformance_accel.h"
 #include "json_writer.h"
+#include "output_apart.h"
 #include "plugin/accelerator.h"
 #include "plugin/registry.h"
 #include "record/writer.h"
@@ -248,6 +249,8 @@ static int conform(const tool_args *args, vly_registry **registry,
     const char *path = tool_text(args, "json");
     report r;
     if (tool_output_check(path, error) != VLY_OK ||
+        output_apart(path, args->positional[0], "the plugin", error) !=
+            VLY_OK ||
         open_plugin(args->positional[0], registry, &info, error) != VLY_OK)
         return tool_fail(error);
     begin_report(&r, path, &info);

@@ -13,6 +13,7 @@
 #include "base/reading.h"
 #include "feagi_genome.h"
 #include "genome/genome.h"
+#include "output_apart.h"
 #include "record/writer.h"
 #include "setup.h"
 #include "tool.h"
@@ -48,9 +49,9 @@ static vly_status check_output(const char *output, const char *input,
 {
     if (strcmp(output, "-") == 0)
         return VLY_OK;
-    if (tool_is_same_file(output, input))
-        return vly_fail(error, VLY_E_INVALID,
-                        "%.300s is what is imported, wanted another -o", input);
+    vly_status status = output_apart(output, input, "what is imported", error);
+    if (status != VLY_OK)
+        return status;
     if (access(output, F_OK) == 0 && !force)
         return vly_fail(error, VLY_E_INVALID,
                         "%s is there already, wanted another name or --force",

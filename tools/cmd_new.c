@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/reading.h"
+#include "output_apart.h"
 #include "record/writer.h"
 #include "setup.h"
 #include "tool.h"
@@ -107,6 +108,7 @@ static vly_status copy(const tool_args *args, const template_list *list,
     vly_status status = VLY_OK;
     if (path == NULL)
         return vly_fail_nomem(error, PATH_MAX, "a file name");
+    VLY_TRY(output_apart(output, path, "the template", error));
     VLY_TRY(read_text(path, &text, &n_text, error));
     if (output != NULL && strcmp(output, "-") != 0 &&
         access(output, F_OK) == 0 && !tool_has(args, "force"))

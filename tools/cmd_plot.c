@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "check_size.h"
+#include "output_apart.h"
 #include "plot.h"
 #include "plot_traces.h"
 #include "setup.h"
@@ -93,10 +94,26 @@ static vly_status draw_spikes(plot_kind kind, plot_figure *figure,
     return plot_voxels(figure, data, n_frames, only, error);
 }
 
+/* Of a picture what is drawn and the genome that names its areas stay. */
+static vly_status check_apart(const tool_args *args, const char *path,
+                              vly_error *error)
+{
+    const char *input = args->positional[1];
+    vly_status status = VLY_OK;
+    VLY_TRY(output_apart(path, input, "what is drawn", error));
+    VLY_TRY(output_apart(path, tool_text(args, "genome"), "the genome", error));
+    status = output_apart_folder(path, input, "a file of the run", error);
+out:
+    return status;
+}
+
 static vly_status figure_open(plot_figure *figure, const tool_args *args,
                               const char *path, double width, double height,
                               vly_error *error)
 {
+    vly_status status = check_apart(args, path, error);
+    if (status != VLY_OK)
+        return status;
     return plot_figure_init(figure, path,
                             72 * tool_number(args, "width", width),
                             72 * tool_number(args, "height", height),
@@ -190,6 +207,7 @@ static vly_status plot_genome(const tool_args *args, const char *path,
         from = resolved;
     VLY_TRY(
         tool_genome_load(from, overrides.list, overrides.n, &genome, error));
+    VLY_TRY(output_apart_genome(path, genome, error));
     check_size_of(genome, &size);
     if (size.synapses <= build_synapses_max)
         VLY_TRY(

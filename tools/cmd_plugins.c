@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "device_limits.h"
 #include "json_writer.h"
+#include "output_apart.h"
 #include "plugin/accelerator.h"
 #include "plugin/registry.h"
 #include "plugin/telemetry_source.h"
@@ -202,11 +203,28 @@ static void put_plugin(const vly_registry *registry,
     json_object_end(json);
 }
 
+/* No plugin is replaced by the list of them. */
+static vly_status check_apart(const vly_registry *registry, const char *path,
+                              vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < vly_registry_count(registry); i++) {
+        vly_plugin_info info = {.struct_size = sizeof info};
+        if (vly_registry_info(registry, i, &info) == VLY_OK)
+            VLY_TRY(output_apart(path, info.path, "a plugin", error));
+    }
+out:
+    return status;
+}
+
 static vly_status save(const vly_registry *registry, const char *path,
                        vly_error *error)
 {
     json_writer json;
     size_t n_text = 0;
+    vly_status apart = check_apart(registry, path, error);
+    if (apart != VLY_OK)
+        return apart;
     json_init(&json, true);
     json_object(&json, NULL);
     json_array(&json, "plugins");

@@ -141,12 +141,14 @@ static vly_status load_genome(const rerun *again, run_plan *plan,
 }
 
 static vly_status make_plan(const tool_args *args, const rerun *again,
-                            run_plan *plan, vly_error *error)
+                            const char *manifest, run_plan *plan,
+                            vly_error *error)
 {
     const char *backend = tool_text(args, "backend");
     const char *before = json_find_text(&again->manifest, "backend_asked");
     *plan = (run_plan){
         .path = again->genome,
+        .manifest = manifest,
         .backend = backend != NULL ? backend : before,
         .n_threads = tool_threads(args),
         .n_bursts = again->n_bursts,
@@ -231,7 +233,7 @@ static int run(const tool_args *args)
         (inside = vly_format("%s/manifest.json", path)) != NULL)
         path = inside;
     if (read_manifest(&again, path, &error) != VLY_OK ||
-        make_plan(args, &again, &plan, &error) != VLY_OK)
+        make_plan(args, &again, path, &plan, &error) != VLY_OK)
         code = tool_fail(&error);
     else
         code = execute(&again, &plan);

@@ -145,18 +145,22 @@ static vly_status save_description(const sweep_plan *plan, const char *path,
 }
 
 /* sweep.json says that a folder is a sweep's and may be gone on with. */
-static vly_status open_folder(const sweep_plan *plan, vly_error *error)
+static vly_status open_folder(sweep_plan *plan, vly_error *error)
 {
     vly_status status = VLY_OK;
     char *own = vly_format("%s/sweep.json", plan->folder);
     char *points = vly_format("%s/points", plan->folder);
     if (own == NULL || points == NULL)
         VLY_TRY(vly_fail_nomem(error, 4096, "a file name"));
-    VLY_TRY(run_folder_open(plan->folder, access(own, F_OK) == 0, error));
-    if (mkdir(points, 0777) != 0 && errno != EEXIST)
+    VLY_TRY(run_folder_open(plan->folder, access(own, F_OK) == 0, &plan->lock,
+                            error));
+    bool made = mkdir(points, 0777) == 0;
+    if (!made && errno != EEXIST)
         VLY_TRY(vly_fail(error, VLY_E_IO, "%s: the folder cannot be made: %s",
                          points, strerror(errno)));
-    VLY_TRY(save_description(plan, own, error));
+    status = save_description(plan, own, error);
+    if (status != VLY_OK && made)
+        rmdir(points);
 out:
     vly_free(own);
     vly_free(points);
@@ -177,6 +181,7 @@ static vly_status read_plan(const tool_args *args, sweep_plan *plan,
         .folder = tool_text(args, "output"),
         .backend = backend != NULL ? backend : "cpu",
         .quiet = tool_has(args, "quiet"),
+        .lock = -1,
     };
     bool cpu = strncmp(plan->backend, "cpu", 3) == 0;
     plan->n_jobs = (uint32_t)tool_count(args, "jobs", cpu ? cores : 1);
@@ -211,6 +216,8 @@ static void plan_deinit(sweep_plan *plan)
         vly_free(plan->points[i].reason);
     vly_free(plan->axes);
     vly_free(plan->points);
+    if (plan->lock >= 0)
+        close(plan->lock);
 }
 
 /* The exit code of the first point that failed. */
@@ -244,10 +251,12 @@ static int run(const tool_args *args)
     if (status == VLY_OK)
         status = open_folder(&plan, &error);
     if (status != VLY_OK) {
+        int wrong = tool_fail(&error); /* while the folder is locked */
         plan_deinit(&plan);
-        return tool_fail(&error);
+        return wrong;
     }
     tool_signals_defer(true);
+    tool_folder_keep();
     status = sweep_jobs_run(&plan, &error);
     vly_status saved = sweep_table_save(&plan, &late);
     int code = report(&plan);

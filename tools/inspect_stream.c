@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/reading.h"
 #include "json_reader.h"
+#include "output_apart.h"
 #include "record/export.h"
 #include "record/writer.h"
 #include "setup.h"
@@ -344,8 +345,10 @@ static vly_status repair_folder(const char *folder, vly_error *error)
 vly_status inspect_repair(const char *path, const char *to, vly_error *error)
 {
     struct stat info;
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        return repair_file(path, to, error);
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
+        vly_status status = output_apart(to, path, "what is repaired", error);
+        return status == VLY_OK ? repair_file(path, to, error) : status;
+    }
     if (to != NULL)
         return vly_fail(error, VLY_E_INVALID,
                         "--to: %s is a folder, wanted one stream", path);

@@ -16,6 +16,7 @@
 #include "monitor/rwkv.h"
 #include "monitor/sampler.h"
 #include "monitor/tokenizer.h"
+#include "output_apart.h"
 #include "plain_stream.h"
 #include "record/writer.h"
 #include "setup.h"
@@ -250,29 +251,24 @@ static vly_status check_temperature(const tool_args *args, vly_error *error)
 static vly_status check_outputs(const tool_args *args, vly_error *error)
 {
     static const char *const outputs[] = {"logits", "state-out"};
-    const char *inputs[] = {args->positional[0], tool_text(args, "vocabulary")};
+    const output_name both[] = {{"--logits", tool_text(args, "logits")},
+                                {"--state-out", tool_text(args, "state-out")}};
+    char beside[PATH_BYTES];
+    const char *vocabulary = tool_text(args, "vocabulary");
+    if (!vocabulary && find_vocabulary(args->positional[0], beside))
+        vocabulary = beside;
+    vly_status status = VLY_OK;
     for (int i = 0; i < 2; i++) {
         const char *path = tool_text(args, outputs[i]);
-        vly_status status = tool_output_check(path, error);
-        if (status != VLY_OK)
-            return status;
-        for (int k = 0; k < 2; k++)
-            if (tool_is_same_file(path, inputs[k]))
-                return vly_fail(error, VLY_E_INVALID,
-                                "--%s %.300s is a file that is read here, "
-                                "wanted another one",
-                                outputs[i], path);
+        VLY_TRY(tool_output_check(path, error));
+        VLY_TRY(output_apart(path, args->positional[0], "the model", error));
+        VLY_TRY(output_apart(path, vocabulary, "the vocabulary", error));
     }
-    const char *logits = tool_text(args, "logits");
-    const char *state = tool_text(args, "state-out");
-    if (logits && (tool_is_same_file(logits, tool_text(args, "state-in")) ||
-                   tool_is_same_file(logits, state) ||
-                   (state && strcmp(logits, state) == 0)))
-        return vly_fail(error, VLY_E_INVALID,
-                        "--logits %.300s is the file of a state, wanted "
-                        "another one",
-                        logits);
-    return VLY_OK;
+    VLY_TRY(output_apart(both[0].path, tool_text(args, "state-in"),
+                         "the file of a state", error));
+    status = outputs_apart(both, 2, error);
+out:
+    return status;
 }
 
 static vly_status make_sampler(asking *a, const tool_args *args,

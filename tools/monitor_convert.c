@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -15,6 +16,7 @@
 #include "monitor/rwkv_weights.h"
 #include "monitor/safetensors.h"
 #include "monitor/small_float.h"
+#include "output_apart.h"
 #include "record/writer.h"
 #include "tool.h"
 #include <volley/accelerator.h>
@@ -335,6 +337,14 @@ static vly_status check_output(const tool_args *args, const char *output,
     if (!output)
         return vly_fail(error, VLY_E_INVALID,
                         "what is written is not named, wanted -o FILE");
+    /* a file is replaced when all is read, but through a link it is written */
+    struct stat info;
+    if (lstat(output, &info) == 0 && S_ISLNK(info.st_mode)) {
+        vly_status status = output_apart(output, args->positional[0],
+                                         "what is converted", error);
+        if (status != VLY_OK)
+            return status;
+    }
     if (strcmp(output, "-") != 0 && !tool_has(args, "force") &&
         access(output, F_OK) == 0)
         return vly_fail(error, VLY_E_INVALID,

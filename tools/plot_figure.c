@@ -88,15 +88,20 @@ vly_status plot_figure_init(plot_figure *figure, const char *path, double width,
                         path, width * scale, height * scale, side_max,
                         pixels_max / 1e6);
     figure->path = vly_format("%s", path);
-    figure->partial = vly_format("%s.%ld.partial", path, (long)getpid());
-    if (!figure->path || !figure->partial)
-        return vly_fail_nomem(error, 2 * strlen(path), "a path");
+    if (!figure->path)
+        return vly_fail_nomem(error, strlen(path), "a path");
+    vly_status status =
+        vly_temporary_open(path, path, &figure->temporary, error);
+    if (status != VLY_OK)
+        return status;
+    figure->opened = true;
     errno = 0;
     figure->surface =
-        figure->svg ? cairo_svg_surface_create(figure->partial, width, height)
-                    : cairo_image_surface_create(CAIRO_FORMAT_RGB24,
-                                                 (int)ceil(width * scale),
-                                                 (int)ceil(height * scale));
+        figure->svg
+            ? cairo_svg_surface_create(figure->temporary.path, width, height)
+            : cairo_image_surface_create(CAIRO_FORMAT_RGB24,
+                                         (int)ceil(width * scale),
+                                         (int)ceil(height * scale));
     figure->cairo = cairo_create(figure->surface);
     if (cairo_status(figure->cairo) != CAIRO_STATUS_SUCCESS)
         return cairo_failed(cairo_status(figure->cairo), path, error);
@@ -117,18 +122,15 @@ vly_status plot_figure_write(plot_figure *figure, vly_error *error)
     errno = 0;
     cairo_show_page(figure->cairo);
     if (why == CAIRO_STATUS_SUCCESS && !figure->svg)
-        why = cairo_surface_write_to_png(figure->surface, figure->partial);
+        why =
+            cairo_surface_write_to_png(figure->surface, figure->temporary.path);
     cairo_surface_finish(figure->surface);
     if (why == CAIRO_STATUS_SUCCESS)
         why = cairo_surface_status(figure->surface);
     if (why != CAIRO_STATUS_SUCCESS)
         return cairo_failed(why, figure->path, error);
-    if (rename(figure->partial, figure->path) != 0)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be written: %s",
-                        figure->path, strerror(errno));
-    vly_free(figure->partial);
-    figure->partial = NULL;
-    return VLY_OK;
+    figure->opened = false;
+    return vly_temporary_keep(&figure->temporary, figure->path, error);
 }
 
 void plot_figure_deinit(plot_figure *figure)
@@ -139,9 +141,8 @@ void plot_figure_deinit(plot_figure *figure)
         cairo_surface_finish(figure->surface);
         cairo_surface_destroy(figure->surface);
     }
-    if (figure->partial)
-        (void)unlink(figure->partial);
-    vly_free(figure->partial);
+    if (figure->opened)
+        vly_temporary_drop(&figure->temporary);
     vly_free(figure->path);
     *figure = (plot_figure){0};
 }

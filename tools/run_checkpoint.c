@@ -11,9 +11,11 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "base/thread.h"
 #include "checkpoint/checkpoint.h"
 #include "connectome/connectome_digest.h"
@@ -39,7 +41,8 @@ struct run_checkpoint {
     vly_recording recordings[2];
     uint64_t begin_ns; /* when the copy was asked for */
     uint64_t taken_burst;
-    bool failing; /* the last one was not written, which has been said */
+    bool failing;        /* the last one was not written, which has been said */
+    vly_temporary claim; /* no other run writes there as long as it is open */
 
     checkpoint_counts counts;
     bool busy;       /* the thread has one */
@@ -133,6 +136,18 @@ static void set_next(run_checkpoint *checkpoint, uint64_t burst)
         checkpoint->next_ns = vly_clock_ns() + plan->every_ns;
 }
 
+/* Checkpoints are written from time to time; what lies beside them is locked
+ * all the time. */
+static vly_status claim_path(run_checkpoint *checkpoint, vly_error *error)
+{
+    const char *path = checkpoint->plan.path;
+    char *real = realpath(path, NULL);
+    vly_status status = vly_temporary_open(real != NULL ? real : path, path,
+                                           &checkpoint->claim, error);
+    free(real);
+    return status;
+}
+
 vly_status run_checkpoint_open(run_job *job, vly_error *error)
 {
     if (job->plan.checkpoint.path == NULL)
@@ -145,13 +160,19 @@ vly_status run_checkpoint_open(run_job *job, vly_error *error)
     made->told = true;
     made->counts.last_burst = UINT64_MAX;
     made->error.struct_size = sizeof made->error;
+    vly_status status = claim_path(made, error);
+    if (status != VLY_OK) {
+        vly_free(made);
+        return status;
+    }
     /* once and for all: the loop would stand for it at the first snapshot */
     vly_connectome_digest(job->build.connectome, job->plan.n_threads);
     set_next(made, vly_net_burst(job->net));
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
-    vly_status status = start_thread(made, error);
+    status = start_thread(made, error);
     if (status != VLY_OK) {
+        vly_temporary_drop(&made->claim);
         vly_free(made);
         return status;
     }
@@ -170,6 +191,7 @@ void run_checkpoint_close(run_checkpoint *checkpoint)
     pthread_join(checkpoint->thread, NULL);
     pthread_mutex_destroy(&checkpoint->lock);
     pthread_cond_destroy(&checkpoint->changed);
+    vly_temporary_drop(&checkpoint->claim);
     vly_free(checkpoint);
 }
 

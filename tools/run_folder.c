@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "connectome/connectome_digest.h"
 #include "plugin/registry.h"
 #include "volley_build.h"
@@ -44,22 +46,76 @@ static vly_status check_empty(const char *folder, vly_error *error)
                     folder);
 }
 
-vly_status run_folder_open(const char *folder, bool force, vly_error *error)
+static vly_status fail_make(const char *folder, int reason, vly_error *error)
 {
-    if (tool_folder_make(folder) == VLY_OK)
-        return VLY_OK;
-    if (errno != EEXIST)
-        return vly_fail(error, VLY_E_IO, "%s: the folder cannot be made: %s%s",
-                        folder, strerror(errno),
-                        errno == ENOENT
-                            ? ", wanted it in a folder that is there"
-                        : errno == EACCES || errno == EPERM || errno == EROFS
-                            ? ", wanted it in a folder where you may write"
-                            : "");
-    struct stat info;
-    if (stat(folder, &info) == 0 && !S_ISDIR(info.st_mode))
+    return vly_fail(error, VLY_E_IO, "%s: the folder cannot be made: %s%s",
+                    folder, strerror(reason),
+                    reason == ENOENT ? ", wanted it in a folder that is there"
+                    : reason == EACCES || reason == EPERM || reason == EROFS
+                        ? ", wanted it in a folder where you may write"
+                        : "");
+}
+
+/* Whether the open folder is still the one at the path. */
+static bool is_folder_at(int file, const char *folder)
+{
+    struct stat ours;
+    struct stat there;
+    return fstat(file, &ours) == 0 && stat(folder, &there) == 0 &&
+           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+/* *lock -1: the folder is gone again, or (E_OK otherwise) may not be read. */
+static vly_status lock_folder(const char *folder, int *lock, bool *again,
+                              vly_error *error)
+{
+    *again = false;
+    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock < 0 && errno == ENOTDIR)
         return vly_fail(error, VLY_E_INVALID, "%s: not a folder", folder);
-    return force ? VLY_OK : check_empty(folder, error);
+    if (*lock < 0) {
+        *again = errno == ENOENT;
+        return VLY_OK;
+    }
+    bool taken = !vly_file_lock(*lock);
+    *again = !taken && !is_folder_at(*lock, folder);
+    if (!taken && !*again)
+        return VLY_OK;
+    close(*lock);
+    *lock = -1;
+    if (!taken)
+        return VLY_OK;
+    tool_folder_keep(); /* another process has it, also if it was made here */
+    return vly_fail(error, VLY_E_IO,
+                    "%s: another process writes this folder, wanted another "
+                    "folder, or the end of that process",
+                    folder);
+}
+
+vly_status run_folder_open(const char *folder, bool force, int *lock,
+                           vly_error *error)
+{
+    enum { TRIES = 100 };
+    int found = -1;
+    bool again = true;
+    vly_status status = VLY_OK;
+    for (int i = 0; i < TRIES && again; i++) {
+        if (tool_folder_make(folder) != VLY_OK && errno != EEXIST)
+            return fail_make(folder, errno, error);
+        status = lock_folder(folder, &found, &again, error);
+        if (status != VLY_OK)
+            return status;
+    }
+    if (again)
+        return vly_fail(error, VLY_E_IO,
+                        "%s: the folder is removed by other processes", folder);
+    if (!force)
+        status = check_empty(folder, error);
+    if (status != VLY_OK && found >= 0)
+        close(found);
+    else
+        *lock = found;
+    return status;
 }
 
 static vly_status save_text(const char *folder, const char *name,
@@ -85,7 +141,8 @@ static vly_status save_json(const char *folder, const char *name,
 
 /* ---- log.jsonl -------------------------------------------------------- */
 
-/* Every line goes out at once: the log is for runs that end badly. */
+/* Every line goes out at once: the log is for runs that end badly. Before the
+ * folder is begun none does: a run that is refused leaves no line. */
 static vly_status put_event(run_job *job, const char *event, const char *text,
                             vly_error *error)
 {
@@ -104,7 +161,7 @@ static vly_status put_event(run_job *job, const char *event, const char *text,
     vly_status status = line != NULL
                             ? vly_writer_bytes(job->events, line, n_text, error)
                             : vly_fail_nomem(error, 256, "a line of log.jsonl");
-    if (status == VLY_OK)
+    if (status == VLY_OK && job->folder_begun)
         status = vly_writer_flush(job->events, error);
     json_deinit(&json);
     return status;
@@ -314,65 +371,50 @@ out:
     return status;
 }
 
+vly_status run_folder_prepare(run_job *job, vly_error *error)
+{
+    char *path = run_folder_path(job->plan.folder, "log.jsonl");
+    if (path == NULL)
+        return vly_fail_nomem(error, 4096, "a file name");
+    vly_status status = open_log(job, path, error);
+    vly_free(path);
+    return status;
+}
+
 vly_status run_folder_begin(run_job *job, vly_error *error)
 {
     const char *folder = job->plan.folder;
     const char *resolved = job->build.genome->resolved;
     vly_status status = VLY_OK;
-    char *path = run_folder_path(folder, "log.jsonl");
-    if (path == NULL)
-        return vly_fail_nomem(error, 4096, "a file name");
+    job->folder_begun = true;
     VLY_TRY(save_text(folder, "genome.resolved.toml", resolved,
                       strlen(resolved), error));
-    VLY_TRY(open_log(job, path, error));
+    VLY_TRY(vly_writer_flush(job->events, error));
     VLY_TRY(run_folder_manifest(job, error));
 out:
-    vly_free(path);
     return status;
 }
 
-static void remove_file(const char *path)
+static void remove_file(const char *folder, const char *name)
 {
+    char *path = run_folder_path(folder, name);
     if (path != NULL)
         (void)unlink(path);
-}
-
-/* What a call names may be elsewhere, and stays there. */
-static void remove_own(const char *folder, const char *path)
-{
-    const size_t n = strlen(folder);
-    if (path != NULL && strncmp(path, folder, n) == 0 && path[n] == '/')
-        remove_file(path);
-}
-
-/* Files that nobody else can have written since the folder was found empty. */
-static void remove_files(const run_job *job)
-{
-    static const char *const names[] = {"manifest.json", "genome.resolved.toml",
-                                        "log.jsonl", "telemetry.jsonl",
-                                        "monitor.jsonl"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = run_folder_path(job->plan.folder, names[i]);
-        remove_file(path);
-        vly_free(path);
-    }
-    remove_own(job->plan.folder, job->output.path);
-    remove_own(job->plan.folder, job->output.growing);
-    remove_own(job->plan.folder, job->plan.watch.telemetry);
-    remove_own(job->plan.folder, job->plan.digest_log);
+    vly_free(path);
 }
 
 void run_folder_refuse(run_job *job, const vly_error *why)
 {
     run_result *result = &job->result;
-    if (!job->folder_opened)
-        return;
+    if (!job->folder_begun)
+        return; /* nothing was written, and what is there stays */
     if (job->folder_fresh) {
-        remove_files(job);
+        /* the folder was empty when it was locked; what is opened and not
+         * saved goes with its writer */
+        remove_file(job->plan.folder, "manifest.json");
+        remove_file(job->plan.folder, "genome.resolved.toml");
         return;
     }
-    if (job->events == NULL)
-        return; /* what is there is of an earlier run */
     result->error = *why;
     result->refused = true;
     snprintf(result->end, sizeof result->end, "%s", tool_time_text());

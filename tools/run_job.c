@@ -76,29 +76,6 @@ static void on_log(void *arg, int32_t level, const char *source,
 
 /* ---- before the run --------------------------------------------------- */
 
-static vly_status open_digests(run_job *job, vly_error *error)
-{
-    const vly_connectome *connectome = job->build.connectome;
-    const vly_recording *from =
-        run_resume_recording(job, VLY_RECORDING_DIGESTS);
-    if (from != NULL) {
-        vly_digest_place place = {from->n_bytes, vly_net_digest(job->net)};
-        return vly_digest_log_resume(job->plan.digest_log, &place,
-                                     &job->digests, error);
-    }
-    vly_digest_header header = {
-        .genome_hash = connectome->genome_hash,
-        .connectome_hash = connectome->hash,
-        .dt_ms = connectome->desc.dt_ms,
-        .n_neurons = connectome->desc.n_neurons,
-        .n_synapses = connectome->desc.n_synapses,
-    };
-    snprintf(header.backend, sizeof header.backend, "%s",
-             job->result.stats.backend);
-    return vly_digest_log_open(job->plan.digest_log, &header, &job->digests,
-                               error);
-}
-
 /* Everything that can be said without building anything. */
 static vly_status check_plan(run_job *job, vly_error *error)
 {
@@ -124,15 +101,6 @@ static vly_status build(run_job *job, vly_error *error)
     job->build.seconds.build = (double)(vly_clock_ns() - begin) * 1e-9;
     if (status == VLY_OK && !job->plan.quiet)
         weight_notes(job->build.genome, job->build.connectome);
-    return status;
-}
-
-static vly_status save_connectome(const run_job *job, vly_error *error)
-{
-    tool_signals_defer(true); /* no half a file is left */
-    vly_status status =
-        vly_connectome_save(job->build.connectome, job->plan.connectome, error);
-    tool_signals_defer(false);
     return status;
 }
 
@@ -171,27 +139,13 @@ static void choose_functions(run_job *job)
         vly_net_on_bursts(job->net, on_burst, job);
 }
 
-static vly_status open_files(run_job *job, vly_error *error)
-{
-    const run_plan *plan = &job->plan;
-    vly_status status = VLY_OK;
-    VLY_TRY(run_output_open(job, error));
-    if (plan->digest_log != NULL)
-        VLY_TRY(open_digests(job, error));
-    /* not before: a pipe that nobody reads is waited for when it is opened */
-    tool_signals_defer(true);
-    if (plan->folder != NULL)
-        VLY_TRY(run_folder_begin(job, error));
-    VLY_TRY(run_checkpoint_open(job, error));
-out:
-    return status;
-}
-
 vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
 {
     *job = (run_job){.plan = *plan};
     *plan = (run_plan){0};
     plan = &job->plan;
+    job->folder_lock = -1;
+    job->output.held = -1;
     job->build.genome = plan->genome;
     job->build.seconds.load = plan->load_s;
     job->result.error.struct_size = sizeof job->result.error;
@@ -211,10 +165,9 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
     if (plan->folder != NULL)
         VLY_TRY(run_resume_folder(job, error));
     VLY_TRY(tool_output_check(plan->json, error)); /* may be in the folder */
+    VLY_TRY(tool_output_check(plan->connectome, error));
     VLY_TRY(build(job, error));
     VLY_TRY(run_probe_check(job, error));
-    if (plan->connectome != NULL)
-        VLY_TRY(save_connectome(job, error));
     uint32_t n_areas = job->build.connectome->desc.n_areas;
     job->result.area_spikes =
         vly_calloc(n_areas, sizeof *job->result.area_spikes);
@@ -223,13 +176,14 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
         goto out;
     }
     VLY_TRY(open_net(job, error));
-    VLY_TRY(open_files(job, error));
+    VLY_TRY(run_files_open(job, error));
     VLY_TRY(run_failover_arm(job, error));
     VLY_TRY(run_watch_open(job, error));
     VLY_TRY(run_monitor_open(job, error));
     /* after what its clients may ask */
     VLY_TRY(run_control_open(job, error));
     VLY_TRY(run_monitor_check(job, error));
+    VLY_TRY(run_files_begin(job, error));
     choose_functions(job);
 out:
     if (status != VLY_OK && plan->folder != NULL)
@@ -437,7 +391,8 @@ void run_job_execute(run_job *job)
     const run_plan *plan = &job->plan;
     run_result *result = &job->result;
     run_folder_event(job, "run", result->stats.backend);
-    job->output.began = true;
+    job->began = true;
+    tool_folder_keep();
     tool_signals_watch(job->net);
     uint64_t first = vly_net_burst(job->net);
     tool_progress_begin(&job->progress, plan->quiet || plan->watch.live, first,
@@ -475,8 +430,7 @@ void run_job_deinit(run_job *job)
     vly_net_destroy(job->net);
     run_probe_close(job);
     vly_checkpoint_destroy(job->resumed);
-    vly_digest_log_close(job->digests, NULL);
-    vly_writer_abandon(job->events);
+    run_files_deinit(job);
     tool_build_deinit(&job->build);
     vly_registry_destroy(job->registry);
     vly_free(job->result.area_spikes);

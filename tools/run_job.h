@@ -29,8 +29,9 @@
 
 /* What was asked. Texts are borrowed from the command line or the manifest. */
 typedef struct run_plan {
-    const char *path;   /* of the genome, as given */
-    vly_genome *genome; /* loaded; owned */
+    const char *path;     /* of the genome, as given */
+    const char *manifest; /* of the run that is run again; NULL: none */
+    vly_genome *genome;   /* loaded; owned */
     double load_s;
     tool_overrides overrides;
     const char *backend;
@@ -96,9 +97,13 @@ typedef struct run_job {
     run_record *record; /* writes it */
     run_sample sample;  /* fields of it */
     vly_digest_log *digests;
-    vly_writer *events; /* log.jsonl */
-    bool folder_opened;
+    vly_writer *events;   /* log.jsonl */
+    vly_writer *json;     /* --json and --probe-out, from the start, so that */
+    vly_writer *probed;   /* no other process writes them; NULL: pipes, none */
+    int folder_lock;      /* -1: none */
     bool folder_fresh;    /* there was nothing in it */
+    bool folder_begun;    /* files of this run are in it */
+    bool began;           /* the run has: what was opened is to be kept */
     vly_error event_lost; /* of a line that could not be written */
     tool_progress progress;
     run_pace pace;              /* where plan.pace is not RUN_PACE_NONE */
@@ -141,19 +146,25 @@ char *run_path_from(const char *folder, const char *path);
 
 /* ---- run_folder.c ----------------------------------------------------- */
 
-/* Refuses a folder with something in it, unless force. Makes it if missing.
- * Errors  E_INVALID not empty, or no folder; E_IO */
-vly_status run_folder_open(const char *folder, bool force, vly_error *error);
-/* genome.resolved.toml and the beginning of log.jsonl. */
+/* Takes a folder for this process alone, by a lock on it, and makes it if it is
+ * missing. Refuses one with something in it, unless force. *lock is to be
+ * closed at the end; -1 where the folder may not be read.
+ * Errors  E_INVALID not empty, or no folder; E_IO, also where another process
+ *         has the folder: nothing is changed then */
+vly_status run_folder_open(const char *folder, bool force, int *lock,
+                           vly_error *error);
+/* Opens log.jsonl; nothing is written yet. */
+vly_status run_folder_prepare(run_job *job, vly_error *error);
+/* genome.resolved.toml, the beginning of log.jsonl, manifest.json. */
 vly_status run_folder_begin(run_job *job, vly_error *error);
 /* manifest.json as things stand; called at the start and at the end. */
 vly_status run_folder_manifest(const run_job *job, vly_error *error);
 /* summary.json, manifest.json, the end of log.jsonl: each is tried whatever
  * became of the others; the first failure goes to job->result.error. */
 void run_folder_end(run_job *job);
-/* The run was refused before its first burst: of a folder that was new or empty
- * nothing is left (the folder itself goes by tool_fail, if it was made), in
- * another one the manifest says so, if it was begun. Legal at any time before
+/* The run was refused before its first burst. Where nothing was written yet the
+ * folder stays as it is. Otherwise nothing is left of a folder that was new or
+ * empty, and in another one the manifest says so. Legal at any time before
  * that. */
 void run_folder_refuse(run_job *job, const vly_error *why);
 /* A file of lines that belongs to the folder; that of a run which is gone on
@@ -166,6 +177,21 @@ void run_folder_event(run_job *job, const char *event, const char *text);
 /* folder/name; the caller frees with vly_free; NULL without memory */
 char *run_folder_path(const char *folder, const char *name);
 
+/* ---- run_files.c ------------------------------------------------------ */
+
+/* Opens and locks every file of the run. What was there before stays as it is
+ * until begin. Errors  those of the writers */
+vly_status run_files_open(run_job *job, vly_error *error);
+/* Nothing can refuse the run any more: the first bytes of every file go out.
+ * Errors  E_IO */
+vly_status run_files_begin(run_job *job, vly_error *error);
+/* The whole of a file that open has claimed (*writer, NULL after it), or of one
+ * that it has not. Errors  those of vly_writer_save */
+vly_status run_files_save(vly_writer **writer, const char *path,
+                          const char *text, size_t n_text, vly_error *error);
+/* Closes what is open; of a run that never began nothing is left. */
+void run_files_deinit(run_job *job);
+
 /* ---- run_report.c ----------------------------------------------------- */
 
 /* The line that says what runs, on stderr. */
@@ -174,7 +200,6 @@ void run_report_head(const run_job *job);
 void run_report_print(const run_job *job);
 void run_report_json(const run_job *job, json_writer *json);
 /* JSON of the summary into a file or "-". */
-vly_status run_report_save(const run_job *job, const char *path,
-                           vly_error *error);
+vly_status run_report_save(run_job *job, const char *path, vly_error *error);
 
 #endif

@@ -301,6 +301,12 @@ out:
     return status;
 }
 
+vly_status run_monitor_begin(run_job *job, vly_error *error)
+{
+    vly_writer *writer = job->monitor ? job->monitor->alarm.writer : NULL;
+    return writer ? vly_writer_flush(writer, error) : VLY_OK;
+}
+
 vly_status run_monitor_check(const run_job *job, vly_error *error)
 {
     if (!run_monitor_watches(job) || job->control ||
@@ -374,6 +380,8 @@ vly_status run_monitor_close(run_job *job, vly_error *error)
     vly_status status = monitor->alarm.failure.status;
     if (status != VLY_OK && error)
         *error = monitor->alarm.failure;
+    if (!job->began)
+        vly_writer_cancel(monitor->alarm.writer);
     vly_status closed = vly_writer_close(monitor->alarm.writer,
                                          status == VLY_OK ? error : NULL);
     monitor->alarm.writer = NULL;

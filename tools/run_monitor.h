@@ -83,6 +83,8 @@ vly_status run_monitor_load(struct run_job *job, vly_error *error);
 /* Begins to watch: the ring and the files of the run are open. */
 vly_status run_monitor_open(struct run_job *job, vly_error *error);
 
+/* monitor.jsonl is begun: nothing can refuse the run any more. */
+vly_status run_monitor_begin(struct run_job *job, vly_error *error);
 /* The control socket is open, or could not be.
  * Errors  E_IO nobody could resume a run that the monitor pauses */
 vly_status run_monitor_check(const struct run_job *job, vly_error *error);

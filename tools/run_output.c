@@ -260,6 +260,19 @@ out:
     return status;
 }
 
+vly_status run_output_begin(run_job *job, vly_error *error)
+{
+    const run_sink *sink = &job->output.sink;
+    vly_spike_place place = {0};
+    vly_status status = VLY_OK;
+    if (sink->csv != NULL)
+        VLY_TRY(vly_spike_csv_flush(sink->csv, &place, error));
+    if (sink->stream != NULL)
+        VLY_TRY(vly_stream_flush(sink->stream, &place, error));
+out:
+    return status;
+}
+
 static void keep_first(vly_error *first, const vly_error *next)
 {
     if (first->status == VLY_OK && next->status != VLY_OK)
@@ -272,6 +285,10 @@ void run_output_close(run_job *job, vly_error *error)
     run_sink *sink = &output->sink;
     vly_error found = VLY_ERROR_INIT;
     uint64_t n_bursts = job->net != NULL ? vly_net_burst(job->net) : 0;
+    if (!job->began) { /* refused: nothing is left of it */
+        vly_spike_csv_cancel(sink->csv);
+        vly_stream_cancel(sink->stream);
+    }
     if (job->record != NULL)
         run_record_get_load(job->record, &output->load);
     run_record_close(job->record, n_bursts, &found);
@@ -281,6 +298,9 @@ void run_output_close(run_job *job, vly_error *error)
     if (sink->stream != NULL) {
         output->n_spikes = vly_stream_count(sink->stream);
         output->n_bytes = vly_stream_bytes(sink->stream);
+        /* between the end of the stream and its reader it would be free */
+        if (job->began && strcmp(output->path, output->growing) != 0)
+            output->held = vly_stream_hold(sink->stream);
     }
     vly_error closing = VLY_ERROR_INIT;
     vly_spike_csv_close(sink->csv, &closing);
@@ -295,19 +315,23 @@ void run_output_close(run_job *job, vly_error *error)
         keep_first(error, &found);
 }
 
+static void release(run_output *output)
+{
+    if (output->held >= 0)
+        close(output->held);
+    output->held = -1;
+}
+
 void run_output_deinit(run_job *job)
 {
     run_output *output = &job->output;
-    bool opened = output->sink.stream != NULL;
     run_output_close(job, NULL);
-    if (opened && !output->began && !output->resumed &&
-        strcmp(output->path, output->growing) != 0)
-        unlink(output->growing);
+    release(output);
     vly_spike_stats_destroy(output->sink.stats);
     vly_free(output->mask);
     vly_free(output->path);
     vly_free(output->growing);
-    *output = (run_output){0};
+    *output = (run_output){.held = -1};
 }
 
 /* ---- the end of a run -------------------------------------------------- */
@@ -330,7 +354,10 @@ vly_status run_output_export(run_job *job, vly_error *error)
         output->failed)
         return VLY_OK;
     uint64_t begin = vly_clock_ns();
-    VLY_TRY(vly_stream_reader_open(output->growing, &reader, &why));
+    if (output->held >= 0)
+        VLY_TRY(vly_stream_reader_open_held(output->growing, &reader, &why));
+    else
+        VLY_TRY(vly_stream_reader_open(output->growing, &reader, &why));
     VLY_TRY(vly_export(reader, output->format, output->path, true, &counts,
                        count_file, output, &why));
     output->n_frames = counts.tail.n_frames;
@@ -341,6 +368,7 @@ vly_status run_output_export(run_job *job, vly_error *error)
 out:
     vly_export_counts_deinit(&counts);
     vly_stream_reader_close(reader);
+    release(output);
     if (status == VLY_OK)
         return VLY_OK;
     if (status == VLY_E_PARSE) /* not what was written */

@@ -24,15 +24,15 @@ typedef struct run_output {
     bool streams;             /* growing is a stream */
     bool spikes;              /* ids are wanted: recorded, or for statistics */
     bool failed;              /* growing could not be written */
-    bool began;    /* the run has: what is in growing is to be kept */
-    bool resumed;  /* growing was there before */
-    uint8_t *mask; /* a bit a neuron of [[record]]s with neurons */
+    bool resumed;             /* growing was there before */
+    uint8_t *mask;            /* a bit a neuron of [[record]]s with neurons */
     run_sink sink;
     run_record_load load;
     uint64_t n_spikes; /* recorded, in all the run's life */
     uint64_t n_frames;
     uint64_t n_bytes; /* of growing, at the end */
     uint32_t n_files; /* made of it */
+    int held;         /* keeps the lock of growing until it is; -1: none */
     double export_s;
 } run_output;
 
@@ -43,6 +43,8 @@ vly_status run_output_choose(struct run_job *job, vly_error *error);
 /* Opens the files and starts the thread, where something is recorded or
  * counted; fills job->record. The net is there. Errors  those of the writers */
 vly_status run_output_open(struct run_job *job, vly_error *error);
+/* The first bytes go out: what a file held before is lost from here on. */
+vly_status run_output_begin(struct run_job *job, vly_error *error);
 /* The thread has ended and growing is whole; bursts are done. The first failure
  * goes to *error. */
 void run_output_close(struct run_job *job, vly_error *error);
@@ -50,8 +52,7 @@ void run_output_close(struct run_job *job, vly_error *error);
  * writes checkpoints, which go on in it. Errors  those of vly_export, and the
  * stream is left */
 vly_status run_output_export(struct run_job *job, vly_error *error);
-/* Of a run that never began a stream that was to become something else goes
- * again. */
+/* Of a run that never began nothing is left. */
 void run_output_deinit(struct run_job *job);
 
 /* Statistics of an area; false: there are none. */

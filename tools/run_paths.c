@@ -12,6 +12,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/temporary.h"
+#include "output_apart.h"
 #include "record/export.h"
 
 typedef struct output {
@@ -25,40 +27,23 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* As realpath, but the last two parts (the folder of the run and a file in it)
- * need not exist. A path that is too long is left as it is. */
-static void find_real(const char *path, char *real, int missing)
+/* Whether an output would replace what the run reads. The checkpoint of
+ * --resume may be replaced by the run's own checkpoints alone. */
+static vly_status check_reads(const run_job *job, const char *path,
+                              vly_error *error)
 {
-    char folder[PATH_MAX];
-    char above[PATH_MAX];
-    snprintf(real, PATH_MAX, "%s", path);
-    if (strcmp(path, "-") == 0 || realpath(path, folder) != NULL) {
-        if (strcmp(path, "-") != 0)
-            memcpy(real, folder, sizeof folder);
-        return;
-    }
-    snprintf(folder, sizeof folder, "%s", path);
-    size_t n = strlen(folder);
-    /* "f/", "f/." */
-    while (n > 1 && (folder[n - 1] == '/' ||
-                     (folder[n - 1] == '.' && folder[n - 2] == '/')))
-        folder[--n] = '\0';
-    const char *name = folder;
-    char *slash = strrchr(folder, '/');
-    if (slash != NULL) {
-        *slash = '\0';
-        name = slash + 1;
-    }
-    const char *parent = slash == NULL ? "." : slash == folder ? "/" : folder;
-    if (missing > 0)
-        find_real(parent, above, missing - 1);
-    else if (realpath(parent, above) == NULL)
-        snprintf(above, sizeof above, "%s", parent);
-    if (strlen(above) + strlen(name) + 2 <= PATH_MAX) {
-        strcpy(real, above);
-        strcat(real, "/");
-        strcat(real, name);
-    }
+    const run_plan *plan = &job->plan;
+    vly_status status = VLY_OK;
+    VLY_TRY(output_apart(path, plan->path, "the genome", error));
+    VLY_TRY(output_apart_genome(path, job->build.genome, error));
+    VLY_TRY(output_apart(path, plan->manifest, "the manifest", error));
+    VLY_TRY(output_apart(path, plan->monitor.model, "the model of --monitor",
+                         error));
+    if (path != plan->checkpoint.path)
+        VLY_TRY(output_apart(path, plan->checkpoint.resume,
+                             "the checkpoint of --resume", error));
+out:
+    return status;
 }
 
 static vly_status check_folder(const run_job *job, const output *outputs, int n,
@@ -79,9 +64,14 @@ static vly_status check_folder(const run_job *job, const output *outputs, int n,
             snprintf(path, sizeof path, "%s/%s", plan->folder, names[k]);
         else
             snprintf(path, sizeof path, "%s", recordings[k - N]);
-        find_real(path, real, 1);
+        vly_status status = check_reads(job, path, error);
+        if (status != VLY_OK)
+            return status;
+        output_real(path, real);
         for (int i = 0; i < n; i++) {
-            if (outputs[i].path != NULL && strcmp(outputs[i].real, real) == 0)
+            if (outputs[i].path != NULL &&
+                (strcmp(outputs[i].real, real) == 0 ||
+                 tool_is_same_file(outputs[i].path, path)))
                 return vly_fail(error, VLY_E_INVALID,
                                 "%s is what -o %s writes there, wanted "
                                 "another file",
@@ -102,15 +92,14 @@ static bool is_beside(const char *real, const char *file, uint32_t keep)
            (tool_read_count(real + n + 1, &k) && k >= 1 && k < keep);
 }
 
-/* Older checkpoints are replaced, and the one that is gone on with is read
- * once more if this run is killed. */
+/* Older checkpoints are replaced. */
 static vly_status check_checkpoints(const run_plan *plan, const output *outputs,
                                     int n, vly_error *error)
 {
     const run_checkpoint_plan *checkpoint = &plan->checkpoint;
     char file[PATH_MAX];
     if (checkpoint->path != NULL)
-        find_real(checkpoint->path, file, 1);
+        output_real(checkpoint->path, file);
     for (int i = 0; i < n; i++) {
         const char *path = outputs[i].path;
         if (path == NULL)
@@ -121,33 +110,19 @@ static vly_status check_checkpoints(const run_plan *plan, const output *outputs,
                             "%s is what --checkpoint %s writes beside it, "
                             "wanted another file",
                             path, checkpoint->path);
-        if (checkpoint->resume != NULL &&
-            tool_is_same_file(path, checkpoint->resume))
-            return vly_fail(error, VLY_E_INVALID,
-                            "%s is the checkpoint of --resume, wanted another "
-                            "file for output",
-                            path);
     }
     return VLY_OK;
 }
 
 /* One file of samples, which is made at the end of the run. */
-static vly_status check_report(const run_plan *plan, const char *path,
+static vly_status check_report(const run_job *job, const char *path,
                                const output *outputs, int n, vly_error *error)
 {
     char real[PATH_MAX];
-    find_real(path, real, 1);
-    if (tool_is_same_file(path, plan->path))
-        return vly_fail(error, VLY_E_INVALID,
-                        "%s is the genome, wanted another --record: samples "
-                        "of fields go there",
-                        path);
-    if (plan->checkpoint.resume != NULL &&
-        tool_is_same_file(path, plan->checkpoint.resume))
-        return vly_fail(error, VLY_E_INVALID,
-                        "%s is the checkpoint of --resume, wanted another "
-                        "--record: samples of fields go there",
-                        path);
+    vly_status status = check_reads(job, path, error);
+    if (status != VLY_OK)
+        return status;
+    output_real(path, real);
     for (int i = 0; i < n; i++) {
         if (outputs[i].path != NULL &&
             (strcmp(outputs[i].real, real) == 0 ||
@@ -175,12 +150,62 @@ static vly_status check_reports(const run_job *job, const output *outputs,
                                             model->fields[record->field].name);
         if (path == NULL)
             return vly_fail_nomem(error, 4096, "a file name");
-        vly_status status = check_report(&job->plan, path, outputs, n, error);
+        vly_status status = check_report(job, path, outputs, n, error);
         vly_free(path);
         if (status != VLY_OK)
             return status;
     }
     return VLY_OK;
+}
+
+/* Found again when the files are opened, but then the network is compiled. */
+static vly_status check_free(const char *path, vly_error *error)
+{
+    struct stat info;
+    char beside[PATH_MAX + sizeof VLY_TEMPORARY_SUFFIX];
+    bool there = stat(path, &info) == 0;
+    if (there && !S_ISREG(info.st_mode))
+        return VLY_OK;
+    snprintf(beside, sizeof beside, "%s" VLY_TEMPORARY_SUFFIX, path);
+    if ((there && vly_file_is_locked(path)) || vly_file_is_locked(beside))
+        return vly_fail(error, VLY_E_IO,
+                        "%s: cannot be written: another process writes it",
+                        path);
+    return VLY_OK;
+}
+
+/* Of one output; those before it are good. */
+static vly_status check_given(const run_job *job, output *outputs, int i,
+                              vly_error *error)
+{
+    const char *path = outputs[i].path;
+    vly_status status = VLY_OK;
+    if (path[0] == '\0')
+        return vly_fail(error, VLY_E_INVALID,
+                        "the name of an output is empty, wanted that of a "
+                        "file");
+    VLY_TRY(check_reads(job, path, error));
+    /* of a checkpoint its own check says more */
+    if (path != job->plan.checkpoint.path && is_folder(path))
+        return vly_fail(error, VLY_E_IO,
+                        "%s is a folder, wanted a file for output, as in "
+                        "%s/FILE",
+                        path, path);
+    output_real(path, outputs[i].real);
+    for (int k = 0; k < i; k++) {
+        if (outputs[k].path == NULL ||
+            (strcmp(outputs[i].real, outputs[k].real) != 0 &&
+             !tool_is_same_file(path, outputs[k].path)))
+            continue;
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s is given for two of --record, --digest-log, "
+                        "--json, --save-connectome, --telemetry, "
+                        "--probe-out, --checkpoint",
+                        path);
+    }
+    status = check_free(path, error);
+out:
+    return status;
 }
 
 vly_status run_paths_check(const run_job *job, vly_error *error)
@@ -206,35 +231,11 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
                         {.path = plan->probe.out},
                         {.path = plan->checkpoint.path}};
     for (int i = 0; i < 8; i++) {
-        const char *path = outputs[i].path;
-        if (path == NULL)
-            continue;
-        if (path[0] == '\0')
-            return vly_fail(error, VLY_E_INVALID,
-                            "the name of an output is empty, wanted that of a "
-                            "file");
-        if (tool_is_same_file(path, plan->path))
-            return vly_fail(error, VLY_E_INVALID,
-                            "%s is the genome, wanted another file for output",
-                            path);
-        /* of a checkpoint its own check says more */
-        if (path != plan->checkpoint.path && is_folder(path))
-            return vly_fail(error, VLY_E_IO,
-                            "%s is a folder, wanted a file for output, as in "
-                            "%s/FILE",
-                            path, path);
-        find_real(path, outputs[i].real, 1);
-        for (int k = 0; k < i; k++) {
-            if (outputs[k].path == NULL ||
-                (strcmp(outputs[i].real, outputs[k].real) != 0 &&
-                 !tool_is_same_file(path, outputs[k].path)))
-                continue;
-            return vly_fail(error, VLY_E_INVALID,
-                            "%s is given for two of --record, --digest-log, "
-                            "--json, --save-connectome, --telemetry, "
-                            "--probe-out, --checkpoint",
-                            path);
-        }
+        vly_status found = VLY_OK;
+        if (outputs[i].path != NULL)
+            found = check_given(job, outputs, i, error);
+        if (found != VLY_OK)
+            return found;
     }
     /* all but the checkpoint itself */
     vly_status status = check_checkpoints(plan, outputs, 7, error);
@@ -255,8 +256,8 @@ char *run_path_from(const char *folder, const char *path)
     size_t common = 0;
     if (strcmp(path, "-") == 0)
         return NULL;
-    find_real(folder, from, 1);
-    find_real(path, to, 1);
+    output_real(folder, from);
+    output_real(path, to);
     if (from[0] != '/' || to[0] != '/')
         return vly_strdup(path);
     const size_t n = strlen(from);

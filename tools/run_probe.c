@@ -212,7 +212,7 @@ void run_probe_json(const run_job *job, json_writer *json)
     json_object_end(json);
 }
 
-vly_status run_probe_save(const run_job *job, vly_error *error)
+vly_status run_probe_save(run_job *job, vly_error *error)
 {
     json_writer json;
     size_t n_text = 0;
@@ -231,7 +231,8 @@ vly_status run_probe_save(const run_job *job, vly_error *error)
     if (text == NULL)
         status = vly_fail_nomem(error, json.capacity, "what probes saw");
     else
-        status = vly_writer_save(job->plan.probe.out, text, n_text, error);
+        status = run_files_save(&job->probed, job->plan.probe.out, text, n_text,
+                                error);
     json_deinit(&json);
     return status;
 }

@@ -61,7 +61,7 @@ void run_probe_json(const struct run_job *job, json_writer *json);
 /* Lines of the summary. */
 void run_probe_print(const struct run_job *job);
 /* Writes --probe-out. Errors  E_IO, E_NOMEM */
-vly_status run_probe_save(const struct run_job *job, vly_error *error);
+vly_status run_probe_save(struct run_job *job, vly_error *error);
 /* A check failed: the exit code of the run is 1. */
 bool run_probe_found(const struct run_job *job);
 void run_probe_close(struct run_job *job);

@@ -314,8 +314,7 @@ void run_report_json(const run_job *job, json_writer *json)
     json_object_end(json);
 }
 
-vly_status run_report_save(const run_job *job, const char *path,
-                           vly_error *error)
+vly_status run_report_save(run_job *job, const char *path, vly_error *error)
 {
     json_writer json;
     size_t n_text = 0;
@@ -326,7 +325,7 @@ vly_status run_report_save(const run_job *job, const char *path,
     if (text == NULL)
         status = vly_fail_nomem(error, json.capacity, "the summary");
     else
-        status = vly_writer_save(path, text, n_text, error);
+        status = run_files_save(&job->json, path, text, n_text, error);
     json_deinit(&json);
     return status;
 }

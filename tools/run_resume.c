@@ -191,10 +191,10 @@ vly_status run_resume_folder(run_job *job, vly_error *error)
             status = check_manifest(job, manifest, error);
     }
     if (status == VLY_OK)
-        status = run_folder_open(plan->folder, plan->force || resumes, error);
+        status = run_folder_open(plan->folder, plan->force || resumes,
+                                 &job->folder_lock, error);
     vly_free(manifest);
-    job->folder_opened = status == VLY_OK;
-    job->folder_fresh = job->folder_opened && !plan->force && !resumes;
+    job->folder_fresh = status == VLY_OK && !plan->force && !resumes;
     return status;
 }
 

@@ -462,6 +462,12 @@ vly_status run_watch_open(run_job *job, vly_error *error)
     return status;
 }
 
+vly_status run_watch_begin(run_job *job, vly_error *error)
+{
+    watch_lines *lines = job->watch ? job->watch->lines : NULL;
+    return lines ? watch_lines_begin(lines, error) : VLY_OK;
+}
+
 void run_watch_last(run_job *job)
 {
     if (job->watch)
@@ -485,6 +491,8 @@ vly_status run_watch_close(run_job *job, vly_error *error)
     }
     watch_metrics_close(watch->metrics);
     watch_live_close(watch->live);
+    if (!job->began)
+        watch_lines_cancel(watch->lines);
     status = watch_lines_close(watch->lines, &watch->n_lost,
                                monitored == VLY_OK ? error : NULL);
     status = monitored != VLY_OK ? monitored : status;

@@ -39,6 +39,8 @@ vly_status run_watch_read(const tool_args *args, run_watch_plan *plan,
  * Errors  E_INVALID no address or port; E_IO the file cannot be written, the
  *         port is taken; E_NOMEM */
 vly_status run_watch_open(run_job *job, vly_error *error);
+/* Writes the head of --telemetry: nothing can refuse the run any more. */
+vly_status run_watch_begin(run_job *job, vly_error *error);
 /* Around calls of the engine: what the thread had no processor for in between
  * is in the samples as that of the engine. [burst loop] */
 void run_watch_enter(run_job *job);
@@ -151,11 +153,15 @@ bool watch_devices_values(watch_devices *devices, uint64_t *numbers);
 /* ---- watch_lines.c: JSON lines ------------------------------------------ */
 
 typedef struct watch_lines watch_lines;
-/* The file is opened now. "-" is standard output. */
+/* The file is opened now, and written from begin on. "-" is standard output. */
 vly_status watch_lines_open(const run_watch *watch, const watch_net *net,
                             const vly_telemetry_ring *ring,
                             vly_device_watch *devices, const char *path,
                             watch_lines **lines, vly_error *error);
+/* The head. [main-thread] before the first burst */
+vly_status watch_lines_begin(watch_lines *lines, vly_error *error);
+/* Nothing is left of it by close. NULL is legal. */
+void watch_lines_cancel(watch_lines *lines);
 /* Writes what is new; samples lost so far. [watcher's thread] */
 uint64_t watch_lines_drain(watch_lines *lines);
 /* A line of another kind, written before the next one. [any-thread] */

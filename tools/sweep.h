@@ -52,6 +52,7 @@ typedef struct sweep_plan {
     uint32_t n_jobs;
     uint32_t n_threads; /* of a job */
     bool quiet;
+    int lock;         /* of the folder; -1: none */
     sweep_axis *axes; /* those of --set, then the seeds if they are given */
     uint32_t n_axes;
     sweep_point *points;

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "output_apart.h"
 #include "setup.h"
 #include "tool.h"
 
@@ -127,6 +128,39 @@ static vly_status load_genome(const sweep_plan *plan, sweep_point *point,
     return status;
 }
 
+/* What the sweep itself writes. */
+static vly_status check_outputs(const sweep_plan *plan,
+                                const vly_genome *genome, vly_error *error)
+{
+    static const char *const names[] = {"sweep.json", "results.csv"};
+    vly_status status = VLY_OK;
+    for (size_t i = 0; status == VLY_OK && i < sizeof names / sizeof *names;
+         i++) {
+        char *path = vly_format("%s/%s", plan->folder, names[i]);
+        if (path == NULL)
+            return vly_fail_nomem(error, 4096, "a file name");
+        status = output_apart_genome(path, genome, error);
+        vly_free(path);
+    }
+    return status;
+}
+
+/* And of a point. */
+static vly_status check_point(const sweep_plan *plan, const sweep_point *point,
+                              const vly_genome *genome, vly_error *error)
+{
+    static const char *const suffixes[] = {"json", "err"};
+    vly_status status = VLY_OK;
+    for (size_t i = 0; status == VLY_OK && i < 2; i++) {
+        char *path = sweep_point_file(plan, point, suffixes[i]);
+        if (path == NULL)
+            return vly_fail_nomem(error, 4096, "a file name");
+        status = output_apart_genome(path, genome, error);
+        vly_free(path);
+    }
+    return status;
+}
+
 vly_status sweep_points_check(const sweep_plan *plan, vly_error *error)
 {
     uint64_t n = plan->n_points < TRIES_MAX ? plan->n_points : TRIES_MAX;
@@ -136,9 +170,11 @@ vly_status sweep_points_check(const sweep_plan *plan, vly_error *error)
         vly_genome *genome = NULL;
         sweep_point point = {.index = i * plan->n_points / n};
         vly_status status = load_genome(plan, &point, &genome, &why);
-        vly_genome_destroy(genome);
-        if (status == VLY_OK)
-            return VLY_OK;
+        if (status == VLY_OK) {
+            status = check_outputs(plan, genome, error);
+            vly_genome_destroy(genome);
+            return status;
+        }
         if (i == 0) {
             first = status;
             *error = why;
@@ -154,6 +190,8 @@ vly_status sweep_point_prepare(const sweep_plan *plan, sweep_point *point,
     vly_error why = VLY_ERROR_INIT;
     make_name(plan, point);
     vly_status status = load_genome(plan, point, &genome, &why);
+    if (status == VLY_OK)
+        status = check_point(plan, point, genome, &why);
     if (status != VLY_OK) {
         vly_genome_destroy(genome);
         point->state = SWEEP_FAILED;

@@ -18,6 +18,7 @@
 
 #include "base/memory.h"
 #include "base/plain.h"
+#include "base/temporary.h"
 #include "base/thread.h"
 
 static vly_net *volatile watched;
@@ -73,16 +74,21 @@ void tool_message(const char *format, ...)
 }
 
 /* Only while nothing is in it: else this fails, and is meant to. */
-static void folder_remove(void)
+void tool_folder_remove(void)
 {
     if (made_folder[0] != '\0')
         rmdir(made_folder);
 }
 
+void tool_folder_keep(void)
+{
+    made_folder[0] = '\0';
+}
+
 int tool_fail(const vly_error *error)
 {
     tool_message("%s", error->message);
-    folder_remove();
+    tool_folder_remove();
     return vly_status_exit_code(error->status);
 }
 
@@ -219,7 +225,8 @@ vly_status tool_folder_make(const char *folder)
 
 static void quit(void)
 {
-    folder_remove();
+    vly_temporary_remove_all();
+    tool_folder_remove();
     tell("volley: stopped by a signal\n");
     _exit(TOOL_EXIT_STOPPED);
 }
@@ -237,6 +244,7 @@ static void on_signal(int number)
     if (stopped && now_ns - stopped_ns < ONE_REQUEST_NS)
         return;
     if (stopped) { /* the second one: of either kind */
+        vly_temporary_remove_all();
         signal(number, SIG_DFL);
         raise(number);
         return;

@@ -74,6 +74,9 @@ vly_status tool_plugin_first(const char *path, const char **real,
 /* mkdir; errno says why not. If the command fails, or is stopped by a signal,
  * before anything is in the folder, it is removed again. */
 vly_status tool_folder_make(const char *folder);
+/* Removes that folder now, if it is empty, or leaves it from here on. */
+void tool_folder_remove(void);
+void tool_folder_keep(void);
 /* While a file is mapped: a page that is not there any more ends the command
  * with a sentence and exit code 4 instead of SIGBUS. NULL: no longer. */
 void tool_signals_guard(const char *path);

@@ -179,13 +179,6 @@ vly_status watch_lines_open(const run_watch *watch, const watch_net *net,
     }
     VLY_TRY(watch_devices_open(devices, &made->devices, error));
     VLY_TRY(vly_writer_open(path, false, &made->writer, error));
-    put_head(made);
-    if (made->error.status != VLY_OK) {
-        status = made->error.status;
-        if (error)
-            *error = made->error;
-        goto out;
-    }
     *lines = made;
     made = NULL;
 out:
@@ -198,6 +191,20 @@ out:
         vly_free(made);
     }
     return status;
+}
+
+vly_status watch_lines_begin(watch_lines *lines, vly_error *error)
+{
+    put_head(lines);
+    if (lines->error.status != VLY_OK && error)
+        *error = lines->error;
+    return lines->error.status;
+}
+
+void watch_lines_cancel(watch_lines *lines)
+{
+    if (lines)
+        vly_writer_cancel(lines->writer);
 }
 
 void watch_lines_note(watch_lines *lines, const char *text)

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "base/thread.h"
 #include "base/transfer.h"
 #include "connectome/connectome_digest.h"
@@ -92,31 +93,20 @@ static vly_status fail_io(vly_error *error, const char *path, const char *what)
 }
 
 static vly_status save_image(const vly_image *image, const char *path,
-                             char *temporary, vly_error *error)
+                             const char *target, vly_error *error)
 {
     vly_status status = VLY_OK;
+    vly_temporary temporary = VLY_TEMPORARY_NONE;
     void *buffer = vly_malloc(1, VLY_FILE_BLOCK);
     if (!buffer)
         return vly_fail_nomem(error, VLY_FILE_BLOCK, "a buffer");
-    int file = mkstemp(temporary);
-    if (file < 0) {
-        status = fail_io(error, path, "make a temporary file beside it");
-        goto out;
-    }
-    mode_t mask = umask(0); /* mkstemp gives 0600 whatever the mask */
-    umask(mask);
-    if (!write_image(file, image, buffer) || fchmod(file, 0666 & ~mask) ||
-        fsync(file))
-        status = fail_io(error, path, "write");
-    if (close(file) && status == VLY_OK)
-        status = fail_io(error, path, "write");
-    if (status == VLY_OK && rename(temporary, path))
-        status = fail_io(error, path, "rename the temporary file");
-    if (status != VLY_OK)
-        unlink(temporary);
-    else
-        folder_sync(path);
+    VLY_TRY(vly_temporary_open(target, path, &temporary, error));
+    if (!write_image(temporary.file, image, buffer))
+        VLY_TRY(fail_io(error, path, "write"));
+    VLY_TRY(vly_temporary_keep(&temporary, path, error));
+    folder_sync(target);
 out:
+    vly_temporary_drop(&temporary);
     vly_free(buffer);
     return status;
 }
@@ -146,22 +136,17 @@ vly_status vly_connectome_save(const vly_connectome *connectome,
 {
     vly_image image;
     char *target = NULL;
-    char *temporary = NULL;
     vly_status status;
     if (!connectome || !path)
         return vly_fail(error, VLY_E_INVALID,
                         "vly_connectome_save: connectome or path is NULL");
     VLY_TRY(save_target(path, &target, error));
-    temporary = vly_format("%s.XXXXXX", target);
-    if (!temporary)
-        VLY_TRY(vly_fail_nomem(error, strlen(path) + 8, "a path"));
     VLY_TRY(vly_image_init(&image, connectome, vly_thread_cores(), error));
     image.header.digest = vly_connectome_digest(connectome, 0);
     image.header.header_checksum = vly_header_checksum(&image.header);
-    status = save_image(&image, target, temporary, error);
+    status = save_image(&image, path, target, error);
     vly_image_deinit(&image);
 out:
-    vly_free(temporary);
     vly_free(target);
     return status;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -15,6 +16,7 @@
 #include "genome/expression.h"
 #include "genome/genome_area.h"
 #include "genome/genome_generator.h"
+#include "genome/genome_inputs.h"
 #include "genome/genome_reader.h"
 #include "genome/genome_record.h"
 #include "genome/genome_resolve.h"
@@ -255,19 +257,29 @@ vly_status vly_genome_load(const char *path, const vly_override *overrides,
     bool standard = strcmp(path, "-") == 0;
     char *text = NULL;
     size_t n_bytes = 0;
+    struct stat info;
+    vly_genome *made = NULL;
     FILE *file = stdin;
     vly_status status = VLY_OK;
     if (!standard)
         status = vly_reading_open(path, VLY_READ_STREAM, &file, error);
     if (status != VLY_OK)
         return status;
+    bool known = fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode);
     status = vly_genome_text(file, path, &text, &n_bytes, error);
     if (!standard)
         fclose(file);
     if (status == VLY_OK)
         status = vly_genome_parse(text, n_bytes, standard ? "<stdin>" : path,
-                                  overrides, n_overrides, genome, error);
+                                  overrides, n_overrides, &made, error);
+    if (status == VLY_OK && known)
+        status = vly_genome_add_input(made, standard ? "<stdin>" : path, &info,
+                                      error);
     vly_free(text);
+    if (status == VLY_OK)
+        *genome = made;
+    else
+        vly_genome_destroy(made);
     return status;
 }
 
@@ -298,6 +310,7 @@ void vly_genome_destroy(vly_genome *genome)
     for (uint32_t i = 0; i < genome->n_files; i++)
         vly_free(genome->files[i]);
     vly_free(genome->files);
+    vly_genome_free_inputs(genome);
     for (uint32_t i = 0; i < genome->n_notes; i++)
         vly_free(genome->notes[i]);
     vly_free(genome->notes);

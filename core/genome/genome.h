@@ -284,11 +284,20 @@ typedef struct vly_record {
     vly_origin origin;
 } vly_record;
 
+/* A file that was read, see genome_inputs.h. */
+typedef struct vly_genome_input {
+    char *path; /* as it was opened */
+    uint64_t device;
+    uint64_t inode;
+} vly_genome_input;
+
 typedef struct vly_genome {
     char *path;   /* as given; for messages */
     char *title;  /* optional key `title`; NULL without */
     char **files; /* those that [use] included, as in messages */
     uint32_t n_files;
+    vly_genome_input *inputs; /* all files that were read */
+    uint32_t n_inputs;
     double dt_ms;
     uint64_t n_bursts; /* [run] ms or bursts; 0 if neither is given */
     uint64_t seed_network;

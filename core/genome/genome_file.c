@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -16,6 +17,7 @@
 #include "genome/csv_reader.h"
 #include "genome/edge_list.h"
 #include "genome/edge_types.h"
+#include "genome/genome_inputs.h"
 #include "genome/genome_keys.h"
 
 #define VALUES_MAX VLY_NEURONS_MAX
@@ -44,6 +46,7 @@ static vly_status open_named(vly_reader *reader, const vly_toml_node *node,
 {
     vly_error why = VLY_ERROR_INIT;
     const char *given = NULL;
+    struct stat about;
     vly_status status;
     VLY_TRY(vly_reader_string(reader, node, what, &given));
     if (!*given)
@@ -51,6 +54,9 @@ static vly_status open_named(vly_reader *reader, const vly_toml_node *node,
     VLY_TRY(find_path(reader, given, path));
     if (vly_reading_open_as(*path, given, VLY_READ_FILE, file, &why) != VLY_OK)
         return vly_reader_fail(reader, node, "%s", why.message);
+    if (fstat(fileno(*file), &about) == 0)
+        status =
+            vly_genome_add_input(reader->genome, *path, &about, reader->error);
 out:
     return status;
 }

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/reading.h"
 #include "genome/expression.h"
+#include "genome/genome_inputs.h"
 #include "genome/genome_override.h"
 #include "genome/suggest.h"
 
@@ -303,6 +304,12 @@ static vly_status open_file(vly_reader *reader, const vly_toml_node *node,
         fclose(file);
         return vly_reader_fail(reader, node, "%.300s: %s", node->u.string,
                                strerror(number));
+    }
+    status =
+        vly_genome_add_input(reader->genome, part->name, &info, reader->error);
+    if (status != VLY_OK) {
+        fclose(file);
+        return status;
     }
     chain->known = true;
     chain->device = info.st_dev;

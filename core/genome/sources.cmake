@@ -16,6 +16,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_generator.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_file.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_hash.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_inputs.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_keys.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_map.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_morphology.c

@@ -22,7 +22,7 @@ bool vly_train_pulse(const vly_train *train, uint64_t k, uint64_t *begin)
         (train->whole != 0 && k > BURSTS_MAX / train->whole))
         return false;
     *begin = k * train->whole +
-             (uint64_t)vly_floor(train->start + (double)k * train->part + 0.5);
+             vly_count_of(train->start + (double)k * train->part + 0.5);
     return *begin < train->stop && *begin <= BURSTS_MAX;
 }
 

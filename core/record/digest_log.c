@@ -21,7 +21,7 @@ static vly_status put_header(vly_writer *writer,
     char connectome[33];
     vly_hash_print(header->genome_hash, genome);
     vly_hash_print(header->connectome_hash, connectome);
-    vly_status status = vly_writer_print(
+    return vly_writer_print(
         writer, error,
         VLY_DIGEST_LOG_MAGIC "\n"
                              "# genome_hash %s\n# connectome_hash %s\n"
@@ -30,9 +30,6 @@ static vly_status put_header(vly_writer *writer,
                              "# burst digest run_digest spikes\n",
         genome, connectome, header->dt_ms, header->n_neurons,
         header->n_synapses, header->backend);
-    if (status != VLY_OK)
-        return status;
-    return vly_writer_flush(writer, error);
 }
 
 vly_status vly_digest_log_open(const char *path,
@@ -102,6 +99,12 @@ vly_status vly_digest_log_add(vly_digest_log *log, uint64_t burst,
                             "%" PRIu64 " %016" PRIx64 " %016" PRIx64 " %" PRIu64
                             "\n",
                             burst, digest, log->run_digest, n_spikes);
+}
+
+void vly_digest_log_cancel(vly_digest_log *log)
+{
+    if (log != NULL)
+        vly_writer_cancel(log->writer);
 }
 
 vly_status vly_digest_log_close(vly_digest_log *log, vly_error *error)

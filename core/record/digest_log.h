@@ -57,6 +57,8 @@ vly_status vly_digest_log_rewind(vly_digest_log *log,
 vly_status vly_digest_log_add(vly_digest_log *log, uint64_t burst,
                               uint64_t digest, uint64_t n_spikes,
                               vly_error *error);
+/* As vly_writer_cancel: close then leaves nothing of it. NULL is legal. */
+void vly_digest_log_cancel(vly_digest_log *log);
 /* log is gone, also on failure. NULL is legal. */
 vly_status vly_digest_log_close(vly_digest_log *log, vly_error *error);
 

@@ -5,24 +5,22 @@
 
 #include "record/sonata_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <hdf5.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 
 struct vly_sonata_file {
-    char *path;   /* as given */
-    char *target; /* what it means: links are followed */
-    char *temporary;
+    char *path;              /* as given */
+    vly_temporary temporary; /* of what path means: links are followed */
     hid_t file;
-    hid_t set_plan; /* without times: the same stream, the same bytes */
+    hid_t access_plan; /* HDF5 does not lock: we do */
+    hid_t set_plan;    /* without times: the same stream, the same bytes */
     hid_t group_plan;
 };
 
@@ -71,25 +69,24 @@ static void free_file(vly_sonata_file *file)
         H5Pclose(file->set_plan);
     if (file->group_plan >= 0)
         H5Pclose(file->group_plan);
+    if (file->access_plan >= 0)
+        H5Pclose(file->access_plan);
+    vly_temporary_drop(&file->temporary);
     vly_free(file->path);
-    vly_free(file->target);
-    vly_free(file->temporary);
     vly_free(file);
 }
 
 static vly_status name_file(vly_sonata_file *file, const char *path,
                             vly_error *error)
 {
-    char *real = realpath(path, NULL);
     file->path = vly_strdup(path);
-    file->target = vly_strdup(real != NULL ? real : path);
-    free(real);
-    if (file->target != NULL)
-        file->temporary =
-            vly_format("%s.%ld.tmp", file->target, (long)getpid());
-    if (file->path == NULL || file->temporary == NULL)
+    if (file->path == NULL)
         return vly_fail_nomem(error, strlen(path), "a file name");
-    return VLY_OK;
+    char *real = realpath(path, NULL);
+    vly_status status = vly_temporary_open(real != NULL ? real : path, path,
+                                           &file->temporary, error);
+    free(real);
+    return status;
 }
 
 static vly_status put_numbers(vly_sonata_file *file, hid_t object,
@@ -120,19 +117,21 @@ vly_status vly_sonata_open(const char *path, const char *top,
     if (made == NULL)
         return vly_fail_nomem(error, sizeof *made, "a SONATA file");
     made->file = -1;
+    made->temporary = (vly_temporary)VLY_TEMPORARY_NONE;
     /* after an error of the disk its own end would end the process */
     H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     made->set_plan = H5Pcreate(H5P_DATASET_CREATE);
     made->group_plan = H5Pcreate(H5P_GROUP_CREATE);
+    made->access_plan = H5Pcreate(H5P_FILE_ACCESS);
     VLY_TRY(name_file(made, path, error));
-    unlink(made->temporary); /* of a killed process with our number */
-    if (made->set_plan < 0 || made->group_plan < 0 ||
+    if (made->set_plan < 0 || made->group_plan < 0 || made->access_plan < 0 ||
+        H5Pset_file_locking(made->access_plan, 0, 1) < 0 ||
         H5Pset_obj_track_times(made->set_plan, 0) < 0 ||
         H5Pset_fill_time(made->set_plan, H5D_FILL_TIME_NEVER) < 0 ||
         H5Pset_obj_track_times(made->group_plan, 0) < 0 ||
-        (made->file = H5Fcreate(made->temporary, H5F_ACC_EXCL, H5P_DEFAULT,
-                                H5P_DEFAULT)) < 0) {
+        (made->file = H5Fcreate(made->temporary.path, H5F_ACC_TRUNC,
+                                H5P_DEFAULT, made->access_plan)) < 0) {
         status = fail(made, error);
         goto out;
     }
@@ -150,24 +149,6 @@ out:
     return status;
 }
 
-static vly_status sync_file(const vly_sonata_file *file, vly_error *error)
-{
-    int number = 0;
-    int descriptor = open(file->temporary, O_RDONLY | O_CLOEXEC);
-    /* a file system without fsync says EINVAL; the bytes are not lost */
-    if (descriptor < 0 ||
-        (fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS))
-        number = errno;
-    if (descriptor >= 0)
-        close(descriptor);
-    if (number == 0 && rename(file->temporary, file->target) != 0)
-        number = errno;
-    if (number == 0)
-        return VLY_OK;
-    return vly_fail(error, VLY_E_IO, "%s: cannot be written: %s", file->path,
-                    strerror(number));
-}
-
 vly_status vly_sonata_close(vly_sonata_file *file, vly_error *error)
 {
     vly_status status = VLY_OK;
@@ -175,9 +156,7 @@ vly_status vly_sonata_close(vly_sonata_file *file, vly_error *error)
         status = fail(file, error);
     file->file = -1;
     if (status == VLY_OK)
-        status = sync_file(file, error);
-    if (status != VLY_OK)
-        unlink(file->temporary);
+        status = vly_temporary_keep(&file->temporary, file->path, error);
     free_file(file);
     return status;
 }
@@ -186,10 +165,8 @@ void vly_sonata_abandon(vly_sonata_file *file)
 {
     if (file == NULL)
         return;
-    if (file->file >= 0) {
+    if (file->file >= 0)
         H5Fclose(file->file);
-        unlink(file->temporary);
-    }
     free_file(file);
 }
 

@@ -106,9 +106,6 @@ static vly_status open_csv(const char *path, bool replace,
         status =
             vly_writer_text(made->writer, VLY_SPIKE_CSV_HEADER "\n", error);
     }
-    /* out now: a path that cannot be written should fail before the run */
-    if (status == VLY_OK)
-        status = vly_writer_flush(made->writer, error);
     if (status != VLY_OK) {
         vly_spike_csv_abandon(made);
         return status;
@@ -229,6 +226,12 @@ vly_status vly_spike_csv_close(vly_spike_csv *csv, vly_error *error)
     vly_status status = vly_writer_close(csv->writer, error);
     free_csv(csv);
     return status;
+}
+
+void vly_spike_csv_cancel(vly_spike_csv *csv)
+{
+    if (csv != NULL)
+        vly_writer_cancel(csv->writer);
 }
 
 void vly_spike_csv_abandon(vly_spike_csv *csv)

@@ -55,6 +55,8 @@ vly_status vly_spike_csv_add(vly_spike_csv *csv, uint64_t burst,
                              vly_error *error);
 /* Spikes written so far. */
 uint64_t vly_spike_csv_count(const vly_spike_csv *csv);
+/* As vly_writer_cancel: close then leaves nothing of it. NULL is legal. */
+void vly_spike_csv_cancel(vly_spike_csv *csv);
 /* csv is gone, also on failure. NULL is legal. */
 vly_status vly_spike_csv_close(vly_spike_csv *csv, vly_error *error);
 /* Of one that was created: nothing is left of it. NULL is legal. */

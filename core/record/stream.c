@@ -217,8 +217,6 @@ vly_status vly_stream_open(const char *path, const vly_stream_head *head,
     VLY_TRY(make_head(head, VLY_STREAM_VERSION, &bytes, error));
     VLY_TRY(vly_writer_open(path, false, &made->writer, error));
     VLY_TRY(vly_writer_bytes(made->writer, bytes.bytes, bytes.n, error));
-    /* out now: a path that cannot be written should fail before the run */
-    VLY_TRY(vly_writer_flush(made->writer, error));
     made->check = last_word(bytes.bytes, bytes.n);
     *stream = made;
     made = NULL;
@@ -367,6 +365,17 @@ uint64_t vly_stream_count(const vly_stream *stream)
 uint64_t vly_stream_bytes(const vly_stream *stream)
 {
     return vly_writer_tell(stream->writer);
+}
+
+int vly_stream_hold(const vly_stream *stream)
+{
+    return vly_writer_hold(stream->writer);
+}
+
+void vly_stream_cancel(vly_stream *stream)
+{
+    if (stream != NULL)
+        vly_writer_cancel(stream->writer);
 }
 
 vly_status vly_stream_close(vly_stream *stream, vly_error *error)

@@ -49,8 +49,9 @@ typedef struct vly_stream_head {
 
 typedef struct vly_stream vly_stream;
 
-/* Opens path ("-" is standard output) and writes the head; a file is locked
- * until close, so that nobody repairs what is being written.
+/* Opens path ("-" is standard output); the head goes out with the first blocks
+ * or the first flush. A file is locked until close, so that no other process
+ * repairs what is being written.
  * Errors  as vly_writer_open; E_IO another process writes it */
 vly_status vly_stream_open(const char *path, const vly_stream_head *head,
                            vly_stream **stream, vly_error *error);
@@ -83,6 +84,11 @@ vly_status vly_stream_end(vly_stream *stream, uint64_t n_bursts,
 /* Spikes and bytes written so far. */
 uint64_t vly_stream_count(const vly_stream *stream);
 uint64_t vly_stream_bytes(const vly_stream *stream);
+/* As vly_writer_hold: what becomes of the stream after close is still for this
+ * process alone. */
+int vly_stream_hold(const vly_stream *stream);
+/* As vly_writer_cancel: close then leaves nothing of it. NULL is legal. */
+void vly_stream_cancel(vly_stream *stream);
 /* stream is gone, also on failure. NULL is legal. */
 vly_status vly_stream_close(vly_stream *stream, vly_error *error);
 
@@ -127,6 +133,10 @@ typedef struct vly_stream_tail {
  *         version, a damaged head; E_NOMEM */
 vly_status vly_stream_reader_open(const char *path, vly_stream_reader **reader,
                                   vly_error *error);
+/* The same by the process that holds the stream, see vly_stream_hold. */
+vly_status vly_stream_reader_open_held(const char *path,
+                                       vly_stream_reader **reader,
+                                       vly_error *error);
 /* Borrowed until close. */
 const vly_stream_head *vly_stream_reader_head(const vly_stream_reader *reader);
 /* *more is false behind the last good block: tail says how it ended. What is

@@ -32,7 +32,9 @@ static vly_status fail_read(const vly_stream_reader *reader, vly_error *error)
 
 /* ---- open and close ---------------------------------------------------- */
 
-static vly_status open_file(vly_stream_reader *reader, vly_error *error)
+/* held: by vly_stream_hold, so the lock is not asked for */
+static vly_status open_file(vly_stream_reader *reader, bool held,
+                            vly_error *error)
 {
     struct stat info;
     const vly_status status = vly_reading_open(
@@ -43,7 +45,7 @@ static vly_status open_file(vly_stream_reader *reader, vly_error *error)
         return fail_read(reader, error);
     /* its writer holds it until the end; a file system without locks says
      * something else than EWOULDBLOCK */
-    if (flock(fileno(reader->heading.file), LOCK_SH | LOCK_NB) != 0 &&
+    if (!held && flock(fileno(reader->heading.file), LOCK_SH | LOCK_NB) != 0 &&
         errno == EWOULDBLOCK)
         return vly_fail(error, VLY_E_IO,
                         "%s: is being written by a run that goes on",
@@ -52,8 +54,8 @@ static vly_status open_file(vly_stream_reader *reader, vly_error *error)
     return VLY_OK;
 }
 
-vly_status vly_stream_reader_open(const char *path, vly_stream_reader **reader,
-                                  vly_error *error)
+static vly_status open_reader(const char *path, bool held,
+                              vly_stream_reader **reader, vly_error *error)
 {
     vly_stream_reader *made = vly_calloc(1, sizeof *made);
     vly_status status = VLY_OK;
@@ -64,7 +66,7 @@ vly_status vly_stream_reader_open(const char *path, vly_stream_reader **reader,
         status = vly_fail_nomem(error, strlen(path), "a file name");
         goto out;
     }
-    VLY_TRY(open_file(made, error));
+    VLY_TRY(open_file(made, held, error));
     VLY_TRY(vly_stream_heading_read(&made->heading, error));
     VLY_TRY(vly_stream_reader_rewind(made, error));
     *reader = made;
@@ -72,6 +74,19 @@ vly_status vly_stream_reader_open(const char *path, vly_stream_reader **reader,
 out:
     vly_stream_reader_close(made);
     return status;
+}
+
+vly_status vly_stream_reader_open(const char *path, vly_stream_reader **reader,
+                                  vly_error *error)
+{
+    return open_reader(path, false, reader, error);
+}
+
+vly_status vly_stream_reader_open_held(const char *path,
+                                       vly_stream_reader **reader,
+                                       vly_error *error)
+{
+    return open_reader(path, true, reader, error);
 }
 
 const vly_stream_head *vly_stream_reader_head(const vly_stream_reader *reader)

@@ -6,27 +6,33 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "base/transfer.h"
 
-enum { BUFFER_BYTES = 1 << 16 };
+enum { BUFFER_BYTES = 1 << 16, EARLY_BYTES = 1 << 24 };
 
 struct vly_writer {
     int fd;
     bool standard; /* descriptor 1, not ours to close */
+    bool made;     /* there was no file: abandon removes it */
+    bool begun;    /* bytes have gone out, what was there before is gone */
+    bool cancelled;
     char *path;
-    char *temporary;  /* NULL: written directly */
-    uint64_t n_bytes; /* of the file, with what is still in the buffer */
+    vly_temporary temporary; /* file -1: written directly */
+    uint64_t start;          /* what stays of a file that was there */
+    uint64_t n_bytes;        /* of the file, with what is still in the buffer */
     size_t n_buffer;
+    char *early; /* [n_early] what did not fit before the file is begun */
+    size_t n_early;
     vly_error failure; /* the first one */
     char buffer[BUFFER_BYTES];
 };
@@ -43,10 +49,28 @@ static vly_status report(const vly_writer *writer, vly_error *error)
     const vly_error *failure = &writer->failure;
     if (failure->status == VLY_OK)
         return VLY_OK;
-    return vly_fail(error, failure->status, "%s", failure->message);
+    if (error != NULL)
+        *error = *failure;
+    return failure->status;
 }
 
-static void write_all(vly_writer *writer, const char *bytes, size_t n)
+/* Nothing of a file that was there is lost before the first byte is written: a
+ * run that is refused until then leaves everything as it was. */
+static void begin(vly_writer *writer)
+{
+    struct stat info;
+    if (writer->begun || writer->failure.status != VLY_OK)
+        return;
+    writer->begun = true;
+    if (writer->standard || writer->temporary.file >= 0 ||
+        fstat(writer->fd, &info) != 0 || !S_ISREG(info.st_mode))
+        return;
+    if (ftruncate(writer->fd, (off_t)writer->start) != 0 ||
+        lseek(writer->fd, (off_t)writer->start, SEEK_SET) < 0)
+        fail(writer, errno);
+}
+
+static void write_out(vly_writer *writer, const char *bytes, size_t n)
 {
     while (n > 0 && writer->failure.status == VLY_OK) {
         ssize_t done = vly_transfer_write(writer->fd, bytes, n);
@@ -60,10 +84,43 @@ static void write_all(vly_writer *writer, const char *bytes, size_t n)
     }
 }
 
+static void write_all(vly_writer *writer, const char *bytes, size_t n)
+{
+    if (writer->cancelled)
+        return;
+    begin(writer);
+    write_out(writer, writer->early, writer->n_early);
+    vly_free(writer->early);
+    writer->early = NULL;
+    writer->n_early = 0;
+    write_out(writer, bytes, n);
+}
+
+/* The head of a network with many areas is longer than the buffer; false: the
+ * file is begun, or that is no head any more. */
+static bool put_early(vly_writer *writer, const char *bytes, size_t n)
+{
+    if (writer->begun || writer->temporary.file >= 0 || writer->standard ||
+        writer->n_early + writer->n_buffer + n > EARLY_BYTES)
+        return false;
+    char *grown =
+        vly_realloc(writer->early, writer->n_early + writer->n_buffer + n, 1);
+    if (grown == NULL) {
+        vly_fail_nomem(&writer->failure, n, "the head of a file");
+        return true;
+    }
+    memcpy(grown + writer->n_early, writer->buffer, writer->n_buffer);
+    memcpy(grown + writer->n_early + writer->n_buffer, bytes, n);
+    writer->early = grown;
+    writer->n_early += writer->n_buffer + n;
+    writer->n_buffer = 0;
+    return true;
+}
+
 static void free_writer(vly_writer *writer)
 {
+    vly_free(writer->early);
     vly_free(writer->path);
-    vly_free(writer->temporary);
     vly_free(writer);
 }
 
@@ -77,55 +134,125 @@ static bool is_replaceable(const char *path)
     return S_ISREG(info.st_mode);
 }
 
-/* Who only looks whether a file is locked (volley status) holds it for a
- * moment, so it is asked for some times. */
-static bool is_taken(int fd)
+/* An existing file, or a new one. A link that leads nowhere is no file to
+ * open and none to make by O_EXCL: its target is made then. */
+static void open_direct(vly_writer *writer)
 {
-    enum { TRIES = 10 };
-    static const struct timespec moment = {0, 20000000};
-    for (int i = 0; i < TRIES; i++) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-            return false;
-        nanosleep(&moment, NULL);
+    const int flags = O_WRONLY | O_CLOEXEC;
+    const char *path = writer->path;
+    for (int i = 0; i < 2; i++) {
+        writer->made = false;
+        writer->fd = open(path, flags);
+        if (writer->fd >= 0 || errno != ENOENT)
+            return;
+        writer->made = true;
+        writer->fd = open(path, flags | O_CREAT | O_EXCL, 0666);
+        if (writer->fd >= 0 || errno != EEXIST)
+            return;
     }
-    return true;
+    writer->fd = open(path, flags | O_CREAT, 0666);
+}
+
+/* The name of the open file, links followed; false: not known. */
+static bool find_name(const vly_writer *writer, char name[PATH_MAX])
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", writer->fd);
+    ssize_t n = readlink(link, name, PATH_MAX - 1);
+    if (n <= 0)
+        return false;
+    name[n] = '\0';
+    return vly_file_is_at(writer->fd, name);
+}
+
+/* Of this writer alone, since it is locked. */
+static void remove_made(const vly_writer *writer)
+{
+    char name[PATH_MAX];
+    if (vly_file_is_at(writer->fd, writer->path))
+        unlink(writer->path);
+    else if (find_name(writer, name))
+        unlink(name);
+}
+
+/* Whether another process is about to replace the file. */
+static bool is_replaced(const vly_writer *writer)
+{
+    char beside[PATH_MAX + sizeof VLY_TEMPORARY_SUFFIX];
+    snprintf(beside, sizeof beside, "%s" VLY_TEMPORARY_SUFFIX, writer->path);
+    return vly_file_is_locked(beside);
+}
+
+/* Another process that was refused may have removed the file that it had made,
+ * after it was opened here. */
+static bool is_still_there(const vly_writer *writer)
+{
+    struct stat info;
+    return fstat(writer->fd, &info) == 0 && info.st_nlink > 0;
 }
 
 /* A file that grows belongs to one process: a job that is started again while
  * it still runs would cut what the first one writes. The lock goes with the
- * process, however it ends; a file system without locks has none. */
-static void claim_file(vly_writer *writer, bool empty)
+ * process, however it ends; a file system without locks has none. Returns
+ * whether the file has to be opened again. */
+static bool claim_file(vly_writer *writer)
 {
     struct stat info;
     if (fstat(writer->fd, &info) != 0 || !S_ISREG(info.st_mode))
-        return;
-    if (is_taken(writer->fd))
+        return false;
+    bool taken = !vly_file_lock(writer->fd);
+    if (!taken && !is_still_there(writer))
+        return true;
+    if (!taken && is_replaced(writer)) {
+        taken = true;
+        if (writer->made)
+            remove_made(writer);
+    }
+    if (taken)
         vly_fail(&writer->failure, VLY_E_IO,
                  "%s: cannot be written: another process writes it",
                  writer->path);
-    else if (empty && ftruncate(writer->fd, 0) != 0)
-        fail(writer, errno);
+    return false;
+}
+
+static void open_and_claim(vly_writer *writer, bool resume)
+{
+    enum { TRIES = 100 };
+    for (int i = 0; i < TRIES; i++) {
+        if (resume)
+            writer->fd = open(writer->path, O_WRONLY | O_CLOEXEC);
+        else
+            open_direct(writer);
+        if (writer->fd < 0) {
+            fail(writer, errno);
+            return;
+        }
+        if (!claim_file(writer))
+            break;
+        close(writer->fd);
+        writer->fd = -1;
+    }
+    if (writer->fd < 0)
+        vly_fail(&writer->failure, VLY_E_IO,
+                 "%s: cannot be written: other processes remove it",
+                 writer->path);
+    else if (writer->failure.status != VLY_OK)
+        close(writer->fd);
 }
 
 static void open_file(vly_writer *writer, bool replace)
 {
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
     if (!replace) {
-        writer->fd = open(writer->path, flags, 0666);
-    } else {
-        unlink(writer->temporary); /* of a killed process with our number */
-        writer->fd = open(writer->temporary, flags | O_EXCL, 0666);
+        open_and_claim(writer, false);
+        return;
     }
-    if (writer->fd < 0)
-        fail(writer, errno);
-    else if (!replace)
-        claim_file(writer, true);
-    if (writer->failure.status != VLY_OK && writer->fd >= 0)
-        close(writer->fd);
+    if (vly_temporary_open(writer->path, writer->path, &writer->temporary,
+                           &writer->failure) == VLY_OK)
+        writer->fd = writer->temporary.file;
 }
 
-static vly_status make_writer(const char *path, bool replace,
-                              vly_writer **writer, vly_error *error)
+static vly_status make_writer(const char *path, vly_writer **writer,
+                              vly_error *error)
 {
     vly_writer *made = vly_malloc(1, sizeof *made);
     if (made == NULL)
@@ -134,11 +261,9 @@ static vly_status make_writer(const char *path, bool replace,
     made->failure.struct_size = sizeof made->failure;
     made->standard = strcmp(path, "-") == 0;
     made->fd = STDOUT_FILENO;
+    made->temporary = (vly_temporary)VLY_TEMPORARY_NONE;
     made->path = vly_strdup(path);
-    replace = replace && !made->standard && is_replaceable(path);
-    if (replace)
-        made->temporary = vly_format("%s.%ld.tmp", path, (long)getpid());
-    if (made->path == NULL || (replace && made->temporary == NULL)) {
+    if (made->path == NULL) {
         free_writer(made);
         return vly_fail_nomem(error, strlen(path), "a file name");
     }
@@ -150,11 +275,11 @@ vly_status vly_writer_open(const char *path, bool replace, vly_writer **writer,
                            vly_error *error)
 {
     vly_writer *made = NULL;
-    vly_status status = make_writer(path, replace, &made, error);
+    vly_status status = make_writer(path, &made, error);
     if (status != VLY_OK)
         return status;
     if (!made->standard)
-        open_file(made, made->temporary != NULL);
+        open_file(made, replace && is_replaceable(path));
     status = report(made, error);
     if (status != VLY_OK) {
         free_writer(made);
@@ -166,14 +291,11 @@ vly_status vly_writer_open(const char *path, bool replace, vly_writer **writer,
 
 /* ---- a file that goes on ---------------------------------------------- */
 
-vly_status vly_writer_rewind(vly_writer *writer, uint64_t n_bytes,
-                             vly_error *error)
+/* Whether n_bytes of the file can be kept. */
+static vly_status check_length(const vly_writer *writer, uint64_t n_bytes,
+                               vly_error *error)
 {
     struct stat info;
-    write_all(writer, writer->buffer, writer->n_buffer);
-    writer->n_buffer = 0;
-    if (writer->failure.status != VLY_OK)
-        return report(writer, error);
     if (writer->standard || fstat(writer->fd, &info) != 0 ||
         !S_ISREG(info.st_mode))
         return vly_fail(error, VLY_E_INVALID,
@@ -182,6 +304,19 @@ vly_status vly_writer_rewind(vly_writer *writer, uint64_t n_bytes,
         return vly_fail(error, VLY_E_PARSE,
                         "%s: has %" PRIu64 " bytes, wanted at least %" PRIu64,
                         writer->path, (uint64_t)info.st_size, n_bytes);
+    return VLY_OK;
+}
+
+vly_status vly_writer_rewind(vly_writer *writer, uint64_t n_bytes,
+                             vly_error *error)
+{
+    write_all(writer, writer->buffer, writer->n_buffer);
+    writer->n_buffer = 0;
+    if (writer->failure.status != VLY_OK)
+        return report(writer, error);
+    vly_status status = check_length(writer, n_bytes, error);
+    if (status != VLY_OK)
+        return status;
     if (ftruncate(writer->fd, (off_t)n_bytes) != 0 ||
         lseek(writer->fd, (off_t)n_bytes, SEEK_SET) < 0)
         fail(writer, errno);
@@ -193,26 +328,30 @@ vly_status vly_writer_resume(const char *path, uint64_t n_bytes,
                              vly_writer **writer, vly_error *error)
 {
     vly_writer *made = NULL;
-    vly_status status = make_writer(path, false, &made, error);
+    vly_status status = make_writer(path, &made, error);
     if (status != VLY_OK)
         return status;
     if (!made->standard)
-        made->fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (made->fd < 0)
-        fail(made, errno);
-    else
-        claim_file(made, false);
+        open_and_claim(made, true);
     status = report(made, error);
-    if (status == VLY_OK)
-        status = vly_writer_rewind(made, n_bytes, error);
-    if (status != VLY_OK) {
-        if (made->fd >= 0 && !made->standard)
+    if (status == VLY_OK) {
+        status = check_length(made, n_bytes, error);
+        if (status != VLY_OK && !made->standard)
             close(made->fd);
+    }
+    if (status != VLY_OK) {
         free_writer(made);
         return status;
     }
+    made->start = n_bytes;
+    made->n_bytes = n_bytes;
     *writer = made;
     return VLY_OK;
+}
+
+int vly_writer_hold(const vly_writer *writer)
+{
+    return writer->standard ? -1 : fcntl(writer->fd, F_DUPFD_CLOEXEC, 0);
 }
 
 uint64_t vly_writer_tell(const vly_writer *writer)
@@ -233,6 +372,10 @@ vly_status vly_writer_bytes(vly_writer *writer, const void *bytes, size_t n,
                             vly_error *error)
 {
     if (n > BUFFER_BYTES - writer->n_buffer) {
+        if (put_early(writer, bytes, n)) {
+            writer->n_bytes += n;
+            return report(writer, error);
+        }
         vly_status status = vly_writer_flush(writer, error);
         if (status != VLY_OK)
             return status;
@@ -280,33 +423,45 @@ static void find_vanished(vly_writer *writer)
              writer->path);
 }
 
-static void close_file(vly_writer *writer)
+/* What was written directly. */
+static void close_direct(vly_writer *writer)
 {
     if (writer->standard)
         return;
     find_vanished(writer);
-    /* a file system without fsync says EINVAL; the bytes are not lost */
-    if (writer->temporary != NULL && writer->failure.status == VLY_OK &&
-        fsync(writer->fd) != 0 && errno != EINVAL && errno != EROFS)
-        fail(writer, errno);
     if (close(writer->fd) != 0 && errno != EINTR &&
         writer->failure.status == VLY_OK)
         fail(writer, errno);
+}
+
+static void close_temporary(vly_writer *writer)
+{
+    find_vanished(writer);
+    if (writer->failure.status == VLY_OK)
+        (void)vly_temporary_keep(&writer->temporary, writer->path,
+                                 &writer->failure);
+    vly_temporary_drop(&writer->temporary);
+}
+
+void vly_writer_cancel(vly_writer *writer)
+{
+    if (writer != NULL)
+        writer->cancelled = true;
 }
 
 vly_status vly_writer_close(vly_writer *writer, vly_error *error)
 {
     if (writer == NULL)
         return VLY_OK;
-    write_all(writer, writer->buffer, writer->n_buffer);
-    close_file(writer);
-    if (writer->temporary != NULL) {
-        if (writer->failure.status == VLY_OK &&
-            rename(writer->temporary, writer->path) != 0)
-            fail(writer, errno);
-        if (writer->failure.status != VLY_OK)
-            unlink(writer->temporary);
+    if (writer->cancelled) {
+        vly_writer_abandon(writer);
+        return VLY_OK;
     }
+    write_all(writer, writer->buffer, writer->n_buffer);
+    if (writer->temporary.file >= 0)
+        close_temporary(writer);
+    else
+        close_direct(writer);
     vly_status status = report(writer, error);
     free_writer(writer);
     return status;
@@ -316,10 +471,13 @@ void vly_writer_abandon(vly_writer *writer)
 {
     if (writer == NULL)
         return;
-    if (!writer->standard)
+    if (writer->temporary.file >= 0) {
+        vly_temporary_drop(&writer->temporary);
+    } else if (!writer->standard) {
+        if (writer->made)
+            remove_made(writer);
         close(writer->fd);
-    if (writer->temporary != NULL)
-        unlink(writer->temporary);
+    }
     free_writer(writer);
 }
 

@@ -148,10 +148,10 @@ says 'damaged: a damaged state: its logits do not match their hash'
 cp "$model" mine.safetensors
 for option in --state-out --logits; do
     expect 2 monitor ask mine.safetensors x -n 0 $option mine.safetensors
-    says "$option mine.safetensors is a file that is read here"
+    says "mine.safetensors is the model, wanted another file for output"
 done
 expect 2 monitor ask mine.safetensors x -n 0 --state-out new --logits new
-says '--logits new is the file of a state'
+says '--logits new and --state-out new are one file'
 holds cmp mine.safetensors "$model"
 head -c 1000 state >short
 expect 2 monitor ask "$model" x --state-in short

@@ -279,7 +279,7 @@ expect 0 run small.toml --quiet --checkpoint new.ck --keep 2 --record new.ck.2
 rm new.ck*
 # nor the one that is gone on with
 for option in --json --save-connectome --record --digest-log; do
-    refused 2 "ck is the checkpoint of --resume" run small.toml \
+    refused 2 "the same file as ck, the checkpoint of --resume" run small.toml \
         --bursts 3000 --quiet --resume ck $option ./ck
     untouched
 done

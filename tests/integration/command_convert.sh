@@ -57,6 +57,11 @@ expect 0 monitor convert small.st -o same.st
 holds cmp -s small.st same.st
 expect 0 monitor convert same.st -o same.st --force
 holds cmp -s small.st same.st
+# by a link the file itself would be written while it is read
+ln -s same.st link.st
+expect 2 monitor convert same.st -o link.st --force
+says "link.st is the same file as same.st, what is converted"
+holds cmp -s small.st same.st
 expect 0 monitor convert "$corpus/native.safetensors" -o a.st
 expect 0 monitor convert "$corpus/fla.safetensors" -o b.st
 holds [ "$(wc -c <a.st)" -eq "$(wc -c <b.st)" ]

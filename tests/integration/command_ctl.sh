@@ -220,7 +220,7 @@ ended 6
 # one that cannot be written: the client hears why, the summary counts it
 mkdir gone
 begin --backend cpu:1 --checkpoint gone/state.ckpt -o log --json gone.json
-rmdir gone
+rm -r gone
 expect 4 ctl "$process" checkpoint
 says "gone/state.ckpt: cannot be written"
 expect 0 ctl "$process" status

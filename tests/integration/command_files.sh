@@ -88,6 +88,24 @@ limited run small.toml --quiet --digest-log other.log
 limited run small.toml --quiet --record other.csv
 holds [ -z "$(find . -name '*.tmp' -o -name 'kept.vlc.*')" ]
 
+# not a byte: nothing is left of a run that could not begin
+for option in "-o fresh" "--record fresh" "-o fresh --digest-log fresh/log" \
+    "--save-connectome fresh" "-o fresh --telemetry fresh.jsonl" \
+    "--telemetry fresh"; do
+    checks=$((checks + 1))
+    {
+        # shellcheck disable=SC2086 # words of a call
+        (
+            ulimit -f 0
+            exec "$volley" run small.toml --quiet $option
+        )
+        echo $? >code
+    } 2>&1 | cat >err
+    [ "$(cat code)" -eq 4 ] || bad "$option without a byte: $(cat code)"
+    says "File too large"
+    holds [ -z "$(find . -name 'fresh*')" ]
+done
+
 # a disk of its own that is full, where such a thing may be mounted
 mkdir disk
 # shellcheck disable=SC2016 # the inner shell's words

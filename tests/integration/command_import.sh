@@ -238,7 +238,7 @@ holds cmp -s areas_2_1.toml flat_3_0.toml
 cp "$feagi/areas_2_1.json" in.json
 ln -s in.json link.json
 for output in in.json ./in.json link.json; do
-    refused 2 "in.json is what is imported" in.json -o $output --force
+    refused 2 "what is imported" in.json -o $output --force
 done
 holds cmp -s in.json "$feagi/areas_2_1.json"
 expect 4 import feagi in.json -o none/x.toml

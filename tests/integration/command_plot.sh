@@ -511,6 +511,6 @@ for ending in png svg; do
     lacks_file full.$ending
 done
 checks=$((checks + 1))
-left=$(find . -name '*.partial')
+left=$(find . -name '*.tmp')
 [ -z "$left" ] || bad "left behind: $left"
 done_checks

@@ -229,7 +229,7 @@ if [ "$hdf5" = 1 ]; then
         --record old.csv
     ln old.ck old.1.v_mv.h5
     expect 2 run fields.toml --threads 1 --quiet --record old.h5 --resume old.ck
-    says "old.1.v_mv.h5 is the checkpoint of --resume"
+    says "old.1.v_mv.h5 is the same file as old.ck, the checkpoint of --resume"
 fi
 "$volley" run fields.toml --threads 1 --quiet --record - \
     --record-format stream >out 2>err

@@ -368,8 +368,13 @@ expect 0 run sound.toml --bursts 200 --backend cpu:1 -o again --checkpoint c.vck
 expect 0 run sound.toml --bursts 300 --backend cpu:1 -o again --resume c.vck
 expect 0 monitor report again
 prints '  resumed    after burst 200 from c.vck, 1 time in all'
+cp out before.txt
 expect 4 run sound.toml --bursts 300 --backend cpu:1 -o again --resume c.vck \
     --control "$folder/none/such"
+expect 0 monitor report again
+holds cmp out before.txt # a run that is refused changes nothing
+sed 's/"exit_reason": "done"/"exit_reason": "refused"/' again/manifest.json >m
+mv m again/manifest.json
 expect 0 monitor report again
 prints '  The run was refused before its first burst'
 holds [ "$(grep -c '  digest  ' out)" = 0 ]

@@ -222,6 +222,8 @@ set(command_tests
     pace
     files
     bounds
+    folders
+    apart
     swap
     ctl
     import

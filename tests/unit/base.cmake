@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-foreach(area error memory number plain random reading steal thread transfer)
+foreach(area error memory number plain random reading steal temporary thread
+        transfer)
     vly_test(test_base_${area} LABELS unit SOURCES test_base_${area}.c)
 endforeach()
 # libm is allowed in a test: nextafter and floor as references

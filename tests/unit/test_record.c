@@ -157,6 +157,75 @@ static void test_writer_locks(void **state)
     unlink(path);
 }
 
+/* Opened and abandoned, as by a run that is refused: a file that was there is
+ * as it was, one that was made is gone; a link keeps leading to its file. */
+static void test_writer_abandon(void **state)
+{
+    (void)state;
+    char text[64];
+    vly_error error = VLY_ERROR_INIT;
+    vly_writer *writer = NULL;
+    char path[256];
+    char made[256];
+    char leads[256];
+    snprintf(path, sizeof path, "%s/was", folder);
+    snprintf(made, sizeof made, "%s/made", folder);
+    snprintf(leads, sizeof leads, "%s/leads", folder);
+    assert_ok(vly_writer_save(path, "before", 6, &error), error);
+    for (int k = 0; k < 3; k++) {
+        if (k < 2)
+            assert_ok(vly_writer_open(path, k == 1, &writer, &error), error);
+        else
+            assert_ok(vly_writer_resume(path, 2, &writer, &error), error);
+        assert_ok(vly_writer_text(writer, "after", &error), error);
+        if (k == 2) { /* by what owns it */
+            vly_writer_cancel(writer);
+            assert_ok(vly_writer_flush(writer, &error), error);
+            assert_ok(vly_writer_close(writer, &error), error);
+        } else {
+            vly_writer_abandon(writer);
+        }
+        read_all(path, text, sizeof text);
+        assert_string_equal(text, "before");
+    }
+    /* also with more than the buffer holds */
+    static char many[200000];
+    memset(many, 'm', sizeof many - 1);
+    assert_ok(vly_writer_open(path, false, &writer, &error), error);
+    assert_ok(vly_writer_text(writer, "first ", &error), error);
+    assert_ok(vly_writer_text(writer, many, &error), error);
+    vly_writer_abandon(writer);
+    read_all(path, text, sizeof text);
+    assert_string_equal(text, "before");
+    assert_ok(vly_writer_open(path, false, &writer, &error), error);
+    assert_ok(vly_writer_text(writer, "first ", &error), error);
+    assert_ok(vly_writer_text(writer, many, &error), error);
+    assert_ok(vly_writer_text(writer, " last", &error), error);
+    assert_int_equal(vly_writer_tell(writer), 6 + sizeof many - 1 + 5);
+    assert_ok(vly_writer_close(writer, &error), error);
+    static char whole[300000];
+    read_all(path, whole, sizeof whole);
+    assert_int_equal(strlen(whole), 6 + sizeof many - 1 + 5);
+    assert_memory_equal(whole, "first mmm", 9);
+    assert_string_equal(whole + 6 + sizeof many - 1, " last");
+    assert_ok(vly_writer_open(made, false, &writer, &error), error);
+    assert_int_equal(access(made, F_OK), 0);
+    vly_writer_abandon(writer);
+    assert_int_equal(access(made, F_OK), -1);
+    /* through a link that leads nowhere yet */
+    assert_int_equal(symlink("made", leads), 0);
+    assert_ok(vly_writer_open(leads, false, &writer, &error), error);
+    assert_int_equal(access(made, F_OK), 0);
+    vly_writer_abandon(writer);
+    assert_int_equal(access(made, F_OK), -1);
+    assert_ok(vly_writer_open(leads, false, &writer, &error), error);
+    assert_ok(vly_writer_close(writer, &error), error);
+    assert_int_equal(access(made, F_OK), 0); /* empty, and there */
+    unlink(leads);
+    unlink(made);
+    unlink(path);
+}
+
 static void test_csv(void **state)
 {
     (void)state;
@@ -354,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_writer_long),
         cmocka_unit_test(test_writer_errors),
         cmocka_unit_test(test_writer_locks),
+        cmocka_unit_test(test_writer_abandon),
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_digest_log),
         cmocka_unit_test(test_digest_log_damage),

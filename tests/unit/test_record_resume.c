@@ -209,11 +209,13 @@ static void no_memory(void **state)
         left = vly_memory_fail_at(0);
         assert_int_equal(status, left == 0 ? VLY_E_NOMEM : VLY_OK);
         read_all(path, text, sizeof text);
-        assert_string_equal(text, left == 0 ? "12345" : "123");
+        assert_string_equal(text, "12345"); /* cut by the first bytes */
         if (left == 0)
             assert_int_equal(vly_memory_live(), live);
     }
     assert_ok(vly_spike_csv_close(csv, &error), error);
+    read_all(path, text, sizeof text);
+    assert_string_equal(text, "123");
     assert_int_equal(vly_memory_live(), live);
 }
 

@@ -417,9 +417,13 @@ static void locked(void **state)
     vly_stream *other = NULL;
     vly_stream_reader *reader = NULL;
     const char *path = path_of("locked.vls");
+    vly_spike_place place = {0};
     struct stat info;
     (void)state;
     assert_ok(vly_stream_open(path, &head, &stream, &error), error);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_size, 0); /* nothing is written yet */
+    assert_ok(vly_stream_flush(stream, &place, &error), error);
     assert_int_equal(vly_stream_reader_open(path, &reader, &error), VLY_E_IO);
     assert_non_null(strstr(error.message, "is being written"));
     assert_int_equal(vly_stream_open(path, &head, &other, &error), VLY_E_IO);
@@ -457,9 +461,12 @@ static void bad_input(void **state)
     assert_non_null(strstr(error.message, "not a stream"));
     if (access("/dev/full", W_OK) != 0)
         return;
-    assert_int_equal(vly_stream_open("/dev/full", &head, &stream, &error),
-                     VLY_E_IO);
+    vly_spike_place place = {0};
+    assert_ok(vly_stream_open("/dev/full", &head, &stream, &error), error);
+    assert_int_equal(vly_stream_flush(stream, &place, &error), VLY_E_IO);
     assert_non_null(strstr(error.message, "No space"));
+    vly_stream_cancel(stream);
+    assert_ok(vly_stream_close(stream, &error), error);
 }
 
 static vly_status write_one(vly_error *error)
