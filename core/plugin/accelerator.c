@@ -130,8 +130,7 @@ static const void *table_of(const vly_registry *registry, const char *id,
                             const char *interface_id)
 {
     const void *table = NULL;
-    vly_error error = VLY_ERROR_INIT;
-    if (vly_registry_interface(registry, id, interface_id, &table, &error) !=
+    if (vly_registry_interface(registry, id, interface_id, &table, NULL) !=
         VLY_OK)
         return NULL;
     return table;
