@@ -4,11 +4,9 @@
 #include "plot_figure.h"
 
 #include <cairo-svg.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -56,11 +54,18 @@ static vly_status cairo_failed(cairo_status_t why, const char *path,
 {
     if (why == CAIRO_STATUS_NO_MEMORY)
         return vly_fail_nomem(error, 0, "a picture");
-    if (why == CAIRO_STATUS_WRITE_ERROR && errno != 0)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be written: %s", path,
-                        strerror(errno));
     return vly_fail(error, VLY_E_IO, "%s: cannot be drawn: %s", path,
                     cairo_status_to_string(why));
+}
+
+/* Through our own writer, which looks at what write, fsync, close and rename
+ * say; its first failure is told when it closes. */
+static cairo_status_t put_bytes(void *context, const unsigned char *bytes,
+                                unsigned n)
+{
+    return vly_writer_bytes(context, bytes, n, NULL) == VLY_OK
+               ? CAIRO_STATUS_SUCCESS
+               : CAIRO_STATUS_WRITE_ERROR;
 }
 
 static bool ends_in(const char *text, const char *end)
@@ -87,12 +92,14 @@ vly_status plot_figure_init(plot_figure *figure, const char *path, double width,
                         path, width * scale, height * scale, side_max,
                         pixels_max / 1e6);
     figure->path = vly_format("%s", path);
-    figure->partial = vly_format("%s.%ld.partial", path, (long)getpid());
-    if (!figure->path || !figure->partial)
-        return vly_fail_nomem(error, 2 * strlen(path), "a path");
-    errno = 0;
+    if (!figure->path)
+        return vly_fail_nomem(error, strlen(path), "a path");
+    vly_status status = vly_writer_open(path, true, &figure->writer, error);
+    if (status != VLY_OK)
+        return status;
     figure->surface =
-        figure->svg ? cairo_svg_surface_create(figure->partial, width, height)
+        figure->svg ? cairo_svg_surface_create_for_stream(
+                          put_bytes, figure->writer, width, height)
                     : cairo_image_surface_create(CAIRO_FORMAT_RGB24,
                                                  (int)ceil(width * scale),
                                                  (int)ceil(height * scale));
@@ -113,21 +120,18 @@ vly_status plot_figure_init(plot_figure *figure, const char *path, double width,
 vly_status plot_figure_write(plot_figure *figure, vly_error *error)
 {
     cairo_status_t why = cairo_status(figure->cairo);
-    errno = 0;
+    vly_writer *writer = figure->writer;
     cairo_show_page(figure->cairo);
     if (why == CAIRO_STATUS_SUCCESS && !figure->svg)
-        why = cairo_surface_write_to_png(figure->surface, figure->partial);
+        why = cairo_surface_write_to_png_stream(figure->surface, put_bytes,
+                                                writer);
     cairo_surface_finish(figure->surface);
     if (why == CAIRO_STATUS_SUCCESS)
         why = cairo_surface_status(figure->surface);
-    if (why != CAIRO_STATUS_SUCCESS)
+    if (why != CAIRO_STATUS_SUCCESS && why != CAIRO_STATUS_WRITE_ERROR)
         return cairo_failed(why, figure->path, error);
-    if (rename(figure->partial, figure->path) != 0)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be written: %s",
-                        figure->path, strerror(errno));
-    vly_free(figure->partial);
-    figure->partial = NULL;
-    return VLY_OK;
+    figure->writer = NULL;
+    return vly_writer_close(writer, error);
 }
 
 void plot_figure_deinit(plot_figure *figure)
@@ -138,9 +142,7 @@ void plot_figure_deinit(plot_figure *figure)
         cairo_surface_finish(figure->surface);
         cairo_surface_destroy(figure->surface);
     }
-    if (figure->partial)
-        (void)unlink(figure->partial);
-    vly_free(figure->partial);
+    vly_writer_abandon(figure->writer);
     vly_free(figure->path);
     *figure = (plot_figure){0};
 }

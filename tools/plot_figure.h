@@ -12,6 +12,8 @@
 
 #include <volley/plugin.h>
 
+#include "record/writer.h"
+
 typedef struct plot_colour {
     double r, g, b; /* 0 to 1 */
 } plot_colour;
@@ -32,7 +34,7 @@ typedef struct plot_figure {
     double dpi; /* of a PNG, and of raster layers in an SVG */
     bool svg;
     char *path;
-    char *partial; /* written first, then renamed */
+    vly_writer *writer; /* of a file that takes path's place at the end */
 } plot_figure;
 
 /* The format is the path's ending, .png or .svg.
