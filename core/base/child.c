@@ -66,7 +66,7 @@ vly_status vly_child_start(vly_child *child, const char *name,
     if (child->process > 0)
         return VLY_OK;
     close(ends[0]);
-    return vly_fail(error, VLY_E_IO, "%.300s: no process for HDF5: %s", name,
+    return vly_fail(error, VLY_E_NOMEM, "%.300s: no process for HDF5: %s", name,
                     strerror(why));
 }
 
