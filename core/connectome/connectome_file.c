@@ -66,21 +66,25 @@ static bool write_image(int file, const vly_image *image, void *buffer)
     return write_zeros(file, image->header.file_bytes - at);
 }
 
-/* The entry of the folder is only safe on disk once the folder is synced. */
-static void folder_sync(const char *path)
+/* The entry of the folder is only safe on disk once the folder is synced. A
+ * folder that may not be read, and a file system that knows no fsync of one,
+ * lose no byte. */
+static bool folder_sync(const char *path)
 {
+    bool synced = true;
     char *folder = vly_strdup(path);
     if (!folder)
-        return;
+        return true;
     char *slash = strrchr(folder, '/');
     if (slash)
         slash[slash == folder ? 1 : 0] = 0;
     int file = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (file >= 0) {
-        fsync(file);
+        synced = fsync(file) == 0 || errno == EINVAL || errno == EROFS;
         close(file);
     }
     vly_free(folder);
+    return synced;
 }
 
 static vly_status fail_io(vly_error *error, const char *path, const char *what)
@@ -112,8 +116,8 @@ static vly_status save_image(const vly_image *image, const char *path,
         status = fail_io(error, path, "rename the temporary file");
     if (status != VLY_OK)
         unlink(temporary);
-    else
-        folder_sync(path);
+    else if (!folder_sync(path))
+        status = fail_io(error, path, "sync its folder");
 out:
     vly_free(buffer);
     return status;

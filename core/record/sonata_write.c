@@ -34,6 +34,7 @@ typedef struct writing {
 
 typedef struct reason {
     char text[200];
+    bool system; /* it is errno's */
     bool memory;
 } reason;
 
@@ -47,23 +48,25 @@ static herr_t keep_reason(unsigned n, const H5E_error2_t *entry, void *arg)
         /* "file write failed: ... errno = 28, error message = 'No space ..." */
         snprintf(why->text, sizeof why->text, "%s", found + strlen(marker));
         why->text[strcspn(why->text, "'")] = '\0';
-        why->memory = false;
+        why->system = true;
     } else if (n == 0 || why->text[0] == '\0') {
         snprintf(why->text, sizeof why->text, "%.190s", entry->desc);
-        why->memory =
-            entry->maj_num == H5E_RESOURCE && entry->min_num == H5E_NOSPACE;
     }
+    why->memory = why->memory || entry->min_num == H5E_NOSPACE ||
+                  strstr(entry->desc, "alloc") != NULL;
     return found != NULL;
 }
 
+/* A stack that is empty had no memory for what it would say. */
 vly_status vly_sonata_reason(char *text, uint32_t n)
 {
-    reason why = {"", false};
+    reason why = {"", false, false};
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_reason, &why);
     H5Eclear2(H5E_DEFAULT);
     snprintf(text, n, "%s",
              why.text[0] != '\0' ? why.text : "HDF5 gave no reason");
-    return why.memory ? VLY_E_NOMEM : VLY_E_IO;
+    return !why.system && (why.memory || why.text[0] == '\0') ? VLY_E_NOMEM
+                                                              : VLY_E_IO;
 }
 
 static bool fail(writing *w)

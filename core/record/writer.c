@@ -279,6 +279,20 @@ static void find_vanished(vly_writer *writer)
              writer->path);
 }
 
+/* A file that takes another one's place has every byte that was written. */
+static void count_bytes(vly_writer *writer)
+{
+    struct stat info;
+    if (writer->temporary == NULL || writer->failure.status != VLY_OK)
+        return;
+    if (fstat(writer->fd, &info) != 0)
+        fail(writer, errno);
+    else if ((uint64_t)info.st_size != writer->n_bytes)
+        vly_fail(&writer->failure, VLY_E_IO,
+                 "%s: cannot be written: it has %" PRIu64 " bytes of %" PRIu64,
+                 writer->path, (uint64_t)info.st_size, writer->n_bytes);
+}
+
 static void close_file(vly_writer *writer)
 {
     if (writer->standard)
@@ -288,6 +302,7 @@ static void close_file(vly_writer *writer)
     if (writer->temporary != NULL && writer->failure.status == VLY_OK &&
         fsync(writer->fd) != 0 && errno != EINVAL && errno != EROFS)
         fail(writer, errno);
+    count_bytes(writer);
     if (close(writer->fd) != 0 && errno != EINTR &&
         writer->failure.status == VLY_OK)
         fail(writer, errno);
