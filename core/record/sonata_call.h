@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the process that needs a SONATA file asks of the one that writes it: a
  * call over a socket with its bytes behind it, and an answer over a pipe. HDF5
- * 1.10 dies of a NULL that malloc returns (H5FL, H5C): it dies in a process of
- * its own, and the one that asks still has everything.
+ * 1.10 may die of a NULL that malloc returns (H5E__get_stack, where it notes
+ * errors, does not look at it): it dies in a process of its own, and
+ * the one that asks still has everything.
  */
 #ifndef VOLLEY_RECORD_SONATA_CALL_H
 #define VOLLEY_RECORD_SONATA_CALL_H
@@ -81,6 +82,9 @@ typedef struct vly_sonata_check {
 void vly_sonata_check_file(void *context, int out);
 
 #ifdef VLY_HAVE_HDF5
+/* At the begin of such a process: HDF5 prints nothing, and does nothing when it
+ * ends. */
+void vly_sonata_begin(void);
 /* Of HDF5's failure: its sentence in text; E_NOMEM or E_IO. */
 vly_status vly_sonata_reason(char *text, uint32_t n);
 #endif

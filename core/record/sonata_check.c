@@ -170,8 +170,7 @@ void vly_sonata_check_file(void *context, int out)
     const vly_sonata_check *check = context;
     checking c = {.answer = {.status = VLY_OK}};
     bool good = true;
-    H5dont_atexit();
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    vly_sonata_begin();
     hid_t file = H5Fopen(check->path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (file < 0) {
         char why[200];

@@ -57,6 +57,12 @@ static herr_t keep_reason(unsigned n, const H5E_error2_t *entry, void *arg)
     return found != NULL;
 }
 
+void vly_sonata_begin(void)
+{
+    H5dont_atexit();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
 /* A stack that is empty had no memory for what it would say. */
 vly_status vly_sonata_reason(char *text, uint32_t n)
 {
@@ -318,8 +324,7 @@ void vly_sonata_write_calls(void *context, int out)
     vly_sonata_call call;
     take_time();
     close(ends->asker);
-    H5dont_atexit();
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    vly_sonata_begin();
     while (vly_child_receive(&asker, &call, sizeof call)) {
         w.answer = (vly_sonata_answer){.status = VLY_OK, .id = -1};
         if (!take_bytes(&w, &asker, call.n_bytes))
