@@ -351,3 +351,22 @@ vly_status vly_writer_save(const char *path, const void *bytes, size_t n,
     }
     return vly_writer_close(writer, error);
 }
+
+vly_status vly_writer_sync_folder(const char *path, vly_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    const int n = slash == NULL ? 1 : slash == path ? 1 : (int)(slash - path);
+    char *folder = vly_format("%.*s", n, slash == NULL ? "." : path);
+    if (folder == NULL)
+        return vly_fail_nomem(error, strlen(path), "a file name");
+    vly_status status = VLY_OK;
+    const int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* who may not read a folder cannot sync it, and loses no byte of now */
+    if (file >= 0 && fsync(file) != 0 && errno != EINVAL && errno != EROFS)
+        status = vly_fail(error, VLY_E_IO, "%s: cannot be synced: %s", folder,
+                          strerror(errno));
+    if (file >= 0)
+        close(file);
+    vly_free(folder);
+    return status;
+}

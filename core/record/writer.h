@@ -53,4 +53,9 @@ void vly_writer_abandon(vly_writer *writer);
 vly_status vly_writer_save(const char *path, const void *bytes, size_t n,
                            vly_error *error);
 
+/* The folder of a file: only then its name is safe on the disk, also where
+ * something else is removed after it. A file system that cannot is no error.
+ * Errors  E_IO, E_NOMEM */
+vly_status vly_writer_sync_folder(const char *path, vly_error *error);
+
 #endif

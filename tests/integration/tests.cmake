@@ -236,7 +236,7 @@ endforeach()
 
 # one call that fails: the first ones of each kind, and each one in every way
 if(TARGET fault_library)
-    foreach(part run sonata files threads)
+    foreach(part run sonata files threads limits)
         foreach(all "" all)
             set(name test_command_faults_${part})
             set(labels integration)
