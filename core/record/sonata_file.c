@@ -21,7 +21,7 @@
 #include "base/memory.h"
 #include "record/sonata_call.h"
 
-enum { LIST_ROWS = 1 << 16, ATTRIBUTE_BYTES = 512 };
+enum { LIST_ROWS = 1 << 16 };
 
 struct vly_sonata_file {
     char *path;   /* as given */
@@ -88,6 +88,17 @@ static int stop(vly_sonata_file *file, bool at_once)
     return vly_child_stop(&file->child, at_once);
 }
 
+static vly_status judge(vly_sonata_file *file, vly_sonata_answer *answer,
+                        vly_error *error)
+{
+    const bool memory = answer->status == VLY_E_NOMEM;
+    answer->text[sizeof answer->text - 1] = '\0';
+    return answer->status == VLY_OK
+               ? VLY_OK
+               : fail(file, memory ? VLY_E_NOMEM : VLY_E_IO, answer->text,
+                      error);
+}
+
 /* call->n_bytes from two pieces. */
 static vly_status ask(vly_sonata_file *file, const vly_sonata_call *call,
                       const void *first, uint64_t n_first, const void *second,
@@ -100,12 +111,7 @@ static vly_status ask(vly_sonata_file *file, const vly_sonata_call *call,
         !send_bytes(file->calls, second, call->n_bytes - n_first) ||
         !vly_child_receive(&file->child, answer, sizeof *answer))
         return broke_down(file, stop(file, false), error);
-    answer->text[sizeof answer->text - 1] = '\0';
-    return answer->status == VLY_OK
-               ? VLY_OK
-               : fail(file,
-                      answer->status == VLY_E_NOMEM ? VLY_E_NOMEM : VLY_E_IO,
-                      answer->text, error);
+    return judge(file, answer, error);
 }
 
 static vly_status ask_names(vly_sonata_file *file, vly_sonata_call call,
@@ -144,10 +150,9 @@ static vly_status add_entry(vly_sonata_file *file, const char *place,
 {
     if (file->n_entries == file->n_room) {
         const uint32_t room = file->n_room + 64;
-        vly_sonata_entry *grown =
-            vly_realloc(file->entries, room, sizeof *grown);
+        void *grown = vly_realloc(file->entries, room, sizeof *file->entries);
         if (grown == NULL)
-            return vly_fail_nomem(error, room * sizeof *grown,
+            return vly_fail_nomem(error, room * sizeof *file->entries,
                                   "what a SONATA file has");
         file->entries = grown;
         file->n_room = room;
@@ -160,11 +165,6 @@ static vly_status add_entry(vly_sonata_file *file, const char *place,
     return VLY_OK;
 }
 
-static void work_check(void *context, int out)
-{
-    vly_sonata_check_file(context, out);
-}
-
 /* By a process of its own: this one, and the one that wrote, may have in memory
  * what the file has not. */
 static vly_status read_back(vly_sonata_file *file, vly_error *error)
@@ -172,20 +172,15 @@ static vly_status read_back(vly_sonata_file *file, vly_error *error)
     vly_sonata_check check = {file->temporary, file->entries, file->n_entries};
     vly_sonata_answer answer;
     vly_child child;
-    vly_status status =
-        vly_child_start(&child, file->path, work_check, &check, error);
+    vly_status status = vly_child_start(&child, file->path,
+                                        vly_sonata_check_file, &check, error);
     if (status != VLY_OK)
         return status;
     const bool got = vly_child_receive(&child, &answer, sizeof answer);
     const int end = vly_child_stop(&child, got);
     if (!got)
         return broke_down(file, end, error);
-    answer.text[sizeof answer.text - 1] = '\0';
-    return answer.status == VLY_OK
-               ? VLY_OK
-               : fail(file,
-                      answer.status == VLY_E_NOMEM ? VLY_E_NOMEM : VLY_E_IO,
-                      answer.text, error);
+    return judge(file, &answer, error);
 }
 
 /* ---- the file ---------------------------------------------------------- */
@@ -427,14 +422,13 @@ vly_status vly_sonata_append(vly_sonata_file *file, vly_sonata_set *set,
     vly_sonata_answer answer;
     if (call.n_bytes == 0)
         return VLY_OK;
-    vly_status status =
-        ask(file, &call, values, call.n_bytes, NULL, &answer, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(ask(file, &call, values, call.n_bytes, NULL, &answer, error));
     entry->sum +=
         vly_sonata_sum(set->n_rows * columns, values, n * columns, size);
     set->n_rows += n;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_sonata_set_close(vly_sonata_file *file, vly_sonata_set *set,
@@ -500,10 +494,7 @@ vly_status vly_sonata_alias(vly_sonata_file *file,
 out:
     return status;
 }
-
 #else
-
-/* ISO C wants a declaration in every file. */
-typedef int vly_sonata_none;
+typedef int vly_sonata_none; /* ISO C wants a declaration in every file */
 
 #endif
