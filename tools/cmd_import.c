@@ -13,6 +13,7 @@
 #include "base/reading.h"
 #include "feagi_genome.h"
 #include "genome/genome.h"
+#include "json_reader.h"
 #include "output_apart.h"
 #include "record/writer.h"
 #include "setup.h"
@@ -38,7 +39,7 @@ static vly_status read_text(const char *path, char **text, size_t *n,
     if (status != VLY_OK)
         return status;
     status = vly_reading_whole(file, path, "a FEAGI genome",
-                               FEAGI_FILE_BYTES_MAX, text, n, error);
+                               JSON_FILE_BYTES_MAX, text, n, error);
     if (!input)
         fclose(file);
     return status;

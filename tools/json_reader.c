@@ -18,7 +18,6 @@
 
 #include "json_reader.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -26,6 +25,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
 
 /* ---- memory ------------------------------------------------------------- */
 
@@ -219,37 +219,16 @@ vly_status json_parse(const char *text, const char *name, json_value *value,
     return json_parse_bytes(text, strlen(text), name, value, error);
 }
 
-static vly_status read_text(FILE *file, const char *path, char **text,
-                            size_t *n, vly_error *error)
-{
-    size_t room = 1 << 15;
-    char *out = NULL;
-    *n = 0;
-    do {
-        room *= 2;
-        char *grown = vly_realloc(out, room, 1);
-        if (grown == NULL) {
-            vly_free(out);
-            return vly_fail_nomem(error, room, path);
-        }
-        out = grown;
-        *n += fread(out + *n, 1, room - *n, file);
-    } while (*n == room && room <= JSON_FILE_BYTES_MAX);
-    *text = out;
-    return ferror(file) ? vly_fail(error, VLY_E_IO, "%s: cannot be read: %s",
-                                   path, strerror(errno))
-                        : VLY_OK;
-}
-
 vly_status json_load(const char *path, json_value *value, vly_error *error)
 {
     char *text = NULL;
     size_t n = 0;
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
-                        strerror(errno));
-    vly_status status = read_text(file, path, &text, &n, error);
+    FILE *file = NULL;
+    vly_status status = vly_reading_open(path, VLY_READ_STREAM, &file, error);
+    if (status != VLY_OK)
+        return status;
+    status = vly_reading_whole(file, path, "a file of JSON",
+                               JSON_FILE_BYTES_MAX, &text, &n, error);
     fclose(file);
     if (status == VLY_OK)
         status = json_parse_bytes(text, n, path, value, error);
