@@ -131,9 +131,10 @@ static void print_pairs(const vly_genome *genome, const vly_connectome *built)
         weight_text(pair, weight, sizeof weight);
         delay_text(pair, delay, sizeof delay);
         bool exact = check_pair_exact(pair) || built != NULL;
-        uint64_t n = built != NULL
-                         ? built_synapses(built, i)
-                         : vly_count_of(check_pair_synapses(genome, pair) + 0.5);
+        uint64_t n =
+            built != NULL
+                ? built_synapses(built, i)
+                : vly_count_of(check_pair_synapses(genome, pair) + 0.5);
         tool_print(pair_format, pair->map, between, vly_rule_names[pair->rule],
                    exact ? "" : "~", exact ? 16 : 15, tool_thousands(n), weight,
                    delay);

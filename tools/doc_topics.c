@@ -142,7 +142,13 @@ static const doc_topic topics[] = {
      "delay_* of\na map may be matrices: a row for each area of to, a column "
      "for each of from; one\nrow stands for all, and so does one column.\n"
      "except = [{ from = \"E\", to = \"I\", p = 0.2 }, ...] gives some pairs "
-     "another value,\na later one some of an earlier one's.\n",
+     "another value,\na later one some of an earlier one's.\n"
+     "A weight is stored in 16 bits. Where maps of one port, or the weights of "
+     "one law, are\nof many sizes, each map has a unit of its own, up to 2^12 "
+     "times finer than another's.\nA weight that is off by more than 1% all "
+     "the "
+     "same is told in a note and in the\nsummary; `volley check` prints the "
+     "worst rounding.\n",
      NULL},
     {"glob", "areas by name: \"*\", \"L4/?\"",
      "Where a key takes areas: a name, a glob (* any letters, ? one) or a list "

@@ -18,8 +18,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/transfer.h"
 #include "base/thread.h"
+#include "base/transfer.h"
 #include "checkpoint/checkpoint_format.h"
 
 /* The state of the microcircuit (a tenth, 94 KB) becomes as small at level 1 as
@@ -268,10 +268,9 @@ static bool read_frame(const frame_work *work, frame_worker *worker,
     const vly_checkpoint_frame *known = &work->known[frame];
     unsigned char *to = worker->buffer;
     for (size_t at = 0; at < known->stored_bytes;) {
-        ssize_t done =
-            vly_transfer_read_at(work->file, to + at,
-                                 (size_t)known->stored_bytes - at,
-                                 known->offset + at);
+        ssize_t done = vly_transfer_read_at(work->file, to + at,
+                                            (size_t)known->stored_bytes - at,
+                                            known->offset + at);
         if (done < 0 && errno == EINTR)
             continue;
         if (done < 0)

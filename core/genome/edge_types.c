@@ -39,6 +39,7 @@ static vly_status find_columns(types_reader *reader)
         return vly_csv_fail(csv, csv->n_fields,
                             "no column edge_type_id, wanted SONATA's edge "
                             "types: columns that blanks part");
+    csv->is_ours = true; /* a table of edge types, so messages may quote it */
     for (int k = 0; k < VLY_EDGE_TYPE_VALUES; k++)
         reader->columns[k] = vly_csv_column(csv, names[k]);
     for (uint32_t i = 0; i < csv->n_fields; i++) {

@@ -4,6 +4,8 @@
  */
 #include "test_genome_text.h"
 
+#include "spike_list.h"
+
 #define HEAD                                                                   \
     "format = 1\n[run]\ndt_ms = 1\nbursts = 5\n"                               \
     "[area.A]\nmodel = \"lif_psc_delta\"\nvoxels = [10, 4, 1]\n"               \
@@ -64,8 +66,9 @@ static void periods_off_the_grid(void **state)
     vly_genome *genome = genome_of(text);
     assert_int_equal(genome->stimuli[0].n_spikes, 4);
     static const uint64_t begins[] = {0, 333, 667, 1000};
+    const spike_list *spikes = spike_list_of(genome, &genome->stimuli[0]);
     for (int k = 0; k < 4; k++)
-        assert_int_equal(genome->stimuli[0].bursts[k], begins[k]);
+        assert_int_equal(spikes->bursts[k], begins[k]);
     vly_genome_destroy(genome);
     snprintf(text, sizeof(text), "%s33.3\n", train);
     assert_notes(text, 0, NULL);

@@ -114,4 +114,14 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_end),
     cmocka_unit_test(every_end_with_handlers),
 };
-VLY_TEST_MAIN(tests)
+
+/* What is read is there; nothing of it is looked at. */
+int main(void)
+{
+    FILE *file = fopen("any.h5", "w");
+    int status = 1;
+    if (file != NULL && fclose(file) == 0)
+        status = cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    (void)remove("any.h5");
+    return status;
+}
