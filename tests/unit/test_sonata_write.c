@@ -16,9 +16,11 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "record/sonata_file.h"
 
 static enum { GOOD, DIES, KILLED, CLOSES_BADLY, DROPS, CHANGES, CUTS } way;
+static const char temporary[] = "x.h5" VLY_TEMPORARY_SUFFIX;
 
 static void *next(const char *name)
 {
@@ -72,11 +74,8 @@ static vly_status write_file(vly_error *error)
     vly_sonata_set set = {.id = -1};
     vly_status status = VLY_OK;
     VLY_TRY(vly_sonata_open("x.h5", "spikes", &file, error));
-    if (way == CUTS) {
-        char name[64];
-        snprintf(name, sizeof name, "x.h5.%ld.tmp", (long)getpid());
-        assert_int_equal(symlink(name, "x.tmp.link"), 0);
-    }
+    if (way == CUTS)
+        assert_int_equal(symlink(temporary, "x.tmp.link"), 0);
     VLY_TRY(vly_sonata_population(file, "spikes", "V1/E", &group, error));
     VLY_TRY(vly_sonata_sorting(file, &group, error));
     VLY_TRY(vly_sonata_set_open(file, &group, "timestamps", VLY_SONATA_F64, 3,
@@ -95,7 +94,6 @@ out:
 
 static void ends(int how, vly_status wanted, const char *message)
 {
-    char name[64];
     vly_error error = VLY_ERROR_INIT;
     const uint64_t before = vly_memory_live();
     way = how;
@@ -107,8 +105,7 @@ static void ends(int how, vly_status wanted, const char *message)
     if (message != NULL)
         assert_string_equal(error.message, message);
     assert_true(vly_memory_live() == before);
-    snprintf(name, sizeof name, "x.h5.%ld.tmp", (long)getpid());
-    assert_int_not_equal(access(name, F_OK), 0);
+    assert_int_not_equal(access(temporary, F_OK), 0);
     assert_int_equal(access("x.h5", F_OK) == 0, wanted == VLY_OK);
     (void)unlink("x.h5");
     errno = 0; /* no process is left */
