@@ -154,13 +154,11 @@ static vly_status open_folder(sweep_plan *plan, vly_error *error)
         VLY_TRY(vly_fail_nomem(error, 4096, "a file name"));
     VLY_TRY(run_folder_open(plan->folder, access(own, F_OK) == 0, &plan->lock,
                             error));
-    bool made = mkdir(points, 0777) == 0;
-    if (!made && errno != EEXIST)
+    /* first: without it a second call is refused where anything else is */
+    VLY_TRY(save_description(plan, own, error));
+    if (mkdir(points, 0777) != 0 && errno != EEXIST)
         VLY_TRY(vly_fail(error, VLY_E_IO, "%s: the folder cannot be made: %s",
                          points, strerror(errno)));
-    status = save_description(plan, own, error);
-    if (status != VLY_OK && made)
-        rmdir(points);
 out:
     vly_free(own);
     vly_free(points);

@@ -4,11 +4,9 @@
 #include "plot_figure.h"
 
 #include <cairo-svg.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -57,11 +55,18 @@ static vly_status cairo_failed(cairo_status_t why, const char *path,
 {
     if (why == CAIRO_STATUS_NO_MEMORY)
         return vly_fail_nomem(error, 0, "a picture");
-    if (why == CAIRO_STATUS_WRITE_ERROR && errno != 0)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be written: %s", path,
-                        strerror(errno));
     return vly_fail(error, VLY_E_IO, "%s: cannot be drawn: %s", path,
                     cairo_status_to_string(why));
+}
+
+/* Through our own writer, which looks at what write, fsync, close and rename
+ * say; its first failure is told when it closes. */
+static cairo_status_t put_bytes(void *context, const unsigned char *bytes,
+                                unsigned n)
+{
+    return vly_writer_bytes(context, bytes, n, NULL) == VLY_OK
+               ? CAIRO_STATUS_SUCCESS
+               : CAIRO_STATUS_WRITE_ERROR;
 }
 
 static bool ends_in(const char *text, const char *end)
@@ -90,18 +95,15 @@ vly_status plot_figure_init(plot_figure *figure, const char *path, double width,
     figure->path = vly_format("%s", path);
     if (!figure->path)
         return vly_fail_nomem(error, strlen(path), "a path");
-    vly_status status =
-        vly_temporary_open(path, path, &figure->temporary, error);
+    vly_status status = vly_writer_open(path, true, &figure->writer, error);
     if (status != VLY_OK)
         return status;
-    figure->opened = true;
-    errno = 0;
     figure->surface =
-        figure->svg
-            ? cairo_svg_surface_create(figure->temporary.path, width, height)
-            : cairo_image_surface_create(CAIRO_FORMAT_RGB24,
-                                         (int)ceil(width * scale),
-                                         (int)ceil(height * scale));
+        figure->svg ? cairo_svg_surface_create_for_stream(
+                          put_bytes, figure->writer, width, height)
+                    : cairo_image_surface_create(CAIRO_FORMAT_RGB24,
+                                                 (int)ceil(width * scale),
+                                                 (int)ceil(height * scale));
     figure->cairo = cairo_create(figure->surface);
     if (cairo_status(figure->cairo) != CAIRO_STATUS_SUCCESS)
         return cairo_failed(cairo_status(figure->cairo), path, error);
@@ -119,18 +121,18 @@ vly_status plot_figure_init(plot_figure *figure, const char *path, double width,
 vly_status plot_figure_write(plot_figure *figure, vly_error *error)
 {
     cairo_status_t why = cairo_status(figure->cairo);
-    errno = 0;
+    vly_writer *writer = figure->writer;
     cairo_show_page(figure->cairo);
     if (why == CAIRO_STATUS_SUCCESS && !figure->svg)
-        why =
-            cairo_surface_write_to_png(figure->surface, figure->temporary.path);
+        why = cairo_surface_write_to_png_stream(figure->surface, put_bytes,
+                                                writer);
     cairo_surface_finish(figure->surface);
     if (why == CAIRO_STATUS_SUCCESS)
         why = cairo_surface_status(figure->surface);
-    if (why != CAIRO_STATUS_SUCCESS)
+    if (why != CAIRO_STATUS_SUCCESS && why != CAIRO_STATUS_WRITE_ERROR)
         return cairo_failed(why, figure->path, error);
-    figure->opened = false;
-    return vly_temporary_keep(&figure->temporary, figure->path, error);
+    figure->writer = NULL;
+    return vly_writer_close(writer, error);
 }
 
 void plot_figure_deinit(plot_figure *figure)
@@ -141,8 +143,7 @@ void plot_figure_deinit(plot_figure *figure)
         cairo_surface_finish(figure->surface);
         cairo_surface_destroy(figure->surface);
     }
-    if (figure->opened)
-        vly_temporary_drop(&figure->temporary);
+    vly_writer_abandon(figure->writer);
     vly_free(figure->path);
     *figure = (plot_figure){0};
 }

@@ -12,7 +12,7 @@
 
 #include <volley/plugin.h>
 
-#include "base/temporary.h"
+#include "record/writer.h"
 
 typedef struct plot_colour {
     double r, g, b; /* 0 to 1 */
@@ -34,8 +34,7 @@ typedef struct plot_figure {
     double dpi; /* of a PNG, and of raster layers in an SVG */
     bool svg;
     char *path;
-    vly_temporary temporary; /* written first, then renamed */
-    bool opened;             /* temporary is */
+    vly_writer *writer; /* of a file that takes path's place at the end */
 } plot_figure;
 
 /* The format is the path's ending, .png or .svg.

@@ -393,21 +393,12 @@ static vly_status listen_somewhere(const run_plan *plan,
     return control_listen(path, listener, error);
 }
 
-vly_status run_control_open(run_job *job, vly_error *error)
+static vly_status open_control(run_job *job, vly_error *error)
 {
-    const run_plan *plan = &job->plan;
     control_listener listener;
-    vly_error why = VLY_ERROR_INIT;
-    if (is_off(plan))
-        return VLY_OK;
-    vly_status status = listen_somewhere(plan, &listener, &why);
-    if (status != VLY_OK && plan->control[0] == '\0') {
-        if (!plan->quiet)
-            tool_message("this run cannot be controlled: %s", why.message);
-        return VLY_OK;
-    }
+    vly_status status = listen_somewhere(&job->plan, &listener, error);
     if (status != VLY_OK)
-        return vly_fail(error, status, "--control: %s", why.message);
+        return status;
     run_control *made = vly_calloc(1, sizeof *made);
     if (made == NULL) {
         control_unlisten(&listener);
@@ -427,6 +418,23 @@ vly_status run_control_open(run_job *job, vly_error *error)
     if (status != VLY_OK)
         run_control_close(job);
     return status;
+}
+
+/* What was not asked for, the run gets along without. */
+vly_status run_control_open(run_job *job, vly_error *error)
+{
+    const run_plan *plan = &job->plan;
+    vly_error why = VLY_ERROR_INIT;
+    if (is_off(plan))
+        return VLY_OK;
+    vly_status status = open_control(job, &why);
+    if (status == VLY_OK)
+        return VLY_OK;
+    if (plan->control[0] != '\0')
+        return vly_fail(error, status, "--control: %s", why.message);
+    if (!plan->quiet)
+        tool_message("this run cannot be controlled: %s", why.message);
+    return VLY_OK;
 }
 
 void run_control_close(run_job *job)

@@ -51,22 +51,6 @@ bool run_monitor_wanted(void)
 
 /* ---- the model ----------------------------------------------------------- */
 
-static vly_status check_actions(const run_job *job, vly_error *error)
-{
-    const uint32_t actions = job->plan.monitor.actions;
-    const char *control = job->plan.control;
-    if (actions & RUN_MONITOR_CHECKPOINT && !job->plan.checkpoint.path)
-        return vly_fail(error, VLY_E_INVALID,
-                        "--on-anomaly checkpoint without --checkpoint FILE, "
-                        "wanted both");
-    if (actions & RUN_MONITOR_PAUSE &&
-        (!control || strcmp(control, "off") == 0))
-        return vly_fail(error, VLY_E_INVALID,
-                        "--on-anomaly pause with --control off: nobody could "
-                        "resume the run");
-    return VLY_OK;
-}
-
 /* The model that ships: beside an installed command, or in the source tree. */
 static vly_status find_shipped(char *path, size_t capacity, vly_error *error)
 {
@@ -107,13 +91,26 @@ out:
     return status;
 }
 
+/* A model or a device by name: then it is that one, or an error. */
+static bool is_asked_for(const run_monitor_plan *plan)
+{
+    return plan->model || plan->device_given;
+}
+
+static void go_on_without(run_monitor *monitor, const vly_error *why)
+{
+    monitor->figures.watched.failure = *why;
+    tool_message("the run goes on without the monitor: %s", why->message);
+}
+
 vly_status run_monitor_load(run_job *job, vly_error *error)
 {
     const run_monitor_plan *plan = &job->plan.monitor;
     vly_error why = VLY_ERROR_INIT;
     if (!plan->wanted)
         return VLY_OK;
-    vly_status status = check_actions(job, error);
+    vly_status status = run_monitor_actions(
+        plan, job->plan.checkpoint.path != NULL, job->plan.control, error);
     if (status != VLY_OK)
         return status;
     run_monitor *made = vly_calloc(1, sizeof *made);
@@ -127,12 +124,11 @@ vly_status run_monitor_load(run_job *job, vly_error *error)
     status = load(job, made, &why);
     if (status == VLY_OK)
         return VLY_OK;
-    if (plan->model || plan->device_given) {
+    if (is_asked_for(plan)) {
         *error = why;
         return status;
     }
-    made->figures.watched.failure = why;
-    tool_message("the run goes on without the monitor: %s", why.message);
+    go_on_without(made, &why);
     return VLY_OK;
 }
 
@@ -258,13 +254,11 @@ static vly_status open_file(run_job *job, vly_error *error)
     return status;
 }
 
-vly_status run_monitor_open(run_job *job, vly_error *error)
+static vly_status begin(run_job *job, vly_error *error)
 {
     run_monitor *monitor = job->monitor;
     const run_monitor_plan *plan = &job->plan.monitor;
     vly_status status = VLY_OK;
-    if (!monitor || !monitor->rwkv)
-        return VLY_OK;
     const bool on_host = vly_watcher_rwkv_on_host(monitor->rwkv);
     const vly_gate_options gate = {
         .exclusive = !on_host && shares_device(job, plan->device),
@@ -299,6 +293,38 @@ vly_status run_monitor_open(run_job *job, vly_error *error)
     pthread_mutex_unlock(&monitor->ends);
 out:
     return status;
+}
+
+/* The model goes too: figures are those of a monitor that never was. */
+static void drop(run_monitor *monitor)
+{
+    vly_writer_abandon(monitor->alarm.writer);
+    monitor->alarm.writer = NULL;
+    watch_devices_close(monitor->devices);
+    monitor->devices = NULL;
+    vly_gate_destroy(monitor->gate);
+    monitor->gate = NULL;
+    vly_watcher_rwkv_close(monitor->rwkv);
+    monitor->rwkv = NULL;
+}
+
+vly_status run_monitor_open(run_job *job, vly_error *error)
+{
+    run_monitor *monitor = job->monitor;
+    vly_error why = VLY_ERROR_INIT;
+    if (!monitor || !monitor->rwkv)
+        return VLY_OK;
+    vly_status status = begin(job, &why);
+    if (status == VLY_OK)
+        return VLY_OK;
+    /* memory, threads: without it the run gets along; its file is the run's */
+    if (status == VLY_E_IO || is_asked_for(&job->plan.monitor)) {
+        *error = why;
+        return status;
+    }
+    drop(monitor);
+    go_on_without(monitor, &why);
+    return VLY_OK;
 }
 
 vly_status run_monitor_begin(run_job *job, vly_error *error)
@@ -394,10 +420,7 @@ void run_monitor_deinit(run_job *job)
     if (!monitor)
         return;
     (void)run_monitor_close(job, NULL);
-    vly_writer_abandon(monitor->alarm.writer);
-    watch_devices_close(monitor->devices);
-    vly_gate_destroy(monitor->gate);
-    vly_watcher_rwkv_close(monitor->rwkv);
+    drop(monitor);
     pthread_mutex_destroy(&monitor->ends);
     vly_free(monitor);
     job->monitor = NULL;

@@ -76,11 +76,15 @@ typedef struct run_monitor_plan {
 /* Errors  E_INVALID an action that is none; an option without --monitor */
 vly_status run_monitor_read(const tool_args *args, run_monitor_plan *plan,
                             vly_error *error);
+/* Errors  E_INVALID actions that this run cannot do; control: --control */
+vly_status run_monitor_actions(const run_monitor_plan *plan, bool checkpoints,
+                               const char *control, vly_error *error);
 /* Loads the model, before anything is built. A model that was not asked for by
  * name and cannot be had is told, and the run goes on without.
  * Errors  those of the model; E_INVALID actions that cannot be done */
 vly_status run_monitor_load(struct run_job *job, vly_error *error);
-/* Begins to watch: the ring and the files of the run are open. */
+/* Begins to watch: the ring and the files of the run are open. Where memory or
+ * threads are missing it is told, and the run goes on without, as above. */
 vly_status run_monitor_open(struct run_job *job, vly_error *error);
 
 /* monitor.jsonl is begun: nothing can refuse the run any more. */

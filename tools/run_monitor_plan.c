@@ -70,3 +70,18 @@ vly_status run_monitor_read(const tool_args *args, run_monitor_plan *plan,
     }
     return VLY_OK;
 }
+
+vly_status run_monitor_actions(const run_monitor_plan *plan, bool checkpoints,
+                               const char *control, vly_error *error)
+{
+    if (plan->actions & RUN_MONITOR_CHECKPOINT && !checkpoints)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--on-anomaly checkpoint without --checkpoint FILE, "
+                        "wanted both");
+    if (plan->actions & RUN_MONITOR_PAUSE &&
+        (!control || strcmp(control, "off") == 0))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--on-anomaly pause with --control off: nobody could "
+                        "resume the run");
+    return VLY_OK;
+}

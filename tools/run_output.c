@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "base/thread.h"
 #include "connectome/connectome_digest.h"
 #include "run_job.h"
@@ -363,8 +364,10 @@ vly_status run_output_export(run_job *job, vly_error *error)
     output->n_frames = counts.tail.n_frames;
     output->export_s = (double)(vly_clock_ns() - begin) * 1e-9;
     /* a checkpoint goes on in the stream */
-    if (job->plan.checkpoint.path == NULL)
+    if (job->plan.checkpoint.path == NULL) {
+        VLY_TRY(vly_folder_sync(output->growing, &why));
         unlink(output->growing);
+    }
 out:
     vly_export_counts_deinit(&counts);
     vly_stream_reader_close(reader);

@@ -7,6 +7,7 @@
  * each of its messages is logged, and after one every call fails.
  */
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,11 +98,28 @@ static vly_status create(vly_error *error)
                             error);
 }
 
+/* The loader opens every driver that is installed. Where memory runs out in
+ * that (ulimit -v), constructors of C++ libraries in them end the process,
+ * through the loader and dlopen, whose locks nobody would release after an
+ * exception. Mesa's with LLVM 15 takes 230 MB of addresses. */
+static bool is_room(void)
+{
+    static const size_t driver_bytes = (size_t)512 << 20;
+    void *room = malloc(driver_bytes); /* never touched: addresses only */
+    const bool there = room != NULL;
+    free(room);
+    return there;
+}
+
 vly_status vly_vulkan_instance(VkInstance *instance, vly_error *error)
 {
     vly_status status = VLY_OK;
     pthread_mutex_lock(&lock);
-    if (made == VK_NULL_HANDLE && volkInitialize() != VK_SUCCESS)
+    if (made == VK_NULL_HANDLE && !is_room())
+        status = vly_common_fail(error, VLY_E_NOMEM,
+                                 "out of memory: Vulkan drivers are not loaded "
+                                 "with less than 512 MiB of addresses");
+    else if (made == VK_NULL_HANDLE && volkInitialize() != VK_SUCCESS)
         status = vly_common_fail(error, VLY_E_DEVICE,
                                  "Vulkan loader not detected: libvulkan.so.1 "
                                  "cannot be opened");

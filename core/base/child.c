@@ -49,7 +49,7 @@ vly_status vly_child_start(vly_child *child, const char *name,
     int ends[2];
     int why = 0;
     if (pipe(ends) != 0)
-        return vly_fail(error, VLY_E_IO, "%.300s: no pipe to read it: %s", name,
+        return vly_fail(error, VLY_E_IO, "%.300s: no pipe for HDF5: %s", name,
                         strerror(errno));
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
@@ -67,7 +67,7 @@ vly_status vly_child_start(vly_child *child, const char *name,
     if (child->process > 0)
         return VLY_OK;
     close(ends[0]);
-    return vly_fail(error, VLY_E_IO, "%.300s: no process to read it: %s", name,
+    return vly_fail(error, VLY_E_NOMEM, "%.300s: no process for HDF5: %s", name,
                     strerror(why));
 }
 

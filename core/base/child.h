@@ -23,7 +23,7 @@ typedef struct vly_child {
  * host with many threads only the one that asks goes on in it, so work must
  * need no lock that another one may hold.
  * name    of the file, for messages
- * Errors  E_IO no pipe or no process */
+ * Errors  E_IO no pipe; E_NOMEM no process, as where no thread starts */
 vly_status vly_child_start(vly_child *child, const char *name,
                            void (*work)(void *context, int out), void *context,
                            vly_error *error);

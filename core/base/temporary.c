@@ -218,6 +218,19 @@ static void forget(vly_temporary *temporary)
     *temporary = (vly_temporary)VLY_TEMPORARY_NONE;
 }
 
+/* Some file systems tell only here what could not be written: while the target
+ * is as it was. A second descriptor keeps the lock until the file has its name.
+ * 0, or the reason. */
+static int close_first(vly_temporary *temporary)
+{
+    int second = fcntl(temporary->file, F_DUPFD_CLOEXEC, 0);
+    int reason = second < 0 ? errno : 0;
+    if (close(temporary->file) != 0 && errno != EINTR && reason == 0)
+        reason = errno;
+    temporary->file = second;
+    return reason;
+}
+
 vly_status vly_temporary_keep(vly_temporary *temporary, const char *name,
                               vly_error *error)
 {
@@ -229,14 +242,13 @@ vly_status vly_temporary_keep(vly_temporary *temporary, const char *name,
     bool ours = vly_file_is_at(temporary->file, temporary->path);
     if (reason == 0 && !ours)
         reason = ENOENT;
+    int closed = close_first(temporary);
+    if (reason == 0)
+        reason = closed;
     if (reason == 0 && rename(temporary->path, temporary->target) != 0)
         reason = errno;
     if (reason != 0 && ours)
         unlink(temporary->path);
-    /* some file systems tell here what could not be written */
-    if (close(temporary->file) != 0 && errno != EINTR && reason == 0)
-        reason = errno;
-    temporary->file = -1;
     forget(temporary);
     if (reason == 0)
         return VLY_OK;
@@ -252,4 +264,23 @@ void vly_temporary_drop(vly_temporary *temporary)
             unlink(temporary->path); /* while it is locked */
     }
     forget(temporary);
+}
+
+vly_status vly_folder_sync(const char *path, vly_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    const int n = slash == NULL ? 1 : slash == path ? 1 : (int)(slash - path);
+    char *folder = vly_format("%.*s", n, slash == NULL ? "." : path);
+    if (folder == NULL)
+        return vly_fail_nomem(error, strlen(path), "a file name");
+    vly_status status = VLY_OK;
+    const int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* who may not read a folder cannot sync it, and loses no byte of now */
+    if (file >= 0 && fsync(file) != 0 && errno != EINVAL && errno != EROFS)
+        status = vly_fail(error, VLY_E_IO, "%s: cannot be synced: %s", folder,
+                          strerror(errno));
+    if (file >= 0)
+        close(file);
+    vly_free(folder);
+    return status;
 }

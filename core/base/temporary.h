@@ -59,5 +59,10 @@ bool vly_file_is_at(int file, const char *path);
 /* Whether a process holds the file at the path by vly_file_lock. [any-thread]
  */
 bool vly_file_is_locked(const char *path);
+/* Syncs the folder of a file: only then its name is safe on the disk, also
+ * where something else is removed after it. A file system that cannot, and a
+ * folder that may not be read, lose no byte. [any-thread] Errors  E_IO, E_NOMEM
+ */
+vly_status vly_folder_sync(const char *path, vly_error *error);
 
 #endif

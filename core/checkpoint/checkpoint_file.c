@@ -233,8 +233,12 @@ vly_status vly_checkpoint_temporary_keep(vly_checkpoint_temporary *temporary,
         status = fail_io(error, target, "the temporary file cannot be renamed");
         goto out;
     }
-    close(temporary->file);
+    const int closed = close(temporary->file);
     temporary->file = -1;
+    if (closed != 0 && errno != EINTR) {
+        status = fail_io(error, target, "cannot be written");
+        goto out;
+    }
     /* the new name is only safe on disk once the folder is */
     if (!is_synced(folder))
         status = fail_io(error, target, "its folder cannot be synced");

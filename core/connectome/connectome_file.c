@@ -69,23 +69,6 @@ static bool write_image(int file, const vly_image *image, void *buffer)
     return write_zeros(file, image->header.file_bytes - at);
 }
 
-/* The entry of the folder is only safe on disk once the folder is synced. */
-static void folder_sync(const char *path)
-{
-    char *folder = vly_strdup(path);
-    if (!folder)
-        return;
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder ? 1 : 0] = 0;
-    int file = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (file >= 0) {
-        fsync(file);
-        close(file);
-    }
-    vly_free(folder);
-}
-
 static vly_status fail_io(vly_error *error, const char *path, const char *what)
 {
     return vly_fail(error, VLY_E_IO, "%s: cannot %s: %s", path, what,
@@ -104,7 +87,7 @@ static vly_status save_image(const vly_image *image, const char *path,
     if (!write_image(temporary.file, image, buffer))
         VLY_TRY(fail_io(error, path, "write"));
     VLY_TRY(vly_temporary_keep(&temporary, path, error));
-    folder_sync(target);
+    status = vly_folder_sync(target, error);
 out:
     vly_temporary_drop(&temporary);
     vly_free(buffer);

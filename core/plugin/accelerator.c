@@ -113,12 +113,12 @@ static const char *family_of(const char *interface_id)
     return NULL;
 }
 
-/* Is there a plugin with this id, usable or not? */
+/* Is there a plugin with this id, usable or not? None is started to see. */
 static bool is_listed(const vly_registry *registry, const char *id)
 {
     for (uint32_t i = 0; i < vly_registry_count(registry); i++) {
         vly_plugin_info info = {.struct_size = sizeof info};
-        if (vly_registry_info(registry, i, &info) == VLY_OK &&
+        if (vly_registry_file(registry, i, &info) == VLY_OK &&
             strcmp(info.id, id) == 0)
             return true;
     }
@@ -130,8 +130,7 @@ static const void *table_of(const vly_registry *registry, const char *id,
                             const char *interface_id)
 {
     const void *table = NULL;
-    vly_error error = VLY_ERROR_INIT;
-    if (vly_registry_interface(registry, id, interface_id, &table, &error) !=
+    if (vly_registry_interface(registry, id, interface_id, &table, NULL) !=
         VLY_OK)
         return NULL;
     return table;

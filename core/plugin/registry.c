@@ -391,12 +391,16 @@ static void usable_list(const vly_registry *registry, const char *interface_id,
                                  used ? ", " : "", registry->entries[i]->id);
 }
 
-/* VLY_E_UNSUPPORTED whatever the reason: who asks can take another plugin. */
+/* VLY_E_UNSUPPORTED whatever the reason: who asks can take another plugin. The
+ * list starts every plugin, drivers too: not for an error that is not wanted.
+ */
 static vly_status not_available(const vly_registry *registry, const char *id,
                                 const char *interface_id, const char *why,
                                 vly_error *error)
 {
     char usable[256];
+    if (error == NULL)
+        return VLY_E_UNSUPPORTED;
     usable_list(registry, interface_id, usable, sizeof(usable));
     return vly_fail(error, VLY_E_UNSUPPORTED, "plugin %s: %.700s (usable: %s)",
                     id, why, usable);

@@ -67,11 +67,9 @@ typedef struct spike_sets {
     size_t capacity;
 } spike_sets;
 
-static void close_sets(spike_sets *sets)
+static void free_sets(spike_sets *sets)
 {
     for (uint32_t a = 0; sets->areas != NULL && a < sets->n_areas; a++) {
-        vly_sonata_set_close(&sets->areas[a].times);
-        vly_sonata_set_close(&sets->areas[a].nodes);
         vly_free(sets->areas[a].time);
         vly_free(sets->areas[a].node);
     }
@@ -96,8 +94,8 @@ static vly_status open_set(vly_sonata_file *file, const vly_spike_area *area,
     VLY_TRY(vly_sonata_units(file, &set->times, "ms", error));
     VLY_TRY(vly_sonata_set_open(file, &group, "node_ids", VLY_SONATA_U64,
                                 n_spikes, &set->nodes, error));
+    status = vly_sonata_group_close(file, &group, error);
 out:
-    vly_sonata_group_close(&group);
     return status;
 }
 
@@ -117,8 +115,8 @@ static vly_status open_sets(vly_sonata_file *file, const vly_stream_head *head,
     sets->capacity = BUFFER_BYTES / 16 / (n > 0 ? n : 1);
     sets->capacity = sets->capacity > 16384 ? 16384 : sets->capacity + 1;
     for (uint32_t a = 0; a < head->n_areas; a++) {
-        sets->areas[a].times = (vly_sonata_set){-1, 0, 0};
-        sets->areas[a].nodes = (vly_sonata_set){-1, 0, 0};
+        sets->areas[a].times = (vly_sonata_set){.id = -1};
+        sets->areas[a].nodes = (vly_sonata_set){.id = -1};
     }
     for (uint32_t a = 0; a < head->n_areas; a++)
         if (head->areas[a].recorded)
@@ -137,6 +135,18 @@ static vly_status flush_set(vly_sonata_file *file, spike_set *set,
     VLY_TRY(vly_sonata_append(file, &set->times, set->time, set->n, error));
     VLY_TRY(vly_sonata_append(file, &set->nodes, set->node, set->n, error));
     set->n = 0;
+out:
+    return status;
+}
+
+/* What is left goes to the file; closing writes too. */
+static vly_status close_set(vly_sonata_file *file, spike_set *set,
+                            vly_error *error)
+{
+    vly_status status = VLY_OK;
+    VLY_TRY(flush_set(file, set, error));
+    VLY_TRY(vly_sonata_set_close(file, &set->times, error));
+    status = vly_sonata_set_close(file, &set->nodes, error);
 out:
     return status;
 }
@@ -184,12 +194,11 @@ vly_status vly_export_spikes_sonata(vly_stream_reader *reader,
             VLY_TRY(put_spikes(file, head, &block, &sets, error));
     }
     for (uint32_t a = 0; a < sets.n_areas; a++)
-        VLY_TRY(flush_set(file, &sets.areas[a], error));
-    close_sets(&sets);
+        VLY_TRY(close_set(file, &sets.areas[a], error));
     status = vly_sonata_close(file, error);
     file = NULL;
 out:
-    close_sets(&sets);
+    free_sets(&sets);
     vly_sonata_abandon(file);
     return status;
 }
@@ -209,12 +218,10 @@ typedef struct frame_sets {
     uint32_t n;
 } frame_sets;
 
-static void close_frames(frame_sets *sets)
+static void free_frames(frame_sets *sets)
 {
-    for (uint32_t r = 0; sets->reports != NULL && r < sets->n; r++) {
-        vly_sonata_set_close(&sets->reports[r].data);
+    for (uint32_t r = 0; sets->reports != NULL && r < sets->n; r++)
         vly_free(sets->reports[r].rows);
-    }
     vly_free(sets->reports);
     sets->reports = NULL;
 }
@@ -223,7 +230,7 @@ static vly_status put_list(vly_sonata_file *file, const vly_sonata_group *group,
                            const char *name, vly_sonata_type type,
                            const void *values, uint64_t n, vly_error *error)
 {
-    vly_sonata_set set = {-1, 0, 0};
+    vly_sonata_set set = {.id = -1};
     vly_status status = VLY_OK;
     VLY_TRY(vly_sonata_set_open(file, group, name, type, n, &set, error));
     VLY_TRY(vly_sonata_append(file, &set, values, n, error));
@@ -231,8 +238,8 @@ static vly_status put_list(vly_sonata_file *file, const vly_sonata_group *group,
         VLY_TRY(vly_sonata_sorted(file, &set, error));
     if (strcmp(name, "time") == 0)
         VLY_TRY(vly_sonata_units(file, &set, "ms", error));
+    status = vly_sonata_set_close(file, &set, error);
 out:
-    vly_sonata_set_close(&set);
     return status;
 }
 
@@ -268,8 +275,8 @@ static vly_status put_mapping(vly_sonata_file *file,
     VLY_TRY(put_list(file, &group, "element_ids", VLY_SONATA_U32, elements, n,
                      error));
     VLY_TRY(put_list(file, &group, "time", VLY_SONATA_F64, time, 3, error));
+    status = vly_sonata_group_close(file, &group, error);
 out:
-    vly_sonata_group_close(&group);
     vly_free(nodes);
     vly_free(elements);
     return status;
@@ -310,8 +317,8 @@ static vly_status open_frames(vly_sonata_file *file,
     VLY_TRY(vly_sonata_units(
         file, &set->data, report->unit[0] != '\0' ? report->unit : "1", error));
     VLY_TRY(put_mapping(file, &group, report, time, error));
+    status = vly_sonata_group_close(file, &group, error);
 out:
-    vly_sonata_group_close(&group);
     return status;
 }
 
@@ -352,7 +359,7 @@ vly_status vly_export_report_sonata(vly_stream_reader *reader,
     if (sets.reports == NULL)
         return vly_fail_nomem(error, n * sizeof *sets.reports, "reports");
     for (uint32_t r = 0; r < n; r++)
-        sets.reports[r].data = (vly_sonata_set){-1, 0, 0};
+        sets.reports[r].data = (vly_sonata_set){.id = -1};
     VLY_TRY(vly_sonata_open(path, "report", &file, error));
     for (uint32_t r = 0; r < n; r++)
         VLY_TRY(open_frames(file, head, counts, first + r, n, &sets.reports[r],
@@ -364,13 +371,14 @@ vly_status vly_export_report_sonata(vly_stream_reader *reader,
             VLY_TRY(put_frame(file, &block, &sets.reports[block.report - first],
                               error));
     }
-    for (uint32_t r = 0; r < n; r++)
+    for (uint32_t r = 0; r < n; r++) {
         VLY_TRY(flush_frames(file, &sets.reports[r], error));
-    close_frames(&sets);
+        VLY_TRY(vly_sonata_set_close(file, &sets.reports[r].data, error));
+    }
     status = vly_sonata_close(file, error);
     file = NULL;
 out:
-    close_frames(&sets);
+    free_frames(&sets);
     vly_sonata_abandon(file);
     return status;
 }

@@ -1,77 +1,197 @@
 /* SPDX-License-Identifier: Apache-2.0
- * HDF5 for writing. Empty in a build without it.
+ * A SONATA file by calls to the process that writes it, and its end: read
+ * back, synced, renamed. Empty in a build without HDF5.
  */
 #ifdef VLY_HAVE_HDF5
 
 #include "record/sonata_file.h"
 
-#include <hdf5.h>
-#include <inttypes.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/temporary.h"
+#include "record/sonata_call.h"
+
+enum { LIST_ROWS = 1 << 16 };
 
 struct vly_sonata_file {
     char *path;              /* as given */
     vly_temporary temporary; /* of what path means: links are followed */
-    hid_t file;
-    hid_t access_plan; /* HDF5 does not lock: we do */
-    hid_t set_plan;    /* without times: the same stream, the same bytes */
-    hid_t group_plan;
+    vly_child child;
+    int calls; /* to the child; -1: there is none */
+    int64_t root;
+    vly_sonata_entry *entries;
+    uint32_t n_entries;
+    uint32_t n_room;
+    vly_status failed; /* after the first failure nothing is called */
 };
 
-/* What went wrong first: HDF5 tells it from the bottom of its stack. */
-typedef struct reason {
-    char text[200];
-} reason;
+/* ---- the process that writes ------------------------------------------- */
 
-static herr_t keep_reason(unsigned n, const H5E_error2_t *entry, void *arg)
+static vly_status fail(vly_sonata_file *file, vly_status status,
+                       const char *why, vly_error *error)
 {
-    static const char marker[] = "error message = '";
-    reason *why = arg;
-    const char *found = strstr(entry->desc, marker);
-    if (found != NULL) {
-        /* "file write failed: ... errno = 28, error message = 'No space ..." */
-        snprintf(why->text, sizeof why->text, "%s", found + strlen(marker));
-        why->text[strcspn(why->text, "'")] = '\0';
-    } else if (n == 0 || why->text[0] == '\0') {
-        snprintf(why->text, sizeof why->text, "%.190s", entry->desc);
+    file->failed = status;
+    return vly_fail(error, status, "%.300s: cannot be written: %s%s",
+                    file->path, status == VLY_E_NOMEM ? "out of memory: " : "",
+                    why);
+}
+
+/* The process meets no damaged file: a crash is a NULL of malloc's, SIGKILL is
+ * the system's, which has no memory left. */
+static vly_status broke_down(vly_sonata_file *file, int end, vly_error *error)
+{
+    char why[120];
+    const int number = WIFSIGNALED(end) ? WTERMSIG(end) : 0;
+    const bool endless = number == SIGPROF || number == SIGALRM;
+    snprintf(why, sizeof why, "HDF5 %s (%s %d)",
+             endless             ? "found no end"
+             : number == SIGKILL ? "was killed"
+                                 : "crashed",
+             number != 0 ? "signal" : "exit code",
+             number != 0 ? number : WEXITSTATUS(end));
+    return fail(file, endless ? VLY_E_IO : VLY_E_NOMEM, why, error);
+}
+
+static bool send_bytes(int out, const void *bytes, uint64_t n)
+{
+    const char *at = bytes;
+    while (n > 0) {
+        ssize_t done = send(out, at, (size_t)n, MSG_NOSIGNAL);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        at += done;
+        n -= (uint64_t)done;
     }
-    return found != NULL;
+    return true;
 }
 
-static vly_status fail(const vly_sonata_file *file, vly_error *error)
+static int stop(vly_sonata_file *file, bool at_once)
 {
-    reason why = {""};
-    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_reason, &why);
-    H5Eclear2(H5E_DEFAULT);
-    return vly_fail(error, VLY_E_IO, "%s: cannot be written: %s", file->path,
-                    why.text[0] != '\0' ? why.text : "HDF5 gave no reason");
+    if (file->calls < 0)
+        return 0;
+    close(file->calls);
+    file->calls = -1;
+    return vly_child_stop(&file->child, at_once);
 }
 
-static hid_t stored_type(vly_sonata_type type)
+static vly_status judge(vly_sonata_file *file, vly_sonata_answer *answer,
+                        vly_error *error)
 {
-    return type == VLY_SONATA_F64   ? H5T_IEEE_F64LE
-           : type == VLY_SONATA_F32 ? H5T_IEEE_F32LE
-           : type == VLY_SONATA_U64 ? H5T_STD_U64LE
-                                    : H5T_STD_U32LE;
+    const bool memory = answer->status == VLY_E_NOMEM;
+    answer->text[sizeof answer->text - 1] = '\0';
+    return answer->status == VLY_OK
+               ? VLY_OK
+               : fail(file, memory ? VLY_E_NOMEM : VLY_E_IO, answer->text,
+                      error);
+}
+
+/* call->n_bytes from two pieces. */
+static vly_status ask(vly_sonata_file *file, const vly_sonata_call *call,
+                      const void *first, uint64_t n_first, const void *second,
+                      vly_sonata_answer *answer, vly_error *error)
+{
+    if (file->failed != VLY_OK)
+        return fail(file, file->failed, "an earlier failure", error);
+    if (!send_bytes(file->calls, call, sizeof *call) ||
+        !send_bytes(file->calls, first, n_first) ||
+        !send_bytes(file->calls, second, call->n_bytes - n_first) ||
+        !vly_child_receive(&file->child, answer, sizeof *answer))
+        return broke_down(file, stop(file, false), error);
+    return judge(file, answer, error);
+}
+
+static vly_status ask_names(vly_sonata_file *file, vly_sonata_call call,
+                            const char *name, const char *second,
+                            vly_sonata_answer *answer, vly_error *error)
+{
+    const uint64_t n = strlen(name) + 1;
+    call.n_bytes = n + (second != NULL ? strlen(second) + 1 : 0);
+    return ask(file, &call, name, n, second, answer, error);
+}
+
+static vly_status start(vly_sonata_file *file, vly_error *error)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+        return fail(file, errno == ENOMEM ? VLY_E_NOMEM : VLY_E_IO,
+                    strerror(errno), error);
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    vly_sonata_writer writer = {.in = ends[1], .asker = ends[0]};
+    vly_status status = vly_child_start(&file->child, file->path,
+                                        vly_sonata_write_calls, &writer, error);
+    close(ends[1]);
+    if (status != VLY_OK) {
+        close(ends[0]);
+        return status;
+    }
+    file->calls = ends[0];
+    return VLY_OK;
+}
+
+/* ---- what is to be read back ------------------------------------------- */
+
+static vly_status add_entry(vly_sonata_file *file, const char *place,
+                            vly_sonata_entry entry, vly_error *error)
+{
+    if (file->n_entries == file->n_room) {
+        const uint32_t room = file->n_room + 64;
+        void *grown = vly_realloc(file->entries, room, sizeof *file->entries);
+        if (grown == NULL)
+            return vly_fail_nomem(error, room * sizeof *file->entries,
+                                  "what a SONATA file has");
+        file->entries = grown;
+        file->n_room = room;
+    }
+    entry.place = vly_strdup(place);
+    if (entry.place == NULL)
+        return vly_fail_nomem(error, strlen(place) + 1,
+                              "what a SONATA file has");
+    file->entries[file->n_entries++] = entry;
+    return VLY_OK;
+}
+
+/* By a process of its own: this one, and the one that wrote, may have in memory
+ * what the file has not. */
+static vly_status read_back(vly_sonata_file *file, vly_error *error)
+{
+    vly_sonata_check check = {file->temporary.path, file->entries,
+                              file->n_entries};
+    vly_sonata_answer answer;
+    vly_child child;
+    vly_status status = vly_child_start(&child, file->path,
+                                        vly_sonata_check_file, &check, error);
+    if (status != VLY_OK)
+        return status;
+    const bool got = vly_child_receive(&child, &answer, sizeof answer);
+    const int end = vly_child_stop(&child, got);
+    if (!got)
+        return broke_down(file, end, error);
+    return judge(file, &answer, error);
 }
 
 /* ---- the file ---------------------------------------------------------- */
 
 static void free_file(vly_sonata_file *file)
 {
-    if (file->set_plan >= 0)
-        H5Pclose(file->set_plan);
-    if (file->group_plan >= 0)
-        H5Pclose(file->group_plan);
-    if (file->access_plan >= 0)
-        H5Pclose(file->access_plan);
+    stop(file, true);
     vly_temporary_drop(&file->temporary);
+    for (uint32_t i = 0; i < file->n_entries; i++)
+        vly_free(file->entries[i].place);
+    vly_free(file->entries);
     vly_free(file->path);
     vly_free(file);
 }
@@ -89,20 +209,28 @@ static vly_status name_file(vly_sonata_file *file, const char *path,
     return status;
 }
 
-static vly_status put_numbers(vly_sonata_file *file, hid_t object,
-                              const char *name, hid_t stored, hid_t given,
-                              const void *values, hsize_t n, vly_error *error)
+static vly_status put_attribute(vly_sonata_file *file, int64_t object,
+                                const char *name, vly_sonata_type type,
+                                const void *values, uint64_t n,
+                                vly_error *error)
 {
-    hid_t space =
-        n == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &n, NULL);
-    hid_t attribute =
-        H5Acreate2(object, name, stored, space, H5P_DEFAULT, H5P_DEFAULT);
-    bool good = attribute >= 0 && H5Awrite(attribute, given, values) >= 0;
-    vly_status status = good ? VLY_OK : fail(file, error);
-    if (attribute >= 0)
-        H5Aclose(attribute);
-    if (space >= 0)
-        H5Sclose(space);
+    const uint64_t n_name = strlen(name) + 1;
+    const uint32_t size = vly_sonata_size(type);
+    const vly_sonata_call call = {.verb = VLY_SONATA_ATTRIBUTE,
+                                  .type = type,
+                                  .id = object,
+                                  .n_rows = n,
+                                  .n_bytes = n_name + n * size +
+                                             (type == VLY_SONATA_TEXT ? 1 : 0)};
+    const vly_sonata_entry entry = {.attribute = name,
+                                    .type = type,
+                                    .n_rows = n,
+                                    .sum = vly_sonata_sum(0, values, n, size)};
+    vly_sonata_answer answer;
+    vly_status status = VLY_OK;
+    VLY_TRY(ask(file, &call, name, n_name, values, &answer, error));
+    status = add_entry(file, answer.text, entry, error);
+out:
     return status;
 }
 
@@ -113,61 +241,49 @@ vly_status vly_sonata_open(const char *path, const char *top,
     static const uint32_t version[2] = {0, 1};
     vly_sonata_file *made = vly_calloc(1, sizeof *made);
     vly_sonata_group group = {-1};
+    vly_sonata_answer answer;
     vly_status status = VLY_OK;
     if (made == NULL)
         return vly_fail_nomem(error, sizeof *made, "a SONATA file");
-    made->file = -1;
+    made->calls = -1;
     made->temporary = (vly_temporary)VLY_TEMPORARY_NONE;
-    /* after an error of the disk its own end would end the process */
-    H5dont_atexit();
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    made->set_plan = H5Pcreate(H5P_DATASET_CREATE);
-    made->group_plan = H5Pcreate(H5P_GROUP_CREATE);
-    made->access_plan = H5Pcreate(H5P_FILE_ACCESS);
     VLY_TRY(name_file(made, path, error));
-    if (made->set_plan < 0 || made->group_plan < 0 || made->access_plan < 0 ||
-        H5Pset_file_locking(made->access_plan, 0, 1) < 0 ||
-        H5Pset_obj_track_times(made->set_plan, 0) < 0 ||
-        H5Pset_fill_time(made->set_plan, H5D_FILL_TIME_NEVER) < 0 ||
-        H5Pset_obj_track_times(made->group_plan, 0) < 0 ||
-        (made->file = H5Fcreate(made->temporary.path, H5F_ACC_TRUNC,
-                                H5P_DEFAULT, made->access_plan)) < 0) {
-        status = fail(made, error);
-        goto out;
-    }
-    VLY_TRY(put_numbers(made, made->file, "magic", H5T_STD_U32LE,
-                        H5T_NATIVE_UINT32, &magic, 1, error));
-    VLY_TRY(put_numbers(made, made->file, "version", H5T_STD_U32LE,
-                        H5T_NATIVE_UINT32, version, 2, error));
-    vly_sonata_group root = {made->file};
+    VLY_TRY(start(made, error));
+    VLY_TRY(ask_names(made, (vly_sonata_call){.verb = VLY_SONATA_CREATE},
+                      made->temporary.path, NULL, &answer, error));
+    made->root = answer.id;
+    VLY_TRY(put_attribute(made, made->root, "magic", VLY_SONATA_U32, &magic, 1,
+                          error));
+    VLY_TRY(put_attribute(made, made->root, "version", VLY_SONATA_U32, version,
+                          2, error));
+    vly_sonata_group root = {made->root};
     VLY_TRY(vly_sonata_group_open(made, &root, top, &group, error));
+    VLY_TRY(vly_sonata_group_close(made, &group, error));
     *file = made;
     made = NULL;
 out:
-    vly_sonata_group_close(&group);
     vly_sonata_abandon(made);
     return status;
 }
 
 vly_status vly_sonata_close(vly_sonata_file *file, vly_error *error)
 {
+    const vly_sonata_call call = {.verb = VLY_SONATA_END};
+    vly_sonata_answer answer;
     vly_status status = VLY_OK;
-    if (H5Fclose(file->file) < 0)
-        status = fail(file, error);
-    file->file = -1;
-    if (status == VLY_OK)
-        status = vly_temporary_keep(&file->temporary, file->path, error);
+    VLY_TRY(ask(file, &call, NULL, 0, NULL, &answer, error));
+    stop(file, false);
+    VLY_TRY(read_back(file, error));
+    status = vly_temporary_keep(&file->temporary, file->path, error);
+out:
     free_file(file);
     return status;
 }
 
 void vly_sonata_abandon(vly_sonata_file *file)
 {
-    if (file == NULL)
-        return;
-    if (file->file >= 0)
-        H5Fclose(file->file);
-    free_file(file);
+    if (file != NULL)
+        free_file(file);
 }
 
 /* ---- groups ------------------------------------------------------------ */
@@ -177,16 +293,19 @@ vly_status vly_sonata_group_open(vly_sonata_file *file,
                                  const char *name, vly_sonata_group *group,
                                  vly_error *error)
 {
-    group->id = H5Gcreate2(parent->id, name, H5P_DEFAULT, file->group_plan,
-                           H5P_DEFAULT);
-    return group->id >= 0 ? VLY_OK : fail(file, error);
+    const vly_sonata_call call = {.verb = VLY_SONATA_GROUP, .id = parent->id};
+    vly_sonata_answer answer;
+    vly_status status = ask_names(file, call, name, NULL, &answer, error);
+    if (status == VLY_OK)
+        group->id = answer.id;
+    return status;
 }
 
 vly_status vly_sonata_population(vly_sonata_file *file, const char *top,
                                  const char *area, vly_sonata_group *group,
                                  vly_error *error)
 {
-    vly_sonata_group root = {file->file};
+    vly_sonata_group root = {file->root};
     char *name = vly_format("%s/%s", top, area);
     if (name == NULL)
         return vly_fail_nomem(error, strlen(area), "a population");
@@ -197,29 +316,43 @@ vly_status vly_sonata_population(vly_sonata_file *file, const char *top,
     return status;
 }
 
-void vly_sonata_group_close(vly_sonata_group *group)
+static vly_status end_object(vly_sonata_file *file, uint32_t verb, int64_t *id,
+                             vly_error *error)
 {
-    if (group->id >= 0)
-        H5Gclose(group->id);
-    group->id = -1;
+    const vly_sonata_call call = {.verb = verb, .id = *id};
+    vly_sonata_answer answer;
+    if (*id < 0)
+        return VLY_OK;
+    *id = -1;
+    return ask(file, &call, NULL, 0, NULL, &answer, error);
+}
+
+vly_status vly_sonata_group_close(vly_sonata_file *file,
+                                  vly_sonata_group *group, vly_error *error)
+{
+    return end_object(file, VLY_SONATA_GROUP_END, &group->id, error);
 }
 
 /* ---- sets -------------------------------------------------------------- */
 
-static vly_status create_set(vly_sonata_file *file,
-                             const vly_sonata_group *group, const char *name,
-                             hid_t type, int n_dims, const hsize_t *dims,
-                             hid_t plan, vly_sonata_set *set, vly_error *error)
+static vly_status open_set(vly_sonata_file *file, const vly_sonata_group *group,
+                           const char *name, vly_sonata_call call,
+                           vly_sonata_set *set, vly_error *error)
 {
-    hid_t space = H5Screate_simple(n_dims, dims, NULL);
-    hid_t id = space >= 0 ? H5Dcreate2(group->id, name, type, space,
-                                       H5P_DEFAULT, plan, H5P_DEFAULT)
-                          : -1;
-    vly_status status = id >= 0 ? VLY_OK : fail(file, error);
-    if (space >= 0)
-        H5Sclose(space);
-    if (status == VLY_OK)
-        *set = (vly_sonata_set){id, 0, n_dims == 2 ? dims[1] : 0};
+    const vly_sonata_entry entry = {
+        .type = (vly_sonata_type)call.type,
+        .n_rows = call.n_rows,
+        .n_columns = call.n_columns,
+        .block_rows = call.chunk_rows > 0 ? call.chunk_rows : LIST_ROWS,
+        .table = call.chunk_rows > 0};
+    vly_sonata_answer answer;
+    vly_status status = VLY_OK;
+    call.verb = VLY_SONATA_SET;
+    call.id = group->id;
+    VLY_TRY(ask_names(file, call, name, NULL, &answer, error));
+    VLY_TRY(add_entry(file, answer.text, entry, error));
+    *set = (vly_sonata_set){.id = answer.id, .entry = file->n_entries - 1};
+out:
     return status;
 }
 
@@ -228,9 +361,8 @@ vly_status vly_sonata_set_open(vly_sonata_file *file,
                                vly_sonata_type type, uint64_t n,
                                vly_sonata_set *set, vly_error *error)
 {
-    hsize_t dims[1] = {n};
-    return create_set(file, group, name, stored_type(type), 1, dims,
-                      file->set_plan, set, error);
+    return open_set(file, group, name,
+                    (vly_sonata_call){.type = type, .n_rows = n}, set, error);
 }
 
 vly_status vly_sonata_table_open(vly_sonata_file *file,
@@ -240,125 +372,105 @@ vly_status vly_sonata_table_open(vly_sonata_file *file,
                                  uint64_t chunk_rows, uint64_t chunk_columns,
                                  vly_sonata_set *set, vly_error *error)
 {
-    hsize_t dims[2] = {n_rows, n_columns};
-    hsize_t chunk[2] = {chunk_rows < n_rows ? chunk_rows : n_rows,
-                        chunk_columns < n_columns ? chunk_columns : n_columns};
-    bool empty = n_rows == 0 || n_columns == 0; /* has no chunk */
-    vly_status status = VLY_OK;
-    hid_t plan = H5Pcopy(file->set_plan);
-    if (plan < 0 || (!empty && H5Pset_chunk(plan, 2, chunk) < 0))
-        status = fail(file, error);
-    else
-        status = create_set(file, group, name, stored_type(type), 2, dims, plan,
-                            set, error);
-    if (plan >= 0)
-        H5Pclose(plan);
-    return status;
-}
-
-/* What the values are in memory, told by what the set holds. */
-static hid_t given_type(hid_t set)
-{
-    hid_t type = H5Dget_type(set);
-    size_t size = H5Tget_size(type);
-    bool is_float = H5Tget_class(type) == H5T_FLOAT;
-    H5Tclose(type);
-    return is_float ? (size == 8 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT)
-                    : (size == 8 ? H5T_NATIVE_UINT64 : H5T_NATIVE_UINT32);
+    return open_set(file, group, name,
+                    (vly_sonata_call){.type = type,
+                                      .n_rows = n_rows,
+                                      .n_columns = n_columns,
+                                      .chunk_rows = chunk_rows,
+                                      .chunk_columns = chunk_columns},
+                    set, error);
 }
 
 vly_status vly_sonata_append(vly_sonata_file *file, vly_sonata_set *set,
                              const void *values, uint64_t n, vly_error *error)
 {
-    hsize_t start[2] = {set->n_rows, 0};
-    hsize_t count[2] = {n, set->n_columns};
-    int n_dims = set->n_columns > 0 ? 2 : 1;
-    vly_status status = VLY_OK;
-    if (n == 0)
+    vly_sonata_entry *entry = &file->entries[set->entry];
+    const uint64_t columns = entry->table ? entry->n_columns : 1;
+    const uint32_t size = vly_sonata_size(entry->type);
+    const vly_sonata_call call = {.verb = VLY_SONATA_VALUES,
+                                  .type = entry->type,
+                                  .id = set->id,
+                                  .first = set->n_rows,
+                                  .n_rows = n,
+                                  .n_columns = columns,
+                                  .chunk_rows = entry->table,
+                                  .n_bytes = n * columns * size};
+    vly_sonata_answer answer;
+    if (call.n_bytes == 0)
         return VLY_OK;
-    hid_t space = H5Dget_space(set->id);
-    hid_t memory = H5Screate_simple(n_dims, count, NULL);
-    if (space < 0 || memory < 0 ||
-        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) <
-            0 ||
-        H5Dwrite(set->id, given_type(set->id), memory, space, H5P_DEFAULT,
-                 values) < 0)
-        status = fail(file, error);
-    else
-        set->n_rows += n;
-    if (space >= 0)
-        H5Sclose(space);
-    if (memory >= 0)
-        H5Sclose(memory);
+    vly_status status = VLY_OK;
+    VLY_TRY(ask(file, &call, values, call.n_bytes, NULL, &answer, error));
+    entry->sum +=
+        vly_sonata_sum(set->n_rows * columns, values, n * columns, size);
+    set->n_rows += n;
+out:
     return status;
 }
 
-void vly_sonata_set_close(vly_sonata_set *set)
+vly_status vly_sonata_set_close(vly_sonata_file *file, vly_sonata_set *set,
+                                vly_error *error)
 {
-    /* what was not written then is found when the file is closed */
-    if (set->id >= 0)
-        H5Dclose(set->id);
-    set->id = -1;
+    return end_object(file, VLY_SONATA_SET_END, &set->id, error);
 }
 
 /* ---- attributes -------------------------------------------------------- */
 
-/* Of variable length, as h5py makes them and every reader of SONATA wants. */
 vly_status vly_sonata_units(vly_sonata_file *file, const vly_sonata_set *set,
                             const char *units, vly_error *error)
 {
-    vly_status status = VLY_OK;
-    hid_t type = H5Tcopy(H5T_C_S1);
-    if (type < 0 || H5Tset_size(type, H5T_VARIABLE) < 0 ||
-        H5Tset_cset(type, H5T_CSET_UTF8) < 0)
-        status = fail(file, error);
-    else
-        status =
-            put_numbers(file, set->id, "units", type, type, &units, 1, error);
-    if (type >= 0)
-        H5Tclose(type);
-    return status;
+    return put_attribute(file, set->id, "units", VLY_SONATA_TEXT, units,
+                         strlen(units), error);
 }
 
 vly_status vly_sonata_sorted(vly_sonata_file *file, const vly_sonata_set *set,
                              vly_error *error)
 {
     static const uint8_t yes = 1;
-    return put_numbers(file, set->id, "sorted", H5T_STD_U8LE, H5T_NATIVE_UINT8,
-                       &yes, 1, error);
+    return put_attribute(file, set->id, "sorted", VLY_SONATA_U8, &yes, 1,
+                         error);
 }
 
 vly_status vly_sonata_sorting(vly_sonata_file *file,
                               const vly_sonata_group *group, vly_error *error)
 {
-    static const char *const names[] = {"none", "by_id", "by_time"};
     static const uint8_t by_time = 2;
-    vly_status status = VLY_OK;
-    hid_t type = H5Tenum_create(H5T_STD_U8LE);
-    for (uint8_t value = 0; value < 3 && status == VLY_OK; value++)
-        if (type < 0 || H5Tenum_insert(type, names[value], &value) < 0)
-            status = fail(file, error);
-    if (status == VLY_OK)
-        status = put_numbers(file, group->id, "sorting", type, type, &by_time,
-                             1, error);
-    if (type >= 0)
-        H5Tclose(type);
-    return status;
+    return put_attribute(file, group->id, "sorting", VLY_SONATA_SORTING,
+                         &by_time, 1, error);
 }
 
+static const vly_sonata_entry *find_entry(const vly_sonata_file *file,
+                                          const char *group, const char *name)
+{
+    const size_t n = strlen(group);
+    for (uint32_t i = file->n_entries; i-- > 0;) {
+        const vly_sonata_entry *entry = &file->entries[i];
+        if (entry->attribute == NULL && strncmp(entry->place, group, n) == 0 &&
+            entry->place[n] == '/' && strcmp(entry->place + n + 1, name) == 0)
+            return entry;
+    }
+    return NULL;
+}
+
+/* The second name must lead to the same values. */
 vly_status vly_sonata_alias(vly_sonata_file *file,
                             const vly_sonata_group *group, const char *name,
                             const char *alias, vly_error *error)
 {
-    return H5Lcreate_hard(group->id, name, group->id, alias, H5P_DEFAULT,
-                          H5P_DEFAULT) >= 0
-               ? VLY_OK
-               : fail(file, error);
+    const vly_sonata_call call = {.verb = VLY_SONATA_LINK, .id = group->id};
+    vly_sonata_answer answer;
+    vly_status status = VLY_OK;
+    VLY_TRY(ask_names(file, call, name, alias, &answer, error));
+    const vly_sonata_entry *entry = find_entry(file, answer.text, name);
+    char *place = vly_format("%s/%s", answer.text, alias);
+    if (place == NULL)
+        return vly_fail_nomem(error, strlen(alias), "a place");
+    if (entry != NULL)
+        status = add_entry(file, place, *entry, error);
+    vly_free(place);
+out:
+    return status;
 }
-
 #else
-
-/* ISO C wants a declaration in every file. */
-typedef int vly_sonata_none;
+typedef int vly_sonata_none; /* ISO C wants a declaration in every file */
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A SONATA file being written: groups, datasets of known size filled from the
- * start, attributes. What HDF5 calls an error is a sentence; HDF5 itself prints
- * nothing. Only with HDF5, one thread at a time.
+ * start, attributes. HDF5 runs in a process of its own (base/child.h), in which
+ * memory that runs out may end it; what was written is read back before the
+ * file gets its name. Only with HDF5, one thread at a time.
  */
 #ifndef VOLLEY_RECORD_SONATA_FILE_H
 #define VOLLEY_RECORD_SONATA_FILE_H
@@ -16,22 +17,28 @@ typedef struct vly_sonata_group {
 } vly_sonata_group;
 typedef struct vly_sonata_set {
     int64_t id;
-    uint64_t n_rows;    /* in the file */
-    uint64_t n_columns; /* 0: a list */
+    uint64_t n_rows; /* in the file */
+    uint32_t entry;  /* of what is read back */
+    uint32_t reserved;
 } vly_sonata_set;
 typedef enum vly_sonata_type {
     VLY_SONATA_F64,
     VLY_SONATA_F32,
     VLY_SONATA_U64,
-    VLY_SONATA_U32
+    VLY_SONATA_U32,
+    VLY_SONATA_U8,     /* as the next two only of attributes */
+    VLY_SONATA_TEXT,   /* of variable length */
+    VLY_SONATA_SORTING /* "none", "by_id", "by_time" */
 } vly_sonata_type;
 
-/* All below: E_IO "path: cannot be written: reason". */
+/* All below: E_IO "path: cannot be written: reason", also where a byte did not
+ * reach the file; E_NOMEM, also where HDF5 died of it. */
 
 /* A file beside path, with the group top. */
 vly_status vly_sonata_open(const char *path, const char *top,
                            vly_sonata_file **file, vly_error *error);
-/* Syncs it and gives it its name. file is gone, also on failure. */
+/* Syncs it, reads it back, and gives it its name. file is gone, also on
+ * failure. */
 vly_status vly_sonata_close(vly_sonata_file *file, vly_error *error);
 /* Nothing is left of it. NULL is legal. */
 void vly_sonata_abandon(vly_sonata_file *file);
@@ -45,7 +52,9 @@ vly_status vly_sonata_group_open(vly_sonata_file *file,
                                  const vly_sonata_group *parent,
                                  const char *name, vly_sonata_group *group,
                                  vly_error *error);
-void vly_sonata_group_close(vly_sonata_group *group);
+/* VLY_OK for one that was never opened or is closed: both write. */
+vly_status vly_sonata_group_close(vly_sonata_file *file,
+                                  vly_sonata_group *group, vly_error *error);
 
 vly_status vly_sonata_set_open(vly_sonata_file *file,
                                const vly_sonata_group *group, const char *name,
@@ -61,7 +70,8 @@ vly_status vly_sonata_table_open(vly_sonata_file *file,
 /* The next n values of a list, or rows of a table. */
 vly_status vly_sonata_append(vly_sonata_file *file, vly_sonata_set *set,
                              const void *values, uint64_t n, vly_error *error);
-void vly_sonata_set_close(vly_sonata_set *set);
+vly_status vly_sonata_set_close(vly_sonata_file *file, vly_sonata_set *set,
+                                vly_error *error);
 
 /* The attributes units, sorted (true), and sorting (by_time). */
 vly_status vly_sonata_units(vly_sonata_file *file, const vly_sonata_set *set,
@@ -70,7 +80,7 @@ vly_status vly_sonata_sorted(vly_sonata_file *file, const vly_sonata_set *set,
                              vly_error *error);
 vly_status vly_sonata_sorting(vly_sonata_file *file,
                               const vly_sonata_group *group, vly_error *error);
-/* A second name for a set of the group. */
+/* A second name for a set of the group, which has all its values. */
 vly_status vly_sonata_alias(vly_sonata_file *file,
                             const vly_sonata_group *group, const char *name,
                             const char *alias, vly_error *error);

@@ -423,6 +423,20 @@ static void find_vanished(vly_writer *writer)
              writer->path);
 }
 
+/* A file that takes another one's place has every byte that was written. */
+static void count_bytes(vly_writer *writer)
+{
+    struct stat info;
+    if (writer->failure.status != VLY_OK)
+        return;
+    if (fstat(writer->fd, &info) != 0)
+        fail(writer, errno);
+    else if ((uint64_t)info.st_size != writer->n_bytes)
+        vly_fail(&writer->failure, VLY_E_IO,
+                 "%s: cannot be written: it has %" PRIu64 " bytes of %" PRIu64,
+                 writer->path, (uint64_t)info.st_size, writer->n_bytes);
+}
+
 /* What was written directly. */
 static void close_direct(vly_writer *writer)
 {
@@ -437,6 +451,7 @@ static void close_direct(vly_writer *writer)
 static void close_temporary(vly_writer *writer)
 {
     find_vanished(writer);
+    count_bytes(writer);
     if (writer->failure.status == VLY_OK)
         (void)vly_temporary_keep(&writer->temporary, writer->path,
                                  &writer->failure);

@@ -254,6 +254,28 @@ foreach(name IN LISTS command_tests)
                 $<BOOL:${VOLLEY_SONATA}>)
 endforeach()
 
+# one call that fails: the first ones of each kind, and each one in every way
+if(TARGET fault_library)
+    foreach(part run sonata files threads limits)
+        foreach(all "" all)
+            set(name test_command_faults_${part})
+            set(labels integration)
+            if(all)
+                set(name ${name}_all)
+                list(APPEND labels slow)
+            endif()
+            vly_test_register(${name} LABELS ${labels}
+                COMMAND ${CMAKE_COMMAND} -E env VOLLEY_TEST_FAULTS=${all}
+                        sh ${CMAKE_CURRENT_LIST_DIR}/command_faults.sh
+                        $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
+                        ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
+                        $<TARGET_FILE:json_check>
+                        $<TARGET_FILE:fault_library> $<BOOL:${VOLLEY_SONATA}>
+                        $<BOOL:${VOLLEY_HAVE_CAIRO}> ${part})
+        endforeach()
+    endforeach()
+endif()
+
 # plans of accelerators on a device, and with kernels that run on the processor
 function(vly_test_plans name label gemm attention is_fake)
     vly_test_register(${name} LABELS ${label} TIMEOUT 900

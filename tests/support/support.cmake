@@ -70,3 +70,13 @@ if(VOLLEY_SONATA)
     set_target_properties(recording_times PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endif()
+
+# One call that fails, by LD_PRELOAD: not with a sanitizer, whose own calls these
+# are, and glibc's names of what is below malloc.
+if(NOT VOLLEY_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    add_library(fault_library MODULE ${CMAKE_CURRENT_LIST_DIR}/fault_library.c)
+    target_link_libraries(fault_library PRIVATE ${CMAKE_DL_LIBS})
+    set_target_properties(fault_library PROPERTIES PREFIX "" SUFFIX ".so"
+        C_VISIBILITY_PRESET default
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endif()

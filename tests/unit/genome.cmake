@@ -16,7 +16,9 @@ if(VOLLEY_SONATA)
     vly_test(test_genome_sonata LABELS unit
         SOURCES test_genome_sonata.c ../support/sonata_writer.c)
     vly_test(test_sonata_crash LABELS unit SOURCES test_sonata_crash.c)
-    foreach(name test_genome_sonata test_sonata_crash)
+    vly_test(test_sonata_write LABELS unit SOURCES test_sonata_write.c
+             LIBRARIES ${CMAKE_DL_LIBS})
+    foreach(name test_genome_sonata test_sonata_crash test_sonata_write)
         target_include_directories(${name} SYSTEM PRIVATE
                                    ${VOLLEY_HDF5_INCLUDE})
     endforeach()

@@ -5,6 +5,7 @@
 #include "volley_test.h"
 
 #include "plugin/accelerator.h"
+#include "plugin/registry.h"
 
 static vly_error error = {.struct_size = sizeof error};
 
@@ -131,6 +132,29 @@ static void test_find(void **state)
     vly_registry_destroy(registry);
 }
 
+/* Who is not asked is not started: a driver takes seconds and memory. The words
+ * of interfaces are there once a plugin has started. */
+static void test_find_alone(void **state)
+{
+    (void)state;
+    vly_registry *registry = NULL;
+    vly_accelerator a;
+    uint32_t n_others = 0;
+    assert_ok(vly_registry_create(&registry, &error), error);
+    assert_ok(vly_accelerator_find(registry, VLY_GEMM_INTERFACE, "cpu", 1, &a,
+                                   &error),
+              error);
+    for (uint32_t i = 0; i < vly_registry_count(registry); i++) {
+        vly_plugin_info info = {.struct_size = sizeof info};
+        assert_int_equal(vly_registry_file(registry, i, &info), VLY_OK);
+        const bool started = info.interfaces[0] != '\0';
+        assert_int_equal(started, strcmp(info.id, "gemm_cpu") == 0);
+        n_others += !started;
+    }
+    assert_true(n_others > 0);
+    vly_registry_destroy(registry);
+}
+
 static void test_not_found(void **state)
 {
     (void)state;
@@ -170,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables), cmocka_unit_test(test_half_a_graph),
-        cmocka_unit_test(test_find), cmocka_unit_test(test_not_found)};
+        cmocka_unit_test(test_find), cmocka_unit_test(test_find_alone),
+        cmocka_unit_test(test_not_found)};
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
