@@ -128,7 +128,13 @@ static const doc_topic topics[] = {
      "the "
      "unit of\nthe port of the target, and so have mean and sd of a stimulus; "
      "the amplitude of a\ndc has that of i_e. A wrong unit is refused with the "
-     "right one.\n",
+     "right one.\n"
+     "A weight is stored in 16 bits. Where maps of one port, or the weights of "
+     "one law, are\nof many sizes, each map has a unit of its own, up to 2^12 "
+     "times finer than another's.\nA weight that is off by more than 1% all "
+     "the "
+     "same is told in a note and in the\nsummary; `volley check` prints the "
+     "worst rounding.\n",
      print_ports},
     {"port", "which of two inputs of a neuron a map goes to",
      "Onto a model with two ports a map sorts its synapses by the sign of the "
@@ -142,13 +148,7 @@ static const doc_topic topics[] = {
      "delay_* of\na map may be matrices: a row for each area of to, a column "
      "for each of from; one\nrow stands for all, and so does one column.\n"
      "except = [{ from = \"E\", to = \"I\", p = 0.2 }, ...] gives some pairs "
-     "another value,\na later one some of an earlier one's.\n"
-     "A weight is stored in 16 bits. Where maps of one port, or the weights of "
-     "one law, are\nof many sizes, each map has a unit of its own, up to 2^12 "
-     "times finer than another's.\nA weight that is off by more than 1% all "
-     "the "
-     "same is told in a note and in the\nsummary; `volley check` prints the "
-     "worst rounding.\n",
+     "another value,\na later one some of an earlier one's.\n",
      NULL},
     {"glob", "areas by name: \"*\", \"L4/?\"",
      "Where a key takes areas: a name, a glob (* any letters, ? one) or a list "
