@@ -240,17 +240,6 @@ static void open_and_claim(vly_writer *writer, bool resume)
         close(writer->fd);
 }
 
-static void open_file(vly_writer *writer, bool replace)
-{
-    if (!replace) {
-        open_and_claim(writer, false);
-        return;
-    }
-    if (vly_temporary_open(writer->path, writer->path, &writer->temporary,
-                           &writer->failure) == VLY_OK)
-        writer->fd = writer->temporary.file;
-}
-
 static vly_status make_writer(const char *path, vly_writer **writer,
                               vly_error *error)
 {
@@ -278,8 +267,11 @@ vly_status vly_writer_open(const char *path, bool replace, vly_writer **writer,
     vly_status status = make_writer(path, &made, error);
     if (status != VLY_OK)
         return status;
-    if (!made->standard)
-        open_file(made, replace && is_replaceable(path));
+    if (!made->standard && (!replace || !is_replaceable(path)))
+        open_and_claim(made, false);
+    else if (!made->standard && vly_temporary_open(path, path, &made->temporary,
+                                                   &made->failure) == VLY_OK)
+        made->fd = made->temporary.file;
     status = report(made, error);
     if (status != VLY_OK) {
         free_writer(made);
@@ -410,28 +402,21 @@ vly_status vly_writer_print(vly_writer *writer, vly_error *error,
     return vly_writer_bytes(writer, text, length, error);
 }
 
-/* A file that someone removed or replaced while it was written: every write
- * went well, and nothing of it can be found. */
-static void find_vanished(vly_writer *writer)
-{
-    struct stat info;
-    if (writer->failure.status != VLY_OK || fstat(writer->fd, &info) != 0 ||
-        !S_ISREG(info.st_mode) || info.st_nlink > 0)
-        return;
-    vly_fail(&writer->failure, VLY_E_IO,
-             "%s: cannot be written: the file was removed meanwhile",
-             writer->path);
-}
-
-/* A file that takes another one's place has every byte that was written. */
-static void count_bytes(vly_writer *writer)
+/* Every write went well, and yet: someone removed the file, or a file that
+ * takes another one's place lacks bytes. */
+static void look_again(vly_writer *writer)
 {
     struct stat info;
     if (writer->failure.status != VLY_OK)
         return;
     if (fstat(writer->fd, &info) != 0)
         fail(writer, errno);
-    else if ((uint64_t)info.st_size != writer->n_bytes)
+    else if (S_ISREG(info.st_mode) && info.st_nlink == 0)
+        vly_fail(&writer->failure, VLY_E_IO,
+                 "%s: cannot be written: the file was removed meanwhile",
+                 writer->path);
+    else if (writer->temporary.file >= 0 &&
+             (uint64_t)info.st_size != writer->n_bytes)
         vly_fail(&writer->failure, VLY_E_IO,
                  "%s: cannot be written: it has %" PRIu64 " bytes of %" PRIu64,
                  writer->path, (uint64_t)info.st_size, writer->n_bytes);
@@ -442,7 +427,7 @@ static void close_direct(vly_writer *writer)
 {
     if (writer->standard)
         return;
-    find_vanished(writer);
+    look_again(writer);
     if (close(writer->fd) != 0 && errno != EINTR &&
         writer->failure.status == VLY_OK)
         fail(writer, errno);
@@ -450,8 +435,7 @@ static void close_direct(vly_writer *writer)
 
 static void close_temporary(vly_writer *writer)
 {
-    find_vanished(writer);
-    count_bytes(writer);
+    look_again(writer);
     if (writer->failure.status == VLY_OK)
         (void)vly_temporary_keep(&writer->temporary, writer->path,
                                  &writer->failure);
