@@ -78,7 +78,7 @@ expect 0 run recorded.toml -o recorded --backend cpu:1
 expect 0 rerun recorded
 holds [ "$(grep -c 'is not written' err)" -eq 0 ]
 expect 4 rerun folder
-says 'folder/manifest.json: cannot be read'
+says 'folder/manifest.json: No such file or directory'
 expect 2 rerun small.toml
 says 'wanted the manifest.json in the folder of a run, or that folder'
 expect 2 status .

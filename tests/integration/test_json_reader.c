@@ -180,7 +180,7 @@ static void bounds(void **state)
         VLY_E_PARSE);
     remove(VLY_TEST_BINARY_DIR "/json_reader.tmp");
     free(text);
-    assert_int_equal(json_load("/dev/zero", &value, &error), VLY_E_PARSE);
+    assert_int_equal(json_load("/dev/zero", &value, &error), VLY_E_INVALID);
     assert_int_equal(json_load("/nowhere", &value, &error), VLY_E_IO);
     assert_int_equal(vly_memory_live(), live);
     /* what was refused leaves nothing that the next one meets */
