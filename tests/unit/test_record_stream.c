@@ -451,8 +451,7 @@ static void bad_input(void **state)
     assert_non_null(strstr(error.message, "neuron 70303"));
     assert_int_equal(vly_stream_count(stream), 0);
     assert_ok(vly_stream_close(stream, &error), error);
-    assert_int_equal(vly_stream_reader_open(folder, &reader, &error),
-                     VLY_E_IO);
+    assert_int_equal(vly_stream_reader_open(folder, &reader, &error), VLY_E_IO);
     assert_int_equal(vly_stream_reader_open("/no/such", &reader, &error),
                      VLY_E_IO);
     assert_ok(vly_writer_save(path_of("z"), "burst,time", 10, &error), error);
