@@ -367,6 +367,12 @@ vly_test_elsewhere(test_command_swap CORES 3 DEVICE)
 
 # the longest first, or one of them is left over at the end with one core busy
 set_tests_properties(test_tools_memory PROPERTIES COST 100)
+foreach(name test_conformance_accelerator_cuda test_attention_cuda_cudnn
+             test_gemm_cuda_0)
+    if(TEST ${name})
+        set_tests_properties(${name} PROPERTIES COST 90)
+    endif()
+endforeach()
 if(TEST test_package)
     set_tests_properties(test_package PROPERTIES COST 50)
 endif()
