@@ -124,6 +124,10 @@ static vly_status load_genome(const sweep_plan *plan, sweep_point *point,
                                  genome, error);
     if (status == VLY_OK)
         status = tool_bursts(plan->args, *genome, &point->n_bursts, error);
+    if (status != VLY_OK) {
+        vly_genome_destroy(*genome);
+        *genome = NULL;
+    }
     tool_overrides_deinit(&overrides);
     return status;
 }
