@@ -266,6 +266,9 @@ vly_status run_output_begin(run_job *job, vly_error *error)
     const run_sink *sink = &job->output.sink;
     vly_spike_place place = {0};
     vly_status status = VLY_OK;
+    /* the first snapshot of a fail-over may be on its way to the file */
+    if (job->record != NULL)
+        VLY_TRY(run_record_drain(job->record, error));
     if (sink->csv != NULL)
         VLY_TRY(vly_spike_csv_flush(sink->csv, &place, error));
     if (sink->stream != NULL)

@@ -396,8 +396,7 @@ vly_status run_record_marked(run_record *record, vly_spike_place *place,
     return status;
 }
 
-/* Until the thread has nothing to do: what it writes to is ours then. */
-static vly_status drain(run_record *record, vly_error *error)
+vly_status run_record_drain(run_record *record, vly_error *error)
 {
     pthread_mutex_lock(&record->lock);
     while (record->written < record->filled)
@@ -416,7 +415,7 @@ vly_status run_record_rewind(run_record *record, const vly_spike_place *place,
     vly_status status = VLY_OK;
     record->filling->n_entries = 0; /* what was not passed on is forgotten */
     record->filling->n_words = 0;
-    VLY_TRY(drain(record, error));
+    VLY_TRY(run_record_drain(record, error));
     if (sink->stats != NULL)
         vly_spike_stats_restart(sink->stats, burst);
     if (sink->csv != NULL)

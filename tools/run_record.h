@@ -54,6 +54,9 @@ vly_status run_record_mark(run_record *record, vly_error *error);
  * [any-thread] Errors  those of writing */
 vly_status run_record_marked(run_record *record, vly_spike_place *place,
                              vly_error *error);
+/* Waits until the thread has nothing to do: until more is added, what it writes
+ * to is the caller's. Errors  those of writing */
+vly_status run_record_drain(run_record *record, vly_error *error);
 /* Back to a place that marked has told; what came later is cut off, and the
  * statistics begin again at this burst. place is not read without a file.
  * Errors  those of writing */
