@@ -442,7 +442,7 @@ vly_status run_record_close(run_record *record, uint64_t n_bursts,
     vly_status status = VLY_OK;
     if (record->filling->n_entries > 0)
         pass_on(record, false, NULL);
-    drain(record, NULL);
+    (void)run_record_drain(record, NULL);
     pthread_mutex_lock(&record->lock);
     record->ended = true;
     pthread_cond_broadcast(&record->changed);
