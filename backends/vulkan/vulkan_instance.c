@@ -98,10 +98,11 @@ static vly_status create(vly_error *error)
                             error);
 }
 
-/* The loader opens every driver that is installed. Where memory runs out in
- * that (ulimit -v), constructors of C++ libraries in them end the process,
- * through the loader and dlopen, whose locks nobody would release after an
- * exception. Mesa's with LLVM 15 takes 230 MB of addresses. */
+/* The loader opens every driver that is installed. If memory runs out while it
+ * does so (ulimit -v), a constructor of a driver's C++ library throws, which
+ * ends the process. Catching the exception is no way out: it would leave the
+ * loader and dlopen with their locks held. Mesa's driver with LLVM 15 takes 230
+ * MB of addresses. */
 static bool is_room(void)
 {
     static const size_t driver_bytes = (size_t)512 << 20;

@@ -35,8 +35,7 @@ vly_status vly_reading_open(const char *path, vly_readable what, FILE **file,
 vly_status vly_reading_open_as(const char *path, const char *shown,
                                vly_readable what, FILE **file,
                                vly_error *error);
-/* The same as a descriptor. A named pipe that nobody writes into is not waited
- * for. */
+/* The same as a descriptor. Does not block on a named pipe without a writer. */
 vly_status vly_reading_descriptor(const char *path, vly_readable what,
                                   int *descriptor, vly_error *error);
 /* The most that is read of it: UINT64_MAX of a file. */

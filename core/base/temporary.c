@@ -120,7 +120,7 @@ static leaving remove_left(const char *path)
         return errno == ENOENT ? LEAVING_GONE : LEAVING_UNKNOWN;
     if (fstat(file, &info) == 0 && S_ISREG(info.st_mode)) {
         if (flock(file, LOCK_EX | LOCK_NB) == 0) {
-            /* while it is locked nobody else writes it */
+            /* no other process writes a locked file */
             bool left = !vly_file_is_at(file, path) || unlink(path) == 0;
             found = left ? LEAVING_GONE : LEAVING_UNKNOWN;
         } else if (errno == EWOULDBLOCK) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A file that is written beside the one whose place it takes. It is locked as
- * long as it is written: two processes never write the same one, and what a
- * killed process left is told from what a living one writes.
+ * A file that is written beside the file that it replaces. Its writer locks it
+ * until it is done, so two processes never write the same one, and a file
+ * without a lock was left by a killed process.
  */
 #ifndef VOLLEY_BASE_TEMPORARY_H
 #define VOLLEY_BASE_TEMPORARY_H

@@ -129,12 +129,12 @@ const char *vly_checkpoint_entry_fault(const vly_checkpoint_entry *entry,
     bool trace = entry->id == VLY_PART_TRACE + 1;
     uint32_t types = trace ? trace_types : plastic_types;
     if (!trace && entry->id != VLY_PART_PLASTIC + 1)
-        return "is of no kind";
+        return "has an unknown kind";
     if (entry->type >= VLY_STORED_TYPES || (types >> entry->type & 1u) == 0)
-        return "is of a type that it cannot be of";
+        return "has a type that its kind does not take";
     if (trace ? !is_name(entry->name)
               : memcmp(entry->name, none, sizeof none) != 0)
-        return "has a name that is none";
+        return "has an invalid name";
     if (before == NULL || before->id < entry->id)
         return NULL;
     if (before->id > entry->id || before->index > entry->index ||

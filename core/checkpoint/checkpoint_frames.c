@@ -52,7 +52,8 @@ static void place_seek(const vly_checkpoint_piece *pieces, uint64_t frame,
     place->frame = frame - pieces[place->piece].entry.first_frame;
 }
 
-/* What went wrong with a frame; the first frame's is told. */
+/* What went wrong with a frame. Only the first frame that failed is reported.
+ */
 typedef struct frame_failure {
     bool failed;
     uint64_t frame;

@@ -22,7 +22,7 @@
 static vly_status open_file(vly_checkpoint_source *source, vly_error *error)
 {
     struct stat info;
-    /* a pipe that nobody writes to would be waited for */
+    /* opening a pipe without a writer would block */
     source->file = open(source->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (source->file < 0 || fstat(source->file, &info) != 0)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", source->path,

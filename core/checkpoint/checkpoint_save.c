@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A state into a file. Room is left for header and tables, which are written
- * last: until the file is renamed nobody looks at it.
+ * last: no reader opens the file before it has its final name.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -260,7 +260,7 @@ static vly_status file_open(const char *path, int *file, uint64_t *size,
                             vly_error *error)
 {
     struct stat info;
-    /* a pipe that nobody writes to would be waited for */
+    /* opening a pipe without a writer would block */
     *file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (*file < 0)
         return fail_io(error, path, "open");

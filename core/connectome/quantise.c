@@ -3,13 +3,14 @@
  *
  * q starts as the largest in [-16, 24] with which the ends of every weight's
  * distribution fit int16. If that is too coarse for one of the maps or stimuli
- * (vly_weights_coarse), the port is refined: q starts up to 12 higher, and maps
- * have units of their own, 2^6 or 2^12 times that of the port, or several. From
- * there q goes down until, for every neuron, the exact sum of |weight| and the
- * largest values of its stimuli are at most 2^30. The weights are drawn anew
- * for each q: a neuron's sum is then that of the weights as stored. Q starts at
- * 16 and goes down in the same way, over all FEAGI areas together. A port that
- * nothing enters has q = 12: injection reaches 2^18 units.
+ * (vly_weights_coarse), the port is refined: q starts up to 12 higher, and each
+ * map has a unit of its own: 2^0, 2^6 or 2^12 times the unit of the port, or
+ * several of them. From there q goes down until, for every neuron, the sum of
+ * |weight| plus the largest values of its stimuli is at most 2^30. Each try of
+ * a q draws the weights again, so that the sum is that of the weights as
+ * stored. Q starts at 16 and goes down in the same way, over all FEAGI areas
+ * together. A port that nothing enters has q = 12: injection reaches 2^18
+ * units.
  */
 #include "connectome/connectome_make.h"
 

@@ -38,10 +38,10 @@ typedef struct vly_csv {
     uint32_t n_fields; /* as in the header */
     uint64_t line;
     uint64_t empty_line; /* a line without anything, refused if more follow */
-    bool is_ours; /* set by who has found all columns of the header to be those
-                     of our data: messages may show fields. A genome may name
-                     any file that its reader can open: of one that is none of
-                     ours a message has place and kind, not the text */
+    bool is_ours; /* the reader sets it once the header has the columns of our
+                     data: then messages may show fields. A genome may
+                     name any file: for one without these columns a message
+                     gives the place and the kind of text, not the text */
 } vly_csv;
 
 /* Reads the header. Errors  E_PARSE with a place; E_NOMEM. deinit is legal

@@ -451,11 +451,11 @@ static void names(void **unused)
     static const struct {
         const char *name;
         const char *text;
-    } cases[] = {{"X", "has a name that is none"},
-                 {"", "has a name that is none"},
-                 {"a\nb", "has a name that is none"},
-                 {"a\0b", "has a name that is none"},
-                 {"an_unending_name_of_32_characters", "has a name"},
+    } cases[] = {{"X", "has an invalid name"},
+                 {"", "has an invalid name"},
+                 {"a\nb", "has an invalid name"},
+                 {"a\0b", "has an invalid name"},
+                 {"an_unending_name_of_32_characters", "has an invalid name"},
                  {"x_pre", "is not after the one before it"},
                  {"w", "is not after the one before it"}};
     spoiled s;
