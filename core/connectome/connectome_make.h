@@ -41,7 +41,6 @@ typedef struct vly_made_area {
     vly_param_column *params;
     vly_column *coefs;
     int32_t q[2];
-    bool refined[2]; /* maps have units of their own */
     uint32_t *load[2];
 } vly_made_area;
 

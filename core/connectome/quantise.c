@@ -422,7 +422,6 @@ static vly_status quantise_area(vly_maker *maker, uint32_t area)
         VLY_TRY(try_weights(maker, &sums, plans, &fits));
     for (uint32_t port = 0; port < sums.n_ports; port++) {
         maker->areas[area].q[port] = plans[port].q;
-        maker->areas[area].refined[port] = plans[port].refined;
         store_load(&maker->areas[area], port,
                    sums.loads + (size_t)port * sums.n, sums.n);
     }
