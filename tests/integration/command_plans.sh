@@ -12,7 +12,7 @@ attention=$6
 only_wkv=$7
 
 # Without a device there is nothing to be seen.
-if ! "$volley" inspect "$gemm" >out 2>err; then
+if ! "$volley" inspect "$gemm" --plugin >out 2>err; then
     echo "skipped: $(cat err)"
     [ "${VOLLEY_REQUIRE_GPU:-0}" != 1 ]
     exit
