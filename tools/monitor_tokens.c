@@ -210,7 +210,7 @@ const tool_command monitor_tokens = {
     .summary = "What the monitor's model reads of a telemetry.",
     .details =
         "A line of 16 tokens for each record: a separator (0), then one "
-        "for each of 15\nmetrics. core/monitor/README.md defines them. With "
+        "for each of 15\nmetrics. core/monitor/RECORDS.md defines them. With "
         "--json --model FILE each record\nis judged as a run that is watched "
         "is, by the same code: nats, what it is judged\nby, score (`monitor`), "
         "alarm.\n",
