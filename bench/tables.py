@@ -179,7 +179,7 @@ def plot(rows, path):
     figure.savefig(path)
 
 
-def arguments():
+def arguments(words):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("files", nargs="*", metavar="FILE")
@@ -188,11 +188,11 @@ def arguments():
     parser.add_argument("--compare", nargs=2, metavar=("A", "B"))
     parser.add_argument("--plot", metavar="IMAGE")
     parser.add_argument("--check", action="store_true")
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
-def main():
-    asked = arguments()
+def main(words=None):
+    asked = arguments(words)
     paths = [pathlib.Path(name) for name in asked.files]
     paths = [path if path.exists() else RESULTS / path.name for path in paths]
     paths = paths or sorted(RESULTS.glob("*.csv"))

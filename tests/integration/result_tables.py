@@ -3,11 +3,13 @@
 """result_tables.py SOURCE: bench/tables.py on the results of this tree, which must
 be whole, and on files with one error each, which it must refuse by line and column;
 its tables, comparisons and exit codes."""
-import os
+import contextlib
+import io
 import pathlib
-import subprocess
 import sys
 import tempfile
+
+import tables
 
 HEAD = "state,machine,case,variant,unit,median,p10,p90,repeats,note"
 GOOD = ["a1,box,sum,,us,2.5,2.4,2.6,31,", "a1,box,sum,wide,us,4,,,,one run",
@@ -40,23 +42,26 @@ def holds(what, text):
         failures.append(text)
 
 
-def run(source, *words, **more):
-    done = subprocess.run(
-        [sys.executable, str(source / "bench" / "tables.py"), *map(str, words)],
-        capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **more})
-    return done.returncode, done.stdout, done.stderr
+def run(*words):
+    """Exit code, stdout and stderr of tables.py with these arguments."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            tables.main([str(word) for word in words])
+        except SystemExit as left:
+            code = left.code
+    return code, out.getvalue(), err.getvalue()
 
 
 def main():
     source = pathlib.Path(sys.argv[1])
-    code, out, err = run(source, "--check")
+    code, out, err = run("--check")
     holds(code == 0 and not err, f"the results of the tree: {err}")
     holds(len(list((source / "bench" / "results").glob("*.csv"))) >= 2,
           "bench/results has no files")
     # each must print a table
     for file in sorted((source / "bench" / "results").glob("*.csv")):
-        code, out, err = run(source, file)
+        code, out, err = run(file)
         holds(code == 0 and f"## {file.stem}: " in out, f"{file}: {err}")
 
     with tempfile.TemporaryDirectory() as folder:
@@ -64,44 +69,42 @@ def main():
         for row, wanted in BAD:
             file.write_text("\n".join([HEAD] + ([row] if row else [])) + "\n",
                             encoding="utf-8")
-            code, out, err = run(source, "--check", file)
+            code, out, err = run("--check", file)
             holds(code == 1 and f"{file}{wanted}" in err,
                   f"{row!r}: exit code {code}, {err!r}, wanted {wanted!r}")
         file.write_text("", encoding="utf-8")
-        code, out, err = run(source, file)
+        code, out, err = run(file)
         holds(code == 1 and ":1:1: the columns are ," in err, f"empty: {err!r}")
         file.write_text(HEAD.replace("unit", "units") + "\n" + GOOD[0] + "\n",
                         encoding="utf-8")
-        code, out, err = run(source, "--check", file)
+        code, out, err = run("--check", file)
         holds(code == 1 and "wanted state,machine," in err, f"head: {err!r}")
 
         file.write_text("\n".join([HEAD] + GOOD) + "\n", encoding="utf-8")
-        code, out, err = run(source, file)
+        code, out, err = run(file)
         holds(code == 0 and "## some: a1, box" in out and
               "| sum |  | 2.5 | us | 2.4 to 2.6 | 31 |  |" in out, f"table: {out!r}")
-        code, out, err = run(source, file, "--compare", "a1", "b2")
+        code, out, err = run(file, "--compare", "a1", "b2")
         holds(code == 0 and "| sum |  | us | 2.5 | 2.4 to 2.6 | 5.0 |  | 2.000 |"
               in out and "wide" not in out, f"compare: {out!r} {err!r}")
-        code, out, err = run(source, file, "--compare", "a1", "c3")
+        code, out, err = run(file, "--compare", "a1", "c3")
         holds(code == 2 and 'no row of "c3", wanted one of: a1; b2' in err,
               f"compare, no such state: {err!r}")
-        code, out, err = run(source, file, "--state", "c3")
+        code, out, err = run(file, "--state", "c3")
         holds(code == 2 and not out, f"no such state: {err!r}")
         file.write_text("\n".join([HEAD] + GOOD + [GOOD[0].replace("box", "ship")])
                         + "\n", encoding="utf-8")
-        code, out, err = run(source, file, "--compare", "a1", "b2")
+        code, out, err = run(file, "--compare", "a1", "b2")
         holds(code == 2 and "a1@box; a1@ship" in err, f"two machines: {err!r}")
-        code, out, err = run(source, file, "--compare", "a1@ship", "b2")
+        code, out, err = run(file, "--compare", "a1@ship", "b2")
         holds(code == 0 and "2.000" in out, f"one machine: {err!r}")
 
-        # a matplotlib that is not there
-        pathlib.Path(folder, "matplotlib.py").write_text(
-            "raise ImportError('no')\n", encoding="utf-8")
         image = pathlib.Path(folder, "some.png")
-        code, out, err = run(source, file, "--plot", image, PYTHONPATH=folder)
+        sys.modules["matplotlib"] = None  # its import fails
+        code, out, err = run(file, "--plot", image)
         holds(code == 3 and "--plot needs matplotlib" in err and
               not image.exists(), f"no matplotlib: {code} {err!r}")
-        code, out, err = run(source, pathlib.Path(folder, "none.csv"))
+        code, out, err = run(pathlib.Path(folder, "none.csv"))
         holds(code == 2 and "none.csv" in err, f"no file: {err!r}")
 
     for text in failures:

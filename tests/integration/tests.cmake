@@ -318,7 +318,9 @@ find_program(VOLLEY_PYTHON python3)
 mark_as_advanced(VOLLEY_PYTHON)
 if(VOLLEY_PYTHON)
     vly_test_register(test_result_tables LABELS integration
-        COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
+        COMMAND ${CMAKE_COMMAND} -E env
+                PYTHONPATH=${CMAKE_SOURCE_DIR}/bench
+                PYTHONDONTWRITEBYTECODE=1
                 ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/result_tables.py
                 ${CMAKE_SOURCE_DIR})
 else()
