@@ -4,7 +4,7 @@
  */
 #include "bench_plan.h"
 
-/* Sources of the peers' figures: bench/README.md. */
+/* Sources of the peers' figures: bench/results/cuda.csv. */
 const bench_net_plan bench_nets[] = {
     {.file = "microcircuit.toml",
      .check_bursts = 10000,

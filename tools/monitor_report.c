@@ -469,7 +469,7 @@ const tool_command monitor_report = {
         "(--monitor) is in its\nmonitor.jsonl. Without that the telemetry of "
         "the run is judged now, by a simpler\ndetector; with --telemetry "
         "always. Causes are likely ones, from the table in\n"
-        "core/monitor/README.md.\n",
+        "core/monitor/RECORDS.md.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

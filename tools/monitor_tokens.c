@@ -210,10 +210,9 @@ const tool_command monitor_tokens = {
     .summary = "What the monitor's model reads of a telemetry.",
     .details =
         "A line of 16 tokens for each record: a separator (0), then one "
-        "for each of 15\nmetrics. core/monitor/README.md defines them. With "
-        "--json --model FILE each record\nis judged as a run that is watched "
-        "is, by the same code: nats, what it is judged\nby, score (`monitor`), "
-        "alarm.\n",
+        "for each of 15\nmetrics. core/monitor/RECORDS.md defines them. "
+        "--json --model FILE judges each\nrecord by the code that watches "
+        "runs: nats, what it is judged by, score\n(`monitor`), alarm.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

@@ -76,8 +76,8 @@ void vly_count_areas(const vly_net_desc *desc, const uint32_t *ids,
 }
 
 /* Hashing every list cost 6% of a burst of the microcircuit on a GPU and 18% of
- * a busier net's (bench/README.md): a backend that numbers its spikes wrongly
- * shows it in the first bursts it runs, so after those one in 64 is enough. */
+ * a busier net's: a backend that numbers its spikes wrongly shows it in the
+ * first bursts it runs, so after those one in 64 is enough. */
 static bool digest_is_checked(const vly_net *net, uint64_t t)
 {
     return net->device.n_checked + t < VLY_CHECK_BURSTS ||

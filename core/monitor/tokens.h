@@ -5,7 +5,7 @@
  * where it has been lately, in units of how far it usually strays: that is why
  * a model that learned on some networks and machines reads others.
  *
- * All of it is integer arithmetic, defined in core/monitor/README.md to the
+ * All of it is integer arithmetic, defined in core/monitor/RECORDS.md to the
  * bit; tools/monitor/tokens.py is written from there and gives the same tokens.
  */
 #ifndef VOLLEY_MONITOR_TOKENS_H

@@ -313,6 +313,20 @@ endif()
 vly_test_register(test_quickstart LABELS integration
     COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/quickstart.sh ${CMAKE_SOURCE_DIR})
 
+# ---- results of benches ---------------------------------------------------
+find_program(VOLLEY_PYTHON python3)
+mark_as_advanced(VOLLEY_PYTHON)
+if(VOLLEY_PYTHON)
+    vly_test_register(test_result_tables LABELS integration
+        COMMAND ${CMAKE_COMMAND} -E env
+                PYTHONPATH=${CMAKE_SOURCE_DIR}/bench
+                PYTHONDONTWRITEBYTECODE=1
+                ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/result_tables.py
+                ${CMAKE_SOURCE_DIR})
+else()
+    message(STATUS "test_result_tables: left out: no python3")
+endif()
+
 # ---- what is installed ----------------------------------------------------
 # The module loads a plain libvolley; a sanitizer build's is for its programs.
 set(python "")

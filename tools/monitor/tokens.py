@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Telemetry into tokens, in Python, from the definition in
-core/monitor/README.md. core/monitor/tokens.c is the one that the engine uses;
+core/monitor/RECORDS.md. core/monitor/tokens.c is the one that the engine uses;
 test_monitor_tokens.sh compares the two.
 
     tokens.py TELEMETRY.jsonl     a line of 16 tokens for each record
