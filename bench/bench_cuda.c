@@ -98,8 +98,8 @@ static vly_status read_device(const bench_options *options,
         return vly_fail(error, VLY_E_INVALID,
                         "--backend auto: wanted the name of a device, as in "
                         "cuda:1");
-    VLY_TRY(vly_registry_backend(options->registry, spec.id, &backend, error));
-    vly_backend_spec_device(&spec, options->n_threads, &wanted);
+    VLY_TRY(vly_registry_device(options->registry, &spec, options->n_threads,
+                                &backend, &wanted, error));
     VLY_TRY(backend->device_info(wanted.index, &info, error));
     bench_device *gpu = &results->gpu;
     memcpy(gpu->name, info.name, sizeof gpu->name);

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "json_writer.h"
+#include "plugin/registry.h"
 #include "record/writer.h"
 #include "run_job.h"
 #include "sweep.h"
@@ -167,6 +168,24 @@ out:
 
 /* ---- command ---------------------------------------------------------- */
 
+/* on_host: runs share the processors; else they take turns on a device. */
+static vly_status check_backend(const vly_registry *registry,
+                                const char *backend, bool *on_host,
+                                vly_error *error)
+{
+    vly_backend_spec spec;
+    vly_device_spec device;
+    const vly_backend *table = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_backend_spec_parse(backend, &spec, error));
+    if (strcmp(spec.id, "auto") == 0)
+        return VLY_OK;
+    VLY_TRY(vly_registry_device(registry, &spec, 1, &table, &device, error));
+    *on_host = (table->flags & VLY_BACKEND_HOST) != 0;
+out:
+    return status;
+}
+
 static vly_status read_plan(const tool_args *args, sweep_plan *plan,
                             vly_error *error)
 {
@@ -181,11 +200,8 @@ static vly_status read_plan(const tool_args *args, sweep_plan *plan,
         .quiet = tool_has(args, "quiet"),
         .lock = -1,
     };
-    bool cpu = strncmp(plan->backend, "cpu", 3) == 0;
-    plan->n_jobs = (uint32_t)tool_count(args, "jobs", cpu ? cores : 1);
-    uint32_t share = cores / plan->n_jobs;
-    plan->n_threads =
-        (uint32_t)tool_count(args, "threads", share > 0 ? share : 1);
+    uint32_t share = 0;
+    bool on_host = false;
     vly_status status = VLY_OK;
     if (plan->folder == NULL)
         return vly_fail(error, VLY_E_INVALID, "-o FOLDER is missing");
@@ -195,7 +211,11 @@ static vly_status read_plan(const tool_args *args, sweep_plan *plan,
                         "a file instead of -");
     VLY_TRY(read_axes(args, plan, error));
     VLY_TRY(tool_registry_create(&registry, error));
-    VLY_TRY(tool_backend_check(registry, plan->backend, error));
+    VLY_TRY(check_backend(registry, plan->backend, &on_host, error));
+    plan->n_jobs = (uint32_t)tool_count(args, "jobs", on_host ? cores : 1);
+    share = cores / plan->n_jobs;
+    plan->n_threads =
+        (uint32_t)tool_count(args, "threads", share > 0 ? share : 1);
     if (access(plan->path, R_OK) != 0)
         VLY_TRY(errno == ENOENT ? tool_genome_missing(plan->path, error)
                                 : vly_fail(error, VLY_E_IO, "%s: %s",

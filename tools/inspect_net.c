@@ -26,8 +26,8 @@ static vly_status check_device(const inspect_target *target, vly_error *error)
     VLY_TRY(vly_backend_spec_parse(target->backend, &spec, error));
     if (strcmp(spec.id, "auto") == 0)
         return VLY_OK;
-    VLY_TRY(vly_registry_backend(target->registry, spec.id, &backend, error));
-    vly_backend_spec_device(&spec, target->n_threads, &wanted);
+    VLY_TRY(vly_registry_device(target->registry, &spec, target->n_threads,
+                                &backend, &wanted, error));
     status = backend->device_info(wanted.index, &info, error);
 out:
     return status;

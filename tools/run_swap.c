@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "plugin/backend_spec.h"
+#include "plugin/registry.h"
 #include "run_job.h"
 
 vly_status run_swap_check(const run_job *job, vly_error *error)
@@ -29,10 +30,15 @@ vly_status run_swap_check(const run_job *job, vly_error *error)
             return status;
         /* its drivers are opened now and not while the run stands; why one
          * cannot be used is said when the swap is due */
-        const void *table = NULL;
-        if (strcmp(spec.id, "auto") != 0)
-            (void)vly_registry_interface(job->registry, spec.id,
-                                         VLY_BACKEND_INTERFACE, &table, NULL);
+        const vly_backend *table = NULL;
+        vly_device_spec device;
+        if (strcmp(spec.id, "auto") != 0 &&
+            vly_registry_backend(job->registry, spec.id, &table, NULL) ==
+                VLY_OK)
+            status = vly_registry_device(job->registry, &spec, 1, &table,
+                                         &device, error);
+        if (status != VLY_OK)
+            return status;
     }
     return VLY_OK;
 }

@@ -16,6 +16,7 @@
 #include "base/thread.h"
 #include "genome/genome_value.h"
 #include "plugin/backend_spec.h"
+#include "plugin/registry.h"
 #include "tool.h"
 
 /* ---- overrides -------------------------------------------------------- */
@@ -134,9 +135,9 @@ vly_status tool_backend_check(vly_registry *registry, const char *backend,
     vly_status status = vly_backend_spec_parse(backend, &spec, error);
     if (status != VLY_OK || strcmp(spec.id, "auto") == 0)
         return status;
-    const void *table = NULL;
-    return vly_registry_interface(registry, spec.id, VLY_BACKEND_INTERFACE,
-                                  &table, error);
+    const vly_backend *table = NULL;
+    vly_device_spec device;
+    return vly_registry_device(registry, &spec, 1, &table, &device, error);
 }
 
 /* ---- files ------------------------------------------------------------ */

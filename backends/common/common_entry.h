@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The entry of a backend's plugin. Included once, last, by the file that has
  * `backend`, its table of functions, and `init` and `deinit`; VLY_COMMON_BUILD
- * says what it was compiled with.
+ * says what it was compiled with, VLY_COMMON_RANK and VLY_COMMON_ALIASES are
+ * auto_rank and aliases of vly_plugin.
  */
 #include <string.h>
 
@@ -22,4 +23,6 @@ VLY_EXPORT const vly_plugin vly_plugin_entry = {
     .init = init,
     .deinit = deinit,
     .get_interface = get_interface,
+    .auto_rank = VLY_COMMON_RANK,
+    .aliases = VLY_COMMON_ALIASES,
 };

@@ -81,7 +81,7 @@ static vly_status device_info(uint32_t index, vly_device_info *info,
 
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
-    .flags = VLY_BACKEND_AREA_SPIKES,
+    .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_HOST,
     .device_count = device_count,
     .device_info = device_info,
     .supports = vly_common_supports,
@@ -98,4 +98,6 @@ static const vly_backend backend = {
 };
 
 #define VLY_COMMON_BUILD VLY_CPU_BUILD
+#define VLY_COMMON_RANK 100
+#define VLY_COMMON_ALIASES "host processor"
 #include "backends/common/common_entry.h"

@@ -46,4 +46,6 @@ static const vly_backend backend = {
 };
 
 #define VLY_COMMON_BUILD VLY_CUDA_BUILD
+#define VLY_COMMON_RANK 300
+#define VLY_COMMON_ALIASES "gpu nvidia"
 #include "backends/common/common_entry.h"

@@ -48,4 +48,6 @@ static vly_status init(const vly_host *host, vly_error *error)
 }
 
 #define VLY_COMMON_BUILD VLY_VULKAN_BUILD
+#define VLY_COMMON_RANK 200
+#define VLY_COMMON_ALIASES "gpu amd intel opencl"
 #include "backends/common/common_entry.h"

@@ -272,10 +272,10 @@ static vly_status check_target(const vly_net *net, const char *backend,
     vly_status status = vly_backend_spec_parse(backend, &spec, error);
     if (status != VLY_OK || strcmp(spec.id, "auto") == 0)
         return status;
-    status = vly_registry_backend(net->registry, spec.id, &table, error);
+    status =
+        vly_registry_device(net->registry, &spec, 1, &table, &device, error);
     if (status != VLY_OK)
         return status;
-    vly_backend_spec_device(&spec, 1, &device);
     if (device.index >= table->device_count())
         return vly_fail(error, VLY_E_DEVICE,
                         "backend %s: device %u, but there are %u", spec.id,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * From "cuda:1" or "auto" to a running net of a backend. A backend that was
- * asked for and cannot run is an error; auto tries the fastest kind first and
- * says what it chose and why not the others.
+ * asked for and cannot run is an error; auto tries plugins by the rank that
+ * they give themselves and says what it chose and why not the others.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +10,6 @@
 #include "base/memory.h"
 #include "engine/engine.h"
 #include "plugin/registry.h"
-
-static const char *const auto_order[] = {"cuda", "vulkan", "cpu"};
-#define AUTO_KINDS (sizeof auto_order / sizeof auto_order[0])
 
 static vly_status open_one(const vly_connectome *connectome,
                            vly_registry *registry, const vly_backend_spec *spec,
@@ -23,11 +20,11 @@ static vly_status open_one(const vly_connectome *connectome,
     vly_engine_device made = {0};
     vly_device_spec wanted = {.struct_size = sizeof wanted};
     vly_error why = VLY_ERROR_INIT;
-    vly_status status = vly_registry_backend(registry, spec->id, &table, error);
+    vly_status status =
+        vly_registry_device(registry, spec, n_threads, &table, &wanted, error);
     if (status != VLY_OK)
         return status;
     made.backend = table;
-    vly_backend_spec_device(spec, n_threads, &wanted);
     status = vly_backend_supports(made.backend, &connectome->desc, &why);
     if (status == VLY_OK)
         status = made.backend->net_create(&wanted, &connectome->desc, snapshot,
@@ -44,9 +41,9 @@ static vly_status open_one(const vly_connectome *connectome,
         }
         return status;
     }
-    /* the number of the cpu backend is its threads, else the device */
-    uint32_t number =
-        strcmp(spec->id, "cpu") == 0 ? wanted.n_threads : wanted.index;
+    const uint32_t number = (table->flags & VLY_BACKEND_HOST) != 0
+                                ? wanted.n_threads
+                                : wanted.index;
     (void)snprintf(made.name, sizeof made.name, "%s:%u", spec->id, number);
     made.index = wanted.index;
     /* once: it may read files or ask a driver; statistics are taken often */
@@ -83,10 +80,15 @@ static vly_status open_auto(const vly_connectome *connectome,
 {
     char reasons[900] = "";
     size_t used = 0;
-    for (size_t i = 0; i < AUTO_KINDS; i++) {
+    const char *id = vly_registry_auto(registry, 0);
+    if (!id)
+        return vly_fail(error, VLY_E_UNSUPPORTED,
+                        "backend auto: there is no plugin that it may take");
+    for (uint32_t i = 0; id; i++) {
+        const char *next = vly_registry_auto(registry, i + 1);
         vly_backend_spec spec;
         vly_error why = VLY_ERROR_INIT;
-        vly_status status = vly_backend_spec_parse(auto_order[i], &spec, &why);
+        vly_status status = vly_backend_spec_parse(id, &spec, &why);
         if (status == VLY_OK)
             status = refuse_emulated(registry, spec.id, &why);
         if (status == VLY_OK)
@@ -98,13 +100,14 @@ static vly_status open_auto(const vly_connectome *connectome,
             return VLY_OK;
         }
         int n = snprintf(reasons + used, sizeof reasons - used, "%s%s (%.200s)",
-                         used != 0 ? ", " : "", auto_order[i], why.message);
+                         used != 0 ? ", " : "", id, why.message);
         if (n > 0 && (size_t)n < sizeof reasons - used)
             used += (size_t)n;
-        if (status == VLY_E_NOMEM && i + 1 == AUTO_KINDS) {
+        if (status == VLY_E_NOMEM && !next) {
             vly_error_copy(&why, error);
             return status;
         }
+        id = next;
     }
     return vly_fail(error, VLY_E_UNSUPPORTED,
                     "backend auto: none can run this net: %s", reasons);

@@ -164,17 +164,12 @@ out:
     return status;
 }
 
-/* A number is threads on the processor and a device elsewhere. */
-static void set_device(vly_accelerator *made, uint32_t n_threads)
+static vly_status set_device(vly_accelerator *made, uint32_t n_threads,
+                             vly_error *error)
 {
-    vly_backend_spec spec = made->spec;
     const bool is_host = (made->memory.flags & VLY_MEMORY_HOST) != 0;
-    snprintf(spec.id, sizeof spec.id, "%s", is_host ? "cpu" : "device");
-    if (is_host && spec.number == 0)
-        spec.has_number = false;
-    vly_backend_spec_device(&spec, n_threads, &made->device);
-    made->device.options =
-        made->spec.options[0] != 0 ? made->spec.options : NULL;
+    return vly_backend_spec_device(&made->spec, is_host, n_threads,
+                                   &made->device, error);
 }
 
 static vly_status check_device(const vly_accelerator *made, vly_error *error)
@@ -215,7 +210,7 @@ vly_status vly_accelerator_find(const vly_registry *registry,
     VLY_TRY(vly_registry_interface(registry, made->id, interface_id, &table,
                                    error));
     VLY_TRY(take_tables(registry, made, error));
-    set_device(made, n_threads);
+    VLY_TRY(set_device(made, n_threads, error));
     VLY_TRY(check_device(made, error));
 out:
     return status;

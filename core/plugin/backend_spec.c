@@ -28,22 +28,6 @@ static bool number_parse(const char *text, size_t length, uint32_t *number)
     return true;
 }
 
-static vly_status number_check(const char *text, const vly_backend_spec *spec,
-                               vly_error *error)
-{
-    if (strcmp(spec->id, "cpu") != 0) {
-        if (spec->number > MAX_DEVICE)
-            return vly_fail(error, VLY_E_INVALID,
-                            "backend \"%s\": device %u, wanted 0 to %u", text,
-                            spec->number, MAX_DEVICE);
-    } else if (spec->number < 1 || spec->number > MAX_THREADS) {
-        return vly_fail(error, VLY_E_INVALID,
-                        "backend \"%s\": %u threads, wanted 1 to %u", text,
-                        spec->number, MAX_THREADS);
-    }
-    return VLY_OK;
-}
-
 /* Is there an option with this key before the end? */
 static bool key_known(const char *options, const char *key, size_t length)
 {
@@ -116,9 +100,6 @@ vly_status vly_backend_spec_parse(const char *text, vly_backend_spec *spec,
                             "a number",
                             text, (int)length, at);
         made.has_number = true;
-        vly_status status = number_check(text, &made, error);
-        if (status != VLY_OK)
-            return status;
         at += length;
     }
     if (*at == ',') {
@@ -131,19 +112,27 @@ vly_status vly_backend_spec_parse(const char *text, vly_backend_spec *spec,
     return VLY_OK;
 }
 
-void vly_backend_spec_device(const vly_backend_spec *spec, uint32_t n_threads,
-                             vly_device_spec *device)
+vly_status vly_backend_spec_device(const vly_backend_spec *spec, bool is_host,
+                                   uint32_t n_threads, vly_device_spec *device,
+                                   vly_error *error)
 {
-    bool is_cpu = strcmp(spec->id, "cpu") == 0;
-    uint32_t threads = n_threads;
-    if (is_cpu && spec->has_number)
-        threads = spec->number;
+    uint32_t threads = is_host && spec->has_number ? spec->number : n_threads;
+    if (is_host && spec->has_number &&
+        (spec->number < 1 || spec->number > MAX_THREADS))
+        return vly_fail(error, VLY_E_INVALID,
+                        "backend \"%s:%u\": %u threads, wanted 1 to %u",
+                        spec->id, spec->number, spec->number, MAX_THREADS);
+    if (!is_host && spec->number > MAX_DEVICE)
+        return vly_fail(error, VLY_E_INVALID,
+                        "backend \"%s:%u\": device %u, wanted 0 to %u",
+                        spec->id, spec->number, spec->number, MAX_DEVICE);
     if (threads == 0)
         threads = vly_thread_cores();
     *device = (vly_device_spec){
         .struct_size = sizeof(*device),
-        .index = is_cpu ? 0 : spec->number,
+        .index = is_host ? 0 : spec->number,
         .n_threads = threads < MAX_THREADS ? threads : MAX_THREADS,
         .options = spec->options[0] ? spec->options : NULL,
     };
+    return VLY_OK;
 }

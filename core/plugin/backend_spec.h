@@ -12,7 +12,7 @@
 typedef struct vly_backend_spec {
     char id[32];       /* "cpu"; "auto" has neither number nor options */
     bool has_number;   /* a number was given */
-    uint32_t number;   /* threads of "cpu", device of the others; else 0 */
+    uint32_t number;   /* of threads (VLY_BACKEND_HOST) or the device; else 0 */
     char options[256]; /* "isa=scalar,plan=x"; "" if there are none */
 } vly_backend_spec;
 
@@ -24,9 +24,16 @@ typedef struct vly_backend_spec {
 vly_status vly_backend_spec_parse(const char *text, vly_backend_spec *spec,
                                   vly_error *error);
 
-/* What a backend gets for it. The number of "cpu" wins over n_threads (0: all
- * cores of this process). device->options points into spec. [any-thread] */
-void vly_backend_spec_device(const vly_backend_spec *spec, uint32_t n_threads,
-                             vly_device_spec *device);
+/* What a backend gets for it.
+ *
+ * is_host        the number is one of threads (VLY_BACKEND_HOST) and not a
+ * device n_threads      for a spec without a number of threads; 0: all cores of
+ * this process device         device->options points into spec Errors
+ * VLY_E_INVALID  no device and no count of threads; device unchanged Thread
+ * [any-thread]
+ */
+vly_status vly_backend_spec_device(const vly_backend_spec *spec, bool is_host,
+                                   uint32_t n_threads, vly_device_spec *device,
+                                   vly_error *error);
 
 #endif

@@ -263,7 +263,7 @@ static vly_status leak_device(const probe_net *net, uint64_t bytes,
     char name[64];
     vly_accelerator accelerator;
     vly_status status = VLY_OK;
-    const bool cpu = strcmp(net->slot->id, "cpu") == 0;
+    const bool cpu = (net->slot->inner->flags & VLY_BACKEND_HOST) != 0;
     const char *colon = cpu ? "" : ":";
     char index[16] = "";
     if (!cpu)
@@ -384,9 +384,8 @@ vly_status vly_probe_wrong(probe_slot *slot, uint64_t burst,
     if (!fault)
         return VLY_OK;
     VLY_TRY(vly_backend_spec_parse(fault->to, &spec, error));
-    VLY_TRY(vly_registry_backend(probe->registry, spec.id, &wrapped, error));
-    *other = (vly_device_spec){.struct_size = sizeof *other};
-    vly_backend_spec_device(&spec, device->n_threads, other);
+    VLY_TRY(vly_registry_device(probe->registry, &spec, device->n_threads,
+                                &wrapped, other, error));
     other->options = NULL; /* to=NAME has none, and spec is not kept */
     *inner = vly_probe_inner(wrapped);
     pthread_mutex_lock(&probe->lock);

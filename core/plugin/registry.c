@@ -363,18 +363,22 @@ vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
 
 /* ---- asking for an interface ------------------------------------------ */
 
-/* A word of the list in entry->interfaces. */
-static bool offers(const registry_entry *entry, const char *interface_id)
+/* Is word among those of list, which spaces separate? */
+static bool has_word(const char *list, const char *word)
 {
-    const size_t n = strlen(interface_id);
-    const char *at = entry->interfaces;
-    while ((at = strstr(at, interface_id)) != NULL) {
-        if ((at == entry->interfaces || at[-1] == ' ') &&
-            (at[n] == ' ' || at[n] == '\0'))
+    const size_t n = strlen(word);
+    const char *at = list;
+    while (n != 0 && at != NULL && (at = strstr(at, word)) != NULL) {
+        if ((at == list || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
             return true;
         at += n;
     }
     return false;
+}
+
+static bool offers(const registry_entry *entry, const char *interface_id)
+{
+    return has_word(entry->interfaces, interface_id);
 }
 
 /* "cpu, template": those with the interface, NULL: any; "none" */
@@ -406,21 +410,24 @@ static vly_status not_available(const vly_registry *registry, const char *id,
                     id, why, usable);
 }
 
-/* What else a device is called, and what was nearly typed. */
+/* The plugins that have id among their aliases, or what was nearly typed. */
 static const char *near_id(const vly_registry *registry, const char *id,
                            char *text, uint32_t bytes)
 {
-    static const char *const others[][2] = {{"gpu", "cuda or vulkan"},
-                                            {"nvidia", "cuda"},
-                                            {"amd", "vulkan"},
-                                            {"intel", "vulkan"},
-                                            {"opencl", "vulkan"}};
     vly_suggest near = {0};
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (strcmp(id, others[i][0]) == 0) {
-            snprintf(text, bytes, ", did you mean %s?", others[i][1]);
-            return text;
-        }
+    size_t used = 0;
+    for (uint32_t i = 0; i < registry->count; i++) {
+        const registry_entry *entry = registry->entries[i];
+        if (entry->id[0] != '\0' && has_word(entry->plugin.aliases, id) &&
+            used + 80 < bytes)
+            used +=
+                (size_t)snprintf(text + used, bytes - used, "%s%s",
+                                 used ? " or " : ", did you mean ", entry->id);
+    }
+    if (used != 0) {
+        snprintf(text + used, bytes - used, "?");
+        return text;
+    }
     for (uint32_t i = 0; i < registry->count; i++)
         vly_suggest_offer(&near, id, registry->entries[i]->id);
     return vly_suggest_text(&near, text, bytes);
@@ -438,8 +445,8 @@ static vly_status entry_get(const vly_registry *registry, const char *id,
         *entry = found;
         return VLY_OK;
     }
-    char why[200];
-    char near[80];
+    char why[320];
+    char near[200];
     snprintf(why, sizeof(why), "there is none with this id%s",
              near_id(registry, id, near, sizeof(near)));
     return not_available(registry, id, interface_id,
@@ -473,6 +480,47 @@ vly_status vly_registry_backend(const vly_registry *registry, const char *id,
     if (status == VLY_OK)
         *backend = table;
     return status;
+}
+
+vly_status vly_registry_device(const vly_registry *registry,
+                               const vly_backend_spec *spec, uint32_t n_threads,
+                               const vly_backend **backend,
+                               vly_device_spec *device, vly_error *error)
+{
+    const vly_backend *table = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_registry_backend(registry, spec->id, &table, error));
+    VLY_TRY(vly_backend_spec_device(spec,
+                                    (table->flags & VLY_BACKEND_HOST) != 0,
+                                    n_threads, device, error));
+    *backend = table;
+out:
+    return status;
+}
+
+/* Is b tried before a? They are numbers in the list, of a rank that is not 0.
+ */
+static bool is_before(const vly_registry *registry, uint32_t b, uint32_t a)
+{
+    const uint32_t rank_a = registry->entries[a]->plugin.auto_rank;
+    const uint32_t rank_b = registry->entries[b]->plugin.auto_rank;
+    return rank_b > rank_a || (rank_b == rank_a && b < a);
+}
+
+const char *vly_registry_auto(const vly_registry *registry, uint32_t n)
+{
+    for (uint32_t i = 0; i < registry->count; i++) {
+        const registry_entry *entry = registry->entries[i];
+        uint32_t before = 0;
+        if (entry->id[0] == '\0' || entry->plugin.auto_rank == 0)
+            continue;
+        for (uint32_t k = 0; k < registry->count; k++)
+            before += registry->entries[k]->id[0] != '\0' &&
+                      is_before(registry, k, i);
+        if (before == n)
+            return entry->id;
+    }
+    return NULL;
 }
 
 void vly_registry_wrap(vly_registry *registry, vly_registry_wrap_fn wrap,

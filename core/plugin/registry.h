@@ -37,6 +37,10 @@ vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
  * built before 1.4 and would take every shift for 0. */
 #define VLY_BACKEND_NO_SHIFTS (UINT32_C(1) << 31)
 
+/* Id of plugin n in the order in which the backend "auto" tries them, or NULL:
+ * there are not so many. Starts no plugin. [main-thread] */
+const char *vly_registry_auto(const vly_registry *registry, uint32_t n);
+
 /* The plugin's volley.backend/1 in the engine's own layout: every required
  * slot is set, optional slots that the plugin does not have are NULL. Valid
  * until the registry is destroyed.
@@ -47,6 +51,13 @@ vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
  */
 vly_status vly_registry_backend(const vly_registry *registry, const char *id,
                                 const vly_backend **backend, vly_error *error);
+
+/* vly_registry_backend, and the device that spec asks of it
+ * (vly_backend_spec_device). */
+vly_status vly_registry_device(const vly_registry *registry,
+                               const vly_backend_spec *spec, uint32_t n_threads,
+                               const vly_backend **backend,
+                               vly_device_spec *device, vly_error *error);
 
 /* What the table's `supports` says, or that its plugin is too old to be asked.
  */

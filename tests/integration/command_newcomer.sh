@@ -99,9 +99,23 @@ fi
 
 # ---- backends ----
 expect 3 run small.toml --backend gpu
-says 'did you mean cuda or vulkan?'
-expect 3 run small.toml --backend nvidia
-says 'did you mean cuda?'
+gpus=
+for id in cuda vulkan; do # a build without one does not propose it
+    [ ! -f "$VOLLEY_PLUGIN_PATH/$id.so" ] || gpus=${gpus:+$gpus or }$id
+done
+if [ -n "$gpus" ]; then
+    says "did you mean $gpus?"
+else
+    holds sh -c '! grep -q "did you mean" err'
+fi
+if [ "${gpus#cuda}" != "$gpus" ]; then
+    expect 3 run small.toml --backend nvidia
+    says 'did you mean cuda?'
+fi
+expect 3 run small.toml --backend processor
+says 'did you mean cpu?'
+expect 2 run small.toml --backend cpu:0
+says 'backend "cpu:0": 0 threads, wanted 1 to 1024'
 expect 3 run small.toml --backend cpi
 says 'did you mean cpu?'
 expect 2 run small.toml --backend CPU

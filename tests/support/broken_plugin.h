@@ -21,6 +21,12 @@
 #ifndef BROKEN_INIT
 #define BROKEN_INIT broken_init
 #endif
+#ifndef BROKEN_RANK
+#define BROKEN_RANK 0
+#endif
+#ifndef BROKEN_ALIASES
+#define BROKEN_ALIASES NULL
+#endif
 #ifndef BROKEN_DEINIT
 #define BROKEN_DEINIT broken_deinit
 #endif
@@ -216,6 +222,8 @@ VLY_EXPORT const broken_entry vly_plugin_entry = {
             .init = BROKEN_INIT,
             .deinit = BROKEN_DEINIT,
             .get_interface = BROKEN_GET_INTERFACE,
+            .auto_rank = (BROKEN_RANK),
+            .aliases = (BROKEN_ALIASES),
         },
     .newer = {~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0)},
 };

@@ -189,6 +189,7 @@ static vly_status init(const vly_host *host, vly_error *error)
         return status;
     inner = within->get_interface(VLY_BACKEND_INTERFACE);
     flaky = *inner;
+    flaky.flags &= ~(uint32_t)VLY_BACKEND_HOST; /* its number is a device */
     flaky.net_create = flaky_create;
     flaky.net_destroy = flaky_destroy;
     flaky.net_info = flaky_info;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A plugin as one is built with ABI 1.4: the template with the header of that
  * version (abi_1_4, never to be changed), which it finds first, and with what
- * 1.4 brought: weights of a projection in units of 2^shift.
+ * 1.4 brought: weights of a projection in units of 2^shift, a rank for the
+ * backend "auto", and aliases.
  */
 #define vly_plugin_entry template_entry
 #include "../../plugins/template/template.c"
@@ -20,4 +21,6 @@ VLY_EXPORT const vly_plugin vly_plugin_entry = {
     .init = init,
     .deinit = deinit,
     .get_interface = get_interface,
+    .auto_rank = 1,
+    .aliases = "fourth",
 };

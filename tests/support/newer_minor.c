@@ -10,6 +10,8 @@ static vly_status init_newer(const vly_host *host, vly_error *error);
 #define BROKEN_PLUGIN_SIZE (sizeof(vly_plugin) + 32)
 #define BROKEN_BACKEND_SIZE (sizeof(vly_backend) + 32)
 #define BROKEN_INIT init_newer
+#define BROKEN_RANK 4000000000u
+#define BROKEN_ALIASES "recent newest"
 #include "broken_plugin.h"
 
 static vly_status init_newer(const vly_host *host, vly_error *error)

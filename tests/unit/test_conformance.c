@@ -64,9 +64,8 @@ static void test_table(void **state)
         assert_ok(vly_probe_attach(probe, registry, &error), error);
     }
     conformance.device.struct_size = sizeof conformance.device;
-    vly_backend_spec_device(&spec, 1, &conformance.device);
-    vly_status status =
-        vly_registry_backend(registry, spec.id, &conformance.backend, &error);
+    vly_status status = vly_registry_device(
+        registry, &spec, 1, &conformance.backend, &conformance.device, &error);
     if (status != VLY_OK) {
         vly_probe_destroy(probe);
         vly_registry_destroy(registry);

@@ -16,6 +16,7 @@
 
 #define PLUGINS VLY_TEST_PLUGINS "/"
 #define TEMPLATE VLY_TEST_PLUGIN_DIR "/template.so"
+#define CPU VLY_TEST_PLUGIN_DIR "/cpu.so"
 
 static char scratch[256];
 
@@ -355,6 +356,36 @@ static void test_newer_minor(void **state)
     vly_log_set_sink(NULL, NULL);
 }
 
+/* The rank that plugins give themselves is the order, before any is started. */
+static void test_auto(void **state)
+{
+    (void)state;
+    vly_error error = VLY_ERROR_INIT;
+    const void *table = NULL;
+    vly_log_set_sink(keep_log, NULL);
+    last_log[0] = 0;
+    vly_registry *registry =
+        registry_with(TEMPLATE ":" CPU ":" PLUGINS "newer_minor.so");
+    assert_string_equal(vly_registry_auto(registry, 0), "newer");
+    uint32_t n = 1;
+    bool cpu = false;
+    for (const char *id; (id = vly_registry_auto(registry, n)) != NULL; n++) {
+        assert_string_not_equal(id, "template"); /* its rank is 0 */
+        assert_string_not_equal(id, "newer");
+        cpu = cpu || strcmp(id, "cpu") == 0;
+    }
+    assert_true(cpu);
+    assert_null(vly_registry_auto(registry, n + 1));
+    assert_string_equal(last_log, "");
+    assert_int_equal(vly_registry_interface(registry, "recent",
+                                            VLY_BACKEND_INTERFACE, &table,
+                                            &error),
+                     VLY_E_UNSUPPORTED);
+    assert_non_null(strstr(error.message, ", did you mean newer?"));
+    vly_registry_destroy(registry);
+    vly_log_set_sink(NULL, NULL);
+}
+
 /* ---- where they come from --------------------------------------------- */
 
 static void test_order(void **state)
@@ -521,6 +552,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file_only),
     cmocka_unit_test(test_info_sizes),
     cmocka_unit_test(test_newer_minor),
+    cmocka_unit_test(test_auto),
     cmocka_unit_test(test_order),
     cmocka_unit_test(test_duplicate_of_failed),
     cmocka_unit_test(test_path_variable),

@@ -58,9 +58,6 @@ static void test_bad(void **state)
         {"cpu:4:5", "\"4:5\" after the colon"},
         {"cpu: 4", "\" 4\" after the colon"},
         {"cpu:99999999999", "after the colon, wanted a number"},
-        {"cpu:0", "0 threads, wanted 1 to 1024"},
-        {"cpu:1025", "1025 threads, wanted 1 to 1024"},
-        {"cuda:1024", "device 1024, wanted 0 to 1023"},
         {"cpu,", "option \"\", wanted key=value"},
         {"cpu,isa", "option \"isa\", wanted key=value"},
         {"cpu,isa=", "option \"isa=\", wanted key=value"},
@@ -104,27 +101,59 @@ static void test_device(void **state)
     (void)state;
     vly_backend_spec spec;
     vly_device_spec device;
+    vly_error error = VLY_ERROR_INIT;
     assert_int_equal(vly_backend_spec_parse("cpu:4", &spec, NULL), VLY_OK);
-    vly_backend_spec_device(&spec, 2, &device);
+    assert_ok(vly_backend_spec_device(&spec, true, 2, &device, &error), error);
     assert_int_equal(device.struct_size, sizeof(device));
     assert_int_equal(device.index, 0);
     assert_int_equal(device.n_threads, 4);
     assert_null(device.options);
     assert_int_equal(vly_backend_spec_parse("cuda:3,x=1", &spec, NULL), VLY_OK);
-    vly_backend_spec_device(&spec, 2, &device);
+    assert_ok(vly_backend_spec_device(&spec, false, 2, &device, &error), error);
     assert_int_equal(device.index, 3);
     assert_int_equal(device.n_threads, 2);
     assert_string_equal(device.options, "x=1");
     assert_int_equal(vly_backend_spec_parse("cpu", &spec, NULL), VLY_OK);
-    vly_backend_spec_device(&spec, 0, &device);
+    assert_ok(vly_backend_spec_device(&spec, true, 0, &device, &error), error);
     assert_true(device.n_threads >= 1);
 }
 
+/* The number counts threads of the host, or is a device: not the id decides. */
+static void test_number(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is_host;
+        const char *message; /* NULL: it is good */
+    } cases[] = {
+        {"cpu:0", true, "backend \"cpu:0\": 0 threads, wanted 1 to 1024"},
+        {"cpu:1", true, NULL},
+        {"cpu:1024", true, NULL},
+        {"other:1025", true, "1025 threads, wanted 1 to 1024"},
+        {"cpu:0", false, NULL},
+        {"cuda:1023", false, NULL},
+        {"cuda:1024", false, "device 1024, wanted 0 to 1023"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        vly_error error = VLY_ERROR_INIT;
+        vly_backend_spec spec;
+        vly_device_spec device = {.index = 77};
+        assert_ok(vly_backend_spec_parse(cases[i].text, &spec, &error), error);
+        const vly_status status = vly_backend_spec_device(
+            &spec, cases[i].is_host, 1, &device, &error);
+        assert_int_equal(status, cases[i].message ? VLY_E_INVALID : VLY_OK);
+        if (cases[i].message) {
+            assert_non_null(strstr(error.message, cases[i].message));
+            assert_int_equal(device.index, 77);
+        }
+    }
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_good),
-    cmocka_unit_test(test_bad),
-    cmocka_unit_test(test_long_options),
-    cmocka_unit_test(test_device),
+    cmocka_unit_test(test_good),         cmocka_unit_test(test_bad),
+    cmocka_unit_test(test_long_options), cmocka_unit_test(test_device),
+    cmocka_unit_test(test_number),
 };
 
 VLY_TEST_MAIN(tests)

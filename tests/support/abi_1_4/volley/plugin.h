@@ -16,7 +16,9 @@
  *   1.3  vly_host.device_memory in place of a reserved pointer, which is NULL
  *        in older hosts; with it vly_device_memory and vly_device_allocator
  *   1.4  vly_projection_desc.shift. A host gives a net with a shift that is not
- *        0 to no plugin that was built before it
+ *        0 to no plugin that was built before it. VLY_BACKEND_HOST in
+ *        vly_backend.flags; vly_plugin.auto_rank and aliases in place of
+ *        reserved pointers, which are NULL in older plugins
  */
 #ifndef VOLLEY_PLUGIN_H
 #define VOLLEY_PLUGIN_H
@@ -192,7 +194,14 @@ typedef struct vly_plugin {
     void (*deinit)(void); /* only after an init that returned VLY_OK */
     /* NULL if the interface is not offered; valid until deinit */
     const void *(*get_interface)(const char *id);
-    void *reserved[2]; /* NULL */
+    /* 1.4: the backend "auto" tries plugins by descending rank, and those of
+     * the same rank in the order of their list; 0: only if asked for by its id
+     */
+    uint32_t auto_rank;
+    uint32_t reserved; /* 0 */
+    /* 1.4: words that people use instead of the id, separated by spaces
+     * ("gpu nvidia"): a message proposes the id. NULL: none */
+    const char *aliases;
 } vly_plugin;
 VLY_SEAL(vly_plugin, 72);
 
@@ -403,7 +412,7 @@ typedef struct vly_device_info {
 } vly_device_info;
 VLY_SEAL(vly_device_info, 208);
 
-/* What is behind "cpu:4" or "cuda:1" and --threads. */
+/* What "cpu:4" (VLY_BACKEND_HOST), "cuda:1" and --threads ask for. */
 typedef struct vly_device_spec {
     uint32_t struct_size;
     uint32_t index;     /* device; 0 by default */
@@ -430,6 +439,9 @@ enum {
      * uses better; nobody gets it without asking for it by name. May be set by
      * init. */
     VLY_BACKEND_EMULATED = 2u,
+    /* 1.4: the device is the host's processors. There is one; the number after
+     * the id is the number of threads, as in "cpu:4". */
+    VLY_BACKEND_HOST = 4u,
 };
 
 /* Every function that can fail returns a status and, if error is not NULL,
