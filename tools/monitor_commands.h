@@ -13,7 +13,6 @@
     X(attach)                                                                  \
     X(convert)                                                                 \
     X(report)                                                                  \
-    X(series)                                                                  \
     X(tokens)
 
 #define MONITOR_DECLARE(name) extern const tool_command monitor_##name;

@@ -21,9 +21,6 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/safetensors.c
     ${CMAKE_CURRENT_LIST_DIR}/safetensors_header.c
     ${CMAKE_CURRENT_LIST_DIR}/sampler.c
-    ${CMAKE_CURRENT_LIST_DIR}/series.c
-    ${CMAKE_CURRENT_LIST_DIR}/series_shape.c
-    ${CMAKE_CURRENT_LIST_DIR}/series_slow.c
     ${CMAKE_CURRENT_LIST_DIR}/small_float.c
     ${CMAKE_CURRENT_LIST_DIR}/surprise.c
     ${CMAKE_CURRENT_LIST_DIR}/telemetry.c

@@ -5,7 +5,6 @@
 here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"
-shipped=$2/core/monitor/model/telemetry.safetensors
 
 # refused CODE SENTENCE ARGUMENTS...: within two minutes on any machine
 refused() {
@@ -36,7 +35,7 @@ ln -s circle circle
 for words in "check @" "run @" "resolve @" "inspect @" "compare kept.log @" \
     "import feagi @" "inspect --repair @" "plot raster @" "plot traces @" \
     "plot matrix @" "monitor report kept --telemetry @" \
-    "monitor series $shipped @" "monitor convert -o x.st @" \
+    "monitor convert -o x.st @" \
     "run small.toml --resume @"; do
     [ "$draws" = yes ] || [ "${words#plot }" = "$words" ] || continue
     for file in /dev/zero circle; do
@@ -79,11 +78,9 @@ for words in "check -" "check /dev/stdin" "import feagi -"; do
     says "wanted"
 done
 head -c 70000 /dev/zero | tr '\0' x >long
-for words in "monitor series $shipped long" "plot raster long"; do
-    [ "$draws" = yes ] || [ "${words#plot }" = "$words" ] || continue
-    # shellcheck disable=SC2086
-    refused 2 "long" $words
-done
+if [ "$draws" = yes ]; then
+    refused 2 "long" plot raster long
+fi
 
 # ---- pictures of what cannot be: no room, more neurons than memory has ----
 if [ "$draws" = yes ]; then
@@ -101,14 +98,6 @@ if [ "$draws" = yes ]; then
     ) >out 2>err
     holds [ $? -eq 5 ]
 fi
-
-# ---- many columns: time that grows as the line does ----
-# (a reader that looks from the first column for each one takes minutes)
-awk 'BEGIN { for (i = 0; i < 400000; i++) printf "c%d,", i; print "last"
-             for (r = 0; r < 2; r++) {
-                 for (i = 0; i < 400000; i++) printf "1,"; print "2" } }' >wide
-refused 2 "wide: 2 numbers" monitor series "$shipped" wide
-refused 2 "wide:1: no column" monitor series "$shipped" wide --column none
 
 # ---- genomes that mean much: counted, in 200 MB of address space ----
 # stimulus NEURONS LINES: a genome of an area and a stimulus of some characters

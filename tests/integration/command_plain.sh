@@ -129,11 +129,6 @@ for name in "$genomes"/../tests/fuzz/corpus/*/*; do
     "$volley" inspect "$name" >out 2>err
     holds is_plain out err
 done
-printf 'a,b\n1,%s\n' "$raw" >series.csv
-"$volley" monitor series \
-    "$genomes/../core/monitor/model/telemetry.safetensors" series.csv \
-    --column "$raw" >out 2>err
-holds is_plain out err
 printf '# volley digest log %s\n' "$raw" >digest.log
 "$volley" compare digest.log digest.log >out 2>err
 holds is_plain out err

@@ -233,7 +233,6 @@ set(command_tests
     ask
     report
     monitor
-    series
     nvml
     words
     trust

@@ -6,8 +6,6 @@ vly_test(test_monitor_counting LABELS unit
          SOURCES test_monitor_counting.c LIBRARIES m)
 vly_test(test_monitor_causes LABELS unit SOURCES test_monitor_causes.c)
 vly_test(test_monitor_facts LABELS unit SOURCES test_monitor_facts.c)
-vly_test(test_monitor_series LABELS unit
-         SOURCES test_monitor_series.c LIBRARIES m)
 vly_test(test_monitor_surprise LABELS unit
          SOURCES test_monitor_surprise.c LIBRARIES m)
 vly_test(test_monitor_work LABELS unit SOURCES test_monitor_work.c LIBRARIES m)
