@@ -239,7 +239,8 @@ static void find_places(const vly_foreign *row, doc_places *places)
                 add_section(places, s);
     }
     for (uint32_t i = 0; i < vly_model_count(); i++)
-        if (model_has(vly_model_at(i), word))
+        if (model_has(vly_model_at(i), word) &&
+            vly_foreign_holds(row, "", vly_model_at(i)->id))
             add_place(places, "", vly_model_at(i)->id);
 }
 

@@ -79,9 +79,7 @@ static vly_status check_param(const vly_connectome_area *area,
                               const vly_param_info *param, const double *values,
                               uint32_t n, vly_error *error)
 {
-    bool whole = strcmp(param->unit, "int") == 0 ||
-                 strcmp(param->unit, "bursts") == 0 ||
-                 strcmp(param->unit, "bool") == 0;
+    bool whole = vly_unit_is_whole(param->unit);
     for (uint32_t i = 0; i < n; i++) {
         char place[32] = "";
         if (n > 1)
@@ -205,10 +203,7 @@ static const char *unit_suffix(const vly_connectome_stimulus *stimulus,
         return model
             ->ports[stimulus->port < model->n_ports ? stimulus->port : 0]
             .suffix;
-    for (uint32_t p = 0; p < model->n_params; p++)
-        if (strncmp(model->params[p].name, "i_e_", 4) == 0)
-            return model->params[p].name + 4;
-    return "";
+    return model->dc_suffix;
 }
 
 static vly_status find_key(const vly_connectome *connectome, uint32_t stimulus,

@@ -2,7 +2,7 @@
  * The table of names: see foreign_names.h. Checked against the documentation
  * of NEST 3 (models, connection rules, devices) and of Brian 2.5 (input,
  * synapses): a row with a name of ours says that it means the same, up to its
- * note.
+ * note. What they call one model, or a key of one model only, is in its table.
  */
 #include "genome/foreign_names.h"
 
@@ -17,10 +17,6 @@
     {                                                                          \
         theirs, ours, NULL, where                                              \
     }
-#define OF(model, theirs, note)                                                \
-    {                                                                          \
-        theirs, NULL, note, model                                              \
-    }
 #define NEAR(theirs, ours, note)                                               \
     {                                                                          \
         theirs, ours, note, NULL                                               \
@@ -34,10 +30,6 @@ static const vly_foreign rows[] = {
     /* parameters and state of neurons */
     SAME("C_m", "c_m_pf"),
     SAME("tau_m", "tau_m_ms"),
-    OF("lif_cond_exp", "tau_m", "it is c_m_pf / g_l_ns"),
-    OF("lif_cond_exp", "tau_m_ms", "it is c_m_pf / g_l_ns"),
-    OF("adex", "tau_m", "it is c_m_pf / g_l_ns"),
-    OF("adex", "tau_m_ms", "it is c_m_pf / g_l_ns"),
     SAME("tau_syn", "tau_syn_ms"),
     SAME("tau_syn_ex", "tau_ex_ms"),
     SAME("tau_syn_in", "tau_in_ms"),
@@ -46,9 +38,6 @@ static const vly_foreign rows[] = {
     NEAR("tau_syn_in", "tau_syn_ms",
          "for both signs; lif_psc_exp2 has tau_ex_ms and tau_in_ms"),
     SAME("g_L", "g_l_ns"),
-    OF("lif_psc_delta", "g_L", "it is c_m_pf / tau_m_ms"),
-    OF("lif_psc_exp", "g_L", "it is c_m_pf / tau_m_ms"),
-    OF("lif_psc_exp2", "g_L", "it is c_m_pf / tau_m_ms"),
     SAME("E_L", "e_l_mv"),
     SAME("E_ex", "e_ex_mv"),
     SAME("E_in", "e_in_mv"),
@@ -82,18 +71,13 @@ static const vly_foreign rows[] = {
     NONE("consistent_integration",
          "v takes two half steps a burst, as with false in NEST"),
     NONE("gsl_error_tol", "steps are fixed, one a burst"),
-    /* models */
-    NEAR("iaf_psc_exp", "lif_psc_exp",
-         "lif_psc_exp2 where tau_syn_ex and tau_syn_in differ (tau_ex_ms, "
-         "tau_in_ms); NEST's defaults are others"),
-    NEAR("iaf_psc_exp", "lif_psc_exp2", "with tau_ex_ms and tau_in_ms"),
-    NEAR("iaf_psc_delta", "lif_psc_delta",
-         "NEST's defaults are E_L = -70, V_th = -55, V_reset = -70 mV"),
-    SAME("iaf_cond_exp", "lif_cond_exp"),
-    NEAR("aeif_cond_exp", "adex",
-         "NEST's defaults are V_reset = -60, V_peak = 0 mV"),
-    NEAR("izhikevich", "izhikevich",
-         "a weight is input for one burst (mV/ms), in NEST a jump of V_m"),
+#define FOREIGN_KEYS 1
+#define VLY_MODEL_READ "core/genome/foreign_model.h"
+#include "kernels/models/each_model.h"
+#undef FOREIGN_KEYS
+/* models */
+#define VLY_MODEL_READ "core/genome/foreign_model.h"
+#include "kernels/models/each_model.h"
     NONE("iaf_psc_alpha",
          "no model has alpha-shaped currents; nearest: lif_psc_exp2, whose "
          "currents decay exponentially"),

@@ -20,16 +20,6 @@
 const char *const vly_stimulus_names[] = {
     "poisson", "normal", "dc", "spikes", "bernoulli", "pulse", "pattern", NULL};
 
-const char *vly_dc_suffix(const vly_model_info *model)
-{
-    for (uint32_t i = 0; i < model->n_params; i++) {
-        const char *name = model->params[i].name;
-        if (strncmp(name, "i_e_", 4) == 0)
-            return name + 4;
-    }
-    return "";
-}
-
 /* ---- values, one an area ------------------------------------------------ */
 
 static vly_status element(vly_reader *reader, const vly_toml_node *node,
@@ -156,8 +146,7 @@ static vly_status read_numbers(vly_reader *reader,
     }
     if (entry->kind == VLY_STIMULUS_DC)
         VLY_TRY(read_suffixed(reader, entry, index, "amplitude",
-                              vly_dc_suffix(model), -max, max,
-                              &stimulus->mean));
+                              model->dc_suffix, -max, max, &stimulus->mean));
 out:
     return status;
 }
