@@ -13,7 +13,7 @@
 #include "base/number.h"
 #include "connectome/connectome_make.h"
 #include "engine/engine.h"
-#include "genome/suggest.h"
+#include "genome/foreign_names.h"
 
 /* ---- a change ---------------------------------------------------------- */
 
@@ -62,7 +62,7 @@ static vly_status find_param(const vly_connectome_area *area, const char *name,
             *param = p;
             return VLY_OK;
         }
-        vly_suggest_offer(&near, name, model->params[p].name);
+        vly_foreign_offer(&near, name, model->params[p].name);
     }
     for (uint32_t f = 0; f < model->n_fields; f++)
         if (strcmp(model->fields[f].name, name) == 0)
@@ -325,7 +325,7 @@ static vly_status set_stimulus(vly_net *net, const char *id, const char *name,
     vly_status status = VLY_OK;
     VLY_TRY(change_begin(net, &change, error));
     for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
-        vly_suggest_offer(&near, id, connectome->stimuli[s].id);
+        vly_foreign_offer(&near, id, connectome->stimuli[s].id);
         if (strcmp(connectome->stimuli[s].id, id) != 0)
             continue;
         n_found++;

@@ -7,6 +7,7 @@
 #include "genome/foreign_names.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SAME(theirs, ours)                                                     \
@@ -279,4 +280,42 @@ const vly_foreign *vly_foreign_find(const char *word, uint32_t index)
         if (strcmp(word, rows[i].theirs) == 0 && index-- == 0)
             return &rows[i];
     return NULL;
+}
+
+void vly_foreign_offer(vly_suggest *suggest, const char *word,
+                       const char *candidate)
+{
+    const vly_foreign *row;
+    for (uint32_t i = 0; (row = vly_foreign_find(word, i)); i++)
+        if (row->ours && strcmp(row->ours, candidate) == 0) {
+            vly_suggest_same(suggest, candidate);
+            return;
+        }
+    vly_suggest_offer(suggest, word, candidate);
+}
+
+const char *vly_foreign_hint(const vly_suggest *suggest, const char *word,
+                             char *out, uint32_t size)
+{
+    const vly_foreign *row = NULL;
+    const vly_foreign *found = NULL;
+    const char *note = NULL;
+    bool alias = false;
+    for (uint32_t i = 0; (row = vly_foreign_find(word, i)); i++) {
+        found = found && found->note ? found : row;
+        if (!suggest->best || !row->ours ||
+            strcmp(row->ours, suggest->best) != 0)
+            continue;
+        alias = true;
+        note = row->note ? row->note : note;
+    }
+    if (alias && note)
+        snprintf(out, size, ", did you mean %s? %s", suggest->best, note);
+    else if (found && !alias && found->note)
+        snprintf(out, size, ": %s", found->note);
+    else if (found && !alias)
+        snprintf(out, size, ", which is %s here", found->ours);
+    else
+        vly_suggest_text(suggest, out, size);
+    return out;
 }

@@ -10,11 +10,11 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "genome/foreign_names.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_space.h"
 #include "genome/genome_step.h"
 #include "genome/genome_value.h"
-#include "genome/suggest.h"
 
 /* ---- models ------------------------------------------------------------- */
 
@@ -39,15 +39,15 @@ static vly_status no_model(vly_reader *reader, const vly_toml_node *node,
     char hint[VLY_HINT_SIZE];
     const vly_toml_node *models = vly_toml_get(&reader->root, "model");
     for (uint32_t i = 0; named && models && i < models->n_children; i++)
-        vly_suggest_offer(&suggest, id, models->u.children[i].key);
+        vly_foreign_offer(&suggest, id, models->u.children[i].key);
     for (uint32_t i = 0; i < vly_model_count(); i++)
-        vly_suggest_offer(&suggest, id, vly_model_at(i)->id);
+        vly_foreign_offer(&suggest, id, vly_model_at(i)->id);
     if (named && vly_generator_kind(id))
         return vly_reader_fail(reader, node,
                                "no model \"%.80s\", wanted generator = \"%s\" "
                                "for an area that only fires",
                                id, id);
-    vly_suggest_word(&suggest, id, hint, sizeof(hint));
+    vly_foreign_hint(&suggest, id, hint, sizeof(hint));
     if (!*hint)
         put_models(named, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no %s \"%.80s\"%s", what, id, hint);
@@ -247,7 +247,7 @@ static vly_status no_model_key(vly_reader *reader, const vly_toml_node *node,
         bool known = false;
         for (const vly_key *key = vly_keys_area; key->name; key++)
             known = known || strcmp(key->name, child->key) == 0;
-        vly_suggest_offer(&near, child->key, "model");
+        vly_foreign_offer(&near, child->key, "model");
         char hint[VLY_HINT_SIZE];
         if (!known && *vly_suggest_text(&near, hint, sizeof(hint)))
             return vly_reader_fail_key(reader, child,

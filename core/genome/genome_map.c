@@ -9,11 +9,11 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "genome/foreign_names.h"
 #include "genome/genome_file.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_space.h"
 #include "genome/genome_value.h"
-#include "genome/suggest.h"
 
 const char *const vly_rule_names[] = {
     "one_to_one",         "all_to_all",
@@ -205,14 +205,14 @@ static vly_status read_rule(vly_reader *reader, vly_map_entry *map)
         return vly_map_function(reader, map);
     vly_suggest suggest = {0};
     for (uint32_t i = 0; vly_rule_names[i]; i++) {
-        vly_suggest_offer(&suggest, name, vly_rule_names[i]);
+        vly_foreign_offer(&suggest, name, vly_rule_names[i]);
         if (strcmp(name, vly_rule_names[i]) == 0) {
             map->rule = (vly_rule)i;
             return VLY_OK;
         }
     }
     char hint[VLY_HINT_SIZE];
-    vly_suggest_word(&suggest, name, hint, sizeof(hint));
+    vly_foreign_hint(&suggest, name, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no rule \"%.80s\"%s", name,
                            *hint ? hint : ", wanted " RULES_WANTED);
 }

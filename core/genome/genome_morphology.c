@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
+#include "genome/foreign_names.h"
 #include "genome/genome_map.h"
 #include "genome/genome_value.h"
-#include "genome/suggest.h"
 #include "genome/voxel_rule.h"
 
 /* ---- kinds -------------------------------------------------------------- */
@@ -56,7 +56,7 @@ static vly_status read_function(vly_reader *reader, const vly_toml_node *node,
     if (map->mapper != VLY_RULES)
         return VLY_OK;
     for (int i = VLY_RULE_PROJECTOR; i <= VLY_RULE_ALL_TO_ORIGIN; i++)
-        vly_suggest_offer(&suggest, name, vly_rule_names[i]);
+        vly_foreign_offer(&suggest, name, vly_rule_names[i]);
     vly_suggest_text(&suggest, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no function \"%.80s\"%s", name,
                            *hint ? hint
@@ -104,9 +104,9 @@ static vly_status no_mapper(vly_reader *reader, const vly_toml_node *node,
     vly_suggest suggest = {0};
     char hint[100];
     for (uint32_t i = 0; all && i < all->n_children; i++)
-        vly_suggest_offer(&suggest, name, all->u.children[i].key);
+        vly_foreign_offer(&suggest, name, all->u.children[i].key);
     for (int i = VLY_RULE_PROJECTOR; i <= VLY_RULE_ALL_TO_ORIGIN; i++)
-        vly_suggest_offer(&suggest, name, vly_rule_names[i]);
+        vly_foreign_offer(&suggest, name, vly_rule_names[i]);
     vly_suggest_text(&suggest, hint, sizeof(hint));
     return vly_reader_fail(reader, node,
                            "mapper \"%.80s\" is no morphology and no "
@@ -239,7 +239,7 @@ static vly_status find_morphology(vly_reader *reader, const vly_toml_node *node,
     vly_suggest suggest = {0};
     char hint[100];
     for (uint32_t i = 0; !found && all && i < all->n_children; i++)
-        vly_suggest_offer(&suggest, name, all->u.children[i].key);
+        vly_foreign_offer(&suggest, name, all->u.children[i].key);
     if (!found)
         return vly_reader_fail(reader, node, "no morphology \"%.80s\"%s", name,
                                vly_suggest_text(&suggest, hint, sizeof(hint)));
