@@ -135,8 +135,8 @@ static void put_form(json_writer *json, const vly_key_section *section,
         break;
     case VLY_FORM_RULE:
         json_array(json, "enum");
-        for (uint32_t i = 0; vly_rule_names[i] != NULL; i++)
-            json_text(json, NULL, vly_rule_names[i]);
+        for (uint32_t i = 0; i < VLY_RULES; i++)
+            json_text(json, NULL, vly_rules[i].name);
         json_text(json, NULL, "function"); /* the one of its morphology */
         json_array_end(json);
         break;
