@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "base/random.h"
 #include "genome/model_info.h"
+#include "kernels/models/model_lists.h"
 #include "kernels/models/model_steps.h"
 #include "test_vulkan_steps_spirv.h"
 #include "volley_test.h"
@@ -296,13 +297,9 @@ static uint32_t step(const case_data *c, uint32_t i, const uint32_t *sum,
     switch (c->index) {
 #define CASE(id)                                                               \
     case INDEX_##id:                                                           \
-        return step_##id(s, k, in0, in1, 0).fired
-        CASE(lif_psc_delta);
-        CASE(lif_psc_exp);
-        CASE(izhikevich);
-        CASE(lif_cond_exp);
-        CASE(adex);
-        CASE(lif_psc_exp2);
+        return step_##id(s, k, in0, in1, 0).fired;
+        VLY_ONE_PORT_MODELS(CASE)
+        VLY_TWO_PORT_MODELS(CASE)
     default:
         break;
     }
