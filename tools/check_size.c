@@ -60,36 +60,38 @@ double check_pair_synapses(const vly_genome *genome, const vly_pair *pair)
     double n_to = (double)to->n_neurons;
     double pairs = n_from * n_to - (no_self ? n_from : 0.0);
     switch (pair->rule) {
-    case VLY_RULE_ONE_TO_ONE:
-        return no_self ? 0.0 : n_from;
-    case VLY_RULE_ALL_TO_ALL:
-        return pairs;
-    case VLY_RULE_FIXED_TOTAL_NUMBER:
-        return (double)pair->count;
-    case VLY_RULE_FIXED_IN_DEGREE:
-        return (double)pair->in_degree * n_to;
-    case VLY_RULE_PAIRWISE_BERNOULLI:
-        return pair->p * pairs;
-    case VLY_RULE_VECTORS:
-        return vector_synapses(from, to, pair);
-    case VLY_RULE_FILE:
-        return (double)pair->edges->n;
-    case VLY_RULE_DISTANCE:
-        return vly_space_synapses(from, to, &pair->space);
-    case VLY_RULE_FIXED_OUT_DEGREE:
-        return (double)pair->out_degree * n_from;
-    default:
-        return vly_voxel_synapses(genome, pair);
+#define N_FROM n_from
+#define N_TO n_to
+#define N_PAIRED (no_self ? 0.0 : n_from)
+#define N_PAIRS pairs
+#define N_LIKELY (pair->p * pairs)
+#define N_COUNT ((double)pair->count)
+#define N_IN_DEGREE ((double)pair->in_degree)
+#define N_OUT_DEGREE ((double)pair->out_degree)
+#define N_OF_VECTORS vector_synapses(from, to, pair)
+#define N_OF_VOXELS vly_voxel_synapses(genome, pair)
+#define N_EDGES ((double)pair->edges->n)
+#define N_IN_REACH vly_space_synapses(from, to, &pair->space)
+#define VLY_RULE_SYNAPSES(id, expression)                                      \
+    case VLY_RULE_##id:                                                        \
+        return expression;
+#include "genome/rules/rules.def"
+    case VLY_RULES:
+        break;
     }
+    return 0.0;
 }
 
 bool check_pair_exact(const vly_pair *pair)
 {
-    if (pair->rule > VLY_RULE_VECTORS && vly_rule_of_voxels(pair->rule))
-        return vly_voxel_exact(pair);
-    if (pair->rule == VLY_RULE_DISTANCE)
-        return pair->space.draw != VLY_SPACE_BERNOULLI;
-    return pair->rule != VLY_RULE_PAIRWISE_BERNOULLI || pair->p >= 1.0;
+    switch ((uint32_t)pair->rule) {
+#define VLY_RULE_EXACT(id, condition)                                          \
+    case VLY_RULE_##id:                                                        \
+        return condition;
+#include "genome/rules/rules.def"
+    default:
+        return true;
+    }
 }
 
 double check_area_bytes(const vly_area *area)

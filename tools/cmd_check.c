@@ -135,7 +135,7 @@ static void print_pairs(const vly_genome *genome, const vly_connectome *built)
             built != NULL
                 ? built_synapses(built, i)
                 : vly_count_of(check_pair_synapses(genome, pair) + 0.5);
-        tool_print(pair_format, pair->map, between, vly_rule_names[pair->rule],
+        tool_print(pair_format, pair->map, between, vly_rules[pair->rule].name,
                    exact ? "" : "~", exact ? 16 : 15, tool_thousands(n), weight,
                    delay);
     }
@@ -143,7 +143,7 @@ static void print_pairs(const vly_genome *genome, const vly_connectome *built)
         const vly_empty *empty = &genome->empty[i];
         between_text(genome, empty->from, empty->to, between, sizeof between);
         tool_print(pair_format, empty->map, between,
-                   vly_rule_names[empty->rule], "", 16, "0", "", "");
+                   vly_rules[empty->rule].name, "", 16, "0", "", "");
     }
 }
 

@@ -17,117 +17,6 @@ static const tool_option options[] = {
      "all keys, models and rules as one text: genomes/KEYS.md", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-typedef struct rule_text {
-    const char *name;
-    const char *keys;
-    const char *text;
-} rule_text;
-
-/* In the order of vly_rule. */
-static const rule_text rules[] = {
-    {"one_to_one", "", "neuron k of from to neuron k of to; sizes must agree"},
-    {"all_to_all", "self", "every neuron of from to every neuron of to"},
-    {"fixed_total_number", "count or p, self, multiple",
-     "so many synapses, both ends drawn"},
-    {"fixed_in_degree", "in_degree, self, multiple",
-     "so many incoming synapses a neuron of to, sources drawn"},
-    {"pairwise_bernoulli", "p, self", "every pair with probability p"},
-    {"vectors", "vectors, self",
-     "voxel to voxel + vector, for each [x, y, z] of vectors"},
-    {"fixed_out_degree", "out_degree, self, multiple",
-     "so many outgoing synapses a neuron of from, targets drawn"},
-    {"patterns", "patterns, self",
-     "voxels whose coordinates fit a [[x, y, z], [x, y, z]] of patterns"},
-    {"composite", "composite, self",
-     "the source in tiles, each mapped as if it were a source of its own"},
-    {"projector", "self",
-     "scaled to the target's size: a voxel to what it covers there"},
-    {"projector_xy", "self", "projector with x and y of the source exchanged"},
-    {"projector_xz", "self", "projector with x and z of the source exchanged"},
-    {"projector_yz", "self", "projector with y and z of the source exchanged"},
-    {"project_from_end_x", "self",
-     "the last layer of x to x = 0, along y and z projector"},
-    {"project_from_end_y", "self",
-     "the last layer of y to y = 0, along x and z projector"},
-    {"project_from_end_z", "self",
-     "the last layer of z to z = 0, along x and y projector"},
-    {"block_to_block", "self", "voxel to the voxel at the same place"},
-    {"block_connection", "self", "voxel x, y, z to voxel floor(x / 10), y, z"},
-    {"expander_x", "self",
-     "voxel x, any y and z, to all x of the target (y = z = 0) whose bit x, "
-     "counted from the lowest, is 1"},
-    {"reducer_x", "self",
-     "voxel x, any y and z, to all k of the target's x (y = z = 0) with bit k "
-     "of x, counted from the lowest, 1: expander_x backwards"},
-    {"randomizer", "self",
-     "every neuron of from to one voxel of to, drawn; all are equally likely"},
-    {"lateral_pairs_x", "self",
-     "x to x + 1 for even x, to x - 1 for odd x; the pair lies in the source"},
-    {"last_to_first", "self",
-     "the last voxel (of every axis) to voxel 0, 0, 0"},
-    {"lateral_+x", "self", "voxel x, y, z to x + 1, y, z"},
-    {"lateral_-x", "self", "voxel x, y, z to x - 1, y, z"},
-    {"lateral_+y", "self", "voxel x, y, z to x, y + 1, z"},
-    {"lateral_-y", "self", "voxel x, y, z to x, y - 1, z"},
-    {"lateral_+z", "self", "voxel x, y, z to x, y, z + 1"},
-    {"lateral_-z", "self", "voxel x, y, z to x, y, z - 1"},
-    {"0-0-0_to_all", "self", "voxel 0, 0, 0 to every voxel"},
-    {"all_to_0-0-0", "self", "every voxel to voxel 0, 0, 0"},
-    {"file", "file, population, edge_types_file, self, multiple",
-     "the synapses in a file: comma-separated text or SONATA edges"},
-    {"distance",
-     "draw, degree, kernel, mask, periodic, slope_weight_*, slope_delay_ms, "
-     "self, multiple",
-     "pairs by the distance between neurons"},
-};
-enum { N_RULES = sizeof rules / sizeof rules[0] };
-_Static_assert((int)N_RULES == (int)VLY_RULES, "one a rule");
-
-/* What a line has no room for. */
-static const struct {
-    vly_rule rule;
-    const char *text;
-} notes[] = {
-    {VLY_RULE_PATTERNS,
-     "Each side of a pattern has a number or a sign for each axis: a number is "
-     "that\ncoordinate, \"*\" any, \"?\" the other side's, \"!\" any but the "
-     "other side's; both\nsides have to hold. Patterns add up; two voxels that "
-     "several fit are connected\nonce. At most 64; or morphology = NAME.\n"},
-    {VLY_RULE_COMPOSITE,
-     "composite = { src_seed = [x, y, z], src_pattern = [[choose, skip], ...], "
-     "mapper }:\nthe source is cut into tiles of src_seed voxels; along x, y "
-     "and z `choose` tiles\nare taken, `skip` left out, and so on; a tile that "
-     "the end cuts is left out. A\ntile is mapped as if it were a whole source "
-     "of that size. mapper: a function, a\n[morphology], { vectors = ... } or "
-     "{ patterns = ... }. Or morphology = NAME.\n"},
-    {VLY_RULE_FILE,
-     "Text: a header with source, target (indices in the areas, from 0), "
-     "weight or\nweight_UNIT, delay, delay_ms or delay_bursts, then a line a "
-     "synapse; # begins a\ncomment. What the map gives must not be a column. "
-     "SONATA edges: HDF5, with\n/edges/POPULATION/source_node_id, "
-     "target_node_id, and in one edge group\nsyn_weight, delay, nsyns (so many "
-     "synapses, each of that weight; more than 1 needs\nmultiple = true); "
-     "what the map gives counts. edge_types_file: the CSV file of\n"
-     "edge_type_id, for values that edges do not have. Other data is named in "
-     "a note, and\na delay that nothing gives: one burst.\n"},
-    {VLY_RULE_DISTANCE,
-     "draw: pairwise_bernoulli (every pair with probability kernel(distance)), "
-     "or\nfixed_in_degree, fixed_out_degree with degree = N (the kernel weighs "
-     "the draw).\nPositions: of the area (`volley doc positions`), else its "
-     "voxels. periodic =\n[x, y, z]: periods, 0 for an axis with ends; true: "
-     "as many as there are voxels.\nslope_*: added for each unit of distance. "
-     "`volley doc kernel`, `volley "
-     "doc mask`.\n"},
-    {VLY_RULE_PROJECTOR,
-     "For each axis: in a smaller or equal target c reaches floor(c * to / "
-     "from), in a\nlarger one all v with floor(v * from / to) = c; ratios are "
-     "exact.\n"},
-    {VLY_RULE_RANDOMIZER,
-     "Drawn from the map's own stream of the network's seed. With self = false "
-     "a neuron\nthat draws its own voxel leaves itself out and draws no "
-     "other.\n"},
-};
-
 static void print_ports(const vly_model_info *model)
 {
     tool_print("\nports (keys of maps and stimuli)\n");
@@ -178,15 +67,14 @@ static void print_model(const vly_model_info *model)
     print_fields(model);
 }
 
-static void print_rule(const rule_text *rule)
+static void print_rule(vly_rule number)
 {
+    const vly_rule_info *rule = &vly_rules[number];
     tool_print("rule %s: %s\n", rule->name, rule->text);
     if (rule->keys[0] != '\0')
         tool_print("keys: %s\n", rule->keys);
-    vly_rule number = (vly_rule)(rule - rules);
-    for (uint32_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
-        if (notes[i].rule == number)
-            tool_print("%s", notes[i].text);
+    if (rule->note != NULL)
+        tool_print("%s", rule->note);
     if (vly_rule_of_voxels(number))
         tool_print("Both areas need voxels. All neurons of a voxel connect to "
                    "all of the target\nvoxel; what falls outside the target "
@@ -210,8 +98,8 @@ static void print_models(void)
 static void print_rules(void)
 {
     tool_print("rules\n");
-    for (uint32_t i = 0; i < N_RULES; i++)
-        tool_print("  %-20s %s\n", rules[i].name, rules[i].text);
+    for (uint32_t i = 0; i < VLY_RULES; i++)
+        tool_print("  %-20s %s\n", vly_rules[i].name, vly_rules[i].text);
 }
 
 static void print_list(void)
@@ -237,9 +125,9 @@ static const char *name_at(const void *context, uint32_t k)
     if (k < vly_model_count())
         return vly_model_at(k)->id;
     k -= vly_model_count();
-    if (k < N_RULES)
-        return rules[k].name;
-    k -= N_RULES;
+    if (k < VLY_RULES)
+        return vly_rules[k].name;
+    k -= VLY_RULES;
     for (int i = 0; i < 3; i++) {
         uint32_t n = 0;
         while (n <= k && lists[i](n) != NULL)
@@ -253,12 +141,10 @@ static const char *name_at(const void *context, uint32_t k)
 
 static bool print_rule_named(const char *name)
 {
-    for (uint32_t i = 0; i < N_RULES; i++)
-        if (strcmp(rules[i].name, name) == 0) {
-            print_rule(&rules[i]);
-            return true;
-        }
-    return false;
+    vly_rule rule = vly_rule_find(name);
+    if (rule != VLY_RULES)
+        print_rule(rule);
+    return rule != VLY_RULES;
 }
 
 static bool print_named(const char *name)
@@ -316,11 +202,11 @@ static void print_markdown(void)
                "of each.\n");
     doc_sections_markdown();
     tool_print("\n## Rules\n\n| rule | keys | |\n|---|---|---|\n");
-    for (uint32_t i = 0; i < N_RULES; i++) {
-        tool_print("| `%s` | ", rules[i].name);
-        doc_cell_markdown(rules[i].keys);
+    for (uint32_t i = 0; i < VLY_RULES; i++) {
+        tool_print("| `%s` | ", vly_rules[i].name);
+        doc_cell_markdown(vly_rules[i].keys);
         tool_print(" | ");
-        doc_cell_markdown(rules[i].text);
+        doc_cell_markdown(vly_rules[i].text);
         tool_print(" |\n");
     }
     tool_print("\n## Models\n");

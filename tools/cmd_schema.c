@@ -135,8 +135,8 @@ static void put_form(json_writer *json, const vly_key_section *section,
         break;
     case VLY_FORM_RULE:
         json_array(json, "enum");
-        for (uint32_t i = 0; vly_rule_names[i] != NULL; i++)
-            json_text(json, NULL, vly_rule_names[i]);
+        for (uint32_t i = 0; i < VLY_RULES; i++)
+            json_text(json, NULL, vly_rules[i].name);
         json_text(json, NULL, "function"); /* the one of its morphology */
         json_array_end(json);
         break;
@@ -187,8 +187,8 @@ static void add_suffix(const char *suffix, const char **suffixes, uint32_t *n)
         suffixes[(*n)++] = suffix;
 }
 
-/* weight* is weight_mv, weight_pa, ...: the units of all ports, and of i_e for
- * the amplitude of a dc */
+/* weight* is weight_mv, weight_pa, ...: the units of all ports, and of the
+ * constant input for the amplitude of a dc */
 static void put_suffixed(json_writer *json, const vly_key_section *section,
                          const vly_key *key)
 {
@@ -198,9 +198,8 @@ static void put_suffixed(json_writer *json, const vly_key_section *section,
         const vly_model_info *model = vly_model_at(m);
         for (uint32_t p = 0; p < model->n_ports; p++)
             add_suffix(model->ports[p].suffix, suffixes, &n);
-        for (uint32_t i = 0; i < model->n_params; i++)
-            if (strncmp(model->params[i].name, "i_e_", 4) == 0)
-                add_suffix(model->params[i].name + 4, suffixes, &n);
+        if (model->dc_suffix[0] != '\0')
+            add_suffix(model->dc_suffix, suffixes, &n);
     }
     for (uint32_t i = 0; i < n; i++) {
         char name[64];

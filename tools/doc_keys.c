@@ -223,9 +223,8 @@ static void find_places(const vly_foreign *row, doc_places *places)
     const char *word = row->ours;
     if (vly_model_find(word) != NULL)
         add_place(places, "model", "");
-    for (uint32_t i = 0; vly_rule_names[i] != NULL; i++)
-        if (strcmp(vly_rule_names[i], word) == 0)
-            add_place(places, "rule", "");
+    if (vly_rule_find(word) != VLY_RULES)
+        add_place(places, "rule", "");
     for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++) {
         if (strncmp(s->name, "stimulus.", 9) == 0 &&
             strcmp(short_name(s), word) == 0)
@@ -239,7 +238,8 @@ static void find_places(const vly_foreign *row, doc_places *places)
                 add_section(places, s);
     }
     for (uint32_t i = 0; i < vly_model_count(); i++)
-        if (model_has(vly_model_at(i), word))
+        if (model_has(vly_model_at(i), word) &&
+            vly_foreign_holds(row, "", vly_model_at(i)->id))
             add_place(places, "", vly_model_at(i)->id);
 }
 

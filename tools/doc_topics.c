@@ -36,16 +36,17 @@ static void print_ports(void)
 static void print_functions(void)
 {
     tool_print("\n");
-    for (int i = VLY_RULE_PROJECTOR; i <= VLY_RULE_ALL_TO_ORIGIN; i++)
-        tool_print("  %s\n", vly_rule_names[i]);
+    for (int i = 0; i < VLY_RULES; i++)
+        if (vly_rule_is_function((vly_rule)i))
+            tool_print("  %s\n", vly_rules[i].name);
 }
 
 static void print_voxel_rules(void)
 {
     tool_print("\nrules between voxels:");
-    for (int i = 0; vly_rule_names[i] != NULL; i++)
+    for (int i = 0; i < VLY_RULES; i++)
         if (vly_rule_of_voxels((vly_rule)i))
-            tool_print(" %s", vly_rule_names[i]);
+            tool_print(" %s", vly_rules[i].name);
     tool_print("\n");
 }
 

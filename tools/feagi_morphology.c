@@ -22,10 +22,8 @@ enum { ROWS_MAX = 1 << 16 }; /* as in the file, some of them twice */
 
 const char *feagi_function_find(const char *name)
 {
-    for (int i = VLY_RULE_PROJECTOR; i <= VLY_RULE_ALL_TO_ORIGIN; i++)
-        if (strcmp(name, vly_rule_names[i]) == 0)
-            return vly_rule_names[i];
-    return NULL;
+    vly_rule rule = vly_rule_find(name);
+    return vly_rule_is_function(rule) ? vly_rules[rule].name : NULL;
 }
 
 const char *feagi_function_lacks(const char *name)

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/suggest.h"
 #include "genome/toml_tree.h"
 #include "tool.h"
 
@@ -43,44 +44,19 @@ bool tool_read_number(const char *text, double *value)
     return true;
 }
 
-/* Edits from a to b: Levenshtein, with one row. */
-static uint32_t distance(const char *a, const char *b)
-{
-    enum { LONGEST = 63 };
-    uint32_t row[LONGEST + 1];
-    size_t n_a = strlen(a);
-    size_t n_b = strlen(b);
-    if (n_a > LONGEST || n_b > LONGEST)
-        return UINT32_MAX;
-    for (uint32_t j = 0; j <= n_b; j++)
-        row[j] = j;
-    for (uint32_t i = 1; i <= n_a; i++) {
-        uint32_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n_b; j++) {
-            uint32_t best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[n_b];
-}
-
 const char *tool_nearest(const char *text,
                          const char *(*next)(const void *context, uint32_t k),
                          const void *context)
 {
     const char *best = NULL;
+    if (strlen(text) > VLY_WORD_MAX)
+        return NULL;
     uint32_t best_distance = (uint32_t)(strlen(text) + 2) / 3 + 1;
     for (uint32_t k = 0;; k++) {
         const char *name = next(context, k);
         if (name == NULL)
             return best;
-        uint32_t d = distance(text, name);
+        uint32_t d = vly_suggest_distance(text, name);
         if (d < best_distance) {
             best = name;
             best_distance = d;

@@ -14,8 +14,8 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/reading.h"
+#include "genome/foreign_names.h"
 #include "genome/genome.h"
-#include "genome/suggest.h"
 #include "json_reader.h"
 #include "plot_rows.h"
 #include "record/stream.h"
@@ -69,7 +69,7 @@ static vly_status check_chosen(const plot_data *data, const vly_genome *genome,
             const char *name =
                 genome ? genome->areas[a].name : data->areas[a].name;
             found = found || strcmp(one, name) == 0;
-            vly_suggest_offer(&near, one, name);
+            vly_foreign_offer(&near, one, name);
         }
         if (!found)
             return vly_fail(error, VLY_E_INVALID, "--area %s: no such area%s",

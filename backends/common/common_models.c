@@ -7,38 +7,6 @@
 
 #include "kernels/models/table_hash.h"
 
-/* table_text.h must come before the table: no sorting */
-/* clang-format off */
-static const char text_feagi[] =
-#include "kernels/models/table_text.h"
-#include "kernels/models/feagi.def"
-    ;
-static const char text_lif_psc_delta[] =
-#include "kernels/models/table_text.h"
-#include "kernels/models/lif_psc_delta.def"
-    ;
-static const char text_lif_psc_exp[] =
-#include "kernels/models/table_text.h"
-#include "kernels/models/lif_psc_exp.def"
-    ;
-static const char text_izhikevich[] =
-#include "kernels/models/table_text.h"
-#include "kernels/models/izhikevich.def"
-    ;
-static const char text_lif_cond_exp[] =
-#include "kernels/models/table_text.h"
-#include "kernels/models/lif_cond_exp.def"
-    ;
-static const char text_adex[] =
-#include "kernels/models/table_text.h"
-#include "kernels/models/adex.def"
-    ;
-static const char text_lif_psc_exp2[] =
-#include "kernels/models/table_text.h"
-#include "kernels/models/lif_psc_exp2.def"
-    ;
-/* clang-format on */
-
 enum {
 #define VLY_EACH_MODEL(id) MODEL_##id,
 #include "kernels/models/models.def"
@@ -47,20 +15,8 @@ enum {
 
 /* Each entry of a table becomes "+ 1" in the sum of its kind. */
 static const vly_common_model models[N_MODELS] = {
-#define VLY_COMMON_TABLE "kernels/models/feagi.def"
-#include "common_model_entry.h"
-#define VLY_COMMON_TABLE "kernels/models/lif_psc_delta.def"
-#include "common_model_entry.h"
-#define VLY_COMMON_TABLE "kernels/models/lif_psc_exp.def"
-#include "common_model_entry.h"
-#define VLY_COMMON_TABLE "kernels/models/izhikevich.def"
-#include "common_model_entry.h"
-#define VLY_COMMON_TABLE "kernels/models/lif_cond_exp.def"
-#include "common_model_entry.h"
-#define VLY_COMMON_TABLE "kernels/models/adex.def"
-#include "common_model_entry.h"
-#define VLY_COMMON_TABLE "kernels/models/lif_psc_exp2.def"
-#include "common_model_entry.h"
+#define VLY_MODEL_READ "backends/common/common_model_entry.h"
+#include "kernels/models/each_model.h"
 };
 
 const vly_common_model *vly_common_model_find(const char *id)

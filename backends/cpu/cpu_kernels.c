@@ -6,13 +6,8 @@
 
 #include <string.h>
 
-#include "kernels/models/adex.h"
 #include "kernels/models/digest.h"
-#include "kernels/models/izhikevich.h"
-#include "kernels/models/lif_cond_exp.h"
-#include "kernels/models/lif_psc_delta.h"
-#include "kernels/models/lif_psc_exp.h"
-#include "kernels/models/lif_psc_exp2.h"
+#include "kernels/models/model_steps.h"
 #include "kernels/models/philox.h"
 
 #define ISA_NAME3(isa) vly_cpu_kernels_##isa
@@ -45,74 +40,8 @@ static inline float load_float(uint32_t bits)
 
 /* ---- dynamics ---------------------------------------------------------- */
 
-#define VLY_CPU_PORTS 1
-#define VLY_CPU_MODEL lif_psc_delta
-#define VLY_CPU_TABLE "kernels/models/lif_psc_delta.def"
-#define VLY_CPU_STEP step_uniform_lif_psc_delta
-#define VLY_CPU_EACH 0
-#include "cpu_step.h"
-#define VLY_CPU_STEP step_each_lif_psc_delta
-#define VLY_CPU_EACH 1
-#include "cpu_step.h"
-#undef VLY_CPU_MODEL
-#undef VLY_CPU_TABLE
-
-#define VLY_CPU_MODEL lif_psc_exp
-#define VLY_CPU_TABLE "kernels/models/lif_psc_exp.def"
-#define VLY_CPU_STEP step_uniform_lif_psc_exp
-#define VLY_CPU_EACH 0
-#include "cpu_step.h"
-#define VLY_CPU_STEP step_each_lif_psc_exp
-#define VLY_CPU_EACH 1
-#include "cpu_step.h"
-#undef VLY_CPU_MODEL
-#undef VLY_CPU_TABLE
-
-#define VLY_CPU_MODEL izhikevich
-#define VLY_CPU_TABLE "kernels/models/izhikevich.def"
-#define VLY_CPU_STEP step_uniform_izhikevich
-#define VLY_CPU_EACH 0
-#include "cpu_step.h"
-#define VLY_CPU_STEP step_each_izhikevich
-#define VLY_CPU_EACH 1
-#include "cpu_step.h"
-#undef VLY_CPU_MODEL
-#undef VLY_CPU_TABLE
-
-#undef VLY_CPU_PORTS
-#define VLY_CPU_PORTS 2
-#define VLY_CPU_MODEL lif_psc_exp2
-#define VLY_CPU_TABLE "kernels/models/lif_psc_exp2.def"
-#define VLY_CPU_STEP step_uniform_lif_psc_exp2
-#define VLY_CPU_EACH 0
-#include "cpu_step.h"
-#define VLY_CPU_STEP step_each_lif_psc_exp2
-#define VLY_CPU_EACH 1
-#include "cpu_step.h"
-#undef VLY_CPU_MODEL
-#undef VLY_CPU_TABLE
-
-#define VLY_CPU_MODEL lif_cond_exp
-#define VLY_CPU_TABLE "kernels/models/lif_cond_exp.def"
-#define VLY_CPU_STEP step_uniform_lif_cond_exp
-#define VLY_CPU_EACH 0
-#include "cpu_step.h"
-#define VLY_CPU_STEP step_each_lif_cond_exp
-#define VLY_CPU_EACH 1
-#include "cpu_step.h"
-#undef VLY_CPU_MODEL
-#undef VLY_CPU_TABLE
-
-#define VLY_CPU_MODEL adex
-#define VLY_CPU_TABLE "kernels/models/adex.def"
-#define VLY_CPU_STEP step_uniform_adex
-#define VLY_CPU_EACH 0
-#include "cpu_step.h"
-#define VLY_CPU_STEP step_each_adex
-#define VLY_CPU_EACH 1
-#include "cpu_step.h"
-#undef VLY_CPU_MODEL
-#undef VLY_CPU_TABLE
+#define VLY_MODEL_READ "backends/cpu/cpu_model.h"
+#include "kernels/models/each_model.h"
 
 /* ---- stimuli ----------------------------------------------------------- */
 
@@ -183,21 +112,13 @@ static uint64_t digest(const uint32_t *restrict ids,
 
 /* ---- the table --------------------------------------------------------- */
 
-#define EACH_TIME_DRIVEN(X)                                                    \
-    X(lif_psc_delta)                                                           \
-    X(lif_psc_exp)                                                             \
-    X(izhikevich)                                                              \
-    X(lif_cond_exp)                                                            \
-    X(adex)                                                                    \
-    X(lif_psc_exp2)
-
 #define UNIFORM(model) [VLY_CPU_MODEL_##model] = step_uniform_##model,
 #define EACH(model) [VLY_CPU_MODEL_##model] = step_each_##model,
 
 const vly_cpu_kernels ISA_NAME2(VLY_CPU_ISA) = {
     .isa = ISA_TEXT2(VLY_CPU_ISA),
-    .step_uniform = {EACH_TIME_DRIVEN(UNIFORM)},
-    .step_each = {EACH_TIME_DRIVEN(EACH)},
+    .step_uniform = {VLY_ONE_PORT_MODELS(UNIFORM) VLY_TWO_PORT_MODELS(UNIFORM)},
+    .step_each = {VLY_ONE_PORT_MODELS(EACH) VLY_TWO_PORT_MODELS(EACH)},
     .draw = draw_all,
     .add = add,
     .digest = digest,

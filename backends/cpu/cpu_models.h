@@ -6,8 +6,10 @@
 
 #include <stdint.h>
 
-#define VLY_CPU_MAX_FIELDS 8
-#define VLY_CPU_MAX_COEFS 20
+#include "kernels/models/model_lists.h"
+
+#define VLY_CPU_MAX_FIELDS VLY_MODELS_MAX_FIELDS
+#define VLY_CPU_MAX_COEFS VLY_MODELS_MAX_COEFS
 
 enum {
 #define VLY_EACH_MODEL(id) VLY_CPU_MODEL_##id,

@@ -10,6 +10,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/random.c
     ${CMAKE_CURRENT_LIST_DIR}/reading.c
     ${CMAKE_CURRENT_LIST_DIR}/steal.c
+    ${CMAKE_CURRENT_LIST_DIR}/suggest.c
     ${CMAKE_CURRENT_LIST_DIR}/temporary.c
     ${CMAKE_CURRENT_LIST_DIR}/thread.c
     ${CMAKE_CURRENT_LIST_DIR}/transfer.c)

@@ -114,7 +114,7 @@ static bool write_dc(trial *t, uint32_t a)
     VLY_TRY(vly_coefs_make(area, area->params, dc, false,
                            connectome->desc.dt_ms, &columns, &error));
     for (uint32_t c = 0; c < area->model->n_coefs; c++)
-        if (strcmp(area->model->coefs[c].name, "drive") == 0)
+        if (vly_model_is(area->model, VLY_ROLE_DRIVE, c))
             VLY_TRY(t->backend->coef_write(t->made, a, c, &columns[c], &error));
 out:
     vly_coefs_free(columns);

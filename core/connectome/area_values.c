@@ -90,9 +90,7 @@ static vly_status value_prepare(const vly_maker *maker,
                                        "|", drawn ? value->draw : target->name);
     if (status != VLY_OK)
         return vly_fail_nomem(maker->error, 256, "a name");
-    work->whole = !strcmp(target->unit, "int") ||
-                  !strcmp(target->unit, "bursts") ||
-                  !strcmp(target->unit, "bool");
+    work->whole = vly_unit_is_whole(target->unit);
     work->value = value;
     return VLY_OK;
 }

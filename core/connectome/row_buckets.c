@@ -85,11 +85,11 @@ bool vly_buckets_suit(const vly_rule_job *job)
 {
     bucket_plan plan;
     const vly_pair *pair = job->pair;
-    bool drawn =
-        pair->rule == VLY_RULE_FIXED_IN_DEGREE
-            ? pair->multiple && pair->in_degree > 0 &&
-                  job->n_to <= UINT32_C(1) << 30 /* words: 2^64 */
-            : pair->rule == VLY_RULE_FIXED_TOTAL_NUMBER && !job->chosen;
+    vly_rule_size size = vly_rules[pair->rule].size;
+    bool drawn = size == VLY_SIZE_IN_DEGREE
+                     ? pair->multiple && pair->in_degree > 0 &&
+                           job->n_to <= UINT32_C(1) << 30 /* words: 2^64 */
+                     : size == VLY_SIZE_COUNT && !job->chosen;
     return drawn && plan_make(job, &plan);
 }
 

@@ -169,10 +169,10 @@ static void parts_prefix(rows_work *work)
 static uint64_t synapses_of(const vly_rule_job *job)
 {
     const vly_pair *pair = job->pair;
-    switch (pair->rule) {
-    case VLY_RULE_FIXED_IN_DEGREE:
+    switch (vly_rules[pair->rule].size) {
+    case VLY_SIZE_IN_DEGREE:
         return (uint64_t)job->n_to * pair->in_degree;
-    case VLY_RULE_FIXED_OUT_DEGREE:
+    case VLY_SIZE_OUT_DEGREE:
         return (uint64_t)job->n_from * pair->out_degree;
     default:
         return pair->count;

@@ -75,40 +75,47 @@ static vly_status rule_possible(const vly_rule_job *job,
     const vly_pair *pair = job->pair;
     uint32_t less = job->no_self ? 1 : 0;
     uint64_t n_pairs = vly_rule_pairs(job);
-    if (pair->rule == VLY_RULE_ONE_TO_ONE && job->n_from != job->n_to) {
+    if (vly_rule_is(pair->rule, VLY_TRAIT_EQUAL_SIZES) &&
+        job->n_from != job->n_to) {
         char place[VLY_PLACE_BYTES];
         vly_place_print(genome, &pair->origin, place);
         return vly_fail(error, VLY_E_PARSE,
-                        "%smap %s: one_to_one from %s (%" PRIu32
+                        "%smap %s: %s from %s (%" PRIu32
                         " neurons) to %s (%" PRIu32 "), wanted the same number",
-                        place, pair->map, job->from->name, job->n_from,
-                        job->to->name, job->n_to);
+                        place, pair->map, vly_rules[pair->rule].name,
+                        job->from->name, job->n_from, job->to->name, job->n_to);
     }
     double a_row = vly_rule_most(genome, pair) / job->n_from;
     if (a_row > ROW_MEAN_MAX)
         return refuse(job, genome, error, "mean number of synapses a source",
                       (uint64_t)a_row, (uint64_t)ROW_MEAN_MAX);
-    if (pair->rule == VLY_RULE_FIXED_IN_DEGREE) {
+    vly_rule_size size = vly_rules[pair->rule].size;
+    if (size == VLY_SIZE_IN_DEGREE) {
         uint64_t sources = job->n_from - less;
         if (pair->in_degree && (!sources || !pair->multiple) &&
             pair->in_degree > sources)
             return refuse(job, genome, error, "in_degree", pair->in_degree,
                           sources);
     }
-    if (pair->rule == VLY_RULE_FIXED_OUT_DEGREE) {
+    if (size == VLY_SIZE_OUT_DEGREE) {
         uint64_t targets = job->n_to - less;
         if (pair->out_degree && (!targets || !pair->multiple) &&
             pair->out_degree > targets)
             return refuse(job, genome, error, "out_degree", pair->out_degree,
                           targets);
     }
-    if (pair->rule == VLY_RULE_FIXED_TOTAL_NUMBER) {
+    if (size == VLY_SIZE_COUNT) {
         if (pair->count && (!n_pairs || !pair->multiple) &&
             pair->count > n_pairs)
             return refuse(job, genome, error, "count", pair->count, n_pairs);
     }
     return VLY_OK;
 }
+
+static vly_rule_init_function *const inits[VLY_RULES] = {
+#define VLY_RULE_INIT(id, function) [VLY_RULE_##id] = function,
+#include "genome/rules/rules.def"
+};
 
 vly_status vly_rule_init(vly_rule_job *job, const vly_genome *genome,
                          const vly_pair *pair, vly_error *error)
@@ -129,15 +136,11 @@ vly_status vly_rule_init(vly_rule_job *job, const vly_genome *genome,
         vly_draws_init(&job->target_draws, genome->seed_network,
                        "map:", pair->stream, ":", "target") != VLY_OK)
         VLY_TRY(vly_fail_nomem(error, strlen(pair->stream) + 16, "a name"));
-    if (pair->rule == VLY_RULE_PAIRWISE_BERNOULLI)
-        job->log_miss = vly_log1p(-pair->p);
-    if (pair->rule == VLY_RULE_DISTANCE)
-        VLY_TRY(vly_near_create(&job->near, genome, pair, error));
-    if (pair->rule == VLY_RULE_FILE)
-        VLY_TRY(vly_file_rule_init(job, error));
+    if (inits[pair->rule])
+        VLY_TRY(inits[pair->rule](job, genome, error));
     if (job->mapper == VLY_RULE_VECTORS)
         VLY_TRY(vectors_sort(job, error));
-    if (pair->rule == VLY_RULE_FIXED_TOTAL_NUMBER && !pair->multiple)
+    if (vly_rules[pair->rule].size == VLY_SIZE_COUNT && !pair->multiple)
         VLY_TRY(vly_distinct_init(job, vly_rule_pairs(job), error));
     return VLY_OK;
 out:
@@ -157,35 +160,40 @@ void vly_rule_deinit(vly_rule_job *job)
     job->chosen = NULL;
 }
 
+/* Of rules that draw each pair: the mean and 8 standard deviations. */
+static double likely_most(double pairs, double p)
+{
+    double mean = pairs * p;
+    mean += 8.0 * vly_sqrt(mean * (1.0 - p));
+    return mean < pairs ? mean : pairs;
+}
+
 double vly_rule_most(const vly_genome *genome, const vly_pair *pair)
 {
+    const vly_area *from = &genome->areas[pair->from];
     const vly_area *to = &genome->areas[pair->to];
-    double n_from = genome->areas[pair->from].n_neurons;
+    double n_from = from->n_neurons;
     double n_to = to->n_neurons;
-    double mean;
     switch (pair->rule) {
-    case VLY_RULE_ONE_TO_ONE:
-        return n_from;
-    case VLY_RULE_ALL_TO_ALL:
-        return n_from * n_to;
-    case VLY_RULE_FIXED_TOTAL_NUMBER:
-        return (double)pair->count;
-    case VLY_RULE_FIXED_IN_DEGREE:
-        return n_to * pair->in_degree;
-    case VLY_RULE_PAIRWISE_BERNOULLI:
-        mean = n_from * n_to * pair->p;
-        mean += 8.0 * vly_sqrt(mean * (1.0 - pair->p));
-        return mean < n_from * n_to ? mean : n_from * n_to;
-    case VLY_RULE_FILE:
-        return (double)pair->edges->n;
-    case VLY_RULE_DISTANCE:
-        return vly_space_synapses(&genome->areas[pair->from], to, &pair->space);
-    case VLY_RULE_FIXED_OUT_DEGREE:
-        return n_from * pair->out_degree;
-    case VLY_RULE_VECTORS:
-        return n_from * pair->n_vectors *
-               (to->has_voxels ? to->neurons_per_voxel : 1);
-    default:
-        return vly_voxel_synapses(genome, pair);
+#define N_FROM n_from
+#define N_TO n_to
+#define N_PAIRED n_from
+#define N_PAIRS (n_from * n_to)
+#define N_LIKELY likely_most(n_from *n_to, pair->p)
+#define N_COUNT ((double)pair->count)
+#define N_IN_DEGREE ((double)pair->in_degree)
+#define N_OUT_DEGREE ((double)pair->out_degree)
+#define N_OF_VECTORS                                                           \
+    (n_from * pair->n_vectors * (to->has_voxels ? to->neurons_per_voxel : 1))
+#define N_OF_VOXELS vly_voxel_synapses(genome, pair)
+#define N_EDGES ((double)pair->edges->n)
+#define N_IN_REACH vly_space_synapses(from, to, &pair->space)
+#define VLY_RULE_SYNAPSES(id, expression)                                      \
+    case VLY_RULE_##id:                                                        \
+        return expression;
+#include "genome/rules/rules.def"
+    case VLY_RULES:
+        break;
     }
+    return 0;
 }

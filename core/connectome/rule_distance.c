@@ -325,3 +325,9 @@ out:
     vly_free(work.drawn);
     return status;
 }
+
+vly_status vly_distance_init(vly_rule_job *job, const vly_genome *genome,
+                             vly_error *error)
+{
+    return vly_near_create(&job->near, genome, job->pair, error);
+}

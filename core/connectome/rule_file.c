@@ -21,8 +21,11 @@ static bool edge_good(const vly_rule_job *job, const vly_edge_list *edges,
            edges->target[i] >= edges->target[i - 1];
 }
 
-vly_status vly_file_rule_init(vly_rule_job *job, vly_error *error)
+/* Errors  E_PARSE an id out of range, not in order; E_NOMEM */
+vly_status vly_file_rule_init(vly_rule_job *job, const vly_genome *genome,
+                              vly_error *error)
 {
+    (void)genome;
     const vly_edge_list *edges = job->pair->edges;
     uint64_t n_rows = (uint64_t)job->n_from + 1;
     uint64_t *row = vly_calloc((size_t)n_rows, sizeof(*row));

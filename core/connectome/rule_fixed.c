@@ -13,12 +13,17 @@
  */
 #include "connectome/synapse_rules.h"
 
+static vly_rule_size size_of(const vly_rule_job *job)
+{
+    return vly_rules[job->pair->rule].size;
+}
+
 uint64_t vly_rule_elements(const vly_rule_job *job)
 {
-    switch (job->pair->rule) {
-    case VLY_RULE_FIXED_IN_DEGREE:
+    switch (size_of(job)) {
+    case VLY_SIZE_IN_DEGREE:
         return job->n_to;
-    case VLY_RULE_FIXED_OUT_DEGREE:
+    case VLY_SIZE_OUT_DEGREE:
         return job->n_from;
     default:
         return job->pair->count;
@@ -27,7 +32,7 @@ uint64_t vly_rule_elements(const vly_rule_job *job)
 
 uint64_t vly_rule_draws(const vly_rule_job *job)
 {
-    return job->pair->rule == VLY_RULE_FIXED_IN_DEGREE
+    return size_of(job) == VLY_SIZE_IN_DEGREE
                ? (uint64_t)job->n_to * job->pair->in_degree
                : job->pair->count;
 }
@@ -36,14 +41,14 @@ uint32_t vly_rule_stamps(const vly_rule_job *job)
 {
     if (job->pair->multiple)
         return 0;
-    if (job->pair->rule == VLY_RULE_FIXED_OUT_DEGREE)
+    if (size_of(job) == VLY_SIZE_OUT_DEGREE)
         return job->n_to;
-    return job->pair->rule == VLY_RULE_FIXED_IN_DEGREE ? job->n_from : 0;
+    return size_of(job) == VLY_SIZE_IN_DEGREE ? job->n_from : 0;
 }
 
 bool vly_rule_ascends(const vly_rule_job *job)
 {
-    return job->pair->rule == VLY_RULE_FIXED_IN_DEGREE;
+    return size_of(job) == VLY_SIZE_IN_DEGREE;
 }
 
 static void draw_total(const vly_rule_job *job, uint64_t first, uint32_t n,
@@ -109,7 +114,7 @@ static void draw_in_degree(const vly_rule_job *job, uint64_t first, uint32_t n,
 void vly_rule_draw(const vly_rule_job *job, uint64_t first, uint32_t n,
                    uint32_t sources[VLY_WORDS], uint32_t targets[VLY_WORDS])
 {
-    if (job->pair->rule == VLY_RULE_FIXED_IN_DEGREE) {
+    if (size_of(job) == VLY_SIZE_IN_DEGREE) {
         draw_in_degree(job, first, n, sources, targets);
         return;
     }
@@ -199,13 +204,13 @@ void vly_rule_part(const vly_rule_job *job, uint64_t first, uint64_t last,
                    uint32_t *cursor, uint32_t *stamps, const uint64_t *row,
                    uint32_t *targets)
 {
-    vly_rule rule = job->pair->rule;
-    if (rule != VLY_RULE_FIXED_IN_DEGREE && rule != VLY_RULE_FIXED_OUT_DEGREE) {
+    vly_rule_size size = size_of(job);
+    if (size == VLY_SIZE_COUNT) {
         part_total(job, first, last, cursor, row, targets);
         return;
     }
     for (uint64_t k = first; k < last; k++)
-        if (rule == VLY_RULE_FIXED_IN_DEGREE)
+        if (size == VLY_SIZE_IN_DEGREE)
             one_in_degree(job, (uint32_t)k, cursor, stamps, row, targets);
         else
             one_out_degree(job, (uint32_t)k, cursor, stamps, row, targets);

@@ -14,8 +14,8 @@
 
 #define TWO_53_INVERSE (1.0 / 9007199254740992.0)
 
-static uint32_t row_one(const vly_rule_job *job, uint32_t source,
-                        uint32_t *targets)
+uint32_t vly_one_row(const vly_rule_job *job, uint32_t source,
+                     uint32_t *targets)
 {
     if (job->no_self)
         return 0;
@@ -24,8 +24,8 @@ static uint32_t row_one(const vly_rule_job *job, uint32_t source,
     return 1;
 }
 
-static uint32_t row_all(const vly_rule_job *job, uint32_t source,
-                        uint32_t *targets)
+uint32_t vly_all_row(const vly_rule_job *job, uint32_t source,
+                     uint32_t *targets)
 {
     uint32_t n = 0;
     if (!targets)
@@ -36,8 +36,17 @@ static uint32_t row_all(const vly_rule_job *job, uint32_t source,
     return n;
 }
 
-static uint32_t row_bernoulli(const vly_rule_job *job, uint32_t source,
-                              uint32_t *targets)
+vly_status vly_bernoulli_init(vly_rule_job *job, const vly_genome *genome,
+                              vly_error *error)
+{
+    (void)genome;
+    (void)error;
+    job->log_miss = vly_log1p(-job->pair->p);
+    return VLY_OK;
+}
+
+static uint32_t jump_misses(const vly_rule_job *job, uint32_t source,
+                            uint32_t *targets)
 {
     vly_run_of_words words = {.draws = &job->source_draws, .index = source};
     uint32_t n_to = job->n_to - (job->no_self ? 1 : 0);
@@ -60,8 +69,15 @@ static uint32_t row_bernoulli(const vly_rule_job *job, uint32_t source,
     }
 }
 
-static uint32_t row_chosen(const vly_rule_job *job, uint32_t source,
+uint32_t vly_bernoulli_row(const vly_rule_job *job, uint32_t source,
                            uint32_t *targets)
+{
+    return job->pair->p >= 1.0 ? vly_all_row(job, source, targets)
+                               : jump_misses(job, source, targets);
+}
+
+uint32_t vly_chosen_row(const vly_rule_job *job, uint32_t source,
+                        uint32_t *targets)
 {
     uint32_t n_to = job->n_to - (job->no_self ? 1 : 0);
     uint64_t first = (uint64_t)source * n_to;
@@ -79,27 +95,16 @@ static uint32_t row_chosen(const vly_rule_job *job, uint32_t source,
 
 bool vly_rule_by_rows(const vly_rule_job *job)
 {
-    return job->chosen || (job->pair->rule != VLY_RULE_FIXED_IN_DEGREE &&
-                           job->pair->rule != VLY_RULE_FIXED_OUT_DEGREE &&
-                           job->pair->rule != VLY_RULE_FIXED_TOTAL_NUMBER);
+    return job->chosen || !vly_rule_is(job->pair->rule, VLY_TRAIT_DRAWS_PAIRS);
 }
+
+static vly_rule_row_function *const rows[VLY_RULES] = {
+#define VLY_RULE_ROW(id, function) [VLY_RULE_##id] = function,
+#include "genome/rules/rules.def"
+};
 
 uint32_t vly_rule_row(const vly_rule_job *job, uint32_t source,
                       uint32_t *targets)
 {
-    switch (job->pair->rule) {
-    case VLY_RULE_ONE_TO_ONE:
-        return row_one(job, source, targets);
-    case VLY_RULE_ALL_TO_ALL:
-        return row_all(job, source, targets);
-    case VLY_RULE_PAIRWISE_BERNOULLI:
-        return job->pair->p >= 1.0 ? row_all(job, source, targets)
-                                   : row_bernoulli(job, source, targets);
-    case VLY_RULE_FILE:
-        return vly_file_rule_row(job, source, targets);
-    case VLY_RULE_FIXED_TOTAL_NUMBER:
-        return row_chosen(job, source, targets);
-    default:
-        return vly_voxel_row(job, source, targets);
-    }
+    return rows[job->pair->rule](job, source, targets);
 }

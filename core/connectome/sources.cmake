@@ -21,8 +21,6 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/row_sort.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_check.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_distinct.c
-    ${CMAKE_CURRENT_LIST_DIR}/rule_distance.c
-    ${CMAKE_CURRENT_LIST_DIR}/rule_file.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_fixed.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_rows.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_voxels.c
@@ -33,3 +31,15 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/synapse_split.c
     ${CMAKE_CURRENT_LIST_DIR}/synapse_values.c
     ${CMAKE_CURRENT_LIST_DIR}/value_law.c)
+
+# Rules of genome/rules/rules.def with code of their own: rule_NAME.c
+set(rules_list ${CMAKE_CURRENT_LIST_DIR}/../genome/rules/rules.def)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${rules_list})
+file(STRINGS ${rules_list} rules REGEX "^#include \"[a-z0-9_]+\\.def\"")
+foreach(rule IN LISTS rules)
+    string(REGEX REPLACE ".*\"(.*)\\.def\".*" "\\1" rule "${rule}")
+    if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/rule_${rule}.c)
+        list(APPEND VOLLEY_CORE_SOURCES
+             ${CMAKE_CURRENT_LIST_DIR}/rule_${rule}.c)
+    endif()
+endforeach()

@@ -63,15 +63,12 @@ static void load_task(void *arg, uint32_t slot, uint64_t task)
 }
 
 static uint32_t coef_word(const vly_maker *maker, uint32_t area,
-                          const char *name, uint32_t neuron)
+                          vly_model_role role, uint32_t neuron)
 {
     const vly_model_info *model = maker->genome->areas[area].model;
-    for (uint32_t c = 0; c < model->n_coefs; c++) {
-        const vly_column *column = &maker->areas[area].coefs[c];
-        if (!strcmp(model->coefs[c].name, name))
-            return column->words[column->uniform ? 0 : neuron];
-    }
-    return 0;
+    const vly_column *column =
+        &maker->areas[area].coefs[vly_model_with(model, role)];
+    return column->words[column->uniform ? 0 : neuron];
 }
 
 uint32_t vly_gain_largest(const vly_maker *maker, uint32_t area,
@@ -80,10 +77,11 @@ uint32_t vly_gain_largest(const vly_maker *maker, uint32_t area,
     const vly_area *from = &maker->genome->areas[area];
     if (!(from->model->flags & VLY_AREA_FEAGI))
         return UINT32_C(1) << feagi_q;
-    uint32_t psp = coef_word(maker, area, "psp", neuron);
-    if (coef_word(maker, area, "mp_driven", neuron) || psp > 255)
+    uint32_t psp = coef_word(maker, area, VLY_ROLE_GAIN, neuron);
+    if (coef_word(maker, area, VLY_ROLE_GAIN_DRIVEN, neuron) || psp > 255)
         psp = 255;
-    return vly_feagi_gain(psp, coef_word(maker, area, "uniform_psp", neuron),
+    return vly_feagi_gain(psp,
+                          coef_word(maker, area, VLY_ROLE_GAIN_UNIFORM, neuron),
                           feagi_q, maker->out_degree[from->first + neuron]);
 }
 

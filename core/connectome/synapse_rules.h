@@ -7,6 +7,7 @@
 #define VOLLEY_CONNECTOME_SYNAPSE_RULES_H
 
 #include "connectome/draw_words.h"
+#include "genome/rule_info.h"
 
 /* One pair of areas while its synapses are made. Targets are indices in the
  * target area until the rows are done. */
@@ -29,6 +30,13 @@ typedef struct vly_rule_job {
     uint64_t *edge_row;    /* file: where a source begins in its edges; owned */
     double log_miss;       /* pairwise_bernoulli: log(1 - p) */
 } vly_rule_job;
+
+/* What a rule's table names (VLY_RULE_INIT, VLY_RULE_ROW). */
+typedef vly_status vly_rule_init_function(vly_rule_job *job,
+                                          const vly_genome *genome,
+                                          vly_error *error);
+typedef uint32_t vly_rule_row_function(const vly_rule_job *job, uint32_t source,
+                                       uint32_t *targets);
 
 /* Checks that the rule can be obeyed. Errors E_PARSE, E_NOMEM. */
 vly_status vly_rule_init(vly_rule_job *job, const vly_genome *genome,
@@ -64,16 +72,11 @@ void vly_rule_draw(const vly_rule_job *job, uint64_t first, uint32_t n,
 /* Whether the rows of vly_rule_part come out ascending if parts do. */
 bool vly_rule_ascends(const vly_rule_job *job);
 
-/* vectors, patterns, composite and the functions of voxels (rule_voxels.c): as
- * vly_rule_row */
-uint32_t vly_voxel_row(const vly_rule_job *job, uint32_t source,
-                       uint32_t *targets);
-
-/* rule_file.c: edges of a file. Errors  E_PARSE an id out of range, not in
- * order; E_NOMEM */
-vly_status vly_file_rule_init(vly_rule_job *job, vly_error *error);
-uint32_t vly_file_rule_row(const vly_rule_job *job, uint32_t source,
-                           uint32_t *targets);
+/* The functions that the tables name, each as vly_rule_row and as said at its
+ * definition. */
+#define VLY_RULE_INIT(id, function) vly_rule_init_function function;
+#define VLY_RULE_ROW(id, function) vly_rule_row_function function;
+#include "genome/rules/rules.def"
 
 /* fixed_total_number without multiple connections (rule_distinct.c) */
 vly_status vly_distinct_init(vly_rule_job *job, uint64_t n_pairs,

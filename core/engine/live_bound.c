@@ -36,16 +36,11 @@ typedef struct gain_columns {
 static gain_columns gains_of(const vly_model_info *model,
                              const vly_column *columns)
 {
-    gain_columns gains = {0};
-    for (uint32_t c = 0; c < model->n_coefs; c++) {
-        if (strcmp(model->coefs[c].name, "psp") == 0)
-            gains.psp = &columns[c];
-        else if (strcmp(model->coefs[c].name, "mp_driven") == 0)
-            gains.mp_driven = &columns[c];
-        else if (strcmp(model->coefs[c].name, "uniform_psp") == 0)
-            gains.uniform_psp = &columns[c];
-    }
-    return gains;
+    return (gain_columns){
+        .psp = &columns[vly_model_with(model, VLY_ROLE_GAIN)],
+        .mp_driven = &columns[vly_model_with(model, VLY_ROLE_GAIN_DRIVEN)],
+        .uniform_psp = &columns[vly_model_with(model, VLY_ROLE_GAIN_UNIFORM)],
+    };
 }
 
 static uint32_t word_at(const vly_column *column, uint32_t i)
@@ -177,8 +172,7 @@ vly_status vly_live_make_load(vly_live *change, const vly_live *now,
         return VLY_OK;
     gain_columns old = gains_of(model, vly_live_columns(now, connectome, area));
     gain_columns new = gains_of(model, change->columns[area]);
-    if (!old.psp || !old.mp_driven || !old.uniform_psp ||
-        !gains_change(&old, &new, desc->areas[area].n_neurons, desc->feagi_q))
+    if (!gains_change(&old, &new, desc->areas[area].n_neurons, desc->feagi_q))
         return VLY_OK;
     for (uint32_t t = 0; t < desc->n_areas; t++) {
         if ((desc->areas[t].flags & VLY_AREA_FEAGI) == 0)

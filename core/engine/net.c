@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/engine.h"
+#include "genome/foreign_names.h"
 #include "genome/genome.h"
-#include "genome/suggest.h"
 #include "plugin/host_log.h"
 #include "volley_build.h"
 
@@ -238,7 +238,7 @@ vly_status vly_net_area(const vly_net *net, const char *name, uint32_t *area,
             return VLY_OK;
         }
     for (uint32_t a = 0; a < connectome->desc.n_areas; a++)
-        vly_suggest_offer(&near, name, connectome->areas[a].name);
+        vly_foreign_offer(&near, name, connectome->areas[a].name);
     vly_suggest_text(&near, text, sizeof text);
     if (text[0] == 0)
         list_areas(connectome, text, sizeof text);

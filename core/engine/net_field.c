@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "engine/engine.h"
-#include "genome/suggest.h"
+#include "genome/foreign_names.h"
 
 static vly_status find_field(const vly_connectome_area *area, const char *name,
                              uint32_t *field, vly_error *error)
@@ -22,7 +22,7 @@ static vly_status find_field(const vly_connectome_area *area, const char *name,
             return VLY_OK;
         }
     for (uint32_t f = 0; name && f < model->n_fields; f++)
-        vly_suggest_offer(&near, name, model->fields[f].name);
+        vly_foreign_offer(&near, name, model->fields[f].name);
     return vly_fail(error, VLY_E_INVALID, "%s (area %s) has no field %s%s",
                     model->id, area->name, name ? name : "(NULL)",
                     vly_suggest_text(&near, text, sizeof text));

@@ -13,7 +13,7 @@
 #include "base/number.h"
 #include "connectome/connectome_make.h"
 #include "engine/engine.h"
-#include "genome/suggest.h"
+#include "genome/foreign_names.h"
 
 /* ---- a change ---------------------------------------------------------- */
 
@@ -62,7 +62,7 @@ static vly_status find_param(const vly_connectome_area *area, const char *name,
             *param = p;
             return VLY_OK;
         }
-        vly_suggest_offer(&near, name, model->params[p].name);
+        vly_foreign_offer(&near, name, model->params[p].name);
     }
     for (uint32_t f = 0; f < model->n_fields; f++)
         if (strcmp(model->fields[f].name, name) == 0)
@@ -79,9 +79,7 @@ static vly_status check_param(const vly_connectome_area *area,
                               const vly_param_info *param, const double *values,
                               uint32_t n, vly_error *error)
 {
-    bool whole = strcmp(param->unit, "int") == 0 ||
-                 strcmp(param->unit, "bursts") == 0 ||
-                 strcmp(param->unit, "bool") == 0;
+    bool whole = vly_unit_is_whole(param->unit);
     for (uint32_t i = 0; i < n; i++) {
         char place[32] = "";
         if (n > 1)
@@ -205,10 +203,7 @@ static const char *unit_suffix(const vly_connectome_stimulus *stimulus,
         return model
             ->ports[stimulus->port < model->n_ports ? stimulus->port : 0]
             .suffix;
-    for (uint32_t p = 0; p < model->n_params; p++)
-        if (strncmp(model->params[p].name, "i_e_", 4) == 0)
-            return model->params[p].name + 4;
-    return "";
+    return model->dc_suffix;
 }
 
 static vly_status find_key(const vly_connectome *connectome, uint32_t stimulus,
@@ -330,7 +325,7 @@ static vly_status set_stimulus(vly_net *net, const char *id, const char *name,
     vly_status status = VLY_OK;
     VLY_TRY(change_begin(net, &change, error));
     for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
-        vly_suggest_offer(&near, id, connectome->stimuli[s].id);
+        vly_foreign_offer(&near, id, connectome->stimuli[s].id);
         if (strcmp(connectome->stimuli[s].id, id) != 0)
             continue;
         n_found++;

@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "genome/foreign_names.h"
 #include "genome/genome_value.h"
-#include "genome/suggest.h"
 
 typedef struct parser {
     vly_reader *reader;
@@ -121,9 +121,9 @@ static vly_status no_name(parser *p, const char *name)
     vly_suggest suggest = {0};
     char hint[100];
     for (uint32_t i = 0; i < p->reader->n_vars; i++)
-        vly_suggest_offer(&suggest, name, p->reader->vars[i].node->key);
+        vly_foreign_offer(&suggest, name, p->reader->vars[i].node->key);
     for (uint32_t i = 0; i < N_FUNCTIONS; i++)
-        vly_suggest_offer(&suggest, name, function_names[i]);
+        vly_foreign_offer(&suggest, name, function_names[i]);
     vly_suggest_text(&suggest, hint, sizeof(hint));
     return fail(p, "no variable ", name,
                 *hint ? hint : ", wanted one of [var]");

@@ -2,11 +2,12 @@
  * The table of names: see foreign_names.h. Checked against the documentation
  * of NEST 3 (models, connection rules, devices) and of Brian 2.5 (input,
  * synapses): a row with a name of ours says that it means the same, up to its
- * note.
+ * note. What they call one model, or a key of one model only, is in its table.
  */
 #include "genome/foreign_names.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SAME(theirs, ours)                                                     \
@@ -16,10 +17,6 @@
 #define IN(where, theirs, ours)                                                \
     {                                                                          \
         theirs, ours, NULL, where                                              \
-    }
-#define OF(model, theirs, note)                                                \
-    {                                                                          \
-        theirs, NULL, note, model                                              \
     }
 #define NEAR(theirs, ours, note)                                               \
     {                                                                          \
@@ -34,10 +31,6 @@ static const vly_foreign rows[] = {
     /* parameters and state of neurons */
     SAME("C_m", "c_m_pf"),
     SAME("tau_m", "tau_m_ms"),
-    OF("lif_cond_exp", "tau_m", "it is c_m_pf / g_l_ns"),
-    OF("lif_cond_exp", "tau_m_ms", "it is c_m_pf / g_l_ns"),
-    OF("adex", "tau_m", "it is c_m_pf / g_l_ns"),
-    OF("adex", "tau_m_ms", "it is c_m_pf / g_l_ns"),
     SAME("tau_syn", "tau_syn_ms"),
     SAME("tau_syn_ex", "tau_ex_ms"),
     SAME("tau_syn_in", "tau_in_ms"),
@@ -46,9 +39,6 @@ static const vly_foreign rows[] = {
     NEAR("tau_syn_in", "tau_syn_ms",
          "for both signs; lif_psc_exp2 has tau_ex_ms and tau_in_ms"),
     SAME("g_L", "g_l_ns"),
-    OF("lif_psc_delta", "g_L", "it is c_m_pf / tau_m_ms"),
-    OF("lif_psc_exp", "g_L", "it is c_m_pf / tau_m_ms"),
-    OF("lif_psc_exp2", "g_L", "it is c_m_pf / tau_m_ms"),
     SAME("E_L", "e_l_mv"),
     SAME("E_ex", "e_ex_mv"),
     SAME("E_in", "e_in_mv"),
@@ -82,18 +72,13 @@ static const vly_foreign rows[] = {
     NONE("consistent_integration",
          "v takes two half steps a burst, as with false in NEST"),
     NONE("gsl_error_tol", "steps are fixed, one a burst"),
-    /* models */
-    NEAR("iaf_psc_exp", "lif_psc_exp",
-         "lif_psc_exp2 where tau_syn_ex and tau_syn_in differ (tau_ex_ms, "
-         "tau_in_ms); NEST's defaults are others"),
-    NEAR("iaf_psc_exp", "lif_psc_exp2", "with tau_ex_ms and tau_in_ms"),
-    NEAR("iaf_psc_delta", "lif_psc_delta",
-         "NEST's defaults are E_L = -70, V_th = -55, V_reset = -70 mV"),
-    SAME("iaf_cond_exp", "lif_cond_exp"),
-    NEAR("aeif_cond_exp", "adex",
-         "NEST's defaults are V_reset = -60, V_peak = 0 mV"),
-    NEAR("izhikevich", "izhikevich",
-         "a weight is input for one burst (mV/ms), in NEST a jump of V_m"),
+#define FOREIGN_KEYS 1
+#define VLY_MODEL_READ "core/genome/foreign_model.h"
+#include "kernels/models/each_model.h"
+#undef FOREIGN_KEYS
+/* models */
+#define VLY_MODEL_READ "core/genome/foreign_model.h"
+#include "kernels/models/each_model.h"
     NONE("iaf_psc_alpha",
          "no model has alpha-shaped currents; nearest: lif_psc_exp2, whose "
          "currents decay exponentially"),
@@ -295,4 +280,42 @@ const vly_foreign *vly_foreign_find(const char *word, uint32_t index)
         if (strcmp(word, rows[i].theirs) == 0 && index-- == 0)
             return &rows[i];
     return NULL;
+}
+
+void vly_foreign_offer(vly_suggest *suggest, const char *word,
+                       const char *candidate)
+{
+    const vly_foreign *row;
+    for (uint32_t i = 0; (row = vly_foreign_find(word, i)); i++)
+        if (row->ours && strcmp(row->ours, candidate) == 0) {
+            vly_suggest_same(suggest, candidate);
+            return;
+        }
+    vly_suggest_offer(suggest, word, candidate);
+}
+
+const char *vly_foreign_hint(const vly_suggest *suggest, const char *word,
+                             char *out, uint32_t size)
+{
+    const vly_foreign *row = NULL;
+    const vly_foreign *found = NULL;
+    const char *note = NULL;
+    bool alias = false;
+    for (uint32_t i = 0; (row = vly_foreign_find(word, i)); i++) {
+        found = found && found->note ? found : row;
+        if (!suggest->best || !row->ours ||
+            strcmp(row->ours, suggest->best) != 0)
+            continue;
+        alias = true;
+        note = row->note ? row->note : note;
+    }
+    if (alias && note)
+        snprintf(out, size, ", did you mean %s? %s", suggest->best, note);
+    else if (found && !alias && found->note)
+        snprintf(out, size, ": %s", found->note);
+    else if (found && !alias)
+        snprintf(out, size, ", which is %s here", found->ours);
+    else
+        vly_suggest_text(suggest, out, size);
+    return out;
 }

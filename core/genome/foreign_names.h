@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/suggest.h"
+
 /* One of the two is not NULL. A note says what differs, what to write, or what
  * comes nearest where there is nothing of the kind. */
 typedef struct vly_foreign {
@@ -28,5 +30,13 @@ const vly_foreign *vly_foreign_at(uint32_t index);
 /* Row index among those of the word: V_th is v_th_mv, v_t_mv or v_peak,
  * whichever is known where it stands. NULL after the last. */
 const vly_foreign *vly_foreign_find(const char *word, uint32_t index);
+
+/* vly_suggest_offer, where the word may be one of another simulator. */
+void vly_foreign_offer(vly_suggest *suggest, const char *word,
+                       const char *candidate);
+/* vly_suggest_text for a word of the format (a model, a rule, a kind), with
+ * what the table says of it. */
+const char *vly_foreign_hint(const vly_suggest *suggest, const char *word,
+                             char *out, uint32_t size);
 
 #endif

@@ -5,17 +5,32 @@
 #include "genome/genome_area.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "genome/foreign_names.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_space.h"
 #include "genome/genome_step.h"
 #include "genome/genome_value.h"
-#include "genome/suggest.h"
 
 /* ---- models ------------------------------------------------------------- */
+
+/* ", wanted feagi, ... or adex" */
+static void put_models(bool named, char *out, size_t size)
+{
+    uint32_t n = vly_model_count();
+    size_t used =
+        (size_t)snprintf(out, size, ", wanted %s", named ? "a [model]" : "");
+    for (uint32_t i = 0; i < n && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s",
+                                 i == 0 && !named ? ""
+                                 : i + 1 < n      ? ", "
+                                                  : " or ",
+                                 vly_model_at(i)->id);
+}
 
 static vly_status no_model(vly_reader *reader, const vly_toml_node *node,
                            const char *what, const char *id, bool named)
@@ -24,24 +39,18 @@ static vly_status no_model(vly_reader *reader, const vly_toml_node *node,
     char hint[VLY_HINT_SIZE];
     const vly_toml_node *models = vly_toml_get(&reader->root, "model");
     for (uint32_t i = 0; named && models && i < models->n_children; i++)
-        vly_suggest_offer(&suggest, id, models->u.children[i].key);
+        vly_foreign_offer(&suggest, id, models->u.children[i].key);
     for (uint32_t i = 0; i < vly_model_count(); i++)
-        vly_suggest_offer(&suggest, id, vly_model_at(i)->id);
+        vly_foreign_offer(&suggest, id, vly_model_at(i)->id);
     if (named && vly_generator_kind(id))
         return vly_reader_fail(reader, node,
                                "no model \"%.80s\", wanted generator = \"%s\" "
                                "for an area that only fires",
                                id, id);
-    vly_suggest_word(&suggest, id, hint, sizeof(hint));
-    return vly_reader_fail(reader, node, "no %s \"%.80s\"%s", what, id,
-                           *hint ? hint
-                           : named
-                               ? ", wanted a [model], feagi, lif_psc_delta, "
-                                 "lif_psc_exp, lif_psc_exp2, lif_cond_exp, "
-                                 "izhikevich or adex"
-                               : ", wanted feagi, lif_psc_delta, lif_psc_exp, "
-                                 "lif_psc_exp2, lif_cond_exp, izhikevich or "
-                                 "adex");
+    vly_foreign_hint(&suggest, id, hint, sizeof(hint));
+    if (!*hint)
+        put_models(named, hint, sizeof(hint));
+    return vly_reader_fail(reader, node, "no %s \"%.80s\"%s", what, id, hint);
 }
 
 /* `type` of a [model] */
@@ -64,12 +73,6 @@ static vly_status model_type(vly_reader *reader, const vly_toml_node *node,
 
 /* ---- parameters and fields ---------------------------------------------- */
 
-static bool unit_whole(const char *unit)
-{
-    return strcmp(unit, "int") == 0 || strcmp(unit, "bursts") == 0 ||
-           strcmp(unit, "bool") == 0;
-}
-
 /* Overlays params and fields with what the table gives. */
 static vly_status read_values(vly_reader *reader, const vly_toml_node *table,
                               vly_origin_kind kind, vly_area *area)
@@ -84,8 +87,8 @@ static vly_status read_values(vly_reader *reader, const vly_toml_node *table,
             .what = is_param ? param->name : field->name,
             .lo = is_param ? param->lo : field->lo,
             .hi = is_param ? param->hi : field->hi,
-            .whole = unit_whole(is_param ? param->unit : field->unit),
-            .boolean = is_param && strcmp(param->unit, "bool") == 0,
+            .whole = vly_unit_is_whole(is_param ? param->unit : field->unit),
+            .boolean = is_param && vly_unit_is_boolean(param->unit),
             .neurons = true,
             .n = area->n_neurons,
         };
@@ -96,10 +99,9 @@ static vly_status read_values(vly_reader *reader, const vly_toml_node *table,
         vly_status status = vly_value_read(reader, node, &spec, &value);
         if (status != VLY_OK)
             return status;
-        /* the one duration that a model counts in bursts */
         uint64_t bursts = 0;
-        if (value.kind == VLY_VALUE_NUMBER &&
-            strcmp(spec.what, "t_ref_ms") == 0 &&
+        if (value.kind == VLY_VALUE_NUMBER && is_param &&
+            vly_model_is(model, VLY_ROLE_IN_BURSTS, j) &&
             vly_bursts_from_ms(value.a, reader->genome->dt_ms, &bursts))
             status =
                 vly_value_rounded(reader, node, spec.what, value.a, bursts);
@@ -245,7 +247,7 @@ static vly_status no_model_key(vly_reader *reader, const vly_toml_node *node,
         bool known = false;
         for (const vly_key *key = vly_keys_area; key->name; key++)
             known = known || strcmp(key->name, child->key) == 0;
-        vly_suggest_offer(&near, child->key, "model");
+        vly_foreign_offer(&near, child->key, "model");
         char hint[VLY_HINT_SIZE];
         if (!known && *vly_suggest_text(&near, hint, sizeof(hint)))
             return vly_reader_fail_key(reader, child,

@@ -262,15 +262,14 @@ static vly_status check_size_key(vly_reader *reader, const vly_toml_node *node,
                                  vly_rule rule)
 {
     const char *wanted = vly_rule_size_key(rule);
-    if (rule == VLY_RULE_FIXED_TOTAL_NUMBER &&
-        strstr(node->key, "_degree") == NULL)
+    bool count = vly_rules[rule].size == VLY_SIZE_COUNT;
+    if (count && strstr(node->key, "_degree") == NULL)
         return VLY_OK;
     if (wanted && strcmp(node->key, wanted) == 0)
         return VLY_OK;
     return vly_reader_fail_key(
-        reader, node, "%s: rule %s takes %s%s", node->key, vly_rule_names[rule],
-        wanted ? wanted : "no such key",
-        rule == VLY_RULE_FIXED_TOTAL_NUMBER ? " or p" : "");
+        reader, node, "%s: rule %s takes %s%s", node->key, vly_rules[rule].name,
+        wanted ? wanted : "no such key", count ? " or p" : "");
 }
 
 static vly_status rivals(vly_reader *reader, const vly_toml_node *table,

@@ -8,16 +8,26 @@
 #include "genome/genome_map.h"
 #include "genome/genome_space.h"
 
-static const char *const rule_wants[VLY_RULES] = {
-    [VLY_RULE_FIXED_TOTAL_NUMBER] = "count",
-    [VLY_RULE_FIXED_IN_DEGREE] = "in_degree",
-    [VLY_RULE_FIXED_OUT_DEGREE] = "out_degree",
-    [VLY_RULE_PAIRWISE_BERNOULLI] = "p",
+/* Cell key and name of each size. */
+static const struct {
+    vly_cell_key key;
+    const char *name;
+} sizes[] = {
+    [VLY_SIZE_NONE] = {VLY_CELL_KEYS, NULL},
+    [VLY_SIZE_P] = {VLY_CELL_P, "p"},
+    [VLY_SIZE_COUNT] = {VLY_CELL_COUNT, "count"},
+    [VLY_SIZE_IN_DEGREE] = {VLY_CELL_IN_DEGREE, "in_degree"},
+    [VLY_SIZE_OUT_DEGREE] = {VLY_CELL_OUT_DEGREE, "out_degree"},
 };
 
 const char *vly_rule_size_key(vly_rule rule)
 {
-    return rule_wants[rule];
+    return sizes[vly_rules[rule].size].name;
+}
+
+vly_cell_key vly_rule_size_cell(vly_rule rule)
+{
+    return sizes[vly_rules[rule].size].key;
 }
 
 /* K = round(ln(1 - p) / ln(1 - 1 / (Ns Nt))): pairs of neurons, with
@@ -65,7 +75,7 @@ static vly_status finish_cell(vly_reader *reader, vly_map_entry *map,
                                    "%s from %s to %s has no %s, rule %s wants "
                                    "it",
                                    map->label, areas[cell->from].name, to->name,
-                                   wanted, vly_rule_names[map->rule]);
+                                   wanted, vly_rules[map->rule].name);
     bool listed = map->edges && map->edges->weight;
     if (!cell->has[VLY_CELL_WEIGHT] && !listed)
         return vly_reader_fail_key(reader, map->node,
@@ -77,7 +87,7 @@ static vly_status finish_cell(vly_reader *reader, vly_map_entry *map,
         cell->delay_ms.kind = VLY_VALUE_NUMBER;
         cell->delay_ms.a = reader->genome->dt_ms;
     }
-    if (map->rule == VLY_RULE_FIXED_TOTAL_NUMBER && cell->has[VLY_CELL_P])
+    if (vly_rules[map->rule].size == VLY_SIZE_COUNT && cell->has[VLY_CELL_P])
         return count_from_p(reader, cell);
     return VLY_OK;
 }
@@ -88,20 +98,19 @@ static vly_status check_room(vly_reader *reader, const vly_map_entry *map,
 {
     const vly_area *from = &reader->genome->areas[cell->from];
     const vly_area *to = &reader->genome->areas[cell->to];
-    bool outward = map->rule == VLY_RULE_FIXED_OUT_DEGREE;
+    vly_rule_size size = vly_rules[map->rule].size;
+    bool outward = size == VLY_SIZE_OUT_DEGREE;
     uint64_t room = outward ? to->n_neurons : from->n_neurons;
     uint64_t n = outward ? cell->out_degree : cell->in_degree;
-    vly_cell_key key = outward ? VLY_CELL_OUT_DEGREE : VLY_CELL_IN_DEGREE;
     if (from == to && !map->self)
         room--;
-    if (map->rule == VLY_RULE_FIXED_TOTAL_NUMBER) {
+    if (size == VLY_SIZE_COUNT) {
         room *= to->n_neurons;
         n = cell->count;
-        key = VLY_CELL_COUNT;
     }
     if (n > 0 && (room == 0 || (!map->multiple && n > room)))
         return vly_reader_fail(
-            reader, cell->node[key],
+            reader, cell->node[vly_rule_size_cell(map->rule)],
             "%s is %" PRIu64 ", wanted at most %" PRIu64 " from %s to %s%s%s",
             vly_rule_size_key(map->rule), n, room, from->name, to->name,
             map->multiple ? "" : " with multiple = false",
@@ -114,17 +123,16 @@ static vly_status check_cell(vly_reader *reader, const vly_map_entry *map,
 {
     const vly_area *from = &reader->genome->areas[cell->from];
     const vly_area *to = &reader->genome->areas[cell->to];
-    if (map->rule == VLY_RULE_ONE_TO_ONE && from->n_neurons != to->n_neurons)
+    if (vly_rule_is(map->rule, VLY_TRAIT_EQUAL_SIZES) &&
+        from->n_neurons != to->n_neurons)
         return vly_reader_fail_key(reader, map->node,
-                                   "one_to_one from %s (%u neurons) to %s "
+                                   "%s from %s (%u neurons) to %s "
                                    "(%u), wanted equal sizes",
-                                   from->name, from->n_neurons, to->name,
-                                   to->n_neurons);
+                                   vly_rules[map->rule].name, from->name,
+                                   from->n_neurons, to->name, to->n_neurons);
     if (map->rule == VLY_RULE_DISTANCE)
         return vly_space_check(reader, map, cell);
-    if (map->rule == VLY_RULE_FIXED_TOTAL_NUMBER ||
-        map->rule == VLY_RULE_FIXED_IN_DEGREE ||
-        map->rule == VLY_RULE_FIXED_OUT_DEGREE)
+    if (vly_rule_is(map->rule, VLY_TRAIT_DRAWS_PAIRS))
         return check_room(reader, map, cell);
     return vly_shape_check(reader, map, cell);
 }

@@ -250,7 +250,7 @@ static vly_status spare_file_keys(vly_reader *reader, const vly_map_entry *map)
         if (extra)
             return vly_reader_fail_key(reader, extra,
                                        "%s: rule %s takes no such key",
-                                       extra->key, vly_rule_names[map->rule]);
+                                       extra->key, vly_rules[map->rule].name);
     }
     return VLY_OK;
 }

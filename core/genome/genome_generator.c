@@ -17,10 +17,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "genome/foreign_names.h"
 #include "genome/genome_map.h"
 #include "genome/genome_stimulus.h"
 #include "genome/genome_value.h"
-#include "genome/suggest.h"
 
 #define PREFIX "generator/"
 
@@ -134,13 +134,13 @@ static vly_status find_kind(vly_reader *reader, const vly_toml_node *node,
     vly_suggest suggest = {0};
     char hint[VLY_HINT_SIZE];
     for (uint32_t i = 0; i < N_KINDS; i++) {
-        vly_suggest_offer(&suggest, name, kinds[i].name);
+        vly_foreign_offer(&suggest, name, kinds[i].name);
         if (strcmp(name, kinds[i].name) != 0)
             continue;
         *kind = &kinds[i];
         return VLY_OK;
     }
-    vly_suggest_word(&suggest, name, hint, sizeof(hint));
+    vly_foreign_hint(&suggest, name, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no generator \"%.80s\"%s", name,
                            *hint ? hint : ", wanted poisson, spikes or pulse");
 }

@@ -80,7 +80,7 @@ static void put_area(vly_text *text, const vly_area *area)
 /* What came with later rules: pairs of the first ones keep their bytes. */
 static void put_shape(vly_text *text, const vly_pair *pair)
 {
-    if (pair->rule == VLY_RULE_FIXED_OUT_DEGREE)
+    if (vly_rules[pair->rule].size == VLY_SIZE_OUT_DEGREE)
         put_u64(text, pair->out_degree);
     if (pair->rule == VLY_RULE_COMPOSITE) {
         put_u64(text, (uint64_t)pair->mapper);
@@ -136,7 +136,7 @@ static void put_pair(vly_text *text, const vly_pair *pair)
     put_u64(text, pair->from);
     put_u64(text, pair->to);
     put_u64(text, (uint64_t)pair->rule);
-    put_double(text, pair->rule == VLY_RULE_PAIRWISE_BERNOULLI ? pair->p : 0);
+    put_double(text, vly_rules[pair->rule].size == VLY_SIZE_P ? pair->p : 0);
     put_u64(text, pair->count);
     put_u64(text, pair->in_degree);
     put_u64(text, pair->self);

@@ -9,36 +9,18 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "genome/foreign_names.h"
 #include "genome/genome_file.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_space.h"
 #include "genome/genome_value.h"
-#include "genome/suggest.h"
 
-const char *const vly_rule_names[] = {
-    "one_to_one",         "all_to_all",
-    "fixed_total_number", "fixed_in_degree",
-    "pairwise_bernoulli", "vectors",
-    "fixed_out_degree",   "patterns",
-    "composite",          "projector",
-    "projector_xy",       "projector_xz",
-    "projector_yz",       "project_from_end_x",
-    "project_from_end_y", "project_from_end_z",
-    "block_to_block",     "block_connection",
-    "expander_x",         "reducer_x",
-    "randomizer",         "lateral_pairs_x",
-    "last_to_first",      "lateral_+x",
-    "lateral_-x",         "lateral_+y",
-    "lateral_-y",         "lateral_+z",
-    "lateral_-z",         "0-0-0_to_all",
-    "all_to_0-0-0",       "file",
-    "distance",           NULL};
-
-#define RULES_WANTED                                                           \
-    "one_to_one, all_to_all, fixed_total_number, fixed_in_degree, "            \
-    "fixed_out_degree, pairwise_bernoulli, vectors, patterns, composite, "     \
-    "distance, file or a "                                                     \
-    "function (volley doc lists them)"
+/* ", wanted one_to_one, ..." */
+static const char rules_wanted[] = ", wanted "
+#define VLY_RULE(id, name, keys, text) name ", "
+#define VLY_FUNCTION(id, name, text, x, y, z, from_x, from_y, from_z)
+#include "genome/rules/rules.def"
+                                   "or a function (volley doc lists them)";
 
 /* ---- ends --------------------------------------------------------------- */
 
@@ -195,26 +177,23 @@ static vly_status read_rule(vly_reader *reader, vly_map_entry *map)
     const char *name = NULL;
     const vly_toml_node *node = vly_toml_get(map->node, "rule");
     if (!node)
-        return vly_reader_fail_key(reader, map->node,
-                                   "%s has no rule, wanted " RULES_WANTED,
-                                   map->label);
+        return vly_reader_fail_key(reader, map->node, "%s has no rule%s",
+                                   map->label, rules_wanted);
     vly_status status = vly_reader_string(reader, node, "rule", &name);
     if (status != VLY_OK)
         return status;
     if (strcmp(name, "function") == 0)
         return vly_map_function(reader, map);
     vly_suggest suggest = {0};
-    for (uint32_t i = 0; vly_rule_names[i]; i++) {
-        vly_suggest_offer(&suggest, name, vly_rule_names[i]);
-        if (strcmp(name, vly_rule_names[i]) == 0) {
-            map->rule = (vly_rule)i;
-            return VLY_OK;
-        }
-    }
+    map->rule = vly_rule_find(name);
+    if (map->rule != VLY_RULES)
+        return VLY_OK;
+    for (uint32_t i = 0; i < VLY_RULES; i++)
+        vly_foreign_offer(&suggest, name, vly_rules[i].name);
     char hint[VLY_HINT_SIZE];
-    vly_suggest_word(&suggest, name, hint, sizeof(hint));
+    vly_foreign_hint(&suggest, name, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no rule \"%.80s\"%s", name,
-                           *hint ? hint : ", wanted " RULES_WANTED);
+                           *hint ? hint : rules_wanted);
 }
 
 static vly_status read_options(vly_reader *reader, vly_map_entry *map)
@@ -223,9 +202,7 @@ static vly_status read_options(vly_reader *reader, vly_map_entry *map)
     const vly_toml_node *multiple = vly_toml_get(map->node, "multiple");
     const vly_toml_node *port = vly_toml_get(map->node, "port");
     bool listed = map->rule == VLY_RULE_FILE; /* twice only if asked for */
-    bool repeats = map->rule == VLY_RULE_FIXED_TOTAL_NUMBER ||
-                   map->rule == VLY_RULE_FIXED_IN_DEGREE ||
-                   map->rule == VLY_RULE_FIXED_OUT_DEGREE ||
+    bool repeats = vly_rule_is(map->rule, VLY_TRAIT_DRAWS_PAIRS) ||
                    (map->rule == VLY_RULE_DISTANCE &&
                     map->space.draw != VLY_SPACE_BERNOULLI);
     uint64_t number = 0;
@@ -243,7 +220,7 @@ static vly_status read_options(vly_reader *reader, vly_map_entry *map)
             return vly_reader_fail(reader, multiple,
                                    "multiple is true, wanted false: rule %s "
                                    "makes no pair of neurons twice",
-                                   vly_rule_names[map->rule]);
+                                   vly_rules[map->rule].name);
     }
     if (port) {
         VLY_TRY(vly_value_whole(reader, port, "port", 0, 1, &number));

@@ -6,6 +6,7 @@
 #define VOLLEY_GENOME_GENOME_MAP_H
 
 #include "genome/genome_reader.h"
+#include "genome/rule_info.h"
 
 /* What may differ between the pairs of one map. */
 typedef enum vly_cell_key {
@@ -63,8 +64,6 @@ typedef struct vly_map_entry {
     vly_origin shape_origin; /* of vectors, patterns or composite */
 } vly_map_entry;
 
-extern const char *const vly_rule_names[]; /* ends with NULL */
-
 /* Checks every morphology, then fills reader->maps and genome->pairs. */
 vly_status vly_maps_read(vly_reader *reader);
 
@@ -92,6 +91,7 @@ vly_status vly_cell_finish(vly_reader *reader, vly_map_entry *map,
                            vly_map_cell *cell);
 /* The key that says how many synapses a rule makes, or NULL. */
 const char *vly_rule_size_key(vly_rule rule);
+vly_cell_key vly_rule_size_cell(vly_rule rule); /* VLY_CELL_KEYS: none */
 /* Its pairs, and their synapses added up (genome_pairs.c). */
 vly_status vly_pairs_make(vly_reader *reader, const vly_map_entry *map,
                           double *n_synapses);

@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
+#include "genome/foreign_names.h"
 #include "genome/genome_map.h"
 #include "genome/genome_value.h"
-#include "genome/suggest.h"
 #include "genome/voxel_rule.h"
 
 /* ---- kinds -------------------------------------------------------------- */
@@ -37,10 +37,15 @@ static vly_status find_kind(vly_reader *reader, const vly_toml_node *table,
 
 static vly_rule function_of(const char *name)
 {
-    for (int i = VLY_RULE_PROJECTOR; i <= VLY_RULE_ALL_TO_ORIGIN; i++)
-        if (strcmp(name, vly_rule_names[i]) == 0)
-            return (vly_rule)i;
-    return VLY_RULES;
+    vly_rule rule = vly_rule_find(name);
+    return vly_rule_is_function(rule) ? rule : VLY_RULES;
+}
+
+static void offer_functions(vly_suggest *suggest, const char *name)
+{
+    for (uint32_t i = 0; i < VLY_RULES; i++)
+        if (vly_rule_is_function((vly_rule)i))
+            vly_foreign_offer(suggest, name, vly_rules[i].name);
 }
 
 static vly_status read_function(vly_reader *reader, const vly_toml_node *node,
@@ -55,8 +60,7 @@ static vly_status read_function(vly_reader *reader, const vly_toml_node *node,
     map->mapper = function_of(name);
     if (map->mapper != VLY_RULES)
         return VLY_OK;
-    for (int i = VLY_RULE_PROJECTOR; i <= VLY_RULE_ALL_TO_ORIGIN; i++)
-        vly_suggest_offer(&suggest, name, vly_rule_names[i]);
+    offer_functions(&suggest, name);
     vly_suggest_text(&suggest, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no function \"%.80s\"%s", name,
                            *hint ? hint
@@ -104,9 +108,8 @@ static vly_status no_mapper(vly_reader *reader, const vly_toml_node *node,
     vly_suggest suggest = {0};
     char hint[100];
     for (uint32_t i = 0; all && i < all->n_children; i++)
-        vly_suggest_offer(&suggest, name, all->u.children[i].key);
-    for (int i = VLY_RULE_PROJECTOR; i <= VLY_RULE_ALL_TO_ORIGIN; i++)
-        vly_suggest_offer(&suggest, name, vly_rule_names[i]);
+        vly_foreign_offer(&suggest, name, all->u.children[i].key);
+    offer_functions(&suggest, name);
     vly_suggest_text(&suggest, hint, sizeof(hint));
     return vly_reader_fail(reader, node,
                            "mapper \"%.80s\" is no morphology and no "
@@ -239,7 +242,7 @@ static vly_status find_morphology(vly_reader *reader, const vly_toml_node *node,
     vly_suggest suggest = {0};
     char hint[100];
     for (uint32_t i = 0; !found && all && i < all->n_children; i++)
-        vly_suggest_offer(&suggest, name, all->u.children[i].key);
+        vly_foreign_offer(&suggest, name, all->u.children[i].key);
     if (!found)
         return vly_reader_fail(reader, node, "no morphology \"%.80s\"%s", name,
                                vly_suggest_text(&suggest, hint, sizeof(hint)));
@@ -279,7 +282,7 @@ static vly_status refuse_key(vly_reader *reader, const vly_map_entry *map,
                              const vly_toml_node *extra)
 {
     return vly_reader_fail_key(reader, extra, "%s: rule %s takes no such key",
-                               extra->key, vly_rule_names[map->rule]);
+                               extra->key, vly_rules[map->rule].name);
 }
 
 vly_status vly_map_shape(vly_reader *reader, vly_map_entry *map)
@@ -324,7 +327,7 @@ vly_status vly_shape_check(vly_reader *reader, const vly_map_entry *map,
         return vly_reader_fail_key(reader, map->node,
                                    "%s from %s to %s, wanted voxels = "
                                    "[x, y, z] for area %s",
-                                   vly_rule_names[map->rule], from->name,
+                                   vly_rules[map->rule].name, from->name,
                                    to->name,
                                    from->has_voxels ? to->name : from->name);
     for (int i = 0; map->rule == VLY_RULE_COMPOSITE && i < 3; i++)

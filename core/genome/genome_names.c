@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "genome/foreign_names.h"
 #include "genome/genome_reader.h"
-#include "genome/suggest.h"
 
 /* Goes back to the last star only, so the cost is at most length times
  * length. */
@@ -45,7 +45,7 @@ static vly_status no_area(vly_reader *reader, const vly_toml_node *node,
             what, pattern);
     vly_suggest suggest = {0};
     for (uint32_t i = 0; i < genome->n_areas; i++)
-        vly_suggest_offer(&suggest, pattern, genome->areas[i].name);
+        vly_foreign_offer(&suggest, pattern, genome->areas[i].name);
     char hint[VLY_HINT_SIZE];
     return vly_reader_fail(reader, node, "%s: no area \"%.80s\"%s", what,
                            pattern,

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "genome/suggest.h"
+#include "genome/foreign_names.h"
 
 #define SEGMENTS_MAX 8
 #define SEGMENT_SIZE 128
@@ -114,9 +114,9 @@ static vly_status no_such(vly_reader *reader, const vly_toml_node *at,
         const vly_toml_node *child = &among->u.children[i];
         const vly_toml_node *id = vly_toml_get(child, "id");
         if (child->key)
-            vly_suggest_offer(&suggest, word, child->key);
+            vly_foreign_offer(&suggest, word, child->key);
         else if (id && id->kind == VLY_TOML_STRING)
-            vly_suggest_offer(&suggest, word, id->u.string);
+            vly_foreign_offer(&suggest, word, id->u.string);
     }
     vly_suggest_choice(&suggest, hint, sizeof(hint));
     if (!among || among->n_children == 0)
@@ -201,7 +201,7 @@ static vly_status find_table(vly_reader *reader, const vly_toml_node *at,
     vly_suggest suggest = {0};
     char hint[100];
     for (; i < n_tops && strcmp(top, tops[i]) != 0; i++)
-        vly_suggest_offer(&suggest, top, tops[i]);
+        vly_foreign_offer(&suggest, top, tops[i]);
     uint32_t depth = i < 2 ? 2 : i < 9 ? 3 : 1;
     if (i == n_tops) {
         vly_suggest_text(&suggest, hint, sizeof(hint));

@@ -192,15 +192,10 @@ static vly_status note_empty(vly_reader *reader, const vly_map_entry *map,
                              const vly_map_cell *cell)
 {
     const vly_area *areas = reader->genome->areas;
-    return vly_reader_note(
-        reader, map->node, "%s makes no synapse from %s to %s: %s", map->label,
-        areas[cell->from].name, areas[cell->to].name,
-        map->rule == VLY_RULE_DISTANCE
-            ? "its kernel and its mask have nothing in common"
-        : map->rule == VLY_RULE_PATTERNS ? "no pair of voxels fits a pattern"
-        : map->rule == VLY_RULE_VECTORS
-            ? "every vector leads outside of the target"
-            : "no voxel of the one leads to a voxel of the other");
+    return vly_reader_note(reader, map->node,
+                           "%s makes no synapse from %s to %s: %s", map->label,
+                           areas[cell->from].name, areas[cell->to].name,
+                           vly_rules[map->rule].empty);
 }
 
 /* A cell without synapses whose p, count or degree is not simply 0. */
@@ -208,7 +203,7 @@ static vly_status add_empty(vly_reader *reader, const vly_map_entry *map,
                             const vly_map_cell *cell)
 {
     vly_genome *genome = reader->genome;
-    if (map->rule != VLY_RULE_DISTANCE && !vly_rule_of_voxels(map->rule))
+    if (!vly_rules[map->rule].empty)
         return VLY_OK;
     vly_empty *grown = vly_realloc(genome->empty, (size_t)genome->n_empty + 1,
                                    sizeof(vly_empty));
@@ -232,27 +227,26 @@ double vly_cell_synapses(const vly_genome *genome, const vly_map_entry *map,
     double n_from = from->n_neurons;
     double n_to = to->n_neurons;
     switch (map->rule) {
-    case VLY_RULE_ONE_TO_ONE:
-        return n_from;
-    case VLY_RULE_ALL_TO_ALL:
-        return n_from * n_to;
-    case VLY_RULE_FIXED_TOTAL_NUMBER:
-        return (double)cell->count;
-    case VLY_RULE_FIXED_IN_DEGREE:
-        return (double)cell->in_degree * n_to;
-    case VLY_RULE_FIXED_OUT_DEGREE:
-        return (double)cell->out_degree * n_from;
-    case VLY_RULE_PAIRWISE_BERNOULLI:
-        return cell->p * n_from * n_to;
-    case VLY_RULE_FILE:
-        return (double)map->edges->n;
-    case VLY_RULE_DISTANCE:
-        return vly_space_synapses(from, to, &map->space);
-    case VLY_RULE_VECTORS:
-        return map->n_vectors * n_from * to->neurons_per_voxel;
-    default:
-        return vly_shape_synapses(genome, map, cell);
+#define N_FROM n_from
+#define N_TO n_to
+#define N_PAIRED n_from
+#define N_PAIRS (n_from * n_to)
+#define N_LIKELY (cell->p * n_from * n_to)
+#define N_COUNT ((double)cell->count)
+#define N_IN_DEGREE ((double)cell->in_degree)
+#define N_OUT_DEGREE ((double)cell->out_degree)
+#define N_OF_VECTORS (map->n_vectors * n_from * to->neurons_per_voxel)
+#define N_OF_VOXELS vly_shape_synapses(genome, map, cell)
+#define N_EDGES ((double)map->edges->n)
+#define N_IN_REACH vly_space_synapses(from, to, &map->space)
+#define VLY_RULE_SYNAPSES(id, expression)                                      \
+    case VLY_RULE_##id:                                                        \
+        return expression;
+#include "genome/rules/rules.def"
+    case VLY_RULES:
+        break;
     }
+    return 0;
 }
 
 vly_status vly_pairs_make(vly_reader *reader, const vly_map_entry *map,

@@ -9,7 +9,6 @@
 
 #include "base/memory.h"
 #include "genome/foreign_names.h"
-#include "genome/suggest.h"
 
 vly_status vly_reader_alloc(vly_reader *reader, size_t count, size_t size,
                             void *out)
@@ -216,11 +215,11 @@ static vly_status refuse_key(vly_reader *reader, const vly_toml_node *node,
         if (strchr(key->name, '*'))
             vly_suggest_also(&suggest, key->name);
         else
-            vly_suggest_offer(&suggest, node->key, key->name);
+            vly_foreign_offer(&suggest, node->key, key->name);
     for (uint32_t i = 0; list->model && i < list->model->n_params; i++)
-        vly_suggest_offer(&suggest, node->key, list->model->params[i].name);
+        vly_foreign_offer(&suggest, node->key, list->model->params[i].name);
     for (uint32_t i = 0; list->model && i < list->model->n_fields; i++)
-        vly_suggest_offer(&suggest, node->key, list->model->fields[i].name);
+        vly_foreign_offer(&suggest, node->key, list->model->fields[i].name);
     char hint[VLY_HINT_SIZE];
     vly_suggest_choice(&suggest, hint, sizeof(hint));
     if (list->model)

@@ -11,9 +11,9 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "genome/foreign_names.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_value.h"
-#include "genome/suggest.h"
 
 #define INTERVAL_MS 1.0 /* as a multimeter of NEST has it */
 
@@ -132,7 +132,7 @@ static vly_status no_field(vly_reader *reader, const vly_toml_node *node,
     vly_suggest near = {0};
     char text[VLY_HINT_SIZE];
     for (uint32_t f = 0; f < model->n_fields; f++)
-        vly_suggest_offer(&near, node->u.string, model->fields[f].name);
+        vly_foreign_offer(&near, node->u.string, model->fields[f].name);
     return vly_reader_fail(reader, node, "area %s (%s) has no field %.80s%s",
                            area->name, model->id, node->u.string,
                            vly_suggest_choice(&near, text, sizeof text));

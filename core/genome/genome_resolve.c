@@ -334,7 +334,7 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
                         offsetof(vly_stimulus, sd));
     }
     if (entry->kind == VLY_STIMULUS_DC)
-        resolve_numbers(text, reader, entry, "amplitude", vly_dc_suffix(model),
+        resolve_numbers(text, reader, entry, "amplitude", model->dc_suffix,
                         offsetof(vly_stimulus, mean));
     if (entry->kind == VLY_STIMULUS_SPIKES)
         resolve_spikes(text, entry);

@@ -215,7 +215,7 @@ static vly_status refuse_keys(vly_reader *reader, const vly_map_entry *map)
         if (ours)
             return vly_reader_fail_key(reader, node,
                                        "%.40s: rule %s takes no such key",
-                                       node->key, vly_rule_names[map->rule]);
+                                       node->key, vly_rules[map->rule].name);
     }
     return VLY_OK;
 }

@@ -26,29 +26,32 @@
 /* The farthest value of a parameter that is sure: of numbers and lists the
  * largest, of a distribution, whose tail may be long, the smallest. false: the
  * model has no such parameter. */
-static bool value_of(const vly_area *area, const char *name, double *least,
+static bool value_of(const vly_area *area, uint32_t param, double *least,
                      double *most)
 {
-    for (uint32_t p = 0; p < area->model->n_params; p++) {
-        if (strcmp(area->model->params[p].name, name) != 0)
-            continue;
-        const vly_value *value = &area->params[p];
-        vly_value_bounds(value, least, most);
-        if (value->kind != VLY_VALUE_NUMBER && value->kind != VLY_VALUE_ARRAY)
-            *most = *least;
-        return true;
-    }
-    return false;
+    if (param >= area->model->n_params)
+        return false;
+    const vly_value *value = &area->params[param];
+    vly_value_bounds(value, least, most);
+    if (value->kind != VLY_VALUE_NUMBER && value->kind != VLY_VALUE_ARRAY)
+        *most = *least;
+    return true;
+}
+
+static bool role_of(const vly_area *area, vly_model_role role, double *least,
+                    double *most)
+{
+    return value_of(area, vly_model_with(area->model, role), least, most);
 }
 
 /* ms; 0: the model has none */
 static double membrane_time(const vly_area *area)
 {
     double least = 0, tau = 0, c = 0, g = 0, most = 0;
-    if (value_of(area, "tau_m_ms", &least, &tau))
+    if (role_of(area, VLY_ROLE_MEMBRANE_TIME, &least, &tau))
         return tau;
-    if (value_of(area, "c_m_pf", &least, &c) &&
-        value_of(area, "g_l_ns", &g, &most) && g > 0)
+    if (role_of(area, VLY_ROLE_CAPACITANCE, &least, &c) &&
+        role_of(area, VLY_ROLE_LEAK, &g, &most) && g > 0)
         return c / g;
     return 0;
 }
@@ -58,9 +61,8 @@ static double membrane_time(const vly_area *area)
 static bool potential_of(const vly_area *area, double *half, double *way)
 {
     double least = 0, rest = 0, threshold = 0;
-    if (!value_of(area, "e_l_mv", &least, &rest) ||
-        (!value_of(area, "v_th_mv", &least, &threshold) &&
-         !value_of(area, "v_t_mv", &least, &threshold)))
+    if (!role_of(area, VLY_ROLE_REST, &least, &rest) ||
+        !role_of(area, VLY_ROLE_THRESHOLD, &least, &threshold))
         return false;
     *way = threshold < rest ? rest - threshold : threshold - rest;
     rest = rest < 0 ? -rest : rest;
@@ -93,23 +95,26 @@ vly_status vly_step_note(vly_reader *reader, const vly_toml_node *node,
 {
     double dt_ms = reader->genome->dt_ms;
     double slowest = 0;
-    const char *name = NULL;
+    uint32_t found = UINT32_MAX;
+    const vly_model_info *model = area->model;
     vly_status status = note_potential(reader, node, area, membrane_time(area));
-    for (uint32_t p = 0; p < area->model->n_params; p++) {
-        const vly_param_info *param = &area->model->params[p];
+    for (uint32_t p = 0; p < model->n_params; p++) {
         double least = 0, tau = 0;
-        if (strncmp(param->name, "tau_", 4) != 0 ||
-            !value_of(area, param->name, &least, &tau) || !(tau > slowest))
+        if (strcmp(model->params[p].unit, "ms") != 0 ||
+            vly_model_is(model, VLY_ROLE_IN_BURSTS, p) ||
+            !value_of(area, p, &least, &tau) || !(tau > slowest))
             continue;
         slowest = tau;
-        name = param->name;
+        found = p;
     }
-    if (status != VLY_OK || !name || strcmp(name, "tau_m_ms") == 0 ||
+    if (status != VLY_OK || found == UINT32_MAX ||
+        vly_model_is(model, VLY_ROLE_MEMBRANE_TIME, found) ||
         !(PROPAGATOR_ERROR * slowest / dt_ms > SHARE))
         return status;
     return vly_reader_note(reader, node,
                            "area %s: %s is %.4g bursts: in single precision "
                            "it is off by up to %.2g%% (volley doc step)",
-                           area->name, name, slowest / dt_ms,
+                           area->name, model->params[found].name,
+                           slowest / dt_ms,
                            100 * PROPAGATOR_ERROR * slowest / dt_ms);
 }

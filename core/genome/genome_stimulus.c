@@ -9,9 +9,9 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "genome/foreign_names.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_value.h"
-#include "genome/suggest.h"
 
 /* Poisson tables have at most this many thresholds (design, section 1.1). */
 #define POISSON_TABLE_MAX 256
@@ -19,16 +19,6 @@
 
 const char *const vly_stimulus_names[] = {
     "poisson", "normal", "dc", "spikes", "bernoulli", "pulse", "pattern", NULL};
-
-const char *vly_dc_suffix(const vly_model_info *model)
-{
-    for (uint32_t i = 0; i < model->n_params; i++) {
-        const char *name = model->params[i].name;
-        if (strncmp(name, "i_e_", 4) == 0)
-            return name + 4;
-    }
-    return "";
-}
 
 /* ---- values, one an area ------------------------------------------------ */
 
@@ -156,8 +146,7 @@ static vly_status read_numbers(vly_reader *reader,
     }
     if (entry->kind == VLY_STIMULUS_DC)
         VLY_TRY(read_suffixed(reader, entry, index, "amplitude",
-                              vly_dc_suffix(model), -max, max,
-                              &stimulus->mean));
+                              model->dc_suffix, -max, max, &stimulus->mean));
 out:
     return status;
 }
@@ -179,7 +168,7 @@ static vly_status read_kind(vly_reader *reader, vly_stimulus_entry *entry)
         return status;
     vly_suggest suggest = {0};
     for (uint32_t i = 0; vly_stimulus_names[i]; i++) {
-        vly_suggest_offer(&suggest, name, vly_stimulus_names[i]);
+        vly_foreign_offer(&suggest, name, vly_stimulus_names[i]);
         if (strcmp(name, vly_stimulus_names[i]) == 0) {
             entry->form = i;
             entry->kind = i <= VLY_STIMULUS_BERNOULLI ? (vly_stimulus_kind)i
@@ -188,7 +177,7 @@ static vly_status read_kind(vly_reader *reader, vly_stimulus_entry *entry)
         }
     }
     char hint[VLY_HINT_SIZE];
-    vly_suggest_word(&suggest, name, hint, sizeof(hint));
+    vly_foreign_hint(&suggest, name, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no kind \"%.80s\"%s", name,
                            *hint ? hint
                                  : ", wanted poisson, bernoulli, normal, dc, "

@@ -80,7 +80,5 @@ vly_status vly_times_read(vly_reader *reader, vly_stimulus_entry *entry,
 vly_status vly_time_read(vly_reader *reader, const vly_toml_node *table,
                          const char *ms_key, const char *burst_key,
                          uint64_t *out);
-/* Suffix of the amplitude of a dc stimulus: the unit of i_e. */
-const char *vly_dc_suffix(const vly_model_info *model);
 
 #endif

@@ -16,9 +16,9 @@
 #include "base/memory.h"
 #include "base/reading.h"
 #include "genome/expression.h"
+#include "genome/foreign_names.h"
 #include "genome/genome_inputs.h"
 #include "genome/genome_override.h"
-#include "genome/suggest.h"
 
 #define USE_DEPTH_MAX 16
 #define USE_FILES_MAX 256
@@ -369,7 +369,7 @@ static vly_status no_area(vly_reader *reader, const vly_toml_node *node,
     char hint[VLY_HINT_SIZE];
     for (uint32_t i = 0; areas && i < areas->n_children; i++)
         if (areas->u.children[i].key)
-            vly_suggest_offer(&suggest, word, areas->u.children[i].key);
+            vly_foreign_offer(&suggest, word, areas->u.children[i].key);
     return vly_reader_fail_key(
         reader, node, "areas: no area \"%.80s\" in %s%s", word, whose,
         vly_suggest_choice(&suggest, hint, sizeof(hint)));

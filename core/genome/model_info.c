@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The models' tables as data: kernels/models/NAME.def read as X-macros. A
- * model that stands in models.def but not here does not compile.
+ * The models' tables as data: kernels/models/NAME.def read as X-macros.
  */
 #include "genome/model_info.h"
 
@@ -45,6 +44,34 @@ int vly_port_takes_noise(const vly_model_info *model, uint32_t port,
            vly_port_takes(model, port, mean + reach);
 }
 
+bool vly_model_is(const vly_model_info *model, vly_model_role role,
+                  uint32_t index)
+{
+    for (const vly_role_info *r = model->roles; r->role != VLY_ROLE_NONE; r++)
+        if (r->role == role && r->index == index)
+            return true;
+    return false;
+}
+
+uint32_t vly_model_with(const vly_model_info *model, vly_model_role role)
+{
+    for (const vly_role_info *r = model->roles; r->role != VLY_ROLE_NONE; r++)
+        if (r->role == role)
+            return r->index;
+    return UINT32_MAX;
+}
+
+bool vly_unit_is_boolean(const char *unit)
+{
+    return strcmp(unit, "bool") == 0;
+}
+
+bool vly_unit_is_whole(const char *unit)
+{
+    return strcmp(unit, "int") == 0 || strcmp(unit, "bursts") == 0 ||
+           vly_unit_is_boolean(unit);
+}
+
 static uint32_t coef_word(uint32_t type, double value)
 {
     if (type == VLY_TYPE_F32)
@@ -56,33 +83,8 @@ static uint32_t coef_word(uint32_t type, double value)
     return value < 4294967295.0 ? (uint32_t)value : UINT32_MAX;
 }
 
-#define MODEL feagi
-#define MODEL_TABLE "kernels/models/feagi.def"
-#include "genome/model_table_read.h"
-
-#define MODEL lif_psc_delta
-#define MODEL_TABLE "kernels/models/lif_psc_delta.def"
-#include "genome/model_table_read.h"
-
-#define MODEL lif_psc_exp
-#define MODEL_TABLE "kernels/models/lif_psc_exp.def"
-#include "genome/model_table_read.h"
-
-#define MODEL izhikevich
-#define MODEL_TABLE "kernels/models/izhikevich.def"
-#include "genome/model_table_read.h"
-
-#define MODEL lif_cond_exp
-#define MODEL_TABLE "kernels/models/lif_cond_exp.def"
-#include "genome/model_table_read.h"
-
-#define MODEL adex
-#define MODEL_TABLE "kernels/models/adex.def"
-#include "genome/model_table_read.h"
-
-#define MODEL lif_psc_exp2
-#define MODEL_TABLE "kernels/models/lif_psc_exp2.def"
-#include "genome/model_table_read.h"
+#define VLY_MODEL_READ "core/genome/model_table_read.h"
+#include "kernels/models/each_model.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static vly_model_info models[] = {

@@ -5,6 +5,7 @@
 #ifndef VOLLEY_GENOME_MODEL_INFO_H
 #define VOLLEY_GENOME_MODEL_INFO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <volley/plugin.h>
@@ -38,6 +39,26 @@ typedef struct vly_coef_info {
     uint32_t type;
 } vly_coef_info;
 
+/* What core must know of a parameter or coefficient: model_table.h. */
+typedef enum vly_model_role {
+    VLY_ROLE_NONE,
+    VLY_ROLE_IN_BURSTS,
+    VLY_ROLE_MEMBRANE_TIME,
+    VLY_ROLE_CAPACITANCE,
+    VLY_ROLE_LEAK,
+    VLY_ROLE_REST,
+    VLY_ROLE_THRESHOLD,
+    VLY_ROLE_DRIVE,
+    VLY_ROLE_GAIN,
+    VLY_ROLE_GAIN_DRIVEN,
+    VLY_ROLE_GAIN_UNIFORM
+} vly_model_role;
+
+typedef struct vly_role_info {
+    vly_model_role role;
+    uint32_t index; /* of a parameter, or of a coefficient from DRIVE on */
+} vly_role_info;
+
 /* What the expressions of a table read. */
 typedef struct vly_model_input {
     const double *params; /* [n_params] of one neuron */
@@ -58,6 +79,8 @@ typedef struct vly_model_info {
     const vly_param_info *params;
     const vly_field_info *fields;
     const vly_coef_info *coefs;
+    const vly_role_info *roles; /* up to VLY_ROLE_NONE */
+    const char *dc_suffix;      /* "pa": amplitude_pa of a dc stimulus */
     uint32_t n_ports;
     uint32_t n_params;
     uint32_t n_fields;
@@ -87,6 +110,16 @@ int vly_port_takes(const vly_model_info *model, uint32_t port, double weight);
 /* The same of what a normal stimulus adds, up to 6 standard deviations. */
 int vly_port_takes_noise(const vly_model_info *model, uint32_t port,
                          double mean, double sd);
+
+/* Whether parameter or coefficient `index` has a role. */
+bool vly_model_is(const vly_model_info *model, vly_model_role role,
+                  uint32_t index);
+/* The first that has it; UINT32_MAX if none. */
+uint32_t vly_model_with(const vly_model_info *model, vly_model_role role);
+
+/* Whether numbers of this unit are whole: counts, bursts and booleans. */
+bool vly_unit_is_whole(const char *unit);
+bool vly_unit_is_boolean(const char *unit);
 
 /* NULL without such a model. [any-thread] */
 const vly_model_info *vly_model_find(const char *id);

@@ -226,7 +226,7 @@ static void put_composite(vly_text *text, const vly_map_entry *map)
             put_patterns(text, map);
         vly_text_put(text, " } }");
     } else {
-        vly_text_put(text, "\"%s\" }", vly_rule_names[map->mapper]);
+        vly_text_put(text, "\"%s\" }", vly_rules[map->mapper].name);
     }
 }
 
@@ -265,14 +265,8 @@ void vly_resolve_map(vly_text *text, const vly_genome *genome,
 {
     vly_cell_key keys[3];
     uint32_t n_keys = 0;
-    if (map->rule == VLY_RULE_PAIRWISE_BERNOULLI)
-        keys[n_keys++] = VLY_CELL_P;
-    if (map->rule == VLY_RULE_FIXED_TOTAL_NUMBER)
-        keys[n_keys++] = VLY_CELL_COUNT;
-    if (map->rule == VLY_RULE_FIXED_IN_DEGREE)
-        keys[n_keys++] = VLY_CELL_IN_DEGREE;
-    if (map->rule == VLY_RULE_FIXED_OUT_DEGREE)
-        keys[n_keys++] = VLY_CELL_OUT_DEGREE;
+    if (vly_rules[map->rule].size != VLY_SIZE_NONE)
+        keys[n_keys++] = vly_rule_size_cell(map->rule);
     if (!(map->edges && map->edges->weight))
         keys[n_keys++] = VLY_CELL_WEIGHT;
     if (!(map->edges && map->edges->delay))
@@ -281,7 +275,7 @@ void vly_resolve_map(vly_text *text, const vly_genome *genome,
     if (map->id)
         vly_text_put(text, "id = \"%s\"\n", map->id);
     resolve_ends(text, genome, map);
-    vly_text_put(text, "rule = \"%s\"\n", vly_rule_names[map->rule]);
+    vly_text_put(text, "rule = \"%s\"\n", vly_rules[map->rule].name);
     resolve_shape(text, map);
     if (map->file)
         resolve_file(text, map);

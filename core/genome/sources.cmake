@@ -40,8 +40,8 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_vectors.c
     ${CMAKE_CURRENT_LIST_DIR}/model_info.c
     ${CMAKE_CURRENT_LIST_DIR}/resolve_map.c
+    ${CMAKE_CURRENT_LIST_DIR}/rule_info.c
     ${CMAKE_CURRENT_LIST_DIR}/spike_source.c
-    ${CMAKE_CURRENT_LIST_DIR}/suggest.c
     ${CMAKE_CURRENT_LIST_DIR}/toml_reader.cpp
     ${CMAKE_CURRENT_LIST_DIR}/toml_tree.c
     ${CMAKE_CURRENT_LIST_DIR}/voxel_rule.c

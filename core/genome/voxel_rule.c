@@ -27,39 +27,13 @@
     {                                                                          \
         VLY_RELATION_SHIFT, by, 0                                              \
     }
-#define STRAIGHT                                                               \
-    {                                                                          \
-        0, 1, 2                                                                \
-    }
+#define UNUSED SHIFT(0)
 
-/* In the order of vly_rule from VLY_RULE_PROJECTOR. */
-static const vly_voxel_rule functions[] = {
-    {{KIND(PROJECT), KIND(PROJECT), KIND(PROJECT)}, STRAIGHT},
-    {{KIND(PROJECT), KIND(PROJECT), KIND(PROJECT)}, {1, 0, 2}},
-    {{KIND(PROJECT), KIND(PROJECT), KIND(PROJECT)}, {2, 1, 0}},
-    {{KIND(PROJECT), KIND(PROJECT), KIND(PROJECT)}, {0, 2, 1}},
-    {{KIND(LAST_TO_FIRST), KIND(PROJECT), KIND(PROJECT)}, STRAIGHT},
-    {{KIND(PROJECT), KIND(LAST_TO_FIRST), KIND(PROJECT)}, STRAIGHT},
-    {{KIND(PROJECT), KIND(PROJECT), KIND(LAST_TO_FIRST)}, STRAIGHT},
-    {{SHIFT(0), SHIFT(0), SHIFT(0)}, STRAIGHT},
-    {{KIND(DIVIDE), SHIFT(0), SHIFT(0)}, STRAIGHT},
-    {{KIND(EXPAND), TOKENS(ANY, 0), TOKENS(ANY, 0)}, STRAIGHT},
-    {{KIND(REDUCE), TOKENS(ANY, 0), TOKENS(ANY, 0)}, STRAIGHT},
-    {{SHIFT(0), SHIFT(0), SHIFT(0)}, STRAIGHT}, /* randomizer: not used */
-    {{KIND(PAIR), SHIFT(0), SHIFT(0)}, STRAIGHT},
-    {{KIND(LAST_TO_FIRST), KIND(LAST_TO_FIRST), KIND(LAST_TO_FIRST)}, STRAIGHT},
-    {{SHIFT(1), SHIFT(0), SHIFT(0)}, STRAIGHT},
-    {{SHIFT(-1), SHIFT(0), SHIFT(0)}, STRAIGHT},
-    {{SHIFT(0), SHIFT(1), SHIFT(0)}, STRAIGHT},
-    {{SHIFT(0), SHIFT(-1), SHIFT(0)}, STRAIGHT},
-    {{SHIFT(0), SHIFT(0), SHIFT(1)}, STRAIGHT},
-    {{SHIFT(0), SHIFT(0), SHIFT(-1)}, STRAIGHT},
-    {{TOKENS(0, ANY), TOKENS(0, ANY), TOKENS(0, ANY)}, STRAIGHT},
-    {{TOKENS(ANY, 0), TOKENS(ANY, 0), TOKENS(ANY, 0)}, STRAIGHT},
+static const vly_voxel_rule functions[VLY_RULES] = {
+#define VLY_FUNCTION(id, name, text, x, y, z, from_x, from_y, from_z)          \
+    [VLY_RULE_##id] = {{x, y, z}, {from_x, from_y, from_z}},
+#include "genome/rules/rules.def"
 };
-_Static_assert(sizeof(functions) / sizeof(functions[0]) ==
-                   VLY_RULE_ALL_TO_ORIGIN - VLY_RULE_PROJECTOR + 1,
-               "one a function");
 
 uint32_t vly_voxel_rule_count(const vly_pair *pair)
 {
@@ -71,7 +45,7 @@ uint32_t vly_voxel_rule_count(const vly_pair *pair)
 void vly_voxel_rule_get(const vly_pair *pair, uint32_t k, vly_voxel_rule *rule)
 {
     if (vly_rule_is_function(vly_pair_mapper(pair))) {
-        *rule = functions[vly_pair_mapper(pair) - VLY_RULE_PROJECTOR];
+        *rule = functions[vly_pair_mapper(pair)];
         return;
     }
     for (uint32_t i = 0; i < 3; i++) {

@@ -7,20 +7,19 @@
 #ifndef VOLLEY_GENOME_VOXEL_RULE_H
 #define VOLLEY_GENOME_VOXEL_RULE_H
 
-#include "genome/genome.h"
+#include "genome/rule_info.h"
 
 #define VLY_PATTERNS_MAX 64u /* those of a rule are bits of one word */
 #define VLY_BLOCK_VOXELS 10u /* block_connection */
 
 static inline bool vly_rule_is_function(vly_rule rule)
 {
-    return rule >= VLY_RULE_PROJECTOR && rule <= VLY_RULE_ALL_TO_ORIGIN;
+    return vly_rule_is(rule, VLY_TRAIT_FUNCTION);
 }
 /* Whether both areas need voxels. */
 static inline bool vly_rule_of_voxels(vly_rule rule)
 {
-    return rule == VLY_RULE_VECTORS || rule == VLY_RULE_PATTERNS ||
-           rule == VLY_RULE_COMPOSITE || vly_rule_is_function(rule);
+    return vly_rule_is(rule, VLY_TRAIT_VOXELS);
 }
 
 /* Of a composite that of its tiles; else the rule itself. */

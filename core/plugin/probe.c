@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "genome/suggest.h"
+#include "base/suggest.h"
 #include "plugin/device_memory.h"
 #include "plugin/probe_parts.h"
 

@@ -27,7 +27,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "genome/suggest.h"
+#include "base/suggest.h"
 #include "plugin/loader.h"
 #include "plugin/plugin_check.h"
 #include "plugin/plugin_search.h"

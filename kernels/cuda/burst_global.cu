@@ -255,18 +255,11 @@ static const void *pick_kernel(uint32_t model)
     switch (model) {
     case VLY_CUDA_MODEL_feagi:
         return (const void *)run_bursts<VLY_CUDA_MODEL_feagi>;
-    case VLY_CUDA_MODEL_lif_psc_delta:
-        return (const void *)run_bursts<VLY_CUDA_MODEL_lif_psc_delta>;
-    case VLY_CUDA_MODEL_lif_psc_exp:
-        return (const void *)run_bursts<VLY_CUDA_MODEL_lif_psc_exp>;
-    case VLY_CUDA_MODEL_izhikevich:
-        return (const void *)run_bursts<VLY_CUDA_MODEL_izhikevich>;
-    case VLY_CUDA_MODEL_lif_cond_exp:
-        return (const void *)run_bursts<VLY_CUDA_MODEL_lif_cond_exp>;
-    case VLY_CUDA_MODEL_adex:
-        return (const void *)run_bursts<VLY_CUDA_MODEL_adex>;
-    case VLY_CUDA_MODEL_lif_psc_exp2:
-        return (const void *)run_bursts<VLY_CUDA_MODEL_lif_psc_exp2>;
+#define VLY_CUDA_CASE(name)                                                    \
+    case VLY_CUDA_MODEL_##name:                                                \
+        return (const void *)run_bursts<VLY_CUDA_MODEL_##name>;
+        VLY_CUDA_EACH_TIME_DRIVEN(VLY_CUDA_CASE)
+#undef VLY_CUDA_CASE
     default:
         return (const void *)run_bursts<VLY_CUDA_N_MODELS>;
     }

@@ -12,12 +12,14 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
+#include "kernels/models/model_lists.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define VLY_CUDA_MAX_FIELDS 5
-#define VLY_CUDA_MAX_COEFS 20
+#define VLY_CUDA_MAX_FIELDS VLY_MODELS_MAX_FIELDS
+#define VLY_CUDA_MAX_COEFS VLY_MODELS_MAX_COEFS
 #define VLY_CUDA_THREADS 1024u
 #define VLY_CUDA_THRESHOLDS 256u
 /* bursts of one launch at most: tags of 16 bits and records do not repeat */

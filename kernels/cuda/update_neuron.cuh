@@ -11,13 +11,7 @@
 
 #include "cuda_kernels.h"
 
-#include "kernels/models/adex.h"
-#include "kernels/models/feagi.h"
-#include "kernels/models/izhikevich.h"
-#include "kernels/models/lif_cond_exp.h"
-#include "kernels/models/lif_psc_delta.h"
-#include "kernels/models/lif_psc_exp.h"
-#include "kernels/models/lif_psc_exp2.h"
+#include "kernels/models/model_steps.h"
 #include "kernels/models/philox.h"
 
 #define VLY_CUDA_LOAD_F32(word) __uint_as_float(word)
@@ -33,46 +27,14 @@ struct vly_cuda_words {
     uint32_t c[VLY_CUDA_MAX_COEFS];
 };
 
-#define VLY_CUDA_MODEL lif_psc_delta
-#define VLY_CUDA_TABLE "kernels/models/lif_psc_delta.def"
-#include "model_words.cuh"
-#define VLY_CUDA_MODEL lif_psc_exp
-#define VLY_CUDA_TABLE "kernels/models/lif_psc_exp.def"
-#include "model_words.cuh"
-#define VLY_CUDA_MODEL izhikevich
-#define VLY_CUDA_TABLE "kernels/models/izhikevich.def"
-#include "model_words.cuh"
-#define VLY_CUDA_MODEL feagi
-#define VLY_CUDA_TABLE "kernels/models/feagi.def"
-#define VLY_CUDA_DRAWS 1
-#include "model_words.cuh"
+#define VLY_MODEL_READ "kernels/cuda/model_words.cuh"
+#include "kernels/models/each_model.h"
 
-#if defined(VLY_CUDA_TWO_PORT_MODELS)
-#define VLY_CUDA_MODEL lif_cond_exp
-#define VLY_CUDA_TABLE "kernels/models/lif_cond_exp.def"
-#define VLY_CUDA_TWO_PORTS 1
-#include "model_words.cuh"
-#define VLY_CUDA_MODEL adex
-#define VLY_CUDA_TABLE "kernels/models/adex.def"
-#define VLY_CUDA_TWO_PORTS 1
-#include "model_words.cuh"
-#define VLY_CUDA_MODEL lif_psc_exp2
-#define VLY_CUDA_TABLE "kernels/models/lif_psc_exp2.def"
-#define VLY_CUDA_TWO_PORTS 1
-#include "model_words.cuh"
-#endif
-
-#define VLY_CUDA_EACH_ONE_PORT(X)                                              \
-    X(lif_psc_delta)                                                           \
-    X(lif_psc_exp)                                                             \
-    X(izhikevich)
+#define VLY_CUDA_EACH_ONE_PORT VLY_ONE_PORT_MODELS
 /* Kernels that look a model up for each neuron hold the registers of them all:
  * those of plans for one port only leave these out. */
 #if defined(VLY_CUDA_TWO_PORT_MODELS)
-#define VLY_CUDA_EACH_TWO_PORTS(X)                                             \
-    X(lif_cond_exp)                                                            \
-    X(adex)                                                                    \
-    X(lif_psc_exp2)
+#define VLY_CUDA_EACH_TWO_PORTS VLY_TWO_PORT_MODELS
 #else
 #define VLY_CUDA_EACH_TWO_PORTS(X)
 #endif

@@ -19,6 +19,25 @@
  *       what parameters must satisfy together; text says what is wanted with
  *       their names ("v_reset_mv below v_th_mv"), whose values a message then
  *       gives. Not part of the table's hash: a backend does not depend on it.
+ * What core must know of a parameter or a coefficient, and what others call it,
+ * is not part of the hash either:
+ *   VLY_ROLE(name, kind, role)                kind PARAM or COEF
+ *       PARAM  IN_BURSTS       a duration in ms that becomes whole bursts
+ *              MEMBRANE_TIME   in ms; or CAPACITANCE and LEAK, whose quotient
+ *                              it is
+ *              REST, THRESHOLD of the membrane potential, in mV
+ *       COEF   DRIVE           holds DC: written again as dc stimuli change
+ *              GAIN, GAIN_DRIVEN, GAIN_UNIFORM
+ *                              of models whose areas update candidates only
+ *   VLY_INPUT(name, suffix)
+ *       the parameter in whose unit DC is; suffix of amplitude_<suffix>, or ""
+ *   VLY_FOREIGN_MODEL(theirs, note)
+ *       a model of NEST or Brian 2 that is this one; note: what differs, or
+ *       NULL
+ *   VLY_FOREIGN_KEY(theirs, ours, note)
+ *       what they call a key of this model, beside the names that hold for all
+ *       models (core/genome/foreign_names.c); ours is NULL if it has none, and
+ *       note says what to write
  *
  * Expressions are C over doubles: P(name) a parameter, F(name) a field's
  * initial value declared before, DT the burst in ms, DC the sum of i_e-like
@@ -48,4 +67,16 @@
 #endif
 #ifndef VLY_CHECK
 #define VLY_CHECK(condition, text)
+#endif
+#ifndef VLY_ROLE
+#define VLY_ROLE(name, kind, role)
+#endif
+#ifndef VLY_INPUT
+#define VLY_INPUT(name, suffix)
+#endif
+#ifndef VLY_FOREIGN_MODEL
+#define VLY_FOREIGN_MODEL(theirs, note)
+#endif
+#ifndef VLY_FOREIGN_KEY
+#define VLY_FOREIGN_KEY(theirs, ours, note)
 #endif

@@ -8,3 +8,7 @@
 #undef VLY_FIELD
 #undef VLY_COEF
 #undef VLY_CHECK
+#undef VLY_ROLE
+#undef VLY_INPUT
+#undef VLY_FOREIGN_MODEL
+#undef VLY_FOREIGN_KEY

@@ -13,9 +13,10 @@
 
 #include "kernels/models/digest.h"
 #include "kernels/models/model.h"
+#include "kernels/models/model_lists.h"
 
-#define VLY_VULKAN_MAX_FIELDS 5
-#define VLY_VULKAN_MAX_COEFS 20
+#define VLY_VULKAN_MAX_FIELDS VLY_MODELS_MAX_FIELDS
+#define VLY_VULKAN_MAX_COEFS VLY_MODELS_MAX_COEFS
 #define VLY_VULKAN_THRESHOLDS 256u
 /* bursts of one submission at most */
 #define VLY_VULKAN_LAUNCH_BURSTS 256u

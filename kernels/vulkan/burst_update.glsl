@@ -11,11 +11,11 @@ layout(constant_id = 6) const bool KEEPS = false; /* counts of stimuli */
 
 struct tile_fields {
 #define VLY_FIELD(name, type, unit, lo, hi, init, text) uint64_t name;
-#include "kernels/vulkan/model_table.glsl"
+#include "kernels/models/shader_table.glsl"
 };
 struct tile_coefs {
 #define VLY_COEF(name, type, expression) uint name;
-#include "kernels/vulkan/model_table.glsl"
+#include "kernels/models/shader_table.glsl"
 };
 
 /* The area at hand, and what of it every neuron needs: read once a tile, since
@@ -53,7 +53,7 @@ MODEL_PART(_coef) uniform_coefs()
     MODEL_PART(_coef) loaded;
 #define VLY_COEF(name, type, expression)                                       \
     loaded.name = VLY_LOAD_##type(coef_word.name);
-#include "kernels/vulkan/model_table.glsl"
+#include "kernels/models/shader_table.glsl"
     return loaded;
 }
 
@@ -80,12 +80,12 @@ void load_area(uint area, uint64_t burst)
 #define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
     field_at.name = AREA.field[k];                                             \
     k++;
-#include "kernels/vulkan/model_table.glsl"
+#include "kernels/models/shader_table.glsl"
     k = 0u;
 #define VLY_COEF(name, type, expression)                                       \
     coef_word.name = AREA.coef_word[k];                                        \
     k++;
-#include "kernels/vulkan/model_table.glsl"
+#include "kernels/models/shader_table.glsl"
 }
 
 /* Events of the first stimulus for a random word, without reading anything if

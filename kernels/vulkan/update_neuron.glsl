@@ -20,36 +20,7 @@
 #include "kernels/models/philox.h"
 #include "neuron_types.glsl"
 
-#if defined(MODEL_feagi)
-#include "kernels/models/feagi.h"
-#define MODEL_PART(part) vly_feagi##part
-#define MODEL_CANDIDATES 1
-#define MODEL_PORTS 1
-#elif defined(MODEL_lif_psc_delta)
-#include "kernels/models/lif_psc_delta.h"
-#define MODEL_PART(part) vly_lif_psc_delta##part
-#define MODEL_PORTS 1
-#elif defined(MODEL_lif_psc_exp)
-#include "kernels/models/lif_psc_exp.h"
-#define MODEL_PART(part) vly_lif_psc_exp##part
-#define MODEL_PORTS 1
-#elif defined(MODEL_izhikevich)
-#include "kernels/models/izhikevich.h"
-#define MODEL_PART(part) vly_izhikevich##part
-#define MODEL_PORTS 1
-#elif defined(MODEL_lif_cond_exp)
-#include "kernels/models/lif_cond_exp.h"
-#define MODEL_PART(part) vly_lif_cond_exp##part
-#define MODEL_PORTS 2
-#elif defined(MODEL_adex)
-#include "kernels/models/adex.h"
-#define MODEL_PART(part) vly_adex##part
-#define MODEL_PORTS 2
-#elif defined(MODEL_lif_psc_exp2)
-#include "kernels/models/lif_psc_exp2.h"
-#define MODEL_PART(part) vly_lif_psc_exp2##part
-#define MODEL_PORTS 2
-#endif
+#include "kernels/models/shader_step.glsl"
 
 /* ---- the step ---------------------------------------------------------- */
 
@@ -65,7 +36,7 @@ MODEL_PART(_state) vly_load_state(uint i)
 #define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
     loaded.name = VLY_LOAD_##type(STATE(k, name, i));                          \
     k++;
-#include "model_table.glsl"
+#include "kernels/models/shader_table.glsl"
     return loaded;
 }
 
@@ -75,7 +46,7 @@ void vly_store_state(uint i, MODEL_PART(_state) stored)
 #define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
     STATE(k, name, i) = VLY_STORE_##type(stored.name);                         \
     k++;
-#include "model_table.glsl"
+#include "kernels/models/shader_table.glsl"
 }
 
 MODEL_PART(_coef) vly_load_coefs(uint i)
@@ -85,7 +56,7 @@ MODEL_PART(_coef) vly_load_coefs(uint i)
 #define VLY_COEF(name, type, expression)                                       \
     loaded.name = VLY_LOAD_##type(COEF(k, name, i));                           \
     k++;
-#include "model_table.glsl"
+#include "kernels/models/shader_table.glsl"
     return loaded;
 }
 

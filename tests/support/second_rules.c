@@ -324,7 +324,7 @@ static bool pair_right(const vly_genome *genome,
             "what rule %s says\n",
             pair->map, p.from->name, p.to->name,
             k < p.from->n_neurons ? "targets" : "synapses up to that",
-            (unsigned)k, vly_rule_names[pair->rule]);
+            (unsigned)k, vly_rules[pair->rule].name);
     return false;
 }
 

@@ -36,8 +36,8 @@ static bool is_key(const char *word)
 
 static bool is_name(const char *word)
 {
-    for (uint32_t i = 0; vly_rule_names[i]; i++)
-        if (strcmp(vly_rule_names[i], word) == 0)
+    for (uint32_t i = 0; i < VLY_RULES; i++)
+        if (strcmp(vly_rules[i].name, word) == 0)
             return true;
     for (uint32_t i = 0; vly_stimulus_names[i]; i++)
         if (strcmp(vly_stimulus_names[i], word) == 0)

@@ -116,7 +116,7 @@ static void numbers(void **state)
         vly_genome *genome = load(path);
         vly_connectome *connectome = build(genome, 1);
         vly_connectome *again = build(genome, 3);
-        assert_string_equal(vly_rule_names[genome->pairs[0].rule],
+        assert_string_equal(vly_rules[genome->pairs[0].rule].name,
                             gallery[i].rule);
         assert_int_equal(genome->n_neurons, gallery[i].neurons);
         if (connectome->desc.n_synapses != gallery[i].synapses)
@@ -181,10 +181,10 @@ static void complete(void **state)
     for (uint32_t rule = 0; rule < VLY_RULES; rule++) {
         bool found = rule == VLY_RULE_FILE || rule == VLY_RULE_DISTANCE;
         for (uint32_t i = 0; i < N_GALLERY; i++)
-            found |= strcmp(gallery[i].rule, vly_rule_names[rule]) == 0;
+            found |= strcmp(gallery[i].rule, vly_rules[rule].name) == 0;
         if (!found)
             fail_msg("rule %s has no genome in genomes/gallery",
-                     vly_rule_names[rule]);
+                     vly_rules[rule].name);
     }
 }
 

@@ -3,8 +3,8 @@
  */
 #include "test_genome_text.h"
 
+#include "base/suggest.h"
 #include "genome/foreign_names.h"
-#include "genome/suggest.h"
 
 #define TEXT                                                                   \
     "format = 1\n[var]\ng = 5\n[model.n]\ntype = \"izhikevich\"\n"             \

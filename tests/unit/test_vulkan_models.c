@@ -13,13 +13,8 @@
 #include "base/number.h"
 #include "base/random.h"
 #include "genome/model_info.h"
-#include "kernels/models/adex.h"
-#include "kernels/models/feagi.h"
-#include "kernels/models/izhikevich.h"
-#include "kernels/models/lif_cond_exp.h"
-#include "kernels/models/lif_psc_delta.h"
-#include "kernels/models/lif_psc_exp.h"
-#include "kernels/models/lif_psc_exp2.h"
+#include "kernels/models/model_lists.h"
+#include "kernels/models/model_steps.h"
 #include "test_vulkan_steps_spirv.h"
 #include "volley_test.h"
 
@@ -38,34 +33,8 @@
 #define STORE_F32(x) vly_bits(x)
 #define STORE_U32(x) (x)
 
-#define MODEL feagi
-#define MODEL_TABLE "kernels/models/feagi.def"
-#define STEP_MORE , u
-#include "test_vulkan_step.h"
-#define MODEL lif_psc_delta
-#define MODEL_TABLE "kernels/models/lif_psc_delta.def"
-#define STEP_MORE
-#include "test_vulkan_step.h"
-#define MODEL lif_psc_exp
-#define MODEL_TABLE "kernels/models/lif_psc_exp.def"
-#define STEP_MORE
-#include "test_vulkan_step.h"
-#define MODEL izhikevich
-#define MODEL_TABLE "kernels/models/izhikevich.def"
-#define STEP_MORE
-#include "test_vulkan_step.h"
-#define MODEL lif_cond_exp
-#define MODEL_TABLE "kernels/models/lif_cond_exp.def"
-#define STEP_MORE , in1
-#include "test_vulkan_step.h"
-#define MODEL adex
-#define MODEL_TABLE "kernels/models/adex.def"
-#define STEP_MORE , in1
-#include "test_vulkan_step.h"
-#define MODEL lif_psc_exp2
-#define MODEL_TABLE "kernels/models/lif_psc_exp2.def"
-#define STEP_MORE , in1
-#include "test_vulkan_step.h"
+#define VLY_MODEL_READ "tests/unit/test_vulkan_step.h"
+#include "kernels/models/each_model.h"
 
 enum {
 #define VLY_EACH_MODEL(id) INDEX_##id,
@@ -328,13 +297,9 @@ static uint32_t step(const case_data *c, uint32_t i, const uint32_t *sum,
     switch (c->index) {
 #define CASE(id)                                                               \
     case INDEX_##id:                                                           \
-        return step_##id(s, k, in0, in1, 0).fired
-        CASE(lif_psc_delta);
-        CASE(lif_psc_exp);
-        CASE(izhikevich);
-        CASE(lif_cond_exp);
-        CASE(adex);
-        CASE(lif_psc_exp2);
+        return step_##id(s, k, in0, in1, 0).fired;
+        VLY_ONE_PORT_MODELS(CASE)
+        VLY_TWO_PORT_MODELS(CASE)
     default:
         break;
     }

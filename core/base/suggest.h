@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The nearest of a list of words, for "did you mean".
  */
-#ifndef VOLLEY_GENOME_SUGGEST_H
-#define VOLLEY_GENOME_SUGGEST_H
+#ifndef VOLLEY_BASE_SUGGEST_H
+#define VOLLEY_BASE_SUGGEST_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define VLY_WORD_MAX 63
 
 /* Edit distance with swaps of neighbours, case of letters ignored; words are
  * cut at 63 bytes. */
@@ -22,6 +24,8 @@ typedef struct vly_suggest {
 } vly_suggest;
 void vly_suggest_offer(vly_suggest *suggest, const char *word,
                        const char *candidate);
+/* A candidate that means the same: nothing is nearer. */
+void vly_suggest_same(vly_suggest *suggest, const char *candidate);
 /* Only for the list of vly_suggest_choice, where each is once; "weight*" is
  * weight_<unit> there. */
 void vly_suggest_also(vly_suggest *suggest, const char *candidate);
@@ -33,11 +37,6 @@ const char *vly_suggest_text(const vly_suggest *suggest, char *out,
  * offered is no long list. */
 const char *vly_suggest_choice(const vly_suggest *suggest, char *out,
                                uint32_t size);
-/* The same for a word of the format (a model, a rule, a kind), which may be one
- * of another simulator: then also what foreign_names says of it. */
-const char *vly_suggest_word(const vly_suggest *suggest, const char *word,
-                             char *out, uint32_t size);
-
 /* Room for what they say. */
 #define VLY_HINT_SIZE 320
 

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The nearest of a list of words: Damerau's distance in its restricted form
- * (doi:10.1145/363958.363994). A name of another simulator is as near as can
- * be.
+ * (doi:10.1145/363958.363994).
  */
-#include "genome/suggest.h"
+#include "base/suggest.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include "genome/foreign_names.h"
-
-#define WORD_MAX 63
 
 static int lower(char c)
 {
@@ -24,9 +19,9 @@ static uint32_t least(uint32_t a, uint32_t b)
 
 uint32_t vly_suggest_distance(const char *a, const char *b)
 {
-    uint32_t rows[3][WORD_MAX + 1];
-    uint32_t n_a = (uint32_t)strnlen(a, WORD_MAX);
-    uint32_t n_b = (uint32_t)strnlen(b, WORD_MAX);
+    uint32_t rows[3][VLY_WORD_MAX + 1];
+    uint32_t n_a = (uint32_t)strnlen(a, VLY_WORD_MAX);
+    uint32_t n_b = (uint32_t)strnlen(b, VLY_WORD_MAX);
     for (uint32_t j = 0; j <= n_b; j++)
         rows[0][j] = j;
     for (uint32_t i = 1; i <= n_a; i++) {
@@ -56,6 +51,21 @@ void vly_suggest_also(vly_suggest *suggest, const char *candidate)
     suggest->n_offered++;
 }
 
+static void take(vly_suggest *suggest, const char *candidate, uint32_t distance)
+{
+    if (suggest->best && distance >= suggest->distance)
+        return;
+    suggest->best = candidate;
+    suggest->distance = distance;
+}
+
+void vly_suggest_same(vly_suggest *suggest, const char *candidate)
+{
+    vly_suggest_also(suggest, candidate);
+    if (*candidate)
+        take(suggest, candidate, 0);
+}
+
 void vly_suggest_offer(vly_suggest *suggest, const char *word,
                        const char *candidate)
 {
@@ -63,20 +73,12 @@ void vly_suggest_offer(vly_suggest *suggest, const char *word,
     vly_suggest_also(suggest, candidate);
     uint32_t length = (uint32_t)strlen(word);
     uint32_t limit = length < 4 ? 1 : length < 9 ? 2 : 3;
-    const vly_foreign *row;
     /* tau_m for tau_m_ms, L4 for L4/E: what was left out is near enough */
     if (length > 1 && strncmp(word, candidate, length) == 0 &&
         (candidate[length] == '_' || candidate[length] == '/'))
         distance = least(distance, limit);
-    for (uint32_t i = 0; (row = vly_foreign_find(word, i)); i++)
-        if (row->ours && strcmp(row->ours, candidate) == 0)
-            distance = 0;
-    if (distance > limit || distance >= (uint32_t)strlen(candidate))
-        return;
-    if (!suggest->best || distance < suggest->distance) {
-        suggest->best = candidate;
-        suggest->distance = distance;
-    }
+    if (distance <= limit && distance < (uint32_t)strlen(candidate))
+        take(suggest, candidate, distance);
 }
 
 const char *vly_suggest_text(const vly_suggest *suggest, char *out,
@@ -106,31 +108,5 @@ const char *vly_suggest_choice(const vly_suggest *suggest, char *out,
     }
     if (n >= size) /* half a list says nothing */
         out[0] = 0;
-    return out;
-}
-
-const char *vly_suggest_word(const vly_suggest *suggest, const char *word,
-                             char *out, uint32_t size)
-{
-    const vly_foreign *row = NULL;
-    const vly_foreign *found = NULL;
-    const char *note = NULL;
-    bool alias = false;
-    for (uint32_t i = 0; (row = vly_foreign_find(word, i)); i++) {
-        found = found && found->note ? found : row;
-        if (!suggest->best || !row->ours ||
-            strcmp(row->ours, suggest->best) != 0)
-            continue;
-        alias = true;
-        note = row->note ? row->note : note;
-    }
-    if (alias && note)
-        snprintf(out, size, ", did you mean %s? %s", suggest->best, note);
-    else if (found && !alias && found->note)
-        snprintf(out, size, ": %s", found->note);
-    else if (found && !alias)
-        snprintf(out, size, ", which is %s here", found->ours);
-    else
-        vly_suggest_text(suggest, out, size);
     return out;
 }
