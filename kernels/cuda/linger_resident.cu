@@ -319,8 +319,8 @@ cudaError_t vly_cuda_linger_resident_fit(const vly_cuda_view *view,
     int n[2] = {0, 0};
     cudaError_t code = cudaSuccess;
     *fits = 0;
-    if (!is_kept(view, resident))
-        return cudaSuccess;
+    if (!is_kept(view, resident) || resident->step != 0)
+        return cudaSuccess; /* not made for it */
     for (int few = 0; few < 2 && code == cudaSuccess; few++) {
         const void *kernel = pick(view, few != 0);
         code = allow_shared(kernel);

@@ -4,7 +4,7 @@
 vly_test(test_narrow_sums LABELS unit SOURCES test_narrow_sums.c)
 target_include_directories(test_narrow_sums PRIVATE ${CMAKE_SOURCE_DIR})
 if(TARGET cuda)
-    foreach(test same paths partition loop linger)
+    foreach(test same paths partition shifts loop linger)
         vly_test(test_cuda_${test} LABELS gpu
             SOURCES test_cuda_${test}.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu cuda TIMEOUT 300)
@@ -64,8 +64,8 @@ if(TARGET cuda)
         set(emulated ${CMAKE_BINARY_DIR}/emulated_cuda)
         set(emulated_kernels)
         set(emulated_sources)
-        foreach(file burst_global burst_resident burst_partition
-                burst_narrow build_rows build_segments build_partition publish
+        foreach(file burst_global burst_resident burst_shifted
+                burst_partition burst_narrow build_rows build_segments build_partition publish
                 spike_log)
             list(APPEND emulated_kernels
                  ${CMAKE_SOURCE_DIR}/kernels/cuda/${file}.cu)
@@ -79,8 +79,8 @@ if(TARGET cuda)
                 partition_deliver.cuh partition_layout.h partition_run.cuh
                 partition_update.cuh resident_block.cuh resident_burst.cuh
                 resident_deliver.cuh resident_mail.cuh
-                resident_update.cuh segment_marks.cuh
-                update_neuron.cuh)
+                resident_run.cuh resident_update.cuh segment_marks.cuh
+                shift_classes.h update_neuron.cuh)
             list(APPEND emulated_headers
                  ${CMAKE_SOURCE_DIR}/kernels/cuda/${file})
         endforeach()
@@ -112,6 +112,11 @@ if(TARGET cuda)
         target_link_libraries(emulated_cuda PRIVATE ${CMAKE_DL_LIBS})
         vly_test(test_cuda_emulated LABELS unit TIMEOUT 600
             SOURCES test_cuda_partition.c test_cuda_pair.c test_cpu_net.c
+            LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
+            DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
+                PAIR_DEVICE="../test-plugins/emulated_cuda")
+        vly_test(test_cuda_shifts_emulated LABELS unit TIMEOUT 600
+            SOURCES test_cuda_shifts.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
                 PAIR_DEVICE="../test-plugins/emulated_cuda")
