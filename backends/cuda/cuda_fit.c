@@ -219,7 +219,7 @@ static vly_status try_cluster(vly_backend_net *net, delay_range delays,
                               vly_error *error)
 {
     uint32_t step = 0;
-    uint32_t sets = vly_cuda_shift_sets(net->desc, &step);
+    uint32_t sets = vly_common_shift_sets(net->desc, &step);
     vly_cuda_partition made = {.cluster = cluster,
                                .unit = 4,
                                .narrow = narrow,

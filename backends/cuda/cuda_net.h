@@ -276,13 +276,10 @@ int vly_cuda_resident_ready(vly_backend_net *net, uint32_t n_bursts);
 int vly_cuda_resident_launch(vly_backend_net *net,
                              const vly_cuda_launch *launch);
 
-/* cuda_shifts.c: classes of the shifts of weights. */
+/* cuda_shifts.c: shifts of weights. */
 
 /* More synapses of the resident plan at most: one in so many of a net's. */
 #define VLY_CUDA_SHIFT_SHARE 4u
-/* Different shifts, that of 0 counted always; *step: from one to the next, 0
- * where there is one. */
-uint32_t vly_cuda_shift_sets(const vly_net_desc *desc, uint32_t *step);
 /* Sets resident->step, by its slice; 0 if synapses, with those beyond their
  * class as several of them, would become too many. */
 int vly_cuda_shifts_fit(const vly_backend_net *net,

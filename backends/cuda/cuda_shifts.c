@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Classes of the shifts of a net's weights (kernels/cuda/shift_classes.h): how
- * many there are, and how many more synapses the resident plan would have,
- * where 16 bits do not reach to the places of all of them.
+ * Classes of the shifts of a net's weights (kernels/cuda/shift_classes.h) in
+ * the resident plan: how many more synapses there would be where 16 bits do not
+ * reach to the places of all of them.
  */
 #include "cuda_net.h"
 
 #include "kernels/cuda/shift_classes.h"
-
-uint32_t vly_cuda_shift_sets(const vly_net_desc *desc, uint32_t *step)
-{
-    uint32_t has[2] = {0, 0}; /* VLY_SHIFT_STEP, twice that */
-    for (uint32_t i = 0; i < desc->n_projections; i++) {
-        uint32_t shift =
-            vly_common_shift(desc, vly_cuda_projection_desc(desc, i));
-        if (shift != 0)
-            has[shift > VLY_SHIFT_STEP] = 1;
-    }
-    *step = has[0] ? VLY_SHIFT_STEP : has[1] ? VLY_SHIFT_MAX : 0;
-    return 1 + has[0] + has[1];
-}
 
 /* Synapses beyond the first that those of one projection become. */
 static uint64_t words_of(const vly_backend_net *net,
@@ -62,7 +49,7 @@ int vly_cuda_shifts_fit(const vly_backend_net *net, vly_cuda_resident *resident)
 {
     uint64_t most = net->desc->n_synapses / VLY_CUDA_SHIFT_SHARE;
     vly_cuda_resident other = *resident;
-    uint32_t n = vly_cuda_shift_sets(net->desc, &resident->step);
+    uint32_t n = vly_common_shift_sets(net->desc, &resident->step);
     if (n == 1)
         return 1;
     uint64_t words = count_words(net, resident, most);

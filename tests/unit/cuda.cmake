@@ -36,15 +36,17 @@ if(TARGET cuda)
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
     # its sizes are looked at from within
-    vly_test(test_cuda_narrow LABELS unit
-        SOURCES test_cuda_narrow.c ${fake_sources} ../support/fake_cuda.c
-                ../support/fake_kernels.c ../support/fake_linger.c
-        LIBRARIES ${CMAKE_DL_LIBS} DEFINITIONS VLY_CUDA_BUILD="no device")
-    target_sources(test_cuda_narrow PRIVATE $<TARGET_OBJECTS:backend_common>)
-    target_include_directories(test_cuda_narrow
-        PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda)
-    target_include_directories(test_cuda_narrow SYSTEM
-        PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    foreach(test cuda_narrow shift_classes)
+        vly_test(test_${test} LABELS unit
+            SOURCES test_${test}.c ${fake_sources} ../support/fake_cuda.c
+                    ../support/fake_kernels.c ../support/fake_linger.c
+            LIBRARIES ${CMAKE_DL_LIBS} DEFINITIONS VLY_CUDA_BUILD="no device")
+        target_sources(test_${test} PRIVATE $<TARGET_OBJECTS:backend_common>)
+        target_include_directories(test_${test}
+            PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda)
+        target_include_directories(test_${test} SYSTEM
+            PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    endforeach()
     vly_test(test_cuda_memory LABELS unit
         SOURCES test_cuda_host.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda

@@ -9,7 +9,7 @@
 
 /* PAIR_SMALL: where kernels run on the processor (emulated_cuda.h). */
 #if defined(PAIR_SMALL)
-enum { BURSTS = 24, INPUTS = 100, NETS = 1 };
+enum { BURSTS = 16, INPUTS = 60, NETS = 1 };
 #else
 enum { BURSTS = 90, INPUTS = 400, NETS = 4 };
 #endif
@@ -139,11 +139,41 @@ static void test_one_delay(void **state)
     }
 }
 
+/* Two blocks of 2,000 neurons, delays up to 20 bursts: 16 bits reach to the
+ * places of one larger shift for delays up to 12. What is beyond becomes
+ * several synapses: 600 * 2^6, 20 * 2^12 and others are one to three. */
+static void test_several_words(void **state)
+{
+    (void)state;
+    pair_open();
+    static const uint32_t thresholds[] = {0xc0000000u, 0xf0000000u};
+    static const plan_case few[] = {
+        {"plan=resident,blocks=2,launch=9", "2000 neurons each"},
+        {"plan=resident,blocks=2,split=1,quads=1", "2000 neurons each"}};
+    for (uint32_t i = 0; i < sizeof few / sizeof *few; i++) {
+        uint32_t coefs[NET_COEFS] = {0};
+        test_net net;
+        test_net_init(&net, i);
+        test_delta_coefs(coefs, 0.9f, 3);
+        test_area(&net, "lif_psc_delta", 4000, coefs, 17);
+        test_random_projection(&net, 0, 0, 30, -4000, 5000, 1, 19);
+        test_random_projection(&net, 0, 0, 1, -50, 600, 1, 19);
+        test_random_projection(&net, 0, 0, 1, -20, 20, 2, 18);
+        for (uint32_t p = 0; p < 3; p++)
+            net.projections[p].shift = 6 * p;
+        test_stimulus(&net, 0, thresholds, 2, 0, 50000, 0);
+        test_net_finish(&net);
+        compare(&net, few[i].option, few[i].word);
+        test_net_deinit(&net);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_plan),
         cmocka_unit_test(test_one_delay),
+        cmocka_unit_test(test_several_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
