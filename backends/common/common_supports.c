@@ -42,6 +42,19 @@ int vly_common_has_shifts(const vly_net_desc *desc)
     return 0;
 }
 
+uint32_t vly_common_shift_sets(const vly_net_desc *desc, uint32_t *step)
+{
+    uint32_t has[2] = {0, 0}; /* VLY_SHIFT_STEP, twice that */
+    for (uint32_t i = 0; i < desc->n_projections; i++) {
+        uint32_t shift =
+            vly_common_shift(desc, vly_common_projection_desc(desc, i));
+        if (shift != 0)
+            has[shift > VLY_SHIFT_STEP] = 1;
+    }
+    *step = has[0] ? VLY_SHIFT_STEP : has[1] ? VLY_SHIFT_MAX : 0;
+    return 1 + has[0] + has[1];
+}
+
 uint32_t vly_common_area_of(const vly_net_desc *desc, uint32_t neuron)
 {
     uint32_t low = 0;

@@ -121,14 +121,14 @@ static uint32_t set_sizes(const vly_backend_net *net, delay_range delays,
     n_slices = n_slices < made->n_tiles ? n_slices : made->n_tiles;
     uint32_t tiles = divide_up(made->n_tiles, n_slices);
     made->n_slices = n_slices;
-    made->slice = tiles * made->tile;
+    made->slice = tiles * made->tile * made->sets;
     made->mail_room = divide_up(tiles, made->cluster) * made->tile;
     made->ring = 1;
     made->n_groups = 1;
     if (made->narrow)
         return made->slice <= VLY_NARROW_PLACES && made->mail_room <= 65535 &&
                vly_cuda_partition_bytes(&net->view, made) <= shared_bytes;
-    if (made->cluster == 2 && delays.n == 1)
+    if (made->cluster == 2 && delays.n == 1 && made->sets == 1)
         set_once(net, tiles, shared_bytes, made);
     uint64_t one = vly_cuda_partition_bytes(&net->view, made);
     uint32_t places = made->slice + (made->once > 0 ? VLY_CUDA_PAIR_PLACE : 0);
@@ -154,7 +154,7 @@ static double predict_ns(const vly_backend_net *net,
     double sectors = row * 4.0 + parts * 2.0 * SECTOR;
     double bytes = partition->narrow ? sizeof(int16_t) : sizeof(uint32_t);
     double copies = (double)(partition->cluster - 1) / partition->cluster *
-                    partition->slice * bytes;
+                    partition->slice / partition->sets * bytes;
     double away = spikes * row / partition->n_slices / partition->cluster *
                   partition->once / partition->slice;
     return spikes * sectors / CACHE_BYTES_NS + copies / REMOTE_BYTES_NS +
@@ -218,9 +218,13 @@ static vly_status try_cluster(vly_backend_net *net, delay_range delays,
                               uint64_t shared_bytes, partition_choice *choice,
                               vly_error *error)
 {
+    uint32_t step = 0;
+    uint32_t sets = vly_common_shift_sets(net->desc, &step);
     vly_cuda_partition made = {.cluster = cluster,
                                .unit = 4,
                                .narrow = narrow,
+                               .sets = (uint16_t)sets,
+                               .step = (uint16_t)step,
                                .deal = net->wanted.deal == VLY_CUDA_AUTO
                                            ? DEALT_TURNS
                                            : net->wanted.deal};
@@ -277,6 +281,7 @@ static int wants_narrow(const vly_backend_net *net, delay_range delays)
 {
     uint32_t once = net->wanted.once;
     return net->wanted.narrow != 0 && delays.n == 1 &&
+           !vly_common_has_shifts(net->desc) &&
            (once == 0 || once == VLY_CUDA_AUTO);
 }
 
@@ -302,8 +307,6 @@ static const char *refuse(const vly_backend_net *net)
     for (uint32_t a = 0; a < net->desc->n_areas; a++)
         if ((vly_cuda_area_desc(net->desc, a)->flags & VLY_AREA_FEAGI) != 0)
             return "FEAGI areas need gains and candidates";
-    if (vly_common_has_shifts(net->desc))
-        return "maps have units of their own";
     if (net->desc->n_neurons == 0)
         return "the net has no neurons";
     if (net->view.n_ports > 1 || net->view.n_areas > VLY_CUDA_RESIDENT_AREAS)

@@ -270,13 +270,17 @@ static void say_partition(const vly_backend_net *net, double bytes,
     const vly_cuda_partition *p = &net->partition;
     uint32_t once =
         p->cluster == 1 ? 100 : (200 * p->once + p->slice - 1) / p->slice;
+    char sets[32] = "";
+    if (p->narrow || p->sets > 1)
+        snprintf(sets, sizeof sets, p->narrow ? " by 16 bits" : " in %u sets",
+                 p->sets);
     snprintf(info->plan, sizeof info->plan,
              "partitioned: %u slices of targets, %u blocks each; inputs of "
              "%u bursts in shared memory%s, %u%% of them in one block only; "
              "%u reads of a row in units of %u synapses, parts of %u spikes "
              "a block posted; %.2f bytes a synapse",
-             p->n_slices, p->cluster, p->ring, p->narrow ? " by 16 bits" : "",
-             once, p->n_groups, p->unit, p->post, bytes);
+             p->n_slices, p->cluster, p->ring, sets, once, p->n_groups, p->unit,
+             p->post, bytes);
 }
 
 /* Of synapses and of the ends of rows, of which each group has its own. */
@@ -298,12 +302,14 @@ vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
     info->device_bytes = net->device_bytes;
     double synapses = net->n_synapses > 0 ? (double)net->n_synapses : 1.0;
     if (net->is_resident)
-        snprintf(info->plan, sizeof info->plan,
-                 "resident: %u blocks stay on the device, %u neurons each; "
-                 "inputs of %u bursts in shared memory, one exchange a burst; "
-                 "%.2f bytes a synapse",
-                 net->resident.n_blocks, net->resident.slice,
-                 net->view.max_delay, (double)net->segment_bytes / synapses);
+        snprintf(
+            info->plan, sizeof info->plan,
+            "resident: %u blocks stay on the device, %u neurons each; "
+            "inputs of %u bursts in shared memory%s, one exchange a burst; "
+            "%.2f bytes a synapse",
+            net->resident.n_blocks, net->resident.slice, net->view.max_delay,
+            net->resident.step != 0 ? " for shifted weights" : "",
+            (double)net->segment_bytes / synapses);
     else if (net->is_partitioned)
         say_partition(net, (double)net->partition_bytes / synapses, info);
     else

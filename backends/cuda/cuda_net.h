@@ -276,6 +276,15 @@ int vly_cuda_resident_ready(vly_backend_net *net, uint32_t n_bursts);
 int vly_cuda_resident_launch(vly_backend_net *net,
                              const vly_cuda_launch *launch);
 
+/* cuda_shifts.c: shifts of weights. */
+
+/* More synapses of the resident plan at most: one in so many of a net's. */
+#define VLY_CUDA_SHIFT_SHARE 4u
+/* Sets resident->step, by its slice; 0 if synapses, with those beyond their
+ * class as several of them, would become too many. */
+int vly_cuda_shifts_fit(const vly_backend_net *net,
+                        vly_cuda_resident *resident);
+
 /* cuda_segments.c: the synapses of the resident plan, by (block, source). */
 
 /* Segments from the groups, which stay; forced as above. What was made before

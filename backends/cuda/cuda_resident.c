@@ -36,7 +36,8 @@ static int set_blocks(vly_backend_net *net, uint32_t n_blocks,
     /* numbers of neurons leave two codes of 16 bits free */
     return resident->slice <= 65534 &&
            (uint64_t)resident->slice * net->view.max_delay <= 65536 &&
-           vly_cuda_resident_bytes(&net->view, resident) <= shared_bytes;
+           vly_cuda_resident_bytes(&net->view, resident) <= shared_bytes &&
+           vly_cuda_shifts_fit(net, resident);
 }
 
 /* Chooses the blocks. *why: NULL if the net fits, else the reason. */
@@ -53,8 +54,6 @@ vly_status vly_cuda_resident_fit(vly_backend_net *net, uint32_t wanted,
         *why = "the net has no neurons";
     else if (has_feagi(net))
         *why = "FEAGI areas need gains and candidates";
-    else if (vly_common_has_shifts(net->desc))
-        *why = "maps have units of their own";
     else if (net->view.n_ports > 1 ||
              net->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
         *why = "too many ports or areas";
@@ -73,7 +72,10 @@ vly_status vly_cuda_resident_fit(vly_backend_net *net, uint32_t wanted,
     blocks = blocks < limit ? blocks : limit;
     while (!set_blocks(net, blocks, (uint64_t)shared_bytes)) {
         if (blocks == limit || wanted > 0) {
-            *why = "its accumulators exceed shared memory";
+            *why = vly_common_has_shifts(net->desc)
+                       ? "its accumulators exceed shared memory, or 16 bits of "
+                         "a synapse with the shifts of its weights"
+                       : "its accumulators exceed shared memory";
             return VLY_OK;
         }
         blocks = blocks < limit / 2 ? 2 * blocks : limit;

@@ -9,10 +9,10 @@
 
 /* as in kernels/vulkan/burst_view.glsl */
 _Static_assert(sizeof(vly_vulkan_area) == 312, "AREA_BYTES");
-_Static_assert(sizeof(vly_vulkan_view) == 168, "VIEW_BYTES");
+_Static_assert(sizeof(vly_vulkan_view) == 176, "VIEW_BYTES");
 _Static_assert(sizeof(vly_vulkan_group) == 24, "a group is 24 bytes");
 _Static_assert(sizeof(vly_vulkan_record) == 40, "a record is 40 bytes");
-_Static_assert(offsetof(vly_vulkan_params, launch) == 168, "no hole");
+_Static_assert(offsetof(vly_vulkan_params, launch) == 176, "no hole");
 
 /* ---- options ----------------------------------------------------------- */
 

@@ -41,7 +41,11 @@ static uint32_t longest_row(const vly_net_desc *desc)
 static void cut_neurons(vly_backend_net *net, uint32_t copies)
 {
     vly_vulkan_view *view = net->view;
-    uint32_t most = net->shape.sums / view->n_ports;
+    /* accumulators of one neuron: of each shift, at each port */
+    uint32_t each = view->n_sets * view->n_ports;
+    uint32_t most = net->shape.sums / each;
+    most = most < VLY_VULKAN_SLICE_SUMS / each ? most
+                                               : VLY_VULKAN_SLICE_SUMS / each;
     most = most < VLY_VULKAN_SLICE_NEURONS ? most : VLY_VULKAN_SLICE_NEURONS;
     most = most > 0 ? most : 1;
     uint32_t n = (view->n_neurons - 1) / most + 1;
@@ -65,13 +69,11 @@ static const char *why_not(const vly_backend_net *net)
     const vly_net_desc *desc = net->desc;
     if (net->n_driven < desc->n_neurons)
         return "it has FEAGI areas";
-    if (vly_common_has_shifts(desc))
-        return "maps have units of their own";
     if (net->view->ring > 1)
         return "delays of one map differ";
     if (desc->n_neurons == 0)
         return "it has no neurons";
-    if (net->shape.sums < net->view->n_ports)
+    if (net->shape.sums < net->view->n_ports * net->view->n_sets)
         return "sums holds not even one neuron's ports";
     return NULL;
 }
@@ -187,7 +189,7 @@ static const char *why_not_cut(const vly_backend_net *net)
 static const char *why_not_short(vly_backend_net *net)
 {
     const vly_vulkan_view *view = net->view;
-    if (view->n_ports * view->slice_size > VLY_VULKAN_SHORT_SUMS)
+    if (view->n_sets * view->n_ports * view->slice_size > VLY_VULKAN_SHORT_SUMS)
         return "its slices have more than 32,767 accumulators";
     for (uint32_t g = 0; g < net->n_groups; g++)
         if (!vly_vulkan_two_weights(net, &net->groups[g]))
@@ -270,6 +272,7 @@ vly_status vly_vulkan_plan_choose(vly_backend_net *net,
                                   const vly_vulkan_choice *wanted,
                                   vly_error *error)
 {
+    net->view->n_sets = vly_common_shift_sets(net->desc, &net->view->set_step);
     const char *why = why_not(net);
     const int is_asked = wanted->plan == VLY_VULKAN_PLAN_SLICED;
     if (wanted->plan == VLY_VULKAN_PLAN_GLOBAL)
@@ -306,14 +309,23 @@ static uint32_t slice_neurons(const vly_vulkan_view *view, uint32_t s)
     return left < view->slice_size ? left : view->slice_size;
 }
 
-/* The accumulator of a synapse among those of its slice of n neurons, of which
- * the first is `first`. */
+/* The accumulator of a synapse among those of one shift, of its slice of n
+ * neurons, of which the first is `first`. */
 static uint32_t accumulator(const vly_projection_desc *p, uint64_t j,
                             uint32_t first, uint32_t n)
 {
     uint32_t port =
         p->port == VLY_PORT_BY_SIGN ? (uint32_t)(p->weight[j] < 0) : p->port;
     return p->target[j] - first + (port != 0 ? n : 0);
+}
+
+/* The first accumulator of the shift of a projection. */
+static uint32_t set_of(const vly_backend_net *net, const vly_projection_desc *p,
+                       uint32_t n)
+{
+    uint32_t shift = vly_common_shift(net->desc, p);
+    return shift == 0 ? 0
+                      : shift / net->view->set_step * net->view->n_ports * n;
 }
 
 /* places[s]: synapses that slice s has of the row. */
@@ -371,10 +383,11 @@ static void write_run(const vly_backend_net *net, const vly_projection_desc *p,
 {
     uint32_t first = r.slice * net->view->slice_size;
     uint32_t size = slice_neurons(net->view, r.slice);
+    uint32_t set = set_of(net, p, size);
     uint16_t *halves = (uint16_t *)(void *)row + place;
     row += place;
     for (uint64_t j = r.from; j < r.to; j++) {
-        uint32_t at = accumulator(p, j, first, size);
+        uint32_t at = set + accumulator(p, j, first, size);
         uint32_t weight = (uint16_t)p->weight[j];
         uint32_t second = weight != (weights & 0xffff) ? 1 : 0;
         if (net->shape.is_short)

@@ -16,6 +16,18 @@ static __device__ __forceinline__ uint32_t beyond(const vly_cuda_group &from,
     return from.base_delay + ((uint32_t)(synapse >> 48) & 0xffu) - base_delay;
 }
 
+/* Where the set of the synapse's shift begins among the places of a burst. */
+static __device__ __forceinline__ uint32_t
+set_of(const vly_cuda_partition &partition, uint64_t synapse)
+{
+    if (partition.sets == 1)
+        return 0;
+    const uint32_t shift =
+        (uint32_t)(synapse >> (56 + VLY_CUDA_SYNAPSE_SHIFT) & 3) *
+        VLY_CUDA_SHIFT_STEP;
+    return shift / partition.step * partition_set(&partition);
+}
+
 /* Of a pair: the block that alone has a place; 2: both have. */
 static __device__ __forceinline__ uint32_t
 only_block(const vly_cuda_partition &partition, uint32_t at)
@@ -123,7 +135,8 @@ fill_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
             weight = (uint32_t)((int32_t)(int16_t)weight / by) & 0xffffu;
         }
         out[atomicAdd(cursor + to.slice, 1u)] =
-            weight << 16 | (later * partition.slice + to.at);
+            weight << 16 |
+            (later * partition.slice + set_of(partition, synapse) + to.at);
     }
 }
 

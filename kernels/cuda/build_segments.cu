@@ -4,6 +4,7 @@
  * within a segment has no meaning.
  */
 #include "segment_marks.cuh"
+#include "shift_classes.h"
 
 #define THREADS 256u
 #define MANY_BLOCKS 512u /* with more threads than the net has blocks */
@@ -15,17 +16,35 @@ later_bursts(const vly_cuda_group &group, uint64_t synapse)
     return group.base_delay - 1 + ((uint32_t)(synapse >> 48) & 0xffu);
 }
 
-/* Synapses of weight 0 have no place: words of 0 end a segment. */
-static __device__ __forceinline__ uint32_t weight_of(uint64_t synapse)
+static __device__ __forceinline__ int32_t weight_of(uint64_t synapse)
 {
-    return (uint32_t)(synapse >> 32) & 0xffffu;
+    return (int16_t)(synapse >> 32);
+}
+
+/* What of a weight's shift its place says, and what is left of it. */
+struct synapse_shift {
+    uint32_t at; /* of the first place of its class */
+    uint32_t rest;
+};
+
+static __device__ __forceinline__ synapse_shift
+shift_of(const vly_cuda_resident &resident, uint32_t max_delay, uint32_t later,
+         uint64_t synapse)
+{
+    const uint32_t shift =
+        (uint32_t)(synapse >> (56 + VLY_CUDA_SYNAPSE_SHIFT) & 3) *
+        VLY_CUDA_SHIFT_STEP;
+    const uint32_t c =
+        vly_shift_class(shift, resident.step, later, max_delay, resident.slice);
+    return {c * max_delay * resident.slice, shift - c * resident.step};
 }
 
 /* One warp a source. */
 static __global__ void count_targets(vly_cuda_group group, uint32_t n_neurons,
-                                     uint32_t n_blocks, uint32_t split,
-                                     uint32_t *count)
+                                     vly_cuda_resident resident,
+                                     uint32_t max_delay, uint32_t *count)
 {
+    const uint32_t n_blocks = resident.n_blocks;
     const uint32_t source = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (source >= n_neurons)
         return;
@@ -34,11 +53,13 @@ static __global__ void count_targets(vly_cuda_group group, uint32_t n_neurons,
     const uint64_t part = (uint64_t)n_neurons * n_blocks;
     for (uint64_t j = group.row[source] + threadIdx.x % 32; j < end; j += 32) {
         const uint64_t synapse = group.synapses[j];
-        if (weight_of(synapse) == 0)
-            continue;
-        const uint64_t at =
-            split == 0 || later_bursts(group, synapse) == 0 ? 0 : part;
-        atomicAdd(counts + at + (uint32_t)synapse % n_blocks, 1u);
+        const uint32_t later = later_bursts(group, synapse);
+        const synapse_shift shift =
+            shift_of(resident, max_delay, later, synapse);
+        const uint32_t n = vly_shift_words(weight_of(synapse), shift.rest);
+        const uint64_t at = resident.split == 0 || later == 0 ? 0 : part;
+        if (n > 0) /* a weight of 0 has no place: words of 0 end a segment */
+            atomicAdd(counts + at + (uint32_t)synapse % n_blocks, n);
     }
 }
 
@@ -162,7 +183,8 @@ struct segment_words {
 static __global__ void fill_segments(vly_cuda_group group, uint32_t n_neurons,
                                      uint32_t n_areas,
                                      vly_cuda_resident resident,
-                                     segment_words words, uint32_t *count)
+                                     uint32_t max_delay, segment_words words,
+                                     uint32_t *count)
 {
     const uint32_t source = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (source >= n_neurons)
@@ -174,21 +196,27 @@ static __global__ void fill_segments(vly_cuda_group group, uint32_t n_neurons,
     for (uint64_t j = group.row[source] + threadIdx.x % 32; j < end; j += 32) {
         const uint64_t synapse = group.synapses[j];
         const uint32_t target = (uint32_t)synapse;
-        const uint32_t weight = weight_of(synapse);
-        if (weight == 0)
-            continue;
+        const int32_t weight = weight_of(synapse);
         const uint32_t block = target % n_blocks;
         const uint32_t later = later_bursts(group, synapse);
-        const uint32_t to = later * resident.slice + target / n_blocks;
+        const synapse_shift shift =
+            shift_of(resident, max_delay, later, synapse);
+        const uint32_t n = vly_shift_words(weight, shift.rest);
+        if (n == 0)
+            continue;
+        const uint32_t to =
+            shift.at + later * resident.slice + target / n_blocks;
         const uint32_t p = resident.split == 0 || later == 0 ? VLY_CUDA_URGENT
                                                              : VLY_CUDA_LATER;
         const vly_cuda_segments &part = resident.part[p];
         const vly_cuda_class c = part.classes[block * n_areas + index];
         uint32_t *cursor =
             count + ((uint64_t)p * n_neurons + source) * n_blocks + block;
-        const uint64_t at =
-            place_of(part, n_neurons, block, c, source, atomicAdd(cursor, 1u));
-        words.part[p][at] = weight << 16 | to;
+        const uint32_t first = atomicAdd(cursor, n);
+        for (uint32_t i = 0; i < n; i++)
+            words.part[p]
+                      [place_of(part, n_neurons, block, c, source, first + i)] =
+                (uint32_t)vly_shift_word(weight, shift.rest, i) << 16 | to;
     }
 }
 
@@ -199,7 +227,7 @@ cudaError_t vly_cuda_launch_segment_count(const vly_cuda_view *view,
 {
     uint32_t blocks = (view->n_neurons + THREADS / 32 - 1) / (THREADS / 32);
     count_targets<<<blocks, THREADS, 0, stream>>>(
-        *group, view->n_neurons, resident->n_blocks, resident->split, count);
+        *group, view->n_neurons, *resident, view->max_delay, count);
     return cudaGetLastError();
 }
 
@@ -236,6 +264,7 @@ cudaError_t vly_cuda_launch_segment_fill(const vly_cuda_view *view,
     uint32_t blocks = (view->n_neurons + THREADS / 32 - 1) / (THREADS / 32);
     segment_words words = {{segments[0], segments[1]}};
     fill_segments<<<blocks, THREADS, 0, stream>>>(
-        *group, view->n_neurons, view->n_areas, *resident, words, count);
+        *group, view->n_neurons, view->n_areas, *resident, view->max_delay,
+        words, count);
     return cudaGetLastError();
 }

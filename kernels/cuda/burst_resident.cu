@@ -11,56 +11,8 @@
  * parts, so what all warps do costs six times its length: what the mail and
  * the segments need comes first, everything else while they are on their way.
  */
-#include "resident_burst.cuh"
+#include "resident_run.cuh"
 #include "segment_marks.cuh"
-
-template <int MODEL, bool KEEP, uint32_t THREADS>
-static __global__ void __launch_bounds__(THREADS, 1)
-    run_resident(const __grid_constant__ vly_cuda_view view,
-                 const __grid_constant__ vly_cuda_launch launch,
-                 const __grid_constant__ vly_cuda_resident resident)
-{
-    extern __shared__ uint4 dynamic[];
-    const resident_block block = make_block(view, resident, dynamic);
-    resident_shared *shared = block.shared;
-    const warp_roles roles = assign_roles(resident, KEEP);
-    block_load(view, launch, resident, block);
-    if (KEEP)
-        sources_load(view, launch.burst, shared);
-    uint64_t n_events = 0;
-    launch_state at = start_launch(view, launch, resident, block);
-    if (at.more)
-        deliver_log(view, launch, resident, block, at.base);
-    resident_neuron neuron;
-    neuron.id = 0xffffffffu;
-    if (KEEP && roles.updates) {
-        neuron_load<MODEL>(view, resident, threadIdx.x, &neuron);
-        neuron_draw(view, shared, launch.burst, 0, true, &neuron);
-    }
-    if (roles.keeps)
-        shared->time = (uint32_t)clock();
-    while (at.more) {
-        const uint64_t burst = launch.burst + at.k;
-        if (launch.input_row != nullptr)
-            take_inputs(launch, resident, block, at.k, at.base);
-        if (roles.updates)
-            update_block<MODEL, KEEP>(view, resident, block, burst, at.base,
-                                      &neuron, &n_events);
-        exchange<KEEP>(view, resident, block, roles, burst, at.k, at.base,
-                       at.n_before, is_logged(resident, at), &neuron);
-        __syncthreads();
-        finish_burst<KEEP>(view, launch, resident, block, roles, burst, &at);
-    }
-    if (is_logged(resident, at))
-        log_list(view, shared->list[(resident.tag + at.k) & 1], at.n_before,
-                 {shared->log_from, true});
-    if (KEEP && at.k > 0) {
-        neuron_store<MODEL>(view, &neuron);
-        n_events = neuron_events(view, &neuron);
-    }
-    if (at.k > 0)
-        block_store(view, launch, resident, block, at.k, n_events, roles);
-}
 
 /* By a warp. base: word of the ring for a delay of 1. */
 static __device__ void restore_words(const vly_cuda_resident &resident,
@@ -70,12 +22,13 @@ static __device__ void restore_words(const vly_cuda_resident &resident,
 {
     for (uint32_t i = threadIdx.x % 32; i < n; i += 32) {
         const uint32_t word = synapses[i];
-        const uint32_t later = (word & 0xffffu) / resident.slice;
-        if (word >> 16 == 0 || later + 1 < age)
+        const uint32_t place = (word & 0xffffu) % ring_words;
+        const uint32_t shift = (word & 0xffffu) / ring_words * resident.step;
+        if (word >> 16 == 0 || place / resident.slice + 1 < age)
             continue; /* empty, or it arrived before this burst */
-        uint32_t at = base + (word & 0xffffu);
+        uint32_t at = base + place;
         at = at >= ring_words ? at - ring_words : at;
-        atomicAdd(ring + at, (uint32_t)((int32_t)word >> 16));
+        atomicAdd(ring + at, (uint32_t)((int32_t)word >> 16) << shift);
     }
 }
 
@@ -119,32 +72,11 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
 
 /* ---- launchers --------------------------------------------------------- */
 
-template <bool KEEP, uint32_t THREADS>
-static const void *pick_resident(uint32_t model)
-{
-    switch (model) {
-    case VLY_CUDA_MODEL_lif_psc_delta:
-        return (const void *)
-            run_resident<VLY_CUDA_MODEL_lif_psc_delta, KEEP, THREADS>;
-    case VLY_CUDA_MODEL_lif_psc_exp:
-        return (const void *)
-            run_resident<VLY_CUDA_MODEL_lif_psc_exp, KEEP, THREADS>;
-    case VLY_CUDA_MODEL_izhikevich:
-        return (
-            const void *)run_resident<VLY_CUDA_MODEL_izhikevich, KEEP, THREADS>;
-    default:
-        return (const void *)run_resident<VLY_CUDA_N_MODELS, KEEP, THREADS>;
-    }
-}
-
 static const void *pick(const vly_cuda_view *view,
                         const vly_cuda_resident *resident)
 {
-    if (!is_kept(view, resident))
-        return pick_resident<false, MANY_THREADS>(view->model);
-    return n_threads(resident) <= FEW_THREADS
-               ? pick_resident<true, FEW_THREADS>(view->model)
-               : pick_resident<true, MANY_THREADS>(view->model);
+    return resident->step != 0 ? vly_cuda_shifted_kernel(view, resident)
+                               : pick_run(view, resident);
 }
 
 uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,

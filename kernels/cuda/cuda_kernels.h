@@ -236,9 +236,10 @@ typedef struct vly_cuda_segments {
  * A block keeps the accumulators of its neurons for max_delay bursts, and has
  * a segment for every source: synapses of 4 bytes, which hold (delay - 1) *
  * slice + number of the target (16 bits) and the weight (16 bits); words of 0
- * fill up. Where a segment has more synapses than room, it goes on in a rest;
- * marks in shared memory say of which sources there is one, and where: it is
- * read at the same time. */
+ * fill up. Where weights have shifts, max_delay * slice more are the next class
+ * of them (shift_classes.h). Where a segment has more synapses than room, it
+ * goes on in a rest; marks in shared memory say of which sources there is one,
+ * and where: it is read at the same time. */
 typedef struct vly_cuda_resident {
     vly_cuda_segments part[VLY_CUDA_N_PARTS];
     uint32_t *ring;      /* [n_blocks][max_delay][slice] at rest */
@@ -254,7 +255,7 @@ typedef struct vly_cuda_resident {
                          that is left there from an earlier launch */
     uint32_t n_marks; /* in the shared memory of a block, of both parts */
     uint32_t threads; /* of a block at least: 512, 256 or 128 */
-    uint32_t reserved;
+    uint32_t step;    /* of the classes of shifts; 0: there are none */
 } vly_cuda_resident;
 
 #define VLY_CUDA_MAIL_LINES 7u
@@ -406,6 +407,9 @@ typedef struct vly_cuda_partition {
     uint32_t narrow;    /* 1: two accumulators in a word (narrow_sums.h) */
     uint32_t deal;      /* turns of a warp from which on they are dealt; 0:
                            never */
+    uint16_t sets; /* of accumulators, one for each class of shifts: the slice
+                      of a burst has one set after the other */
+    uint16_t step; /* of the shifts of sets (shift_classes.h) */
 } vly_cuda_partition;
 
 /* Bytes of shared memory that a block takes. */

@@ -91,7 +91,7 @@ run_burst(const vly_cuda_view &view, const vly_cuda_partition &partition,
     add_inputs<KIND>(view, partition, linger, waiting, block, at->k - first,
                      tag, base);
     log_own(view, partition, block, at);
-    meet_delivered(partition, block, at->k);
+    meet_delivered<KIND>(partition, block, at->k, base);
     if (threadIdx.x == 0)
         end_phase(block.shared, 0);
     update_tiles<MODEL, true, KIND>(view, partition, block, burst, at->k + 1,

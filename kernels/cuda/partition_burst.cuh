@@ -361,11 +361,32 @@ send_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
     clear_inputs(partition, block, base);
 }
 
+/* Adds what the block has in the sets of shifts to the first one, which is the
+ * one that the update reads; clear_inputs clears all. */
+static __device__ void add_sets(const vly_cuda_partition &partition,
+                                const partition_block &block, uint32_t base)
+{
+    const uint32_t n = partition_set(&partition);
+    uint32_t *at = block.ring + base;
+    __syncthreads(); /* all warps of the block have delivered */
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x; i < n; i += THREADS) {
+        uint32_t sum = at[i];
+#pragma unroll 1
+        for (uint32_t s = 1; s < partition.sets; s++)
+            sum += at[s * n + i] << s * partition.step;
+        at[i] = sum;
+    }
+}
+
 /* Everything has been delivered to the slice. */
+template <int KIND>
 static __device__ __forceinline__ void
 meet_delivered(const vly_cuda_partition &partition,
-               const partition_block &block, uint32_t k)
+               const partition_block &block, uint32_t k, uint32_t base)
 {
+    if (KIND == KIND_COPIES && partition.sets > 1)
+        add_sets(partition, block, base);
     if (threadIdx.x == 0)
         block.shared->n_mail = 0;
     __syncthreads();

@@ -57,6 +57,12 @@ typedef struct partition_shared {
 #define VLY_LAYOUT_FN static inline
 #endif
 
+/* Accumulators of a burst, of one set. */
+VLY_LAYOUT_FN uint32_t partition_set(const vly_cuda_partition *partition)
+{
+    return partition->slice / partition->sets;
+}
+
 /* Words of accumulators that a block has. */
 VLY_LAYOUT_FN uint32_t partition_words(const vly_cuda_partition *partition)
 {

@@ -36,7 +36,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         if (k > 0)
             write_own<true>(view, partition, block, k, shared.head - total,
                             own);
-        meet_delivered(partition, block, k);
+        meet_delivered<KIND>(partition, block, k, base);
         if (threadIdx.x == 0)
             end_phase(&shared, 0);
         update_tiles<MODEL, false, KIND>(

@@ -186,8 +186,8 @@ make_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
         (resident_shared *)(dynamic + fired_lines(resident));
     uint32_t *ring =
         (uint32_t *)((vly_cuda_marks *)(shared + 1) + resident.n_marks);
-    return {shared, (uint16_t *)dynamic, ring, ring + words,
-            words,  view.n_areas};
+    return {shared, (uint16_t *)dynamic, ring,         ring + words,
+            words,  view.n_areas,        resident.step};
 }
 
 #endif

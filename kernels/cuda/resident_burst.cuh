@@ -181,7 +181,7 @@ finish_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
 /* Threads of a block: as many as there are neurons and lines of mail, so that
  * no warp has both. Fewer have more registers, and fewer warps that share an
  * issue slot. */
-static uint32_t n_threads(const vly_cuda_resident *resident)
+static inline uint32_t n_threads(const vly_cuda_resident *resident)
 {
     const uint64_t neurons = ((uint64_t)resident->slice + 31) / 32 * 32;
     const uint64_t waiting =
@@ -193,8 +193,8 @@ static uint32_t n_threads(const vly_cuda_resident *resident)
     return neurons + waiting <= FEW_THREADS ? FEW_THREADS : MANY_THREADS;
 }
 
-static bool is_kept(const vly_cuda_view *view,
-                    const vly_cuda_resident *resident)
+static inline bool is_kept(const vly_cuda_view *view,
+                           const vly_cuda_resident *resident)
 {
     return resident->slice <= PACKED_NEURONS && view->n_areas <= PACKED_AREAS;
 }

@@ -8,13 +8,34 @@
 
 #include "resident_mail.cuh"
 
+/* 1: weights have shifts; burst_shifted.cu, linger_shifted.cu. */
+#if !defined(RESIDENT_SHIFTED)
+#define RESIDENT_SHIFTED 0
+#endif
+
+/* One class of shifts down, if the place is beyond the first. The smaller one:
+ * place - ring_words wraps if it is not. */
+static __device__ __forceinline__ void
+leave_class(const resident_block &block, uint32_t *place, uint32_t *weight)
+{
+    const uint32_t below = min(*place, *place - block.ring_words);
+    *weight <<= below != *place ? block.step : 0;
+    *place = below;
+}
+
 static __device__ __forceinline__ void add_event(const resident_block &block,
                                                  uint32_t base, uint32_t word)
 {
-    const uint32_t at = base + (word & 0xffffu);
+    uint32_t place = word & 0xffffu;
+    uint32_t weight = (uint32_t)((int32_t)word >> 16);
+    if (RESIDENT_SHIFTED) { /* three classes at most */
+        leave_class(block, &place, &weight);
+        leave_class(block, &place, &weight);
+    }
+    const uint32_t at = base + place;
     /* the smaller one: at - ring_words wraps if at is in the ring */
     const uint32_t wrapped = min(at, at - block.ring_words);
-    atomicAdd(block.ring + wrapped, (uint32_t)((int32_t)word >> 16));
+    atomicAdd(block.ring + wrapped, weight);
 }
 
 /* Segments are filled from the front with words that are not 0: padding is

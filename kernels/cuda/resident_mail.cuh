@@ -81,6 +81,7 @@ struct resident_block {
     uint32_t *counts;
     uint32_t ring_words;
     uint32_t n_areas;
+    uint32_t step; /* of the classes of shifts */
 };
 
 static __device__ __forceinline__ uint32_t word_read(const uint32_t *at)

@@ -85,11 +85,13 @@ VLY_STRUCT(vly_vulkan_tile)
  * synapses of a row lie slice by slice, those of a slice are a part, filled up
  * to quads, of 16 bytes, with synapses that weigh 0. A synapse is one word:
  * accumulator (16 bits), which is the number of the target in the slice, at
- * port 1 behind all those of port 0; weight (16) from the low end. The index of
- * a row is a quad for every ten parts: the address of the first, divided by 16
- * (48 bits), and how many quads each has (8 bits), from the low end, so that
- * one read finds a part. */
+ * port 1 behind all those of port 0; weight (16) from the low end. Where
+ * weights have shifts, a slice has a set of accumulators for each of them. The
+ * index of a row is a quad for every ten parts: the address of the first,
+ * divided by 16 (48 bits), and how many quads each has (8 bits), from the low
+ * end, so that one read finds a part. */
 #define VLY_VULKAN_SLICE_NEURONS 32768u
+#define VLY_VULKAN_SLICE_SUMS 65536u
 /* Where the synapses of every group have two weights at most, one may have 16
  * bits: accumulator (15 bits), which of the weights (1); this one is none. */
 #define VLY_VULKAN_NO_SYNAPSE 0xffffu
@@ -166,6 +168,8 @@ VLY_STRUCT(vly_vulkan_view)
     VLY_U32 n_slices;
     VLY_U32 slice_size;
     VLY_U32 n_copies; /* work groups that share a slice; 0: not sliced */
+    VLY_U32 n_sets;   /* of a slice's accumulators */
+    VLY_U32 set_step; /* of their shifts */
 };
 
 /* Push constants of every shader. */

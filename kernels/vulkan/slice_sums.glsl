@@ -16,7 +16,7 @@ layout(constant_id = 5) const bool SHORT = false; /* 16 bits a synapse */
 #define EACH_AHEAD(DO) DO(0) DO(1) DO(2) DO(3)
 #define AHEAD 4u
 
-shared uint sums[SUMS]; /* [port][neuron] what arrives */
+shared uint sums[SUMS]; /* [set][port][neuron] what arrives */
 
 uint weight0; /* SHORT: of the group at hand */
 uint weight1;
@@ -164,11 +164,24 @@ void deliver_burst(uint64_t burst, uint s, uint copy)
     }
 }
 
+/* Sums of the sets of shifts to those of the first. */
+void add_sets(uint n)
+{
+    for (uint i = gl_LocalInvocationIndex; i < n; i += gl_WorkGroupSize.x) {
+        uint sum = sums[i];
+        for (uint t = 1u; t < VIEW.n_sets; t++)
+            sum += sums[t * n + i] << (t * VIEW.set_step);
+        sums[i] = sum;
+    }
+    barrier();
+}
+
 /* Clears the sums, and adds what comes to neurons [first, first + size), slice
  * s; all of the work group. copy: which of those that share the slice. */
 void sum_slice(uint64_t burst, uint s, uint copy, uint first, uint size)
 {
-    for (uint i = gl_LocalInvocationIndex; i < size * VIEW.n_ports;
+    uint n = size * VIEW.n_ports;
+    for (uint i = gl_LocalInvocationIndex; i < n * VIEW.n_sets;
          i += gl_WorkGroupSize.x)
         sums[i] = 0u;
     barrier();
@@ -176,6 +189,8 @@ void sum_slice(uint64_t burst, uint s, uint copy, uint first, uint size)
         deliver_inputs(first, size);
     deliver_burst(burst, s, copy);
     barrier();
+    if (VIEW.n_sets > 1u)
+        add_sets(n);
 }
 
 uint slice_neurons(uint s)

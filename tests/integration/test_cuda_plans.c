@@ -18,18 +18,24 @@ enum { NEURONS = 4500, IN_DEGREE = 20, BURSTS = 5 }; /* 4 multiprocessors */
 enum { NEURONS = 200000, IN_DEGREE = 50, BURSTS = 20 };
 #endif
 
-static vly_connectome *build(uint32_t n, uint32_t in_degree, const char *delay)
+static vly_connectome *build_weights(uint32_t n, uint32_t in_degree,
+                                     const char *delay, const char *weight)
 {
     char text[1024];
     snprintf(text, sizeof text,
              "format = 1\n[run]\ndt_ms = 1\nbursts = 20\n[area.A]\n"
              "model = \"lif_psc_delta\"\nneurons = %u\n[[map]]\nfrom = \"A\"\n"
              "to = \"A\"\nrule = \"fixed_in_degree\"\nin_degree = %u\n"
-             "weight_mv = { uniform = [-0.2, 0.2] }\ndelay_bursts = %s\n"
+             "weight_mv = %s\ndelay_bursts = %s\n"
              "[[stimulus]]\nkind = \"poisson\"\nto = \"A\"\nrate_hz = 100\n"
              "weight_mv = 20\n",
-             n, in_degree, delay);
+             n, in_degree, weight, delay);
     return device_build(text);
+}
+
+static vly_connectome *build(uint32_t n, uint32_t in_degree, const char *delay)
+{
+    return build_weights(n, in_degree, delay, "{ uniform = [-0.2, 0.2] }");
 }
 
 /* Run digest; *plan: 'r', 'p', 'g', or 0 where memory was short. */
@@ -129,6 +135,32 @@ static void test_no_room_for_a_swap(void **state)
     vly_net_destroy(net);
     limit(UINT64_MAX);
     vly_connectome_destroy(large);
+}
+
+/* ---- units of maps ------------------------------------------------------ */
+
+/* Weights of a wide law, in units of several sizes: the net runs by the plan
+ * that its size is for, not by plan global. */
+static void test_wide_weights(void **state)
+{
+    (void)state;
+    device_require(registry, "cuda");
+    static const char law[] = "{ lognormal = [-3.7, 2] }";
+    static const char *const delays[] = {"1", "{ uniform = [0.5, 9.5] }"};
+    static const char *const specs[] = {"cuda:0", "cuda:0,change=1,launch=2"};
+    for (int i = 0; i < 3; i++) {
+        const uint32_t n = i % 2 == 0 ? NEURONS / 10 : NEURONS;
+        char plan = 0;
+        vly_connectome *net = build_weights(n, IN_DEGREE, delays[i / 2], law);
+        const vly_net_desc *desc = &net->desc;
+        assert_true(desc->n_projections > 1);
+        assert_true(desc->projections[desc->n_projections - 1].shift != 0);
+        const uint64_t wanted = digest_of(net, "cpu:2", &plan);
+        assert_true(digest_of(net, specs[0], &plan) == wanted);
+        assert_int_equal(plan, i % 2 == 0 ? 'r' : 'p');
+        assert_true(digest_of(net, specs[1], &plan) == wanted);
+        vly_connectome_destroy(net);
+    }
 }
 
 /* ---- phases ------------------------------------------------------------ */
@@ -235,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_no_room_for_a_swap),
+        cmocka_unit_test(test_wide_weights),
         cmocka_unit_test(test_phases),
 #ifndef PLANS_EMULATED
         cmocka_unit_test(test_bytes),

@@ -4,7 +4,7 @@
 vly_test(test_narrow_sums LABELS unit SOURCES test_narrow_sums.c)
 target_include_directories(test_narrow_sums PRIVATE ${CMAKE_SOURCE_DIR})
 if(TARGET cuda)
-    foreach(test same paths partition loop linger)
+    foreach(test same paths partition shifts loop linger)
         vly_test(test_cuda_${test} LABELS gpu
             SOURCES test_cuda_${test}.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu cuda TIMEOUT 300)
@@ -36,15 +36,17 @@ if(TARGET cuda)
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
     # its sizes are looked at from within
-    vly_test(test_cuda_narrow LABELS unit
-        SOURCES test_cuda_narrow.c ${fake_sources} ../support/fake_cuda.c
-                ../support/fake_kernels.c ../support/fake_linger.c
-        LIBRARIES ${CMAKE_DL_LIBS} DEFINITIONS VLY_CUDA_BUILD="no device")
-    target_sources(test_cuda_narrow PRIVATE $<TARGET_OBJECTS:backend_common>)
-    target_include_directories(test_cuda_narrow
-        PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda)
-    target_include_directories(test_cuda_narrow SYSTEM
-        PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    foreach(test cuda_narrow shift_classes)
+        vly_test(test_${test} LABELS unit
+            SOURCES test_${test}.c ${fake_sources} ../support/fake_cuda.c
+                    ../support/fake_kernels.c ../support/fake_linger.c
+            LIBRARIES ${CMAKE_DL_LIBS} DEFINITIONS VLY_CUDA_BUILD="no device")
+        target_sources(test_${test} PRIVATE $<TARGET_OBJECTS:backend_common>)
+        target_include_directories(test_${test}
+            PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda)
+        target_include_directories(test_${test} SYSTEM
+            PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    endforeach()
     vly_test(test_cuda_memory LABELS unit
         SOURCES test_cuda_host.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
@@ -64,8 +66,8 @@ if(TARGET cuda)
         set(emulated ${CMAKE_BINARY_DIR}/emulated_cuda)
         set(emulated_kernels)
         set(emulated_sources)
-        foreach(file burst_global burst_resident burst_partition
-                burst_narrow build_rows build_segments build_partition publish
+        foreach(file burst_global burst_resident burst_shifted
+                burst_partition burst_narrow build_rows build_segments build_partition publish
                 spike_log)
             list(APPEND emulated_kernels
                  ${CMAKE_SOURCE_DIR}/kernels/cuda/${file}.cu)
@@ -79,8 +81,8 @@ if(TARGET cuda)
                 partition_deliver.cuh partition_layout.h partition_run.cuh
                 partition_update.cuh resident_block.cuh resident_burst.cuh
                 resident_deliver.cuh resident_mail.cuh
-                resident_update.cuh segment_marks.cuh
-                update_neuron.cuh)
+                resident_run.cuh resident_update.cuh segment_marks.cuh
+                shift_classes.h update_neuron.cuh)
             list(APPEND emulated_headers
                  ${CMAKE_SOURCE_DIR}/kernels/cuda/${file})
         endforeach()
@@ -112,6 +114,11 @@ if(TARGET cuda)
         target_link_libraries(emulated_cuda PRIVATE ${CMAKE_DL_LIBS})
         vly_test(test_cuda_emulated LABELS unit TIMEOUT 600
             SOURCES test_cuda_partition.c test_cuda_pair.c test_cpu_net.c
+            LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
+            DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
+                PAIR_DEVICE="../test-plugins/emulated_cuda")
+        vly_test(test_cuda_shifts_emulated LABELS unit TIMEOUT 600
+            SOURCES test_cuda_shifts.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
                 PAIR_DEVICE="../test-plugins/emulated_cuda")

@@ -227,9 +227,24 @@ static void assert_narrow(const vly_backend_net *made)
 }
 
 /* The device first and alone, as quick as a host is; then the reference. */
-static void test_stays(void **state)
+static void play_both(const test_net *net, vly_backend_net *const nets[2],
+                      uint64_t seed)
 {
     static player players[2];
+    for (int b = 1; b >= 0; b--) {
+        players[b] = (player){.backend = b ? pair_cuda : pair_cpu,
+                              .made = nets[b],
+                              .net = net,
+                              .seed = seed};
+        for (uint64_t step = 0; step < n_steps; step++)
+            play_step(&players[b], step);
+        players[b].backend->net_destroy(nets[b]); /* while it stays */
+    }
+    assert_played(&players[0], &players[1]);
+}
+
+static void test_stays(void **state)
+{
     (void)state;
     pair_open();
     for (uint32_t i = 0; i < 2 * N_STAYING; i++) {
@@ -241,17 +256,26 @@ static void test_stays(void **state)
         if (create_both(&net, option, nets)) {
             if (is_narrow)
                 assert_narrow(nets[1]);
-            for (int b = 1; b >= 0; b--) {
-                players[b] = (player){.backend = b ? pair_cuda : pair_cpu,
-                                      .made = nets[b],
-                                      .net = &net,
-                                      .seed = 4 * i + i / N_STAYING};
-                for (uint64_t step = 0; step < n_steps; step++)
-                    play_step(&players[b], step);
-                players[b].backend->net_destroy(nets[b]); /* while it stays */
-            }
-            assert_played(&players[0], &players[1]);
+            play_both(&net, nets, 4 * i + i / N_STAYING);
         }
+        test_net_deinit(&net);
+    }
+}
+
+/* The same where weights have shifts. */
+static void test_shifted_stays(void **state)
+{
+    static const char *const options[] = {
+        "plan=resident", "plan=resident,split=1,lines=1,linger=2",
+        "plan=partitioned,cluster=1", "plan=partitioned,cluster=2,linger=2"};
+    (void)state;
+    pair_open();
+    for (uint32_t i = 0; i < sizeof options / sizeof *options; i++) {
+        test_net net;
+        vly_backend_net *nets[2];
+        pair_shifted_net(&net, 600 + i);
+        if (create_both(&net, options[i], nets))
+            play_both(&net, nets, 300 + i);
         test_net_deinit(&net);
     }
 }
@@ -303,6 +327,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stays),
+        cmocka_unit_test(test_shifted_stays),
         cmocka_unit_test(test_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

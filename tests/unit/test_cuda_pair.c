@@ -202,6 +202,37 @@ void pair_plain_net(test_net *net, uint64_t seed)
         net->start.state[i] = 0;
 }
 
+/* A map of about its strength by what the unit is divided by, 2^12: as it is
+ * and shifted by 12, or times 2^6 and shifted by 6; without a shift weaker. */
+static void shift_map(vly_projection_desc *map, uint64_t n, uint32_t shift,
+                      int32_t times)
+{
+    int16_t *weights = NULL;
+    memcpy(&weights, &map->weight, sizeof weights); /* the test's own */
+    const int32_t factor = shift == 12 ? times : shift == 6 ? 64 : 100;
+    for (uint64_t i = 0; i < n; i++)
+        weights[i] = (int16_t)(weights[i] * factor);
+    map->shift = shift;
+}
+
+void pair_shifted_net(test_net *net, uint64_t seed)
+{
+    pair_plain_net(net, seed);
+    for (uint32_t i = 0; i < net->desc.n_projections; i++) {
+        vly_projection_desc *map = &net->projections[i];
+        const uint32_t only = (uint32_t)(seed % 3) * 6;
+        const uint32_t shift = i % 4 % 3 * 6;
+        shift_map(map, map->row[net->areas[map->source_area].n_neurons],
+                  only == 0 || shift == 0 ? shift : only, i % 5 == 0 ? 100 : 1);
+    }
+    for (uint32_t a = 0; a < net->desc.n_areas; a++)
+        net->areas[a].scale[0] /= 4096.0f;
+    for (uint32_t i = 0; i < net->desc.n_stimuli; i++) {
+        net->stimuli[i].base *= 4096;
+        net->stimuli[i].step *= 4096;
+    }
+}
+
 /* ---- comparing --------------------------------------------------------- */
 
 void pair_assert_run(const test_run *a, const test_run *b)

@@ -27,6 +27,10 @@ void pair_snapshot(const vly_backend *backend, vly_backend_net *made,
  * bursts: what every plan can run. */
 void pair_plain_net(test_net *net, uint64_t seed);
 
+/* The same, where weights of most maps are shifted, by 6 or 12 or, by the seed,
+ * by one of them. */
+void pair_shifted_net(test_net *net, uint64_t seed);
+
 /* Counts, digests, spikes, gains, events and candidates. */
 void pair_assert_run(const test_run *a, const test_run *b);
 void pair_assert_snapshot(const vly_snapshot *a, const vly_snapshot *b);

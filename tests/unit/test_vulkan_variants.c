@@ -56,6 +56,18 @@ static void weigh_map(test_net *net, uint32_t p, const int16_t *weights)
         net->projections[p].port = VLY_PORT_BY_SIGN;
 }
 
+/* Weights of some maps get shifts: those shifted by 6 are what they were. */
+static void shift_maps(test_net *net)
+{
+    for (uint32_t i = 0; i < net->desc.n_projections; i++)
+        net->projections[i].shift = i % 7 == 3 ? 12 : i % 3 == 0 ? 0 : 6;
+    for (uint32_t a = 0; a < net->desc.n_areas; a++) {
+        net->areas[a].scale[0] /= 64.0f;
+        net->areas[a].scale[1] /= 64.0f;
+        net->stimuli[a].step *= 64;
+    }
+}
+
 /* Every event arrives base_delay bursts after its spike, and those of one base
  * delay have two weights, or one. */
 static void sliced_net(test_net *net, uint64_t seed)
@@ -79,6 +91,8 @@ static void sliced_net(test_net *net, uint64_t seed)
                                1 + test_random(net, 60), 0, 0, 1 + delay, 0);
         weigh_map(net, i, weights[delay]);
     }
+    if (seed / 3 % 2 == 1)
+        shift_maps(net);
     test_net_finish(net);
     for (uint64_t i = 0; i < net->start.n_state_words; i++)
         net->start.state[i] = 0;
