@@ -43,6 +43,7 @@ vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
  *
  * Errors   VLY_E_UNSUPPORTED  no such plugin, no backend, or it cannot be
  *                             used: with its reason and a list of the usable
+ *          VLY_E_NOMEM        the same, where memory is the reason
  * Thread   [main-thread]
  */
 vly_status vly_registry_backend(const vly_registry *registry, const char *id,
