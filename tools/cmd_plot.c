@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "check_size.h"
+#include "genome/genome_value.h"
 #include "output_apart.h"
 #include "plot.h"
 #include "plot_process.h"
@@ -170,6 +171,16 @@ static vly_status draw_frames(plot_kind kind, const plot_data *data,
     return VLY_OK;
 }
 
+/* The picture has the width that was drawn; who asked for another is told. */
+static void note_bin(const plot_data *data, double bin_ms)
+{
+    const double drawn_ms = plot_bin_ms(data, bin_ms);
+    if (vly_value_off_grid(bin_ms, data->dt_ms) || drawn_ms < 0.999999 * bin_ms)
+        tool_message("note: --bin is %g ms, drawn are bins of %g ms: whole "
+                     "bursts of %g ms, at most all that is drawn",
+                     bin_ms, drawn_ms, data->dt_ms);
+}
+
 static vly_status plot_run(plot_kind kind, const tool_args *args,
                            const char *path, vly_error *error)
 {
@@ -181,6 +192,8 @@ static vly_status plot_run(plot_kind kind, const tool_args *args,
         if (!data.title)
             status = vly_fail_nomem(error, 0, "a title");
     }
+    if (status == VLY_OK && kind == KIND_RATE && tool_has(args, "bin"))
+        note_bin(&data, tool_number(args, "bin", 5));
     if (status == VLY_OK)
         status = draw_frames(kind, &data, args, path, error);
     plot_data_deinit(&data);

@@ -96,15 +96,6 @@ static vly_status read_values(vly_reader *reader, const vly_toml_node *table,
         vly_status status = vly_value_read(reader, node, &spec, &value);
         if (status != VLY_OK)
             return status;
-        /* the one duration that a model counts in bursts */
-        uint64_t bursts = 0;
-        if (value.kind == VLY_VALUE_NUMBER &&
-            strcmp(spec.what, "t_ref_ms") == 0 &&
-            vly_bursts_from_ms(value.a, reader->genome->dt_ms, &bursts))
-            status =
-                vly_value_rounded(reader, node, spec.what, value.a, bursts);
-        if (status != VLY_OK)
-            return status;
         if (value.origin.kind == VLY_ORIGIN_FILE)
             value.origin.kind = kind;
         vly_value *place = is_param ? &area->params[j] : &area->fields[j];
@@ -112,6 +103,36 @@ static vly_status read_values(vly_reader *reader, const vly_toml_node *table,
         *place = value;
     }
     return VLY_OK;
+}
+
+/* The one duration that a model counts in bursts, given or by default. */
+static vly_status note_refractory(vly_reader *reader,
+                                  const vly_toml_node *model,
+                                  const vly_toml_node *table,
+                                  const vly_area *area)
+{
+    static const char key[] = "t_ref_ms";
+    const double dt_ms = reader->genome->dt_ms;
+    const vly_value *value = NULL;
+    const vly_toml_node *node = vly_toml_get(table, key);
+    uint64_t n_rounded = 0;
+    uint64_t bursts = 0;
+    for (uint32_t i = 0; i < area->model->n_params; i++)
+        if (strcmp(area->model->params[i].name, key) == 0)
+            value = &area->params[i];
+    if (!value)
+        return VLY_OK;
+    if (!node && model)
+        node = vly_toml_get(model, key);
+    if (value->kind == VLY_VALUE_NUMBER &&
+        vly_bursts_from_ms(value->a, dt_ms, &bursts))
+        return vly_value_rounded(reader, node ? node : table,
+                                 node ? key : "t_ref_ms, by default,", value->a,
+                                 bursts);
+    for (uint32_t i = 0; value->array && i < value->n_array; i++)
+        n_rounded += vly_value_off_grid(value->array[i], dt_ms);
+    return vly_values_rounded(reader, node ? node : table, key, n_rounded,
+                              value->n_array);
 }
 
 static vly_status make_values(vly_reader *reader, vly_area *area)
@@ -316,6 +337,7 @@ static vly_status read_area(vly_reader *reader, const vly_toml_node *node,
     if (model)
         VLY_TRY(read_values(reader, model, VLY_ORIGIN_MODEL, area));
     VLY_TRY(read_values(reader, node, VLY_ORIGIN_FILE, area));
+    status = note_refractory(reader, model, node, area);
 out:
     return status;
 }
