@@ -303,4 +303,40 @@ if "$volley" plot rate grid >out 2>err; then
     holds [ "$(grep -c 'note: ' err)" -eq 0 ]
 fi
 
+# ---- a constant weight that is off by more than 0.1% ----
+cat >coarse.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+ms = 1
+[area.A]
+model = "lif_psc_exp"
+neurons = 3
+[[map]]
+id = "big"
+from = "A"
+to = "A"
+rule = "all_to_all"
+weight_pa = 9000
+delay_ms = 1
+[[map]]
+id = "small"
+from = "A"
+to = "A"
+rule = "all_to_all"
+weight_pa = 0.0126
+delay_ms = 1
+[[stimulus]]
+kind = "poisson"
+to = "A"
+rate_hz = 10
+weight_pa = 0.0126
+END
+expect 0 run coarse.toml
+says "coarse.toml:20:13: map small (A -> A): the weight is off by 0.212% at most"
+says "stimulus stimulus:1 (onto A): the weight is off by 0.212%: the unit is"
+prints "coarse weights    of 2 maps or stimuli, off by 0.212% at most (map small)"
+expect 0 check coarse.toml
+says "map small (A -> A): the weight is off by 0.212% at most"
+
 done_checks
