@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "check_size.h"
 #include "connectome/connectome.h"
+#include "connectome/connectome_digest.h"
 #include "genome/genome_map.h"
 #include "genome/spike_source.h"
 #include "setup.h"
@@ -191,6 +192,17 @@ static void note_empty(const vly_genome *genome, const vly_connectome *built)
     }
 }
 
+static void print_hashes(const vly_genome *genome, const vly_connectome *built,
+                         uint32_t n_threads)
+{
+    tool_print("genome hash   %s\n", tool_hash_text(&genome->hash));
+    if (built == NULL)
+        return;
+    vly_hash digest = vly_connectome_digest(built, n_threads);
+    tool_print("connectome hash   %s\n", tool_hash_text(&built->hash));
+    tool_print("connectome digest %s\n", tool_hash_text(&digest));
+}
+
 static void print_sums(const vly_genome *genome, const vly_connectome *built)
 {
     check_size size;
@@ -221,10 +233,10 @@ static void print_sums(const vly_genome *genome, const vly_connectome *built)
                (unsigned long long)genome->seed_network,
                (unsigned long long)genome->seed_state,
                (unsigned long long)genome->seed_input);
-    tool_print("genome hash   %s\n", tool_hash_text(&genome->hash));
 }
 
-static void print_check(const vly_genome *genome, const vly_connectome *built)
+static void print_check(const vly_genome *genome, const vly_connectome *built,
+                        uint32_t n_threads)
 {
     tool_plain_text title;
     tool_print("%s%s%s: ok\n\n", genome->path,
@@ -234,6 +246,7 @@ static void print_check(const vly_genome *genome, const vly_connectome *built)
     print_pairs(genome, built);
     print_stimuli(genome);
     print_sums(genome, built);
+    print_hashes(genome, built, n_threads);
     tool_notes(genome);
     if (built != NULL) {
         note_empty(genome, built);
@@ -265,7 +278,7 @@ static int run(const tool_args *args)
     if (!tool_has(args, "paper") && (small || tool_has(args, "build")))
         VLY_TRY(
             vly_connectome_build(genome, tool_threads(args), &built, &error));
-    print_check(genome, built);
+    print_check(genome, built, tool_threads(args));
 out:
     vly_connectome_destroy(built);
     vly_genome_destroy(genome);
@@ -278,8 +291,8 @@ const tool_command cmd_check = {
     .arguments = "GENOME.toml [options]",
     .summary = "Checks a genome: errors, sizes, memory. Runs nothing.",
     .details = "Up to 20 million synapses it is compiled too, which finds the "
-               "errors of weights\nand of the bound. ~ marks an expected "
-               "number.\n",
+               "errors of weights\nand of the bound, and tells hash and "
+               "digest of the connectome. ~ marks an\nexpected number.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/plain.h"
 #include "control_client.h"
 #include "json_reader.h"
 #include "tool.h"
@@ -160,6 +161,23 @@ static vly_status make_line(const tool_args *args, char *line, size_t capacity,
     return VLY_OK;
 }
 
+/* An answer that was read as JSON, with what a terminal obeys escaped as JSON
+ * has it: a server may send it as it is. Only strings can hold it. */
+static void print_json(const char *text)
+{
+    for (size_t left = strlen(text); left > 0;) {
+        const vly_plain_char c = vly_plain_char_at(text, left);
+        if (c.is_plain)
+            tool_print("%.*s", (int)c.length, text);
+        else if (c.code == '\t' || c.code == '\n' || c.code == '\r')
+            tool_print(" "); /* between values */
+        else
+            tool_print("\\u%04x", (unsigned)c.code);
+        text += c.length;
+        left -= c.length;
+    }
+}
+
 static int control_one(const tool_args *args, char *text)
 {
     char path[CONTROL_PATH_BYTES];
@@ -174,9 +192,10 @@ static int control_one(const tool_args *args, char *text)
     int code = TOOL_EXIT_DONE;
     if (!is_true(&answer, "ok"))
         code = refused(&answer);
-    else if (tool_has(args, "json"))
-        tool_print("%s\n", text);
-    else if (strcmp(line, "status") == 0)
+    else if (tool_has(args, "json")) {
+        print_json(text);
+        tool_print("\n");
+    } else if (strcmp(line, "status") == 0)
         print_status(&answer);
     else if (strcmp(args->positional[1], "monitor") == 0)
         print_monitor(&answer);
@@ -273,9 +292,10 @@ static bool list_one(int64_t pid, bool json, bool first, char *text)
             tool_message("%s", error.message);
         return false;
     }
-    if (json)
-        tool_print("%s%s", first ? "" : ",\n", text);
-    else if (first)
+    if (json) {
+        tool_print("%s", first ? "" : ",\n");
+        print_json(text);
+    } else if (first)
         tool_print("%8s %16s %16s %10s %16s %-8s %-10s %s\n", "pid", "burst",
                    "of", "bursts/s", "spikes", "state", "backend", "genome");
     if (!json)

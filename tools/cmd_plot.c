@@ -11,8 +11,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "check_size.h"
+#include "genome/genome_value.h"
 #include "output_apart.h"
 #include "plot.h"
+#include "plot_process.h"
 #include "plot_traces.h"
 #include "setup.h"
 #include "tool.h"
@@ -80,18 +82,27 @@ static plot_kind kind_of(const char *name)
     return KINDS;
 }
 
-static vly_status draw_spikes(plot_kind kind, plot_figure *figure,
-                              const plot_data *data, const tool_args *args,
-                              uint32_t only, vly_error *error)
+/* What one picture is made of; only is a frame, or UINT32_MAX. */
+typedef struct spikes_drawing {
+    plot_kind kind;
+    const plot_data *data;
+    const tool_args *args;
+    uint32_t only;
+} spikes_drawing;
+
+static vly_status draw_spikes(plot_figure *figure, void *context,
+                              vly_error *error)
 {
-    const uint32_t n_frames = (uint32_t)tool_count(args, "frames", 1);
-    if (kind == KIND_RASTER)
-        return plot_raster(figure, data, error);
-    if (kind == KIND_RATE)
-        return plot_rate(figure, data, tool_number(args, "bin", 5), error);
-    if (kind == KIND_HISTOGRAMS)
-        return plot_histograms(figure, data, error);
-    return plot_voxels(figure, data, n_frames, only, error);
+    const spikes_drawing *of = context;
+    const uint32_t n_frames = (uint32_t)tool_count(of->args, "frames", 1);
+    if (of->kind == KIND_RASTER)
+        return plot_raster(figure, of->data, error);
+    if (of->kind == KIND_RATE)
+        return plot_rate(figure, of->data, tool_number(of->args, "bin", 5),
+                         error);
+    if (of->kind == KIND_HISTOGRAMS)
+        return plot_histograms(figure, of->data, error);
+    return plot_voxels(figure, of->data, n_frames, of->only, error);
 }
 
 /* Of a picture what is drawn and the genome that names its areas stay. */
@@ -107,32 +118,30 @@ out:
     return status;
 }
 
-static vly_status figure_open(plot_figure *figure, const tool_args *args,
-                              const char *path, double width, double height,
-                              vly_error *error)
+/* Sizes in inches where none is asked for. */
+static vly_status draw_file(const tool_args *args, const char *path,
+                            double width, double height, plot_draw draw,
+                            void *context, vly_error *error)
 {
+    const plot_page page = {.path = path,
+                            .width = 72 * tool_number(args, "width", width),
+                            .height = 72 * tool_number(args, "height", height),
+                            .dpi = tool_number(args, "dpi", 200)};
     vly_status status = check_apart(args, path, error);
-    if (status != VLY_OK)
-        return status;
-    return plot_figure_init(figure, path,
-                            72 * tool_number(args, "width", width),
-                            72 * tool_number(args, "height", height),
-                            tool_number(args, "dpi", 200), error);
+    if (status == VLY_OK)
+        status = plot_process(&page, draw, context, error);
+    if (status == VLY_OK)
+        tool_print("%s\n", path);
+    return status;
 }
 
 static vly_status draw_one(plot_kind kind, const plot_data *data,
                            const tool_args *args, const char *path,
                            uint32_t only, vly_error *error)
 {
-    plot_figure figure = {0};
-    vly_status status = VLY_OK;
-    VLY_TRY(figure_open(&figure, args, path, 7, 4.5, error));
-    VLY_TRY(draw_spikes(kind, &figure, data, args, only, error));
-    VLY_TRY(plot_figure_write(&figure, error));
-    tool_print("%s\n", path);
-out:
-    plot_figure_deinit(&figure);
-    return status;
+    spikes_drawing of = {
+        .kind = kind, .data = data, .args = args, .only = only};
+    return draw_file(args, path, 7, 4.5, draw_spikes, &of, error);
 }
 
 /* With '#' in the name of the file, a file a frame: '#'s become its number. */
@@ -162,6 +171,16 @@ static vly_status draw_frames(plot_kind kind, const plot_data *data,
     return VLY_OK;
 }
 
+/* The picture has the width that was drawn; who asked for another is told. */
+static void note_bin(const plot_data *data, double bin_ms)
+{
+    const double drawn_ms = plot_bin_ms(data, bin_ms);
+    if (vly_value_off_grid(bin_ms, data->dt_ms) || drawn_ms < 0.999999 * bin_ms)
+        tool_message("note: --bin is %g ms, drawn are bins of %g ms: whole "
+                     "bursts of %g ms, at most all that is drawn",
+                     bin_ms, drawn_ms, data->dt_ms);
+}
+
 static vly_status plot_run(plot_kind kind, const tool_args *args,
                            const char *path, vly_error *error)
 {
@@ -173,6 +192,8 @@ static vly_status plot_run(plot_kind kind, const tool_args *args,
         if (!data.title)
             status = vly_fail_nomem(error, 0, "a title");
     }
+    if (status == VLY_OK && kind == KIND_RATE && tool_has(args, "bin"))
+        note_bin(&data, tool_number(args, "bin", 5));
     if (status == VLY_OK)
         status = draw_frames(kind, &data, args, path, error);
     plot_data_deinit(&data);
@@ -182,14 +203,26 @@ static vly_status plot_run(plot_kind kind, const tool_args *args,
 /* About a second of work; above it the numbers are expected ones. */
 static const double build_synapses_max = 2e7;
 
+typedef struct matrix_drawing {
+    const vly_genome *genome;
+    const vly_connectome *built;
+    plot_matrix_value value;
+} matrix_drawing;
+
+static vly_status draw_matrix(plot_figure *figure, void *context,
+                              vly_error *error)
+{
+    const matrix_drawing *of = context;
+    return plot_matrix(figure, of->genome, of->built, of->value, error);
+}
+
 static vly_status plot_genome(const tool_args *args, const char *path,
                               vly_error *error)
 {
     static const char *const values[] = {"in_degree", "synapses",
                                          "probability"};
     const char *asked = tool_text(args, "value");
-    uint32_t value = PLOT_IN_DEGREE;
-    plot_figure figure = {0};
+    matrix_drawing of = {.value = PLOT_IN_DEGREE};
     tool_overrides overrides = {0};
     vly_genome *genome = NULL;
     vly_connectome *built = NULL;
@@ -199,7 +232,7 @@ static vly_status plot_genome(const tool_args *args, const char *path,
     vly_status status = VLY_OK;
     for (uint32_t v = 0; v < PLOT_MATRIX_VALUES; v++)
         if (asked && strcmp(asked, values[v]) == 0)
-            value = v;
+            of.value = (plot_matrix_value)v;
     VLY_TRY(tool_overrides_init(args, &overrides, error));
     /* a run's folder has its genome */
     resolved = vly_format("%s/genome.resolved.toml", args->positional[1]);
@@ -212,13 +245,10 @@ static vly_status plot_genome(const tool_args *args, const char *path,
     if (size.synapses <= build_synapses_max)
         VLY_TRY(
             vly_connectome_build(genome, tool_threads(args), &built, error));
-    VLY_TRY(figure_open(&figure, args, path, 5.2, 4.5, error));
-    VLY_TRY(
-        plot_matrix(&figure, genome, built, (plot_matrix_value)value, error));
-    VLY_TRY(plot_figure_write(&figure, error));
-    tool_print("%s\n", path);
+    of.genome = genome;
+    of.built = built;
+    status = draw_file(args, path, 5.2, 4.5, draw_matrix, &of, error);
 out:
-    plot_figure_deinit(&figure);
     vly_connectome_destroy(built);
     vly_genome_destroy(genome);
     tool_overrides_deinit(&overrides);
@@ -226,22 +256,30 @@ out:
     return status;
 }
 
+typedef struct traces_drawing {
+    const plot_traces *traces;
+    const char *title;
+} traces_drawing;
+
+static vly_status draw_traces(plot_figure *figure, void *context,
+                              vly_error *error)
+{
+    const traces_drawing *of = context;
+    return plot_traces_draw(figure, of->traces, of->title, error);
+}
+
 static vly_status plot_fields(const tool_args *args, const char *path,
                               vly_error *error)
 {
-    const char *title = tool_text(args, "title");
-    plot_figure figure = {0};
     plot_traces traces;
-    vly_status status = VLY_OK;
-    VLY_TRY(plot_traces_init(&traces, args, args->positional[1], error));
+    traces_drawing of = {.traces = &traces, .title = tool_text(args, "title")};
+    vly_status status =
+        plot_traces_init(&traces, args, args->positional[1], error);
     /* as many as there may be have room */
-    VLY_TRY(figure_open(&figure, args, path, 7,
-                        fmax(4.5, 0.9 + 0.55 * traces.n_traces), error));
-    VLY_TRY(plot_traces_draw(&figure, &traces, title, error));
-    VLY_TRY(plot_figure_write(&figure, error));
-    tool_print("%s\n", path);
-out:
-    plot_figure_deinit(&figure);
+    if (status == VLY_OK)
+        status =
+            draw_file(args, path, 7, fmax(4.5, 0.9 + 0.55 * traces.n_traces),
+                      draw_traces, &of, error);
     plot_traces_deinit(&traces);
     return status;
 }

@@ -44,6 +44,8 @@ vly_status plot_raster(plot_figure *figure, const plot_data *data,
 /* Rate of a neuron of each area over time, bins of bin_ms. */
 vly_status plot_rate(plot_figure *figure, const plot_data *data, double bin_ms,
                      vly_error *error);
+/* The width of bins that are drawn: whole bursts. */
+double plot_bin_ms(const plot_data *data, double bin_ms);
 /* Inter-spike intervals, and rates of neurons, as shares of each area. */
 vly_status plot_histograms(plot_figure *figure, const plot_data *data,
                            vly_error *error);

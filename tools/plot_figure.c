@@ -15,6 +15,8 @@
 /* cairo's images end at 32767 pixels a side; 400 MB are enough for a poster. */
 static const double pixels_max = 1e8;
 static const double side_max = 32767;
+/* Without so much a failure of theirs is one of memory. */
+static const size_t room_bytes = (size_t)16 << 20;
 
 static plot_colour from_rgb(uint32_t rgb)
 {
@@ -50,23 +52,32 @@ void plot_set_colour(plot_figure *figure, plot_colour colour)
 
 /* ---- files -------------------------------------------------------------- */
 
+/* FreeType and libpng have one error for all that went wrong with them. */
+static bool is_memory(cairo_status_t why)
+{
+    if (why != CAIRO_STATUS_FREETYPE_ERROR && why != CAIRO_STATUS_PNG_ERROR)
+        return why == CAIRO_STATUS_NO_MEMORY;
+    void *room = vly_calloc(1, room_bytes);
+    vly_free(room);
+    return room == NULL;
+}
+
 static vly_status cairo_failed(cairo_status_t why, const char *path,
                                vly_error *error)
 {
-    if (why == CAIRO_STATUS_NO_MEMORY)
-        return vly_fail_nomem(error, 0, "a picture");
+    if (is_memory(why))
+        return vly_fail(error, VLY_E_NOMEM, "out of memory: %s cannot be drawn",
+                        path);
     return vly_fail(error, VLY_E_IO, "%s: cannot be drawn: %s", path,
                     cairo_status_to_string(why));
 }
 
-/* Through our own writer, which looks at what write, fsync, close and rename
- * say; its first failure is told when it closes. */
 static cairo_status_t put_bytes(void *context, const unsigned char *bytes,
                                 unsigned n)
 {
-    return vly_writer_bytes(context, bytes, n, NULL) == VLY_OK
-               ? CAIRO_STATUS_SUCCESS
-               : CAIRO_STATUS_WRITE_ERROR;
+    const plot_figure *figure = context;
+    return figure->put(figure->to, bytes, n) ? CAIRO_STATUS_SUCCESS
+                                             : CAIRO_STATUS_WRITE_ERROR;
 }
 
 static bool ends_in(const char *text, const char *end)
@@ -76,37 +87,45 @@ static bool ends_in(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
-vly_status plot_figure_init(plot_figure *figure, const char *path, double width,
-                            double height, double dpi, vly_error *error)
+vly_status plot_page_check(const plot_page *page, vly_error *error)
 {
-    const double scale = dpi / 72;
-    *figure = (plot_figure){.width = width, .height = height, .dpi = dpi};
-    figure->svg = ends_in(path, ".svg");
-    if (!figure->svg && !ends_in(path, ".png"))
+    const double width = page->width * page->dpi / 72;
+    const double height = page->height * page->dpi / 72;
+    if (!ends_in(page->path, ".svg") && !ends_in(page->path, ".png"))
         return vly_fail(error, VLY_E_INVALID,
-                        "%s: a picture ends in .png or .svg", path);
-    if (width * scale > side_max || height * scale > side_max ||
-        width * scale * height * scale > pixels_max)
+                        "%s: a picture ends in .png or .svg", page->path);
+    if (width > side_max || height > side_max || width * height > pixels_max)
         return vly_fail(error, VLY_E_INVALID,
                         "%s: %.0f x %.0f pixels, wanted at most %.0f a side "
                         "and %.0f million",
-                        path, width * scale, height * scale, side_max,
-                        pixels_max / 1e6);
-    figure->path = vly_format("%s", path);
-    if (!figure->path)
-        return vly_fail_nomem(error, strlen(path), "a path");
-    vly_status status = vly_writer_open(path, true, &figure->writer, error);
+                        page->path, width, height, side_max, pixels_max / 1e6);
+    return VLY_OK;
+}
+
+vly_status plot_figure_init(plot_figure *figure, const plot_page *page,
+                            plot_put put, void *to, vly_error *error)
+{
+    const double scale = page->dpi / 72;
+    *figure = (plot_figure){.width = page->width,
+                            .height = page->height,
+                            .dpi = page->dpi,
+                            .svg = ends_in(page->path, ".svg"),
+                            .path = page->path,
+                            .put = put,
+                            .to = to};
+    vly_status status = plot_page_check(page, error);
     if (status != VLY_OK)
         return status;
     figure->surface =
-        figure->svg ? cairo_svg_surface_create_for_stream(
-                          put_bytes, figure->writer, width, height)
-                    : cairo_image_surface_create(CAIRO_FORMAT_RGB24,
-                                                 (int)ceil(width * scale),
-                                                 (int)ceil(height * scale));
+        figure->svg
+            ? cairo_svg_surface_create_for_stream(put_bytes, figure,
+                                                  page->width, page->height)
+            : cairo_image_surface_create(CAIRO_FORMAT_RGB24,
+                                         (int)ceil(page->width * scale),
+                                         (int)ceil(page->height * scale));
     figure->cairo = cairo_create(figure->surface);
     if (cairo_status(figure->cairo) != CAIRO_STATUS_SUCCESS)
-        return cairo_failed(cairo_status(figure->cairo), path, error);
+        return cairo_failed(cairo_status(figure->cairo), figure->path, error);
     if (!figure->svg)
         cairo_scale(figure->cairo, scale, scale);
     cairo_set_source_rgb(figure->cairo, 1, 1, 1);
@@ -121,18 +140,15 @@ vly_status plot_figure_init(plot_figure *figure, const char *path, double width,
 vly_status plot_figure_write(plot_figure *figure, vly_error *error)
 {
     cairo_status_t why = cairo_status(figure->cairo);
-    vly_writer *writer = figure->writer;
     cairo_show_page(figure->cairo);
     if (why == CAIRO_STATUS_SUCCESS && !figure->svg)
         why = cairo_surface_write_to_png_stream(figure->surface, put_bytes,
-                                                writer);
+                                                figure);
     cairo_surface_finish(figure->surface);
     if (why == CAIRO_STATUS_SUCCESS)
         why = cairo_surface_status(figure->surface);
-    if (why != CAIRO_STATUS_SUCCESS && why != CAIRO_STATUS_WRITE_ERROR)
-        return cairo_failed(why, figure->path, error);
-    figure->writer = NULL;
-    return vly_writer_close(writer, error);
+    return why == CAIRO_STATUS_SUCCESS ? VLY_OK
+                                       : cairo_failed(why, figure->path, error);
 }
 
 void plot_figure_deinit(plot_figure *figure)
@@ -143,8 +159,6 @@ void plot_figure_deinit(plot_figure *figure)
         cairo_surface_finish(figure->surface);
         cairo_surface_destroy(figure->surface);
     }
-    vly_writer_abandon(figure->writer);
-    vly_free(figure->path);
     *figure = (plot_figure){0};
 }
 

@@ -12,8 +12,6 @@
 
 #include <volley/plugin.h>
 
-#include "record/writer.h"
-
 typedef struct plot_colour {
     double r, g, b; /* 0 to 1 */
 } plot_colour;
@@ -26,6 +24,9 @@ plot_colour plot_area_colour(uint32_t index);
  * is even to the eye and prints in grey. */
 plot_colour plot_scale_colour(double value);
 
+/* Takes the next bytes of a file. */
+typedef bool (*plot_put)(void *to, const void *bytes, size_t n);
+
 typedef struct plot_figure {
     cairo_t *cairo;
     cairo_surface_t *surface;
@@ -33,17 +34,27 @@ typedef struct plot_figure {
     double height;
     double dpi; /* of a PNG, and of raster layers in an SVG */
     bool svg;
-    char *path;
-    vly_writer *writer; /* of a file that takes path's place at the end */
+    const char *path;
+    plot_put put;
+    void *to;
 } plot_figure;
 
-/* The format is the path's ending, .png or .svg.
- * Errors  E_INVALID another ending, or too many pixels; E_IO; E_NOMEM */
-vly_status plot_figure_init(plot_figure *figure, const char *path, double width,
-                            double height, double dpi, vly_error *error);
-/* Writes the file: whole or not at all. deinit is due anyway. */
+/* A picture's file. The format is the path's ending, .png or .svg. */
+typedef struct plot_page {
+    const char *path; /* stays */
+    double width;     /* points */
+    double height;
+    double dpi;
+} plot_page;
+
+/* Errors  E_INVALID another ending, or too many pixels */
+vly_status plot_page_check(const plot_page *page, vly_error *error);
+/* put gets the bytes of the file, `to` is its first argument. deinit is due
+ * after a failure too. plot_process.h has who calls it for a file. */
+vly_status plot_figure_init(plot_figure *figure, const plot_page *page,
+                            plot_put put, void *to, vly_error *error);
+/* The last bytes. Errors  E_IO, where put fails too; E_NOMEM */
 vly_status plot_figure_write(plot_figure *figure, vly_error *error);
-/* What was not written leaves no file. */
 void plot_figure_deinit(plot_figure *figure);
 
 void plot_set_colour(plot_figure *figure, plot_colour colour);

@@ -33,14 +33,26 @@ static void rates_of(const plot_data *data, uint64_t bin, uint32_t n_bins,
         }
 }
 
+/* Bursts of a bin: at least one, at most all. */
+static uint64_t bin_bursts(const plot_data *data, double bin_ms)
+{
+    const uint64_t length = data->end - data->begin;
+    const uint64_t wanted = vly_count_of(bin_ms / data->dt_ms + 0.5);
+    return wanted < 1 ? 1 : wanted > length ? length : wanted;
+}
+
+double plot_bin_ms(const plot_data *data, double bin_ms)
+{
+    return (double)bin_bursts(data, bin_ms) * data->dt_ms;
+}
+
 vly_status plot_rate(plot_figure *figure, const plot_data *data, double bin_ms,
                      vly_error *error)
 {
     char note[320];
     char lacks[224];
     const uint64_t length = data->end - data->begin;
-    const uint64_t wanted = vly_count_of(bin_ms / data->dt_ms + 0.5);
-    const uint64_t bin = wanted < 1 ? 1 : wanted > length ? length : wanted;
+    const uint64_t bin = bin_bursts(data, bin_ms);
     const uint64_t n = (length + bin - 1) / bin;
     if (n > 10000000)
         return vly_fail(error, VLY_E_INVALID,

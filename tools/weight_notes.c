@@ -12,7 +12,8 @@
 
 #define NOTES_MAX 20u
 
-/* One map or stimulus whose weights may be off by more than 1%. */
+/* One map or stimulus whose weights may be off by more than 1%, of one weight
+ * by more than 0.1%. */
 typedef struct coarse {
     const vly_origin *origin;
     const char *kind;
@@ -67,7 +68,7 @@ static bool coarse_stimulus(const vly_genome *genome,
     double size = at->weight < 0.0 ? -at->weight : at->weight;
     off = off < 0.0 ? -off : off;
     if (at->kind == VLY_STIMULUS_NORMAL || at->kind == VLY_STIMULUS_DC ||
-        off <= 0.01 * size)
+        off <= VLY_COARSE_CONSTANT * size)
         return false;
     *found = (coarse){
         .origin = &given->origin,
@@ -100,17 +101,20 @@ static uint32_t count_all(const vly_connectome *connectome)
 static void note(const vly_genome *genome, const coarse *at)
 {
     char place[VLY_PLACE_BYTES];
-    char share[64] = "the weight is";
+    char off[96];
     vly_place_print(genome, at->origin, place);
     if (at->share < 1.0)
-        snprintf(share, sizeof share, "%.3g%% of its weights may be",
-                 100.0 * at->share);
-    tool_message(
-        "note: %s%s %s (%s%s%s): %s off by more than 1%%, by %.3g%% at "
-        "most: the unit is %.6g%s%s",
-        place, at->kind, at->name, at->from ? at->from : "",
-        at->from ? " -> " : "onto ", at->to, share, 100.0 * at->worst, at->unit,
-        at->unit_name[0] ? " " : "", at->unit_name);
+        snprintf(off, sizeof off,
+                 "%.3g%% of its weights may be off by more than 1%%, by %.3g%% "
+                 "at most",
+                 100.0 * at->share, 100.0 * at->worst);
+    else
+        snprintf(off, sizeof off, "the weight is off by %.3g%%%s",
+                 100.0 * at->worst, at->from ? " at most" : "");
+    tool_message("note: %s%s %s (%s%s%s): %s: the unit is %.6g%s%s", place,
+                 at->kind, at->name, at->from ? at->from : "",
+                 at->from ? " -> " : "onto ", at->to, off, at->unit,
+                 at->unit_name[0] ? " " : "", at->unit_name);
 }
 
 void weight_notes(const vly_genome *genome, const vly_connectome *connectome)
@@ -156,7 +160,8 @@ void weight_notes_json(const vly_genome *genome,
         json_text(json, "from", found.from);
         json_text(json, "to", found.to);
         json_number(json, "unit", found.unit);
-        json_number(json, "share_off_1_percent", found.share);
+        json_number(json, "share_off_1_percent",
+                    found.worst > 0.01 ? found.share : 0.0);
         json_number(json, "most_off", found.worst);
         json_object_end(json);
     }

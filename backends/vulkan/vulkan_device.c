@@ -375,9 +375,12 @@ static vly_status open_queue(vly_vulkan_device *device, vly_error *error)
         .pQueueCreateInfos = &queue,
         .enabledExtensionCount = device->has_budget,
         .ppEnabledExtensionNames = &budget};
-    vly_status status = vly_vulkan_check(
-        NULL, vkCreateDevice(device->physical, &create, NULL, &device->device),
-        "opening the Vulkan device", error);
+    VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (vly_vulkan_room(VLY_VULKAN_DRIVER_BYTES))
+        result =
+            vkCreateDevice(device->physical, &create, NULL, &device->device);
+    vly_status status =
+        vly_vulkan_check(NULL, result, "opening the Vulkan device", error);
     if (status == VLY_OK)
         vkGetDeviceQueue(device->device, device->family, 0, &device->queue);
     return status;

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <volk.h>
 
 #include <volley/plugin.h>
@@ -89,6 +90,11 @@ typedef struct vly_vulkan_device {
 
 /* Opens the loader and makes the instance, once in a process. */
 vly_status vly_vulkan_instance(VkInstance *instance, vly_error *error);
+/* Whether so many bytes of addresses are free: asked before a driver is given
+ * work that takes some, as it crashes where it finds none. Mesa's with LLVM 15
+ * takes 230 MB to be loaded, and 450 MB for a device with its threads. */
+bool vly_vulkan_room(size_t bytes);
+#define VLY_VULKAN_DRIVER_BYTES ((size_t)512 << 20)
 /* VLY_OK, or that the validation layer has complained */
 vly_status vly_vulkan_validated(vly_error *error);
 

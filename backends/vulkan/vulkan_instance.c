@@ -98,25 +98,25 @@ static vly_status create(vly_error *error)
                             error);
 }
 
-/* The loader opens every driver that is installed. If memory runs out while it
- * does so (ulimit -v), a constructor of a driver's C++ library throws, which
- * ends the process. Catching the exception is no way out: it would leave the
- * loader and dlopen with their locks held. Mesa's driver with LLVM 15 takes 230
- * MB of addresses. */
-static bool is_room(void)
+bool vly_vulkan_room(size_t bytes)
 {
-    static const size_t driver_bytes = (size_t)512 << 20;
-    void *room = malloc(driver_bytes); /* never touched: addresses only */
+    /* never touched: addresses only; volatile, as a compiler may leave out both
+     * calls otherwise */
+    void *volatile room = malloc(bytes);
     const bool there = room != NULL;
     free(room);
     return there;
 }
 
+/* The loader opens every driver that is installed. If memory runs out while it
+ * does so (ulimit -v), a constructor of a driver's C++ library throws, which
+ * ends the process. Catching the exception is no way out: it would leave the
+ * loader and dlopen with their locks held. */
 vly_status vly_vulkan_instance(VkInstance *instance, vly_error *error)
 {
     vly_status status = VLY_OK;
     pthread_mutex_lock(&lock);
-    if (made == VK_NULL_HANDLE && !is_room())
+    if (made == VK_NULL_HANDLE && !vly_vulkan_room(VLY_VULKAN_DRIVER_BYTES))
         status = vly_common_fail(error, VLY_E_NOMEM,
                                  "out of memory: Vulkan drivers are not loaded "
                                  "with less than 512 MiB of addresses");

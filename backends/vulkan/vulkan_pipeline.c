@@ -87,6 +87,12 @@ static void choose_constants(const vly_vulkan_shape *shape, uint32_t shader,
         constants[i] = (used >> i & 1u) != 0 ? all[i] : 0;
 }
 
+/* What compiling a shader may take. Mesa's compiler looks at no result of its
+ * allocations (seen in libvulkan_lvp 22.3 below vkCreateComputePipelines,
+ * signal 11 under ulimit -v), and LLVM makes the code only when the first
+ * dispatch runs: 18 to 38 MB of addresses a shader. */
+static const size_t compiler_bytes = (size_t)128 << 20;
+
 static VkResult build(const vly_vulkan_device *device,
                       const uint32_t *constants, uint32_t index,
                       VkPipeline *made)
@@ -108,6 +114,8 @@ static VkResult build(const vly_vulkan_device *device,
         .pCode = shader->words,
     };
     VkShaderModule module = VK_NULL_HANDLE;
+    if (!vly_vulkan_room(compiler_bytes))
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
     VkResult result =
         vkCreateShaderModule(device->device, &words, NULL, &module);
     if (result != VK_SUCCESS)

@@ -42,15 +42,16 @@ static void calm(void)
 #endif
 }
 
-vly_status vly_child_start(vly_child *child, const char *name,
+vly_status vly_child_begin(vly_child *child, const char *name,
+                           const char *library,
                            void (*work)(void *context, int out), void *context,
                            vly_error *error)
 {
     int ends[2];
     int why = 0;
     if (pipe(ends) != 0)
-        return vly_fail(error, VLY_E_IO, "%.300s: no pipe for HDF5: %s", name,
-                        strerror(errno));
+        return vly_fail(error, VLY_E_IO, "%.300s: no pipe for %s: %s", name,
+                        library, strerror(errno));
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     child->process = fork();
@@ -67,8 +68,15 @@ vly_status vly_child_start(vly_child *child, const char *name,
     if (child->process > 0)
         return VLY_OK;
     close(ends[0]);
-    return vly_fail(error, VLY_E_NOMEM, "%.300s: no process for HDF5: %s", name,
-                    strerror(why));
+    return vly_fail(error, VLY_E_NOMEM, "%.300s: no process for %s: %s", name,
+                    library, strerror(why));
+}
+
+vly_status vly_child_start(vly_child *child, const char *name,
+                           void (*work)(void *context, int out), void *context,
+                           vly_error *error)
+{
+    return vly_child_begin(child, name, "HDF5", work, context, error);
 }
 
 bool vly_child_receive(const vly_child *child, void *data, size_t n)
@@ -132,4 +140,11 @@ void vly_child_wind_up(void)
     const struct itimerval computing = {.it_value = {.tv_sec = COMPUTING_S}};
     setitimer(ITIMER_PROF, &computing, NULL);
     alarm(WAITING_S);
+}
+
+void vly_child_unwind(void)
+{
+    const struct itimerval never = {0};
+    setitimer(ITIMER_PROF, &never, NULL);
+    alarm(0);
 }

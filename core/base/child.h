@@ -27,6 +27,11 @@ typedef struct vly_child {
 vly_status vly_child_start(vly_child *child, const char *name,
                            void (*work)(void *context, int out), void *context,
                            vly_error *error);
+/* The same for another library than HDF5, which messages then name. */
+vly_status vly_child_begin(vly_child *child, const char *name,
+                           const char *library,
+                           void (*work)(void *context, int out), void *context,
+                           vly_error *error);
 /* The next n bytes. False: it ended before. */
 bool vly_child_receive(const vly_child *child, void *data, size_t n);
 /* Waits for its end; at_once: kills it first, as it may have more to send.
@@ -42,5 +47,7 @@ bool vly_child_send(int out, const void *data, size_t n);
 /* Time for the next piece of work, far more than any disk needs: a signal ends
  * what computes for a minute, or waits for ten. */
 void vly_child_wind_up(void);
+/* No limit of time from here on: for work that is as long as its input. */
+void vly_child_unwind(void);
 
 #endif

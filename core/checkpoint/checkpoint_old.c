@@ -78,93 +78,117 @@ out:
 
 /* ---- one section ------------------------------------------------------- */
 
-static size_t block_of(const vly_checkpoint_entry_1 *entry, uint64_t at)
-{
-    uint64_t left = entry->stored_bytes - at;
-    return (size_t)(left < VLY_CHECKPOINT_BLOCK_1 ? left
-                                                  : VLY_CHECKPOINT_BLOCK_1);
-}
+/* What is done with the bytes of a section, a block after the other. */
+typedef struct section_work section_work;
+typedef vly_status (*section_take)(section_work *work, size_t n,
+                                   vly_error *error);
+struct section_work {
+    const vly_checkpoint_source *source;
+    const vly_checkpoint_entry_1 *entry;
+    unsigned char *block; /* [VLY_CHECKPOINT_BLOCK_1], the bytes at hand */
+    vly_hash sum;
+    ZSTD_DCtx *zstd;
+    ZSTD_outBuffer out;
+    size_t left; /* 0: the frame has ended */
+};
 
-static vly_status verify(const vly_checkpoint_source *source,
-                         const vly_checkpoint_entry_1 *entry,
-                         unsigned char *block, vly_error *error)
+static vly_status each_block(section_work *work, section_take take,
+                             vly_error *error)
 {
-    vly_hash sum = {{entry->id, 0}};
+    const vly_checkpoint_entry_1 *entry = work->entry;
+    vly_status status = VLY_OK;
     for (uint64_t at = 0; at < entry->stored_bytes;) {
-        size_t n = block_of(entry, at);
-        vly_status status = vly_checkpoint_source_bytes(
-            source, entry->offset + at, block, n, error);
-        if (status != VLY_OK)
-            return status;
-        sum = vly_hash_bytes(sum, block, n);
+        uint64_t left = entry->stored_bytes - at;
+        size_t n = left < VLY_CHECKPOINT_BLOCK_1 ? (size_t)left
+                                                 : VLY_CHECKPOINT_BLOCK_1;
+        VLY_TRY(vly_checkpoint_source_bytes(work->source, entry->offset + at,
+                                            work->block, n, error));
+        VLY_TRY(take(work, n, error));
         at += n;
     }
-    if (memcmp(&sum, &entry->checksum, sizeof sum) != 0)
-        return vly_checkpoint_damaged(error, source->path,
-                                      "checksum of section %s is wrong",
-                                      vly_checkpoint_part_name(entry->id - 1));
+out:
+    return status;
+}
+
+static vly_status add_sum(section_work *work, size_t n, vly_error *error)
+{
+    (void)error;
+    work->sum = vly_hash_bytes(work->sum, work->block, n);
     return VLY_OK;
 }
 
-static vly_status not_so_long(const char *path,
-                              const vly_checkpoint_entry_1 *entry,
-                              vly_error *error)
+static vly_status verify(section_work *work, vly_error *error)
 {
-    return vly_checkpoint_damaged(
-        error, path, "section %s does not unpack to %" PRIu64 " bytes",
-        vly_checkpoint_part_name(entry->id - 1),
-        entry->n * entry->element_bytes);
+    work->sum = (vly_hash){{work->entry->id, 0}};
+    vly_status status = each_block(work, add_sum, error);
+    if (status != VLY_OK)
+        return status;
+    if (memcmp(&work->sum, &work->entry->checksum, sizeof work->sum) != 0)
+        return vly_checkpoint_damaged(
+            error, work->source->path, "checksum of section %s is wrong",
+            vly_checkpoint_part_name(work->entry->id - 1));
+    return VLY_OK;
 }
 
-static vly_status inflate(const vly_checkpoint_source *source,
-                          const vly_checkpoint_entry_1 *entry, ZSTD_DCtx *zstd,
-                          unsigned char *block, void *to, vly_error *error)
+static vly_status not_so_long(const section_work *work, vly_error *error)
 {
-    ZSTD_outBuffer out = {to, (size_t)(entry->n * entry->element_bytes), 0};
-    size_t left = 1;
-    for (uint64_t at = 0; at < entry->stored_bytes;) {
-        size_t n = block_of(entry, at);
-        vly_status status = vly_checkpoint_source_bytes(
-            source, entry->offset + at, block, n, error);
-        if (status != VLY_OK)
-            return status;
-        at += n;
-        ZSTD_inBuffer in = {block, n, 0};
-        while (in.pos < in.size) {
-            size_t before = in.pos + out.pos;
-            left = ZSTD_decompressStream(zstd, &out, &in);
-            if (ZSTD_isError(left))
-                return vly_checkpoint_damaged(
-                    error, source->path, "section %s: zstd: %s",
-                    vly_checkpoint_part_name(entry->id - 1),
-                    ZSTD_getErrorName(left));
-            /* another frame, or bytes behind the last one that has room */
-            if (in.pos < in.size && (left == 0 || in.pos + out.pos == before))
-                return not_so_long(source->path, entry, error);
-        }
+    return vly_checkpoint_damaged(error, work->source->path,
+                                  "section %s does not unpack to %" PRIu64
+                                  " bytes",
+                                  vly_checkpoint_part_name(work->entry->id - 1),
+                                  work->entry->n * work->entry->element_bytes);
+}
+
+static vly_status inflate_block(section_work *work, size_t n, vly_error *error)
+{
+    ZSTD_inBuffer in = {work->block, n, 0};
+    while (in.pos < in.size) {
+        size_t before = in.pos + work->out.pos;
+        work->left = ZSTD_decompressStream(work->zstd, &work->out, &in);
+        if (ZSTD_isError(work->left))
+            return vly_checkpoint_damaged(
+                error, work->source->path, "section %s: zstd: %s",
+                vly_checkpoint_part_name(work->entry->id - 1),
+                ZSTD_getErrorName(work->left));
+        /* another frame, or bytes behind the last one that has room */
+        if (in.pos < in.size &&
+            (work->left == 0 || in.pos + work->out.pos == before))
+            return not_so_long(work, error);
     }
-    if (left != 0 || out.pos != out.size)
-        return not_so_long(source->path, entry, error);
     return VLY_OK;
+}
+
+static vly_status inflate(section_work *work, void *to, vly_error *error)
+{
+    const vly_checkpoint_entry_1 *entry = work->entry;
+    work->out =
+        (ZSTD_outBuffer){to, (size_t)(entry->n * entry->element_bytes), 0};
+    work->left = 1;
+    vly_status status = each_block(work, inflate_block, error);
+    if (status != VLY_OK)
+        return status;
+    return work->left == 0 && work->out.pos == work->out.size
+               ? VLY_OK
+               : not_so_long(work, error);
 }
 
 static vly_status unpack(const vly_checkpoint_source *source,
                          const vly_checkpoint_entry_1 *entry,
                          unsigned char *block, void *to, vly_error *error)
 {
-    ZSTD_DCtx *zstd = NULL;
+    section_work work = {.source = source, .entry = entry, .block = block};
     vly_status status = VLY_OK;
-    VLY_TRY(verify(source, entry, block, error));
+    VLY_TRY(verify(&work, error));
     if (entry->n == 0)
         goto out;
-    zstd = ZSTD_createDCtx();
-    if (!zstd) {
+    work.zstd = ZSTD_createDCtx();
+    if (!work.zstd) {
         status = vly_fail_nomem(error, ZSTD_DStreamInSize(), "zstd");
         goto out;
     }
-    status = inflate(source, entry, zstd, block, to, error);
+    status = inflate(&work, to, error);
 out:
-    ZSTD_freeDCtx(zstd);
+    ZSTD_freeDCtx(work.zstd);
     return status;
 }
 

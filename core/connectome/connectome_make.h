@@ -8,6 +8,10 @@
 #include "connectome/connectome_work.h"
 #include "connectome/value_law.h"
 
+/* From where on a constant weight is told to be off, as all of its synapses
+ * are. */
+#define VLY_COARSE_CONSTANT 0.001
+
 typedef struct vly_made_pair {
     const vly_pair *pair;
     uint32_t port; /* BY_SIGN only if the target has two */
@@ -26,7 +30,8 @@ typedef struct vly_made_pair {
     int32_t *value;     /* [n_synapses] units of 2^-q, until they are parted */
     int32_t weight_min; /* in the units of weight or value */
     int32_t weight_max;
-    double share_coarse; /* of the weights, that may be off by more than 1% */
+    double share_coarse; /* of the weights, that may be off by more than 1%; of
+                            a constant 1 from 0.1% on */
     double worst_coarse; /* the most that one of them may be off */
 } vly_made_pair;
 

@@ -298,11 +298,14 @@ static void note_coarse(vly_made_pair *made, const vly_discrete *table)
     made->worst_coarse = least > 0 ? 0.5 / least : 1.0;
 }
 
+/* Of a constant every synapse is off, and by the same: told from where it is
+ * more than a mean may be. */
 static void note_constant(vly_made_pair *made, double off)
 {
+    const bool coarse = off > VLY_COARSE_CONSTANT;
     made->worst_rounding = off;
-    made->share_coarse = off > 0.01 ? 1.0 : 0.0;
-    made->worst_coarse = off > 0.01 ? off : 0.0;
+    made->share_coarse = coarse ? 1.0 : 0.0;
+    made->worst_coarse = coarse ? off : 0.0;
 }
 
 static void weight_table_task(void *arg, uint32_t slot, uint64_t task)
@@ -422,7 +425,8 @@ bool vly_weights_coarse(const vly_made_pair *made, int32_t q)
     if (vly_weights_given(made))
         return vly_given_rounding(made, q, &mean, NULL) > 0.01 || mean > 0.001;
     if (law->kind == VLY_VALUE_NUMBER)
-        return relative(vly_weight_scaled(law->a, q) * unit, law->a) > 0.001;
+        return relative(vly_weight_scaled(law->a, q) * unit, law->a) >
+               VLY_COARSE_CONSTANT;
     double least = (COARSE_UNITS + 0.5) * unit;
     double share = vly_law_below(law, least) - vly_law_below(law, -least);
     return share > 0.02 * law->share;

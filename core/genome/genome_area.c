@@ -99,14 +99,6 @@ static vly_status read_values(vly_reader *reader, const vly_toml_node *table,
         vly_status status = vly_value_read(reader, node, &spec, &value);
         if (status != VLY_OK)
             return status;
-        uint64_t bursts = 0;
-        if (value.kind == VLY_VALUE_NUMBER && is_param &&
-            vly_model_is(model, VLY_ROLE_IN_BURSTS, j) &&
-            vly_bursts_from_ms(value.a, reader->genome->dt_ms, &bursts))
-            status =
-                vly_value_rounded(reader, node, spec.what, value.a, bursts);
-        if (status != VLY_OK)
-            return status;
         if (value.origin.kind == VLY_ORIGIN_FILE)
             value.origin.kind = kind;
         vly_value *place = is_param ? &area->params[j] : &area->fields[j];
@@ -114,6 +106,31 @@ static vly_status read_values(vly_reader *reader, const vly_toml_node *table,
         *place = value;
     }
     return VLY_OK;
+}
+
+/* A duration that the model counts in bursts, given or by default. */
+static vly_status note_bursts(vly_reader *reader, const vly_toml_node *model,
+                              const vly_toml_node *table, const vly_area *area,
+                              uint32_t param)
+{
+    const char *key = area->model->params[param].name;
+    const vly_value *value = &area->params[param];
+    const double dt_ms = reader->genome->dt_ms;
+    const vly_toml_node *node = vly_toml_get(table, key);
+    char by_default[80];
+    uint64_t n_rounded = 0;
+    uint64_t bursts = 0;
+    if (!node && model)
+        node = vly_toml_get(model, key);
+    (void)snprintf(by_default, sizeof by_default, "%s, by default,", key);
+    if (value->kind == VLY_VALUE_NUMBER &&
+        vly_bursts_from_ms(value->a, dt_ms, &bursts))
+        return vly_value_rounded(reader, node ? node : table,
+                                 node ? key : by_default, value->a, bursts);
+    for (uint32_t i = 0; value->array && i < value->n_array; i++)
+        n_rounded += vly_value_off_grid(value->array[i], dt_ms);
+    return vly_values_rounded(reader, node ? node : table, key, n_rounded,
+                              value->n_array);
 }
 
 static vly_status make_values(vly_reader *reader, vly_area *area)
@@ -318,6 +335,9 @@ static vly_status read_area(vly_reader *reader, const vly_toml_node *node,
     if (model)
         VLY_TRY(read_values(reader, model, VLY_ORIGIN_MODEL, area));
     VLY_TRY(read_values(reader, node, VLY_ORIGIN_FILE, area));
+    for (uint32_t i = 0; i < area->model->n_params; i++)
+        if (vly_model_is(area->model, VLY_ROLE_IN_BURSTS, i))
+            VLY_TRY(note_bursts(reader, model, node, area, i));
 out:
     return status;
 }

@@ -128,18 +128,49 @@ bool vly_value_length(double ms, double dt_ms, uint64_t *bursts,
     return false;
 }
 
+static vly_status read_bursts(vly_reader *reader, const vly_toml_node *node,
+                              const char *what, double *ms, uint64_t *out)
+{
+    vly_status status = vly_value_ranged(reader, node, what, 0, 1e15, ms);
+    if (status != VLY_OK)
+        return status;
+    return vly_bursts_from_ms(*ms, reader->genome->dt_ms, out)
+               ? VLY_OK
+               : vly_reader_wrong(reader, node, what,
+                                  "a time of at most 2^53 bursts");
+}
+
 vly_status vly_value_bursts(vly_reader *reader, const vly_toml_node *node,
                             const char *what, uint64_t *out)
 {
     double ms = 0;
-    vly_status status = vly_value_ranged(reader, node, what, 0, 1e15, &ms);
-    if (status != VLY_OK)
-        return status;
-    if (!vly_bursts_from_ms(ms, reader->genome->dt_ms, out))
-        return vly_reader_wrong(reader, node, what,
-                                "a time of at most 2^53 bursts");
-    /* lists of times would fill the screen */
-    return node->key ? vly_value_rounded(reader, node, what, ms, *out) : VLY_OK;
+    vly_status status = read_bursts(reader, node, what, &ms, out);
+    return status == VLY_OK ? vly_value_rounded(reader, node, what, ms, *out)
+                            : status;
+}
+
+vly_status vly_value_listed(vly_reader *reader, const vly_toml_node *node,
+                            const char *what, uint64_t *out,
+                            uint64_t *n_rounded)
+{
+    double ms = 0;
+    vly_status status = read_bursts(reader, node, what, &ms, out);
+    if (status == VLY_OK)
+        *n_rounded += vly_value_off_grid(ms, reader->genome->dt_ms);
+    return status;
+}
+
+vly_status vly_values_rounded(vly_reader *reader, const vly_toml_node *node,
+                              const char *what, uint64_t n_rounded, uint64_t n)
+{
+    char dt[VLY_NUMBER_SIZE];
+    if (n_rounded == 0)
+        return VLY_OK;
+    return vly_reader_note(reader, node,
+                           "%s: %" PRIu64 " of %" PRIu64 " rounded to bursts "
+                           "of dt_ms = %s",
+                           what, n_rounded, n,
+                           vly_toml_print_number(reader->genome->dt_ms, dt));
 }
 
 vly_status vly_value_vector(vly_reader *reader, const vly_toml_node *node,

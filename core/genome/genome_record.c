@@ -97,7 +97,9 @@ static vly_status read_interval(vly_reader *reader, record_entry *entry)
     if (!ms) {
         double n = vly_floor(INTERVAL_MS / reader->genome->dt_ms + 0.5);
         entry->interval = n >= 1 ? vly_count_of(n) : 1;
-        return VLY_OK;
+        return vly_value_rounded(reader, entry->node,
+                                 "interval_ms, by default,", INTERVAL_MS,
+                                 entry->interval);
     }
     VLY_TRY(vly_value_bursts(reader, ms, "interval_ms", &entry->interval));
     if (entry->interval == 0) {

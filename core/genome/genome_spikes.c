@@ -40,14 +40,22 @@ static vly_status read_kind(vly_reader *reader, const vly_stimulus_entry *entry,
     return VLY_OK;
 }
 
+/* How many times there are, and how many of them were rounded. */
+typedef struct times_count {
+    uint64_t n;
+    uint64_t n_rounded;
+} times_count;
+
 static vly_status read_time(vly_reader *reader, const vly_toml_node *node,
-                            const char *what, times_kind kind, uint64_t *burst)
+                            const char *what, times_kind kind, uint64_t *burst,
+                            times_count *count)
 {
     char wanted[80];
     char dt[VLY_NUMBER_SIZE];
     if (kind == TIMES_BURSTS)
         return vly_value_whole(reader, node, what, 0, (uint64_t)1 << 53, burst);
-    vly_status status = vly_value_bursts(reader, node, what, burst);
+    vly_status status =
+        vly_value_listed(reader, node, what, burst, &count->n_rounded);
     if (status != VLY_OK || kind == TIMES_BEGIN)
         return status;
     if (*burst == 0) {
@@ -61,15 +69,16 @@ static vly_status read_time(vly_reader *reader, const vly_toml_node *node,
 
 static vly_status read_list(vly_reader *reader, const vly_toml_node *node,
                             const char *what, times_kind kind,
-                            vly_burst_list *list)
+                            vly_burst_list *list, times_count *count)
 {
     vly_status status;
     VLY_TRY(vly_reader_alloc(reader, node->n_children, sizeof(uint64_t),
                              &list->bursts));
     for (uint32_t i = 0; i < node->n_children; i++)
         VLY_TRY(read_time(reader, &node->u.children[i], what, kind,
-                          &list->bursts[i]));
+                          &list->bursts[i], count));
     list->n = node->n_children;
+    count->n += list->n;
 out:
     return status;
 }
@@ -111,6 +120,7 @@ vly_status vly_times_read(vly_reader *reader, vly_stimulus_entry *entry,
     const vly_toml_node *bursts = vly_toml_get(entry->node, "bursts");
     const vly_toml_node *node = times ? times : bursts;
     const char *what = times ? "times_ms" : "bursts";
+    times_count count = {0};
     times_kind kind;
     if (!times == !bursts)
         return vly_reader_fail_key(reader, entry->node,
@@ -126,19 +136,20 @@ vly_status vly_times_read(vly_reader *reader, vly_stimulus_entry *entry,
     VLY_TRY(vly_reader_alloc(reader, entry->n_lists, sizeof(vly_burst_list),
                              &entry->lists));
     if (entry->flat)
-        return read_list(reader, node, what, kind, &entry->lists[0]);
-    if (entry->n_lists != n)
+        VLY_TRY(read_list(reader, node, what, kind, &entry->lists[0], &count));
+    else if (entry->n_lists != n)
         return vly_reader_fail(reader, node,
                                "%s has %u lists for %u in %s, wanted one a "
                                "%s",
                                what, entry->n_lists, n, of,
                                *of == 'v' ? "voxel" : "neuron");
-    for (uint32_t i = 0; i < entry->n_lists; i++) {
+    for (uint32_t i = 0; !entry->flat && i < entry->n_lists; i++) {
         const vly_toml_node *item = &node->u.children[i];
         if (item->kind != VLY_TOML_ARRAY)
             return vly_reader_wrong(reader, item, what, "a list a neuron");
-        VLY_TRY(read_list(reader, item, what, kind, &entry->lists[i]));
+        VLY_TRY(read_list(reader, item, what, kind, &entry->lists[i], &count));
     }
+    status = vly_values_rounded(reader, node, what, count.n_rounded, count.n);
 out:
     return status;
 }

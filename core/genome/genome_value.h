@@ -24,9 +24,16 @@ vly_status vly_value_ranged(vly_reader *reader, const vly_toml_node *node,
 vly_status vly_value_whole(vly_reader *reader, const vly_toml_node *node,
                            const char *what, uint64_t lo, uint64_t hi,
                            uint64_t *out);
-/* Milliseconds, not negative, as bursts. */
+/* Milliseconds, not negative, as bursts; a note where they are rounded. */
 vly_status vly_value_bursts(vly_reader *reader, const vly_toml_node *node,
                             const char *what, uint64_t *out);
+/* The same of one of a list, which counts what is rounded; and the note of the
+ * list, if any of its n are. */
+vly_status vly_value_listed(vly_reader *reader, const vly_toml_node *node,
+                            const char *what, uint64_t *out,
+                            uint64_t *n_rounded);
+vly_status vly_values_rounded(vly_reader *reader, const vly_toml_node *node,
+                              const char *what, uint64_t n_rounded, uint64_t n);
 /* Whether a time in ms is no whole number of bursts, up to the rounding of the
  * division: 1.5 / 0.1 is 15.000000000000002. */
 bool vly_value_off_grid(double ms, double dt_ms);

@@ -49,6 +49,7 @@ typedef struct vly_accelerator {
  * Errors   VLY_E_INVALID      the name is none, as "auto"
  *          VLY_E_UNSUPPORTED  no such plugin, it cannot be used or does not
  *                             offer the interface, with its reason
+ *          VLY_E_NOMEM        the same, where memory is the reason
  *          VLY_E_DEVICE       it has no such device
  *          VLY_E_ABI          a table does not fit
  * Thread   [main-thread]

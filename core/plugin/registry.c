@@ -395,19 +395,19 @@ static void usable_list(const vly_registry *registry, const char *interface_id,
                                  used ? ", " : "", registry->entries[i]->id);
 }
 
-/* VLY_E_UNSUPPORTED whatever the reason: who asks can take another plugin. The
- * list starts every plugin, drivers too: not for an error that is not wanted.
- */
+/* status: VLY_E_UNSUPPORTED whatever the reason, as who asks can take another
+ * plugin; but VLY_E_NOMEM where memory ran out. The list starts every plugin,
+ * drivers too: not for an error that is not wanted. */
 static vly_status not_available(const vly_registry *registry, const char *id,
-                                const char *interface_id, const char *why,
-                                vly_error *error)
+                                const char *interface_id, vly_status status,
+                                const char *why, vly_error *error)
 {
     char usable[256];
     if (error == NULL)
-        return VLY_E_UNSUPPORTED;
+        return status;
     usable_list(registry, interface_id, usable, sizeof(usable));
-    return vly_fail(error, VLY_E_UNSUPPORTED, "plugin %s: %.700s (usable: %s)",
-                    id, why, usable);
+    return vly_fail(error, status, "plugin %s: %.700s (usable: %s)", id, why,
+                    usable);
 }
 
 /* The plugins that have id among their aliases, or what was nearly typed. */
@@ -449,7 +449,9 @@ static vly_status entry_get(const vly_registry *registry, const char *id,
     char near[200];
     snprintf(why, sizeof(why), "there is none with this id%s",
              near_id(registry, id, near, sizeof(near)));
+    bool no_memory = found && found->failure.status == VLY_E_NOMEM;
     return not_available(registry, id, interface_id,
+                         no_memory ? VLY_E_NOMEM : VLY_E_UNSUPPORTED,
                          found ? found->failure.message : why, error);
 }
 
@@ -460,7 +462,8 @@ static vly_status no_interface(const vly_registry *registry,
     char why[256];
     snprintf(why, sizeof(why), "does not offer %.60s, only %s", interface_id,
              entry->interfaces);
-    return not_available(registry, entry->id, interface_id, why, error);
+    return not_available(registry, entry->id, interface_id, VLY_E_UNSUPPORTED,
+                         why, error);
 }
 
 vly_status vly_registry_backend(const vly_registry *registry, const char *id,

@@ -47,6 +47,7 @@ const char *vly_registry_auto(const vly_registry *registry, uint32_t n);
  *
  * Errors   VLY_E_UNSUPPORTED  no such plugin, no backend, or it cannot be
  *                             used: with its reason and a list of the usable
+ *          VLY_E_NOMEM        the same, where memory is the reason
  * Thread   [main-thread]
  */
 vly_status vly_registry_backend(const vly_registry *registry, const char *id,

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Files of older versions gone on with, and the connectome's digest: in a
-# manifest, a summary, a checkpoint, a stream, compared by rerun.
+# manifest, a summary, a checkpoint, a stream, compared by rerun, printed by check.
 here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"
@@ -68,5 +68,13 @@ expect 0 rerun folder
 expect 0 run format1.toml --bursts 1 --quiet --save-connectome c.vlc
 expect 0 inspect c.vlc
 prints "digest       $digest"
+
+# ---- check prints it of what it compiles ----
+expect 0 check format1.toml
+prints "connectome digest $digest"
+expect 0 check --build --threads 3 format1.toml
+prints "connectome digest $digest"
+expect 0 check --paper format1.toml
+holds [ "$(grep -c 'connectome digest' out)" -eq 0 ]
 
 done_checks

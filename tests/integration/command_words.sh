@@ -251,4 +251,92 @@ expect 0 run step.toml --quiet
 expect 0 check step.toml
 says "step.toml:5:7: area A: its membrane time constant is 2e+04 bursts"
 
+# ---- what is rounded says so: lists, defaults, columns, bins ----
+cat >rounded.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.3
+ms = 9
+[area.A]
+model = "lif_psc_delta"
+neurons = 3
+[area.B]
+model = "lif_psc_delta"
+neurons = 3
+t_ref_ms = { file = "ref.csv", column = "ref" }
+[area.C]
+generator = "spikes"
+neurons = 2
+times_ms = [[0.3, 0.65], [0.6, 1.0, 1.5]]
+[[stimulus]]
+kind = "spikes"
+to = "A"
+times_ms = [0.31, 0.9]
+weight_mv = 30
+[[record]]
+what = "spikes"
+from = "A"
+[[record]]
+what = "fields"
+from = "A"
+fields = ["v_mv"]
+END
+printf 'ref\n2\n2.1\n2.5\n' >ref.csv
+expect 0 check rounded.toml
+says "rounded.toml:5:7: t_ref_ms, by default, is 2, rounded to 7 bursts of dt_ms = 0.3"
+says "rounded.toml:11:1: t_ref_ms: 2 of 3 rounded to bursts of dt_ms = 0.3"
+says "rounded.toml:15:12: times_ms: 2 of 5 rounded to bursts of dt_ms = 0.3"
+says "times_ms: 1 of 2 rounded to bursts of dt_ms = 0.3"
+says "interval_ms, by default, is 1, rounded to 3 bursts of dt_ms = 0.3"
+holds [ "$(grep -c 'note: ' err)" -eq 5 ]
+sed 's/0.65/0.6/; s/1.0,/0.9,/; s/0.31/0.3/; s/^model/t_ref_ms = 2.1\n&/' rounded.toml |
+    sed '/ref.csv/d; s/^what = "fields"/&\ninterval_bursts = 3/' >grid.toml
+expect 0 check grid.toml
+holds [ "$(grep -c 'note: ' err)" -eq 0 ]
+expect 0 run grid.toml -o grid
+if "$volley" plot rate grid >out 2>err; then
+    expect 0 plot rate grid --bin 0.7
+    says "note: --bin is 0.7 ms, drawn are bins of 0.6 ms: whole bursts of 0.3 ms"
+    expect 0 plot rate grid --bin 100
+    says "note: --bin is 100 ms, drawn are bins of 9 ms"
+    expect 0 plot rate grid --bin 0.9
+    holds [ "$(grep -c 'note: ' err)" -eq 0 ]
+fi
+
+# ---- a constant weight that is off by more than 0.1% ----
+cat >coarse.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+ms = 1
+[area.A]
+model = "lif_psc_exp"
+neurons = 3
+[[map]]
+id = "big"
+from = "A"
+to = "A"
+rule = "all_to_all"
+weight_pa = 9000
+delay_ms = 1
+[[map]]
+id = "small"
+from = "A"
+to = "A"
+rule = "all_to_all"
+weight_pa = 0.0126
+delay_ms = 1
+[[stimulus]]
+kind = "poisson"
+to = "A"
+rate_hz = 10
+weight_pa = 0.0126
+END
+expect 0 run coarse.toml
+says "coarse.toml:20:13: map small (A -> A): the weight is off by 0.212% at most"
+says "stimulus stimulus:1 (onto A): the weight is off by 0.212%: the unit is"
+prints "coarse weights    of 2 maps or stimuli, off by 0.212% at most (map small)"
+expect 0 check coarse.toml
+says "map small (A -> A): the weight is off by 0.212% at most"
+
 done_checks

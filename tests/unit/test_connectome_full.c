@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The full microcircuit (Potjans and Diesmann 2014, doi:10.1093/cercor/bhs358)
- * built, and its time and memory: at most 60 s on 2 cores and 8 bytes a
- * synapse plus 200 MB at the peak. Prints both.
+ * built: at most 8 bytes a synapse plus 200 MB at the peak. Prints that and the
+ * time, which has no limit here: `volley bench build` measures it.
  */
 #include "volley_test.h"
 
@@ -50,7 +50,6 @@ static void microcircuit(void **state)
     assert_int_equal(c->desc.n_synapses, 298880968);
     assert_degrees(c);
     assert_true(peak <= allowed);
-    assert_true(seconds <= 60.0);
     vly_connectome_destroy(c);
     vly_genome_destroy(genome);
 }

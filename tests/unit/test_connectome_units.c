@@ -206,6 +206,32 @@ static uint64_t load_by_hand(const vly_connectome *c, uint32_t neuron)
     return load;
 }
 
+/* A constant is told of from 0.1% on, as all of its synapses are off by it. */
+static void constants_are_told_of(void **state)
+{
+    static const struct {
+        double weight;
+        double off; /* 0: not told */
+    } cases[] = {{0.0126, 103 / (0.0126 * 8192) - 1},
+                 {0.01255, 103 / (0.01255 * 8192) - 1},
+                 {0.3, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        builder b;
+        two_areas(&b, "lif_psc_exp", 1);
+        builder_pair(&b, "big", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
+            value_number(9000.0);
+        builder_pair(&b, "small", 0, 1, VLY_RULE_ALL_TO_ALL)->weight =
+            value_number(cases[i].weight);
+        vly_connectome *c = built(&b);
+        assert_int_equal(c->areas[1].q[0], 13);
+        assert_close(c->projections[0].share_coarse, 0.0, 0.0);
+        assert_close(c->projections[1].share_coarse, cases[i].off != 0, 0.0);
+        assert_close(c->projections[1].worst_coarse, fabs(cases[i].off), 1e-9);
+        vly_connectome_destroy(c);
+    }
+}
+
 /* The bound holds for what is added, whatever the unit. */
 static void wide_bound(void **state)
 {
@@ -412,6 +438,7 @@ int main(void)
         cmocka_unit_test(weights_lost),
         cmocka_unit_test(units_of_maps),
         cmocka_unit_test(wide_law),
+        cmocka_unit_test(constants_are_told_of),
         cmocka_unit_test(wide_bound),
         cmocka_unit_test(bound_lowers_q),
         cmocka_unit_test(bound_refused),

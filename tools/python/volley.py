@@ -35,6 +35,14 @@ _STATUS = {-1: "E_INVALID", -2: "E_PARSE", -3: "E_IO", -4: "E_NOMEM",
 _PIECE_SECONDS = 0.2
 
 
+def _plain(text):
+    """Bytes of a message for people, in which files may have their say: what a
+    terminal obeys is shown as \\xNN or \\uNNNN, and so are bytes that are no
+    UTF-8."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode()
+                   for c in text.decode("utf-8", "backslashreplace"))
+
+
 class Error(Exception):
     """A refusal of the engine.
 
@@ -233,7 +241,7 @@ def _lib():
                 function.restype = returns
                 function.argtypes = arguments
         except (OSError, AttributeError) as why:
-            reasons.append(str(why))
+            reasons.append(_plain(os.fsencode(str(why))))
             continue
         _library = library
         return library
@@ -246,7 +254,7 @@ def _call(name, *arguments):
     error = _Error(struct_size=ctypes.sizeof(_Error))
     status = getattr(_lib(), "vly_" + name)(*arguments, ctypes.byref(error))
     if status:
-        raise Error(status, error.message.decode("utf-8", "replace"))
+        raise Error(status, _plain(error.message))
 
 
 def _make(name, *arguments):
@@ -374,7 +382,7 @@ class Connectome(_Handle):
 
     @classmethod
     def load(cls, path, verify=True):
-        """Reads what save wrote, or `volley check --save`."""
+        """Reads what save wrote, or `volley run --save-connectome`."""
         return cls(_make("connectome_load", _text(path), int(verify)))
 
     def save(self, path):
@@ -605,7 +613,7 @@ class Net(_Handle):
         kind, _, rest = path.partition(".")
         area, _, param = rest.rpartition(".")
         if kind != "area" or not area:
-            raise ValueError(f"{path} with an array, wanted area.NAME.PARAM")
+            raise ValueError(f"{path!r} with an array, wanted area.NAME.PARAM")
         values = np.ascontiguousarray(values)
         _call("net_set_each", self._handle, area.encode(), param.encode(),
               values.ctypes.data, values.size)
