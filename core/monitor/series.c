@@ -22,8 +22,9 @@ static const double still_part = 0.01;
 enum { QUIET = 16, SCORE_MOST = 64 };
 /* What log2(1 + 4 far) lies over its base in the mean: 3 quarters of the range
  * that was there score 10.5, one record of 36,000, which is what plain noise
- * shows (README). Times of a machine have another tail, the model's: there 29
- * ranges were needed, and a spike of 100 standard deviations was never told. */
+ * shows (SERIES.md). Times of a machine have another tail, the model's: there
+ * 29 ranges were needed, and a spike of 100 standard deviations was never told.
+ */
 static const double extreme_excess = 0.32;
 
 void vly_series_init(vly_series *series, const double *values, size_t n)
