@@ -374,7 +374,7 @@ class Connectome(_Handle):
 
     @classmethod
     def load(cls, path, verify=True):
-        """Reads what save or `volley run --save-connectome` wrote."""
+        """Reads what save wrote, or `volley check --save`."""
         return cls(_make("connectome_load", _text(path), int(verify)))
 
     def save(self, path):
