@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Metrics of the monitor. tools/README.md has their table.
+ * Metrics of the monitor. docs/monitor.md has their table.
  */
 #include "monitor_metrics.h"
 

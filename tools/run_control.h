@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Control of a run that is going on: `volley ctl`. A thread of its own talks to
  * the clients; what changes the run is done by the burst loop, between two
- * calls of the engine. README.md has the protocol.
+ * calls of the engine. docs/command.md has the protocol.
  */
 #ifndef VOLLEY_TOOLS_RUN_CONTROL_H
 #define VOLLEY_TOOLS_RUN_CONTROL_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A run that is watched by a model (--monitor): which one and on what device,
  * the gate between it and the bursts, what happens when something is strange
- * (--on-anomaly), and what `volley ctl PID monitor ...` asks of it. README.md
- * has the rules.
+ * (--on-anomaly), and what `volley ctl PID monitor ...` asks of it.
+ * docs/monitor.md has the rules.
  */
 #ifndef VOLLEY_TOOLS_RUN_MONITOR_H
 #define VOLLEY_TOOLS_RUN_MONITOR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * From the pattern of a record's metrics to a sentence and a likely cause. The
- * table of causes is that of README.md: the first row that fits counts, so what
- * is certain (a check that failed) stands before what is likely.
+ * table of causes is that of RECORDS.md: the first row that fits counts, so
+ * what is certain (a check that failed) stands before what is likely.
  */
 #include <math.h>
 #include <stdio.h>

@@ -139,8 +139,8 @@ uint32_t vly_note_area(const vly_record_note *note, uint32_t metric);
 void vly_verdict_text(const vly_verdict *verdict, const vly_record *record,
                       const vly_record_note *note, const char *const *areas,
                       const char *const *devices, char *text, size_t capacity);
-/* The likely cause: the first row of the table of causes (README) that fits the
- * record; NULL if none does. */
+/* The likely cause: the first row of the table of causes (RECORDS.md) that
+ * fits the record; NULL if none does. */
 const char *vly_verdict_cause(const vly_record *record,
                               const vly_record_note *note);
 /* The same, or what the channel says that the record was found by, where it

@@ -5,7 +5,7 @@
  * know; without a fault that changes them, results are those of the backend.
  *
  * One probe sits at one registry: nets made from it, also by swap, resume and
- * fail-over, are wrapped. README.md has the points and the faults.
+ * fail-over, are wrapped. PROBES.md has the points and the faults.
  */
 #ifndef VOLLEY_PLUGIN_PROBE_H
 #define VOLLEY_PLUGIN_PROBE_H

@@ -52,6 +52,10 @@ in_root() {
 }
 in_root -i "$package"
 [ "$(dpkg --root="$root" -L volley | wc -l)" -gt 50 ] || fail "few files"
+for page in "$source"/docs/*.md; do # where README.md links to
+    [ -f "$root/usr/share/doc/volley/docs/${page##*/}" ] ||
+        fail "the package lacks docs/${page##*/}"
+done
 
 volley=$root/usr/bin/volley
 genome=$root/usr/share/volley/genomes/three.toml
