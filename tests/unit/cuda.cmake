@@ -67,8 +67,8 @@ if(TARGET cuda)
         set(emulated_kernels)
         set(emulated_sources)
         foreach(file burst_global burst_resident burst_shifted
-                burst_partition burst_narrow build_rows build_segments build_partition publish
-                spike_log)
+                burst_partition burst_narrow build_rows build_segments
+                build_partition publish spike_log)
             list(APPEND emulated_kernels
                  ${CMAKE_SOURCE_DIR}/kernels/cuda/${file}.cu)
             list(APPEND emulated_sources ${emulated}/${file}.cpp)
