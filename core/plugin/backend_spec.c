@@ -147,3 +147,16 @@ void vly_backend_spec_device(const vly_backend_spec *spec, uint32_t n_threads,
         .options = spec->options[0] ? spec->options : NULL,
     };
 }
+
+const char *vly_backend_of_device(const char *name)
+{
+    static const char *const others[][2] = {{"gpu", "cuda or vulkan"},
+                                            {"nvidia", "cuda"},
+                                            {"amd", "vulkan"},
+                                            {"intel", "vulkan"},
+                                            {"opencl", "vulkan"}};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcmp(name, others[i][0]) == 0)
+            return others[i][1];
+    return NULL;
+}

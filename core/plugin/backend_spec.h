@@ -29,4 +29,8 @@ vly_status vly_backend_spec_parse(const char *text, vly_backend_spec *spec,
 void vly_backend_spec_device(const vly_backend_spec *spec, uint32_t n_threads,
                              vly_device_spec *device);
 
+/* What a device is called that people name otherwise: of "gpu" "cuda or
+ * vulkan". NULL: not known. [any-thread] */
+const char *vly_backend_of_device(const char *name);
+
 #endif

@@ -152,3 +152,13 @@ vly_status vly_backend_supports(const vly_backend *table,
                             desc->projections[p].map);
     return table->supports(desc, why);
 }
+
+bool vly_interfaces_have(const char *interfaces, const char *id)
+{
+    const size_t n = strlen(id);
+    for (const char *at = interfaces; (at = strstr(at, id)) != NULL; at += n)
+        if ((at == interfaces || at[-1] == ' ') &&
+            (at[n] == ' ' || at[n] == '\0'))
+            return true;
+    return false;
+}

@@ -33,4 +33,7 @@ vly_status vly_plugin_check(const void *entry, vly_plugin *plugin,
 vly_status vly_backend_check(const void *table, vly_backend *backend,
                              vly_error *error);
 
+/* Is id a word of the list "volley.gemm/1 volley.memory/1"? */
+bool vly_interfaces_have(const char *interfaces, const char *id);
+
 #endif

@@ -28,6 +28,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "genome/suggest.h"
+#include "plugin/backend_spec.h"
 #include "plugin/loader.h"
 #include "plugin/plugin_check.h"
 #include "plugin/plugin_search.h"
@@ -363,20 +364,6 @@ vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
 
 /* ---- asking for an interface ------------------------------------------ */
 
-/* A word of the list in entry->interfaces. */
-static bool offers(const registry_entry *entry, const char *interface_id)
-{
-    const size_t n = strlen(interface_id);
-    const char *at = entry->interfaces;
-    while ((at = strstr(at, interface_id)) != NULL) {
-        if ((at == entry->interfaces || at[-1] == ' ') &&
-            (at[n] == ' ' || at[n] == '\0'))
-            return true;
-        at += n;
-    }
-    return false;
-}
-
 /* "cpu, template": those with the interface, NULL: any; "none" */
 static void usable_list(const vly_registry *registry, const char *interface_id,
                         char *text, size_t bytes)
@@ -385,7 +372,9 @@ static void usable_list(const vly_registry *registry, const char *interface_id,
     snprintf(text, bytes, "none");
     for (uint32_t i = 0; i < registry->count && used + 40 < bytes; i++)
         if (entry_start(registry->entries[i]) &&
-            (!interface_id || offers(registry->entries[i], interface_id)))
+            (!interface_id ||
+             vly_interfaces_have(registry->entries[i]->interfaces,
+                                 interface_id)))
             used +=
                 (size_t)snprintf(text + used, bytes - used, "%s%s",
                                  used ? ", " : "", registry->entries[i]->id);
@@ -410,17 +399,12 @@ static vly_status not_available(const vly_registry *registry, const char *id,
 static const char *near_id(const vly_registry *registry, const char *id,
                            char *text, uint32_t bytes)
 {
-    static const char *const others[][2] = {{"gpu", "cuda or vulkan"},
-                                            {"nvidia", "cuda"},
-                                            {"amd", "vulkan"},
-                                            {"intel", "vulkan"},
-                                            {"opencl", "vulkan"}};
+    const char *other = vly_backend_of_device(id);
     vly_suggest near = {0};
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (strcmp(id, others[i][0]) == 0) {
-            snprintf(text, bytes, ", did you mean %s?", others[i][1]);
-            return text;
-        }
+    if (other) {
+        snprintf(text, bytes, ", did you mean %s?", other);
+        return text;
+    }
     for (uint32_t i = 0; i < registry->count; i++)
         vly_suggest_offer(&near, id, registry->entries[i]->id);
     return vly_suggest_text(&near, text, bytes);
