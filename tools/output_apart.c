@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "genome/genome_inputs.h"
 #include "setup.h"
 
@@ -81,26 +82,56 @@ static vly_status refuse(const char *output, const char *input,
                     output, input, what);
 }
 
+/* The file itself under the name that the output has while it is written: one
+ * that a killed process left is removed. A link there stays. */
+static bool stat_beside(const char *output, struct stat *info)
+{
+    char *beside = vly_format("%s" VLY_TEMPORARY_SUFFIX, output);
+    const bool there = beside != NULL && lstat(beside, info) == 0;
+    vly_free(beside);
+    return there && S_ISREG(info->st_mode);
+}
+
+static vly_status refuse_beside(const char *output, const char *input,
+                                const char *what, vly_error *error)
+{
+    return vly_fail(error, VLY_E_INVALID,
+                    "%.400s, %s, is where %.400s is written meanwhile; wanted "
+                    "another file for output",
+                    input, what, output);
+}
+
 vly_status output_apart(const char *output, const char *input, const char *what,
                         vly_error *error)
 {
+    struct stat beside;
+    struct stat info;
     if (output == NULL || input == NULL || strcmp(output, "-") == 0 ||
-        strcmp(input, "-") == 0 || !tool_is_same_file(output, input))
+        strcmp(input, "-") == 0)
         return VLY_OK;
-    return refuse(output, input, what, error);
+    if (tool_is_same_file(output, input))
+        return refuse(output, input, what, error);
+    if (stat_beside(output, &beside) && stat(input, &info) == 0 &&
+        info.st_dev == beside.st_dev && info.st_ino == beside.st_ino)
+        return refuse_beside(output, input, what, error);
+    return VLY_OK;
 }
 
 vly_status output_apart_genome(const char *output, const vly_genome *genome,
                                vly_error *error)
 {
     struct stat info;
-    if (output == NULL || strcmp(output, "-") == 0 ||
-        stat(output, &info) != 0 || !S_ISREG(info.st_mode))
+    static const char what[] = "a file that the genome reads";
+    const char *input = NULL;
+    if (output == NULL || strcmp(output, "-") == 0)
         return VLY_OK;
-    const char *input = vly_genome_find_input(genome, &info);
-    return input == NULL
-               ? VLY_OK
-               : refuse(output, input, "a file that the genome reads", error);
+    if (stat(output, &info) == 0 && S_ISREG(info.st_mode))
+        input = vly_genome_find_input(genome, &info);
+    if (input != NULL)
+        return refuse(output, input, what, error);
+    if (stat_beside(output, &info))
+        input = vly_genome_find_input(genome, &info);
+    return input == NULL ? VLY_OK : refuse_beside(output, input, what, error);
 }
 
 static bool is_picture(const char *name)

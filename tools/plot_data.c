@@ -17,6 +17,7 @@
 #include "genome/foreign_names.h"
 #include "genome/genome.h"
 #include "json_reader.h"
+#include "plot_figure.h"
 #include "plot_rows.h"
 #include "record/stream.h"
 #include "setup.h"
@@ -252,13 +253,6 @@ bool plot_fits(uint64_t count, uint64_t size)
 
 /* ---- recordings --------------------------------------------------------- */
 
-static bool ends_in(const char *text, const char *end)
-{
-    const size_t n = strlen(text);
-    const size_t m = strlen(end);
-    return n > m && strcmp(text + n - m, end) == 0;
-}
-
 plot_file_kind plot_file_kind_of(const char *path)
 {
     static const char hdf5[] = "\211HDF\r\n\032\n";
@@ -274,8 +268,8 @@ plot_file_kind plot_file_kind_of(const char *path)
     if (n == sizeof start && memcmp(start, hdf5, n) == 0)
         return PLOT_FILE_HDF5;
     /* HDF5 may begin later in a file, and looks for it there */
-    if (ends_in(path, ".h5") || ends_in(path, ".hdf5") ||
-        ends_in(path, ".sonata"))
+    if (plot_ends_in(path, ".h5") || plot_ends_in(path, ".hdf5") ||
+        plot_ends_in(path, ".sonata"))
         return PLOT_FILE_HDF5;
     return PLOT_FILE_CSV;
 }
@@ -286,7 +280,7 @@ static vly_status read_spikes(plot_data *data, plot_rows *rows,
     const plot_file_kind kind = plot_file_kind_of(path);
     if (kind == PLOT_FILE_STREAM)
         return plot_rows_stream(data, rows, path, error);
-    if (kind == PLOT_FILE_CSV && ends_in(path, ".toml"))
+    if (kind == PLOT_FILE_CSV && plot_ends_in(path, ".toml"))
         return vly_fail(error, VLY_E_INVALID,
                         "%s is a genome, wanted what a run left: volley run %s "
                         "-o FOLDER, then the FOLDER (of a genome there is the "

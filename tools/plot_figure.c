@@ -80,7 +80,7 @@ static cairo_status_t put_bytes(void *context, const unsigned char *bytes,
                                              : CAIRO_STATUS_WRITE_ERROR;
 }
 
-static bool ends_in(const char *text, const char *end)
+bool plot_ends_in(const char *text, const char *end)
 {
     const size_t n = strlen(text);
     const size_t m = strlen(end);
@@ -91,7 +91,7 @@ vly_status plot_page_check(const plot_page *page, vly_error *error)
 {
     const double width = page->width * page->dpi / 72;
     const double height = page->height * page->dpi / 72;
-    if (!ends_in(page->path, ".svg") && !ends_in(page->path, ".png"))
+    if (!plot_ends_in(page->path, ".svg") && !plot_ends_in(page->path, ".png"))
         return vly_fail(error, VLY_E_INVALID,
                         "%s: a picture ends in .png or .svg", page->path);
     if (width > side_max || height > side_max || width * height > pixels_max)
@@ -109,7 +109,7 @@ vly_status plot_figure_init(plot_figure *figure, const plot_page *page,
     *figure = (plot_figure){.width = page->width,
                             .height = page->height,
                             .dpi = page->dpi,
-                            .svg = ends_in(page->path, ".svg"),
+                            .svg = plot_ends_in(page->path, ".svg"),
                             .path = page->path,
                             .put = put,
                             .to = to};

@@ -39,6 +39,9 @@ typedef struct plot_figure {
     void *to;
 } plot_figure;
 
+/* Text ends so, after something else: a file's name in ".svg". */
+bool plot_ends_in(const char *text, const char *end);
+
 /* A picture's file. The format is the path's ending, .png or .svg. */
 typedef struct plot_page {
     const char *path; /* stays */

@@ -34,6 +34,11 @@ typedef struct plot_traces {
  * this build; E_NOMEM */
 vly_status plot_traces_init(plot_traces *traces, const tool_args *args,
                             const char *path, vly_error *error);
+/* The file of samples of a run's folder: it lies beside the recorded spikes, or
+ * is the stream that has both. *path is the caller's.
+ * Errors  E_IO; E_INVALID none, or several and no --field; E_NOMEM */
+vly_status plot_find_samples(const tool_args *args, const char *folder,
+                             char **path, vly_error *error);
 void plot_traces_deinit(plot_traces *traces);
 /* The unit that the model of the first trace's area gives the field, if it is
  * there. Errors  those of reading a genome; E_NOMEM */

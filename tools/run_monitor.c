@@ -51,24 +51,6 @@ bool run_monitor_wanted(void)
 
 /* ---- the model ----------------------------------------------------------- */
 
-/* The model that ships: beside an installed command, or in the source tree. */
-static vly_status find_shipped(char *path, size_t capacity, vly_error *error)
-{
-    static const char share[] = "/share/volley/monitor/telemetry.safetensors";
-    if (tool_prefix(path, capacity - sizeof share)) {
-        strcat(path, share);
-        if (access(path, R_OK) == 0)
-            return VLY_OK;
-    }
-    snprintf(path, capacity, "%s", VLY_TOOL_SOURCE_MODEL);
-    if (access(path, R_OK) == 0)
-        return VLY_OK;
-    return vly_fail(error, VLY_E_IO,
-                    "the model that ships is neither beside the command nor "
-                    "%s",
-                    path);
-}
-
 static vly_status load(run_job *job, run_monitor *made, vly_error *error)
 {
     const run_monitor_plan *plan = &job->plan.monitor;
@@ -77,7 +59,7 @@ static vly_status load(run_job *job, run_monitor *made, vly_error *error)
     if (plan->model)
         snprintf(made->model, sizeof made->model, "%s", plan->model);
     else
-        VLY_TRY(find_shipped(made->model, sizeof made->model, error));
+        VLY_TRY(run_monitor_shipped(made->model, sizeof made->model, error));
     status = vly_watcher_rwkv_open(job->registry, made->model, plan->device,
                                    &made->rwkv, &why);
     /* what is wrong with the model begins with its file */

@@ -79,6 +79,9 @@ vly_status run_monitor_read(const tool_args *args, run_monitor_plan *plan,
 /* Errors  E_INVALID actions that this run cannot do; control: --control */
 vly_status run_monitor_actions(const run_monitor_plan *plan, bool checkpoints,
                                const char *control, vly_error *error);
+/* The model that ships: beside an installed command, or in the source tree.
+ * Errors  E_IO it is in neither place */
+vly_status run_monitor_shipped(char *path, size_t capacity, vly_error *error);
 /* Loads the model, before anything is built. A model that was not asked for by
  * name and cannot be had is told, and the run goes on without.
  * Errors  those of the model; E_INVALID actions that cannot be done */

@@ -3,9 +3,12 @@
  */
 #include "run_monitor.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "setup.h"
 
 static vly_status read_action(const char *text, run_monitor_plan *plan,
                               vly_error *error)
@@ -84,4 +87,21 @@ vly_status run_monitor_actions(const run_monitor_plan *plan, bool checkpoints,
                         "--on-anomaly pause with --control off: nobody could "
                         "resume the run");
     return VLY_OK;
+}
+
+vly_status run_monitor_shipped(char *path, size_t capacity, vly_error *error)
+{
+    static const char share[] = "/share/volley/monitor/telemetry.safetensors";
+    if (tool_prefix(path, capacity - sizeof share)) {
+        strcat(path, share);
+        if (access(path, R_OK) == 0)
+            return VLY_OK;
+    }
+    snprintf(path, capacity, "%s", VLY_TOOL_SOURCE_MODEL);
+    if (access(path, R_OK) == 0)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_IO,
+                    "the model that ships is neither beside the command nor "
+                    "%s",
+                    path);
 }

@@ -174,6 +174,13 @@ static vly_status check_free(const char *path, vly_error *error)
     return VLY_OK;
 }
 
+static bool is_temporary(const char *path)
+{
+    const size_t n = strlen(path);
+    const size_t n_end = strlen(VLY_TEMPORARY_SUFFIX);
+    return n > n_end && strcmp(path + n - n_end, VLY_TEMPORARY_SUFFIX) == 0;
+}
+
 /* Of one output; those before it are good. */
 static vly_status check_given(const run_job *job, output *outputs, int i,
                               vly_error *error)
@@ -184,6 +191,12 @@ static vly_status check_given(const run_job *job, output *outputs, int i,
         return vly_fail(error, VLY_E_INVALID,
                         "the name of an output is empty, wanted that of a "
                         "file");
+    if (is_temporary(path))
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s ends in " VLY_TEMPORARY_SUFFIX
+                        ", as files do that are not written to their end, "
+                        "wanted another name",
+                        path);
     VLY_TRY(check_reads(job, path, error));
     /* of a checkpoint its own check says more */
     if (path != job->plan.checkpoint.path && is_folder(path))

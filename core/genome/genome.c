@@ -198,9 +198,10 @@ vly_status vly_genome_parse(const char *text, size_t n_bytes, const char *name,
         return vly_fail(error, VLY_E_INVALID,
                         "%s: text is NULL, wanted %zu bytes", name, n_bytes);
     if (n_bytes > VLY_GENOME_BYTES_MAX)
-        return vly_fail(error, VLY_E_PARSE,
-                        "%s: %zu bytes, wanted at most %u (64 MiB)", name,
-                        n_bytes, VLY_GENOME_BYTES_MAX);
+        return vly_fail(
+            error, VLY_E_PARSE,
+            "%s: more than %u bytes (64 MiB), wanted at most so many", name,
+            VLY_GENOME_BYTES_MAX);
     reader.genome = vly_calloc(1, sizeof(vly_genome));
     if (!reader.genome)
         return vly_fail_nomem(error, sizeof(vly_genome), "a genome");

@@ -152,3 +152,15 @@ vly_status vly_backend_supports(const vly_backend *table,
                             desc->projections[p].map);
     return table->supports(desc, why);
 }
+
+bool vly_word_in(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    const char *at = list;
+    while (n != 0 && at != NULL && (at = strstr(at, word)) != NULL) {
+        if ((at == list || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
+            return true;
+        at += n;
+    }
+    return false;
+}

@@ -33,4 +33,7 @@ vly_status vly_plugin_check(const void *entry, vly_plugin *plugin,
 vly_status vly_backend_check(const void *table, vly_backend *backend,
                              vly_error *error);
 
+/* Is word among those of list, which spaces separate? list may be NULL. */
+bool vly_word_in(const char *list, const char *word);
+
 #endif

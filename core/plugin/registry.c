@@ -9,7 +9,7 @@
  * Started late, because that is where drivers are opened: the instance of
  * Vulkan costs 40 ms, which a run on the processors would pay for nothing.
  */
-#include "plugin/registry.h"
+#include "plugin/registry_parts.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -26,8 +26,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/random.h"
-#include "base/suggest.h"
 #include "plugin/loader.h"
 #include "plugin/plugin_check.h"
 #include "plugin/plugin_search.h"
@@ -41,35 +39,10 @@ static const char *const known_interfaces[] = {
 };
 #define N_KNOWN (sizeof(known_interfaces) / sizeof(known_interfaces[0]))
 
-typedef struct registry_entry {
-    vly_error failure; /* status VLY_OK: usable */
-    char *path;
-    const void *symbol; /* vly_plugin_entry; NULL if it could not be loaded */
-    vly_plugin plugin;
-    vly_backend backend; /* struct_size 0: it offers none */
-    char id[32];
-    char interfaces[160];
-    vly_hash hash;
-    dev_t device; /* with inode: is it the same file? */
-    ino_t inode;
-    int has_inode;
-    int tried; /* to start it; nothing changes any more */
-    int started;
-} registry_entry;
-
-struct vly_registry {
-    registry_entry **entries;
-    uint32_t count;
-    uint32_t capacity;
-    vly_registry_wrap_fn wrap; /* NULL: tables are given as they are */
-    void *wrap_arg;
-};
-
 /* ---- one plugin ------------------------------------------------------- */
 
-/* The plugin with this id, even one that cannot be used. A second one with it
- * was refused and has none. */
-static registry_entry *listed_find(const vly_registry *registry, const char *id)
+registry_entry *vly_registry_listed(const vly_registry *registry,
+                                    const char *id)
 {
     for (uint32_t i = 0; i < registry->count; i++)
         if (strcmp(registry->entries[i]->id, id) == 0)
@@ -82,7 +55,7 @@ static registry_entry *listed_find(const vly_registry *registry, const char *id)
 static vly_status duplicate_check(const vly_registry *registry, const char *id,
                                   vly_error *error)
 {
-    const registry_entry *first = listed_find(registry, id);
+    const registry_entry *first = vly_registry_listed(registry, id);
     if (!first)
         return VLY_OK;
     return vly_fail(error, VLY_E_ABI, "the id %s is taken by %s", id,
@@ -142,8 +115,7 @@ static void entry_load(const vly_registry *registry, registry_entry *entry)
     entry_log(entry);
 }
 
-/* true: it can be used. Nets of two threads may share a registry. */
-static bool entry_start(registry_entry *entry)
+bool vly_registry_start(registry_entry *entry)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
@@ -316,7 +288,7 @@ vly_status vly_registry_add(vly_registry *registry, const char *path,
     if (path[0] != '/' && realpath(path, absolute))
         path = absolute;
     vly_status status = file_add(registry, path, &listed, error);
-    if (status == VLY_OK && !entry_start(listed))
+    if (status == VLY_OK && !vly_registry_start(listed))
         status = vly_fail(error, listed->failure.status, "%s: %s", path,
                           listed->failure.message);
     return status;
@@ -331,7 +303,8 @@ vly_status vly_registry_info(const vly_registry *registry, uint32_t index,
                              vly_plugin_info *info)
 {
     if (registry && index < registry->count)
-        entry_start(registry->entries[index]); /* usable? shows only then */
+        vly_registry_start(
+            registry->entries[index]); /* usable? shows only then */
     return vly_registry_file(registry, index, info);
 }
 
@@ -358,202 +331,5 @@ vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
     /* the caller may be older or newer than this library */
     memcpy(info, &full,
            info->struct_size < sizeof(full) ? info->struct_size : sizeof(full));
-    return VLY_OK;
-}
-
-/* ---- asking for an interface ------------------------------------------ */
-
-/* Is word among those of list, which spaces separate? */
-static bool has_word(const char *list, const char *word)
-{
-    const size_t n = strlen(word);
-    const char *at = list;
-    while (n != 0 && at != NULL && (at = strstr(at, word)) != NULL) {
-        if ((at == list || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
-            return true;
-        at += n;
-    }
-    return false;
-}
-
-static bool offers(const registry_entry *entry, const char *interface_id)
-{
-    return has_word(entry->interfaces, interface_id);
-}
-
-/* "cpu, template": those with the interface, NULL: any; "none" */
-static void usable_list(const vly_registry *registry, const char *interface_id,
-                        char *text, size_t bytes)
-{
-    size_t used = 0;
-    snprintf(text, bytes, "none");
-    for (uint32_t i = 0; i < registry->count && used + 40 < bytes; i++)
-        if (entry_start(registry->entries[i]) &&
-            (!interface_id || offers(registry->entries[i], interface_id)))
-            used +=
-                (size_t)snprintf(text + used, bytes - used, "%s%s",
-                                 used ? ", " : "", registry->entries[i]->id);
-}
-
-/* status: VLY_E_UNSUPPORTED whatever the reason, as who asks can take another
- * plugin; but VLY_E_NOMEM where memory ran out. The list starts every plugin,
- * drivers too: not for an error that is not wanted. */
-static vly_status not_available(const vly_registry *registry, const char *id,
-                                const char *interface_id, vly_status status,
-                                const char *why, vly_error *error)
-{
-    char usable[256];
-    if (error == NULL)
-        return status;
-    usable_list(registry, interface_id, usable, sizeof(usable));
-    return vly_fail(error, status, "plugin %s: %.700s (usable: %s)", id, why,
-                    usable);
-}
-
-/* The plugins that have id among their aliases, or what was nearly typed. */
-static const char *near_id(const vly_registry *registry, const char *id,
-                           char *text, uint32_t bytes)
-{
-    vly_suggest near = {0};
-    size_t used = 0;
-    for (uint32_t i = 0; i < registry->count; i++) {
-        const registry_entry *entry = registry->entries[i];
-        if (entry->id[0] != '\0' && has_word(entry->plugin.aliases, id) &&
-            used + 80 < bytes)
-            used +=
-                (size_t)snprintf(text + used, bytes - used, "%s%s",
-                                 used ? " or " : ", did you mean ", entry->id);
-    }
-    if (used != 0) {
-        snprintf(text + used, bytes - used, "?");
-        return text;
-    }
-    for (uint32_t i = 0; i < registry->count; i++)
-        vly_suggest_offer(&near, id, registry->entries[i]->id);
-    return vly_suggest_text(&near, text, bytes);
-}
-
-/* interface_id: what is wanted of it, for the message. */
-static vly_status entry_get(const vly_registry *registry, const char *id,
-                            const char *interface_id,
-                            const registry_entry **entry, vly_error *error)
-{
-    if (!registry || !id)
-        return vly_fail(error, VLY_E_INVALID, "plugin: no registry or no id");
-    registry_entry *found = *id ? listed_find(registry, id) : NULL;
-    if (found && entry_start(found)) {
-        *entry = found;
-        return VLY_OK;
-    }
-    char why[320];
-    char near[200];
-    snprintf(why, sizeof(why), "there is none with this id%s",
-             near_id(registry, id, near, sizeof(near)));
-    bool no_memory = found && found->failure.status == VLY_E_NOMEM;
-    return not_available(registry, id, interface_id,
-                         no_memory ? VLY_E_NOMEM : VLY_E_UNSUPPORTED,
-                         found ? found->failure.message : why, error);
-}
-
-static vly_status no_interface(const vly_registry *registry,
-                               const registry_entry *entry,
-                               const char *interface_id, vly_error *error)
-{
-    char why[256];
-    snprintf(why, sizeof(why), "does not offer %.60s, only %s", interface_id,
-             entry->interfaces);
-    return not_available(registry, entry->id, interface_id, VLY_E_UNSUPPORTED,
-                         why, error);
-}
-
-vly_status vly_registry_backend(const vly_registry *registry, const char *id,
-                                const vly_backend **backend, vly_error *error)
-{
-    const registry_entry *entry = NULL;
-    vly_status status =
-        entry_get(registry, id, VLY_BACKEND_INTERFACE, &entry, error);
-    if (status != VLY_OK)
-        return status;
-    if (entry->backend.struct_size == 0)
-        return no_interface(registry, entry, VLY_BACKEND_INTERFACE, error);
-    const vly_backend *table = &entry->backend;
-    if (registry->wrap)
-        status = registry->wrap(registry->wrap_arg, entry->id, &entry->backend,
-                                &table, error);
-    if (status == VLY_OK)
-        *backend = table;
-    return status;
-}
-
-vly_status vly_registry_device(const vly_registry *registry,
-                               const vly_backend_spec *spec, uint32_t n_threads,
-                               const vly_backend **backend,
-                               vly_device_spec *device, vly_error *error)
-{
-    const vly_backend *table = NULL;
-    vly_status status = VLY_OK;
-    VLY_TRY(vly_registry_backend(registry, spec->id, &table, error));
-    VLY_TRY(vly_backend_spec_device(spec,
-                                    (table->flags & VLY_BACKEND_HOST) != 0,
-                                    n_threads, device, error));
-    *backend = table;
-out:
-    return status;
-}
-
-/* Is b tried before a? They are numbers in the list, of a rank that is not 0.
- */
-static bool is_before(const vly_registry *registry, uint32_t b, uint32_t a)
-{
-    const uint32_t rank_a = registry->entries[a]->plugin.auto_rank;
-    const uint32_t rank_b = registry->entries[b]->plugin.auto_rank;
-    return rank_b > rank_a || (rank_b == rank_a && b < a);
-}
-
-const char *vly_registry_auto(const vly_registry *registry, uint32_t n)
-{
-    for (uint32_t i = 0; i < registry->count; i++) {
-        const registry_entry *entry = registry->entries[i];
-        uint32_t before = 0;
-        if (entry->id[0] == '\0' || entry->plugin.auto_rank == 0)
-            continue;
-        for (uint32_t k = 0; k < registry->count; k++)
-            before += registry->entries[k]->id[0] != '\0' &&
-                      is_before(registry, k, i);
-        if (before == n)
-            return entry->id;
-    }
-    return NULL;
-}
-
-void vly_registry_wrap(vly_registry *registry, vly_registry_wrap_fn wrap,
-                       void *arg)
-{
-    registry->wrap = wrap;
-    registry->wrap_arg = arg;
-}
-
-vly_status vly_registry_interface(const vly_registry *registry, const char *id,
-                                  const char *interface_id,
-                                  const void **interface_table,
-                                  vly_error *error)
-{
-    const registry_entry *entry = NULL;
-    vly_status status = entry_get(registry, id, interface_id, &entry, error);
-    if (status != VLY_OK)
-        return status;
-    if (!interface_id)
-        return vly_fail(error, VLY_E_INVALID, "plugin: no interface named");
-    if (strcmp(interface_id, VLY_BACKEND_INTERFACE) == 0) {
-        const vly_backend *backend = NULL;
-        status = vly_registry_backend(registry, id, &backend, error);
-        if (status == VLY_OK)
-            *interface_table = backend;
-        return status;
-    }
-    const void *table = entry->plugin.get_interface(interface_id);
-    if (!table)
-        return no_interface(registry, entry, interface_id, error);
-    *interface_table = table;
     return VLY_OK;
 }

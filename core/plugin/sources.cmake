@@ -19,4 +19,5 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/probe_net.c
     ${CMAKE_CURRENT_LIST_DIR}/probe_table.c
     ${CMAKE_CURRENT_LIST_DIR}/registry.c
+    ${CMAKE_CURRENT_LIST_DIR}/registry_find.c
     ${CMAKE_CURRENT_LIST_DIR}/telemetry_source.c)

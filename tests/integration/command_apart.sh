@@ -211,4 +211,25 @@ for name in sweep.json results.csv; do
         --seeds 1:2 -o swept --quiet
     rm swept/$name
 done
+
+# ---- names of files that are not written to their end ----
+cp small.toml in.volley.tmp
+ln small.toml hard.volley.tmp
+ln -s small.toml link.volley.tmp
+tree >tree.before
+still 2 "in.volley.tmp, the genome, is where in is written meanwhile" \
+    run in.volley.tmp --quiet --json in
+still 2 "in.volley.tmp, the genome, is where in is written meanwhile" \
+    run in.volley.tmp --quiet -o new --checkpoint in
+still 2 "small.toml, the genome, is where hard is written meanwhile" \
+    run small.toml --quiet --digest-log new.log --json hard
+still 2 "json.volley.tmp ends in .volley.tmp" \
+    run small.toml --quiet --json json --record json.volley.tmp
+still 2 "ck.volley.tmp ends in .volley.tmp" \
+    run small.toml --quiet --checkpoint ck --digest-log ck.volley.tmp
+# a link that somebody put there stays, and so does what it names
+expect 0 run small.toml --quiet --json link
+rm link
+unchanged "run --json with a link beside it"
+
 done_checks

@@ -50,6 +50,10 @@ for words in "inspect pipe" "inspect --repair pipe" \
     # shellcheck disable=SC2086
     refused 2 "pipe: " $words
 done
+# a file of holes
+truncate -s 1G holes
+refused 2 "holes: more than 67108864 bytes" check holes
+rm holes
 for file in /dev/zero pipe; do
     printf 'format = 1\n[use.a]\nfile = "%s"\n' $file >use.toml
     refused 2 "use.toml:3:8: $file: a " check use.toml

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the two files of the registry share: registry.c has the list,
+ * registry_find.c what is asked of it.
+ */
+#ifndef VOLLEY_PLUGIN_REGISTRY_PARTS_H
+#define VOLLEY_PLUGIN_REGISTRY_PARTS_H
+
+#include <sys/types.h>
+
+#include "base/random.h"
+#include "plugin/registry.h"
+
+typedef struct registry_entry {
+    vly_error failure; /* status VLY_OK: usable */
+    char *path;
+    const void *symbol; /* vly_plugin_entry; NULL if it could not be loaded */
+    vly_plugin plugin;
+    vly_backend backend; /* struct_size 0: it offers none */
+    char id[32];
+    char interfaces[160];
+    vly_hash hash;
+    dev_t device; /* with inode: is it the same file? */
+    ino_t inode;
+    int has_inode;
+    int tried; /* to start it; nothing changes any more */
+    int started;
+} registry_entry;
+
+struct vly_registry {
+    registry_entry **entries;
+    uint32_t count;
+    uint32_t capacity;
+    vly_registry_wrap_fn wrap; /* NULL: tables are given as they are */
+    void *wrap_arg;
+};
+
+/* The plugin with this id, even one that cannot be used. A second one with it
+ * was refused and has none. */
+registry_entry *vly_registry_listed(const vly_registry *registry,
+                                    const char *id);
+
+/* true: it can be used. Nets of two threads may share a registry. */
+bool vly_registry_start(registry_entry *entry);
+
+#endif
