@@ -94,7 +94,7 @@ static vly_status plan_init(vly_maker *maker, uint32_t area, uint32_t port,
     if (!plan->used)
         plan->q = VLY_Q_EMPTY;
     if (plan->q == VLY_Q_MAX)
-        snprintf(plan->cause, sizeof(plan->cause), "24 is the largest");
+        snprintf(plan->cause, sizeof(plan->cause), "the largest q, 24");
     return VLY_OK;
 }
 
