@@ -90,8 +90,9 @@ static bool fail(writing *w)
     return false;
 }
 
-/* The first failure of a call, before another function of HDF5 clears its stack:
- * a full disk would be taken for one of memory otherwise. Returns good. */
+/* The first failure of a call, before another function of HDF5 clears its
+ * stack: a full disk would be taken for one of memory otherwise. Returns good.
+ */
 static bool keep(writing *w, bool good)
 {
     if (!good && w->answer.status == VLY_OK)
