@@ -171,7 +171,7 @@ expect 0 plot raster longer -o silent.png
     done
 } >many.csv
 expect 0 plot rate many.csv --bin 1 -o many.svg
-# (lengths are parted by commas, from cairo 1.17 on by spaces)
+# (older versions of cairo put commas between lengths, newer ones spaces)
 holds grep -q 'stroke-dasharray[:=]"*4[, ]2' many.svg
 holds grep -q 'stroke-dasharray[:=]"*1.5[, ]1.5' many.svg
 holds grep -q 'stroke-dasharray[:=]"*6[, ]2[, ]1.5[, ]2' many.svg
