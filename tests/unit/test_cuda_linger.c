@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { PLAYED = 5000, MOST_SPIKES = 1 << 16, READ = 40 };
+enum { PLAYED = 2000, MOST_SPIKES = 1 << 16, READ = 40 };
 
 static uint64_t n_steps = PLAYED;
 
