@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What every backend does in the same way on the host: messages, memory, the
- * models' tables, and the checks of what a host passes. Compiled into each
- * plugin with hidden symbols, so it is no ABI between them.
+ * Host code that all backends share: messages, memory, the models' tables, and
+ * checks of the arguments of the host. Compiled into each plugin with hidden
+ * symbols, so it is not an ABI between plugins.
  */
 #ifndef VOLLEY_BACKEND_COMMON_H
 #define VOLLEY_BACKEND_COMMON_H
@@ -58,8 +58,8 @@ uint64_t vly_common_model_hash(const vly_common_model *model);
 
 /* ---- common_supports.c ------------------------------------------------- */
 
-/* Whether the models are known with the same tables, and the description is
- * one: what a backend that has every model asks of a net. */
+/* Whether the net can run on a backend that has every model: the models are
+ * known, their tables are the same, and the description is consistent. */
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error);
 /* element of an array whose stride the host gives */
 const vly_area_desc *vly_common_area_desc(const vly_net_desc *desc, uint32_t i);
@@ -72,8 +72,8 @@ uint32_t vly_common_shift(const vly_net_desc *desc,
                           const vly_projection_desc *projection);
 /* 1 if any projection has one that is not 0 */
 int vly_common_has_shifts(const vly_net_desc *desc);
-/* Different shifts, that of 0 counted always; number i of them is i * *step,
- * which is 0 where there is one. */
+/* The number of different shifts; shift 0 always counts. Shift number i is i *
+ * *step; *step is 0 if there is only one shift. */
 uint32_t vly_common_shift_sets(const vly_net_desc *desc, uint32_t *step);
 /* area that holds the neuron */
 uint32_t vly_common_area_of(const vly_net_desc *desc, uint32_t neuron);
@@ -85,7 +85,7 @@ vly_status vly_common_check_stimulus_write(const vly_net_desc *desc,
 
 /* ---- common_options.c -------------------------------------------------- */
 
-/* One that may stand behind a device: NAME=NUMBER or NAME=WORD. */
+/* An option that may follow a device: NAME=NUMBER or NAME=WORD. */
 typedef struct vly_common_option {
     const char *name;
     uint32_t *value;          /* the number, or which word; untouched if none */
@@ -95,8 +95,8 @@ typedef struct vly_common_option {
 } vly_common_option;
 
 int vly_common_is_power(uint32_t n); /* of two, or 0 */
-/* Reads "a=1,b=word"; NULL and "" are none. Returns NULL, or the first that is
- * not to be had, and its length. */
+/* Reads "a=1,b=word"; NULL and "" hold no option. Returns NULL, or the first
+ * option that is unknown or has a bad value, and its length. */
 const char *vly_common_read_options(const char *text,
                                     const vly_common_option *options,
                                     size_t n_options, size_t *length);
@@ -115,13 +115,14 @@ typedef struct vly_common_delays {
     uint32_t most; /* further delay */
 } vly_common_delays;
 
-/* Every base delay once, as maps have them; how many. delays [n_projections] */
+/* Lists every base delay once, in the order of the projections; returns their
+ * number. delays [n_projections] */
 uint32_t vly_common_base_delays(const vly_net_desc *desc,
                                 vly_common_delays *delays);
 /* words of a column: 1 if it is uniform */
 uint32_t vly_common_coef_words(const vly_area_desc *area, uint32_t coef);
-/* All columns, area by area, one behind the other, into words, if it is not
- * NULL; how many words. */
+/* Writes all columns, area by area, without gaps into words, if it is not NULL;
+ * returns the number of words. */
 uint64_t vly_common_coefs(const vly_net_desc *desc, uint32_t *words);
 /* A place for every stimulus, those of an area together.
  * slot  [n_stimuli]    those of no neuron last
@@ -132,13 +133,13 @@ void vly_common_sort_stimuli(const vly_net_desc *desc, uint32_t *slot,
 
 /* ---- common_input.c ---------------------------------------------------- */
 
-/* The area of a neuron; last: that of the one before, or NULL, since inputs of
- * one area follow each other, mostly. */
+/* The area of a neuron. last: the area of the previous input, or NULL; most
+ * inputs of one area follow each other. */
 const vly_area_desc *vly_common_input_area(const vly_net_desc *desc,
                                            const vly_area_desc *last,
                                            uint32_t neuron);
-/* How many inputs of a run are of bursts [burst, burst + n_bursts); *from is
- * moved to the first of them. */
+/* The number of inputs of a run that belong to bursts [burst, burst +
+ * n_bursts); *from is moved to the first of them. */
 uint64_t vly_common_inputs_find(const vly_run *run, uint64_t burst,
                                 uint32_t n_bursts, uint64_t *from);
 vly_status vly_common_inputs_check(uint64_t n, vly_error *error);
@@ -162,8 +163,8 @@ uint32_t vly_common_fired_bursts(const vly_net_desc *desc, uint64_t burst);
 vly_status vly_common_snapshot_check(const vly_net_desc *desc,
                                      const vly_snapshot *snapshot,
                                      vly_error *error);
-/* Whether the caller's snapshot, if it has memory, is for what now has these
- * counts; then they are set. E_INVALID: the snapshot is as before. */
+/* Checks that the caller's snapshot, if it has memory, is large enough for
+ * these counts, and sets the counts. E_INVALID: the snapshot is unchanged. */
 vly_status vly_common_snapshot_counts(const vly_net_desc *desc, uint64_t burst,
                                       uint64_t n_fired, vly_snapshot *snapshot,
                                       vly_error *error);
@@ -176,8 +177,8 @@ vly_status vly_common_check_info(const vly_net_info *info, vly_error *error);
 
 /* ---- common_snapshot.c ------------------------------------------------- */
 
-/* What a backend reads from its device. counts, of n_bursts bursts from burst
- * on: [n_bursts]; spikes of them, which are n_spikes, in order. */
+/* Functions with which a backend reads from its device. counts: [n_bursts],
+ * from `burst` on; spikes: the n_spikes spikes of these bursts, in order. */
 typedef struct vly_common_reader {
     vly_status (*counts)(vly_backend_net *net, uint64_t burst,
                          uint32_t n_bursts, uint32_t *counts, vly_error *error);
@@ -203,7 +204,7 @@ vly_status vly_common_check_run(const vly_net_desc *desc, int32_t failed,
 void vly_common_run_begin(vly_run *run);
 /* area_spikes of the run; NULL: not wanted */
 uint64_t *vly_common_run_areas(const vly_run *run);
-/* 1 unless it records and has not room for a burst in which all fire */
+/* 0 if it records and has no room for a burst in which all neurons fire */
 int vly_common_run_has_room(const vly_net_desc *desc, const vly_run *run);
 /* 1 if the host wants the run to end */
 int vly_common_run_stopped(const vly_run *run);

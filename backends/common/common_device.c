@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory of a device: the backend's allocator behind the host's policy.
+ * Memory of a device: the backend's allocator, called through the host's
+ * policy.
  */
 #include "common_device.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What is used of the policy must be there. */
+/* The functions of the policy that are used here must exist. */
 static const vly_device_memory *policy_of(const vly_host *host)
 {
     const vly_device_memory *policy = host->device_memory;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory of a device: the backend's allocator behind the host's policy (quota,
- * reuse, eviction), or alone where the host is older than ABI 1.3 and has none.
+ * Memory of a device: the backend's allocator, called through the host's policy
+ * (quota, reuse, eviction), or directly if the host is older than ABI 1.3 and
+ * has no policy.
  */
 #ifndef VOLLEY_COMMON_DEVICE_H
 #define VOLLEY_COMMON_DEVICE_H
@@ -21,7 +22,7 @@ vly_status vly_common_device_open(vly_common_device *device,
                                   const vly_device_allocator *raw,
                                   uint32_t index, vly_error *error);
 void vly_common_device_close(vly_common_device *device);
-/* Not cleared, and maybe what another net had.
+/* Not cleared; may hold old data of another net.
  * Errors  E_NOMEM with bytes requested and available; the allocator's */
 vly_status vly_common_device_take(vly_common_device *device, uint32_t kind,
                                   uint64_t bytes, void **memory,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What writer and reader of a checkpoint must agree on: names and sizes of
- * parts, how a section is cut into frames, checksums.
+ * Definitions shared by the writer and the reader of a checkpoint: names and
+ * sizes of parts, how a section is cut into frames, checksums.
  */
 #include "checkpoint/checkpoint_format.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The cases of volley.attention/1: each is small, and there for something that
- * an implementation may get wrong. Add to it: a line, and what it is for.
+ * The cases of volley.attention/1: each is small and tests something that an
+ * implementation may get wrong. To add one, add a line and a comment with its
+ * purpose.
  */
 #include "conformance/conformance_attention.h"
 

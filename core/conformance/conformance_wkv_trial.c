@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One case of volley.wkv/1 on a device: its plan, its tensors with sentinels,
- * and what is compared after a run.
+ * and the comparison after a run.
  */
 #include "conformance/conformance_wkv_trial.h"
 
