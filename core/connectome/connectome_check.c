@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A mapped file looked through: checksums, gaps, and every index in its
- * arrays, so that a backend that trusts a connectome cannot be led astray.
+ * Checks a mapped file: checksums, gaps, and every index in its arrays, so that
+ * a backend can trust a connectome.
  */
 #include "connectome/connectome_file.h"
 
