@@ -212,8 +212,8 @@ void vly_vulkan_row(const vly_net_desc *desc,
 
 /* ---- vulkan_slices.c --------------------------------------------------- */
 
-/* Decides whether the net runs in slices, and chooses the slices. Errors
- * E_UNSUPPORTED an option does not fit this net */
+/* Decides whether the net runs in slices, and chooses the slices.
+ * Errors  E_UNSUPPORTED an option does not fit this net */
 vly_status vly_vulkan_plan_choose(vly_backend_net *net,
                                   const vly_vulkan_choice *wanted,
                                   vly_error *error);

@@ -26,7 +26,8 @@ typedef enum vly_readable {
     VLY_READ_STREAM /* or a pipe, a socket, a terminal: read once, in order */
 } vly_readable;
 
-/* Opens for reading. Errors  E_IO  it cannot be opened, or is a folder;
+/* Opens for reading.
+ * Errors  E_IO  it cannot be opened, or is a folder;
  * E_INVALID  it is a device, or a pipe where a file is wanted. Messages begin
  * with `path`. */
 vly_status vly_reading_open(const char *path, vly_readable what, FILE **file,

@@ -44,8 +44,8 @@ void vly_temporary_drop(vly_temporary *temporary);
 /* Removes what a killed process left beside target. [any-thread] */
 void vly_temporary_clean(const char *target);
 /* Removes all open temporary files, before the process ends at once; later
- * operations on them fail. Thread  [any-thread], also from a handler of a
- * signal */
+ * operations on them fail.
+ * Thread  [any-thread], also from a handler of a signal */
 void vly_temporary_remove_all(void);
 
 /* Locks an open file for this process alone. A process that only checks for a
@@ -60,8 +60,8 @@ bool vly_file_is_at(int file, const char *path);
 bool vly_file_is_locked(const char *path);
 /* Syncs the folder of a file: only then its name is safe on the disk, also if
  * another file is removed after it. If the file system does not support this or
- * the folder may not be read, no byte of the file is lost. [any-thread] Errors
- * E_IO, E_NOMEM
+ * the folder may not be read, no byte of the file is lost. [any-thread]
+ * Errors  E_IO, E_NOMEM
  */
 vly_status vly_folder_sync(const char *path, vly_error *error);
 

@@ -28,7 +28,8 @@ vly_status vly_thread_gang(uint32_t n_tasks,
 
 /* Starts a thread that blocks the signals that ask the process to stop: the
  * thread that runs a net handles those. what: its purpose, for messages. Counts
- * as an allocation for tests of failure. Errors  E_NOMEM */
+ * as an allocation for tests of failure.
+ * Errors  E_NOMEM */
 vly_status vly_thread_start(pthread_t *thread, void *(*entry)(void *),
                             void *arg, const char *what, vly_error *error);
 

@@ -112,20 +112,21 @@ vly_status vly_checkpoint_save(const vly_checkpoint *checkpoint,
 /* Reads and checks all of a file, of version 1 or 2. about may be NULL.
  * Errors   VLY_E_IO    cannot be read
  *          VLY_E_PARSE no checkpoint; older or newer version; cut; damaged,
- * with the name of the part; VLY_E_NOMEM Thread   [any-thread]
+ * with the name of the part; VLY_E_NOMEM
+ * Thread  [any-thread]
  */
 vly_status vly_checkpoint_load(const char *path, vly_checkpoint **checkpoint,
                                vly_checkpoint_about *about, vly_error *error);
-/* Checks that a net of this engine can be resumed from it. Errors
- * VLY_E_UNSUPPORTED it has weights or traces, which would be lost */
+/* Checks that a net of this engine can be resumed from it.
+ * Errors  VLY_E_UNSUPPORTED it has weights or traces, which would be lost */
 vly_status vly_checkpoint_can_run(const vly_checkpoint *checkpoint,
                                   const char *path, vly_error *error);
 /* The state too. NULL is legal. */
 void vly_checkpoint_destroy(vly_checkpoint *checkpoint);
 
 /* Fills n_bytes' tail from the file as it is now; the bytes up to there are on
- * disk afterwards if sync is set. Errors  VLY_E_IO; VLY_E_PARSE the file is
- * shorter than n_bytes */
+ * disk afterwards if sync is set.
+ * Errors  VLY_E_IO; VLY_E_PARSE the file is shorter than n_bytes */
 vly_status vly_recording_read_tail(const char *path, uint64_t n_bytes,
                                    bool sync, vly_hash *tail, vly_error *error);
 

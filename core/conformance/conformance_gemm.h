@@ -59,7 +59,8 @@ typedef struct gemm_host {
 } gemm_host;
 
 /* values[n_rows][n_cols] and their error bounds.
- * Rows and columns are those of D. Errors  E_NOMEM */
+ * Rows and columns are those of D.
+ * Errors  E_NOMEM */
 vly_status conformance_gemm_reference(const gemm_host *host, uint64_t batch,
                                       const uint64_t *rows, uint64_t n_rows,
                                       const uint64_t *cols, uint64_t n_cols,

@@ -94,25 +94,28 @@ typedef struct vly_connectome {
 
 /* Declared in volley.h:
  * vly_connectome_build  on n_threads threads; peak memory at most 8 bytes a
- *     synapse plus what the neurons need.
+ *                       synapse plus what the neurons need.
  *     Errors  E_PARSE a weight that would become 0, the bound of 2^30 exceeded
- *     (map, neuron and figures named), a Poisson table over 256, a
- *     chance above 1; E_NOMEM.
+ *             (map, neuron and figures named), a Poisson table over 256, a
+ *             chance above 1; E_NOMEM.
  * vly_connectome_save  to a temporary file beside path, synced and renamed.
  * vly_connectome_load  verifies magic, version, sizes and model table hashes
- *     and, if verify is not 0, reads the file into memory and verifies the
- *     checksums of all sections and that every index is in range, so that a
- *     damaged file cannot crash a backend. With verify 0 the file is mapped
- * read-only and trusted: if the file is truncated while the connectome lives,
- * SIGBUS ends the process. Errors  E_IO cannot be read; E_PARSE names the
- * damaged part and the damage; E_NOMEM. */
+ *                      and, if verify is not 0, reads the file into memory and
+ *                      verifies the checksums of all sections and that every
+ *                      index is in range, so that a damaged file cannot crash a
+ *                      backend. With verify 0 the file is mapped read-only and
+ *                      trusted: if the file is truncated while the connectome
+ *                      lives, SIGBUS ends the process. Errors E_IO cannot be
+ *                      read; E_PARSE names the damaged part and the damage;
+ *                      E_NOMEM. */
 
 /* Coefficient columns of one area for given parameters and dc input: words
  * [n_coefs][1 or n]. params [model->n_params]; dc in the unit of port 0's
  * constant input: [1] or [n_neurons] doubles. A column is uniform if all its
  * inputs are. The caller frees *columns with vly_coefs_free.
  * Errors  E_INVALID inconsistent parameters (VLY_CHECK of the model's table);
- * the message has the area, neuron, values and the condition; E_NOMEM */
+ *         the message has the area, neuron, values and the condition; E_NOMEM
+ */
 vly_status vly_coefs_make(const vly_connectome_area *area,
                           const vly_param_column *params, const double *dc,
                           bool dc_uniform, double dt_ms, vly_column **columns,

@@ -193,7 +193,8 @@ const char *vly_section_name(uint32_t section);
 uint32_t vly_section_element(uint32_t section); /* bytes */
 
 /* Records and checksums of a connectome, whose hash need not be set. The
- * image points into the connectome. Errors  E_NOMEM */
+ * image points into the connectome.
+ * Errors  E_NOMEM */
 vly_status vly_image_init(vly_image *image, const vly_connectome *connectome,
                           uint32_t n_threads, vly_error *error);
 void vly_image_deinit(vly_image *image);

@@ -68,12 +68,14 @@ typedef struct vly_maker {
 } vly_maker;
 
 /* area_columns.c: params, coefs and state of one area; state points to its
- * first word. Errors  E_PARSE a drawn value is out of range; E_NOMEM */
+ * first word.
+ * Errors  E_PARSE a drawn value is out of range; E_NOMEM */
 vly_status vly_area_columns_make(vly_maker *maker, uint32_t area,
                                  uint32_t *state);
 
 /* area_values.c: the description of a parameter or field as a value, and its
- * column, owned by the storage. Errors  E_PARSE with its place; E_NOMEM */
+ * column, owned by the storage.
+ * Errors  E_PARSE with its place; E_NOMEM */
 typedef struct vly_value_target {
     const vly_area *area;
     const char *name;

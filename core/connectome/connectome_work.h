@@ -16,8 +16,7 @@
 #define VLY_BOUND (UINT64_C(1) << 30) /* of an accumulator, design 1.1 */
 #define VLY_Q_MIN (-16)
 #define VLY_Q_MAX 24
-#define VLY_Q_EMPTY                                                            \
-    12 /* of a port without synapses and stimuli: injection only */
+#define VLY_Q_EMPTY 12 /* port without synapses and stimuli */
 #define VLY_FEAGI_Q_MAX 16
 #define VLY_DELAY_MAX (UINT32_C(1) << 24) /* bursts, of one synapse */
 

@@ -100,8 +100,8 @@ typedef struct vly_rows {
 vly_status vly_rows_build(vly_rows *rows, uint32_t n, uint32_t n_threads,
                           vly_storage *storage, vly_error *error);
 
-/* rule_distance.c: pairs drawn by distance; the row array is there. Errors
- * E_PARSE a neuron has too few others in reach; E_NOMEM */
+/* rule_distance.c: pairs drawn by distance; the row array is there.
+ * Errors  E_PARSE a neuron has too few others in reach; E_NOMEM */
 vly_status vly_distance_build(vly_rows *rows, uint32_t n_threads,
                               vly_storage *storage, vly_error *error);
 

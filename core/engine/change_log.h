@@ -17,7 +17,7 @@ typedef enum vly_change_kind {
 
 /* One call; owns what it points to. */
 typedef struct vly_change {
-    uint64_t burst; /* done when it was made */
+    uint64_t burst; /* bursts done at the time of the call */
     vly_change_kind kind;
     uint32_t first;
     uint32_t n;

@@ -186,7 +186,8 @@ uint64_t vly_snapshot_digest(const vly_connectome *connectome,
 uint64_t vly_state_words_digest(const vly_state *state);
 
 /* Checks that a state is consistent: counts, ids, rows. For states read from a
- * file. Errors  E_PARSE with the error, without the file's name */
+ * file.
+ * Errors  E_PARSE with the error, without the file's name */
 vly_status vly_state_shape_check(const vly_state *state, vly_error *error);
 /* Checks that a state belongs to this connectome and its values are in range.
  * Errors  E_INVALID another genome or connectome; a value out of range */

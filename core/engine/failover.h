@@ -53,14 +53,15 @@ bool vly_failover_again(vly_net *net, vly_status *status, vly_error *error);
 
 /* Bursts until the next snapshot; 0: it is due; UINT64_MAX: no limit. */
 uint64_t vly_failover_left(const vly_net *net);
-/* Takes a snapshot. Errors  E_NOMEM (the previous one stays); those of the
- * backend */
+/* Takes a snapshot.
+ * Errors  E_NOMEM (the previous one stays); those of the backend */
 vly_status vly_failover_keep(vly_net *net, vly_error *error);
 /* Makes state the snapshot and takes ownership of it. */
 void vly_failover_replace(vly_net *net, vly_state *state, uint64_t cost_ns);
 
 /* Before a change: copies the call and reserves room. Does nothing without
- * fail-over. Errors  E_NOMEM */
+ * fail-over.
+ * Errors  E_NOMEM */
 vly_status vly_failover_note(vly_net *net, const char *target, const char *name,
                              const double *values, uint32_t n,
                              vly_change *change, vly_error *error);

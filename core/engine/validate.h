@@ -72,7 +72,8 @@ typedef struct vly_validate_result {
  *                         other connectomes, or they differ before the first
  * burst; VLY_E_STOPPED  vly_net_stop on any of them; what a run may return. A
  * difference is no error: VLY_OK with result->difference. The nets are then
- * after the burst that differs. Thread   as vly_net_run
+ * after the burst that differs.
+ * Thread  as vly_net_run
  */
 vly_status vly_validate_every(vly_net *const *nets, uint32_t n_nets,
                               uint64_t n_bursts, uint32_t state_every,
