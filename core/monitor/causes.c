@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From the pattern of a record's metrics to a sentence and a likely cause. The
- * table of causes is that of RECORDS.md: the first row that fits counts, so
- * what is certain (a check that failed) stands before what is likely.
+ * Derives a message and a likely cause from the pattern of a record's metrics.
+ * The table of causes is that of RECORDS.md: the first matching row is used, so
+ * certain causes (a check that failed) come before likely ones.
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ enum { FAR = 64, NEAR = 32, LEANS = 16 };
  * their mean does. */
 enum { TOGETHER = 192 };
 
-/* What a row wants of a metric. */
+/* The condition of a row on a metric. */
 typedef enum want { ANY, UP, DOWN, STILL, NOT_UP, NOT_FAR, FALLS } want;
 
 /* events: synaptic ones of a burst, which is no metric (deviation_of_events);
@@ -198,7 +198,7 @@ static bool row_fits(const cause_row *row, const int32_t *z16, int32_t events,
     return true;
 }
 
-/* The first row that fits; NULL. */
+/* The first matching row, or NULL. */
 static const char *look_up(const vly_record *record,
                            const vly_record_note *note, int32_t far)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Surprise into scores, scores into alarms. tools/monitor/score.py has the
- * same.
+ * Converts surprise to scores, and scores to alarms. tools/monitor/score.py has
+ * the same.
  */
 #include "monitor/surprise.h"
 
@@ -179,9 +179,9 @@ static double fade(usual *of)
     return of->held;
 }
 
-/* How rare a value is: by the tail of sound runs, or where it is heavier by
- * that which this net adds to as many of its records as PRIOR. A net whose
- * records are strange by nature would else cry all the time. */
+/* How rare a value is: by the tail of healthy runs, or, if that is heavier, by
+ * the tail that this net's records add to PRIOR records. Otherwise a net whose
+ * records are unusual by nature would raise alarms all the time. */
 static double rarity_of(const tail_set *beyond, uint64_t n, int channel,
                         double x)
 {
@@ -366,7 +366,8 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
         learn_tails(beyond, made.values);
     if (made.alarm)
         vly_counting_drop(&surprise->counting);
-    if (made.moved && made.strange) { /* told, and how it is from now on */
+    if (made.moved && made.strange) { /* reported; from now on it is the usual
+                                       * state */
         surprise->work = (vly_work){.n = 0};
         surprise->moved = false;
     } else if (made.strange)

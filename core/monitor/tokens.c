@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Records into tokens. Every metric has a centre and a spread of late, and so
- * has every area.
+ * Converts records to tokens. Every metric and every area has a running centre
+ * and spread.
  */
 #include "monitor/tokens.h"
 
@@ -14,7 +14,7 @@
  * had before its silence counts (8, as a level), and below which none are no
  * change (2). */
 enum { AREA_FLOOR = 8, DEVICE_FLOOR = 8, SPOKEN = 256, FEW = 128 };
-/* A time tells something if one part in so many was not waiting. */
+/* A time is informative if at least one part in this many was not waiting. */
 enum { LEFT = 8, LITTLE = 16 };
 /* The metric has no value in this record. */
 static const int32_t absent = INT32_MIN;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Work of a burst, of late.
+ * Recent work of a burst.
  */
 #include "monitor/work.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/child.h"
 
-/* No filter of HDF5's own makes more of a byte (deflate: 1032). */
+/* The largest compression ratio of HDF5's own filters (deflate: 1032). */
 static const double inflation_max = 1100;
 
 bool vly_scan_fail(const vly_scanner *s, const char *set, const char *sentence)
@@ -30,8 +30,8 @@ bool vly_scan_has(hid_t group, const char *name)
 
 /* ---- sets --------------------------------------------------------------- */
 
-/* A file of some bytes cannot hold any number of values: whoever believes it
- * fills the memory with values that nobody wrote. */
+/* The size of a file limits the number of its values: a larger claimed number
+ * would fill the memory with values that do not exist. */
 static bool check_amount(const vly_scanner *s, const vly_scan_set *set,
                          hid_t type)
 {
