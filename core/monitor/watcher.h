@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The thread that watches a run: it takes samples from the ring of telemetry,
- * makes records and tokens of them, has a model say how surprising they are,
- * and tells what was strange. Every record is a step at the gate: its tokens
- * are known at once, so a device is asked for sixteen of them one time.
+ * The thread that watches a run: it reads samples from the ring of telemetry,
+ * makes records and tokens, computes their surprise with a model, and reports
+ * anomalies. Every record is one step at the gate: its 16 tokens are known at
+ * once, so they are one call of the device.
  *
- * Beside that stand rules (facts.h), for which every sample is looked at, also
- * those that the model skips or cannot judge yet, and while it may not work.
+ * In addition, rules (facts.h) check every sample, also those that the model
+ * skips or cannot judge yet, and while the model is paused.
  *
- * It never makes a run wait, so it may fall behind: its thread gets only what
- * processor time nobody wants, and a second one helps where that is none (a
- * little below the process's priority, within the same budget, from a second
- * behind on, sooner where the ring holds little). Where that is not enough
- * either the model skips records: what needs none (surprise.h) looks at each of
- * them, and the model goes on with the newest. At the end of a run what is in
- * the ring is judged without regard to the budget, because the device has no
- * other users any more, and by the thread that ends it: on a machine without
- * idle time its own gets hardly any.
+ * It never delays a run, so it may fall behind: its thread runs only in idle
+ * processor time, and a second thread helps if there is none (slightly below
+ * the process's priority, within the same budget, from one second of delay on,
+ * sooner if the ring is small). If that is not enough, the model skips records:
+ * the channels without a model (surprise.h) judge all of them, and the model
+ * continues with the newest. At the end of a run the rest of the ring is judged
+ * without regard to the budget, since the device has no other users any more,
+ * and by the thread that ends the watcher, since on a busy machine its own
+ * thread gets almost no time.
  */
 #ifndef VOLLEY_MONITOR_WATCHER_H
 #define VOLLEY_MONITOR_WATCHER_H

@@ -47,7 +47,8 @@ typedef struct vly_accelerator {
  * interface_id  VLY_GEMM_INTERFACE, VLY_ATTENTION_INTERFACE, VLY_WKV_INTERFACE,
  *               VLY_RWKV_INTERFACE
  * n_threads     of the host; 0: all cores. The number of "cpu:4" takes
- * precedence Errors   VLY_E_INVALID      the name is none, as "auto"
+ * precedence
+ * Errors  VLY_E_INVALID the name is none, as "auto"
  *          VLY_E_UNSUPPORTED  no such plugin, it cannot be used or does not
  *                             offer the interface, with its reason
  *          VLY_E_NOMEM        the same, where memory is the reason

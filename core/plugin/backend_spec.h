@@ -28,10 +28,12 @@ vly_status vly_backend_spec_parse(const char *text, vly_backend_spec *spec,
 /* Fills the device specification for a backend.
  *
  * is_host        the number is a number of threads (VLY_BACKEND_HOST), not a
- * device n_threads      for a spec without a number of threads; 0: all cores of
- * this process device         device->options points into spec Errors
- * VLY_E_INVALID  no device and no count of threads; device unchanged Thread
- * [any-thread]
+ *                device
+ * n_threads      for a spec without a number of threads; 0: all cores of this
+ *                process
+ * device         device->options points into spec
+ * Errors VLY_E_INVALID  no device and no count of threads; device unchanged
+ * Thread [any-thread]
  */
 vly_status vly_backend_spec_device(const vly_backend_spec *spec, bool is_host,
                                    uint32_t n_threads, vly_device_spec *device,

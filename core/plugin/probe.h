@@ -2,9 +2,9 @@
  * Probes wrap the table of any backend in a table that times its calls, checks
  * their arguments and results, counts spikes of areas and events of maps, and
  * injects requested faults. The backend is unchanged and unaware; without a
- * fault that changes them, results are those of the backend. * One probe
- * belongs to one registry: nets made from it, also by swap, resume and
- * fail-over, are wrapped. PROBES.md has the points and the faults.
+ * fault that changes them, results are those of the backend. One probe belongs
+ * to one registry: nets made from it, also by swap, resume and fail-over, are
+ * wrapped. PROBES.md has the points and the faults.
  */
 #ifndef VOLLEY_PLUGIN_PROBE_H
 #define VOLLEY_PLUGIN_PROBE_H
@@ -24,8 +24,8 @@ typedef struct vly_probe_plan {
         *only; /* id of the only plugin that is wrapped; NULL: every one */
 } vly_probe_plan;
 
-/* Errors   E_INVALID  an unknown point or fault: text, column, what was found
- * and wanted; E_NOMEM Thread   [main-thread] */
+/* Errors   E_INVALID an unknown point or fault: text, column, what was found
+ * and wanted; E_NOMEM Thread [main-thread] */
 vly_status vly_probe_create(const vly_probe_plan *plan, vly_probe **probe,
                             vly_error *error);
 /* Call it after destroying the nets and before destroying the registry, whose

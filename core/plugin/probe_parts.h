@@ -253,7 +253,8 @@ void vly_probe_slots_free(vly_probe *probe);
 
 vly_status vly_probe_net_run(vly_backend_net *net, vly_run *run,
                              vly_error *error);
-/* probe.c: series of areas and maps that are asked for. Errors  E_NOMEM */
+/* probe.c: series of areas and maps that are asked for.
+ * Errors  E_NOMEM */
 vly_status vly_probe_net_watch(probe_net *net, vly_error *error);
 void vly_probe_net_free(probe_net *net);
 

@@ -42,7 +42,8 @@ typedef struct vly_digest_place {
 } vly_digest_place;
 
 /* Continues a log after this place; later lines, and a partial line, are
- * truncated. Errors  as vly_writer_resume */
+ * truncated.
+ * Errors  as vly_writer_resume */
 vly_status vly_digest_log_resume(const char *path,
                                  const vly_digest_place *place,
                                  vly_digest_log **log, vly_error *error);

@@ -38,7 +38,8 @@ typedef struct vly_spike_place {
 } vly_spike_place;
 
 /* Continues a recording after this place; later lines, and a partial line, are
- * truncated. Errors  as vly_writer_resume */
+ * truncated.
+ * Errors  as vly_writer_resume */
 vly_status vly_spike_csv_resume(const char *path, const vly_spike_area *areas,
                                 uint32_t n_areas, double dt_ms,
                                 const vly_spike_place *place,

@@ -12,8 +12,8 @@
 
 #include "record/spike_csv.h"
 
-/* Width of the bins in which a population's spikes are counted. Source
- * Potjans and Diesmann 2014, doi:10.1093/cercor/bhs358 (synchrony) */
+/* Width of the bins in which a population's spikes are counted.
+ * Source  Potjans and Diesmann 2014, doi:10.1093/cercor/bhs358 (synchrony) */
 #define VLY_SPIKE_BIN_MS 3.0
 /* A neuron with fewer spikes has no CV: it has only one interval. */
 #define VLY_SPIKE_CV_MIN 3
@@ -31,13 +31,14 @@ typedef struct vly_area_spikes {
 } vly_area_spikes;
 
 /* Areas follow each other. Bins begin at first_burst.
- * Memory  32 bytes a neuron. Errors  E_NOMEM */
+ * Memory  32 bytes a neuron. Errors E_NOMEM */
 vly_status vly_spike_stats_create(const vly_spike_area *areas, uint32_t n_areas,
                                   double dt_ms, uint64_t first_burst,
                                   vly_spike_stats **stats, vly_error *error);
 void vly_spike_stats_destroy(vly_spike_stats *stats); /* NULL is legal */
 /* ids [n_ids] ascending, of any area; bursts ascend, bursts without spikes may
- * be skipped. Cost  O(n_ids), no allocation */
+ * be skipped.
+ * Cost  O(n_ids), no allocation */
 void vly_spike_stats_add(vly_spike_stats *stats, uint64_t burst,
                          const uint32_t *ids, uint32_t n_ids);
 /* Resets the statistics and begins at this burst. */

@@ -56,9 +56,10 @@ typedef struct vly_stream vly_stream;
 vly_status vly_stream_open(const char *path, const vly_stream_head *head,
                            vly_stream **stream, vly_error *error);
 /* Continues after this place, which is the end of a block; later data is
- * truncated. A stream of version 1 stays version 1. Errors  as
- * vly_writer_resume; E_PARSE not the stream of this head, or damaged before
- * that place. Cost  one pass over the kept part */
+ * truncated. A stream of version 1 stays version 1.
+ * Errors  as vly_writer_resume; E_PARSE not the stream of this head, or
+ *         damaged before that place.
+ * Cost  one pass over the kept part */
 vly_status vly_stream_resume(const char *path, const vly_stream_head *head,
                              const vly_spike_place *place, vly_stream **stream,
                              vly_error *error);
@@ -74,7 +75,8 @@ vly_status vly_stream_rewind(vly_stream *stream, const vly_spike_place *place,
 vly_status vly_stream_spikes(vly_stream *stream, uint64_t burst,
                              const uint32_t *ids, uint32_t n_ids,
                              vly_error *error);
-/* words [n_neurons of the report], when n_bursts are done. Errors  as above */
+/* words [n_neurons of the report], when n_bursts are done.
+ * Errors  as above */
 vly_status vly_stream_frame(vly_stream *stream, uint64_t n_bursts,
                             uint32_t report, const uint32_t *words,
                             vly_error *error);

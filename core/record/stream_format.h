@@ -74,8 +74,9 @@ typedef struct vly_stream_heading {
     uint64_t n_neurons;
 } vly_stream_heading;
 
-/* file, path and n_file are there. Errors  E_IO; E_PARSE no stream, another
- * version, damaged; E_NOMEM. deinit is needed in any case */
+/* file, path and n_file are there.
+ * Errors  E_IO; E_PARSE no stream, another version, damaged; E_NOMEM. deinit
+ *         is needed in any case */
 vly_status vly_stream_heading_read(vly_stream_heading *heading,
                                    vly_error *error);
 void vly_stream_heading_deinit(vly_stream_heading *heading);
