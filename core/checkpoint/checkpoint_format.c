@@ -13,7 +13,7 @@
 #include "base/error.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "checkpoints are made from memory as it lies: little-endian only"
+#error "checkpoints have the byte order of memory: little-endian only"
 #endif
 
 static const struct {

@@ -70,7 +70,7 @@ static vly_status read_table(const vly_checkpoint_source *source,
     }
     if (at != source->n_bytes)
         status = vly_checkpoint_damaged(
-            error, source->path, "%" PRIu64 " bytes behind the last section",
+            error, source->path, "%" PRIu64 " bytes after the last section",
             source->n_bytes - at);
 out:
     return status;

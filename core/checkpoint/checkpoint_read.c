@@ -203,7 +203,7 @@ static vly_status check_frames(vly_checkpoint_source *source,
     }
     if (at != source->n_bytes)
         return vly_checkpoint_damaged(
-            error, source->path, "%" PRIu64 " bytes behind the last section",
+            error, source->path, "%" PRIu64 " bytes after the last section",
             source->n_bytes - at);
     return VLY_OK;
 }

@@ -281,7 +281,7 @@ static bool check_rest(attention_trial *t, uint32_t which)
             }
     if (accel_buffer_unchanged(&t->buffers[which]))
         return true;
-    accel_fail(t->accel, "%s: bytes that are no result were written",
+    accel_fail(t->accel, "%s: bytes outside the result were written",
                names[which]);
     return false;
 }

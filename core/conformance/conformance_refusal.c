@@ -107,7 +107,7 @@ static bool refuse_fields(trial *t)
     } wrong[] = {
         {t->desc->n_areas, 0, 0, 1, "a field of an area that there is not"},
         {0, area->n_fields, 0, 1, "a field that there is not"},
-        {0, 0, n, 1, "a field behind the last neuron"},
+        {0, 0, n, 1, "a field after the last neuron"},
         {0, 0, n - 1, 2, "a field with one neuron too many"},
         {0, 0, 1, UINT32_MAX, "a field of neurons whose end overflows"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

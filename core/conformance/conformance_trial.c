@@ -298,8 +298,9 @@ static bool check_end(trial *t, const step *s, const trial_call *call)
                                         "spike_gains", "area_spikes"};
     for (int i = 0; i < BUFFERS; i++)
         if (!guarded_intact(&s->buffers[i]))
-            return trial_fail(t, "burst %" PRIu64 ": net_run wrote behind %s",
-                              t->burst, names[i]);
+            return trial_fail(
+                t, "burst %" PRIu64 ": net_run wrote past the end of %s",
+                t->burst, names[i]);
     if (!guarded_untouched(&s->beyond))
         return trial_fail(t,
                           "burst %" PRIu64 ": net_run used members of "

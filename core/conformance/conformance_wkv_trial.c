@@ -178,7 +178,7 @@ static bool check_y(wkv_trial *t)
     }
     if (accel_buffer_unchanged(&t->buffers[WKV_Y]))
         return true;
-    accel_fail(t->accel, "y behind a sequence's length was written");
+    accel_fail(t->accel, "y after a sequence's end was written");
     return false;
 }
 

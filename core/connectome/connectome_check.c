@@ -63,7 +63,7 @@ typedef struct synapse_work {
     const char **faults; /* [n_projections] NULL: none */
 } synapse_work;
 
-/* Whether one row lies inside its projection and its area, ascending. */
+/* Whether one row is inside its projection and its area, ascending. */
 static const char *row_fault(const vly_projection_desc *desc, uint64_t first,
                              uint64_t last, const vly_connectome_area *to,
                              bool gain)

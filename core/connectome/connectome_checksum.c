@@ -11,7 +11,7 @@
 #include "base/memory.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "files and hashes are made from memory as it lies: little-endian only"
+#error "files and hashes have the byte order of memory: little-endian only"
 #endif
 
 typedef struct checksum_work {

@@ -82,8 +82,8 @@ double vly_discrete_share(const vly_discrete *table, double from, double to);
 void vly_discrete_deinit(vly_discrete *table);
 
 /* k of a word, or n_thresholds + 1 instead of n_thresholds. The first threshold
- * is counted without a branch, for whether it counts cannot be predicted; a
- * second one seldom lies between. */
+ * is counted without a branch, since the branch could not be predicted; a
+ * second one is rarely passed. */
 static inline uint32_t vly_discrete_look(const vly_discrete *table, uint32_t u)
 {
     const uint32_t *thresholds = table->thresholds;

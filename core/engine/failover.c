@@ -251,7 +251,7 @@ bool vly_failover_again(vly_net *net, vly_status *status, vly_error *error)
     net->running = running;
     failover->busy = false;
     if (*status == VLY_OK) {
-        /* a call that succeeds leaves no error behind */
+        /* a call that succeeds leaves no error */
         vly_error_copy(&(const vly_error)VLY_ERROR_INIT, error);
         return true;
     }

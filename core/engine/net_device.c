@@ -84,7 +84,7 @@ static vly_status open_auto(const vly_connectome *connectome,
     const char *id = vly_registry_auto(registry, 0);
     if (!id)
         return vly_fail(error, VLY_E_UNSUPPORTED,
-                        "backend auto: there is no plugin that it may take");
+                        "backend auto: there is no plugin that it may choose");
     for (uint32_t i = 0; id; i++) {
         const char *next = vly_registry_auto(registry, i + 1);
         vly_backend_spec spec;

@@ -412,7 +412,7 @@ static bool send_populations(sonata_reader *reader, hid_t file)
         if (!name_at(reader->edges, i, reader->population) ||
             (reader->group =
                  H5Gopen2(reader->edges, reader->population, H5P_DEFAULT)) < 0)
-            return fail(reader, "/edges", "a population that is no group");
+            return fail(reader, "/edges", "a population that is not a group");
         if (!send_about(reader))
             return false;
         H5Gclose(reader->group);

@@ -280,7 +280,7 @@ bool vly_device_watch_newest(const vly_device_watch *watch, uint32_t device,
     bool any = false;
     while (vly_telemetry_take(watch->devices[device].ring, next, &lost, &taken,
                               words)) {
-        /* the next try may leave half a sample behind */
+        /* the next try may store half a sample */
         memcpy(values, words, watch->n_metrics * sizeof(double));
         *sample = (vly_device_sample){taken.at_ns, taken.unix_ns};
         any = true;

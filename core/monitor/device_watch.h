@@ -50,7 +50,7 @@ bool vly_device_watch_is_target(vly_device_watch *watch, uint32_t device);
 bool vly_device_watch_failure(vly_device_watch *watch, uint32_t device,
                               char *text, size_t capacity);
 /* The newest sample, if it is newer than number *next, which is then that of
- * the one behind it. values [n_metrics], NaN where there is none. */
+ * the following one. values [n_metrics], NaN where there is none. */
 bool vly_device_watch_newest(const vly_device_watch *watch, uint32_t device,
                              uint64_t *next, vly_device_sample *sample,
                              double *values);

@@ -22,7 +22,7 @@ typedef struct vly_running {
 
 /* The spread, at least the floor. */
 int64_t vly_running_spread(const vly_running *late, int32_t floor);
-/* How far a value lies from the centre, in sixteenths of the spread: -4096 to
+/* Distance of a value from the centre, in sixteenths of the spread: -4096 to
  * 4096, 0 before the first one. */
 int32_t vly_running_z16(const vly_running *late, int32_t value, int32_t floor);
 void vly_running_learn(vly_running *late, int32_t value, int32_t floor);

@@ -95,7 +95,7 @@ static int by_place(const void *a, const void *b)
     return strcmp(s->name, t->name);
 }
 
-/* sorted by place; data: bytes of the file behind the header */
+/* sorted by place; data: bytes of the file after the header */
 static vly_status check_gaps(const vly_safetensors *file,
                              const vly_safetensor *const *sorted, uint64_t data,
                              vly_error *error)

@@ -252,7 +252,7 @@ static void make_heap(vly_sampler *sampler, bool least, uint32_t n)
         sift(sampler, least, n, i);
 }
 
-/* Takes the first out; it then is heap[n - 1], behind the others. */
+/* Removes the first one; it is then heap[n - 1], after the others. */
 static uint32_t pop(vly_sampler *sampler, bool least, uint32_t n)
 {
     const uint32_t first = sampler->heap[0];

@@ -43,7 +43,7 @@ typedef struct vly_telemetry_sample {
      * event between them, even a short one. */
     uint64_t wrong_bursts; /* on another backend than was asked for */
     uint64_t failures;     /* of devices, and the run went on */
-    uint64_t moves;        /* to another backend, by who asked or by those */
+    uint64_t moves;        /* to another backend, on request or by these */
     /* Bursts done when the first of each since the sample before began; of no
      * meaning where its sum did not grow. */
     uint64_t wrong_from;

@@ -69,19 +69,19 @@ typedef struct vly_record {
     uint64_t exchange_ns;
     uint64_t spikes;
     uint64_t events;
-    uint64_t squares;    /* of each burst's spikes; 0: not told */
+    uint64_t squares;    /* of each burst's spikes; 0: unknown */
     int64_t host_growth; /* bytes */
     int64_t device_growth;
     int64_t clock_ms;     /* wall clock less steady clock */
     uint64_t lost;        /* samples that were written over unread */
     uint64_t missing;     /* spikes that no area has, or the other way round */
     uint64_t wrong_place; /* 1: on another backend than was asked for */
-    /* no token tells of the next ones (facts.h) */
-    uint64_t wrong_bursts; /* of it on that backend; 0: not told */
+    /* the next ones have no token (facts.h) */
+    uint64_t wrong_bursts; /* of it on that backend; 0: unknown */
     uint64_t wrong_from;   /* bursts done when they began, of wrong_bursts */
     uint64_t failures;     /* of devices */
     uint64_t failed_at;    /* bursts done at the first of them */
-    uint64_t moves;        /* to another backend, by who asked or by those */
+    uint64_t moves;        /* to another backend, on request or by these */
     bool on_device; /* the net has memory that is not the host's: it is on a
                        device, which it has for itself, as processors are not */
 } vly_record;
@@ -109,7 +109,7 @@ const char *vly_metric_what(uint32_t metric);
 uint32_t vly_token_metric(uint8_t token);
 /* -8 to 8; 0 for the separator */
 int32_t vly_token_bin(uint8_t token);
-/* Of a metric that lies so many sixteenths of a spread from its centre. */
+/* The bin of a metric at this many sixteenths of a spread from its centre. */
 uint8_t vly_token_of(uint32_t metric, int32_t z16);
 
 /* 0 for 0, else 64 + floor(64 log2 value) to 6 binary places cut, not rounded.

@@ -19,7 +19,7 @@
 typedef struct vly_unison {
     vly_running late;   /* levels of 256 times the quotient */
     vly_running bursts; /* levels of how many there were in a record */
-    double held;        /* deviations of late, never below 0 */
+    double held;        /* accumulated deviations, never below 0 */
     double times;       /* what was usual, of the last record */
 } vly_unison;
 

@@ -16,21 +16,21 @@
 #include "monitor/surprise.h"
 #include "monitor/watcher_rules.h"
 
-/* How often it looks, and how far it may be behind: on a machine without idle
- * time its thread gets hardly any. Up to that records wait in the ring, at
- * worst for the end of the run; beyond, they are judged by all that needs no
- * model, which costs next to nothing, until so few are left that what the model
- * reads next is of now. */
+/* How often it polls, and how far it may fall behind: on a machine without idle
+ * time its thread gets almost no time. Up to that, records wait in the ring, at
+ * worst until the end of the run; beyond, the channels without a model judge
+ * them, which costs almost nothing, until so few are left that the model reads
+ * current records again. */
 static const uint64_t tick_ns = 20000000;
 static const double behind_s = 2;
 /* The second thread continues where the first one stopped, and is faster. */
 static const double behind_hurry_s = 4;
 enum { LEAST_BEHIND = 32, MOST_BEHIND = 2048, NEWEST = 16 };
 
-/* The second one: from when on the first one is late, at most (else half of
- * what it may be behind), how often in that time it looks, and by how much its
- * nice value is above the process's: with 10 or 19 an earlier form of it did
- * not read all records beside five busy loops on two cores. */
+/* The second thread: the delay from which the first one counts as late, at most
+ * (otherwise half of its allowed delay), how often it polls in that time, and
+ * by how much its nice value is above the process's: with 10 or 19 an earlier
+ * version did not read all records beside five busy loops on two cores. */
 static const double late_s = 1;
 enum { HURRY_LOOKS = 4, HURRY_NICE = 5 };
 
@@ -59,7 +59,7 @@ struct vly_watcher {
     bool behind;           /* the model is left out for now */
     looker looker;
     uint64_t next; /* of the ring */
-    uint64_t lost; /* by the ring, and those told in a record */
+    uint64_t lost; /* by the ring, and those reported in a record */
     uint64_t lost_told;
     float logits[VLY_TOKENS_PER_RECORD][VLY_TOKEN_VOCABULARY];
 
@@ -74,7 +74,7 @@ struct vly_watcher {
     pthread_cond_t changed;
     bool ended;
     bool hurries;   /* the second one wants the turn, or has it */
-    uint64_t taken; /* next, for who has no turn */
+    uint64_t taken; /* next, for threads without the turn */
     vly_watcher_figures figures;
 };
 
@@ -271,8 +271,8 @@ static double behind_records(const vly_watcher *watcher)
     return now > at ? (double)(now - at) * 1e-9 / watcher->options.record_s : 0;
 }
 
-/* Records that who looks may be behind: so many seconds, but no more than are
- * soon written over. */
+/* Records by which the reader may be behind: this many seconds, but fewer than
+ * the ring overwrites. */
 static double most_behind(const vly_watcher *watcher, double seconds)
 {
     const uint32_t half = vly_telemetry_length(watcher->options.ring) / 2;
@@ -307,8 +307,8 @@ static bool leaves(vly_watcher *watcher)
     return left;
 }
 
-/* What is new. LAST: nothing will be, so nothing is skipped; else the rest is
- * left to who ends it. */
+/* Judges new samples. LAST: no more will come, so none is skipped; otherwise
+ * the rest is left to the thread that ends the watcher. */
 static void look(vly_watcher *watcher, looker who)
 {
     pthread_mutex_lock(&watcher->turn);

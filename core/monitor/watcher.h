@@ -87,10 +87,11 @@ typedef struct vly_watcher_figures {
     uint64_t records; /* read by the model */
     uint64_t early;   /* of them not judged: it had read too few before them,
                          in the run or since the net was moved */
-    uint64_t skipped; /* records that the model did not read: it was behind,
-                         and they were judged by what needs none; or the sample
-                         is in the next one's, as it came too soon after the one
-                         before; or judged by rules alone: the net was moved */
+    uint64_t skipped; /* records that the model did not read: it was behind, and
+                       * channels without a model judged them; or the sample
+                       * came too soon after the previous one and is part of the
+                       * next record; or only rules judged it, since the net was
+                       * moved */
     uint64_t lost;    /* samples that were overwritten before they were read */
     uint64_t hurried; /* of records, those that the second thread read */
     uint64_t tokens;

@@ -60,7 +60,7 @@ static vly_status check(const vly_rwkv_weights *weights, vly_watcher_rwkv *made,
         read_tails(weights, VLY_TAILS_KEY, made->tails, error);
     if (status != VLY_OK)
         return status;
-    /* who has no device to calibrate it on trains a model too */
+    /* a model may be trained without a device for calibration */
     if (!vly_rwkv_weights_metadata(weights, VLY_DEVICE_TAILS_KEY)) {
         memcpy(made->device_tails, made->tails, sizeof made->tails);
         return VLY_OK;

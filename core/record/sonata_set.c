@@ -123,7 +123,7 @@ bool vly_scan_units(const vly_scanner *s, const vly_scan_set *set, char *text,
     hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
     if (type < 0 || space < 0 || H5Tget_class(type) != H5T_STRING ||
         H5Sget_simple_extent_npoints(space) != 1)
-        return vly_scan_fail(s, set->name, "its attribute units is no text");
+        return vly_scan_fail(s, set->name, "its attribute units is not a text");
     hid_t memory = H5Tcopy(H5T_C_S1);
     const bool varies = H5Tis_variable_str(type) > 0;
     H5Tset_cset(memory, H5Tget_cset(type));

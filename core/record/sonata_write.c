@@ -26,7 +26,7 @@ typedef struct writing {
     hid_t access_plan;
     hid_t text_type;
     hid_t sorting_type;
-    char *bytes; /* behind the call */
+    char *bytes; /* data after the call */
     uint64_t capacity;
     vly_sonata_answer answer;
 } writing;

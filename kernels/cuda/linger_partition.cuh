@@ -25,8 +25,8 @@ struct linger_state {
 };
 
 /* Inputs of burst k of the command, by the first block of a cluster, or with
- * sums of 16 bits by who updates the neuron: after delivery, so that their
- * reads overlap with it. */
+ * sums of 16 bits by the block that updates the neuron: after delivery, so that
+ * their reads overlap with it. */
 template <int KIND>
 static __device__ __forceinline__ void
 add_inputs(const vly_cuda_view &view, const vly_cuda_partition &partition,

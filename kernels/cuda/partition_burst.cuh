@@ -286,8 +286,9 @@ static __device__ __forceinline__ void add_digest(const vly_cuda_view &view,
     shared->digest = 0;
 }
 
-/* Where the parts of the block's spikes lie, for all slices: a warp takes 32
- * spikes and a word of the index. After a barrier: ids are in the mail. */
+/* Posts the positions of the parts of the block's spikes, for all slices: a
+ * warp takes 32 spikes and a word of the index. After a barrier: ids are in the
+ * mail. */
 static __device__ __forceinline__ void
 post_parts(const vly_cuda_partition &partition, const partition_block &block,
            uint32_t tag)

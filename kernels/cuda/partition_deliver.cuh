@@ -88,7 +88,7 @@ static __device__ __forceinline__ uint4 read_once(const uint4 *at)
     return v;
 }
 
-/* A row's part: where it lies and of how many units it is. */
+/* A row's part: its position and its number of units. */
 struct row_part {
     uint32_t at;
     uint32_t n;

@@ -38,7 +38,8 @@ enum {
     VLY_ATTENTION_LENGTHS = 16u,        /* length_q and length_kv are given */
     VLY_ATTENTION_PACKED = 32u,         /* start_q and start_kv are given; not
                                            with LENGTHS or PAGED */
-    VLY_ATTENTION_PAGED = 64u,          /* K and V lie in pages; forward only */
+    VLY_ATTENTION_PAGED = 64u,          /* K and V are stored in pages; forward
+                                         * only */
     VLY_ATTENTION_DETERMINISTIC = 128u, /* backward: the same bits every time */
     /* fp8: all numbers of scale_q are equal, likewise of scale_k and of
      * scale_v, so libraries with one scale a tensor can be used */
