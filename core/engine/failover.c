@@ -180,11 +180,11 @@ static vly_status tell_again(vly_net *net, const lost_device *failure,
     vly_status status = VLY_OK;
     if (tell(net, VLY_FAILOVER_WRONG, failure) == 0)
         return vly_fail(error, VLY_E_DEVICE,
-                        "what %s had told of the bursts from %llu on was wrong",
+                        "results of %s from burst %llu on were wrong",
                         failure->from, burst);
     vly_log_write(VLY_LOG_ERROR, "volley",
-                  "what %s had told of the bursts from %llu on was wrong; it "
-                  "is told again",
+                  "results of %s from burst %llu on were wrong; they are "
+                  "reported again",
                   failure->from, burst);
     VLY_TRY(revive(net, error));
     status = do_again(net, failure->burst, error);

@@ -123,8 +123,7 @@ static bool scan_all(vly_scanner *s, hid_t top, const char *top_name)
                                  "more than 199 bytes");
         hid_t group = H5Gopen2(top, name, H5P_DEFAULT);
         if (group < 0)
-            return vly_scan_fail(s, name,
-                                 "not a population: it is not a group");
+            return vly_scan_fail(s, name, "no population: it is not a group");
         snprintf(s->place, sizeof s->place, "/%s/%s", top_name, name);
         if (!scan_population(s, group, name))
             return false;
