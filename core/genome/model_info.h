@@ -103,6 +103,9 @@ typedef struct vly_model_info {
  * b = dt (1/tau_syn - 1/tau_m); exact where the two are equal or near.
  * Source  Rotter and Diesmann 1999, doi:10.1007/s004220050570 */
 double vly_propagator(double dt_ms, double tau_m_ms, double tau_syn_ms);
+/* The same for a current that rises from 0 with slope 1 and decays:
+ * dt^2 e^(-dt/tau_m) (1 - (1 + b) e^-b) / b^2, accurate where b is near 0. */
+double vly_propagator_rise(double dt_ms, double tau_m_ms, double tau_syn_ms);
 
 /* Whether a port takes a weight of this sign: those of conductances (nS) take 0
  * and more at port 0, 0 and less at port 1; others take both. */
