@@ -393,3 +393,17 @@ endforeach()
 if(TEST test_package)
     set_tests_properties(test_package PROPERTIES COST 50)
 endif()
+
+# Processes that use one GPU take turns, some milliseconds each. A test that waits
+# for the device after every burst waits for the turns of all others as well (3 s
+# alone, 77 s beside nine others). So these run one after the other, beside the
+# tests that compute their references on the processor.
+set(waits_for_bursts "^test_(conformance_cuda|golden|device_shapes|random_genomes)")
+string(APPEND waits_for_bursts "|^test_cuda_(loop|linger|same|shifts|partition)$")
+get_property(all_tests DIRECTORY PROPERTY TESTS)
+foreach(name ${all_tests})
+    get_test_property(${name} LABELS labels)
+    if("gpu" IN_LIST labels AND name MATCHES "${waits_for_bursts}")
+        set_tests_properties(${name} PROPERTIES RESOURCE_LOCK device_turns COST 80)
+    endif()
+endforeach()
