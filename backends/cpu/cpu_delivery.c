@@ -89,11 +89,11 @@ static vly_status create_split(vly_backend_net *net,
     if (status != VLY_OK)
         return status;
     split_job job = {.net = net, .projection = projection};
-    status = vly_common_host->parallel_for(vly_common_host->context,
-                                           net->n_threads, split_rows, &job);
+    status = vly_support_host->parallel_for(vly_support_host->context,
+                                            net->n_threads, split_rows, &job);
     if (status != VLY_OK)
-        return vly_common_fail(error, status, "no %u threads could be started",
-                               net->n_threads);
+        return vly_support_fail(error, status, "no %u threads could be started",
+                                net->n_threads);
     return VLY_OK;
 }
 

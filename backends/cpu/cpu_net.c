@@ -217,7 +217,7 @@ static vly_status choose_kernels(const char *options,
     int known =
         strcmp(options, "isa=avx2") == 0 || strcmp(options, "isa=avx512") == 0;
     if (!known)
-        return vly_common_fail(
+        return vly_support_fail(
             error, VLY_E_INVALID,
             "cpu option '%s', wanted isa=scalar, isa=avx2 or "
             "isa=avx512",
@@ -232,9 +232,9 @@ static vly_status choose_kernels(const char *options,
         return VLY_OK;
     }
 #endif
-    return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                           "cpu option '%s': this processor does not have it",
-                           options);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "cpu option '%s': this processor does not have it",
+                            options);
 }
 
 /* ---- net --------------------------------------------------------------- */
@@ -279,8 +279,8 @@ vly_status vly_cpu_net_create(const vly_device_spec *device,
     if (status != VLY_OK)
         return status;
     if (device == NULL || device->index != 0 || device->n_threads == 0)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "cpu: wanted device 0 and at least 1 thread");
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "cpu: wanted device 0 and at least 1 thread");
     vly_backend_net start = {.desc = desc};
     status = choose_kernels(device->options, &start.kernels, error);
     if (status != VLY_OK)

@@ -7,21 +7,16 @@
 
 #include "cpu_net.h"
 
-const char vly_common_backend[] = "cpu";
+const char vly_support_plugin[] = "cpu";
 
 static vly_status init(const vly_host *host, vly_error *error)
 {
-    if (host == NULL || host->struct_size < sizeof(vly_host))
-        return vly_common_fail(
-            error, VLY_E_ABI,
-            "cpu: the host table is smaller than version 1.0");
-    vly_common_host = host;
-    return VLY_OK;
+    return vly_support_start(host, error);
 }
 
 static void deinit(void)
 {
-    vly_common_host = NULL;
+    vly_support_stop();
 }
 
 static uint32_t device_count(void)
@@ -52,12 +47,12 @@ static vly_status device_info(uint32_t index, vly_device_info *info,
                               vly_error *error)
 {
     if (index != 0)
-        return vly_common_fail(error, VLY_E_DEVICE,
-                               "cpu: device %u, but there is only 0", index);
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "cpu: device %u, but there is only 0", index);
     if (info->struct_size < sizeof *info)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "device info: struct_size is %u, wanted %u",
-                               info->struct_size, (uint32_t)sizeof *info);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "device info: struct_size is %u, wanted %u",
+                                info->struct_size, (uint32_t)sizeof *info);
     const char *isa = vly_cpu_best_kernels()->isa;
     const char *text = "portable";
     if (strcmp(isa, "avx512") == 0)

@@ -111,19 +111,19 @@ static void run_task(void *arg, uint32_t task)
     run_job *job = arg;
     vly_backend_net *net = job->net;
     vly_cpu_thread *thread = &net->threads[task];
-    void *context = vly_common_host->context;
-    uint64_t time = vly_common_host->clock_ns(context);
+    void *context = vly_support_host->context;
+    uint64_t time = vly_support_host->clock_ns(context);
     do {
         vly_cpu_deliver(net, thread);
         if (job->input_low < job->input_high)
             vly_cpu_deliver_inputs(net, thread,
                                    job->run->inputs + job->input_low,
                                    job->input_high - job->input_low);
-        uint64_t delivered = vly_common_host->clock_ns(context);
+        uint64_t delivered = vly_support_host->clock_ns(context);
         vly_cpu_dynamics(net, thread);
-        uint64_t updated = vly_common_host->clock_ns(context);
+        uint64_t updated = vly_support_host->clock_ns(context);
         vly_cpu_barrier_wait(&job->barrier, end_burst, job);
-        uint64_t end = vly_common_host->clock_ns(context);
+        uint64_t end = vly_support_host->clock_ns(context);
         thread->delivery_ns += delivered - time;
         thread->dynamics_ns += updated - delivered;
         thread->exchange_ns += end - updated;
@@ -168,11 +168,11 @@ vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run, vly_error *error)
         if (net->n_threads == 1)
             run_task(&job, 0);
         else
-            status = vly_common_host->parallel_for(
-                vly_common_host->context, net->n_threads, run_task, &job);
+            status = vly_support_host->parallel_for(
+                vly_support_host->context, net->n_threads, run_task, &job);
         if (status != VLY_OK)
-            vly_common_fail(error, status, "no %u threads could be started",
-                            net->n_threads);
+            vly_support_fail(error, status, "no %u threads could be started",
+                             net->n_threads);
         else
             status = job.status;
     }

@@ -93,11 +93,11 @@ static vly_status count_synapses(builder *b, vly_error *error)
             for (uint32_t i = b->part_first[a]; i < b->part_first[a + 1]; i++)
                 n += b->parts[i]->row[k + 1] - b->parts[i]->row[k];
             if (n > UINT32_MAX)
-                return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                                       "area %s: neuron %u has %llu synapses "
-                                       "of one base delay, the vulkan backend "
-                                       "takes up to 2^32 - 1",
-                                       area->name, k, (unsigned long long)n);
+                return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                        "area %s: neuron %u has %llu synapses "
+                                        "of one base delay, the vulkan backend "
+                                        "takes up to 2^32 - 1",
+                                        area->name, k, (unsigned long long)n);
             b->degree[area->first + k] = (uint32_t)n;
             b->net->n_synapses += n;
         }
@@ -132,8 +132,8 @@ static void count_quads(builder *b)
 {
     b->n_tasks = count_threads();
     if (b->n_tasks > 1 &&
-        vly_common_host->parallel_for(vly_common_host->context, b->n_tasks,
-                                      count_task, b) == VLY_OK)
+        vly_support_host->parallel_for(vly_support_host->context, b->n_tasks,
+                                       count_task, b) == VLY_OK)
         return;
     b->n_tasks = 1; /* also where no threads could be made */
     count_task(b, 0);
@@ -248,8 +248,8 @@ static vly_status send_piece(builder *b, vly_vulkan_buffer *block,
         return VLY_OK;
     cut_piece(b, bytes);
     if (b->n_tasks == 1 ||
-        vly_common_host->parallel_for(vly_common_host->context, b->n_tasks,
-                                      write_task, b) != VLY_OK) {
+        vly_support_host->parallel_for(vly_support_host->context, b->n_tasks,
+                                       write_task, b) != VLY_OK) {
         b->n_tasks = 1; /* also where no threads could be made */
         b->cuts[1] = b->to;
         write_task(b, 0);

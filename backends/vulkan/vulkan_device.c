@@ -50,10 +50,10 @@ static const char *result_text(VkResult result)
 
 static vly_status fail_dead(const vly_vulkan_device *device, vly_error *error)
 {
-    return vly_common_fail(error, VLY_E_DEVICE,
-                           "the Vulkan device failed and answers no more in "
-                           "this process: %s",
-                           device->dead);
+    return vly_support_fail(error, VLY_E_DEVICE,
+                            "the Vulkan device failed and answers no more in "
+                            "this process: %s",
+                            device->dead);
 }
 
 vly_status vly_vulkan_check(vly_vulkan_device *device, VkResult result,
@@ -62,11 +62,11 @@ vly_status vly_vulkan_check(vly_vulkan_device *device, VkResult result,
     if (result >= VK_SUCCESS)
         return VLY_OK;
     if (result == VK_ERROR_OUT_OF_HOST_MEMORY)
-        return vly_common_fail(error, VLY_E_NOMEM,
-                               "out of memory on the host: %s", what);
+        return vly_support_fail(error, VLY_E_NOMEM,
+                                "out of memory on the host: %s", what);
     if (result != VK_ERROR_DEVICE_LOST || device == NULL)
-        return vly_common_fail(error, VLY_E_DEVICE, "%s: %s (%d)", what,
-                               result_text(result), (int)result);
+        return vly_support_fail(error, VLY_E_DEVICE, "%s: %s (%d)", what,
+                                result_text(result), (int)result);
     pthread_mutex_lock(&device->lock);
     if (device->dead[0] == 0)
         snprintf(device->dead, sizeof device->dead, "%s: %s", what,
@@ -125,9 +125,9 @@ vly_status vly_vulkan_start(vly_error *error)
     n_physicals = result >= VK_SUCCESS ? count : 0;
     status = vly_vulkan_check(NULL, result, "listing Vulkan devices", error);
     if (status == VLY_OK && n_physicals == 0)
-        status = vly_common_fail(error, VLY_E_DEVICE,
-                                 "no Vulkan device detected: the loader is "
-                                 "there, but no driver lists a device");
+        status = vly_support_fail(error, VLY_E_DEVICE,
+                                  "no Vulkan device detected: the loader is "
+                                  "there, but no driver lists a device");
     if (status != VLY_OK)
         return status;
     sort_devices();
@@ -148,8 +148,8 @@ static void device_close(vly_vulkan_device *device)
         (void)pthread_mutex_destroy(&device->lock);
     }
     /* its accounts are those of the plugin: another opening finds them */
-    const vly_common_device own = device->own;
-    const vly_common_device shared = device->shared;
+    const vly_support_account own = device->own;
+    const vly_support_account shared = device->shared;
     memset(device, 0, sizeof *device);
     device->own = own;
     device->shared = shared;
@@ -178,9 +178,9 @@ static vly_status check_index(uint32_t index, vly_error *error)
 {
     if (index < n_physicals)
         return VLY_OK;
-    return vly_common_fail(error, VLY_E_DEVICE,
-                           "vulkan: device %u, but there are %u", index,
-                           n_physicals);
+    return vly_support_fail(error, VLY_E_DEVICE,
+                            "vulkan: device %u, but there are %u", index,
+                            n_physicals);
 }
 
 static const char *type_text(VkPhysicalDevice physical)
@@ -198,9 +198,9 @@ vly_status vly_vulkan_device_info(uint32_t index, vly_device_info *info,
     if (status != VLY_OK)
         return status;
     if (info->struct_size < sizeof *info)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "device info: struct_size is %u, wanted %u",
-                               info->struct_size, (uint32_t)sizeof *info);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "device info: struct_size is %u, wanted %u",
+                                info->struct_size, (uint32_t)sizeof *info);
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceMemoryProperties memory;
     vkGetPhysicalDeviceProperties(physicals[index], &properties);
@@ -246,8 +246,8 @@ static vly_status find_family(vly_vulkan_device *device, vly_error *error)
         device->timestamp_bits = families[i].timestampValidBits;
         return VLY_OK;
     }
-    return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                           "the Vulkan device has no queue that computes");
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "the Vulkan device has no queue that computes");
 }
 
 static vly_status check_features(VkPhysicalDevice physical, vly_error *error)
@@ -255,7 +255,7 @@ static vly_status check_features(VkPhysicalDevice physical, vly_error *error)
     VkPhysicalDeviceProperties first;
     vkGetPhysicalDeviceProperties(physical, &first);
     if (first.apiVersion < VK_API_VERSION_1_2)
-        return vly_common_fail(
+        return vly_support_fail(
             error, VLY_E_UNSUPPORTED, "%s: Vulkan %u.%u, wanted 1.2 or newer",
             first.deviceName, VK_API_VERSION_MAJOR(first.apiVersion),
             VK_API_VERSION_MINOR(first.apiVersion));
@@ -280,9 +280,9 @@ static vly_status check_features(VkPhysicalDevice physical, vly_error *error)
         missing = "bufferDeviceAddress";
     if (missing == NULL)
         return VLY_OK;
-    return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                           "%s lacks the Vulkan feature %s", first.deviceName,
-                           missing);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s lacks the Vulkan feature %s", first.deviceName,
+                            missing);
 }
 
 /* ---- opening ----------------------------------------------------------- */

@@ -191,10 +191,11 @@ static vly_status create_tiles(vly_backend_net *net, vly_error *error)
     for (uint32_t m = 0; m < VLY_VULKAN_N_MODELS; m++)
         total += model_tiles(net, m, NULL);
     if (total > UINT32_MAX)
-        return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                               "net: %llu tiles of neurons, the vulkan backend "
-                               "takes up to 2^32 - 1",
-                               (unsigned long long)total);
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "net: %llu tiles of neurons, the vulkan backend "
+            "takes up to 2^32 - 1",
+            (unsigned long long)total);
     vly_status status =
         vly_common_alloc(&net->heap, total, sizeof *host, &host, error);
     if (status == VLY_OK)

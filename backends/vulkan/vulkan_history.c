@@ -18,8 +18,8 @@ static vly_status log_alloc(vly_backend_net *net, uint64_t capacity,
                             vly_error *error)
 {
     if (capacity > LOG_MOST)
-        return vly_common_fail_memory(capacity * 8, LOG_MOST * 8,
-                                      " for spikes on their way", error);
+        return vly_support_fail_memory(capacity * 8, LOG_MOST * 8,
+                                       " for spikes on their way", error);
     vly_status status = vly_vulkan_buffer_create(
         net, VLY_VULKAN_ON_DEVICE, capacity, sizeof(uint32_t), ids, error);
     if (status != VLY_OK)
@@ -52,10 +52,10 @@ vly_status vly_vulkan_history_create(vly_backend_net *net, vly_error *error)
     vly_vulkan_buffer *gains = NULL;
     capacity = capacity > FIRST_CAPACITY ? capacity : FIRST_CAPACITY;
     if (n_records > UINT32_MAX)
-        return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                               "net: a delay of %u bursts is too long for the "
-                               "vulkan backend",
-                               net->desc->max_delay);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "net: a delay of %u bursts is too long for the "
+                                "vulkan backend",
+                                net->desc->max_delay);
     vly_status status = log_alloc(net, capacity, &ids, &gains, error);
     if (status != VLY_OK)
         return status;

@@ -40,7 +40,7 @@ static vly_status read_options(const char *text, net_options *made,
     made->plan.is_short = VLY_VULKAN_AUTO;
     made->plan.keeps = VLY_VULKAN_AUTO;
     made->plan.fused = VLY_VULKAN_AUTO;
-    const vly_common_option options[] = {
+    const vly_support_option options[] = {
         {.name = "plan", .value = &made->plan.plan, .words = plans},
         {.name = "launch", .value = &made->n_bursts},
         {.name = "size", .value = &made->size},
@@ -58,24 +58,24 @@ static vly_status read_options(const char *text, net_options *made,
         {.name = "fault", .value = &made->fault},
     };
     size_t n;
-    const char *bad = vly_common_read_options(
+    const char *bad = vly_support_read_options(
         text, options, sizeof options / sizeof options[0], &n);
     if (bad == NULL)
         return VLY_OK;
-    return vly_common_fail(error, VLY_E_INVALID,
-                           "vulkan option '%.*s', wanted plan=auto, "
-                           "plan=global, plan=sliced, launch=N, "
-                           "sums=N, copies=N, rounds=N, size=N, "
-                           "lanes=N, words=N, groups=N, "
-                           "together=0|1, short=0|1, kept=0|1, "
-                           "fused=0|1, memory=N or fault=1",
-                           (int)n, bad);
+    return vly_support_fail(error, VLY_E_INVALID,
+                            "vulkan option '%.*s', wanted plan=auto, "
+                            "plan=global, plan=sliced, launch=N, "
+                            "sums=N, copies=N, rounds=N, size=N, "
+                            "lanes=N, words=N, groups=N, "
+                            "together=0|1, short=0|1, kept=0|1, "
+                            "fused=0|1, memory=N or fault=1",
+                            (int)n, bad);
 }
 
 /* 0 is not asked for */
 static int fits(uint32_t n, uint32_t most)
 {
-    return vly_common_is_power(n) && n <= most;
+    return vly_support_is_power(n) && n <= most;
 }
 
 /* What the device chose, or what the options want. */
@@ -87,11 +87,11 @@ static vly_status choose_shape(vly_backend_net *net, const net_options *wanted,
     *shape = *usual;
     if (!fits(wanted->size, 1024) || !fits(wanted->lanes, 1024) ||
         !fits(wanted->words, usual->words) || wanted->groups > 65535)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "vulkan options size, lanes and words: wanted "
-                               "powers of two, up to 1024, size and %u, and "
-                               "groups up to 65535",
-                               usual->words);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "vulkan options size, lanes and words: wanted "
+                                "powers of two, up to 1024, size and %u, and "
+                                "groups up to 65535",
+                                usual->words);
     shape->size = wanted->size != 0 ? wanted->size : shape->size;
     shape->lanes = wanted->lanes != 0 ? wanted->lanes : shape->lanes;
     shape->words = wanted->words != 0 ? wanted->words : shape->words;
@@ -112,11 +112,11 @@ static vly_status choose_shape(vly_backend_net *net, const net_options *wanted,
     if (wanted->sums != 0 && wanted->sums < shape->sums)
         shape->sums = wanted->sums;
     if (shape->size > net->device->size_max || shape->words < shape->size)
-        return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                               "vulkan option size=%u: wanted at most %u, and "
-                               "no more than words, which are %u",
-                               shape->size, net->device->size_max,
-                               shape->words);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "vulkan option size=%u: wanted at most %u, and "
+                                "no more than words, which are %u",
+                                shape->size, net->device->size_max,
+                                shape->words);
     return VLY_OK;
 }
 

@@ -11,7 +11,7 @@
 
 static uint64_t now_ns(void)
 {
-    return vly_common_host->clock_ns(vly_common_host->context);
+    return vly_support_host->clock_ns(vly_support_host->context);
 }
 
 /* ---- one submission ---------------------------------------------------- */

@@ -162,8 +162,8 @@ static vly_status find_longest_part(vly_backend_net *net, uint32_t *longest,
                          SEARCH_TASKS * sizeof *all.places, &all.places, error);
     if (status != VLY_OK)
         return status;
-    if (vly_common_host->parallel_for(vly_common_host->context, SEARCH_TASKS,
-                                      search_task, &all) != VLY_OK)
+    if (vly_support_host->parallel_for(vly_support_host->context, SEARCH_TASKS,
+                                       search_task, &all) != VLY_OK)
         for (uint32_t t = 0; t < SEARCH_TASKS; t++)
             search_task(&all, t); /* no threads could be made */
     vly_common_release(&net->heap, all.places);
@@ -264,8 +264,8 @@ static vly_status choose_ways(vly_backend_net *net,
                        : wanted->keeps;
     if (why == NULL)
         return VLY_OK;
-    return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                           "%s is not for this net: %s", option, why);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s is not for this net: %s", option, why);
 }
 
 vly_status vly_vulkan_plan_choose(vly_backend_net *net,
@@ -291,8 +291,8 @@ vly_status vly_vulkan_plan_choose(vly_backend_net *net,
             why = "a neuron has more than 1,020 synapses in one slice";
     }
     if (is_asked && why != NULL)
-        return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                               "plan=sliced is not for this net: %s", why);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "plan=sliced is not for this net: %s", why);
     net->is_sliced = why == NULL && (is_asked || is_worth_it(net));
     if (!net->is_sliced)
         net->view->n_copies = 0;

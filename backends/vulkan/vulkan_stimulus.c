@@ -52,10 +52,10 @@ vly_status vly_vulkan_stimulus_create(vly_backend_net *net, vly_error *error)
 {
     uint32_t n = net->desc->n_stimuli;
     if (n > UINT32_MAX / VLY_VULKAN_THRESHOLDS)
-        return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                               "net: %u stimuli, the vulkan backend takes up "
-                               "to %u",
-                               n, UINT32_MAX / VLY_VULKAN_THRESHOLDS);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "net: %u stimuli, the vulkan backend takes up "
+                                "to %u",
+                                n, UINT32_MAX / VLY_VULKAN_THRESHOLDS);
     vly_status status = vly_common_alloc(
         &net->heap, n, sizeof *net->stimulus_slot, &net->stimulus_slot, error);
     if (status == VLY_OK)

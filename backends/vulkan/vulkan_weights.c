@@ -55,8 +55,8 @@ int vly_vulkan_two_weights(const vly_backend_net *net, vly_vulkan_group *group)
                          .base_delay = group->base_delay,
                          .n_tasks = SEARCH_TASKS};
     weight_set both = {.n = 0};
-    if (vly_common_host->parallel_for(vly_common_host->context, SEARCH_TASKS,
-                                      search_task, &all) != VLY_OK)
+    if (vly_support_host->parallel_for(vly_support_host->context, SEARCH_TASKS,
+                                       search_task, &all) != VLY_OK)
         for (uint32_t t = 0; t < SEARCH_TASKS; t++)
             search_task(&all, t); /* no threads could be made */
     for (uint32_t t = 0; t < SEARCH_TASKS; t++) {

@@ -55,7 +55,7 @@ static vly_status back_supports(const vly_attention_device *device,
         why = "has no room for so many rows";
     if (why == NULL)
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED, "own_back: %s", why);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED, "own_back: %s", why);
 }
 
 /* ---- work and workspace ------------------------------------------------ */
@@ -108,13 +108,13 @@ static vly_status back_prepare(const vly_attention_device *device,
     const int same = (desc->flags & VLY_ATTENTION_DETERMINISTIC) != 0;
     (void)device;
     if (!vly_attention_maps_there())
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "own_back: the driver has no "
-                              "cuTensorMapEncodeTiled");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "own_back: the driver has no "
+                                "cuTensorMapEncodeTiled");
     if (ready->config > (same ? 0u : 1u))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "own_back: there is no configuration %u",
-                              ready->config);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "own_back: there is no configuration %u",
+                                ready->config);
     (void)grid_of(desc, ready->config, NULL, &ready->workspace_bytes);
     return VLY_OK;
 }

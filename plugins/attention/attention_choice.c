@@ -168,14 +168,14 @@ find_candidates(candidates *all, const vly_accel_options *options,
                 desc);
     }
     if (!known)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: choose=%s, there are %s", vly_accel_plugin,
-                              choose, names);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: choose=%s, there are %s",
+                                vly_support_plugin, choose, names);
     if (all->n == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: no way to run "
-                              "this: %s",
-                              vly_accel_plugin, all->reasons);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: no way to run "
+                                "this: %s",
+                                vly_support_plugin, all->reasons);
     return VLY_OK;
 }
 
@@ -196,7 +196,7 @@ static void open_cache(vly_tune_cache *cache, const vly_accel_options *options,
         version = cudnn->version;
     snprintf(name, sizeof name, "attention-%.100s-%u.%u-cudnn %u", device->name,
              device->capability / 10, device->capability % 10, version);
-    vly_tune_init(cache, vly_accel_host, where, name);
+    vly_tune_init(cache, vly_support_host, where, name);
 }
 
 /* Makes the stored choice ready, and nothing else: plans of cuDNN take the
@@ -284,19 +284,20 @@ static vly_status try_all(const vly_attention_device *device,
         if (status == VLY_OK || status == VLY_E_NOMEM)
             right[n++] = ready; /* no memory to look at it: it may be right */
         else if (status != VLY_E_UNSUPPORTED)
-            return vly_accel_fail(error, status, "%s", why.message);
+            return vly_support_fail(error, status, "%s", why.message);
     }
     if (n == 0)
-        return vly_accel_fail(error, VLY_E_DEVICE,
-                              "%s: no way gives the results of the reference: "
-                              "%s",
-                              vly_accel_plugin, why.message);
+        return vly_support_fail(
+            error, VLY_E_DEVICE,
+            "%s: no way gives the results of the reference: "
+            "%s",
+            vly_support_plugin, why.message);
     status =
         vly_attention_time_ways(device, desc, right, n, times, &found, &why);
     if (status == VLY_E_NOMEM)
         vly_attention_log_way(right[0], VLY_LOG_INFO, why.message);
     else if (status != VLY_OK)
-        return vly_accel_fail(error, status, "%s", why.message);
+        return vly_support_fail(error, status, "%s", why.message);
     tell_times(all, right, n, times);
     *best = (uint32_t)(right[found] - all->ready);
     *seconds = times[found];
@@ -373,14 +374,14 @@ static vly_status find_way(vly_attention_plan *plan,
 static vly_status supports(const vly_attention_desc *desc, vly_error *error)
 {
     const vly_status status =
-        vly_attention_check_desc(desc, vly_accel_plugin, error);
+        vly_attention_check_desc(desc, vly_support_plugin, error);
     if (status == VLY_OK && (desc->seq_q > VLY_ATTENTION_MOST_POSITIONS ||
                              desc->seq_kv > VLY_ATTENTION_MOST_POSITIONS))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: seq_q is %u and seq_kv %u, wanted at most "
-                              "%d, as kernels count whole tiles in int32",
-                              vly_accel_plugin, desc->seq_q, desc->seq_kv,
-                              VLY_ATTENTION_MOST_POSITIONS);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: seq_q is %u and seq_kv %u, wanted at most "
+                                "%d, as kernels count whole tiles in int32",
+                                vly_support_plugin, desc->seq_q, desc->seq_kv,
+                                VLY_ATTENTION_MOST_POSITIONS);
     return status;
 }
 
@@ -405,10 +406,11 @@ static vly_status read_config(const char *text,
     const size_t n = strlen(value);
     if (n == 0 || n > 4 || strspn(value, "0123456789") != n ||
         options->choose[0] == '\0')
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: option config is \"%s\", wanted 0 to 9999, "
-                              "and choose=NAME",
-                              vly_accel_plugin, value);
+        return vly_support_fail(
+            error, VLY_E_INVALID,
+            "%s: option config is \"%s\", wanted 0 to 9999, "
+            "and choose=NAME",
+            vly_support_plugin, value);
     *config = 0;
     for (size_t i = 0; i < n; i++)
         *config = *config * 10 + (value[i] - '0');
@@ -479,11 +481,11 @@ static vly_status run_plan(vly_attention_plan *plan,
                            const vly_attention_run *run, vly_error *error)
 {
     vly_status status =
-        vly_attention_check_run(&plan->desc, run, vly_accel_plugin, error);
+        vly_attention_check_run(&plan->desc, run, vly_support_plugin, error);
     if (status == VLY_OK)
         status = vly_attention_check_workspace(
             run->workspace, run->workspace_bytes, plan->ready.workspace_bytes,
-            vly_accel_plugin, error);
+            vly_support_plugin, error);
     if (status == VLY_OK)
         status = vly_accel_cuda_enter(plan->device.index, error);
     if (status != VLY_OK)

@@ -53,7 +53,7 @@ static const vly_attention_way *const ways[] = {&vly_attention_blocked,
 
 static vly_status supports(const vly_attention_desc *desc, vly_error *error)
 {
-    return vly_attention_check_desc(desc, vly_accel_plugin, error);
+    return vly_attention_check_desc(desc, vly_support_plugin, error);
 }
 
 static const char *const notes[] = {
@@ -70,9 +70,9 @@ static vly_status find_way(const char *name, const vly_attention_way **way,
             *way = ways[i];
             return VLY_OK;
         }
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                          "%s: choose=%s, there are blocked and reference",
-                          vly_accel_plugin, name);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s: choose=%s, there are blocked and reference",
+                            vly_support_plugin, name);
 }
 
 /* Multiplications of a run, about. */
@@ -113,10 +113,10 @@ static vly_status fill_plan(const vly_device_spec *device,
     plan->n_splits = 1;
     plan->way->plan(plan, &n_units);
     if (plan->workspace_bytes > plan->desc.workspace_most)
-        return vly_accel_fail(
+        return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
             "%s: %s needs %llu bytes of workspace, workspace_most is %llu",
-            vly_accel_plugin, plan->way->name,
+            vly_support_plugin, plan->way->name,
             (unsigned long long)plan->workspace_bytes,
             (unsigned long long)plan->desc.workspace_most);
     plan->n_threads = vly_cpu_threads(
@@ -185,16 +185,16 @@ static vly_status run_plan(vly_attention_plan *plan,
                            const vly_attention_run *run, vly_error *error)
 {
     vly_status status =
-        vly_attention_check_run(&plan->desc, run, vly_accel_plugin, error);
+        vly_attention_check_run(&plan->desc, run, vly_support_plugin, error);
     if (status == VLY_OK)
         status = vly_attention_check_workspace(
             run->workspace, run->workspace_bytes, plan->workspace_bytes,
-            vly_accel_plugin, error);
+            vly_support_plugin, error);
     if (status == VLY_OK)
         status = vly_cpu_check_stream(run->stream, error);
     if (status == VLY_OK)
-        status = vly_attention_check_values(&plan->desc, run, vly_accel_plugin,
-                                            error);
+        status = vly_attention_check_values(&plan->desc, run,
+                                            vly_support_plugin, error);
     if (status != VLY_OK)
         return status;
     if (plan->desc.flags & VLY_ATTENTION_BACKWARD)

@@ -25,9 +25,9 @@ static vly_status get_handle(const vly_cudnn *cudnn, uint32_t device,
 {
     vly_status status = VLY_OK;
     if (device >= MOST_DEVICES)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: device %u, at most %d are served", device,
-                              MOST_DEVICES);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: device %u, at most %d are served",
+                                device, MOST_DEVICES);
     pthread_mutex_lock(&lock);
     if (handles[device] == NULL) {
         void *made = NULL;
@@ -109,29 +109,30 @@ static vly_status cudnn_supports(const vly_attention_device *device,
     if (align < 16 || !in_chunks(desc, &desc->q) ||
         !in_chunks(desc, &desc->k) || !in_chunks(desc, &desc->v) ||
         !in_chunks(desc, &desc->o))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: rows are not aligned to 16 bytes");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: rows are not aligned to 16 bytes");
     if (desc->batch == 0 || desc->seq_q == 0 || desc->seq_kv == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED, "cudnn: a size is 0");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED, "cudnn: a size is 0");
     if (desc->heads_q > VLY_CUDA_MOST_HEADS ||
         desc->batch > VLY_CUDA_MOST_HEADS)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: more than %d heads or sequences",
-                              VLY_CUDA_MOST_HEADS);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: more than %d heads or sequences",
+                                VLY_CUDA_MOST_HEADS);
     /* 9.14 gives NaN, seen on an H200; gradients were right */
     if (desc->scale < 0.0f && (desc->flags & VLY_ATTENTION_BACKWARD) == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: a scale below 0");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: a scale below 0");
     /* 9.14's rows are wrong (relative error 2.7 to 8.5 of 512 and 2048 tokens,
      * dim 64 and 128, on an H200); without a mask, or to 16 bits, right */
     if (desc->type_o == VLY_ELEMENT_E4M3 && is_masked(desc))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: fp8 out with a mask");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: fp8 out with a mask");
     /* 9.14 gives NaN for a sequence without a key, seen on an H200 */
     if ((desc->flags & VLY_ATTENTION_PACKED) != 0 &&
         (desc->flags & VLY_ATTENTION_BACKWARD) == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: packed sequences, which may have no key");
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "cudnn: packed sequences, which may have no key");
     return vly_cudnn_open(&cudnn, error);
 }
 
@@ -160,7 +161,8 @@ static vly_status get_plan(const vly_cudnn *cudnn, void *handle,
         vly_accel_free(blob);
         if (status == VLY_OK)
             return VLY_OK;
-        vly_accel_host->log(vly_accel_host->context, VLY_LOG_INFO, why.message);
+        vly_support_host->log(vly_support_host->context, VLY_LOG_INFO,
+                              why.message);
     }
     status = vly_cudnn_plan_create(cudnn, &target, desc, config, plan, error);
     if (status == VLY_OK &&

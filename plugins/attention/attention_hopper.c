@@ -92,7 +92,7 @@ static vly_status sm90_supports(const vly_attention_device *device,
         why = "has no room for so many row blocks";
     if (why == NULL)
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED, "own_sm90: %s", why);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED, "own_sm90: %s", why);
 }
 
 /* Can a tile hold keys behind the length of its sequence? */
@@ -129,13 +129,13 @@ static vly_status sm90_prepare(const vly_attention_device *device,
 {
     (void)device;
     if (!vly_attention_maps_there())
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "own_sm90: the driver has no "
-                              "cuTensorMapEncodeTiled");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "own_sm90: the driver has no "
+                                "cuTensorMapEncodeTiled");
     if (variant_of(desc, ready->config).rows == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "own_sm90: there is no configuration %u",
-                              ready->config);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "own_sm90: there is no configuration %u",
+                                ready->config);
     ready->workspace_bytes = 0;
     if (desc->workspace_most >= sizeof(uint32_t)) /* it can do without */
         ready->workspace_bytes = sizeof(uint32_t);
@@ -180,8 +180,9 @@ vly_status vly_attention_make_map(CUtensorMap *map,
         CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
         CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (code != CUDA_SUCCESS)
-        return vly_accel_fail(error, VLY_E_DEVICE,
-                              "a tensor map was refused, error %d", (int)code);
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "a tensor map was refused, error %d",
+                                (int)code);
     return VLY_OK;
 }
 

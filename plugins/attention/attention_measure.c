@@ -110,11 +110,11 @@ static vly_status compare(const vly_trial *trial, uint32_t which,
                 if (pass == 0 || (isnan(x) && isnan(y)) || x == y ||
                     fabs(x - y) <= bound)
                     continue;
-                return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                                      "%s[%llu] is %g, the reference has %g, "
-                                      "wanted within %g",
-                                      name, (unsigned long long)(i + k), y, x,
-                                      bound);
+                return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                        "%s[%llu] is %g, the reference has %g, "
+                                        "wanted within %g",
+                                        name, (unsigned long long)(i + k), y, x,
+                                        bound);
             }
         }
     return VLY_OK;
@@ -382,7 +382,7 @@ vly_status vly_attention_time_ways(const vly_attention_device *device,
     clocked c = {.device = device, .desc = desc};
     vly_trial *trial = NULL;
     if (n > VLY_CUDA_MOST_WAYS)
-        return vly_accel_fail(error, VLY_E_INVALID, "%u ways to be timed", n);
+        return vly_support_fail(error, VLY_E_INVALID, "%u ways to be timed", n);
     vly_status status = vly_accel_alloc(1, sizeof *trial, &trial, error);
     if (status != VLY_OK)
         return status;

@@ -15,15 +15,15 @@
 static vly_status refuse(const vly_attention_desc *desc, vly_error *error)
 {
     if (desc->type != VLY_ELEMENT_F16 && desc->type != VLY_ELEMENT_BF16)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: gradients are of fp16 and bf16 only");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: gradients are of fp16 and bf16 only");
     if ((desc->flags & (VLY_ATTENTION_PACKED | VLY_ATTENTION_PAGED)) != 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: gradients of packed or paged "
-                              "sequences");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: gradients of packed or paged "
+                                "sequences");
     if (desc->seq_q == 1 && desc->seq_kv == 1)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: gradients of one query and one key");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: gradients of one query and one key");
     return VLY_OK;
 }
 

@@ -32,8 +32,8 @@ static vly_status refuse_fp8(const vly_attention_desc *desc, vly_error *error)
         why = "with dimensions that are multiples of 16";
     if (why == NULL)
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED, "cudnn: fp8 is wanted %s",
-                          why);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED, "cudnn: fp8 is wanted %s",
+                            why);
 }
 
 /* [page][position][head][dim] without room between: what 9.14 reads, whatever
@@ -51,24 +51,24 @@ static vly_status refuse(const vly_attention_desc *desc, vly_error *error)
     if (desc->type == VLY_ELEMENT_E4M3)
         return refuse_fp8(desc, error);
     if (desc->type != VLY_ELEMENT_F16 && desc->type != VLY_ELEMENT_BF16)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: Q, K and V are neither fp16 nor bf16 "
-                              "nor fp8");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: Q, K and V are neither fp16 nor bf16 "
+                                "nor fp8");
     if ((desc->flags & VLY_ATTENTION_PACKED) != 0 &&
         (desc->flags & VLY_ATTENTION_LSE) != 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: packed sequences with lse");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: packed sequences with lse");
     if ((desc->flags & VLY_ATTENTION_PAGED) != 0 &&
         (desc->pages == 0 || (desc->flags & VLY_ATTENTION_LENGTHS) == 0))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: pages without lengths, or with their "
-                              "number not given");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: pages without lengths, or with their "
+                                "number not given");
     if ((desc->flags & VLY_ATTENTION_PAGED) != 0 &&
         (!is_tight(desc, &desc->k, desc->dim) ||
          !is_tight(desc, &desc->v, desc->dim_v)))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: pages with room between rows, or heads "
-                              "in front of positions");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: pages with room between rows, or heads "
+                                "in front of positions");
     return VLY_OK;
 }
 

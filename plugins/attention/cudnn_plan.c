@@ -116,13 +116,14 @@ static vly_status choose_config(vly_cudnn_plan *plan, void *device,
     int64_t n = 0;
     ask_heuristics(graph, device, configs, &n);
     if (graph->status != VLY_OK)
-        return vly_accel_fail(error, graph->status, "%s", graph->error.message);
+        return vly_support_fail(error, graph->status, "%s",
+                                graph->error.message);
     plan->info.n_configs = (uint32_t)n;
     if (first >= n)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: %u engine configurations, asked for "
-                              "number %u",
-                              (uint32_t)n, first);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: %u engine configurations, asked for "
+                                "number %u",
+                                (uint32_t)n, first);
     int code = 0;
     for (uint32_t i = first; i < n; i++) {
         int varies = 0;
@@ -137,8 +138,8 @@ static vly_status choose_config(vly_cudnn_plan *plan, void *device,
         }
     }
     if (code == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: no engine that is deterministic");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: no engine that is deterministic");
     return vly_cudnn_check(graph->cudnn, code, "cudnn: no plan could be built",
                            error);
 }
@@ -174,7 +175,7 @@ vly_status vly_cudnn_count_configs(const vly_cudnn *cudnn,
         if (status == VLY_OK)
             *n = (uint32_t)found;
         else
-            vly_accel_fail(error, status, "%s", graph->error.message);
+            vly_support_fail(error, status, "%s", graph->error.message);
     }
     vly_cudnn_graph_deinit(graph);
     vly_accel_free(graph);
@@ -252,9 +253,9 @@ vly_status vly_cudnn_plan_save(const vly_cudnn_plan *plan, void **blob,
                                    VLY_CUDNN_IS_CHAR, 0, &n, NULL),
                         "cudnn: a plan does not say its JSON", error);
     if (status == VLY_OK && (n <= 0 || n > INT32_MAX))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: the JSON of a plan has %lld bytes",
-                              (long long)n);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: the JSON of a plan has %lld bytes",
+                                (long long)n);
     if (status == VLY_OK)
         status = vly_accel_alloc(1, sizeof first + (uint64_t)n, &made, error);
     if (status != VLY_OK)
@@ -281,11 +282,12 @@ static vly_status load(vly_cudnn_plan *plan, const vly_cudnn_target *target,
     saved_plan first;
     void *device = device_desc(graph, target->device_json);
     if (graph->status != VLY_OK)
-        return vly_accel_fail(error, graph->status, "%s", graph->error.message);
+        return vly_support_fail(error, graph->status, "%s",
+                                graph->error.message);
     memcpy(&first, blob, sizeof first);
     if (first.version != SAVED_VERSION || first.cudnn != graph->cudnn->version)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: a stored plan of another version");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: a stored plan of another version");
     vly_status status = vly_cudnn_check(
         graph->cudnn,
         build_plan(graph, device, NULL, (const char *)blob + sizeof first,
@@ -297,9 +299,9 @@ static vly_status load(vly_cudnn_plan *plan, const vly_cudnn_target *target,
     plan->info.index = first.index;
     plan->info.engine = first.engine;
     if (status == VLY_OK && plan->info.workspace_bytes != first.workspace_bytes)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: a stored plan wants another workspace "
-                              "than when it was made");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: a stored plan wants another workspace "
+                                "than when it was made");
     return status;
 }
 
@@ -311,8 +313,8 @@ vly_status vly_cudnn_plan_load(const vly_cudnn *cudnn,
 {
     vly_cudnn_plan *plan = NULL;
     if (bytes <= sizeof(saved_plan))
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "cudnn: a stored plan has %u bytes", bytes);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "cudnn: a stored plan has %u bytes", bytes);
     vly_status status = vly_accel_alloc(1, sizeof *plan, &plan, error);
     if (status != VLY_OK)
         return status;

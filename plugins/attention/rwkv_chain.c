@@ -42,15 +42,15 @@ static vly_status look_at(uint32_t device, limits *found, vly_error *error)
     if (status != VLY_OK)
         return status;
     if (is[2] * 10 + is[3] != CAPABILITY)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rwkv chain: device %u has compute "
-                              "capability %d.%d, wanted 9.0",
-                              vly_accel_plugin, device, is[2], is[3]);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: rwkv chain: device %u has compute "
+                                "capability %d.%d, wanted 9.0",
+                                vly_support_plugin, device, is[2], is[3]);
     if (!is[1])
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rwkv chain: device %u has no cooperative "
-                              "launches",
-                              vly_accel_plugin, device);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: rwkv chain: device %u has no cooperative "
+                                "launches",
+                                vly_support_plugin, device);
     found->shared = (uint32_t)is[0];
     return vly_accel_cuda_check(
         vly_cuda_rwkv_token_room(found->shared, &found->blocks),
@@ -64,28 +64,28 @@ static vly_status check(const vly_device_spec *device,
     vly_accel_options options;
     vly_status status = vly_accel_check_device(device, error);
     if (status == VLY_OK && (plans == NULL || runs == NULL || n == 0))
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: rwkv chain of no operations",
-                              vly_accel_plugin);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: rwkv chain of no operations",
+                                vly_support_plugin);
     if (status == VLY_OK)
         status =
             vly_accel_options_parse(device->options, NULL, &options, error);
     if (status == VLY_OK && !options.chain)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rwkv chain: refused by chain=0",
-                              vly_accel_plugin);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: rwkv chain: refused by chain=0",
+                                vly_support_plugin);
     for (uint32_t i = 0; status == VLY_OK && i < n; i++)
         if (plans[i] == NULL || plans[i]->device != device->index)
-            return vly_accel_fail(error, VLY_E_INVALID,
-                                  "%s: rwkv chain: plan number %u is not of "
-                                  "device %u",
-                                  vly_accel_plugin, i, device->index);
+            return vly_support_fail(error, VLY_E_INVALID,
+                                    "%s: rwkv chain: plan number %u is not of "
+                                    "device %u",
+                                    vly_support_plugin, i, device->index);
     if (status == VLY_OK && vly_rwkv_pattern_layers(n) == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rwkv chain of %u operations, wanted %d for "
-                              "each layer and %d",
-                              vly_accel_plugin, n, VLY_RWKV_LAYER_RUNS,
-                              VLY_RWKV_OTHER_RUNS);
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "%s: rwkv chain of %u operations, wanted %d for "
+            "each layer and %d",
+            vly_support_plugin, n, VLY_RWKV_LAYER_RUNS, VLY_RWKV_OTHER_RUNS);
     return status;
 }
 
@@ -142,8 +142,9 @@ static vly_status fill(vly_rwkv_chain *chain, vly_rwkv_plan *const *plans,
         why =
             vly_cuda_rwkv_token_plan(&chain->token, found.blocks, found.shared);
     if (why != NULL)
-        status = vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                                "%s: rwkv chain of %s", vly_accel_plugin, why);
+        status =
+            vly_support_fail(error, VLY_E_UNSUPPORTED, "%s: rwkv chain of %s",
+                             vly_support_plugin, why);
     if (status == VLY_OK)
         status = put(chain, layers, error);
     /* an argument of the launch: blocks would ask the host for it each */

@@ -242,10 +242,10 @@ static vly_status fail(const pointers *p, const pointer *one,
 {
     const char *op = vly_rwkv_op_name(p->desc->op);
     if (one->number == UINT32_MAX)
-        return vly_accel_fail(error, VLY_E_INVALID, "%s: rwkv %s: %s %s",
-                              plugin, op, one->name, what);
-    return vly_accel_fail(error, VLY_E_INVALID, "%s: rwkv %s: %s[%u] %s",
-                          plugin, op, one->name, one->number, what);
+        return vly_support_fail(error, VLY_E_INVALID, "%s: rwkv %s: %s %s",
+                                plugin, op, one->name, what);
+    return vly_support_fail(error, VLY_E_INVALID, "%s: rwkv %s: %s[%u] %s",
+                            plugin, op, one->name, one->number, what);
 }
 
 static vly_status check_pointer(const pointers *p, const pointer *one,
@@ -279,10 +279,10 @@ vly_status vly_rwkv_check_run(const vly_rwkv_desc *desc,
 {
     pointers all = {.desc = desc, .number = UINT32_MAX};
     if (run == NULL || run->struct_size < sizeof *run)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: the run is shorter than that of "
-                              "volley.rwkv/1",
-                              plugin);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: the run is shorter than that of "
+                                "volley.rwkv/1",
+                                plugin);
     if (vly_accel_check_reserved("run", run->reserved, error) != VLY_OK)
         return VLY_E_INVALID;
     list_all(&all, run);

@@ -47,7 +47,7 @@ void vly_rwkv_chunks(const vly_rwkv_plan *plan, uint64_t times,
 
 static vly_status supports(const vly_rwkv_desc *desc, vly_error *error)
 {
-    return vly_rwkv_check_desc(desc, vly_accel_plugin, error);
+    return vly_rwkv_check_desc(desc, vly_support_plugin, error);
 }
 
 static void plan_destroy(vly_rwkv_plan *plan)
@@ -69,14 +69,14 @@ static vly_status fill_plan(const vly_device_spec *device, vly_rwkv_plan *plan,
     vly_status status = vly_cpu_options_read(device, &options, error);
     if (status == VLY_OK && options.common.choose[0] != 0 &&
         strcmp(options.common.choose, "vectors") != 0)
-        status = vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                                "%s: choose=%s, there is vectors",
-                                vly_accel_plugin, options.common.choose);
+        status = vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                  "%s: choose=%s, there is vectors",
+                                  vly_support_plugin, options.common.choose);
     if (status == VLY_OK && rows > UINT32_MAX)
-        status = vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                                "%s: rwkv of %llu rows, wanted at most %u",
-                                vly_accel_plugin, (unsigned long long)rows,
-                                UINT32_MAX);
+        status = vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                  "%s: rwkv of %llu rows, wanted at most %u",
+                                  vly_support_plugin, (unsigned long long)rows,
+                                  UINT32_MAX);
     if (status != VLY_OK)
         return status;
     plan->kernels = options.kernels;
@@ -140,9 +140,9 @@ static vly_status list_rows(vly_rwkv_plan *plan, const vly_rwkv_run *run,
     for (uint32_t b = 0; b < plan->desc.batch; b++) {
         if ((plan->desc.flags & VLY_RWKV_LENGTHS) &&
             (length[b] < 0 || (uint32_t)length[b] > seq))
-            return vly_accel_fail(error, VLY_E_INVALID,
-                                  "%s: length[%u] is %d, wanted 0 to %u",
-                                  vly_accel_plugin, b, length[b], seq);
+            return vly_support_fail(error, VLY_E_INVALID,
+                                    "%s: length[%u] is %d, wanted 0 to %u",
+                                    vly_support_plugin, b, length[b], seq);
         const uint32_t n = vly_rwkv_tokens(plan, run, b);
         const int is_last = (plan->desc.flags & VLY_RWKV_LAST) != 0;
         for (uint32_t t = is_last && n > 0 ? n - 1 : 0; t < n; t++)
@@ -160,9 +160,10 @@ static vly_status check_tokens(const vly_rwkv_plan *plan,
     for (uint32_t i = 0; i < plan->n_rows; i++) {
         const int32_t id = token[plan->rows[i]];
         if (id < 0 || (uint32_t)id >= plan->desc.vocabulary)
-            return vly_accel_fail(
-                error, VLY_E_INVALID, "%s: token[%u] is %d, wanted 0 to %u",
-                vly_accel_plugin, plan->rows[i], id, plan->desc.vocabulary - 1);
+            return vly_support_fail(error, VLY_E_INVALID,
+                                    "%s: token[%u] is %d, wanted 0 to %u",
+                                    vly_support_plugin, plan->rows[i], id,
+                                    plan->desc.vocabulary - 1);
     }
     return VLY_OK;
 }
@@ -171,7 +172,7 @@ static vly_status run_plan(vly_rwkv_plan *plan, const vly_rwkv_run *run,
                            vly_error *error)
 {
     vly_status status =
-        vly_rwkv_check_run(&plan->desc, run, vly_accel_plugin, error);
+        vly_rwkv_check_run(&plan->desc, run, vly_support_plugin, error);
     if (status == VLY_OK)
         status = vly_cpu_check_stream(run->stream, error);
     if (status == VLY_OK)

@@ -217,10 +217,10 @@ static vly_status time_way(const trial *t, const vly_wkv_way *way,
 static void log_way(const vly_wkv_way *way, int32_t level, const char *text)
 {
     char message[200];
-    snprintf(message, sizeof message, "%s: %s: %s", vly_accel_plugin, way->name,
-             text);
-    if (vly_accel_host != NULL)
-        vly_accel_host->log(vly_accel_host->context, level, message);
+    snprintf(message, sizeof message, "%s: %s: %s", vly_support_plugin,
+             way->name, text);
+    if (vly_support_host != NULL)
+        vly_support_host->log(vly_support_host->context, level, message);
 }
 
 vly_status vly_wkv_measure(uint32_t device, const vly_wkv_desc *desc,

@@ -129,7 +129,7 @@ static void recurrent_unit(void *arg, uint64_t unit, uint32_t thread)
 
 static vly_status supports(const vly_wkv_desc *desc, vly_error *error)
 {
-    return vly_wkv_check_desc(desc, vly_accel_plugin, error);
+    return vly_wkv_check_desc(desc, vly_support_plugin, error);
 }
 
 static void plan_destroy(vly_wkv_plan *plan)
@@ -172,10 +172,10 @@ static vly_status plan_create(const vly_device_spec *device,
     const char *choose = options.common.choose;
     const uint32_t is_reference = strcmp(choose, "reference") == 0;
     if (choose[0] != 0 && !is_reference && strcmp(choose, "recurrent") != 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: choose=%s, there are recurrent and "
-                              "reference",
-                              vly_accel_plugin, choose);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: choose=%s, there are recurrent and "
+                                "reference",
+                                vly_support_plugin, choose);
     status = vly_accel_alloc(1, sizeof *made, &made, error);
     if (status != VLY_OK)
         return status;
@@ -222,9 +222,9 @@ static vly_status check_lengths(const vly_wkv_plan *plan,
         return VLY_OK;
     for (uint32_t b = 0; b < plan->desc.batch; b++)
         if (length[b] < 0 || (uint32_t)length[b] > plan->desc.seq)
-            return vly_accel_fail(
+            return vly_support_fail(
                 error, VLY_E_INVALID, "%s: length[%u] is %d, wanted 0 to %u",
-                vly_accel_plugin, b, length[b], plan->desc.seq);
+                vly_support_plugin, b, length[b], plan->desc.seq);
     return VLY_OK;
 }
 
@@ -233,7 +233,7 @@ static vly_status run_plan(vly_wkv_plan *plan, const vly_wkv_run *run,
 {
     wkv_work work = {.plan = plan, .run = run};
     vly_status status =
-        vly_wkv_check_run(&plan->desc, run, vly_accel_plugin, error);
+        vly_wkv_check_run(&plan->desc, run, vly_support_plugin, error);
     if (status == VLY_OK)
         status = vly_cpu_check_stream(run->stream, error);
     if (status == VLY_OK)

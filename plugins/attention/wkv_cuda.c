@@ -54,7 +54,7 @@ typedef struct candidates {
 
 static vly_status supports(const vly_wkv_desc *desc, vly_error *error)
 {
-    return vly_wkv_check_desc(desc, vly_accel_plugin, error);
+    return vly_wkv_check_desc(desc, vly_support_plugin, error);
 }
 
 /* NULL if it can */
@@ -93,9 +93,9 @@ static vly_status find_candidates(const vly_accel_options *options,
             all->way[all->n++] = &ways[i];
     }
     if (all->n == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: no way to run this: %s", vly_accel_plugin,
-                              reasons);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: no way to run this: %s",
+                                vly_support_plugin, reasons);
     return VLY_OK;
 }
 
@@ -128,7 +128,7 @@ static void open_cache(vly_tune_cache *cache, const vly_accel_options *options,
     else if (options->cache == VLY_ACCEL_CACHE_FOLDER)
         where = options->cache_folder;
     snprintf(name, sizeof name, "wkv-%s-%u", all->device, all->capability);
-    vly_tune_init(cache, vly_accel_host, where, name);
+    vly_tune_init(cache, vly_support_host, where, name);
 }
 
 static int read_choice(const vly_tune_cache *cache, const char *key,
@@ -293,11 +293,11 @@ static vly_status run_plan(vly_wkv_plan *plan, const vly_wkv_run *run,
                            vly_error *error)
 {
     vly_status status =
-        vly_wkv_check_run(&plan->desc, run, vly_accel_plugin, error);
+        vly_wkv_check_run(&plan->desc, run, vly_support_plugin, error);
     if (status == VLY_OK)
         status = vly_attention_check_workspace(
             run->workspace, run->workspace_bytes, plan->workspace_bytes,
-            vly_accel_plugin, error);
+            vly_support_plugin, error);
     if (status == VLY_OK)
         status = vly_accel_cuda_enter(plan->device, error);
     if (status != VLY_OK)

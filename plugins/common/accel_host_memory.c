@@ -22,18 +22,18 @@ static uint32_t device_count(void)
 static vly_status check_device(uint32_t device, vly_error *error)
 {
     return device == 0 ? VLY_OK
-                       : vly_accel_fail(error, VLY_E_INVALID,
-                                        "%s: device %u, but there is only 0",
-                                        vly_accel_plugin, device);
+                       : vly_support_fail(error, VLY_E_INVALID,
+                                          "%s: device %u, but there is only 0",
+                                          vly_support_plugin, device);
 }
 
 static vly_status check(uint32_t device, const void *stream, vly_error *error)
 {
     if (stream != NULL)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: a stream, but the processor has none: "
-                              "wanted NULL",
-                              vly_accel_plugin);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: a stream, but the processor has none: "
+                                "wanted NULL",
+                                vly_support_plugin);
     return check_device(device, error);
 }
 
@@ -63,7 +63,7 @@ static vly_status device_info(uint32_t device, vly_device_info *info,
     if (status != VLY_OK)
         return status;
     if (info == NULL || info->struct_size < sizeof *info)
-        return vly_accel_fail(
+        return vly_support_fail(
             error, VLY_E_INVALID, "device info: struct_size is %u, wanted %u",
             info != NULL ? info->struct_size : 0, (uint32_t)sizeof *info);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -71,7 +71,7 @@ static vly_status device_info(uint32_t device, vly_device_info *info,
     read_name(info->name, sizeof info->name);
     snprintf(info->capability, sizeof info->capability, "%ld core%s",
              cores > 0 ? cores : 1, cores > 1 ? "s" : "");
-    info->memory_bytes = vly_accel_total();
+    info->memory_bytes = vly_support_total();
     return VLY_OK;
 }
 
@@ -81,8 +81,8 @@ static vly_status available(uint32_t device, uint64_t *free_bytes,
     vly_status status = check_device(device, error);
     if (status != VLY_OK)
         return status;
-    *free_bytes = vly_accel_available();
-    *total = vly_accel_total();
+    *free_bytes = vly_support_available();
+    *total = vly_support_total();
     return VLY_OK;
 }
 
@@ -95,7 +95,8 @@ static vly_status memory_alloc_as(uint32_t device, uint64_t bytes, uint32_t qos,
     if (status != VLY_OK)
         return status;
     if (bytes > PTRDIFF_MAX)
-        return vly_accel_fail_memory(bytes, vly_accel_available(), "", error);
+        return vly_support_fail_memory(bytes, vly_support_available(), "",
+                                       error);
     return vly_accel_take(bytes, qos, memory, error);
 }
 
@@ -119,9 +120,9 @@ static vly_status memory_copy(uint32_t device, void *to, const void *from,
     if (status != VLY_OK)
         return status;
     if (kind > VLY_COPY_ON_DEVICE)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: copy of kind %u, wanted 0 to %u",
-                              vly_accel_plugin, kind, VLY_COPY_ON_DEVICE);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: copy of kind %u, wanted 0 to %u",
+                                vly_support_plugin, kind, VLY_COPY_ON_DEVICE);
     if (bytes > 0)
         memmove(to, from, (size_t)bytes);
     return VLY_OK;
@@ -177,7 +178,7 @@ static vly_status event_record(uint32_t device, vly_event *event, void *stream,
     vly_status status = check(device, stream, error);
     if (status != VLY_OK)
         return status;
-    event->ns = vly_accel_host->clock_ns(vly_accel_host->context);
+    event->ns = vly_support_host->clock_ns(vly_support_host->context);
     event->recorded = 1;
     return VLY_OK;
 }
@@ -190,9 +191,9 @@ static vly_status event_elapsed(uint32_t device, vly_event *begin,
     if (status != VLY_OK)
         return status;
     if (begin->recorded == 0 || end->recorded == 0)
-        return vly_accel_fail(
+        return vly_support_fail(
             error, VLY_E_INVALID, "%s: the %s event was not recorded",
-            vly_accel_plugin, begin->recorded == 0 ? "first" : "second");
+            vly_support_plugin, begin->recorded == 0 ? "first" : "second");
     /* the second may be the earlier one: two's complement has the sign */
     *seconds = (double)(int64_t)(end->ns - begin->ns) * 1e-9;
     return VLY_OK;

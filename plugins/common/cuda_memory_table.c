@@ -24,9 +24,9 @@ static vly_status device_info(uint32_t device, vly_device_info *info,
                               vly_error *error)
 {
     if (info->struct_size < sizeof *info)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "device info: struct_size is %u, wanted %u",
-                              info->struct_size, (uint32_t)sizeof *info);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "device info: struct_size is %u, wanted %u",
+                                info->struct_size, (uint32_t)sizeof *info);
     struct cudaDeviceProp properties;
     vly_status status = vly_accel_cuda_enter(device, error);
     if (status == VLY_OK)
@@ -76,8 +76,8 @@ static vly_status memory_alloc_host(uint32_t device, uint64_t bytes,
         cudaMallocHost(&made, (size_t)(bytes > 0 ? bytes : 1));
     if (code == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
-        return vly_accel_fail_memory(bytes, vly_accel_available(),
-                                     " of pinned host memory", error);
+        return vly_support_fail_memory(bytes, vly_support_available(),
+                                       " of pinned host memory", error);
     }
     status = vly_accel_cuda_check((int)code, "cudaMallocHost", error);
     if (status == VLY_OK)
@@ -113,8 +113,8 @@ static vly_status memory_copy(uint32_t device, void *to, const void *from,
         [VLY_COPY_ON_DEVICE] = cudaMemcpyDeviceToDevice,
     };
     if (kind >= sizeof kinds / sizeof kinds[0])
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "copy: kind is %u, wanted 0 to 2", kind);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "copy: kind is %u, wanted 0 to 2", kind);
     vly_status status = vly_accel_cuda_enter(device, error);
     if (status != VLY_OK || bytes == 0)
         return status;
@@ -232,9 +232,10 @@ static vly_status event_elapsed(uint32_t device, vly_event *begin,
 static vly_status graph_begin(uint32_t device, void *stream, vly_error *error)
 {
     if (stream == NULL)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "graph: the default stream cannot be kept, make "
-                              "one with stream_create");
+        return vly_support_fail(
+            error, VLY_E_INVALID,
+            "graph: the default stream cannot be kept, make "
+            "one with stream_create");
     vly_status status = vly_accel_cuda_enter(device, error);
     if (status != VLY_OK)
         return status;

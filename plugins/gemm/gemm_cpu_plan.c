@@ -115,9 +115,9 @@ static vly_status forced(const char *name, const candidate *all,
     for (uint32_t i = 0; i < VLY_GEMM_N_WAYS; i++)
         if (strcmp(name, vly_gemm_way_names[i]) == 0)
             why = all[i].why;
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                          "%s: choose=%s: %s (there are: %s)", vly_accel_plugin,
-                          name, why, there);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s: choose=%s: %s (there are: %s)",
+                            vly_support_plugin, name, why, there);
 }
 
 static void take(vly_gemm_plan *plan, vly_gemm_way way, const candidate *c)
@@ -146,12 +146,12 @@ static vly_status measure_all(vly_gemm_plan *plan,
     if (status != VLY_E_NOMEM)
         return status == VLY_OK
                    ? VLY_OK
-                   : vly_accel_fail(error, status, "%s", why.message);
+                   : vly_support_fail(error, status, "%s", why.message);
     for (uint32_t way = 0; way < VLY_GEMM_N_WAYS; way++)
         all[way].seconds = 0.0;
     char text[sizeof why.message + 64];
     snprintf(text, sizeof text, "a plan was not measured: %s", why.message);
-    vly_accel_host->log(vly_accel_host->context, VLY_LOG_WARN, text);
+    vly_support_host->log(vly_support_host->context, VLY_LOG_WARN, text);
     return VLY_OK;
 }
 
@@ -263,9 +263,9 @@ static vly_status check_device(const vly_device_spec *device, vly_error *error)
     if (vly_accel_check_device(device, error) != VLY_OK)
         return VLY_E_INVALID;
     if (device->index != 0)
-        return vly_accel_fail(error, VLY_E_DEVICE,
-                              "%s: device %u, but there is only 0",
-                              vly_accel_plugin, device->index);
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "%s: device %u, but there is only 0",
+                                vly_support_plugin, device->index);
     return VLY_OK;
 }
 
@@ -278,13 +278,13 @@ static vly_status set_kernels(const vly_device_spec *device,
     plan->kernels = find_kernels(given ? isa : NULL);
     if (plan->kernels != NULL)
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                          "%s: isa=%s: this processor or build has it not, "
-                          "wanted scalar%s",
-                          vly_accel_plugin, isa,
-                          find_kernels("avx512") != NULL ? ", avx2, avx512"
-                          : find_kernels("avx2") != NULL ? ", avx2"
-                                                         : "");
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s: isa=%s: this processor or build has it not, "
+                            "wanted scalar%s",
+                            vly_support_plugin, isa,
+                            find_kernels("avx512") != NULL ? ", avx2, avx512"
+                            : find_kernels("avx2") != NULL ? ", avx2"
+                                                           : "");
 }
 
 /* Waking a thread takes some microseconds: only where each has half a million

@@ -115,10 +115,10 @@ vly_status vly_gemm_cpu_run(vly_gemm_plan *plan, const vly_gemm_run *run,
     if (status != VLY_OK)
         return status;
     if (run->stream != NULL)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: a stream, but the processor has none: "
-                              "wanted NULL",
-                              vly_accel_plugin);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: a stream, but the processor has none: "
+                                "wanted NULL",
+                                vly_support_plugin);
     vly_gemm_cpu_execute(plan, run);
     return VLY_OK;
 }

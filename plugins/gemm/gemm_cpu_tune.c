@@ -168,7 +168,7 @@ static double time_runs(const vly_gemm_plan *plan, const buffers *all)
                               .scale_b = all->scale_b,
                               .workspace = all->workspace,
                               .workspace_bytes = plan->workspace_bytes};
-    const vly_host *host = vly_accel_host;
+    const vly_host *host = vly_support_host;
     uint64_t best = UINT64_MAX;
     vly_gemm_cpu_execute(plan, &run); /* caches and threads are warm after */
     for (int i = 0; i < REPEATS; i++) {
@@ -194,8 +194,8 @@ vly_status vly_gemm_measure(const vly_gemm_plan *plan, double *seconds,
     if (part.way != VLY_GEMM_GEMV &&
         !vly_gemm_tile_fit(&part.problem, part.kernels, part.way,
                            part.n_threads, desc.workspace_most, &part.tile))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED, "%s: no tile fits",
-                              vly_accel_plugin);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED, "%s: no tile fits",
+                                vly_support_plugin);
     part.workspace_bytes = part.tile.thread_bytes * part.n_threads;
     status = buffers_make(&part, &all, error);
     if (status == VLY_OK)

@@ -46,7 +46,7 @@ typedef struct making {
 
 static void say(int32_t level, const char *text)
 {
-    vly_accel_host->log(vly_accel_host->context, level, text);
+    vly_support_host->log(vly_support_host->context, level, text);
 }
 
 /* ---- candidates ------------------------------------------------------- */
@@ -196,11 +196,12 @@ static vly_status find_candidates(making *m, vly_error *error)
     m->n = kept;
     if (kept > 0)
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                          "%s: choose=%s, but for this product there are: "
-                          "%sown%s%s",
-                          vly_accel_plugin, choose, names,
-                          m->no_library[0] != '\0' ? "; " : "", m->no_library);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s: choose=%s, but for this product there are: "
+                            "%sown%s%s",
+                            vly_support_plugin, choose, names,
+                            m->no_library[0] != '\0' ? "; " : "",
+                            m->no_library);
 }
 
 /* ---- the cache -------------------------------------------------------- */
@@ -220,7 +221,7 @@ static vly_status open_cache(making *m, vly_error *error)
     snprintf(name, sizeof name, "gemm-%.200s-%d.%d-cublasLt-%zu",
              properties.name, properties.major, properties.minor,
              m->no_library[0] == '\0' ? m->lts[0].library->version() : 0);
-    vly_tune_init(&m->cache, vly_accel_host,
+    vly_tune_init(&m->cache, vly_support_host,
                   m->options.cache == VLY_ACCEL_CACHE_OFF ? "off"
                   : m->options.cache == VLY_ACCEL_CACHE_FOLDER
                       ? m->options.cache_folder
@@ -332,15 +333,16 @@ static vly_status take_first(making *m, vly_error *error)
             return VLY_OK;
         }
         if (status != VLY_E_UNSUPPORTED)
-            return vly_accel_fail(error, status, "%s", why.message);
+            return vly_support_fail(error, status, "%s", why.message);
         c->way = VLY_GEMM_WAY_NONE;
         c->seconds = INFINITY;
     }
     if (m->options.choose[0] != '\0')
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: choose=%s: %u candidates, and none runs on "
-                              "pointers of this alignment; own does",
-                              vly_accel_plugin, m->options.choose, m->n);
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "%s: choose=%s: %u candidates, and none runs on "
+            "pointers of this alignment; own does",
+            vly_support_plugin, m->options.choose, m->n);
     take_own(m, "nothing else runs");
     return VLY_OK;
 }

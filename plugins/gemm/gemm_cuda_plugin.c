@@ -5,25 +5,25 @@
 
 #include "gemm_cuda.h"
 
-const char vly_accel_plugin[] = "gemm_cuda";
+const char vly_support_plugin[] = "gemm_cuda";
 
 static vly_status init(const vly_host *host, vly_error *error)
 {
-    vly_status status = vly_accel_start(host, error);
+    vly_status status = vly_support_start(host, error);
     if (status != VLY_OK)
         return status;
     status = vly_accel_cuda_detect(error);
     if (status == VLY_OK)
         status = vly_accel_cuda_memory_start(error);
     if (status != VLY_OK)
-        vly_accel_stop();
+        vly_support_stop();
     return status;
 }
 
 static void deinit(void)
 {
     vly_accel_cuda_memory_stop();
-    vly_accel_stop();
+    vly_support_stop();
 }
 
 /* ---- what a plan is asked for ----------------------------------------- */

@@ -42,8 +42,8 @@ vly_status nvml_open(const char *const *names, uint32_t n, nvml_api *api,
         return status;
     int32_t code = api->nvmlInit_v2();
     if (code != NVML_OK)
-        return vly_accel_fail(error, VLY_E_DEVICE, "NVML does not start: %s",
-                              nvml_text(api, code, text));
+        return vly_support_fail(error, VLY_E_DEVICE, "NVML does not start: %s",
+                                nvml_text(api, code, text));
     return VLY_OK;
 }
 
@@ -76,9 +76,9 @@ vly_status nvml_cuda_bus(const char *library, uint32_t number, char bus[32],
     if (code == 0)
         code = cuda.bus(text, (int32_t)sizeof text, device);
     if (code != 0)
-        return vly_accel_fail(error, VLY_E_DEVICE,
-                              "CUDA's driver has no device %u: error %d",
-                              number, (int)code);
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "CUDA's driver has no device %u: error %d",
+                                number, (int)code);
     text[sizeof text - 1] = '\0';
     memcpy(bus, text, sizeof text);
     return VLY_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Options behind a device, as in cuda:0,plan=global,launch=7.
  */
-#include "backend_common.h"
+#include "plugins/support/support_options.h"
 
 #include <string.h>
 
@@ -32,7 +32,7 @@ static int read_word(const char *text, size_t n, const char *const *words,
     return 0;
 }
 
-static int read_option(const vly_common_option *option, const char *text,
+static int read_option(const vly_support_option *option, const char *text,
                        size_t n)
 {
     size_t length = strlen(option->name);
@@ -46,19 +46,19 @@ static int read_option(const vly_common_option *option, const char *text,
         return read_word(text, n, option->words, option->value);
     if (!read_number(text, n, &value) ||
         (option->most != 0 && value > option->most) ||
-        (option->is_power != 0 && !vly_common_is_power(value)))
+        (option->is_power != 0 && !vly_support_is_power(value)))
         return 0;
     *option->value = value;
     return 1;
 }
 
-int vly_common_is_power(uint32_t n)
+int vly_support_is_power(uint32_t n)
 {
     return (n & (n - 1)) == 0;
 }
 
-const char *vly_common_read_options(const char *text,
-                                    const vly_common_option *options,
+const char *vly_support_read_options(const char *text,
+                                    const vly_support_option *options,
                                     size_t n_options, size_t *length)
 {
     while (text != NULL && text[0] != 0) {
