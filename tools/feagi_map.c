@@ -90,16 +90,28 @@ static vly_status split(const place *at, const feagi_value *value, rule *out,
     return VLY_OK;
 }
 
+/* "blueprint[...].synaptic_delay_bursts": which part of a rule a number is */
+#define PART_BYTES 640
+static const char *part_place(const place *at, const char *key,
+                              char text[PART_BYTES])
+{
+    (void)snprintf(text, PART_BYTES, "%.500s.%s", at->where, key);
+    return text;
+}
+
 /* keep: whether there is such a synapse here */
 static vly_status read_weight(const place *at, const rule *from, feagi_map *map,
                               bool *keep, vly_error *error)
 {
+    char where[PART_BYTES];
     double value = 1; /* feagi-core's, if there is none */
     vly_status status = VLY_OK;
     status =
         from->multiplier
-            ? feagi_number(at->genome, at->where, from->multiplier, false, -1e9,
-                           1e9, &value, error)
+            ? feagi_number(
+                  at->genome,
+                  part_place(at, "postSynapticCurrent_multiplier", where),
+                  from->multiplier, false, -1e9, 1e9, &value, error)
             : REPORT(FEAGI_ASSUMED, "no postSynapticCurrent_multiplier: 1, as "
                                     "feagi-core");
     if (status != VLY_OK)
@@ -125,12 +137,13 @@ static vly_status read_weight(const place *at, const rule *from, feagi_map *map,
 static vly_status scalar_at(const place *at, const feagi_value *value,
                             double *out, vly_error *error)
 {
+    char where[PART_BYTES];
     if (value->kind == FEAGI_TEXT) {
         *out = NAN; /* an expression of x, y, z */
         return VLY_OK;
     }
-    return feagi_number(at->genome, at->where, value, false, -1e6, 1e6, out,
-                        error);
+    return feagi_number(at->genome, part_place(at, "morphology_scalar", where),
+                        value, false, -1e6, 1e6, out, error);
 }
 
 static vly_status read_scalar(const place *at, const rule *from, feagi_map *map,
@@ -174,11 +187,13 @@ static vly_status read_scalar(const place *at, const rule *from, feagi_map *map,
 static vly_status read_delay(const place *at, const rule *from, feagi_map *map,
                              vly_error *error)
 {
+    char where[PART_BYTES];
     double bursts = 1; /* feagi-core's, if there is none */
     vly_status status = VLY_OK;
     if (from->delay)
-        status = feagi_number(at->genome, at->where, from->delay, true, 1,
-                              VLY_DELAY_BURSTS_MAX, &bursts, error);
+        status = feagi_number(
+            at->genome, part_place(at, "synaptic_delay_bursts", where),
+            from->delay, true, 1, VLY_DELAY_BURSTS_MAX, &bursts, error);
     map->delay = (uint32_t)bursts;
     return status;
 }
@@ -216,11 +231,13 @@ static vly_status read_unknown(const place *at, const feagi_value *value,
 static vly_status read_rest(const place *at, const rule *from, bool *keep,
                             vly_error *error)
 {
+    char where[PART_BYTES];
     double percent = 100;
     vly_status status = VLY_OK;
     if (from->attractivity)
-        status = feagi_number(at->genome, at->where, from->attractivity, false,
-                              0, 1e9, &percent, error);
+        status = feagi_number(
+            at->genome, part_place(at, "synapse_attractivity", where),
+            from->attractivity, false, 0, 1e9, &percent, error);
     if (status == VLY_OK && !(percent > 0)) {
         *keep = false;
         return REPORT(FEAGI_SILENT, "synapse_attractivity 0 makes no synapse");

@@ -50,7 +50,8 @@ typedef struct vly_connectome_projection {
      * connectome was loaded */
     double share_coarse;
     double worst_coarse;
-    uint32_t pair; /* of the genome; 0 if the connectome was loaded */
+    double mean_coarse; /* how far their mean is off, from 0.1% on; else 0 */
+    uint32_t pair;      /* of the genome; 0 if the connectome was loaded */
 } vly_connectome_projection;
 
 /* A stimulus as given, in numbers: what the engine needs to change it while
@@ -117,6 +118,12 @@ vly_status vly_coefs_make(const vly_connectome_area *area,
                           bool dc_uniform, double dt_ms, vly_column **columns,
                           vly_error *error);
 void vly_coefs_free(vly_column *columns);
+
+/* How far rounding to 2^-q puts a stimulus off, as a share: its weight; of a
+ * normal one its mean (of the larger of mean and deviation) or its deviation,
+ * whichever is further off. */
+double vly_stimulus_rounding(const vly_connectome_stimulus *stimulus,
+                             double dt_ms, int32_t q);
 
 /* Thresholds of a stimulus that draws: fills desc's thresholds
  * (allocated; the caller frees with vly_free), n_thresholds, base, step and

@@ -33,6 +33,7 @@ typedef struct vly_made_pair {
     double share_coarse; /* of the weights, that may be off by more than 1%; of
                             a constant 1 from 0.1% on */
     double worst_coarse; /* the most that one of them may be off */
+    double mean_coarse;  /* how far their mean is off, from 0.1% on; else 0 */
 } vly_made_pair;
 
 /* What each weight of a pair is added with, in units of 2^-q. */
@@ -117,8 +118,8 @@ bool vly_delays_vary(const vly_pair *pair);
 bool vly_weights_given(const vly_made_pair *made);
 bool vly_delays_given(const vly_made_pair *made);
 void vly_given_law(vly_made_pair *made);
-/* Largest relative rounding at 2^-q, and of the mean; worst_coarse and
- * share_coarse of the pair if it is not NULL. */
+/* Largest relative rounding at 2^-q, and of the mean; the three *_coarse of the
+ * pair if it is not NULL. */
 double vly_given_rounding(const vly_made_pair *made, int32_t q,
                           double *mean_rounding, vly_made_pair *coarse);
 /* Stores weights [first, last); widens [*least, *most] to them. */

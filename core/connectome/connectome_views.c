@@ -94,6 +94,7 @@ static void projection_view(const vly_maker *maker, const vly_made_pair *made,
         .unit = unit,
         .share_coarse = made->share_coarse,
         .worst_coarse = made->worst_coarse,
+        .mean_coarse = made->mean_coarse,
         .pair = (uint32_t)(pair - maker->genome->pairs)};
 }
 

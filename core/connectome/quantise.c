@@ -94,7 +94,7 @@ static vly_status plan_init(vly_maker *maker, uint32_t area, uint32_t port,
     if (!plan->used)
         plan->q = VLY_Q_EMPTY;
     if (plan->q == VLY_Q_MAX)
-        snprintf(plan->cause, sizeof(plan->cause), "24 is the largest");
+        snprintf(plan->cause, sizeof(plan->cause), "the largest q, 24");
     return VLY_OK;
 }
 
@@ -121,22 +121,15 @@ static bool plan_coarse(const vly_maker *maker, uint32_t area, uint32_t port,
                         const port_plan *plan)
 {
     const vly_genome *genome = maker->genome;
-    double unit = vly_power_of_two(-plan->q);
     for (uint32_t p = 0; p < genome->n_pairs; p++)
         if (pair_uses(&maker->pairs[p], area, port) &&
             vly_weights_coarse(&maker->pairs[p], plan->q))
             return true;
-    for (uint32_t s = 0; s < genome->n_stimuli; s++) {
-        const vly_stimulus *stimulus = &genome->stimuli[s];
-        double asked = stimulus->weight;
-        if (stimulus->to != area || stimulus->port != port ||
-            stimulus->kind == VLY_STIMULUS_DC ||
-            stimulus->kind == VLY_STIMULUS_NORMAL)
-            continue;
-        double off = vly_weight_scaled(asked, plan->q) * unit - asked;
-        if ((off < 0.0 ? -off : off) > 0.001 * (asked < 0.0 ? -asked : asked))
+    for (uint32_t s = 0; s < genome->n_stimuli; s++)
+        if (genome->stimuli[s].to == area && genome->stimuli[s].port == port &&
+            vly_stimulus_rounding(&maker->stimuli[s], genome->dt_ms, plan->q) >
+                VLY_COARSE_CONSTANT)
             return true;
-    }
     return false;
 }
 

@@ -154,6 +154,49 @@ static double grid_reach(const stimulus_grid *grid, vly_stimulus_kind kind)
     return one > other ? one : other;
 }
 
+/* Mean and deviation of what the grid draws. */
+static void grid_moments(const stimulus_grid *grid, double *mean, double *sd)
+{
+    double sum = 0.0;
+    double squares = 0.0;
+    double below = 0.0;
+    for (uint32_t k = 0; k <= grid->n; k++) {
+        double upto = k < grid->n ? (double)grid->thresholds[k] : TWO_32;
+        double share = (upto - below) / TWO_32;
+        sum += share * k;
+        squares += share * k * k;
+        below = upto;
+    }
+    const double variance = squares - sum * sum;
+    *mean = grid->base + grid->step * sum;
+    *sd = variance > 0.0 ? grid->step * vly_sqrt(variance) : 0.0;
+}
+
+double vly_stimulus_rounding(const vly_connectome_stimulus *stimulus,
+                             double dt_ms, int32_t q)
+{
+    stimulus_grid grid;
+    double scale = vly_power_of_two(q);
+    double asked = stimulus->weight * scale;
+    double mean, sd;
+    if (stimulus->kind == VLY_STIMULUS_DC)
+        return 0.0;
+    if (stimulus->kind != VLY_STIMULUS_NORMAL)
+        return asked != 0.0
+                   ? magnitude(vly_weight_scaled(stimulus->weight, q) - asked) /
+                         magnitude(asked)
+                   : 0.0;
+    if (grid_make(stimulus, dt_ms, q, &grid, NULL) != VLY_OK)
+        return 0.0; /* the table is refused */
+    grid_moments(&grid, &mean, &sd);
+    asked = stimulus->mean * scale;
+    const double wide = stimulus->sd * scale;
+    const double size = magnitude(asked) > wide ? magnitude(asked) : wide;
+    const double off_mean = size > 0.0 ? magnitude(mean - asked) / size : 0.0;
+    const double off_sd = wide > 0.0 ? magnitude(sd - wide) / wide : 0.0;
+    return off_mean > off_sd ? off_mean : off_sd;
+}
+
 vly_status vly_stimulus_table(const vly_connectome_stimulus *stimulus,
                               double dt_ms, int32_t q, vly_stimulus_desc *desc,
                               uint64_t *reach, vly_error *error)

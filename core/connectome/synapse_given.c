@@ -80,6 +80,8 @@ double vly_given_rounding(const vly_made_pair *made, int32_t q,
         coarse->share_coarse =
             edges->n ? (double)n_coarse / (double)edges->n : 0.0;
         coarse->worst_coarse = n_coarse ? worst : 0.0;
+        coarse->mean_coarse =
+            *mean_rounding > VLY_COARSE_CONSTANT ? *mean_rounding : 0.0;
     }
     return worst;
 }

@@ -283,19 +283,36 @@ static double mean_rounding(const vly_law *law, const vly_discrete *table,
  * more than 1% of it. */
 #define COARSE_UNITS 49
 
+/* How far the smallest weights are off that may be expected among n: where the
+ * law begins below the first integer, all of them become that one. */
+static double lifted(const vly_law *law, double n, double first)
+{
+    double u = 0.5 / (n > 1.0 ? n : 1.0);
+    double asked =
+        law->hi < 0.0 ? -vly_law_value(law, 1.0 - u) : vly_law_value(law, u);
+    return asked > 0.0 && asked < first ? first / asked - 1.0 : 0.0;
+}
+
 /* How many of the weights that were drawn may be so, and by how much at most:
  * of the integers of which half a synapse or more is to be expected. */
-static void note_coarse(vly_made_pair *made, const vly_discrete *table)
+static void note_coarse(vly_made_pair *made, const vly_discrete *table,
+                        double unit)
 {
     double n = (double)made->n_synapses;
     double share = vly_discrete_share(table, 0.0, COARSE_UNITS);
+    if (made->worst_rounding > VLY_COARSE_CONSTANT && n > 0.0)
+        made->mean_coarse = made->worst_rounding;
     if (share * n < 0.5)
         return;
     int least = 0;
     while (vly_discrete_share(table, 0.0, least) * n < 0.5)
         least++;
     made->share_coarse = share;
-    made->worst_coarse = least > 0 ? 0.5 / least : 1.0;
+    made->worst_coarse = 1.0;
+    if (least > 0) {
+        double low = lifted(&made->law, n, least * unit);
+        made->worst_coarse = low > 0.5 / least ? low : 0.5 / least;
+    }
 }
 
 /* Of a constant every synapse is off, and by the same: told from where it is
@@ -317,7 +334,7 @@ static void weight_table_task(void *arg, uint32_t slot, uint64_t task)
     double mean;
     (void)slot;
     (void)task;
-    made->share_coarse = made->worst_coarse = 0.0;
+    made->share_coarse = made->worst_coarse = made->mean_coarse = 0.0;
     if (work->given) {
         made->worst_rounding = vly_given_rounding(made, work->q, &mean, made);
         return;
@@ -336,7 +353,7 @@ static void weight_table_task(void *arg, uint32_t slot, uint64_t task)
             vly_law_integers(law, unit, VLY_ROUND_INSIDE, -1e300));
     if (work->status == VLY_OK) {
         made->worst_rounding = mean_rounding(law, &work->table, unit);
-        note_coarse(made, &work->table);
+        note_coarse(made, &work->table, unit);
     }
 }
 

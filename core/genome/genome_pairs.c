@@ -198,12 +198,19 @@ static vly_status note_empty(vly_reader *reader, const vly_map_entry *map,
                            vly_rules[map->rule].empty);
 }
 
+static bool asks_none(const vly_map_entry *map)
+{
+    return map->rule == VLY_RULE_DISTANCE && map->space.degree == 0 &&
+           (map->space.draw == VLY_SPACE_IN_DEGREE ||
+            map->space.draw == VLY_SPACE_OUT_DEGREE);
+}
+
 /* A cell without synapses whose p, count or degree is not simply 0. */
 static vly_status add_empty(vly_reader *reader, const vly_map_entry *map,
                             const vly_map_cell *cell)
 {
     vly_genome *genome = reader->genome;
-    if (!vly_rules[map->rule].empty)
+    if (!vly_rules[map->rule].empty || asks_none(map))
         return VLY_OK;
     vly_empty *grown = vly_realloc(genome->empty, (size_t)genome->n_empty + 1,
                                    sizeof(vly_empty));

@@ -90,6 +90,16 @@ static bool fail(writing *w)
     return false;
 }
 
+/* The first failure of a call, before another function of HDF5 clears its
+ * stack: a full disk would be taken for one of memory otherwise. Returns good.
+ */
+static bool keep(writing *w, bool good)
+{
+    if (!good && w->answer.status == VLY_OK)
+        (void)fail(w);
+    return good;
+}
+
 /* ---- calls ------------------------------------------------------------- */
 
 static hid_t stored_type(const writing *w, uint32_t type)
@@ -194,10 +204,10 @@ static bool make_set(writing *w, const vly_sonata_call *call)
         w->answer.id =
             H5Dcreate2(call->id, w->bytes, stored_type(w, call->type), space,
                        H5P_DEFAULT, plan, H5P_DEFAULT);
-    good = good && w->answer.id >= 0;
-    good = (space < 0 || H5Sclose(space) >= 0) && good;
-    good = (plan < 0 || H5Pclose(plan) >= 0) && good;
-    return good ? tell_place(w, w->answer.id) : fail(w);
+    good = keep(w, good && w->answer.id >= 0);
+    good = keep(w, space < 0 || H5Sclose(space) >= 0) && good;
+    good = keep(w, plan < 0 || H5Pclose(plan) >= 0) && good;
+    return good && tell_place(w, w->answer.id);
 }
 
 static bool put_values(writing *w, const vly_sonata_call *call)
@@ -211,9 +221,9 @@ static bool put_values(writing *w, const vly_sonata_call *call)
                                     NULL) >= 0 &&
                 H5Dwrite(call->id, given_type(w, call->type), memory, space,
                          H5P_DEFAULT, w->bytes) >= 0;
-    good = (space < 0 || H5Sclose(space) >= 0) && good;
-    good = (memory < 0 || H5Sclose(memory) >= 0) && good;
-    return good || fail(w);
+    good = keep(w, good);
+    good = keep(w, space < 0 || H5Sclose(space) >= 0) && good;
+    return keep(w, memory < 0 || H5Sclose(memory) >= 0) && good;
 }
 
 static bool put_attribute(writing *w, const vly_sonata_call *call)
@@ -234,9 +244,10 @@ static bool put_attribute(writing *w, const vly_sonata_call *call)
     bool good = attribute >= 0 &&
                 H5Awrite(attribute, given_type(w, call->type),
                          is_text ? (const void *)&text : numbers) >= 0;
-    good = (attribute < 0 || H5Aclose(attribute) >= 0) && good;
-    good = (space < 0 || H5Sclose(space) >= 0) && good;
-    return good ? tell_place(w, call->id) : fail(w);
+    good = keep(w, good);
+    good = keep(w, attribute < 0 || H5Aclose(attribute) >= 0) && good;
+    good = keep(w, space < 0 || H5Sclose(space) >= 0) && good;
+    return good && tell_place(w, call->id);
 }
 
 static bool make_link(writing *w, const vly_sonata_call *call)

@@ -323,6 +323,32 @@ fi
 # ---- SONATA ----
 expect 0 run small.toml --threads 1 --quiet --record whole.h5
 holds [ ! -e whole.h5.vls ]
+# a disk that is full: in whatever call of HDF5 that is seen, it is no lack of memory
+cat >many.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+ms = 100
+[area.P]
+generator = "poisson"
+neurons = 2000
+rate_hz = 300
+[[record]]
+what = "spikes"
+from = "P"
+END
+for size in 250 300 350 400 600 800; do
+    rm -f many.h5*
+    (
+        ulimit -f $size
+        exec "$volley" run many.toml --threads 1 --quiet --record many.h5
+    ) >out 2>err
+    code=$?
+    checks=$((checks + 1))
+    [ $code -eq 4 ] || [ -s many.h5 ] || bad "a file of $size blocks: $code, wanted 4"
+    [ $code -eq 0 ] || says "cannot be written: File too large"
+    [ $code -eq 0 ] || holds [ -s many.h5.vls ]
+done
 expect 0 run small.toml --threads 1 --quiet -o sonata --record-format sonata \
     --backend cpu:2 --swap 100=cpu:1
 holds cmp whole.h5 sonata/spikes.h5

@@ -339,4 +339,36 @@ prints "coarse weights    of 2 maps or stimuli, off by 0.212% at most (map small
 expect 0 check coarse.toml
 says "map small (A -> A): the weight is off by 0.212% at most"
 
+# ---- a distribution: how far its smallest weights and its mean are off ----
+# law BIG LAW: a map of that law beside one of BIG
+law() {
+    sed "s/weight_pa = 9000/weight_pa = $1/" coarse.toml |
+        sed "20s/.*/weight_pa = $2/; 22,\$d" >law.toml
+    expect 0 check law.toml
+}
+law 90000 '{ uniform = [0.0503, 0.0504] }'
+says "law.toml:20:13: map small (A -> A): their mean is off by 0.857%: the unit is 0.000976562"
+law 90000 '{ uniform = [0.0003, 0.0011] }'
+says "off by a factor of "
+says "their mean is off by 39.5%"
+sed -i 's/^neurons = 3/neurons = 200/' coarse.toml
+law 1 '{ lognormal = [-3, 3] }'
+says "of its weights may be off by more than 1%, by a factor of "
+
+# ---- noise beside weights that are large: a finer unit, or a note ----
+sed '22,$d; s/^neurons = 200/neurons = 3/' coarse.toml >noise.toml
+cat >>noise.toml <<'END'
+[[stimulus]]
+id = "noise"
+kind = "normal"
+to = "A"
+mean_pa = 0.01
+sd_pa = 0.001
+END
+sed -i 's/0.0126/100/' noise.toml
+expect 0 check noise.toml --set map.small.weight_pa=9
+holds [ "$(grep -c 'noise' err)" -eq 0 ]
+expect 0 check noise.toml --set map.big.weight_pa=90000
+says "stimulus noise (onto A): its mean or deviation is off by"
+
 done_checks

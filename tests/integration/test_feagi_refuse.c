@@ -89,13 +89,15 @@ static const struct {
     {RULE("[\"projector\",1,1,\"no\"]"),
      AT "[0] is \"no\", wanted true or false as the plasticity flag"},
     {RULE("[\"projector\",1,\"x\",false]"),
-     AT "[0] is \"x\", wanted a number from -1000000000 to 1000000000"},
-    {RULE("{\"morphology_id\":\"projector\",\"synaptic_delay_bursts\":0}"),
-     AT "[0] is 0, wanted a whole number from 1 to 65535"},
-    {RULE("{\"morphology_id\":\"projector\",\"synaptic_delay_bursts\":2.5}"),
-     AT "[0] is 2.5, wanted a whole number from 1 to 65535"},
+     AT "[0].postSynapticCurrent_multiplier is \"x\", wanted a number from "
+        "-1000000000 to 1000000000"},
+    {RULE("{\"morphology_id\":\"projector\",\"synaptic_delay_bursts\":0}"), AT
+     "[0].synaptic_delay_bursts is 0, wanted a whole number from 1 to 65535"},
+    {RULE("{\"morphology_id\":\"projector\",\"synaptic_delay_bursts\":2.5}"), AT
+     "[0].synaptic_delay_bursts is 2.5, wanted a whole number from 1 to 65535"},
     {RULE("[\"projector\",1,1,false,0,1,1,5,\"3\"]"),
-     AT "[0] is \"3\", wanted a whole number from 1 to 65535"},
+     AT "[0].synaptic_delay_bursts is \"3\", wanted a whole number from 1 to "
+        "65535"},
     {RULE("[\"projector\",[1,1],1,false]"),
      AT "[0] is an array of 2, wanted [x, y, z] or a number as the scalar"},
     {TREE("\"block_boundaries\":[1,2]"),

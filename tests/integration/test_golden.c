@@ -128,9 +128,9 @@ static uint64_t check_second(const row *r, const vly_connectome *connectome)
     return n_failed;
 }
 
-/* A device of less memory than plan global takes for the synapses alone, 8 bytes
- * each; other plans begin with the same rows. lavapipe has 2 GiB
- * whatever the machine has, which is not enough for the full microcircuit. */
+/* A device of less memory than plan global takes for the synapses alone, 8
+ * bytes each; other plans begin with the same rows. lavapipe has 2 GiB whatever
+ * the machine has, which is not enough for the full microcircuit. */
 static bool is_too_small(const char *text, const vly_connectome *connectome)
 {
     vly_backend_spec spec;

@@ -19,6 +19,7 @@ then as the dynamic linker finds it.
 import ctypes
 import glob
 import math
+import operator
 import os
 import time
 from typing import NamedTuple
@@ -249,9 +250,25 @@ def _lib():
                       "it): " + "; ".join(reasons))
 
 
+def _check_whole(types, arguments):
+    """ctypes cuts whole numbers to the size of their type without a word."""
+    for kind, value in zip(types, arguments):
+        if kind not in (_U32, _U64):
+            continue
+        most = 2**(8 * ctypes.sizeof(kind)) - 1
+        try:
+            whole = operator.index(value)
+        except TypeError:
+            whole = -1
+        if not 0 <= whole <= most:
+            raise ValueError(f"{value!r}, wanted a whole number from 0 to "
+                             f"{most}")
+
+
 def _call(name, *arguments):
     """Calls a function that can fail; its sentence is raised."""
     error = _Error(struct_size=ctypes.sizeof(_Error))
+    _check_whole(_FUNCTIONS[name][1], arguments)
     status = getattr(_lib(), "vly_" + name)(*arguments, ctypes.byref(error))
     if status:
         raise Error(status, _plain(error.message))
