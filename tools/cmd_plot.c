@@ -171,7 +171,8 @@ static vly_status draw_frames(plot_kind kind, const plot_data *data,
     return VLY_OK;
 }
 
-/* The picture has the width that was drawn; who asked for another is told. */
+/* A note says so if bins of another width were drawn than the user asked for.
+ */
 static void note_bin(const plot_data *data, double bin_ms)
 {
     const double drawn_ms = plot_bin_ms(data, bin_ms);

@@ -58,7 +58,8 @@ out:
 
 /* ---- the command --------------------------------------------------------- */
 
-/* False: no end came. Of a writer's errors the first is told when it closes. */
+/* False if the child ended before it said that the picture is complete. The
+ * writer keeps its first error and returns it when it is closed. */
 static bool receive(const vly_child *child, vly_writer *writer, vly_error *told)
 {
     static unsigned char piece[PIECE_BYTES];

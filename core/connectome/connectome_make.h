@@ -8,8 +8,8 @@
 #include "connectome/connectome_work.h"
 #include "connectome/value_law.h"
 
-/* From where on a constant weight is told to be off, as all of its synapses
- * are. */
+/* A constant weight, or a mean, that rounding puts off by a larger share than
+ * this gets a note: all synapses of the map are off by it. */
 #define VLY_COARSE_CONSTANT 0.001
 
 typedef struct vly_made_pair {

@@ -168,8 +168,17 @@ static vly_status set_device(vly_accelerator *made, uint32_t n_threads,
                              vly_error *error)
 {
     const bool is_host = (made->memory.flags & VLY_MEMORY_HOST) != 0;
-    return vly_backend_spec_device(&made->spec, is_host, n_threads,
-                                   &made->device, error);
+    vly_backend_spec spec = made->spec;
+    vly_status status = VLY_OK;
+    /* device 0 of a plugin that emulates one on the host counts no threads */
+    if (is_host && spec.number == 0)
+        spec.has_number = false;
+    VLY_TRY(vly_backend_spec_device(&spec, is_host, n_threads, &made->device,
+                                    error));
+    made->device.options =
+        made->spec.options[0] != 0 ? made->spec.options : NULL;
+out:
+    return status;
 }
 
 static vly_status check_device(const vly_accelerator *made, vly_error *error)

@@ -26,9 +26,10 @@ static void usable_list(const vly_registry *registry, const char *interface_id,
                                  used ? ", " : "", registry->entries[i]->id);
 }
 
-/* status: VLY_E_UNSUPPORTED whatever the reason, as who asks can take another
- * plugin; but VLY_E_NOMEM where memory ran out. The list starts every plugin,
- * drivers too: not for an error that is not wanted. */
+/* status: VLY_E_NOMEM if memory ran out, VLY_E_UNSUPPORTED for every other
+ * reason, because the caller may then try another plugin. The list in the
+ * message starts every plugin and opens its drivers, so it is made only if the
+ * caller wants a message. */
 static vly_status not_available(const vly_registry *registry, const char *id,
                                 const char *interface_id, vly_status status,
                                 const char *why, vly_error *error)

@@ -178,11 +178,17 @@ END
     prints "synapses (SONATA edges)"
     prints "population A_to_A: 7 edges, syn_weight, delay"
     corpus=$genomes/../tests/fuzz/corpus/sonata
-    for name in crash_heap crash_read cut head symbols; do
+    for name in crash_heap cut head symbols; do
         expect 2 inspect "$corpus/$name.h5"
         holds [ "$(wc -l <err)" -eq 1 ]
         holds [ ! -s out ]
     done
+    # HDF5 1.10 crashes on this one, 1.14 reads that nothing is in it
+    checks=$((checks + 1))
+    "$volley" inspect "$corpus/crash_read.h5" >out 2>err
+    code=$?
+    [ $code -eq 2 ] || grep -q 'no population' out ||
+        bad "inspect crash_read.h5: exit code $code, wanted 2 or no population"
 fi
 
 # ---- a degree of 0 is one, by distance too, and where nothing is in reach ----

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DSOURCE=tree -DNVCC=nvcc -P cuda_architectures.cmake
+# cmake -DSOURCE=tree -DGENERATED=folder -DNVCC=nvcc -P cuda_architectures.cmake
 # What is built for which devices with compilers of several ages, which are
 # scripts here; and, with the one that is there, that every later device can
 # load the PTX which ships.
@@ -95,7 +95,8 @@ foreach(arch IN LISTS list)
 endforeach()
 expect("PTX" "${ptx}" 90)
 set(kernel ${CMAKE_CURRENT_BINARY_DIR}/spike_log.ptx)
-execute_process(COMMAND ${NVCC} -std=c++17 -I${SOURCE} -fmad=false
+execute_process(COMMAND ${NVCC} -std=c++17 -I${SOURCE} -I${GENERATED}
+    -fmad=false
     -arch=compute_${ptx} -ptx ${SOURCE}/kernels/cuda/spike_log.cu -o ${kernel}
     RESULT_VARIABLE failed)
 expect("nvcc -ptx" "${failed}" 0)

@@ -44,7 +44,7 @@ vly_test_register(test_random_genomes_more LABELS integration slow
 if(TARGET cuda)
     vly_test_register(test_cuda_architectures LABELS integration
         COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR}
-                -DNVCC=${CMAKE_CUDA_COMPILER}
+                -DGENERATED=${CMAKE_BINARY_DIR}/generated -DNVCC=${CMAKE_CUDA_COMPILER}
                 -P ${CMAKE_CURRENT_LIST_DIR}/cuda_architectures.cmake)
     add_dependencies(test_random_genomes cuda)
     # in parts, for those who run several at a time

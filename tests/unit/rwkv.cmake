@@ -21,7 +21,8 @@ if(TARGET fake_attention_cuda AND TARGET fake_gemm_cuda)
         ${VOLLEY_PLUGIN_OUTPUT_DIR}/attention_cpu.so)
     list(JOIN plugins ":" plugins)
     set_property(TEST test_rwkv_kernels test_rwkv_chain test_rwkv_pattern
-        APPEND PROPERTY ENVIRONMENT "VOLLEY_PLUGIN_PATH=${plugins}")
+        APPEND PROPERTY ENVIRONMENT "VOLLEY_PLUGIN_PATH=${plugins}"
+            VOLLEY_REQUIRE_GPU=1) # it is emulated
 endif()
 
 if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)

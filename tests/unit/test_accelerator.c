@@ -167,7 +167,7 @@ static void test_not_found(void **state)
         {VLY_GEMM_INTERFACE, "auto", VLY_E_INVALID, "auto"},
         {VLY_GEMM_INTERFACE, "", VLY_E_INVALID, "empty"},
         {VLY_GEMM_INTERFACE, NULL, VLY_E_INVALID, "empty"},
-        {VLY_GEMM_INTERFACE, "cpu:0", VLY_E_INVALID, "threads"},
+        {VLY_GEMM_INTERFACE, "cpu:1025", VLY_E_INVALID, "threads"},
         {VLY_GEMM_INTERFACE, "abacus", VLY_E_UNSUPPORTED, "gemm_abacus"},
         {VLY_ATTENTION_INTERFACE, "gemm_cpu", VLY_E_UNSUPPORTED,
          "volley.attention/1"},

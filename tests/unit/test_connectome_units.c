@@ -206,7 +206,8 @@ static uint64_t load_by_hand(const vly_connectome *c, uint32_t neuron)
     return load;
 }
 
-/* A constant is told of from 0.1% on, as all of its synapses are off by it. */
+/* A constant gets a note from 0.1% on, because all its synapses are off by it.
+ */
 static void constants_are_told_of(void **state)
 {
     static const struct {

@@ -250,12 +250,17 @@ def _lib():
                       "it): " + "; ".join(reasons))
 
 
+# largest value of the types of whole numbers
+_MOST = {_U32: 2**32 - 1, _U64: 2**64 - 1}
+
+
 def _check_whole(types, arguments):
-    """ctypes cuts whole numbers to the size of their type without a word."""
+    """Raises ValueError for a whole number that its C type cannot hold: ctypes
+    would cut it to the size of the type."""
     for kind, value in zip(types, arguments):
-        if kind not in (_U32, _U64):
+        most = _MOST.get(kind)
+        if most is None:
             continue
-        most = 2**(8 * ctypes.sizeof(kind)) - 1
         try:
             whole = operator.index(value)
         except TypeError:
