@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Memory of the device, copies and the device's errors. Every block of a net
  * is in a list, so that a net that could be made only in part is freed like a
- * whole one. Blocks come from the host's policy (common_device.h), which calls
+ * whole one. Blocks come from the host's policy (plugins/support), which calls
  * the allocators here; what is pinned is in the account of the host.
  */
 #include "cuda_net.h"

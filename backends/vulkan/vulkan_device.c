@@ -195,12 +195,10 @@ vly_status vly_vulkan_device_info(uint32_t index, vly_device_info *info,
                                   vly_error *error)
 {
     vly_status status = check_index(index, error);
+    if (status == VLY_OK)
+        status = vly_support_check_info(info, error);
     if (status != VLY_OK)
         return status;
-    if (info->struct_size < sizeof *info)
-        return vly_support_fail(error, VLY_E_INVALID,
-                                "device info: struct_size is %u, wanted %u",
-                                info->struct_size, (uint32_t)sizeof *info);
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceMemoryProperties memory;
     vkGetPhysicalDeviceProperties(physicals[index], &properties);

@@ -2,11 +2,10 @@
  * volley.memory/1 of the processor. There is one device and no stream: every
  * function has done its work when it returns.
  */
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "accel_common.h"
+#include "plugins/support/support_processor.h"
 
 struct vly_event {
     uint64_t ns;
@@ -37,42 +36,12 @@ static vly_status check(uint32_t device, const void *stream, vly_error *error)
     return check_device(device, error);
 }
 
-/* "model name" of the first processor, or what it is */
-static void read_name(char *name, size_t size)
-{
-    char line[256];
-    snprintf(name, size, "processor");
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    if (file == NULL)
-        return;
-    while (fgets(line, sizeof line, file) != NULL) {
-        const char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || colon == NULL)
-            continue;
-        colon += strspn(colon, ": \t");
-        snprintf(name, size, "%.*s", (int)strcspn(colon, "\n"), colon);
-        break;
-    }
-    fclose(file);
-}
-
 static vly_status device_info(uint32_t device, vly_device_info *info,
                               vly_error *error)
 {
     vly_status status = check_device(device, error);
-    if (status != VLY_OK)
-        return status;
-    if (info == NULL || info->struct_size < sizeof *info)
-        return vly_support_fail(
-            error, VLY_E_INVALID, "device info: struct_size is %u, wanted %u",
-            info != NULL ? info->struct_size : 0, (uint32_t)sizeof *info);
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    info->index = 0;
-    read_name(info->name, sizeof info->name);
-    snprintf(info->capability, sizeof info->capability, "%ld core%s",
-             cores > 0 ? cores : 1, cores > 1 ? "s" : "");
-    info->memory_bytes = vly_support_total();
-    return VLY_OK;
+    return status != VLY_OK ? status
+                            : vly_support_processor_info(info, NULL, error);
 }
 
 static vly_status available(uint32_t device, uint64_t *free_bytes,

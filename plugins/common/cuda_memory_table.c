@@ -23,12 +23,10 @@ static uint32_t device_count(void)
 static vly_status device_info(uint32_t device, vly_device_info *info,
                               vly_error *error)
 {
-    if (info->struct_size < sizeof *info)
-        return vly_support_fail(error, VLY_E_INVALID,
-                                "device info: struct_size is %u, wanted %u",
-                                info->struct_size, (uint32_t)sizeof *info);
     struct cudaDeviceProp properties;
-    vly_status status = vly_accel_cuda_enter(device, error);
+    vly_status status = vly_support_check_info(info, error);
+    if (status == VLY_OK)
+        status = vly_accel_cuda_enter(device, error);
     if (status == VLY_OK)
         status = vly_accel_cuda_check(
             (int)cudaGetDeviceProperties(&properties, (int)device),

@@ -4,4 +4,5 @@
 set(VOLLEY_SUPPORT_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/support_account.c
     ${CMAKE_CURRENT_LIST_DIR}/support_host.c
-    ${CMAKE_CURRENT_LIST_DIR}/support_options.c)
+    ${CMAKE_CURRENT_LIST_DIR}/support_options.c
+    ${CMAKE_CURRENT_LIST_DIR}/support_processor.c)

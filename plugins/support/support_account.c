@@ -19,8 +19,8 @@ static const vly_device_memory *policy_of(const vly_host *host)
 }
 
 vly_status vly_support_account_open(vly_support_account *device,
-                                  const vly_device_allocator *raw,
-                                  uint32_t index, vly_error *error)
+                                    const vly_device_allocator *raw,
+                                    uint32_t index, vly_error *error)
 {
     vly_support_account made = {.raw = *raw};
     if (raw->device != NULL)
@@ -48,17 +48,17 @@ void vly_support_account_close(vly_support_account *device)
 }
 
 vly_status vly_support_account_take(vly_support_account *device, uint32_t kind,
-                                  uint64_t bytes, uint32_t qos, void **memory,
-                                  vly_error *error)
+                                    uint64_t bytes, uint32_t qos, void **memory,
+                                    vly_error *error)
 {
     if (device->policy != NULL)
-        return device->policy->alloc(device->client, kind, bytes,
-                                     qos, memory, error);
+        return device->policy->alloc(device->client, kind, bytes, qos, memory,
+                                     error);
     return device->raw.alloc(device->raw.context, kind, bytes, memory, error);
 }
 
 void vly_support_account_give(vly_support_account *device, uint32_t kind,
-                            void *memory)
+                              void *memory)
 {
     if (memory == NULL)
         return;

@@ -4,6 +4,7 @@
 #ifndef VOLLEY_SUPPORT_OPTIONS_H
 #define VOLLEY_SUPPORT_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,10 +14,10 @@ typedef struct vly_support_option {
     uint32_t *value;          /* the number, or which word; untouched if none */
     const char *const *words; /* and NULL; NULL: a number of up to 6 digits */
     uint32_t most;            /* 0: any */
-    uint32_t is_power;        /* 1: of two, or 0 */
+    bool is_power;            /* of two, or 0 */
 } vly_support_option;
 
-int vly_support_is_power(uint32_t n); /* of two, or 0 */
+bool vly_support_is_power(uint32_t n); /* of two, or 0 */
 /* Reads "a=1,b=word"; NULL and "" are none. Returns NULL, or the first that is
  * not to be had, and its length. */
 const char *vly_support_read_options(const char *text,
