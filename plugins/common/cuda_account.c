@@ -104,6 +104,8 @@ static vly_status account_open(uint32_t device, vly_error *error)
 
 vly_status vly_accel_cuda_memory_start(vly_error *error)
 {
+    if (!vly_support_has_policy())
+        return VLY_OK;
     uint32_t count = vly_accel_cuda_memory.device_count();
     vly_status status =
         vly_accel_alloc(count, sizeof *accounts, &accounts, error);

@@ -18,6 +18,11 @@ static const vly_device_memory *policy_of(const vly_host *host)
     return policy;
 }
 
+bool vly_support_has_policy(void)
+{
+    return policy_of(vly_support_host) != NULL;
+}
+
 vly_status vly_support_account_open(vly_support_account *device,
                                     const vly_device_allocator *raw,
                                     uint32_t index, vly_error *error)

@@ -15,6 +15,8 @@ typedef struct vly_support_account {
     char name[32]; /* "cuda:0", "host" */
 } vly_support_account;
 
+/* false: the host is older than ABI 1.3 */
+bool vly_support_has_policy(void);
 /* raw->device: NULL, then the name is that of the plugin's device `index`. It
  * is copied. vly_support_host is set. */
 vly_status vly_support_account_open(vly_support_account *device,
