@@ -53,7 +53,7 @@ static vly_status back_supports(const vly_attention_device *device,
         why = "wants rows that are aligned to 16 bytes";
     else if (!is_countable(desc))
         why = "has no room for so many rows";
-    if (why == NULL)
+    if (!why)
         return VLY_OK;
     return vly_support_fail(error, VLY_E_UNSUPPORTED, "own_back: %s", why);
 }
@@ -92,7 +92,7 @@ static vly_back_grid grid_of(const vly_attention_desc *desc, uint32_t config,
     const uint64_t sums = place(bytes, pairs * n_rows * sizeof(float));
     const uint64_t turns =
         place(bytes, (1 + pairs * (n_rows / rows)) * sizeof(uint32_t));
-    if (workspace == NULL)
+    if (!workspace)
         return grid;
     grid.grad_q = (float *)(void *)(workspace + grad_q);
     grid.lse = (float *)(void *)(workspace + lse);
@@ -126,21 +126,18 @@ static vly_status make_maps(const vly_attention_desc *desc,
                             vly_error *error)
 {
     const uint32_t rows = vly_attention_back_rows(desc->dim);
-    vly_status status =
-        vly_attention_make_map(&maps->q, desc, run->q, &desc->q, desc->heads_q,
-                               desc->seq_q, rows, error);
-    if (status == VLY_OK)
-        status =
-            vly_attention_make_map(&maps->grad_o, desc, run->grad_o, &desc->o,
-                                   desc->heads_q, desc->seq_q, rows, error);
-    if (status == VLY_OK)
-        status = vly_attention_make_map(&maps->k, desc, run->k, &desc->k,
-                                        desc->heads_kv, desc->seq_kv,
-                                        VLY_BACK_KEYS, error);
-    if (status == VLY_OK)
-        status = vly_attention_make_map(&maps->v, desc, run->v, &desc->v,
-                                        desc->heads_kv, desc->seq_kv,
-                                        VLY_BACK_KEYS, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_attention_make_map(&maps->q, desc, run->q, &desc->q,
+                                   desc->heads_q, desc->seq_q, rows, error));
+    VLY_TRY(vly_attention_make_map(&maps->grad_o, desc, run->grad_o, &desc->o,
+                                   desc->heads_q, desc->seq_q, rows, error));
+    VLY_TRY(vly_attention_make_map(&maps->k, desc, run->k, &desc->k,
+                                   desc->heads_kv, desc->seq_kv, VLY_BACK_KEYS,
+                                   error));
+    VLY_TRY(vly_attention_make_map(&maps->v, desc, run->v, &desc->v,
+                                   desc->heads_kv, desc->seq_kv, VLY_BACK_KEYS,
+                                   error));
+out:
     return status;
 }
 

@@ -185,7 +185,7 @@ vly_status vly_attention_check_desc(const vly_attention_desc *desc,
                                     const char *plugin, vly_error *error)
 {
     vly_status status = VLY_OK;
-    if (desc == NULL || desc->struct_size < sizeof *desc)
+    if (!desc || desc->struct_size < sizeof *desc)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: the description is shorter than that of "
                                 "volley.attention/1",

@@ -110,7 +110,7 @@ static vly_status check_pointer(const vly_attention_desc *desc,
     uint32_t align = desc->align != 0 ? desc->align : 256;
     if (align < one->bytes)
         align = one->bytes;
-    if (one->at == NULL && one->wanted)
+    if (!one->at && one->wanted)
         return vly_support_fail(error, VLY_E_INVALID, "%s: %s is NULL", plugin,
                                 one->name);
     if ((uintptr_t)one->at % align != 0)
@@ -138,7 +138,7 @@ static int pointers_meet(const vly_attention_desc *desc, const pointer *a,
 {
     vly_attention_box box_a;
     vly_attention_box box_b;
-    if (a->at == NULL || b->at == NULL)
+    if (!a->at || !b->at)
         return 0;
     box_of(desc, a, &box_a);
     box_of(desc, b, &box_b);
@@ -151,7 +151,7 @@ vly_status vly_attention_check_run(const vly_attention_desc *desc,
                                    const char *plugin, vly_error *error)
 {
     pointer list[N_POINTERS];
-    if (run == NULL || run->struct_size < sizeof *run)
+    if (!run || run->struct_size < sizeof *run)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: the run is shorter than that of "
                                 "volley.attention/1",
@@ -177,7 +177,7 @@ vly_status vly_attention_check_workspace(const void *workspace, uint64_t bytes,
 {
     if (needed == 0)
         return VLY_OK;
-    if (workspace == NULL || bytes < needed)
+    if (!workspace || bytes < needed)
         return vly_support_fail(
             error, VLY_E_INVALID,
             "%s: the workspace has %llu bytes, the plan "

@@ -52,19 +52,18 @@ vly_status vly_attention_device_enter(uint32_t index,
                                       vly_error *error)
 {
     struct cudaDeviceProp properties;
-    vly_status status = vly_accel_cuda_enter(index, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_check(
-            (int)cudaGetDeviceProperties(&properties, (int)index),
-            "cudaGetDeviceProperties", error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(index, error));
+    VLY_TRY(vly_accel_cuda_check(
+        (int)cudaGetDeviceProperties(&properties, (int)index),
+        "cudaGetDeviceProperties", error));
     memset(device, 0, sizeof *device);
     device->index = index;
     device->capability = (uint32_t)(properties.major * 10 + properties.minor);
     device->n_sms = (uint32_t)properties.multiProcessorCount;
     snprintf(device->name, sizeof device->name, "%.127s", properties.name);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- candidates -------------------------------------------------------- */
@@ -211,10 +210,10 @@ static int take_stored(vly_attention_plan *plan, const vly_tune_cache *cache,
         stored.version != STORED_VERSION)
         return 0;
     stored.name[sizeof stored.name - 1] = '\0';
-    for (uint32_t i = 0; i < vly_cuda_n_ways && ready.way == NULL; i++)
+    for (uint32_t i = 0; i < vly_cuda_n_ways && !ready.way; i++)
         if (strcmp(vly_cuda_ways[i]->name, stored.name) == 0)
             ready.way = vly_cuda_ways[i];
-    if (ready.way == NULL ||
+    if (!ready.way ||
         ready.way->supports(&plan->device, &plan->desc, &error) != VLY_OK)
         return 0;
     ready.config = stored.config;
@@ -387,7 +386,7 @@ static vly_status supports(const vly_attention_desc *desc, vly_error *error)
 
 static void plan_destroy(vly_attention_plan *plan)
 {
-    if (plan == NULL)
+    if (!plan)
         return;
     vly_cuda_ready_release(&plan->ready);
     vly_accel_candidates_deinit(&plan->looked_at);
@@ -439,20 +438,17 @@ static vly_status plan_create(const vly_device_spec *device,
                               vly_attention_plan **plan, vly_error *error)
 {
     vly_attention_plan *made = NULL;
-    vly_status status = supports(desc, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(supports(desc, error));
+    VLY_TRY(vly_accel_alloc(1, sizeof *made, &made, error));
     made->desc = *desc;
     made->desc.struct_size = (uint32_t)sizeof *desc;
-    status = fill_plan(device, made, error);
-    if (status != VLY_OK) {
-        plan_destroy(made);
-        return status;
-    }
+    VLY_TRY(fill_plan(device, made, error));
     *plan = made;
-    return VLY_OK;
+out:
+    if (status != VLY_OK)
+        plan_destroy(made);
+    return status;
 }
 
 static vly_status plan_info(const vly_attention_plan *plan, vly_plan_info *info,
@@ -480,18 +476,17 @@ static vly_status plan_candidate(const vly_attention_plan *plan, uint32_t index,
 static vly_status run_plan(vly_attention_plan *plan,
                            const vly_attention_run *run, vly_error *error)
 {
-    vly_status status =
-        vly_attention_check_run(&plan->desc, run, vly_support_plugin, error);
-    if (status == VLY_OK)
-        status = vly_attention_check_workspace(
-            run->workspace, run->workspace_bytes, plan->ready.workspace_bytes,
-            vly_support_plugin, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_enter(plan->device.index, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_attention_check_run(&plan->desc, run, vly_support_plugin, error));
+    VLY_TRY(vly_attention_check_workspace(run->workspace, run->workspace_bytes,
+                                          plan->ready.workspace_bytes,
+                                          vly_support_plugin, error));
+    VLY_TRY(vly_accel_cuda_enter(plan->device.index, error));
     return plan->ready.way->run(&plan->device, &plan->desc, &plan->ready, run,
                                 error);
+out:
+    return status;
 }
 
 const vly_attention vly_attention_cuda_table = {

@@ -16,14 +16,13 @@ extern const vly_wkv vly_wkv_cuda_table;
 
 static vly_status init(const vly_host *host, vly_error *error)
 {
-    vly_status status = vly_accel_cuda_detect(error);
-    if (status == VLY_OK)
-        status = vly_support_start(host, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_detect(error));
+    VLY_TRY(vly_support_start(host, error));
     status = vly_accel_cuda_memory_start(error);
     if (status != VLY_OK)
         vly_support_stop();
+out:
     return status;
 }
 

@@ -29,7 +29,7 @@ static vly_status get_handle(const vly_cudnn *cudnn, uint32_t device,
                                 "cudnn: device %u, at most %d are served",
                                 device, MOST_DEVICES);
     pthread_mutex_lock(&lock);
-    if (handles[device] == NULL) {
+    if (!handles[device]) {
         void *made = NULL;
         status = vly_cudnn_check(cudnn, cudnn->create(&made),
                                  "cudnn: no handle", error);
@@ -148,7 +148,7 @@ static vly_status get_plan(const vly_cudnn *cudnn, void *handle,
     uint32_t bytes = 0;
     void *blob = NULL;
     vly_status status = VLY_OK;
-    if (device->cache == NULL)
+    if (!device->cache)
         return vly_cudnn_plan_create(cudnn, &target, desc, config, plan, error);
     vly_attention_write_key(desc, key, sizeof key);
     const size_t used = strlen(key);
@@ -181,11 +181,9 @@ static vly_status cudnn_prepare(const vly_attention_device *device,
     void *handle = NULL;
     vly_cudnn_plan_info info;
     const vly_attention_desc given = vly_cudnn_guard_desc(desc);
-    vly_status status = vly_cudnn_open(&cudnn, error);
-    if (status == VLY_OK)
-        status = get_handle(cudnn, device->index, &handle, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cudnn_open(&cudnn, error));
+    VLY_TRY(get_handle(cudnn, device->index, &handle, error));
     pthread_mutex_lock(&lock);
     status = get_plan(cudnn, handle, device, &given, ready->config,
                       &ready->cudnn, error);
@@ -197,6 +195,8 @@ static vly_status cudnn_prepare(const vly_attention_device *device,
     ready->engine = info.engine;
     ready->workspace_bytes = lay_out(desc, info.workspace_bytes).bytes;
     return VLY_OK;
+out:
+    return status;
 }
 
 static void *at_byte(void *memory, uint64_t byte)
@@ -257,11 +257,9 @@ static vly_status execute(const vly_attention_device *device,
     const vly_cudnn *cudnn = NULL;
     void *pointers[VLY_CUDNN_N_TENSORS] = {0};
     void *handle = NULL;
-    vly_status status = vly_cudnn_open(&cudnn, error);
-    if (status == VLY_OK)
-        status = get_handle(cudnn, device->index, &handle, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cudnn_open(&cudnn, error));
+    VLY_TRY(get_handle(cudnn, device->index, &handle, error));
     fill_pointers(desc, run, p, pointers);
     if ((desc->flags & VLY_ATTENTION_PACKED) != 0) {
         vly_attention_args args;
@@ -280,6 +278,7 @@ static vly_status execute(const vly_attention_device *device,
         status =
             vly_cudnn_plan_run(ready->cudnn, pointers, run->workspace, error);
     pthread_mutex_unlock(&lock);
+out:
     return status;
 }
 
@@ -294,12 +293,12 @@ static vly_status cudnn_run(const vly_attention_device *device,
     const parts p = lay_out(desc, info.workspace_bytes);
     if (!vly_cudnn_guarded(desc))
         return execute(device, desc, ready, run, &p, error);
-    vly_status status = vly_cudnn_guard_begin(
-        desc, run, at_byte(run->workspace, p.copies), &copied, error);
-    if (status == VLY_OK)
-        status = execute(device, desc, ready, &copied, &p, error);
-    if (status == VLY_OK)
-        status = vly_cudnn_guard_end(desc, run, &copied, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cudnn_guard_begin(desc, run, at_byte(run->workspace, p.copies),
+                                  &copied, error));
+    VLY_TRY(execute(device, desc, ready, &copied, &p, error));
+    VLY_TRY(vly_cudnn_guard_end(desc, run, &copied, error));
+out:
     return status;
 }
 

@@ -90,7 +90,7 @@ static vly_status sm90_supports(const vly_attention_device *device,
                  ((desc->seq_q + 127ull) / 128) >
              INT32_MAX)
         why = "has no room for so many row blocks";
-    if (why == NULL)
+    if (!why)
         return VLY_OK;
     return vly_support_fail(error, VLY_E_UNSUPPORTED, "own_sm90: %s", why);
 }
@@ -198,22 +198,21 @@ static vly_status sm90_run(const vly_attention_device *device,
         grid_of(desc, ready->config,
                 ready->workspace_bytes > 0 ? (uint32_t *)run->workspace : NULL);
     vly_attention_fill_args(desc, run, &args);
-    vly_status status =
-        vly_attention_make_map(&maps.q, desc, run->q, &desc->q, desc->heads_q,
-                               desc->seq_q, variant.rows, error);
-    if (status == VLY_OK)
-        status = vly_attention_make_map(&maps.k, desc, run->k, &desc->k,
-                                        desc->heads_kv, desc->seq_kv,
-                                        variant.keys, error);
-    if (status == VLY_OK)
-        status = vly_attention_make_map(&maps.v, desc, run->v, &desc->v,
-                                        desc->heads_kv, desc->seq_kv,
-                                        variant.keys, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_attention_make_map(&maps.q, desc, run->q, &desc->q,
+                                   desc->heads_q, desc->seq_q, variant.rows,
+                                   error));
+    VLY_TRY(vly_attention_make_map(&maps.k, desc, run->k, &desc->k,
+                                   desc->heads_kv, desc->seq_kv, variant.keys,
+                                   error));
+    VLY_TRY(vly_attention_make_map(&maps.v, desc, run->v, &desc->v,
+                                   desc->heads_kv, desc->seq_kv, variant.keys,
+                                   error));
     return vly_accel_cuda_check(
         vly_attention_sm90(&args, &grid, &maps, device->n_sms, run->stream),
         "own_sm90", error);
+out:
+    return status;
 }
 
 const vly_cuda_way vly_cuda_way_sm90 = {

@@ -35,7 +35,7 @@ const vly_attention_kernels *vly_attention_kernels_find(const char *isa)
 const vly_attention_kernels *vly_attention_kernels_best(void)
 {
     const vly_attention_kernels *best = vly_attention_kernels_find("avx512");
-    if (best == NULL)
+    if (!best)
         best = vly_attention_kernels_find("avx2");
     return best != NULL ? best : &vly_attention_kernels_scalar;
 }

@@ -226,9 +226,8 @@ static vly_status decode_supports(const vly_attention_device *device,
                                   const vly_attention_desc *desc,
                                   vly_error *error)
 {
-    vly_status status = check_forward("own_decode", desc, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_forward("own_decode", desc, error));
     if (device->capability < 80)
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
                                 "own_decode: compute capability below 8.0");
@@ -242,6 +241,8 @@ static vly_status decode_supports(const vly_attention_device *device,
                                 "64, 128 or 256",
                                 desc->dim, desc->dim_v);
     return check_chunks("own_decode", desc, error);
+out:
+    return status;
 }
 
 /* As many parts as fill the device once, none of fewer than 128 keys. */

@@ -118,9 +118,8 @@ static void grad_of_queries(vly_cudnn_graph *graph,
 vly_status vly_cudnn_backward(vly_cudnn_graph *graph,
                               const vly_attention_desc *desc, vly_error *error)
 {
-    vly_status status = refuse(desc, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(refuse(desc, error));
     const int32_t type = vly_cudnn_type(desc->type);
     vly_cudnn_inputs in;
     vly_cudnn_add_inputs(graph, desc, &in);
@@ -175,5 +174,6 @@ vly_status vly_cudnn_backward(vly_cudnn_graph *graph,
                         &in.scale, NULL, &scaled);
     grad_of_keys(graph, desc, &scaled, &in.q, cut_kv, &grad_k);
     grad_of_queries(graph, desc, &scaled, &in.k_t, cut_q);
-    return VLY_OK;
+out:
+    return status;
 }

@@ -30,7 +30,7 @@ static vly_status refuse_fp8(const vly_attention_desc *desc, vly_error *error)
         why = "without a mask, or causal from the top left";
     else if (desc->dim % 16 != 0 || desc->dim_v % 16 != 0)
         why = "with dimensions that are multiples of 16";
-    if (why == NULL)
+    if (!why)
         return VLY_OK;
     return vly_support_fail(error, VLY_E_UNSUPPORTED, "cudnn: fp8 is wanted %s",
                             why);
@@ -197,9 +197,8 @@ static void weigh_fp8(vly_cudnn_graph *graph, const vly_cudnn_tensor *p,
 vly_status vly_cudnn_forward(vly_cudnn_graph *graph,
                              const vly_attention_desc *desc, vly_error *error)
 {
-    vly_status status = refuse(desc, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(refuse(desc, error));
     vly_cudnn_inputs in;
     vly_cudnn_add_inputs(graph, desc, &in);
     vly_cudnn_tensor_add(graph, &in.q);
@@ -229,5 +228,6 @@ vly_status vly_cudnn_forward(vly_cudnn_graph *graph,
         weigh_fp8(graph, &p, &in);
     else
         vly_cudnn_matmul(graph, &p, &in.v, &in.o, cut_o, 0);
-    return VLY_OK;
+out:
+    return status;
 }

@@ -18,7 +18,7 @@ struct vly_cudnn_plan {
 
 static void *device_desc(vly_cudnn_graph *graph, const char *json)
 {
-    if (json == NULL)
+    if (!json)
         return NULL;
     void *desc = vly_cudnn_desc(graph, VLY_CUDNN_DESC_DEVICE);
     vly_cudnn_set(graph, desc, VLY_CUDNN_DEVICE_JSON, VLY_CUDNN_IS_CHAR,
@@ -63,8 +63,8 @@ static int64_t config_engine(vly_cudnn_graph *graph, void *config, int *varies)
     int32_t notes[16] = {0};
     void *desc = vly_cudnn_desc(graph, VLY_CUDNN_DESC_ENGINE);
     *varies = 0;
-    if (desc == NULL || graph->cudnn->get(config, VLY_CUDNN_CONFIG_ENGINE,
-                                          VLY_CUDNN_IS_DESC, 1, &n, &desc) != 0)
+    if (!desc || graph->cudnn->get(config, VLY_CUDNN_CONFIG_ENGINE,
+                                   VLY_CUDNN_IS_DESC, 1, &n, &desc) != 0)
         return -1;
     if (graph->cudnn->get(desc, VLY_CUDNN_ENGINE_INDEX, VLY_CUDNN_IS_INT64, 1,
                           &n, &engine) != 0)
@@ -164,9 +164,8 @@ vly_status vly_cudnn_count_configs(const vly_cudnn *cudnn,
     vly_cudnn_graph *graph = NULL;
     void *configs[MOST_CONFIGS];
     int64_t found = 0;
-    vly_status status = vly_accel_alloc(1, sizeof *graph, &graph, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_alloc(1, sizeof *graph, &graph, error));
     status = make_graph(cudnn, target, desc, graph, error);
     if (status == VLY_OK) {
         ask_heuristics(graph, device_desc(graph, target->device_json), configs,
@@ -179,6 +178,7 @@ vly_status vly_cudnn_count_configs(const vly_cudnn *cudnn,
     }
     vly_cudnn_graph_deinit(graph);
     vly_accel_free(graph);
+out:
     return status;
 }
 
@@ -202,9 +202,8 @@ vly_status vly_cudnn_plan_create(const vly_cudnn *cudnn,
                                  vly_cudnn_plan **out, vly_error *error)
 {
     vly_cudnn_plan *plan = NULL;
-    vly_status status = vly_accel_alloc(1, sizeof *plan, &plan, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_alloc(1, sizeof *plan, &plan, error));
     status = make_graph(cudnn, target, desc, &plan->graph, error);
     if (status == VLY_OK)
         status =
@@ -218,6 +217,8 @@ vly_status vly_cudnn_plan_create(const vly_cudnn *cudnn,
     }
     *out = plan;
     return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- plans as bytes ---------------------------------------------------- */
@@ -315,9 +316,8 @@ vly_status vly_cudnn_plan_load(const vly_cudnn *cudnn,
     if (bytes <= sizeof(saved_plan))
         return vly_support_fail(error, VLY_E_INVALID,
                                 "cudnn: a stored plan has %u bytes", bytes);
-    vly_status status = vly_accel_alloc(1, sizeof *plan, &plan, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_alloc(1, sizeof *plan, &plan, error));
     status = make_graph(cudnn, target, desc, &plan->graph, error);
     if (status == VLY_OK)
         status = load(plan, target, blob, bytes, error);
@@ -327,11 +327,13 @@ vly_status vly_cudnn_plan_load(const vly_cudnn *cudnn,
     }
     *out = plan;
     return VLY_OK;
+out:
+    return status;
 }
 
 void vly_cudnn_plan_destroy(vly_cudnn_plan *plan)
 {
-    if (plan == NULL)
+    if (!plan)
         return;
     if (plan->plan != NULL)
         (void)plan->graph.cudnn->desc_destroy(plan->plan);

@@ -49,7 +49,7 @@ static int uses_matrix(const vly_rwkv_desc *desc)
 static vly_status check_head(const vly_rwkv_desc *desc, const char *plugin,
                              vly_error *error)
 {
-    if (desc == NULL || desc->struct_size < sizeof *desc)
+    if (!desc || desc->struct_size < sizeof *desc)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: the description is shorter than that of "
                                 "volley.rwkv/1",

@@ -254,7 +254,7 @@ static vly_status check_pointer(const pointers *p, const pointer *one,
     uint32_t align = p->desc->align != 0 ? p->desc->align : 256;
     if (align < one->size)
         align = one->size;
-    if (one->at == NULL && !one->optional)
+    if (!one->at && !one->optional)
         return fail(p, one, plugin, "is NULL", error);
     if ((uintptr_t)one->at % align != 0)
         return fail(p, one, plugin, "is not aligned as the description says",
@@ -278,7 +278,7 @@ vly_status vly_rwkv_check_run(const vly_rwkv_desc *desc,
                               vly_error *error)
 {
     pointers all = {.desc = desc, .number = UINT32_MAX};
-    if (run == NULL || run->struct_size < sizeof *run)
+    if (!run || run->struct_size < sizeof *run)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: the run is shorter than that of "
                                 "volley.rwkv/1",

@@ -52,7 +52,7 @@ static vly_status supports(const vly_rwkv_desc *desc, vly_error *error)
 
 static void plan_destroy(vly_rwkv_plan *plan)
 {
-    if (plan == NULL)
+    if (!plan)
         return;
     vly_accel_free(plan->rows);
     vly_accel_free(plan->scratch);
@@ -86,14 +86,13 @@ static vly_status fill_plan(const vly_device_spec *device, vly_rwkv_plan *plan,
         vly_cpu_threads(options.n_threads, options.n_threads, needs.work);
     /* a cache line of its own for each thread */
     plan->scratch_floats = (needs.thread + 31) / 16 * 16;
-    status = vly_accel_alloc(rows, sizeof *plan->rows, &plan->rows, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(plan->n_threads,
-                                 plan->scratch_floats * sizeof *plan->scratch,
-                                 &plan->scratch, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(needs.shared, sizeof *plan->shared,
-                                 &plan->shared, error);
+    VLY_TRY(vly_accel_alloc(rows, sizeof *plan->rows, &plan->rows, error));
+    VLY_TRY(vly_accel_alloc(plan->n_threads,
+                            plan->scratch_floats * sizeof *plan->scratch,
+                            &plan->scratch, error));
+    VLY_TRY(vly_accel_alloc(needs.shared, sizeof *plan->shared, &plan->shared,
+                            error));
+out:
     return status;
 }
 
@@ -102,11 +101,9 @@ static vly_status plan_create(const vly_device_spec *device,
                               vly_error *error)
 {
     vly_rwkv_plan *made = NULL;
-    vly_status status = supports(desc, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(supports(desc, error));
+    VLY_TRY(vly_accel_alloc(1, sizeof *made, &made, error));
     made->desc = *desc;
     made->desc.struct_size = sizeof *desc;
     status = fill_plan(device, made, error);
@@ -115,7 +112,8 @@ static vly_status plan_create(const vly_device_spec *device,
         return status;
     }
     *plan = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status plan_info(const vly_rwkv_plan *plan, vly_plan_info *info,

@@ -119,15 +119,15 @@ static vly_status read_options(const char *text, uint32_t *early,
                                vly_error *error)
 {
     vly_accel_options options;
-    vly_status status = vly_accel_options_parse(text, NULL, &options, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_options_parse(text, NULL, &options, error));
     if (options.choose[0] != '\0' && strcmp(options.choose, WAY) != 0)
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
                                 "%s: choose=%s, of volley.rwkv/1 there is " WAY,
                                 vly_support_plugin, options.choose);
     *early = options.early;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Older devices than 9.0 have no early start: the option is nothing to them. */
@@ -158,23 +158,19 @@ static vly_status plan_create(const vly_device_spec *device,
     uint32_t early = 0;
     if (vly_accel_check_device(device, error) != VLY_OK)
         return VLY_E_INVALID;
-    vly_status status = supports(desc, error);
-    if (status == VLY_OK)
-        status = read_options(device->options, &early, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_enter(device->index, error);
-    if (status == VLY_OK)
-        status = can_start_early(device->index, &early, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(supports(desc, error));
+    VLY_TRY(read_options(device->options, &early, error));
+    VLY_TRY(vly_accel_cuda_enter(device->index, error));
+    VLY_TRY(can_start_early(device->index, &early, error));
+    VLY_TRY(vly_accel_alloc(1, sizeof *made, &made, error));
     made->desc = *desc;
     made->desc.struct_size = (uint32_t)sizeof *desc;
     made->device = device->index;
     made->early = early;
     *plan = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status plan_info(const vly_rwkv_plan *plan, vly_plan_info *info,
@@ -364,14 +360,13 @@ static vly_status run_plan(vly_rwkv_plan *plan, const vly_rwkv_run *run,
         [VLY_RWKV_STEP] = run_heads,        [VLY_RWKV_ADD] = run_rows,
         [VLY_RWKV_NORM] = run_rows,
     };
-    vly_status status =
-        vly_rwkv_check_run(&plan->desc, run, vly_support_plugin, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_enter(plan->device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_rwkv_check_run(&plan->desc, run, vly_support_plugin, error));
+    VLY_TRY(vly_accel_cuda_enter(plan->device, error));
     return vly_accel_cuda_check(runs[plan->desc.op](plan, run),
                                 vly_rwkv_op_name(plan->desc.op), error);
+out:
+    return status;
 }
 
 extern const vly_rwkv vly_rwkv_cuda_table;

@@ -43,9 +43,9 @@ uint32_t vly_rwkv_pattern_layers(uint32_t n)
 
 static bool want(finding *f, bool holds, const char *why)
 {
-    if (!holds && f->why == NULL)
+    if (!holds && !f->why)
         f->why = why;
-    return f->why == NULL;
+    return !f->why;
 }
 
 static bool want_aligned(finding *f, const void *const *pointers, uint32_t n)
@@ -59,7 +59,7 @@ static bool want_aligned(finding *f, const void *const *pointers, uint32_t n)
 /* Stays at the first run that does not fit. */
 static const vly_rwkv_desc *go_to(finding *f, uint32_t at)
 {
-    if (f->why == NULL)
+    if (!f->why)
         f->at = at;
     return &f->plans[at]->desc;
 }

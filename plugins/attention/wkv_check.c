@@ -12,7 +12,7 @@ vly_status vly_wkv_check_desc(const vly_wkv_desc *desc, const char *plugin,
                               vly_error *error)
 {
     uint64_t elements = 0;
-    if (desc == NULL || desc->struct_size < sizeof *desc)
+    if (!desc || desc->struct_size < sizeof *desc)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: the description is shorter than that of "
                                 "volley.wkv/1",
@@ -92,7 +92,7 @@ static vly_status check_pointer(const vly_wkv_desc *desc, const pointer *one,
     uint32_t align = desc->align != 0 ? desc->align : 256;
     if (align < one->align)
         align = one->align;
-    if (one->at == NULL && one->bytes > 0 && !one->optional)
+    if (!one->at && one->bytes > 0 && !one->optional)
         return vly_support_fail(error, VLY_E_INVALID, "%s: %s is NULL", plugin,
                                 one->name);
     if ((uintptr_t)one->at % align != 0)
@@ -115,7 +115,7 @@ vly_status vly_wkv_check_run(const vly_wkv_desc *desc, const vly_wkv_run *run,
                              const char *plugin, vly_error *error)
 {
     pointer list[N_POINTERS];
-    if (run == NULL || run->struct_size < sizeof *run)
+    if (!run || run->struct_size < sizeof *run)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: the run is shorter than that of "
                                 "volley.wkv/1",

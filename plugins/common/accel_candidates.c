@@ -42,7 +42,7 @@ vly_status vly_accel_candidates_get(const vly_accel_candidates *list,
                                     vly_error *error)
 {
     const uint32_t size = candidate != NULL ? candidate->struct_size : 0;
-    if (n == NULL || size < sizeof *candidate)
+    if (!n || size < sizeof *candidate)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: plan candidate: struct_size is %u, wanted "
                                 "at least %u, and n not NULL",

@@ -22,13 +22,12 @@ vly_status vly_accel_alloc(uint64_t count, uint64_t size, void *out,
         return vly_support_fail_memory(UINT64_MAX, vly_support_available(), "",
                                        error);
     void *memory = NULL;
-    vly_status status =
-        vly_accel_take(bytes, VLY_QOS_BURSTABLE, &memory, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_take(bytes, VLY_QOS_BURSTABLE, &memory, error));
     memset(memory, 0, (size_t)bytes);
     memcpy(out, &memory, sizeof memory);
-    return VLY_OK;
+out:
+    return status;
 }
 
 void vly_accel_free(void *memory)

@@ -47,26 +47,26 @@ static vly_status device_info(uint32_t device, vly_device_info *info,
 static vly_status available(uint32_t device, uint64_t *free_bytes,
                             uint64_t *total, vly_error *error)
 {
-    vly_status status = check_device(device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_device(device, error));
     *free_bytes = vly_support_available();
     *total = vly_support_total();
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status memory_alloc_as(uint32_t device, uint64_t bytes, uint32_t qos,
                                   void **memory, vly_error *error)
 {
-    vly_status status = check_device(device, error);
-    if (status == VLY_OK)
-        status = vly_accel_check_qos(qos, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_device(device, error));
+    VLY_TRY(vly_accel_check_qos(qos, error));
     if (bytes > PTRDIFF_MAX)
         return vly_support_fail_memory(bytes, vly_support_available(), "",
                                        error);
     return vly_accel_take(bytes, qos, memory, error);
+out:
+    return status;
 }
 
 static vly_status memory_alloc(uint32_t device, uint64_t bytes, void **memory,
@@ -85,16 +85,16 @@ static vly_status memory_copy(uint32_t device, void *to, const void *from,
                               uint64_t bytes, uint32_t kind, void *stream,
                               vly_error *error)
 {
-    vly_status status = check(device, stream, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check(device, stream, error));
     if (kind > VLY_COPY_ON_DEVICE)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: copy of kind %u, wanted 0 to %u",
                                 vly_support_plugin, kind, VLY_COPY_ON_DEVICE);
     if (bytes > 0)
         memmove(to, from, (size_t)bytes);
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status memory_fill(uint32_t device, void *memory, uint32_t byte,
@@ -129,9 +129,10 @@ static vly_status stream_wait(uint32_t device, void *stream, vly_error *error)
 static vly_status event_create(uint32_t device, vly_event **event,
                                vly_error *error)
 {
-    vly_status status = check_device(device, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(1, sizeof **event, event, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(check_device(device, error));
+    VLY_TRY(vly_accel_alloc(1, sizeof **event, event, error));
+out:
     return status;
 }
 
@@ -144,28 +145,28 @@ static void event_destroy(uint32_t device, vly_event *event)
 static vly_status event_record(uint32_t device, vly_event *event, void *stream,
                                vly_error *error)
 {
-    vly_status status = check(device, stream, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check(device, stream, error));
     event->ns = vly_support_host->clock_ns(vly_support_host->context);
     event->recorded = 1;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status event_elapsed(uint32_t device, vly_event *begin,
                                 vly_event *end, double *seconds,
                                 vly_error *error)
 {
-    vly_status status = check_device(device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_device(device, error));
     if (begin->recorded == 0 || end->recorded == 0)
         return vly_support_fail(
             error, VLY_E_INVALID, "%s: the %s event was not recorded",
             vly_support_plugin, begin->recorded == 0 ? "first" : "second");
     /* the second may be the earlier one: two's complement has the sign */
     *seconds = (double)(int64_t)(end->ns - begin->ns) * 1e-9;
-    return VLY_OK;
+out:
+    return status;
 }
 
 const vly_memory vly_accel_host_memory = {

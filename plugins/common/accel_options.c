@@ -109,6 +109,7 @@ static bool is_repeated(const char *text, const char *at, size_t key)
 vly_status vly_accel_options_parse(const char *text, const char *const *extra,
                                    vly_accel_options *options, vly_error *error)
 {
+    vly_status status = VLY_OK;
     vly_accel_options made = {.tune = true, .early = true, .chain = true};
     const char *at = text != NULL ? text : "";
     while (*at != 0) {
@@ -122,14 +123,13 @@ vly_status vly_accel_options_parse(const char *text, const char *const *extra,
             return vly_support_fail(
                 error, VLY_E_INVALID, "%s: option %.*s twice, wanted it once",
                 vly_support_plugin, (int)(key < 64 ? key : 64), at);
-        vly_status status =
-            set(at, key, at + key + 1, whole - key - 1, extra, &made, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(
+            set(at, key, at + key + 1, whole - key - 1, extra, &made, error));
         at += whole + (at[whole] == ',');
     }
     *options = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 bool vly_accel_options_value(const char *text, const char *key, char *value,

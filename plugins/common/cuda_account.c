@@ -28,9 +28,8 @@ static vly_status device_alloc(uint32_t device, uint64_t bytes, void **memory,
                                vly_error *error)
 {
     void *block = NULL;
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(device, error));
     cudaError_t code = bytes > (uint64_t)INT64_MAX
                            ? cudaErrorMemoryAllocation
                            : cudaMalloc(&block, bytes > 0 ? bytes : 1);
@@ -46,12 +45,13 @@ static vly_status device_alloc(uint32_t device, uint64_t bytes, void **memory,
     status = vly_accel_cuda_check((int)code, "cudaMalloc", error);
     if (status == VLY_OK)
         *memory = block;
+out:
     return status;
 }
 
 static void device_free(uint32_t device, void *memory)
 {
-    if (memory == NULL || vly_accel_cuda_enter(device, NULL) != VLY_OK)
+    if (!memory || vly_accel_cuda_enter(device, NULL) != VLY_OK)
         return;
     (void)cudaFree(memory);
     (void)cudaGetLastError(); /* what freeing on a dead device left behind */
@@ -128,20 +128,20 @@ void vly_accel_cuda_memory_stop(void)
 vly_status vly_accel_cuda_take(uint32_t device, uint64_t bytes, uint32_t qos,
                                void **memory, vly_error *error)
 {
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status == VLY_OK)
-        status = vly_accel_check_qos(qos, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(device, error));
+    VLY_TRY(vly_accel_check_qos(qos, error));
     if (device < n_accounts)
         return vly_support_account_take(&accounts[device].memory, 0, bytes, qos,
                                         memory, error);
     return device_alloc(device, bytes, memory, error);
+out:
+    return status;
 }
 
 void vly_accel_cuda_give(uint32_t device, void *memory)
 {
-    if (memory == NULL)
+    if (!memory)
         return;
     if (device < n_accounts)
         vly_support_account_give(&accounts[device].memory, 0, memory);

@@ -20,7 +20,7 @@ static vly_status raw_alloc(void *context, uint32_t kind, uint64_t bytes,
     (void)kind;
     void *made = vly_support_host->alloc(vly_support_host->context,
                                          bytes > 0 ? bytes : 1, ALIGN);
-    if (made == NULL)
+    if (!made)
         return vly_support_fail_memory(bytes, vly_support_available(), "",
                                        error);
     *memory = made;
@@ -49,12 +49,12 @@ vly_status vly_accel_host_start(const vly_host *host, vly_error *error)
                                              .alloc = raw_alloc,
                                              .free = raw_free,
                                              .total = raw_total};
-    vly_status status = vly_support_start(host, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_support_start(host, error));
     status = vly_support_account_open(&account, &raw, 0, error);
     if (status != VLY_OK)
         vly_support_stop();
+out:
     return status;
 }
 
@@ -75,7 +75,7 @@ vly_status vly_accel_take(uint64_t bytes, uint32_t qos, void **memory,
 
 void vly_accel_give(void *memory)
 {
-    if (memory == NULL)
+    if (!memory)
         return;
     if (account.policy != NULL)
         vly_support_account_give(&account, 0, memory);
@@ -98,7 +98,7 @@ static void dropped(void *arg)
  * has gone, or it is too small. */
 static void *hold_there(vly_accel_shared *shared, uint64_t bytes)
 {
-    if (shared->memory == NULL || shared->bytes < bytes)
+    if (!shared->memory || shared->bytes < bytes)
         return NULL;
     if (account.policy->hold(account.client, shared->memory, shared->token) !=
         0) {
@@ -114,21 +114,20 @@ vly_accel_shared_hold(vly_accel_shared *shared, uint64_t bytes,
                       void (*make)(void *arg, void *memory, uint64_t bytes),
                       void *arg, const void **memory, vly_error *error)
 {
+    vly_status status = VLY_OK;
     void *block = NULL;
     if (account.policy != NULL) {
         pthread_mutex_lock(&shared_lock);
         block = hold_there(shared, bytes);
         pthread_mutex_unlock(&shared_lock);
     }
-    if (block == NULL) {
-        vly_status status =
-            vly_accel_take(bytes, VLY_QOS_BEST_EFFORT, &block, error);
-        if (status != VLY_OK)
-            return status;
+    if (!block) {
+        VLY_TRY(vly_accel_take(bytes, VLY_QOS_BEST_EFFORT, &block, error));
         make(arg, block, bytes);
     }
     *memory = block;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* The lock is held. A block of this holder's own is what is shared from now on;
@@ -160,7 +159,7 @@ void vly_accel_shared_release(vly_accel_shared *shared, const void *memory,
 {
     void *block = (void *)(uintptr_t)memory; /* it was only lent as const */
     void *unused = block;
-    if (block == NULL)
+    if (!block)
         return;
     if (account.policy != NULL) {
         pthread_mutex_lock(&shared_lock);

@@ -89,7 +89,7 @@ static char *read_file(const vly_tune_cache *cache, const char *path,
         n += got > 0 ? (size_t)got : 0;
     }
     (void)close(file);
-    if (text == NULL)
+    if (!text)
         say(cache, VLY_LOG_INFO, path,
             "not read: no file that Volley wrote, or no memory");
     *bytes = n;
@@ -108,7 +108,7 @@ static size_t find_blob(const char *text, size_t size, const char *key,
     if (size < begin + 3 || memcmp(text, head, HEAD_BYTES) != 0)
         return 0;
     const char *end = memchr(text + begin, '\n', size - begin);
-    if (end == NULL)
+    if (!end)
         return 0;
     const size_t at = (size_t)(end - text) + 1;
     const size_t left = size - at;
@@ -137,7 +137,7 @@ void *vly_tune_blob_get(const vly_tune_cache *cache, const char *key,
     if (!find_path(cache, key, path, sizeof path))
         return NULL;
     char *text = read_file(cache, path, &size);
-    if (text == NULL)
+    if (!text)
         return NULL;
     const size_t at = find_blob(text, size, key, bytes, &foreign);
     if (at == 0) {

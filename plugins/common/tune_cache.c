@@ -116,7 +116,7 @@ void vly_tune_init(vly_tune_cache *cache, const vly_host *host,
     char folder[512], file[256];
     if (option != NULL && strcmp(option, "off") == 0)
         return;
-    if (option == NULL || option[0] == '\0') {
+    if (!option || option[0] == '\0') {
         if (!default_folder(folder, sizeof folder)) {
             say(cache, VLY_LOG_INFO,
                 "no tuning cache: neither XDG_CACHE_HOME nor HOME is an "
@@ -269,17 +269,17 @@ static char *file_read(const vly_tune_cache *cache, size_t *bytes, int *failed)
     if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode) ||
         (uint64_t)info.st_size > most)
         why = "it is no file that Volley wrote";
-    else if ((text = take(cache, (uint64_t)info.st_size + 1)) == NULL)
+    else if (!(text = take(cache, (uint64_t)info.st_size + 1)))
         why = "out of memory", *failed = 1;
     ssize_t got = 1;
-    while (why == NULL && got > 0 && n < (size_t)info.st_size) {
+    while (!why && got > 0 && n < (size_t)info.st_size) {
         got = read(file, text + n, (size_t)info.st_size - n);
         n += got > 0 ? (size_t)got : 0;
         if (got < 0)
             why = strerror(errno), *failed = 1;
     }
     (void)close(file);
-    if (why == NULL && (n < HEAD_BYTES || memcmp(text, head, HEAD_BYTES) != 0))
+    if (!why && (n < HEAD_BYTES || memcmp(text, head, HEAD_BYTES) != 0))
         why = "it does not begin as one";
     if (why != NULL) {
         say(cache, level_of_warning(cache, why),
@@ -329,7 +329,7 @@ uint32_t vly_tune_get(const vly_tune_cache *cache, const char *key, void *blob,
         return 0;
     int failed = 0;
     char *text = file_read(cache, &bytes, &failed);
-    if (text == NULL)
+    if (!text)
         return 0;
     uint32_t found = 0, n_damaged = 0;
     const char *line = NULL;
@@ -387,7 +387,7 @@ static char *merge(const vly_tune_cache *cache, const char *key,
     if (HEAD_BYTES + old_bytes + line_bytes > FILE_BYTES)
         skip = HEAD_BYTES + old_bytes + line_bytes - FILE_BYTES;
     char *text = take(cache, HEAD_BYTES + old_bytes + line_bytes);
-    if (text == NULL) {
+    if (!text) {
         say(cache, VLY_LOG_INFO,
             "%s: the tuning cache is not written: out of memory", cache->path);
         give(cache, old);

@@ -263,15 +263,11 @@ static vly_status check_extents(const vly_gemm_desc *desc, vly_gemm_problem *p,
     const uint64_t rows_b = trans_b ? desc->n : desc->k;
     const uint64_t cols_b = trans_b ? desc->k : desc->n;
     const uint32_t bits_d = vly_element_bits(desc->type_d);
-    vly_status status = check_pitch("lda", desc->lda, cols_a, error);
-    if (status == VLY_OK)
-        status = check_pitch("ldb", desc->ldb, cols_b, error);
-    if (status == VLY_OK)
-        status = check_pitch("ldc", desc->ldc, desc->n, error);
-    if (status == VLY_OK)
-        status = check_pitch("ldd", desc->ldd, desc->n, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_pitch("lda", desc->lda, cols_a, error));
+    VLY_TRY(check_pitch("ldb", desc->ldb, cols_b, error));
+    VLY_TRY(check_pitch("ldc", desc->ldc, desc->n, error));
+    VLY_TRY(check_pitch("ldd", desc->ldd, desc->n, error));
     if (!vly_accel_extent(desc->batch, desc->stride_a, rows_a, desc->lda,
                           cols_a, vly_element_bits(desc->type_a),
                           &p->bytes_a) ||
@@ -291,7 +287,8 @@ static vly_status check_extents(const vly_gemm_desc *desc, vly_gemm_problem *p,
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: a matrix is larger than 2^63 bytes",
                                 vly_support_plugin);
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_gemm_check_desc(const vly_gemm_desc *desc,
@@ -299,19 +296,16 @@ vly_status vly_gemm_check_desc(const vly_gemm_desc *desc,
 {
     vly_gemm_problem made;
     memset(&made, 0, sizeof made);
-    if (desc == NULL || desc->struct_size < sizeof *desc)
+    if (!desc || desc->struct_size < sizeof *desc)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: description: struct_size is %u, wanted at "
                                 "least %u",
                                 vly_support_plugin,
                                 desc != NULL ? desc->struct_size : 0,
                                 (uint32_t)sizeof *desc);
-    vly_status status =
-        vly_accel_check_reserved("description", desc->reserved, error);
-    if (status == VLY_OK)
-        status = check_types(desc, &made.kind, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_check_reserved("description", desc->reserved, error));
+    VLY_TRY(check_types(desc, &made.kind, error));
     const uint32_t align = desc->align != 0 ? desc->align : 256;
     if (align > 256 || (align & (align - 1)) != 0)
         return vly_support_fail(error, VLY_E_INVALID,
@@ -322,9 +316,7 @@ vly_status vly_gemm_check_desc(const vly_gemm_desc *desc,
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: batch is 0, wanted at least 1",
                                 vly_support_plugin);
-    status = check_extents(desc, &made, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(check_extents(desc, &made, error));
     if (!products_apart(desc))
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: stride_d is %llu: the %llu products of D "
@@ -337,5 +329,6 @@ vly_status vly_gemm_check_desc(const vly_gemm_desc *desc,
     made.desc.align = align;
     made.is_empty = desc->m == 0 || desc->n == 0;
     *problem = made;
-    return VLY_OK;
+out:
+    return status;
 }

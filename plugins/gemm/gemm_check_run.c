@@ -20,7 +20,7 @@ static vly_status check_pointer(const region *r, vly_error *error)
 {
     if (r->bytes == 0)
         return VLY_OK;
-    if (r->pointer == NULL)
+    if (!r->pointer)
         return vly_support_fail(
             error, VLY_E_INVALID, "%s: %s is NULL, wanted %llu bytes",
             vly_support_plugin, r->name, (unsigned long long)r->bytes);
@@ -143,8 +143,9 @@ vly_status vly_gemm_check_run(const vly_gemm_problem *problem,
                               uint64_t workspace_bytes, const vly_gemm_run *run,
                               vly_error *error)
 {
+    vly_status status = VLY_OK;
     region regions[N_REGIONS];
-    if (run == NULL || run->struct_size < sizeof *run)
+    if (!run || run->struct_size < sizeof *run)
         return vly_support_fail(
             error, VLY_E_INVALID,
             "%s: run: struct_size is %u, wanted at least %u",
@@ -169,9 +170,9 @@ vly_status vly_gemm_check_run(const vly_gemm_problem *problem,
                                 (unsigned long long)workspace_bytes);
     find_regions(problem, workspace_bytes, run, regions);
     for (int i = 0; i < N_REGIONS; i++) {
-        vly_status status = check_pointer(&regions[i], error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(check_pointer(&regions[i], error));
     }
     return check_overlaps(&problem->desc, regions, error);
+out:
+    return status;
 }

@@ -31,13 +31,12 @@ static const vly_gemm_kernels *find_kernels(const char *isa)
                         __builtin_cpu_supports("avx512bw") &&
                         __builtin_cpu_supports("avx512dq") &&
                         __builtin_cpu_supports("avx512vl");
-    if (avx512 && (isa == NULL || strcmp(isa, "avx512") == 0))
+    if (avx512 && (!isa || strcmp(isa, "avx512") == 0))
         return &vly_gemm_kernels_avx512;
-    if (avx2 && (isa == NULL || strcmp(isa, "avx2") == 0))
+    if (avx2 && (!isa || strcmp(isa, "avx2") == 0))
         return &vly_gemm_kernels_avx2;
 #endif
-    return isa == NULL || strcmp(isa, "scalar") == 0 ? &vly_gemm_kernels_scalar
-                                                     : NULL;
+    return !isa || strcmp(isa, "scalar") == 0 ? &vly_gemm_kernels_scalar : NULL;
 }
 
 /* ---- candidates ------------------------------------------------------- */
@@ -304,20 +303,18 @@ static vly_status fill(vly_gemm_plan *plan, const vly_device_spec *device,
     static const char *const own_options[] = {"isa", NULL};
     vly_accel_options options;
     candidate all[VLY_GEMM_N_WAYS];
-    vly_status status = vly_gemm_check_desc(desc, &plan->problem, error);
-    if (status == VLY_OK)
-        status = vly_accel_options_parse(device->options, own_options, &options,
-                                         error);
-    if (status == VLY_OK)
-        status = set_kernels(device, plan, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_gemm_check_desc(desc, &plan->problem, error));
+    VLY_TRY(
+        vly_accel_options_parse(device->options, own_options, &options, error));
+    VLY_TRY(set_kernels(device, plan, error));
     plan->n_threads = threads_for(&plan->problem.desc, device->n_threads);
     status = choose(plan, &options, all, error);
     if (status == VLY_OK)
         status = list_ways(plan, all, error);
     if (status == VLY_OK)
         explain(plan, all);
+out:
     return status;
 }
 
@@ -326,23 +323,22 @@ vly_status vly_gemm_cpu_plan_create(const vly_device_spec *device,
                                     vly_gemm_plan **plan, vly_error *error)
 {
     vly_gemm_plan *made = NULL;
-    vly_status status = check_device(device, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_device(device, error));
+    VLY_TRY(vly_accel_alloc(1, sizeof *made, &made, error));
     status = fill(made, device, desc, error);
     if (status != VLY_OK) {
         vly_gemm_cpu_plan_destroy(made);
         return status;
     }
     *plan = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 void vly_gemm_cpu_plan_destroy(vly_gemm_plan *plan)
 {
-    if (plan == NULL)
+    if (!plan)
         return;
     vly_accel_candidates_deinit(&plan->looked_at);
     vly_accel_free(plan);

@@ -136,22 +136,16 @@ static vly_status buffers_make(const vly_gemm_plan *plan, buffers *all,
 {
     const vly_gemm_problem *p = &plan->problem;
     const uint32_t scales = vly_gemm_scale_type(&p->desc);
-    vly_status status =
-        hold_factor(0, p->desc.type_a, p->bytes_a, &all->a, error);
-    if (status == VLY_OK)
-        status = hold_factor(1, p->desc.type_b, p->bytes_b, &all->b, error);
-    if (status == VLY_OK)
-        status =
-            vly_accel_take(p->bytes_d, VLY_QOS_BEST_EFFORT, &all->d, error);
-    if (status == VLY_OK)
-        status = make(p->bytes_bias, p->desc.type_d, &all->bias, error);
-    if (status == VLY_OK)
-        status = make(p->bytes_scale_a, scales, &all->scale_a, error);
-    if (status == VLY_OK)
-        status = make(p->bytes_scale_b, scales, &all->scale_b, error);
-    if (status == VLY_OK)
-        status = vly_accel_take(plan->workspace_bytes, VLY_QOS_BEST_EFFORT,
-                                &all->workspace, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(hold_factor(0, p->desc.type_a, p->bytes_a, &all->a, error));
+    VLY_TRY(hold_factor(1, p->desc.type_b, p->bytes_b, &all->b, error));
+    VLY_TRY(vly_accel_take(p->bytes_d, VLY_QOS_BEST_EFFORT, &all->d, error));
+    VLY_TRY(make(p->bytes_bias, p->desc.type_d, &all->bias, error));
+    VLY_TRY(make(p->bytes_scale_a, scales, &all->scale_a, error));
+    VLY_TRY(make(p->bytes_scale_b, scales, &all->scale_b, error));
+    VLY_TRY(vly_accel_take(plan->workspace_bytes, VLY_QOS_BEST_EFFORT,
+                           &all->workspace, error));
+out:
     return status;
 }
 
@@ -188,9 +182,8 @@ vly_status vly_gemm_measure(const vly_gemm_plan *plan, double *seconds,
     vly_gemm_plan part = *plan;
     memset(&all, 0, sizeof all);
     *is_whole = part_of(&plan->problem.desc, &desc);
-    vly_status status = vly_gemm_check_desc(&desc, &part.problem, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_gemm_check_desc(&desc, &part.problem, error));
     if (part.way != VLY_GEMM_GEMV &&
         !vly_gemm_tile_fit(&part.problem, part.kernels, part.way,
                            part.n_threads, desc.workspace_most, &part.tile))
@@ -201,5 +194,6 @@ vly_status vly_gemm_measure(const vly_gemm_plan *plan, double *seconds,
     if (status == VLY_OK)
         *seconds = time_runs(&part, &all);
     buffers_free(&part.problem, &all);
+out:
     return status;
 }

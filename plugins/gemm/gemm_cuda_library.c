@@ -75,6 +75,7 @@ vly_status vly_gemm_cuda_status(const vly_cublaslt *library,
 /* [under the lock] */
 static vly_status find(const char *file, opened **found, vly_error *error)
 {
+    vly_status status = VLY_OK;
     static const char *const names[] = {VLY_CUBLASLT_NAMES};
     const char *const one[] = {file};
     const bool system = file[0] == '\0';
@@ -89,18 +90,17 @@ static vly_status find(const char *file, opened **found, vly_error *error)
                                 vly_support_plugin, MOST_LIBRARIES,
                                 sizeof at->file - 1);
     if (!at->in_use) {
-        vly_status status =
-            vly_library_open("cuBLASLt", system ? names : one,
-                             system ? sizeof names / sizeof names[0] : 1,
-                             functions, sizeof functions / sizeof functions[0],
-                             &at->functions, NULL, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_library_open("cuBLASLt", system ? names : one,
+                                 system ? sizeof names / sizeof names[0] : 1,
+                                 functions,
+                                 sizeof functions / sizeof functions[0],
+                                 &at->functions, NULL, error));
         strcpy(at->file, file);
         at->in_use = 1;
     }
     *found = at;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_gemm_cuda_library(const char *file, uint32_t device,
@@ -116,7 +116,7 @@ vly_status vly_gemm_cuda_library(const char *file, uint32_t device,
                              "%s: device %u, cuBLASLt is used on the first "
                              "%d only",
                              vly_support_plugin, device, MOST_DEVICES);
-    if (status == VLY_OK && found->handles[device] == NULL)
+    if (status == VLY_OK && !found->handles[device])
         status = vly_gemm_cuda_status(
             &found->functions, found->functions.create(&found->handles[device]),
             "cublasLtCreate", error);

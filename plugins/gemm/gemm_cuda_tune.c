@@ -131,19 +131,17 @@ static cudaError_t fill_set(const tuning *t, uint32_t set)
 static vly_status take_memory(tuning *t, uint32_t most_sets, vly_error *error)
 {
     int l2 = 0;
-    vly_status status = check(
+    vly_status status = VLY_OK;
+    VLY_TRY(check(
         cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, (int)t->device),
-        "cudaDeviceGetAttribute", error);
-    if (status != VLY_OK)
-        return status;
+        "cudaDeviceGetAttribute", error));
     const uint64_t wanted =
         3 * (uint64_t)(l2 > 0 ? l2 : 0) / (t->set_bytes + 1) + 2;
     const uint64_t rows =
         round_up(VLY_GEMM_CHECKED_ROWS * t->problem->desc.n * 4);
     void *memory = NULL;
     t->n_sets = wanted < most_sets ? (uint32_t)wanted : most_sets;
-    for (; t->n_sets > 0 && memory == NULL;
-         t->n_sets -= memory == NULL ? 1 : 0) {
+    for (; t->n_sets > 0 && !memory; t->n_sets -= !memory ? 1 : 0) {
         const uint64_t bytes = t->n_sets * t->set_bytes +
                                round_up(t->workspace_bytes) + rows + 256;
         /* best effort: fewer sets measure, too */
@@ -153,7 +151,7 @@ static vly_status take_memory(tuning *t, uint32_t most_sets, vly_error *error)
         if (status != VLY_OK && status != VLY_E_NOMEM)
             return vly_support_fail(error, status, "%s", said.message);
     }
-    if (memory == NULL)
+    if (!memory)
         return vly_support_fail_memory(t->set_bytes + t->workspace_bytes + rows,
                                        0, " on the device", error);
     t->sets = memory;
@@ -162,6 +160,8 @@ static vly_status take_memory(tuning *t, uint32_t most_sets, vly_error *error)
     t->worst = (uint32_t *)(t->rows + rows);
     t->votes = (vly_cuda_votes *)(t->rows + rows + 64);
     return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status tuning_init(tuning *t, uint32_t most_sets, vly_error *error)

@@ -115,9 +115,8 @@ static vly_status device_find(const char *name, uint32_t *device,
     if (!api.nvmlDeviceGetHandleByPciBusId_v2 || !api.nvmlDeviceGetIndex)
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
                                 "nvml: this driver finds no device by its bus");
-    vly_status status = nvml_cuda_bus(cuda_library, number, bus, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(nvml_cuda_bus(cuda_library, number, bus, error));
     int32_t code = api.nvmlDeviceGetHandleByPciBusId_v2(bus, &handle);
     if (code == NVML_OK)
         code = api.nvmlDeviceGetIndex(handle, &index);
@@ -128,7 +127,8 @@ static vly_status device_find(const char *name, uint32_t *device,
                                 code != NVML_OK ? nvml_text(&api, code, text)
                                                 : "not among those listed");
     *device = index;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static uint32_t list_metrics(const vly_telemetry_metric **list)
@@ -141,9 +141,8 @@ static vly_status sample(uint32_t device, double *values, uint32_t n_metrics,
                          vly_error *error)
 {
     double all[NVML_N_METRICS];
-    vly_status status = check(device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check(device, error));
     pthread_mutex_lock(&lock);
     status = nvml_sample(&api, &devices[device],
                          vly_support_host->clock_ns(vly_support_host->context),
@@ -153,6 +152,7 @@ static vly_status sample(uint32_t device, double *values, uint32_t n_metrics,
         n_metrics = NVML_N_METRICS;
     if (status == VLY_OK)
         memcpy(values, all, n_metrics * sizeof *values);
+out:
     return status;
 }
 
@@ -179,9 +179,8 @@ static vly_status list_devices(vly_error *error)
                                 nvml_text(&api, code, text));
     if (n == 0)
         return vly_support_fail(error, VLY_E_DEVICE, "NVML has no device");
-    vly_status status = vly_accel_alloc(n, sizeof *devices, &devices, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_alloc(n, sizeof *devices, &devices, error));
     for (uint32_t i = 0; i < n; i++) {
         devices[i].code =
             api.nvmlDeviceGetHandleByIndex_v2(i, &devices[i].handle);
@@ -189,7 +188,8 @@ static vly_status list_devices(vly_error *error)
             devices[i].handle = NULL;
     }
     n_devices = n;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static void end_library(void)
@@ -200,9 +200,8 @@ static void end_library(void)
 
 static vly_status init(const vly_host *given, vly_error *error)
 {
-    vly_status status = vly_support_start(given, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_support_start(given, error));
     status = nvml_open(library_names, 1, &api, error);
     if (status == VLY_OK) {
         status = list_devices(error);
@@ -211,6 +210,7 @@ static vly_status init(const vly_host *given, vly_error *error)
     }
     if (status != VLY_OK)
         vly_support_stop();
+out:
     return status;
 }
 

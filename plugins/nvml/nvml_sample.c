@@ -80,7 +80,7 @@ static void put_pcie(const nvml_api *api, nvml_device *device, double *values)
     /* measures for 20 ms: not where GPM knows it */
     for (int i = 0; i < 2 && api->nvmlDeviceGetPcieThroughput; i++) {
         uint32_t kb = 0;
-        if (isnan(values[metric[i]]) && device->gpm[0] == NULL &&
+        if (isnan(values[metric[i]]) && !device->gpm[0] &&
             nvml_did(device, api->nvmlDeviceGetPcieThroughput(device->handle,
                                                               way[i], &kb)))
             values[metric[i]] = number32(kb, 1000);

@@ -11,9 +11,8 @@
 static const vly_device_memory *policy_of(const vly_host *host)
 {
     const vly_device_memory *policy = host->device_memory;
-    if (policy == NULL ||
-        policy->struct_size <
-            offsetof(vly_device_memory, release) + sizeof policy->release)
+    if (!policy || policy->struct_size < offsetof(vly_device_memory, release) +
+                                             sizeof policy->release)
         return NULL;
     return policy;
 }
@@ -36,7 +35,7 @@ vly_status vly_support_account_open(vly_support_account *device,
     made.policy = policy_of(vly_support_host);
     *device = made;
     device->raw.device = device->name;
-    if (device->policy == NULL)
+    if (!device->policy)
         return VLY_OK;
     vly_status status = device->policy->open(
         vly_support_host->context, &device->raw, &device->client, error);
@@ -65,7 +64,7 @@ vly_status vly_support_account_take(vly_support_account *device, uint32_t kind,
 void vly_support_account_give(vly_support_account *device, uint32_t kind,
                               void *memory)
 {
-    if (memory == NULL)
+    if (!memory)
         return;
     if (device->policy != NULL)
         device->policy->free(device->client, memory);

@@ -11,7 +11,7 @@ const vly_host *vly_support_host;
 
 vly_status vly_support_start(const vly_host *host, vly_error *error)
 {
-    if (host == NULL || host->struct_size < sizeof(vly_host))
+    if (!host || host->struct_size < sizeof(vly_host))
         return vly_support_fail(
             error, VLY_E_ABI, "%s: the host table is smaller than version 1.0",
             vly_support_plugin);
@@ -27,7 +27,7 @@ void vly_support_stop(void)
 vly_status vly_support_fail(vly_error *error, vly_status status,
                             const char *format, ...)
 {
-    if (error == NULL)
+    if (!error)
         return status;
     error->status = status;
     error->bytes_requested = 0;

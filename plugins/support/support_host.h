@@ -38,6 +38,15 @@ vly_status vly_support_fail_memory(uint64_t requested, uint64_t available,
 vly_status vly_support_check_info(const vly_device_info *info,
                                   vly_error *error);
 
+/* status = expression; on failure goes to the label out. status must be a local
+ * variable. As in the engine's core, which plugins do not see. */
+#define VLY_TRY(expression)                                                    \
+    do {                                                                       \
+        status = (expression);                                                 \
+        if (status != VLY_OK)                                                  \
+            goto out;                                                          \
+    } while (0)
+
 /* Bytes of the machine's memory that are free, and all of them; 0 if unknown.
  */
 uint64_t vly_support_available(void);

@@ -14,11 +14,11 @@ static void read_name(char *name, size_t size)
     char line[256];
     snprintf(name, size, "processor");
     FILE *file = fopen("/proc/cpuinfo", "r");
-    if (file == NULL)
+    if (!file)
         return;
     while (fgets(line, sizeof line, file) != NULL) {
         const char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || colon == NULL)
+        if (strncmp(line, "model name", 10) != 0 || !colon)
             continue;
         colon += strspn(colon, ": \t");
         snprintf(name, size, "%.*s", (int)strcspn(colon, "\n"), colon);
@@ -30,9 +30,8 @@ static void read_name(char *name, size_t size)
 vly_status vly_support_processor_info(vly_device_info *info, const char *kind,
                                       vly_error *error)
 {
-    vly_status status = vly_support_check_info(info, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_support_check_info(info, error));
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     info->index = 0;
     read_name(info->name, sizeof info->name);
@@ -40,5 +39,6 @@ vly_status vly_support_processor_info(vly_device_info *info, const char *kind,
              cores > 0 ? cores : 1, cores > 1 ? "s" : "",
              kind != NULL ? ", " : "", kind != NULL ? kind : "");
     info->memory_bytes = vly_support_total();
-    return VLY_OK;
+out:
+    return status;
 }
