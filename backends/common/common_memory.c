@@ -27,7 +27,7 @@ vly_status vly_common_alloc(vly_common_heap *heap, uint64_t count,
     uint64_t bytes = count * size + sizeof(vly_common_block);
     vly_common_block *block =
         vly_support_host->alloc(vly_support_host->context, bytes, ALIGN);
-    if (block == NULL)
+    if (!block)
         return vly_support_fail_memory(bytes, vly_support_available(), "",
                                        error);
     memset(block, 0, (size_t)bytes);
@@ -44,7 +44,7 @@ vly_status vly_common_alloc(vly_common_heap *heap, uint64_t count,
 
 void vly_common_release(vly_common_heap *heap, void *memory)
 {
-    if (memory == NULL)
+    if (!memory)
         return;
     vly_common_block *block = (vly_common_block *)memory - 1;
     if (block->previous != NULL)

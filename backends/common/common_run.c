@@ -57,7 +57,7 @@ vly_status vly_common_check_run(const vly_net_desc *desc, int32_t failed,
                                 "run: struct_size is %u, wanted %u",
                                 run->struct_size, VLY_RUN_BYTES_1_0);
     if ((run->flags & VLY_RUN_RECORD) != 0 &&
-        (run->spikes == NULL || run->spikes_capacity < desc->n_neurons))
+        (!run->spikes || run->spikes_capacity < desc->n_neurons))
         return vly_support_fail(error, VLY_E_INVALID,
                                 "run: room for %llu spikes, wanted at least "
                                 "one for each of %u neurons",

@@ -52,7 +52,7 @@ vly_status vly_common_snapshot_check(const vly_net_desc *desc,
                                      const vly_snapshot *snapshot,
                                      vly_error *error)
 {
-    if (snapshot == NULL || snapshot->struct_size < sizeof *snapshot)
+    if (!snapshot || snapshot->struct_size < sizeof *snapshot)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "snapshot: missing, or struct_size too small");
     uint64_t words = vly_common_state_words(desc);
@@ -113,9 +113,8 @@ vly_status vly_common_check_field(const vly_net_desc *desc, uint32_t area,
                                   uint32_t field, uint32_t first,
                                   uint32_t count, vly_error *error)
 {
-    vly_status status = check_area(desc, area, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_area(desc, area, error));
     const vly_area_desc *a = vly_common_area_desc(desc, area);
     if (field >= a->n_fields)
         return vly_support_fail(error, VLY_E_INVALID,
@@ -125,21 +124,22 @@ vly_status vly_common_check_field(const vly_net_desc *desc, uint32_t area,
         return vly_support_fail(
             error, VLY_E_INVALID, "area %s: neurons %u to %llu, but it has %u",
             a->name, first, (unsigned long long)first + count, a->n_neurons);
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_common_check_coef(const vly_net_desc *desc, uint32_t area,
                                  uint32_t coef, vly_error *error)
 {
-    vly_status status = check_area(desc, area, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_area(desc, area, error));
     const vly_area_desc *a = vly_common_area_desc(desc, area);
     if (coef >= a->n_coefs)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "area %s: coefficient %u, but model %s has %u",
                                 a->name, coef, a->model, a->n_coefs);
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_common_check_info(const vly_net_info *info, vly_error *error)

@@ -95,7 +95,7 @@ static vly_status check_area(const vly_area_desc *area, uint64_t first,
                              vly_error *error)
 {
     const vly_common_model *model = vly_common_model_find(area->model);
-    if (model == NULL)
+    if (!model)
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
                                 "area %s: the %s backend has no model %s",
                                 area->name, vly_support_plugin, area->model);
@@ -228,7 +228,7 @@ static vly_status check_stimulus(const vly_net_desc *desc,
 
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
 {
-    if (desc == NULL)
+    if (!desc)
         return vly_support_fail(error, VLY_E_INVALID, "no net description");
     vly_status status = check_sizes(desc, error);
     uint64_t first = 0;

@@ -53,10 +53,8 @@ static vly_status join_fired(vly_backend_net *net, uint32_t total, vly_run *run,
     uint32_t *ids;
     uint32_t *gains;
     uint32_t *row;
-    vly_status status =
-        vly_cpu_history_push(net, total, &ids, &gains, &row, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cpu_history_push(net, total, &ids, &gains, &row, error));
     memset(row, 0, (net->n_areas + 1) * sizeof *row);
     uint32_t at = 0;
     for (uint32_t j = 0; j < net->n_threads; j++) {
@@ -77,7 +75,8 @@ static vly_status join_fired(vly_backend_net *net, uint32_t total, vly_run *run,
     if (run->spike_gains != NULL)
         memcpy(run->spike_gains + run->n_spikes, gains, total * sizeof *ids);
     run->n_spikes += total;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static void end_burst(void *arg)
@@ -153,10 +152,8 @@ static void sum_threads(vly_backend_net *net, vly_run *run)
 
 vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run, vly_error *error)
 {
-    vly_status status =
-        vly_common_check_run(net->desc, net->failed, run, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_run(net->desc, net->failed, run, error));
     run_job job = {.net = net, .run = run, .error = error};
     job.barrier.n_threads = net->n_threads;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -178,5 +175,6 @@ vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run, vly_error *error)
     }
     sum_threads(net, run);
     net->failed = status;
+out:
     return status;
 }

@@ -64,7 +64,7 @@ vly_status vly_vulkan_check(vly_vulkan_device *device, VkResult result,
     if (result == VK_ERROR_OUT_OF_HOST_MEMORY)
         return vly_support_fail(error, VLY_E_NOMEM,
                                 "out of memory on the host: %s", what);
-    if (result != VK_ERROR_DEVICE_LOST || device == NULL)
+    if (result != VK_ERROR_DEVICE_LOST || !device)
         return vly_support_fail(error, VLY_E_DEVICE, "%s: %s (%d)", what,
                                 result_text(result), (int)result);
     pthread_mutex_lock(&device->lock);
@@ -117,9 +117,8 @@ static void sort_devices(void)
 
 vly_status vly_vulkan_start(vly_error *error)
 {
-    vly_status status = vly_vulkan_instance(&instance, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_instance(&instance, error));
     uint32_t count = MAX_DEVICES;
     VkResult result = vkEnumeratePhysicalDevices(instance, &count, physicals);
     n_physicals = result >= VK_SUCCESS ? count : 0;
@@ -135,6 +134,7 @@ vly_status vly_vulkan_start(vly_error *error)
         status = vly_vulkan_memory_open(&devices[i], i, error);
     if (status != VLY_OK)
         vly_vulkan_stop();
+out:
     return status;
 }
 
@@ -194,11 +194,9 @@ static const char *type_text(VkPhysicalDevice physical)
 vly_status vly_vulkan_device_info(uint32_t index, vly_device_info *info,
                                   vly_error *error)
 {
-    vly_status status = check_index(index, error);
-    if (status == VLY_OK)
-        status = vly_support_check_info(info, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_index(index, error));
+    VLY_TRY(vly_support_check_info(info, error));
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceMemoryProperties memory;
     vkGetPhysicalDeviceProperties(physicals[index], &properties);
@@ -214,7 +212,8 @@ vly_status vly_vulkan_device_info(uint32_t index, vly_device_info *info,
         if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) !=
             0)
             info->memory_bytes += memory.memoryHeaps[i].size;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- what a device must have ------------------------------------------- */
@@ -276,7 +275,7 @@ static vly_status check_features(VkPhysicalDevice physical, vly_error *error)
         missing = "shaderInt64";
     else if (!features.bufferDeviceAddress)
         missing = "bufferDeviceAddress";
-    if (missing == NULL)
+    if (!missing)
         return VLY_OK;
     return vly_support_fail(error, VLY_E_UNSUPPORTED,
                             "%s lacks the Vulkan feature %s", first.deviceName,
@@ -400,28 +399,25 @@ static vly_status device_create(uint32_t index, vly_error *error)
 {
     vly_vulkan_device *made = &devices[index];
     made->physical = physicals[index];
-    vly_status status = check_features(made->physical, error);
-    if (status == VLY_OK)
-        status = find_family(made, error);
-    if (status == VLY_OK)
-        status = open_queue(made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_features(made->physical, error));
+    VLY_TRY(find_family(made, error));
+    VLY_TRY(open_queue(made, error));
     (void)pthread_mutex_init(&made->lock, NULL);
     read_limits(made);
     choose_shape(made);
     status = vly_vulkan_layout_create(made, error);
     if (status != VLY_OK)
         device_close(made);
+out:
     return status;
 }
 
 vly_status vly_vulkan_device_open(uint32_t index, vly_vulkan_device **device,
                                   vly_error *error)
 {
-    vly_status status = check_index(index, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_index(index, error));
     pthread_mutex_lock(&lock);
     if (devices[index].device == VK_NULL_HANDLE)
         status = device_create(index, error);
@@ -430,5 +426,6 @@ vly_status vly_vulkan_device_open(uint32_t index, vly_vulkan_device **device,
         status = vly_vulkan_enter(&devices[index], error);
     if (status == VLY_OK)
         *device = &devices[index];
+out:
     return status;
 }

@@ -86,10 +86,9 @@ static vly_status create(vly_error *error)
             "VOLLEY_VULKAN_VALIDATION is 1, but there is no "
             "%s",
             LAYER);
-    vly_status status =
-        vly_vulkan_check(NULL, result, "no Vulkan driver can be used", error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_vulkan_check(NULL, result, "no Vulkan driver can be used", error));
     volkLoadInstance(made);
     VkDebugUtilsMessengerEXT listening = VK_NULL_HANDLE;
     if (validated != 0) /* for as long as the instance */
@@ -97,6 +96,8 @@ static vly_status create(vly_error *error)
             vkCreateDebugUtilsMessengerEXT(made, &messenger, NULL, &listening);
     return vly_vulkan_check(NULL, result, "listening to the validation layer",
                             error);
+out:
+    return status;
 }
 
 bool vly_vulkan_room(size_t bytes)

@@ -114,7 +114,7 @@ static vly_status raw_alloc(void *context, uint32_t kind, uint64_t bytes,
     VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
     vulkan_memory *made =
         vly_support_host->alloc(vly_support_host->context, sizeof *made, 8);
-    if (made == NULL)
+    if (!made)
         return vly_support_fail_memory(sizeof *made, 0, "", error);
     /* a size class may be larger than the largest block */
     *made = (vulkan_memory){.bytes = bytes < device->allocation_max
@@ -208,11 +208,9 @@ static vly_status memory_take(vly_vulkan_device *device,
                               uint32_t kind, vly_error *error)
 {
     void *memory = NULL;
-    vly_status status =
-        vly_support_account_take(account_of(device, kind), kind, bytes,
-                                 VLY_QOS_GUARANTEED, &memory, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_support_account_take(account_of(device, kind), kind, bytes,
+                                     VLY_QOS_GUARANTEED, &memory, error));
     const vulkan_memory *block = memory;
     buffer->memory = memory;
     buffer->memory_kind = kind;
@@ -225,6 +223,7 @@ static vly_status memory_take(vly_vulkan_device *device,
         status = vly_vulkan_check(device, result, "binding memory", error);
     if (status != VLY_OK)
         memory_give(device, buffer);
+out:
     return status;
 }
 
@@ -279,13 +278,11 @@ static vly_status fill_buffer(vly_backend_net *net, vly_vulkan_buffer *buffer,
                  VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                  VK_BUFFER_USAGE_TRANSFER_DST_BIT |
                  VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
-    vly_status status = vly_vulkan_check(
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_check(
         device, vkCreateBuffer(device->device, &create, NULL, &buffer->buffer),
-        "making a buffer", error);
-    if (status == VLY_OK)
-        status = find_memory(net, buffer, error);
-    if (status != VLY_OK)
-        return status;
+        "making a buffer", error));
+    VLY_TRY(find_memory(net, buffer, error));
     const VkBufferDeviceAddressInfo of = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
         .buffer = buffer->buffer};
@@ -294,11 +291,11 @@ static vly_status fill_buffer(vly_backend_net *net, vly_vulkan_buffer *buffer,
         memset(buffer->mapped, 0, (size_t)buffer->bytes);
         return VLY_OK;
     }
-    status = vly_vulkan_once(net, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(vly_vulkan_once(net, error));
     vkCmdFillBuffer(net->once, buffer->buffer, 0, VK_WHOLE_SIZE, 0);
     return vly_vulkan_once_end(net, "clearing memory", error);
+out:
+    return status;
 }
 
 static void buffer_free(vly_backend_net *net, vly_vulkan_buffer *buffer)
@@ -320,10 +317,8 @@ vly_status vly_vulkan_buffer_create(vly_backend_net *net, uint32_t kind,
         return vly_support_fail_memory(UINT64_MAX, most, where(kind), error);
     if (words > most / 4)
         return vly_support_fail_memory(words * 4, most, where(kind), error);
-    vly_status status =
-        vly_common_alloc(&net->heap, 1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, 1, sizeof *made, &made, error));
     made->bytes = words * 4; /* what a fill can do */
     made->kind = kind;
     status = fill_buffer(net, made, error);
@@ -338,7 +333,8 @@ vly_status vly_vulkan_buffer_create(vly_backend_net *net, uint32_t kind,
     else
         net->pinned_bytes += made->bytes;
     *buffer = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 void vly_vulkan_buffer_release(vly_backend_net *net, vly_vulkan_buffer *buffer)
@@ -346,7 +342,7 @@ void vly_vulkan_buffer_release(vly_backend_net *net, vly_vulkan_buffer *buffer)
     vly_vulkan_buffer **at = &net->buffers;
     while (*at != NULL && *at != buffer)
         at = &(*at)->next;
-    if (buffer == NULL || *at == NULL)
+    if (!buffer || !*at)
         return;
     *at = buffer->next;
     if (buffer->kind == VLY_VULKAN_ON_DEVICE)
@@ -371,11 +367,12 @@ static vly_status copy(vly_backend_net *net, const vly_vulkan_buffer *from,
                        vly_error *error)
 {
     const VkBufferCopy range = {from_offset, to_offset, bytes};
-    vly_status status = vly_vulkan_once(net, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_once(net, error));
     vkCmdCopyBuffer(net->once, from->buffer, to->buffer, 1, &range);
     return vly_vulkan_once_end(net, what, error);
+out:
+    return status;
 }
 
 static vly_status open_staging(vly_backend_net *net, uint32_t kind,

@@ -60,7 +60,7 @@ static vly_status read_options(const char *text, net_options *made,
     size_t n;
     const char *bad = vly_support_read_options(
         text, options, sizeof options / sizeof options[0], &n);
-    if (bad == NULL)
+    if (!bad)
         return VLY_OK;
     return vly_support_fail(error, VLY_E_INVALID,
                             "vulkan option '%.*s', wanted plan=auto, "
@@ -137,15 +137,16 @@ static void start_view(vly_backend_net *net)
 
 static vly_status create_params(vly_backend_net *net, vly_error *error)
 {
-    vly_status status =
-        vly_common_alloc(&net->heap, 1, sizeof *net->shown, &net->shown, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, 1, sizeof *net->shown, &net->shown,
+                             error));
     net->view = &net->shown->view;
     net->launch = &net->shown->launch;
     start_view(net);
     return vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE,
                                     sizeof *net->shown, 1, &net->params, error);
+out:
+    return status;
 }
 
 /* ---- net --------------------------------------------------------------- */
@@ -194,23 +195,16 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
 {
     net_options wanted;
     vly_vulkan_device *device = NULL;
-    vly_status status = vly_common_supports(desc, error);
-    if (status == VLY_OK)
-        status = vly_common_snapshot_check(desc, snapshot, error);
-    if (status == VLY_OK)
-        status =
-            read_options(spec != NULL ? spec->options : NULL, &wanted, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_device_open(spec != NULL ? spec->index : 0, &device,
-                                        error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_supports(desc, error));
+    VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
+    VLY_TRY(read_options(spec != NULL ? spec->options : NULL, &wanted, error));
+    VLY_TRY(
+        vly_vulkan_device_open(spec != NULL ? spec->index : 0, &device, error));
     /* The net's own memory is a block of a list that is not its own. */
     vly_common_heap outer = {.bytes = 0};
     vly_backend_net *made = NULL;
-    status = vly_common_alloc(&outer, 1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(vly_common_alloc(&outer, 1, sizeof *made, &made, error));
     made->desc = desc;
     made->device = device;
     made->burst = snapshot->burst;
@@ -225,12 +219,13 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
         return status;
     }
     *net = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 void vly_vulkan_net_destroy(vly_backend_net *net)
 {
-    if (net == NULL)
+    if (!net)
         return;
     /* nothing runs: whoever submits waits, unless the device is lost */
     vly_vulkan_queue_destroy(net);
@@ -243,9 +238,8 @@ void vly_vulkan_net_destroy(vly_backend_net *net)
 vly_status vly_vulkan_net_info(const vly_backend_net *net, vly_net_info *info,
                                vly_error *error)
 {
-    vly_status status = vly_common_check_info(info, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_info(info, error));
     info->n_threads = 1;
     info->host_bytes = net->heap.bytes + net->pinned_bytes;
     info->device_bytes = net->device_bytes;
@@ -272,5 +266,6 @@ vly_status vly_vulkan_net_info(const vly_backend_net *net, vly_net_info *info,
                  net->shape.groups, net->shape.size, net->shape.lanes,
                  net->n_groups, bytes, net->view->ring,
                  VLY_VULKAN_LAUNCH_BURSTS);
-    return VLY_OK;
+out:
+    return status;
 }

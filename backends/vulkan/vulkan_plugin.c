@@ -31,9 +31,8 @@ static vly_backend backend = {
 
 static vly_status init(const vly_host *host, vly_error *error)
 {
-    vly_status status = vly_support_start(host, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_support_start(host, error));
     status = vly_vulkan_start(error);
     if (status != VLY_OK) {
         vly_support_stop();
@@ -42,7 +41,8 @@ static vly_status init(const vly_host *host, vly_error *error)
     backend.flags = VLY_BACKEND_AREA_SPIKES;
     if (vly_vulkan_is_emulated())
         backend.flags |= VLY_BACKEND_EMULATED;
-    return VLY_OK;
+out:
+    return status;
 }
 
 #define VLY_COMMON_BUILD VLY_VULKAN_BUILD
