@@ -10,7 +10,7 @@ enum { L2_PART = 32 << 20 }; /* bytes that heads of a section read and add to */
 
 /* ---- what it takes ----------------------------------------------------- */
 
-static int fits_map(const vly_attention_layout *layout)
+static bool fits_map(const vly_attention_layout *layout)
 {
     const uint64_t most = 1ull << 39; /* elements: strides are below 2^40 */
     return ((layout->batch | layout->seq | layout->head) % 8) == 0 &&
@@ -18,7 +18,7 @@ static int fits_map(const vly_attention_layout *layout)
 }
 
 /* Rows of queries and tiles of keys are counted in 32 bits. */
-static int is_countable(const vly_attention_desc *desc)
+static bool is_countable(const vly_attention_desc *desc)
 {
     const uint64_t seq =
         desc->seq_q > desc->seq_kv ? desc->seq_q : desc->seq_kv;

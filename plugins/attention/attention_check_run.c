@@ -133,13 +133,13 @@ static void box_of(const vly_attention_desc *desc, const pointer *one,
                                .extent = one->count != 0 ? one->count : 1};
 }
 
-static int pointers_meet(const vly_attention_desc *desc, const pointer *a,
-                         const pointer *b)
+static bool pointers_meet(const vly_attention_desc *desc, const pointer *a,
+                          const pointer *b)
 {
     vly_attention_box box_a;
     vly_attention_box box_b;
     if (!a->at || !b->at)
-        return 0;
+        return false;
     box_of(desc, a, &box_a);
     box_of(desc, b, &box_b);
     return vly_attention_boxes_meet(&box_a, (uintptr_t)a->at, a->bytes, &box_b,

@@ -200,30 +200,30 @@ static void open_cache(vly_tune_cache *cache, const vly_accel_options *options,
 
 /* Makes the stored choice ready, and nothing else: plans of cuDNN take the
  * better part of a second. 0: there is none, or it cannot be had any more. */
-static int take_stored(vly_attention_plan *plan, const vly_tune_cache *cache,
-                       const char *key)
+static bool take_stored(vly_attention_plan *plan, const vly_tune_cache *cache,
+                        const char *key)
 {
     stored_choice stored;
     vly_cuda_ready ready = {.engine = -1};
     vly_error error = {.struct_size = sizeof error};
     if (!vly_tune_get_choice(cache, key, &stored, sizeof stored) ||
         stored.version != STORED_VERSION)
-        return 0;
+        return false;
     stored.name[sizeof stored.name - 1] = '\0';
     for (uint32_t i = 0; i < vly_cuda_n_ways && !ready.way; i++)
         if (strcmp(vly_cuda_ways[i]->name, stored.name) == 0)
             ready.way = vly_cuda_ways[i];
     if (!ready.way ||
         ready.way->supports(&plan->device, &plan->desc, &error) != VLY_OK)
-        return 0;
+        return false;
     ready.config = stored.config;
     if (ready.way->prepare(&plan->device, &plan->desc, &ready, &error) !=
         VLY_OK)
-        return 0;
+        return false;
     if (ready.config != stored.config ||
         ready.workspace_bytes > plan->desc.workspace_most) {
         vly_cuda_ready_release(&ready);
-        return 0;
+        return false;
     }
     plan->ready = ready;
     plan->measured_s = stored.seconds;
@@ -233,7 +233,7 @@ static int take_stored(vly_attention_plan *plan, const vly_tune_cache *cache,
         vly_attention_tell_ready(&plan->looked_at, &plan->ready);
     told->state = VLY_CANDIDATE_CHOSEN;
     told->measured_s = stored.seconds;
-    return 1;
+    return true;
 }
 
 static void write_choice(const vly_tune_cache *cache, const char *key,

@@ -84,14 +84,14 @@ static parts lay_out(const vly_attention_desc *desc, uint64_t own_bytes)
 /* ---- the way ----------------------------------------------------------- */
 
 /* of 16 bytes */
-static int in_chunks(const vly_attention_desc *desc,
-                     const vly_attention_layout *layout)
+static bool in_chunks(const vly_attention_desc *desc,
+                      const vly_attention_layout *layout)
 {
     const uint64_t each = desc->type == VLY_ELEMENT_E4M3 ? 16 : 8;
     return (layout->batch | layout->seq | layout->head) % each == 0;
 }
 
-static int is_masked(const vly_attention_desc *desc)
+static bool is_masked(const vly_attention_desc *desc)
 {
     return (desc->flags & (VLY_ATTENTION_CAUSAL | VLY_ATTENTION_CAUSAL_END)) !=
                0 ||

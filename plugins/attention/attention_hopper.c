@@ -45,7 +45,7 @@ static uint32_t bytes_of(const vly_attention_desc *desc)
 }
 
 /* each: elements in 16 bytes */
-static int fits_map(const vly_attention_layout *layout, uint32_t each)
+static bool fits_map(const vly_attention_layout *layout, uint32_t each)
 {
     const uint64_t most = 1ull << 39; /* elements: strides are below 2^40 */
     return ((layout->batch | layout->seq | layout->head) % each) == 0 &&
@@ -96,7 +96,7 @@ static vly_status sm90_supports(const vly_attention_device *device,
 }
 
 /* Can a tile hold keys behind the length of its sequence? */
-static int has_lengths(const vly_attention_desc *desc)
+static bool has_lengths(const vly_attention_desc *desc)
 {
     return (desc->flags & VLY_ATTENTION_LENGTHS) != 0 && bytes_of(desc) == 2;
 }
@@ -148,7 +148,7 @@ static vly_status sm90_prepare(const vly_attention_device *device,
 
 /* ---- runs -------------------------------------------------------------- */
 
-int vly_attention_maps_there(void)
+bool vly_attention_maps_there(void)
 {
     return pthread_once(&once, find_encode) == 0 && encode != NULL;
 }

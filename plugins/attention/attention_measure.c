@@ -288,7 +288,7 @@ static vly_status time_rounds(const clocked *c,
 /* Is way a faster than b? Of the rounds' ratios the median must be below 1 by
  * three times its standard error (1.25 / sqrt(n) of the deviation, 1.48 times
  * the median of the absolute ones), and by 0.2% at least. */
-static int is_faster(const rounds *r, uint32_t a, uint32_t b)
+static bool is_faster(const rounds *r, uint32_t a, uint32_t b)
 {
     double ratio[ROUNDS];
     for (uint32_t k = 0; k < r->n; k++)

@@ -71,7 +71,7 @@ void vly_attention_fill_args(const vly_attention_desc *desc,
 
 /* ---- what is asked of several ways ------------------------------------- */
 
-static int in_chunks(const vly_attention_layout *layout)
+static bool in_chunks(const vly_attention_layout *layout)
 {
     return ((layout->batch | layout->seq | layout->head) & 7u) == 0;
 }

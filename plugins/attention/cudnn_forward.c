@@ -38,8 +38,8 @@ static vly_status refuse_fp8(const vly_attention_desc *desc, vly_error *error)
 
 /* [page][position][head][dim] without room between: what 9.14 reads, whatever
  * the strides say (NaN out of the gaps, seen on an H200) */
-static int is_tight(const vly_attention_desc *desc,
-                    const vly_attention_layout *layout, uint32_t dim)
+static bool is_tight(const vly_attention_desc *desc,
+                     const vly_attention_layout *layout, uint32_t dim)
 {
     const uint64_t row = (uint64_t)desc->heads_kv * dim;
     return layout->head == dim && layout->seq == row &&

@@ -35,13 +35,13 @@ const char *vly_rwkv_op_name(uint32_t op)
     }
 }
 
-static int is_float(uint32_t type)
+static bool is_float(uint32_t type)
 {
     return type == VLY_ELEMENT_F32 || type == VLY_ELEMENT_F16 ||
            type == VLY_ELEMENT_BF16;
 }
 
-static int uses_matrix(const vly_rwkv_desc *desc)
+static bool uses_matrix(const vly_rwkv_desc *desc)
 {
     return desc->op == VLY_RWKV_EMBED || (desc->flags & VLY_RWKV_LORA);
 }
@@ -166,10 +166,10 @@ static vly_status check_own(const vly_rwkv_desc *desc, const char *plugin,
 }
 
 /* Weights and inputs that go together, see vly_rwkv_product. */
-static int goes_with(uint32_t type, uint32_t weights)
+static bool goes_with(uint32_t type, uint32_t weights)
 {
     if (weights == VLY_ELEMENT_I8 || weights == VLY_ELEMENT_I4)
-        return 1;
+        return true;
     return type == VLY_ELEMENT_F32 ? is_float(weights) : weights == type;
 }
 

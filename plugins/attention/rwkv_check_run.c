@@ -262,14 +262,14 @@ static vly_status check_pointer(const pointers *p, const pointer *one,
     return VLY_OK;
 }
 
-static int pointers_meet(const pointer *a, const pointer *b)
+static bool pointers_meet(const pointer *a, const pointer *b)
 {
     const uintptr_t at_a = (uintptr_t)a->at;
     const uintptr_t at_b = (uintptr_t)b->at;
     if (at_a == 0 || at_b == 0)
-        return 0;
+        return false;
     if (a->twin != NULL && a->at == a->twin && b->at == a->twin && !b->written)
-        return 0;
+        return false;
     return at_a < at_b + b->bytes && at_b < at_a + a->bytes;
 }
 

@@ -103,7 +103,7 @@ static vly_status check_pointer(const vly_wkv_desc *desc, const pointer *one,
     return VLY_OK;
 }
 
-static int pointers_meet(const pointer *a, const pointer *b)
+static bool pointers_meet(const pointer *a, const pointer *b)
 {
     const uintptr_t at_a = (uintptr_t)a->at;
     const uintptr_t at_b = (uintptr_t)b->at;

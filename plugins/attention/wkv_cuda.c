@@ -129,22 +129,22 @@ static void open_cache(vly_tune_cache *cache, const vly_accel_options *options,
     vly_tune_init(cache, vly_support_host, where, name);
 }
 
-static int read_choice(const vly_tune_cache *cache, const char *key,
-                       const candidates *all, vly_wkv_plan *plan)
+static bool read_choice(const vly_tune_cache *cache, const char *key,
+                        const candidates *all, vly_wkv_plan *plan)
 {
     stored_choice stored;
     if (!vly_tune_get_choice(cache, key, &stored, sizeof stored) ||
         stored.version != STORED_VERSION)
-        return 0;
+        return false;
     stored.name[sizeof stored.name - 1] = '\0';
     for (uint32_t i = 0; i < all->n; i++)
         if (strcmp(all->way[i]->name, stored.name) == 0) {
             plan->way = all->way[i];
             plan->measured_s = stored.seconds;
             plan->cached = 1;
-            return 1;
+            return true;
         }
-    return 0;
+    return false;
 }
 
 static vly_status choose(const vly_accel_options *options, candidates *all,

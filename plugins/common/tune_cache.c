@@ -97,7 +97,7 @@ uint64_t vly_tune_checksum(uint64_t before, const void *data, size_t bytes)
 /* ---- where --------------------------------------------------------------- */
 
 /* 0 if there is no such folder */
-static int default_folder(char *folder, size_t bytes)
+static bool default_folder(char *folder, size_t bytes)
 {
     const char *base = getenv("XDG_CACHE_HOME");
     int length = -1;
@@ -138,7 +138,7 @@ void vly_tune_init(vly_tune_cache *cache, const vly_host *host,
     snprintf(cache->path, sizeof cache->path, "%s/%s.tune", folder, file);
 }
 
-int vly_tune_make_folders(const vly_tune_cache *cache)
+bool vly_tune_make_folders(const vly_tune_cache *cache)
 {
     char path[sizeof cache->path];
     strcpy(path, cache->path);
@@ -147,11 +147,11 @@ int vly_tune_make_folders(const vly_tune_cache *cache)
         if (mkdir(path, 0700) != 0 && errno != EEXIST) {
             say(cache, VLY_LOG_INFO, "%s: no tuning cache: %s", path,
                 strerror(errno));
-            return 0;
+            return false;
         }
         *at = '/';
     }
-    return 1;
+    return true;
 }
 
 /* ---- entries as text ------------------------------------------------------
@@ -197,11 +197,11 @@ static size_t line_write(const char *key, const void *blob, uint32_t bytes,
 }
 
 /* Whether the line (without its end) is as it was written. */
-static int line_is_whole(const char *line, size_t bytes)
+static bool line_is_whole(const char *line, size_t bytes)
 {
     char sum[CHECKSUM_DIGITS + 1];
     if (bytes < CHECKSUM_DIGITS + 4 || line[CHECKSUM_DIGITS] != ' ')
-        return 0;
+        return false;
     const char *text = line + CHECKSUM_DIGITS + 1;
     size_t length = bytes - CHECKSUM_DIGITS - 1;
     snprintf(sum, sizeof sum, "%016llx",
@@ -210,8 +210,8 @@ static int line_is_whole(const char *line, size_t bytes)
 }
 
 /* Whether a whole line has the key, as key_write wrote it. */
-static int line_has_key(const char *line, size_t bytes, const char *key,
-                        size_t length)
+static bool line_has_key(const char *line, size_t bytes, const char *key,
+                         size_t length)
 {
     const size_t from = CHECKSUM_DIGITS + 1;
     return bytes > from + length && line[from + length] == ' ' &&
@@ -425,8 +425,8 @@ static void folder_sync(const vly_tune_cache *cache)
 }
 
 /* Whole or not at all. [under the lock] */
-static int file_replace(const vly_tune_cache *cache, const char *text,
-                        size_t bytes)
+static bool file_replace(const vly_tune_cache *cache, const char *text,
+                         size_t bytes)
 {
     char path[sizeof cache->path + 8];
     snprintf(path, sizeof path, "%s.tmp", cache->path);
@@ -451,37 +451,37 @@ static int file_replace(const vly_tune_cache *cache, const char *text,
         failed = errno;
     if (failed == 0) {
         folder_sync(cache);
-        return 1;
+        return true;
     }
     if (file >= 0)
         (void)unlink(path);
     say(cache, VLY_LOG_WARN, "%s: the tuning cache is not written: %s", path,
         strerror(failed));
-    return 0;
+    return false;
 }
 
-int vly_tune_put(const vly_tune_cache *cache, const char *key, const void *blob,
-                 uint32_t bytes)
+bool vly_tune_put(const vly_tune_cache *cache, const char *key,
+                  const void *blob, uint32_t bytes)
 {
     char line[LINE_BYTES];
     if (cache->path[0] == '\0')
-        return 0;
+        return false;
     size_t line_bytes = line_write(key, blob, bytes, line);
     if (line_bytes == 0) {
         say(cache, VLY_LOG_WARN,
             "%s: an entry of %u bytes with a key of %zu is not for the tuning "
             "cache",
             cache->path, bytes, strlen(key));
-        return 0;
+        return false;
     }
     if (!vly_tune_make_folders(cache))
-        return 0;
+        return false;
     int lock = lock_take(cache);
     if (lock < 0)
-        return 0;
+        return false;
     size_t text_bytes = 0;
     char *text = merge(cache, key, line, line_bytes, &text_bytes);
-    int written = text != NULL && file_replace(cache, text, text_bytes);
+    bool written = text != NULL && file_replace(cache, text, text_bytes);
     give(cache, text);
     (void)close(lock); /* and with it the lock */
     return written;
