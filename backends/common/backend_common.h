@@ -6,6 +6,7 @@
 #ifndef VOLLEY_BACKEND_COMMON_H
 #define VOLLEY_BACKEND_COMMON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <volley/plugin.h>
@@ -60,8 +61,8 @@ const vly_stimulus_desc *vly_common_stimulus_desc(const vly_net_desc *desc,
 /* shift of a projection; 0 where the host is older than 1.4 */
 uint32_t vly_common_shift(const vly_net_desc *desc,
                           const vly_projection_desc *projection);
-/* 1 if any projection has one that is not 0 */
-int vly_common_has_shifts(const vly_net_desc *desc);
+/* true if any projection has one that is not 0 */
+bool vly_common_has_shifts(const vly_net_desc *desc);
 /* Different shifts, that of 0 counted always; number i of them is i * *step,
  * which is 0 where there is one. */
 uint32_t vly_common_shift_sets(const vly_net_desc *desc, uint32_t *step);
@@ -175,9 +176,9 @@ vly_status vly_common_check_run(const vly_net_desc *desc, int32_t failed,
 void vly_common_run_begin(vly_run *run);
 /* area_spikes of the run; NULL: not wanted */
 uint64_t *vly_common_run_areas(const vly_run *run);
-/* 1 unless it records and has not room for a burst in which all fire */
-int vly_common_run_has_room(const vly_net_desc *desc, const vly_run *run);
-/* 1 if the host wants the run to end */
-int vly_common_run_stopped(const vly_run *run);
+/* true unless it records and has not room for a burst in which all fire */
+bool vly_common_run_has_room(const vly_net_desc *desc, const vly_run *run);
+/* true if the host wants the run to end */
+bool vly_common_run_stopped(const vly_run *run);
 
 #endif

@@ -4,7 +4,7 @@
 #include "backend_common.h"
 
 /* Nets of one port, without branches: most hosts make no mistakes. */
-static int all_fit(const vly_net_desc *desc, const vly_run *run)
+static bool all_fit(const vly_net_desc *desc, const vly_run *run)
 {
     uint32_t bad = 0;
     uint64_t last = 0; /* burst */
@@ -79,13 +79,13 @@ uint64_t *vly_common_run_areas(const vly_run *run)
     return run->struct_size >= sizeof *run ? run->area_spikes : NULL;
 }
 
-int vly_common_run_has_room(const vly_net_desc *desc, const vly_run *run)
+bool vly_common_run_has_room(const vly_net_desc *desc, const vly_run *run)
 {
     return (run->flags & VLY_RUN_RECORD) == 0 ||
            run->spikes_capacity - run->n_spikes >= desc->n_neurons;
 }
 
-int vly_common_run_stopped(const vly_run *run)
+bool vly_common_run_stopped(const vly_run *run)
 {
     return run->stop != NULL &&
            __atomic_load_n(run->stop, __ATOMIC_RELAXED) != 0;

@@ -34,12 +34,12 @@ uint32_t vly_common_shift(const vly_net_desc *desc,
                                                              : 0;
 }
 
-int vly_common_has_shifts(const vly_net_desc *desc)
+bool vly_common_has_shifts(const vly_net_desc *desc)
 {
     for (uint32_t i = 0; i < desc->n_projections; i++)
         if (vly_common_shift(desc, vly_common_projection_desc(desc, i)) != 0)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 uint32_t vly_common_shift_sets(const vly_net_desc *desc, uint32_t *step)

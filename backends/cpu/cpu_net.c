@@ -176,12 +176,12 @@ out:
 /* ---- options ----------------------------------------------------------- */
 
 #if defined(VLY_CPU_X86)
-static int has_avx2(void)
+static bool has_avx2(void)
 {
     return __builtin_cpu_supports("avx2");
 }
 
-static int has_avx512(void)
+static bool has_avx512(void)
 {
     return __builtin_cpu_supports("avx512f") &&
            __builtin_cpu_supports("avx512bw") &&

@@ -74,15 +74,15 @@ vly_status vly_cpu_stimulus_create(vly_backend_net *net, vly_error *error)
     return status;
 }
 
-static int is_active(const vly_cpu_stimulus *stimulus, uint64_t burst)
+static bool is_active(const vly_cpu_stimulus *stimulus, uint64_t burst)
 {
     return burst >= stimulus->desc.start && burst < stimulus->desc.stop;
 }
 
 /* The part of [low, high) of the area that the stimulus covers, counted from
  * its own first neuron; 0 if there is none. */
-static int overlap(const vly_cpu_stimulus *stimulus, uint32_t low,
-                   uint32_t high, uint32_t *from, uint32_t *to)
+static bool overlap(const vly_cpu_stimulus *stimulus, uint32_t low,
+                    uint32_t high, uint32_t *from, uint32_t *to)
 {
     uint32_t end = stimulus->offset + stimulus->desc.n_neurons;
     *from = low > stimulus->offset ? low - stimulus->offset : 0;

@@ -169,7 +169,7 @@ uint32_t vly_vulkan_device_count(void)
     return n_physicals;
 }
 
-int vly_vulkan_is_emulated(void)
+bool vly_vulkan_is_emulated(void)
 {
     return n_physicals > 0 && rank_of(physicals[0]) == CPU_RANK;
 }
@@ -218,17 +218,17 @@ out:
 
 /* ---- what a device must have ------------------------------------------- */
 
-static int has_extension(VkPhysicalDevice physical, const char *name)
+static bool has_extension(VkPhysicalDevice physical, const char *name)
 {
     VkExtensionProperties list[512];
     uint32_t n = sizeof list / sizeof list[0];
     if (vkEnumerateDeviceExtensionProperties(physical, NULL, &n, list) <
         VK_SUCCESS)
-        return 0;
+        return false;
     for (uint32_t i = 0; i < n; i++)
         if (strcmp(list[i].extensionName, name) == 0)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static vly_status find_family(vly_vulkan_device *device, vly_error *error)

@@ -104,8 +104,8 @@ vly_status vly_vulkan_validated(vly_error *error);
 vly_status vly_vulkan_start(vly_error *error);
 void vly_vulkan_stop(void);
 uint32_t vly_vulkan_device_count(void);
-/* 1: device 0 is the processors themselves (lavapipe) */
-int vly_vulkan_is_emulated(void);
+/* true: device 0 is the processors themselves (lavapipe) */
+bool vly_vulkan_is_emulated(void);
 vly_status vly_vulkan_device_info(uint32_t index, vly_device_info *info,
                                   vly_error *error);
 /* The device, opened when it is first wanted. Errors E_DEVICE there is none

@@ -48,7 +48,7 @@ vly_status vly_vulkan_validated(vly_error *error)
                             n);
 }
 
-static int is_wanted(void)
+static bool is_wanted(void)
 {
     const char *wanted = getenv("VOLLEY_VULKAN_VALIDATION");
     return wanted != NULL && strcmp(wanted, "1") == 0;

@@ -73,7 +73,7 @@ static vly_status read_options(const char *text, net_options *made,
 }
 
 /* 0 is not asked for */
-static int fits(uint32_t n, uint32_t most)
+static bool fits(uint32_t n, uint32_t most)
 {
     return vly_support_is_power(n) && n <= most;
 }

@@ -93,21 +93,21 @@ static run before_row(const vly_projection_desc *p, uint32_t k)
 }
 
 /* Targets of a row ascend, so every slice has one run of it at most. */
-static int next_run(const vly_backend_net *net, const vly_projection_desc *p,
-                    uint32_t k, run *at)
+static bool next_run(const vly_backend_net *net, const vly_projection_desc *p,
+                     uint32_t k, run *at)
 {
     const uint32_t size = net->view->slice_size;
     const uint64_t end = p->row[k + 1];
     uint64_t j = at->to;
     if (j >= end)
-        return 0;
+        return false;
     at->from = j;
     at->slice = p->target[j] / size;
     uint64_t bound = (at->slice + UINT64_C(1)) * size;
     while (j < end && p->target[j] < bound)
         j++;
     at->to = j;
-    return 1;
+    return true;
 }
 
 /* ---- the longest part -------------------------------------------------- */
@@ -197,7 +197,7 @@ static const char *why_not_short(vly_backend_net *net)
     return NULL;
 }
 
-static int is_worth_it(const vly_backend_net *net)
+static bool is_worth_it(const vly_backend_net *net)
 {
     const vly_net_desc *desc = net->desc;
     uint64_t part = desc->n_synapses / desc->n_neurons / net->view->n_slices;
@@ -207,7 +207,7 @@ static int is_worth_it(const vly_backend_net *net)
 }
 
 /* Whether it is worth it where no work group shares a slice. */
-static int is_worth_fusing(const vly_backend_net *net)
+static bool is_worth_fusing(const vly_backend_net *net)
 {
     const vly_net_desc *desc = net->desc;
     uint32_t n_slices = net->device->n_units;

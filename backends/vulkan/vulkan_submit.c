@@ -178,7 +178,7 @@ static uint32_t delivery_shader(const vly_backend_net *net)
 }
 
 /* Whether the bursts of a net use it */
-static int is_used(const vly_backend_net *net, uint32_t shader)
+static bool is_used(const vly_backend_net *net, uint32_t shader)
 {
     if (shader < VLY_VULKAN_N_MODELS)
         return net->tiles[shader].n > 0 && !net->is_fused;

@@ -49,7 +49,7 @@ static void search_task(void *arg, uint32_t task)
     }
 }
 
-int vly_vulkan_two_weights(const vly_backend_net *net, vly_vulkan_group *group)
+bool vly_vulkan_two_weights(const vly_backend_net *net, vly_vulkan_group *group)
 {
     weight_search all = {.desc = net->desc,
                          .base_delay = group->base_delay,
@@ -63,7 +63,7 @@ int vly_vulkan_two_weights(const vly_backend_net *net, vly_vulkan_group *group)
         for (uint32_t i = 0; i < all.sets[t].n && i < 2; i++)
             add_weight(&both, all.sets[t].weight[i]);
         if (all.sets[t].n > 2)
-            return 0;
+            return false;
     }
     group->degree = (uint64_t)(uint16_t)both.weight[0] |
                     (uint64_t)(uint16_t)both.weight[1] << 16;
