@@ -48,15 +48,15 @@ double vly_propagator_rise(double dt_ms, double tau_m_ms, double tau_syn_ms)
     return scale * sum;
 }
 
-int vly_port_takes(const vly_model_info *model, uint32_t port, double weight)
+bool vly_port_takes(const vly_model_info *model, uint32_t port, double weight)
 {
     if (strcmp(model->ports[port].suffix, "ns") != 0)
-        return 1;
+        return true;
     return port == 0 ? weight >= 0.0 : weight <= 0.0;
 }
 
-int vly_port_takes_noise(const vly_model_info *model, uint32_t port,
-                         double mean, double sd)
+bool vly_port_takes_noise(const vly_model_info *model, uint32_t port,
+                          double mean, double sd)
 {
     /* room for the rounding of a mean that was written as 6 sd */
     double reach = 6.0 * sd * (1.0 - 0x1p-50);

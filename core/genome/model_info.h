@@ -109,10 +109,10 @@ double vly_propagator_rise(double dt_ms, double tau_m_ms, double tau_syn_ms);
 
 /* Whether a port takes a weight of this sign: those of conductances (nS) take 0
  * and more at port 0, 0 and less at port 1; others take both. */
-int vly_port_takes(const vly_model_info *model, uint32_t port, double weight);
+bool vly_port_takes(const vly_model_info *model, uint32_t port, double weight);
 /* The same of what a normal stimulus adds, up to 6 standard deviations. */
-int vly_port_takes_noise(const vly_model_info *model, uint32_t port,
-                         double mean, double sd);
+bool vly_port_takes_noise(const vly_model_info *model, uint32_t port,
+                          double mean, double sd);
 
 /* Whether parameter or coefficient `index` has a role. */
 bool vly_model_is(const vly_model_info *model, vly_model_role role,
