@@ -3,6 +3,7 @@ foreach(name model lists expression read map stimulus record input override use 
         notes foreign)
     vly_test(test_genome_${name} LABELS unit SOURCES test_genome_${name}.c)
 endforeach()
+add_dependencies(test_genome_invalid invalid_cases)
 vly_test(test_genome_resolve LABELS unit SOURCES test_genome_resolve.c
          LIBRARIES volley_random_genome)
 vly_test(test_genome_gallery LABELS unit SOURCES test_genome_gallery.c
