@@ -328,6 +328,13 @@ if(VOLLEY_PYTHON)
                 PYTHONDONTWRITEBYTECODE=1
                 ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/result_tables.py
                 ${CMAKE_SOURCE_DIR})
+    if(GIT_FOUND)
+        vly_test_register(test_ci_changes LABELS integration
+            COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/ci_changes.sh
+                    ${CMAKE_SOURCE_DIR} ${GIT_EXECUTABLE})
+    else()
+        message(STATUS "test_ci_changes: left out: no git")
+    endif()
     vly_test_register(test_docs_pages LABELS integration
         COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
                 ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/docs_pages.py
