@@ -73,9 +73,13 @@ put plugins/gemm/gemm.c '#include "volley/plugin.h"'
 put kernels/cuda/burst.cu ''
 put tools/main.c '#include "genome/genome.h"'
 put core/genome/genome.h ''
-put tests/unit/test_genome.c '#include "genome/genome.h"'
-put tests/unit/test_memory.c '#include "base/memory.h"'
-put tests/unit/test_vulkan_paths.c '#include "vulkan_device.h"'
+put tests/unit/test_genome.c '#include "genome/genome.h"
+VLY_TEST_MAIN(tests)'
+put tests/unit/test_memory.c '#include "base/memory.h"
+int main(void)'
+put tests/unit/test_vulkan_paths.c '#include "vulkan_device.h"
+VLY_TEST_MAIN(tests)'
+put tests/unit/test_fixture.c ''
 put tests/unit/vulkan_device.h ''
 put tests/unit/vulkan_device.c '#include "vulkan_device.h"'
 put docs/guide.md ''
