@@ -1,29 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Host code that all backends share: messages, memory, the models' tables, and
- * checks of the arguments of the host. Compiled into each plugin with hidden
- * symbols, so it is not an ABI between plugins.
+ * What every backend does in the same way on the host, beside plugins/support:
+ * memory, the models' tables, and the checks of what a host passes. Compiled
+ * into each plugin with hidden symbols, so it is no ABI between them.
  */
 #ifndef VOLLEY_BACKEND_COMMON_H
 #define VOLLEY_BACKEND_COMMON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <volley/plugin.h>
 
-/* Id of the plugin, for messages. Each plugin defines it. */
-extern const char vly_common_backend[];
+#include "plugins/support/support_host.h"
+#include "plugins/support/support_options.h"
 
 /* ---- common_memory.c --------------------------------------------------- */
-
-extern const vly_host *vly_common_host; /* set once by init */
-
-/* Fills error, if it is not NULL, and returns status. */
-vly_status vly_common_fail(vly_error *error, vly_status status,
-                           const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-/* The same for memory: E_NOMEM. where: "", " on the device" ... */
-vly_status vly_common_fail_memory(uint64_t requested, uint64_t available,
-                                  const char *where, vly_error *error);
 
 typedef struct vly_common_block vly_common_block;
 
@@ -70,10 +61,10 @@ const vly_stimulus_desc *vly_common_stimulus_desc(const vly_net_desc *desc,
 /* shift of a projection; 0 where the host is older than 1.4 */
 uint32_t vly_common_shift(const vly_net_desc *desc,
                           const vly_projection_desc *projection);
-/* 1 if any projection has one that is not 0 */
-int vly_common_has_shifts(const vly_net_desc *desc);
-/* The number of different shifts; shift 0 always counts. Shift number i is i *
- * *step; *step is 0 if there is only one shift. */
+/* true if any projection has one that is not 0 */
+bool vly_common_has_shifts(const vly_net_desc *desc);
+/* Different shifts, that of 0 counted always; number i of them is i * *step,
+ * which is 0 where there is one. */
 uint32_t vly_common_shift_sets(const vly_net_desc *desc, uint32_t *step);
 /* area that holds the neuron */
 uint32_t vly_common_area_of(const vly_net_desc *desc, uint32_t neuron);
@@ -82,24 +73,6 @@ vly_status vly_common_check_stimulus_write(const vly_net_desc *desc,
                                            uint32_t index,
                                            const vly_stimulus_desc *to,
                                            vly_error *error);
-
-/* ---- common_options.c -------------------------------------------------- */
-
-/* An option that may follow a device: NAME=NUMBER or NAME=WORD. */
-typedef struct vly_common_option {
-    const char *name;
-    uint32_t *value;          /* the number, or which word; untouched if none */
-    const char *const *words; /* and NULL; NULL: a number of up to 6 digits */
-    uint32_t most;            /* 0: any */
-    uint32_t is_power;        /* 1: of two, or 0 */
-} vly_common_option;
-
-int vly_common_is_power(uint32_t n); /* of two, or 0 */
-/* Reads "a=1,b=word"; NULL and "" hold no option. Returns NULL, or the first
- * option that is unknown or has a bad value, and its length. */
-const char *vly_common_read_options(const char *text,
-                                    const vly_common_option *options,
-                                    size_t n_options, size_t *length);
 
 /* ---- common_net.c ------------------------------------------------------ */
 
@@ -204,9 +177,9 @@ vly_status vly_common_check_run(const vly_net_desc *desc, int32_t failed,
 void vly_common_run_begin(vly_run *run);
 /* area_spikes of the run; NULL: not wanted */
 uint64_t *vly_common_run_areas(const vly_run *run);
-/* 0 if it records and has no room for a burst in which all neurons fire */
-int vly_common_run_has_room(const vly_net_desc *desc, const vly_run *run);
-/* 1 if the host wants the run to end */
-int vly_common_run_stopped(const vly_run *run);
+/* true unless it records and has not room for a burst in which all fire */
+bool vly_common_run_has_room(const vly_net_desc *desc, const vly_run *run);
+/* true if the host wants the run to end */
+bool vly_common_run_stopped(const vly_run *run);
 
 #endif

@@ -17,7 +17,7 @@ extern const vly_plugin vly_plugin_entry;
 VLY_EXPORT const vly_plugin vly_plugin_entry = {
     .struct_size = sizeof(vly_plugin),
     .abi_version = VLY_ABI_VERSION,
-    .id = vly_common_backend,
+    .id = vly_support_plugin,
     .version = "0.1.0",
     .build = VLY_COMMON_BUILD,
     .init = init,

@@ -32,10 +32,10 @@ vly_status vly_common_inputs_check(uint64_t n, vly_error *error)
 {
     if (n <= UINT32_MAX)
         return VLY_OK;
-    return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                           "run: %llu inputs at once, the %s backend takes up "
-                           "to 2^32 - 1",
-                           (unsigned long long)n, vly_common_backend);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "run: %llu inputs at once, the %s backend takes up "
+                            "to 2^32 - 1",
+                            (unsigned long long)n, vly_support_plugin);
 }
 
 uint64_t vly_common_input_rows(uint32_t n_bursts)

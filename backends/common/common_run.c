@@ -3,8 +3,8 @@
  */
 #include "backend_common.h"
 
-/* Nets of one port, without branches: most inputs are valid. */
-static int all_fit(const vly_net_desc *desc, const vly_run *run)
+/* Nets of one port, without branches: most hosts make no mistakes. */
+static bool all_fit(const vly_net_desc *desc, const vly_run *run)
 {
     uint32_t bad = 0;
     uint64_t last = 0; /* burst */
@@ -29,18 +29,18 @@ static vly_status check_inputs(const vly_net_desc *desc, const vly_run *run,
     for (uint64_t i = 0; i < run->n_inputs; i++) {
         const vly_input *input = &run->inputs[i];
         if (i > 0 && input->burst < run->inputs[i - 1].burst)
-            return vly_common_fail(
+            return vly_support_fail(
                 error, VLY_E_INVALID, "input %llu: burst %llu after burst %llu",
                 (unsigned long long)i, (unsigned long long)input->burst,
                 (unsigned long long)run->inputs[i - 1].burst);
         if (input->neuron < desc->n_neurons)
             area = vly_common_input_area(desc, area, input->neuron);
         if (input->neuron >= desc->n_neurons || input->port >= area->n_ports)
-            return vly_common_fail(error, VLY_E_INVALID,
-                                   "input %llu: neuron %u, port %u; there are "
-                                   "%u neurons",
-                                   (unsigned long long)i, input->neuron,
-                                   input->port, desc->n_neurons);
+            return vly_support_fail(error, VLY_E_INVALID,
+                                    "input %llu: neuron %u, port %u; there are "
+                                    "%u neurons",
+                                    (unsigned long long)i, input->neuron,
+                                    input->port, desc->n_neurons);
     }
     return VLY_OK;
 }
@@ -49,20 +49,20 @@ vly_status vly_common_check_run(const vly_net_desc *desc, int32_t failed,
                                 const vly_run *run, vly_error *error)
 {
     if (failed != VLY_OK)
-        return vly_common_fail(error, failed,
-                               "an earlier run of this net failed; it can "
-                               "only be destroyed");
+        return vly_support_fail(error, failed,
+                                "an earlier run of this net failed; it can "
+                                "only be destroyed");
     if (run->struct_size < VLY_RUN_BYTES_1_0)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "run: struct_size is %u, wanted %u",
-                               run->struct_size, VLY_RUN_BYTES_1_0);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "run: struct_size is %u, wanted %u",
+                                run->struct_size, VLY_RUN_BYTES_1_0);
     if ((run->flags & VLY_RUN_RECORD) != 0 &&
-        (run->spikes == NULL || run->spikes_capacity < desc->n_neurons))
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "run: room for %llu spikes, wanted at least "
-                               "one for each of %u neurons",
-                               (unsigned long long)run->spikes_capacity,
-                               desc->n_neurons);
+        (!run->spikes || run->spikes_capacity < desc->n_neurons))
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "run: room for %llu spikes, wanted at least "
+                                "one for each of %u neurons",
+                                (unsigned long long)run->spikes_capacity,
+                                desc->n_neurons);
     return check_inputs(desc, run, error);
 }
 
@@ -79,13 +79,13 @@ uint64_t *vly_common_run_areas(const vly_run *run)
     return run->struct_size >= sizeof *run ? run->area_spikes : NULL;
 }
 
-int vly_common_run_has_room(const vly_net_desc *desc, const vly_run *run)
+bool vly_common_run_has_room(const vly_net_desc *desc, const vly_run *run)
 {
     return (run->flags & VLY_RUN_RECORD) == 0 ||
            run->spikes_capacity - run->n_spikes >= desc->n_neurons;
 }
 
-int vly_common_run_stopped(const vly_run *run)
+bool vly_common_run_stopped(const vly_run *run)
 {
     return run->stop != NULL &&
            __atomic_load_n(run->stop, __ATOMIC_RELAXED) != 0;

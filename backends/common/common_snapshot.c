@@ -10,20 +10,18 @@ static vly_status read_all(vly_backend_net *net,
                            vly_error *error)
 {
     uint32_t n_bursts = made->n_fired_bursts;
-    vly_status status = reader->state(net, made->state, error);
-    if (status == VLY_OK)
-        status =
-            reader->spikes(net, made->burst - n_bursts, n_bursts, made->n_fired,
-                           made->fired, made->fired_gain, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(reader->state(net, made->state, error));
+    VLY_TRY(reader->spikes(net, made->burst - n_bursts, n_bursts, made->n_fired,
+                           made->fired, made->fired_gain, error));
     uint64_t at = 0;
     for (uint32_t j = 0; j < n_bursts; j++) {
         made->fired_row[j] = at;
         at += counts[j];
     }
     made->fired_row[n_bursts] = at;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_common_snapshot_read(vly_backend_net *net,

@@ -34,12 +34,12 @@ uint32_t vly_common_shift(const vly_net_desc *desc,
                                                              : 0;
 }
 
-int vly_common_has_shifts(const vly_net_desc *desc)
+bool vly_common_has_shifts(const vly_net_desc *desc)
 {
     for (uint32_t i = 0; i < desc->n_projections; i++)
         if (vly_common_shift(desc, vly_common_projection_desc(desc, i)) != 0)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 uint32_t vly_common_shift_sets(const vly_net_desc *desc, uint32_t *step)
@@ -77,17 +77,17 @@ static vly_status check_sizes(const vly_net_desc *desc, vly_error *error)
          desc->projection_size < VLY_PROJECTION_BYTES_1_0) ||
         (desc->n_stimuli > 0 &&
          desc->stimulus_size < sizeof(vly_stimulus_desc)))
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "net description: a struct is smaller than "
-                               "version 1.0 of the interface has it");
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "net description: a struct is smaller than "
+                                "version 1.0 of the interface has it");
     if (desc->max_delay == 0)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "net description: max_delay is 0, wanted at "
-                               "least 1");
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "net description: max_delay is 0, wanted at "
+                                "least 1");
     if (desc->feagi_q > 16)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "net description: feagi_q is %u, wanted 0 to 16",
-                               desc->feagi_q);
+        return vly_support_fail(
+            error, VLY_E_INVALID,
+            "net description: feagi_q is %u, wanted 0 to 16", desc->feagi_q);
     return VLY_OK;
 }
 
@@ -95,29 +95,29 @@ static vly_status check_area(const vly_area_desc *area, uint64_t first,
                              vly_error *error)
 {
     const vly_common_model *model = vly_common_model_find(area->model);
-    if (model == NULL)
-        return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                               "area %s: the %s backend has no model %s",
-                               area->name, vly_common_backend, area->model);
+    if (!model)
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "area %s: the %s backend has no model %s",
+                                area->name, vly_support_plugin, area->model);
     uint64_t hash = vly_common_model_hash(model);
     if (hash != area->model_hash)
-        return vly_common_fail(
+        return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
             "area %s: the table of model %s has hash %016llx, "
             "the %s backend was built with %016llx",
             area->name, area->model, (unsigned long long)area->model_hash,
-            vly_common_backend, (unsigned long long)hash);
+            vly_support_plugin, (unsigned long long)hash);
     if (area->n_ports != model->n_ports || area->n_fields != model->n_fields ||
         area->n_coefs != model->n_coefs || area->flags != model->flags)
-        return vly_common_fail(
+        return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
             "area %s: %u ports, %u fields, %u coefficients, flags %u; model "
             "%s of the %s backend has %u, %u, %u, %u",
             area->name, area->n_ports, area->n_fields, area->n_coefs,
-            area->flags, model->id, vly_common_backend, model->n_ports,
+            area->flags, model->id, vly_support_plugin, model->n_ports,
             model->n_fields, model->n_coefs, model->flags);
     if (area->first != first)
-        return vly_common_fail(
+        return vly_support_fail(
             error, VLY_E_INVALID, "area %s: first neuron is %u, wanted %llu",
             area->name, area->first, (unsigned long long)first);
     return VLY_OK;
@@ -129,9 +129,9 @@ static vly_status check_port(const vly_area_desc *area, uint32_t port,
     if (port < area->n_ports ||
         (port == VLY_PORT_BY_SIGN && area->n_ports == 2))
         return VLY_OK;
-    return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                           "%s: port %u of area %s, which has %u", what, port,
-                           area->name, area->n_ports);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s: port %u of area %s, which has %u", what, port,
+                            area->name, area->n_ports);
 }
 
 static vly_status check_projection(const vly_net_desc *desc,
@@ -139,28 +139,28 @@ static vly_status check_projection(const vly_net_desc *desc,
                                    vly_error *error)
 {
     if (p->source_area >= desc->n_areas || p->target_area >= desc->n_areas)
-        return vly_common_fail(
+        return vly_support_fail(
             error, VLY_E_INVALID, "map %s: area %u or %u, but there are %u",
             p->map, p->source_area, p->target_area, desc->n_areas);
     if (p->base_delay < 1 || p->delay_max > 255 ||
         (uint64_t)p->base_delay + p->delay_max > desc->max_delay)
-        return vly_common_fail(
+        return vly_support_fail(
             error, VLY_E_INVALID,
             "map %s: delay %u + %u, wanted 1 to %u + 255 and "
             "at most max_delay",
             p->map, p->base_delay, p->delay_max, desc->max_delay);
     if ((p->flags & VLY_PROJECTION_PLASTIC) != 0)
-        return vly_common_fail(
+        return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
             "map %s: the %s backend has no plastic weights yet", p->map,
-            vly_common_backend);
+            vly_support_plugin);
     const vly_area_desc *target = vly_common_area_desc(desc, p->target_area);
     uint32_t gain = (target->flags & VLY_AREA_FEAGI) != 0;
     if (((p->flags & VLY_PROJECTION_GAIN) != 0) != gain)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "map %s: %s, but area %s is %s", p->map,
-                               gain ? "without gains" : "with gains",
-                               target->name, gain ? "FEAGI's" : "not FEAGI's");
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "map %s: %s, but area %s is %s", p->map,
+                                gain ? "without gains" : "with gains",
+                                target->name, gain ? "FEAGI's" : "not FEAGI's");
     return check_port(target, p->port, p->map, error);
 }
 
@@ -168,15 +168,16 @@ static vly_status check_thresholds(const vly_stimulus_desc *stimulus,
                                    uint32_t index, vly_error *error)
 {
     if (stimulus->n_thresholds > 256)
-        return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                               "stimulus %u: %u thresholds, wanted at most 256",
-                               index, stimulus->n_thresholds);
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "stimulus %u: %u thresholds, wanted at most 256", index,
+            stimulus->n_thresholds);
     for (uint32_t i = 1; i < stimulus->n_thresholds; i++)
         if (stimulus->thresholds[i] < stimulus->thresholds[i - 1])
-            return vly_common_fail(error, VLY_E_INVALID,
-                                   "stimulus %u: thresholds %u and %u do not "
-                                   "ascend",
-                                   index, i - 1, i);
+            return vly_support_fail(error, VLY_E_INVALID,
+                                    "stimulus %u: thresholds %u and %u do not "
+                                    "ascend",
+                                    index, i - 1, i);
     return VLY_OK;
 }
 
@@ -186,15 +187,15 @@ vly_status vly_common_check_stimulus_write(const vly_net_desc *desc,
                                            vly_error *error)
 {
     if (index >= desc->n_stimuli)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "stimulus %u, but there are %u", index,
-                               desc->n_stimuli);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "stimulus %u, but there are %u", index,
+                                desc->n_stimuli);
     const vly_stimulus_desc *from = vly_common_stimulus_desc(desc, index);
     if (to->first != from->first || to->n_neurons != from->n_neurons ||
         to->port != from->port)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "stimulus %u: neurons and port cannot change",
-                               index);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "stimulus %u: neurons and port cannot change",
+                                index);
     return check_thresholds(to, index, error);
 }
 
@@ -204,18 +205,18 @@ static vly_status check_stimulus(const vly_net_desc *desc,
 {
     uint64_t end = (uint64_t)stimulus->first + stimulus->n_neurons;
     if (end > desc->n_neurons)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "stimulus %u: neurons %u to %llu, but there are "
-                               "%u",
-                               index, stimulus->first, (unsigned long long)end,
-                               desc->n_neurons);
+        return vly_support_fail(
+            error, VLY_E_INVALID,
+            "stimulus %u: neurons %u to %llu, but there are "
+            "%u",
+            index, stimulus->first, (unsigned long long)end, desc->n_neurons);
     vly_status status = check_thresholds(stimulus, index, error);
     if (status != VLY_OK || stimulus->n_neurons == 0)
         return status;
     const vly_area_desc *area =
         vly_common_area_desc(desc, vly_common_area_of(desc, stimulus->first));
     if (end > (uint64_t)area->first + area->n_neurons)
-        return vly_common_fail(
+        return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
             "stimulus %u: neurons %u to %llu are in more than "
             "one area",
@@ -227,8 +228,8 @@ static vly_status check_stimulus(const vly_net_desc *desc,
 
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
 {
-    if (desc == NULL)
-        return vly_common_fail(error, VLY_E_INVALID, "no net description");
+    if (!desc)
+        return vly_support_fail(error, VLY_E_INVALID, "no net description");
     vly_status status = check_sizes(desc, error);
     uint64_t first = 0;
     for (uint32_t i = 0; i < desc->n_areas && status == VLY_OK; i++) {
@@ -237,9 +238,9 @@ vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
         first += area->n_neurons;
     }
     if (status == VLY_OK && first != desc->n_neurons)
-        status = vly_common_fail(error, VLY_E_INVALID,
-                                 "the areas have %llu neurons, the net %u",
-                                 (unsigned long long)first, desc->n_neurons);
+        status = vly_support_fail(error, VLY_E_INVALID,
+                                  "the areas have %llu neurons, the net %u",
+                                  (unsigned long long)first, desc->n_neurons);
     for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++)
         status =
             check_projection(desc, vly_common_projection_desc(desc, i), error);

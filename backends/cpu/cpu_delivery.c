@@ -83,18 +83,17 @@ static vly_status create_split(vly_backend_net *net,
     if (projection->n_parts < 2)
         return VLY_OK;
     uint64_t n = net->areas[projection->desc->source_area].n;
-    vly_status status =
-        vly_common_alloc(&net->heap, n * (projection->n_parts - 1),
-                         sizeof(uint32_t), &projection->split, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, n * (projection->n_parts - 1),
+                             sizeof(uint32_t), &projection->split, error));
     split_job job = {.net = net, .projection = projection};
-    status = vly_common_host->parallel_for(vly_common_host->context,
-                                           net->n_threads, split_rows, &job);
+    status = vly_support_host->parallel_for(vly_support_host->context,
+                                            net->n_threads, split_rows, &job);
     if (status != VLY_OK)
-        return vly_common_fail(error, status, "no %u threads could be started",
-                               net->n_threads);
-    return VLY_OK;
+        return vly_support_fail(error, status, "no %u threads could be started",
+                                net->n_threads);
+out:
+    return status;
 }
 
 vly_status vly_cpu_delivery_create(vly_backend_net *net, vly_error *error)
@@ -133,7 +132,7 @@ static row_range find_range(const vly_cpu_projection *projection, uint32_t k,
 {
     const uint64_t *row = projection->desc->row;
     row_range range = {.begin = row[k], .end = row[k + 1]};
-    if (projection->split == NULL)
+    if (!projection->split)
         return range;
     uint32_t n_cuts = projection->n_parts - 1;
     const uint32_t *cut = projection->split + (uint64_t)k * n_cuts;

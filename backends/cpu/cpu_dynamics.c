@@ -21,10 +21,8 @@ static vly_status set_column(vly_backend_net *net, const vly_cpu_area *area,
     uint64_t n = made.uniform ? 1 : area->n;
     vly_status status = VLY_OK;
     if (copy) {
-        status =
-            vly_common_alloc(&net->heap, n, sizeof(uint32_t), &made.own, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_common_alloc(&net->heap, n, sizeof(uint32_t), &made.own,
+                                 error));
         memcpy(made.own, column->words, (size_t)n * sizeof *made.own);
         made.words = made.own;
     }
@@ -39,7 +37,8 @@ static vly_status set_column(vly_backend_net *net, const vly_cpu_area *area,
             made.fill[i] = made.words[0];
     }
     *out = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static void note_uniform(vly_cpu_area *area)
@@ -52,37 +51,35 @@ static void note_uniform(vly_cpu_area *area)
 
 vly_status vly_cpu_dynamics_create(vly_backend_net *net, vly_error *error)
 {
+    vly_status status = VLY_OK;
     for (uint32_t a = 0; a < net->n_areas; a++) {
         vly_cpu_area *area = &net->areas[a];
         const vly_area_desc *desc = vly_common_area_desc(net->desc, a);
         for (uint32_t i = 0; i < area->model->n_coefs; i++) {
-            vly_status status = set_column(net, area, &desc->coefs[i], 0,
-                                           &area->coef[i], error);
-            if (status != VLY_OK)
-                return status;
+            VLY_TRY(set_column(net, area, &desc->coefs[i], 0, &area->coef[i],
+                               error));
         }
         note_uniform(area);
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_cpu_coef_write(vly_backend_net *net, uint32_t index,
                               uint32_t coef, const vly_column *column,
                               vly_error *error)
 {
-    vly_status status = vly_common_check_coef(net->desc, index, coef, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_coef(net->desc, index, coef, error));
     vly_cpu_area *area = &net->areas[index];
     vly_cpu_column made;
-    status = set_column(net, area, column, 1, &made, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(set_column(net, area, column, 1, &made, error));
     vly_common_release(&net->heap, area->coef[coef].own);
     vly_common_release(&net->heap, area->coef[coef].fill);
     area->coef[coef] = made;
     note_uniform(area);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- time-driven areas ------------------------------------------------- */

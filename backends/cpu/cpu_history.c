@@ -30,18 +30,17 @@ vly_status vly_cpu_history_create(vly_backend_net *net, vly_error *error)
     vly_cpu_history *history = &net->history;
     history->n_slots = net->desc->max_delay;
     history->capacity = FIRST_CAPACITY;
-    vly_status status = vly_common_alloc(
-        &net->heap, history->n_slots, sizeof(uint64_t), &history->start, error);
-    if (status == VLY_OK)
-        status = vly_common_alloc(&net->heap,
-                                  (uint64_t)history->n_slots * row_length(net),
-                                  sizeof(uint32_t), &history->row, error);
-    if (status == VLY_OK)
-        status = vly_common_alloc(&net->heap, history->capacity,
-                                  sizeof(uint32_t), &history->ids, error);
-    if (status == VLY_OK)
-        status = vly_common_alloc(&net->heap, history->capacity,
-                                  sizeof(uint32_t), &history->gains, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, history->n_slots, sizeof(uint64_t),
+                             &history->start, error));
+    VLY_TRY(vly_common_alloc(&net->heap,
+                             (uint64_t)history->n_slots * row_length(net),
+                             sizeof(uint32_t), &history->row, error));
+    VLY_TRY(vly_common_alloc(&net->heap, history->capacity, sizeof(uint32_t),
+                             &history->ids, error));
+    VLY_TRY(vly_common_alloc(&net->heap, history->capacity, sizeof(uint32_t),
+                             &history->gains, error));
+out:
     return status;
 }
 
@@ -107,12 +106,11 @@ vly_status vly_cpu_history_push(vly_backend_net *net, uint32_t count,
                                 uint32_t **ids, uint32_t **gains,
                                 uint32_t **row, vly_error *error)
 {
+    vly_status status = VLY_OK;
     vly_cpu_history *history = &net->history;
     uint64_t start;
     if (!place(history, count, &start)) {
-        vly_status status = grow(net, count, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(grow(net, count, error));
         (void)place(history, count, &start);
     }
     uint32_t slot = history->next;
@@ -122,7 +120,8 @@ vly_status vly_cpu_history_push(vly_backend_net *net, uint32_t count,
     *ids = history->ids + start % history->capacity;
     *gains = history->gains + start % history->capacity;
     *row = slot_row(net, slot);
-    return VLY_OK;
+out:
+    return status;
 }
 
 const uint32_t *vly_cpu_history_set(const vly_backend_net *net, uint64_t age,

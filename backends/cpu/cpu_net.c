@@ -84,13 +84,11 @@ static vly_status create_slices(vly_backend_net *net, vly_error *error)
 {
     const vly_net_desc *desc = net->desc;
     uint64_t *cost = NULL;
-    vly_status status =
-        vly_common_alloc(&net->heap, net->n_areas, sizeof *cost, &cost, error);
-    if (status == VLY_OK)
-        status = vly_common_alloc(&net->heap, net->n_threads,
-                                  sizeof *net->threads, &net->threads, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_common_alloc(&net->heap, net->n_areas, sizeof *cost, &cost, error));
+    VLY_TRY(vly_common_alloc(&net->heap, net->n_threads, sizeof *net->threads,
+                             &net->threads, error));
     estimate_costs(desc, cost);
     uint64_t total = 0;
     for (uint32_t a = 0; a < net->n_areas; a++)
@@ -105,6 +103,7 @@ static vly_status create_slices(vly_backend_net *net, vly_error *error)
         begin = end;
     }
     vly_common_release(&net->heap, cost);
+out:
     return status;
 }
 
@@ -143,10 +142,9 @@ static vly_status create_ring(vly_backend_net *net, vly_cpu_area *area,
 
 static vly_status create_areas(vly_backend_net *net, vly_error *error)
 {
-    vly_status status = vly_common_alloc(
-        &net->heap, net->n_areas, sizeof *net->areas, &net->areas, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, net->n_areas, sizeof *net->areas,
+                             &net->areas, error));
     for (uint32_t a = 0; a < net->n_areas; a++)
         net->areas[a].ring = 1;
     for (uint32_t i = 0; i < net->n_projections; i++) {
@@ -171,18 +169,19 @@ static vly_status create_areas(vly_backend_net *net, vly_error *error)
             status = vly_common_alloc(&net->heap, area->n, sizeof(uint32_t),
                                       &area->field[i], error);
     }
+out:
     return status;
 }
 
 /* ---- options ----------------------------------------------------------- */
 
 #if defined(VLY_CPU_X86)
-static int has_avx2(void)
+static bool has_avx2(void)
 {
     return __builtin_cpu_supports("avx2");
 }
 
-static int has_avx512(void)
+static bool has_avx512(void)
 {
     return __builtin_cpu_supports("avx512f") &&
            __builtin_cpu_supports("avx512bw") &&
@@ -208,7 +207,7 @@ static vly_status choose_kernels(const char *options,
                                  vly_error *error)
 {
     *kernels = vly_cpu_best_kernels();
-    if (options == NULL || options[0] == 0)
+    if (!options || options[0] == 0)
         return VLY_OK;
     if (strcmp(options, "isa=scalar") == 0) {
         *kernels = &vly_cpu_kernels_scalar;
@@ -217,7 +216,7 @@ static vly_status choose_kernels(const char *options,
     int known =
         strcmp(options, "isa=avx2") == 0 || strcmp(options, "isa=avx512") == 0;
     if (!known)
-        return vly_common_fail(
+        return vly_support_fail(
             error, VLY_E_INVALID,
             "cpu option '%s', wanted isa=scalar, isa=avx2 or "
             "isa=avx512",
@@ -232,9 +231,9 @@ static vly_status choose_kernels(const char *options,
         return VLY_OK;
     }
 #endif
-    return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                           "cpu option '%s': this processor does not have it",
-                           options);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "cpu option '%s': this processor does not have it",
+                            options);
 }
 
 /* ---- net --------------------------------------------------------------- */
@@ -252,19 +251,15 @@ static uint32_t useful_threads(const vly_net_desc *desc, uint32_t wanted)
 static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
                            vly_error *error)
 {
-    vly_status status = create_areas(net, error);
-    if (status == VLY_OK)
-        status = create_slices(net, error);
-    if (status == VLY_OK)
-        status = vly_cpu_dynamics_create(net, error);
-    if (status == VLY_OK)
-        status = vly_cpu_stimulus_create(net, error);
-    if (status == VLY_OK)
-        status = vly_cpu_delivery_create(net, error);
-    if (status == VLY_OK)
-        status = vly_cpu_history_create(net, error);
-    if (status == VLY_OK)
-        status = vly_cpu_snapshot_load(net, snapshot, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(create_areas(net, error));
+    VLY_TRY(create_slices(net, error));
+    VLY_TRY(vly_cpu_dynamics_create(net, error));
+    VLY_TRY(vly_cpu_stimulus_create(net, error));
+    VLY_TRY(vly_cpu_delivery_create(net, error));
+    VLY_TRY(vly_cpu_history_create(net, error));
+    VLY_TRY(vly_cpu_snapshot_load(net, snapshot, error));
+out:
     return status;
 }
 
@@ -273,18 +268,14 @@ vly_status vly_cpu_net_create(const vly_device_spec *device,
                               const vly_snapshot *snapshot,
                               vly_backend_net **net, vly_error *error)
 {
-    vly_status status = vly_common_supports(desc, error);
-    if (status == VLY_OK)
-        status = vly_common_snapshot_check(desc, snapshot, error);
-    if (status != VLY_OK)
-        return status;
-    if (device == NULL || device->index != 0 || device->n_threads == 0)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "cpu: wanted device 0 and at least 1 thread");
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_supports(desc, error));
+    VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
+    if (!device || device->index != 0 || device->n_threads == 0)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "cpu: wanted device 0 and at least 1 thread");
     vly_backend_net start = {.desc = desc};
-    status = choose_kernels(device->options, &start.kernels, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(choose_kernels(device->options, &start.kernels, error));
     start.n_threads = useful_threads(desc, device->n_threads);
     start.n_areas = desc->n_areas;
     start.n_projections = desc->n_projections;
@@ -293,9 +284,7 @@ vly_status vly_cpu_net_create(const vly_device_spec *device,
     /* The net's own memory is a block of a list that is not its own. */
     vly_common_heap outer = {.bytes = 0};
     vly_backend_net *made = NULL;
-    status = vly_common_alloc(&outer, 1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(vly_common_alloc(&outer, 1, sizeof *made, &made, error));
     *made = start;
     status = fill_net(made, snapshot, error);
     if (status != VLY_OK) {
@@ -303,12 +292,13 @@ vly_status vly_cpu_net_create(const vly_device_spec *device,
         return status;
     }
     *net = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 void vly_cpu_net_destroy(vly_backend_net *net)
 {
-    if (net == NULL)
+    if (!net)
         return;
     vly_common_release_all(&net->heap);
     vly_common_heap outer = {.bytes = 0};
@@ -318,9 +308,8 @@ void vly_cpu_net_destroy(vly_backend_net *net)
 vly_status vly_cpu_net_info(const vly_backend_net *net, vly_net_info *info,
                             vly_error *error)
 {
-    vly_status status = vly_common_check_info(info, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_info(info, error));
     uint32_t ring = 1;
     for (uint32_t a = 0; a < net->n_areas; a++)
         ring = net->areas[a].ring > ring ? net->areas[a].ring : ring;
@@ -331,5 +320,6 @@ vly_status vly_cpu_net_info(const vly_backend_net *net, vly_net_info *info,
              "%u target slices, one thread each; rows read in place; input "
              "ring of at most %u bursts, fired sets of %u; %s loops",
              net->n_threads, ring, net->desc->max_delay, net->kernels->isa);
-    return VLY_OK;
+out:
+    return status;
 }

@@ -1,27 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plugin "cpu": its entry, its one device and its table of functions.
  */
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cpu_net.h"
+#include "plugins/support/support_processor.h"
 
-const char vly_common_backend[] = "cpu";
+const char vly_support_plugin[] = "cpu";
 
 static vly_status init(const vly_host *host, vly_error *error)
 {
-    if (host == NULL || host->struct_size < sizeof(vly_host))
-        return vly_common_fail(
-            error, VLY_E_ABI,
-            "cpu: the host table is smaller than version 1.0");
-    vly_common_host = host;
-    return VLY_OK;
+    return vly_support_start(host, error);
 }
 
 static void deinit(void)
 {
-    vly_common_host = NULL;
+    vly_support_stop();
 }
 
 static uint32_t device_count(void)
@@ -29,54 +23,19 @@ static uint32_t device_count(void)
     return 1;
 }
 
-/* "model name" of the first processor, or the architecture */
-static void read_name(char *name, size_t size)
-{
-    snprintf(name, size, "processor");
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    if (file == NULL)
-        return;
-    char line[256];
-    while (fgets(line, sizeof line, file) != NULL) {
-        const char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || colon == NULL)
-            continue;
-        colon += strspn(colon, ": \t");
-        snprintf(name, size, "%.*s", (int)strcspn(colon, "\n"), colon);
-        break;
-    }
-    fclose(file);
-}
-
 static vly_status device_info(uint32_t index, vly_device_info *info,
                               vly_error *error)
 {
     if (index != 0)
-        return vly_common_fail(error, VLY_E_DEVICE,
-                               "cpu: device %u, but there is only 0", index);
-    if (info->struct_size < sizeof *info)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "device info: struct_size is %u, wanted %u",
-                               info->struct_size, (uint32_t)sizeof *info);
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "cpu: device %u, but there is only 0", index);
     const char *isa = vly_cpu_best_kernels()->isa;
     const char *text = "portable";
     if (strcmp(isa, "avx512") == 0)
         text = "AVX-512";
     else if (strcmp(isa, "avx2") == 0)
         text = "AVX2";
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    info->index = 0;
-    read_name(info->name, sizeof info->name);
-    snprintf(info->capability, sizeof info->capability, "%ld core%s, %s",
-             cores > 0 ? cores : 1, cores > 1 ? "s" : "", text);
-    info->memory_bytes = 0;
-#ifdef _SC_PHYS_PAGES
-    long pages = sysconf(_SC_PHYS_PAGES);
-    long page = sysconf(_SC_PAGESIZE);
-    if (pages > 0 && page > 0)
-        info->memory_bytes = (uint64_t)pages * (uint64_t)page;
-#endif
-    return VLY_OK;
+    return vly_support_processor_info(info, text, error);
 }
 
 static const vly_backend backend = {

@@ -53,10 +53,8 @@ static vly_status join_fired(vly_backend_net *net, uint32_t total, vly_run *run,
     uint32_t *ids;
     uint32_t *gains;
     uint32_t *row;
-    vly_status status =
-        vly_cpu_history_push(net, total, &ids, &gains, &row, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cpu_history_push(net, total, &ids, &gains, &row, error));
     memset(row, 0, (net->n_areas + 1) * sizeof *row);
     uint32_t at = 0;
     for (uint32_t j = 0; j < net->n_threads; j++) {
@@ -77,7 +75,8 @@ static vly_status join_fired(vly_backend_net *net, uint32_t total, vly_run *run,
     if (run->spike_gains != NULL)
         memcpy(run->spike_gains + run->n_spikes, gains, total * sizeof *ids);
     run->n_spikes += total;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static void end_burst(void *arg)
@@ -111,19 +110,19 @@ static void run_task(void *arg, uint32_t task)
     run_job *job = arg;
     vly_backend_net *net = job->net;
     vly_cpu_thread *thread = &net->threads[task];
-    void *context = vly_common_host->context;
-    uint64_t time = vly_common_host->clock_ns(context);
+    void *context = vly_support_host->context;
+    uint64_t time = vly_support_host->clock_ns(context);
     do {
         vly_cpu_deliver(net, thread);
         if (job->input_low < job->input_high)
             vly_cpu_deliver_inputs(net, thread,
                                    job->run->inputs + job->input_low,
                                    job->input_high - job->input_low);
-        uint64_t delivered = vly_common_host->clock_ns(context);
+        uint64_t delivered = vly_support_host->clock_ns(context);
         vly_cpu_dynamics(net, thread);
-        uint64_t updated = vly_common_host->clock_ns(context);
+        uint64_t updated = vly_support_host->clock_ns(context);
         vly_cpu_barrier_wait(&job->barrier, end_burst, job);
-        uint64_t end = vly_common_host->clock_ns(context);
+        uint64_t end = vly_support_host->clock_ns(context);
         thread->delivery_ns += delivered - time;
         thread->dynamics_ns += updated - delivered;
         thread->exchange_ns += end - updated;
@@ -153,10 +152,8 @@ static void sum_threads(vly_backend_net *net, vly_run *run)
 
 vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run, vly_error *error)
 {
-    vly_status status =
-        vly_common_check_run(net->desc, net->failed, run, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_run(net->desc, net->failed, run, error));
     run_job job = {.net = net, .run = run, .error = error};
     job.barrier.n_threads = net->n_threads;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -168,15 +165,16 @@ vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run, vly_error *error)
         if (net->n_threads == 1)
             run_task(&job, 0);
         else
-            status = vly_common_host->parallel_for(
-                vly_common_host->context, net->n_threads, run_task, &job);
+            status = vly_support_host->parallel_for(
+                vly_support_host->context, net->n_threads, run_task, &job);
         if (status != VLY_OK)
-            vly_common_fail(error, status, "no %u threads could be started",
-                            net->n_threads);
+            vly_support_fail(error, status, "no %u threads could be started",
+                             net->n_threads);
         else
             status = job.status;
     }
     sum_threads(net, run);
     net->failed = status;
+out:
     return status;
 }

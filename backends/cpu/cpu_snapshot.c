@@ -12,16 +12,14 @@
 static vly_status load_fired(vly_backend_net *net, const vly_snapshot *snapshot,
                              vly_error *error)
 {
+    vly_status status = VLY_OK;
     for (uint32_t j = 0; j < snapshot->n_fired_bursts; j++) {
         uint64_t from = snapshot->fired_row[j];
         uint32_t n = (uint32_t)(snapshot->fired_row[j + 1] - from);
         uint32_t *ids;
         uint32_t *gains;
         uint32_t *row;
-        vly_status status =
-            vly_cpu_history_push(net, n, &ids, &gains, &row, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_cpu_history_push(net, n, &ids, &gains, &row, error));
         if (n > 0) {
             memcpy(ids, snapshot->fired + from, n * sizeof *ids);
             memcpy(gains, snapshot->fired_gain + from, n * sizeof *gains);
@@ -35,7 +33,8 @@ static vly_status load_fired(vly_backend_net *net, const vly_snapshot *snapshot,
         }
         row[0] = 0;
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static void copy_state(const vly_backend_net *net, uint32_t *words, int out)
@@ -58,12 +57,12 @@ vly_status vly_cpu_snapshot_load(vly_backend_net *net,
 {
     if (snapshot->n_state_words > 0)
         copy_state(net, snapshot->state, 0);
-    vly_status status = load_fired(net, snapshot, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(load_fired(net, snapshot, error));
     for (uint32_t j = 0; j < net->n_threads; j++)
         vly_cpu_deliver_restore(net, &net->threads[j]);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- out --------------------------------------------------------------- */
@@ -98,7 +97,7 @@ vly_status vly_cpu_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
     }
     vly_status status = vly_common_snapshot_counts(net->desc, net->burst,
                                                    n_fired, snapshot, error);
-    if (status != VLY_OK || snapshot->state == NULL)
+    if (status != VLY_OK || !snapshot->state)
         return status;
     copy_state(net, snapshot->state, 1);
     read_fired(net, snapshot);

@@ -15,15 +15,15 @@ static vly_status copy_thresholds(vly_backend_net *net,
                                   uint32_t **thresholds, vly_error *error)
 {
     uint32_t *copy = NULL;
-    vly_status status = vly_common_alloc(&net->heap, desc->n_thresholds,
-                                         sizeof(uint32_t), &copy, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, desc->n_thresholds, sizeof(uint32_t),
+                             &copy, error));
     if (desc->n_thresholds > 0)
         memcpy(copy, desc->thresholds,
                (size_t)desc->n_thresholds * sizeof *copy);
     *thresholds = copy;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status create_one(vly_backend_net *net, uint32_t index,
@@ -75,15 +75,15 @@ vly_status vly_cpu_stimulus_create(vly_backend_net *net, vly_error *error)
     return status;
 }
 
-static int is_active(const vly_cpu_stimulus *stimulus, uint64_t burst)
+static bool is_active(const vly_cpu_stimulus *stimulus, uint64_t burst)
 {
     return burst >= stimulus->desc.start && burst < stimulus->desc.stop;
 }
 
 /* The part of [low, high) of the area that the stimulus covers, counted from
  * its own first neuron; 0 if there is none. */
-static int overlap(const vly_cpu_stimulus *stimulus, uint32_t low,
-                   uint32_t high, uint32_t *from, uint32_t *to)
+static bool overlap(const vly_cpu_stimulus *stimulus, uint32_t low,
+                    uint32_t high, uint32_t *from, uint32_t *to)
 {
     uint32_t end = stimulus->offset + stimulus->desc.n_neurons;
     *from = low > stimulus->offset ? low - stimulus->offset : 0;
@@ -163,20 +163,17 @@ vly_status vly_cpu_stimulus_write(vly_backend_net *net, uint32_t index,
                                   const vly_stimulus_desc *desc,
                                   vly_error *error)
 {
-    vly_status status =
-        vly_common_check_stimulus_write(net->desc, index, desc, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_stimulus_write(net->desc, index, desc, error));
     vly_cpu_stimulus *stimulus = &net->stimuli[index];
     uint32_t *thresholds = NULL;
-    status = copy_thresholds(net, desc, &thresholds, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(copy_thresholds(net, desc, &thresholds, error));
     vly_common_release(&net->heap, stimulus->thresholds);
     stimulus->desc = *desc;
     stimulus->desc.thresholds = thresholds;
     stimulus->thresholds = thresholds;
     for (uint32_t j = 0; j < net->n_threads; j++)
         net->threads[j].drawn[index] = NOT_DRAWN;
-    return VLY_OK;
+out:
+    return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Memory of the device, copies and the device's errors. Every block of a net
  * is in a list, so that a net that could be made only in part is freed like a
- * whole one. Blocks come from the host's policy (common_device.h), which calls
+ * whole one. Blocks come from the host's policy (plugins/support), which calls
  * the allocators here; what is pinned is in the account of the host.
  */
 #include "cuda_net.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/common/common_device.h"
+#include "plugins/support/support_account.h"
 
 struct vly_cuda_buffer {
     vly_cuda_buffer *next;
@@ -103,7 +103,7 @@ void vly_cuda_release(vly_backend_net *net, void *memory)
 enum { ON_DEVICE, PINNED, N_KINDS };
 
 typedef struct device_accounts {
-    vly_common_device of[N_KINDS];
+    vly_support_account of[N_KINDS];
     int32_t index;
 } device_accounts;
 
@@ -132,7 +132,7 @@ static vly_status raw_alloc(void *context, uint32_t kind, uint64_t bytes,
     (void)cudaGetLastError();
     if (kind == ON_DEVICE && cudaMemGetInfo(&available, &total) != cudaSuccess)
         available = 0;
-    return vly_common_fail_memory(
+    return vly_support_fail_memory(
         bytes, available,
         kind == PINNED ? " of pinned host memory" : " on the device", error);
 }
@@ -170,12 +170,12 @@ vly_status vly_cuda_memory_start(vly_error *error)
                                     .alloc = raw_alloc,
                                     .free = raw_free,
                                     .total = raw_total};
-        status =
-            vly_common_device_open(&of->of[ON_DEVICE], &raw, n_accounts, error);
+        status = vly_support_account_open(&of->of[ON_DEVICE], &raw, n_accounts,
+                                          error);
         raw.device = "host";
         raw.total = NULL;
         if (status == VLY_OK)
-            status = vly_common_device_open(&of->of[PINNED], &raw, 0, error);
+            status = vly_support_account_open(&of->of[PINNED], &raw, 0, error);
     }
     if (status != VLY_OK)
         vly_cuda_memory_stop();
@@ -186,7 +186,7 @@ void vly_cuda_memory_stop(void)
 {
     for (uint32_t i = 0; i < n_accounts; i++)
         for (uint32_t kind = 0; kind < N_KINDS; kind++)
-            vly_common_device_close(&accounts[i].of[kind]);
+            vly_support_account_close(&accounts[i].of[kind]);
     accounts = NULL;
     n_accounts = 0;
     vly_common_release_all(&accounts_heap);
@@ -194,8 +194,8 @@ void vly_cuda_memory_stop(void)
 
 /* ---- device ------------------------------------------------------------ */
 
-static vly_common_device *account_of(const vly_backend_net *net,
-                                     uint32_t pinned)
+static vly_support_account *account_of(const vly_backend_net *net,
+                                       uint32_t pinned)
 {
     return &accounts[net->device].of[pinned ? PINNED : ON_DEVICE];
 }
@@ -206,15 +206,15 @@ static vly_status buffer_alloc(vly_backend_net *net, uint64_t count,
 {
     const char *where = pinned ? " of pinned host memory" : " on the device";
     if (size != 0 && count > (uint64_t)PTRDIFF_MAX / size)
-        return vly_common_fail_memory(UINT64_MAX, 0, where, error);
+        return vly_support_fail_memory(UINT64_MAX, 0, where, error);
     uint64_t bytes = count * size > 0 ? count * size : 1;
     vly_cuda_buffer *buffer = NULL;
     vly_status status = vly_cuda_alloc(net, 1, sizeof *buffer, &buffer, error);
     if (status != VLY_OK)
         return status;
-    status = vly_common_device_take(account_of(net, pinned),
-                                    pinned ? PINNED : ON_DEVICE, bytes,
-                                    &buffer->memory, error);
+    status = vly_support_account_take(
+        account_of(net, pinned), pinned ? PINNED : ON_DEVICE, bytes,
+        VLY_QOS_GUARANTEED, &buffer->memory, error);
     if (status != VLY_OK) {
         vly_cuda_release(net, buffer);
         return status;
@@ -264,8 +264,9 @@ vly_status vly_cuda_pinned_alloc(vly_backend_net *net, uint64_t count,
 
 static void buffer_free(vly_backend_net *net, vly_cuda_buffer *buffer)
 {
-    vly_common_device_give(account_of(net, buffer->pinned),
-                           buffer->pinned ? PINNED : ON_DEVICE, buffer->memory);
+    vly_support_account_give(account_of(net, buffer->pinned),
+                             buffer->pinned ? PINNED : ON_DEVICE,
+                             buffer->memory);
     if (buffer->pinned)
         net->pinned_bytes -= buffer->bytes;
     else

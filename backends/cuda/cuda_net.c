@@ -24,7 +24,7 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
     made->post = VLY_CUDA_AUTO;
     made->deal = VLY_CUDA_AUTO;
     made->narrow = VLY_CUDA_AUTO;
-    const vly_common_option options[] = {
+    const vly_support_option options[] = {
         {.name = "plan", .value = &made->plan, .words = plans},
         {.name = "blocks", .value = &made->n_blocks},
         {.name = "launch", .value = &made->n_bursts},
@@ -46,7 +46,7 @@ static vly_status read_options(const char *text, vly_cuda_options *made,
         {.name = "narrow", .value = &made->narrow, .most = 1},
     };
     size_t n;
-    const char *bad = vly_common_read_options(
+    const char *bad = vly_support_read_options(
         text, options, sizeof options / sizeof options[0], &n);
     if (bad == NULL)
         return VLY_OK;

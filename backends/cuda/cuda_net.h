@@ -15,8 +15,8 @@
 #include "kernels/cuda/linger_kernels.h"
 
 /* What all backends share, by the names it has in this one. */
-#define vly_cuda_host vly_common_host
-#define vly_cuda_fail vly_common_fail
+#define vly_cuda_host vly_support_host
+#define vly_cuda_fail vly_support_fail
 #define vly_cuda_area_desc vly_common_area_desc
 #define vly_cuda_projection_desc vly_common_projection_desc
 #define vly_cuda_stimulus_desc vly_common_stimulus_desc

@@ -3,28 +3,24 @@
  */
 #include "cuda_net.h"
 
-const char vly_common_backend[] = "cuda";
+const char vly_support_plugin[] = "cuda";
 
 static vly_status init(const vly_host *host, vly_error *error)
 {
-    if (host == NULL || host->struct_size < sizeof(vly_host))
-        return vly_cuda_fail(error, VLY_E_ABI,
-                             "cuda: the host table is smaller than version "
-                             "1.0");
-    vly_status status = vly_cuda_detect(error);
+    vly_status status = vly_support_start(host, error);
+    if (status == VLY_OK)
+        status = vly_cuda_detect(error);
+    if (status == VLY_OK)
+        status = vly_cuda_memory_start(error);
     if (status != VLY_OK)
-        return status;
-    vly_cuda_host = host;
-    status = vly_cuda_memory_start(error);
-    if (status != VLY_OK)
-        vly_cuda_host = NULL;
+        vly_support_stop();
     return status;
 }
 
 static void deinit(void)
 {
     vly_cuda_memory_stop();
-    vly_cuda_host = NULL;
+    vly_support_stop();
 }
 
 static const vly_backend backend = {

@@ -48,16 +48,16 @@ static uint32_t count_threads(void)
 static vly_status find_groups(vly_backend_net *net, vly_error *error)
 {
     vly_common_delays *delays = NULL;
-    vly_status status = vly_common_alloc(&net->heap, net->desc->n_projections,
-                                         sizeof *delays, &delays, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, net->desc->n_projections,
+                             sizeof *delays, &delays, error));
     net->n_groups = vly_common_base_delays(net->desc, delays);
     for (uint32_t g = 0; g < net->n_groups; g++)
         net->groups[g] = (vly_vulkan_group){.base_delay = delays[g].base,
                                             .delay_max = delays[g].most};
     vly_common_release(&net->heap, delays);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Sorted by source area, by counting. */
@@ -93,11 +93,11 @@ static vly_status count_synapses(builder *b, vly_error *error)
             for (uint32_t i = b->part_first[a]; i < b->part_first[a + 1]; i++)
                 n += b->parts[i]->row[k + 1] - b->parts[i]->row[k];
             if (n > UINT32_MAX)
-                return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                                       "area %s: neuron %u has %llu synapses "
-                                       "of one base delay, the vulkan backend "
-                                       "takes up to 2^32 - 1",
-                                       area->name, k, (unsigned long long)n);
+                return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                        "area %s: neuron %u has %llu synapses "
+                                        "of one base delay, the vulkan backend "
+                                        "takes up to 2^32 - 1",
+                                        area->name, k, (unsigned long long)n);
             b->degree[area->first + k] = (uint32_t)n;
             b->net->n_synapses += n;
         }
@@ -132,8 +132,8 @@ static void count_quads(builder *b)
 {
     b->n_tasks = count_threads();
     if (b->n_tasks > 1 &&
-        vly_common_host->parallel_for(vly_common_host->context, b->n_tasks,
-                                      count_task, b) == VLY_OK)
+        vly_support_host->parallel_for(vly_support_host->context, b->n_tasks,
+                                       count_task, b) == VLY_OK)
         return;
     b->n_tasks = 1; /* also where no threads could be made */
     count_task(b, 0);
@@ -249,21 +249,22 @@ static vly_status send_piece(builder *b, vly_vulkan_buffer *block,
         return VLY_OK;
     cut_piece(b, bytes);
     if (b->n_tasks == 1 ||
-        vly_common_host->parallel_for(vly_common_host->context, b->n_tasks,
-                                      write_task, b) != VLY_OK) {
+        vly_support_host->parallel_for(vly_support_host->context, b->n_tasks,
+                                       write_task, b) != VLY_OK) {
         b->n_tasks = 1; /* also where no threads could be made */
         b->cuts[1] = b->to;
         write_task(b, 0);
     }
     const VkBufferCopy range = {0, offset, bytes};
-    vly_status status = vly_vulkan_once(net, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_once(net, error));
     if (bytes > 0)
         vkCmdCopyBuffer(net->once, b->piece->buffer, block->buffer, 1, &range);
     if (net->is_sliced)
         record_index(b);
     return vly_vulkan_once_end(net, "sending rows", error);
+out:
+    return status;
 }
 
 /* ---- blocks ------------------------------------------------------------ */
@@ -289,10 +290,9 @@ static vly_status fill_block(builder *b, uint32_t from, uint32_t to,
                              uint64_t bytes, vly_error *error)
 {
     vly_vulkan_buffer *block = NULL;
-    vly_status status = vly_vulkan_buffer_create(b->net, VLY_VULKAN_ON_DEVICE,
-                                                 bytes, 1, &block, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_buffer_create(b->net, VLY_VULKAN_ON_DEVICE, bytes, 1,
+                                     &block, error));
     uint64_t at = block->address;
     for (uint32_t id = from; id < to; id++) {
         b->address[id] = at;
@@ -304,6 +304,7 @@ static vly_status fill_block(builder *b, uint32_t from, uint32_t to,
         uint64_t n = take_rows(b, b->from, end, b->piece->bytes, &b->to);
         status = send_piece(b, block, n, error);
     }
+out:
     return status;
 }
 
@@ -314,13 +315,13 @@ static vly_status open_index(builder *b, vly_error *error)
     n = n < net->desc->n_neurons ? n : net->desc->n_neurons;
     b->piece_rows = n > 0 ? (uint32_t)n : 1;
     net->rows_bytes += net->desc->n_neurons * net->index_bytes;
-    vly_status status = vly_vulkan_buffer_create(
-        net, VLY_VULKAN_ON_DEVICE, net->desc->n_neurons, net->index_bytes,
-        &b->index, error);
-    if (status == VLY_OK)
-        status =
-            vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE, b->piece_rows,
-                                     net->index_bytes, &b->index_piece, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE,
+                                     net->desc->n_neurons, net->index_bytes,
+                                     &b->index, error));
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE, b->piece_rows,
+                                     net->index_bytes, &b->index_piece, error));
+out:
     return status;
 }
 
@@ -370,22 +371,19 @@ static vly_status send_tables(builder *b, vly_error *error)
         return VLY_OK;
     }
     net->rows_bytes += n * sizeof *b->address + n * sizeof *b->degree;
-    vly_status status = vly_vulkan_buffer_create(
-        net, VLY_VULKAN_ON_DEVICE, n, sizeof *b->address, &row, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n,
-                                          sizeof *b->degree, &degree, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_upload(net, row, 0, b->address,
-                                   n * sizeof *b->address, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_upload(net, degree, 0, b->degree,
-                                   n * sizeof *b->degree, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n,
+                                     sizeof *b->address, &row, error));
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n,
+                                     sizeof *b->degree, &degree, error));
+    VLY_TRY(vly_vulkan_upload(net, row, 0, b->address, n * sizeof *b->address,
+                              error));
+    VLY_TRY(vly_vulkan_upload(net, degree, 0, b->degree, n * sizeof *b->degree,
+                              error));
     b->group->row = row->address;
     b->group->degree = degree->address;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status builder_open(builder *b, vly_error *error)
@@ -424,21 +422,19 @@ static void builder_close(builder *b)
 
 vly_status vly_vulkan_groups_create(vly_backend_net *net, vly_error *error)
 {
-    vly_status status =
-        vly_common_alloc(&net->heap, net->desc->n_projections,
-                         sizeof *net->groups, &net->groups, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_buffer_create(
-            net, VLY_VULKAN_ON_DEVICE, net->desc->n_projections,
-            sizeof *net->groups, &net->group_table, error);
-    if (status == VLY_OK)
-        status = find_groups(net, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, net->desc->n_projections,
+                             sizeof *net->groups, &net->groups, error));
+    VLY_TRY(vly_vulkan_buffer_create(
+        net, VLY_VULKAN_ON_DEVICE, net->desc->n_projections,
+        sizeof *net->groups, &net->group_table, error));
+    VLY_TRY(find_groups(net, error));
     net->view->groups = net->group_table->address;
     net->view->n_groups = net->n_groups;
     return vly_vulkan_upload(net, net->group_table, 0, net->groups,
                              net->n_groups * sizeof *net->groups, error);
+out:
+    return status;
 }
 
 vly_status vly_vulkan_delivery_create(vly_backend_net *net, vly_error *error)
@@ -471,15 +467,16 @@ static vly_status restore_group(vly_backend_net *net, VkPipeline pipeline,
                                 uint32_t g, vly_error *error)
 {
     const vly_vulkan_group *group = &net->groups[g];
-    vly_status status = vly_vulkan_once(net, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_once(net, error));
     for (uint32_t ago = 1; ago <= group->delay_max; ago++)
         if ((uint64_t)group->base_delay + ago <= net->burst)
             vly_vulkan_dispatch(net, net->once, pipeline,
                                 (vly_vulkan_push){.first = g, .count = ago},
                                 net->shape.groups);
     return vly_vulkan_once_end(net, "restoring events", error);
+out:
+    return status;
 }
 
 vly_status vly_vulkan_restore(vly_backend_net *net, vly_error *error)

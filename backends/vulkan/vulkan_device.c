@@ -50,10 +50,10 @@ static const char *result_text(VkResult result)
 
 static vly_status fail_dead(const vly_vulkan_device *device, vly_error *error)
 {
-    return vly_common_fail(error, VLY_E_DEVICE,
-                           "the Vulkan device failed and answers no more in "
-                           "this process: %s",
-                           device->dead);
+    return vly_support_fail(error, VLY_E_DEVICE,
+                            "the Vulkan device failed and answers no more in "
+                            "this process: %s",
+                            device->dead);
 }
 
 vly_status vly_vulkan_check(vly_vulkan_device *device, VkResult result,
@@ -62,11 +62,11 @@ vly_status vly_vulkan_check(vly_vulkan_device *device, VkResult result,
     if (result >= VK_SUCCESS)
         return VLY_OK;
     if (result == VK_ERROR_OUT_OF_HOST_MEMORY)
-        return vly_common_fail(error, VLY_E_NOMEM,
-                               "out of memory on the host: %s", what);
-    if (result != VK_ERROR_DEVICE_LOST || device == NULL)
-        return vly_common_fail(error, VLY_E_DEVICE, "%s: %s (%d)", what,
-                               result_text(result), (int)result);
+        return vly_support_fail(error, VLY_E_NOMEM,
+                                "out of memory on the host: %s", what);
+    if (result != VK_ERROR_DEVICE_LOST || !device)
+        return vly_support_fail(error, VLY_E_DEVICE, "%s: %s (%d)", what,
+                                result_text(result), (int)result);
     pthread_mutex_lock(&device->lock);
     if (device->dead[0] == 0)
         snprintf(device->dead, sizeof device->dead, "%s: %s", what,
@@ -117,17 +117,16 @@ static void sort_devices(void)
 
 vly_status vly_vulkan_start(vly_error *error)
 {
-    vly_status status = vly_vulkan_instance(&instance, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_instance(&instance, error));
     uint32_t count = MAX_DEVICES;
     VkResult result = vkEnumeratePhysicalDevices(instance, &count, physicals);
     n_physicals = result >= VK_SUCCESS ? count : 0;
     status = vly_vulkan_check(NULL, result, "listing Vulkan devices", error);
     if (status == VLY_OK && n_physicals == 0)
-        status = vly_common_fail(error, VLY_E_DEVICE,
-                                 "no Vulkan device detected: the loader is "
-                                 "there, but no driver lists a device");
+        status = vly_support_fail(error, VLY_E_DEVICE,
+                                  "no Vulkan device detected: the loader is "
+                                  "there, but no driver lists a device");
     if (status != VLY_OK)
         return status;
     sort_devices();
@@ -135,6 +134,7 @@ vly_status vly_vulkan_start(vly_error *error)
         status = vly_vulkan_memory_open(&devices[i], i, error);
     if (status != VLY_OK)
         vly_vulkan_stop();
+out:
     return status;
 }
 
@@ -147,9 +147,9 @@ static void device_close(vly_vulkan_device *device)
         vkDestroyDevice(device->device, NULL);
         (void)pthread_mutex_destroy(&device->lock);
     }
-    /* the plugin owns the accounts, so the next opening finds them */
-    const vly_common_device own = device->own;
-    const vly_common_device shared = device->shared;
+    /* its accounts are those of the plugin: another opening finds them */
+    const vly_support_account own = device->own;
+    const vly_support_account shared = device->shared;
     memset(device, 0, sizeof *device);
     device->own = own;
     device->shared = shared;
@@ -169,7 +169,7 @@ uint32_t vly_vulkan_device_count(void)
     return n_physicals;
 }
 
-int vly_vulkan_is_emulated(void)
+bool vly_vulkan_is_emulated(void)
 {
     return n_physicals > 0 && rank_of(physicals[0]) == CPU_RANK;
 }
@@ -178,9 +178,9 @@ static vly_status check_index(uint32_t index, vly_error *error)
 {
     if (index < n_physicals)
         return VLY_OK;
-    return vly_common_fail(error, VLY_E_DEVICE,
-                           "vulkan: device %u, but there are %u", index,
-                           n_physicals);
+    return vly_support_fail(error, VLY_E_DEVICE,
+                            "vulkan: device %u, but there are %u", index,
+                            n_physicals);
 }
 
 static const char *type_text(VkPhysicalDevice physical)
@@ -194,13 +194,9 @@ static const char *type_text(VkPhysicalDevice physical)
 vly_status vly_vulkan_device_info(uint32_t index, vly_device_info *info,
                                   vly_error *error)
 {
-    vly_status status = check_index(index, error);
-    if (status != VLY_OK)
-        return status;
-    if (info->struct_size < sizeof *info)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "device info: struct_size is %u, wanted %u",
-                               info->struct_size, (uint32_t)sizeof *info);
+    vly_status status = VLY_OK;
+    VLY_TRY(check_index(index, error));
+    VLY_TRY(vly_support_check_info(info, error));
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceMemoryProperties memory;
     vkGetPhysicalDeviceProperties(physicals[index], &properties);
@@ -216,22 +212,23 @@ vly_status vly_vulkan_device_info(uint32_t index, vly_device_info *info,
         if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) !=
             0)
             info->memory_bytes += memory.memoryHeaps[i].size;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- what a device must have ------------------------------------------- */
 
-static int has_extension(VkPhysicalDevice physical, const char *name)
+static bool has_extension(VkPhysicalDevice physical, const char *name)
 {
     VkExtensionProperties list[512];
     uint32_t n = sizeof list / sizeof list[0];
     if (vkEnumerateDeviceExtensionProperties(physical, NULL, &n, list) <
         VK_SUCCESS)
-        return 0;
+        return false;
     for (uint32_t i = 0; i < n; i++)
         if (strcmp(list[i].extensionName, name) == 0)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static vly_status find_family(vly_vulkan_device *device, vly_error *error)
@@ -246,8 +243,8 @@ static vly_status find_family(vly_vulkan_device *device, vly_error *error)
         device->timestamp_bits = families[i].timestampValidBits;
         return VLY_OK;
     }
-    return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                           "the Vulkan device has no queue that computes");
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "the Vulkan device has no queue that computes");
 }
 
 static vly_status check_features(VkPhysicalDevice physical, vly_error *error)
@@ -255,7 +252,7 @@ static vly_status check_features(VkPhysicalDevice physical, vly_error *error)
     VkPhysicalDeviceProperties first;
     vkGetPhysicalDeviceProperties(physical, &first);
     if (first.apiVersion < VK_API_VERSION_1_2)
-        return vly_common_fail(
+        return vly_support_fail(
             error, VLY_E_UNSUPPORTED, "%s: Vulkan %u.%u, wanted 1.2 or newer",
             first.deviceName, VK_API_VERSION_MAJOR(first.apiVersion),
             VK_API_VERSION_MINOR(first.apiVersion));
@@ -278,11 +275,11 @@ static vly_status check_features(VkPhysicalDevice physical, vly_error *error)
         missing = "shaderInt64";
     else if (!features.bufferDeviceAddress)
         missing = "bufferDeviceAddress";
-    if (missing == NULL)
+    if (!missing)
         return VLY_OK;
-    return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                           "%s lacks the Vulkan feature %s", first.deviceName,
-                           missing);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s lacks the Vulkan feature %s", first.deviceName,
+                            missing);
 }
 
 /* ---- opening ----------------------------------------------------------- */
@@ -403,28 +400,25 @@ static vly_status device_create(uint32_t index, vly_error *error)
 {
     vly_vulkan_device *made = &devices[index];
     made->physical = physicals[index];
-    vly_status status = check_features(made->physical, error);
-    if (status == VLY_OK)
-        status = find_family(made, error);
-    if (status == VLY_OK)
-        status = open_queue(made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_features(made->physical, error));
+    VLY_TRY(find_family(made, error));
+    VLY_TRY(open_queue(made, error));
     (void)pthread_mutex_init(&made->lock, NULL);
     read_limits(made);
     choose_shape(made);
     status = vly_vulkan_layout_create(made, error);
     if (status != VLY_OK)
         device_close(made);
+out:
     return status;
 }
 
 vly_status vly_vulkan_device_open(uint32_t index, vly_vulkan_device **device,
                                   vly_error *error)
 {
-    vly_status status = check_index(index, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_index(index, error));
     pthread_mutex_lock(&lock);
     if (devices[index].device == VK_NULL_HANDLE)
         status = device_create(index, error);
@@ -433,5 +427,6 @@ vly_status vly_vulkan_device_open(uint32_t index, vly_vulkan_device **device,
         status = vly_vulkan_enter(&devices[index], error);
     if (status == VLY_OK)
         *device = &devices[index];
+out:
     return status;
 }

@@ -12,7 +12,7 @@
 
 #include <volley/plugin.h>
 
-#include "backends/common/common_device.h"
+#include "plugins/support/support_account.h"
 
 #include "kernels/vulkan/burst_layout.h"
 
@@ -70,18 +70,18 @@ typedef struct vly_vulkan_device {
     VkPipelineLayout layout;
     vly_vulkan_pipeline kept[VLY_VULKAN_N_SHADERS][VLY_VULKAN_KEPT];
     VkPhysicalDeviceMemoryProperties memory;
-    uint64_t allocation_max;  /* bytes of one block */
-    uint32_t family;          /* of the queue */
-    uint32_t size_max;        /* invocations of a work group */
-    uint32_t shared_max;      /* bytes of its shared memory */
-    uint32_t n_units;         /* multiprocessors, or a guess; processors: 1 */
-    uint32_t has_budget;      /* 1: VK_EXT_memory_budget */
-    uint32_t is_cpu;          /* 1: the device is the processor (lavapipe) */
-    uint32_t timestamp_bits;  /* 0: no timestamps */
-    float timestamp_ns;       /* of one step */
-    vly_vulkan_shape shape;   /* default of nets */
-    vly_common_device own;    /* account of its memory */
-    vly_common_device shared; /* account of the host memory that it uses */
+    uint64_t allocation_max;    /* bytes of one block */
+    uint32_t family;            /* of the queue */
+    uint32_t size_max;          /* invocations of a work group */
+    uint32_t shared_max;        /* bytes of its shared memory */
+    uint32_t n_units;           /* multiprocessors, or a guess; processors: 1 */
+    uint32_t has_budget;        /* 1: VK_EXT_memory_budget */
+    uint32_t is_cpu;            /* 1: the device is the processor (lavapipe) */
+    uint32_t timestamp_bits;    /* 0: no timestamps */
+    float timestamp_ns;         /* of one step */
+    vly_vulkan_shape shape;     /* where a net wants nothing else */
+    vly_support_account own;    /* account of its memory */
+    vly_support_account shared; /* and of what it has of the host */
     _Atomic uint64_t taken[VK_MAX_MEMORY_HEAPS]; /* bytes, of each heap */
     pthread_mutex_t lock;                        /* of queue, kept and dead */
     char dead[200]; /* why the device is lost, or "" */
@@ -106,8 +106,8 @@ vly_status vly_vulkan_validated(vly_error *error);
 vly_status vly_vulkan_start(vly_error *error);
 void vly_vulkan_stop(void);
 uint32_t vly_vulkan_device_count(void);
-/* 1: device 0 is the processors themselves (lavapipe) */
-int vly_vulkan_is_emulated(void);
+/* true: device 0 is the processors themselves (lavapipe) */
+bool vly_vulkan_is_emulated(void);
 vly_status vly_vulkan_device_info(uint32_t index, vly_device_info *info,
                                   vly_error *error);
 /* The device, opened on first use. Errors E_DEVICE there is none with this

@@ -32,15 +32,14 @@ static vly_status grow_column(vly_backend_net *net, uint32_t a, uint32_t coef,
 {
     vly_vulkan_area_info *info = &net->info[a];
     vly_vulkan_buffer *more = NULL;
-    vly_status status =
-        vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, net->area[a].n,
-                                 sizeof(uint32_t), &more, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, net->area[a].n,
+                                     sizeof(uint32_t), &more, error));
     info->own[coef] = more;
     info->room[coef] = net->area[a].n;
     net->area[a].coef[coef] = more->address;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_vulkan_buffer *column_buffer(vly_backend_net *net, uint32_t a,
@@ -56,11 +55,9 @@ vly_status vly_vulkan_coef_write(vly_backend_net *net, uint32_t a,
                                  uint32_t coef, const vly_column *column,
                                  vly_error *error)
 {
-    vly_status status = vly_common_check_coef(net->desc, a, coef, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_enter(net->device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_coef(net->desc, a, coef, error));
+    VLY_TRY(vly_vulkan_enter(net->device, error));
     uint32_t n = column->uniform ? 1 : net->area[a].n;
     if (net->area[a].n == 0)
         return VLY_OK;
@@ -76,6 +73,8 @@ vly_status vly_vulkan_coef_write(vly_backend_net *net, uint32_t a,
         return status;
     set_coef(&net->area[a], coef, column);
     return area_upload(net, a, error);
+out:
+    return status;
 }
 
 /* All columns in one block: a net of many areas has thousands of them. */
@@ -84,13 +83,10 @@ static vly_status create_coefs(vly_backend_net *net, vly_error *error)
     const vly_net_desc *desc = net->desc;
     uint64_t total = vly_common_coefs(desc, NULL);
     uint32_t *host = NULL;
-    vly_status status = vly_vulkan_buffer_create(
-        net, VLY_VULKAN_ON_DEVICE, total, sizeof *host, &net->coefs, error);
-    if (status == VLY_OK)
-        status =
-            vly_common_alloc(&net->heap, total, sizeof *host, &host, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, total,
+                                     sizeof *host, &net->coefs, error));
+    VLY_TRY(vly_common_alloc(&net->heap, total, sizeof *host, &host, error));
     (void)vly_common_coefs(desc, host);
     uint64_t at = 0;
     for (uint32_t a = 0; a < desc->n_areas; a++) {
@@ -107,6 +103,7 @@ static vly_status create_coefs(vly_backend_net *net, vly_error *error)
     status = vly_vulkan_upload(net, net->coefs, 0, host, total * sizeof *host,
                                error);
     vly_common_release(&net->heap, host);
+out:
     return status;
 }
 
@@ -192,17 +189,15 @@ static vly_status create_tiles(vly_backend_net *net, vly_error *error)
     for (uint32_t m = 0; m < VLY_VULKAN_N_MODELS; m++)
         total += model_tiles(net, m, NULL);
     if (total > UINT32_MAX)
-        return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                               "net: %llu tiles of neurons, the vulkan backend "
-                               "takes up to 2^32 - 1",
-                               (unsigned long long)total);
-    vly_status status =
-        vly_common_alloc(&net->heap, total, sizeof *host, &host, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, total,
-                                          sizeof *host, &tiles, error);
-    if (status != VLY_OK)
-        return status;
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "net: %llu tiles of neurons, the vulkan backend "
+            "takes up to 2^32 - 1",
+            (unsigned long long)total);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, total, sizeof *host, &host, error));
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, total,
+                                     sizeof *host, &tiles, error));
     uint32_t at = 0;
     for (uint32_t m = 0; m < VLY_VULKAN_N_MODELS; m++) {
         net->tiles[m].first = at;
@@ -213,6 +208,7 @@ static vly_status create_tiles(vly_backend_net *net, vly_error *error)
         vly_vulkan_upload(net, tiles, 0, host, total * sizeof *host, error);
     vly_common_release(&net->heap, host);
     net->view->tiles = tiles->address;
+out:
     return status;
 }
 
@@ -249,29 +245,22 @@ vly_status vly_vulkan_dynamics_create(vly_backend_net *net, vly_error *error)
     const vly_net_desc *desc = net->desc;
     vly_vulkan_buffer *degree = NULL;
     uint64_t n = desc->n_neurons;
-    vly_status status = create_areas(net, error);
-    if (status == VLY_OK)
-        status = create_coefs(net, error);
-    if (status == VLY_OK)
-        status = create_tiles(net, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n,
-                                          sizeof(uint32_t), &degree, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_upload(net, degree, 0, desc->out_degree,
-                                   n * sizeof(uint32_t), error);
-    if (status == VLY_OK)
-        status =
-            vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, desc->n_areas,
-                                     sizeof *net->area, &net->areas, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE,
-                                          desc->n_areas, 2 * sizeof(uint32_t),
-                                          &net->area_spikes, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(create_areas(net, error));
+    VLY_TRY(create_coefs(net, error));
+    VLY_TRY(create_tiles(net, error));
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n,
+                                     sizeof(uint32_t), &degree, error));
+    VLY_TRY(vly_vulkan_upload(net, degree, 0, desc->out_degree,
+                              n * sizeof(uint32_t), error));
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, desc->n_areas,
+                                     sizeof *net->area, &net->areas, error));
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, desc->n_areas,
+                                     2 * sizeof(uint32_t), &net->area_spikes,
+                                     error));
     net->view->out_degree = degree->address;
     net->view->areas = net->areas->address;
     net->view->area_spikes = net->area_spikes->address;
-    return VLY_OK;
+out:
+    return status;
 }

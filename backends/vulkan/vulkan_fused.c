@@ -38,23 +38,19 @@ static vly_status upload_tiles(vly_backend_net *net,
 {
     const uint32_t n = net->view->n_slices;
     vly_vulkan_buffer *made[2] = {NULL, NULL};
-    vly_status status = vly_vulkan_buffer_create(
-        net, VLY_VULKAN_ON_DEVICE, rows[n], sizeof *tiles, &made[0], error);
-    if (status == VLY_OK)
-        status =
-            vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n + UINT64_C(1),
-                                     sizeof *rows, &made[1], error);
-    if (status == VLY_OK)
-        status = vly_vulkan_upload(net, made[0], 0, tiles,
-                                   rows[n] * sizeof *tiles, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_upload(net, made[1], 0, rows,
-                                   (n + UINT64_C(1)) * sizeof *rows, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, rows[n],
+                                     sizeof *tiles, &made[0], error));
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n + UINT64_C(1),
+                                     sizeof *rows, &made[1], error));
+    VLY_TRY(vly_vulkan_upload(net, made[0], 0, tiles, rows[n] * sizeof *tiles,
+                              error));
+    VLY_TRY(vly_vulkan_upload(net, made[1], 0, rows,
+                              (n + UINT64_C(1)) * sizeof *rows, error));
     net->view->tiles = made[0]->address;
     net->view->slice_tiles = made[1]->address;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_vulkan_fused_create(vly_backend_net *net, vly_error *error)

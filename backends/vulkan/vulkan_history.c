@@ -18,16 +18,16 @@ static vly_status log_alloc(vly_backend_net *net, uint64_t capacity,
                             vly_error *error)
 {
     if (capacity > LOG_MOST)
-        return vly_common_fail_memory(capacity * 8, LOG_MOST * 8,
-                                      " for spikes on their way", error);
-    vly_status status = vly_vulkan_buffer_create(
-        net, VLY_VULKAN_ON_DEVICE, capacity, sizeof(uint32_t), ids, error);
-    if (status != VLY_OK)
-        return status;
+        return vly_support_fail_memory(capacity * 8, LOG_MOST * 8,
+                                       " for spikes on their way", error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, capacity,
+                                     sizeof(uint32_t), ids, error));
     status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, capacity,
                                       sizeof(uint32_t), gains, error);
     if (status != VLY_OK)
         vly_vulkan_buffer_release(net, *ids);
+out:
     return status;
 }
 
@@ -52,27 +52,23 @@ vly_status vly_vulkan_history_create(vly_backend_net *net, vly_error *error)
     vly_vulkan_buffer *gains = NULL;
     capacity = capacity > FIRST_CAPACITY ? capacity : FIRST_CAPACITY;
     if (n_records > UINT32_MAX)
-        return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                               "net: a delay of %u bursts is too long for the "
-                               "vulkan backend",
-                               net->desc->max_delay);
-    vly_status status = log_alloc(net, capacity, &ids, &gains, error);
-    if (status != VLY_OK)
-        return status;
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "net: a delay of %u bursts is too long for the "
+                                "vulkan backend",
+                                net->desc->max_delay);
+    vly_status status = VLY_OK;
+    VLY_TRY(log_alloc(net, capacity, &ids, &gains, error));
     log_use(net, ids, gains, capacity);
-    status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n_records,
-                                      sizeof(vly_vulkan_record), &net->records,
-                                      error);
-    if (status == VLY_OK)
-        status = vly_vulkan_buffer_create(net, VLY_VULKAN_TO_HOST,
-                                          net->records->bytes +
-                                              net->area_spikes->bytes,
-                                          1, &net->results, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n_records,
+                                     sizeof(vly_vulkan_record), &net->records,
+                                     error));
+    VLY_TRY(vly_vulkan_buffer_create(
+        net, VLY_VULKAN_TO_HOST, net->records->bytes + net->area_spikes->bytes,
+        1, &net->results, error));
     net->view->records = net->records->address;
     net->view->record_mask = (uint32_t)(n_records - 1);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* A range of a ring has one or two pieces: how many of the n entries from `at`
@@ -131,21 +127,18 @@ vly_status vly_vulkan_history_reserve(vly_backend_net *net, uint64_t oldest,
         vly_common_power_of_two(2 * (net->head - record.start + n));
     if (status != VLY_OK || capacity <= net->view->log_mask + UINT64_C(1))
         return status;
-    status = log_alloc(net, capacity, &ids, &gains, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_once(net, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(log_alloc(net, capacity, &ids, &gains, error));
+    VLY_TRY(vly_vulkan_once(net, error));
     move_ring(net, record.start, net->head, net->log_ids, ids, capacity - 1);
     move_ring(net, record.start, net->head, net->log_gains, gains,
               capacity - 1);
-    status = vly_vulkan_once_end(net, "moving the spike log", error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(vly_vulkan_once_end(net, "moving the spike log", error));
     vly_vulkan_buffer_release(net, net->log_ids);
     vly_vulkan_buffer_release(net, net->log_gains);
     log_use(net, ids, gains, capacity);
     return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_vulkan_history_grow(vly_backend_net *net, vly_error *error)
@@ -184,25 +177,21 @@ vly_status vly_vulkan_history_read(vly_backend_net *net, uint64_t burst,
 {
     if (n_spikes == 0)
         return VLY_OK;
-    vly_status status = vly_vulkan_history_sorted(net, n_spikes, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_history_sorted(net, n_spikes, error));
     *net->launch = (vly_vulkan_launch){
         .burst = burst,
         .n_bursts = n_bursts,
         .sorted_ids = net->sorted[0]->address,
         .sorted_gains = net->sorted[1]->address,
     };
-    status = vly_vulkan_once(net, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_record_sort(net, net->once, n_bursts, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_once_end(net, "sorting spikes", error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(vly_vulkan_once(net, error));
+    VLY_TRY(vly_vulkan_record_sort(net, net->once, n_bursts, error));
+    VLY_TRY(vly_vulkan_once_end(net, "sorting spikes", error));
     memcpy(ids, net->sorted[0]->mapped, (size_t)n_spikes * sizeof *ids);
     memcpy(gains, net->sorted[1]->mapped, (size_t)n_spikes * sizeof *gains);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- from a snapshot --------------------------------------------------- */

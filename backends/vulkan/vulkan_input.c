@@ -18,22 +18,20 @@ vly_status vly_vulkan_inputs_send(vly_backend_net *net, const vly_run *run,
     launch->input_row = 0;
     if (n == 0)
         return VLY_OK;
-    vly_status status = vly_common_inputs_check(n, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_inputs_check(n, error));
     uint64_t row_bytes = 4 * vly_common_input_rows(launch->n_bursts);
     uint64_t bytes = row_bytes + n * sizeof(vly_vulkan_input);
-    if (net->inputs == NULL || net->inputs->bytes < bytes) {
+    if (!net->inputs || net->inputs->bytes < bytes) {
         vly_vulkan_buffer_release(net, net->inputs);
         net->inputs = NULL;
-        status = vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE, bytes, 2,
-                                          &net->inputs, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE, bytes, 2,
+                                         &net->inputs, error));
     }
     vly_common_inputs_write(net->desc, run->inputs + *from, n, launch->burst,
                             launch->n_bursts, net->inputs->mapped);
     launch->input_row = net->inputs->address;
     launch->inputs = net->inputs->address + row_bytes;
-    return VLY_OK;
+out:
+    return status;
 }

@@ -31,9 +31,9 @@ note_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
     (void)types;
     (void)user;
     atomic_fetch_add(&n_messages, 1);
-    if (vly_common_host != NULL)
-        vly_common_host->log(vly_common_host->context, VLY_LOG_ERROR,
-                             data->pMessage);
+    if (vly_support_host != NULL)
+        vly_support_host->log(vly_support_host->context, VLY_LOG_ERROR,
+                              data->pMessage);
     return VK_FALSE;
 }
 
@@ -42,13 +42,13 @@ vly_status vly_vulkan_validated(vly_error *error)
     uint32_t n = atomic_load(&n_messages);
     if (n == 0)
         return VLY_OK;
-    return vly_common_fail(error, VLY_E_DEVICE,
-                           "the Vulkan validation layer has said %u things "
-                           "(logged)",
-                           n);
+    return vly_support_fail(error, VLY_E_DEVICE,
+                            "the Vulkan validation layer has said %u things "
+                            "(logged)",
+                            n);
 }
 
-static int is_wanted(void)
+static bool is_wanted(void)
 {
     const char *wanted = getenv("VOLLEY_VULKAN_VALIDATION");
     return wanted != NULL && strcmp(wanted, "1") == 0;
@@ -81,14 +81,14 @@ static vly_status create(vly_error *error)
         .ppEnabledExtensionNames = extensions};
     VkResult result = vkCreateInstance(&info, NULL, &made);
     if (result == VK_ERROR_LAYER_NOT_PRESENT)
-        return vly_common_fail(error, VLY_E_DEVICE,
-                               "VOLLEY_VULKAN_VALIDATION is 1, but there is no "
-                               "%s",
-                               LAYER);
-    vly_status status =
-        vly_vulkan_check(NULL, result, "no Vulkan driver can be used", error);
-    if (status != VLY_OK)
-        return status;
+        return vly_support_fail(
+            error, VLY_E_DEVICE,
+            "VOLLEY_VULKAN_VALIDATION is 1, but there is no "
+            "%s",
+            LAYER);
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_vulkan_check(NULL, result, "no Vulkan driver can be used", error));
     volkLoadInstance(made);
     VkDebugUtilsMessengerEXT listening = VK_NULL_HANDLE;
     if (validated != 0) /* for as long as the instance */
@@ -96,6 +96,8 @@ static vly_status create(vly_error *error)
             vkCreateDebugUtilsMessengerEXT(made, &messenger, NULL, &listening);
     return vly_vulkan_check(NULL, result, "listening to the validation layer",
                             error);
+out:
+    return status;
 }
 
 bool vly_vulkan_room(size_t bytes)
@@ -117,17 +119,18 @@ vly_status vly_vulkan_instance(VkInstance *instance, vly_error *error)
     vly_status status = VLY_OK;
     pthread_mutex_lock(&lock);
     if (made == VK_NULL_HANDLE && !vly_vulkan_room(VLY_VULKAN_DRIVER_BYTES))
-        status = vly_common_fail(error, VLY_E_NOMEM,
-                                 "out of memory: Vulkan drivers are not loaded "
-                                 "with less than 512 MiB of addresses");
+        status =
+            vly_support_fail(error, VLY_E_NOMEM,
+                             "out of memory: Vulkan drivers are not loaded "
+                             "with less than 512 MiB of addresses");
     else if (made == VK_NULL_HANDLE && volkInitialize() != VK_SUCCESS)
-        status = vly_common_fail(error, VLY_E_DEVICE,
-                                 "Vulkan loader not detected: libvulkan.so.1 "
-                                 "cannot be opened");
+        status = vly_support_fail(error, VLY_E_DEVICE,
+                                  "Vulkan loader not detected: libvulkan.so.1 "
+                                  "cannot be opened");
     else if (made == VK_NULL_HANDLE &&
              volkGetInstanceVersion() < VK_API_VERSION_1_2)
-        status = vly_common_fail(error, VLY_E_DEVICE,
-                                 "the Vulkan loader is older than version 1.2");
+        status = vly_support_fail(
+            error, VLY_E_DEVICE, "the Vulkan loader is older than version 1.2");
     else if (made == VK_NULL_HANDLE)
         status = create(error);
     *instance = made;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory of the device, and copies to and from it. Every buffer of a net is in
- * a list, so that a net that could be made only in part is freed like a whole
- * one. Memory comes from the host's policy (common_device.h), which calls the
- * allocators here; memory that the device shares with the host is in the
- * account of the host.
+ * Memory of the device, and copies to and from it. Every buffer of a net is
+ * in a list, so that a net that could be made only in part is freed like a
+ * whole one. Memory comes from the host's policy (plugins/support), which calls
+ * the allocators here; what the device has not to itself is in the account of
+ * the host.
  */
 #include "vulkan_net.h"
 
@@ -114,9 +114,9 @@ static vly_status raw_alloc(void *context, uint32_t kind, uint64_t bytes,
     uint64_t available = available_bytes(device, heap);
     VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
     vulkan_memory *made =
-        vly_common_host->alloc(vly_common_host->context, sizeof *made, 8);
-    if (made == NULL)
-        return vly_common_fail_memory(sizeof *made, 0, "", error);
+        vly_support_host->alloc(vly_support_host->context, sizeof *made, 8);
+    if (!made)
+        return vly_support_fail_memory(sizeof *made, 0, "", error);
     /* a size class may be larger than the largest block */
     *made = (vulkan_memory){.bytes = bytes < device->allocation_max
                                          ? bytes
@@ -128,15 +128,15 @@ static vly_status raw_alloc(void *context, uint32_t kind, uint64_t bytes,
         *memory = made;
         return VLY_OK;
     }
-    vly_common_host->free(vly_common_host->context, made);
+    vly_support_host->free(vly_support_host->context, made);
     if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY ||
         result == VK_ERROR_TOO_MANY_OBJECTS ||
         result == VK_ERROR_MEMORY_MAP_FAILED)
-        return vly_common_fail_memory(bytes, available,
-                                      where(kind < KIND_MAPPED
-                                                ? VLY_VULKAN_ON_DEVICE
-                                                : VLY_VULKAN_TO_DEVICE),
-                                      error);
+        return vly_support_fail_memory(bytes, available,
+                                       where(kind < KIND_MAPPED
+                                                 ? VLY_VULKAN_ON_DEVICE
+                                                 : VLY_VULKAN_TO_DEVICE),
+                                       error);
     return vly_vulkan_check(device, result, "allocating memory", error);
 }
 
@@ -146,7 +146,7 @@ static void raw_free(void *context, uint32_t kind, void *memory)
     vulkan_memory *block = memory;
     vkFreeMemory(device->device, block->memory, NULL);
     atomic_fetch_sub(&device->taken[heap_of(device, kind)], block->bytes);
-    vly_common_host->free(vly_common_host->context, block);
+    vly_support_host->free(vly_support_host->context, block);
 }
 
 static uint64_t raw_total(void *context)
@@ -169,25 +169,25 @@ vly_status vly_vulkan_memory_open(vly_vulkan_device *device, uint32_t index,
                                 .free = raw_free,
                                 .total = raw_total};
     vly_status status =
-        vly_common_device_open(&device->own, &raw, index, error);
+        vly_support_account_open(&device->own, &raw, index, error);
     raw.device = "host";
     raw.total = NULL;
     if (status == VLY_OK)
-        status = vly_common_device_open(&device->shared, &raw, 0, error);
+        status = vly_support_account_open(&device->shared, &raw, 0, error);
     if (status != VLY_OK)
-        vly_common_device_close(&device->own);
+        vly_support_account_close(&device->own);
     return status;
 }
 
 void vly_vulkan_memory_close(vly_vulkan_device *device)
 {
-    vly_common_device_close(&device->shared);
-    vly_common_device_close(&device->own);
+    vly_support_account_close(&device->shared);
+    vly_support_account_close(&device->own);
 }
 
 /* ---- buffers ----------------------------------------------------------- */
 
-static vly_common_device *account_of(vly_vulkan_device *device, uint32_t kind)
+static vly_support_account *account_of(vly_vulkan_device *device, uint32_t kind)
 {
     uint32_t heap = heap_of(device, kind);
     int own = (device->memory.memoryHeaps[heap].flags &
@@ -197,8 +197,8 @@ static vly_common_device *account_of(vly_vulkan_device *device, uint32_t kind)
 
 static void memory_give(vly_vulkan_device *device, vly_vulkan_buffer *buffer)
 {
-    vly_common_device_give(account_of(device, buffer->memory_kind),
-                           buffer->memory_kind, buffer->memory);
+    vly_support_account_give(account_of(device, buffer->memory_kind),
+                             buffer->memory_kind, buffer->memory);
     buffer->memory = NULL;
     buffer->mapped = NULL;
 }
@@ -209,10 +209,9 @@ static vly_status memory_take(vly_vulkan_device *device,
                               uint32_t kind, vly_error *error)
 {
     void *memory = NULL;
-    vly_status status = vly_common_device_take(account_of(device, kind), kind,
-                                               bytes, &memory, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_support_account_take(account_of(device, kind), kind, bytes,
+                                     VLY_QOS_GUARANTEED, &memory, error));
     const vulkan_memory *block = memory;
     buffer->memory = memory;
     buffer->memory_kind = kind;
@@ -220,11 +219,12 @@ static vly_status memory_take(vly_vulkan_device *device,
     VkResult result =
         vkBindBufferMemory(device->device, buffer->buffer, block->memory, 0);
     if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY)
-        status = vly_common_fail_memory(bytes, 0, where(buffer->kind), error);
+        status = vly_support_fail_memory(bytes, 0, where(buffer->kind), error);
     else
         status = vly_vulkan_check(device, result, "binding memory", error);
     if (status != VLY_OK)
         memory_give(device, buffer);
+out:
     return status;
 }
 
@@ -240,10 +240,10 @@ static vly_status find_memory(vly_backend_net *net, vly_vulkan_buffer *buffer,
     vkGetBufferMemoryRequirements(device->device, buffer->buffer, &needs);
     left = left < device->allocation_max ? left : device->allocation_max;
     if (needs.size > left)
-        return vly_common_fail_memory(buffer->bytes, left, where(buffer->kind),
-                                      error);
+        return vly_support_fail_memory(buffer->bytes, left, where(buffer->kind),
+                                       error);
     vly_error said = {.struct_size = sizeof said};
-    vly_common_fail_memory(buffer->bytes, 0, where(buffer->kind), &said);
+    vly_support_fail_memory(buffer->bytes, 0, where(buffer->kind), &said);
     uint64_t bytes = needs.size > LEAST_BYTES ? needs.size : LEAST_BYTES;
     vly_status status = VLY_E_NOMEM;
     for (uint32_t i = 0; i < 2 && status == VLY_E_NOMEM; i++) {
@@ -261,7 +261,7 @@ static vly_status find_memory(vly_backend_net *net, vly_vulkan_buffer *buffer,
             break;
     }
     if (status != VLY_OK && error != NULL) {
-        vly_common_fail(error, status, "%s", said.message);
+        vly_support_fail(error, status, "%s", said.message);
         error->bytes_requested = said.bytes_requested;
         error->bytes_available = said.bytes_available;
     }
@@ -279,13 +279,11 @@ static vly_status fill_buffer(vly_backend_net *net, vly_vulkan_buffer *buffer,
                  VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                  VK_BUFFER_USAGE_TRANSFER_DST_BIT |
                  VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
-    vly_status status = vly_vulkan_check(
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_check(
         device, vkCreateBuffer(device->device, &create, NULL, &buffer->buffer),
-        "making a buffer", error);
-    if (status == VLY_OK)
-        status = find_memory(net, buffer, error);
-    if (status != VLY_OK)
-        return status;
+        "making a buffer", error));
+    VLY_TRY(find_memory(net, buffer, error));
     const VkBufferDeviceAddressInfo of = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
         .buffer = buffer->buffer};
@@ -294,11 +292,11 @@ static vly_status fill_buffer(vly_backend_net *net, vly_vulkan_buffer *buffer,
         memset(buffer->mapped, 0, (size_t)buffer->bytes);
         return VLY_OK;
     }
-    status = vly_vulkan_once(net, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(vly_vulkan_once(net, error));
     vkCmdFillBuffer(net->once, buffer->buffer, 0, VK_WHOLE_SIZE, 0);
     return vly_vulkan_once_end(net, "clearing memory", error);
+out:
+    return status;
 }
 
 static void buffer_free(vly_backend_net *net, vly_vulkan_buffer *buffer)
@@ -317,13 +315,11 @@ vly_status vly_vulkan_buffer_create(vly_backend_net *net, uint32_t kind,
     uint64_t most = net->device->allocation_max;
     uint64_t words = count * size > 0 ? (count * size + 3) / 4 : 1;
     if (size != 0 && count > UINT64_MAX / 2 / size)
-        return vly_common_fail_memory(UINT64_MAX, most, where(kind), error);
+        return vly_support_fail_memory(UINT64_MAX, most, where(kind), error);
     if (words > most / 4)
-        return vly_common_fail_memory(words * 4, most, where(kind), error);
-    vly_status status =
-        vly_common_alloc(&net->heap, 1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+        return vly_support_fail_memory(words * 4, most, where(kind), error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, 1, sizeof *made, &made, error));
     made->bytes = words * 4; /* what a fill can do */
     made->kind = kind;
     status = fill_buffer(net, made, error);
@@ -338,7 +334,8 @@ vly_status vly_vulkan_buffer_create(vly_backend_net *net, uint32_t kind,
     else
         net->pinned_bytes += made->bytes;
     *buffer = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 void vly_vulkan_buffer_release(vly_backend_net *net, vly_vulkan_buffer *buffer)
@@ -346,7 +343,7 @@ void vly_vulkan_buffer_release(vly_backend_net *net, vly_vulkan_buffer *buffer)
     vly_vulkan_buffer **at = &net->buffers;
     while (*at != NULL && *at != buffer)
         at = &(*at)->next;
-    if (buffer == NULL || *at == NULL)
+    if (!buffer || !*at)
         return;
     *at = buffer->next;
     if (buffer->kind == VLY_VULKAN_ON_DEVICE)
@@ -371,11 +368,12 @@ static vly_status copy(vly_backend_net *net, const vly_vulkan_buffer *from,
                        vly_error *error)
 {
     const VkBufferCopy range = {from_offset, to_offset, bytes};
-    vly_status status = vly_vulkan_once(net, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_once(net, error));
     vkCmdCopyBuffer(net->once, from->buffer, to->buffer, 1, &range);
     return vly_vulkan_once_end(net, what, error);
+out:
+    return status;
 }
 
 static vly_status open_staging(vly_backend_net *net, uint32_t kind,

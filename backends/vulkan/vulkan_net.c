@@ -40,7 +40,7 @@ static vly_status read_options(const char *text, net_options *made,
     made->plan.is_short = VLY_VULKAN_AUTO;
     made->plan.keeps = VLY_VULKAN_AUTO;
     made->plan.fused = VLY_VULKAN_AUTO;
-    const vly_common_option options[] = {
+    const vly_support_option options[] = {
         {.name = "plan", .value = &made->plan.plan, .words = plans},
         {.name = "launch", .value = &made->n_bursts},
         {.name = "size", .value = &made->size},
@@ -58,24 +58,24 @@ static vly_status read_options(const char *text, net_options *made,
         {.name = "fault", .value = &made->fault},
     };
     size_t n;
-    const char *bad = vly_common_read_options(
+    const char *bad = vly_support_read_options(
         text, options, sizeof options / sizeof options[0], &n);
-    if (bad == NULL)
+    if (!bad)
         return VLY_OK;
-    return vly_common_fail(error, VLY_E_INVALID,
-                           "vulkan option '%.*s', wanted plan=auto, "
-                           "plan=global, plan=sliced, launch=N, "
-                           "sums=N, copies=N, rounds=N, size=N, "
-                           "lanes=N, words=N, groups=N, "
-                           "together=0|1, short=0|1, kept=0|1, "
-                           "fused=0|1, memory=N or fault=1",
-                           (int)n, bad);
+    return vly_support_fail(error, VLY_E_INVALID,
+                            "vulkan option '%.*s', wanted plan=auto, "
+                            "plan=global, plan=sliced, launch=N, "
+                            "sums=N, copies=N, rounds=N, size=N, "
+                            "lanes=N, words=N, groups=N, "
+                            "together=0|1, short=0|1, kept=0|1, "
+                            "fused=0|1, memory=N or fault=1",
+                            (int)n, bad);
 }
 
 /* 0 is not asked for */
-static int fits(uint32_t n, uint32_t most)
+static bool fits(uint32_t n, uint32_t most)
 {
-    return vly_common_is_power(n) && n <= most;
+    return vly_support_is_power(n) && n <= most;
 }
 
 /* The sizes that the options ask for, otherwise those chosen for the device. */
@@ -87,11 +87,11 @@ static vly_status choose_shape(vly_backend_net *net, const net_options *wanted,
     *shape = *usual;
     if (!fits(wanted->size, 1024) || !fits(wanted->lanes, 1024) ||
         !fits(wanted->words, usual->words) || wanted->groups > 65535)
-        return vly_common_fail(error, VLY_E_INVALID,
-                               "vulkan options size, lanes and words: wanted "
-                               "powers of two, up to 1024, size and %u, and "
-                               "groups up to 65535",
-                               usual->words);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "vulkan options size, lanes and words: wanted "
+                                "powers of two, up to 1024, size and %u, and "
+                                "groups up to 65535",
+                                usual->words);
     shape->size = wanted->size != 0 ? wanted->size : shape->size;
     shape->lanes = wanted->lanes != 0 ? wanted->lanes : shape->lanes;
     shape->words = wanted->words != 0 ? wanted->words : shape->words;
@@ -112,11 +112,11 @@ static vly_status choose_shape(vly_backend_net *net, const net_options *wanted,
     if (wanted->sums != 0 && wanted->sums < shape->sums)
         shape->sums = wanted->sums;
     if (shape->size > net->device->size_max || shape->words < shape->size)
-        return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                               "vulkan option size=%u: wanted at most %u, and "
-                               "no more than words, which are %u",
-                               shape->size, net->device->size_max,
-                               shape->words);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "vulkan option size=%u: wanted at most %u, and "
+                                "no more than words, which are %u",
+                                shape->size, net->device->size_max,
+                                shape->words);
     return VLY_OK;
 }
 
@@ -137,15 +137,16 @@ static void start_view(vly_backend_net *net)
 
 static vly_status create_params(vly_backend_net *net, vly_error *error)
 {
-    vly_status status =
-        vly_common_alloc(&net->heap, 1, sizeof *net->shown, &net->shown, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, 1, sizeof *net->shown, &net->shown,
+                             error));
     net->view = &net->shown->view;
     net->launch = &net->shown->launch;
     start_view(net);
     return vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE,
                                     sizeof *net->shown, 1, &net->params, error);
+out:
+    return status;
 }
 
 /* ---- net --------------------------------------------------------------- */
@@ -194,23 +195,16 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
 {
     net_options wanted;
     vly_vulkan_device *device = NULL;
-    vly_status status = vly_common_supports(desc, error);
-    if (status == VLY_OK)
-        status = vly_common_snapshot_check(desc, snapshot, error);
-    if (status == VLY_OK)
-        status =
-            read_options(spec != NULL ? spec->options : NULL, &wanted, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_device_open(spec != NULL ? spec->index : 0, &device,
-                                        error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_supports(desc, error));
+    VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
+    VLY_TRY(read_options(spec != NULL ? spec->options : NULL, &wanted, error));
+    VLY_TRY(
+        vly_vulkan_device_open(spec != NULL ? spec->index : 0, &device, error));
     /* The net's own memory is a block of a list that is not its own. */
     vly_common_heap outer = {.bytes = 0};
     vly_backend_net *made = NULL;
-    status = vly_common_alloc(&outer, 1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(vly_common_alloc(&outer, 1, sizeof *made, &made, error));
     made->desc = desc;
     made->device = device;
     made->burst = snapshot->burst;
@@ -225,12 +219,13 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
         return status;
     }
     *net = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 void vly_vulkan_net_destroy(vly_backend_net *net)
 {
-    if (net == NULL)
+    if (!net)
         return;
     /* nothing runs: each submission is waited for, unless the device is lost */
     vly_vulkan_queue_destroy(net);
@@ -243,9 +238,8 @@ void vly_vulkan_net_destroy(vly_backend_net *net)
 vly_status vly_vulkan_net_info(const vly_backend_net *net, vly_net_info *info,
                                vly_error *error)
 {
-    vly_status status = vly_common_check_info(info, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_info(info, error));
     info->n_threads = 1;
     info->host_bytes = net->heap.bytes + net->pinned_bytes;
     info->device_bytes = net->device_bytes;
@@ -272,5 +266,6 @@ vly_status vly_vulkan_net_info(const vly_backend_net *net, vly_net_info *info,
                  net->shape.groups, net->shape.size, net->shape.lanes,
                  net->n_groups, bytes, net->view->ring,
                  VLY_VULKAN_LAUNCH_BURSTS);
-    return VLY_OK;
+out:
+    return status;
 }

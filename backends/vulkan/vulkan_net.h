@@ -9,6 +9,8 @@
 #ifndef VOLLEY_VULKAN_NET_H
 #define VOLLEY_VULKAN_NET_H
 
+#include <stdbool.h>
+
 #include "backends/common/backend_common.h"
 #include "vulkan_device.h"
 
@@ -247,9 +249,10 @@ vly_status vly_vulkan_fused_create(vly_backend_net *net, vly_error *error);
 
 /* ---- vulkan_weights.c -------------------------------------------------- */
 
-/* 1 if the synapses of the group have at most two different weights; then
- * stores them in the group. */
-int vly_vulkan_two_weights(const vly_backend_net *net, vly_vulkan_group *group);
+/* true if the synapses of the group have two weights at most, which it then
+ * has. */
+bool vly_vulkan_two_weights(const vly_backend_net *net,
+                            vly_vulkan_group *group);
 
 /* ---- vulkan_stimulus.c ------------------------------------------------- */
 

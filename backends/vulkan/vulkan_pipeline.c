@@ -162,7 +162,7 @@ vly_status vly_vulkan_pipeline_get(vly_vulkan_device *device,
     choose_constants(shape, shader, constants);
     pthread_mutex_lock(&device->lock);
     VkPipeline *place = find_place(device, shader, constants);
-    if (place == NULL)
+    if (!place)
         place = &own->made[shader];
     if (*place == VK_NULL_HANDLE)
         result = build(device, constants, shader, place);

@@ -3,12 +3,12 @@
  */
 #include "vulkan_net.h"
 
-const char vly_common_backend[] = "vulkan";
+const char vly_support_plugin[] = "vulkan";
 
 static void deinit(void)
 {
     vly_vulkan_stop();
-    vly_common_host = NULL;
+    vly_support_stop();
 }
 
 /* flags are completed by init */
@@ -31,20 +31,18 @@ static vly_backend backend = {
 
 static vly_status init(const vly_host *host, vly_error *error)
 {
-    if (host == NULL || host->struct_size < sizeof(vly_host))
-        return vly_common_fail(error, VLY_E_ABI,
-                               "vulkan: the host table is smaller than "
-                               "version 1.0");
-    vly_common_host = host;
-    vly_status status = vly_vulkan_start(error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_support_start(host, error));
+    status = vly_vulkan_start(error);
     if (status != VLY_OK) {
-        vly_common_host = NULL;
+        vly_support_stop();
         return status;
     }
     backend.flags = VLY_BACKEND_AREA_SPIKES;
     if (vly_vulkan_is_emulated())
         backend.flags |= VLY_BACKEND_EMULATED;
-    return VLY_OK;
+out:
+    return status;
 }
 
 #define VLY_COMMON_BUILD VLY_VULKAN_BUILD

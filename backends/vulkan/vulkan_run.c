@@ -11,7 +11,7 @@
 
 static uint64_t now_ns(void)
 {
-    return vly_common_host->clock_ns(vly_common_host->context);
+    return vly_support_host->clock_ns(vly_support_host->context);
 }
 
 /* ---- one submission ---------------------------------------------------- */
@@ -42,14 +42,13 @@ static vly_status prepare_record(vly_backend_net *net, const vly_run *run,
     uint64_t most = (uint64_t)launch->n_bursts * net->desc->n_neurons;
     room = room < most ? room : most;
     most = net->view->log_mask + UINT64_C(1);
-    vly_status status =
-        vly_vulkan_history_sorted(net, room < most ? room : most, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_history_sorted(net, room < most ? room : most, error));
     launch->sorted_ids = net->sorted[0]->address;
     if (run->spike_gains != NULL)
         launch->sorted_gains = net->sorted[1]->address;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status run_bursts(vly_backend_net *net, const vly_run *run,
@@ -184,9 +183,8 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
 {
     set_launch(net, run);
     uint64_t begin = now_ns();
-    vly_status status = run_bursts(net, run, input_from, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(run_bursts(net, run, input_from, error));
     uint64_t end = now_ns();
     uint32_t n_bursts = count_bursts(net);
     uint64_t ns = add_time(net, end - begin, run);
@@ -195,18 +193,16 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
     drain(net, n_bursts, run);
     status = make_room(net, n_bursts, error);
     run->drain_ns += now_ns() - end;
+out:
     return status;
 }
 
 vly_status vly_vulkan_net_run(vly_backend_net *net, vly_run *run,
                               vly_error *error)
 {
-    vly_status status =
-        vly_common_check_run(net->desc, net->failed, run, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_enter(net->device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_run(net->desc, net->failed, run, error));
+    VLY_TRY(vly_vulkan_enter(net->device, error));
     uint64_t input_from = 0;
     vly_common_run_begin(run);
     if (net->launch_bursts == 0)
@@ -222,5 +218,6 @@ vly_status vly_vulkan_net_run(vly_backend_net *net, vly_run *run,
             break;
     }
     net->failed = status;
+out:
     return status;
 }

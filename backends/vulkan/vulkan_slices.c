@@ -94,21 +94,21 @@ static run before_row(const vly_projection_desc *p, uint32_t k)
 }
 
 /* Targets of a row ascend, so every slice has one run of it at most. */
-static int next_run(const vly_backend_net *net, const vly_projection_desc *p,
-                    uint32_t k, run *at)
+static bool next_run(const vly_backend_net *net, const vly_projection_desc *p,
+                     uint32_t k, run *at)
 {
     const uint32_t size = net->view->slice_size;
     const uint64_t end = p->row[k + 1];
     uint64_t j = at->to;
     if (j >= end)
-        return 0;
+        return false;
     at->from = j;
     at->slice = p->target[j] / size;
     uint64_t bound = (at->slice + UINT64_C(1)) * size;
     while (j < end && p->target[j] < bound)
         j++;
     at->to = j;
-    return 1;
+    return true;
 }
 
 /* ---- the longest part -------------------------------------------------- */
@@ -159,20 +159,20 @@ static vly_status find_longest_part(vly_backend_net *net, uint32_t *longest,
                                     vly_error *error)
 {
     search all = {.net = net};
-    vly_status status =
-        vly_common_alloc(&net->heap, net->view->n_slices,
-                         SEARCH_TASKS * sizeof *all.places, &all.places, error);
-    if (status != VLY_OK)
-        return status;
-    if (vly_common_host->parallel_for(vly_common_host->context, SEARCH_TASKS,
-                                      search_task, &all) != VLY_OK)
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, net->view->n_slices,
+                             SEARCH_TASKS * sizeof *all.places, &all.places,
+                             error));
+    if (vly_support_host->parallel_for(vly_support_host->context, SEARCH_TASKS,
+                                       search_task, &all) != VLY_OK)
         for (uint32_t t = 0; t < SEARCH_TASKS; t++)
             search_task(&all, t); /* no threads could be made */
     vly_common_release(&net->heap, all.places);
     *longest = 0;
     for (uint32_t t = 0; t < SEARCH_TASKS; t++)
         *longest = all.longest[t] > *longest ? all.longest[t] : *longest;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- whether ----------------------------------------------------------- */
@@ -200,7 +200,7 @@ static const char *why_not_short(vly_backend_net *net)
     return NULL;
 }
 
-static int is_worth_it(const vly_backend_net *net)
+static bool is_worth_it(const vly_backend_net *net)
 {
     const vly_net_desc *desc = net->desc;
     uint64_t part = desc->n_synapses / desc->n_neurons / net->view->n_slices;
@@ -209,13 +209,12 @@ static int is_worth_it(const vly_backend_net *net)
            desc->n_synapses >= least;
 }
 
-/* Whether it pays off if work groups do not share slices. */
-static int is_worth_fusing(const vly_backend_net *net)
+/* Whether it is worth it where no work group shares a slice. */
+static bool is_worth_fusing(const vly_backend_net *net)
 {
     const vly_net_desc *desc = net->desc;
     uint32_t n_slices = net->device->n_units;
-    return vly_vulkan_why_not_fused(net) == NULL &&
-           desc->n_synapses <= MOST_FUSED &&
+    return !vly_vulkan_why_not_fused(net) && desc->n_synapses <= MOST_FUSED &&
            desc->n_synapses / desc->n_neurons / n_slices >= MIN_PART;
 }
 
@@ -257,52 +256,53 @@ static vly_status choose_ways(vly_backend_net *net,
     if (net->is_sliced && wanted->is_short != 0 &&
         (wanted->is_short == 1 || !net->is_fused)) {
         why = why_not_short(net);
-        shape->is_short = why == NULL;
+        shape->is_short = !why;
         why = wanted->is_short == 1 ? why : NULL;
     }
-    if (why == NULL && net->is_fused) {
+    if (!why && net->is_fused) {
         option = "fused=1";
         why = vly_vulkan_why_not_fused(net);
     }
     shape->keeps = wanted->keeps == VLY_VULKAN_AUTO
                        ? !net->is_sliced && has_thresholds(net->desc)
                        : wanted->keeps;
-    if (why == NULL)
+    if (!why)
         return VLY_OK;
-    return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                           "%s is not for this net: %s", option, why);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s is not for this net: %s", option, why);
 }
 
 vly_status vly_vulkan_plan_choose(vly_backend_net *net,
                                   const vly_vulkan_choice *wanted,
                                   vly_error *error)
 {
+    vly_status status = VLY_OK;
     net->view->n_sets = vly_common_shift_sets(net->desc, &net->view->set_step);
     const char *why = why_not(net);
     const int is_asked = wanted->plan == VLY_VULKAN_PLAN_SLICED;
     if (wanted->plan == VLY_VULKAN_PLAN_GLOBAL)
         return choose_ways(net, wanted, error);
-    if (why == NULL) {
+    if (!why) {
         choose_fused(net, wanted->fused);
         cut_neurons(net, wanted->copies);
         why = why_not_cut(net);
     }
-    if (why == NULL && (is_asked || is_worth_it(net))) {
+    if (!why && (is_asked || is_worth_it(net))) {
         uint32_t longest;
-        vly_status status = find_longest_part(net, &longest, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(find_longest_part(net, &longest, error));
         if (longest > VLY_VULKAN_PART_QUADS * 4)
             why = "a neuron has more than 1,020 synapses in one slice";
     }
     if (is_asked && why != NULL)
-        return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                               "plan=sliced is not for this net: %s", why);
-    net->is_sliced = why == NULL && (is_asked || is_worth_it(net));
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "plan=sliced is not for this net: %s", why);
+    net->is_sliced = !why && (is_asked || is_worth_it(net));
     if (!net->is_sliced)
         net->view->n_copies = 0;
     net->is_fused &= net->is_sliced;
     return choose_ways(net, wanted, error);
+out:
+    return status;
 }
 
 /* ---- rows -------------------------------------------------------------- */

@@ -48,13 +48,14 @@ static vly_status check_range(const vly_backend_net *net, uint32_t area,
                               uint32_t field, uint32_t first, uint32_t count,
                               uint64_t *offset, vly_error *error)
 {
-    vly_status status =
-        vly_common_check_field(net->desc, area, field, first, count, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_common_check_field(net->desc, area, field, first, count, error));
     *offset = net->area[area].field[field] - net->state->address +
               first * UINT64_C(4);
     return vly_vulkan_enter(net->device, error);
+out:
+    return status;
 }
 
 vly_status vly_vulkan_field_read(vly_backend_net *net, uint32_t area,

@@ -22,12 +22,13 @@ static vly_status stimulus_upload(vly_backend_net *net, uint32_t index,
         .port = desc->port,
         .always = (desc->flags & VLY_STIMULUS_ALWAYS) != 0,
     };
-    vly_status status = vly_vulkan_upload(
-        net, net->thresholds, at * UINT64_C(4), desc->thresholds,
-        desc->n_thresholds * sizeof(uint32_t), error);
-    if (status == VLY_OK)
-        status = vly_vulkan_upload(net, net->stimuli, slot * sizeof made, &made,
-                                   sizeof made, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_upload(net, net->thresholds, at * UINT64_C(4),
+                              desc->thresholds,
+                              desc->n_thresholds * sizeof(uint32_t), error));
+    VLY_TRY(vly_vulkan_upload(net, net->stimuli, slot * sizeof made, &made,
+                              sizeof made, error));
+out:
     return status;
 }
 
@@ -35,45 +36,43 @@ static vly_status sort_stimuli(vly_backend_net *net, vly_error *error)
 {
     const uint32_t n = net->desc->n_areas;
     uint32_t *first = NULL;
-    vly_status status = vly_common_alloc(&net->heap, n + UINT64_C(1),
-                                         sizeof *first, &first, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, n + UINT64_C(1), sizeof *first, &first,
+                             error));
     vly_common_sort_stimuli(net->desc, net->stimulus_slot, first);
     for (uint32_t a = 0; a < n; a++) {
         net->area[a].stimulus_first = first[a];
         net->area[a].n_stimuli = first[a + 1] - first[a];
     }
     vly_common_release(&net->heap, first);
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_vulkan_stimulus_create(vly_backend_net *net, vly_error *error)
 {
     uint32_t n = net->desc->n_stimuli;
     if (n > UINT32_MAX / VLY_VULKAN_THRESHOLDS)
-        return vly_common_fail(error, VLY_E_UNSUPPORTED,
-                               "net: %u stimuli, the vulkan backend takes up "
-                               "to %u",
-                               n, UINT32_MAX / VLY_VULKAN_THRESHOLDS);
-    vly_status status = vly_common_alloc(
-        &net->heap, n, sizeof *net->stimulus_slot, &net->stimulus_slot, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n,
-                                          sizeof(vly_vulkan_stimulus),
-                                          &net->stimuli, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_buffer_create(
-            net, VLY_VULKAN_ON_DEVICE, n,
-            VLY_VULKAN_THRESHOLDS * sizeof(uint32_t), &net->thresholds, error);
-    if (status != VLY_OK)
-        return status;
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "net: %u stimuli, the vulkan backend takes up "
+                                "to %u",
+                                n, UINT32_MAX / VLY_VULKAN_THRESHOLDS);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, n, sizeof *net->stimulus_slot,
+                             &net->stimulus_slot, error));
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n,
+                                     sizeof(vly_vulkan_stimulus), &net->stimuli,
+                                     error));
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n,
+                                     VLY_VULKAN_THRESHOLDS * sizeof(uint32_t),
+                                     &net->thresholds, error));
     net->view->stimuli = net->stimuli->address;
     net->view->thresholds = net->thresholds->address;
     status = sort_stimuli(net, error);
     for (uint32_t i = 0; i < n && status == VLY_OK; i++)
         status = stimulus_upload(net, i, vly_common_stimulus_desc(net->desc, i),
                                  error);
+out:
     return status;
 }
 

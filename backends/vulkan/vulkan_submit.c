@@ -178,7 +178,7 @@ static uint32_t delivery_shader(const vly_backend_net *net)
 }
 
 /* Whether the bursts of a net use it */
-static int is_used(const vly_backend_net *net, uint32_t shader)
+static bool is_used(const vly_backend_net *net, uint32_t shader)
 {
     if (shader < VLY_VULKAN_N_MODELS)
         return net->tiles[shader].n > 0 && !net->is_fused;
@@ -283,11 +283,9 @@ static vly_status record_bursts(vly_backend_net *net, uint32_t n_bursts,
 {
     VkCommandBuffer commands = net->commands.bursts;
     VkPipeline pipelines[VLY_VULKAN_N_SHADERS] = {VK_NULL_HANDLE};
-    vly_status status = get_pipelines(net, pipelines, error);
-    if (status == VLY_OK)
-        status = begin(net, commands, 0, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(get_pipelines(net, pipelines, error));
+    VLY_TRY(begin(net, commands, 0, error));
     if (net->timestamps.pool != VK_NULL_HANDLE)
         vkCmdResetQueryPool(commands, net->timestamps.pool, 0, 5);
     stamp(net, commands, 0);
@@ -296,6 +294,8 @@ static vly_status record_bursts(vly_backend_net *net, uint32_t n_bursts,
     stamp(net, commands, 1);
     record_results(net, commands);
     return end(net, commands, error);
+out:
+    return status;
 }
 
 vly_status vly_vulkan_record_sort(vly_backend_net *net,

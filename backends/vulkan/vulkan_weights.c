@@ -49,21 +49,21 @@ static void search_task(void *arg, uint32_t task)
     }
 }
 
-int vly_vulkan_two_weights(const vly_backend_net *net, vly_vulkan_group *group)
+bool vly_vulkan_two_weights(const vly_backend_net *net, vly_vulkan_group *group)
 {
     weight_search all = {.desc = net->desc,
                          .base_delay = group->base_delay,
                          .n_tasks = SEARCH_TASKS};
     weight_set both = {.n = 0};
-    if (vly_common_host->parallel_for(vly_common_host->context, SEARCH_TASKS,
-                                      search_task, &all) != VLY_OK)
+    if (vly_support_host->parallel_for(vly_support_host->context, SEARCH_TASKS,
+                                       search_task, &all) != VLY_OK)
         for (uint32_t t = 0; t < SEARCH_TASKS; t++)
             search_task(&all, t); /* no threads could be made */
     for (uint32_t t = 0; t < SEARCH_TASKS; t++) {
         for (uint32_t i = 0; i < all.sets[t].n && i < 2; i++)
             add_weight(&both, all.sets[t].weight[i]);
         if (all.sets[t].n > 2)
-            return 0;
+            return false;
     }
     group->degree = (uint64_t)(uint16_t)both.weight[0] |
                     (uint64_t)(uint16_t)both.weight[1] << 16;

@@ -19,7 +19,7 @@ static bool read_field(const char *path, const char *key, uint64_t *value)
     char line[256];
     bool found = false;
     FILE *file = fopen(path, "re");
-    if (file == NULL)
+    if (!file)
         return false;
     while (!found && fgets(line, sizeof line, file) != NULL) {
         char *end = line;
@@ -73,7 +73,7 @@ uint64_t vly_memory_group_left(const char *root, const char *own,
         available =
             group_left(folder, "memory.max", "memory.current", available);
         char *slash = strrchr(folder + length, '/');
-        if (slash == NULL)
+        if (!slash)
             return available;
         *slash = '\0';
     }
@@ -85,7 +85,7 @@ static void own_group(char *path, size_t n)
     char line[1000];
     path[0] = '\0';
     FILE *file = fopen("/proc/self/cgroup", "re");
-    if (file == NULL)
+    if (!file)
         return;
     while (fgets(line, sizeof line, file) != NULL)
         if (strncmp(line, "0::/", 4) == 0) {

@@ -396,15 +396,15 @@ float vly_float_store(double x, float lo, float hi)
     return (vly_float_bits(stored) & 0x7FFFFFFFu) < 0x2B800000u ? 0.0f : stored;
 }
 
-int vly_bursts_from_ms(double ms, double dt_ms, uint64_t *bursts)
+bool vly_bursts_from_ms(double ms, double dt_ms, uint64_t *bursts)
 {
     if (!(ms >= 0.0 && ms <= DBL_MAX && dt_ms > 0.0 && dt_ms <= DBL_MAX))
-        return 0;
+        return false;
     double count = vly_floor(ms / dt_ms + 0.5);
     if (!(count <= 0x1p53))
-        return 0;
+        return false;
     *bursts = (uint64_t)count;
-    return 1;
+    return true;
 }
 
 uint64_t vly_count_of(double x)

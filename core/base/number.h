@@ -12,6 +12,7 @@
 #ifndef VOLLEY_BASE_NUMBER_H
 #define VOLLEY_BASE_NUMBER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 double vly_exp(double x);
@@ -34,7 +35,7 @@ float vly_float_store(double x, float lo, float hi);
 
 /* Milliseconds to bursts: floor(ms / dt + 0.5); false if it does not fit in
  * 2^53 or is negative or not finite. */
-int vly_bursts_from_ms(double ms, double dt_ms, uint64_t *bursts);
+bool vly_bursts_from_ms(double ms, double dt_ms, uint64_t *bursts);
 
 /* x as a count, without its fraction: NaN and what is below 0 become 0, what
  * does not fit the largest uint64_t. A cast of such an x has no defined value,

@@ -125,7 +125,7 @@ vly_status vly_reading_open_as(const char *path, const char *shown,
     VLY_TRY(open_as(path, shown, what, &descriptor, error));
     VLY_TRY(wait_for_writer(shown, descriptor, &first, error));
     opened = fdopen(descriptor, "rbe");
-    if (opened == NULL) {
+    if (!opened) {
         status = cannot_read(shown, errno, error);
         goto out;
     }
@@ -163,7 +163,7 @@ vly_status vly_reading_whole(FILE *file, const char *path, const char *what,
         if (room > most)
             room = most + 1;
         char *grown = vly_realloc(got, room + 1, 1);
-        if (grown == NULL) {
+        if (!grown) {
             vly_free(got);
             return vly_fail_nomem(error, room + 1, path);
         }
@@ -200,7 +200,7 @@ static vly_status grow_line(vly_lines *lines, vly_error *error)
     size_t capacity = lines->capacity > 0 ? 2 * lines->capacity : 256;
     capacity = capacity < most ? capacity : most;
     char *grown = vly_realloc(lines->line, capacity, 1);
-    if (grown == NULL)
+    if (!grown)
         return vly_fail_nomem(error, capacity, "a line of a text");
     lines->line = grown;
     lines->capacity = capacity;

@@ -272,9 +272,9 @@ void vly_temporary_drop(vly_temporary *temporary)
 vly_status vly_folder_sync(const char *path, vly_error *error)
 {
     const char *slash = strrchr(path, '/');
-    const int n = slash == NULL ? 1 : slash == path ? 1 : (int)(slash - path);
-    char *folder = vly_format("%.*s", n, slash == NULL ? "." : path);
-    if (folder == NULL)
+    const int n = !slash ? 1 : slash == path ? 1 : (int)(slash - path);
+    char *folder = vly_format("%.*s", n, !slash ? "." : path);
+    if (!folder)
         return vly_fail_nomem(error, strlen(path), "a file name");
     vly_status status = VLY_OK;
     const int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

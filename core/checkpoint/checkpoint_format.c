@@ -135,7 +135,7 @@ const char *vly_checkpoint_entry_fault(const vly_checkpoint_entry *entry,
     if (trace ? !is_name(entry->name)
               : memcmp(entry->name, none, sizeof none) != 0)
         return "has an invalid name";
-    if (before == NULL || before->id < entry->id)
+    if (!before || before->id < entry->id)
         return NULL;
     if (before->id > entry->id || before->index > entry->index ||
         (before->index == entry->index &&

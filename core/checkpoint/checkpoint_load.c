@@ -130,11 +130,9 @@ static vly_status make_overlay(loading *work, vly_state *state,
         return wrong_count(work, VLY_PART_CHANGED, sum, error);
     if (n_stimuli > UINT32_MAX)
         return wrong_count(work, VLY_PART_STIMULI, UINT32_MAX, error);
-    vly_status status =
-        vly_overlay_alloc(state->n_areas, (uint32_t)n_params,
-                          (uint32_t)n_stimuli, &state->overlay, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_overlay_alloc(state->n_areas, (uint32_t)n_params,
+                              (uint32_t)n_stimuli, &state->overlay, error));
     vly_overlay *overlay = state->overlay;
     for (uint32_t a = 0; a < state->n_areas; a++)
         overlay->first[a + 1] = overlay->first[a] + state->areas[a].n_params;
@@ -142,6 +140,8 @@ static vly_status make_overlay(loading *work, vly_state *state,
         memcpy(overlay->stimuli, work->pieces[VLY_PART_STIMULI].owned,
                (size_t)n_stimuli * sizeof *overlay->stimuli);
     return take_values(work, overlay, error);
+out:
+    return status;
 }
 
 static vly_status make_state(loading *work, vly_state *state, vly_error *error)

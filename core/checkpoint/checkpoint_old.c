@@ -120,14 +120,14 @@ static vly_status add_sum(section_work *work, size_t n, vly_error *error)
 static vly_status verify(section_work *work, vly_error *error)
 {
     work->sum = (vly_hash){{work->entry->id, 0}};
-    vly_status status = each_block(work, add_sum, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(each_block(work, add_sum, error));
     if (memcmp(&work->sum, &work->entry->checksum, sizeof work->sum) != 0)
         return vly_checkpoint_damaged(
             error, work->source->path, "checksum of section %s is wrong",
             vly_checkpoint_part_name(work->entry->id - 1));
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status not_so_long(const section_work *work, vly_error *error)
@@ -164,12 +164,13 @@ static vly_status inflate(section_work *work, void *to, vly_error *error)
     work->out =
         (ZSTD_outBuffer){to, (size_t)(entry->n * entry->element_bytes), 0};
     work->left = 1;
-    vly_status status = each_block(work, inflate_block, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(each_block(work, inflate_block, error));
     return work->left == 0 && work->out.pos == work->out.size
                ? VLY_OK
                : not_so_long(work, error);
+out:
+    return status;
 }
 
 static vly_status unpack(const vly_checkpoint_source *source,
@@ -198,6 +199,7 @@ static vly_status unpack_all(vly_checkpoint_source *source,
                              const vly_checkpoint_entry_1 table[VLY_PARTS],
                              unsigned char *block, vly_error *error)
 {
+    vly_status status = VLY_OK;
     for (uint32_t part = 0; part < VLY_PARTS; part++) {
         const vly_checkpoint_entry_1 *entry = &table[part];
         vly_checkpoint_piece *piece = &source->pieces[part];
@@ -212,11 +214,10 @@ static vly_status unpack_all(vly_checkpoint_source *source,
         if (!piece->owned)
             return vly_fail_nomem(error, entry->n * entry->element_bytes,
                                   "a checkpoint");
-        vly_status status = unpack(source, entry, block, piece->owned, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(unpack(source, entry, block, piece->owned, error));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_checkpoint_read_old(vly_checkpoint_source *source,

@@ -78,10 +78,8 @@ static vly_status check_magic(vly_checkpoint_source *source, vly_error *error)
 {
     size_t n = sizeof source->header;
     n = source->n_bytes < n ? (size_t)source->n_bytes : n;
-    vly_status status =
-        vly_checkpoint_source_bytes(source, 0, &source->header, n, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_checkpoint_source_bytes(source, 0, &source->header, n, error));
     size_t n_magic = sizeof source->header.magic;
     if (memcmp(source->header.magic, VLY_CHECKPOINT_MAGIC,
                n < n_magic ? n : n_magic) != 0)
@@ -100,15 +98,15 @@ static vly_status check_magic(vly_checkpoint_source *source, vly_error *error)
         return vly_checkpoint_damaged(
             error, source->path, "%" PRIu64 " bytes, wanted at least %zu (cut)",
             source->n_bytes, sizeof source->header);
+out:
     return status;
 }
 
 static vly_status check_header(vly_checkpoint_source *source, vly_error *error)
 {
     const vly_checkpoint_header *header = &source->header;
-    vly_status status = check_magic(source, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_magic(source, error));
     vly_hash sum = vly_checkpoint_header_sum(header);
     if (memcmp(&sum, &header->header_checksum, sizeof sum) != 0)
         return vly_checkpoint_damaged(error, source->path,
@@ -118,10 +116,11 @@ static vly_status check_header(vly_checkpoint_source *source, vly_error *error)
                                       "%" PRIu64 " bytes, wanted %" PRIu64
                                       " (cut or grown)",
                                       source->n_bytes, header->file_bytes);
-    if (memchr(header->engine, 0, sizeof header->engine) == NULL)
+    if (!memchr(header->engine, 0, sizeof header->engine))
         return vly_checkpoint_damaged(error, source->path,
                                       "the engine's version does not end");
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- tables ------------------------------------------------------------ */
@@ -243,15 +242,14 @@ static vly_status read_table(const vly_checkpoint_source *source, uint64_t at,
     *table = vly_malloc(n, size);
     if (!*table)
         return vly_fail_nomem(error, n * size, "a checkpoint");
-    vly_status status =
-        vly_checkpoint_source_bytes(source, at, *table, n * size, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_checkpoint_source_bytes(source, at, *table, n * size, error));
     vly_hash sum = vly_checkpoint_table_sum(*table, n * size);
     if (memcmp(&sum, checksum, sizeof sum) != 0)
         return vly_checkpoint_damaged(
             error, source->path, "checksum of the table of %s is wrong", what);
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status make_pieces(vly_checkpoint_source *source,

@@ -43,7 +43,7 @@ static bool is_wanted(const char *pattern, const char *name,
 {
     char both[192];
     (void)snprintf(both, sizeof both, "%s/%s", name, scenario);
-    return pattern == NULL || fnmatch(pattern, name, 0) == 0 ||
+    return !pattern || fnmatch(pattern, name, 0) == 0 ||
            fnmatch(pattern, scenario, 0) == 0 || fnmatch(pattern, both, 0) == 0;
 }
 
@@ -150,8 +150,8 @@ vly_status accel_run(const vly_accelerator *accelerator, bool as_graph,
 static const char *wrong_way(const vly_plan_candidate *c,
                              const vly_plan_info *info)
 {
-    if (c->name[0] == 0 || memchr(c->name, 0, sizeof c->name) == NULL ||
-        memchr(c->note, 0, sizeof c->note) == NULL)
+    if (c->name[0] == 0 || !memchr(c->name, 0, sizeof c->name) ||
+        !memchr(c->note, 0, sizeof c->note))
         return "no name, or one without an end";
     if (c->state > VLY_CANDIDATE_WRONG || !(c->measured_s >= 0.0))
         return "no such state, or a time below 0";
@@ -245,7 +245,7 @@ vly_status accel_buffer_init(accel_buffer *buffer,
     buffer->host = vly_malloc(buffer->whole, 1);
     buffer->found = vly_malloc(buffer->whole, 1);
     vly_status status = VLY_OK;
-    if (buffer->host == NULL || buffer->found == NULL)
+    if (!buffer->host || !buffer->found)
         status = vly_fail_nomem(error, buffer->whole, "a buffer");
     void *base = NULL;
     if (status == VLY_OK)

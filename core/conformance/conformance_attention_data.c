@@ -122,7 +122,7 @@ static vly_status set_pages(attention_data *data, vly_error *error)
     const vly_attention_desc *desc = &data->desc;
     const uint32_t n = desc->batch * desc->pages_most;
     data->pages = vly_malloc(n + 1u, sizeof *data->pages);
-    if (data->pages == NULL)
+    if (!data->pages)
         return vly_fail_nomem(error, n, "pages");
     for (uint32_t i = 0; i < n; i++) {
         int32_t rank = 0;
@@ -297,7 +297,7 @@ static vly_status set_scales(attention_data *data, vly_error *error)
 {
     const uint32_t n = data->desc.batch * data->desc.heads_kv;
     data->scales = vly_malloc(3 * (size_t)n + 1, sizeof *data->scales);
-    if (data->scales == NULL)
+    if (!data->scales)
         return vly_fail_nomem(error, n, "scales");
     for (uint32_t i = 0; i < 3 * n; i++)
         data->scales[i] = (float)(0.5 + attention_uniform(14, 22, i));

@@ -182,7 +182,7 @@ bool attention_trial_run(attention_trial *t)
 {
     const vly_memory *memory = &t->accelerator->memory;
     vly_status status = VLY_OK;
-    if (t->stream == NULL) {
+    if (!t->stream) {
         status = accel_run(t->accelerator, t->graph, put_run, t, &t->error);
     } else {
         status = put_run(t, t->stream, &t->error);
@@ -201,7 +201,7 @@ static vly_status get_way(const void *arg, uint32_t index,
     const attention_trial *t = arg;
     const vly_attention *table = &t->accelerator->attention;
     *n = 0;
-    return table->plan_candidate == NULL
+    return !table->plan_candidate
                ? VLY_OK
                : table->plan_candidate(t->plan, index, candidate, n, error);
 }
@@ -302,7 +302,7 @@ bool attention_trial_check(attention_trial *t)
 {
     for (uint32_t i = 0; i < ATTENTION_N_BUFFERS; i++) {
         accel_buffer *buffer = &t->buffers[i];
-        if (buffer->base == NULL)
+        if (!buffer->base)
             continue;
         const char *name = i < ATTENTION_N_VALUES ? names[i]
                            : i == ATTENTION_BUFFER_WORKSPACE

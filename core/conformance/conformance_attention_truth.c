@@ -285,7 +285,7 @@ vly_status attention_truth(attention_data *data, vly_error *error)
     const vly_attention_desc *desc = &data->desc;
     const size_t n = (size_t)desc->seq_q * desc->seq_kv + 1;
     double *memory = vly_malloc(4 * n, sizeof *memory);
-    if (memory == NULL)
+    if (!memory)
         return vly_fail_nomem(error, 4 * n * sizeof *memory, "a reference");
     head_work work = {.data = data,
                       .w = desc->type == VLY_ELEMENT_F32    ? 0x1p-24

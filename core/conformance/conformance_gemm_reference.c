@@ -56,7 +56,7 @@ static vly_status factor_make(const gemm_host *host, bool is_b, uint64_t batch,
     const bool across = is_b ? (desc->flags & VLY_GEMM_TRANS_B) == 0
                              : (desc->flags & VLY_GEMM_TRANS_A) != 0;
     double *x = vly_malloc(n * k, sizeof *x);
-    if (x == NULL)
+    if (!x)
         return vly_fail_nomem(error, n * k * sizeof *x, "a reference");
     for (uint64_t i = 0; i < n; i++)
         for (uint64_t j = 0; j < k; j++) {

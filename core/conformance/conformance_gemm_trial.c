@@ -46,17 +46,17 @@ void gemm_trial_fill(gemm_trial *b, uint64_t seed)
 
 static vly_status make_tensors(gemm_trial *b)
 {
+    vly_status status = VLY_OK;
     const vly_accelerator *accelerator = b->trial->accelerator;
     for (uint32_t i = 0; i < GEMM_N_TENSORS; i++) {
         const gemm_tensor t = conformance_gemm_tensor(&b->desc, i);
-        vly_status status =
-            accel_buffer_init(&b->tensors[i], accelerator, t.bytes,
-                              offset_of(&b->desc, t.type), &b->error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(accel_buffer_init(&b->tensors[i], accelerator, t.bytes,
+                                  offset_of(&b->desc, t.type), &b->error));
     }
     return accel_buffer_init(&b->workspace, accelerator,
                              b->info.workspace_bytes, 0, &b->error);
+out:
+    return status;
 }
 
 void gemm_trial_point(gemm_trial *b)
@@ -83,7 +83,7 @@ static vly_status get_way(const void *arg, uint32_t index,
     const gemm_trial *b = arg;
     const vly_gemm *table = &b->trial->accelerator->gemm;
     *n = 0;
-    return table->plan_candidate == NULL
+    return !table->plan_candidate
                ? VLY_OK
                : table->plan_candidate(b->plan, index, candidate, n, error);
 }
@@ -113,7 +113,7 @@ uint32_t gemm_trial_init(gemm_trial *b, accel_trial *trial)
     if (gemm->plan_info(b->plan, &b->info, &b->error) != VLY_OK)
         return gemm_trial_failed(b, "plan_info");
     if (b->info.choice[0] == 0 || b->info.n_candidates == 0 ||
-        memchr(b->info.choice, 0, sizeof b->info.choice) == NULL)
+        !memchr(b->info.choice, 0, sizeof b->info.choice))
         return accel_fail(trial, "plan_info: no choice in words");
     if (b->info.workspace_bytes > b->desc.workspace_most)
         return accel_fail(trial,
@@ -200,7 +200,7 @@ uint32_t gemm_trial_values(gemm_trial *b, const void *c)
     for (uint32_t i = 0; i < GEMM_N_TENSORS; i++)
         host.tensors[i] = accel_buffer_host(&b->tensors[i]);
     host.tensors[GEMM_C] = c;
-    if (order == NULL || values == NULL)
+    if (!order || !values)
         outcome = accel_fail(b->trial, "out of memory for the reference");
     for (uint64_t i = 0; order != NULL && i < most; i++)
         order[i] = i;

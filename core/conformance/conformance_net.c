@@ -25,7 +25,7 @@ bool guarded_init(guarded *buffer, uint64_t count, size_t size)
         !vly_size_add(n, GUARD_BYTES, &all))
         return false;
     buffer->bytes = vly_malloc(all, 1);
-    if (buffer->bytes == NULL)
+    if (!buffer->bytes)
         return false;
     buffer->n = n;
     memset(buffer->bytes, GUARD, all);
@@ -94,7 +94,7 @@ static vly_status make_inputs(conformance_net *net, vly_error *error)
     for (uint32_t s = 0; s < connectome->n_stimuli; s++)
         n += connectome->stimuli[s].n_inputs;
     net->inputs = vly_calloc((size_t)n, sizeof *net->inputs);
-    if (net->inputs == NULL)
+    if (!net->inputs)
         return vly_fail_nomem(error, n * sizeof *net->inputs, "inputs");
     n = 0;
     for (uint32_t s = 0; s < connectome->n_stimuli; s++) {

@@ -23,7 +23,7 @@ static bool refused(trial *t, vly_status status, const vly_error *error,
                           what, vly_status_name(status),
                           invalid ? "" : " or VLY_E_UNSUPPORTED");
     if (error->status != status || error->message[0] == 0 ||
-        memchr(error->message, 0, sizeof error->message) == NULL)
+        !memchr(error->message, 0, sizeof error->message))
         return trial_fail(t, "%s: refused, but *error does not say why", what);
     return true;
 }
@@ -247,7 +247,7 @@ static bool refuse_projections(trial *t)
         return false;
     one.flags ^= VLY_PROJECTION_GAIN;
     one.flags |= VLY_PROJECTION_PLASTIC;
-    if (t->backend->weights_read == NULL &&
+    if (!t->backend->weights_read &&
         !refuse_desc(t, &desc, "plastic weights without weights_read"))
         return false;
     one.flags &= ~(uint32_t)VLY_PROJECTION_PLASTIC;

@@ -17,7 +17,7 @@
 const char *vly_conformance_scenario(uint32_t index)
 {
     for (uint32_t i = 0; i < index; i++)
-        if (conformance_scenarios[i].name == NULL)
+        if (!conformance_scenarios[i].name)
             return NULL;
     return conformance_scenarios[index].name;
 }
@@ -27,7 +27,7 @@ static bool is_wanted(const char *pattern, const char *net,
 {
     char both[128];
     (void)snprintf(both, sizeof both, "%s/%s", net, scenario);
-    return pattern == NULL || fnmatch(pattern, net, 0) == 0 ||
+    return !pattern || fnmatch(pattern, net, 0) == 0 ||
            fnmatch(pattern, scenario, 0) == 0 || fnmatch(pattern, both, 0) == 0;
 }
 
@@ -49,7 +49,7 @@ static const char *not_for(const vly_conformance *c, const conformance_net *net,
         return ""; /* only for some: it takes a hundred nets */
     if (strcmp(scenario, "swap") != 0)
         return NULL;
-    if (c->other == NULL)
+    if (!c->other)
         return "no other backend to exchange snapshots with";
     vly_error error = VLY_ERROR_INIT;
     if (vly_backend_supports(c->other, &net->connectome->desc, &error) !=
@@ -122,8 +122,8 @@ static void run_net(const vly_conformance *c, const vly_conformance_case *entry,
 {
     vly_error error = VLY_ERROR_INIT;
     conformance_net net;
-    if (conformance_net_init(&net, entry, &error) != VLY_OK ||
-        net.golden == NULL || strlen(net.golden->trace) != 4 * net.n_bursts) {
+    if (conformance_net_init(&net, entry, &error) != VLY_OK || !net.golden ||
+        strlen(net.golden->trace) != 4 * net.n_bursts) {
         tell(c, entry->name, "*", VLY_CONFORMANCE_FAILED,
              error.message[0] != 0 ? error.message
                                    : "no golden digests of its length",

@@ -196,7 +196,7 @@ static bool check_results(trial *t)
 {
     for (uint32_t i = 0; i < RWKV_N_SLOTS; i++) {
         accel_buffer *buffer = &t->buffers[i];
-        if (buffer->base == NULL)
+        if (!buffer->base)
             continue;
         if (!accel_buffer_check(t->accel, buffer, name_of(i), is_written(t, i),
                                 how(t)))

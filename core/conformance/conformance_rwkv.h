@@ -4,6 +4,7 @@
 #ifndef VOLLEY_CONFORMANCE_RWKV_H
 #define VOLLEY_CONFORMANCE_RWKV_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <volley/rwkv.h>
@@ -119,7 +120,7 @@ vly_status rwkv_data_init(rwkv_data *data, const rwkv_case *entry,
 void rwkv_data_deinit(rwkv_data *data);
 
 /* Whether a sequence has the token of a row. */
-int rwkv_row_is_there(const rwkv_data *data, uint64_t row);
+bool rwkv_row_is_there(const rwkv_data *data, uint64_t row);
 
 /* conformance_rwkv_truth.c: fills wanted and bound of every output; before,
  * bounds are below 0. */

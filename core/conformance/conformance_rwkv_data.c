@@ -74,7 +74,7 @@ static void make_lengths(rwkv_data *data)
     }
 }
 
-int rwkv_row_is_there(const rwkv_data *data, uint64_t row)
+bool rwkv_row_is_there(const rwkv_data *data, uint64_t row)
 {
     return row % data->desc.seq < data->length[row / data->desc.seq];
 }
@@ -294,7 +294,7 @@ vly_status rwkv_data_init(rwkv_data *data, const rwkv_case *entry,
     for (uint32_t i = 0; i < RWKV_N_SLOTS; i++)
         total += 3 * data->slot[i].count;
     data->memory = vly_calloc(total, sizeof(double));
-    if (data->memory == NULL)
+    if (!data->memory)
         return vly_fail_nomem(error, total * sizeof(double), "test data");
     double *at = data->memory;
     for (uint32_t i = 0; i < RWKV_N_SLOTS; i++) {

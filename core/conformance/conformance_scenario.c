@@ -25,15 +25,15 @@ static bool check_info(trial *t)
     vly_device_info device = {.struct_size = sizeof device};
     if (t->backend->net_info(t->made, &net, &error) != VLY_OK ||
         net.n_threads == 0 || net.plan[0] == 0 ||
-        memchr(net.plan, 0, sizeof net.plan) == NULL)
+        !memchr(net.plan, 0, sizeof net.plan))
         return trial_fail(t, "net_info: no threads or no plan %s",
                           error.message);
     uint32_t index = t->conformance->device.index;
     if (t->backend->device_count() <= index ||
         t->backend->device_info(index, &device, &error) != VLY_OK ||
         device.index != index || device.name[0] == 0 ||
-        memchr(device.name, 0, sizeof device.name) == NULL ||
-        memchr(device.capability, 0, sizeof device.capability) == NULL)
+        !memchr(device.name, 0, sizeof device.name) ||
+        !memchr(device.capability, 0, sizeof device.capability))
         return trial_fail(t, "device_info: not of device %u %s", index,
                           error.message);
     return true;
@@ -251,7 +251,7 @@ static bool rewrite_coef(trial *t, uint32_t a, uint32_t c)
     vly_column right = *was;
     vly_error error = VLY_ERROR_INIT;
     uint32_t *each = vly_malloc(area->n_neurons, sizeof *each);
-    if (each == NULL)
+    if (!each)
         return trial_fail(t, "out of memory");
     for (uint32_t i = 0; i < area->n_neurons; i++)
         each[i] = was->words[was->uniform ? 0 : i];
@@ -320,7 +320,7 @@ static void *spread(const void *from, uint32_t n, uint32_t size,
                     uint32_t stride)
 {
     char *to = vly_malloc(n, stride);
-    if (to == NULL)
+    if (!to)
         return NULL;
     memset(to, 0xa5, (size_t)n * stride);
     for (uint32_t i = 0; i < n; i++)

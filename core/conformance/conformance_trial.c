@@ -102,7 +102,7 @@ static bool write_dc(trial *t, uint32_t a)
     vly_column *columns = NULL;
     vly_status status = VLY_OK;
     double *dc = vly_calloc(area->n_neurons, sizeof *dc);
-    if (dc == NULL)
+    if (!dc)
         return trial_fail(t, "out of memory");
     for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
         const vly_connectome_stimulus *stimulus = &connectome->stimuli[s];
@@ -201,7 +201,7 @@ bool trial_create(trial *t, const vly_backend *backend,
         &device, t->desc,
         snapshot != NULL ? snapshot : &t->net->connectome->start, &t->made,
         &error);
-    if (status == VLY_OK && t->made == NULL)
+    if (status == VLY_OK && !t->made)
         return trial_fail(t, "net_create returned ok and no net");
     t->refused_options = status == VLY_E_UNSUPPORTED && device.options != NULL;
     return said(t, status, "net_create", &error) && write_again(t);
@@ -318,8 +318,7 @@ static bool check_end(trial *t, const step *s, const trial_call *call)
                           t->burst, done);
     bool full = call->record != 0 &&
                 run->spikes_capacity - run->n_spikes < t->desc->n_neurons;
-    if (done < run->n_bursts && !full &&
-        (call->stop == NULL || *call->stop == 0))
+    if (done < run->n_bursts && !full && (!call->stop || *call->stop == 0))
         return trial_fail(t,
                           "burst %" PRIu64 ": ended after %" PRIu64
                           " of %" PRIu64 " bursts, though neither stop was "
@@ -390,7 +389,7 @@ static bool check_record(trial *t, const step *s)
         if (!check_list(t, s, k, at))
             return false;
         at += count;
-        if (k + 1 < run->n_bursts_done || run->spike_gains == NULL)
+        if (k + 1 < run->n_bursts_done || !run->spike_gains)
             continue;
         memcpy(t->log[0].bytes, run->spikes + at - count, count * 4u);
         memcpy(t->log[1].bytes, run->spike_gains + at - count, count * 4u);
@@ -412,7 +411,7 @@ static bool check_areas(trial *t, const step *s, const trial_call *call)
     const uint64_t *found =
         (const uint64_t *)(const void *)s->buffers[AREAS].bytes;
     uint64_t all = 0;
-    if (run->struct_size < sizeof *run || run->area_spikes == NULL)
+    if (run->struct_size < sizeof *run || !run->area_spikes)
         return true;
     for (uint64_t k = 0; k < run->n_bursts_done; k++)
         all += run->spike_counts[k];

@@ -35,7 +35,7 @@ static vly_status get_way(const void *arg, uint32_t index,
     const wkv_trial *t = arg;
     const vly_wkv *table = &t->accelerator->wkv;
     *n = 0;
-    return table->plan_candidate == NULL
+    return !table->plan_candidate
                ? VLY_OK
                : table->plan_candidate(t->plan, index, candidate, n, error);
 }
@@ -140,7 +140,7 @@ bool wkv_trial_run(wkv_trial *t)
 {
     const vly_memory *memory = &t->accelerator->memory;
     vly_status status = VLY_OK;
-    if (t->stream == NULL) {
+    if (!t->stream) {
         status = accel_run(t->accelerator, t->graph, put_run, t, &t->error);
     } else {
         status = put_run(t, t->stream, &t->error);
@@ -205,7 +205,7 @@ bool wkv_trial_check(wkv_trial *t)
 {
     for (uint32_t i = 0; i < WKV_N_BUFFERS; i++) {
         accel_buffer *buffer = &t->buffers[i];
-        if (buffer->base == NULL)
+        if (!buffer->base)
             continue;
         if (!accel_buffer_check(t->accel, buffer, names[i],
                                 i == WKV_Y || i == WKV_STATE_OUT, how(t)))

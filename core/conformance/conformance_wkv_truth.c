@@ -57,7 +57,7 @@ static vly_status make_data(wkv_data *data, vly_error *error)
     data->memory = vly_calloc(
         (WKV_N_INPUTS + 2) * data->n + 2 * data->n_state + 1, sizeof(double));
     data->state_in = vly_calloc(data->n_state + 1, sizeof(float));
-    if (data->memory == NULL || data->state_in == NULL)
+    if (!data->memory || !data->state_in)
         return vly_fail_nomem(error, data->n, "test data");
     for (uint32_t i = 0; i < WKV_N_INPUTS; i++)
         data->input[i] = data->memory + i * data->n;

@@ -162,6 +162,7 @@ static vly_status out_degree_add(vly_maker *maker, const vly_made_pair *made)
 
 static vly_status pairs_check(vly_maker *maker)
 {
+    vly_status status = VLY_OK;
     const vly_genome *genome = maker->genome;
     for (uint32_t p = 0; p < genome->n_pairs; p++) {
         vly_made_pair *made = &maker->pairs[p];
@@ -170,11 +171,10 @@ static vly_status pairs_check(vly_maker *maker)
         made->given = made->pair->edges;
         if (genome->areas[made->pair->to].model->n_ports < 2)
             made->port = 0;
-        vly_status status = vly_weights_check(maker, made);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_weights_check(maker, made));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status synapses_make(vly_maker *maker)
@@ -270,6 +270,7 @@ static vly_status inputs_make(vly_maker *maker, const vly_stimulus *from,
 
 static vly_status stimuli_make(vly_maker *maker)
 {
+    vly_status status = VLY_OK;
     const vly_genome *genome = maker->genome;
     for (uint32_t s = 0; s < genome->n_stimuli; s++) {
         const vly_stimulus *from = &genome->stimuli[s];
@@ -295,11 +296,10 @@ static vly_status stimuli_make(vly_maker *maker)
             return vly_fail_nomem(maker->error, strlen(from->id) + 1, "a name");
         if (from->kind != VLY_STIMULUS_SPIKES)
             continue;
-        vly_status status = inputs_make(maker, from, to);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(inputs_make(maker, from, to));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- all -------------------------------------------------------------- */
@@ -324,12 +324,12 @@ static vly_status connectome_hash(vly_connectome *connectome,
                                   uint32_t n_threads, vly_error *error)
 {
     vly_image image;
-    vly_status status = vly_image_init(&image, connectome, n_threads, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_image_init(&image, connectome, n_threads, error));
     connectome->hash = image.header.hash;
     vly_image_deinit(&image);
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status build(const vly_genome *genome, uint32_t n_threads,

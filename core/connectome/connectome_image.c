@@ -362,16 +362,15 @@ static vly_status checksums_fill(vly_image *image, uint32_t n_threads,
     vly_checksum_source source = {.bytes = source_bytes, .arg = image};
     for (uint32_t s = 0; s < VLY_SECTIONS; s++)
         source.n_bytes[s] = image->sections[s].bytes;
-    vly_status status =
-        vly_sections_checksum(&source, n_threads, checksums, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_sections_checksum(&source, n_threads, checksums, error));
     for (uint32_t s = 0; s < VLY_SECTIONS; s++)
         image->table[s].checksum = checksums[s];
     image->header.hash = vly_content_hash(&image->header, image->table);
     image->header.table_checksum = vly_table_checksum(image->table);
     image->header.header_checksum = vly_header_checksum(&image->header);
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_image_init(vly_image *image, const vly_connectome *connectome,

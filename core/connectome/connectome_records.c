@@ -124,13 +124,12 @@ static vly_status projection_read(vly_record_reader *reader, uint32_t p)
 
 static vly_status projections_read(vly_record_reader *reader)
 {
+    vly_status status = VLY_OK;
     const vly_file_header *header = &reader->file->header;
     uint64_t n = 0;
     uint32_t longest = 1;
     for (uint32_t p = 0; p < header->n_projections; p++) {
-        vly_status status = projection_read(reader, p);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(projection_read(reader, p));
         const vly_projection_desc *desc = &reader->projection_descs[p];
         n += reader->projections[p].n_synapses;
         if (longest < desc->base_delay + desc->delay_max)
@@ -141,7 +140,8 @@ static vly_status projections_read(vly_record_reader *reader)
                                 "projections have %" PRIu64
                                 " synapses and delays up to %" PRIu32,
                                 n, longest);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- stimuli ---------------------------------------------------------- */
@@ -236,16 +236,16 @@ static vly_status stimulus_read(vly_record_reader *reader, uint32_t s)
 
 static vly_status stimuli_read(vly_record_reader *reader)
 {
+    vly_status status = VLY_OK;
     const vly_file_header *header = &reader->file->header;
     for (uint32_t s = 0; s < header->n_stimuli; s++) {
-        vly_status status = stimulus_read(reader, s);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(stimulus_read(reader, s));
     }
     if (reader->n_drawn != header->n_drawn)
         return vly_file_damaged(reader->file,
                                 "fewer stimuli draw than the header says");
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- all -------------------------------------------------------------- */

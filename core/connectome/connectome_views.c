@@ -173,6 +173,7 @@ out:
 
 static vly_status stimuli_view(vly_maker *maker, vly_connectome *connectome)
 {
+    vly_status status = VLY_OK;
     vly_net_desc *net = &connectome->desc;
     uint32_t n = maker->genome->n_stimuli;
     vly_stimulus_desc *descs =
@@ -188,16 +189,14 @@ static vly_status stimuli_view(vly_maker *maker, vly_connectome *connectome)
         if (!vly_stimulus_draws(stimulus->kind))
             continue;
         stimulus->desc_index = net->n_stimuli;
-        vly_status status =
-            stimulus_view(maker, s, stimulus, &descs[net->n_stimuli]);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(stimulus_view(maker, s, stimulus, &descs[net->n_stimuli]));
         net->n_stimuli++;
     }
     net->stimuli = descs;
     connectome->stimuli = maker->stimuli;
     connectome->n_stimuli = n;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_views_make(vly_maker *maker, uint64_t n_state_words,

@@ -228,14 +228,15 @@ static vly_status check_zero_stimuli(vly_maker *maker, uint32_t area,
 static vly_status check_zeros(vly_maker *maker, uint32_t area, uint32_t port,
                               const port_plan *plan)
 {
+    vly_status status = VLY_OK;
     for (uint32_t p = 0; p < maker->genome->n_pairs; p++) {
         if (!pair_uses(&maker->pairs[p], area, port))
             continue;
-        vly_status status = check_zero(maker, &maker->pairs[p], plan);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(check_zero(maker, &maker->pairs[p], plan));
     }
     return check_zero_stimuli(maker, area, port, plan);
+out:
+    return status;
 }
 
 /* ---- the bound -------------------------------------------------------- */
@@ -243,6 +244,7 @@ static vly_status check_zeros(vly_maker *maker, uint32_t area, uint32_t port,
 static vly_status stimuli_sum(vly_maker *maker, uint32_t area, uint32_t port,
                               int32_t q, uint64_t *reach)
 {
+    vly_status status = VLY_OK;
     const vly_genome *genome = maker->genome;
     uint32_t first = genome->areas[area].first;
     memset(reach, 0, genome->areas[area].n_neurons * sizeof(*reach));
@@ -251,13 +253,12 @@ static vly_status stimuli_sum(vly_maker *maker, uint32_t area, uint32_t port,
         if (stimulus->area != area || stimulus->port != port)
             continue;
         vly_error why = VLY_ERROR_INIT;
-        vly_status status =
+        status =
             vly_stimulus_reach(stimulus, genome->dt_ms, q, first, reach, &why);
-        status = vly_stimulus_placed(maker, s, status, &why);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_stimulus_placed(maker, s, status, &why));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* The neuron with the largest sum; loads NULL: stimuli only. */
@@ -352,23 +353,20 @@ static vly_status lower_q(vly_maker *maker, const area_sums *sums,
 static vly_status fit_stimuli(vly_maker *maker, area_sums *sums,
                               port_plan *plans)
 {
+    vly_status status = VLY_OK;
     for (uint32_t port = 0; port < sums->n_ports; port++) {
         uint64_t *reach = sums->reach + (size_t)port * sums->n;
         for (;;) {
             uint64_t most;
-            vly_status status =
-                stimuli_sum(maker, sums->area, port, plans[port].q, reach);
-            if (status != VLY_OK)
-                return status;
+            VLY_TRY(stimuli_sum(maker, sums->area, port, plans[port].q, reach));
             uint32_t at = fullest(NULL, reach, sums->n, &most);
             if (most <= VLY_BOUND)
                 break;
-            status = lower_q(maker, sums, port, at, NULL, plans);
-            if (status != VLY_OK)
-                return status;
+            VLY_TRY(lower_q(maker, sums, port, at, NULL, plans));
         }
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* One try: *fits, or one q is lower by 1. */

@@ -354,15 +354,14 @@ static vly_status batch_fill(bucket_batch *batch, vly_rows *rows, uint32_t n,
                              vly_storage *storage, uint32_t *looked_at,
                              vly_error *error)
 {
+    vly_status status = VLY_OK;
     uint64_t bytes = 0;
     uint32_t i = 0;
     for (; i < n && bytes <= COUNT_BYTES; i++) {
         if (!vly_buckets_suit(&rows[i].job))
             continue;
         bucket_work *work = &batch->works[batch->n++];
-        vly_status status = work_init(work, &rows[i], error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(work_init(work, &rows[i], error));
         bytes += work->n_parts * work->plan.n_buckets * sizeof(*work->at);
         rows[i].targets =
             vly_storage_alloc(storage, work->n, sizeof(*work->targets), false);
@@ -372,7 +371,8 @@ static vly_status batch_fill(bucket_batch *batch, vly_rows *rows, uint32_t n,
         work->targets = rows[i].targets;
     }
     *looked_at = i;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static void batch_count(bucket_batch *batch)

@@ -229,6 +229,7 @@ static void shift_task(void *arg, uint64_t task)
 static vly_status rows_fill(rows_work *work, uint32_t n_threads,
                             vly_storage *storage, vly_error *error)
 {
+    vly_status status = VLY_OK;
     uint64_t n = work->row[work->n_rows];
     uint32_t *targets = vly_storage_alloc(storage, n, sizeof(*targets), false);
     if (!targets)
@@ -239,14 +240,13 @@ static vly_status rows_fill(rows_work *work, uint32_t n_threads,
                (size_t)work->n_parts * work->n_stamps * sizeof(*work->stamps));
     rows_pass(work, n_threads);
     if (work->cursors && !vly_rule_ascends(work->job)) {
-        vly_status status = rows_sort(work, n_threads, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(rows_sort(work, n_threads, error));
     }
     shift_work shift = {targets, n, work->job->to->first};
     vly_thread_loop(n_threads, (n + SHIFT_CHUNK - 1) / SHIFT_CHUNK, shift_task,
                     &shift);
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status pair_build(vly_rows *rows, uint32_t n_threads,

@@ -206,9 +206,8 @@ vly_status vly_stimulus_table(const vly_connectome_stimulus *stimulus,
         return vly_fail(error, VLY_E_INVALID,
                         "stimulus %s does not draw: it has no table",
                         stimulus->id);
-    vly_status status = grid_make(stimulus, dt_ms, q, &grid, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(grid_make(stimulus, dt_ms, q, &grid, error));
     double most = grid_reach(&grid, stimulus->kind);
     /* also the step alone: a normal table may be empty */
     if (!(most <= (double)VLY_BOUND) ||
@@ -229,7 +228,8 @@ vly_status vly_stimulus_table(const vly_connectome_stimulus *stimulus,
     desc->flags =
         stimulus->kind == VLY_STIMULUS_NORMAL ? VLY_STIMULUS_ALWAYS : 0;
     *reach = (uint64_t)most;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- largest input of stimuli ----------------------------------------- */
@@ -275,14 +275,14 @@ vly_status vly_stimulus_reach(const vly_connectome_stimulus *stimulus,
                           magnitude(vly_weight_scaled(stimulus->weight, q)),
                           area_first, reach, error);
     stimulus_grid grid;
-    vly_status status = grid_make(stimulus, dt_ms, q, &grid, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(grid_make(stimulus, dt_ms, q, &grid, error));
     double most = grid_reach(&grid, stimulus->kind);
     uint64_t add = most < 1e15 ? (uint64_t)most : UINT64_C(1000000000000000);
     for (uint32_t i = 0; i < stimulus->n_neurons; i++)
         reach[stimulus->first - area_first + i] += add;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_stimulus_placed(const vly_maker *maker, uint32_t stimulus,

@@ -82,11 +82,11 @@ vly_status vly_distance_values(vly_maker *maker, vly_made_pair *made,
         (space->delay_slope_ms != 0.0 && !list->delay))
         return vly_fail_nomem(maker->error, (uint64_t)n * 12,
                               "values by distance");
-    vly_status status = fill(maker, made, near, list);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(fill(maker, made, near, list));
     made->given = list;
     if (list->weight)
         law_of_slope(made);
-    return VLY_OK;
+out:
+    return status;
 }

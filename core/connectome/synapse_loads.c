@@ -116,6 +116,7 @@ typedef struct load_batch {
 static vly_status batch_init(vly_maker *maker, const load_work *like,
                              uint32_t area, uint32_t feagi_q, load_batch *batch)
 {
+    vly_status status = VLY_OK;
     uint32_t n_pairs = maker->genome->n_pairs;
     *batch = (load_batch){0};
     batch->works = vly_calloc(n_pairs, sizeof(*batch->works));
@@ -129,15 +130,14 @@ static vly_status batch_init(vly_maker *maker, const load_work *like,
         load_work *work = &batch->works[batch->n];
         *work = *like;
         work->made = &maker->pairs[p];
-        vly_status status = pair_prepare(maker, work, feagi_q);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(pair_prepare(maker, work, feagi_q));
         uint64_t n_tasks =
             (work->n_rows + (uint64_t)ROWS_PER_TASK - 1) / ROWS_PER_TASK;
         batch->items[batch->n++] =
             (vly_item){.body = load_task, .arg = work, .n_tasks = n_tasks};
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static void batch_deinit(load_batch *batch)

@@ -37,9 +37,8 @@ vly_status vly_change_make(vly_change_log *log, const char *target,
 {
     vly_change copy = {.n = n};
     bool lost = false;
-    vly_status status = reserve(log, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(reserve(log, error));
     copy.target = copy_text(target, &lost);
     copy.name = copy_text(name, &lost);
     if (values && n != 0) {
@@ -54,7 +53,8 @@ vly_status vly_change_make(vly_change_log *log, const char *target,
                               "a change kept for fail-over");
     }
     *made = copy;
-    return VLY_OK;
+out:
+    return status;
 }
 
 void vly_change_deinit(vly_change *change)

@@ -272,10 +272,8 @@ static vly_status check_target(const vly_net *net, const char *backend,
     vly_status status = vly_backend_spec_parse(backend, &spec, error);
     if (status != VLY_OK || strcmp(spec.id, "auto") == 0)
         return status;
-    status =
-        vly_registry_device(net->registry, &spec, 1, &table, &device, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(
+        vly_registry_device(net->registry, &spec, 1, &table, &device, error));
     if (device.index >= table->device_count())
         return vly_fail(error, VLY_E_DEVICE,
                         "backend %s: device %u, but there are %u", spec.id,
@@ -284,6 +282,7 @@ static vly_status check_target(const vly_net *net, const char *backend,
     status = vly_backend_said(spec.id, status, &why);
     if (status != VLY_OK)
         vly_fail(error, status, "backend %s: %s", spec.id, why.message);
+out:
     return status;
 }
 

@@ -241,6 +241,7 @@ typedef struct vly_live_pass {
 static vly_status pass_area(vly_live_pass *pass, uint32_t area,
                             vly_error *error)
 {
+    vly_status status = VLY_OK;
     const vly_column *old = vly_live_columns(pass->now, pass->connectome, area);
     const vly_column *new = pass->change->columns[area];
     const vly_area_desc *desc = &pass->connectome->desc.areas[area];
@@ -249,13 +250,12 @@ static vly_status pass_area(vly_live_pass *pass, uint32_t area,
             continue;
         if (pass->n_written == pass->limit)
             return VLY_OK;
-        vly_status status = pass->backend->coef_write(
-            pass->net, area, c, pass->back ? &old[c] : &new[c], error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(pass->backend->coef_write(
+            pass->net, area, c, pass->back ? &old[c] : &new[c], error));
         pass->n_written++;
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status pass_run(vly_live_pass *pass, vly_error *error)

@@ -166,6 +166,7 @@ vly_status vly_live_make_load(vly_live *change, const vly_live *now,
                               const vly_connectome *connectome, uint32_t area,
                               vly_error *error)
 {
+    vly_status status = VLY_OK;
     const vly_net_desc *desc = &connectome->desc;
     const vly_model_info *model = connectome->areas[area].model;
     if ((model->flags & VLY_AREA_FEAGI) == 0)
@@ -177,12 +178,11 @@ vly_status vly_live_make_load(vly_live *change, const vly_live *now,
     for (uint32_t t = 0; t < desc->n_areas; t++) {
         if ((desc->areas[t].flags & VLY_AREA_FEAGI) == 0)
             continue;
-        vly_status status =
-            load_target(change, now, connectome, area, t, &old, &new, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(
+            load_target(change, now, connectome, area, t, &old, &new, error));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- stimuli ----------------------------------------------------------- */
@@ -198,6 +198,7 @@ static vly_status check_port(const vly_live *change, const vly_live *now,
                              const vly_connectome *connectome, uint32_t area,
                              uint32_t port, uint64_t *sums, vly_error *error)
 {
+    vly_status status = VLY_OK;
     const vly_connectome_area *target = &connectome->areas[area];
     const uint32_t *load = load_now(change, now, connectome, area, port);
     const vly_overlay *overlay = change->overlay;
@@ -208,11 +209,9 @@ static vly_status check_port(const vly_live *change, const vly_live *now,
             vly_overlay_stimulus_now(overlay, connectome, s);
         if (stimulus.area != area || stimulus_port(&stimulus) != port)
             continue;
-        vly_status status =
-            vly_stimulus_reach(&stimulus, connectome->desc.dt_ms,
-                               target->q[port], target->first, sums, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_stimulus_reach(&stimulus, connectome->desc.dt_ms,
+                                   target->q[port], target->first, sums,
+                                   error));
     }
     for (uint32_t i = 0; i < target->n_neurons; i++)
         if (sums[i] > VLY_LOAD_MAX)
@@ -221,7 +220,8 @@ static vly_status check_port(const vly_live *change, const vly_live *now,
                             "2^%d in one burst, wanted at most 2^30",
                             i, target->name, (unsigned long long)sums[i],
                             (int)-target->q[port]);
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_live_check(const vly_live *change, const vly_live *now,

@@ -20,10 +20,9 @@ static vly_status open_one(const vly_connectome *connectome,
     vly_engine_device made = {0};
     vly_device_spec wanted = {.struct_size = sizeof wanted};
     vly_error why = VLY_ERROR_INIT;
-    vly_status status =
-        vly_registry_device(registry, spec, n_threads, &table, &wanted, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_registry_device(registry, spec, n_threads, &table, &wanted, error));
     made.backend = table;
     status = vly_backend_supports(made.backend, &connectome->desc, &why);
     if (status == VLY_OK)
@@ -60,6 +59,8 @@ static vly_status open_one(const vly_connectome *connectome,
     }
     *device = made;
     return VLY_OK;
+out:
+    return status;
 }
 
 /* "auto" never chooses a device that is slower than the cpu backend. */
@@ -120,15 +121,15 @@ vly_status vly_device_open(const vly_connectome *connectome,
                            vly_engine_device *device, vly_error *error)
 {
     vly_backend_spec parsed;
-    vly_status status =
-        vly_backend_spec_parse(spec ? spec : "auto", &parsed, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_backend_spec_parse(spec ? spec : "auto", &parsed, error));
     if (strcmp(parsed.id, "auto") == 0)
         return open_auto(connectome, registry, n_threads, snapshot, device,
                          error);
     return open_one(connectome, registry, &parsed, n_threads, snapshot, device,
                     error);
+out:
+    return status;
 }
 
 void vly_device_close(vly_engine_device *device)
@@ -164,21 +165,16 @@ vly_status vly_snapshot_take(const vly_net *net, vly_snapshot *snapshot,
 {
     const vly_engine_device *device = &net->device;
     vly_snapshot first = {.struct_size = sizeof first};
-    vly_status status =
-        device->backend->snapshot_read(device->net, &first, error);
-    if (status == VLY_OK)
-        status = vly_backend_counts_check(net, &first, error);
-    if (status != VLY_OK)
-        return status;
-    /* only the counts belong to the backend; the memory is ours */
+    vly_status status = VLY_OK;
+    VLY_TRY(device->backend->snapshot_read(device->net, &first, error));
+    VLY_TRY(vly_backend_counts_check(net, &first, error));
+    /* only the counts are the backend's; the memory is ours */
     vly_snapshot made = {.struct_size = sizeof made,
                          .n_fired_bursts = first.n_fired_bursts,
                          .burst = first.burst,
                          .n_state_words = first.n_state_words,
                          .n_fired = first.n_fired};
-    status = snapshot_alloc(&made, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(snapshot_alloc(&made, error));
     vly_snapshot second = made;
     status = device->backend->snapshot_read(device->net, &second, error);
     if (status == VLY_OK && (second.n_fired_bursts != made.n_fired_bursts ||
@@ -197,15 +193,16 @@ vly_status vly_snapshot_take(const vly_net *net, vly_snapshot *snapshot,
     }
     *snapshot = made;
     return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_snapshot_copy(const vly_snapshot *snapshot, vly_snapshot *copy,
                              vly_error *error)
 {
     vly_snapshot made = *snapshot;
-    vly_status status = snapshot_alloc(&made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(snapshot_alloc(&made, error));
     memcpy(made.state, snapshot->state,
            (size_t)made.n_state_words * sizeof *made.state);
     memcpy(made.fired_row, snapshot->fired_row,
@@ -215,7 +212,8 @@ vly_status vly_snapshot_copy(const vly_snapshot *snapshot, vly_snapshot *copy,
     memcpy(made.fired_gain, snapshot->fired_gain,
            (size_t)made.n_fired * sizeof *made.fired_gain);
     *copy = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 void vly_snapshot_release(vly_snapshot *snapshot)

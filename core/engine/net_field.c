@@ -143,13 +143,12 @@ vly_status vly_net_write(vly_net *net, const char *area, const char *field,
                          vly_error *error)
 {
     vly_change change = {0};
-    vly_status status =
-        vly_failover_note(net, area, field, values, count, &change, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_failover_note(net, area, field, values, count, &change, error));
     do
         status = field_put(net, area, field, first, count, values, error);
     while (vly_failover_again(net, &status, error));
     vly_failover_noted(net, VLY_CHANGE_WRITE, first, &change, status);
+out:
     return status;
 }

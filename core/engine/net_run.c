@@ -261,9 +261,8 @@ vly_status vly_net_rerun(vly_net *net, uint64_t until, vly_error *error)
 
 vly_status vly_net_run(vly_net *net, uint64_t n_bursts, vly_error *error)
 {
-    vly_status status = vly_net_alive(net, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_net_alive(net, error));
     if (n_bursts > UINT64_MAX - 1 - net->burst)
         return vly_fail(error, VLY_E_INVALID,
                         "%llu bursts after burst %llu do not fit in 64 bits",
@@ -274,6 +273,7 @@ vly_status vly_net_run(vly_net *net, uint64_t n_bursts, vly_error *error)
     status = run_all(net, n_bursts, error);
     net->running = false;
     net->run_ns += vly_clock_ns() - start;
+out:
     return status;
 }
 

@@ -19,9 +19,10 @@
 
 static vly_status change_begin(vly_net *net, vly_live *change, vly_error *error)
 {
-    vly_status status = vly_live_init(change, net->connectome, error);
-    if (status == VLY_OK)
-        status = vly_overlay_copy(net->live.overlay, &change->overlay, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_live_init(change, net->connectome, error));
+    VLY_TRY(vly_overlay_copy(net->live.overlay, &change->overlay, error));
+out:
     return status;
 }
 
@@ -128,17 +129,17 @@ static vly_status set_each(vly_net *net, const char *area, const char *param,
                            vly_error *error)
 {
     uint32_t a = 0;
-    vly_status status = vly_net_alive(net, error);
-    if (status == VLY_OK)
-        status = vly_net_area(net, area, &a, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_net_alive(net, error));
+    VLY_TRY(vly_net_area(net, area, &a, error));
     uint32_t n = net->connectome->desc.areas[a].n_neurons;
     if (!param || !values || n_values != n)
         return vly_fail(error, VLY_E_INVALID,
                         "area.%s.%s: %u values, wanted %u, one a neuron", area,
                         param ? param : "(NULL)", values ? n_values : 0, n);
     return set_area(net, a, param, values, n_values, error);
+out:
+    return status;
 }
 
 vly_status vly_net_set_each(vly_net *net, const char *area, const char *param,
@@ -146,14 +147,14 @@ vly_status vly_net_set_each(vly_net *net, const char *area, const char *param,
                             vly_error *error)
 {
     vly_change change = {0};
-    vly_status status =
-        vly_failover_note(net, area, param, values, n_values, &change, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_failover_note(net, area, param, values, n_values, &change, error));
     do
         status = set_each(net, area, param, values, n_values, error);
     while (vly_failover_again(net, &status, error));
     vly_failover_noted(net, VLY_CHANGE_SET_EACH, 0, &change, status);
+out:
     return status;
 }
 
@@ -258,9 +259,8 @@ static vly_status check_weight(const vly_connectome *connectome,
     vly_connectome_stimulus now =
         vly_overlay_stimulus_now(overlay, connectome, s);
     int32_t value = 0;
-    vly_status status = check_sign(connectome, was, &now, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_sign(connectome, was, &now, error));
     if (was->kind == VLY_STIMULUS_NORMAL) {
         /* as when compiled: the deviation counts where the mean is 0 */
         uint32_t port = connectome->desc.stimuli[now.desc_index].port;
@@ -282,6 +282,8 @@ static vly_status check_weight(const vly_connectome *connectome,
     if (was->kind == VLY_STIMULUS_NORMAL || was->kind == VLY_STIMULUS_DC)
         return VLY_OK;
     return vly_live_spike_value(connectome, &now, &value, error);
+out:
+    return status;
 }
 
 /* Puts the parameter of one stimulus of the id into the change. */
@@ -405,13 +407,12 @@ vly_status vly_net_set(vly_net *net, const char *path, double value,
                        vly_error *error)
 {
     vly_change change = {0};
-    vly_status status =
-        vly_failover_note(net, path, NULL, &value, 1, &change, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_failover_note(net, path, NULL, &value, 1, &change, error));
     do
         status = set_path(net, path, value, error);
     while (vly_failover_again(net, &status, error));
     vly_failover_noted(net, VLY_CHANGE_SET, 0, &change, status);
+out:
     return status;
 }

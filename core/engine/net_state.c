@@ -76,12 +76,12 @@ out:
 /* For this process: without the connectome's digest. */
 static vly_status take(vly_net *net, vly_state **state, vly_error *error)
 {
-    vly_status status = vly_net_alive(net, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_net_alive(net, error));
     do
         status = vly_state_take(net, state, error);
     while (vly_failover_again(net, &status, error));
+out:
     return status;
 }
 

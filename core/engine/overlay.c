@@ -46,10 +46,9 @@ vly_status vly_overlay_create(const vly_connectome *connectome,
     for (uint32_t a = 0; a < n_areas; a++)
         n_params += connectome->areas[a].model->n_params;
     vly_overlay *made = NULL;
-    vly_status status = vly_overlay_alloc(n_areas, n_params,
-                                          connectome->n_stimuli, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_overlay_alloc(n_areas, n_params, connectome->n_stimuli, &made,
+                              error));
     for (uint32_t a = 0; a < n_areas; a++)
         made->first[a + 1] =
             made->first[a] + connectome->areas[a].model->n_params;
@@ -61,17 +60,17 @@ vly_status vly_overlay_create(const vly_connectome *connectome,
                                                   .sd = from->sd};
     }
     *overlay = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_overlay_copy(const vly_overlay *overlay, vly_overlay **copy,
                             vly_error *error)
 {
     vly_overlay *made = NULL;
-    vly_status status = vly_overlay_alloc(overlay->n_areas, overlay->n_params,
-                                          overlay->n_stimuli, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_overlay_alloc(overlay->n_areas, overlay->n_params,
+                              overlay->n_stimuli, &made, error));
     memcpy(made->first, overlay->first,
            ((size_t)overlay->n_areas + 1) * sizeof *made->first);
     if (overlay->n_stimuli != 0)
@@ -90,7 +89,8 @@ vly_status vly_overlay_copy(const vly_overlay *overlay, vly_overlay **copy,
         memcpy(made->values[p], overlay->values[p], n * sizeof **made->values);
     }
     *copy = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 void vly_overlay_destroy(vly_overlay *overlay)

@@ -69,6 +69,7 @@ static vly_status check_set(const vly_state *state, uint32_t set,
 
 static vly_status check_fired(const vly_state *state, vly_error *error)
 {
+    vly_status status = VLY_OK;
     const vly_snapshot *snapshot = &state->snapshot;
     const uint64_t *row = snapshot->fired_row;
     uint32_t n = snapshot->n_fired_bursts;
@@ -79,11 +80,10 @@ static vly_status check_fired(const vly_state *state, vly_error *error)
     if (row[n] != snapshot->n_fired)
         return wrong(error, "fired neurons", row[n], snapshot->n_fired);
     for (uint32_t j = 0; j < n; j++) {
-        vly_status status = check_set(state, j, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(check_set(state, j, error));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status check_changed(const vly_state *state, vly_error *error)

@@ -95,6 +95,7 @@ out:
 static vly_status check_nets(vly_net *const *nets, uint32_t n_nets,
                              vly_error *error)
 {
+    vly_status status = VLY_OK;
     uint64_t state[2] = {0, 0};
     if (n_nets < 2 || n_nets > VLY_VALIDATE_NETS)
         return vly_fail(error, VLY_E_INVALID, "%u nets, wanted 2 to %u", n_nets,
@@ -109,16 +110,14 @@ static vly_status check_nets(vly_net *const *nets, uint32_t n_nets,
                             "net %u has done %llu bursts, net 0 %llu", i,
                             (unsigned long long)nets[i]->burst,
                             (unsigned long long)nets[0]->burst);
-        vly_status status =
-            vly_net_state_digest(nets[i], &state[i != 0], error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_net_state_digest(nets[i], &state[i != 0], error));
         if (i != 0 && state[0] != state[1])
             return vly_fail(error, VLY_E_INVALID,
                             "net %u and net 0 differ before the first burst",
                             i);
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* One piece on every net; *other: the first that differs from net 0, or 0. */

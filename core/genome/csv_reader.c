@@ -63,12 +63,11 @@ static vly_status fill(vly_csv *csv)
  * Valid until the next call. */
 static vly_status take_line(vly_csv *csv, char **text)
 {
+    vly_status status = VLY_OK;
     char *from = csv->buffer + csv->begin;
     char *end = memchr(from, '\n', csv->end - csv->begin);
     if (!end && !csv->at_end) {
-        vly_status status = fill(csv);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(fill(csv));
         from = csv->buffer;
         end = memchr(from, '\n', csv->end);
     }
@@ -93,7 +92,8 @@ static vly_status take_line(vly_csv *csv, char **text)
                      (unsigned char)from[i]);
             return fail_at(csv, csv->line, (uint32_t)i + 1, sentence);
         }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static bool blank(char c)
@@ -217,9 +217,8 @@ static vly_status read_header(vly_csv *csv)
     static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8, as some tools do */
     char *text = NULL;
     uint32_t n = 0;
-    vly_status status = take_data(csv, &text);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(take_data(csv, &text));
     if (!text)
         return vly_fail(csv->error, VLY_E_PARSE,
                         "%s: an empty file, wanted a header of names and a "
@@ -235,6 +234,8 @@ static vly_status read_header(vly_csv *csv)
     csv->n_fields = n;
     memcpy(csv->names, csv->fields, n * sizeof(*csv->names));
     return check_names(csv);
+out:
+    return status;
 }
 
 static vly_status init(vly_csv *csv, FILE *file, const char *name, bool blanks,

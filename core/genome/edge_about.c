@@ -74,9 +74,8 @@ vly_status vly_sonata_describe(const char *path, vly_sonata_about *about,
                         "%.300s is an HDF5 file, and this build has no HDF5: "
                         "install libhdf5-dev and build again",
                         path);
-    vly_status status = vly_child_start(&reader.child, path, work, &ask, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_child_start(&reader.child, path, work, &ask, error));
     while (status == VLY_OK && !reader.ended)
         status = vly_child_receive(&reader.child, &frame, sizeof(frame))
                      ? take_frame(&reader, &frame)
@@ -84,5 +83,6 @@ vly_status vly_sonata_describe(const char *path, vly_sonata_about *about,
     int end = vly_child_stop(&reader.child, reader.ended);
     if (!reader.ended)
         status = vly_child_broke_down(path, end, error);
+out:
     return status;
 }

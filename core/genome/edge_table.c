@@ -72,6 +72,7 @@ static vly_status check_unit(vly_csv *csv, uint32_t field, vly_edge_part part,
 static vly_status find_columns(vly_csv *csv, const vly_edge_spec *spec,
                                uint32_t fields[VLY_EDGE_PARTS])
 {
+    vly_status status = VLY_OK;
     static const char *const names[] = {"source", "target", "weight", "delay"};
     for (int part = 0; part < VLY_EDGE_PARTS; part++)
         fields[part] = csv->n_fields;
@@ -83,9 +84,7 @@ static vly_status find_columns(vly_csv *csv, const vly_edge_spec *spec,
             return vly_csv_fail(csv, i, "column %.40s beside %.40s, wanted one",
                                 csv->names[i], csv->names[fields[part]]);
         fields[part] = i;
-        vly_status status = check_unit(csv, i, part, spec);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(check_unit(csv, i, part, spec));
     }
     for (int part = 0; part < VLY_EDGE_PARTS; part++) {
         bool needed = part < VLY_EDGE_WEIGHT ||
@@ -98,7 +97,8 @@ static vly_status find_columns(vly_csv *csv, const vly_edge_spec *spec,
                                       "of them"
                                     : ", wanted it");
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- lines -------------------------------------------------------------- */

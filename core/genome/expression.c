@@ -87,14 +87,13 @@ static double function_apply(function_id id, double x)
 
 static vly_status call(parser *p, function_id id, double *out)
 {
+    vly_status status = VLY_OK;
     double result = 0;
     uint32_t n = 0;
     do {
         double x = 0;
         p->at++; /* ( or , */
-        vly_status status = sum(p, &x);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(sum(p, &x));
         if (n == 0 || (id == MIN && x < result) || (id == MAX && x > result))
             result = x;
         n++;
@@ -111,7 +110,8 @@ static vly_status call(parser *p, function_id id, double *out)
                               : "square root of a negative number",
                     "", "");
     *out = function_apply(id, result);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- names -------------------------------------------------------------- */
@@ -176,14 +176,13 @@ static vly_status name(parser *p, double *out)
 
 static vly_status primary(parser *p, double *out)
 {
+    vly_status status = VLY_OK;
     char c = peek(p);
     if (is_letter(c))
         return name(p, out);
     if (c == '(') {
         p->at++;
-        vly_status status = sum(p, out);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(sum(p, out));
         if (peek(p) != ')')
             return fail(p, "a ( without )", "", "");
         p->at++;
@@ -194,7 +193,8 @@ static vly_status primary(parser *p, double *out)
         return fail(p, c ? "unexpected " : "ends too early", p->at,
                     ", wanted a number, a name or (");
     p->at += n;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status factor(parser *p, double *out)
@@ -246,15 +246,15 @@ vly_status vly_expression_eval(vly_reader *reader, const vly_toml_node *node,
 {
     parser p = {reader, node, node->u.string + 1};
     double value = 0;
-    vly_status status = sum(&p, &value);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(sum(&p, &value));
     if (peek(&p) != 0)
         return fail(&p, "unexpected ", p.at, " after the expression");
     if (!isfinite(value))
         return fail(&p, "does not give a finite number", "", "");
     *out = value;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_expression_vars(vly_reader *reader, const vly_toml_node *table)

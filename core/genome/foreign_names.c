@@ -80,9 +80,6 @@ static const vly_foreign rows[] = {
 /* models */
 #define VLY_MODEL_READ "core/genome/foreign_model.h"
 #include "kernels/models/each_model.h"
-    NONE("iaf_psc_alpha",
-         "no model has alpha-shaped currents; nearest: lif_psc_exp2, whose "
-         "currents decay exponentially"),
     NONE("iaf_cond_alpha",
          "no model has alpha-shaped conductances; nearest: lif_cond_exp"),
     NONE("aeif_cond_alpha",

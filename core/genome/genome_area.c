@@ -64,11 +64,12 @@ static vly_status model_type(vly_reader *reader, const vly_toml_node *node,
                                    "[model.%s] has no type, wanted type = "
                                    "\"lif_psc_exp\" or another model",
                                    node->key);
-    vly_status status = vly_reader_string(reader, type, "type", &id);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reader_string(reader, type, "type", &id));
     *model = vly_model_find(id);
     return *model ? VLY_OK : no_model(reader, type, "type", id, false);
+out:
+    return status;
 }
 
 /* ---- parameters and fields ---------------------------------------------- */
@@ -77,6 +78,7 @@ static vly_status model_type(vly_reader *reader, const vly_toml_node *node,
 static vly_status read_values(vly_reader *reader, const vly_toml_node *table,
                               vly_origin_kind kind, vly_area *area)
 {
+    vly_status status = VLY_OK;
     const vly_model_info *model = area->model;
     for (uint32_t i = 0; i < model->n_params + model->n_fields; i++) {
         bool is_param = i < model->n_params;
@@ -96,16 +98,15 @@ static vly_status read_values(vly_reader *reader, const vly_toml_node *table,
         if (!node)
             continue;
         vly_value value = {0};
-        vly_status status = vly_value_read(reader, node, &spec, &value);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_value_read(reader, node, &spec, &value));
         if (value.origin.kind == VLY_ORIGIN_FILE)
             value.origin.kind = kind;
         vly_value *place = is_param ? &area->params[j] : &area->fields[j];
         vly_value_deinit(place);
         *place = value;
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* A duration that the model counts in bursts, given or by default. */
@@ -286,9 +287,8 @@ static vly_status find_model(vly_reader *reader, const vly_toml_node *node,
     const vly_toml_node *item = vly_toml_get(node, "model");
     if (!item)
         return no_model_key(reader, node, area->name);
-    vly_status status = vly_reader_string(reader, item, "model", &name);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reader_string(reader, item, "model", &name));
     *table = vly_toml_get(vly_toml_get(&reader->root, "model"), name);
     if (*table)
         status = model_type(reader, *table, &area->model);
@@ -300,6 +300,8 @@ static vly_status find_model(vly_reader *reader, const vly_toml_node *node,
     if (!area->model_name)
         return vly_reader_nomem(reader, strlen(name) + 1, "a name");
     return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status read_area(vly_reader *reader, const vly_toml_node *node,

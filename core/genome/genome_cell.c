@@ -89,12 +89,13 @@ static vly_status read_delay(vly_reader *reader, const vly_toml_node *node,
         .whole = bursts && node->kind != VLY_TOML_TABLE,
         .cut = true,
     };
-    vly_status status = vly_value_read(reader, node, &spec, &cell->delay_ms);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_value_read(reader, node, &spec, &cell->delay_ms));
     if (bursts)
         scale_delay(&cell->delay_ms, dt_ms);
     return check_delay(reader, node, what, &cell->delay_ms);
+out:
+    return status;
 }
 
 static vly_status read_cell(vly_reader *reader, const vly_toml_node *node,
@@ -263,7 +264,7 @@ static vly_status check_size_key(vly_reader *reader, const vly_toml_node *node,
 {
     const char *wanted = vly_rule_size_key(rule);
     bool count = vly_rules[rule].size == VLY_SIZE_COUNT;
-    if (count && strstr(node->key, "_degree") == NULL)
+    if (count && !strstr(node->key, "_degree"))
         return VLY_OK;
     if (wanted && strcmp(node->key, wanted) == 0)
         return VLY_OK;
@@ -285,6 +286,7 @@ static vly_status rivals(vly_reader *reader, const vly_toml_node *table,
 static vly_status read_weights(vly_reader *reader, vly_map_entry *map,
                                const vly_toml_node *table, const exception *by)
 {
+    vly_status status = VLY_OK;
     const vly_toml_node *node = NULL;
     const vly_model_info *before = NULL;
     for (uint32_t i = 0; i < map->n_cells; i++) {
@@ -293,13 +295,13 @@ static vly_status read_weights(vly_reader *reader, vly_map_entry *map,
         if ((by && !by->use[i]) || model == before)
             continue;
         uint32_t port = map->port < model->n_ports ? map->port : 0;
-        vly_status status = vly_reader_suffixed(
-            reader, table, "weight", model->ports[port].suffix, model, &node);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_reader_suffixed(reader, table, "weight",
+                                    model->ports[port].suffix, model, &node));
         before = model;
     }
     return node ? spread(reader, map, node, VLY_CELL_WEIGHT, by) : VLY_OK;
+out:
+    return status;
 }
 
 static vly_status read_keys(vly_reader *reader, vly_map_entry *map,

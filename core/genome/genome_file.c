@@ -31,13 +31,12 @@ static vly_status find_path(vly_reader *reader, const char *given, char **path)
     size_t n_given = strlen(given);
     if (*given == '/')
         n_folder = 0;
-    vly_status status =
-        vly_reader_alloc(reader, n_folder + n_given + 1, 1, path);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reader_alloc(reader, n_folder + n_given + 1, 1, path));
     memcpy(*path, reader->name, n_folder);
     memcpy(*path + n_folder, given, n_given);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* *file is open; node is the path's, what its key, for messages. */
@@ -318,11 +317,9 @@ static vly_status check_value(value_column *column, double value)
 static vly_status add_value(value_column *column)
 {
     double value = 0;
-    vly_status status = vly_csv_number(&column->csv, column->field, &value);
-    if (status == VLY_OK)
-        status = check_value(column, value);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_csv_number(&column->csv, column->field, &value));
+    VLY_TRY(check_value(column, value));
     uint32_t most = column->spec->n ? column->spec->n : VALUES_MAX;
     if (column->n == most)
         return vly_csv_fail(&column->csv, column->csv.n_fields,
@@ -338,7 +335,8 @@ static vly_status add_value(value_column *column)
         column->capacity = (uint32_t)room;
     }
     column->values[column->n++] = value;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status read_column(value_column *column, FILE *file,

@@ -128,9 +128,8 @@ static vly_status find_kind(vly_reader *reader, const vly_toml_node *node,
                             const generator_kind **kind)
 {
     const char *name = NULL;
-    vly_status status = vly_reader_string(reader, node, "generator", &name);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reader_string(reader, node, "generator", &name));
     vly_suggest suggest = {0};
     char hint[VLY_HINT_SIZE];
     for (uint32_t i = 0; i < N_KINDS; i++) {
@@ -143,6 +142,8 @@ static vly_status find_kind(vly_reader *reader, const vly_toml_node *node,
     vly_foreign_hint(&suggest, name, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no generator \"%.80s\"%s", name,
                            *hint ? hint : ", wanted poisson, spikes or pulse");
+out:
+    return status;
 }
 
 /* Writes the generator's keys as keys of a stimulus. */
@@ -337,19 +338,20 @@ static int compare_listed(const void *a, const void *b)
 static vly_status refuse_twice(vly_reader *reader, const vly_toml_node *list,
                                const char *what, const listed_spike *twice)
 {
+    vly_status status = VLY_OK;
     char numbers[2][VLY_NUMBER_SIZE];
     for (int i = 0; i < 2; i++) {
         double number = 0;
-        vly_status status = vly_value_number(
-            reader, &list->u.children[twice[i].index], what, &number);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_value_number(reader, &list->u.children[twice[i].index],
+                                 what, &number));
         vly_toml_print_number(number, numbers[i]);
     }
     return vly_reader_fail(reader, &list->u.children[twice[1].index],
                            "%s has %s and %s, both in burst %" PRIu64
                            ", wanted one spike a burst at most",
                            what, numbers[0], numbers[1], twice[1].burst);
+out:
+    return status;
 }
 
 /* A neuron fires once in a burst: a second spike in it would be lost. */

@@ -34,14 +34,13 @@ static vly_status make_cells(vly_reader *reader, vly_map_entry *map,
                                    "wanted at most %u",
                                    total, VLY_PAIRS_MAX);
     vly_map_cell *grown = NULL;
-    vly_status status =
-        vly_reader_alloc(reader, (size_t)n, sizeof(vly_map_cell), &grown);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reader_alloc(reader, (size_t)n, sizeof(vly_map_cell), &grown));
     if (map->n_cells) /* links add up */
         memcpy(grown, map->cells, map->n_cells * sizeof(vly_map_cell));
     map->cells = grown;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status read_product(vly_reader *reader, vly_map_entry *map,
@@ -96,10 +95,8 @@ static vly_status check_repeats(vly_reader *reader, const vly_map_entry *map,
                                 const vly_toml_node *node)
 {
     uint64_t *ends = NULL;
-    vly_status status =
-        vly_reader_alloc(reader, map->n_cells, sizeof(uint64_t), &ends);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reader_alloc(reader, map->n_cells, sizeof(uint64_t), &ends));
     for (uint32_t i = 0; i < map->n_cells; i++)
         ends[i] = (uint64_t)map->cells[i].from << 32 | map->cells[i].to;
     qsort(ends, map->n_cells, sizeof(uint64_t), compare_ends);
@@ -109,7 +106,8 @@ static vly_status check_repeats(vly_reader *reader, const vly_map_entry *map,
                 reader, node, "link names %s -> %s twice, wanted each once",
                 reader->genome->areas[ends[i] >> 32].name,
                 reader->genome->areas[ends[i] & UINT32_MAX].name);
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status count_link(vly_reader *reader, const vly_toml_node *node,
@@ -179,9 +177,8 @@ static vly_status read_rule(vly_reader *reader, vly_map_entry *map)
     if (!node)
         return vly_reader_fail_key(reader, map->node, "%s has no rule%s",
                                    map->label, rules_wanted);
-    vly_status status = vly_reader_string(reader, node, "rule", &name);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reader_string(reader, node, "rule", &name));
     if (strcmp(name, "function") == 0)
         return vly_map_function(reader, map);
     vly_suggest suggest = {0};
@@ -194,6 +191,8 @@ static vly_status read_rule(vly_reader *reader, vly_map_entry *map)
     vly_foreign_hint(&suggest, name, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no rule \"%.80s\"%s", name,
                            *hint ? hint : rules_wanted);
+out:
+    return status;
 }
 
 static vly_status read_options(vly_reader *reader, vly_map_entry *map)

@@ -55,9 +55,8 @@ static vly_status read_function(vly_reader *reader, const vly_toml_node *node,
     const char *name = NULL;
     vly_suggest suggest = {0};
     char hint[100];
-    vly_status status = vly_reader_string(reader, node, "function", &name);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reader_string(reader, node, "function", &name));
     map->mapper = function_of(name);
     if (map->mapper != VLY_RULES)
         return VLY_OK;
@@ -67,6 +66,8 @@ static vly_status read_function(vly_reader *reader, const vly_toml_node *node,
                            *hint ? hint
                                  : ", wanted projector or another of volley "
                                    "doc");
+out:
+    return status;
 }
 
 /* ---- composite ---------------------------------------------------------- */
@@ -235,9 +236,8 @@ static vly_status find_morphology(vly_reader *reader, const vly_toml_node *node,
                                   int kind, const vly_toml_node **item)
 {
     const char *name = NULL;
-    vly_status status = vly_reader_string(reader, node, "morphology", &name);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reader_string(reader, node, "morphology", &name));
     const vly_toml_node *all = vly_toml_get(&reader->root, "morphology");
     const vly_toml_node *found = vly_toml_get(all, name);
     vly_suggest suggest = {0};
@@ -254,6 +254,8 @@ static vly_status find_morphology(vly_reader *reader, const vly_toml_node *node,
     return vly_reader_fail(reader, node,
                            "morphology %.80s has %s, rule %s wants %s", name,
                            found->u.children[0].key, kinds[kind], kinds[kind]);
+out:
+    return status;
 }
 
 vly_status vly_map_function(vly_reader *reader, vly_map_entry *map)

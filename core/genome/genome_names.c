@@ -86,6 +86,7 @@ static vly_status pass(vly_reader *reader, const vly_toml_node *node,
                        const char *what, const char *pattern,
                        vly_area_list *list)
 {
+    vly_status status = VLY_OK;
     reader->stamp++;
     list->n = 0;
     if (pattern)
@@ -94,11 +95,10 @@ static vly_status pass(vly_reader *reader, const vly_toml_node *node,
         const vly_toml_node *child = &node->u.children[i];
         if (child->kind != VLY_TOML_STRING)
             return vly_reader_wrong(reader, child, what, "names of areas");
-        vly_status status = collect(reader, child, what, child->u.string, list);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(collect(reader, child, what, child->u.string, list));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_reader_pattern(vly_reader *reader, const vly_toml_node *node,

@@ -43,13 +43,13 @@ vly_status vly_value_ranged(vly_reader *reader, const vly_toml_node *node,
                             const char *what, double lo, double hi, double *out)
 {
     double value = 0;
-    vly_status status = vly_value_number(reader, node, what, &value);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_value_number(reader, node, what, &value));
     if (!(value >= lo && value <= hi))
         return vly_value_out_of_range(reader, node, what, value, lo, hi, "");
     *out = value;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_value_whole(vly_reader *reader, const vly_toml_node *node,
@@ -68,9 +68,8 @@ vly_status vly_value_whole(vly_reader *reader, const vly_toml_node *node,
                                "%" PRIu64 " to %" PRIu64,
                                what, node->u.integer, lo, hi);
     }
-    vly_status status = vly_value_number(reader, node, what, &value);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_value_number(reader, node, what, &value));
     if (!(value >= 0 && value <= WHOLE_MAX && vly_floor(value) == value) ||
         (uint64_t)value < lo || (uint64_t)value > hi) {
         char found[VLY_NUMBER_SIZE];
@@ -83,7 +82,8 @@ vly_status vly_value_whole(vly_reader *reader, const vly_toml_node *node,
                 : "");
     }
     *out = (uint64_t)value;
-    return VLY_OK;
+out:
+    return status;
 }
 
 bool vly_value_off_grid(double ms, double dt_ms)
@@ -131,13 +131,14 @@ bool vly_value_length(double ms, double dt_ms, uint64_t *bursts,
 static vly_status read_bursts(vly_reader *reader, const vly_toml_node *node,
                               const char *what, double *ms, uint64_t *out)
 {
-    vly_status status = vly_value_ranged(reader, node, what, 0, 1e15, ms);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_value_ranged(reader, node, what, 0, 1e15, ms));
     return vly_bursts_from_ms(*ms, reader->genome->dt_ms, out)
                ? VLY_OK
                : vly_reader_wrong(reader, node, what,
                                   "a time of at most 2^53 bursts");
+out:
+    return status;
 }
 
 vly_status vly_value_bursts(vly_reader *reader, const vly_toml_node *node,
@@ -176,19 +177,19 @@ vly_status vly_values_rounded(vly_reader *reader, const vly_toml_node *node,
 vly_status vly_value_vector(vly_reader *reader, const vly_toml_node *node,
                             const char *what, int32_t out[3])
 {
+    vly_status status = VLY_OK;
     if (node->kind != VLY_TOML_ARRAY || node->n_children != 3)
         return vly_reader_wrong(reader, node, what, "a list of 3 numbers");
     for (uint32_t i = 0; i < 3; i++) {
         double value = 0;
-        vly_status status =
-            vly_value_ranged(reader, &node->u.children[i], what,
-                             -(double)VLY_NEURONS_MAX, VLY_NEURONS_MAX, &value);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_value_ranged(reader, &node->u.children[i], what,
+                                 -(double)VLY_NEURONS_MAX, VLY_NEURONS_MAX,
+                                 &value));
         if (vly_floor(value) != value)
             return vly_reader_wrong(reader, &node->u.children[i], what,
                                     "whole numbers");
         out[i] = (int32_t)value;
     }
-    return VLY_OK;
+out:
+    return status;
 }

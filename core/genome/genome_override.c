@@ -167,6 +167,7 @@ static vly_status make_table(vly_reader *reader, vly_toml_node *parent,
 static vly_status descend(vly_reader *reader, const vly_toml_node *at,
                           const override_path *path, vly_toml_node **table)
 {
+    vly_status status = VLY_OK;
     bool use = strcmp(path->segments[0], "use") == 0;
     for (uint32_t j = 2; j + 1 < path->n; j++) {
         vly_toml_node *next = vly_toml_child(*table, path->segments[j]);
@@ -176,16 +177,15 @@ static vly_status descend(vly_reader *reader, const vly_toml_node *at,
                         "wanted its whole value",
                         "");
         if (!next && use && strcmp(path->segments[j], "set") == 0) {
-            vly_status status = make_table(reader, *table, "set", table);
-            if (status != VLY_OK)
-                return status;
+            VLY_TRY(make_table(reader, *table, "set", table));
             continue;
         }
         if (!next)
             return no_such(reader, at, *table, "table", path->segments[j]);
         *table = next;
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* The table that holds the last segment. */

@@ -118,9 +118,8 @@ static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
                             const vly_map_cell *cell, vly_pair *pair)
 {
     const vly_genome *genome = reader->genome;
-    vly_status status = check_sign(reader, map, cell);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_sign(reader, map, cell));
     pair->from = cell->from;
     pair->to = cell->to;
     pair->rule = map->rule;
@@ -165,7 +164,8 @@ static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
                map->n_vectors * sizeof(*pair->vectors));
         pair->n_vectors = map->n_vectors;
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- pairs without synapses --------------------------------------------- */

@@ -208,9 +208,8 @@ static vly_status refuse_key(vly_reader *reader, const vly_toml_node *node,
                              const vly_key_list *list)
 {
     vly_suggest suggest = {0};
-    vly_status status = refuse_foreign(reader, node, list);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(refuse_foreign(reader, node, list));
     for (const vly_key *key = list->keys; key->name; key++)
         if (strchr(key->name, '*'))
             vly_suggest_also(&suggest, key->name);
@@ -228,6 +227,8 @@ static vly_status refuse_key(vly_reader *reader, const vly_toml_node *node,
                                    list->what, list->model->id, hint);
     return vly_reader_fail_key(reader, node, "unknown key %.80s in %s%s",
                                node->key, list->what, hint);
+out:
+    return status;
 }
 
 vly_status vly_reader_keys(vly_reader *reader, const vly_toml_node *table,

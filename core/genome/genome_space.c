@@ -129,16 +129,15 @@ out:
 static vly_status read_corner(vly_reader *reader, const vly_toml_node *node,
                               double out[3])
 {
+    vly_status status = VLY_OK;
     if (node->kind != VLY_TOML_ARRAY || node->n_children != 3)
         return vly_reader_wrong(reader, node, "box", "[x, y, z]");
     for (uint32_t i = 0; i < 3; i++) {
-        vly_status status =
-            vly_value_ranged(reader, &node->u.children[i], "box", -SPACE_MAX,
-                             SPACE_MAX, &out[i]);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_value_ranged(reader, &node->u.children[i], "box",
+                                 -SPACE_MAX, SPACE_MAX, &out[i]));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status read_box(vly_reader *reader, const vly_toml_node *node,

@@ -163,9 +163,8 @@ static vly_status read_kind(vly_reader *reader, vly_stimulus_entry *entry)
             "%s has no kind, wanted poisson, bernoulli, normal, dc, "
             "spikes, pulse or pattern",
             entry->label);
-    vly_status status = vly_reader_string(reader, node, "kind", &name);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reader_string(reader, node, "kind", &name));
     vly_suggest suggest = {0};
     for (uint32_t i = 0; vly_stimulus_names[i]; i++) {
         vly_foreign_offer(&suggest, name, vly_stimulus_names[i]);
@@ -182,6 +181,8 @@ static vly_status read_kind(vly_reader *reader, vly_stimulus_entry *entry)
                            *hint ? hint
                                  : ", wanted poisson, bernoulli, normal, dc, "
                                    "spikes, pulse or pattern");
+out:
+    return status;
 }
 
 static vly_status check_keys(vly_reader *reader,

@@ -153,11 +153,10 @@ static vly_status rename_link(vly_reader *reader, const vly_toml_node *item,
             char *text = a && b ? vly_format("%s -> %s", a, b) : NULL;
             vly_free(a);
             vly_free(b);
-            status = add_text(reader, item, text, list);
-            if (status != VLY_OK)
-                return status;
+            VLY_TRY(add_text(reader, item, text, list));
         }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status rename_links(vly_reader *reader, vly_toml_node *node,

@@ -106,12 +106,11 @@ static vly_status settle_clip(vly_reader *reader, const vly_toml_node *node,
                               const vly_toml_node *clip,
                               const vly_value_spec *spec, vly_value *value)
 {
+    vly_status status = VLY_OK;
     double lo = 0, hi = 0, clip_lo = -HUGE_VAL, clip_hi = HUGE_VAL;
     natural_bounds(value, &lo, &hi);
     if (clip) {
-        vly_status status = read_clip(reader, clip, &clip_lo, &clip_hi);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(read_clip(reader, clip, &clip_lo, &clip_hi));
         if (!spec->cut && isfinite(clip_lo) && clip_lo < spec->lo)
             return vly_value_out_of_range(reader, clip, spec->what, clip_lo,
                                           spec->lo, spec->hi, "a clip within ");
@@ -141,7 +140,8 @@ static vly_status settle_clip(vly_reader *reader, const vly_toml_node *node,
     value->clipped = true;
     value->clip_lo = lo;
     value->clip_hi = hi;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- distributions ------------------------------------------------------ */
@@ -152,11 +152,11 @@ static vly_status read_two(vly_reader *reader, const vly_toml_node *node,
 {
     if (node->kind != VLY_TOML_ARRAY || node->n_children != 2)
         return vly_reader_wrong(reader, node, what, wanted);
-    vly_status status =
-        vly_value_number(reader, &node->u.children[0], what, &value->a);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_value_number(reader, &node->u.children[0], what, &value->a));
     return vly_value_number(reader, &node->u.children[1], what, &value->b);
+out:
+    return status;
 }
 
 /* Uniform within a clip is uniform on the intersection. */
@@ -293,9 +293,8 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
     bool wide = spec->neurons || vly_toml_get(node, "file");
     const vly_key_list any = {
         spec->what, wide ? vly_keys_value : vly_keys_distribution, NULL};
-    vly_status status = vly_reader_keys(reader, node, &any);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reader_keys(reader, node, &any));
     if (spec->boolean && !vly_toml_get(node, "file"))
         return vly_reader_fail(reader, node,
                                "%s is a distribution, wanted true or false",
@@ -320,6 +319,8 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
     const vly_key_list list = {"a distribution", vly_keys_distribution, NULL};
     status = vly_reader_keys(reader, node, &list);
     return status ? status : read_pair(reader, node, spec, value);
+out:
+    return status;
 }
 
 /* ---- values ------------------------------------------------------------- */
@@ -327,6 +328,7 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
 static vly_status read_number(vly_reader *reader, const vly_toml_node *node,
                               const vly_value_spec *spec, vly_value *value)
 {
+    vly_status status = VLY_OK;
     double number = 0;
     if (spec->boolean && node->kind == VLY_TOML_BOOL) {
         number = node->u.boolean;
@@ -342,16 +344,17 @@ static vly_status read_number(vly_reader *reader, const vly_toml_node *node,
                             "\"=expression\" or a distribution"
                           : "a number, \"=expression\" or a distribution");
     } else {
-        vly_status status = vly_value_number(reader, node, spec->what, &number);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_value_number(reader, node, spec->what, &number));
     }
     return become_number(reader, node, spec, number, value);
+out:
+    return status;
 }
 
 static vly_status read_array(vly_reader *reader, const vly_toml_node *node,
                              const vly_value_spec *spec, vly_value *value)
 {
+    vly_status status = VLY_OK;
     if (!spec->neurons)
         return vly_reader_wrong(reader, node, spec->what,
                                 "a number or a distribution");
@@ -365,15 +368,13 @@ static vly_status read_array(vly_reader *reader, const vly_toml_node *node,
                                 spec->what);
     vly_value one = {0};
     for (uint32_t i = 0; i < node->n_children; i++) {
-        vly_status status =
-            read_number(reader, &node->u.children[i], spec, &one);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(read_number(reader, &node->u.children[i], spec, &one));
         value->array[i] = one.a;
     }
     value->kind = VLY_VALUE_ARRAY;
     value->n_array = node->n_children;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_value_read(vly_reader *reader, const vly_toml_node *node,

@@ -28,15 +28,35 @@ double vly_propagator(double dt_ms, double tau_m_ms, double tau_syn_ms)
     return dt_ms * vly_exp(-dt_ms / tau_m_ms);
 }
 
-int vly_port_takes(const vly_model_info *model, uint32_t port, double weight)
+double vly_propagator_rise(double dt_ms, double tau_m_ms, double tau_syn_ms)
+{
+    double b = dt_ms * (1.0 / tau_syn_ms - 1.0 / tau_m_ms);
+    double scale = dt_ms * dt_ms * vly_exp(-dt_ms / tau_m_ms);
+    if (b > 1.0)
+        return scale * ((-vly_expm1(-b) - b * vly_exp(-b)) / (b * b));
+    if (b < -1.0) /* e^-b taken out, so that it cannot overflow */
+        return dt_ms * dt_ms * vly_exp(-dt_ms / tau_syn_ms) *
+               ((vly_expm1(b) - b) / (b * b));
+    /* the integral of x e^(-bx) from 0 to 1 as a series: 20 terms leave less
+     * than 2^-64 of it */
+    double term = 1.0;
+    double sum = 0.0;
+    for (int k = 0; k < 20; k++) {
+        sum += term / (k + 2);
+        term *= -b / (k + 1);
+    }
+    return scale * sum;
+}
+
+bool vly_port_takes(const vly_model_info *model, uint32_t port, double weight)
 {
     if (strcmp(model->ports[port].suffix, "ns") != 0)
-        return 1;
+        return true;
     return port == 0 ? weight >= 0.0 : weight <= 0.0;
 }
 
-int vly_port_takes_noise(const vly_model_info *model, uint32_t port,
-                         double mean, double sd)
+bool vly_port_takes_noise(const vly_model_info *model, uint32_t port,
+                          double mean, double sd)
 {
     /* room for the rounding of a mean that was written as 6 sd */
     double reach = 6.0 * sd * (1.0 - 0x1p-50);

@@ -128,6 +128,7 @@ static void *sample_all(void *arg)
 
 static vly_status make_devices(vly_device_watch *watch, vly_error *error)
 {
+    vly_status status = VLY_OK;
     watch->devices =
         vly_calloc((size_t)watch->n_devices + 1, sizeof *watch->devices);
     watch->values = vly_calloc((size_t)watch->n_metrics + 1, sizeof(double));
@@ -146,12 +147,11 @@ static vly_status make_devices(vly_device_watch *watch, vly_error *error)
             watch->all)
             snprintf(one->gone, sizeof one->gone, "%.199s", why.message);
         one->active = one->active && one->gone[0] == '\0';
-        vly_status status = vly_telemetry_create(RING_SAMPLES, watch->n_metrics,
-                                                 &one->ring, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_telemetry_create(RING_SAMPLES, watch->n_metrics, &one->ring,
+                                     error));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status start(vly_device_watch *watch, vly_error *error)

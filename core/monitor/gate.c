@@ -61,9 +61,8 @@ static vly_status check_budget(double budget, vly_error *error)
 vly_status vly_gate_create(const vly_gate_options *options, vly_gate **gate,
                            vly_error *error)
 {
-    vly_status status = check_budget(options->budget, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_budget(options->budget, error));
     vly_gate *made = vly_calloc(1, sizeof *made);
     if (!made)
         return vly_fail_nomem(error, sizeof *made, "a gate");
@@ -77,7 +76,8 @@ vly_status vly_gate_create(const vly_gate_options *options, vly_gate **gate,
     vly_condition_init(&made->changed);
     vly_condition_init(&made->done);
     *gate = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 void vly_gate_destroy(vly_gate *gate)
@@ -303,15 +303,15 @@ void vly_gate_pause(vly_gate *gate, bool paused)
 
 vly_status vly_gate_budget(vly_gate *gate, double budget, vly_error *error)
 {
-    vly_status status = check_budget(budget, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_budget(budget, error));
     pthread_mutex_lock(&gate->lock);
     fill(gate, now_of(gate));
     gate->usage.budget = budget;
     pthread_cond_broadcast(&gate->changed);
     pthread_mutex_unlock(&gate->lock);
-    return VLY_OK;
+out:
+    return status;
 }
 
 void vly_gate_close(vly_gate *gate)
@@ -352,9 +352,8 @@ vly_status vly_gate_admit(const vly_memory *memory, uint32_t device,
 {
     uint64_t unused = 0;
     uint64_t total = 0;
-    vly_status status = memory->available(device, &unused, &total, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(memory->available(device, &unused, &total, error));
     const uint64_t quota = below_quota(account);
     uint64_t room = unused > total / 8 ? unused - total / 8 : 0;
     room = room < quota ? room : quota;
@@ -370,4 +369,6 @@ vly_status vly_gate_admit(const vly_memory *memory, uint32_t device,
         error->bytes_available = room;
     }
     return VLY_E_NOMEM;
+out:
+    return status;
 }

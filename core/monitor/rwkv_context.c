@@ -353,7 +353,7 @@ vly_status rwkv_own(vly_rwkv_context *context, vly_error *error)
     if (memory->alloc_host != NULL && memory->free_host != NULL)
         status = memory->alloc_host(context->model->parts.device.index, bytes,
                                     &made, error);
-    else if ((made = vly_malloc(bytes, 1)) == NULL)
+    else if (!(made = vly_malloc(bytes, 1)))
         status = vly_fail_nomem(error, bytes, "a model's context");
     if (status == VLY_OK)
         context->own = made;

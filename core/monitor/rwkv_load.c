@@ -119,6 +119,7 @@ out:
 static vly_status load_tensor(loader *l, vly_rwkv_tensor id, uint32_t layer,
                               vly_error *error)
 {
+    vly_status status = VLY_OK;
     uint64_t rows = 0;
     uint64_t columns = 0;
     rwkv_shape(&l->model->info.sizes, id, &rows, &columns);
@@ -126,11 +127,10 @@ static vly_status load_tensor(loader *l, vly_rwkv_tensor id, uint32_t layer,
     const uint64_t most = whole < PIECE_ROWS ? whole : PIECE_ROWS;
     for (uint64_t first = 0; first < rows; first += most) {
         const uint64_t n = rows - first < most ? rows - first : most;
-        vly_status status = load_rows(l, id, layer, first, n, columns, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(load_rows(l, id, layer, first, n, columns, error));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Field by field, since padding between them is undefined. */

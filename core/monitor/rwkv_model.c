@@ -296,7 +296,7 @@ vly_status vly_rwkv_model_create(const vly_registry *registry,
     vly_rwkv_model *made = NULL;
     uint64_t bytes = 0;
     vly_status status = VLY_OK;
-    if (options == NULL)
+    if (!options)
         options = &none;
     VLY_TRY(check_sizes(source, error));
     made = vly_calloc(1, sizeof *made);

@@ -56,11 +56,10 @@ static vly_status read_elements(const vly_rwkv_weights *weights,
 {
     const uint64_t n_bytes = vly_safetensor_type_bits(tensor->type) / 8;
     const bool is_wide = tensor->type == VLY_SAFETENSOR_F32;
-    vly_status status = vly_safetensors_read(
-        weights->file, tensor, first * n_bytes, n * n_bytes,
-        is_wide ? (void *)out : buffer, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_safetensors_read(weights->file, tensor, first * n_bytes,
+                                 n * n_bytes, is_wide ? (void *)out : buffer,
+                                 error));
     if (!is_wide)
         widen(tensor->type, buffer, n, out);
     const uint64_t i = find_not_finite(out, n);
@@ -69,7 +68,8 @@ static vly_status read_elements(const vly_rwkv_weights *weights,
             error, VLY_E_PARSE,
             "%.300s: tensor %.100s: element %" PRIu64 " is NaN or infinite",
             vly_safetensors_path(weights->file), tensor->name, first + i);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Rows of the file are columns of the result: whole rows of the file are read,
@@ -79,20 +79,20 @@ static vly_status read_turned(const vly_rwkv_weights *weights,
                               uint64_t n_rows, uint16_t *buffer, float *piece,
                               uint64_t n_piece, float *out, vly_error *error)
 {
+    vly_status status = VLY_OK;
     const uint64_t columns = tensor->dims[0];
     const uint64_t rows = tensor->dims[1];
     const uint64_t n_most = n_piece / rows;
     for (uint64_t c = 0; c < columns; c += n_most) {
         const uint64_t n = columns - c < n_most ? columns - c : n_most;
-        vly_status status = read_elements(weights, tensor, c * rows, n * rows,
-                                          buffer, piece, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(read_elements(weights, tensor, c * rows, n * rows, buffer,
+                              piece, error));
         for (uint64_t r = 0; r < n_rows; r++)
             for (uint64_t i = 0; i < n; i++)
                 out[r * columns + c + i] = piece[i * rows + first + r];
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_rwkv_weights_read(const vly_rwkv_weights *weights,

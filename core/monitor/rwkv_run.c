@@ -30,7 +30,7 @@ static vly_status run(const vly_rwkv_context *context, vly_rwkv_plan *plan,
                       const vly_rwkv_run *what, vly_error *error)
 {
     rwkv_record *record = context->record;
-    if (record == NULL)
+    if (!record)
         return context->model->parts.rwkv.run(plan, what, error);
     if (record->n == record->most)
         return vly_fail(error, VLY_E_UNSUPPORTED,
@@ -110,7 +110,7 @@ static vly_status run_linear(const vly_rwkv_context *context,
         return run_fused(context, linear, layer, of, error);
     for (uint32_t i = 0; i < linear->n; i++)
         VLY_TRY(run_gemm(context, linear, i, layer, of, error));
-    if (linear->after == NULL)
+    if (!linear->after)
         return VLY_OK;
     what.lora_w = context->at.lora[0];
     what.lora_g = context->at.lora[3];
@@ -347,7 +347,7 @@ static vly_status make_chain(vly_rwkv_context *context, rwkv_pass *pass,
         status = VLY_OK;
     }
 out:
-    if (!has_own && pass->chain == NULL)
+    if (!has_own && !pass->chain)
         rwkv_own_free(context);
     vly_free(record.plans);
     vly_free(record.runs);
@@ -377,9 +377,8 @@ static vly_status make_graph(vly_rwkv_context *context, rwkv_pass *pass,
     const vly_memory *memory = &context->model->parts.memory;
     const uint32_t device = context->model->parts.device.index;
     vly_graph *graph = NULL;
-    vly_status status = memory->graph_begin(device, context->stream, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(memory->graph_begin(device, context->stream, error));
     status = run_all(context, pass, error);
     const vly_status end = memory->graph_end(device, context->stream, &graph,
                                              status == VLY_OK ? error : NULL);
@@ -389,6 +388,7 @@ static vly_status make_graph(vly_rwkv_context *context, rwkv_pass *pass,
         pass->graph = graph;
     else if (end == VLY_OK)
         memory->graph_destroy(device, graph);
+out:
     return status;
 }
 
@@ -406,7 +406,7 @@ vly_status rwkv_pass_run(vly_rwkv_context *context, rwkv_pass *pass,
     pass->runs += pass->runs < 2;
     if (pass->chain != NULL)
         return table->chain_run(pass->chain, context->stream, error);
-    if (has_graphs && pass->runs == 2 && pass->graph == NULL)
+    if (has_graphs && pass->runs == 2 && !pass->graph)
         status = make_graph(context, pass, error);
     if (status != VLY_OK)
         return status;

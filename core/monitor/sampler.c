@@ -154,9 +154,8 @@ static vly_status take_logits(vly_sampler *sampler, const float *logits,
     const vly_sampler_options *options = &sampler->options;
     const uint32_t n_tokens = sampler->vocabulary;
     uint32_t found = 0;
-    vly_status status = copy_logits(sampler, logits, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(copy_logits(sampler, logits, error));
     for (uint32_t k = 0; k < sampler->n_seen; k++) {
         const uint32_t token = sampler->seen[k];
         double x = sampler->logits[token];
@@ -175,7 +174,8 @@ static vly_status take_logits(vly_sampler *sampler, const float *logits,
                         "that may be drawn",
                         n_tokens);
     *best = found;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Its weight relative to the likeliest token's, which is 1. */
@@ -341,9 +341,8 @@ vly_status vly_sampler_next(vly_sampler *sampler, const float *logits,
 {
     const vly_sampler_options *options = &sampler->options;
     uint32_t drawn = 0;
-    vly_status status = take_logits(sampler, logits, &drawn, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(take_logits(sampler, logits, &drawn, error));
     const double most = sampler->logits[drawn];
     if (options->temperature > 0 && options->top_k > 0 &&
         options->top_k < sampler->vocabulary)
@@ -354,5 +353,6 @@ vly_status vly_sampler_next(vly_sampler *sampler, const float *logits,
         drawn = draw_any(sampler, most);
     count(sampler, drawn);
     *token = drawn;
-    return VLY_OK;
+out:
+    return status;
 }

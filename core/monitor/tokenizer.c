@@ -108,19 +108,19 @@ static vly_status make_children(maker *m, uint32_t i, uint32_t depth)
 
 static vly_status make_levels(maker *m, uint32_t n_tokens)
 {
+    vly_status status = VLY_OK;
     m->nodes[0] = (node){.token = NO_TOKEN};
     m->spans[0] = (span){0, n_tokens};
     m->n_nodes = 1;
     for (uint32_t level = 0, depth = 0; level < m->n_nodes; depth++) {
         const uint32_t end = m->n_nodes;
         for (uint32_t i = level; i < end; i++) {
-            vly_status status = make_children(m, i, depth);
-            if (status != VLY_OK)
-                return status;
+            VLY_TRY(make_children(m, i, depth));
         }
         level = end;
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status make_trie(vly_tokenizer *made, const char *name,
@@ -217,9 +217,8 @@ vly_status vly_tokenizer_open(const char *path, uint32_t vocabulary,
     char *text = NULL;
     size_t n = 0;
     FILE *file = NULL;
-    vly_status status = vly_reading_open(path, VLY_READ_STREAM, &file, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reading_open(path, VLY_READ_STREAM, &file, error));
     status = vly_reading_whole(file, path, "a vocabulary",
                                VLY_TOKENIZER_FILE_MAX, &text, &n, error);
     fclose(file);
@@ -227,6 +226,7 @@ vly_status vly_tokenizer_open(const char *path, uint32_t vocabulary,
         status =
             vly_tokenizer_parse(text, n, path, vocabulary, tokenizer, error);
     vly_free(text);
+out:
     return status;
 }
 

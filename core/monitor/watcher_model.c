@@ -74,15 +74,16 @@ static vly_status admit(vly_watcher_rwkv *made, const vly_registry *registry,
 {
     vly_accelerator accelerator;
     char account[64];
-    vly_status status = vly_accelerator_find(registry, VLY_GEMM_INTERFACE,
-                                             device, 1, &accelerator, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accelerator_find(registry, VLY_GEMM_INTERFACE, device, 1,
+                                 &accelerator, error));
     made->on_host = (accelerator.memory.flags & VLY_MEMORY_HOST) != 0;
     snprintf(account, sizeof account, "%s:%u", accelerator.spec.id,
              accelerator.device.index);
     return vly_gate_admit(&accelerator.memory, accelerator.device.index,
                           made->on_host ? "host" : account, bytes, error);
+out:
+    return status;
 }
 
 vly_status vly_watcher_rwkv_open(const vly_registry *registry, const char *path,

@@ -34,15 +34,15 @@ static vly_status take(const void *table, size_t least, const char *what,
                        const slot *slots, void *copy, size_t size,
                        vly_error *error)
 {
-    vly_status status = vly_table_copy(copy, size, least, table, what, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_table_copy(copy, size, least, table, what, error));
     for (; slots->name != NULL; slots++)
         if (is_missing(copy, slots->offset))
             return vly_fail(error, VLY_E_ABI,
                             "%s: required function %s is missing", what,
                             slots->name);
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_memory_check(const void *table, vly_memory *out,
@@ -63,9 +63,8 @@ vly_status vly_memory_check(const void *table, vly_memory *out,
     vly_status status = take(table, MEMORY_BYTES, VLY_MEMORY_INTERFACE, slots,
                              &copy, sizeof copy, error);
     /* a graph needs all of them */
-    if (status == VLY_OK &&
-        (copy.graph_begin == NULL || copy.graph_end == NULL ||
-         copy.graph_run == NULL || copy.graph_destroy == NULL)) {
+    if (status == VLY_OK && (!copy.graph_begin || !copy.graph_end ||
+                             !copy.graph_run || !copy.graph_destroy)) {
         copy.graph_begin = NULL;
         copy.graph_end = NULL;
         copy.graph_run = NULL;
@@ -147,7 +146,7 @@ static vly_status take_tables(const vly_registry *registry,
     const void *wkv = table_of(registry, made->id, VLY_WKV_INTERFACE);
     const void *rwkv = table_of(registry, made->id, VLY_RWKV_INTERFACE);
     vly_status status = VLY_OK;
-    if (memory == NULL)
+    if (!memory)
         return vly_fail(error, VLY_E_ABI,
                         "plugin %s: does not offer %s, which every accelerator "
                         "must",
@@ -201,11 +200,11 @@ vly_status vly_accelerator_find(const vly_registry *registry,
     vly_status status = VLY_OK;
     vly_accelerator *made = accelerator;
     const char *family = interface_id != NULL ? family_of(interface_id) : NULL;
-    if (registry == NULL || family == NULL)
+    if (!registry || !family)
         return vly_fail(error, VLY_E_INVALID,
                         "accelerator: %s, wanted a registry and %s, %s, %s "
                         "or %s",
-                        registry == NULL ? "no registry" : "no such interface",
+                        !registry ? "no registry" : "no such interface",
                         VLY_GEMM_INTERFACE, VLY_ATTENTION_INTERFACE,
                         VLY_WKV_INTERFACE, VLY_RWKV_INTERFACE);
     memset(made, 0, sizeof *made);

@@ -71,6 +71,7 @@ static vly_status too_long(const char *text, const char *what, vly_error *error)
 vly_status vly_backend_spec_parse(const char *text, vly_backend_spec *spec,
                                   vly_error *error)
 {
+    vly_status status = VLY_OK;
     vly_backend_spec made = {.number = 0};
     if (!text || !*text)
         return vly_fail(error, VLY_E_INVALID,
@@ -103,13 +104,12 @@ vly_status vly_backend_spec_parse(const char *text, vly_backend_spec *spec,
         at += length;
     }
     if (*at == ',') {
-        vly_status status = options_check(text, ++at, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(options_check(text, ++at, error));
         memcpy(made.options, at, strlen(at) + 1);
     }
     *spec = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_backend_spec_device(const vly_backend_spec *spec, bool is_host,

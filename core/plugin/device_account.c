@@ -70,9 +70,8 @@ vly_status vly_account_open(const char *user,
                             const vly_device_allocator *allocator,
                             vly_device_client **client, vly_error *error)
 {
-    vly_status status = allocator_check(allocator, client, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(allocator_check(allocator, client, error));
     vly_device_client *made = vly_calloc(1, sizeof(*made));
     if (!made)
         return vly_fail_nomem(error, sizeof(*made), "device memory");
@@ -89,7 +88,8 @@ vly_status vly_account_open(const char *user,
     made->allocator.device = made->account->device;
     strncpy(made->user, user, sizeof(made->user) - 1);
     *client = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* The lock is held. Blocks in use that their plugin did not free: they stay

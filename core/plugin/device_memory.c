@@ -299,9 +299,8 @@ vly_status vly_account_alloc(vly_device_client *client, uint32_t kind,
                              vly_error *error)
 {
     vly_error said = VLY_ERROR_INIT;
-    vly_status status = alloc_check(client, qos, memory, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(alloc_check(client, qos, memory, error));
     ask_total(client);
     vly_account *account = client->account;
     const vly_device_block wanted = {.client = client,
@@ -335,6 +334,7 @@ vly_status vly_account_alloc(vly_device_client *client, uint32_t kind,
                 : said.bytes_requested;
         error->bytes_available = said.bytes_available;
     }
+out:
     return status;
 }
 

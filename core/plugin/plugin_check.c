@@ -89,14 +89,11 @@ vly_status vly_plugin_check(const void *entry, vly_plugin *plugin,
                             vly_error *error)
 {
     vly_plugin copy;
-    vly_status status = major_check(entry, error);
-    if (status == VLY_OK)
-        status = vly_table_copy(&copy, sizeof(copy), PLUGIN_BYTES_1_0, entry,
-                                "vly_plugin", error);
-    if (status == VLY_OK)
-        status = id_check(copy.id, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(major_check(entry, error));
+    VLY_TRY(vly_table_copy(&copy, sizeof(copy), PLUGIN_BYTES_1_0, entry,
+                           "vly_plugin", error));
+    VLY_TRY(id_check(copy.id, error));
     if (!copy.init)
         return function_missing("vly_plugin", "init", error);
     if (!copy.deinit)
@@ -104,7 +101,8 @@ vly_status vly_plugin_check(const void *entry, vly_plugin *plugin,
     if (!copy.get_interface)
         return function_missing("vly_plugin", "get_interface", error);
     *plugin = copy;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Every slot of 1.0 that is not [optional]. A slot of a later minor is never
@@ -127,17 +125,17 @@ vly_status vly_backend_check(const void *table, vly_backend *backend,
                              vly_error *error)
 {
     vly_backend copy;
-    vly_status status = vly_table_copy(&copy, sizeof(copy), BACKEND_BYTES_1_0,
-                                       table, VLY_BACKEND_INTERFACE, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_table_copy(&copy, sizeof(copy), BACKEND_BYTES_1_0, table,
+                           VLY_BACKEND_INTERFACE, error));
 #define BACKEND_CHECK(name)                                                    \
     if (!copy.name)                                                            \
         return function_missing(VLY_BACKEND_INTERFACE, #name, error);
     BACKEND_REQUIRED(BACKEND_CHECK)
 #undef BACKEND_CHECK
     *backend = copy;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_backend_supports(const vly_backend *table,

@@ -76,18 +76,18 @@ static bool is_plugin_name(const char *name)
 
 static vly_status folder_list(DIR *folder, name_list *list, vly_error *error)
 {
+    vly_status status = VLY_OK;
     const struct dirent *item;
     while ((item = readdir(folder)) != NULL) {
         if (!is_plugin_name(item->d_name))
             continue;
-        vly_status status = names_add(list, item->d_name, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(names_add(list, item->d_name, error));
     }
     /* readdir has no defined order, and the first of two equal ids is used */
     if (list->count > 1)
         qsort(list->names, list->count, sizeof(list->names[0]), names_compare);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* If a file does not exist, the loader reports it. */

@@ -120,9 +120,8 @@ vly_status vly_probe_before(probe_net *net, vly_run *run, bool *skip,
     uint64_t stuck_ns = 0;
     if (probe->n_faults == 0)
         return VLY_OK;
-    vly_status status = vly_probe_fails(probe, CALL_net_run, net->burst, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_probe_fails(probe, CALL_net_run, net->burst, error));
     pthread_mutex_lock(&probe->lock);
     for (uint32_t k = 0; k < probe->n_faults; k++) {
         probe_fault *fault = &probe->faults[k];
@@ -143,7 +142,8 @@ vly_status vly_probe_before(probe_net *net, vly_run *run, bool *skip,
     pthread_mutex_unlock(&probe->lock);
     wait_ns(stuck_ns, NULL);
     cut(run, net->burst, most);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- after a call ------------------------------------------------------ */

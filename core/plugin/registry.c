@@ -61,16 +61,14 @@ static vly_status duplicate_check(const vly_registry *registry, const char *id,
 
 static vly_status interfaces_ask(registry_entry *entry)
 {
+    vly_status status = VLY_OK;
     size_t used = 0;
     for (size_t i = 0; i < N_KNOWN; i++) {
         const void *table = entry->plugin.get_interface(known_interfaces[i]);
         if (!table)
             continue;
         if (strcmp(known_interfaces[i], VLY_BACKEND_INTERFACE) == 0) {
-            vly_status status =
-                vly_backend_check(table, &entry->backend, &entry->failure);
-            if (status != VLY_OK)
-                return status;
+            VLY_TRY(vly_backend_check(table, &entry->backend, &entry->failure));
             if ((entry->plugin.abi_version & 0xffffu) < 4)
                 entry->backend.flags |= VLY_BACKEND_NO_SHIFTS;
         }
@@ -84,6 +82,8 @@ static vly_status interfaces_ask(registry_entry *entry)
                     "get_interface gives NULL for every interface of this "
                     "engine (%s, ...)",
                     VLY_BACKEND_INTERFACE);
+out:
+    return status;
 }
 
 static void entry_stop(registry_entry *entry)
@@ -159,9 +159,8 @@ static vly_status registry_reserve(vly_registry *registry, vly_error *error)
 static vly_status entry_new(vly_registry *registry, const char *path,
                             registry_entry **entry, vly_error *error)
 {
-    vly_status status = registry_reserve(registry, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(registry_reserve(registry, error));
     registry_entry *made = vly_calloc(1, sizeof(*made));
     char *copy = vly_strdup(path);
     if (!made || !copy) {
@@ -173,7 +172,8 @@ static vly_status entry_new(vly_registry *registry, const char *path,
     made->path = copy;
     made->failure.struct_size = sizeof(made->failure);
     *entry = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* By inode, as dlopen does it. The inode of a file that was never loaded may be
@@ -201,9 +201,8 @@ static vly_status file_add(vly_registry *registry, const char *path,
     if (*listed)
         return VLY_OK;
     registry_entry *entry = NULL;
-    vly_status status = entry_new(registry, path, &entry, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(entry_new(registry, path, &entry, error));
     if (exists) {
         entry->device = about.st_dev;
         entry->inode = about.st_ino;
@@ -212,7 +211,8 @@ static vly_status file_add(vly_registry *registry, const char *path,
     entry_load(registry, entry);
     registry->entries[registry->count++] = entry;
     *listed = entry;
-    return VLY_OK;
+out:
+    return status;
 }
 
 typedef struct search_state {

@@ -35,7 +35,7 @@ static vly_status not_available(const vly_registry *registry, const char *id,
                                 const char *why, vly_error *error)
 {
     char usable[256];
-    if (error == NULL)
+    if (!error)
         return status;
     usable_list(registry, interface_id, usable, sizeof(usable));
     return vly_fail(error, status, "plugin %s: %.700s (usable: %s)", id, why,
@@ -102,10 +102,8 @@ vly_status vly_registry_backend(const vly_registry *registry, const char *id,
                                 const vly_backend **backend, vly_error *error)
 {
     const registry_entry *entry = NULL;
-    vly_status status =
-        entry_get(registry, id, VLY_BACKEND_INTERFACE, &entry, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(entry_get(registry, id, VLY_BACKEND_INTERFACE, &entry, error));
     if (entry->backend.struct_size == 0)
         return no_interface(registry, entry, VLY_BACKEND_INTERFACE, error);
     const vly_backend *table = &entry->backend;
@@ -114,6 +112,7 @@ vly_status vly_registry_backend(const vly_registry *registry, const char *id,
                                 &table, error);
     if (status == VLY_OK)
         *backend = table;
+out:
     return status;
 }
 
@@ -172,9 +171,8 @@ vly_status vly_registry_interface(const vly_registry *registry, const char *id,
                                   vly_error *error)
 {
     const registry_entry *entry = NULL;
-    vly_status status = entry_get(registry, id, interface_id, &entry, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(entry_get(registry, id, interface_id, &entry, error));
     if (!interface_id)
         return vly_fail(error, VLY_E_INVALID, "plugin: no interface named");
     if (strcmp(interface_id, VLY_BACKEND_INTERFACE) == 0) {
@@ -189,4 +187,6 @@ vly_status vly_registry_interface(const vly_registry *registry, const char *id,
         return no_interface(registry, entry, interface_id, error);
     *interface_table = table;
     return VLY_OK;
+out:
+    return status;
 }

@@ -26,7 +26,7 @@ vly_telemetry_metric_at(const vly_telemetry_source *table, uint32_t index)
 /* [a-z][a-z0-9_]* of less than NAME_BYTES */
 static bool is_name(const char *name)
 {
-    if (name == NULL || name[0] < 'a' || name[0] > 'z')
+    if (!name || name[0] < 'a' || name[0] > 'z')
         return false;
     size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
     return name[n] == '\0' && n < NAME_BYTES;
@@ -42,9 +42,9 @@ static bool same_text(const char *a, const char *b)
 static const char *wrong(const vly_telemetry_source *table, uint32_t i)
 {
     const vly_telemetry_metric *metric = vly_telemetry_metric_at(table, i);
-    if (!is_name(metric->name) || metric->help == NULL)
+    if (!is_name(metric->name) || !metric->help)
         return "has no name or no help";
-    if ((metric->label == NULL) != (metric->value == NULL) ||
+    if ((!metric->label) != (!metric->value) ||
         (metric->label != NULL &&
          (!is_name(metric->label) || !is_name(metric->value))))
         return "has a bad label";
@@ -73,7 +73,7 @@ static vly_status check_metrics(const vly_telemetry_source *table,
     const vly_telemetry_metric *metrics = NULL;
     const uint32_t n = table->metrics(&metrics);
     if (table->metric_size < METRIC_BYTES || n > VLY_TELEMETRY_METRICS_MAX ||
-        (n > 0 && metrics == NULL))
+        (n > 0 && !metrics))
         return vly_fail(error, VLY_E_ABI,
                         "%s: %u metrics of %u bytes, wanted at most %d of at "
                         "least %u",
@@ -92,10 +92,9 @@ vly_status vly_telemetry_check(const void *table, vly_telemetry_source *out,
                                vly_error *error)
 {
     vly_telemetry_source copy;
-    vly_status status = vly_table_copy(&copy, sizeof copy, TABLE_BYTES, table,
-                                       VLY_TELEMETRY_INTERFACE, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_table_copy(&copy, sizeof copy, TABLE_BYTES, table,
+                           VLY_TELEMETRY_INTERFACE, error));
     if (!copy.device_count || !copy.device_info || !copy.device_find ||
         !copy.metrics || !copy.sample)
         return vly_fail(error, VLY_E_ABI, "%s: required function %s is missing",
@@ -108,6 +107,7 @@ vly_status vly_telemetry_check(const void *table, vly_telemetry_source *out,
     status = check_metrics(&copy, error);
     if (status == VLY_OK)
         *out = copy;
+out:
     return status;
 }
 

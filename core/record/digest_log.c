@@ -37,7 +37,7 @@ vly_status vly_digest_log_open(const char *path,
                                vly_digest_log **log, vly_error *error)
 {
     vly_digest_log *made = vly_calloc(1, sizeof *made);
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, sizeof *made, "a digest log");
     vly_status status = vly_writer_open(path, false, &made->writer, error);
     if (status == VLY_OK)
@@ -56,7 +56,7 @@ vly_status vly_digest_log_resume(const char *path,
                                  vly_digest_log **log, vly_error *error)
 {
     vly_digest_log *made = vly_calloc(1, sizeof *made);
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, sizeof *made, "a digest log");
     made->run_digest = place->run_digest;
     vly_status status =
@@ -72,12 +72,12 @@ vly_status vly_digest_log_resume(const char *path,
 vly_status vly_digest_log_flush(vly_digest_log *log, vly_digest_place *place,
                                 vly_error *error)
 {
-    vly_status status = vly_writer_flush(log->writer, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_writer_flush(log->writer, error));
     place->n_bytes = vly_writer_tell(log->writer);
     place->run_digest = log->run_digest;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_digest_log_rewind(vly_digest_log *log,
@@ -109,7 +109,7 @@ void vly_digest_log_cancel(vly_digest_log *log)
 
 vly_status vly_digest_log_close(vly_digest_log *log, vly_error *error)
 {
-    if (log == NULL)
+    if (!log)
         return VLY_OK;
     vly_status status = vly_writer_close(log->writer, error);
     vly_free(log);

@@ -116,9 +116,8 @@ static vly_status header_line(vly_digest_reader *reader, const char *key,
 {
     bool more = false;
     char wanted[64];
-    vly_status status = next_line(reader, &more, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(next_line(reader, &more, error));
     snprintf(wanted, sizeof wanted, "# %s ...", key);
     size_t n = strlen(key);
     const char *text = reader->text;
@@ -126,7 +125,8 @@ static vly_status header_line(vly_digest_reader *reader, const char *key,
         strncmp(text + 2, key, n) != 0 || text[2 + n] != ' ')
         return damaged(reader, error, wanted);
     *value = text + 3 + n;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status read_header(vly_digest_reader *reader,
@@ -169,10 +169,10 @@ vly_status vly_digest_reader_open(const char *path, vly_digest_header *header,
     vly_status status = VLY_OK;
     vly_digest_header found = {0};
     vly_digest_reader *made = vly_calloc(1, sizeof *made);
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, sizeof *made, "a digest reader");
     made->path = vly_strdup(path);
-    if (made->path == NULL) {
+    if (!made->path) {
         status = vly_fail_nomem(error, strlen(path), "a file name");
         goto out;
     }
@@ -193,9 +193,8 @@ vly_status vly_digest_reader_next(vly_digest_reader *reader,
 {
     vly_digest_entry read;
     bool found = false;
-    vly_status status = next_line(reader, &found, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(next_line(reader, &found, error));
     if (!found) {
         *more = false;
         return VLY_OK;
@@ -218,12 +217,13 @@ vly_status vly_digest_reader_next(vly_digest_reader *reader,
     reader->last = read;
     *entry = read;
     *more = true;
-    return VLY_OK;
+out:
+    return status;
 }
 
 void vly_digest_reader_close(vly_digest_reader *reader)
 {
-    if (reader == NULL)
+    if (!reader)
         return;
     if (reader->file != NULL)
         fclose(reader->file);

@@ -104,8 +104,7 @@ vly_status vly_export_count(vly_stream_reader *reader,
         .report_frames = vly_calloc(head->n_reports, sizeof(uint64_t)),
         .report_first = vly_calloc(head->n_reports, sizeof(uint64_t)),
     };
-    if (counts->area_spikes == NULL || counts->report_frames == NULL ||
-        counts->report_first == NULL)
+    if (!counts->area_spikes || !counts->report_frames || !counts->report_first)
         return vly_fail_nomem(error, head->n_areas * sizeof(uint64_t),
                               "counts of spikes");
     VLY_TRY(vly_stream_reader_rewind(reader, error));
@@ -194,7 +193,7 @@ vly_status vly_export(vly_stream_reader *reader, vly_export_format format,
         vly_free(report);
         report = vly_export_report_path(path, head->reports[r].record,
                                         head->reports[r].field);
-        if (report == NULL) {
+        if (!report) {
             status = vly_fail_nomem(error, strlen(path) + 64, "a file name");
             goto out;
         }

@@ -86,7 +86,7 @@ static vly_status open_set(vly_sonata_file *file, const vly_spike_area *area,
     vly_status status = VLY_OK;
     set->time = vly_malloc(capacity, sizeof *set->time);
     set->node = vly_malloc(capacity, sizeof *set->node);
-    if (set->time == NULL || set->node == NULL)
+    if (!set->time || !set->node)
         return vly_fail_nomem(error, capacity * 16, "spikes of an area");
     VLY_TRY(vly_sonata_population(file, "spikes", area->name, &group, error));
     VLY_TRY(vly_sonata_sorting(file, &group, error));
@@ -109,7 +109,7 @@ static vly_status open_sets(vly_sonata_file *file, const vly_stream_head *head,
     for (uint32_t a = 0; a < head->n_areas; a++)
         n += head->areas[a].recorded;
     sets->areas = vly_calloc(head->n_areas, sizeof *sets->areas);
-    if (sets->areas == NULL)
+    if (!sets->areas)
         return vly_fail_nomem(error, head->n_areas * sizeof *sets->areas,
                               "spikes of areas");
     sets->n_areas = head->n_areas;
@@ -156,6 +156,7 @@ static vly_status put_spikes(vly_sonata_file *file, const vly_stream_head *head,
                              const vly_stream_block *block, spike_sets *sets,
                              vly_error *error)
 {
+    vly_status status = VLY_OK;
     double time = vly_export_time(head->dt_ms, block->burst + 1);
     uint32_t a = 0;
     for (uint32_t i = 0; i < block->n; i++) {
@@ -169,11 +170,10 @@ static vly_status put_spikes(vly_sonata_file *file, const vly_stream_head *head,
         set->node[set->n++] = block->data[i] - head->areas[a].first;
         if (set->n < sets->capacity)
             continue;
-        vly_status status = flush_set(file, set, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(flush_set(file, set, error));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_export_spikes_sonata(vly_stream_reader *reader,
@@ -256,7 +256,7 @@ static vly_status put_mapping(vly_sonata_file *file,
     uint64_t *nodes = vly_malloc((size_t)n + 1, sizeof *nodes);
     uint32_t *elements = vly_malloc((size_t)n, sizeof *elements);
     vly_status status = VLY_OK;
-    if (nodes == NULL || elements == NULL) {
+    if (!nodes || !elements) {
         status = vly_fail_nomem(error, (n + 1) * 8, "neurons of a report");
         goto out;
     }
@@ -305,7 +305,7 @@ static vly_status open_frames(vly_sonata_file *file,
     set->n_neurons = report->n_neurons;
     set->capacity = (uint32_t)rows;
     set->rows = vly_malloc((size_t)rows * report->n_neurons, sizeof *set->rows);
-    if (set->rows == NULL)
+    if (!set->rows)
         return vly_fail_nomem(error, rows * report->n_neurons * 4,
                               "samples of a field");
     VLY_TRY(vly_sonata_population(
@@ -358,7 +358,7 @@ vly_status vly_export_report_sonata(vly_stream_reader *reader,
     vly_stream_block block;
     bool more = true;
     vly_status status = VLY_OK;
-    if (sets.reports == NULL)
+    if (!sets.reports)
         return vly_fail_nomem(error, n * sizeof *sets.reports, "reports");
     for (uint32_t r = 0; r < n; r++)
         sets.reports[r].data = (vly_sonata_set){.id = -1};

@@ -128,7 +128,7 @@ static bool check_set(checking *c, hid_t file)
     const uint64_t bytes =
         rows * (e->table ? e->n_columns : 1) * vly_sonata_size(e->type);
     void *buffer = malloc(bytes > 0 ? (size_t)bytes : 1);
-    if (buffer == NULL) {
+    if (!buffer) {
         c->answer.status = VLY_E_NOMEM;
         snprintf(c->answer.text, sizeof c->answer.text,
                  "%llu bytes to read it back", (unsigned long long)bytes);
@@ -155,7 +155,7 @@ static bool check_attribute(checking *c, hid_t file)
         H5Aread(attribute, e->type == VLY_SONATA_U32 ? H5T_NATIVE_UINT32 : type,
                 is_text ? (void *)&text : numbers) < 0)
         return unreadable(c);
-    if (is_text && text == NULL)
+    if (is_text && !text)
         return differs(c, "is not");
     const uint64_t n = is_text ? strlen(text) : e->n_rows;
     const uint64_t sum = vly_sonata_sum(0, is_text ? (void *)text : numbers, n,

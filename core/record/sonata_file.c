@@ -150,14 +150,14 @@ static vly_status add_entry(vly_sonata_file *file, const char *place,
     if (file->n_entries == file->n_room) {
         const uint32_t room = file->n_room + 64;
         void *grown = vly_realloc(file->entries, room, sizeof *file->entries);
-        if (grown == NULL)
+        if (!grown)
             return vly_fail_nomem(error, room * sizeof *file->entries,
                                   "what a SONATA file has");
         file->entries = grown;
         file->n_room = room;
     }
     entry.place = vly_strdup(place);
-    if (entry.place == NULL)
+    if (!entry.place)
         return vly_fail_nomem(error, strlen(place) + 1,
                               "what a SONATA file has");
     file->entries[file->n_entries++] = entry;
@@ -172,15 +172,16 @@ static vly_status read_back(vly_sonata_file *file, vly_error *error)
                               file->n_entries};
     vly_sonata_answer answer;
     vly_child child;
-    vly_status status = vly_child_start(&child, file->path,
-                                        vly_sonata_check_file, &check, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_child_start(&child, file->path, vly_sonata_check_file, &check,
+                            error));
     const bool got = vly_child_receive(&child, &answer, sizeof answer);
     const int end = vly_child_stop(&child, got);
     if (!got)
         return broke_down(file, end, error);
     return judge(file, &answer, error);
+out:
+    return status;
 }
 
 /* ---- the file ---------------------------------------------------------- */
@@ -200,7 +201,7 @@ static vly_status name_file(vly_sonata_file *file, const char *path,
                             vly_error *error)
 {
     file->path = vly_strdup(path);
-    if (file->path == NULL)
+    if (!file->path)
         return vly_fail_nomem(error, strlen(path), "a file name");
     char *real = realpath(path, NULL);
     vly_status status = vly_temporary_open(real != NULL ? real : path, path,
@@ -243,7 +244,7 @@ vly_status vly_sonata_open(const char *path, const char *top,
     vly_sonata_group group = {-1};
     vly_sonata_answer answer;
     vly_status status = VLY_OK;
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, sizeof *made, "a SONATA file");
     made->calls = -1;
     made->temporary = (vly_temporary)VLY_TEMPORARY_NONE;
@@ -307,7 +308,7 @@ vly_status vly_sonata_population(vly_sonata_file *file, const char *top,
 {
     vly_sonata_group root = {file->root};
     char *name = vly_format("%s/%s", top, area);
-    if (name == NULL)
+    if (!name)
         return vly_fail_nomem(error, strlen(area), "a population");
     for (char *c = name + strlen(top) + 1; *c != '\0'; c++)
         *c = *c == '/' ? '.' : *c;
@@ -444,7 +445,7 @@ static const vly_sonata_entry *find_entry(const vly_sonata_file *file,
     const size_t n = strlen(group);
     for (uint32_t i = file->n_entries; i-- > 0;) {
         const vly_sonata_entry *entry = &file->entries[i];
-        if (entry->attribute == NULL && strncmp(entry->place, group, n) == 0 &&
+        if (!entry->attribute && strncmp(entry->place, group, n) == 0 &&
             entry->place[n] == '/' && strcmp(entry->place + n + 1, name) == 0)
             return entry;
     }
@@ -462,7 +463,7 @@ vly_status vly_sonata_alias(vly_sonata_file *file,
     VLY_TRY(ask_names(file, call, name, alias, &answer, error));
     const vly_sonata_entry *entry = find_entry(file, answer.text, name);
     char *place = vly_format("%s/%s", answer.text, alias);
-    if (place == NULL)
+    if (!place)
         return vly_fail_nomem(error, strlen(alias), "a place");
     if (entry != NULL)
         status = add_entry(file, place, *entry, error);

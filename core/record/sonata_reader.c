@@ -185,7 +185,7 @@ static vly_status read_file(vly_scan_ask *ask, const vly_sonata_take *take,
     VLY_TRY(vly_reading_descriptor(ask->path, VLY_READ_FILE, &file, error));
     close(file);
     of.block = vly_malloc(1, sizeof *of.block);
-    if (of.block == NULL)
+    if (!of.block)
         return vly_fail_nomem(error, sizeof *of.block, "a recording");
     memset(of.block, 0, sizeof *of.block);
     ask->block = of.block;

@@ -31,7 +31,7 @@ struct vly_spike_csv {
 static char *field_text(const char *name)
 {
     char *text = vly_malloc(2 * strlen(name) + 4, 1);
-    if (text == NULL)
+    if (!text)
         return NULL;
     char *out = text;
     bool quoted = strpbrk(name, ",\"\r\n") != NULL;
@@ -61,13 +61,13 @@ static vly_status copy_areas(vly_spike_csv *csv, const vly_spike_area *areas,
                              uint32_t n_areas, vly_error *error)
 {
     csv->areas = vly_calloc(n_areas, sizeof *csv->areas);
-    if (csv->areas == NULL)
+    if (!csv->areas)
         return vly_fail_nomem(error, n_areas * sizeof *csv->areas, "areas");
     csv->n_areas = n_areas;
     for (uint32_t a = 0; a < n_areas; a++) {
         csv_area *area = &csv->areas[a];
         area->text = field_text(areas[a].name);
-        if (area->text == NULL)
+        if (!area->text)
             return vly_fail_nomem(error, strlen(areas[a].name), "a name");
         area->n_text = strlen(area->text);
         area->first = areas[a].first;
@@ -81,7 +81,7 @@ static vly_status make_csv(const vly_spike_area *areas, uint32_t n_areas,
                            double dt_ms, vly_spike_csv **csv, vly_error *error)
 {
     vly_spike_csv *made = vly_calloc(1, sizeof *made);
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, sizeof *made, "a recorder");
     made->dt_ms = dt_ms;
     vly_status status = copy_areas(made, areas, n_areas, error);
@@ -98,9 +98,8 @@ static vly_status open_csv(const char *path, bool replace,
                            double dt_ms, vly_spike_csv **csv, vly_error *error)
 {
     vly_spike_csv *made = NULL;
-    vly_status status = make_csv(areas, n_areas, dt_ms, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(make_csv(areas, n_areas, dt_ms, &made, error));
     status = vly_writer_open(path, replace, &made->writer, error);
     if (status == VLY_OK) {
         status =
@@ -112,6 +111,8 @@ static vly_status open_csv(const char *path, bool replace,
     }
     *csv = made;
     return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_spike_csv_open(const char *path, const vly_spike_area *areas,
@@ -134,9 +135,8 @@ vly_status vly_spike_csv_resume(const char *path, const vly_spike_area *areas,
                                 vly_spike_csv **csv, vly_error *error)
 {
     vly_spike_csv *made = NULL;
-    vly_status status = make_csv(areas, n_areas, dt_ms, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(make_csv(areas, n_areas, dt_ms, &made, error));
     made->n_spikes = place->n_spikes;
     status = vly_writer_resume(path, place->n_bytes, &made->writer, error);
     if (status != VLY_OK) {
@@ -144,18 +144,19 @@ vly_status vly_spike_csv_resume(const char *path, const vly_spike_area *areas,
         return status;
     }
     *csv = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_spike_csv_flush(vly_spike_csv *csv, vly_spike_place *place,
                                vly_error *error)
 {
-    vly_status status = vly_writer_flush(csv->writer, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_writer_flush(csv->writer, error));
     place->n_bytes = vly_writer_tell(csv->writer);
     place->n_spikes = csv->n_spikes;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_spike_csv_rewind(vly_spike_csv *csv,
@@ -186,6 +187,7 @@ vly_status vly_spike_csv_add(vly_spike_csv *csv, uint64_t burst,
                              const uint32_t *ids, uint32_t n_ids,
                              vly_error *error)
 {
+    vly_status status = VLY_OK;
     char head[64];
     /* 15 digits: 3 * 0.1 is 0.3 here, not 0.30000000000000004 */
     int n_head =
@@ -206,12 +208,11 @@ vly_status vly_spike_csv_add(vly_spike_csv *csv, uint64_t burst,
         size_t n_tail = put_line_end(ids[i] - area->first, tail);
         vly_writer_bytes(csv->writer, head, (size_t)n_head, NULL);
         vly_writer_bytes(csv->writer, area->text, area->n_text, NULL);
-        vly_status status = vly_writer_bytes(csv->writer, tail, n_tail, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_writer_bytes(csv->writer, tail, n_tail, error));
         csv->n_spikes++;
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 uint64_t vly_spike_csv_count(const vly_spike_csv *csv)
@@ -221,7 +222,7 @@ uint64_t vly_spike_csv_count(const vly_spike_csv *csv)
 
 vly_status vly_spike_csv_close(vly_spike_csv *csv, vly_error *error)
 {
-    if (csv == NULL)
+    if (!csv)
         return VLY_OK;
     vly_status status = vly_writer_close(csv->writer, error);
     free_csv(csv);
@@ -236,7 +237,7 @@ void vly_spike_csv_cancel(vly_spike_csv *csv)
 
 void vly_spike_csv_abandon(vly_spike_csv *csv)
 {
-    if (csv == NULL)
+    if (!csv)
         return;
     vly_writer_abandon(csv->writer);
     free_csv(csv);

@@ -51,7 +51,7 @@ vly_status vly_spike_stats_create(const vly_spike_area *areas, uint32_t n_areas,
         made->areas = vly_calloc(n_areas, sizeof *made->areas);
         made->neurons = vly_calloc((size_t)n, sizeof *made->neurons);
     }
-    if (made == NULL || made->areas == NULL || made->neurons == NULL) {
+    if (!made || !made->areas || !made->neurons) {
         vly_spike_stats_destroy(made);
         return vly_fail_nomem(error, n * sizeof *made->neurons,
                               "statistics of spikes");
@@ -72,7 +72,7 @@ vly_status vly_spike_stats_create(const vly_spike_area *areas, uint32_t n_areas,
 
 void vly_spike_stats_destroy(vly_spike_stats *stats)
 {
-    if (stats == NULL)
+    if (!stats)
         return;
     vly_free(stats->neurons);
     vly_free(stats->areas);

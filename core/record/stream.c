@@ -153,7 +153,7 @@ static vly_status make_head(const vly_stream_head *head, uint32_t version,
     if (!measure(head, version, &sizes))
         return vly_fail_nomem(error, SIZE_MAX, "the head of a stream");
     made->bytes = vly_calloc(sizes.n_bytes, 1);
-    if (made->bytes == NULL)
+    if (!made->bytes)
         return vly_fail_nomem(error, sizes.n_bytes, "the head of a stream");
     made->n = sizes.n_bytes;
     fill_head(head, version, &sizes, made->bytes);
@@ -176,13 +176,12 @@ static vly_status make_stream(const char *path, const vly_stream_head *head,
                               vly_stream **stream, vly_error *error)
 {
     vly_stream *made = vly_calloc(1, sizeof *made);
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, sizeof *made, "a stream");
     made->path = vly_strdup(path);
     made->areas = vly_calloc(head->n_areas, sizeof *made->areas);
     made->frame_words = vly_calloc(head->n_reports, sizeof(uint32_t));
-    if (made->path == NULL || made->areas == NULL ||
-        made->frame_words == NULL) {
+    if (!made->path || !made->areas || !made->frame_words) {
         free_stream(made);
         return vly_fail_nomem(error, head->n_areas * sizeof *made->areas,
                               "a stream");
@@ -262,7 +261,7 @@ static vly_status check_head(const char *path, const vly_stream_head *head,
         version = VLY_STREAM_VERSION;
     VLY_TRY(make_head(head, version, &ours, error));
     theirs = vly_malloc(ours.n, 1);
-    if (theirs == NULL) {
+    if (!theirs) {
         status = vly_fail_nomem(error, ours.n, "the head of a stream");
         goto out;
     }
@@ -379,7 +378,7 @@ void vly_stream_cancel(vly_stream *stream)
 
 vly_status vly_stream_close(vly_stream *stream, vly_error *error)
 {
-    if (stream == NULL)
+    if (!stream)
         return VLY_OK;
     vly_status status = vly_writer_close(stream->writer, error);
     free_stream(stream);
@@ -395,7 +394,7 @@ static vly_status reserve(vly_stream *stream, uint64_t n, vly_error *error)
     if (wanted <= stream->capacity)
         return VLY_OK;
     unsigned char *bytes = vly_realloc(stream->bytes, (size_t)wanted, 1);
-    if (bytes == NULL)
+    if (!bytes)
         return vly_fail_nomem(error, wanted, "a block of a stream");
     stream->bytes = bytes;
     stream->capacity = (size_t)wanted;

@@ -70,7 +70,7 @@ static bool is_sized(const vly_stream_heading *heading,
 
 static const char *text_at(const char *text, uint64_t n_text, uint32_t at)
 {
-    if (at >= n_text || memchr(text + at, '\0', n_text - at) == NULL)
+    if (at >= n_text || !memchr(text + at, '\0', n_text - at))
         return NULL;
     return text + at;
 }
@@ -83,7 +83,7 @@ static bool read_areas(vly_stream_heading *heading, const unsigned char *at,
         vly_stream_file_area entry;
         memcpy(&entry, at + a * sizeof entry, sizeof entry);
         const char *name = text_at(text, n_text, entry.name);
-        if (name == NULL || entry.first != next || entry.recorded > 1)
+        if (!name || entry.first != next || entry.recorded > 1)
             return false;
         next += entry.n_neurons;
         heading->areas[a] = (vly_spike_area){name, entry.first, entry.n_neurons,
@@ -110,7 +110,7 @@ static bool read_reports(vly_stream_heading *heading, const unsigned char *at,
         memcpy(&entry, at + r * sizeof entry, sizeof entry);
         const char *field = text_at(text, n_text, entry.field);
         const char *unit = text_at(text, n_text, entry.unit);
-        if (field == NULL || unit == NULL || entry.interval == 0 ||
+        if (!field || !unit || entry.interval == 0 ||
             entry.area >= heading->head.n_areas || entry.type > VLY_TYPE_U32)
             return false;
         uint32_t limit = heading->areas[entry.area].n_neurons;
@@ -190,8 +190,7 @@ vly_status vly_stream_heading_read(vly_stream_heading *heading,
     heading->bytes = vly_malloc(n, 1);
     heading->areas = vly_calloc(file.n_areas, sizeof *heading->areas);
     heading->reports = vly_calloc(file.n_reports, sizeof *heading->reports);
-    if (heading->bytes == NULL || heading->areas == NULL ||
-        heading->reports == NULL)
+    if (!heading->bytes || !heading->areas || !heading->reports)
         return vly_fail_nomem(error, n, "the head of a stream");
     size_t n_head = vly_stream_head_bytes(file.version);
     memcpy(heading->bytes, &file, n_head);

@@ -59,10 +59,10 @@ static vly_status open_reader(const char *path, bool held,
 {
     vly_stream_reader *made = vly_calloc(1, sizeof *made);
     vly_status status = VLY_OK;
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, sizeof *made, "a reader");
     made->heading.path = vly_strdup(path);
-    if (made->heading.path == NULL) {
+    if (!made->heading.path) {
         status = vly_fail_nomem(error, strlen(path), "a file name");
         goto out;
     }
@@ -117,7 +117,7 @@ vly_status vly_stream_reader_rewind(vly_stream_reader *reader, vly_error *error)
 
 void vly_stream_reader_close(vly_stream_reader *reader)
 {
-    if (reader == NULL)
+    if (!reader)
         return;
     vly_stream_heading_deinit(&reader->heading);
     vly_free(reader->bytes);
@@ -139,7 +139,7 @@ static vly_status grow(void **memory, size_t *capacity, uint64_t n, size_t size,
     if (n <= *capacity)
         return VLY_OK;
     void *grown = vly_realloc(*memory, (size_t)n, size);
-    if (grown == NULL)
+    if (!grown)
         return vly_fail_nomem(error, n * size, "a block of a stream");
     *memory = grown;
     *capacity = (size_t)n;
@@ -181,7 +181,7 @@ static vly_status read_block(vly_stream_reader *reader, size_t *n,
     if (status != VLY_OK || !whole)
         return status;
     *state = VLY_STREAM_DAMAGED;
-    while (behind == NULL && have < VLY_STREAM_BLOCK_HEAD) {
+    while (!behind && have < VLY_STREAM_BLOCK_HEAD) {
         status = read_more(reader, &have, 1, &whole, error);
         *state = whole ? VLY_STREAM_DAMAGED : VLY_STREAM_CUT;
         if (status != VLY_OK || !whole)
@@ -190,7 +190,7 @@ static vly_status read_block(vly_stream_reader *reader, size_t *n,
             behind = vly_varint_get(reader->bytes + 1, reader->bytes + have,
                                     &n_payload);
     }
-    if (behind == NULL || n_payload > payload_limit(reader))
+    if (!behind || n_payload > payload_limit(reader))
         return VLY_OK;
     size_t n_head = have;
     status =
@@ -215,7 +215,7 @@ static bool unpack_ids(const vly_stream_reader *reader, const unsigned char *at,
     for (uint32_t i = 0; i < n; i++) {
         uint64_t gap = 0;
         at = vly_varint_get(at, end, &gap);
-        if (at == NULL || gap >= reader->heading.n_neurons ||
+        if (!at || gap >= reader->heading.n_neurons ||
             next + gap >= reader->heading.n_neurons)
             return false;
         reader->words[i] = (uint32_t)(next + gap);
@@ -234,7 +234,7 @@ static vly_status unpack(vly_stream_reader *reader,
     const unsigned char *at = vly_varint_get(payload, end, &burst);
     at = at != NULL ? vly_varint_get(at, end, &second) : NULL;
     *good = at != NULL;
-    if (at == NULL)
+    if (!at)
         return VLY_OK;
     uint64_t n = block->kind == VLY_STREAM_SPIKES  ? second
                  : block->kind == VLY_STREAM_FRAME ? (uint64_t)(end - at) / 4

@@ -106,7 +106,7 @@ static bool put_early(vly_writer *writer, const char *bytes, size_t n)
         return false;
     char *grown =
         vly_realloc(writer->early, writer->n_early + writer->n_buffer + n, 1);
-    if (grown == NULL) {
+    if (!grown) {
         vly_fail_nomem(&writer->failure, n, "the head of a file");
         return true;
     }
@@ -245,7 +245,7 @@ static vly_status make_writer(const char *path, vly_writer **writer,
                               vly_error *error)
 {
     vly_writer *made = vly_malloc(1, sizeof *made);
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, sizeof *made, "an output buffer");
     memset(made, 0, offsetof(vly_writer, buffer));
     made->failure.struct_size = sizeof made->failure;
@@ -253,7 +253,7 @@ static vly_status make_writer(const char *path, vly_writer **writer,
     made->fd = STDOUT_FILENO;
     made->temporary = (vly_temporary)VLY_TEMPORARY_NONE;
     made->path = vly_strdup(path);
-    if (made->path == NULL) {
+    if (!made->path) {
         free_writer(made);
         return vly_fail_nomem(error, strlen(path), "a file name");
     }
@@ -265,9 +265,8 @@ vly_status vly_writer_open(const char *path, bool replace, vly_writer **writer,
                            vly_error *error)
 {
     vly_writer *made = NULL;
-    vly_status status = make_writer(path, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(make_writer(path, &made, error));
     if (!made->standard && (!replace || !is_replaceable(path)))
         open_and_claim(made, false);
     else if (!made->standard && vly_temporary_open(path, path, &made->temporary,
@@ -279,7 +278,8 @@ vly_status vly_writer_open(const char *path, bool replace, vly_writer **writer,
         return status;
     }
     *writer = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- a file that goes on ---------------------------------------------- */
@@ -307,23 +307,23 @@ vly_status vly_writer_rewind(vly_writer *writer, uint64_t n_bytes,
     writer->n_buffer = 0;
     if (writer->failure.status != VLY_OK)
         return report(writer, error);
-    vly_status status = check_length(writer, n_bytes, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_length(writer, n_bytes, error));
     if (ftruncate(writer->fd, (off_t)n_bytes) != 0 ||
         lseek(writer->fd, (off_t)n_bytes, SEEK_SET) < 0)
         fail(writer, errno);
     writer->n_bytes = n_bytes;
     return report(writer, error);
+out:
+    return status;
 }
 
 vly_status vly_writer_resume(const char *path, uint64_t n_bytes,
                              vly_writer **writer, vly_error *error)
 {
     vly_writer *made = NULL;
-    vly_status status = make_writer(path, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(make_writer(path, &made, error));
     if (!made->standard)
         open_and_claim(made, true);
     status = report(made, error);
@@ -340,6 +340,8 @@ vly_status vly_writer_resume(const char *path, uint64_t n_bytes,
     made->n_bytes = n_bytes;
     *writer = made;
     return VLY_OK;
+out:
+    return status;
 }
 
 int vly_writer_hold(const vly_writer *writer)
@@ -364,14 +366,13 @@ vly_status vly_writer_flush(vly_writer *writer, vly_error *error)
 vly_status vly_writer_bytes(vly_writer *writer, const void *bytes, size_t n,
                             vly_error *error)
 {
+    vly_status status = VLY_OK;
     if (n > BUFFER_BYTES - writer->n_buffer) {
         if (put_early(writer, bytes, n)) {
             writer->n_bytes += n;
             return report(writer, error);
         }
-        vly_status status = vly_writer_flush(writer, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_writer_flush(writer, error));
     }
     writer->n_bytes += n;
     if (n > BUFFER_BYTES) {
@@ -381,6 +382,8 @@ vly_status vly_writer_bytes(vly_writer *writer, const void *bytes, size_t n,
     memcpy(writer->buffer + writer->n_buffer, bytes, n);
     writer->n_buffer += n;
     return report(writer, error);
+out:
+    return status;
 }
 
 vly_status vly_writer_text(vly_writer *writer, const char *text,
@@ -451,7 +454,7 @@ void vly_writer_cancel(vly_writer *writer)
 
 vly_status vly_writer_close(vly_writer *writer, vly_error *error)
 {
-    if (writer == NULL)
+    if (!writer)
         return VLY_OK;
     if (writer->cancelled) {
         vly_writer_abandon(writer);
@@ -469,7 +472,7 @@ vly_status vly_writer_close(vly_writer *writer, vly_error *error)
 
 void vly_writer_abandon(vly_writer *writer)
 {
-    if (writer == NULL)
+    if (!writer)
         return;
     if (writer->temporary.file >= 0) {
         vly_temporary_drop(&writer->temporary);
@@ -485,13 +488,14 @@ vly_status vly_writer_save(const char *path, const void *bytes, size_t n,
                            vly_error *error)
 {
     vly_writer *writer = NULL;
-    vly_status status = vly_writer_open(path, true, &writer, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_writer_open(path, true, &writer, error));
     status = vly_writer_bytes(writer, bytes, n, error);
     if (status != VLY_OK) {
         vly_writer_abandon(writer);
         return status;
     }
     return vly_writer_close(writer, error);
+out:
+    return status;
 }

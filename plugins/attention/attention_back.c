@@ -10,7 +10,7 @@ enum { L2_PART = 32 << 20 }; /* bytes that heads of a section read and add to */
 
 /* ---- what it takes ----------------------------------------------------- */
 
-static int fits_map(const vly_attention_layout *layout)
+static bool fits_map(const vly_attention_layout *layout)
 {
     const uint64_t most = 1ull << 39; /* elements: strides are below 2^40 */
     return ((layout->batch | layout->seq | layout->head) % 8) == 0 &&
@@ -18,7 +18,7 @@ static int fits_map(const vly_attention_layout *layout)
 }
 
 /* Rows of queries and tiles of keys are counted in 32 bits. */
-static int is_countable(const vly_attention_desc *desc)
+static bool is_countable(const vly_attention_desc *desc)
 {
     const uint64_t seq =
         desc->seq_q > desc->seq_kv ? desc->seq_q : desc->seq_kv;
@@ -53,9 +53,9 @@ static vly_status back_supports(const vly_attention_device *device,
         why = "wants rows that are aligned to 16 bytes";
     else if (!is_countable(desc))
         why = "has no room for so many rows";
-    if (why == NULL)
+    if (!why)
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED, "own_back: %s", why);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED, "own_back: %s", why);
 }
 
 /* ---- work and workspace ------------------------------------------------ */
@@ -92,7 +92,7 @@ static vly_back_grid grid_of(const vly_attention_desc *desc, uint32_t config,
     const uint64_t sums = place(bytes, pairs * n_rows * sizeof(float));
     const uint64_t turns =
         place(bytes, (1 + pairs * (n_rows / rows)) * sizeof(uint32_t));
-    if (workspace == NULL)
+    if (!workspace)
         return grid;
     grid.grad_q = (float *)(void *)(workspace + grad_q);
     grid.lse = (float *)(void *)(workspace + lse);
@@ -108,13 +108,13 @@ static vly_status back_prepare(const vly_attention_device *device,
     const int same = (desc->flags & VLY_ATTENTION_DETERMINISTIC) != 0;
     (void)device;
     if (!vly_attention_maps_there())
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "own_back: the driver has no "
-                              "cuTensorMapEncodeTiled");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "own_back: the driver has no "
+                                "cuTensorMapEncodeTiled");
     if (ready->config > (same ? 0u : 1u))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "own_back: there is no configuration %u",
-                              ready->config);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "own_back: there is no configuration %u",
+                                ready->config);
     (void)grid_of(desc, ready->config, NULL, &ready->workspace_bytes);
     return VLY_OK;
 }
@@ -126,21 +126,18 @@ static vly_status make_maps(const vly_attention_desc *desc,
                             vly_error *error)
 {
     const uint32_t rows = vly_attention_back_rows(desc->dim);
-    vly_status status =
-        vly_attention_make_map(&maps->q, desc, run->q, &desc->q, desc->heads_q,
-                               desc->seq_q, rows, error);
-    if (status == VLY_OK)
-        status =
-            vly_attention_make_map(&maps->grad_o, desc, run->grad_o, &desc->o,
-                                   desc->heads_q, desc->seq_q, rows, error);
-    if (status == VLY_OK)
-        status = vly_attention_make_map(&maps->k, desc, run->k, &desc->k,
-                                        desc->heads_kv, desc->seq_kv,
-                                        VLY_BACK_KEYS, error);
-    if (status == VLY_OK)
-        status = vly_attention_make_map(&maps->v, desc, run->v, &desc->v,
-                                        desc->heads_kv, desc->seq_kv,
-                                        VLY_BACK_KEYS, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_attention_make_map(&maps->q, desc, run->q, &desc->q,
+                                   desc->heads_q, desc->seq_q, rows, error));
+    VLY_TRY(vly_attention_make_map(&maps->grad_o, desc, run->grad_o, &desc->o,
+                                   desc->heads_q, desc->seq_q, rows, error));
+    VLY_TRY(vly_attention_make_map(&maps->k, desc, run->k, &desc->k,
+                                   desc->heads_kv, desc->seq_kv, VLY_BACK_KEYS,
+                                   error));
+    VLY_TRY(vly_attention_make_map(&maps->v, desc, run->v, &desc->v,
+                                   desc->heads_kv, desc->seq_kv, VLY_BACK_KEYS,
+                                   error));
+out:
     return status;
 }
 

@@ -271,7 +271,7 @@ static uint64_t n_tiles(const vly_attention_desc *desc)
 /* Unit = ((batch * heads_kv + head) * tiles + tile) * splits + split; the last
  * tile, which sees most keys of a causal mask, comes first. 0: it has no row.
  */
-static int find_tile(const forward_work *work, uint64_t unit, tile *t)
+static bool find_tile(const forward_work *work, uint64_t unit, tile *t)
 {
     const vly_attention_desc *desc = &work->plan->desc;
     const uint32_t splits = work->plan->n_splits;
@@ -286,11 +286,11 @@ static int find_tile(const forward_work *work, uint64_t unit, tile *t)
     const uint64_t rows = (uint64_t)group_of(desc) * t->view.n_q;
     const uint64_t first = (tiles - 1 - unit / splits % tiles) * VLY_TILE_ROWS;
     if (first >= rows)
-        return 0;
+        return false;
     t->first = first;
     t->n =
         (uint32_t)(rows - first < VLY_TILE_ROWS ? rows - first : VLY_TILE_ROWS);
-    return 1;
+    return true;
 }
 
 static void forward_unit(void *arg, uint64_t unit, uint32_t thread)

@@ -110,14 +110,14 @@ static vly_status check_pointer(const vly_attention_desc *desc,
     uint32_t align = desc->align != 0 ? desc->align : 256;
     if (align < one->bytes)
         align = one->bytes;
-    if (one->at == NULL && one->wanted)
-        return vly_accel_fail(error, VLY_E_INVALID, "%s: %s is NULL", plugin,
-                              one->name);
+    if (!one->at && one->wanted)
+        return vly_support_fail(error, VLY_E_INVALID, "%s: %s is NULL", plugin,
+                                one->name);
     if ((uintptr_t)one->at % align != 0)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: %s is at %p, wanted a multiple of %u "
-                              "bytes",
-                              plugin, one->name, one->at, align);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: %s is at %p, wanted a multiple of %u "
+                                "bytes",
+                                plugin, one->name, one->at, align);
     return VLY_OK;
 }
 
@@ -133,13 +133,13 @@ static void box_of(const vly_attention_desc *desc, const pointer *one,
                                .extent = one->count != 0 ? one->count : 1};
 }
 
-static int pointers_meet(const vly_attention_desc *desc, const pointer *a,
-                         const pointer *b)
+static bool pointers_meet(const vly_attention_desc *desc, const pointer *a,
+                          const pointer *b)
 {
     vly_attention_box box_a;
     vly_attention_box box_b;
-    if (a->at == NULL || b->at == NULL)
-        return 0;
+    if (!a->at || !b->at)
+        return false;
     box_of(desc, a, &box_a);
     box_of(desc, b, &box_b);
     return vly_attention_boxes_meet(&box_a, (uintptr_t)a->at, a->bytes, &box_b,
@@ -151,11 +151,11 @@ vly_status vly_attention_check_run(const vly_attention_desc *desc,
                                    const char *plugin, vly_error *error)
 {
     pointer list[N_POINTERS];
-    if (run == NULL || run->struct_size < sizeof *run)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: the run is shorter than that of "
-                              "volley.attention/1",
-                              plugin);
+    if (!run || run->struct_size < sizeof *run)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: the run is shorter than that of "
+                                "volley.attention/1",
+                                plugin);
     if (vly_accel_check_reserved("run", run->reserved, error) != VLY_OK)
         return VLY_E_INVALID;
     uint32_t n = add_arrays(desc, run, list, add_tensors(desc, run, list));
@@ -165,9 +165,9 @@ vly_status vly_attention_check_run(const vly_attention_desc *desc,
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < n && list[i].written; j++)
             if (j != i && pointers_meet(desc, &list[i], &list[j]))
-                return vly_accel_fail(error, VLY_E_INVALID,
-                                      "%s: %s overlaps %s", plugin,
-                                      list[i].name, list[j].name);
+                return vly_support_fail(error, VLY_E_INVALID,
+                                        "%s: %s overlaps %s", plugin,
+                                        list[i].name, list[j].name);
     return VLY_OK;
 }
 
@@ -177,17 +177,17 @@ vly_status vly_attention_check_workspace(const void *workspace, uint64_t bytes,
 {
     if (needed == 0)
         return VLY_OK;
-    if (workspace == NULL || bytes < needed)
-        return vly_accel_fail(
+    if (!workspace || bytes < needed)
+        return vly_support_fail(
             error, VLY_E_INVALID,
             "%s: the workspace has %llu bytes, the plan "
             "needs %llu",
             plugin, workspace != NULL ? (unsigned long long)bytes : 0ull,
             (unsigned long long)needed);
     if ((uintptr_t)workspace % 256 != 0)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: the workspace is at %p, wanted a "
-                              "multiple of 256 bytes",
-                              plugin, workspace);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: the workspace is at %p, wanted a "
+                                "multiple of 256 bytes",
+                                plugin, workspace);
     return VLY_OK;
 }

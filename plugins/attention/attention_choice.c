@@ -52,19 +52,18 @@ vly_status vly_attention_device_enter(uint32_t index,
                                       vly_error *error)
 {
     struct cudaDeviceProp properties;
-    vly_status status = vly_accel_cuda_enter(index, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_check(
-            (int)cudaGetDeviceProperties(&properties, (int)index),
-            "cudaGetDeviceProperties", error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(index, error));
+    VLY_TRY(vly_accel_cuda_check(
+        (int)cudaGetDeviceProperties(&properties, (int)index),
+        "cudaGetDeviceProperties", error));
     memset(device, 0, sizeof *device);
     device->index = index;
     device->capability = (uint32_t)(properties.major * 10 + properties.minor);
     device->n_sms = (uint32_t)properties.multiProcessorCount;
     snprintf(device->name, sizeof device->name, "%.127s", properties.name);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- candidates -------------------------------------------------------- */
@@ -168,14 +167,14 @@ find_candidates(candidates *all, const vly_accel_options *options,
                 desc);
     }
     if (!known)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: choose=%s, there are %s", vly_accel_plugin,
-                              choose, names);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: choose=%s, there are %s",
+                                vly_support_plugin, choose, names);
     if (all->n == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: no way to run "
-                              "this: %s",
-                              vly_accel_plugin, all->reasons);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: no way to run "
+                                "this: %s",
+                                vly_support_plugin, all->reasons);
     return VLY_OK;
 }
 
@@ -196,35 +195,35 @@ static void open_cache(vly_tune_cache *cache, const vly_accel_options *options,
         version = cudnn->version;
     snprintf(name, sizeof name, "attention-%.100s-%u.%u-cudnn %u", device->name,
              device->capability / 10, device->capability % 10, version);
-    vly_tune_init(cache, vly_accel_host, where, name);
+    vly_tune_init(cache, vly_support_host, where, name);
 }
 
 /* Makes the stored choice ready, and nothing else: plans of cuDNN take the
  * better part of a second. 0: there is none, or it cannot be had any more. */
-static int take_stored(vly_attention_plan *plan, const vly_tune_cache *cache,
-                       const char *key)
+static bool take_stored(vly_attention_plan *plan, const vly_tune_cache *cache,
+                        const char *key)
 {
     stored_choice stored;
     vly_cuda_ready ready = {.engine = -1};
     vly_error error = {.struct_size = sizeof error};
     if (!vly_tune_get_choice(cache, key, &stored, sizeof stored) ||
         stored.version != STORED_VERSION)
-        return 0;
+        return false;
     stored.name[sizeof stored.name - 1] = '\0';
-    for (uint32_t i = 0; i < vly_cuda_n_ways && ready.way == NULL; i++)
+    for (uint32_t i = 0; i < vly_cuda_n_ways && !ready.way; i++)
         if (strcmp(vly_cuda_ways[i]->name, stored.name) == 0)
             ready.way = vly_cuda_ways[i];
-    if (ready.way == NULL ||
+    if (!ready.way ||
         ready.way->supports(&plan->device, &plan->desc, &error) != VLY_OK)
-        return 0;
+        return false;
     ready.config = stored.config;
     if (ready.way->prepare(&plan->device, &plan->desc, &ready, &error) !=
         VLY_OK)
-        return 0;
+        return false;
     if (ready.config != stored.config ||
         ready.workspace_bytes > plan->desc.workspace_most) {
         vly_cuda_ready_release(&ready);
-        return 0;
+        return false;
     }
     plan->ready = ready;
     plan->measured_s = stored.seconds;
@@ -234,7 +233,7 @@ static int take_stored(vly_attention_plan *plan, const vly_tune_cache *cache,
         vly_attention_tell_ready(&plan->looked_at, &plan->ready);
     told->state = VLY_CANDIDATE_CHOSEN;
     told->measured_s = stored.seconds;
-    return 1;
+    return true;
 }
 
 static void write_choice(const vly_tune_cache *cache, const char *key,
@@ -284,19 +283,20 @@ static vly_status try_all(const vly_attention_device *device,
         if (status == VLY_OK || status == VLY_E_NOMEM)
             right[n++] = ready; /* no memory to look at it: it may be right */
         else if (status != VLY_E_UNSUPPORTED)
-            return vly_accel_fail(error, status, "%s", why.message);
+            return vly_support_fail(error, status, "%s", why.message);
     }
     if (n == 0)
-        return vly_accel_fail(error, VLY_E_DEVICE,
-                              "%s: no way gives the results of the reference: "
-                              "%s",
-                              vly_accel_plugin, why.message);
+        return vly_support_fail(
+            error, VLY_E_DEVICE,
+            "%s: no way gives the results of the reference: "
+            "%s",
+            vly_support_plugin, why.message);
     status =
         vly_attention_time_ways(device, desc, right, n, times, &found, &why);
     if (status == VLY_E_NOMEM)
         vly_attention_log_way(right[0], VLY_LOG_INFO, why.message);
     else if (status != VLY_OK)
-        return vly_accel_fail(error, status, "%s", why.message);
+        return vly_support_fail(error, status, "%s", why.message);
     tell_times(all, right, n, times);
     *best = (uint32_t)(right[found] - all->ready);
     *seconds = times[found];
@@ -373,20 +373,20 @@ static vly_status find_way(vly_attention_plan *plan,
 static vly_status supports(const vly_attention_desc *desc, vly_error *error)
 {
     const vly_status status =
-        vly_attention_check_desc(desc, vly_accel_plugin, error);
+        vly_attention_check_desc(desc, vly_support_plugin, error);
     if (status == VLY_OK && (desc->seq_q > VLY_ATTENTION_MOST_POSITIONS ||
                              desc->seq_kv > VLY_ATTENTION_MOST_POSITIONS))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: seq_q is %u and seq_kv %u, wanted at most "
-                              "%d, as kernels count whole tiles in int32",
-                              vly_accel_plugin, desc->seq_q, desc->seq_kv,
-                              VLY_ATTENTION_MOST_POSITIONS);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: seq_q is %u and seq_kv %u, wanted at most "
+                                "%d, as kernels count whole tiles in int32",
+                                vly_support_plugin, desc->seq_q, desc->seq_kv,
+                                VLY_ATTENTION_MOST_POSITIONS);
     return status;
 }
 
 static void plan_destroy(vly_attention_plan *plan)
 {
-    if (plan == NULL)
+    if (!plan)
         return;
     vly_cuda_ready_release(&plan->ready);
     vly_accel_candidates_deinit(&plan->looked_at);
@@ -405,10 +405,11 @@ static vly_status read_config(const char *text,
     const size_t n = strlen(value);
     if (n == 0 || n > 4 || strspn(value, "0123456789") != n ||
         options->choose[0] == '\0')
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: option config is \"%s\", wanted 0 to 9999, "
-                              "and choose=NAME",
-                              vly_accel_plugin, value);
+        return vly_support_fail(
+            error, VLY_E_INVALID,
+            "%s: option config is \"%s\", wanted 0 to 9999, "
+            "and choose=NAME",
+            vly_support_plugin, value);
     *config = 0;
     for (size_t i = 0; i < n; i++)
         *config = *config * 10 + (value[i] - '0');
@@ -437,20 +438,17 @@ static vly_status plan_create(const vly_device_spec *device,
                               vly_attention_plan **plan, vly_error *error)
 {
     vly_attention_plan *made = NULL;
-    vly_status status = supports(desc, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(supports(desc, error));
+    VLY_TRY(vly_accel_alloc(1, sizeof *made, &made, error));
     made->desc = *desc;
     made->desc.struct_size = (uint32_t)sizeof *desc;
-    status = fill_plan(device, made, error);
-    if (status != VLY_OK) {
-        plan_destroy(made);
-        return status;
-    }
+    VLY_TRY(fill_plan(device, made, error));
     *plan = made;
-    return VLY_OK;
+out:
+    if (status != VLY_OK)
+        plan_destroy(made);
+    return status;
 }
 
 static vly_status plan_info(const vly_attention_plan *plan, vly_plan_info *info,
@@ -478,18 +476,17 @@ static vly_status plan_candidate(const vly_attention_plan *plan, uint32_t index,
 static vly_status run_plan(vly_attention_plan *plan,
                            const vly_attention_run *run, vly_error *error)
 {
-    vly_status status =
-        vly_attention_check_run(&plan->desc, run, vly_accel_plugin, error);
-    if (status == VLY_OK)
-        status = vly_attention_check_workspace(
-            run->workspace, run->workspace_bytes, plan->ready.workspace_bytes,
-            vly_accel_plugin, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_enter(plan->device.index, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_attention_check_run(&plan->desc, run, vly_support_plugin, error));
+    VLY_TRY(vly_attention_check_workspace(run->workspace, run->workspace_bytes,
+                                          plan->ready.workspace_bytes,
+                                          vly_support_plugin, error));
+    VLY_TRY(vly_accel_cuda_enter(plan->device.index, error));
     return plan->ready.way->run(&plan->device, &plan->desc, &plan->ready, run,
                                 error);
+out:
+    return status;
 }
 
 const vly_attention vly_attention_cuda_table = {

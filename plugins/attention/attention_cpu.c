@@ -53,7 +53,7 @@ static const vly_attention_way *const ways[] = {&vly_attention_blocked,
 
 static vly_status supports(const vly_attention_desc *desc, vly_error *error)
 {
-    return vly_attention_check_desc(desc, vly_accel_plugin, error);
+    return vly_attention_check_desc(desc, vly_support_plugin, error);
 }
 
 static const char *const notes[] = {
@@ -70,9 +70,9 @@ static vly_status find_way(const char *name, const vly_attention_way **way,
             *way = ways[i];
             return VLY_OK;
         }
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                          "%s: choose=%s, there are blocked and reference",
-                          vly_accel_plugin, name);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s: choose=%s, there are blocked and reference",
+                            vly_support_plugin, name);
 }
 
 /* Multiplications of a run, about. */
@@ -103,20 +103,18 @@ static vly_status fill_plan(const vly_device_spec *device,
 {
     vly_cpu_options options;
     uint64_t n_units = 0;
-    vly_status status = vly_cpu_options_read(device, &options, error);
-    if (status == VLY_OK)
-        status = find_way(options.common.choose, &plan->way, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cpu_options_read(device, &options, error));
+    VLY_TRY(find_way(options.common.choose, &plan->way, error));
     plan->kernels = options.kernels;
     plan->scale = vly_attention_scale(&plan->desc);
     plan->n_splits = 1;
     plan->way->plan(plan, &n_units);
     if (plan->workspace_bytes > plan->desc.workspace_most)
-        return vly_accel_fail(
+        return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
             "%s: %s needs %llu bytes of workspace, workspace_most is %llu",
-            vly_accel_plugin, plan->way->name,
+            vly_support_plugin, plan->way->name,
             (unsigned long long)plan->workspace_bytes,
             (unsigned long long)plan->desc.workspace_most);
     plan->n_threads = vly_cpu_threads(
@@ -124,11 +122,13 @@ static vly_status fill_plan(const vly_device_spec *device,
     status = vly_accel_alloc(plan->n_threads, plan->scratch_bytes,
                              &plan->scratch, error);
     return status == VLY_OK ? list_ways(plan, error) : status;
+out:
+    return status;
 }
 
 static void plan_destroy(vly_attention_plan *plan)
 {
-    if (plan == NULL)
+    if (!plan)
         return;
     vly_accel_candidates_deinit(&plan->looked_at);
     vly_accel_free(plan->scratch);
@@ -140,11 +140,9 @@ static vly_status plan_create(const vly_device_spec *device,
                               vly_attention_plan **plan, vly_error *error)
 {
     vly_attention_plan *made = NULL;
-    vly_status status = supports(desc, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(supports(desc, error));
+    VLY_TRY(vly_accel_alloc(1, sizeof *made, &made, error));
     made->desc = *desc;
     made->desc.struct_size = sizeof *desc;
     status = fill_plan(device, made, error);
@@ -153,7 +151,8 @@ static vly_status plan_create(const vly_device_spec *device,
         return status;
     }
     *plan = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status plan_info(const vly_attention_plan *plan, vly_plan_info *info,
@@ -184,24 +183,21 @@ static vly_status plan_candidate(const vly_attention_plan *plan, uint32_t index,
 static vly_status run_plan(vly_attention_plan *plan,
                            const vly_attention_run *run, vly_error *error)
 {
-    vly_status status =
-        vly_attention_check_run(&plan->desc, run, vly_accel_plugin, error);
-    if (status == VLY_OK)
-        status = vly_attention_check_workspace(
-            run->workspace, run->workspace_bytes, plan->workspace_bytes,
-            vly_accel_plugin, error);
-    if (status == VLY_OK)
-        status = vly_cpu_check_stream(run->stream, error);
-    if (status == VLY_OK)
-        status = vly_attention_check_values(&plan->desc, run, vly_accel_plugin,
-                                            error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_attention_check_run(&plan->desc, run, vly_support_plugin, error));
+    VLY_TRY(vly_attention_check_workspace(run->workspace, run->workspace_bytes,
+                                          plan->workspace_bytes,
+                                          vly_support_plugin, error));
+    VLY_TRY(vly_cpu_check_stream(run->stream, error));
+    VLY_TRY(vly_attention_check_values(&plan->desc, run, vly_support_plugin,
+                                       error));
     if (plan->desc.flags & VLY_ATTENTION_BACKWARD)
         plan->way->backward(plan, run);
     else
         plan->way->forward(plan, run);
-    return VLY_OK;
+out:
+    return status;
 }
 
 const vly_attention vly_attention_cpu_table = {

@@ -9,7 +9,7 @@
 
 #include "cpu_options.h"
 
-const char vly_accel_plugin[] = "attention_cpu";
+const char vly_support_plugin[] = "attention_cpu";
 
 extern const vly_attention vly_attention_cpu_table;
 extern const vly_wkv vly_wkv_cpu_table;

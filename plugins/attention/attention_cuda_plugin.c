@@ -9,28 +9,27 @@
 #include "accel_cuda.h"
 #include "attention_cuda.h"
 
-const char vly_accel_plugin[] = "attention_cuda";
+const char vly_support_plugin[] = "attention_cuda";
 
 extern const vly_rwkv vly_rwkv_cuda_table;
 extern const vly_wkv vly_wkv_cuda_table;
 
 static vly_status init(const vly_host *host, vly_error *error)
 {
-    vly_status status = vly_accel_cuda_detect(error);
-    if (status == VLY_OK)
-        status = vly_accel_start(host, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_detect(error));
+    VLY_TRY(vly_support_start(host, error));
     status = vly_accel_cuda_memory_start(error);
     if (status != VLY_OK)
-        vly_accel_stop();
+        vly_support_stop();
+out:
     return status;
 }
 
 static void deinit(void)
 {
     vly_accel_cuda_memory_stop();
-    vly_accel_stop();
+    vly_support_stop();
 }
 
 static const void *get_interface(const char *id)

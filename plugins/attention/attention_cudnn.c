@@ -25,11 +25,11 @@ static vly_status get_handle(const vly_cudnn *cudnn, uint32_t device,
 {
     vly_status status = VLY_OK;
     if (device >= MOST_DEVICES)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: device %u, at most %d are served", device,
-                              MOST_DEVICES);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: device %u, at most %d are served",
+                                device, MOST_DEVICES);
     pthread_mutex_lock(&lock);
-    if (handles[device] == NULL) {
+    if (!handles[device]) {
         void *made = NULL;
         status = vly_cudnn_check(cudnn, cudnn->create(&made),
                                  "cudnn: no handle", error);
@@ -84,14 +84,14 @@ static parts lay_out(const vly_attention_desc *desc, uint64_t own_bytes)
 /* ---- the way ----------------------------------------------------------- */
 
 /* of 16 bytes */
-static int in_chunks(const vly_attention_desc *desc,
-                     const vly_attention_layout *layout)
+static bool in_chunks(const vly_attention_desc *desc,
+                      const vly_attention_layout *layout)
 {
     const uint64_t each = desc->type == VLY_ELEMENT_E4M3 ? 16 : 8;
     return (layout->batch | layout->seq | layout->head) % each == 0;
 }
 
-static int is_masked(const vly_attention_desc *desc)
+static bool is_masked(const vly_attention_desc *desc)
 {
     return (desc->flags & (VLY_ATTENTION_CAUSAL | VLY_ATTENTION_CAUSAL_END)) !=
                0 ||
@@ -109,29 +109,30 @@ static vly_status cudnn_supports(const vly_attention_device *device,
     if (align < 16 || !in_chunks(desc, &desc->q) ||
         !in_chunks(desc, &desc->k) || !in_chunks(desc, &desc->v) ||
         !in_chunks(desc, &desc->o))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: rows are not aligned to 16 bytes");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: rows are not aligned to 16 bytes");
     if (desc->batch == 0 || desc->seq_q == 0 || desc->seq_kv == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED, "cudnn: a size is 0");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED, "cudnn: a size is 0");
     if (desc->heads_q > VLY_CUDA_MOST_HEADS ||
         desc->batch > VLY_CUDA_MOST_HEADS)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: more than %d heads or sequences",
-                              VLY_CUDA_MOST_HEADS);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: more than %d heads or sequences",
+                                VLY_CUDA_MOST_HEADS);
     /* 9.14 gives NaN, seen on an H200; gradients were right */
     if (desc->scale < 0.0f && (desc->flags & VLY_ATTENTION_BACKWARD) == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: a scale below 0");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: a scale below 0");
     /* 9.14's rows are wrong (relative error 2.7 to 8.5 of 512 and 2048 tokens,
      * dim 64 and 128, on an H200); without a mask, or to 16 bits, right */
     if (desc->type_o == VLY_ELEMENT_E4M3 && is_masked(desc))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: fp8 out with a mask");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: fp8 out with a mask");
     /* 9.14 gives NaN for a sequence without a key, seen on an H200 */
     if ((desc->flags & VLY_ATTENTION_PACKED) != 0 &&
         (desc->flags & VLY_ATTENTION_BACKWARD) == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: packed sequences, which may have no key");
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "cudnn: packed sequences, which may have no key");
     return vly_cudnn_open(&cudnn, error);
 }
 
@@ -147,7 +148,7 @@ static vly_status get_plan(const vly_cudnn *cudnn, void *handle,
     uint32_t bytes = 0;
     void *blob = NULL;
     vly_status status = VLY_OK;
-    if (device->cache == NULL)
+    if (!device->cache)
         return vly_cudnn_plan_create(cudnn, &target, desc, config, plan, error);
     vly_attention_write_key(desc, key, sizeof key);
     const size_t used = strlen(key);
@@ -160,7 +161,8 @@ static vly_status get_plan(const vly_cudnn *cudnn, void *handle,
         vly_accel_free(blob);
         if (status == VLY_OK)
             return VLY_OK;
-        vly_accel_host->log(vly_accel_host->context, VLY_LOG_INFO, why.message);
+        vly_support_host->log(vly_support_host->context, VLY_LOG_INFO,
+                              why.message);
     }
     status = vly_cudnn_plan_create(cudnn, &target, desc, config, plan, error);
     if (status == VLY_OK &&
@@ -179,11 +181,9 @@ static vly_status cudnn_prepare(const vly_attention_device *device,
     void *handle = NULL;
     vly_cudnn_plan_info info;
     const vly_attention_desc given = vly_cudnn_guard_desc(desc);
-    vly_status status = vly_cudnn_open(&cudnn, error);
-    if (status == VLY_OK)
-        status = get_handle(cudnn, device->index, &handle, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cudnn_open(&cudnn, error));
+    VLY_TRY(get_handle(cudnn, device->index, &handle, error));
     pthread_mutex_lock(&lock);
     status = get_plan(cudnn, handle, device, &given, ready->config,
                       &ready->cudnn, error);
@@ -195,6 +195,8 @@ static vly_status cudnn_prepare(const vly_attention_device *device,
     ready->engine = info.engine;
     ready->workspace_bytes = lay_out(desc, info.workspace_bytes).bytes;
     return VLY_OK;
+out:
+    return status;
 }
 
 static void *at_byte(void *memory, uint64_t byte)
@@ -255,11 +257,9 @@ static vly_status execute(const vly_attention_device *device,
     const vly_cudnn *cudnn = NULL;
     void *pointers[VLY_CUDNN_N_TENSORS] = {0};
     void *handle = NULL;
-    vly_status status = vly_cudnn_open(&cudnn, error);
-    if (status == VLY_OK)
-        status = get_handle(cudnn, device->index, &handle, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cudnn_open(&cudnn, error));
+    VLY_TRY(get_handle(cudnn, device->index, &handle, error));
     fill_pointers(desc, run, p, pointers);
     if ((desc->flags & VLY_ATTENTION_PACKED) != 0) {
         vly_attention_args args;
@@ -278,6 +278,7 @@ static vly_status execute(const vly_attention_device *device,
         status =
             vly_cudnn_plan_run(ready->cudnn, pointers, run->workspace, error);
     pthread_mutex_unlock(&lock);
+out:
     return status;
 }
 
@@ -292,12 +293,12 @@ static vly_status cudnn_run(const vly_attention_device *device,
     const parts p = lay_out(desc, info.workspace_bytes);
     if (!vly_cudnn_guarded(desc))
         return execute(device, desc, ready, run, &p, error);
-    vly_status status = vly_cudnn_guard_begin(
-        desc, run, at_byte(run->workspace, p.copies), &copied, error);
-    if (status == VLY_OK)
-        status = execute(device, desc, ready, &copied, &p, error);
-    if (status == VLY_OK)
-        status = vly_cudnn_guard_end(desc, run, &copied, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cudnn_guard_begin(desc, run, at_byte(run->workspace, p.copies),
+                                  &copied, error));
+    VLY_TRY(execute(device, desc, ready, &copied, &p, error));
+    VLY_TRY(vly_cudnn_guard_end(desc, run, &copied, error));
+out:
     return status;
 }
 

@@ -45,7 +45,7 @@ static uint32_t bytes_of(const vly_attention_desc *desc)
 }
 
 /* each: elements in 16 bytes */
-static int fits_map(const vly_attention_layout *layout, uint32_t each)
+static bool fits_map(const vly_attention_layout *layout, uint32_t each)
 {
     const uint64_t most = 1ull << 39; /* elements: strides are below 2^40 */
     return ((layout->batch | layout->seq | layout->head) % each) == 0 &&
@@ -90,13 +90,13 @@ static vly_status sm90_supports(const vly_attention_device *device,
                  ((desc->seq_q + 127ull) / 128) >
              INT32_MAX)
         why = "has no room for so many row blocks";
-    if (why == NULL)
+    if (!why)
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED, "own_sm90: %s", why);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED, "own_sm90: %s", why);
 }
 
 /* Can a tile hold keys behind the length of its sequence? */
-static int has_lengths(const vly_attention_desc *desc)
+static bool has_lengths(const vly_attention_desc *desc)
 {
     return (desc->flags & VLY_ATTENTION_LENGTHS) != 0 && bytes_of(desc) == 2;
 }
@@ -129,13 +129,13 @@ static vly_status sm90_prepare(const vly_attention_device *device,
 {
     (void)device;
     if (!vly_attention_maps_there())
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "own_sm90: the driver has no "
-                              "cuTensorMapEncodeTiled");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "own_sm90: the driver has no "
+                                "cuTensorMapEncodeTiled");
     if (variant_of(desc, ready->config).rows == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "own_sm90: there is no configuration %u",
-                              ready->config);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "own_sm90: there is no configuration %u",
+                                ready->config);
     ready->workspace_bytes = 0;
     if (desc->workspace_most >= sizeof(uint32_t)) /* it can do without */
         ready->workspace_bytes = sizeof(uint32_t);
@@ -148,7 +148,7 @@ static vly_status sm90_prepare(const vly_attention_device *device,
 
 /* ---- runs -------------------------------------------------------------- */
 
-int vly_attention_maps_there(void)
+bool vly_attention_maps_there(void)
 {
     return pthread_once(&once, find_encode) == 0 && encode != NULL;
 }
@@ -180,8 +180,9 @@ vly_status vly_attention_make_map(CUtensorMap *map,
         CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
         CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (code != CUDA_SUCCESS)
-        return vly_accel_fail(error, VLY_E_DEVICE,
-                              "a tensor map was refused, error %d", (int)code);
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "a tensor map was refused, error %d",
+                                (int)code);
     return VLY_OK;
 }
 
@@ -197,22 +198,21 @@ static vly_status sm90_run(const vly_attention_device *device,
         grid_of(desc, ready->config,
                 ready->workspace_bytes > 0 ? (uint32_t *)run->workspace : NULL);
     vly_attention_fill_args(desc, run, &args);
-    vly_status status =
-        vly_attention_make_map(&maps.q, desc, run->q, &desc->q, desc->heads_q,
-                               desc->seq_q, variant.rows, error);
-    if (status == VLY_OK)
-        status = vly_attention_make_map(&maps.k, desc, run->k, &desc->k,
-                                        desc->heads_kv, desc->seq_kv,
-                                        variant.keys, error);
-    if (status == VLY_OK)
-        status = vly_attention_make_map(&maps.v, desc, run->v, &desc->v,
-                                        desc->heads_kv, desc->seq_kv,
-                                        variant.keys, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_attention_make_map(&maps.q, desc, run->q, &desc->q,
+                                   desc->heads_q, desc->seq_q, variant.rows,
+                                   error));
+    VLY_TRY(vly_attention_make_map(&maps.k, desc, run->k, &desc->k,
+                                   desc->heads_kv, desc->seq_kv, variant.keys,
+                                   error));
+    VLY_TRY(vly_attention_make_map(&maps.v, desc, run->v, &desc->v,
+                                   desc->heads_kv, desc->seq_kv, variant.keys,
+                                   error));
     return vly_accel_cuda_check(
         vly_attention_sm90(&args, &grid, &maps, device->n_sms, run->stream),
         "own_sm90", error);
+out:
+    return status;
 }
 
 const vly_cuda_way vly_cuda_way_sm90 = {

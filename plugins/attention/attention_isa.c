@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which of the compiled instruction sets this processor has.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "attention_kernels.h"
 
 #if defined(VLY_ATTENTION_X86)
-static int has_avx2(void)
+static bool has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-static int has_avx512(void)
+static bool has_avx512(void)
 {
     return has_avx2() && __builtin_cpu_supports("avx512f") &&
            __builtin_cpu_supports("avx512bw") &&
@@ -35,7 +36,7 @@ const vly_attention_kernels *vly_attention_kernels_find(const char *isa)
 const vly_attention_kernels *vly_attention_kernels_best(void)
 {
     const vly_attention_kernels *best = vly_attention_kernels_find("avx512");
-    if (best == NULL)
+    if (!best)
         best = vly_attention_kernels_find("avx2");
     return best != NULL ? best : &vly_attention_kernels_scalar;
 }

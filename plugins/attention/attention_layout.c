@@ -37,9 +37,9 @@ static void box_add(vly_attention_box *box, uint64_t stride, uint64_t length)
     box->n++;
 }
 
-int vly_attention_box_make(const vly_attention_desc *desc,
-                           const vly_attention_tensor *tensor,
-                           vly_attention_box *box)
+bool vly_attention_box_make(const vly_attention_desc *desc,
+                            const vly_attention_tensor *tensor,
+                            vly_attention_box *box)
 {
     const vly_attention_layout *layout = vly_attention_layout_of(desc, tensor);
     const int packed = (desc->flags & VLY_ATTENTION_PACKED) != 0;
@@ -61,25 +61,25 @@ int vly_attention_box_make(const vly_attention_desc *desc,
         uint64_t steps = box->length[i] - 1;
         if (box->stride[i] != 0 &&
             steps > (EXTENT_MOST - box->extent) / box->stride[i])
-            return 0;
+            return false;
         box->extent += steps * box->stride[i];
     }
     if (desc->batch == 0 || seq == 0)
         box->extent = 0;
-    return 1;
+    return true;
 }
 
-int vly_attention_box_is_apart(const vly_attention_box *box)
+bool vly_attention_box_is_apart(const vly_attention_box *box)
 {
     uint64_t inner = box->width;
     if (box->extent == 0)
-        return 1;
+        return true;
     for (uint32_t i = box->n; i > 0; i--) {
         if (box->stride[i - 1] < inner)
-            return 0;
+            return false;
         inner += (box->length[i - 1] - 1) * box->stride[i - 1];
     }
-    return 1;
+    return true;
 }
 
 /* Bytes of what lies within one step of a stride, in dimensions shorter than
@@ -99,9 +99,9 @@ static uint64_t bytes_within(const vly_attention_box *box, uint64_t step,
 }
 
 /* Do both keep to parts of their own, modulo a stride of a? */
-static int interleave(const vly_attention_box *a, uintptr_t at_a,
-                      uint64_t bytes_a, const vly_attention_box *b,
-                      uintptr_t at_b, uint64_t bytes_b)
+static bool interleave(const vly_attention_box *a, uintptr_t at_a,
+                       uint64_t bytes_a, const vly_attention_box *b,
+                       uintptr_t at_b, uint64_t bytes_b)
 {
     for (uint32_t i = 0; i < a->n; i++) {
         const uint64_t step = a->stride[i] * bytes_a;
@@ -113,22 +113,22 @@ static int interleave(const vly_attention_box *a, uintptr_t at_a,
             continue;
         const uint64_t from_a = (at_b % step + step - at_a % step) % step;
         if (from_a >= part_a && step - from_a >= part_b)
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
-int vly_attention_boxes_meet(const vly_attention_box *a, uintptr_t at_a,
-                             uint64_t bytes_a, const vly_attention_box *b,
-                             uintptr_t at_b, uint64_t bytes_b)
+bool vly_attention_boxes_meet(const vly_attention_box *a, uintptr_t at_a,
+                              uint64_t bytes_a, const vly_attention_box *b,
+                              uintptr_t at_b, uint64_t bytes_b)
 {
     if (a->extent == 0 || b->extent == 0)
-        return 0;
+        return false;
     if (!a->known || !b->known)
         return at_a == at_b;
     if (at_a + a->extent * bytes_a <= at_b ||
         at_b + b->extent * bytes_b <= at_a)
-        return 0;
+        return false;
     return !interleave(a, at_a, bytes_a, b, at_b, bytes_b) &&
            !interleave(b, at_b, bytes_b, a, at_a, bytes_a);
 }

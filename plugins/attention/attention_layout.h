@@ -5,6 +5,8 @@
 #ifndef VOLLEY_ATTENTION_LAYOUT_H
 #define VOLLEY_ATTENTION_LAYOUT_H
 
+#include <stdbool.h>
+
 #include <volley/attention.h>
 
 enum {
@@ -40,16 +42,16 @@ typedef struct vly_attention_box {
 const vly_attention_layout *
 vly_attention_layout_of(const vly_attention_desc *desc,
                         const vly_attention_tensor *tensor);
-/* 0: it does not fit into 2^62 bytes */
-int vly_attention_box_make(const vly_attention_desc *desc,
-                           const vly_attention_tensor *tensor,
-                           vly_attention_box *box);
+/* false: it does not fit into 2^62 bytes */
+bool vly_attention_box_make(const vly_attention_desc *desc,
+                            const vly_attention_tensor *tensor,
+                            vly_attention_box *box);
 /* Is every element at an address of its own? */
-int vly_attention_box_is_apart(const vly_attention_box *box);
+bool vly_attention_box_is_apart(const vly_attention_box *box);
 /* Might boxes at these addresses share a byte? Boxes that interleave, as the
  * parts of one [seq][3][heads][dim], do not. bytes: of an element of each */
-int vly_attention_boxes_meet(const vly_attention_box *a, uintptr_t at_a,
-                             uint64_t bytes_a, const vly_attention_box *b,
-                             uintptr_t at_b, uint64_t bytes_b);
+bool vly_attention_boxes_meet(const vly_attention_box *a, uintptr_t at_a,
+                              uint64_t bytes_a, const vly_attention_box *b,
+                              uintptr_t at_b, uint64_t bytes_b);
 
 #endif

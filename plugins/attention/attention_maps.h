@@ -4,12 +4,14 @@
 #ifndef VLY_ATTENTION_MAPS_H
 #define VLY_ATTENTION_MAPS_H
 
+#include <stdbool.h>
+
 #include <cuda.h>
 
 #include "attention_cuda.h"
 
-/* 1: the driver makes tensor maps. */
-int vly_attention_maps_there(void);
+/* true: the driver makes tensor maps. */
+bool vly_attention_maps_there(void);
 /* Of a tensor of heads x seq of desc->dim elements of desc->type, boxes of 128
  * bytes x rows, swizzled; what lies behind seq reads as zeros. */
 vly_status vly_attention_make_map(CUtensorMap *map,

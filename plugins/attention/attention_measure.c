@@ -27,9 +27,8 @@ static vly_status run_on_host(const vly_attention_desc *desc,
     vly_attention_desc here = *desc;
     here.align = 64; /* as vly_accel_alloc gives it */
     here.workspace_most = UINT64_MAX;
-    vly_status status = cpu->plan_create(&spec, &here, &plan, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(cpu->plan_create(&spec, &here, &plan, error));
     status = cpu->plan_info(plan, &info, error);
     if (status == VLY_OK && info.workspace_bytes > 0)
         status = vly_accel_host_memory.alloc(0, info.workspace_bytes,
@@ -41,6 +40,7 @@ static vly_status run_on_host(const vly_attention_desc *desc,
     }
     vly_accel_host_memory.free(0, workspace);
     cpu->plan_destroy(plan);
+out:
     return status;
 }
 
@@ -48,6 +48,7 @@ static vly_status run_on_host(const vly_attention_desc *desc,
  * on the host. */
 static vly_status make_reference(vly_trial *trial, vly_error *error)
 {
+    vly_status status = VLY_OK;
     vly_attention_run run = vly_trial_run(trial, 1, NULL);
     const char *options = "choose=reference,cache=off";
     if ((trial->desc.flags & VLY_ATTENTION_BACKWARD) != 0) {
@@ -58,11 +59,11 @@ static vly_status make_reference(vly_trial *trial, vly_error *error)
         vly_attention_run first = run;
         first.grad_o = NULL;
         first.grad_q = first.grad_k = first.grad_v = NULL;
-        vly_status status = run_on_host(&forward, &first, options, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(run_on_host(&forward, &first, options, error));
     }
     return run_on_host(&trial->desc, &run, options, error);
+out:
+    return status;
 }
 
 /* ---- comparison -------------------------------------------------------- */
@@ -110,11 +111,11 @@ static vly_status compare(const vly_trial *trial, uint32_t which,
                 if (pass == 0 || (isnan(x) && isnan(y)) || x == y ||
                     fabs(x - y) <= bound)
                     continue;
-                return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                                      "%s[%llu] is %g, the reference has %g, "
-                                      "wanted within %g",
-                                      name, (unsigned long long)(i + k), y, x,
-                                      bound);
+                return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                        "%s[%llu] is %g, the reference has %g, "
+                                        "wanted within %g",
+                                        name, (unsigned long long)(i + k), y, x,
+                                        bound);
             }
         }
     return VLY_OK;
@@ -134,7 +135,7 @@ static vly_status compare_all(const vly_trial *trial, vly_error *error)
     for (size_t i = 0; status == VLY_OK && i < 5; i++) {
         const uint32_t which = outputs[i].which;
         uint8_t *got = NULL;
-        if (trial->there[which] == NULL)
+        if (!trial->there[which])
             continue;
         status = vly_accel_alloc(trial->bytes[which], 1, &got, error);
         if (status == VLY_OK)
@@ -173,11 +174,9 @@ vly_status vly_attention_check_way(const vly_attention_device *device,
     vly_cuda_ready made = {
         .way = ready->way, .config = ready->config, .engine = -1};
     vly_trial *trial = NULL;
-    vly_status status = ready->way->supports(device, &small, error);
-    if (status == VLY_OK)
-        status = ready->way->prepare(device, &small, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(ready->way->supports(device, &small, error));
+    VLY_TRY(ready->way->prepare(device, &small, &made, error));
     status = vly_accel_alloc(1, sizeof *trial, &trial, error);
     if (status == VLY_OK) {
         status = vly_trial_init(trial, &small, device->index,
@@ -196,6 +195,7 @@ vly_status vly_attention_check_way(const vly_attention_device *device,
     }
     vly_accel_free(trial);
     vly_cuda_ready_release(&made);
+out:
     return status;
 }
 
@@ -231,15 +231,12 @@ static vly_status time_one(const clocked *c, const vly_cuda_ready *ready,
 {
     const vly_memory *memory = &vly_accel_cuda_memory;
     const uint32_t device = c->device->index;
-    vly_status status =
-        memory->event_record(device, c->begin, c->run.stream, error);
-    if (status == VLY_OK)
-        status = ready->way->run(c->device, c->desc, ready, &c->run, error);
-    if (status == VLY_OK)
-        status = memory->event_record(device, c->end, c->run.stream, error);
-    if (status == VLY_OK)
-        status =
-            memory->event_elapsed(device, c->begin, c->end, seconds, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(memory->event_record(device, c->begin, c->run.stream, error));
+    VLY_TRY(ready->way->run(c->device, c->desc, ready, &c->run, error));
+    VLY_TRY(memory->event_record(device, c->end, c->run.stream, error));
+    VLY_TRY(memory->event_elapsed(device, c->begin, c->end, seconds, error));
+out:
     return status;
 }
 
@@ -260,7 +257,7 @@ static vly_status time_round(const clocked *c,
     for (uint32_t k = 0; status == VLY_OK && k < n; k++) {
         const uint32_t i = round % 2 == 0 ? k : n - 1 - k;
         double *time = &to->times[i][round % ROUNDS];
-        if (ready[i] == NULL)
+        if (!ready[i])
             continue;
         status = time_one(c, ready[i], time, error);
         if (status == VLY_OK)
@@ -291,7 +288,7 @@ static vly_status time_rounds(const clocked *c,
 /* Is way a faster than b? Of the rounds' ratios the median must be below 1 by
  * three times its standard error (1.25 / sqrt(n) of the deviation, 1.48 times
  * the median of the absolute ones), and by 0.2% at least. */
-static int is_faster(const rounds *r, uint32_t a, uint32_t b)
+static bool is_faster(const rounds *r, uint32_t a, uint32_t b)
 {
     double ratio[ROUNDS];
     for (uint32_t k = 0; k < r->n; k++)
@@ -382,10 +379,9 @@ vly_status vly_attention_time_ways(const vly_attention_device *device,
     clocked c = {.device = device, .desc = desc};
     vly_trial *trial = NULL;
     if (n > VLY_CUDA_MOST_WAYS)
-        return vly_accel_fail(error, VLY_E_INVALID, "%u ways to be timed", n);
-    vly_status status = vly_accel_alloc(1, sizeof *trial, &trial, error);
-    if (status != VLY_OK)
-        return status;
+        return vly_support_fail(error, VLY_E_INVALID, "%u ways to be timed", n);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_alloc(1, sizeof *trial, &trial, error));
     for (uint32_t i = 0; i < n; i++)
         some[i] = ready[i];
     status = make_room(trial, desc, device->index, some, n, error);
@@ -393,5 +389,6 @@ vly_status vly_attention_time_ways(const vly_attention_device *device,
         status = time_all(&c, trial, some, n, seconds, best, error);
     vly_trial_deinit(trial);
     vly_accel_free(trial);
+out:
     return status;
 }

@@ -71,9 +71,9 @@ void vly_attention_log_way(const vly_cuda_ready *ready, int32_t level,
 {
     char message[1200];
     (void)snprintf(message, sizeof message, "%s: %s (configuration %u): %s",
-                   vly_accel_plugin, ready->way->name, ready->config, text);
-    if (vly_accel_host != NULL)
-        vly_accel_host->log(vly_accel_host->context, level, message);
+                   vly_support_plugin, ready->way->name, ready->config, text);
+    if (vly_support_host != NULL)
+        vly_support_host->log(vly_support_host->context, level, message);
 }
 
 void vly_attention_tell_wrong(vly_plan_candidate *told,

@@ -118,7 +118,7 @@ static double query_forward(const reference_work *work, const place *p,
 }
 
 /* Unit = (batch * heads_q + head) * seq_q + i. 0: there is no such query. */
-static int find_query(const reference_work *work, uint64_t unit, place *p)
+static bool find_query(const reference_work *work, uint64_t unit, place *p)
 {
     const vly_attention_desc *desc = &work->plan->desc;
     const uint64_t row = unit / desc->seq_q;

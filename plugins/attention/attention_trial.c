@@ -179,7 +179,7 @@ static void poison(vly_trial *trial, uint32_t which, uint32_t length,
 static void poison_all(vly_trial *trial)
 {
     const vly_attention_desc *d = &trial->desc;
-    if (trial->host[TRIAL_LENGTH_Q] == NULL)
+    if (!trial->host[TRIAL_LENGTH_Q])
         return;
     poison(trial, TRIAL_Q, TRIAL_LENGTH_Q, &d->q, d->heads_q, d->seq_q, d->dim);
     if (trial->host[TRIAL_GRAD_O] != NULL)
@@ -241,7 +241,7 @@ static vly_status upload(vly_trial *trial, uint32_t which, vly_error *error)
         const uint64_t most =
             (uint64_t)BLOCK * vly_element_bits(trial->type[which]) / 8;
         done = bytes < most ? bytes : most;
-        if (trial->bytes[which] > most && trial->host[which] == NULL)
+        if (trial->bytes[which] > most && !trial->host[which])
             return VLY_E_INVALID;
     }
     vly_status status =

@@ -11,9 +11,9 @@ static vly_status check_lengths(const char *name, const int32_t *lengths,
 {
     for (uint32_t b = 0; b < batch; b++)
         if (lengths[b] < 0 || (uint32_t)lengths[b] > most)
-            return vly_accel_fail(error, VLY_E_INVALID,
-                                  "%s: %s[%u] is %d, wanted 0 to %u", plugin,
-                                  name, b, lengths[b], most);
+            return vly_support_fail(error, VLY_E_INVALID,
+                                    "%s: %s[%u] is %d, wanted 0 to %u", plugin,
+                                    name, b, lengths[b], most);
     return VLY_OK;
 }
 
@@ -22,16 +22,17 @@ static vly_status check_starts(const char *name, const int32_t *starts,
                                const char *plugin, vly_error *error)
 {
     if (batch > 0 && starts[0] != 0)
-        return vly_accel_fail(error, VLY_E_INVALID, "%s: %s[0] is %d, wanted 0",
-                              plugin, name, starts[0]);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: %s[0] is %d, wanted 0", plugin, name,
+                                starts[0]);
     for (uint32_t b = 0; b < batch; b++)
         if (starts[b + 1] < starts[b] ||
             (uint32_t)(starts[b + 1] - starts[b]) > most)
-            return vly_accel_fail(error, VLY_E_INVALID,
-                                  "%s: %s goes from %d to %d at %u, wanted at "
-                                  "most %u more",
-                                  plugin, name, starts[b], starts[b + 1], b,
-                                  most);
+            return vly_support_fail(
+                error, VLY_E_INVALID,
+                "%s: %s goes from %d to %d at %u, wanted at "
+                "most %u more",
+                plugin, name, starts[b], starts[b + 1], b, most);
     return VLY_OK;
 }
 
@@ -45,12 +46,12 @@ static vly_status check_pages(const vly_attention_desc *desc,
         for (uint32_t p = 0; (uint64_t)p * view.page_size < view.n_kv; p++)
             if (view.pages[p] < 0 ||
                 (desc->pages != 0 && (uint32_t)view.pages[p] >= desc->pages))
-                return vly_accel_fail(error, VLY_E_INVALID,
-                                      "%s: page %u of sequence %u is %d, "
-                                      "wanted 0 to %u",
-                                      plugin, p, b, view.pages[p],
-                                      desc->pages != 0 ? desc->pages - 1
-                                                       : (uint32_t)INT32_MAX);
+                return vly_support_fail(error, VLY_E_INVALID,
+                                        "%s: page %u of sequence %u is %d, "
+                                        "wanted 0 to %u",
+                                        plugin, p, b, view.pages[p],
+                                        desc->pages != 0 ? desc->pages - 1
+                                                         : (uint32_t)INT32_MAX);
     }
     return VLY_OK;
 }

@@ -71,7 +71,7 @@ void vly_attention_fill_args(const vly_attention_desc *desc,
 
 /* ---- what is asked of several ways ------------------------------------- */
 
-static int in_chunks(const vly_attention_layout *layout)
+static bool in_chunks(const vly_attention_layout *layout)
 {
     return ((layout->batch | layout->seq | layout->head) & 7u) == 0;
 }
@@ -82,12 +82,12 @@ static vly_status check_chunks(const char *way, const vly_attention_desc *desc,
 {
     const uint32_t align = desc->align == 0 ? 256 : desc->align;
     if (desc->type != VLY_ELEMENT_F16 && desc->type != VLY_ELEMENT_BF16)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: neither fp16 nor bf16", way);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: neither fp16 nor bf16", way);
     if (align < 16 || !in_chunks(&desc->q) || !in_chunks(&desc->k) ||
         !in_chunks(&desc->v) || !in_chunks(&desc->o))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rows are not aligned to 16 bytes", way);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: rows are not aligned to 16 bytes", way);
     return VLY_OK;
 }
 
@@ -95,13 +95,13 @@ static vly_status check_forward(const char *way, const vly_attention_desc *desc,
                                 vly_error *error)
 {
     if ((desc->flags & VLY_ATTENTION_BACKWARD) != 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED, "%s: forward only",
-                              way);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED, "%s: forward only",
+                                way);
     if (desc->heads_q > VLY_CUDA_MOST_HEADS ||
         desc->batch > VLY_CUDA_MOST_HEADS)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: more than %d heads or sequences", way,
-                              VLY_CUDA_MOST_HEADS);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: more than %d heads or sequences", way,
+                                VLY_CUDA_MOST_HEADS);
     return VLY_OK;
 }
 
@@ -120,10 +120,10 @@ static vly_status plain_supports(const vly_attention_device *device,
     const uint32_t seq =
         desc->seq_q > desc->seq_kv ? desc->seq_q : desc->seq_kv;
     uint64_t rows = 0;
-    if (!vly_accel_mul(desc->batch, desc->heads_q, &rows) ||
-        !vly_accel_mul(rows, seq, &rows) || rows > INT32_MAX)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "own_plain: more than 2^31 - 1 rows");
+    if (!vly_support_mul(desc->batch, desc->heads_q, &rows) ||
+        !vly_support_mul(rows, seq, &rows) || rows > INT32_MAX)
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "own_plain: more than 2^31 - 1 rows");
     return VLY_OK;
 }
 
@@ -172,13 +172,14 @@ static vly_status mma_supports(const vly_attention_device *device,
     vly_status status = check_forward("own_mma", desc, error);
     if (status == VLY_OK && device->capability < 80)
         status =
-            vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                           "own_mma: compute capability %u.%u, wanted "
-                           "8.0 or newer",
-                           device->capability / 10, device->capability % 10);
+            vly_support_fail(error, VLY_E_UNSUPPORTED,
+                             "own_mma: compute capability %u.%u, wanted "
+                             "8.0 or newer",
+                             device->capability / 10, device->capability % 10);
     if (status == VLY_OK && vly_cuda_sees_too_many(desc))
-        status = vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                                "own_mma: loses digits of more than 2^20 keys");
+        status =
+            vly_support_fail(error, VLY_E_UNSUPPORTED,
+                             "own_mma: loses digits of more than 2^20 keys");
     return status == VLY_OK ? check_chunks("own_mma", desc, error) : status;
 }
 
@@ -225,22 +226,23 @@ static vly_status decode_supports(const vly_attention_device *device,
                                   const vly_attention_desc *desc,
                                   vly_error *error)
 {
-    vly_status status = check_forward("own_decode", desc, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_forward("own_decode", desc, error));
     if (device->capability < 80)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "own_decode: compute capability below 8.0");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "own_decode: compute capability below 8.0");
     if (desc->seq_q != 1)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "own_decode: more than one query");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "own_decode: more than one query");
     if (desc->dim != desc->dim_v ||
         (desc->dim != 64 && desc->dim != 128 && desc->dim != 256))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "own_decode: dimensions %u and %u, wanted both "
-                              "64, 128 or 256",
-                              desc->dim, desc->dim_v);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "own_decode: dimensions %u and %u, wanted both "
+                                "64, 128 or 256",
+                                desc->dim, desc->dim_v);
     return check_chunks("own_decode", desc, error);
+out:
+    return status;
 }
 
 /* As many parts as fill the device once, none of fewer than 128 keys. */
@@ -249,13 +251,13 @@ static vly_status decode_prepare(const vly_attention_device *device,
                                  vly_cuda_ready *ready, vly_error *error)
 {
     if (ready->config > 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "own_decode: there is no configuration %u",
-                              ready->config);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "own_decode: there is no configuration %u",
+                                ready->config);
     if (vly_attention_decode_warps(desc->dim) == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "own_decode: a block of this device has too "
-                              "little shared memory");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "own_decode: a block of this device has too "
+                                "little shared memory");
     const uint32_t group = desc->heads_q / desc->heads_kv;
     const uint64_t passes = (group + HEADS_OF_A_PASS - 1) / HEADS_OF_A_PASS;
     const uint64_t work = desc->batch * desc->heads_kv * passes;

@@ -14,14 +14,14 @@ static vly_status find_kernels(const char *isa,
     const int known = strcmp(isa, "scalar") == 0 || strcmp(isa, "avx2") == 0 ||
                       strcmp(isa, "avx512") == 0;
     if (!known)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: option isa is \"%s\", wanted scalar, avx2 "
-                              "or avx512",
-                              vly_accel_plugin, isa);
-    if (found == NULL)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: isa=%s: this processor does not have it",
-                              vly_accel_plugin, isa);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: option isa is \"%s\", wanted scalar, avx2 "
+                                "or avx512",
+                                vly_support_plugin, isa);
+    if (!found)
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: isa=%s: this processor does not have it",
+                                vly_support_plugin, isa);
     *kernels = found;
     return VLY_OK;
 }
@@ -35,13 +35,12 @@ vly_status vly_cpu_options_read(const vly_device_spec *device,
     if (vly_accel_check_device(device, error) != VLY_OK)
         return VLY_E_INVALID;
     if (device->index != 0)
-        return vly_accel_fail(error, VLY_E_DEVICE,
-                              "%s: device %u, but there is only 0",
-                              vly_accel_plugin, device->index);
-    vly_status status =
-        vly_accel_options_parse(device->options, keys, &made.common, error);
-    if (status != VLY_OK)
-        return status;
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "%s: device %u, but there is only 0",
+                                vly_support_plugin, device->index);
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_accel_options_parse(device->options, keys, &made.common, error));
     if (vly_accel_options_value(device->options, "isa", isa, sizeof isa))
         status = find_kernels(isa, &made.kernels, error);
     if (status != VLY_OK)
@@ -50,6 +49,8 @@ vly_status vly_cpu_options_read(const vly_device_spec *device,
     made.n_threads = made.n_threads > 1024 ? 1024 : made.n_threads;
     *options = made;
     return VLY_OK;
+out:
+    return status;
 }
 
 uint32_t vly_cpu_threads(uint32_t wanted, uint64_t n_units, double worth)
@@ -63,10 +64,10 @@ uint32_t vly_cpu_threads(uint32_t wanted, uint64_t n_units, double worth)
 
 vly_status vly_cpu_check_stream(const void *stream, vly_error *error)
 {
-    if (stream == NULL)
+    if (!stream)
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_INVALID,
-                          "%s: a stream, but the processor has none: wanted "
-                          "NULL",
-                          vly_accel_plugin);
+    return vly_support_fail(error, VLY_E_INVALID,
+                            "%s: a stream, but the processor has none: wanted "
+                            "NULL",
+                            vly_support_plugin);
 }

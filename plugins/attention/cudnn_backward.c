@@ -15,15 +15,15 @@
 static vly_status refuse(const vly_attention_desc *desc, vly_error *error)
 {
     if (desc->type != VLY_ELEMENT_F16 && desc->type != VLY_ELEMENT_BF16)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: gradients are of fp16 and bf16 only");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: gradients are of fp16 and bf16 only");
     if ((desc->flags & (VLY_ATTENTION_PACKED | VLY_ATTENTION_PAGED)) != 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: gradients of packed or paged "
-                              "sequences");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: gradients of packed or paged "
+                                "sequences");
     if (desc->seq_q == 1 && desc->seq_kv == 1)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: gradients of one query and one key");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: gradients of one query and one key");
     return VLY_OK;
 }
 
@@ -118,9 +118,8 @@ static void grad_of_queries(vly_cudnn_graph *graph,
 vly_status vly_cudnn_backward(vly_cudnn_graph *graph,
                               const vly_attention_desc *desc, vly_error *error)
 {
-    vly_status status = refuse(desc, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(refuse(desc, error));
     const int32_t type = vly_cudnn_type(desc->type);
     vly_cudnn_inputs in;
     vly_cudnn_add_inputs(graph, desc, &in);
@@ -175,5 +174,6 @@ vly_status vly_cudnn_backward(vly_cudnn_graph *graph,
                         &in.scale, NULL, &scaled);
     grad_of_keys(graph, desc, &scaled, &in.q, cut_kv, &grad_k);
     grad_of_queries(graph, desc, &scaled, &in.k_t, cut_q);
-    return VLY_OK;
+out:
+    return status;
 }

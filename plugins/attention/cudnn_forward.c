@@ -30,16 +30,16 @@ static vly_status refuse_fp8(const vly_attention_desc *desc, vly_error *error)
         why = "without a mask, or causal from the top left";
     else if (desc->dim % 16 != 0 || desc->dim_v % 16 != 0)
         why = "with dimensions that are multiples of 16";
-    if (why == NULL)
+    if (!why)
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED, "cudnn: fp8 is wanted %s",
-                          why);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED, "cudnn: fp8 is wanted %s",
+                            why);
 }
 
 /* [page][position][head][dim] without room between: what 9.14 reads, whatever
  * the strides say (NaN out of the gaps, seen on an H200) */
-static int is_tight(const vly_attention_desc *desc,
-                    const vly_attention_layout *layout, uint32_t dim)
+static bool is_tight(const vly_attention_desc *desc,
+                     const vly_attention_layout *layout, uint32_t dim)
 {
     const uint64_t row = (uint64_t)desc->heads_kv * dim;
     return layout->head == dim && layout->seq == row &&
@@ -51,24 +51,24 @@ static vly_status refuse(const vly_attention_desc *desc, vly_error *error)
     if (desc->type == VLY_ELEMENT_E4M3)
         return refuse_fp8(desc, error);
     if (desc->type != VLY_ELEMENT_F16 && desc->type != VLY_ELEMENT_BF16)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: Q, K and V are neither fp16 nor bf16 "
-                              "nor fp8");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: Q, K and V are neither fp16 nor bf16 "
+                                "nor fp8");
     if ((desc->flags & VLY_ATTENTION_PACKED) != 0 &&
         (desc->flags & VLY_ATTENTION_LSE) != 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: packed sequences with lse");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: packed sequences with lse");
     if ((desc->flags & VLY_ATTENTION_PAGED) != 0 &&
         (desc->pages == 0 || (desc->flags & VLY_ATTENTION_LENGTHS) == 0))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: pages without lengths, or with their "
-                              "number not given");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: pages without lengths, or with their "
+                                "number not given");
     if ((desc->flags & VLY_ATTENTION_PAGED) != 0 &&
         (!is_tight(desc, &desc->k, desc->dim) ||
          !is_tight(desc, &desc->v, desc->dim_v)))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: pages with room between rows, or heads "
-                              "in front of positions");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: pages with room between rows, or heads "
+                                "in front of positions");
     return VLY_OK;
 }
 
@@ -197,9 +197,8 @@ static void weigh_fp8(vly_cudnn_graph *graph, const vly_cudnn_tensor *p,
 vly_status vly_cudnn_forward(vly_cudnn_graph *graph,
                              const vly_attention_desc *desc, vly_error *error)
 {
-    vly_status status = refuse(desc, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(refuse(desc, error));
     vly_cudnn_inputs in;
     vly_cudnn_add_inputs(graph, desc, &in);
     vly_cudnn_tensor_add(graph, &in.q);
@@ -229,5 +228,6 @@ vly_status vly_cudnn_forward(vly_cudnn_graph *graph,
         weigh_fp8(graph, &p, &in);
     else
         vly_cudnn_matmul(graph, &p, &in.v, &in.o, cut_o, 0);
-    return VLY_OK;
+out:
+    return status;
 }

@@ -17,22 +17,22 @@ enum { Q, K, V, O, LSE, GRAD_O, GRAD_Q, GRAD_K, GRAD_V, N };
 
 enum { NOT_COPIED = 0, READ = 1, WRITTEN = 2 };
 
-static int is_backward(const vly_attention_desc *desc)
+static bool is_backward(const vly_attention_desc *desc)
 {
     return (desc->flags & VLY_ATTENTION_BACKWARD) != 0;
 }
 
-static int is_paged(const vly_attention_desc *desc)
+static bool is_paged(const vly_attention_desc *desc)
 {
     return (desc->flags & VLY_ATTENTION_PAGED) != 0;
 }
 
-static int is_of_keys(int which)
+static bool is_of_keys(int which)
 {
     return which == K || which == V || which == GRAD_K || which == GRAD_V;
 }
 
-int vly_cudnn_guarded(const vly_attention_desc *desc)
+bool vly_cudnn_guarded(const vly_attention_desc *desc)
 {
     return (desc->flags & VLY_ATTENTION_LENGTHS) != 0;
 }

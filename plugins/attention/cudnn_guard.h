@@ -5,10 +5,12 @@
 #ifndef VLY_CUDNN_GUARD_H
 #define VLY_CUDNN_GUARD_H
 
+#include <stdbool.h>
+
 #include "attention_cuda.h"
 
 /* Does a run of it work on copies? */
-int vly_cudnn_guarded(const vly_attention_desc *desc);
+bool vly_cudnn_guarded(const vly_attention_desc *desc);
 /* The description of what cuDNN is given: that of the copies, where there are
  * any. */
 vly_attention_desc vly_cudnn_guard_desc(const vly_attention_desc *desc);

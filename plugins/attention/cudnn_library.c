@@ -31,18 +31,18 @@ static void open_library(void)
         return;
     table.version = (uint32_t)table.get_version();
     if (table.version / 10000 != 9)
-        opened = vly_accel_fail(&why, VLY_E_UNSUPPORTED,
-                                "cuDNN is version %u, wanted 9 (90000 and up)",
-                                table.version);
+        opened = vly_support_fail(
+            &why, VLY_E_UNSUPPORTED,
+            "cuDNN is version %u, wanted 9 (90000 and up)", table.version);
 }
 
 vly_status vly_cudnn_open(const vly_cudnn **cudnn, vly_error *error)
 {
     if (pthread_once(&once, open_library) != 0)
-        return vly_accel_fail(error, VLY_E_DEVICE,
-                              "cuDNN could not be opened once");
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "cuDNN could not be opened once");
     if (opened != VLY_OK)
-        return vly_accel_fail(error, opened, "%s", why.message);
+        return vly_support_fail(error, opened, "%s", why.message);
     *cudnn = &table;
     return VLY_OK;
 }
@@ -63,7 +63,7 @@ vly_status vly_cudnn_check(const vly_cudnn *cudnn, int code, const char *what,
         status = VLY_E_UNSUPPORTED;
     else if (code / 1000 == 2)
         status = VLY_E_INVALID;
-    return vly_accel_fail(error, status, "%s: cuDNN said %s%s%s", what,
-                          cudnn->error_text(code), text[0] == '\0' ? "" : ": ",
-                          text);
+    return vly_support_fail(error, status, "%s: cuDNN said %s%s%s", what,
+                            cudnn->error_text(code),
+                            text[0] == '\0' ? "" : ": ", text);
 }

@@ -18,7 +18,7 @@ struct vly_cudnn_plan {
 
 static void *device_desc(vly_cudnn_graph *graph, const char *json)
 {
-    if (json == NULL)
+    if (!json)
         return NULL;
     void *desc = vly_cudnn_desc(graph, VLY_CUDNN_DESC_DEVICE);
     vly_cudnn_set(graph, desc, VLY_CUDNN_DEVICE_JSON, VLY_CUDNN_IS_CHAR,
@@ -63,8 +63,8 @@ static int64_t config_engine(vly_cudnn_graph *graph, void *config, int *varies)
     int32_t notes[16] = {0};
     void *desc = vly_cudnn_desc(graph, VLY_CUDNN_DESC_ENGINE);
     *varies = 0;
-    if (desc == NULL || graph->cudnn->get(config, VLY_CUDNN_CONFIG_ENGINE,
-                                          VLY_CUDNN_IS_DESC, 1, &n, &desc) != 0)
+    if (!desc || graph->cudnn->get(config, VLY_CUDNN_CONFIG_ENGINE,
+                                   VLY_CUDNN_IS_DESC, 1, &n, &desc) != 0)
         return -1;
     if (graph->cudnn->get(desc, VLY_CUDNN_ENGINE_INDEX, VLY_CUDNN_IS_INT64, 1,
                           &n, &engine) != 0)
@@ -116,13 +116,14 @@ static vly_status choose_config(vly_cudnn_plan *plan, void *device,
     int64_t n = 0;
     ask_heuristics(graph, device, configs, &n);
     if (graph->status != VLY_OK)
-        return vly_accel_fail(error, graph->status, "%s", graph->error.message);
+        return vly_support_fail(error, graph->status, "%s",
+                                graph->error.message);
     plan->info.n_configs = (uint32_t)n;
     if (first >= n)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: %u engine configurations, asked for "
-                              "number %u",
-                              (uint32_t)n, first);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: %u engine configurations, asked for "
+                                "number %u",
+                                (uint32_t)n, first);
     int code = 0;
     for (uint32_t i = first; i < n; i++) {
         int varies = 0;
@@ -137,8 +138,8 @@ static vly_status choose_config(vly_cudnn_plan *plan, void *device,
         }
     }
     if (code == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: no engine that is deterministic");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: no engine that is deterministic");
     return vly_cudnn_check(graph->cudnn, code, "cudnn: no plan could be built",
                            error);
 }
@@ -163,9 +164,8 @@ vly_status vly_cudnn_count_configs(const vly_cudnn *cudnn,
     vly_cudnn_graph *graph = NULL;
     void *configs[MOST_CONFIGS];
     int64_t found = 0;
-    vly_status status = vly_accel_alloc(1, sizeof *graph, &graph, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_alloc(1, sizeof *graph, &graph, error));
     status = make_graph(cudnn, target, desc, graph, error);
     if (status == VLY_OK) {
         ask_heuristics(graph, device_desc(graph, target->device_json), configs,
@@ -174,10 +174,11 @@ vly_status vly_cudnn_count_configs(const vly_cudnn *cudnn,
         if (status == VLY_OK)
             *n = (uint32_t)found;
         else
-            vly_accel_fail(error, status, "%s", graph->error.message);
+            vly_support_fail(error, status, "%s", graph->error.message);
     }
     vly_cudnn_graph_deinit(graph);
     vly_accel_free(graph);
+out:
     return status;
 }
 
@@ -201,9 +202,8 @@ vly_status vly_cudnn_plan_create(const vly_cudnn *cudnn,
                                  vly_cudnn_plan **out, vly_error *error)
 {
     vly_cudnn_plan *plan = NULL;
-    vly_status status = vly_accel_alloc(1, sizeof *plan, &plan, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_alloc(1, sizeof *plan, &plan, error));
     status = make_graph(cudnn, target, desc, &plan->graph, error);
     if (status == VLY_OK)
         status =
@@ -217,6 +217,8 @@ vly_status vly_cudnn_plan_create(const vly_cudnn *cudnn,
     }
     *out = plan;
     return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- plans as bytes ---------------------------------------------------- */
@@ -252,9 +254,9 @@ vly_status vly_cudnn_plan_save(const vly_cudnn_plan *plan, void **blob,
                                    VLY_CUDNN_IS_CHAR, 0, &n, NULL),
                         "cudnn: a plan does not say its JSON", error);
     if (status == VLY_OK && (n <= 0 || n > INT32_MAX))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: the JSON of a plan has %lld bytes",
-                              (long long)n);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: the JSON of a plan has %lld bytes",
+                                (long long)n);
     if (status == VLY_OK)
         status = vly_accel_alloc(1, sizeof first + (uint64_t)n, &made, error);
     if (status != VLY_OK)
@@ -281,11 +283,12 @@ static vly_status load(vly_cudnn_plan *plan, const vly_cudnn_target *target,
     saved_plan first;
     void *device = device_desc(graph, target->device_json);
     if (graph->status != VLY_OK)
-        return vly_accel_fail(error, graph->status, "%s", graph->error.message);
+        return vly_support_fail(error, graph->status, "%s",
+                                graph->error.message);
     memcpy(&first, blob, sizeof first);
     if (first.version != SAVED_VERSION || first.cudnn != graph->cudnn->version)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: a stored plan of another version");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: a stored plan of another version");
     vly_status status = vly_cudnn_check(
         graph->cudnn,
         build_plan(graph, device, NULL, (const char *)blob + sizeof first,
@@ -297,9 +300,9 @@ static vly_status load(vly_cudnn_plan *plan, const vly_cudnn_target *target,
     plan->info.index = first.index;
     plan->info.engine = first.engine;
     if (status == VLY_OK && plan->info.workspace_bytes != first.workspace_bytes)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "cudnn: a stored plan wants another workspace "
-                              "than when it was made");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "cudnn: a stored plan wants another workspace "
+                                "than when it was made");
     return status;
 }
 
@@ -311,11 +314,10 @@ vly_status vly_cudnn_plan_load(const vly_cudnn *cudnn,
 {
     vly_cudnn_plan *plan = NULL;
     if (bytes <= sizeof(saved_plan))
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "cudnn: a stored plan has %u bytes", bytes);
-    vly_status status = vly_accel_alloc(1, sizeof *plan, &plan, error);
-    if (status != VLY_OK)
-        return status;
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "cudnn: a stored plan has %u bytes", bytes);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_alloc(1, sizeof *plan, &plan, error));
     status = make_graph(cudnn, target, desc, &plan->graph, error);
     if (status == VLY_OK)
         status = load(plan, target, blob, bytes, error);
@@ -325,11 +327,13 @@ vly_status vly_cudnn_plan_load(const vly_cudnn *cudnn,
     }
     *out = plan;
     return VLY_OK;
+out:
+    return status;
 }
 
 void vly_cudnn_plan_destroy(vly_cudnn_plan *plan)
 {
-    if (plan == NULL)
+    if (!plan)
         return;
     if (plan->plan != NULL)
         (void)plan->graph.cudnn->desc_destroy(plan->plan);

@@ -35,7 +35,7 @@ static void graph_check(vly_cudnn_graph *graph, int code, const char *what)
 static void graph_full(vly_cudnn_graph *graph, const char *what)
 {
     if (graph->status == VLY_OK)
-        graph->status = vly_accel_fail(
+        graph->status = vly_support_fail(
             &graph->error, VLY_E_UNSUPPORTED,
             "the graph for cuDNN has more %s than there is room for", what);
 }
@@ -305,6 +305,7 @@ vly_status vly_cudnn_graph_build(vly_cudnn_graph *graph, vly_error *error)
     vly_cudnn_finalize(graph, desc, "the graph was refused");
     graph->graph = desc;
     if (graph->status != VLY_OK)
-        return vly_accel_fail(error, graph->status, "%s", graph->error.message);
+        return vly_support_fail(error, graph->status, "%s",
+                                graph->error.message);
     return VLY_OK;
 }

@@ -42,15 +42,15 @@ static vly_status look_at(uint32_t device, limits *found, vly_error *error)
     if (status != VLY_OK)
         return status;
     if (is[2] * 10 + is[3] != CAPABILITY)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rwkv chain: device %u has compute "
-                              "capability %d.%d, wanted 9.0",
-                              vly_accel_plugin, device, is[2], is[3]);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: rwkv chain: device %u has compute "
+                                "capability %d.%d, wanted 9.0",
+                                vly_support_plugin, device, is[2], is[3]);
     if (!is[1])
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rwkv chain: device %u has no cooperative "
-                              "launches",
-                              vly_accel_plugin, device);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: rwkv chain: device %u has no cooperative "
+                                "launches",
+                                vly_support_plugin, device);
     found->shared = (uint32_t)is[0];
     return vly_accel_cuda_check(
         vly_cuda_rwkv_token_room(found->shared, &found->blocks),
@@ -63,29 +63,29 @@ static vly_status check(const vly_device_spec *device,
 {
     vly_accel_options options;
     vly_status status = vly_accel_check_device(device, error);
-    if (status == VLY_OK && (plans == NULL || runs == NULL || n == 0))
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: rwkv chain of no operations",
-                              vly_accel_plugin);
+    if (status == VLY_OK && (!plans || !runs || n == 0))
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: rwkv chain of no operations",
+                                vly_support_plugin);
     if (status == VLY_OK)
         status =
             vly_accel_options_parse(device->options, NULL, &options, error);
     if (status == VLY_OK && !options.chain)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rwkv chain: refused by chain=0",
-                              vly_accel_plugin);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: rwkv chain: refused by chain=0",
+                                vly_support_plugin);
     for (uint32_t i = 0; status == VLY_OK && i < n; i++)
-        if (plans[i] == NULL || plans[i]->device != device->index)
-            return vly_accel_fail(error, VLY_E_INVALID,
-                                  "%s: rwkv chain: plan number %u is not of "
-                                  "device %u",
-                                  vly_accel_plugin, i, device->index);
+        if (!plans[i] || plans[i]->device != device->index)
+            return vly_support_fail(error, VLY_E_INVALID,
+                                    "%s: rwkv chain: plan number %u is not of "
+                                    "device %u",
+                                    vly_support_plugin, i, device->index);
     if (status == VLY_OK && vly_rwkv_pattern_layers(n) == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rwkv chain of %u operations, wanted %d for "
-                              "each layer and %d",
-                              vly_accel_plugin, n, VLY_RWKV_LAYER_RUNS,
-                              VLY_RWKV_OTHER_RUNS);
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "%s: rwkv chain of %u operations, wanted %d for "
+            "each layer and %d",
+            vly_support_plugin, n, VLY_RWKV_LAYER_RUNS, VLY_RWKV_OTHER_RUNS);
     return status;
 }
 
@@ -93,7 +93,7 @@ static vly_status check(const vly_device_spec *device,
 
 void vly_rwkv_cuda_chain_destroy(vly_rwkv_chain *chain)
 {
-    if (chain == NULL)
+    if (!chain)
         return;
     vly_accel_cuda_memory.free(chain->device, chain->memory);
     vly_accel_free(chain);
@@ -107,20 +107,17 @@ static vly_status put(vly_rwkv_chain *chain,
     const uint64_t bytes = (uint64_t)chain->token.n_layers * sizeof *layers;
     const uint64_t at = (bytes + ALIGN - 1) / ALIGN * ALIGN;
     void *memory = NULL;
-    vly_status status =
-        m->alloc(chain->device, at + chain->token.bytes, &memory, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(m->alloc(chain->device, at + chain->token.bytes, &memory, error));
     chain->memory = memory;
     chain->token.layer = memory;
     chain->token.exchange = chain->memory + at;
-    status = m->fill(chain->device, chain->token.exchange, 0,
-                     chain->token.bytes, NULL, error);
-    if (status == VLY_OK)
-        status = m->copy(chain->device, chain->memory, layers, bytes,
-                         VLY_COPY_TO_DEVICE, NULL, error);
-    if (status == VLY_OK)
-        status = m->stream_wait(chain->device, NULL, error);
+    VLY_TRY(m->fill(chain->device, chain->token.exchange, 0, chain->token.bytes,
+                    NULL, error));
+    VLY_TRY(m->copy(chain->device, chain->memory, layers, bytes,
+                    VLY_COPY_TO_DEVICE, NULL, error));
+    VLY_TRY(m->stream_wait(chain->device, NULL, error));
+out:
     return status;
 }
 
@@ -142,8 +139,9 @@ static vly_status fill(vly_rwkv_chain *chain, vly_rwkv_plan *const *plans,
         why =
             vly_cuda_rwkv_token_plan(&chain->token, found.blocks, found.shared);
     if (why != NULL)
-        status = vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                                "%s: rwkv chain of %s", vly_accel_plugin, why);
+        status =
+            vly_support_fail(error, VLY_E_UNSUPPORTED, "%s: rwkv chain of %s",
+                             vly_support_plugin, why);
     if (status == VLY_OK)
         status = put(chain, layers, error);
     /* an argument of the launch: blocks would ask the host for it each */
@@ -161,28 +159,28 @@ vly_status vly_rwkv_cuda_chain_create(const vly_device_spec *device,
                                       vly_rwkv_chain **chain, vly_error *error)
 {
     vly_rwkv_chain *made = NULL;
-    vly_status status = check(device, plans, runs, n, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check(device, plans, runs, n, error));
+    VLY_TRY(vly_accel_alloc(1, sizeof *made, &made, error));
     made->device = device->index;
     status = fill(made, plans, runs, n, error);
     if (status == VLY_OK)
         *chain = made;
     else
         vly_rwkv_cuda_chain_destroy(made);
+out:
     return status;
 }
 
 vly_status vly_rwkv_cuda_chain_run(vly_rwkv_chain *chain, void *stream,
                                    vly_error *error)
 {
-    vly_status status = vly_accel_cuda_enter(chain->device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(chain->device, error));
     if (chain->token_at != NULL)
         chain->token.token_value = *chain->token_at;
     return vly_accel_cuda_check(vly_cuda_rwkv_token_run(&chain->token, stream),
                                 "rwkv chain", error);
+out:
+    return status;
 }

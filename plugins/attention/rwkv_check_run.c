@@ -242,10 +242,10 @@ static vly_status fail(const pointers *p, const pointer *one,
 {
     const char *op = vly_rwkv_op_name(p->desc->op);
     if (one->number == UINT32_MAX)
-        return vly_accel_fail(error, VLY_E_INVALID, "%s: rwkv %s: %s %s",
-                              plugin, op, one->name, what);
-    return vly_accel_fail(error, VLY_E_INVALID, "%s: rwkv %s: %s[%u] %s",
-                          plugin, op, one->name, one->number, what);
+        return vly_support_fail(error, VLY_E_INVALID, "%s: rwkv %s: %s %s",
+                                plugin, op, one->name, what);
+    return vly_support_fail(error, VLY_E_INVALID, "%s: rwkv %s: %s[%u] %s",
+                            plugin, op, one->name, one->number, what);
 }
 
 static vly_status check_pointer(const pointers *p, const pointer *one,
@@ -254,7 +254,7 @@ static vly_status check_pointer(const pointers *p, const pointer *one,
     uint32_t align = p->desc->align != 0 ? p->desc->align : 256;
     if (align < one->size)
         align = one->size;
-    if (one->at == NULL && !one->optional)
+    if (!one->at && !one->optional)
         return fail(p, one, plugin, "is NULL", error);
     if ((uintptr_t)one->at % align != 0)
         return fail(p, one, plugin, "is not aligned as the description says",
@@ -262,14 +262,14 @@ static vly_status check_pointer(const pointers *p, const pointer *one,
     return VLY_OK;
 }
 
-static int pointers_meet(const pointer *a, const pointer *b)
+static bool pointers_meet(const pointer *a, const pointer *b)
 {
     const uintptr_t at_a = (uintptr_t)a->at;
     const uintptr_t at_b = (uintptr_t)b->at;
     if (at_a == 0 || at_b == 0)
-        return 0;
+        return false;
     if (a->twin != NULL && a->at == a->twin && b->at == a->twin && !b->written)
-        return 0;
+        return false;
     return at_a < at_b + b->bytes && at_b < at_a + a->bytes;
 }
 
@@ -278,11 +278,11 @@ vly_status vly_rwkv_check_run(const vly_rwkv_desc *desc,
                               vly_error *error)
 {
     pointers all = {.desc = desc, .number = UINT32_MAX};
-    if (run == NULL || run->struct_size < sizeof *run)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: the run is shorter than that of "
-                              "volley.rwkv/1",
-                              plugin);
+    if (!run || run->struct_size < sizeof *run)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: the run is shorter than that of "
+                                "volley.rwkv/1",
+                                plugin);
     if (vly_accel_check_reserved("run", run->reserved, error) != VLY_OK)
         return VLY_E_INVALID;
     list_all(&all, run);

@@ -47,12 +47,12 @@ void vly_rwkv_chunks(const vly_rwkv_plan *plan, uint64_t times,
 
 static vly_status supports(const vly_rwkv_desc *desc, vly_error *error)
 {
-    return vly_rwkv_check_desc(desc, vly_accel_plugin, error);
+    return vly_rwkv_check_desc(desc, vly_support_plugin, error);
 }
 
 static void plan_destroy(vly_rwkv_plan *plan)
 {
-    if (plan == NULL)
+    if (!plan)
         return;
     vly_accel_free(plan->rows);
     vly_accel_free(plan->scratch);
@@ -69,14 +69,14 @@ static vly_status fill_plan(const vly_device_spec *device, vly_rwkv_plan *plan,
     vly_status status = vly_cpu_options_read(device, &options, error);
     if (status == VLY_OK && options.common.choose[0] != 0 &&
         strcmp(options.common.choose, "vectors") != 0)
-        status = vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                                "%s: choose=%s, there is vectors",
-                                vly_accel_plugin, options.common.choose);
+        status = vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                  "%s: choose=%s, there is vectors",
+                                  vly_support_plugin, options.common.choose);
     if (status == VLY_OK && rows > UINT32_MAX)
-        status = vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                                "%s: rwkv of %llu rows, wanted at most %u",
-                                vly_accel_plugin, (unsigned long long)rows,
-                                UINT32_MAX);
+        status = vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                  "%s: rwkv of %llu rows, wanted at most %u",
+                                  vly_support_plugin, (unsigned long long)rows,
+                                  UINT32_MAX);
     if (status != VLY_OK)
         return status;
     plan->kernels = options.kernels;
@@ -86,14 +86,13 @@ static vly_status fill_plan(const vly_device_spec *device, vly_rwkv_plan *plan,
         vly_cpu_threads(options.n_threads, options.n_threads, needs.work);
     /* a cache line of its own for each thread */
     plan->scratch_floats = (needs.thread + 31) / 16 * 16;
-    status = vly_accel_alloc(rows, sizeof *plan->rows, &plan->rows, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(plan->n_threads,
-                                 plan->scratch_floats * sizeof *plan->scratch,
-                                 &plan->scratch, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(needs.shared, sizeof *plan->shared,
-                                 &plan->shared, error);
+    VLY_TRY(vly_accel_alloc(rows, sizeof *plan->rows, &plan->rows, error));
+    VLY_TRY(vly_accel_alloc(plan->n_threads,
+                            plan->scratch_floats * sizeof *plan->scratch,
+                            &plan->scratch, error));
+    VLY_TRY(vly_accel_alloc(needs.shared, sizeof *plan->shared, &plan->shared,
+                            error));
+out:
     return status;
 }
 
@@ -102,11 +101,9 @@ static vly_status plan_create(const vly_device_spec *device,
                               vly_error *error)
 {
     vly_rwkv_plan *made = NULL;
-    vly_status status = supports(desc, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(supports(desc, error));
+    VLY_TRY(vly_accel_alloc(1, sizeof *made, &made, error));
     made->desc = *desc;
     made->desc.struct_size = sizeof *desc;
     status = fill_plan(device, made, error);
@@ -115,7 +112,8 @@ static vly_status plan_create(const vly_device_spec *device,
         return status;
     }
     *plan = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status plan_info(const vly_rwkv_plan *plan, vly_plan_info *info,
@@ -140,9 +138,9 @@ static vly_status list_rows(vly_rwkv_plan *plan, const vly_rwkv_run *run,
     for (uint32_t b = 0; b < plan->desc.batch; b++) {
         if ((plan->desc.flags & VLY_RWKV_LENGTHS) &&
             (length[b] < 0 || (uint32_t)length[b] > seq))
-            return vly_accel_fail(error, VLY_E_INVALID,
-                                  "%s: length[%u] is %d, wanted 0 to %u",
-                                  vly_accel_plugin, b, length[b], seq);
+            return vly_support_fail(error, VLY_E_INVALID,
+                                    "%s: length[%u] is %d, wanted 0 to %u",
+                                    vly_support_plugin, b, length[b], seq);
         const uint32_t n = vly_rwkv_tokens(plan, run, b);
         const int is_last = (plan->desc.flags & VLY_RWKV_LAST) != 0;
         for (uint32_t t = is_last && n > 0 ? n - 1 : 0; t < n; t++)
@@ -160,9 +158,10 @@ static vly_status check_tokens(const vly_rwkv_plan *plan,
     for (uint32_t i = 0; i < plan->n_rows; i++) {
         const int32_t id = token[plan->rows[i]];
         if (id < 0 || (uint32_t)id >= plan->desc.vocabulary)
-            return vly_accel_fail(
-                error, VLY_E_INVALID, "%s: token[%u] is %d, wanted 0 to %u",
-                vly_accel_plugin, plan->rows[i], id, plan->desc.vocabulary - 1);
+            return vly_support_fail(error, VLY_E_INVALID,
+                                    "%s: token[%u] is %d, wanted 0 to %u",
+                                    vly_support_plugin, plan->rows[i], id,
+                                    plan->desc.vocabulary - 1);
     }
     return VLY_OK;
 }
@@ -171,7 +170,7 @@ static vly_status run_plan(vly_rwkv_plan *plan, const vly_rwkv_run *run,
                            vly_error *error)
 {
     vly_status status =
-        vly_rwkv_check_run(&plan->desc, run, vly_accel_plugin, error);
+        vly_rwkv_check_run(&plan->desc, run, vly_support_plugin, error);
     if (status == VLY_OK)
         status = vly_cpu_check_stream(run->stream, error);
     if (status == VLY_OK)

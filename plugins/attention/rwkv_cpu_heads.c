@@ -168,7 +168,7 @@ static void recur(const head_work *work, uint64_t unit, vly_rwkv_head *h)
 {
     const vly_rwkv_run *run = work->run;
     float *state = (float *)run->state_out + unit * DIM * DIM;
-    if (run->state_in == NULL)
+    if (!run->state_in)
         memset(state, 0, DIM * DIM * sizeof *state);
     else if (run->state_in != run->state_out)
         memcpy(state, (const float *)run->state_in + unit * DIM * DIM,
@@ -276,7 +276,7 @@ static void keep_states(const vly_rwkv_plan *plan, const vly_rwkv_run *run)
         float *to = (float *)run->state_out + b * size;
         if (vly_rwkv_tokens(plan, run, b) > 0)
             continue;
-        if (run->state_in == NULL)
+        if (!run->state_in)
             memset(to, 0, size * sizeof *to);
         else
             memcpy(to, (const float *)run->state_in + b * size,

@@ -33,25 +33,26 @@ static vly_status products_fit(const vly_rwkv_desc *desc, vly_error *error)
 {
     const uint64_t rows = (uint64_t)desc->batch * desc->seq;
     if (rows > VLY_CUDA_RWKV_MOST_ROWS)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rwkv products of %llu rows, there are up to "
-                              "%d",
-                              vly_accel_plugin, (unsigned long long)rows,
-                              VLY_CUDA_RWKV_MOST_ROWS);
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "%s: rwkv products of %llu rows, there are up to "
+            "%d",
+            vly_support_plugin, (unsigned long long)rows,
+            VLY_CUDA_RWKV_MOST_ROWS);
     if (align_of(desc) < VECTOR_BYTES)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rwkv products aligned to %u bytes, wanted "
-                              "%d",
-                              vly_accel_plugin, desc->align, VECTOR_BYTES);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: rwkv products aligned to %u bytes, wanted "
+                                "%d",
+                                vly_support_plugin, desc->align, VECTOR_BYTES);
     for (uint32_t i = 0; i < desc->n_products; i++) {
         const uint32_t vector =
             8 * VECTOR_BYTES / vly_element_bits(desc->product[i].type);
         if (desc->product[i].k % vector != 0)
-            return vly_accel_fail(
+            return vly_support_fail(
                 error, VLY_E_UNSUPPORTED,
                 "%s: rwkv product %u of %u inputs in %s, wanted a multiple of "
                 "%u",
-                vly_accel_plugin, i, desc->product[i].k,
+                vly_support_plugin, i, desc->product[i].k,
                 vly_element_name(desc->product[i].type), vector);
     }
     return VLY_OK;
@@ -64,17 +65,18 @@ static vly_status heads_fit(const vly_rwkv_desc *desc, vly_error *error)
         ranks +=
             i == 2 && (desc->flags & VLY_RWKV_FIRST) != 0 ? 0 : desc->rank[i];
     if (ranks > VLY_CUDA_RWKV_MOST_RANKS)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rwkv %s with ranks of %llu together, there "
-                              "are up to %d",
-                              vly_accel_plugin, vly_rwkv_op_name(desc->op),
-                              (unsigned long long)ranks,
-                              VLY_CUDA_RWKV_MOST_RANKS);
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "%s: rwkv %s with ranks of %llu together, there "
+            "are up to %d",
+            vly_support_plugin, vly_rwkv_op_name(desc->op),
+            (unsigned long long)ranks, VLY_CUDA_RWKV_MOST_RANKS);
     if (desc->op == VLY_RWKV_STEP && align_of(desc) < VECTOR_BYTES)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rwkv step with a state aligned to %u bytes, "
-                              "wanted %d",
-                              vly_accel_plugin, desc->align, VECTOR_BYTES);
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "%s: rwkv step with a state aligned to %u bytes, "
+            "wanted %d",
+            vly_support_plugin, desc->align, VECTOR_BYTES);
     return VLY_OK;
 }
 
@@ -84,22 +86,23 @@ static vly_status rows_fit(const vly_rwkv_desc *desc, vly_error *error)
     const uint64_t rows = (uint64_t)desc->batch * desc->seq;
     const uint64_t heads = desc->width / VLY_RWKV_DIM;
     if (desc->width > VLY_CUDA_RWKV_MOST_WIDTH)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rwkv %s of width %u, there is up to %d",
-                              vly_accel_plugin, vly_rwkv_op_name(desc->op),
-                              desc->width, VLY_CUDA_RWKV_MOST_WIDTH);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: rwkv %s of width %u, there is up to %d",
+                                vly_support_plugin, vly_rwkv_op_name(desc->op),
+                                desc->width, VLY_CUDA_RWKV_MOST_WIDTH);
     if (rows > INT32_MAX || rows * (heads + 1) > INT32_MAX)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: rwkv %s of %llu rows is more than a launch "
-                              "has blocks",
-                              vly_accel_plugin, vly_rwkv_op_name(desc->op),
-                              (unsigned long long)rows);
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "%s: rwkv %s of %llu rows is more than a launch "
+            "has blocks",
+            vly_support_plugin, vly_rwkv_op_name(desc->op),
+            (unsigned long long)rows);
     return VLY_OK;
 }
 
 static vly_status supports(const vly_rwkv_desc *desc, vly_error *error)
 {
-    vly_status status = vly_rwkv_check_desc(desc, vly_accel_plugin, error);
+    vly_status status = vly_rwkv_check_desc(desc, vly_support_plugin, error);
     if (status == VLY_OK && desc->op == VLY_RWKV_PRODUCTS)
         return products_fit(desc, error);
     if (status == VLY_OK)
@@ -116,15 +119,15 @@ static vly_status read_options(const char *text, uint32_t *early,
                                vly_error *error)
 {
     vly_accel_options options;
-    vly_status status = vly_accel_options_parse(text, NULL, &options, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_options_parse(text, NULL, &options, error));
     if (options.choose[0] != '\0' && strcmp(options.choose, WAY) != 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: choose=%s, of volley.rwkv/1 there is " WAY,
-                              vly_accel_plugin, options.choose);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: choose=%s, of volley.rwkv/1 there is " WAY,
+                                vly_support_plugin, options.choose);
     *early = options.early;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Older devices than 9.0 have no early start: the option is nothing to them. */
@@ -155,23 +158,19 @@ static vly_status plan_create(const vly_device_spec *device,
     uint32_t early = 0;
     if (vly_accel_check_device(device, error) != VLY_OK)
         return VLY_E_INVALID;
-    vly_status status = supports(desc, error);
-    if (status == VLY_OK)
-        status = read_options(device->options, &early, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_enter(device->index, error);
-    if (status == VLY_OK)
-        status = can_start_early(device->index, &early, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(supports(desc, error));
+    VLY_TRY(read_options(device->options, &early, error));
+    VLY_TRY(vly_accel_cuda_enter(device->index, error));
+    VLY_TRY(can_start_early(device->index, &early, error));
+    VLY_TRY(vly_accel_alloc(1, sizeof *made, &made, error));
     made->desc = *desc;
     made->desc.struct_size = (uint32_t)sizeof *desc;
     made->device = device->index;
     made->early = early;
     *plan = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status plan_info(const vly_rwkv_plan *plan, vly_plan_info *info,
@@ -361,14 +360,13 @@ static vly_status run_plan(vly_rwkv_plan *plan, const vly_rwkv_run *run,
         [VLY_RWKV_STEP] = run_heads,        [VLY_RWKV_ADD] = run_rows,
         [VLY_RWKV_NORM] = run_rows,
     };
-    vly_status status =
-        vly_rwkv_check_run(&plan->desc, run, vly_accel_plugin, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_enter(plan->device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_rwkv_check_run(&plan->desc, run, vly_support_plugin, error));
+    VLY_TRY(vly_accel_cuda_enter(plan->device, error));
     return vly_accel_cuda_check(runs[plan->desc.op](plan, run),
                                 vly_rwkv_op_name(plan->desc.op), error);
+out:
+    return status;
 }
 
 extern const vly_rwkv vly_rwkv_cuda_table;

@@ -43,9 +43,9 @@ uint32_t vly_rwkv_pattern_layers(uint32_t n)
 
 static bool want(finding *f, bool holds, const char *why)
 {
-    if (!holds && f->why == NULL)
+    if (!holds && !f->why)
         f->why = why;
-    return f->why == NULL;
+    return !f->why;
 }
 
 static bool want_aligned(finding *f, const void *const *pointers, uint32_t n)
@@ -59,7 +59,7 @@ static bool want_aligned(finding *f, const void *const *pointers, uint32_t n)
 /* Stays at the first run that does not fit. */
 static const vly_rwkv_desc *go_to(finding *f, uint32_t at)
 {
-    if (f->why == NULL)
+    if (!f->why)
         f->at = at;
     return &f->plans[at]->desc;
 }
@@ -431,8 +431,8 @@ vly_status vly_rwkv_pattern_find(vly_rwkv_plan *const *plans,
     token->n_layers = vly_rwkv_pattern_layers(n);
     memset(layers, 0, token->n_layers * sizeof *layers);
     for (uint32_t i = 0; status == VLY_OK && i < n; i++)
-        status = vly_rwkv_check_run(&plans[i]->desc, &runs[i], vly_accel_plugin,
-                                    error);
+        status = vly_rwkv_check_run(&plans[i]->desc, &runs[i],
+                                    vly_support_plugin, error);
     if (status != VLY_OK)
         return status;
     bool good = find_embed(&f);
@@ -444,7 +444,8 @@ vly_status vly_rwkv_pattern_find(vly_rwkv_plan *const *plans,
     }
     if (good && find_head(&f) && want_apart(&f))
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                          "%s: rwkv chain: number %u, %s, %s", vly_accel_plugin,
-                          f.at, vly_rwkv_op_name(plans[f.at]->desc.op), f.why);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s: rwkv chain: number %u, %s, %s",
+                            vly_support_plugin, f.at,
+                            vly_rwkv_op_name(plans[f.at]->desc.op), f.why);
 }

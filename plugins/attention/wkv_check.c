@@ -12,42 +12,43 @@ vly_status vly_wkv_check_desc(const vly_wkv_desc *desc, const char *plugin,
                               vly_error *error)
 {
     uint64_t elements = 0;
-    if (desc == NULL || desc->struct_size < sizeof *desc)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: the description is shorter than that of "
-                              "volley.wkv/1",
-                              plugin);
+    if (!desc || desc->struct_size < sizeof *desc)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: the description is shorter than that of "
+                                "volley.wkv/1",
+                                plugin);
     if (desc->type != VLY_ELEMENT_F32 && desc->type != VLY_ELEMENT_F16 &&
         desc->type != VLY_ELEMENT_BF16)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: wkv of %s (%u), wanted fp32, fp16 or bf16",
-                              plugin, vly_element_name(desc->type), desc->type);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: wkv of %s (%u), wanted fp32, fp16 or bf16",
+                                plugin, vly_element_name(desc->type),
+                                desc->type);
     if (desc->flags & ~(uint32_t)VLY_WKV_LENGTHS)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: flags 0x%x of a newer interface", plugin,
-                              desc->flags & ~(uint32_t)VLY_WKV_LENGTHS);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: flags 0x%x of a newer interface", plugin,
+                                desc->flags & ~(uint32_t)VLY_WKV_LENGTHS);
     if (desc->dim != VLY_WKV_DIM)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: wkv with heads of %u, wanted 64", plugin,
-                              desc->dim);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: wkv with heads of %u, wanted 64", plugin,
+                                desc->dim);
     if (desc->heads == 0)
-        return vly_accel_fail(error, VLY_E_INVALID, "%s: wkv of no head",
-                              plugin);
+        return vly_support_fail(error, VLY_E_INVALID, "%s: wkv of no head",
+                                plugin);
     if (desc->align > 256 || (desc->align & (desc->align - 1)) != 0)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: align is %u, wanted a power of two up to "
-                              "256",
-                              plugin, desc->align);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: align is %u, wanted a power of two up to "
+                                "256",
+                                plugin, desc->align);
     uint64_t tokens = desc->seq > 0 ? desc->seq : 1;
-    if (!vly_accel_mul((uint64_t)desc->batch * desc->heads, tokens,
-                       &elements) ||
+    if (!vly_support_mul((uint64_t)desc->batch * desc->heads, tokens,
+                         &elements) ||
         elements > INT64_MAX / (4 * VLY_WKV_DIM) ||
         (uint64_t)desc->batch * desc->heads >
             INT64_MAX / (4 * VLY_WKV_DIM * VLY_WKV_DIM))
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: wkv of batch %u, %u tokens, %u heads is "
-                              "larger than an address space",
-                              plugin, desc->batch, desc->seq, desc->heads);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: wkv of batch %u, %u tokens, %u heads is "
+                                "larger than an address space",
+                                plugin, desc->batch, desc->seq, desc->heads);
     return VLY_OK;
 }
 
@@ -91,17 +92,18 @@ static vly_status check_pointer(const vly_wkv_desc *desc, const pointer *one,
     uint32_t align = desc->align != 0 ? desc->align : 256;
     if (align < one->align)
         align = one->align;
-    if (one->at == NULL && one->bytes > 0 && !one->optional)
-        return vly_accel_fail(error, VLY_E_INVALID, "%s: %s is NULL", plugin,
-                              one->name);
+    if (!one->at && one->bytes > 0 && !one->optional)
+        return vly_support_fail(error, VLY_E_INVALID, "%s: %s is NULL", plugin,
+                                one->name);
     if ((uintptr_t)one->at % align != 0)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: %s is at %p, wanted a multiple of %u bytes",
-                              plugin, one->name, one->at, align);
+        return vly_support_fail(
+            error, VLY_E_INVALID,
+            "%s: %s is at %p, wanted a multiple of %u bytes", plugin, one->name,
+            one->at, align);
     return VLY_OK;
 }
 
-static int pointers_meet(const pointer *a, const pointer *b)
+static bool pointers_meet(const pointer *a, const pointer *b)
 {
     const uintptr_t at_a = (uintptr_t)a->at;
     const uintptr_t at_b = (uintptr_t)b->at;
@@ -113,11 +115,11 @@ vly_status vly_wkv_check_run(const vly_wkv_desc *desc, const vly_wkv_run *run,
                              const char *plugin, vly_error *error)
 {
     pointer list[N_POINTERS];
-    if (run == NULL || run->struct_size < sizeof *run)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: the run is shorter than that of "
-                              "volley.wkv/1",
-                              plugin);
+    if (!run || run->struct_size < sizeof *run)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: the run is shorter than that of "
+                                "volley.wkv/1",
+                                plugin);
     if (vly_accel_check_reserved("run", run->reserved, error) != VLY_OK)
         return VLY_E_INVALID;
     uint32_t n = list_pointers(desc, run, list);
@@ -131,8 +133,8 @@ vly_status vly_wkv_check_run(const vly_wkv_desc *desc, const vly_wkv_run *run,
             if (list[i].at == run->state_out && list[j].optional &&
                 run->state_out == run->state_in)
                 continue;
-            return vly_accel_fail(error, VLY_E_INVALID, "%s: %s overlaps %s",
-                                  plugin, list[i].name, list[j].name);
+            return vly_support_fail(error, VLY_E_INVALID, "%s: %s overlaps %s",
+                                    plugin, list[i].name, list[j].name);
         }
     return VLY_OK;
 }

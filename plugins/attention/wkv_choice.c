@@ -35,7 +35,7 @@ uint64_t vly_wkv_workspace(const vly_wkv_way *way, const vly_wkv_desc *desc,
 {
     const uint64_t pairs = (uint64_t)desc->batch * desc->heads;
     *chunks = 0;
-    if (way->range == NULL)
+    if (!way->range)
         return 0;
     *chunks = way->range(pairs, desc->seq, desc->workspace_most);
     return *chunks == 0 ? 0 : way->bytes(pairs, desc->seq, *chunks);
@@ -101,10 +101,9 @@ static vly_status init(trial *t, uint32_t device, const vly_wkv_desc *desc,
     t->bytes = pairs * desc->seq * DIM * (vly_element_bits(desc->type) / 8);
     t->n_compared = pairs * DIM * DIM < COMPARED ? pairs * DIM * DIM : COMPARED;
     const uint64_t state = pairs * DIM * DIM * sizeof(float);
-    vly_status status = vly_accel_cuda_memory.alloc(
-        device, (INPUTS + 1) * t->bytes + state, &memory, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_memory.alloc(device, (INPUTS + 1) * t->bytes + state,
+                                        &memory, error));
     t->memory = memory;
     for (uint32_t i = 0; status == VLY_OK && i < 2; i++)
         status =
@@ -125,6 +124,8 @@ static vly_status init(trial *t, uint32_t device, const vly_wkv_desc *desc,
         .type = desc->type,
     };
     return status == VLY_OK ? fill(t, error) : status;
+out:
+    return status;
 }
 
 /* For the largest need of the ways: a run has one plan's. */
@@ -217,10 +218,10 @@ static vly_status time_way(const trial *t, const vly_wkv_way *way,
 static void log_way(const vly_wkv_way *way, int32_t level, const char *text)
 {
     char message[200];
-    snprintf(message, sizeof message, "%s: %s: %s", vly_accel_plugin, way->name,
-             text);
-    if (vly_accel_host != NULL)
-        vly_accel_host->log(vly_accel_host->context, level, message);
+    snprintf(message, sizeof message, "%s: %s: %s", vly_support_plugin,
+             way->name, text);
+    if (vly_support_host != NULL)
+        vly_support_host->log(vly_support_host->context, level, message);
 }
 
 vly_status vly_wkv_measure(uint32_t device, const vly_wkv_desc *desc,

@@ -104,7 +104,7 @@ static void recurrent_unit(void *arg, uint64_t unit, uint32_t thread)
         (vly_element_bits(desc->type) / 8);
     float *state = (float *)run->state_out + unit * DIM * DIM;
     (void)thread;
-    if (run->state_in == NULL)
+    if (!run->state_in)
         memset(state, 0, DIM * DIM * sizeof *state);
     else if (run->state_in != run->state_out)
         memcpy(state, (const float *)run->state_in + unit * DIM * DIM,
@@ -129,12 +129,12 @@ static void recurrent_unit(void *arg, uint64_t unit, uint32_t thread)
 
 static vly_status supports(const vly_wkv_desc *desc, vly_error *error)
 {
-    return vly_wkv_check_desc(desc, vly_accel_plugin, error);
+    return vly_wkv_check_desc(desc, vly_support_plugin, error);
 }
 
 static void plan_destroy(vly_wkv_plan *plan)
 {
-    if (plan == NULL)
+    if (!plan)
         return;
     vly_accel_candidates_deinit(&plan->looked_at);
     vly_accel_free(plan);
@@ -143,9 +143,8 @@ static void plan_destroy(vly_wkv_plan *plan)
 static vly_status list_ways(vly_wkv_plan *plan, vly_error *error)
 {
     const uint32_t chosen = plan->is_reference;
-    vly_status status = vly_accel_candidates_init(&plan->looked_at, 2, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_candidates_init(&plan->looked_at, 2, error));
     (void)vly_accel_candidates_add(
         &plan->looked_at, chosen ? VLY_CANDIDATE_READY : VLY_CANDIDATE_CHOSEN,
         "recurrent", "");
@@ -155,7 +154,8 @@ static vly_status list_ways(vly_wkv_plan *plan, vly_error *error)
         chosen ? ""
                : "in double, to check others with: only by "
                  "choose=reference");
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status plan_create(const vly_device_spec *device,
@@ -164,21 +164,17 @@ static vly_status plan_create(const vly_device_spec *device,
 {
     vly_cpu_options options;
     vly_wkv_plan *made = NULL;
-    vly_status status = supports(desc, error);
-    if (status == VLY_OK)
-        status = vly_cpu_options_read(device, &options, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(supports(desc, error));
+    VLY_TRY(vly_cpu_options_read(device, &options, error));
     const char *choose = options.common.choose;
     const uint32_t is_reference = strcmp(choose, "reference") == 0;
     if (choose[0] != 0 && !is_reference && strcmp(choose, "recurrent") != 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: choose=%s, there are recurrent and "
-                              "reference",
-                              vly_accel_plugin, choose);
-    status = vly_accel_alloc(1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: choose=%s, there are recurrent and "
+                                "reference",
+                                vly_support_plugin, choose);
+    VLY_TRY(vly_accel_alloc(1, sizeof *made, &made, error));
     const uint64_t units = (uint64_t)desc->batch * desc->heads;
     made->desc = *desc;
     made->kernels = options.kernels;
@@ -191,7 +187,8 @@ static vly_status plan_create(const vly_device_spec *device,
         return status;
     }
     *plan = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status plan_info(const vly_wkv_plan *plan, vly_plan_info *info,
@@ -222,9 +219,9 @@ static vly_status check_lengths(const vly_wkv_plan *plan,
         return VLY_OK;
     for (uint32_t b = 0; b < plan->desc.batch; b++)
         if (length[b] < 0 || (uint32_t)length[b] > plan->desc.seq)
-            return vly_accel_fail(
+            return vly_support_fail(
                 error, VLY_E_INVALID, "%s: length[%u] is %d, wanted 0 to %u",
-                vly_accel_plugin, b, length[b], plan->desc.seq);
+                vly_support_plugin, b, length[b], plan->desc.seq);
     return VLY_OK;
 }
 
@@ -232,18 +229,15 @@ static vly_status run_plan(vly_wkv_plan *plan, const vly_wkv_run *run,
                            vly_error *error)
 {
     wkv_work work = {.plan = plan, .run = run};
-    vly_status status =
-        vly_wkv_check_run(&plan->desc, run, vly_accel_plugin, error);
-    if (status == VLY_OK)
-        status = vly_cpu_check_stream(run->stream, error);
-    if (status == VLY_OK)
-        status = check_lengths(plan, run, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_wkv_check_run(&plan->desc, run, vly_support_plugin, error));
+    VLY_TRY(vly_cpu_check_stream(run->stream, error));
+    VLY_TRY(check_lengths(plan, run, error));
     vly_attention_units(
         plan->n_threads, (uint64_t)plan->desc.batch * plan->desc.heads,
         plan->is_reference ? reference_unit : recurrent_unit, &work);
-    return VLY_OK;
+out:
+    return status;
 }
 
 extern const vly_wkv vly_wkv_cpu_table;

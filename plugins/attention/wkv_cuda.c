@@ -54,7 +54,7 @@ typedef struct candidates {
 
 static vly_status supports(const vly_wkv_desc *desc, vly_error *error)
 {
-    return vly_wkv_check_desc(desc, vly_accel_plugin, error);
+    return vly_wkv_check_desc(desc, vly_support_plugin, error);
 }
 
 /* NULL if it can */
@@ -87,15 +87,14 @@ static vly_status find_candidates(const vly_accel_options *options,
             strcmp(options->choose, ways[i].name) != 0)
             why = "was not chosen";
         snprintf(reasons + used, sizeof reasons - used, "%s%s %s",
-                 used == 0 ? "" : "; ", ways[i].name,
-                 why == NULL ? "can" : why);
-        if (why == NULL)
+                 used == 0 ? "" : "; ", ways[i].name, !why ? "can" : why);
+        if (!why)
             all->way[all->n++] = &ways[i];
     }
     if (all->n == 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: no way to run this: %s", vly_accel_plugin,
-                              reasons);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: no way to run this: %s",
+                                vly_support_plugin, reasons);
     return VLY_OK;
 }
 
@@ -103,17 +102,16 @@ static vly_status look_at_device(uint32_t index, candidates *all,
                                  vly_error *error)
 {
     struct cudaDeviceProp properties;
-    vly_status status = vly_accel_cuda_enter(index, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_check(
-            (int)cudaGetDeviceProperties(&properties, (int)index),
-            "cudaGetDeviceProperties", error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(index, error));
+    VLY_TRY(vly_accel_cuda_check(
+        (int)cudaGetDeviceProperties(&properties, (int)index),
+        "cudaGetDeviceProperties", error));
     memset(all, 0, sizeof *all);
     all->capability = (uint32_t)(properties.major * 10 + properties.minor);
     snprintf(all->device, sizeof all->device, "%.127s", properties.name);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- the choice --------------------------------------------------------- */
@@ -128,25 +126,25 @@ static void open_cache(vly_tune_cache *cache, const vly_accel_options *options,
     else if (options->cache == VLY_ACCEL_CACHE_FOLDER)
         where = options->cache_folder;
     snprintf(name, sizeof name, "wkv-%s-%u", all->device, all->capability);
-    vly_tune_init(cache, vly_accel_host, where, name);
+    vly_tune_init(cache, vly_support_host, where, name);
 }
 
-static int read_choice(const vly_tune_cache *cache, const char *key,
-                       const candidates *all, vly_wkv_plan *plan)
+static bool read_choice(const vly_tune_cache *cache, const char *key,
+                        const candidates *all, vly_wkv_plan *plan)
 {
     stored_choice stored;
     if (!vly_tune_get_choice(cache, key, &stored, sizeof stored) ||
         stored.version != STORED_VERSION)
-        return 0;
+        return false;
     stored.name[sizeof stored.name - 1] = '\0';
     for (uint32_t i = 0; i < all->n; i++)
         if (strcmp(all->way[i]->name, stored.name) == 0) {
             plan->way = all->way[i];
             plan->measured_s = stored.seconds;
             plan->cached = 1;
-            return 1;
+            return true;
         }
-    return 0;
+    return false;
 }
 
 static vly_status choose(const vly_accel_options *options, candidates *all,
@@ -196,12 +194,12 @@ static vly_status list_ways(const vly_accel_options *options,
         uint32_t state = VLY_CANDIDATE_REFUSED;
         uint32_t chunks = 0;
         double seconds = way == plan->way ? plan->measured_s : 0.0;
-        if (note == NULL && options->choose[0] != '\0' && way != plan->way)
+        if (!note && options->choose[0] != '\0' && way != plan->way)
             note = "not looked at: choose names another";
-        for (uint32_t k = 0; k < all->n && note == NULL; k++)
+        for (uint32_t k = 0; k < all->n && !note; k++)
             if (all->way[k] == way && all->seconds[k] != 0.0)
                 seconds = all->seconds[k];
-        if (note == NULL)
+        if (!note)
             state = seconds < 0.0      ? VLY_CANDIDATE_WRONG
                     : way == plan->way ? VLY_CANDIDATE_CHOSEN
                                        : VLY_CANDIDATE_READY;
@@ -213,7 +211,7 @@ static vly_status list_ways(const vly_accel_options *options,
                 ? "not compared: a step is what the first is for"
                 : "");
         told->measured_s = seconds > 0.0 ? seconds : 0.0;
-        if (note == NULL)
+        if (!note)
             told->workspace_bytes =
                 vly_wkv_workspace(way, &plan->desc, &chunks);
     }
@@ -224,7 +222,7 @@ static vly_status list_ways(const vly_accel_options *options,
 
 static void plan_destroy(vly_wkv_plan *plan)
 {
-    if (plan == NULL)
+    if (!plan)
         return;
     vly_accel_candidates_deinit(&plan->looked_at);
     vly_accel_free(plan);
@@ -239,18 +237,12 @@ static vly_status plan_create(const vly_device_spec *device,
     vly_wkv_plan *made = NULL;
     if (vly_accel_check_device(device, error) != VLY_OK)
         return VLY_E_INVALID;
-    vly_status status = supports(desc, error);
-    if (status == VLY_OK)
-        status =
-            vly_accel_options_parse(device->options, NULL, &options, error);
-    if (status == VLY_OK)
-        status = look_at_device(device->index, &all, error);
-    if (status == VLY_OK)
-        status = find_candidates(&options, desc, &all, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(supports(desc, error));
+    VLY_TRY(vly_accel_options_parse(device->options, NULL, &options, error));
+    VLY_TRY(look_at_device(device->index, &all, error));
+    VLY_TRY(find_candidates(&options, desc, &all, error));
+    VLY_TRY(vly_accel_alloc(1, sizeof *made, &made, error));
     made->desc = *desc;
     made->desc.struct_size = (uint32_t)sizeof *desc;
     made->device = device->index;
@@ -265,6 +257,8 @@ static vly_status plan_create(const vly_device_spec *device,
     made->workspace_bytes = vly_wkv_workspace(made->way, desc, &made->chunks);
     *plan = made;
     return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status plan_info(const vly_wkv_plan *plan, vly_plan_info *info,
@@ -292,16 +286,12 @@ static vly_status plan_candidate(const vly_wkv_plan *plan, uint32_t index,
 static vly_status run_plan(vly_wkv_plan *plan, const vly_wkv_run *run,
                            vly_error *error)
 {
-    vly_status status =
-        vly_wkv_check_run(&plan->desc, run, vly_accel_plugin, error);
-    if (status == VLY_OK)
-        status = vly_attention_check_workspace(
-            run->workspace, run->workspace_bytes, plan->workspace_bytes,
-            vly_accel_plugin, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_enter(plan->device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_wkv_check_run(&plan->desc, run, vly_support_plugin, error));
+    VLY_TRY(vly_attention_check_workspace(run->workspace, run->workspace_bytes,
+                                          plan->workspace_bytes,
+                                          vly_support_plugin, error));
+    VLY_TRY(vly_accel_cuda_enter(plan->device, error));
     const vly_wkv_args args = {
         .r = run->r,
         .w = run->w,
@@ -323,6 +313,8 @@ static vly_status run_plan(vly_wkv_plan *plan, const vly_wkv_run *run,
     };
     return vly_accel_cuda_check(plan->way->launch(&args, run->stream),
                                 plan->way->name, error);
+out:
+    return status;
 }
 
 extern const vly_wkv vly_wkv_cuda_table;

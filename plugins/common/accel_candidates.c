@@ -42,12 +42,12 @@ vly_status vly_accel_candidates_get(const vly_accel_candidates *list,
                                     vly_error *error)
 {
     const uint32_t size = candidate != NULL ? candidate->struct_size : 0;
-    if (n == NULL || size < sizeof *candidate)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: plan candidate: struct_size is %u, wanted "
-                              "at least %u, and n not NULL",
-                              vly_accel_plugin, size,
-                              (uint32_t)sizeof *candidate);
+    if (!n || size < sizeof *candidate)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: plan candidate: struct_size is %u, wanted "
+                                "at least %u, and n not NULL",
+                                vly_support_plugin, size,
+                                (uint32_t)sizeof *candidate);
     *n = list->n;
     if (index < list->n) {
         *candidate = list->all[index];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What every accelerator plugin does in the same way on the host: messages,
- * memory, sizes, options. Compiled into each plugin with hidden symbols, so it
- * is no ABI between them.
+ * What every accelerator plugin does in the same way on the host: memory,
+ * sizes, options, beside plugins/support. Compiled into each plugin with hidden
+ * symbols, so it is no ABI between them.
  */
 #ifndef VOLLEY_ACCEL_COMMON_H
 #define VOLLEY_ACCEL_COMMON_H
@@ -11,32 +11,13 @@
 
 #include <volley/accelerator.h>
 
+#include "plugins/support/support_host.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Id of the plugin, for messages. Each plugin defines it. */
-extern const char vly_accel_plugin[];
-
-/* ---- accel_common.c: the host, messages, memory, sizes ---------------- */
-
-extern const vly_host *vly_accel_host; /* set by vly_accel_start */
-
-/* For a plugin's init and deinit. Errors E_ABI the host's table is short */
-vly_status vly_accel_start(const vly_host *host, vly_error *error);
-void vly_accel_stop(void);
-
-/* Fills error, if it is not NULL, and returns status. [any-thread] */
-vly_status vly_accel_fail(vly_error *error, vly_status status,
-                          const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-/* The same for memory: E_NOMEM. where: "", " on the device", ... */
-vly_status vly_accel_fail_memory(uint64_t requested, uint64_t available,
-                                 const char *where, vly_error *error);
-/* Bytes of the machine's memory that are free; 0 if unknown. */
-uint64_t vly_accel_available(void);
-/* All of them; 0 if unknown. */
-uint64_t vly_accel_total(void);
+/* ---- accel_common.c: memory, checks, sizes ---------------------------- */
 
 /* Errors  E_INVALID it is none of VLY_QOS_* */
 vly_status vly_accel_check_qos(uint32_t qos, vly_error *error);
@@ -84,9 +65,6 @@ vly_status vly_accel_candidates_get(const vly_accel_candidates *list,
                                     vly_plan_candidate *candidate, uint32_t *n,
                                     vly_error *error);
 
-/* *out = a * b, a + b; false on overflow, *out untouched */
-bool vly_accel_mul(uint64_t a, uint64_t b, uint64_t *out);
-bool vly_accel_add(uint64_t a, uint64_t b, uint64_t *out);
 /* Bytes from the first element to behind the last of
  *     [batch] products `stride` apart of [rows] rows `pitch` apart of [cols]
  * elements of so many bits; 0 where there is none. false on overflow: more
@@ -103,11 +81,11 @@ void vly_accel_parallel(uint32_t n_tasks, void (*body)(void *arg, uint32_t),
 
 /* ---- host_account.c ---------------------------------------------------- */
 
-/* In place of vly_accel_start and _stop, for plugins that compute on the
+/* In place of vly_support_start and _stop, for plugins that compute on the
  * processor: from then on their memory is in the account "host" of the host's
  * policy, where it is counted, limited and kept for reuse. Hosts older than ABI
  * 1.3 have none; then it is allocated directly, as in other plugins.
- * Errors  as vly_accel_start; E_NOMEM */
+ * Errors  as vly_support_start; E_NOMEM */
 vly_status vly_accel_host_start(const vly_host *host, vly_error *error);
 void vly_accel_host_stop(void);
 /* At least so many bytes, 256-byte aligned, not cleared. qos: VLY_QOS_*

@@ -32,10 +32,10 @@ static lost_device *lost_of(uint32_t device)
 
 static vly_status fail_dead(uint32_t device, vly_error *error)
 {
-    return vly_accel_fail(error, VLY_E_DEVICE,
-                          "CUDA device %u failed and answers no more in this "
-                          "process: %s",
-                          device, lost_of(device)->message);
+    return vly_support_fail(error, VLY_E_DEVICE,
+                            "CUDA device %u failed and answers no more in this "
+                            "process: %s",
+                            device, lost_of(device)->message);
 }
 
 vly_status vly_accel_cuda_check(int code, const char *what, vly_error *error)
@@ -58,7 +58,7 @@ vly_status vly_accel_cuda_check(int code, const char *what, vly_error *error)
         return fail_dead(current, error);
     }
     (void)cudaGetLastError();
-    return vly_accel_fail(error, VLY_E_DEVICE, "%s: %s", what, text);
+    return vly_support_fail(error, VLY_E_DEVICE, "%s: %s", what, text);
 }
 
 /* One code for no driver and for one that is too old, which knows which CUDA it
@@ -67,14 +67,14 @@ static vly_status fail_driver(vly_error *error)
 {
     int version = 0;
     if (cudaDriverGetVersion(&version) != cudaSuccess || version == 0)
-        return vly_accel_fail(error, VLY_E_DEVICE,
-                              "CUDA driver not detected: libcuda.so.1 is "
-                              "missing or cannot be loaded");
-    return vly_accel_fail(error, VLY_E_DEVICE,
-                          "the CUDA driver is too old: it is for CUDA %d.%d, "
-                          "wanted %d.0 or newer",
-                          version / 1000, version % 1000 / 10,
-                          CUDART_VERSION / 1000);
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "CUDA driver not detected: libcuda.so.1 is "
+                                "missing or cannot be loaded");
+    return vly_support_fail(error, VLY_E_DEVICE,
+                            "the CUDA driver is too old: it is for CUDA %d.%d, "
+                            "wanted %d.0 or newer",
+                            version / 1000, version % 1000 / 10,
+                            CUDART_VERSION / 1000);
 }
 
 vly_status vly_accel_cuda_detect(vly_error *error)
@@ -88,16 +88,16 @@ vly_status vly_accel_cuda_detect(vly_error *error)
         return fail_driver(error);
     if (code == cudaSuccess || code == cudaErrorNoDevice) {
         const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-        return vly_accel_fail(error, VLY_E_DEVICE,
-                              "no CUDA device detected: the driver is there, "
-                              "but it lists no device%s%.64s",
-                              visible != NULL ? ", CUDA_VISIBLE_DEVICES is "
-                                              : "",
-                              visible != NULL ? visible : "");
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "no CUDA device detected: the driver is there, "
+                                "but it lists no device%s%.64s",
+                                visible != NULL ? ", CUDA_VISIBLE_DEVICES is "
+                                                : "",
+                                visible != NULL ? visible : "");
     }
-    return vly_accel_fail(error, VLY_E_DEVICE,
-                          "the CUDA driver is there, but cannot be used: %s",
-                          cudaGetErrorString(code));
+    return vly_support_fail(error, VLY_E_DEVICE,
+                            "the CUDA driver is there, but cannot be used: %s",
+                            cudaGetErrorString(code));
 }
 
 vly_status vly_accel_cuda_enter(uint32_t device, vly_error *error)
@@ -114,7 +114,7 @@ vly_status vly_accel_cuda_enter(uint32_t device, vly_error *error)
     (void)cudaGetLastError();
     if (cudaGetDeviceCount(&count) != cudaSuccess)
         (void)cudaGetLastError();
-    return vly_accel_fail(error, VLY_E_INVALID,
-                          "%s: device %u, but there %s %d", vly_accel_plugin,
-                          device, count == 1 ? "is" : "are", count);
+    return vly_support_fail(
+        error, VLY_E_INVALID, "%s: device %u, but there %s %d",
+        vly_support_plugin, device, count == 1 ? "is" : "are", count);
 }

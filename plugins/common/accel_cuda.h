@@ -26,8 +26,9 @@ vly_status vly_accel_cuda_check(int code, const char *what, vly_error *error);
 vly_status vly_accel_cuda_enter(uint32_t device, vly_error *error);
 
 /* Memory of devices by the host's policy (cuda_account.c). For a plugin's init,
- * after vly_accel_start and detect, and for its deinit, before vly_accel_stop.
- * Without it, and on older hosts, the runtime is asked directly. */
+ * after vly_support_start and detect, and for its deinit, before
+ * vly_support_stop. Without it, and on older hosts, the runtime is asked
+ * directly. */
 vly_status vly_accel_cuda_memory_start(vly_error *error);
 void vly_accel_cuda_memory_stop(void);
 /* qos: VLY_QOS_*. Errors E_NOMEM with bytes requested and available; E_INVALID

@@ -2,11 +2,10 @@
  * volley.memory/1 of the processor. There is one device and no stream: every
  * function has done its work when it returns.
  */
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "accel_common.h"
+#include "plugins/support/support_processor.h"
 
 struct vly_event {
     uint64_t ns;
@@ -22,81 +21,52 @@ static uint32_t device_count(void)
 static vly_status check_device(uint32_t device, vly_error *error)
 {
     return device == 0 ? VLY_OK
-                       : vly_accel_fail(error, VLY_E_INVALID,
-                                        "%s: device %u, but there is only 0",
-                                        vly_accel_plugin, device);
+                       : vly_support_fail(error, VLY_E_INVALID,
+                                          "%s: device %u, but there is only 0",
+                                          vly_support_plugin, device);
 }
 
 static vly_status check(uint32_t device, const void *stream, vly_error *error)
 {
     if (stream != NULL)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: a stream, but the processor has none: "
-                              "wanted NULL",
-                              vly_accel_plugin);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: a stream, but the processor has none: "
+                                "wanted NULL",
+                                vly_support_plugin);
     return check_device(device, error);
-}
-
-/* "model name" of the first processor, or what it is */
-static void read_name(char *name, size_t size)
-{
-    char line[256];
-    snprintf(name, size, "processor");
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    if (file == NULL)
-        return;
-    while (fgets(line, sizeof line, file) != NULL) {
-        const char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || colon == NULL)
-            continue;
-        colon += strspn(colon, ": \t");
-        snprintf(name, size, "%.*s", (int)strcspn(colon, "\n"), colon);
-        break;
-    }
-    fclose(file);
 }
 
 static vly_status device_info(uint32_t device, vly_device_info *info,
                               vly_error *error)
 {
     vly_status status = check_device(device, error);
-    if (status != VLY_OK)
-        return status;
-    if (info == NULL || info->struct_size < sizeof *info)
-        return vly_accel_fail(
-            error, VLY_E_INVALID, "device info: struct_size is %u, wanted %u",
-            info != NULL ? info->struct_size : 0, (uint32_t)sizeof *info);
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    info->index = 0;
-    read_name(info->name, sizeof info->name);
-    snprintf(info->capability, sizeof info->capability, "%ld core%s",
-             cores > 0 ? cores : 1, cores > 1 ? "s" : "");
-    info->memory_bytes = vly_accel_total();
-    return VLY_OK;
+    return status != VLY_OK ? status
+                            : vly_support_processor_info(info, NULL, error);
 }
 
 static vly_status available(uint32_t device, uint64_t *free_bytes,
                             uint64_t *total, vly_error *error)
 {
-    vly_status status = check_device(device, error);
-    if (status != VLY_OK)
-        return status;
-    *free_bytes = vly_accel_available();
-    *total = vly_accel_total();
-    return VLY_OK;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_device(device, error));
+    *free_bytes = vly_support_available();
+    *total = vly_support_total();
+out:
+    return status;
 }
 
 static vly_status memory_alloc_as(uint32_t device, uint64_t bytes, uint32_t qos,
                                   void **memory, vly_error *error)
 {
-    vly_status status = check_device(device, error);
-    if (status == VLY_OK)
-        status = vly_accel_check_qos(qos, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_device(device, error));
+    VLY_TRY(vly_accel_check_qos(qos, error));
     if (bytes > PTRDIFF_MAX)
-        return vly_accel_fail_memory(bytes, vly_accel_available(), "", error);
+        return vly_support_fail_memory(bytes, vly_support_available(), "",
+                                       error);
     return vly_accel_take(bytes, qos, memory, error);
+out:
+    return status;
 }
 
 static vly_status memory_alloc(uint32_t device, uint64_t bytes, void **memory,
@@ -115,16 +85,16 @@ static vly_status memory_copy(uint32_t device, void *to, const void *from,
                               uint64_t bytes, uint32_t kind, void *stream,
                               vly_error *error)
 {
-    vly_status status = check(device, stream, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check(device, stream, error));
     if (kind > VLY_COPY_ON_DEVICE)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: copy of kind %u, wanted 0 to %u",
-                              vly_accel_plugin, kind, VLY_COPY_ON_DEVICE);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: copy of kind %u, wanted 0 to %u",
+                                vly_support_plugin, kind, VLY_COPY_ON_DEVICE);
     if (bytes > 0)
         memmove(to, from, (size_t)bytes);
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status memory_fill(uint32_t device, void *memory, uint32_t byte,
@@ -159,9 +129,10 @@ static vly_status stream_wait(uint32_t device, void *stream, vly_error *error)
 static vly_status event_create(uint32_t device, vly_event **event,
                                vly_error *error)
 {
-    vly_status status = check_device(device, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(1, sizeof **event, event, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(check_device(device, error));
+    VLY_TRY(vly_accel_alloc(1, sizeof **event, event, error));
+out:
     return status;
 }
 
@@ -174,28 +145,28 @@ static void event_destroy(uint32_t device, vly_event *event)
 static vly_status event_record(uint32_t device, vly_event *event, void *stream,
                                vly_error *error)
 {
-    vly_status status = check(device, stream, error);
-    if (status != VLY_OK)
-        return status;
-    event->ns = vly_accel_host->clock_ns(vly_accel_host->context);
+    vly_status status = VLY_OK;
+    VLY_TRY(check(device, stream, error));
+    event->ns = vly_support_host->clock_ns(vly_support_host->context);
     event->recorded = 1;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status event_elapsed(uint32_t device, vly_event *begin,
                                 vly_event *end, double *seconds,
                                 vly_error *error)
 {
-    vly_status status = check_device(device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_device(device, error));
     if (begin->recorded == 0 || end->recorded == 0)
-        return vly_accel_fail(
+        return vly_support_fail(
             error, VLY_E_INVALID, "%s: the %s event was not recorded",
-            vly_accel_plugin, begin->recorded == 0 ? "first" : "second");
+            vly_support_plugin, begin->recorded == 0 ? "first" : "second");
     /* the second may be the earlier one: two's complement has the sign */
     *seconds = (double)(int64_t)(end->ns - begin->ns) * 1e-9;
-    return VLY_OK;
+out:
+    return status;
 }
 
 const vly_memory vly_accel_host_memory = {

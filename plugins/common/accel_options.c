@@ -37,10 +37,10 @@ static vly_status copy(char *to, size_t size, const char *from, size_t n,
                        const char *key, vly_error *error)
 {
     if (n == 0 || n >= size)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: option %s has %zu characters, wanted 1 to "
-                              "%zu",
-                              vly_accel_plugin, key, n, size - 1);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: option %s has %zu characters, wanted 1 to "
+                                "%zu",
+                                vly_support_plugin, key, n, size - 1);
     memcpy(to, from, n);
     to[n] = 0;
     return VLY_OK;
@@ -62,9 +62,9 @@ static vly_status set_switch(const char *key, const char *value, size_t n,
                              bool *on, vly_error *error)
 {
     if (n != 1 || (value[0] != '0' && value[0] != '1'))
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: option %s is \"%.*s\", wanted 0 or 1",
-                              vly_accel_plugin, key, (int)n, value);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: option %s is \"%.*s\", wanted 0 or 1",
+                                vly_support_plugin, key, (int)n, value);
     *on = value[0] == '1';
     return VLY_OK;
 }
@@ -88,11 +88,11 @@ static vly_status set(const char *key, size_t n_key, const char *value,
     if (is_extra(extra, key, n_key))
         return VLY_OK;
     extra_list(extra, known, sizeof known);
-    return vly_accel_fail(error, VLY_E_INVALID,
-                          "%s: unknown option \"%.*s\", wanted tune, cache, "
-                          "choose, early, chain%s",
-                          vly_accel_plugin, (int)(n_key < 64 ? n_key : 64), key,
-                          known);
+    return vly_support_fail(error, VLY_E_INVALID,
+                            "%s: unknown option \"%.*s\", wanted tune, cache, "
+                            "choose, early, chain%s",
+                            vly_support_plugin, (int)(n_key < 64 ? n_key : 64),
+                            key, known);
 }
 
 /* Whether a key stands before `at`, too. */
@@ -109,27 +109,27 @@ static bool is_repeated(const char *text, const char *at, size_t key)
 vly_status vly_accel_options_parse(const char *text, const char *const *extra,
                                    vly_accel_options *options, vly_error *error)
 {
+    vly_status status = VLY_OK;
     vly_accel_options made = {.tune = true, .early = true, .chain = true};
     const char *at = text != NULL ? text : "";
     while (*at != 0) {
         size_t whole = strcspn(at, ",");
         size_t key = strcspn(at, "=,");
         if (key == 0 || at[key] != '=')
-            return vly_accel_fail(
+            return vly_support_fail(
                 error, VLY_E_INVALID, "%s: option \"%.*s\", wanted key=value",
-                vly_accel_plugin, (int)(whole < 64 ? whole : 64), at);
+                vly_support_plugin, (int)(whole < 64 ? whole : 64), at);
         if (is_repeated(text, at, key))
-            return vly_accel_fail(
+            return vly_support_fail(
                 error, VLY_E_INVALID, "%s: option %.*s twice, wanted it once",
-                vly_accel_plugin, (int)(key < 64 ? key : 64), at);
-        vly_status status =
-            set(at, key, at + key + 1, whole - key - 1, extra, &made, error);
-        if (status != VLY_OK)
-            return status;
+                vly_support_plugin, (int)(key < 64 ? key : 64), at);
+        VLY_TRY(
+            set(at, key, at + key + 1, whole - key - 1, extra, &made, error));
         at += whole + (at[whole] == ',');
     }
     *options = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 bool vly_accel_options_value(const char *text, const char *key, char *value,

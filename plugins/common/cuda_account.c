@@ -6,21 +6,20 @@
  */
 #include "accel_cuda.h"
 
-#include <stddef.h>
 #include <stdio.h>
 
 #include <cuda_runtime_api.h>
 
 #include "accel_common.h"
+#include "plugins/support/support_account.h"
 
 typedef struct cuda_account {
-    vly_device_client *client;
+    vly_support_account memory;
     uint32_t device;
     uint32_t reserved;
 } cuda_account;
 
-static const vly_device_memory *policy; /* NULL: there is none */
-static cuda_account *accounts;          /* [n_accounts] by device */
+static cuda_account *accounts; /* [n_accounts] by device */
 static uint32_t n_accounts;
 
 /* ---- the allocator ------------------------------------------------------ */
@@ -29,9 +28,8 @@ static vly_status device_alloc(uint32_t device, uint64_t bytes, void **memory,
                                vly_error *error)
 {
     void *block = NULL;
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(device, error));
     cudaError_t code = bytes > (uint64_t)INT64_MAX
                            ? cudaErrorMemoryAllocation
                            : cudaMalloc(&block, bytes > 0 ? bytes : 1);
@@ -42,17 +40,18 @@ static vly_status device_alloc(uint32_t device, uint64_t bytes, void **memory,
             (void)cudaGetLastError();
             unused = 0;
         }
-        return vly_accel_fail_memory(bytes, unused, " on the device", error);
+        return vly_support_fail_memory(bytes, unused, " on the device", error);
     }
     status = vly_accel_cuda_check((int)code, "cudaMalloc", error);
     if (status == VLY_OK)
         *memory = block;
+out:
     return status;
 }
 
 static void device_free(uint32_t device, void *memory)
 {
-    if (memory == NULL || vly_accel_cuda_enter(device, NULL) != VLY_OK)
+    if (!memory || vly_accel_cuda_enter(device, NULL) != VLY_OK)
         return;
     (void)cudaFree(memory);
     (void)cudaGetLastError(); /* what freeing on a dead device left behind */
@@ -100,20 +99,16 @@ static vly_status account_open(uint32_t device, vly_error *error)
                                       .alloc = raw_alloc,
                                       .free = raw_free,
                                       .total = raw_total};
-    return policy->open(vly_accel_host->context, &raw, &account->client, error);
+    return vly_support_account_open(&account->memory, &raw, device, error);
 }
 
 vly_status vly_accel_cuda_memory_start(vly_error *error)
 {
-    const vly_device_memory *given = vly_accel_host->device_memory;
-    if (given == NULL ||
-        given->struct_size <
-            offsetof(vly_device_memory, free) + sizeof given->free)
+    if (!vly_support_has_policy())
         return VLY_OK;
     uint32_t count = vly_accel_cuda_memory.device_count();
     vly_status status =
         vly_accel_alloc(count, sizeof *accounts, &accounts, error);
-    policy = given;
     for (; n_accounts < count && status == VLY_OK; n_accounts++)
         status = account_open(n_accounts, error);
     if (status != VLY_OK)
@@ -124,33 +119,32 @@ vly_status vly_accel_cuda_memory_start(vly_error *error)
 void vly_accel_cuda_memory_stop(void)
 {
     for (uint32_t i = 0; i < n_accounts; i++)
-        policy->close(accounts[i].client);
+        vly_support_account_close(&accounts[i].memory);
     vly_accel_free(accounts);
     accounts = NULL;
     n_accounts = 0;
-    policy = NULL;
 }
 
 vly_status vly_accel_cuda_take(uint32_t device, uint64_t bytes, uint32_t qos,
                                void **memory, vly_error *error)
 {
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status == VLY_OK)
-        status = vly_accel_check_qos(qos, error);
-    if (status != VLY_OK)
-        return status;
-    if (policy != NULL && device < n_accounts)
-        return policy->alloc(accounts[device].client, 0, bytes, qos, memory,
-                             error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(device, error));
+    VLY_TRY(vly_accel_check_qos(qos, error));
+    if (device < n_accounts)
+        return vly_support_account_take(&accounts[device].memory, 0, bytes, qos,
+                                        memory, error);
     return device_alloc(device, bytes, memory, error);
+out:
+    return status;
 }
 
 void vly_accel_cuda_give(uint32_t device, void *memory)
 {
-    if (memory == NULL)
+    if (!memory)
         return;
-    if (policy != NULL && device < n_accounts)
-        policy->free(accounts[device].client, memory);
+    if (device < n_accounts)
+        vly_support_account_give(&accounts[device].memory, 0, memory);
     else
         device_free(device, memory);
 }

@@ -23,40 +23,35 @@ static uint32_t device_count(void)
 static vly_status device_info(uint32_t device, vly_device_info *info,
                               vly_error *error)
 {
-    if (info->struct_size < sizeof *info)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "device info: struct_size is %u, wanted %u",
-                              info->struct_size, (uint32_t)sizeof *info);
     struct cudaDeviceProp properties;
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_check(
-            (int)cudaGetDeviceProperties(&properties, (int)device),
-            "cudaGetDeviceProperties", error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_support_check_info(info, error));
+    VLY_TRY(vly_accel_cuda_enter(device, error));
+    VLY_TRY(vly_accel_cuda_check(
+        (int)cudaGetDeviceProperties(&properties, (int)device),
+        "cudaGetDeviceProperties", error));
     info->index = device;
     snprintf(info->name, sizeof info->name, "%.127s", properties.name);
     snprintf(info->capability, sizeof info->capability,
              "compute capability %d.%d, %d multiprocessors", properties.major,
              properties.minor, properties.multiProcessorCount);
     info->memory_bytes = properties.totalGlobalMem;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status available(uint32_t device, uint64_t *free_bytes,
                             uint64_t *total_bytes, vly_error *error)
 {
     size_t unused = 0, total = 0;
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_check((int)cudaMemGetInfo(&unused, &total),
-                                      "cudaMemGetInfo", error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(device, error));
+    VLY_TRY(vly_accel_cuda_check((int)cudaMemGetInfo(&unused, &total),
+                                 "cudaMemGetInfo", error));
     *free_bytes = unused;
     *total_bytes = total;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status memory_alloc(uint32_t device, uint64_t bytes, void **memory,
@@ -69,19 +64,19 @@ static vly_status memory_alloc_host(uint32_t device, uint64_t bytes,
                                     void **memory, vly_error *error)
 {
     void *made = NULL;
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(device, error));
     const cudaError_t code =
         cudaMallocHost(&made, (size_t)(bytes > 0 ? bytes : 1));
     if (code == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
-        return vly_accel_fail_memory(bytes, vly_accel_available(),
-                                     " of pinned host memory", error);
+        return vly_support_fail_memory(bytes, vly_support_available(),
+                                       " of pinned host memory", error);
     }
     status = vly_accel_cuda_check((int)code, "cudaMallocHost", error);
     if (status == VLY_OK)
         *memory = made;
+out:
     return status;
 }
 
@@ -97,7 +92,7 @@ bool vly_accel_cuda_is_host(const void *memory)
 
 static void memory_free_host(uint32_t device, void *memory)
 {
-    if (memory == NULL || vly_accel_cuda_enter(device, NULL) != VLY_OK)
+    if (!memory || vly_accel_cuda_enter(device, NULL) != VLY_OK)
         return;
     (void)cudaFreeHost(memory);
     (void)cudaGetLastError();
@@ -113,8 +108,8 @@ static vly_status memory_copy(uint32_t device, void *to, const void *from,
         [VLY_COPY_ON_DEVICE] = cudaMemcpyDeviceToDevice,
     };
     if (kind >= sizeof kinds / sizeof kinds[0])
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "copy: kind is %u, wanted 0 to 2", kind);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "copy: kind is %u, wanted 0 to 2", kind);
     vly_status status = vly_accel_cuda_enter(device, error);
     if (status != VLY_OK || bytes == 0)
         return status;
@@ -154,7 +149,7 @@ static vly_status stream_create(uint32_t device, void **stream,
 
 static void stream_destroy(uint32_t device, void *stream)
 {
-    if (stream == NULL || vly_accel_cuda_enter(device, NULL) != VLY_OK)
+    if (!stream || vly_accel_cuda_enter(device, NULL) != VLY_OK)
         return;
     (void)cudaStreamDestroy((cudaStream_t)stream);
     (void)cudaGetLastError();
@@ -162,12 +157,13 @@ static void stream_destroy(uint32_t device, void *stream)
 
 static vly_status stream_wait(uint32_t device, void *stream, vly_error *error)
 {
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(device, error));
     return vly_accel_cuda_check(
         (int)cudaStreamSynchronize((cudaStream_t)stream),
         "waiting for a stream", error);
+out:
+    return status;
 }
 
 static vly_status event_create(uint32_t device, vly_event **event,
@@ -185,7 +181,7 @@ static vly_status event_create(uint32_t device, vly_event **event,
 
 static void event_destroy(uint32_t device, vly_event *event)
 {
-    if (event == NULL || vly_accel_cuda_enter(device, NULL) != VLY_OK)
+    if (!event || vly_accel_cuda_enter(device, NULL) != VLY_OK)
         return;
     (void)cudaEventDestroy((cudaEvent_t)event);
     (void)cudaGetLastError();
@@ -194,12 +190,13 @@ static void event_destroy(uint32_t device, vly_event *event)
 static vly_status event_record(uint32_t device, vly_event *event, void *stream,
                                vly_error *error)
 {
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(device, error));
     return vly_accel_cuda_check(
         (int)cudaEventRecord((cudaEvent_t)event, (cudaStream_t)stream),
         "cudaEventRecord", error);
+out:
+    return status;
 }
 
 static vly_status event_elapsed(uint32_t device, vly_event *begin,
@@ -231,17 +228,19 @@ static vly_status event_elapsed(uint32_t device, vly_event *begin,
 
 static vly_status graph_begin(uint32_t device, void *stream, vly_error *error)
 {
-    if (stream == NULL)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "graph: the default stream cannot be kept, make "
-                              "one with stream_create");
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status != VLY_OK)
-        return status;
+    if (!stream)
+        return vly_support_fail(
+            error, VLY_E_INVALID,
+            "graph: the default stream cannot be kept, make "
+            "one with stream_create");
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(device, error));
     return vly_accel_cuda_check(
         (int)cudaStreamBeginCapture((cudaStream_t)stream,
                                     cudaStreamCaptureModeThreadLocal),
         "cudaStreamBeginCapture", error);
+out:
+    return status;
 }
 
 static vly_status graph_end(uint32_t device, void *stream, vly_graph **graph,
@@ -249,35 +248,35 @@ static vly_status graph_end(uint32_t device, void *stream, vly_graph **graph,
 {
     cudaGraph_t nodes = NULL;
     cudaGraphExec_t made = NULL;
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_check(
-            (int)cudaStreamEndCapture((cudaStream_t)stream, &nodes),
-            "cudaStreamEndCapture", error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(device, error));
+    VLY_TRY(vly_accel_cuda_check(
+        (int)cudaStreamEndCapture((cudaStream_t)stream, &nodes),
+        "cudaStreamEndCapture", error));
     status = vly_accel_cuda_check((int)cudaGraphInstantiate(&made, nodes, 0),
                                   "cudaGraphInstantiate", error);
     (void)cudaGraphDestroy(nodes);
     if (status == VLY_OK)
         *graph = (vly_graph *)made;
+out:
     return status;
 }
 
 static vly_status graph_run(uint32_t device, vly_graph *graph, void *stream,
                             vly_error *error)
 {
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(device, error));
     return vly_accel_cuda_check(
         (int)cudaGraphLaunch((cudaGraphExec_t)graph, (cudaStream_t)stream),
         "cudaGraphLaunch", error);
+out:
+    return status;
 }
 
 static void graph_destroy(uint32_t device, vly_graph *graph)
 {
-    if (graph == NULL || vly_accel_cuda_enter(device, NULL) != VLY_OK)
+    if (!graph || vly_accel_cuda_enter(device, NULL) != VLY_OK)
         return;
     (void)cudaGraphExecDestroy((cudaGraphExec_t)graph);
     (void)cudaGetLastError();

@@ -3,14 +3,13 @@
  * pinned memory of devices is in too, and what may be taken back out of it.
  */
 #include <pthread.h>
-#include <stddef.h>
 
 #include "accel_common.h"
+#include "plugins/support/support_account.h"
 
 enum { ALIGN = 256 };
 
-static const vly_device_memory *policy; /* NULL: there is none */
-static vly_device_client *client;
+static vly_support_account account; /* all 0 before start and after stop */
 
 /* ---- the allocator ------------------------------------------------------ */
 
@@ -19,10 +18,11 @@ static vly_status raw_alloc(void *context, uint32_t kind, uint64_t bytes,
 {
     (void)context;
     (void)kind;
-    void *made = vly_accel_host->alloc(vly_accel_host->context,
-                                       bytes > 0 ? bytes : 1, ALIGN);
-    if (made == NULL)
-        return vly_accel_fail_memory(bytes, vly_accel_available(), "", error);
+    void *made = vly_support_host->alloc(vly_support_host->context,
+                                         bytes > 0 ? bytes : 1, ALIGN);
+    if (!made)
+        return vly_support_fail_memory(bytes, vly_support_available(), "",
+                                       error);
     *memory = made;
     return VLY_OK;
 }
@@ -31,13 +31,13 @@ static void raw_free(void *context, uint32_t kind, void *memory)
 {
     (void)context;
     (void)kind;
-    vly_accel_host->free(vly_accel_host->context, memory);
+    vly_support_host->free(vly_support_host->context, memory);
 }
 
 static uint64_t raw_total(void *context)
 {
     (void)context;
-    return vly_accel_total();
+    return vly_support_total();
 }
 
 /* ---- the account -------------------------------------------------------- */
@@ -49,45 +49,36 @@ vly_status vly_accel_host_start(const vly_host *host, vly_error *error)
                                              .alloc = raw_alloc,
                                              .free = raw_free,
                                              .total = raw_total};
-    vly_status status = vly_accel_start(host, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_support_start(host, error));
+    status = vly_support_account_open(&account, &raw, 0, error);
     if (status != VLY_OK)
-        return status;
-    const vly_device_memory *given = host->device_memory;
-    if (given == NULL ||
-        given->struct_size <
-            offsetof(vly_device_memory, release) + sizeof given->release)
-        return VLY_OK;
-    status = given->open(host->context, &raw, &client, error);
-    if (status == VLY_OK)
-        policy = given;
-    else
-        vly_accel_stop();
+        vly_support_stop();
+out:
     return status;
 }
 
 void vly_accel_host_stop(void)
 {
-    if (policy != NULL)
-        policy->close(client);
-    policy = NULL;
-    client = NULL;
-    vly_accel_stop();
+    vly_support_account_close(&account);
+    vly_support_stop();
 }
 
 vly_status vly_accel_take(uint64_t bytes, uint32_t qos, void **memory,
                           vly_error *error)
 {
     bytes = bytes > 0 ? bytes : 1;
-    return policy != NULL ? policy->alloc(client, 0, bytes, qos, memory, error)
-                          : raw_alloc(NULL, 0, bytes, memory, error);
+    return account.policy != NULL ? vly_support_account_take(&account, 0, bytes,
+                                                             qos, memory, error)
+                                  : raw_alloc(NULL, 0, bytes, memory, error);
 }
 
 void vly_accel_give(void *memory)
 {
-    if (memory == NULL)
+    if (!memory)
         return;
-    if (policy != NULL)
-        policy->free(client, memory);
+    if (account.policy != NULL)
+        vly_support_account_give(&account, 0, memory);
     else
         raw_free(NULL, 0, memory);
 }
@@ -107,9 +98,10 @@ static void dropped(void *arg)
  * has gone, or it is too small. */
 static void *hold_there(vly_accel_shared *shared, uint64_t bytes)
 {
-    if (shared->memory == NULL || shared->bytes < bytes)
+    if (!shared->memory || shared->bytes < bytes)
         return NULL;
-    if (policy->hold(client, shared->memory, shared->token) != 0) {
+    if (account.policy->hold(account.client, shared->memory, shared->token) !=
+        0) {
         shared->users++;
         return shared->memory;
     }
@@ -122,21 +114,20 @@ vly_accel_shared_hold(vly_accel_shared *shared, uint64_t bytes,
                       void (*make)(void *arg, void *memory, uint64_t bytes),
                       void *arg, const void **memory, vly_error *error)
 {
+    vly_status status = VLY_OK;
     void *block = NULL;
-    if (policy != NULL) {
+    if (account.policy != NULL) {
         pthread_mutex_lock(&shared_lock);
         block = hold_there(shared, bytes);
         pthread_mutex_unlock(&shared_lock);
     }
-    if (block == NULL) {
-        vly_status status =
-            vly_accel_take(bytes, VLY_QOS_BEST_EFFORT, &block, error);
-        if (status != VLY_OK)
-            return status;
+    if (!block) {
+        VLY_TRY(vly_accel_take(bytes, VLY_QOS_BEST_EFFORT, &block, error));
         make(arg, block, bytes);
     }
     *memory = block;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* The lock is held. A block of this holder's own is what is shared from now on;
@@ -145,16 +136,17 @@ static void *share(vly_accel_shared *shared, void *block, uint64_t bytes)
 {
     void *old = shared->memory;
     /* held, so that it does not go while it is given back */
-    if (old != NULL && policy->hold(client, old, shared->token) == 0)
+    if (old != NULL &&
+        account.policy->hold(account.client, old, shared->token) == 0)
         old = NULL;
     if (old != NULL && (shared->users > 0 || shared->bytes >= bytes)) {
-        policy->release(client, old, shared->token);
+        account.policy->release(account.client, old, shared->token);
         return block;
     }
     shared->memory = NULL;
-    if (policy->reloadable(client, block, dropped, NULL, &shared->token,
-                           NULL) != VLY_OK) {
-        policy->free(client, old);
+    if (account.policy->reloadable(account.client, block, dropped, NULL,
+                                   &shared->token, NULL) != VLY_OK) {
+        account.policy->free(account.client, old);
         return block;
     }
     shared->memory = block;
@@ -167,13 +159,13 @@ void vly_accel_shared_release(vly_accel_shared *shared, const void *memory,
 {
     void *block = (void *)(uintptr_t)memory; /* it was only lent as const */
     void *unused = block;
-    if (block == NULL)
+    if (!block)
         return;
-    if (policy != NULL) {
+    if (account.policy != NULL) {
         pthread_mutex_lock(&shared_lock);
         if (block == shared->memory && shared->users > 0) {
             shared->users--;
-            policy->release(client, block, shared->token);
+            account.policy->release(account.client, block, shared->token);
             unused = NULL;
         } else {
             unused = share(shared, block, bytes);
@@ -185,8 +177,9 @@ void vly_accel_shared_release(vly_accel_shared *shared, const void *memory,
 
 void vly_accel_shared_forget(vly_accel_shared *shared)
 {
-    if (policy != NULL && shared->memory != NULL &&
-        policy->hold(client, shared->memory, shared->token) != 0)
-        policy->free(client, shared->memory);
+    if (account.policy != NULL && shared->memory != NULL &&
+        account.policy->hold(account.client, shared->memory, shared->token) !=
+            0)
+        account.policy->free(account.client, shared->memory);
     shared->memory = NULL;
 }

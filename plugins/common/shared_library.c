@@ -24,7 +24,7 @@ static const char *resolve(void *library, const vly_library_function *functions,
 {
     /* first look, then write: a table is filled as a whole */
     for (uint32_t i = 0; i < n_functions; i++)
-        if (!functions[i].optional && dlsym(library, functions[i].name) == NULL)
+        if (!functions[i].optional && !dlsym(library, functions[i].name))
             return functions[i].name;
     for (uint32_t i = 0; i < n_functions; i++) {
         void *address = dlsym(library, functions[i].name);
@@ -42,13 +42,13 @@ vly_status vly_library_open(const char *what, const char *const *names,
     char reasons[700] = "", reason[300];
     for (uint32_t i = 0; i < n_names; i++) {
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        if (library == NULL) {
+        if (!library) {
             const char *text = dlerror(); /* gone with the next call */
             append(reasons, sizeof reasons, text != NULL ? text : names[i]);
             continue;
         }
         const char *missing = resolve(library, functions, n_functions, table);
-        if (missing == NULL) {
+        if (!missing) {
             if (index != NULL)
                 *index = i;
             return VLY_OK;

@@ -33,17 +33,17 @@ static void say(const vly_tune_cache *cache, int32_t level, const char *path,
 }
 
 /* FOLDER/NAME.tune becomes FOLDER/NAME.plans/1a3; 0: no such path */
-static int find_path(const vly_tune_cache *cache, const char *key, char *path,
-                     size_t size)
+static bool find_path(const vly_tune_cache *cache, const char *key, char *path,
+                      size_t size)
 {
     const size_t length = strlen(cache->path);
     const size_t end = sizeof ".tune" - 1;
     const size_t key_length = strlen(key);
     if (length <= end || key_length == 0 || key_length >= VLY_TUNE_KEY_BYTES)
-        return 0;
+        return false;
     for (size_t i = 0; i < key_length; i++)
         if (key[i] < 0x20 || key[i] > 0x7e)
-            return 0;
+            return false;
     const uint64_t sum = vly_tune_checksum(0, key, key_length);
     const int n = snprintf(path, size, "%.*s.plans/%03x", (int)(length - end),
                            cache->path, (unsigned)(sum % VLY_TUNE_PLACES));
@@ -89,7 +89,7 @@ static char *read_file(const vly_tune_cache *cache, const char *path,
         n += got > 0 ? (size_t)got : 0;
     }
     (void)close(file);
-    if (text == NULL)
+    if (!text)
         say(cache, VLY_LOG_INFO, path,
             "not read: no file that Volley wrote, or no memory");
     *bytes = n;
@@ -108,7 +108,7 @@ static size_t find_blob(const char *text, size_t size, const char *key,
     if (size < begin + 3 || memcmp(text, head, HEAD_BYTES) != 0)
         return 0;
     const char *end = memchr(text + begin, '\n', size - begin);
-    if (end == NULL)
+    if (!end)
         return 0;
     const size_t at = (size_t)(end - text) + 1;
     const size_t left = size - at;
@@ -137,7 +137,7 @@ void *vly_tune_blob_get(const vly_tune_cache *cache, const char *key,
     if (!find_path(cache, key, path, sizeof path))
         return NULL;
     char *text = read_file(cache, path, &size);
-    if (text == NULL)
+    if (!text)
         return NULL;
     const size_t at = find_blob(text, size, key, bytes, &foreign);
     if (at == 0) {
@@ -205,23 +205,23 @@ static int make_folder(const char *path)
     return mkdir(folder, 0700) == 0 || errno == EEXIST ? 0 : errno;
 }
 
-int vly_tune_blob_put(const vly_tune_cache *cache, const char *key,
-                      const void *blob, uint32_t bytes)
+bool vly_tune_blob_put(const vly_tune_cache *cache, const char *key,
+                       const void *blob, uint32_t bytes)
 {
     char path[sizeof cache->path + 32];
     char temporary[sizeof path + 8];
     char line[LINE_BYTES];
     char begin[HEAD_BYTES + SUM_DIGITS + 1];
     if (cache->path[0] == '\0')
-        return 0;
+        return false;
     if (bytes == 0 || bytes > VLY_TUNE_LARGE_BYTES ||
         !find_path(cache, key, path, sizeof path)) {
         say(cache, VLY_LOG_WARN, cache->path,
             "a blob is not kept: its size or its key is not for a file");
-        return 0;
+        return false;
     }
     if (!vly_tune_make_folders(cache))
-        return 0;
+        return false;
     const int length = write_line(line, key, bytes);
     snprintf(temporary, sizeof temporary, "%s.tmp", path);
     snprintf(begin, sizeof begin, "%s%016llx", head,
@@ -232,7 +232,7 @@ int vly_tune_blob_put(const vly_tune_cache *cache, const char *key,
         failed = failed != 0 ? failed : errno;
         if (failed != 0)
             say(cache, VLY_LOG_INFO, temporary, strerror(failed));
-        return 0;
+        return false;
     }
     failed = put_all(file, begin, HEAD_BYTES + SUM_DIGITS);
     if (failed == 0)

@@ -6,6 +6,8 @@
 #ifndef VOLLEY_TUNE_BLOB_H
 #define VOLLEY_TUNE_BLOB_H
 
+#include <stdbool.h>
+
 #include "tune_cache.h"
 
 enum {
@@ -23,10 +25,9 @@ void *vly_tune_blob_get(const vly_tune_cache *cache, const char *key,
 
 /* Adds or replaces it; its file is replaced as a whole.
  * key     of printable characters, shorter than VLY_TUNE_KEY_BYTES
- * Returns 1 if it is on disk, 0 if not (logged; not where another process is
- * just writing the same file).
- * Thread  [any-thread] */
-int vly_tune_blob_put(const vly_tune_cache *cache, const char *key,
-                      const void *blob, uint32_t bytes);
+ * Returns true if it is on disk, false if not (logged; not where another
+ * process is just writing the same file). Thread  [any-thread] */
+bool vly_tune_blob_put(const vly_tune_cache *cache, const char *key,
+                       const void *blob, uint32_t bytes);
 
 #endif

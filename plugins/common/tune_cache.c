@@ -97,7 +97,7 @@ uint64_t vly_tune_checksum(uint64_t before, const void *data, size_t bytes)
 /* ---- where --------------------------------------------------------------- */
 
 /* 0 if there is no such folder */
-static int default_folder(char *folder, size_t bytes)
+static bool default_folder(char *folder, size_t bytes)
 {
     const char *base = getenv("XDG_CACHE_HOME");
     int length = -1;
@@ -116,7 +116,7 @@ void vly_tune_init(vly_tune_cache *cache, const vly_host *host,
     char folder[512], file[256];
     if (option != NULL && strcmp(option, "off") == 0)
         return;
-    if (option == NULL || option[0] == '\0') {
+    if (!option || option[0] == '\0') {
         if (!default_folder(folder, sizeof folder)) {
             say(cache, VLY_LOG_INFO,
                 "no tuning cache: neither XDG_CACHE_HOME nor HOME is an "
@@ -138,7 +138,7 @@ void vly_tune_init(vly_tune_cache *cache, const vly_host *host,
     snprintf(cache->path, sizeof cache->path, "%s/%s.tune", folder, file);
 }
 
-int vly_tune_make_folders(const vly_tune_cache *cache)
+bool vly_tune_make_folders(const vly_tune_cache *cache)
 {
     char path[sizeof cache->path];
     strcpy(path, cache->path);
@@ -147,11 +147,11 @@ int vly_tune_make_folders(const vly_tune_cache *cache)
         if (mkdir(path, 0700) != 0 && errno != EEXIST) {
             say(cache, VLY_LOG_INFO, "%s: no tuning cache: %s", path,
                 strerror(errno));
-            return 0;
+            return false;
         }
         *at = '/';
     }
-    return 1;
+    return true;
 }
 
 /* ---- entries as text ------------------------------------------------------
@@ -197,11 +197,11 @@ static size_t line_write(const char *key, const void *blob, uint32_t bytes,
 }
 
 /* Whether the line (without its end) is as it was written. */
-static int line_is_whole(const char *line, size_t bytes)
+static bool line_is_whole(const char *line, size_t bytes)
 {
     char sum[CHECKSUM_DIGITS + 1];
     if (bytes < CHECKSUM_DIGITS + 4 || line[CHECKSUM_DIGITS] != ' ')
-        return 0;
+        return false;
     const char *text = line + CHECKSUM_DIGITS + 1;
     size_t length = bytes - CHECKSUM_DIGITS - 1;
     snprintf(sum, sizeof sum, "%016llx",
@@ -210,8 +210,8 @@ static int line_is_whole(const char *line, size_t bytes)
 }
 
 /* Whether a whole line has the key, as key_write wrote it. */
-static int line_has_key(const char *line, size_t bytes, const char *key,
-                        size_t length)
+static bool line_has_key(const char *line, size_t bytes, const char *key,
+                         size_t length)
 {
     const size_t from = CHECKSUM_DIGITS + 1;
     return bytes > from + length && line[from + length] == ' ' &&
@@ -269,17 +269,17 @@ static char *file_read(const vly_tune_cache *cache, size_t *bytes, int *failed)
     if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode) ||
         (uint64_t)info.st_size > most)
         why = "it is no file that Volley wrote";
-    else if ((text = take(cache, (uint64_t)info.st_size + 1)) == NULL)
+    else if (!(text = take(cache, (uint64_t)info.st_size + 1)))
         why = "out of memory", *failed = 1;
     ssize_t got = 1;
-    while (why == NULL && got > 0 && n < (size_t)info.st_size) {
+    while (!why && got > 0 && n < (size_t)info.st_size) {
         got = read(file, text + n, (size_t)info.st_size - n);
         n += got > 0 ? (size_t)got : 0;
         if (got < 0)
             why = strerror(errno), *failed = 1;
     }
     (void)close(file);
-    if (why == NULL && (n < HEAD_BYTES || memcmp(text, head, HEAD_BYTES) != 0))
+    if (!why && (n < HEAD_BYTES || memcmp(text, head, HEAD_BYTES) != 0))
         why = "it does not begin as one";
     if (why != NULL) {
         say(cache, level_of_warning(cache, why),
@@ -329,7 +329,7 @@ uint32_t vly_tune_get(const vly_tune_cache *cache, const char *key, void *blob,
         return 0;
     int failed = 0;
     char *text = file_read(cache, &bytes, &failed);
-    if (text == NULL)
+    if (!text)
         return 0;
     uint32_t found = 0, n_damaged = 0;
     const char *line = NULL;
@@ -387,7 +387,7 @@ static char *merge(const vly_tune_cache *cache, const char *key,
     if (HEAD_BYTES + old_bytes + line_bytes > FILE_BYTES)
         skip = HEAD_BYTES + old_bytes + line_bytes - FILE_BYTES;
     char *text = take(cache, HEAD_BYTES + old_bytes + line_bytes);
-    if (text == NULL) {
+    if (!text) {
         say(cache, VLY_LOG_INFO,
             "%s: the tuning cache is not written: out of memory", cache->path);
         give(cache, old);
@@ -425,8 +425,8 @@ static void folder_sync(const vly_tune_cache *cache)
 }
 
 /* Whole or not at all. [under the lock] */
-static int file_replace(const vly_tune_cache *cache, const char *text,
-                        size_t bytes)
+static bool file_replace(const vly_tune_cache *cache, const char *text,
+                         size_t bytes)
 {
     char path[sizeof cache->path + 8];
     snprintf(path, sizeof path, "%s.tmp", cache->path);
@@ -451,37 +451,37 @@ static int file_replace(const vly_tune_cache *cache, const char *text,
         failed = errno;
     if (failed == 0) {
         folder_sync(cache);
-        return 1;
+        return true;
     }
     if (file >= 0)
         (void)unlink(path);
     say(cache, VLY_LOG_WARN, "%s: the tuning cache is not written: %s", path,
         strerror(failed));
-    return 0;
+    return false;
 }
 
-int vly_tune_put(const vly_tune_cache *cache, const char *key, const void *blob,
-                 uint32_t bytes)
+bool vly_tune_put(const vly_tune_cache *cache, const char *key,
+                  const void *blob, uint32_t bytes)
 {
     char line[LINE_BYTES];
     if (cache->path[0] == '\0')
-        return 0;
+        return false;
     size_t line_bytes = line_write(key, blob, bytes, line);
     if (line_bytes == 0) {
         say(cache, VLY_LOG_WARN,
             "%s: an entry of %u bytes with a key of %zu is not for the tuning "
             "cache",
             cache->path, bytes, strlen(key));
-        return 0;
+        return false;
     }
     if (!vly_tune_make_folders(cache))
-        return 0;
+        return false;
     int lock = lock_take(cache);
     if (lock < 0)
-        return 0;
+        return false;
     size_t text_bytes = 0;
     char *text = merge(cache, key, line, line_bytes, &text_bytes);
-    int written = text != NULL && file_replace(cache, text, text_bytes);
+    bool written = text != NULL && file_replace(cache, text, text_bytes);
     give(cache, text);
     (void)close(lock); /* and with it the lock */
     return written;

@@ -7,6 +7,8 @@
 #ifndef VOLLEY_TUNE_CACHE_H
 #define VOLLEY_TUNE_CACHE_H
 
+#include <stdbool.h>
+
 #include <volley/plugin.h>
 
 enum {
@@ -42,17 +44,17 @@ uint32_t vly_tune_get(const vly_tune_cache *cache, const char *key, void *blob,
  * The file is replaced as a whole: a reader, or the next start after a crash,
  * sees the old one or the new one.
  *
- * Returns 1 if it is on disk, 0 if not (logged).
+ * Returns true if it is on disk, false if not (logged).
  * Thread  [any-thread]; waits up to 2 s for another writer
  */
-int vly_tune_put(const vly_tune_cache *cache, const char *key, const void *blob,
-                 uint32_t bytes);
+bool vly_tune_put(const vly_tune_cache *cache, const char *key,
+                  const void *blob, uint32_t bytes);
 
 /* ---- for tune_blob ----------------------------------------------------- */
 
 /* FNV-1a; before: the sum of what comes before, 0 at the beginning */
 uint64_t vly_tune_checksum(uint64_t before, const void *data, size_t bytes);
-/* Makes the folders of the path; what is there stays as it is. 0: failed */
-int vly_tune_make_folders(const vly_tune_cache *cache);
+/* Makes the folders of the path; what is there stays as it is. false: failed */
+bool vly_tune_make_folders(const vly_tune_cache *cache);
 
 #endif

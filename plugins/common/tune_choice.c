@@ -22,7 +22,7 @@ static size_t round_up(size_t bytes)
 }
 
 /* Notes lie one behind the other: header, name, what it says. */
-static int read_notes(const char *at, size_t bytes, search *s)
+static bool read_notes(const char *at, size_t bytes, search *s)
 {
     ElfW(Nhdr) note;
     while (bytes >= sizeof note) {
@@ -30,31 +30,31 @@ static int read_notes(const char *at, size_t bytes, search *s)
         const size_t name = round_up(note.n_namesz);
         const size_t text = round_up(note.n_descsz);
         if (sizeof note + name + text > bytes)
-            return 0;
+            return false;
         const char *says = at + sizeof note + name;
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
             memcmp(at + sizeof note, "GNU", 4) == 0) {
             memcpy(s->build, says,
                    note.n_descsz < sizeof s->build ? note.n_descsz
                                                    : sizeof s->build);
-            return 1;
+            return true;
         }
         at = says + text;
         bytes -= sizeof note + name + text;
     }
-    return 0;
+    return false;
 }
 
-static int is_here(const struct dl_phdr_info *info)
+static bool is_here(const struct dl_phdr_info *info)
 {
     const uintptr_t place = (uintptr_t)here;
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         const uintptr_t from = info->dlpi_addr + p->p_vaddr;
         if (p->p_type == PT_LOAD && place >= from && place - from < p->p_memsz)
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 static int look(struct dl_phdr_info *info, size_t size, void *arg)
@@ -79,21 +79,21 @@ void vly_tune_build(unsigned char build[VLY_TUNE_BUILD_BYTES])
     memcpy(build, s.build, sizeof s.build);
 }
 
-int vly_tune_get_choice(const vly_tune_cache *cache, const char *key,
-                        void *choice, uint32_t bytes)
+bool vly_tune_get_choice(const vly_tune_cache *cache, const char *key,
+                         void *choice, uint32_t bytes)
 {
     unsigned char build[VLY_TUNE_BUILD_BYTES];
     unsigned char blob[VLY_TUNE_BLOB_BYTES];
     const uint32_t found = vly_tune_get(cache, key, blob, sizeof blob);
     vly_tune_build(build);
     if (found != bytes + sizeof build || memcmp(blob, build, sizeof build) != 0)
-        return 0;
+        return false;
     memcpy(choice, blob + sizeof build, bytes);
-    return 1;
+    return true;
 }
 
-int vly_tune_put_choice(const vly_tune_cache *cache, const char *key,
-                        const void *choice, uint32_t bytes)
+bool vly_tune_put_choice(const vly_tune_cache *cache, const char *key,
+                         const void *choice, uint32_t bytes)
 {
     unsigned char blob[VLY_TUNE_BLOB_BYTES];
     if (bytes > sizeof blob - VLY_TUNE_BUILD_BYTES)

@@ -6,6 +6,8 @@
 #ifndef VOLLEY_TUNE_CHOICE_H
 #define VOLLEY_TUNE_CHOICE_H
 
+#include <stdbool.h>
+
 #include "tune_cache.h"
 
 enum { VLY_TUNE_BUILD_BYTES = 20 };
@@ -17,10 +19,10 @@ void vly_tune_build(unsigned char build[VLY_TUNE_BUILD_BYTES]);
 
 /* As vly_tune_get and _put, of `bytes` bytes exactly and at most
  * VLY_TUNE_BLOB_BYTES - VLY_TUNE_BUILD_BYTES. [any-thread]
- * get   1, or 0 and choice is untouched */
-int vly_tune_get_choice(const vly_tune_cache *cache, const char *key,
-                        void *choice, uint32_t bytes);
-int vly_tune_put_choice(const vly_tune_cache *cache, const char *key,
-                        const void *choice, uint32_t bytes);
+ * get   true, or false and choice is untouched */
+bool vly_tune_get_choice(const vly_tune_cache *cache, const char *key,
+                         void *choice, uint32_t bytes);
+bool vly_tune_put_choice(const vly_tune_cache *cache, const char *key,
+                         const void *choice, uint32_t bytes);
 
 #endif

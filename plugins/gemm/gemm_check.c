@@ -116,23 +116,24 @@ static vly_status check_layout(const vly_gemm_desc *desc, vly_gemm_kind kind,
     const bool trans_b = (desc->flags & VLY_GEMM_TRANS_B) != 0;
     const char *b = vly_element_name(desc->type_b);
     if (kind == VLY_GEMM_FP8 && (trans_a || !trans_b))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: fp8 products: A is %stransposed, B is "
-                              "%stransposed; wanted A as it is, B transposed",
-                              vly_accel_plugin, trans_a ? "" : "not ",
-                              trans_b ? "" : "not ");
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: fp8 products: A is %stransposed, B is "
+                                "%stransposed; wanted A as it is, B transposed",
+                                vly_support_plugin, trans_a ? "" : "not ",
+                                trans_b ? "" : "not ");
     if (kind == VLY_GEMM_WEIGHT_ONLY && !trans_b)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: %s weights that are not transposed; wanted "
-                              "VLY_GEMM_TRANS_B",
-                              vly_accel_plugin, b);
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "%s: %s weights that are not transposed; wanted "
+            "VLY_GEMM_TRANS_B",
+            vly_support_plugin, b);
     if (desc->type_b == VLY_ELEMENT_I4 &&
         (desc->k % 128 != 0 || desc->ldb % 2 != 0 || desc->stride_b % 2 != 0))
-        return vly_accel_fail(
+        return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
             "%s: int4 weights with k %llu, ldb %llu, stride_b %llu; wanted a "
             "multiple of 128, and even ones",
-            vly_accel_plugin, (unsigned long long)desc->k,
+            vly_support_plugin, (unsigned long long)desc->k,
             (unsigned long long)desc->ldb, (unsigned long long)desc->stride_b);
     return VLY_OK;
 }
@@ -141,27 +142,30 @@ static vly_status check_flags(const vly_gemm_desc *desc, vly_gemm_kind kind,
                               vly_error *error)
 {
     if ((desc->flags & ~known_flags) != 0)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: flags 0x%x, of which 0x%x are unknown",
-                              vly_accel_plugin, desc->flags,
-                              desc->flags & ~known_flags);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: flags 0x%x, of which 0x%x are unknown",
+                                vly_support_plugin, desc->flags,
+                                desc->flags & ~known_flags);
     if (desc->activation > VLY_GEMM_GELU)
-        return vly_accel_fail(
+        return vly_support_fail(
             error, VLY_E_UNSUPPORTED, "%s: activation %u, wanted 0 to %u",
-            vly_accel_plugin, desc->activation, VLY_GEMM_GELU);
+            vly_support_plugin, desc->activation, VLY_GEMM_GELU);
     if (kind == VLY_GEMM_INT8 &&
         (desc->activation != 0 || (desc->flags & VLY_GEMM_BIAS) != 0))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: int8 to int32 with a bias or an activation",
-                              vly_accel_plugin);
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "%s: int8 to int32 with a bias or an activation",
+            vly_support_plugin);
     if ((desc->flags & VLY_GEMM_TF32) != 0 && desc->type_a != VLY_ELEMENT_F32)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: VLY_GEMM_TF32 with %s factors, wanted fp32",
-                              vly_accel_plugin, vly_element_name(desc->type_a));
+        return vly_support_fail(
+            error, VLY_E_INVALID,
+            "%s: VLY_GEMM_TF32 with %s factors, wanted fp32",
+            vly_support_plugin, vly_element_name(desc->type_a));
     if ((desc->flags & VLY_GEMM_FAST) != 0 && kind != VLY_GEMM_FP8)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: VLY_GEMM_FAST with %s factors, wanted fp8",
-                              vly_accel_plugin, vly_element_name(desc->type_a));
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: VLY_GEMM_FAST with %s factors, wanted fp8",
+                                vly_support_plugin,
+                                vly_element_name(desc->type_a));
     return VLY_OK;
 }
 
@@ -170,17 +174,17 @@ static vly_status check_types(const vly_gemm_desc *desc, vly_gemm_kind *kind,
 {
     const char *wanted = "";
     if (!find_kind(desc, kind))
-        return vly_accel_fail(
+        return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
             "%s: types %s x %s -> %s do not go together (volley/gemm.h has "
             "the table)",
-            vly_accel_plugin, vly_element_name(desc->type_a),
+            vly_support_plugin, vly_element_name(desc->type_a),
             vly_element_name(desc->type_b), vly_element_name(desc->type_d));
     if (!scales_fit(desc, *kind, &wanted))
-        return vly_accel_fail(
+        return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
             "%s: scales %s and %s for %s x %s -> %s, wanted %s",
-            vly_accel_plugin, scale_name(desc->scale_a),
+            vly_support_plugin, scale_name(desc->scale_a),
             scale_name(desc->scale_b), vly_element_name(desc->type_a),
             vly_element_name(desc->type_b), vly_element_name(desc->type_d),
             wanted);
@@ -195,11 +199,11 @@ static vly_status check_pitch(const char *name, uint64_t pitch, uint64_t cols,
 {
     if (pitch >= cols)
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_INVALID,
-                          "%s: %s is %llu, wanted at least the row's length, "
-                          "%llu",
-                          vly_accel_plugin, name, (unsigned long long)pitch,
-                          (unsigned long long)cols);
+    return vly_support_fail(error, VLY_E_INVALID,
+                            "%s: %s is %llu, wanted at least the row's length, "
+                            "%llu",
+                            vly_support_plugin, name, (unsigned long long)pitch,
+                            (unsigned long long)cols);
 }
 
 static uint64_t blocks_of(uint64_t n)
@@ -239,14 +243,14 @@ static bool products_apart(const vly_gemm_desc *desc)
     uint64_t side = 0;
     if (desc->batch == 1 || desc->m == 0 || desc->n == 0)
         return true;
-    if (!vly_accel_mul(desc->m - 1, desc->ldd, &rows) ||
-        !vly_accel_add(rows, desc->n, &rows))
+    if (!vly_support_mul(desc->m - 1, desc->ldd, &rows) ||
+        !vly_support_add(rows, desc->n, &rows))
         return false;
     if (desc->stride_d >= rows)
         return true;
     return desc->stride_d >= desc->n &&
-           vly_accel_mul(desc->batch - 1, desc->stride_d, &side) &&
-           vly_accel_add(side, desc->n, &side) && side <= desc->ldd;
+           vly_support_mul(desc->batch - 1, desc->stride_d, &side) &&
+           vly_support_add(side, desc->n, &side) && side <= desc->ldd;
 }
 
 static vly_status check_extents(const vly_gemm_desc *desc, vly_gemm_problem *p,
@@ -259,15 +263,11 @@ static vly_status check_extents(const vly_gemm_desc *desc, vly_gemm_problem *p,
     const uint64_t rows_b = trans_b ? desc->n : desc->k;
     const uint64_t cols_b = trans_b ? desc->k : desc->n;
     const uint32_t bits_d = vly_element_bits(desc->type_d);
-    vly_status status = check_pitch("lda", desc->lda, cols_a, error);
-    if (status == VLY_OK)
-        status = check_pitch("ldb", desc->ldb, cols_b, error);
-    if (status == VLY_OK)
-        status = check_pitch("ldc", desc->ldc, desc->n, error);
-    if (status == VLY_OK)
-        status = check_pitch("ldd", desc->ldd, desc->n, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_pitch("lda", desc->lda, cols_a, error));
+    VLY_TRY(check_pitch("ldb", desc->ldb, cols_b, error));
+    VLY_TRY(check_pitch("ldc", desc->ldc, desc->n, error));
+    VLY_TRY(check_pitch("ldd", desc->ldd, desc->n, error));
     if (!vly_accel_extent(desc->batch, desc->stride_a, rows_a, desc->lda,
                           cols_a, vly_element_bits(desc->type_a),
                           &p->bytes_a) ||
@@ -284,10 +284,11 @@ static vly_status check_extents(const vly_gemm_desc *desc, vly_gemm_problem *p,
                       &p->bytes_scale_a) ||
         !scale_extent(desc, desc->scale_b, desc->n, true, desc->stride_scale_b,
                       &p->bytes_scale_b))
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: a matrix is larger than 2^63 bytes",
-                              vly_accel_plugin);
-    return VLY_OK;
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: a matrix is larger than 2^63 bytes",
+                                vly_support_plugin);
+out:
+    return status;
 }
 
 vly_status vly_gemm_check_desc(const vly_gemm_desc *desc,
@@ -295,43 +296,39 @@ vly_status vly_gemm_check_desc(const vly_gemm_desc *desc,
 {
     vly_gemm_problem made;
     memset(&made, 0, sizeof made);
-    if (desc == NULL || desc->struct_size < sizeof *desc)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: description: struct_size is %u, wanted at "
-                              "least %u",
-                              vly_accel_plugin,
-                              desc != NULL ? desc->struct_size : 0,
-                              (uint32_t)sizeof *desc);
-    vly_status status =
-        vly_accel_check_reserved("description", desc->reserved, error);
-    if (status == VLY_OK)
-        status = check_types(desc, &made.kind, error);
-    if (status != VLY_OK)
-        return status;
+    if (!desc || desc->struct_size < sizeof *desc)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: description: struct_size is %u, wanted at "
+                                "least %u",
+                                vly_support_plugin,
+                                desc != NULL ? desc->struct_size : 0,
+                                (uint32_t)sizeof *desc);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_check_reserved("description", desc->reserved, error));
+    VLY_TRY(check_types(desc, &made.kind, error));
     const uint32_t align = desc->align != 0 ? desc->align : 256;
     if (align > 256 || (align & (align - 1)) != 0)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: align is %u, wanted a power of two up to "
-                              "256",
-                              vly_accel_plugin, align);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: align is %u, wanted a power of two up to "
+                                "256",
+                                vly_support_plugin, align);
     if (desc->batch == 0)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: batch is 0, wanted at least 1",
-                              vly_accel_plugin);
-    status = check_extents(desc, &made, error);
-    if (status != VLY_OK)
-        return status;
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: batch is 0, wanted at least 1",
+                                vly_support_plugin);
+    VLY_TRY(check_extents(desc, &made, error));
     if (!products_apart(desc))
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: stride_d is %llu: the %llu products of D "
-                              "overlap",
-                              vly_accel_plugin,
-                              (unsigned long long)desc->stride_d,
-                              (unsigned long long)desc->batch);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: stride_d is %llu: the %llu products of D "
+                                "overlap",
+                                vly_support_plugin,
+                                (unsigned long long)desc->stride_d,
+                                (unsigned long long)desc->batch);
     made.desc = *desc;
     made.desc.struct_size = sizeof *desc;
     made.desc.align = align;
     made.is_empty = desc->m == 0 || desc->n == 0;
     *problem = made;
-    return VLY_OK;
+out:
+    return status;
 }

@@ -20,14 +20,14 @@ static vly_status check_pointer(const region *r, vly_error *error)
 {
     if (r->bytes == 0)
         return VLY_OK;
-    if (r->pointer == NULL)
-        return vly_accel_fail(
+    if (!r->pointer)
+        return vly_support_fail(
             error, VLY_E_INVALID, "%s: %s is NULL, wanted %llu bytes",
-            vly_accel_plugin, r->name, (unsigned long long)r->bytes);
+            vly_support_plugin, r->name, (unsigned long long)r->bytes);
     if ((uintptr_t)r->pointer % r->align != 0)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: %s is %p, wanted a multiple of %u bytes",
-                              vly_accel_plugin, r->name, r->pointer, r->align);
+        return vly_support_fail(
+            error, VLY_E_INVALID, "%s: %s is %p, wanted a multiple of %u bytes",
+            vly_support_plugin, r->name, r->pointer, r->align);
     return VLY_OK;
 }
 
@@ -123,13 +123,13 @@ static vly_status check_overlaps(const vly_gemm_desc *desc,
     for (int i = 0; i < N_REGIONS; i++) {
         if (i != D && !(i == C && in_place) &&
             overlap(&regions[i], &regions[D]))
-            return vly_accel_fail(error, VLY_E_INVALID, "%s: %s overlaps d%s",
-                                  vly_accel_plugin, regions[i].name,
-                                  i == C ? " and is not laid out like it" : "");
+            return vly_support_fail(
+                error, VLY_E_INVALID, "%s: %s overlaps d%s", vly_support_plugin,
+                regions[i].name, i == C ? " and is not laid out like it" : "");
         if (i != WORKSPACE && overlap(&regions[i], &regions[WORKSPACE]))
-            return vly_accel_fail(error, VLY_E_INVALID,
-                                  "%s: %s overlaps the workspace",
-                                  vly_accel_plugin, regions[i].name);
+            return vly_support_fail(error, VLY_E_INVALID,
+                                    "%s: %s overlaps the workspace",
+                                    vly_support_plugin, regions[i].name);
     }
     return VLY_OK;
 }
@@ -143,34 +143,36 @@ vly_status vly_gemm_check_run(const vly_gemm_problem *problem,
                               uint64_t workspace_bytes, const vly_gemm_run *run,
                               vly_error *error)
 {
+    vly_status status = VLY_OK;
     region regions[N_REGIONS];
-    if (run == NULL || run->struct_size < sizeof *run)
-        return vly_accel_fail(
+    if (!run || run->struct_size < sizeof *run)
+        return vly_support_fail(
             error, VLY_E_INVALID,
-            "%s: run: struct_size is %u, wanted at least %u", vly_accel_plugin,
-            run != NULL ? run->struct_size : 0, (uint32_t)sizeof *run);
+            "%s: run: struct_size is %u, wanted at least %u",
+            vly_support_plugin, run != NULL ? run->struct_size : 0,
+            (uint32_t)sizeof *run);
     if (vly_accel_check_reserved("run", run->reserved, error) != VLY_OK)
         return VLY_E_INVALID;
     if (problem->kind == VLY_GEMM_INT8 &&
         (run->alpha != 1.0f || !(run->beta == 0.0f || run->beta == 1.0f)))
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: int8 to int32: alpha is %g and beta %g, "
-                              "wanted 1, and 0 or 1",
-                              vly_accel_plugin, (double)run->alpha,
-                              (double)run->beta);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: int8 to int32: alpha is %g and beta %g, "
+                                "wanted 1, and 0 or 1",
+                                vly_support_plugin, (double)run->alpha,
+                                (double)run->beta);
     if (problem->is_empty)
         return VLY_OK;
     if (run->workspace_bytes < workspace_bytes)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: the workspace has %llu bytes, wanted %llu",
-                              vly_accel_plugin,
-                              (unsigned long long)run->workspace_bytes,
-                              (unsigned long long)workspace_bytes);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: the workspace has %llu bytes, wanted %llu",
+                                vly_support_plugin,
+                                (unsigned long long)run->workspace_bytes,
+                                (unsigned long long)workspace_bytes);
     find_regions(problem, workspace_bytes, run, regions);
     for (int i = 0; i < N_REGIONS; i++) {
-        vly_status status = check_pointer(&regions[i], error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(check_pointer(&regions[i], error));
     }
     return check_overlaps(&problem->desc, regions, error);
+out:
+    return status;
 }

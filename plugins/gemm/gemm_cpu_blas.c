@@ -133,13 +133,13 @@ static void open_library(void)
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so"};
     void (*set_threads)(int) = NULL;
     void *library = NULL;
-    for (size_t i = 0; i < 2 && library == NULL; i++) {
+    for (size_t i = 0; i < 2 && !library; i++) {
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        const char *why = library == NULL ? dlerror() : NULL;
+        const char *why = !library ? dlerror() : NULL;
         if (why != NULL && i == 0)
             snprintf(missing, sizeof missing, "%s", why);
     }
-    if (library == NULL)
+    if (!library)
         return;
     if (!symbol(library, "cblas_sgemm", &sgemm) ||
         !symbol(library, "openblas_set_num_threads", &set_threads)) {
@@ -158,12 +158,12 @@ static void open_library(void)
 const char *vly_gemm_blas_missing(void)
 {
     pthread_once(&opened, open_library);
-    return sgemm == NULL ? missing : NULL;
+    return !sgemm ? missing : NULL;
 }
 
 const char *vly_gemm_blas_text(void)
 {
-    return vly_gemm_blas_missing() == NULL ? text : "";
+    return !vly_gemm_blas_missing() ? text : "";
 }
 
 void vly_gemm_blas_multiply(bool trans_a, bool trans_b, uint64_t m, uint64_t n,

@@ -89,7 +89,7 @@ static void load(const vly_gemm_operand *operand, uint64_t row, uint64_t k,
                  float *to, uint64_t n)
 {
     convert(operand->type, operand->data, row * operand->pitch + k, to, n);
-    if (operand->scale == NULL)
+    if (!operand->scale)
         return;
     for (uint64_t i = 0; i < n;) {
         const uint64_t left = 128 - (k + i) % 128;

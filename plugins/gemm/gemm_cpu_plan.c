@@ -31,13 +31,12 @@ static const vly_gemm_kernels *find_kernels(const char *isa)
                         __builtin_cpu_supports("avx512bw") &&
                         __builtin_cpu_supports("avx512dq") &&
                         __builtin_cpu_supports("avx512vl");
-    if (avx512 && (isa == NULL || strcmp(isa, "avx512") == 0))
+    if (avx512 && (!isa || strcmp(isa, "avx512") == 0))
         return &vly_gemm_kernels_avx512;
-    if (avx2 && (isa == NULL || strcmp(isa, "avx2") == 0))
+    if (avx2 && (!isa || strcmp(isa, "avx2") == 0))
         return &vly_gemm_kernels_avx2;
 #endif
-    return isa == NULL || strcmp(isa, "scalar") == 0 ? &vly_gemm_kernels_scalar
-                                                     : NULL;
+    return !isa || strcmp(isa, "scalar") == 0 ? &vly_gemm_kernels_scalar : NULL;
 }
 
 /* ---- candidates ------------------------------------------------------- */
@@ -115,9 +114,9 @@ static vly_status forced(const char *name, const candidate *all,
     for (uint32_t i = 0; i < VLY_GEMM_N_WAYS; i++)
         if (strcmp(name, vly_gemm_way_names[i]) == 0)
             why = all[i].why;
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                          "%s: choose=%s: %s (there are: %s)", vly_accel_plugin,
-                          name, why, there);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s: choose=%s: %s (there are: %s)",
+                            vly_support_plugin, name, why, there);
 }
 
 static void take(vly_gemm_plan *plan, vly_gemm_way way, const candidate *c)
@@ -146,12 +145,12 @@ static vly_status measure_all(vly_gemm_plan *plan,
     if (status != VLY_E_NOMEM)
         return status == VLY_OK
                    ? VLY_OK
-                   : vly_accel_fail(error, status, "%s", why.message);
+                   : vly_support_fail(error, status, "%s", why.message);
     for (uint32_t way = 0; way < VLY_GEMM_N_WAYS; way++)
         all[way].seconds = 0.0;
     char text[sizeof why.message + 64];
     snprintf(text, sizeof text, "a plan was not measured: %s", why.message);
-    vly_accel_host->log(vly_accel_host->context, VLY_LOG_WARN, text);
+    vly_support_host->log(vly_support_host->context, VLY_LOG_WARN, text);
     return VLY_OK;
 }
 
@@ -263,9 +262,9 @@ static vly_status check_device(const vly_device_spec *device, vly_error *error)
     if (vly_accel_check_device(device, error) != VLY_OK)
         return VLY_E_INVALID;
     if (device->index != 0)
-        return vly_accel_fail(error, VLY_E_DEVICE,
-                              "%s: device %u, but there is only 0",
-                              vly_accel_plugin, device->index);
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "%s: device %u, but there is only 0",
+                                vly_support_plugin, device->index);
     return VLY_OK;
 }
 
@@ -278,13 +277,13 @@ static vly_status set_kernels(const vly_device_spec *device,
     plan->kernels = find_kernels(given ? isa : NULL);
     if (plan->kernels != NULL)
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                          "%s: isa=%s: this processor or build has it not, "
-                          "wanted scalar%s",
-                          vly_accel_plugin, isa,
-                          find_kernels("avx512") != NULL ? ", avx2, avx512"
-                          : find_kernels("avx2") != NULL ? ", avx2"
-                                                         : "");
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s: isa=%s: this processor or build has it not, "
+                            "wanted scalar%s",
+                            vly_support_plugin, isa,
+                            find_kernels("avx512") != NULL ? ", avx2, avx512"
+                            : find_kernels("avx2") != NULL ? ", avx2"
+                                                           : "");
 }
 
 /* Waking a thread takes some microseconds: only where each has half a million
@@ -304,20 +303,18 @@ static vly_status fill(vly_gemm_plan *plan, const vly_device_spec *device,
     static const char *const own_options[] = {"isa", NULL};
     vly_accel_options options;
     candidate all[VLY_GEMM_N_WAYS];
-    vly_status status = vly_gemm_check_desc(desc, &plan->problem, error);
-    if (status == VLY_OK)
-        status = vly_accel_options_parse(device->options, own_options, &options,
-                                         error);
-    if (status == VLY_OK)
-        status = set_kernels(device, plan, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_gemm_check_desc(desc, &plan->problem, error));
+    VLY_TRY(
+        vly_accel_options_parse(device->options, own_options, &options, error));
+    VLY_TRY(set_kernels(device, plan, error));
     plan->n_threads = threads_for(&plan->problem.desc, device->n_threads);
     status = choose(plan, &options, all, error);
     if (status == VLY_OK)
         status = list_ways(plan, all, error);
     if (status == VLY_OK)
         explain(plan, all);
+out:
     return status;
 }
 
@@ -326,23 +323,22 @@ vly_status vly_gemm_cpu_plan_create(const vly_device_spec *device,
                                     vly_gemm_plan **plan, vly_error *error)
 {
     vly_gemm_plan *made = NULL;
-    vly_status status = check_device(device, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(1, sizeof *made, &made, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_device(device, error));
+    VLY_TRY(vly_accel_alloc(1, sizeof *made, &made, error));
     status = fill(made, device, desc, error);
     if (status != VLY_OK) {
         vly_gemm_cpu_plan_destroy(made);
         return status;
     }
     *plan = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 void vly_gemm_cpu_plan_destroy(vly_gemm_plan *plan)
 {
-    if (plan == NULL)
+    if (!plan)
         return;
     vly_accel_candidates_deinit(&plan->looked_at);
     vly_accel_free(plan);

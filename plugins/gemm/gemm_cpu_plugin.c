@@ -5,7 +5,7 @@
 
 #include "gemm_cpu.h"
 
-const char vly_accel_plugin[] = "gemm_cpu";
+const char vly_support_plugin[] = "gemm_cpu";
 
 static const vly_gemm gemm = {
     .struct_size = sizeof(vly_gemm),
@@ -35,7 +35,7 @@ extern const vly_plugin vly_plugin_entry;
 VLY_EXPORT const vly_plugin vly_plugin_entry = {
     .struct_size = sizeof(vly_plugin),
     .abi_version = VLY_ABI_VERSION,
-    .id = vly_accel_plugin,
+    .id = vly_support_plugin,
     .version = "0.1.0",
     .build = VLY_GEMM_BUILD,
     .init = vly_accel_host_start,

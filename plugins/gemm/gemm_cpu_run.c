@@ -110,15 +110,15 @@ void vly_gemm_cpu_execute(const vly_gemm_plan *plan, const vly_gemm_run *run)
 vly_status vly_gemm_cpu_run(vly_gemm_plan *plan, const vly_gemm_run *run,
                             vly_error *error)
 {
-    vly_status status =
-        vly_gemm_check_run(&plan->problem, plan->workspace_bytes, run, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_gemm_check_run(&plan->problem, plan->workspace_bytes, run, error));
     if (run->stream != NULL)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "%s: a stream, but the processor has none: "
-                              "wanted NULL",
-                              vly_accel_plugin);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: a stream, but the processor has none: "
+                                "wanted NULL",
+                                vly_support_plugin);
     vly_gemm_cpu_execute(plan, run);
-    return VLY_OK;
+out:
+    return status;
 }

@@ -136,22 +136,16 @@ static vly_status buffers_make(const vly_gemm_plan *plan, buffers *all,
 {
     const vly_gemm_problem *p = &plan->problem;
     const uint32_t scales = vly_gemm_scale_type(&p->desc);
-    vly_status status =
-        hold_factor(0, p->desc.type_a, p->bytes_a, &all->a, error);
-    if (status == VLY_OK)
-        status = hold_factor(1, p->desc.type_b, p->bytes_b, &all->b, error);
-    if (status == VLY_OK)
-        status =
-            vly_accel_take(p->bytes_d, VLY_QOS_BEST_EFFORT, &all->d, error);
-    if (status == VLY_OK)
-        status = make(p->bytes_bias, p->desc.type_d, &all->bias, error);
-    if (status == VLY_OK)
-        status = make(p->bytes_scale_a, scales, &all->scale_a, error);
-    if (status == VLY_OK)
-        status = make(p->bytes_scale_b, scales, &all->scale_b, error);
-    if (status == VLY_OK)
-        status = vly_accel_take(plan->workspace_bytes, VLY_QOS_BEST_EFFORT,
-                                &all->workspace, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(hold_factor(0, p->desc.type_a, p->bytes_a, &all->a, error));
+    VLY_TRY(hold_factor(1, p->desc.type_b, p->bytes_b, &all->b, error));
+    VLY_TRY(vly_accel_take(p->bytes_d, VLY_QOS_BEST_EFFORT, &all->d, error));
+    VLY_TRY(make(p->bytes_bias, p->desc.type_d, &all->bias, error));
+    VLY_TRY(make(p->bytes_scale_a, scales, &all->scale_a, error));
+    VLY_TRY(make(p->bytes_scale_b, scales, &all->scale_b, error));
+    VLY_TRY(vly_accel_take(plan->workspace_bytes, VLY_QOS_BEST_EFFORT,
+                           &all->workspace, error));
+out:
     return status;
 }
 
@@ -168,7 +162,7 @@ static double time_runs(const vly_gemm_plan *plan, const buffers *all)
                               .scale_b = all->scale_b,
                               .workspace = all->workspace,
                               .workspace_bytes = plan->workspace_bytes};
-    const vly_host *host = vly_accel_host;
+    const vly_host *host = vly_support_host;
     uint64_t best = UINT64_MAX;
     vly_gemm_cpu_execute(plan, &run); /* caches and threads are warm after */
     for (int i = 0; i < REPEATS; i++) {
@@ -188,18 +182,18 @@ vly_status vly_gemm_measure(const vly_gemm_plan *plan, double *seconds,
     vly_gemm_plan part = *plan;
     memset(&all, 0, sizeof all);
     *is_whole = part_of(&plan->problem.desc, &desc);
-    vly_status status = vly_gemm_check_desc(&desc, &part.problem, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_gemm_check_desc(&desc, &part.problem, error));
     if (part.way != VLY_GEMM_GEMV &&
         !vly_gemm_tile_fit(&part.problem, part.kernels, part.way,
                            part.n_threads, desc.workspace_most, &part.tile))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED, "%s: no tile fits",
-                              vly_accel_plugin);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED, "%s: no tile fits",
+                                vly_support_plugin);
     part.workspace_bytes = part.tile.thread_bytes * part.n_threads;
     status = buffers_make(&part, &all, error);
     if (status == VLY_OK)
         *seconds = time_runs(&part, &all);
     buffers_free(&part.problem, &all);
+out:
     return status;
 }

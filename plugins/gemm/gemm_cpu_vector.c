@@ -80,14 +80,14 @@ static void dot_rows(const vly_gemm_work *work, const vly_gemm_operand *a,
         for (uint64_t r = 0; r < n; r++) {
             kernels->dot(x, floats_of(kernels, b, row + r, at, y, m), m,
                          lanes[r]);
-            if (whole == NULL)
+            if (!whole)
                 continue;
             float sum = add_lanes(lanes[r]); /* exact: see VLY_GEMM_CHUNK */
             vly_gemm_flush(&sum, &whole[r], 1);
             memset(lanes[r], 0, sizeof lanes[r]);
         }
     }
-    for (uint64_t r = 0; r < n && whole == NULL; r++)
+    for (uint64_t r = 0; r < n && !whole; r++)
         sums[r] = add_lanes(lanes[r]);
 }
 

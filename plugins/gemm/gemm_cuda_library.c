@@ -65,7 +65,7 @@ vly_status vly_gemm_cuda_status(const vly_cublaslt *library,
 {
     if (status == CUBLAS_STATUS_SUCCESS)
         return VLY_OK;
-    return vly_accel_fail(
+    return vly_support_fail(
         error, VLY_E_DEVICE, "%s: %s (cuBLASLt, status %d)", what,
         library->status_string != NULL ? library->status_string(status)
                                        : "failed",
@@ -75,6 +75,7 @@ vly_status vly_gemm_cuda_status(const vly_cublaslt *library,
 /* [under the lock] */
 static vly_status find(const char *file, opened **found, vly_error *error)
 {
+    vly_status status = VLY_OK;
     static const char *const names[] = {VLY_CUBLASLT_NAMES};
     const char *const one[] = {file};
     const bool system = file[0] == '\0';
@@ -83,24 +84,23 @@ static vly_status find(const char *file, opened **found, vly_error *error)
            strcmp(at->file, file) != 0)
         at++;
     if (at == libraries + MOST_LIBRARIES || strlen(file) >= sizeof at->file)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: option library: at most %d libraries in a "
-                              "process, with names of at most %zu characters",
-                              vly_accel_plugin, MOST_LIBRARIES,
-                              sizeof at->file - 1);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "%s: option library: at most %d libraries in a "
+                                "process, with names of at most %zu characters",
+                                vly_support_plugin, MOST_LIBRARIES,
+                                sizeof at->file - 1);
     if (!at->in_use) {
-        vly_status status =
-            vly_library_open("cuBLASLt", system ? names : one,
-                             system ? sizeof names / sizeof names[0] : 1,
-                             functions, sizeof functions / sizeof functions[0],
-                             &at->functions, NULL, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_library_open("cuBLASLt", system ? names : one,
+                                 system ? sizeof names / sizeof names[0] : 1,
+                                 functions,
+                                 sizeof functions / sizeof functions[0],
+                                 &at->functions, NULL, error));
         strcpy(at->file, file);
         at->in_use = 1;
     }
     *found = at;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_gemm_cuda_library(const char *file, uint32_t device,
@@ -111,11 +111,12 @@ vly_status vly_gemm_cuda_library(const char *file, uint32_t device,
     (void)pthread_mutex_lock(&lock);
     vly_status status = find(file != NULL ? file : "", &found, error);
     if (status == VLY_OK && device >= MOST_DEVICES)
-        status = vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                                "%s: device %u, cuBLASLt is used on the first "
-                                "%d only",
-                                vly_accel_plugin, device, MOST_DEVICES);
-    if (status == VLY_OK && found->handles[device] == NULL)
+        status =
+            vly_support_fail(error, VLY_E_UNSUPPORTED,
+                             "%s: device %u, cuBLASLt is used on the first "
+                             "%d only",
+                             vly_support_plugin, device, MOST_DEVICES);
+    if (status == VLY_OK && !found->handles[device])
         status = vly_gemm_cuda_status(
             &found->functions, found->functions.create(&found->handles[device]),
             "cublasLtCreate", error);

@@ -124,22 +124,20 @@ static vly_status layouts(vly_gemm_lt *lt, const vly_gemm_problem *p,
     const uint32_t out = out_type(p, lt->staged);
     const uint64_t ldd = lt->staged ? d->n : d->ldd;
     const uint64_t stride_d = lt->staged ? lt->rows * d->n : d->stride_d;
-    vly_status status =
-        layout(lt, &lt->layout_a, d->type_a, trans_a ? lt->rows : d->k,
-               trans_a ? d->k : lt->rows, d->lda, d->batch, d->stride_a, error);
-    if (status == VLY_OK)
-        status = layout(
-            lt, &lt->layout_b, wide ? d->type_a : d->type_b,
-            trans_b ? d->k : d->n, trans_b ? d->n : d->k,
-            wide ? wide_pitch : d->ldb, d->batch,
-            wide && d->stride_b != 0 ? d->n * wide_pitch : d->stride_b, error);
-    if (status == VLY_OK)
-        status = layout(lt, &lt->layout_c, out, d->n, lt->rows,
-                        lt->staged ? ldd : d->ldc, d->batch,
-                        lt->staged ? stride_d : d->stride_c, error);
-    if (status == VLY_OK)
-        status = layout(lt, &lt->layout_d, out, d->n, lt->rows, ldd, d->batch,
-                        stride_d, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(layout(lt, &lt->layout_a, d->type_a, trans_a ? lt->rows : d->k,
+                   trans_a ? d->k : lt->rows, d->lda, d->batch, d->stride_a,
+                   error));
+    VLY_TRY(layout(
+        lt, &lt->layout_b, wide ? d->type_a : d->type_b, trans_b ? d->k : d->n,
+        trans_b ? d->n : d->k, wide ? wide_pitch : d->ldb, d->batch,
+        wide && d->stride_b != 0 ? d->n * wide_pitch : d->stride_b, error));
+    VLY_TRY(layout(lt, &lt->layout_c, out, d->n, lt->rows,
+                   lt->staged ? ldd : d->ldc, d->batch,
+                   lt->staged ? stride_d : d->stride_c, error));
+    VLY_TRY(layout(lt, &lt->layout_d, out, d->n, lt->rows, ldd, d->batch,
+                   stride_d, error));
+out:
     return status;
 }
 

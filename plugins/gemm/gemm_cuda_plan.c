@@ -46,7 +46,7 @@ typedef struct making {
 
 static void say(int32_t level, const char *text)
 {
-    vly_accel_host->log(vly_accel_host->context, level, text);
+    vly_support_host->log(vly_support_host->context, level, text);
 }
 
 /* ---- candidates ------------------------------------------------------- */
@@ -86,6 +86,7 @@ static bool make_lt(making *m, uint32_t staged)
  * twice, some with sums of 32 bits too. */
 static vly_status add_library(making *m, vly_error *error)
 {
+    vly_status status = VLY_OK;
     const vly_gemm_problem *p = &m->plan->problem;
     vly_gemm_candidate found[VLY_GEMM_MOST_HEURISTICS];
     for (uint32_t staged = 0; staged < 2; staged++) {
@@ -95,11 +96,9 @@ static vly_status add_library(making *m, vly_error *error)
         const uint64_t bytes = vly_gemm_cuda_workspace(p, &ours);
         if (bytes > p->desc.workspace_most || !make_lt(m, staged))
             continue;
-        vly_status status = vly_gemm_lt_heuristics(
-            &m->lts[staged], p, p->desc.workspace_most - bytes, found, &n,
-            error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_gemm_lt_heuristics(&m->lts[staged], p,
+                                       p->desc.workspace_most - bytes, found,
+                                       &n, error));
         const bool is_second = staged == 1 && m->n > 0;
         for (uint32_t i = 0; i < n && (!is_second || i < MOST_STAGED); i++)
             add(m, &found[i]);
@@ -111,7 +110,8 @@ static vly_status add_library(making *m, vly_error *error)
                                    m->no_library[0] != '\0'
                                        ? m->no_library
                                        : "it offers nothing for this product");
-    return VLY_OK;
+out:
+    return status;
 }
 
 static bool gemv_fits(const making *m, const vly_cuda_gemm *g, uint32_t shape)
@@ -166,9 +166,8 @@ static vly_status find_candidates(making *m, vly_error *error)
 {
     const vly_gemm_candidate own = {.way = VLY_GEMM_WAY_OWN};
     const char *choose = m->options.choose;
-    vly_status status = add_library(m, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(add_library(m, error));
     add_gemv(m);
     /* the own kernel is the slowest wherever there is another */
     if (m->n == 0 || strcmp(choose, "own") == 0)
@@ -187,7 +186,7 @@ static vly_status find_candidates(making *m, vly_error *error)
                            : c->way == VLY_GEMM_WAY_GEMV
                                ? vly_cuda_gemv_shapes[c->shape].name
                                : "own";
-        if (strstr(names, name) == NULL && c->way != VLY_GEMM_WAY_OWN)
+        if (!strstr(names, name) && c->way != VLY_GEMM_WAY_OWN)
             snprintf(names + strlen(names), sizeof names - strlen(names),
                      "%s, ", name);
         if (vly_gemm_cuda_is_chosen(c, choose))
@@ -196,11 +195,14 @@ static vly_status find_candidates(making *m, vly_error *error)
     m->n = kept;
     if (kept > 0)
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                          "%s: choose=%s, but for this product there are: "
-                          "%sown%s%s",
-                          vly_accel_plugin, choose, names,
-                          m->no_library[0] != '\0' ? "; " : "", m->no_library);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s: choose=%s, but for this product there are: "
+                            "%sown%s%s",
+                            vly_support_plugin, choose, names,
+                            m->no_library[0] != '\0' ? "; " : "",
+                            m->no_library);
+out:
+    return status;
 }
 
 /* ---- the cache -------------------------------------------------------- */
@@ -210,24 +212,24 @@ static vly_status open_cache(making *m, vly_error *error)
     const vly_gemm_desc *d = &m->plan->problem.desc;
     struct cudaDeviceProp properties;
     char name[400];
-    vly_status status = vly_accel_cuda_check(
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_check(
         (int)cudaGetDeviceProperties(&properties, (int)m->plan->device),
-        "cudaGetDeviceProperties", error);
-    if (status != VLY_OK)
-        return status;
+        "cudaGetDeviceProperties", error));
     m->n_units = (uint32_t)properties.multiProcessorCount;
     m->shared_most = properties.sharedMemPerBlockOptin;
     snprintf(name, sizeof name, "gemm-%.200s-%d.%d-cublasLt-%zu",
              properties.name, properties.major, properties.minor,
              m->no_library[0] == '\0' ? m->lts[0].library->version() : 0);
-    vly_tune_init(&m->cache, vly_accel_host,
+    vly_tune_init(&m->cache, vly_support_host,
                   m->options.cache == VLY_ACCEL_CACHE_OFF ? "off"
                   : m->options.cache == VLY_ACCEL_CACHE_FOLDER
                       ? m->options.cache_folder
                       : NULL,
                   name);
     vly_gemm_cuda_write_key(d, m->options.choose, m->key, sizeof m->key);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Whether an entry of the cache can be run here. */
@@ -332,15 +334,16 @@ static vly_status take_first(making *m, vly_error *error)
             return VLY_OK;
         }
         if (status != VLY_E_UNSUPPORTED)
-            return vly_accel_fail(error, status, "%s", why.message);
+            return vly_support_fail(error, status, "%s", why.message);
         c->way = VLY_GEMM_WAY_NONE;
         c->seconds = INFINITY;
     }
     if (m->options.choose[0] != '\0')
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "%s: choose=%s: %u candidates, and none runs on "
-                              "pointers of this alignment; own does",
-                              vly_accel_plugin, m->options.choose, m->n);
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "%s: choose=%s: %u candidates, and none runs on "
+            "pointers of this alignment; own does",
+            vly_support_plugin, m->options.choose, m->n);
     take_own(m, "nothing else runs");
     return VLY_OK;
 }
@@ -370,9 +373,8 @@ static vly_status choose(making *m, vly_error *error)
         !m->options.tune || strcmp(m->options.choose, "default") == 0;
     if (!first && take_cached(m))
         return VLY_OK;
-    vly_status status = find_candidates(m, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(find_candidates(m, error));
     for (uint32_t i = 0; i < m->n; i++)
         m->told[i] =
             vly_gemm_cuda_tell_ready(plan, &m->lts[c[i].staged], &c[i]);
@@ -388,6 +390,7 @@ static vly_status choose(making *m, vly_error *error)
     status = tune(m, until_right, error);
     if (status == VLY_OK && !first && plan->chosen.seconds > 0.0)
         keep(m);
+out:
     return status;
 }
 
@@ -436,9 +439,8 @@ static void settle(making *m)
 static vly_status make(making *m, vly_error *error)
 {
     vly_gemm_plan *plan = m->plan;
-    vly_status status = vly_accel_cuda_enter(plan->device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(plan->device, error));
     if (plan->problem.is_empty) {
         settle(m);
         return VLY_OK;
@@ -455,6 +457,7 @@ static vly_status make(making *m, vly_error *error)
     for (uint32_t i = 0; i < 2; i++)
         if (m->lt_is_made[i])
             vly_gemm_lt_deinit(&m->lts[i]);
+out:
     return status;
 }
 
@@ -466,11 +469,9 @@ vly_status vly_gemm_cuda_plan_create(const vly_device_spec *device,
 {
     static const char *const extra[] = {"library", NULL};
     making *m = NULL;
-    vly_status status = vly_accel_check_device(device, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(1, sizeof *m, &m, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_check_device(device, error));
+    VLY_TRY(vly_accel_alloc(1, sizeof *m, &m, error));
     status =
         vly_accel_options_parse(device->options, extra, &m->options, error);
     if (status == VLY_OK)
@@ -490,5 +491,6 @@ vly_status vly_gemm_cuda_plan_create(const vly_device_spec *device,
     else
         vly_gemm_cuda_plan_destroy(m->plan);
     vly_accel_free(m);
+out:
     return status;
 }

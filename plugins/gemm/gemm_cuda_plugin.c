@@ -5,25 +5,25 @@
 
 #include "gemm_cuda.h"
 
-const char vly_accel_plugin[] = "gemm_cuda";
+const char vly_support_plugin[] = "gemm_cuda";
 
 static vly_status init(const vly_host *host, vly_error *error)
 {
-    vly_status status = vly_accel_start(host, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_support_start(host, error));
     status = vly_accel_cuda_detect(error);
     if (status == VLY_OK)
         status = vly_accel_cuda_memory_start(error);
     if (status != VLY_OK)
-        vly_accel_stop();
+        vly_support_stop();
+out:
     return status;
 }
 
 static void deinit(void)
 {
     vly_accel_cuda_memory_stop();
-    vly_accel_stop();
+    vly_support_stop();
 }
 
 /* ---- what a plan is asked for ----------------------------------------- */
@@ -36,7 +36,7 @@ vly_status vly_gemm_cuda_supports(const vly_gemm_desc *desc, vly_error *error)
 
 void vly_gemm_cuda_plan_destroy(vly_gemm_plan *plan)
 {
-    if (plan == NULL)
+    if (!plan)
         return;
     if (plan->lt.library != NULL)
         vly_gemm_lt_deinit(&plan->lt);
@@ -67,14 +67,14 @@ vly_status vly_gemm_cuda_plan_candidate(const vly_gemm_plan *plan,
 vly_status vly_gemm_cuda_run(vly_gemm_plan *plan, const vly_gemm_run *run,
                              vly_error *error)
 {
-    vly_status status = vly_gemm_check_run(
-        &plan->problem, plan->info.workspace_bytes, run, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_enter(plan->device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_gemm_check_run(&plan->problem, plan->info.workspace_bytes, run,
+                               error));
+    VLY_TRY(vly_accel_cuda_enter(plan->device, error));
     return vly_gemm_cuda_launch(&plan->problem, &plan->chosen, &plan->lt, run,
                                 error);
+out:
+    return status;
 }
 
 /* ---- tables ----------------------------------------------------------- */

@@ -36,8 +36,9 @@ typedef struct parts {
 static bool reserve(uint64_t *end, uint64_t *at, uint64_t count, uint64_t size)
 {
     uint64_t bytes = 0, next = 0;
-    if (!vly_accel_mul(count, size, &bytes) ||
-        !vly_accel_add(*end, bytes, &next) || next > (uint64_t)INT64_MAX - 255)
+    if (!vly_support_mul(count, size, &bytes) ||
+        !vly_support_add(*end, bytes, &next) ||
+        next > (uint64_t)INT64_MAX - 255)
         return false;
     *at = *end;
     *end = (next + 255) / 256 * 256;
@@ -46,7 +47,7 @@ static bool reserve(uint64_t *end, uint64_t *at, uint64_t count, uint64_t size)
 
 static bool product(uint64_t a, uint64_t b, uint64_t c, uint64_t *out)
 {
-    return vly_accel_mul(a, b, out) && vly_accel_mul(*out, c, out);
+    return vly_support_mul(a, b, out) && vly_support_mul(*out, c, out);
 }
 
 /* rows: of which sums are there at once. */
@@ -67,8 +68,8 @@ static bool find_parts_of(const vly_gemm_problem *p,
                   sizeof(float) * (split ? c->n_parts : 1))))
         return false;
     if (library && d->scale_a == VLY_SCALE_BLOCK &&
-        (!vly_accel_mul(d->m, blocks, &scale_a) ||
-         !vly_accel_mul(d->n / 128 + 1, blocks + 3, &scale_b) ||
+        (!vly_support_mul(d->m, blocks, &scale_a) ||
+         !vly_support_mul(d->n / 128 + 1, blocks + 3, &scale_b) ||
          !reserve(&at->end, &at->scale_a, scale_a, sizeof(float)) ||
          !reserve(&at->end, &at->scale_b, scale_b, sizeof(float))))
         return false;

@@ -131,19 +131,17 @@ static cudaError_t fill_set(const tuning *t, uint32_t set)
 static vly_status take_memory(tuning *t, uint32_t most_sets, vly_error *error)
 {
     int l2 = 0;
-    vly_status status = check(
+    vly_status status = VLY_OK;
+    VLY_TRY(check(
         cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, (int)t->device),
-        "cudaDeviceGetAttribute", error);
-    if (status != VLY_OK)
-        return status;
+        "cudaDeviceGetAttribute", error));
     const uint64_t wanted =
         3 * (uint64_t)(l2 > 0 ? l2 : 0) / (t->set_bytes + 1) + 2;
     const uint64_t rows =
         round_up(VLY_GEMM_CHECKED_ROWS * t->problem->desc.n * 4);
     void *memory = NULL;
     t->n_sets = wanted < most_sets ? (uint32_t)wanted : most_sets;
-    for (; t->n_sets > 0 && memory == NULL;
-         t->n_sets -= memory == NULL ? 1 : 0) {
+    for (; t->n_sets > 0 && !memory; t->n_sets -= !memory ? 1 : 0) {
         const uint64_t bytes = t->n_sets * t->set_bytes +
                                round_up(t->workspace_bytes) + rows + 256;
         /* best effort: fewer sets measure, too */
@@ -151,17 +149,19 @@ static vly_status take_memory(tuning *t, uint32_t most_sets, vly_error *error)
         status = vly_accel_cuda_take(t->device, bytes, VLY_QOS_BEST_EFFORT,
                                      &memory, &said);
         if (status != VLY_OK && status != VLY_E_NOMEM)
-            return vly_accel_fail(error, status, "%s", said.message);
+            return vly_support_fail(error, status, "%s", said.message);
     }
-    if (memory == NULL)
-        return vly_accel_fail_memory(t->set_bytes + t->workspace_bytes + rows,
-                                     0, " on the device", error);
+    if (!memory)
+        return vly_support_fail_memory(t->set_bytes + t->workspace_bytes + rows,
+                                       0, " on the device", error);
     t->sets = memory;
     t->workspace = t->sets + t->n_sets * t->set_bytes;
     t->rows = t->workspace + round_up(t->workspace_bytes);
     t->worst = (uint32_t *)(t->rows + rows);
     t->votes = (vly_cuda_votes *)(t->rows + rows + 64);
     return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status tuning_init(tuning *t, uint32_t most_sets, vly_error *error)
@@ -227,15 +227,15 @@ static void say_struck(const vly_gemm_problem *p, uint32_t index, float off,
     vly_gemm_describe(&p->desc, what, sizeof what);
     const bool is_refused = error->message[0] != '\0';
     snprintf(text, sizeof text, "%s: %s: candidate %u is not used: %.200s",
-             vly_accel_plugin, what, index,
+             vly_support_plugin, what, index,
              is_refused    ? error->message
              : is_rounding ? "it rounds more than once"
                            : "its result is wrong");
-    vly_accel_host->log(vly_accel_host->context,
-                        is_refused    ? VLY_LOG_DEBUG
-                        : is_rounding ? VLY_LOG_INFO
-                                      : VLY_LOG_WARN,
-                        text);
+    vly_support_host->log(vly_support_host->context,
+                          is_refused    ? VLY_LOG_DEBUG
+                          : is_rounding ? VLY_LOG_INFO
+                                        : VLY_LOG_WARN,
+                          text);
 }
 
 /* until_right: the first that is right is taken and nothing is timed. */
@@ -257,7 +257,7 @@ static vly_status try_all(const tuning *t, const vly_gemm_lt lts[2],
         if (status == VLY_OK && right)
             status = vly_gemm_cuda_time(t, lts, &candidates[i], least, &why);
         if (status != VLY_OK)
-            return vly_accel_fail(error, status, "%s", why.message);
+            return vly_support_fail(error, status, "%s", why.message);
         if (!right) {
             say_struck(t->problem, i, off, &why);
             candidates[i].way = VLY_GEMM_WAY_NONE;
@@ -269,9 +269,9 @@ static vly_status try_all(const tuning *t, const vly_gemm_lt lts[2],
     }
     if (least > 0.0)
         return vly_gemm_cuda_finals(t, lts, candidates, n, best, error);
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                          "%s: %u candidates, and none gave the right result",
-                          vly_accel_plugin, n);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s: %u candidates, and none gave the right result",
+                            vly_support_plugin, n);
 }
 
 vly_status vly_gemm_cuda_tune(const vly_gemm_problem *problem, uint32_t device,
@@ -290,18 +290,20 @@ vly_status vly_gemm_cuda_tune(const vly_gemm_problem *problem, uint32_t device,
     const bool must = vly_gemm_cuda_must_verify(problem);
     vly_status status = tuning_init(&t, until_right ? 2 : MOST_SETS, &why);
     if (must && (status == VLY_E_NOMEM || (status == VLY_OK && t.n_sets < 2))) {
-        status = vly_accel_fail(&why, VLY_E_UNSUPPORTED, "%s",
-                                "no memory to compare a result");
+        status = vly_support_fail(&why, VLY_E_UNSUPPORTED, "%s",
+                                  "no memory to compare a result");
     } else if (status == VLY_E_NOMEM) {
-        vly_accel_host->log(vly_accel_host->context, VLY_LOG_WARN, why.message);
+        vly_support_host->log(vly_support_host->context, VLY_LOG_WARN,
+                              why.message);
         *best = 0; /* not measured */
         status = VLY_OK;
     } else if (status == VLY_OK) {
         status = try_all(&t, lts, candidates, n, until_right, best, &why);
     }
     tuning_deinit(&t);
-    return status == VLY_OK ? VLY_OK
-                            : vly_accel_fail(error, status, "%s", why.message);
+    return status == VLY_OK
+               ? VLY_OK
+               : vly_support_fail(error, status, "%s", why.message);
 }
 
 vly_status vly_gemm_cuda_runs(const vly_gemm_problem *problem, uint32_t device,
@@ -322,10 +324,12 @@ vly_status vly_gemm_cuda_runs(const vly_gemm_problem *problem, uint32_t device,
         else
             status = check(cudaStreamSynchronize(t.stream), "a trial", &why);
     } else if (status == VLY_E_NOMEM) {
-        vly_accel_host->log(vly_accel_host->context, VLY_LOG_INFO, why.message);
+        vly_support_host->log(vly_support_host->context, VLY_LOG_INFO,
+                              why.message);
         status = VLY_OK;
     }
     tuning_deinit(&t);
-    return status == VLY_OK ? VLY_OK
-                            : vly_accel_fail(error, status, "%s", why.message);
+    return status == VLY_OK
+               ? VLY_OK
+               : vly_support_fail(error, status, "%s", why.message);
 }

@@ -35,16 +35,16 @@ vly_status nvml_open(const char *const *names, uint32_t n, nvml_api *api,
 {
     char text[64];
     memset(api, 0, sizeof *api);
-    vly_status status = vly_library_open(
-        "NVML", names, n, functions,
-        (uint32_t)(sizeof functions / sizeof functions[0]), api, NULL, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_library_open("NVML", names, n, functions,
+                             (uint32_t)(sizeof functions / sizeof functions[0]),
+                             api, NULL, error));
     int32_t code = api->nvmlInit_v2();
     if (code != NVML_OK)
-        return vly_accel_fail(error, VLY_E_DEVICE, "NVML does not start: %s",
-                              nvml_text(api, code, text));
-    return VLY_OK;
+        return vly_support_fail(error, VLY_E_DEVICE, "NVML does not start: %s",
+                                nvml_text(api, code, text));
+out:
+    return status;
 }
 
 typedef struct cuda_api {
@@ -76,9 +76,9 @@ vly_status nvml_cuda_bus(const char *library, uint32_t number, char bus[32],
     if (code == 0)
         code = cuda.bus(text, (int32_t)sizeof text, device);
     if (code != 0)
-        return vly_accel_fail(error, VLY_E_DEVICE,
-                              "CUDA's driver has no device %u: error %d",
-                              number, (int)code);
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "CUDA's driver has no device %u: error %d",
+                                number, (int)code);
     text[sizeof text - 1] = '\0';
     memcpy(bus, text, sizeof text);
     return VLY_OK;

@@ -13,7 +13,7 @@
 static const char *const library_names[] = {"libnvidia-ml.so.1"};
 static const char cuda_library[] = "libcuda.so.1";
 
-const char vly_accel_plugin[] = "nvml";
+const char vly_support_plugin[] = "nvml";
 
 static nvml_api api;
 static nvml_device *devices; /* [n_devices], under the lock */
@@ -36,9 +36,9 @@ static vly_status check(uint32_t device, vly_error *error)
 {
     if (device < n_devices)
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_INVALID,
-                          "nvml: device %u, but there %s %u", device,
-                          n_devices == 1 ? "is only" : "are", n_devices);
+    return vly_support_fail(error, VLY_E_INVALID,
+                            "nvml: device %u, but there %s %u", device,
+                            n_devices == 1 ? "is only" : "are", n_devices);
 }
 
 /* A text of the library ends within its capacity, or is none. */
@@ -57,14 +57,14 @@ static vly_status device_info(uint32_t device, vly_telemetry_device *info,
     if (status != VLY_OK)
         return status;
     if (info->struct_size < sizeof made)
-        return vly_accel_fail(error, VLY_E_INVALID,
-                              "nvml: struct_size is too small");
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "nvml: struct_size is too small");
     pthread_mutex_lock(&lock);
     const nvml_device *asked = &devices[device];
     if (!asked->handle) {
         status =
-            vly_accel_fail(error, VLY_E_DEVICE, "NVML does not give it: %s",
-                           nvml_text(&api, asked->code, text));
+            vly_support_fail(error, VLY_E_DEVICE, "NVML does not give it: %s",
+                             nvml_text(&api, asked->code, text));
     } else {
         if (api.nvmlDeviceGetName)
             end_text(made.name, sizeof made.name,
@@ -110,25 +110,25 @@ static vly_status device_find(const char *name, uint32_t *device,
     uint32_t index = 0;
     nvml_handle handle = NULL;
     if (!cuda_number(name, &number))
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "nvml: \"%.40s\" is no device of CUDA", name);
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "nvml: \"%.40s\" is no device of CUDA", name);
     if (!api.nvmlDeviceGetHandleByPciBusId_v2 || !api.nvmlDeviceGetIndex)
-        return vly_accel_fail(error, VLY_E_UNSUPPORTED,
-                              "nvml: this driver finds no device by its bus");
-    vly_status status = nvml_cuda_bus(cuda_library, number, bus, error);
-    if (status != VLY_OK)
-        return status;
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "nvml: this driver finds no device by its bus");
+    vly_status status = VLY_OK;
+    VLY_TRY(nvml_cuda_bus(cuda_library, number, bus, error));
     int32_t code = api.nvmlDeviceGetHandleByPciBusId_v2(bus, &handle);
     if (code == NVML_OK)
         code = api.nvmlDeviceGetIndex(handle, &index);
     if (code != NVML_OK || index >= n_devices)
-        return vly_accel_fail(error, VLY_E_DEVICE,
-                              "nvml: no device at %s, which is cuda:%u: %s",
-                              bus, number,
-                              code != NVML_OK ? nvml_text(&api, code, text)
-                                              : "not among those listed");
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "nvml: no device at %s, which is cuda:%u: %s",
+                                bus, number,
+                                code != NVML_OK ? nvml_text(&api, code, text)
+                                                : "not among those listed");
     *device = index;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static uint32_t list_metrics(const vly_telemetry_metric **list)
@@ -141,18 +141,18 @@ static vly_status sample(uint32_t device, double *values, uint32_t n_metrics,
                          vly_error *error)
 {
     double all[NVML_N_METRICS];
-    vly_status status = check(device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check(device, error));
     pthread_mutex_lock(&lock);
     status = nvml_sample(&api, &devices[device],
-                         vly_accel_host->clock_ns(vly_accel_host->context), all,
-                         error);
+                         vly_support_host->clock_ns(vly_support_host->context),
+                         all, error);
     pthread_mutex_unlock(&lock);
     if (n_metrics > NVML_N_METRICS)
         n_metrics = NVML_N_METRICS;
     if (status == VLY_OK)
         memcpy(values, all, n_metrics * sizeof *values);
+out:
     return status;
 }
 
@@ -174,13 +174,13 @@ static vly_status list_devices(vly_error *error)
     uint32_t n = 0;
     int32_t code = api.nvmlDeviceGetCount_v2(&n);
     if (code != NVML_OK)
-        return vly_accel_fail(error, VLY_E_DEVICE, "NVML counts no devices: %s",
-                              nvml_text(&api, code, text));
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "NVML counts no devices: %s",
+                                nvml_text(&api, code, text));
     if (n == 0)
-        return vly_accel_fail(error, VLY_E_DEVICE, "NVML has no device");
-    vly_status status = vly_accel_alloc(n, sizeof *devices, &devices, error);
-    if (status != VLY_OK)
-        return status;
+        return vly_support_fail(error, VLY_E_DEVICE, "NVML has no device");
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_alloc(n, sizeof *devices, &devices, error));
     for (uint32_t i = 0; i < n; i++) {
         devices[i].code =
             api.nvmlDeviceGetHandleByIndex_v2(i, &devices[i].handle);
@@ -188,7 +188,8 @@ static vly_status list_devices(vly_error *error)
             devices[i].handle = NULL;
     }
     n_devices = n;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static void end_library(void)
@@ -199,9 +200,8 @@ static void end_library(void)
 
 static vly_status init(const vly_host *given, vly_error *error)
 {
-    vly_status status = vly_accel_start(given, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_support_start(given, error));
     status = nvml_open(library_names, 1, &api, error);
     if (status == VLY_OK) {
         status = list_devices(error);
@@ -209,7 +209,8 @@ static vly_status init(const vly_host *given, vly_error *error)
             end_library();
     }
     if (status != VLY_OK)
-        vly_accel_stop();
+        vly_support_stop();
+out:
     return status;
 }
 
@@ -221,7 +222,7 @@ static void deinit(void)
     devices = NULL;
     n_devices = 0;
     end_library();
-    vly_accel_stop();
+    vly_support_stop();
 }
 
 static const void *get_interface(const char *id)

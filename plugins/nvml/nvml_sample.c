@@ -80,7 +80,7 @@ static void put_pcie(const nvml_api *api, nvml_device *device, double *values)
     /* measures for 20 ms: not where GPM knows it */
     for (int i = 0; i < 2 && api->nvmlDeviceGetPcieThroughput; i++) {
         uint32_t kb = 0;
-        if (isnan(values[metric[i]]) && device->gpm[0] == NULL &&
+        if (isnan(values[metric[i]]) && !device->gpm[0] &&
             nvml_did(device, api->nvmlDeviceGetPcieThroughput(device->handle,
                                                               way[i], &kb)))
             values[metric[i]] = number32(kb, 1000);
@@ -268,8 +268,9 @@ vly_status nvml_sample(const nvml_api *api, nvml_device *device,
     double made[NVML_N_METRICS];
     char text[64];
     if (!device->handle)
-        return vly_accel_fail(error, VLY_E_DEVICE, "NVML does not give it: %s",
-                              nvml_text(api, device->code, text));
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "NVML does not give it: %s",
+                                nvml_text(api, device->code, text));
     for (int i = 0; i < NVML_N_METRICS; i++)
         made[i] = NAN;
     if (!device->asked) {
@@ -287,8 +288,8 @@ vly_status nvml_sample(const nvml_api *api, nvml_device *device,
         put_errors(api, device, made);
     }
     if (device->lost)
-        return vly_accel_fail(error, VLY_E_DEVICE, "the GPU is gone: %s",
-                              nvml_text(api, NVML_GPU_IS_LOST, text));
+        return vly_support_fail(error, VLY_E_DEVICE, "the GPU is gone: %s",
+                                nvml_text(api, NVML_GPU_IS_LOST, text));
     memcpy(values, made, sizeof made);
     return VLY_OK;
 }

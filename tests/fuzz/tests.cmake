@@ -90,7 +90,7 @@ foreach(target fuzz_feagi fuzz_feagi_run)
 endforeach()
 
 vly_fuzz(genome ${CMAKE_CURRENT_LIST_DIR}/corpus/genome
-                ${CMAKE_SOURCE_DIR}/genomes/invalid
+                ${VOLLEY_INVALID_CASES}
                 ${CMAKE_SOURCE_DIR}/tests/golden/genome)
 vly_fuzz(edge_types ${CMAKE_CURRENT_LIST_DIR}/corpus/edge_types)
 vly_fuzz(connectome ${CMAKE_CURRENT_LIST_DIR}/corpus/connectome)

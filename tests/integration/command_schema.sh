@@ -39,7 +39,8 @@ do
     cp out "$file"
     holds fits "$file"
 done
-# what a schema can see is seen
+# what a schema can see is seen; the build splits genomes/invalid into cases
+invalid=$(dirname "$schema_check")/cases/invalid
 for name in composite_axis_shape composite_pattern_shape composite_seed_shape \
     distance_mask_box distance_periodic_shape format_missing format_newer \
     generator_key generator_kind generator_model map_in_degree_nest \
@@ -51,7 +52,7 @@ for name in composite_axis_shape composite_pattern_shape composite_seed_shape \
     weight_file
 do
     checks=$((checks + 1))
-    misfits "$genomes/invalid/$name.toml" ||
+    misfits "$invalid/$name.toml" ||
         bad "the schema takes $name.toml"
 done
 # numbers of synapses and probabilities are no distributions

@@ -109,5 +109,12 @@ rm -r tree/build
 quickstart build
 not_asked -DVOLLEY_CUDA
 kept VOLLEY_TESTS:STRING=ON
+# options go on to CMake and CTest, and the next call without one keeps them
+quickstart build -DVOLLEY_ACCELERATOR_CUDA=OFF
+asked -DVOLLEY_ACCELERATOR_CUDA=OFF
+quickstart test -E 'a|b'
+not_asked -DVOLLEY_ACCELERATOR_CUDA
+kept VOLLEY_ACCELERATOR_CUDA:STRING=OFF
+grep -q "^ctest --preset release -j [0-9]* -E a|b$" asked || bad "no option"
 
 [ "$failed" -eq 0 ]

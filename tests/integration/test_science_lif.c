@@ -120,6 +120,72 @@ static void test_psp(void **state)
     check_psp(0);
 }
 
+/* ---- one potential of an alpha-shaped current ------------------------- */
+
+/* What happens to V until s after an event whose current peaks at `weight`. */
+static double alpha_psp(double weight, double tau_syn, double s)
+{
+    double a = 1 / tau_syn - 1 / TAU;
+    return weight * exp(1) / tau_syn / C * exp(-s / TAU) *
+           (1 - (1 + a * s) * exp(-a * s)) / (a * a);
+}
+
+/* After n bursts the slope has the relative error u (2 n + 2) and the current
+ * u (5 n + 3): each burst adds three roundings to what it has, and takes over
+ * the slope's. V gets three roundings more with each. The rest is as for
+ * lif_psc_exp, with one sum more. */
+static double alpha_bound(double e_l, double weight, double tau_syn, double d)
+{
+    double p32 = (exp(-DT / TAU) - exp(-DT / tau_syn)) * TAU * tau_syn /
+                 (TAU - tau_syn) / C;
+    double sum = 0, most = 0;
+    for (int n = 0; n < 600; n++) {
+        double decay = exp(-n * DT / tau_syn);
+        double current = weight * exp(1) / tau_syn * n * DT * decay;
+        double pushed = alpha_psp(weight * decay, tau_syn, DT) + p32 * current;
+        sum += U * (5 * n + 6) * pushed;
+        most = pushed > most ? pushed : most;
+    }
+    return U * (5 * d + 5 * most + fabs(e_l)) / (1 - exp(-DT / TAU)) + sum;
+}
+
+static void check_alpha(double e_l, double tau_syn)
+{
+    char text[1000];
+    const double weight = 512;
+    double peak = 0, worst = 0;
+    runner r;
+    snprintf(text, sizeof text,
+             "format = 1\n[run]\ndt_ms = 0.1\nbursts = 600\n[area.A]\n"
+             "model = \"lif_psc_alpha\"\nneurons = 1\ne_l_mv = %g\n"
+             "v_th_mv = %g\nv_reset_mv = %g\ntau_syn_ms = %.17g\n"
+             "[[stimulus]]\nkind = \"spikes\"\nto = \"A\"\nneurons = [0]\n"
+             "bursts = [[0]]\nweight_pa = %g\n",
+             e_l, e_l + 15, e_l, tau_syn, weight);
+    open_text(&r, text);
+    for (int n = 0; n < 600; n++) {
+        double moved = alpha_psp(weight, tau_syn, n * DT);
+        double distance = fabs(next_v(&r) - (e_l + moved));
+        worst = distance > worst ? distance : worst;
+        peak = moved > peak ? moved : peak;
+    }
+    double bound = alpha_bound(e_l, weight, tau_syn, peak);
+    printf("alpha, E_L %g mV, tau %g ms: peak %.4f mV, worst error %.3g mV, "
+           "bound %.3g mV\n",
+           e_l, tau_syn, peak, worst, bound);
+    assert_true(peak > 0.8 && bound < 1e-3 * peak);
+    assert_true(worst <= bound);
+    close_text(&r);
+}
+
+static void test_alpha(void **state)
+{
+    (void)state;
+    check_alpha(-65, 0.5);
+    check_alpha(0, 0.32582722403722841); /* of NEST's hpc_benchmark */
+    check_alpha(0, 2);
+}
+
 /* ---- two time constants ----------------------------------------------- */
 
 /* What a current that was `weight` at time 0 does to V until s. */
@@ -259,15 +325,15 @@ static void test_rates(void **state)
     (void)state;
     check_rates("lif_psc_delta", "");
     check_rates("lif_psc_exp", "");
+    check_rates("lif_psc_alpha", "");
     check_rates("lif_psc_exp2", "");
     check_rates("lif_cond_exp", "g_l_ns = 25\ne_l_mv = -65\nv_th_mv = -50\n"
                                 "v_reset_mv = -65\n");
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_psp),
-    cmocka_unit_test(test_two),
-    cmocka_unit_test(test_dc_step),
+    cmocka_unit_test(test_psp),   cmocka_unit_test(test_alpha),
+    cmocka_unit_test(test_two),   cmocka_unit_test(test_dc_step),
     cmocka_unit_test(test_rates),
 };
 

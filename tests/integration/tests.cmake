@@ -14,13 +14,14 @@ set(variants cuda:0,plan=partitioned,narrow=1
     cuda:0,plan=partitioned,cluster=2,narrow=1,post=20,launch=9)
 
 # ---- digests: shipped genomes, random genomes -----------------------------
+set(VOLLEY_TEST_AREA digests)
 vly_test(test_golden LABELS integration TIMEOUT 120
          SOURCES test_golden.c engine_trace.c saved_connectome.c
                  ${CMAKE_SOURCE_DIR}/tests/support/digest_parts.c
          LIBRARIES volley_second DEPENDS cpu ARGUMENTS small)
 vly_test_register(test_golden_large LABELS integration slow
                   COMMAND test_golden large)
-vly_test(test_conformance_golden LABELS integration TIMEOUT 120
+vly_test(test_conformance_golden LABELS integration AREA conformance TIMEOUT 120
          SOURCES test_conformance_golden.c
          LIBRARIES volley_second volley_conformance)
 vly_test(test_known_spikes LABELS integration
@@ -94,7 +95,7 @@ if(TARGET cuda)
     vly_test(test_cuda_plans LABELS gpu TIMEOUT 300
         SOURCES test_cuda_plans.c device_errors.c DEPENDS cpu cuda)
     if(TARGET emulated_cuda)
-        vly_test(test_cuda_plans_emulated LABELS integration TIMEOUT 300
+        vly_test(test_cuda_plans_emulated LABELS integration ALONE TIMEOUT 300
             SOURCES test_cuda_plans.c device_errors.c DEPENDS cpu emulated_cuda
             DEFINITIONS PLANS_EMULATED=1
                 TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/emulated_cuda.so")
@@ -114,6 +115,7 @@ if(TARGET vulkan)
 endif()
 
 # ---- against theory and the literature ------------------------------------
+set(VOLLEY_TEST_AREA science)
 vly_test(test_science_lif LABELS integration
          SOURCES test_science_lif.c spike_statistics.c
          LIBRARIES m DEPENDS cpu)
@@ -136,6 +138,7 @@ vly_test(test_science_microcircuit LABELS integration slow TIMEOUT 3600
          LIBRARIES m DEPENDS cpu)
 
 # ---- the engine moves while it runs ---------------------------------------
+set(VOLLEY_TEST_AREA engine)
 vly_test(test_engine_swap LABELS integration
          SOURCES test_engine_swap.c ../unit/engine_fixture.c DEPENDS cpu)
 if(TARGET vulkan)
@@ -150,13 +153,13 @@ if(TARGET cuda)
 endif()
 vly_test(test_engine_failover LABELS integration TIMEOUT 120
          SOURCES test_engine_failover.c ../unit/engine_fixture.c
-         DEFINITIONS VLY_TEST_PLUGINS="${VOLLEY_TEST_PLUGIN_DIR}"
          DEPENDS cpu template flaky)
 
 vly_test(test_checkpoint_kill LABELS integration TIMEOUT 300
          SOURCES test_checkpoint_kill.c DEPENDS cpu volley_command)
 
 # ---- what a run leaves ----------------------------------------------------
+set(VOLLEY_TEST_AREA record)
 vly_test(test_record LABELS unit SOURCES ../unit/test_record.c)
 vly_test(test_telemetry LABELS unit SOURCES ../unit/test_telemetry.c)
 vly_test(test_gate LABELS unit SOURCES ../unit/test_gate.c)
@@ -171,6 +174,7 @@ vly_test(test_record_stats LABELS unit SOURCES ../unit/test_record_stats.c
          LIBRARIES m)
 
 # ---- the command ----------------------------------------------------------
+set(VOLLEY_TEST_AREA tools)
 vly_test(test_run_pace LABELS integration
          SOURCES test_run_pace.c ../../tools/run_pace.c)
 target_include_directories(test_run_pace PRIVATE ${CMAKE_SOURCE_DIR}/tools)
@@ -182,28 +186,30 @@ vly_test(test_control_server LABELS integration
                  ../../tools/control_socket.c)
 target_include_directories(test_control_server PRIVATE ${CMAKE_SOURCE_DIR}/tools)
 # the objects of the command without its main
+add_library(volley_command_parts STATIC
+    $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
+set_target_properties(volley_command_parts PROPERTIES LINKER_LANGUAGE CXX)
+target_link_libraries(volley_command_parts PUBLIC
+    $<TARGET_PROPERTY:volley_command,LINK_LIBRARIES>)
+set(VOLLEY_TEST_AREA command)
 vly_test(test_tools_memory LABELS integration TIMEOUT 600
          SOURCES test_tools_memory.c
-         LIBRARIES volley_conformance m DEPENDS cpu template)
+         LIBRARIES volley_command_parts volley_conformance m DEPENDS cpu template)
 vly_test(test_tools_guard LABELS integration SOURCES test_tools_guard.c
-         LIBRARIES volley_conformance m)
+         LIBRARIES volley_command_parts volley_conformance m)
 vly_test(test_metrics_server LABELS integration SOURCES test_metrics_server.c
-         LIBRARIES volley_conformance m)
+         LIBRARIES volley_command_parts volley_conformance m)
 vly_test(test_json_reader LABELS integration SOURCES test_json_reader.c
-         LIBRARIES volley_conformance m)
+         LIBRARIES volley_command_parts volley_conformance m)
 vly_test(test_feagi_import LABELS integration
          SOURCES test_feagi_import.c feagi_graph.c engine_trace.c
-         LIBRARIES volley_second volley_conformance m DEPENDS cpu)
+         LIBRARIES volley_second volley_command_parts volley_conformance m DEPENDS cpu)
 vly_test(test_feagi_refuse LABELS integration
-         SOURCES test_feagi_refuse.c LIBRARIES volley_conformance m)
+         SOURCES test_feagi_refuse.c LIBRARIES volley_command_parts volley_conformance m)
 set(command_programs test_tools_memory test_tools_guard test_metrics_server
     test_json_reader test_feagi_import test_feagi_refuse)
 foreach(name IN LISTS command_programs)
-    target_sources(${name} PRIVATE
-        $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tools)
-    target_link_libraries(${name} PRIVATE
-        $<TARGET_PROPERTY:volley_command,LINK_LIBRARIES>)
 endforeach()
 set(command_tests
     good
@@ -293,7 +299,7 @@ if(TARGET fake_gemm_cuda AND TARGET fake_attention_cuda)
 endif()
 
 if(VOLLEY_HAVE_CAIRO)
-    vly_test(test_plot_names LABELS integration
+    vly_test(test_plot_names LABELS integration AREA tools
              SOURCES test_plot_names.c ../../tools/plot_names.c
                      ../../tools/plot_figure.c ../../tools/plot_axes.c
              LIBRARIES ${VOLLEY_CAIRO_LIBRARY} m)
@@ -322,6 +328,13 @@ if(VOLLEY_PYTHON)
                 PYTHONDONTWRITEBYTECODE=1
                 ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/result_tables.py
                 ${CMAKE_SOURCE_DIR})
+    if(GIT_FOUND)
+        vly_test_register(test_ci_changes LABELS integration
+            COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/ci_changes.sh
+                    ${CMAKE_SOURCE_DIR} ${GIT_EXECUTABLE})
+    else()
+        message(STATUS "test_ci_changes: left out: no git")
+    endif()
     vly_test_register(test_docs_pages LABELS integration
         COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
                 ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/docs_pages.py
@@ -393,3 +406,17 @@ endforeach()
 if(TEST test_package)
     set_tests_properties(test_package PROPERTIES COST 50)
 endif()
+
+# Processes that use one GPU take turns, some milliseconds each. A test that waits
+# for the device after every burst waits for the turns of all others as well (3 s
+# alone, 77 s beside nine others). So these run one after the other, beside the
+# tests that compute their references on the processor.
+set(waits_for_bursts "^test_(conformance_cuda|golden|device_shapes|random_genomes)")
+string(APPEND waits_for_bursts "|^test_cuda_(loop|linger|same|shifts|partition)$")
+get_property(all_tests DIRECTORY PROPERTY TESTS)
+foreach(name ${all_tests})
+    get_test_property(${name} LABELS labels)
+    if("gpu" IN_LIST labels AND name MATCHES "${waits_for_bursts}")
+        set_tests_properties(${name} PROPERTIES RESOURCE_LOCK device_turns COST 80)
+    endif()
+endforeach()

@@ -10,19 +10,19 @@
 
 #include "accel_common.h"
 
-const char vly_accel_plugin[] = "attention_cuda";
+const char vly_support_plugin[] = "attention_cuda";
 
 extern const vly_rwkv vly_rwkv_cuda_table;
 extern const vly_wkv vly_wkv_cuda_table;
 
 static vly_status init(const vly_host *host, vly_error *error)
 {
-    return vly_accel_start(host, error);
+    return vly_support_start(host, error);
 }
 
 static void deinit(void)
 {
-    vly_accel_stop();
+    vly_support_stop();
 }
 
 static const void *get_interface(const char *id)

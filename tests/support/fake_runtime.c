@@ -95,14 +95,14 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
     if (bytes > (size_t)1 << 30)
         return keep(cudaErrorMemoryAllocation);
-    *memory = vly_accel_host->alloc(vly_accel_host->context, bytes, ALIGN);
+    *memory = vly_support_host->alloc(vly_support_host->context, bytes, ALIGN);
     return keep(*memory != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaFree(void *memory)
 {
     if (memory != NULL)
-        vly_accel_host->free(vly_accel_host->context, memory);
+        vly_support_host->free(vly_support_host->context, memory);
     return cudaSuccess;
 }
 

@@ -164,7 +164,7 @@ static void put_lif(maker *m, const area *a)
 {
     put_param(m, a, "c_m_pf", 100, 400);
     put_param(m, a, "tau_m_ms", 5, 30);
-    if (a->model == EXP)
+    if (a->model == EXP || a->model == ALPHA)
         put_param(m, a, "tau_syn_ms", 0.3, 6);
     if (a->model == EXP2) {
         put_param(m, a, "tau_ex_ms", 0.3, 6);
@@ -183,8 +183,10 @@ static void put_lif(maker *m, const area *a)
         put_param(m, a, "i_e_pa", 0, 400);
     if (chance(m, 60))
         put_param(m, a, "v_mv", -70, -50);
-    if (a->model == EXP && chance(m, 30))
+    if ((a->model == EXP || a->model == ALPHA) && chance(m, 30))
         put_param(m, a, "i_syn_pa", -100, 300);
+    if (a->model == ALPHA && chance(m, 30))
+        put_param(m, a, "rise_pa_per_ms", -100, 300);
     if (a->model == EXP2 && chance(m, 30))
         put_param(m, a, "i_in_pa", -200, 0);
 }
@@ -267,8 +269,8 @@ static void choose_size(maker *m, area *a, const area *before)
 void put_area(maker *m, uint32_t index)
 {
     static const char *const names[] = {
-        "feagi",        "lif_psc_delta", "lif_psc_exp", "izhikevich",
-        "lif_cond_exp", "adex",          "lif_psc_exp2"};
+        "feagi",      "lif_psc_delta", "lif_psc_exp", "lif_psc_alpha",
+        "izhikevich", "lif_cond_exp",  "adex",        "lif_psc_exp2"};
     const area *a = &m->areas[index];
     put(m, "\n[area.a%u]\nmodel = \"%s\"\n", (unsigned)index, names[a->model]);
     cover(m, COVER_model_feagi + a->model);

@@ -20,14 +20,14 @@ const char *const random_coverage_names[COVER_COUNT] = {
 
 const char *suffix(int model)
 {
-    static const char *const suffixes[] = {"",    "_mv", "_pa", "",
-                                           "_ns", "_ns", "_pa"};
+    static const char *const suffixes[] = {"", "_mv", "_pa", "_pa",
+                                           "", "_ns", "_ns", "_pa"};
     return suffixes[model];
 }
 
 double strong(int model)
 {
-    static const double weights[] = {30, 15, 1500, 30, 30, 30, 1500};
+    static const double weights[] = {30, 15, 1500, 500, 30, 30, 30, 1500};
     return weights[model];
 }
 

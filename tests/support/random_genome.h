@@ -12,6 +12,7 @@
     X(model_feagi)                                                             \
     X(model_lif_psc_delta)                                                     \
     X(model_lif_psc_exp)                                                       \
+    X(model_lif_psc_alpha)                                                     \
     X(model_izhikevich)                                                        \
     X(model_lif_cond_exp)                                                      \
     X(model_adex)                                                              \

@@ -10,7 +10,7 @@
 
 #include "random_genome.h"
 
-enum { FEAGI, DELTA, EXP, IZHIKEVICH, COND, ADEX, EXP2, N_MODELS };
+enum { FEAGI, DELTA, EXP, ALPHA, IZHIKEVICH, COND, ADEX, EXP2, N_MODELS };
 enum { MAX_AREAS = 6, MAX_ARRAY = 64 };
 
 typedef struct area {

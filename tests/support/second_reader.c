@@ -164,8 +164,8 @@ static int read_header(second_file *file)
 static int model_of(const char *name)
 {
     static const char *const names[] = {
-        "feagi",        "lif_psc_delta", "lif_psc_exp", "izhikevich",
-        "lif_cond_exp", "adex",          "lif_psc_exp2"};
+        "feagi",      "lif_psc_delta", "lif_psc_exp", "lif_psc_alpha",
+        "izhikevich", "lif_cond_exp",  "adex",        "lif_psc_exp2"};
     for (int k = 0; k < SECOND_N_MODELS; k++)
         if (strcmp(name, names[k]) == 0)
             return k;
@@ -214,11 +214,13 @@ static int read_area(const second_file *file, uint32_t index)
 }
 
 /* The order of the coefficients by which the steps below read them. */
-static const char *const coef_names[4][12] = {
+static const char *const coef_names[5][12] = {
     {"threshold", "threshold_limit", "keep", "refractory_period", "fire_limit",
      "snooze", "excitability", "accumulate", "psp", "mp_driven", "uniform_psp"},
     {"p22", "drive", "e_l", "v_th", "v_reset", "t_ref"},
     {"p11", "p22", "p21", "drive", "e_l", "v_th", "v_reset", "t_ref"},
+    {"p11", "p21", "p33", "p31", "p32", "peak", "drive", "e_l", "v_th",
+     "v_reset", "t_ref"},
     {"half_dt", "a_dt", "b", "c", "d", "v_peak", "drive"},
 };
 int second_check_columns(const second_area *area)

@@ -117,7 +117,7 @@ static float coef_f(const second_area *area, uint32_t index, uint32_t k)
 /* none at FEAGI areas: a genome with dc there is refused */
 static uint32_t constant_input_index(const second_area *area)
 {
-    static const uint32_t index[] = {0, 1, 3, 6};
+    static const uint32_t index[] = {0, 1, 3, 6, 6};
     return area->model < SECOND_COND ? index[area->model]
                                      : second_drive_index(area);
 }
@@ -143,7 +143,7 @@ static float constant_input(const second_file *file, const second_area *area,
         x = file->dt_ms / param(area, "c_m_pf", k) *
             (param(area, "i_e_pa", k) + dc);
     if (area->model == SECOND_DELTA || area->model == SECOND_EXP ||
-        area->model == SECOND_EXP2) {
+        area->model == SECOND_ALPHA || area->model == SECOND_EXP2) {
         double tau = param(area, "tau_m_ms", k);
         x = -expm1(-file->dt_ms / tau) * tau / param(area, "c_m_pf", k) *
             (param(area, "i_e_pa", k) + dc);
@@ -234,6 +234,44 @@ static int step_exp(second_area *area, uint32_t k, float in)
     area->state[0][k] = bits_of(v);
     area->state[1][k] = bits_of(stored(current, 1073741824.0f));
     area->state[2][k] = refractory;
+    return fires;
+}
+
+/* The same with a current that rises before it decays. */
+static int step_alpha(second_area *area, uint32_t k, float in)
+{
+    float v = float_of(area->state[0][k]);
+    float current = float_of(area->state[1][k]);
+    float slope = float_of(area->state[2][k]);
+    uint32_t refractory = area->state[3][k];
+    float p11 = coef_f(area, 0, k), p21 = coef_f(area, 1, k);
+    float e_l = coef_f(area, 7, k);
+    if (refractory > 0) {
+        refractory--;
+    } else {
+        float from_slope = coef_f(area, 3, k) * slope;
+        float from_current = coef_f(area, 4, k) * current;
+        float pushed = from_slope + from_current;
+        pushed = pushed + area->input[k];
+        float decayed = coef_f(area, 2, k) * (v - e_l);
+        v = e_l + (decayed + pushed);
+    }
+    current = p11 * current;
+    float rose = p21 * slope;
+    current = current + rose;
+    slope = p11 * slope;
+    float begun = coef_f(area, 5, k) * in;
+    slope = slope + begun;
+    v = stored(v, 16384.0f);
+    int fires = v >= coef_f(area, 8, k);
+    if (fires) {
+        v = stored(coef_f(area, 9, k), 16384.0f);
+        refractory = coef_u(area, 10, k);
+    }
+    area->state[0][k] = bits_of(v);
+    area->state[1][k] = bits_of(stored(current, 1073741824.0f));
+    area->state[2][k] = bits_of(stored(slope, 1073741824.0f));
+    area->state[3][k] = refractory;
     return fires;
 }
 
@@ -389,6 +427,8 @@ static int update(world *w, second_area *area, uint32_t k, uint32_t *gain)
         fires = step_delta(area, k, in);
     if (area->model == SECOND_EXP)
         fires = step_exp(area, k, in);
+    if (area->model == SECOND_ALPHA)
+        fires = step_alpha(area, k, in);
     if (area->model == SECOND_IZHIKEVICH)
         fires = step_izhikevich(area, k, in);
     if (area->model >= SECOND_COND)

@@ -49,6 +49,22 @@ foreach(name json_check schema_check)
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
 
+# A file for each case of genomes/invalid, for the tests that read them. Their
+# paths are those of genomes: files/, ../three.toml. Made by every build, which
+# sees new and removed files that way.
+add_executable(case_splitter ${CMAKE_CURRENT_LIST_DIR}/case_splitter.c)
+set_target_properties(case_splitter PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+set(VOLLEY_INVALID_CASES ${CMAKE_CURRENT_BINARY_DIR}/cases/invalid)
+file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cases)
+add_custom_target(invalid_cases ALL
+    COMMAND case_splitter ${CMAKE_SOURCE_DIR}/genomes/invalid
+            ${VOLLEY_INVALID_CASES}
+    COMMAND ${CMAKE_COMMAND} -E create_symlink
+            ${CMAKE_SOURCE_DIR}/genomes/three.toml
+            ${CMAKE_CURRENT_BINARY_DIR}/cases/three.toml
+    COMMENT "Cases of genomes/invalid" VERBATIM)
+
 if(VOLLEY_HAVE_CAIRO)
     add_executable(image_compare ${CMAKE_CURRENT_LIST_DIR}/image_compare.c)
     target_include_directories(image_compare SYSTEM PRIVATE

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the accelerator plugins share, and the plugins through their tables.
-vly_test(test_element LABELS unit SOURCES test_element.c
+# ALONE: accel_common wants the symbol of a plugin, and each has its own
+vly_test(test_element LABELS unit ALONE SOURCES test_element.c
          LIBRARIES accel_common volley_conformance m)
 vly_test(test_tune_cache LABELS unit TIMEOUT 300
          SOURCES test_tune_cache.c ${CMAKE_SOURCE_DIR}/plugins/common/tune_cache.c
@@ -52,7 +53,7 @@ set_target_properties(fake_openblas PROPERTIES
     OUTPUT_NAME openblas VERSION 0 SOVERSION 0 C_VISIBILITY_PRESET default
     COMPILE_OPTIONS "-Wno-missing-prototypes" # those of a library that is none
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fake_openblas)
-vly_test(test_gemm_blas LABELS unit
+vly_test(test_gemm_blas LABELS unit ALONE
          SOURCES test_gemm_blas.c
                  ${CMAKE_SOURCE_DIR}/plugins/gemm/gemm_cpu_blas.c
          LIBRARIES fake_openblas gemm_common accel_common ${CMAKE_DL_LIBS}
@@ -62,12 +63,15 @@ vly_test(test_gemm_same LABELS unit TIMEOUT 600 SOURCES test_gemm_same.c
          LIBRARIES volley_conformance DEPENDS gemm_cpu)
 vly_test(test_accelerator LABELS unit SOURCES test_accelerator.c
          DEPENDS gemm_cpu)
+# host code of every plugin
+vly_test(test_plugin_support LABELS unit SOURCES test_plugin_support.c
+         LIBRARIES accel_common)
 # memory of accelerators on the processor, by the host's policy
-vly_test(test_host_account LABELS unit SOURCES test_host_account.c
+vly_test(test_host_account LABELS unit ALONE SOURCES test_host_account.c
          LIBRARIES accel_common Threads::Threads DEPENDS gemm_cpu)
 # memory of CUDA devices that are none, by the host's policy
 if(TARGET accel_cuda)
-    vly_test(test_accel_memory LABELS unit
+    vly_test(test_accel_memory LABELS unit ALONE
         SOURCES test_accel_memory.c ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c
         LIBRARIES accel_common accel_cuda)
     target_include_directories(test_accel_memory

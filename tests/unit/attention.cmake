@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Attention and the recurrence of RWKV-7 on the processor.
-vly_test(test_attention_kernels LABELS unit
+vly_test(test_attention_kernels LABELS unit ALONE
     SOURCES test_attention_kernels.c
     LIBRARIES ${VOLLEY_ATTENTION_KERNELS} accel_common m)
-vly_test(test_attention_layout LABELS unit SOURCES test_attention_layout.c
+vly_test(test_attention_layout LABELS unit ALONE SOURCES test_attention_layout.c
          LIBRARIES attention_common accel_common m)
 foreach(name attention attention_refusal wkv)
     vly_test(test_${name} LABELS unit TIMEOUT 120
@@ -12,7 +12,7 @@ foreach(name attention attention_refusal wkv)
 endforeach()
 
 # The conformance tables over every way of attention_cpu.
-vly_test(test_conformance_accelerator LABELS unit TIMEOUT 600
+vly_test(test_conformance_accelerator LABELS unit AREA conformance TIMEOUT 600
     SOURCES test_conformance_accelerator.c LIBRARIES volley_conformance
     DEPENDS attention_cpu ARGUMENTS cpu:2)
 foreach(device cpu:1,choose=reference cpu:3,isa=scalar cpu:1,isa=avx2)
@@ -73,7 +73,7 @@ if(TARGET attention_cuda)
 endif()
 
 # of the command: the log of a sweep
-vly_test(test_bench_sweep LABELS unit
+vly_test(test_bench_sweep LABELS unit AREA tools
     SOURCES test_bench_sweep.c ${CMAKE_SOURCE_DIR}/bench/bench_sweep.c
         ${CMAKE_SOURCE_DIR}/tools/json_reader.c
         ${CMAKE_SOURCE_DIR}/tools/json_writer.c ${CMAKE_SOURCE_DIR}/tools/tool.c

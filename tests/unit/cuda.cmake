@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # The CUDA backend beside the reference; skipped with a reason where there is
 # no device, failing there under VOLLEY_REQUIRE_GPU=1.
-vly_test(test_narrow_sums LABELS unit SOURCES test_narrow_sums.c)
+vly_test(test_narrow_sums LABELS unit AREA cpu SOURCES test_narrow_sums.c)
 target_include_directories(test_narrow_sums PRIVATE ${CMAKE_SOURCE_DIR})
 if(TARGET cuda)
+    set(pairs_same test_pair_same.c)
+    set(pairs_paths test_pair_paths.c)
     foreach(test same paths partition shifts loop linger)
         vly_test(test_cuda_${test} LABELS gpu
-            SOURCES test_cuda_${test}.c test_cuda_pair.c test_cpu_net.c
+            SOURCES test_cuda_${test}.c ${pairs_${test}} test_cuda_pair.c
+                    test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu cuda TIMEOUT 300)
     endforeach()
-    target_sources(test_cuda_same
-        PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_pair_same.c)
-    target_sources(test_cuda_paths
-        PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_pair_paths.c)
 
     # the host side without a device: the same sources, a runtime that is none
     find_package(CUDAToolkit REQUIRED)
@@ -31,13 +30,13 @@ if(TARGET cuda)
         PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     target_compile_definitions(fake_cuda PRIVATE VLY_CUDA_BUILD="no device")
     target_link_libraries(fake_cuda PRIVATE ${CMAKE_DL_LIBS})
-    vly_test(test_cuda_host LABELS unit
+    vly_test(test_cuda_host LABELS unit ALONE
         SOURCES test_cuda_host.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
     # its sizes are looked at from within
     foreach(test cuda_narrow shift_classes)
-        vly_test(test_${test} LABELS unit
+        vly_test(test_${test} LABELS unit ALONE
             SOURCES test_${test}.c ${fake_sources} ../support/fake_cuda.c
                     ../support/fake_kernels.c ../support/fake_linger.c
             LIBRARIES ${CMAKE_DL_LIBS} DEFINITIONS VLY_CUDA_BUILD="no device")
@@ -47,13 +46,13 @@ if(TARGET cuda)
         target_include_directories(test_${test} SYSTEM
             PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     endforeach()
-    vly_test(test_cuda_memory LABELS unit
+    vly_test(test_cuda_memory LABELS unit ALONE
         SOURCES test_cuda_host.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so"
             TEST_DEVICE_MEMORY=1)
     # nets that move between two devices which are none
-    vly_test(test_cuda_swap LABELS unit
+    vly_test(test_cuda_swap LABELS unit ALONE
         SOURCES test_cuda_swap.c engine_fixture.c
         DEPENDS fake_cuda cpu
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
@@ -112,12 +111,12 @@ if(TARGET cuda)
         target_compile_definitions(emulated_cuda PRIVATE
             VLY_CUDA_BUILD="emulated" FAKE_CUDA_UNITS=4)
         target_link_libraries(emulated_cuda PRIVATE ${CMAKE_DL_LIBS})
-        vly_test(test_cuda_emulated LABELS unit TIMEOUT 600
+        vly_test(test_cuda_emulated LABELS unit ALONE TIMEOUT 600
             SOURCES test_cuda_partition.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
                 PAIR_DEVICE="../test-plugins/emulated_cuda")
-        vly_test(test_cuda_shifts_emulated LABELS unit TIMEOUT 600
+        vly_test(test_cuda_shifts_emulated LABELS unit ALONE TIMEOUT 600
             SOURCES test_cuda_shifts.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"

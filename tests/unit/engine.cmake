@@ -6,17 +6,14 @@ foreach(name run input set field state backend)
 endforeach()
 vly_test(test_engine_areas LABELS unit
          SOURCES test_engine_areas.c engine_fixture.c
-         DEFINITIONS VLY_TEST_PLUGINS="${VOLLEY_TEST_PLUGIN_DIR}"
          DEPENDS cpu minor_0 minor_1)
 foreach(name validate dead memory)
     vly_test(test_engine_${name} LABELS unit TIMEOUT 120
              SOURCES test_engine_${name}.c engine_fixture.c
-             DEFINITIONS VLY_TEST_PLUGINS="${VOLLEY_TEST_PLUGIN_DIR}"
-             DEPENDS cpu erring failing)
+                 DEPENDS cpu erring failing)
 endforeach()
 vly_test(test_probe LABELS unit TIMEOUT 120
          SOURCES test_probe.c engine_fixture.c
-         DEFINITIONS VLY_TEST_PLUGINS="${VOLLEY_TEST_PLUGIN_DIR}"
          DEPENDS cpu template erring)
 vly_test(test_probe_fault LABELS unit
          SOURCES test_probe_fault.c engine_fixture.c

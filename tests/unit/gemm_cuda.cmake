@@ -76,12 +76,12 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
         vly_test_register(${name} LABELS unit slow
             COMMAND ${CMAKE_COMMAND} -E env
                 VOLLEY_PLUGIN_PATH=${VOLLEY_TEST_PLUGIN_DIR}/fake_gemm_cuda.so
-                $<TARGET_FILE:test_gemm>
+                ${CMAKE_BINARY_DIR}/tests/test_gemm
                 "cuda:0,cache=off,library=${fake_libraries}/fake_cublaslt.so,${way}"
                 "*/[!g]*")
     endforeach()
 endif()
 
-vly_test(test_gemv_unpack LABELS unit SOURCES test_gemv_unpack.c)
+vly_test(test_gemv_unpack LABELS unit AREA accelerator SOURCES test_gemv_unpack.c)
 target_include_directories(test_gemv_unpack
     PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/plugins/common)

@@ -3,6 +3,7 @@ foreach(name model lists expression read map stimulus record input override use 
         notes foreign)
     vly_test(test_genome_${name} LABELS unit SOURCES test_genome_${name}.c)
 endforeach()
+add_dependencies(test_genome_invalid invalid_cases)
 vly_test(test_genome_resolve LABELS unit SOURCES test_genome_resolve.c
          LIBRARIES volley_random_genome)
 vly_test(test_genome_gallery LABELS unit SOURCES test_genome_gallery.c
@@ -15,8 +16,9 @@ if(VOLLEY_SONATA)
     target_compile_definitions(test_genome_resolve PRIVATE VLY_TEST_SONATA)
     vly_test(test_genome_sonata LABELS unit
         SOURCES test_genome_sonata.c ../support/sonata_writer.c)
-    vly_test(test_sonata_crash LABELS unit SOURCES test_sonata_crash.c)
-    vly_test(test_sonata_write LABELS unit SOURCES test_sonata_write.c
+    # these two have functions of HDF5 of their own
+    vly_test(test_sonata_crash LABELS unit ALONE SOURCES test_sonata_crash.c)
+    vly_test(test_sonata_write LABELS unit ALONE SOURCES test_sonata_write.c
              LIBRARIES ${CMAKE_DL_LIBS})
     foreach(name test_genome_sonata test_sonata_crash test_sonata_write)
         target_include_directories(${name} SYSTEM PRIVATE

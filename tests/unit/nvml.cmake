@@ -13,7 +13,7 @@ foreach(library nvidia-ml cuda)
         PREFIX "lib" OUTPUT_NAME ${library} SUFFIX ".so.1"
         LIBRARY_OUTPUT_DIRECTORY ${VOLLEY_FAKE_DRIVER})
 endforeach()
-vly_test(test_nvml LABELS unit
+vly_test(test_nvml LABELS unit ALONE
          SOURCES test_nvml.c
                  ${CMAKE_SOURCE_DIR}/plugins/nvml/nvml_library.c
                  ${CMAKE_SOURCE_DIR}/plugins/nvml/nvml_sample.c

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Plugins of the tests: built beside the real ones, never installed, found only
 # where a test names them.
-set(VOLLEY_TEST_PLUGIN_DIR ${CMAKE_BINARY_DIR}/lib/volley/test-plugins)
 set(VOLLEY_TEST_PLUGINS)
 
 function(vly_test_plugin name source)
@@ -68,9 +67,12 @@ add_dependencies(flaky flaky_inner)
 # it is broken because a symbol is missing: the linker shall not mind
 target_link_options(broken_undefined PRIVATE -Wl,-z,undefs)
 
+# these two run copies of their own program
+set(alone_registry ALONE)
+set(alone_places ALONE)
 foreach(name spec check host registry places template)
     vly_test(test_plugin_${name} LABELS unit SOURCES test_plugin_${name}.c
-             DEFINITIONS VLY_TEST_PLUGINS="${VOLLEY_TEST_PLUGIN_DIR}"
+             ${alone_${name}}
              DEPENDS template ${VOLLEY_TEST_PLUGINS})
 endforeach()
 

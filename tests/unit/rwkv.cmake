@@ -27,7 +27,7 @@ endif()
 
 if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     find_package(CUDAToolkit REQUIRED)
-    vly_test(test_rwkv_token LABELS unit SOURCES test_rwkv_token.c
+    vly_test(test_rwkv_token LABELS unit ALONE SOURCES test_rwkv_token.c
         LIBRARIES CUDA::cudart_static m)
     target_sources(test_rwkv_token PRIVATE $<TARGET_OBJECTS:attention_sm90a>)
     target_include_directories(test_rwkv_token PRIVATE ${CMAKE_SOURCE_DIR})

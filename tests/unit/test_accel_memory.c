@@ -14,8 +14,7 @@
 #include "base/memory.h"
 #include "plugin/host_table.h"
 
-const char vly_accel_plugin[] = "test";
-const vly_host *vly_common_host; /* where fake_cuda.c has its memory */
+const char vly_support_plugin[] = "test";
 
 /* ---- what the fake runtime has not -------------------------------------- */
 
@@ -70,8 +69,7 @@ static vly_host older;
 static void start(const vly_host *host)
 {
     vly_error error = VLY_ERROR_INIT;
-    vly_common_host = host;
-    assert_ok(vly_accel_start(host, &error), error);
+    assert_ok(vly_support_start(host, &error), error);
     assert_ok(vly_accel_cuda_detect(&error), error);
     assert_ok(vly_accel_cuda_memory_start(&error), error);
 }
@@ -79,7 +77,7 @@ static void start(const vly_host *host)
 static void stop(void)
 {
     vly_accel_cuda_memory_stop();
-    vly_accel_stop();
+    vly_support_stop();
 }
 
 static vly_device_usage usage_of(const char *device)
@@ -196,8 +194,7 @@ static void none_left(void **state)
     uint64_t left = 0, n = 0;
     for (; left == 0; n++) {
         vly_memory_fail_at(n + 1);
-        vly_common_host = vly_host_table();
-        vly_status status = vly_accel_start(vly_host_table(), &error);
+        vly_status status = vly_support_start(vly_host_table(), &error);
         if (status == VLY_OK)
             status = vly_accel_cuda_memory_start(&error);
         void *block = NULL;

@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "plugin/host_table.h"
 
-const char vly_accel_plugin[] = "attention_cuda";
+const char vly_support_plugin[] = "attention_cuda";
 
 extern const vly_attention vly_attention_cpu_table;
 
@@ -24,14 +24,14 @@ vly_status vly_accel_cuda_enter(uint32_t device, vly_error *error)
 {
     if (device == 0)
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_INVALID, "device %u", device);
+    return vly_support_fail(error, VLY_E_INVALID, "device %u", device);
 }
 
 vly_status vly_accel_cuda_check(int code, const char *what, vly_error *error)
 {
     if (code == 0)
         return VLY_OK;
-    return vly_accel_fail(error, VLY_E_DEVICE, "%s: %d", what, code);
+    return vly_support_fail(error, VLY_E_DEVICE, "%s: %d", what, code);
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties,
@@ -72,7 +72,7 @@ static vly_status takes_none(const vly_attention_device *device,
 {
     (void)device;
     (void)desc;
-    return vly_accel_fail(error, VLY_E_UNSUPPORTED, "never: takes nothing");
+    return vly_support_fail(error, VLY_E_UNSUPPORTED, "never: takes nothing");
 }
 
 static vly_status prepare(const vly_attention_device *device,
@@ -145,7 +145,7 @@ static vly_status run_broken(const vly_attention_device *device,
     (void)desc;
     (void)ready;
     (void)run;
-    return vly_accel_fail(error, VLY_E_DEVICE, "the device fell over");
+    return vly_support_fail(error, VLY_E_DEVICE, "the device fell over");
 }
 
 #define WAY(x, n, ...)                                                         \
@@ -620,7 +620,7 @@ static int start_host(void **state)
     host = *vly_host_table();
     host.clock_ns = read_clock;
     host.alloc = alloc_some;
-    return vly_accel_start(&host, NULL);
+    return vly_support_start(&host, NULL);
 }
 
 int main(void)

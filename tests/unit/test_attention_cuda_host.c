@@ -17,7 +17,7 @@
 #include "accel_common.h"
 #include "plugins/attention/wkv_choice.h"
 
-const char vly_accel_plugin[] = "test"; /* of the trial alone, linked here */
+const char vly_support_plugin[] = "test"; /* of the trial alone, linked here */
 
 static const vly_wkv *wkv;
 static const vly_rwkv *rwkv;
@@ -272,7 +272,7 @@ static void test_trial(void **state)
     const int64_t before = n_blocks;
     uint32_t best = 99;
     double seconds[4] = {0.0};
-    assert_ok(vly_accel_start(&host, &error), error);
+    assert_ok(vly_support_start(&host, &error), error);
     n_warnings = 0;
     assert_ok(vly_wkv_measure(0, &desc, all, 4, &best, seconds, &error), error);
     assert_int_equal(best, 3);
@@ -287,7 +287,7 @@ static void test_trial(void **state)
     assert_int_equal(best, 99);
     assert_non_null(strstr(error.message, "broken"));
     assert_int_equal(n_blocks, before);
-    vly_accel_stop();
+    vly_support_stop();
 }
 
 /* ---- what is around it ----------------------------------------------------

@@ -10,7 +10,7 @@
 #include "attention_kernels.h"
 #include "element.h"
 
-const char vly_accel_plugin[] = "test";
+const char vly_support_plugin[] = "test";
 
 static const char *const isas[] = {"scalar", "avx2", "avx512"};
 enum { N_ISAS = 3, ROWS = 13, INNER = 70, COLS = 80 };

@@ -6,7 +6,7 @@
 
 #include "attention_layout.h"
 
-const char vly_accel_plugin[] = "test";
+const char vly_support_plugin[] = "test";
 
 enum { SPACE = 4096, TRIALS = 20000 };
 

@@ -13,7 +13,7 @@
 #include "kernels/cuda/attention_sm90.h"
 #include "simt/simt_tensor.h"
 
-const char vly_accel_plugin[] = "test";
+const char vly_support_plugin[] = "test";
 
 enum { PLAIN, MMA, DECODE, SM90, BACK };
 

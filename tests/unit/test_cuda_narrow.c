@@ -477,7 +477,7 @@ static void test_places(void **state)
 
 int main(void)
 {
-    vly_common_host = &host;
+    vly_support_host = &host;
     fake_cuda_units = UNITS;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_weights), cmocka_unit_test(test_border),

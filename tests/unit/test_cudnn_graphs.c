@@ -14,7 +14,7 @@
 #include "cudnn_attention.h"
 #include "plugin/host_table.h"
 
-const char vly_accel_plugin[] = "attention_cuda";
+const char vly_support_plugin[] = "attention_cuda";
 
 static const char h200[] =
     "{\"cudaDeviceId\":0,\"deviceVer\":900,\"driverVer\":13000,"
@@ -330,7 +330,7 @@ static int start_host(void **state)
     const char *const nvrtc[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
     for (size_t i = 0; i < sizeof nvrtc / sizeof nvrtc[0]; i++)
         (void)dlopen(nvrtc[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    return vly_accel_start(vly_host_table(), NULL);
+    return vly_support_start(vly_host_table(), NULL);
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 #include "accel_cuda.h"
 #include "cudnn_guard.h"
 
-const char vly_accel_plugin[] = "test";
+const char vly_support_plugin[] = "test";
 
 enum { BATCH = 4, HEADS = 4, KEYS = 2, SEQ = 37, CACHE = 53, DIM = 24, V = 16 };
 enum { N_TENSORS = 9, FIRST_WRITTEN = 6, LSE = 4 };
@@ -23,7 +23,7 @@ vly_status vly_accel_cuda_check(int code, const char *what, vly_error *error)
 {
     return code == 0
                ? VLY_OK
-               : vly_accel_fail(error, VLY_E_DEVICE, "%s: %d", what, code);
+               : vly_support_fail(error, VLY_E_DEVICE, "%s: %d", what, code);
 }
 
 /* ---- a run ------------------------------------------------------------- */

@@ -12,7 +12,7 @@
 #include "conformance/conformance_element.h"
 #include "element.h"
 
-const char vly_accel_plugin[] = "test";
+const char vly_support_plugin[] = "test";
 
 static const uint32_t small_types[] = {VLY_ELEMENT_F16, VLY_ELEMENT_BF16,
                                        VLY_ELEMENT_E4M3, VLY_ELEMENT_I8,

@@ -10,7 +10,7 @@
 #include "fake_openblas.h"
 #include "plugins/gemm/gemm_cpu.h"
 
-const char vly_accel_plugin[] = "test"; /* of what is linked in */
+const char vly_support_plugin[] = "test"; /* of what is linked in */
 
 /* 0: used, 1: not used and the reason says what was found, 2: anything else */
 static int opened_in_child(int does)

@@ -172,8 +172,9 @@ static void models(void **state)
          "tau_syn_in differ (tau_ex_ms, tau_in_ms); NEST's defaults are "
          "others"},
         {"iaf_cond_exp", ", did you mean lif_cond_exp?"},
-        {"iaf_psc_alpha", ": no model has alpha-shaped currents; nearest: "
-                          "lif_psc_exp2, whose currents decay exponentially"},
+        {"iaf_psc_alpha", ", did you mean lif_psc_alpha? its tau_syn_ex and "
+                          "tau_syn_in are one tau_syn_ms; NEST's defaults are "
+                          "others"},
         {"hh_psc_alpha",
          ": no model is of Hodgkin and Huxley's kind; nearest: adex"},
         {"iaf_cond_exp_sfa_rr", ": no model adapts by a conductance; nearest: "

@@ -47,14 +47,14 @@ static inline void assert_refused(const char *text, const char *message)
     assert_refused_with(text, NULL, 0, message);
 }
 
-/* Calls body for every NAME.toml of a folder of the source tree, in no order;
- * the number of files. */
-static inline uint32_t each_genome(const char *folder,
-                                   void (*body)(const char *path))
+/* Calls body for every NAME.toml of root/folder, in no order; the number of
+ * files. */
+static inline uint32_t each_genome_of(const char *root, const char *folder,
+                                      void (*body)(const char *path))
 {
     char path[1024];
     uint32_t n = 0;
-    snprintf(path, sizeof(path), "%s/%s", VLY_TEST_SOURCE_DIR, folder);
+    snprintf(path, sizeof(path), "%s/%s", root, folder);
     DIR *dir = opendir(path);
     if (!dir)
         return 0;
@@ -62,13 +62,19 @@ static inline uint32_t each_genome(const char *folder,
         size_t length = strlen(entry->d_name);
         if (length < 6 || strcmp(entry->d_name + length - 5, ".toml") != 0)
             continue;
-        snprintf(path, sizeof(path), "%s/%s/%s", VLY_TEST_SOURCE_DIR, folder,
-                 entry->d_name);
+        snprintf(path, sizeof(path), "%s/%s/%s", root, folder, entry->d_name);
         body(path);
         n++;
     }
     closedir(dir);
     return n;
+}
+
+/* The same for a folder of the source tree. */
+static inline uint32_t each_genome(const char *folder,
+                                   void (*body)(const char *path))
+{
+    return each_genome_of(VLY_TEST_SOURCE_DIR, folder, body);
 }
 
 #endif

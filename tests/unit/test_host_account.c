@@ -16,7 +16,7 @@
 #include "plugin/device_memory.h"
 #include "plugin/host_table.h"
 
-const char vly_accel_plugin[] = "test";
+const char vly_support_plugin[] = "test";
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 

@@ -15,7 +15,7 @@
 #include "volley_test.h"
 
 /* what accel_common wants of a plugin */
-const char vly_accel_plugin[] = "nvml";
+const char vly_support_plugin[] = "nvml";
 
 static const char *const fake = VLY_TEST_LIBRARIES "/libnvidia-ml.so.1";
 static const uint64_t second = 1000000000;

@@ -9,7 +9,7 @@
 #include "element.h"
 #include "kernels/cuda/wkv_kernels.h"
 
-const char vly_accel_plugin[] = "test";
+const char vly_support_plugin[] = "test";
 
 static uint64_t rng = 3;
 

@@ -35,22 +35,21 @@ endif()
 
 # The backend beside the reference, once more with the validation layer.
 if(TARGET vulkan)
+    set(pairs_same test_pair_same.c)
+    set(pairs_variants test_pair_same.c)
+    set(pairs_paths test_pair_paths.c)
+    set(alone_variants ALONE) # pair_same is another function in each
     foreach(test same variants paths)
-        vly_test(test_vulkan_${test} LABELS vulkan
-            SOURCES test_vulkan_${test}.c test_cuda_pair.c test_cpu_net.c
+        vly_test(test_vulkan_${test} LABELS vulkan ${alone_${test}}
+            SOURCES test_vulkan_${test}.c ${pairs_${test}} test_cuda_pair.c
+                    test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu vulkan
             DEFINITIONS PAIR_DEVICE="vulkan"
                 PAIR_REQUIRED="VOLLEY_REQUIRE_VULKAN"
             TIMEOUT 900)
         vly_vulkan_validated(test_vulkan_${test}_validated test_vulkan_${test})
     endforeach()
-    target_sources(test_vulkan_paths
-        PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_pair_paths.c)
-    foreach(test same variants)
-        target_sources(test_vulkan_${test}
-            PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_pair_same.c)
-    endforeach()
-    vly_test(test_vulkan_memory LABELS vulkan
+    vly_test(test_vulkan_memory LABELS vulkan ALONE
         SOURCES test_backend_memory.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS vulkan
         DEFINITIONS TEST_PLUGIN="$<TARGET_FILE:vulkan>"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Files of models and their words (core/monitor).
+# Files of models and their words (core/monitor), in the program of the monitor.
+set(VOLLEY_TEST_AREA monitor)
 vly_test(test_safetensors LABELS unit SOURCES test_safetensors.c)
 vly_test(test_rwkv_weights LABELS unit
          SOURCES test_rwkv_weights.c ../support/weights_maker.c)
