@@ -125,6 +125,10 @@ void vly_coefs_free(vly_column *columns);
 double vly_stimulus_rounding(const vly_connectome_stimulus *stimulus,
                              double dt_ms, int32_t q);
 
+/* Events a second that the thresholds of a stimulus of events draw: rate_hz to
+ * within what multiples of 2^-32 a burst allow; rate_hz of other kinds. */
+double vly_stimulus_rate(const vly_connectome_stimulus *stimulus, double dt_ms);
+
 /* Thresholds of a stimulus that draws: fills desc's thresholds
  * (allocated; the caller frees with vly_free), n_thresholds, base, step and
  * flags from kind, rate_hz, weight, mean, sd, dt and the port's q.

@@ -554,7 +554,8 @@ class Net(_Handle):
         if bursts is None:
             bursts = round(ms / self.dt_ms)
             exact = ms / self.dt_ms  # as the command judges --ms
-            if not abs(bursts - exact) < 1e-9 * (abs(exact) + 1):
+            if (not abs(bursts - exact) < 1e-9 * (abs(exact) + 1) or
+                    (bursts == 0) != (ms == 0)):
                 raise ValueError(f"{ms} ms are no whole number of bursts of "
                                  f"{self.dt_ms} ms")
         if not 0 <= bursts < 2**63 or bursts != int(bursts):
