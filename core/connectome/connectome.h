@@ -107,6 +107,13 @@ typedef struct vly_connectome {
  *     process with SIGBUS. Errors  E_IO cannot be read; E_PARSE says which
  *     part is damaged and how; E_NOMEM. */
 
+/* vly_connectome_save for a process that keeps the file: *lock is its
+ * descriptor and locks it against other writers until it is closed. Untouched
+ * on failure. */
+vly_status vly_connectome_save_locked(const vly_connectome *connectome,
+                                      const char *path, int *lock,
+                                      vly_error *error);
+
 /* Coefficient columns of one area for given parameters and dc input: words
  * [n_coefs][1 or n]. params [model->n_params]; dc in the unit of port 0's
  * constant input: [1] or [n_neurons] doubles. A column is uniform where all it
