@@ -348,6 +348,25 @@ prints "coarse weights    of 2 maps or stimuli, off by 0.212% at most (map small
 expect 0 check coarse.toml
 says "map small (A -> A): the weight is off by 0.212% at most"
 
+# ---- the connectome digest depends on the order of maps, spikes do not ----
+ordered() { # ordered ID ID
+    sed '/^\[\[map/,$d' small.toml >ordered.toml
+    for id in "$@"; do
+        sed -n '/^\[\[map/,/^delay/p' small.toml | sed "s/^id = .*/id = \"$id\"/"
+    done >>ordered.toml
+    sed -n '/^\[\[stimulus/,$p' small.toml >>ordered.toml
+    expect 0 check ordered.toml
+    sed -n 's/^connectome digest //p' out >ordered.digest
+    expect 0 run ordered.toml --quiet --json ordered.json
+}
+ordered one two
+cp ordered.digest first.digest
+spikes=$(value digest ordered.json)
+ordered two one
+holds [ "$(value digest ordered.json)" = "$spikes" ]
+holds [ -s first.digest ]
+holds [ "$(cat ordered.digest)" != "$(cat first.digest)" ]
+
 # ---- rates of which 2^-32 a burst is a part, in the same words ----
 cat >rare.toml <<'END'
 format = 1
