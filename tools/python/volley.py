@@ -498,8 +498,10 @@ class Net(_Handle):
                                     info.n_neurons,
                                     tuple(2.0**-q for q in
                                           info.q[:info.n_ports]))
-        self._largest = {}  # by area and port: of what was injected; None: no
-        self._warned = set()  # paths                  look is needed any more
+        # by area and port: the largest value injected so far; None: units are
+        # fine enough for it, and no look is needed any more
+        self._largest = {}
+        self._warned = set()  # paths of set
 
     def close(self):
         if self._h is not None:
