@@ -171,6 +171,14 @@ static vly_status draw_frames(plot_kind kind, const plot_data *data,
     return VLY_OK;
 }
 
+/* What a stream has before its damage is drawn, and the damage is an error. */
+static vly_status told_damage(const vly_error *damage, vly_error *error)
+{
+    if (damage->status != VLY_OK)
+        *error = *damage;
+    return damage->status;
+}
+
 /* A note says so if bins of another width were drawn than the user asked for.
  */
 static void note_bin(const plot_data *data, double bin_ms)
@@ -197,6 +205,8 @@ static vly_status plot_run(plot_kind kind, const tool_args *args,
         note_bin(&data, tool_number(args, "bin", 5));
     if (status == VLY_OK)
         status = draw_frames(kind, &data, args, path, error);
+    if (status == VLY_OK)
+        status = told_damage(&data.damage, error);
     plot_data_deinit(&data);
     return status;
 }
@@ -281,6 +291,8 @@ static vly_status plot_fields(const tool_args *args, const char *path,
         status =
             draw_file(args, path, 7, fmax(4.5, 0.9 + 0.55 * traces.n_traces),
                       draw_traces, &of, error);
+    if (status == VLY_OK)
+        status = told_damage(&traces.damage, error);
     plot_traces_deinit(&traces);
     return status;
 }

@@ -35,6 +35,8 @@ static const tool_option options[] = {
      "length in biological time, whole bursts", 0, 1e15},
     {"output", 'o', false, TOOL_TEXT, "FOLDER",
      "results.csv; of this sweep, empty or new", 0, 0},
+    {"force", 0, false, TOOL_FLAG, NULL,
+     "replace results.csv of another sweep in FOLDER", 0, 0},
     {"quiet", 0, false, TOOL_FLAG, NULL, "failed points and errors only", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
@@ -122,6 +124,22 @@ out:
 
 /* ---- folder ----------------------------------------------------------- */
 
+static void put_axes(const sweep_plan *plan, json_writer *json)
+{
+    json_array(json, "settings");
+    for (uint32_t a = 0; a < plan->n_axes; a++) {
+        const sweep_axis *axis = &plan->axes[a];
+        json_object(json, NULL);
+        json_text(json, "path", axis->path); /* null: the seeds */
+        json_array(json, "values");
+        for (uint32_t k = 0; k < axis->n; k++)
+            json_text(json, NULL, axis->values[k]);
+        json_array_end(json);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
 static vly_status save_description(const sweep_plan *plan, const char *path,
                                    vly_error *error)
 {
@@ -132,6 +150,7 @@ static vly_status save_description(const sweep_plan *plan, const char *path,
     json_text(&json, "genome", plan->path);
     json_text(&json, "backend", plan->backend);
     json_u64(&json, "points", plan->n_points);
+    put_axes(plan, &json);
     json_array(&json, "command");
     for (int i = 0; i < plan->args->argc; i++)
         json_text(&json, NULL, plan->args->argv[i]);
@@ -145,6 +164,69 @@ static vly_status save_description(const sweep_plan *plan, const char *path,
     return status;
 }
 
+/* Looks from *next on, around; *next: after the one that is found. */
+static bool has_value(const sweep_axis *axis, const char *value, uint32_t *next)
+{
+    for (uint32_t i = 0; value != NULL && i < axis->n; i++) {
+        const uint32_t at = (*next + i) % axis->n;
+        if (strcmp(axis->values[at], value) != 0)
+            continue;
+        *next = at + 1;
+        return true;
+    }
+    return false;
+}
+
+/* NULL: every point of the sweep that is there is a point of this one; else
+ * what it has and this one has not. */
+static const char *lost_setting(const sweep_plan *plan, const json_value *there)
+{
+    const json_value *axes = json_find(there, "settings");
+    if (axes == NULL || axes->kind != JSON_ARRAY)
+        return "settings that its sweep.json does not tell";
+    for (uint32_t a = 0; a < axes->n_items; a++) {
+        const char *path = json_find_text(&axes->items[a], "path");
+        const json_value *values = json_find(&axes->items[a], "values");
+        const sweep_axis *axis = a < plan->n_axes ? &plan->axes[a] : NULL;
+        const bool seeds = path == NULL;
+        path = seeds ? "seeds" : path;
+        if (axis == NULL || seeds != (axis->path == NULL) ||
+            (!seeds && strcmp(path, axis->path) != 0))
+            return path;
+        uint32_t next = 0; /* mostly they come in the same order */
+        for (uint32_t k = 0; values != NULL && k < values->n_items; k++)
+            if (!has_value(axis, values->items[k].text, &next))
+                return path;
+    }
+    return axes->n_items == plan->n_axes ? NULL : "fewer settings";
+}
+
+/* Rows of results.csv are lost only where --force says so. */
+static vly_status check_results(const sweep_plan *plan, const char *own,
+                                vly_error *error)
+{
+    json_value there = {0};
+    const char *lost = NULL;
+    vly_status status = VLY_OK;
+    char *results = vly_format("%s/results.csv", plan->folder);
+    if (results == NULL)
+        return vly_fail_nomem(error, 4096, "a file name");
+    if (access(results, F_OK) != 0 || tool_has(plan->args, "force"))
+        goto out;
+    VLY_TRY(json_load(own, &there, error));
+    lost = lost_setting(plan, &there);
+    if (lost != NULL)
+        status = vly_fail(error, VLY_E_INVALID,
+                          "%s: rows of it are not of this sweep (%s), wanted "
+                          "the same --set with all its values, another folder, "
+                          "or --force",
+                          results, lost);
+out:
+    json_free(&there);
+    vly_free(results);
+    return status;
+}
+
 /* sweep.json says that a folder is a sweep's and may be gone on with. */
 static vly_status open_folder(sweep_plan *plan, vly_error *error)
 {
@@ -155,6 +237,8 @@ static vly_status open_folder(sweep_plan *plan, vly_error *error)
         VLY_TRY(vly_fail_nomem(error, 4096, "a file name"));
     VLY_TRY(run_folder_open(plan->folder, access(own, F_OK) == 0, &plan->lock,
                             error));
+    if (access(own, F_OK) == 0)
+        VLY_TRY(check_results(plan, own, error));
     /* first: without it a second call is refused where anything else is */
     VLY_TRY(save_description(plan, own, error));
     if (mkdir(points, 0777) != 0 && errno != EEXIST)
@@ -301,7 +385,9 @@ const tool_command cmd_sweep = {
         "of the first one. If the genome can be read at no point, nothing "
         "runs.\n"
         "The same call again runs what is not done yet, also after a kill;\n"
-        "longer lists keep what is there. Times in results.csv are those of\n"
+        "longer lists keep what is there. A call whose grid lacks rows of the\n"
+        "results.csv there is refused without --force. Times in results.csv "
+        "are those of\n"
         "jobs that ran side by side.\n",
     .options = options,
     .n_positional_min = 1,

@@ -245,12 +245,6 @@ void plot_data_lacks(const plot_data *data, char *text, size_t n)
                  : "; sizes of areas by the largest id that fired");
 }
 
-bool plot_fits(uint64_t count, uint64_t size)
-{
-    const uint64_t available = vly_memory_available();
-    return available == 0 || count <= available / size;
-}
-
 /* ---- recordings --------------------------------------------------------- */
 
 plot_file_kind plot_file_kind_of(const char *path)
@@ -441,6 +435,12 @@ static vly_status finish(plot_data *data, const plot_rows *rows,
     status = number_areas(data, error);
     if (status == VLY_OK)
         keep_window(data, rows);
+    if (status == VLY_OK && data->n_spikes == 0 && !empty)
+        tool_message("no spikes in %s: the picture is empty",
+                     tool_has(args, "from") || tool_has(args, "to") ||
+                             tool_has(args, "area")
+                         ? "what is shown"
+                         : "the recording");
     return status;
 }
 

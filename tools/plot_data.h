@@ -38,6 +38,7 @@ typedef struct plot_data {
     uint64_t n_spikes;
     uint64_t *bursts;  /* [n_spikes] ascending */
     uint32_t *neurons; /* [n_spikes] */
+    vly_error damage;  /* a stream that is shown up to its damage; else OK */
 } plot_data;
 
 /* Reads a folder that `volley run -o` made, of which it has the areas that were

@@ -3,6 +3,7 @@
  */
 #include "plot_rows.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,10 +12,15 @@
 #include "base/memory.h"
 #include "base/reading.h"
 #include "genome/csv_reader.h"
-#include "record/stream.h"
 #include "tool.h"
 
 /* ---- rows -------------------------------------------------------------- */
+
+bool plot_fits(uint64_t count, uint64_t size)
+{
+    const uint64_t available = vly_memory_available();
+    return available == 0 || count <= available / size;
+}
 
 static vly_status rows_grow(plot_data *data, plot_rows *rows, vly_error *error)
 {
@@ -239,6 +245,23 @@ static vly_status stream_spikes(plot_data *data, plot_rows *rows,
     return status;
 }
 
+void plot_stream_ended(const vly_stream_reader *reader, const char *path,
+                       vly_error *damage)
+{
+    vly_stream_tail tail;
+    vly_stream_reader_tail(reader, &tail);
+    damage->struct_size = sizeof *damage;
+    if (tail.state == VLY_STREAM_DAMAGED)
+        (void)vly_fail(damage, VLY_E_PARSE,
+                       "%s: damaged at byte %" PRIu64 ", after burst %" PRIu64
+                       ": the picture has what is before",
+                       path, tail.n_bytes, tail.n_bursts);
+    else if (tail.state != VLY_STREAM_WHOLE)
+        tool_message("note: %s: without its end, the run was killed: shown "
+                     "are %" PRIu64 " bursts",
+                     path, tail.n_bursts);
+}
+
 vly_status plot_rows_stream(plot_data *data, plot_rows *rows, const char *path,
                             vly_error *error)
 {
@@ -264,9 +287,7 @@ vly_status plot_rows_stream(plot_data *data, plot_rows *rows, const char *path,
             VLY_TRY(stream_spikes(data, rows, head, map, &block, error));
     }
     vly_stream_reader_tail(reader, &tail);
-    if (tail.state == VLY_STREAM_DAMAGED)
-        tool_message("%s: damaged behind byte %llu: what is before is shown",
-                     path, (unsigned long long)tail.n_bytes);
+    plot_stream_ended(reader, path, &data->damage);
     if (data->end == 0)
         data->end = tail.n_bursts;
 out:

@@ -6,6 +6,7 @@
 #define VOLLEY_TOOLS_PLOT_ROWS_H
 
 #include "plot_data.h"
+#include "record/stream.h"
 
 /* Those read so far; area and id apart until all areas are known. */
 typedef struct plot_rows {
@@ -33,6 +34,10 @@ vly_status plot_rows_keep(plot_data *data, plot_rows *rows, uint64_t burst,
 
 vly_status plot_rows_csv(plot_data *data, plot_rows *rows, const char *path,
                          vly_error *error);
+/* What is behind the last block of a stream: damage is an error to be told once
+ * the picture is drawn; that a run was killed is a note. */
+void plot_stream_ended(const vly_stream_reader *reader, const char *path,
+                       vly_error *damage);
 /* A stream that a killed run left is shown as far as it is good. */
 vly_status plot_rows_stream(plot_data *data, plot_rows *rows, const char *path,
                             vly_error *error);

@@ -215,6 +215,7 @@ static vly_status read_stream(plot_traces *traces, const tool_args *args,
         if (block.kind == VLY_STREAM_FRAME)
             VLY_TRY(add_frame(traces, args, head, &block, error));
     }
+    plot_stream_ended(reader, path, &traces->damage);
 out:
     vly_stream_reader_close(reader);
     return status;

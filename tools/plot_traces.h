@@ -24,7 +24,8 @@ typedef struct plot_traces {
     uint32_t n_traces;
     uint64_t n_left_out; /* samples of neurons beyond those */
     char *field;
-    char *unit; /* "": none; NULL: unknown but for the field's ending */
+    char *unit;       /* "": none; NULL: unknown but for the field's ending */
+    vly_error damage; /* a stream that is shown up to its damage; else OK */
 } plot_traces;
 
 /* A CSV of samples, a stream with samples, a SONATA report, or a folder of a

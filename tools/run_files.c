@@ -84,8 +84,9 @@ vly_status run_files_begin(run_job *job, vly_error *error)
     vly_status status = VLY_OK;
     /* whole or not at all, and the largest: first */
     if (plan->connectome != NULL)
-        VLY_TRY(vly_connectome_save(job->build.connectome, plan->connectome,
-                                    error));
+        VLY_TRY(vly_connectome_save_locked(job->build.connectome,
+                                           plan->connectome,
+                                           &job->connectome_lock, error));
     VLY_TRY(run_output_begin(job, error));
     if (job->digests != NULL)
         VLY_TRY(vly_digest_log_flush(job->digests, &place, error));
@@ -118,6 +119,9 @@ void run_files_deinit(run_job *job)
     vly_writer_abandon(job->events);
     vly_writer_abandon(job->json);
     vly_writer_abandon(job->probed);
+    if (job->connectome_lock >= 0)
+        close(job->connectome_lock);
+    job->connectome_lock = -1;
     if (job->folder_lock < 0)
         return;
     if (!job->began) /* while no other process can take it */

@@ -145,6 +145,7 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
     *plan = (run_plan){0};
     plan = &job->plan;
     job->folder_lock = -1;
+    job->connectome_lock = -1;
     job->output.held = -1;
     job->build.genome = plan->genome;
     job->build.seconds.load = plan->load_s;

@@ -101,6 +101,7 @@ typedef struct run_job {
     vly_writer *json;     /* --json and --probe-out, from the start, so that */
     vly_writer *probed;   /* no other process writes them; NULL: pipes, none */
     int folder_lock;      /* -1: none */
+    int connectome_lock;  /* of --save-connectome; -1: none */
     bool folder_fresh;    /* there was nothing in it */
     bool folder_begun;    /* files of this run are in it */
     bool began;           /* the run has: what was opened is to be kept */

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "delay_notes.h"
 #include "genome/genome_value.h"
 #include "plugin/backend_spec.h"
 #include "plugin/registry.h"
@@ -198,6 +199,7 @@ void tool_notes(const vly_genome *genome)
         tool_message("note: %s", genome->notes[i]);
     if (genome->n_more_notes > 0)
         tool_message("note: %u more of the kind", genome->n_more_notes);
+    delay_notes(genome);
 }
 
 vly_status tool_genome_missing(const char *path, vly_error *error)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What rounding does to weights. Parts of one map, which lie in a connectome
- * one behind the other, are told of once.
+ * What rounding does to weights and rates. Parts of one map, which lie in a
+ * connectome one behind the other, are told of once.
  */
 #include "weight_notes.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "connectome/connectome_make.h"
 #include "connectome/connectome_work.h"
@@ -139,10 +140,112 @@ static void note(const vly_genome *genome, const coarse *at)
                  at->unit_name[0] ? " " : "", at->unit_name);
 }
 
+/* ---- rates ------------------------------------------------------------- */
+
+/* A stimulus whose rate is off by more than 0.1%: chances of a burst are
+ * multiples of 2^-32. */
+typedef struct coarse_rate {
+    const vly_origin *origin;
+    const char *kind;
+    const char *name;
+    const char *to;
+    double asked;
+    double drawn;
+    double off;
+} coarse_rate;
+
+static bool rate_at(const vly_genome *genome, const vly_connectome *connectome,
+                    uint32_t s, coarse_rate *found)
+{
+    static const char generator[] = "generator/";
+    const size_t n = sizeof generator - 1;
+    const vly_connectome_stimulus *at = &connectome->stimuli[s];
+    const double drawn = vly_stimulus_rate(at, genome->dt_ms);
+    if (!(at->rate_hz > 0.0))
+        return false;
+    double off = drawn / at->rate_hz - 1.0;
+    off = off < 0.0 ? -off : off;
+    if (off <= VLY_COARSE_CONSTANT)
+        return false;
+    const bool is_area = strncmp(at->id, generator, n) == 0;
+    *found = (coarse_rate){
+        .origin = &genome->stimuli[s].origin,
+        .kind = is_area ? "generator" : "stimulus",
+        .name = is_area ? at->id + n : at->id,
+        .to = genome->areas[at->area].name,
+        .asked = at->rate_hz,
+        .drawn = drawn,
+        .off = off,
+    };
+    return true;
+}
+
+static void rate_notes(const vly_genome *genome,
+                       const vly_connectome *connectome)
+{
+    uint32_t n = 0;
+    coarse_rate at;
+    char place[VLY_PLACE_BYTES];
+    char off[32];
+    for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
+        if (!rate_at(genome, connectome, s, &at) || n++ >= NOTES_MAX)
+            continue;
+        vly_place_print(genome, at.origin, place);
+        tool_message("note: %s%s %s (onto %s): the rate is off by %s: asked "
+                     "%.6g/s, drawn %.6g/s: the unit is %.6g/s, a chance of "
+                     "2^-32 a burst",
+                     place, at.kind, at.name, at.to, print_off(at.off, off),
+                     at.asked, at.drawn, 1000.0 / 4294967296.0 / genome->dt_ms);
+    }
+    if (n > NOTES_MAX)
+        tool_message("note: %u more of the kind", n - NOTES_MAX);
+}
+
+static void rate_notes_print(const vly_genome *genome,
+                             const vly_connectome *connectome)
+{
+    uint32_t n = 0;
+    coarse_rate found;
+    coarse_rate worst = {0};
+    char off[32];
+    for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
+        if (!rate_at(genome, connectome, s, &found))
+            continue;
+        n++;
+        worst = found.off > worst.off ? found : worst;
+    }
+    if (n > 0)
+        tool_print("coarse rates      of %u %s, off by %s at most (%s %s)\n", n,
+                   n == 1 ? "stimulus" : "stimuli", print_off(worst.off, off),
+                   worst.kind, worst.name);
+}
+
+static void rate_notes_json(const vly_genome *genome,
+                            const vly_connectome *connectome, json_writer *json)
+{
+    coarse_rate found;
+    json_array(json, "coarse_rates");
+    for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
+        if (!rate_at(genome, connectome, s, &found))
+            continue;
+        json_object(json, NULL);
+        json_text(json, found.kind, found.name);
+        json_text(json, "to", found.to);
+        json_number(json, "rate_hz", found.asked);
+        json_number(json, "drawn_hz", found.drawn);
+        json_number(json, "off", found.off);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
+/* ---- all --------------------------------------------------------------- */
+
 void weight_notes(const vly_genome *genome, const vly_connectome *connectome)
 {
     uint32_t n = 0;
     coarse found;
+    rate_notes(genome, connectome);
     for (uint32_t i = 0; i < count_all(connectome); i++)
         if (coarse_at(genome, connectome, i, &found) && n++ < NOTES_MAX)
             note(genome, &found);
@@ -157,6 +260,7 @@ void weight_notes_print(const vly_genome *genome,
     coarse found;
     coarse worst = {0};
     char off[32];
+    rate_notes_print(genome, connectome);
     for (uint32_t i = 0; i < count_all(connectome); i++) {
         if (!coarse_at(genome, connectome, i, &found))
             continue;
@@ -175,6 +279,7 @@ void weight_notes_json(const vly_genome *genome,
                        const vly_connectome *connectome, json_writer *json)
 {
     coarse found;
+    rate_notes_json(genome, connectome, json);
     json_array(json, "coarse_weights");
     for (uint32_t i = 0; i < count_all(connectome); i++) {
         if (!coarse_at(genome, connectome, i, &found))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What rounding to the units of a connectome does to weights, for people: notes
- * where it is more than 1%, in the summary and JSON too; the worst of all.
+ * What rounding to the units of a connectome does to weights, and to rates, for
+ * people: notes where it is more than 1% (a constant or a rate: 0.1%), in the
+ * summary and JSON too; the worst of all weights.
  */
 #ifndef VOLLEY_TOOLS_WEIGHT_NOTES_H
 #define VOLLEY_TOOLS_WEIGHT_NOTES_H
@@ -11,10 +12,12 @@
 
 /* Notes on stderr, a line a map or stimulus, 20 at most. */
 void weight_notes(const vly_genome *genome, const vly_connectome *connectome);
-/* A line of the summary; none where nothing was noted. */
+/* A line of the summary for weights and one for rates; none where nothing was
+ * noted. */
 void weight_notes_print(const vly_genome *genome,
                         const vly_connectome *connectome);
-/* "coarse_weights": an array, empty where nothing was noted. */
+/* "coarse_rates" and "coarse_weights": arrays, empty where nothing was noted.
+ */
 void weight_notes_json(const vly_genome *genome,
                        const vly_connectome *connectome, json_writer *json);
 /* "rounding" of `check`: the worst of a constant, of a mean, of a weight that a

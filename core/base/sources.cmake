@@ -13,7 +13,8 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/suggest.c
     ${CMAKE_CURRENT_LIST_DIR}/temporary.c
     ${CMAKE_CURRENT_LIST_DIR}/thread.c
-    ${CMAKE_CURRENT_LIST_DIR}/transfer.c)
+    ${CMAKE_CURRENT_LIST_DIR}/transfer.c
+    ${CMAKE_CURRENT_LIST_DIR}/writing.c)
 # errno for sqrt(-1) would need a call of libm
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/number.c
     PROPERTIES COMPILE_OPTIONS -fno-math-errno)

@@ -234,8 +234,9 @@ static int close_first(vly_temporary *temporary)
     return reason;
 }
 
-vly_status vly_temporary_keep(vly_temporary *temporary, const char *name,
-                              vly_error *error)
+/* lock NULL: the lock ends here */
+static vly_status keep(vly_temporary *temporary, const char *name, int *lock,
+                       vly_error *error)
 {
     int reason = 0;
     /* a file system without fsync returns EINVAL; the bytes are not lost */
@@ -252,11 +253,27 @@ vly_status vly_temporary_keep(vly_temporary *temporary, const char *name,
         reason = errno;
     if (reason != 0 && ours)
         unlink(temporary->path);
+    if (reason == 0 && lock != NULL) {
+        *lock = temporary->file;
+        temporary->file = -1;
+    }
     forget(temporary);
     if (reason == 0)
         return VLY_OK;
     return vly_fail(error, VLY_E_IO, "%s: cannot be written: %s", name,
                     strerror(reason));
+}
+
+vly_status vly_temporary_keep(vly_temporary *temporary, const char *name,
+                              vly_error *error)
+{
+    return keep(temporary, name, NULL, error);
+}
+
+vly_status vly_temporary_keep_locked(vly_temporary *temporary, const char *name,
+                                     int *lock, vly_error *error)
+{
+    return keep(temporary, name, lock, error);
 }
 
 void vly_temporary_drop(vly_temporary *temporary)

@@ -39,6 +39,11 @@ vly_status vly_temporary_open(const char *target, const char *name,
  * Errors  E_IO "name: cannot be written: reason" */
 vly_status vly_temporary_keep(vly_temporary *temporary, const char *name,
                               vly_error *error);
+/* The same for a process that keeps the target for itself: *lock is the file,
+ * locked as vly_file_lock does it, without a moment in between. Whoever has
+ * *lock closes it; untouched on failure. [any-thread] */
+vly_status vly_temporary_keep_locked(vly_temporary *temporary, const char *name,
+                                     int *lock, vly_error *error);
 /* Removes the file, if there is one. Legal after keep. [any-thread] */
 void vly_temporary_drop(vly_temporary *temporary);
 /* Removes what a killed process left beside target. [any-thread] */

@@ -109,6 +109,13 @@ typedef struct vly_connectome {
  *                      read; E_PARSE names the damaged part and the damage;
  *                      E_NOMEM. */
 
+/* vly_connectome_save for a process that keeps the file: *lock is its
+ * descriptor and locks it against other writers until it is closed. Untouched
+ * on failure. */
+vly_status vly_connectome_save_locked(const vly_connectome *connectome,
+                                      const char *path, int *lock,
+                                      vly_error *error);
+
 /* Coefficient columns of one area for given parameters and dc input: words
  * [n_coefs][1 or n]. params [model->n_params]; dc in the unit of port 0's
  * constant input: [1] or [n_neurons] doubles. A column is uniform if all its
@@ -128,11 +135,15 @@ void vly_coefs_free(vly_column *columns);
 double vly_stimulus_rounding(const vly_connectome_stimulus *stimulus,
                              double dt_ms, int32_t q);
 
-/* Thresholds of a stimulus that draws: fills desc's thresholds (allocated; the
- * caller frees with vly_free), n_thresholds, base, step and flags from kind,
- * rate_hz, weight, mean, sd, dt and the port's q. *reach: the largest |base + k
- * step|, at least |step| for a stimulus of events, so that there is room for
- * one event at any later rate. */
+/* Events a second that the thresholds of a stimulus of events draw: rate_hz to
+ * within what multiples of 2^-32 a burst allow; rate_hz of other kinds. */
+double vly_stimulus_rate(const vly_connectome_stimulus *stimulus, double dt_ms);
+
+/* Thresholds of a stimulus that draws: fills desc's thresholds
+ * (allocated; the caller frees with vly_free), n_thresholds, base, step and
+ * flags from kind, rate_hz, weight, mean, sd, dt and the port's q.
+ * *reach: the largest |base + k step|, of a stimulus of events at least |step|,
+ * so that there is room for an event whatever the rate becomes. */
 vly_status vly_stimulus_table(const vly_connectome_stimulus *stimulus,
                               double dt_ms, int32_t q, vly_stimulus_desc *desc,
                               uint64_t *reach, vly_error *error);

@@ -76,9 +76,10 @@ static vly_status fail_io(vly_error *error, const char *path, const char *what)
 }
 
 static vly_status save_image(const vly_image *image, const char *path,
-                             const char *target, vly_error *error)
+                             const char *target, int *lock, vly_error *error)
 {
     vly_status status = VLY_OK;
+    int held = -1;
     vly_temporary temporary = VLY_TEMPORARY_NONE;
     void *buffer = vly_malloc(1, VLY_FILE_BLOCK);
     if (!buffer)
@@ -86,9 +87,15 @@ static vly_status save_image(const vly_image *image, const char *path,
     VLY_TRY(vly_temporary_open(target, path, &temporary, error));
     if (!write_image(temporary.file, image, buffer))
         VLY_TRY(fail_io(error, path, "write"));
-    VLY_TRY(vly_temporary_keep(&temporary, path, error));
+    VLY_TRY(vly_temporary_keep_locked(&temporary, path, &held, error));
     status = vly_folder_sync(target, error);
+    if (status == VLY_OK && lock) {
+        *lock = held;
+        held = -1;
+    }
 out:
+    if (held >= 0)
+        close(held);
     vly_temporary_drop(&temporary);
     vly_free(buffer);
     return status;
@@ -114,8 +121,9 @@ static vly_status save_target(const char *path, char **target, vly_error *error)
     return *target ? VLY_OK : vly_fail_nomem(error, strlen(path), "a path");
 }
 
-vly_status vly_connectome_save(const vly_connectome *connectome,
-                               const char *path, vly_error *error)
+/* lock NULL: the file is free once it is written */
+static vly_status save(const vly_connectome *connectome, const char *path,
+                       int *lock, vly_error *error)
 {
     vly_image image;
     char *target = NULL;
@@ -127,11 +135,24 @@ vly_status vly_connectome_save(const vly_connectome *connectome,
     VLY_TRY(vly_image_init(&image, connectome, vly_thread_cores(), error));
     image.header.digest = vly_connectome_digest(connectome, 0);
     image.header.header_checksum = vly_header_checksum(&image.header);
-    status = save_image(&image, path, target, error);
+    status = save_image(&image, path, target, lock, error);
     vly_image_deinit(&image);
 out:
     vly_free(target);
     return status;
+}
+
+vly_status vly_connectome_save(const vly_connectome *connectome,
+                               const char *path, vly_error *error)
+{
+    return save(connectome, path, NULL, error);
+}
+
+vly_status vly_connectome_save_locked(const vly_connectome *connectome,
+                                      const char *path, int *lock,
+                                      vly_error *error)
+{
+    return save(connectome, path, lock, error);
 }
 
 #define COPY_BYTES (UINT64_C(8) << 20) /* read by one task */

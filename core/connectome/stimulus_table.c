@@ -197,6 +197,21 @@ double vly_stimulus_rounding(const vly_connectome_stimulus *stimulus,
     return off_mean > off_sd ? off_mean : off_sd;
 }
 
+double vly_stimulus_rate(const vly_connectome_stimulus *stimulus, double dt_ms)
+{
+    stimulus_grid grid;
+    vly_connectome_stimulus one = *stimulus;
+    double count, sd;
+    if (stimulus->kind != VLY_STIMULUS_POISSON &&
+        stimulus->kind != VLY_STIMULUS_BERNOULLI)
+        return stimulus->rate_hz;
+    one.weight = 1.0; /* so that the mean is one of events */
+    if (grid_make(&one, dt_ms, 0, &grid, NULL) != VLY_OK)
+        return stimulus->rate_hz; /* the table is refused */
+    grid_moments(&grid, &count, &sd);
+    return count * 1000.0 / dt_ms;
+}
+
 vly_status vly_stimulus_table(const vly_connectome_stimulus *stimulus,
                               double dt_ms, int32_t q, vly_stimulus_desc *desc,
                               uint64_t *reach, vly_error *error)

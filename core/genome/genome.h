@@ -49,7 +49,9 @@ typedef struct vly_value {
                        of the underlying normal */
     double clip_lo; /* -HUGE_VAL / HUGE_VAL for an open side */
     double clip_hi;
-    double base; /* VLY_VALUE_DRAW */
+    bool cut;      /* a distribution whose lower end is the range of its key: */
+    double cut_lo; /* where it ended before */
+    double base;   /* VLY_VALUE_DRAW */
     double scale;
     double power;
     char *draw;    /* name of the per-neuron uniform draw; owned */

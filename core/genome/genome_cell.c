@@ -39,6 +39,7 @@ static void scale_delay(vly_value *value, double dt_ms)
         value->b *= dt_ms;
     value->clip_lo *= dt_ms;
     value->clip_hi *= dt_ms;
+    value->cut_lo *= dt_ms;
 }
 
 static vly_status check_delay(vly_reader *reader, const vly_toml_node *node,

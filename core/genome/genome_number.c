@@ -114,7 +114,8 @@ bool vly_value_length(double ms, double dt_ms, uint64_t *bursts,
         snprintf(wanted, VLY_LENGTH_WANTED, "a time of at most 2^53 bursts");
         return false;
     }
-    if (!vly_value_off_grid(ms, dt_ms))
+    /* 1e-300 is near to 0 bursts, and not one of them */
+    if (!vly_value_off_grid(ms, dt_ms) && (*bursts > 0 || ms == 0.0))
         return true;
     double below = vly_floor(ms / dt_ms);
     int n = snprintf(wanted, VLY_LENGTH_WANTED,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The cells of a [[map]] become pairs of the genome; those that can make no
- * synapse are left out, with a note unless the user gave a 0.
+ * synapse are left out, and noted where the user did not say so with a 0; a map
+ * that is left with none is noted too.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -205,13 +206,54 @@ static bool asks_none(const vly_map_entry *map)
             map->space.draw == VLY_SPACE_OUT_DEGREE);
 }
 
+/* fixed_total_number: whether the count follows from p. */
+static bool counts_by_p(const vly_map_entry *map, const vly_map_cell *cell)
+{
+    return vly_rules[map->rule].size == VLY_SIZE_COUNT &&
+           cell->node[VLY_CELL_COUNT] == cell->node[VLY_CELL_P];
+}
+
+/* A p above 0 that comes to less than half a synapse. */
+static vly_status note_unlikely(vly_reader *reader, const vly_map_entry *map,
+                                const vly_map_cell *cell)
+{
+    const vly_area *areas = reader->genome->areas;
+    char p[VLY_NUMBER_SIZE];
+    if (!counts_by_p(map, cell) || !(cell->p > 0))
+        return VLY_OK;
+    return vly_reader_note(reader, cell->node[VLY_CELL_P],
+                           "%s makes no synapse from %s to %s: p is %s, which "
+                           "makes less than half a synapse",
+                           map->label, areas[cell->from].name,
+                           areas[cell->to].name,
+                           vly_toml_print_number(cell->p, p));
+}
+
+/* A map that asks for no synapse at all; a 0 for some pairs of areas alone is
+ * the way to leave these out. */
+static vly_status note_none(vly_reader *reader, const vly_map_entry *map)
+{
+    const char *key = vly_rule_size_key(map->rule);
+    if (vly_rules[map->rule].empty && !asks_none(map))
+        return VLY_OK; /* noted for each pair */
+    for (uint32_t i = 0; i < map->n_cells; i++)
+        if (counts_by_p(map, &map->cells[i]) && map->cells[i].p > 0)
+            return VLY_OK; /* the same */
+    if (asks_none(map))
+        key = "degree";
+    else if (!key || counts_by_p(map, &map->cells[0]))
+        key = "p";
+    return vly_reader_note(reader, map->node, "%s makes no synapse: %s is 0",
+                           map->label, key);
+}
+
 /* A cell without synapses whose p, count or degree is not simply 0. */
 static vly_status add_empty(vly_reader *reader, const vly_map_entry *map,
                             const vly_map_cell *cell)
 {
     vly_genome *genome = reader->genome;
     if (!vly_rules[map->rule].empty || asks_none(map))
-        return VLY_OK;
+        return note_unlikely(reader, map, cell);
     vly_empty *grown = vly_realloc(genome->empty, (size_t)genome->n_empty + 1,
                                    sizeof(vly_empty));
     if (!grown)
@@ -291,6 +333,11 @@ vly_status vly_pairs_make(vly_reader *reader, const vly_map_entry *map,
         } else {
             status = add_empty(reader, map, &map->cells[i]);
         }
+        if (status != VLY_OK)
+            return status;
+    }
+    if (n == 0) {
+        const vly_status status = note_none(reader, map);
         if (status != VLY_OK)
             return status;
     }

@@ -273,6 +273,22 @@ out:
     return status;
 }
 
+/* Probabilities are cut to multiples of 2^-32, which shows in small ones. */
+static vly_status note_chances(vly_reader *reader, const vly_toml_node *kernel,
+                               const vly_space *space)
+{
+    const double asked = space->amplitude * 0x1p32;
+    const double off = 1.0 - vly_floor(asked) / asked;
+    char text[VLY_NUMBER_SIZE];
+    if (space->draw != VLY_SPACE_BERNOULLI || off <= 0.001)
+        return VLY_OK;
+    return vly_reader_note(reader, kernel,
+                           "kernel reaches %s, off by %.3g%%: probabilities "
+                           "are multiples of 2^-32",
+                           vly_toml_print_number(space->amplitude, text),
+                           100.0 * off);
+}
+
 vly_status vly_map_space(vly_reader *reader, vly_map_entry *map)
 {
     vly_space *space = &map->space;
@@ -290,6 +306,8 @@ vly_status vly_map_space(vly_reader *reader, vly_map_entry *map)
                                    map->label);
     if (kernel)
         VLY_TRY(read_kernel(reader, kernel, space));
+    if (kernel)
+        VLY_TRY(note_chances(reader, kernel, space));
     if (mask)
         VLY_TRY(read_mask(reader, mask, space));
     VLY_TRY(vly_space_periodic(reader, map));

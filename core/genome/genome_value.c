@@ -127,6 +127,8 @@ static vly_status settle_clip(vly_reader *reader, const vly_toml_node *node,
         lo = isfinite(clip_lo) ? clip_lo : lo;
         hi = isfinite(clip_hi) ? clip_hi : hi;
     }
+    value->cut = lo < spec->lo;
+    value->cut_lo = lo;
     lo = lo < spec->lo ? spec->lo : lo;
     hi = hi > spec->hi ? spec->hi : hi;
     if (!(lo < hi)) {
@@ -164,6 +166,8 @@ static void fold_uniform(vly_value *value)
 {
     double lo = value->a > value->clip_lo ? value->a : value->clip_lo;
     double hi = value->b < value->clip_hi ? value->b : value->clip_hi;
+    value->cut = value->cut && value->a < lo;
+    value->cut_lo = value->a > value->cut_lo ? value->a : value->cut_lo;
     value->a = lo;
     value->b = hi;
     value->clipped = false;

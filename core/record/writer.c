@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/temporary.h"
 #include "base/transfer.h"
+#include "base/writing.h"
 
 enum { BUFFER_BYTES = 1 << 16, EARLY_BYTES = 1 << 24 };
 
@@ -42,7 +43,7 @@ static vly_status fail(vly_writer *writer, int number)
 {
     return vly_fail(&writer->failure, VLY_E_IO, "%s: cannot be written: %s",
                     writer->standard ? "standard output" : writer->path,
-                    strerror(number));
+                    vly_writing_reason(number));
 }
 
 static vly_status report(const vly_writer *writer, vly_error *error)
@@ -143,7 +144,7 @@ static void open_direct(vly_writer *writer)
     const char *path = writer->path;
     for (int i = 0; i < 2; i++) {
         writer->made = false;
-        writer->fd = open(path, flags);
+        writer->fd = vly_writing_open(path, flags);
         if (writer->fd >= 0 || errno != ENOENT)
             return;
         writer->made = true;
@@ -221,7 +222,7 @@ static void open_and_claim(vly_writer *writer, bool resume)
     enum { TRIES = 100 };
     for (int i = 0; i < TRIES; i++) {
         if (resume)
-            writer->fd = open(writer->path, O_WRONLY | O_CLOEXEC);
+            writer->fd = vly_writing_open(writer->path, O_WRONLY | O_CLOEXEC);
         else
             open_direct(writer);
         if (writer->fd < 0) {

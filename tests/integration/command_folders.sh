@@ -77,6 +77,14 @@ for i in 1 2 3 4 5 6; do
     holds [ -z "$(find . -name 'two*.tmp')" ]
     rm two*
 done
+# a connectome alone: the second one is refused until the first run has ended
+expect 0 run fields.toml --quiet --bursts 0 --save-connectome alone.vlc
+for i in 1 2 3 4 5 6; do
+    pair "connectome $i" --save-connectome two.vlc
+    holds same alone.vlc two.vlc
+    holds [ -z "$(find . -name 'two*.tmp')" ]
+    rm two*
+done
 
 # ---- a second process while the first one goes on ---------------------------
 # tree: every name and every byte under the working folder, but for those of
@@ -101,7 +109,8 @@ still() {
 }
 "$volley" run fields.toml --quiet --bursts 100000000 --pace --pace-hz 200 \
     -o going --digest-log going.log --json going.json --telemetry going.jsonl \
-    --checkpoint going.ck --probe burst --probe-out going.probe >/dev/null \
+    --checkpoint going.ck --probe burst --probe-out going.probe \
+    --save-connectome going.vlc >/dev/null \
     2>going.err &
 going=$!
 wait_for has_lines 30 going.log
@@ -119,7 +128,8 @@ ln -s going.log link.log
 for words in "--digest-log going.log" "--digest-log link.log" \
     "--record going.log" "--telemetry going.jsonl" "--json going.json" \
     "--record going.json" "--json going.log" "--checkpoint going.ck" \
-    "--save-connectome going.log" "--record going/spikes.csv.vls" \
+    "--save-connectome going.log" "--save-connectome going.vlc" \
+    "--json going.vlc" "--record going.vlc" "--record going/spikes.csv.vls" \
     "--probe burst --probe-out going.probe" "-o other --json going.json"; do
     # shellcheck disable=SC2086 # words of a call
     still 4 "another process writes it" run small.toml --quiet $words

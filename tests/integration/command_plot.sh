@@ -405,6 +405,39 @@ for kind in raster rate histograms; do
         rm -f empty.png
     done
     says "no spikes in the recording: the picture is empty"
+    # of a recording that says how long it is too
+    for input in silent silent.vls ${maker:+silent.h5}; do
+        expect 0 plot $kind "$input" -o empty.png
+        says "no spikes in the recording: the picture is empty"
+    done
+    expect 0 plot $kind silent.vls --from 2 -o empty.png
+    says "no spikes in what is shown: the picture is empty"
+done
+
+# a damaged stream is shown up to the damage, with exit code 2; one of a killed
+# run with a note
+expect 0 run "$golden/traces.toml" --backend cpu:1 --record torn.vls
+size=$(wc -c <torn.vls)
+cp torn.vls cut.vls
+truncate -s $((size - 10)) cut.vls
+head -c $((size / 2)) torn.vls >damaged.vls
+printf 'xxxxxxxxxxxxxxxx' >>damaged.vls
+tail -c +$((size / 2 + 17)) torn.vls >>damaged.vls
+for kind in raster rate histograms traces; do
+    words="plot $kind"
+    [ $kind != traces ] || words="$words --area E --field v_mv"
+    # shellcheck disable=SC2086 # several words
+    expect 2 $words damaged.vls -o torn.png
+    says "damaged.vls: damaged at byte "
+    says ": the picture has what is before"
+    holds [ "$(grep -c damaged err)" -eq 1 ]
+    holds [ -s torn.png ]
+    rm torn.png
+    # shellcheck disable=SC2086
+    expect 0 $words cut.vls -o torn.png
+    says "note: cut.vls: without its end, the run was killed: shown are "
+    holds [ -s torn.png ]
+    rm torn.png
 done
 for input in silent.csv silent.vls ${maker:+silent.h5}; do
     expect 0 inspect "$input"

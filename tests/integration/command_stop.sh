@@ -45,6 +45,30 @@ ends() {
     wait "$process"
     [ $? -eq "$2" ]
 }
+# a pipe that no process reads: refused, in 10 s; judged at the end
+mkfifo unread
+"$volley" run small.toml --record unread --quiet -o nothing >unread.out \
+    2>unread.err &
+unread=$!
+# and a signal ends the wait at once
+for option in --record --digest-log; do
+    mkfifo "alone$option"
+    "$volley" run small.toml --quiet $option "./alone$option" >out 2>err &
+    process=$!
+    holds wait_for handles $process
+    holds ends INT 6
+    says "volley: stopped by a signal"
+done
+# one that comes later is waited for
+mkfifo late
+"$volley" run small.toml --quiet --record late >out 2>err &
+process=$!
+holds wait_for handles $process
+cat late >late.csv
+wait $process
+holds [ $? = 0 ]
+expect 0 run small.toml --quiet --record soon.csv
+holds cmp -s late.csv soon.csv
 # reading
 mkfifo input
 sleep 60 >input &
@@ -145,4 +169,11 @@ holds [ "$(value exit_code lost/manifest.json)" = 3 ]
 holds grep -q '"event": "error"' lost/log.jsonl
 # swap to a device that cannot run: the same
 expect 3 run small.toml --swap 10=failing,at=30 --quiet
+wait $unread
+holds [ $? = 4 ]
+cp unread.err err
+cp unread.out out
+says "unread: cannot be written: a pipe that no process has opened to read for 10 s"
+holds [ "$(wc -l <err)" -eq 1 ]
+holds [ ! -e nothing ]
 done_checks

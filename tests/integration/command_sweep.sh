@@ -59,12 +59,41 @@ expect 0 sweep swept.toml --set var.w=3:4:0.5 --set area.E.neurons=60,80 \
     --seeds 1:2 --jobs 1 --threads 1 -o other --quiet
 timeless other/results.csv >after
 holds cmp -s before after
+# another grid does not replace the rows that are there
+cp grid/results.csv kept.csv
+for other in "--set var.w=3:4:0.5 --set area.E.neurons=60,80" \
+    "--set var.w=3,4 --set area.E.neurons=60,80 --seeds 1:2" \
+    "--set area.E.neurons=60,80 --set var.w=3:4:0.5 --seeds 1:2" \
+    "--set var.w=3:4:0.5 --set area.E.neurons=60,80 --seeds 1" \
+    "--set run.dt_ms=0.1,0.2"
+do
+    # shellcheck disable=SC2086 # words
+    expect 2 sweep swept.toml $other -o grid
+    says "grid/results.csv: rows of it are not of this sweep ("
+    says "), wanted the same --set with all its values, another folder, or --force"
+    holds [ "$(wc -l <err)" = 1 ]
+    holds cmp -s grid/results.csv kept.csv
+done
+# as a damaged or an old sweep.json cannot tell
+cp grid/sweep.json kept.json
+sed -i 's/"settings"/"other"/' grid/sweep.json
+expect 2 sweep swept.toml --set var.w=3:4:0.5 --set area.E.neurons=60,80 \
+    --seeds 1:2 -o grid
+says "(settings that its sweep.json does not tell)"
+echo '{' >grid/sweep.json
+expect 2 sweep swept.toml --set var.w=1 -o grid
+says "grid/sweep.json:"
+holds cmp -s grid/results.csv kept.csv
+cp kept.json grid/sweep.json
 # a longer list keeps what is there; another length or genome does not
 expect 0 sweep swept.toml --set var.w=3,4,5 --set area.E.neurons=60,80 \
-    --seeds 1:2 -o grid
+    --seeds 1:2 -o grid --force
 prints "4 run, 8 done before"
+expect 0 sweep swept.toml --set var.w=6,5,3,4 --set area.E.neurons=60,80 \
+    --seeds 1:3 -o grid
+prints "12 run, 12 done before"
 expect 0 sweep swept.toml --set var.w=3,4 --set area.E.neurons=60,80 \
-    --seeds 1:2 -o grid --bursts 100
+    --seeds 1:2 -o grid --bursts 100 --force
 prints "8 run, 0 done before"
 sed 's/in_degree = 5/in_degree = 6/' swept.toml >changed.toml
 expect 0 sweep changed.toml --set var.w=3,4 --set area.E.neurons=60,80 \

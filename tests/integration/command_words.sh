@@ -16,6 +16,9 @@ for command in "run small.toml" "validate small.toml --backends cpu:1,cpu:2" \
     # shellcheck disable=SC2086
     expect 2 $command --quiet --ms 0.04
     says "--ms is 0.04, wanted a whole number of bursts of dt_ms = 0.1: 0.1"
+    # shellcheck disable=SC2086
+    expect 2 $command --quiet --ms 1e-300
+    says "--ms is 1e-300, wanted a whole number of bursts of dt_ms = 0.1: 0.1"
 done
 holds [ ! -e swept/results.csv ]
 expect 2 run small.toml --quiet --ms 1e300
@@ -344,6 +347,92 @@ says "stimulus stimulus:1 (onto A): the weight is off by 0.212%: the unit is"
 prints "coarse weights    of 2 maps or stimuli, off by 0.212% at most (map small)"
 expect 0 check coarse.toml
 says "map small (A -> A): the weight is off by 0.212% at most"
+
+# ---- the connectome digest depends on the order of maps, spikes do not ----
+ordered() { # ordered ID ID
+    sed '/^\[\[map/,$d' small.toml >ordered.toml
+    for id in "$@"; do
+        sed -n '/^\[\[map/,/^delay/p' small.toml | sed "s/^id = .*/id = \"$id\"/"
+    done >>ordered.toml
+    sed -n '/^\[\[stimulus/,$p' small.toml >>ordered.toml
+    expect 0 check ordered.toml
+    sed -n 's/^connectome digest //p' out >ordered.digest
+    expect 0 run ordered.toml --quiet --json ordered.json
+}
+ordered one two
+cp ordered.digest first.digest
+spikes=$(value digest ordered.json)
+ordered two one
+holds [ "$(value digest ordered.json)" = "$spikes" ]
+holds [ -s first.digest ]
+holds [ "$(cat ordered.digest)" != "$(cat first.digest)" ]
+
+# ---- rates of which 2^-32 a burst is a part, in the same words ----
+cat >rare.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+ms = 1
+[area.A]
+model = "lif_psc_delta"
+neurons = 3
+[area.G]
+generator = "poisson"
+neurons = 2
+rate_hz = 2e-5
+[[stimulus]]
+kind = "poisson"
+to = "A"
+rate_hz = 1e-5
+weight_mv = 1
+END
+expect 0 run rare.toml --json rare.json
+says "rare.toml:12:1: stimulus stimulus:1 (onto A): the rate is off by 16.4%: asked 1e-05/s, drawn 1.16415e-05/s: the unit is 2.32831e-06/s, a chance of 2^-32 a burst"
+says "rare.toml:8:7: generator G (onto G): the rate is off by 4.77%: asked 2e-05/s, drawn 2.09548e-05/s"
+prints "coarse rates      of 2 stimuli, off by 16.4% at most (stimulus stimulus:1)"
+holds grep -q '"generator": "G",' rare.json
+holds grep -q '"drawn_hz": 1.16415' rare.json
+holds is_json rare.json
+expect 0 check rare.toml
+says "the rate is off by 16.4%"
+expect 0 check rare.toml --set stimulus.1.rate_hz=1 --set area.G.rate_hz=1
+holds [ ! -s err ]
+
+# ---- delays of a distribution: whole bursts, one at least ----
+# delays LAW [DT]: of a map
+delays() {
+    sed '/^\[area.G\]/,$d' rare.toml >delays.toml
+    sed -i "s/^dt_ms = .*/dt_ms = ${2:-0.1}/" delays.toml
+    cat >>delays.toml <<END
+[[map]]
+from = "A"
+to = "A"
+rule = "all_to_all"
+weight_mv = 1
+delay_ms = $1
+END
+    expect 0 check delays.toml
+}
+delays '{ normal = [1.5, 0.75] }'
+says "delays.toml:13:12: delays of map map:1: mean 1.5 ms, deviation 0.75 ms as written, 1.547 and 0.702 ms as drawn: whole bursts of dt_ms = 0.1, at least one"
+delays '{ exponential = 0.5 }'
+says "mean 0.4968 ms, deviation 0.489 ms as written, 0.5485 and 0.488 ms as drawn"
+delays '{ uniform = [0, 0.3] }'
+says "mean 0.15 ms, deviation 0.0866 ms as written, "
+delays '{ lognormal = [-2, 0.3] }'
+says "delays of map map:1: mean 0.14"
+delays '{ normal = [1.33, 0.02] }'
+says "mean 1.33 ms, deviation 0.02 ms as written, 1.316 and 0.0365 ms as drawn"
+# a cut that is asked for, and one that nothing of it reaches
+for law in '{ normal = [1.5, 0.75], clip = [0.1, "inf"] }' \
+    '{ normal = [5, 0.5] }' '{ uniform = [0.5, 2] }' '{ lognormal = [1, 0.3] }'
+do
+    delays "$law"
+    holds [ ! -s err ]
+done
+sed 's/^delay_ms.*/delay_bursts = { uniform = [0.5, 1.5] }/' delays.toml >of.toml
+expect 0 check of.toml
+holds [ ! -s err ]
 
 # ---- a distribution: how far its smallest weights and its mean are off ----
 # law BIG LAW: a map of that law beside one of BIG

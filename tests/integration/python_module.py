@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import warnings
 
 import numpy as np
 
@@ -198,6 +199,65 @@ class Host(unittest.TestCase):
         v = self.net.read("A", "v_mv")
         self.assertTrue(np.all(np.diff(v) > 0) or np.all(np.diff(v) < 0), v)
 
+    def test_units_and_rounding(self):
+        text = (LAZY.replace("weight_mv = 100", "weight_mv = 100.3") +
+                '[[stimulus]]\nid = "noise"\nkind = "normal"\nto = "B"\n'
+                "mean_mv = 30\nsd_mv = 20\n"
+                '[[stimulus]]\nid = "ext"\nkind = "poisson"\nto = "B"\n'
+                "rate_hz = 100\nweight_mv = 50\n")
+
+        def warned(call):
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                call()
+            return [str(one.message) for one in seen
+                    if one.category is volley.RoundingWarning]
+
+        with volley.load(text, "cpu:1") as net:
+            unit, = net.area("B").units
+            self.assertEqual(unit, 2.0**round(math.log2(unit)))
+            self.assertEqual(len(net.area("A").units), 1)
+            # less than half a unit is lost; once a port
+            self.assertEqual(warned(lambda: net.inject("B", 0, 0.4 * unit)),
+                             [f"{0.4 * unit:.6g} injected into port 0 of area "
+                              f"B becomes 0: its unit is {unit:.6g}"])
+            self.assertEqual(warned(lambda: net.inject("B", 0, 0.4 * unit)), [])
+        with volley.load(text, "cpu:1") as net:
+            # whole units are exact, and then large ones and a signal through 0
+            self.assertEqual(warned(lambda: net.inject("B", 0, 3 * unit)), [])
+            self.assertEqual(
+                warned(lambda: net.inject("B", [0, 1], [51 * unit, 0.0])), [])
+            for k in range(40):
+                self.assertEqual(warned(lambda k=k: net.inject(
+                    "B", 0, 51 * unit * math.sin(0.37 * k))), [])
+            # what set gives; in range of 1% no word
+            path = "stimulus.noise.sd"
+            self.assertEqual(warned(lambda: net.set(path, 10)), [])
+            self.assertLess(net.rounding(path), 0.01)
+            found = warned(lambda: net.set(path, 0.3 * unit))
+            self.assertEqual(len(found), 1)
+            self.assertIn(path + " is off by ", found[0])
+            self.assertGreater(net.rounding(path), 0.01)
+            self.assertEqual(warned(lambda: net.set(path, 0.3 * unit)), [])
+            found = warned(lambda: net.set("stimulus.ext.rate_hz", 1e-6))
+            self.assertEqual(len(found), 1)
+            self.assertEqual(warned(lambda: net.set("stimulus.ext.rate_hz", 50)),
+                             [])
+            found = warned(lambda: net.set("stimulus.ext.weight", 1.4 * unit))
+            self.assertEqual(len(found), 1)
+            self.assertAlmostEqual(net.rounding("stimulus.ext.weight"), 2 / 7)
+            # bursts of 0.5 ms; a real number
+            self.assertEqual(warned(lambda: net.set("area.B.t_ref_ms", 2)), [])
+            found = warned(lambda: net.set("area.B.t_ref_ms", [2, 1.1, 2]))
+            self.assertEqual(len(found), 1)
+            self.assertAlmostEqual(net.rounding("area.B.t_ref_ms"), 1 / 11)
+            self.assertEqual(warned(lambda: net.set("area.B.tau_m_ms", 7.77)),
+                             [])
+            for wrong in ("area.C.tau_m_ms", "area.B.nothing", "stimulus.x.sd",
+                          "noise", "other.ext.weight", "area.B"):
+                with self.assertRaises(volley.Error):
+                    net.rounding(wrong)
+
     def test_what_is_refused(self):
         net = self.net
         for status, wrong in (
@@ -218,6 +278,7 @@ class Host(unittest.TestCase):
                                  caught.exception)
                 self.assertGreater(len(str(caught.exception)), 10)
         for kind, wrong in ((ValueError, lambda: net.run(ms=0.3)),
+                            (ValueError, lambda: net.run(ms=1e-300)),
                             (ValueError, lambda: net.run(-1)),
                             (ValueError, lambda: net.run(2**65)),
                             (ValueError, lambda: net.run(1.5)),

@@ -64,7 +64,7 @@ vly_test(test_gemm_same LABELS unit TIMEOUT 600 SOURCES test_gemm_same.c
 vly_test(test_accelerator LABELS unit SOURCES test_accelerator.c
          DEPENDS gemm_cpu)
 # host code of every plugin
-vly_test(test_plugin_support LABELS unit SOURCES test_plugin_support.c
+vly_test(test_plugin_support LABELS unit ALONE SOURCES test_plugin_support.c
          LIBRARIES accel_common)
 # memory of accelerators on the processor, by the host's policy
 vly_test(test_host_account LABELS unit ALONE SOURCES test_host_account.c

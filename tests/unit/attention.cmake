@@ -20,6 +20,10 @@ foreach(device cpu:1,choose=reference cpu:3,isa=scalar cpu:1,isa=avx2)
     vly_test_register(${name} LABELS unit TIMEOUT 300
         COMMAND test_conformance_accelerator ${device})
 endforeach()
+# a required interface that is not found is a failure and no skip
+vly_test_register(test_conformance_accelerator_missing LABELS unit
+    COMMAND test_conformance_accelerator nothing:0 "wkv*" volley.wkv/1)
+set_property(TEST test_conformance_accelerator_missing PROPERTY WILL_FAIL TRUE)
 if(TARGET attention_cuda)
     add_dependencies(test_conformance_accelerator attention_cuda)
     vly_test_register(test_conformance_accelerator_cuda LABELS gpu TIMEOUT 600

@@ -76,6 +76,7 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
         vly_test_register(${name} LABELS unit slow
             COMMAND ${CMAKE_COMMAND} -E env
                 VOLLEY_PLUGIN_PATH=${VOLLEY_TEST_PLUGIN_DIR}/fake_gemm_cuda.so
+                VOLLEY_REQUIRE_GPU=1 # it is emulated
                 ${CMAKE_BINARY_DIR}/tests/test_gemm
                 "cuda:0,cache=off,library=${fake_libraries}/fake_cublaslt.so,${way}"
                 "*/[!g]*")

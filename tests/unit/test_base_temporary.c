@@ -107,6 +107,36 @@ static void one_at_a_time(void **state)
     vly_temporary_drop(&second);
 }
 
+/* The lock of the file beside becomes the lock of the target. */
+static void kept_and_locked(void **state)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_temporary first = VLY_TEMPORARY_NONE;
+    vly_temporary second = VLY_TEMPORARY_NONE;
+    const char *path = path_of("x");
+    int lock = -1;
+    (void)state;
+    assert_ok(vly_temporary_open(path, path, &first, &error), error);
+    assert_int_equal(write(first.file, "new", 3), 3);
+    assert_ok(vly_temporary_keep_locked(&first, path, &lock, &error), error);
+    holds(path, "new");
+    assert_true(vly_file_is_at(lock, path));
+    assert_true(vly_file_is_locked(path));
+    assert_int_equal(vly_temporary_open(path, "x", &second, &error), VLY_E_IO);
+    assert_string_equal(error.message,
+                        "x: cannot be written: another process writes it");
+    close(lock);
+    assert_false(vly_file_is_locked(path));
+    assert_ok(vly_temporary_open(path, path, &second, &error), error);
+    /* on failure there is no lock */
+    lock = -1;
+    assert_int_equal(unlink(second.path), 0);
+    assert_int_equal(vly_temporary_keep_locked(&second, "x", &lock, &error),
+                     VLY_E_IO);
+    assert_int_equal(lock, -1);
+    holds(path, "new");
+}
+
 /* A process that dies while it writes; killed again and again, it never leaves
  * more than one file, and the next one removes that. */
 static void left_by_the_dead(void **state)
@@ -220,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(takes_the_place, clear),
         cmocka_unit_test_teardown(one_at_a_time, clear),
+        cmocka_unit_test_teardown(kept_and_locked, clear),
         cmocka_unit_test_teardown(left_by_the_dead, clear),
         cmocka_unit_test_teardown(ended_at_once, clear),
         cmocka_unit_test_teardown(not_ours, clear),

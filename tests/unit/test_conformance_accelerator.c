@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_conformance_accelerator DEVICE [PATTERN]: the tables of
+ * test_conformance_accelerator DEVICE [PATTERN [INTERFACE]]: the tables of
  * volley.attention/1, volley.wkv/1 and volley.rwkv/1 on one device, as in
  * "cpu:2,choose=reference" or "cuda:0". Every line that is not ok is printed. A
  * device that is not there: skipped with the reason, failed where it is
- * required.
+ * required. INTERFACE, as in volley.wkv/1, is required whatever the machine
+ * has, and one case of it at least.
  */
 #include "device_test.h"
 
@@ -11,8 +12,10 @@
 
 static const char *device_text = "cpu:1";
 static const char *pattern;
-static uint32_t n_run;      /* tables */
-static uint64_t n_conforms; /* in all of them: a way has one interface */
+static const char *required; /* interface; NULL: none */
+static uint32_t n_run;       /* tables */
+static uint32_t n_needed;    /* of these, the required one */
+static uint64_t n_conforms;  /* in all of them: a way has one interface */
 static vly_error error = {.struct_size = sizeof error};
 
 static void on_result(void *arg, const vly_conformance_result *result)
@@ -29,6 +32,8 @@ static void run_table(const accel_table *table)
 {
     static vly_accelerator accelerator;
     vly_registry *registry = NULL;
+    const bool needed =
+        required != NULL && strcmp(required, table->interface_id) == 0;
     vly_accel_conformance conformance = {.accelerator = &accelerator,
                                          .pattern = pattern,
                                          .on_result = on_result};
@@ -36,7 +41,8 @@ static void run_table(const accel_table *table)
     if (vly_accelerator_find(registry, table->interface_id, device_text, 1,
                              &accelerator, &error) != VLY_OK) {
         vly_registry_destroy(registry);
-        if (strncmp(device_text, "cpu", 3) == 0 || device_is_required("cuda"))
+        if (needed || strncmp(device_text, "cpu", 3) == 0 ||
+            device_is_required("cuda"))
             fail_msg("%s", error.message);
         print_message("skipped: %s\n", error.message);
         skip();
@@ -47,6 +53,9 @@ static void run_table(const accel_table *table)
            table->interface_id, counts.n[0], counts.n[1], counts.n[2]);
     vly_registry_destroy(registry);
     assert_int_equal(counts.n[VLY_CONFORMANCE_FAILED], 0);
+    if (needed)
+        assert_true(counts.n[VLY_CONFORMS] > 0);
+    n_needed += needed;
     n_run++;
     n_conforms += counts.n[VLY_CONFORMS];
 }
@@ -163,6 +172,8 @@ int main(int argc, char **argv)
         device_text = argv[1];
     if (argc > 2)
         pattern = argv[2];
+    if (argc > 3)
+        required = argv[3];
     int failures = cmocka_run_group_tests(attention, NULL, NULL);
     failures += cmocka_run_group_tests(wkv, NULL, NULL);
     failures += cmocka_run_group_tests(rwkv, NULL, NULL);
@@ -170,6 +181,10 @@ int main(int argc, char **argv)
         failures += cmocka_run_group_tests(graph, NULL, NULL);
     if (pattern == NULL && n_run > 0 && n_conforms == 0) {
         printf("%s: not one case was run\n", device_text);
+        failures++;
+    }
+    if (required != NULL && n_needed == 0) {
+        printf("%s: %s was not run\n", device_text, required);
         failures++;
     }
     return failures ? 1 : 0;

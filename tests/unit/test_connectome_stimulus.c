@@ -185,6 +185,38 @@ static void bernoulli_tables(void **state)
 /* Clipped at 6 sd for every sd, in units of 2^-q. Where sd >= 1: the mean
  * within 1e-6 sd, the variance sd^2 + step^2 / 12 within 1e-6 sd^2 (cut tails
  * 7e-8, words 2^-32); below, the mean within half a cell. */
+/* The rate that is drawn: chances of a burst are multiples of 2^-32. */
+static void rates_drawn(void **state)
+{
+    (void)state;
+    static const struct {
+        vly_stimulus_kind kind;
+        double rate_hz, drawn_hz;
+    } rows[] = {
+        /* 2^-32 a burst of 0.1 ms is 2.3283e-6/s; Poisson: up, the nearest */
+        {VLY_STIMULUS_POISSON, 1e-5, 5.0 / 4294967296.0 * 1e4},
+        {VLY_STIMULUS_BERNOULLI, 1e-5, 4.0 / 4294967296.0 * 1e4},
+        {VLY_STIMULUS_BERNOULLI, 1e-6, 0.0},
+        {VLY_STIMULUS_POISSON, 0.0, 0.0},
+        {VLY_STIMULUS_NORMAL, 7.0, 7.0},
+    };
+    vly_connectome_stimulus s = {.id = "s", .weight = 0.3};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        s.kind = rows[i].kind;
+        s.rate_hz = rows[i].rate_hz;
+        assert_close(vly_stimulus_rate(&s, 0.1), rows[i].drawn_hz, 1e-17);
+    }
+    /* from a hundredth of a hertz on it is right to 0.1% and better */
+    for (double rate = 0.01; rate < 1e6; rate *= 1.7) {
+        s.rate_hz = rate;
+        s.kind = VLY_STIMULUS_POISSON;
+        assert_close(vly_stimulus_rate(&s, 0.1), rate, 0.001 * rate);
+        s.kind = VLY_STIMULUS_BERNOULLI;
+        if (rate <= 1e4)
+            assert_close(vly_stimulus_rate(&s, 0.1), rate, 0.001 * rate);
+    }
+}
+
 static void normal_clipped(void **state)
 {
     (void)state;
@@ -340,10 +372,11 @@ static void lists_in_a_file(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(poisson_tables),    cmocka_unit_test(poisson_edges),
-    cmocka_unit_test(poisson_silent),    cmocka_unit_test(bernoulli_tables),
-    cmocka_unit_test(normal_clipped),    cmocka_unit_test(normal_tables),
-    cmocka_unit_test(stimuli_of_genome), cmocka_unit_test(lists_in_a_file),
+    cmocka_unit_test(poisson_tables),  cmocka_unit_test(poisson_edges),
+    cmocka_unit_test(poisson_silent),  cmocka_unit_test(bernoulli_tables),
+    cmocka_unit_test(rates_drawn),     cmocka_unit_test(normal_clipped),
+    cmocka_unit_test(normal_tables),   cmocka_unit_test(stimuli_of_genome),
+    cmocka_unit_test(lists_in_a_file),
 };
 
 VLY_TEST_MAIN(tests)

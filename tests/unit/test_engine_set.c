@@ -113,6 +113,58 @@ static void dc_as_constant_input(void **state)
     fixture_deinit(&g);
 }
 
+/* ---- rounding ---------------------------------------------------------- */
+
+static double off_of(fixture *f, vly_net *net, const char *path, double value)
+{
+    double off = -1.0;
+    assert_ok(vly_net_set(net, path, value, &f->error), f->error);
+    assert_ok(vly_net_rounding(net, path, &off, &f->error), f->error);
+    return off;
+}
+
+static void rounding_is_told(void **state)
+{
+    static const char *const wrong[] = {"area.X.nothing",
+                                        "area.x.tau_m_ms",
+                                        "stimulus.none.sd",
+                                        "area.X",
+                                        "noise",
+                                        "map.DD.weight",
+                                        "",
+                                        NULL};
+    vly_area_stats area = {.struct_size = sizeof area};
+    fixture f;
+    double off = -1.0;
+    (void)state;
+    fixture_init(&f, genome_mixed);
+    vly_net *net = fixture_net(&f, "cpu:1");
+    /* 2^-32 a burst of 0.5 ms is 4.6566e-7/s; a Poisson table goes up */
+    const double unit_hz = 2000.0 / 4294967296.0;
+    assert_close(off_of(&f, net, "stimulus.noise.rate_hz", 2.5 * unit_hz), 0.2,
+                 1e-6);
+    assert_close(off_of(&f, net, "stimulus.noise.rate_hz", 1e3), 0, 1e-5);
+    assert_int_equal(vly_net_area_stats(net, 2, &area), VLY_OK);
+    const double unit_mv = 1.0 / (double)(UINT64_C(1) << area.q[0]);
+    assert_close(off_of(&f, net, "stimulus.noise.weight", 1.6 * unit_mv), 0.25,
+                 1e-9);
+    assert_close(off_of(&f, net, "stimulus.noise.weight_mv", 7 * unit_mv), 0,
+                 0);
+    /* bursts of 0.5 ms; real numbers are not rounded */
+    assert_close(off_of(&f, net, "area.D.t_ref_ms", 1.25), 0.2, 1e-12);
+    assert_close(off_of(&f, net, "area.D.t_ref_ms", 1.5), 0, 0);
+    assert_close(off_of(&f, net, "area.D.tau_m_ms", 7.77), 0, 0);
+    assert_close(off_of(&f, net, "stimulus.drive.amplitude", 1e-9), 0, 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        off = -1.0;
+        assert_int_equal(vly_net_rounding(net, wrong[i], &off, &f.error),
+                         VLY_E_INVALID);
+        assert_close(off, -1.0, 0);
+    }
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
 /* ---- one value a neuron ------------------------------------------------ */
 
 static void one_value_a_neuron(void **state)
@@ -359,6 +411,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(as_if_compiled),
     cmocka_unit_test(generator_rate),
     cmocka_unit_test(dc_as_constant_input),
+    cmocka_unit_test(rounding_is_told),
     cmocka_unit_test(one_value_a_neuron),
     cmocka_unit_test(refused_without_change),
     cmocka_unit_test(signs_stay),

@@ -161,19 +161,79 @@ static void nothing_to_connect(void **state)
                        "rule = \"vectors\"\nvectors = [[-3, 4, 0]]\n"
                        "weight_mv = 1\n");
     assert_int_equal(genome->n_pairs, 1);
-    assert_int_equal(genome->n_empty, 1); /* p = 0 says so itself */
+    assert_int_equal(genome->n_empty, 1); /* of p = 0 none is wanted */
     assert_string_equal(genome->empty[0].map, "p");
     assert_int_equal(genome->empty[0].from, 0);
     assert_int_equal(genome->empty[0].to, 1);
     assert_int_equal(genome->empty[0].rule, VLY_RULE_PATTERNS);
-    assert_int_equal(genome->n_notes, 2);
+    assert_int_equal(genome->n_notes, 3);
     assert_string_equal(genome->notes[0], "t:11:1: p makes no synapse from A "
                                           "to B: no pair of voxels fits a "
                                           "pattern");
-    assert_string_equal(genome->notes[1], "t:24:1: map:3 makes no synapse from "
+    assert_string_equal(genome->notes[1],
+                        "t:18:1: map:2 makes no synapse: p is 0");
+    assert_string_equal(genome->notes[2], "t:24:1: map:3 makes no synapse from "
                                           "A to B: every vector leads outside "
                                           "of the target");
     vly_genome_destroy(genome);
+}
+
+/* A 0 for all pairs of a map is noted, one for some of them is meant. */
+static void zeros(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys;
+        uint32_t n;
+        const char *note;
+    } cases[] = {
+        {"rule = \"fixed_in_degree\"\nin_degree = 0\n", 1,
+         "t:11:1: map:1 makes no synapse: in_degree is 0"},
+        {"rule = \"fixed_out_degree\"\nout_degree = [[0, 0], [0, 0]]\n", 1,
+         "t:11:1: map:1 makes no synapse: out_degree is 0"},
+        {"rule = \"fixed_total_number\"\ncount = 0\n", 1,
+         "t:11:1: map:1 makes no synapse: count is 0"},
+        {"rule = \"fixed_total_number\"\np = 0\n", 1,
+         "t:11:1: map:1 makes no synapse: p is 0"},
+        {"rule = \"pairwise_bernoulli\"\np = 0\n", 1,
+         "t:11:1: map:1 makes no synapse: p is 0"},
+        {"rule = \"distance\"\ndraw = \"fixed_in_degree\"\ndegree = 0\n", 1,
+         "t:11:1: map:1 makes no synapse: degree is 0"},
+        {"rule = \"fixed_in_degree\"\nin_degree = [[0, 0], [0, 2]]\n", 0, NULL},
+        {"rule = \"pairwise_bernoulli\"\np = [[0, 0.1], [0, 0]]\n", 0, NULL},
+        {"rule = \"fixed_total_number\"\np = [[1e-9, 0.1], [0.1, 0.1]]\n", 1,
+         "t:15:7: map:1 makes no synapse from A to A: p is 1e-09, which makes "
+         "less than half a synapse"},
+        {"rule = \"fixed_total_number\"\np = 1e-9\n", 4,
+         "t:15:5: map:1 makes no synapse from A to A: p is 1e-09, which makes "
+         "less than half a synapse"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[600];
+        snprintf(text, sizeof(text), HEAD MAP "%sweight_mv = 1\n",
+                 cases[i].keys);
+        assert_notes(text, cases[i].n, cases[i].note);
+    }
+}
+
+/* Probabilities by distance are multiples of 2^-32. */
+static void small_chances(void **state)
+{
+    (void)state;
+    assert_notes(
+        HEAD MAP "rule = \"distance\"\nkernel = { constant = 1e-9 }\n"
+                 "weight_mv = 1\n",
+        1,
+        "t:15:1: kernel reaches 1e-09, off by 6.87%: probabilities are "
+        "multiples of 2^-32");
+    assert_notes(HEAD MAP "rule = \"distance\"\nkernel = { constant = 1e-6 }\n"
+                          "weight_mv = 1\n",
+                 0, NULL);
+    /* of a degree it is a weight of the draw */
+    assert_notes(HEAD MAP "rule = \"distance\"\ndraw = \"fixed_in_degree\"\n"
+                          "degree = 2\nkernel = { constant = 1e-9 }\n"
+                          "weight_mv = 1\n",
+                 0, NULL);
 }
 
 #define DISTANCE                                                               \
@@ -258,6 +318,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(small_steps),
     cmocka_unit_test(exceptions),
     cmocka_unit_test(nothing_to_connect),
+    cmocka_unit_test(zeros),
+    cmocka_unit_test(small_chances),
     cmocka_unit_test(periods_of_voxels),
     cmocka_unit_test(masks_around_the_edge),
     cmocka_unit_test(twenty_at_most),

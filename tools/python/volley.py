@@ -22,16 +22,19 @@ import math
 import operator
 import os
 import time
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Area", "Connectome", "Error", "Net", "Spikes", "State", "load",
-           "plugins", "version"]
+__all__ = ["Area", "Connectome", "Error", "Net", "RoundingWarning", "Spikes",
+           "State", "load", "plugins", "version"]
 
 _SONAME = "libvolley.so.0.1"
 _STATUS = {-1: "E_INVALID", -2: "E_PARSE", -3: "E_IO", -4: "E_NOMEM",
            -5: "E_UNSUPPORTED", -6: "E_DEVICE", -7: "E_ABI", -8: "E_STOPPED"}
+# from which share on a value that is rounded is warned of
+_OFF_MOST = 0.01
 # how long a run may keep Python from seeing Ctrl-C
 _PIECE_SECONDS = 0.2
 
@@ -42,6 +45,11 @@ def _plain(text):
     UTF-8."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode()
                    for c in text.decode("utf-8", "backslashreplace"))
+
+
+class RoundingWarning(UserWarning):
+    """A value of inject or set is off by more than 1%, because it becomes a
+    whole number of units. Given once for each port and each path of a net."""
 
 
 class Error(Exception):
@@ -77,11 +85,15 @@ class Spikes(NamedTuple):
 
 
 class Area(NamedTuple):
-    """Where an area's neurons lie: ids first to first + neurons - 1."""
+    """Where an area's neurons lie: ids first to first + neurons - 1.
+
+    units: of each port, in its mV, pA or nS: input is a whole number of them.
+    """
     name: str
     model: str
     first: int
     neurons: int
+    units: tuple = ()
 
     def of(self, spikes):
         """The spikes of this area, neurons counted from 0."""
@@ -194,6 +206,8 @@ _FUNCTIONS = {
     "net_read": (ctypes.c_int32, [_PTR, _STR, _STR, _U32, _U32, _PTR, _ERR]),
     "net_write": (ctypes.c_int32, [_PTR, _STR, _STR, _U32, _U32, _PTR, _ERR]),
     "net_set": (ctypes.c_int32, [_PTR, _STR, _F64, _ERR]),
+    "net_rounding": (ctypes.c_int32,
+                     [_PTR, _STR, ctypes.POINTER(_F64), _ERR]),
     "net_set_each": (ctypes.c_int32, [_PTR, _STR, _STR, _PTR, _U32, _ERR]),
     "net_stats": (ctypes.c_int32, [_PTR, ctypes.POINTER(_Stats), _ERR]),
     "net_area_stats": (ctypes.c_int32,
@@ -481,7 +495,13 @@ class Net(_Handle):
                 raise Error(status, f"area {index} cannot be asked")
             name = info.name.decode()
             self.areas[name] = Area(name, info.model.decode(), info.first,
-                                    info.n_neurons)
+                                    info.n_neurons,
+                                    tuple(2.0**-q for q in
+                                          info.q[:info.n_ports]))
+        # by area and port: the largest value injected so far; None: units are
+        # fine enough for it, and no look is needed any more
+        self._largest = {}
+        self._warned = set()  # paths of set
 
     def close(self):
         if self._h is not None:
@@ -554,7 +574,8 @@ class Net(_Handle):
         if bursts is None:
             bursts = round(ms / self.dt_ms)
             exact = ms / self.dt_ms  # as the command judges --ms
-            if not abs(bursts - exact) < 1e-9 * (abs(exact) + 1):
+            if (not abs(bursts - exact) < 1e-9 * (abs(exact) + 1) or
+                    (bursts == 0) != (ms == 0)):
                 raise ValueError(f"{ms} ms are no whole number of bursts of "
                                  f"{self.dt_ms} ms")
         if not 0 <= bursts < 2**63 or bursts != int(bursts):
@@ -583,7 +604,11 @@ class Net(_Handle):
         """Adds input, unit of the port, in a burst not yet done (the next).
 
         neurons: index or array, counted from 0 in the area; values: one for
-        all or one each.
+        all or one each. A value becomes the nearest whole number of units of
+        the port, net.area(area).units[port]. A RoundingWarning is given if one
+        is off by more than 1% of the largest that this net has injected there
+        so far: a signal that passes through 0 is always off there by its own
+        measure, which does not matter beside its amplitude.
         """
         neurons = np.atleast_1d(np.asarray(neurons))
         if neurons.size and (neurons.dtype.kind not in "iu" or
@@ -598,6 +623,25 @@ class Net(_Handle):
         _call("net_inject_many", self._handle,
               self.burst if burst is None else burst, area.encode(), port,
               neurons.ctypes.data, values.ctypes.data, neurons.size)
+        if values.size and self._largest.get((area, port), 0.0) is not None:
+            self._look_at(area, port, values)
+
+    def _look_at(self, area, port, values):
+        """Warns once if units are coarse for what is injected."""
+        unit = self.areas[area].units[port]
+        largest = max(self._largest.get((area, port), 0.0),
+                      float(np.abs(values).max()))
+        off = np.abs(np.floor(values / unit + 0.5) * unit - values)
+        worst = int(off.argmax())
+        if off[worst] > _OFF_MOST * largest:
+            warnings.warn(
+                f"{values[worst]:.6g} injected into port {port} of area {area} "
+                f"becomes {math.floor(values[worst] / unit + 0.5) * unit:.6g}: "
+                f"its unit is {unit:.6g}", RoundingWarning, stacklevel=3)
+            largest = math.inf
+        # what is off by half a unit is less than the share from here on
+        done = largest * _OFF_MOST >= unit / 2
+        self._largest[area, port] = None if done else largest
 
     def fired(self):
         """Ids (in the whole net, ascending) that fired in the last burst."""
@@ -627,10 +671,18 @@ class Net(_Handle):
 
     def set(self, path, value):
         """Changes a parameter from the next burst on: "area.E.tau_m_ms",
-        "stimulus.ext.rate_hz". An array gives one value a neuron."""
+        "stimulus.ext.rate_hz". An array gives one value a neuron.
+
+        Weights, mean and sd of stimuli become whole units of the port
+        (net.area(name).units), rates chances of 2^-32 a burst, durations that
+        the model counts in bursts whole bursts. A RoundingWarning is given,
+        once a path, if that puts it off by more than 1%; net.rounding(path)
+        says how far.
+        """
         values = np.asarray(value, np.float64)
         if values.ndim == 0:
             _call("net_set", self._handle, path.encode(), float(values))
+            self._look_at_path(path)
             return
         kind, _, rest = path.partition(".")
         area, _, param = rest.rpartition(".")
@@ -639,6 +691,21 @@ class Net(_Handle):
         values = np.ascontiguousarray(values)
         _call("net_set_each", self._handle, area.encode(), param.encode(),
               values.ctypes.data, values.size)
+        self._look_at_path(path)
+
+    def rounding(self, path):
+        """How far rounding puts off what set gave to the path: 0.01 is 1%."""
+        off = ctypes.c_double()
+        _call("net_rounding", self._handle, path.encode(), ctypes.byref(off))
+        return off.value
+
+    def _look_at_path(self, path):
+        if path in self._warned or self.rounding(path) <= _OFF_MOST:
+            return
+        self._warned.add(path)
+        warnings.warn(f"{path} is off by {self.rounding(path):.3g} of its value "
+                      "by rounding to the unit of the port, to 2^-32 a burst, "
+                      "or to bursts", RoundingWarning, stacklevel=3)
 
     # ---- where it is
 

@@ -224,6 +224,13 @@ VLY_API vly_status vly_net_set(vly_net *net, const char *path, double value,
 VLY_API vly_status vly_net_set_each(vly_net *net, const char *area,
                                     const char *param, const double *values,
                                     uint32_t n_values, vly_error *error);
+/* How far rounding puts off what vly_net_set gave to the path, as a share (0.01
+ * is 1%): weights, mean and sd are whole units of the port (2^-q of
+ * vly_area_stats), rates whole chances of 2^-32 a burst, durations that a model
+ * counts in bursts whole bursts; of all neurons and stimuli of the name the
+ * worst. 0 for what is a real number. Errors  E_INVALID no such path */
+VLY_API vly_status vly_net_rounding(const vly_net *net, const char *path,
+                                    double *off, vly_error *error);
 
 typedef struct vly_stats {
     uint32_t struct_size;
