@@ -63,8 +63,8 @@ uint32_t vly_common_shift(const vly_net_desc *desc,
                           const vly_projection_desc *projection);
 /* true if any projection has one that is not 0 */
 bool vly_common_has_shifts(const vly_net_desc *desc);
-/* Different shifts, that of 0 counted always; number i of them is i * *step,
- * which is 0 where there is one. */
+/* The number of different shifts; shift 0 always counts. Shift number i is i *
+ * *step; *step is 0 if there is only one shift. */
 uint32_t vly_common_shift_sets(const vly_net_desc *desc, uint32_t *step);
 /* area that holds the neuron */
 uint32_t vly_common_area_of(const vly_net_desc *desc, uint32_t neuron);

@@ -3,7 +3,7 @@
  */
 #include "backend_common.h"
 
-/* Nets of one port, without branches: most hosts make no mistakes. */
+/* Nets of one port, without branches: most inputs are valid. */
 static bool all_fit(const vly_net_desc *desc, const vly_run *run)
 {
     uint32_t bad = 0;

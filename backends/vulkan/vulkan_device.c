@@ -147,7 +147,7 @@ static void device_close(vly_vulkan_device *device)
         vkDestroyDevice(device->device, NULL);
         (void)pthread_mutex_destroy(&device->lock);
     }
-    /* its accounts are those of the plugin: another opening finds them */
+    /* the plugin owns the accounts, so the next opening finds them */
     const vly_support_account own = device->own;
     const vly_support_account shared = device->shared;
     memset(device, 0, sizeof *device);

@@ -79,9 +79,9 @@ typedef struct vly_vulkan_device {
     uint32_t is_cpu;            /* 1: the device is the processor (lavapipe) */
     uint32_t timestamp_bits;    /* 0: no timestamps */
     float timestamp_ns;         /* of one step */
-    vly_vulkan_shape shape;     /* where a net wants nothing else */
+    vly_vulkan_shape shape;     /* default of nets */
     vly_support_account own;    /* account of its memory */
-    vly_support_account shared; /* and of what it has of the host */
+    vly_support_account shared; /* account of the host memory that it uses */
     _Atomic uint64_t taken[VK_MAX_MEMORY_HEAPS]; /* bytes, of each heap */
     pthread_mutex_t lock;                        /* of queue, kept and dead */
     char dead[200]; /* why the device is lost, or "" */

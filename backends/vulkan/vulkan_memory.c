@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory of the device, and copies to and from it. Every buffer of a net is
- * in a list, so that a net that could be made only in part is freed like a
- * whole one. Memory comes from the host's policy (plugins/support), which calls
- * the allocators here; what the device has not to itself is in the account of
- * the host.
+ * Memory of the device, and copies to and from it. Every buffer of a net is in
+ * a list, so that a net that could be made only in part is freed like a whole
+ * one. Memory comes from the host's policy (plugins/support), which calls the
+ * allocators here; memory that the device shares with the host is in the
+ * account of the host.
  */
 #include "vulkan_net.h"
 

@@ -209,7 +209,7 @@ static bool is_worth_it(const vly_backend_net *net)
            desc->n_synapses >= least;
 }
 
-/* Whether it is worth it where no work group shares a slice. */
+/* Whether it pays off if work groups do not share slices. */
 static bool is_worth_fusing(const vly_backend_net *net)
 {
     const vly_net_desc *desc = net->desc;

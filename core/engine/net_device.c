@@ -168,7 +168,7 @@ vly_status vly_snapshot_take(const vly_net *net, vly_snapshot *snapshot,
     vly_status status = VLY_OK;
     VLY_TRY(device->backend->snapshot_read(device->net, &first, error));
     VLY_TRY(vly_backend_counts_check(net, &first, error));
-    /* only the counts are the backend's; the memory is ours */
+    /* only the counts belong to the backend; the memory is ours */
     vly_snapshot made = {.struct_size = sizeof made,
                          .n_fired_bursts = first.n_fired_bursts,
                          .burst = first.burst,

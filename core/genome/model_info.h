@@ -107,10 +107,11 @@ double vly_propagator(double dt_ms, double tau_m_ms, double tau_syn_ms);
  * dt^2 e^(-dt/tau_m) (1 - (1 + b) e^-b) / b^2, accurate where b is near 0. */
 double vly_propagator_rise(double dt_ms, double tau_m_ms, double tau_syn_ms);
 
-/* Whether a port takes a weight of this sign: those of conductances (nS) take 0
- * and more at port 0, 0 and less at port 1; others take both. */
+/* Whether a port accepts a weight of this sign: ports of conductances (nS)
+ * accept 0 and more at port 0, 0 and less at port 1; other ports accept both
+ * signs. */
 bool vly_port_takes(const vly_model_info *model, uint32_t port, double weight);
-/* The same of what a normal stimulus adds, up to 6 standard deviations. */
+/* The same for the values of a normal stimulus, up to 6 standard deviations. */
 bool vly_port_takes_noise(const vly_model_info *model, uint32_t port,
                           double mean, double sd);
 
