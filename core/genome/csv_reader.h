@@ -38,10 +38,11 @@ typedef struct vly_csv {
     uint32_t n_fields; /* as in the header */
     uint64_t line;
     uint64_t empty_line; /* an empty line, refused if more lines follow */
-    bool is_ours;        /* the reader sets it once the header has the expected
-                          * columns: then messages may show fields. A genome may name
-                          * any file: for a file without these columns a message gives
-                          * the place and the kind of text, not the text */
+    /* the reader sets it once the header has the expected columns: then
+     * messages may show fields. A genome may name any file: for a file without
+     * these columns a message gives the place and the kind of text, not the
+     * text */
+    bool is_ours;
 } vly_csv;
 
 /* Reads the header.

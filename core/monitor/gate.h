@@ -3,9 +3,10 @@
  * an exclusive device they wait for at most the one step in progress. Steps of
  * other classes (a token of a model) request admission: burstable ones wait for
  * bursts, best-effort ones (the monitor) also for burstable ones, for their
- * share of time, and while they are paused. The burst loop pays one atomic
- * operation on its own word before a call of the engine and one after it; only
- * a thread that has to wait takes a lock.
+ * share of time, and while they are paused.
+ *
+ * The burst loop pays one atomic operation on its own word before a call of the
+ * engine and one after it; only a thread that has to wait takes a lock.
  */
 #ifndef VOLLEY_MONITOR_GATE_H
 #define VOLLEY_MONITOR_GATE_H

@@ -65,12 +65,12 @@ bool vly_tails_read(const char *text, vly_tail tails[VLY_CHANNELS]);
  * give infinity. */
 double vly_surprise_nats(const float *logits, uint32_t n, uint8_t token);
 
-/* Surprise of a record's metrics. Errors E_PARSE
- * logits  that are no numbers logits
- *         [VLY_TOKENS_PER_RECORD][VLY_TOKEN_VOCABULARY] of the token after each
+/* Surprise of a record's metrics.
+ * logits  [VLY_TOKENS_PER_RECORD][VLY_TOKEN_VOCABULARY] of the token after each
  *         of its tokens (in)
- * text    [VLY_TOKENS_PER_RECORD] (in)
- * nats    [VLY_METRICS] (out) */
+ * text    [VLY_TOKENS_PER_RECORD]                       (in)
+ * nats    [VLY_METRICS]                                 (out)
+ * Errors  E_PARSE logits that are not numbers */
 vly_status vly_record_nats(const float *logits, const uint8_t *text,
                            double *nats, vly_error *error);
 

@@ -4,8 +4,10 @@
  * that fire independently have about 1, neurons that are pushed together now
  * and then hundreds. It is computed over bursts, so it depends neither on the
  * length of records nor on the load of the machine; the metric `dispersion`,
- * computed between records, misses shorter changes. Only values that last or
- * return for some records count. tools/monitor/score.py has the same.
+ * computed between records, misses shorter changes.
+ *
+ * Only values that last or return for some records count.
+ * tools/monitor/score.py has the same.
  */
 #ifndef VOLLEY_MONITOR_UNISON_H
 #define VOLLEY_MONITOR_UNISON_H

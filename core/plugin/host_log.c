@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The sinks for messages and telemetry of plugins and the engine. * sink_lock
- * guards both sinks and is held while one is called, so that lines of several
- * threads do not mix and a removed sink is never called again. A sink must not
- * log. The level and the flag "there is a listener" are atomic: a message that
- * is dropped takes no lock.
+ * The sinks for messages and telemetry of plugins and the engine.
+ *
+ * sink_lock guards both sinks and is held while one is called, so that lines of
+ * several threads do not mix and a removed sink is never called again. A sink
+ * must not log. The level and the flag "there is a listener" are atomic: a
+ * message that is dropped takes no lock.
  */
 #include "plugin/host_log.h"
 

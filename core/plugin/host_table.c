@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The host's services for plugins, and the plugins that run in this process. A
- * shared object is loaded once in a process, for any number of registries, and
- * it keeps the pointer to its host table. So the tables are slots of a fixed
- * array: they live as long as the process, and a leak check does not find them
- * on the heap. slot_lock guards everything in a slot but its counter of blocks.
+ * The host's services for plugins, and the plugins that run in this process.
+ *
+ * A shared object is loaded once in a process, for any number of registries,
+ * and it keeps the pointer to its host table. So the tables are slots of a
+ * fixed array: they live as long as the process, and a leak check does not find
+ * them on the heap. slot_lock guards everything in a slot but its counter of
+ * blocks.
  */
 #include "plugin/host_table.h"
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Loads a plugin from a file and finds its entry. RTLD_NOW: a missing symbol is
- * an error now, not a crash in burst 10,000. RTLD_LOCAL: plugins cannot see
- * each other's symbols. No RTLD_DEEPBIND: it hides the malloc of sanitizers and
- * profilers from the plugin. No dlclose, not even for a plugin that was
- * refused: its constructors have run, and objects that they registered
- * (destructors of pthread keys, atexit functions, CUDA fat binaries, threads)
- * would point into unmapped memory. The cost is the mapping of an unused file.
+ * Loads a plugin from a file and finds its entry.
+ *
+ * RTLD_NOW: a missing symbol is an error now, not a crash in burst 10,000.
+ * RTLD_LOCAL: plugins cannot see each other's symbols. No RTLD_DEEPBIND: it
+ * hides the malloc of sanitizers and profilers from the plugin. No dlclose, not
+ * even for a plugin that was refused: its constructors have run, and objects
+ * that they registered (destructors of pthread keys, atexit functions, CUDA fat
+ * binaries, threads) would point into unmapped memory. The cost is the mapping
+ * of an unused file.
  */
 #include "plugin/loader.h"
 

@@ -2,9 +2,10 @@
  * Probes wrap the table of any backend in a table that times its calls, checks
  * their arguments and results, counts spikes of areas and events of maps, and
  * injects requested faults. The backend is unchanged and unaware; without a
- * fault that changes them, results are those of the backend. One probe belongs
- * to one registry: nets made from it, also by swap, resume and fail-over, are
- * wrapped. PROBES.md has the points and the faults.
+ * fault that changes them, results are those of the backend.
+ *
+ * One probe belongs to one registry: nets made from it, also by swap, resume
+ * and fail-over, are wrapped. PROBES.md has the points and the faults.
  */
 #ifndef VOLLEY_PLUGIN_PROBE_H
 #define VOLLEY_PLUGIN_PROBE_H

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plugins of this process: found, checked, started, with the reasons of
- * failures. An entry passes the steps read, load, check, duplicate, and, when
- * it is first requested or listed, start, interfaces. The first step that fails
- * stores its message in the entry, which stays listed. A failing plugin does
- * not make these functions fail; only memory can run out. Plugins are started
- * late, since starting opens drivers: a Vulkan instance costs 40 ms, which a
- * run on the processors does not need.
+ * failures.
+ *
+ * An entry passes the steps read, load, check, duplicate, and, when it is first
+ * requested or listed, start, interfaces. The first step that fails stores its
+ * message in the entry, which stays listed. A failing plugin does not make
+ * these functions fail; only memory can run out.
+ *
+ * Plugins are started late, since starting opens drivers: a Vulkan instance
+ * costs 40 ms, which a run on the processors does not need.
  */
 #include "plugin/registry_parts.h"
 

@@ -70,7 +70,8 @@ uint vly_out_degree(uint id)
 /* One burst of neuron i of the area, whose global id is neuron: 1 if it fired;
  * gain is what its spike carries.
  *
- * sum0, sum1     input of the ports, stimuli included; sum1 is not read if the model has one port
+ * sum0, sum1     input of the ports, stimuli included; sum1 is not read if
+ *                the model has one port
  * scale0, scale1 of the area: units of a port in one of its integers
  * s, c           its state and coefficients, which have been read
  */
