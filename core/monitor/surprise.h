@@ -112,10 +112,10 @@ void vly_surprise_devices(vly_surprise *surprise, const vly_tail *tails);
 /* Judges a record from the surprise of its tokens.
  *
  * nats  [VLY_METRICS] in the order of the metrics, or NULL: the model did not
- * read it, and only channels without a model judge it (in) note of
- * vly_tokens_make for the same record (in) text
- * [VLY_TOKENS_PER_RECORD], likewise                          (in) Thread one
- * at a time; no allocation */
+ *       read it, and only channels without a model judge it        (in)
+ * note  of vly_tokens_make for the same record                     (in)
+ * text  [VLY_TOKENS_PER_RECORD], likewise                          (in)
+ * Thread  one at a time; no allocation */
 void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
                         const vly_record_note *note, const uint8_t *text,
                         const double *nats, vly_verdict *verdict);

@@ -25,8 +25,9 @@ typedef struct vly_probe_plan {
         *only; /* id of the only plugin that is wrapped; NULL: every one */
 } vly_probe_plan;
 
-/* Errors   E_INVALID an unknown point or fault: text, column, what was found
- * and wanted; E_NOMEM Thread [main-thread] */
+/* Errors   E_INVALID  an unknown point or fault: text, column, what was found
+ *          and wanted; E_NOMEM
+ * Thread   [main-thread] */
 vly_status vly_probe_create(const vly_probe_plan *plan, vly_probe **probe,
                             vly_error *error);
 /* Call it after destroying the nets and before destroying the registry, whose

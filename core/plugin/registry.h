@@ -45,9 +45,11 @@ const char *vly_registry_auto(const vly_registry *registry, uint32_t n);
  * is set, optional slots that the plugin does not have are NULL. Valid until
  * the registry is destroyed.
  *
- * Errors   VLY_E_UNSUPPORTED no such plugin, not a backend, or it cannot be
- * used: with its reason and a list of the usable ones VLY_E_NOMEM the same,
- * where memory is the reason Thread [main-thread]
+ * Errors   VLY_E_UNSUPPORTED  no such plugin, not a backend, or it cannot be
+ *                             used: with its reason and a list of the usable
+ *                             ones
+ *          VLY_E_NOMEM        the same, if memory is the reason
+ * Thread   [main-thread]
  */
 vly_status vly_registry_backend(const vly_registry *registry, const char *id,
                                 const vly_backend **backend, vly_error *error);

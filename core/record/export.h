@@ -50,7 +50,8 @@ void vly_export_counts_deinit(vly_export_counts *counts);
  * counts->tail describes it (filled, deinit in any case). There is no spike
  * file if no area's spikes are recorded.
  * whole    a stream without an end block, or a damaged one: E_PARSE, and no
- * file told     called with the name of every file written; NULL: not called
+ *          file
+ * told     called with the name of every file written; NULL: not called
  * Errors   those of reading; E_IO a file cannot be written; E_UNSUPPORTED no
  *          HDF5 in this build; E_NOMEM
  * Thread   [any-thread], with HDF5 one at a time

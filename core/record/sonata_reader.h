@@ -58,7 +58,8 @@ typedef struct vly_sonata_take {
  * mapping (also without a population: "report"). *more: there are more columns
  * than n_columns_max.
  * Errors  E_UNSUPPORTED a build without HDF5; E_IO; E_PARSE "file: /place: ..."
- * not such a file, or damaged; E_NOMEM Cost one pass; the memory of a block
+ *         not such a file, or damaged; E_NOMEM
+ * Cost    one pass; the memory of a block
  */
 vly_status vly_sonata_read_spikes(const char *path, const vly_sonata_want *want,
                                   const vly_sonata_take *take,
